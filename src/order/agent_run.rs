@@ -1,0 +1,72 @@
+//! What is known of one run of an agent.
+
+use serde::{Deserialize, Serialize};
+
+/// One run of an agent, as its stream and its exit told it. Nothing here is evidence that work was done.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct AgentRun {
+    /// The clean text of the last result; none when there was none.
+    pub result: Option<String>,
+    /// The session that a later round can resume.
+    pub session_id: Option<String>,
+    /// Why the run counts as failed; none when the agent ended normally.
+    pub failure: Option<AgentFailure>,
+    /// What it cost, as the agent says.
+    pub usage: Usage,
+    /// How long it took.
+    pub duration_seconds: f64,
+    /// What was odd but did no harm, such as a placeholder without an argument.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+    /// Names of artifacts: the raw stream.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub artifacts: Vec<String>,
+}
+
+/// Why a run of an agent counts as failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentFailure {
+    /// Of what kind.
+    pub kind: FailureKind,
+    /// What the agent or the system said.
+    pub message: String,
+}
+
+/// Kinds of failure, by what they ask for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FailureKind {
+    /// The model's service was overloaded or could not be reached: the same again, later.
+    Unavailable,
+    /// The credential is missing or refused, or the program is not there: a person has to mend it.
+    Misconfigured,
+    /// The session to resume is not known: the same again without it.
+    UnknownSession,
+    /// A limit of turns, time, tokens or money was reached; work may be there all the same.
+    LimitReached,
+    /// It ended without a result, or with an error of its own.
+    Ended,
+}
+
+/// Tokens and money.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Usage {
+    /// Tokens read, those from a cache included.
+    pub input_tokens: u64,
+    /// Tokens written.
+    pub output_tokens: u64,
+    /// Dollars; 0 when the agent does not say.
+    pub usd: f64,
+}
+
+impl std::ops::Add for Usage {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            input_tokens: self.input_tokens.saturating_add(other.input_tokens),
+            output_tokens: self.output_tokens.saturating_add(other.output_tokens),
+            usd: self.usd + other.usd,
+        }
+    }
+}

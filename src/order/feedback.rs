@@ -1,0 +1,96 @@
+//! What every check answers, and what the worker is told.
+
+use serde::{Deserialize, Serialize};
+
+/// The answer of a check.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Feedback {
+    /// Whether the worker's result may go on.
+    pub passed: bool,
+    /// From 0 (worthless) to 1 (nothing to say).
+    pub score: f64,
+    /// One or two sentences.
+    pub summary: String,
+    /// What is wrong, the weightiest first.
+    pub issues: Vec<Finding>,
+}
+
+/// One thing that is wrong.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    /// How much it weighs.
+    pub severity: Severity,
+    /// Of what kind it is.
+    pub category: Category,
+    /// What is wrong, for the worker and for people.
+    pub description: String,
+    /// File and line, a test's name, or nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub location: Option<String>,
+    /// What would mend it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suggestion: Option<String>,
+}
+
+/// How much a finding weighs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// The result cannot be used.
+    Critical,
+    /// It has to be mended before it can be merged.
+    Major,
+    /// It would be nicer otherwise.
+    Minor,
+}
+
+/// Of what kind a finding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Category {
+    /// The code does the wrong thing.
+    LogicError,
+    /// The code opens a hole.
+    Security,
+    /// Names, shape, wording.
+    Style,
+    /// Tests fail.
+    TestFailure,
+    /// It stands in the wrong place.
+    Architecture,
+    /// Nothing was pushed.
+    MissingCommit,
+    /// The change touches what it must not.
+    Policy,
+    /// The answer is not of the form that was asked for.
+    InvalidOutput,
+}
+
+impl Feedback {
+    /// Nothing to say.
+    pub fn passed(summary: impl Into<String>) -> Self {
+        Self { passed: true, score: 1.0, summary: summary.into(), issues: Vec::new() }
+    }
+
+    /// One critical finding whose description is the summary.
+    pub fn failed(category: Category, summary: impl Into<String>) -> Self {
+        let summary = summary.into();
+        let finding = Finding {
+            severity: Severity::Critical,
+            category,
+            description: summary.clone(),
+            location: None,
+            suggestion: None,
+        };
+        Self { passed: false, score: 0.0, summary, issues: vec![finding] }
+    }
+
+    /// The same, with what would mend its first finding.
+    #[must_use]
+    pub fn suggest(mut self, suggestion: impl Into<String>) -> Self {
+        if let Some(first) = self.issues.first_mut() {
+            first.suggestion = Some(suggestion.into());
+        }
+        self
+    }
+}

@@ -1,0 +1,316 @@
+//! Identities. Each is its own type, so that an issue's number cannot stand where a pull request's belongs.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize};
+use uuid::Uuid;
+
+/// Why a text is not the identity that it was taken for.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{what} expected, found {found:?}")]
+pub struct InvalidId {
+    what: &'static str,
+    found: String,
+}
+
+impl InvalidId {
+    fn new(what: &'static str, found: &str) -> Self {
+        Self { what, found: found.chars().take(80).collect() }
+    }
+}
+
+macro_rules! number {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(pub u64);
+
+        impl fmt::Display for $name {
+            fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(out)
+            }
+        }
+    };
+}
+
+number!(
+    /// An issue's number in its repository, the `7` of `#7`.
+    IssueNumber
+);
+number!(
+    /// A pull request's number in its repository.
+    PullNumber
+);
+number!(
+    /// GitHub's numeric id of a repository; survives a rename.
+    RepositoryId
+);
+number!(
+    /// GitHub's numeric id of an account; survives a renamed login.
+    UserId
+);
+number!(
+    /// The installation of the App that may act on a repository.
+    InstallationId
+);
+
+macro_rules! text {
+    ($name:ident) => {
+        impl $name {
+            /// The identity as text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+                out.write_str(&self.0)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                String::deserialize(from)?.parse().map_err(serde::de::Error::custom)
+            }
+        }
+    };
+}
+
+/// The identity of an order: a UUID of version 7, so that orders sort by when they were opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct OrderId(pub Uuid);
+
+impl fmt::Display for OrderId {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(out)
+    }
+}
+
+impl FromStr for OrderId {
+    type Err = InvalidId;
+
+    fn from_str(text: &str) -> Result<Self, InvalidId> {
+        Uuid::parse_str(text).map(Self).map_err(|_| InvalidId::new("an order's id (a UUID)", text))
+    }
+}
+
+/// `X-GitHub-Delivery`: a redelivery keeps it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[serde(transparent)]
+pub struct DeliveryGuid(String);
+text!(DeliveryGuid);
+
+impl FromStr for DeliveryGuid {
+    type Err = InvalidId;
+
+    fn from_str(text: &str) -> Result<Self, InvalidId> {
+        let fits = (1..=128).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_graphic());
+        if fits { Ok(Self(text.to_owned())) } else { Err(InvalidId::new("a delivery's GUID", text)) }
+    }
+}
+
+/// `owner/name`, of the characters that GitHub allows; safe as two path components.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RepositoryName {
+    owner: String,
+    name: String,
+}
+
+impl RepositoryName {
+    /// The account that the repository belongs to.
+    pub fn owner(&self) -> &str {
+        &self.owner
+    }
+
+    /// The repository's own name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl fmt::Display for RepositoryName {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}/{}", self.owner, self.name)
+    }
+}
+
+impl FromStr for RepositoryName {
+    type Err = InvalidId;
+
+    fn from_str(text: &str) -> Result<Self, InvalidId> {
+        let part_fits = |part: &str| {
+            (1..=100).contains(&part.len())
+                && part != "."
+                && part != ".."
+                && !part.ends_with(".git")
+                && part.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
+        };
+        match text.split_once('/') {
+            Some((owner, name)) if part_fits(owner) && part_fits(name) => {
+                Ok(Self { owner: owner.to_owned(), name: name.to_owned() })
+            }
+            _ => Err(InvalidId::new("a repository as owner/name", text)),
+        }
+    }
+}
+
+impl Serialize for RepositoryName {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for RepositoryName {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        String::deserialize(from)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+fn is_sha(text: &str) -> bool {
+    text.len() == 40 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+/// The SHA-1 of a commit, 40 lower-case hexadecimal digits.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[serde(transparent)]
+pub struct CommitSha(String);
+text!(CommitSha);
+
+impl CommitSha {
+    /// The first ten digits, for people.
+    pub fn short(&self) -> &str {
+        &self.0[..10]
+    }
+}
+
+impl FromStr for CommitSha {
+    type Err = InvalidId;
+
+    fn from_str(text: &str) -> Result<Self, InvalidId> {
+        if is_sha(text) { Ok(Self(text.to_owned())) } else { Err(InvalidId::new("a commit's SHA", text)) }
+    }
+}
+
+/// The SHA-1 of a tree: two commits with the same tree hold the same files.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[serde(transparent)]
+pub struct TreeSha(String);
+text!(TreeSha);
+
+impl FromStr for TreeSha {
+    type Err = InvalidId;
+
+    fn from_str(text: &str) -> Result<Self, InvalidId> {
+        if is_sha(text) { Ok(Self(text.to_owned())) } else { Err(InvalidId::new("a tree's SHA", text)) }
+    }
+}
+
+/// A branch of ours: `journeyman/issue-N-slug`, of `[a-z0-9-]` only. There is no other way to make one,
+/// so that nothing can be pushed outside our namespace.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[serde(transparent)]
+pub struct BranchName(String);
+text!(BranchName);
+
+impl BranchName {
+    const PREFIX: &'static str = "journeyman/issue-";
+    const SLUG_LENGTH: usize = 50;
+
+    /// The branch for an issue. Of `wish`, what an agent proposed or a title, only letters and digits are
+    /// kept; when none are left the slug is `work`. `again` > 1 is added to the name when the plain one is taken.
+    pub fn for_issue(issue: IssueNumber, wish: &str, again: u32) -> Self {
+        let mut slug = String::new();
+        for character in wish.chars().take(1_000) {
+            let lower = character.to_ascii_lowercase();
+            if lower.is_ascii_lowercase() || lower.is_ascii_digit() {
+                slug.push(lower);
+            } else if !slug.is_empty() && !slug.ends_with('-') {
+                slug.push('-');
+            }
+            if slug.len() >= Self::SLUG_LENGTH {
+                break;
+            }
+        }
+        // An agent often answers with the whole name; the part that we add ourselves is not repeated.
+        let own = format!("journeyman-issue-{issue}-");
+        let slug = slug
+            .strip_prefix(&own)
+            .or_else(|| slug.strip_prefix(&own["journeyman-".len()..]))
+            .unwrap_or(&slug);
+        let slug = slug.trim_matches('-');
+        let slug = if slug.is_empty() { "work" } else { slug };
+        let suffix = if again > 1 { format!("-{again}") } else { String::new() };
+        Self(format!("{}{issue}-{slug}{suffix}", Self::PREFIX))
+    }
+
+    /// The full reference, `refs/heads/…`.
+    pub fn reference(&self) -> String {
+        format!("refs/heads/{}", self.0)
+    }
+}
+
+impl FromStr for BranchName {
+    type Err = InvalidId;
+
+    fn from_str(text: &str) -> Result<Self, InvalidId> {
+        let fits = text.len() <= 120
+            && text.strip_prefix(Self::PREFIX).is_some_and(|rest| {
+                !rest.is_empty()
+                    && rest.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+            });
+        if fits {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(InvalidId::new("a branch journeyman/issue-N-slug", text))
+        }
+    }
+}
+
+/// Who did something on GitHub. Rights are asked by login and compared by id, because logins can be renamed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Person {
+    /// The login at the time.
+    pub login: String,
+    /// The account's numeric id.
+    pub id: UserId,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_branch_is_made_safe_whatever_was_wished() {
+        let issue = IssueNumber(7);
+        for (wish, branch) in [
+            ("fix-the-sum", "journeyman/issue-7-fix-the-sum"),
+            ("journeyman/issue-7-fix-the-sum", "journeyman/issue-7-fix-the-sum"),
+            ("issue-7-fix", "journeyman/issue-7-fix"),
+            ("$(rm -rf /)", "journeyman/issue-7-rm-rf"),
+            ("\u{3000}🎉🎉", "journeyman/issue-7-work"),
+            ("../../etc/passwd", "journeyman/issue-7-etc-passwd"),
+            ("", "journeyman/issue-7-work"),
+        ] {
+            let made = BranchName::for_issue(issue, wish, 1);
+            assert_eq!(made.as_str(), branch, "{wish:?}");
+            assert_eq!(made.as_str().parse::<BranchName>().as_ref(), Ok(&made));
+        }
+        assert_eq!(BranchName::for_issue(issue, "x", 2).as_str(), "journeyman/issue-7-x-2");
+        assert!(BranchName::for_issue(issue, &"long ".repeat(200), 1).as_str().len() < 100);
+    }
+
+    #[test]
+    fn names_that_are_paths_are_refused() {
+        for bad in ["", "a", "/", "a/", "../b", "a/..", "a/b/c", "a/b c", "a/\u{fc}", "a/b.git"] {
+            assert!(bad.parse::<RepositoryName>().is_err(), "{bad:?}");
+        }
+        assert!("octo-org/Hello.World".parse::<RepositoryName>().is_ok());
+        for bad in ["main", "journeyman/issue-", "journeyman/issue-7-A", "refs/heads/journeyman/issue-7-a"] {
+            assert!(bad.parse::<BranchName>().is_err(), "{bad:?}");
+        }
+    }
+}

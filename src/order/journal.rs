@@ -1,0 +1,180 @@
+//! The append-only record of an order. The only truth; everything else is derived from it.
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+
+use super::ids::{DeliveryGuid, InstallationId, IssueNumber, OrderId, Person, RepositoryId, RepositoryName};
+use super::moves::{Move, MoveKey, Outcome};
+use super::pipeline::Pipeline;
+use super::settings::OrderLimits;
+use super::signal::Signal;
+
+/// One line of the record.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Entry {
+    /// Its place, from 1, without gaps.
+    pub seq: u64,
+    /// When it was written, by the clock of whoever wrote it.
+    pub at: DateTime<Utc>,
+    /// What happened.
+    #[serde(flatten)]
+    pub event: Event,
+}
+
+/// What can happen to an order.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Event {
+    /// The order began. Always the first entry and only there.
+    Opened(Box<Opened>),
+    /// Somebody said or did something.
+    Signaled {
+        /// What.
+        signal: Signal,
+        /// The delivery that brought it; none when it came through the API.
+        delivery: Option<DeliveryGuid>,
+    },
+    /// An effect is about to be made.
+    Intended {
+        /// Its name; the same effect has the same name for ever.
+        key: MoveKey,
+        /// The effect.
+        r#move: Box<Move>,
+    },
+    /// What was observed of an effect.
+    Observed {
+        /// Whose.
+        key: MoveKey,
+        /// What.
+        outcome: Box<Outcome>,
+    },
+}
+
+/// What an order starts from. The issue's text is pinned here: edits after the label change nothing.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Opened {
+    /// The order.
+    pub order: OrderId,
+    /// Where the issue is.
+    pub repository: RepositoryName,
+    /// Its numeric id.
+    pub repository_id: RepositoryId,
+    /// The installation that may act there; none where it has to be asked for.
+    pub installation: Option<InstallationId>,
+    /// The branch that the pull request goes to.
+    pub default_branch: String,
+    /// The issue.
+    pub issue: IssueText,
+    /// Who put the label on.
+    pub by: Person,
+    /// The pipeline unless the repository names another.
+    pub pipeline: Pipeline,
+    /// The agent that does what no role of the pipeline or the repository is given to.
+    pub agent: String,
+    /// What it may cost.
+    pub limits: OrderLimits,
+}
+
+/// An issue, as it was when work started.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IssueText {
+    /// Its number.
+    pub number: IssueNumber,
+    /// Its title.
+    pub title: String,
+    /// Its body; empty when there is none.
+    pub body: String,
+    /// Its page.
+    pub url: String,
+}
+
+/// All entries of one order, in order. There is always the first.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Journal {
+    opened: Opened,
+    opened_at: DateTime<Utc>,
+    entries: Vec<Entry>,
+}
+
+/// Why entries are not a journal.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidJournal {
+    /// There are none.
+    #[error("the journal is empty")]
+    Empty,
+    /// It does not begin with `opened`.
+    #[error("the journal does not begin with the order's opening")]
+    NotOpened,
+    /// One is missing or twice there.
+    #[error("entry {found} stands where {expected} belongs")]
+    Gap {
+        /// The number that belongs there.
+        expected: u64,
+        /// The one that is there.
+        found: u64,
+    },
+}
+
+impl Journal {
+    /// Reads entries as a journal.
+    pub fn new(entries: Vec<Entry>) -> Result<Self, InvalidJournal> {
+        for (expected, entry) in (1_u64..).zip(&entries) {
+            if entry.seq != expected {
+                return Err(InvalidJournal::Gap { expected, found: entry.seq });
+            }
+        }
+        let first = entries.first().ok_or(InvalidJournal::Empty)?;
+        let Event::Opened(opened) = &first.event else { return Err(InvalidJournal::NotOpened) };
+        Ok(Self { opened: (**opened).clone(), opened_at: first.at, entries })
+    }
+
+    /// What the order starts from.
+    pub fn opened(&self) -> &Opened {
+        &self.opened
+    }
+
+    /// When it began.
+    pub fn opened_at(&self) -> DateTime<Utc> {
+        self.opened_at
+    }
+
+    /// Every entry.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// The number of the last entry.
+    pub fn last_seq(&self) -> u64 {
+        self.entries.last().map_or(0, |entry| entry.seq)
+    }
+
+    /// Adds what was just written; it must be the next entry.
+    pub fn push(&mut self, entry: Entry) -> Result<(), InvalidJournal> {
+        let expected = self.last_seq() + 1;
+        if entry.seq != expected {
+            return Err(InvalidJournal::Gap { expected, found: entry.seq });
+        }
+        self.entries.push(entry);
+        Ok(())
+    }
+
+    /// The journal as it was after its first `length` entries; none for 0.
+    pub fn prefix(&self, length: usize) -> Option<Self> {
+        let entries: Vec<Entry> = self.entries.iter().take(length).cloned().collect();
+        Self::new(entries).ok()
+    }
+
+    /// The pipeline that is pinned: the repository's, once it is known.
+    pub fn pipeline(&self) -> &Pipeline {
+        self.entries
+            .iter()
+            .find_map(|entry| match &entry.event {
+                Event::Observed { outcome, .. } => match &**outcome {
+                    Outcome::Prepared { pipeline, .. } => pipeline.as_deref(),
+                    _ => None,
+                },
+                Event::Opened(_) | Event::Signaled { .. } | Event::Intended { .. } => None,
+            })
+            .unwrap_or(&self.opened.pipeline)
+    }
+}

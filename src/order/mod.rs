@@ -1,0 +1,30 @@
+//! The pure heart: what an order is, what was written about it, and what to do next.
+//!
+//! May know: nothing of ours. No I/O, no clock, no async, no randomness.
+//! Must never know: GitHub's wire formats, processes, databases, files.
+//!
+//! Everything else in the house either feeds the [`Journal`] or carries out a [`Move`].
+
+pub mod agent_run;
+pub mod commit_message;
+pub mod feedback;
+pub mod ids;
+pub mod journal;
+pub mod moves;
+pub mod pipeline;
+pub mod settings;
+pub mod signal;
+pub mod test_run;
+
+pub use agent_run::{AgentFailure, AgentRun, Usage};
+pub use feedback::{Category, Feedback, Finding, Severity};
+pub use ids::{
+    BranchName, CommitSha, DeliveryGuid, InstallationId, IssueNumber, OrderId, Person, PullNumber,
+    RepositoryId, RepositoryName, TreeSha, UserId,
+};
+pub use journal::{Entry, Event, IssueText, Journal, Opened};
+pub use moves::{Move, MoveKey, Outcome, Trouble};
+pub use pipeline::Pipeline;
+pub use settings::{OrderLimits, RepositorySettings};
+pub use signal::{Command, Signal, SignalKind};
+pub use test_run::{Counts, Exit, TestRun, TestVerdict};

@@ -1,0 +1,98 @@
+//! What is known of one run of the tests, made by us on a commit of ours.
+
+use serde::{Deserialize, Serialize};
+
+use super::ids::{CommitSha, TreeSha};
+
+/// One run of the repository's tests.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TestRun {
+    /// The commit that was checked out afresh.
+    pub commit: CommitSha,
+    /// Its tree.
+    pub tree: TreeSha,
+    /// What it comes to.
+    pub verdict: TestVerdict,
+    /// What was run to install what the tests need, if anything.
+    pub setup: Option<CommandRun>,
+    /// The test command's own run; none when there is no test command or the setup failed.
+    pub test: Option<CommandRun>,
+    /// Tests counted; none when the output is of no known form.
+    pub counts: Option<Counts>,
+    /// Tests that failed, by name, at most a hundred.
+    pub failing: Vec<String>,
+    /// The last 3,000 characters of what the failing command printed.
+    pub tail: String,
+    /// In what sandbox it ran: `bubblewrap` or `none`.
+    pub sandbox: String,
+    /// Names of artifacts: the whole output.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub artifacts: Vec<String>,
+}
+
+/// What a run of the tests comes to. The exit code decides; the counts can only take away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TestVerdict {
+    /// Exit code 0, and not known to have run no test.
+    Passed,
+    /// Any other exit, or the time was up.
+    Failed,
+    /// What the tests need could not be installed.
+    SetupFailed,
+    /// The repository has no tests that we can find, or the command ran none: nothing is verified.
+    NoTests,
+}
+
+/// One command that we ran.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CommandRun {
+    /// The shell command.
+    pub command: String,
+    /// How it ended.
+    pub exit: Exit,
+    /// How long it took.
+    pub duration_seconds: f64,
+    /// SHA-256 of all it printed, in hexadecimal.
+    pub output_sha256: String,
+}
+
+/// How a process ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Exit {
+    /// By itself, with this code.
+    Code(i32),
+    /// By this signal.
+    Signal(i32),
+    /// By us, because the time was up.
+    TimedOut,
+}
+
+impl std::fmt::Display for Exit {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Code(code) => write!(out, "exit code {code}"),
+            Self::Signal(signal) => write!(out, "signal {signal}"),
+            Self::TimedOut => out.write_str("timed out"),
+        }
+    }
+}
+
+/// Tests counted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    /// Passed.
+    pub passed: u64,
+    /// Failed, errors included.
+    pub failed: u64,
+    /// Skipped or ignored.
+    pub skipped: u64,
+}
+
+impl Counts {
+    /// Tests that really ran.
+    pub fn ran(&self) -> u64 {
+        self.passed.saturating_add(self.failed)
+    }
+}

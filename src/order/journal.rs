@@ -65,14 +65,24 @@ pub struct Opened {
     pub default_branch: String,
     /// The issue.
     pub issue: IssueText,
-    /// Who put the label on.
-    pub by: Person,
+    /// Who asked for it.
+    pub by: Requester,
     /// The pipeline unless the repository names another.
     pub pipeline: Pipeline,
     /// The agent that does what no role of the pipeline or the repository is given to.
     pub agent: String,
     /// What it may cost.
     pub limits: OrderLimits,
+}
+
+/// Who asked for an order.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "by", rename_all = "snake_case")]
+pub enum Requester {
+    /// Somebody who put the label on; GitHub is asked whether they may.
+    Person(Person),
+    /// The holder of our own API token.
+    ApiToken,
 }
 
 /// An issue, as it was when work started.

@@ -11,10 +11,18 @@ pub mod feedback;
 pub mod ids;
 pub mod journal;
 pub mod moves;
+pub mod next;
 pub mod pipeline;
+mod publish;
+mod rounds;
 pub mod settings;
+pub mod settlement;
 pub mod signal;
+mod signals;
 pub mod test_run;
+pub mod trace;
+mod variables;
+mod walk;
 
 pub use agent_run::{AgentFailure, AgentRun, Usage};
 pub use feedback::{Category, Feedback, Finding, Severity};
@@ -22,9 +30,12 @@ pub use ids::{
     BranchName, CommitSha, DeliveryGuid, InstallationId, IssueNumber, OrderId, Person, PullNumber,
     RepositoryId, RepositoryName, TreeSha, UserId,
 };
-pub use journal::{Entry, Event, IssueText, Journal, Opened};
+pub use journal::{Entry, Event, IssueText, Journal, Opened, Requester};
 pub use moves::{Move, MoveKey, Outcome, Trouble};
+pub use next::{Next, next, survey};
 pub use pipeline::Pipeline;
 pub use settings::{OrderLimits, RepositorySettings};
+pub use settlement::Settlement;
 pub use signal::{Command, Signal, SignalKind};
 pub use test_run::{Counts, Exit, TestRun, TestVerdict};
+pub use trace::Trace;

@@ -94,6 +94,10 @@ pub enum Move {
     FinishPull {
         /// Which.
         pull: PullNumber,
+        /// Its title.
+        title: String,
+        /// What the agent says of the change.
+        summary: String,
         /// Take it out of draft.
         ready: bool,
     },

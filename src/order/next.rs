@@ -1,0 +1,161 @@
+//! The next moves: a function of the journal and nothing else. Crash recovery is calling it again.
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+use super::journal::{Event, Journal};
+use super::moves::{Move, MoveKey, Outcome};
+use super::pipeline::Pipeline;
+use super::settlement::Settlement;
+use super::signals::{Answer, Answered, Heard};
+use super::trace::Trace;
+use super::walk::{Halt, Walk};
+
+/// How often the status is tried before it is left as it is; the work does not wait for it.
+const MOST_STATUS_ATTEMPTS: usize = 4;
+
+/// What to do next.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Next {
+    /// Effects to make now, side by side. What is under way and not named any more is to be stopped.
+    pub moves: Vec<(MoveKey, Move)>,
+    /// When to ask again even if nothing happens.
+    pub wake_at: Option<DateTime<Utc>>,
+    /// How the order ended, if it has. Moves can remain even then: the status has to be shown.
+    pub settled: Option<Settlement>,
+}
+
+/// All that can be told from a journal.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Survey {
+    /// What to do next.
+    pub next: Next,
+    /// What was found on the way.
+    pub trace: Trace,
+    /// What became of each signal.
+    pub answers: Vec<Answered>,
+    /// What the order may cost.
+    pub usd_limit: f64,
+    /// How many times there was news to show.
+    pub revision: u64,
+}
+
+/// The next moves of an order.
+pub fn next(pipeline: &Pipeline, journal: &Journal, now: DateTime<Utc>) -> Next {
+    survey(pipeline, journal, now).next
+}
+
+/// The next moves, and all else that a walk over the journal tells.
+pub fn survey(pipeline: &Pipeline, journal: &Journal, now: DateTime<Utc>) -> Survey {
+    let heard = Heard::listen(pipeline, journal, now);
+    let mut walk = Walk::new(pipeline, journal, journal.entries().len(), &heard, now);
+    let halt = walk.run();
+    let usd_limit = walk.usd_limit();
+    let trace = walk.trace;
+
+    let mut next = Next { moves: Vec::new(), wake_at: None, settled: None };
+    match (heard.cancelled(), halt) {
+        (Some((_, because)), _) => next.settled = Some(Settlement::Cancelled { because: because.to_owned() }),
+        (None, Halt::Do(key, r#move)) => next.moves.push((key, r#move)),
+        (None, Halt::Wait(until)) => next.wake_at = Some(until),
+        (None, Halt::Settled { settlement, .. }) => next.settled = Some(settlement),
+        (None, Halt::OverBudget { because }) => next.settled = Some(Settlement::Failed { because }),
+    }
+    if heard.answers.iter().any(|answered| answered.answer == Answer::Asking) {
+        let again = now + TimeDelta::seconds(10);
+        next.wake_at = Some(next.wake_at.map_or(again, |known| known.min(again)));
+    }
+    // Questions about rights come first: their answers may make the rest needless.
+    next.moves.splice(0..0, heard.pending);
+
+    let revision = revision(journal, &heard.answers, next.settled.as_ref());
+    if let Some(shown) = status(journal, revision, now, &mut next.wake_at) {
+        next.moves.push(shown);
+    }
+    Survey { next, trace, answers: heard.answers, usd_limit, revision }
+}
+
+/// How many times there was something new to show. Nothing is shown for people who may not ask for work.
+fn revision(journal: &Journal, answers: &[Answered], settled: Option<&Settlement>) -> u64 {
+    let mut revision = 0;
+    for entry in journal.entries() {
+        revision += match &entry.event {
+            Event::Intended { r#move, .. } => match **r#move {
+                Move::Prepare
+                | Move::RunAgent(_)
+                | Move::RunTests { .. }
+                | Move::Push { .. }
+                | Move::FinishPull { .. } => 1,
+                Move::Authorize { .. }
+                | Move::FindFiles { .. }
+                | Move::Import { .. }
+                | Move::Commit { .. }
+                | Move::OpenPull { .. }
+                | Move::ShowStatus { .. } => 0,
+            },
+            Event::Observed { outcome, .. } => u64::from(matches!(**outcome, Outcome::PullOpened { .. })),
+            Event::Opened(_) | Event::Signaled { .. } => 0,
+        };
+    }
+    let taken = answers.iter().filter(|answered| answered.answer == Answer::Taken).count();
+    match settled {
+        Some(Settlement::Refused { .. }) => 0,
+        Some(_) => revision + taken as u64 + 1,
+        None => revision + taken as u64,
+    }
+}
+
+/// The status to bring up to date. One edit at a time, so that an older one never lands on a newer one.
+fn status(
+    journal: &Journal,
+    revision: u64,
+    now: DateTime<Utc>,
+    wake_at: &mut Option<DateTime<Utc>>,
+) -> Option<(MoveKey, Move)> {
+    let mut open: Option<u64> = None;
+    let mut settled_revision = 0;
+    let mut troubles: Vec<DateTime<Utc>> = Vec::new();
+    for entry in journal.entries() {
+        match &entry.event {
+            Event::Intended { r#move, .. } => {
+                if let Move::ShowStatus { revision } = **r#move {
+                    if open != Some(revision) {
+                        troubles.clear();
+                    }
+                    open = Some(revision);
+                }
+            }
+            Event::Observed { key, outcome } => match (open, &**outcome) {
+                (Some(shown), Outcome::StatusShown) => (open, settled_revision) = (None, shown),
+                (Some(shown), Outcome::Trouble(_)) if *key == status_key(shown) => {
+                    troubles.push(entry.at);
+                    if troubles.len() >= MOST_STATUS_ATTEMPTS {
+                        (open, settled_revision) = (None, shown);
+                    }
+                }
+                (Some(_) | None, _) => {}
+            },
+            Event::Opened(_) | Event::Signaled { .. } => {}
+        }
+    }
+    let wanted = match open {
+        Some(shown) => shown,
+        None if revision > settled_revision => revision,
+        None => return None,
+    };
+    if let (Some(_), Some(last)) = (open, troubles.last()) {
+        let due = *last + TimeDelta::seconds(1 << (2 * troubles.len().min(5)));
+        if now < due {
+            *wake_at = Some(wake_at.map_or(due, |known| known.min(due)));
+            return None;
+        }
+    }
+    Some((status_key(wanted), Move::ShowStatus { revision: wanted }))
+}
+
+fn status_key(revision: u64) -> MoveKey {
+    MoveKey(format!("status/{revision}"))
+}
+
+#[cfg(test)]
+#[path = "next_tests.rs"]
+mod tests;

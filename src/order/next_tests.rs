@@ -1,0 +1,522 @@
+//! Stories without I/O: a world that answers moves, and what the order comes to.
+
+use chrono::TimeZone;
+use proptest::prelude::*;
+
+use super::super::agent_run::{AgentFailure, AgentRun, FailureKind, Usage};
+use super::super::ids::*;
+use super::super::journal::{Entry, IssueText, Opened, Requester};
+use super::super::moves::{Retry, Trouble};
+use super::super::settings::{OrderLimits, RepositorySettings};
+use super::super::signal::{Command, Signal, SignalKind};
+use super::super::test_run::{Counts, TestRun, TestVerdict};
+use super::*;
+
+const PIPELINE: &str = r"
+name: issue-to-pr
+version: 1
+stages:
+  - { name: classify, agent: developer, command: classify_issue, arguments: ['{{issue.title}}'], output: { one_of: [/feature, /bug, /chore] } }
+  - { name: branch, uses: branch, agent: developer, command: generate_branch, depends_on: [classify] }
+  - { name: plan, agent: developer, command: '{{classify.result}}', output: { file: '.journeyman/plans/*.md' }, depends_on: [branch] }
+  - { name: implement, agent: developer, command: implement, arguments: ['{{plan.content}}'], checks: [pushed_commit, tests], depends_on: [plan] }
+  - { name: publish, uses: publish, agent: developer, command: create_pull_request, depends_on: [implement] }
+  - { name: ready, uses: ready, depends_on: [publish] }
+";
+
+fn sha(digit: u32) -> CommitSha {
+    format!("{digit:08x}{:032x}", 0).parse().unwrap()
+}
+
+fn person() -> Person {
+    Person { login: "ada".to_owned(), id: UserId(1) }
+}
+
+/// Answers moves as a script says, by the key's end; what the script does not name goes well.
+struct World {
+    journal: Journal,
+    now: DateTime<Utc>,
+    script: Vec<(&'static str, Vec<Outcome>)>,
+    made: Vec<String>,
+}
+
+impl World {
+    fn new() -> Self {
+        let now = Utc.with_ymd_and_hms(2026, 1, 1, 12, 0, 0).unwrap();
+        let opened = Opened {
+            order: OrderId(uuid::Uuid::nil()),
+            repository: "octo/sum".parse().unwrap(),
+            repository_id: RepositoryId(1),
+            installation: Some(InstallationId(1)),
+            default_branch: "main".to_owned(),
+            issue: IssueText {
+                number: IssueNumber(7),
+                title: "The sum is wrong".to_owned(),
+                body: "$1 {{plan.content}}".to_owned(),
+                url: String::new(),
+            },
+            by: Requester::Person(person()),
+            pipeline: Pipeline::parse(PIPELINE).unwrap(),
+            agent: "scripted".to_owned(),
+            limits: OrderLimits { minutes: 60, usd: 5.0 },
+        };
+        let entries = vec![Entry { seq: 1, at: now, event: Event::Opened(Box::new(opened)) }];
+        Self { journal: Journal::new(entries).unwrap(), now, script: Vec::new(), made: Vec::new() }
+    }
+
+    /// The next outcomes of the effects whose names end so.
+    fn when(mut self, key_ends: &'static str, outcomes: Vec<Outcome>) -> Self {
+        self.script.push((key_ends, outcomes));
+        self
+    }
+
+    fn write(&mut self, event: Event) {
+        let seq = self.journal.last_seq() + 1;
+        self.journal.push(Entry { seq, at: self.now, event }).unwrap();
+    }
+
+    fn hear(&mut self, kind: SignalKind) {
+        self.write(Event::Signaled { signal: Signal { by: person(), kind }, delivery: None });
+    }
+
+    fn survey(&self) -> Survey {
+        survey(self.journal.pipeline(), &self.journal, self.now)
+    }
+
+    /// Makes one move, if there is one; waits where that is the next thing.
+    fn step(&mut self) -> bool {
+        let next = self.survey().next;
+        let Some((key, r#move)) = next.moves.into_iter().next() else {
+            let Some(until) = next.wake_at else { return false };
+            self.now = self.now.max(until);
+            return true;
+        };
+        self.made.push(key.to_string());
+        let outcome = self.answer(&key, &r#move);
+        self.write(Event::Intended { key: key.clone(), r#move: Box::new(r#move) });
+        self.now += TimeDelta::seconds(1);
+        self.write(Event::Observed { key, outcome: Box::new(outcome) });
+        true
+    }
+
+    fn settle(&mut self) -> Settlement {
+        for _ in 0..500 {
+            if !self.step() {
+                return self.survey().next.settled.expect("nothing to do and not settled");
+            }
+        }
+        panic!("does not settle: {:?}", self.made);
+    }
+
+    fn answer(&mut self, key: &MoveKey, r#move: &Move) -> Outcome {
+        if let Some((_, outcomes)) =
+            self.script.iter_mut().find(|(end, left)| key.0.ends_with(end) && !left.is_empty())
+        {
+            return outcomes.remove(0);
+        }
+        match r#move {
+            Move::Authorize { .. } => Outcome::Authorized { allowed: true },
+            Move::Prepare => Outcome::Prepared { base: sha(1), settings: Box::default(), pipeline: None },
+            Move::RunAgent(task) => said(match task.command.as_str() {
+                "classify_issue" => "/bug",
+                "generate_branch" => "fix-the-sum",
+                "create_pull_request" => "Fix the sum\n\nIt was wrong.",
+                "create_commit" => "Fix the sum",
+                _ => "done",
+            }),
+            Move::FindFiles { .. } => Outcome::FilesFound {
+                files: vec![".journeyman/plans/a.md".to_owned()],
+                content: Some("the plan".to_owned()),
+            },
+            Move::Import { .. } => imported(self.made.len() as u32, Some("Fix the sum")),
+            Move::Commit { tree, .. } => Outcome::Committed { commit: tree.as_str().parse().unwrap() },
+            Move::RunTests { commit } => tested(commit, TestVerdict::Passed, 3, 0),
+            Move::Push { .. } => Outcome::Pushed,
+            Move::OpenPull { .. } => Outcome::PullOpened { number: PullNumber(8), url: "u".to_owned() },
+            Move::FinishPull { .. } => Outcome::PullFinished,
+            Move::ShowStatus { .. } => Outcome::StatusShown,
+        }
+    }
+
+    fn made(&self, part: &str) -> usize {
+        self.made.iter().filter(|key| key.contains(part)).count()
+    }
+}
+
+fn said(text: &str) -> Outcome {
+    Outcome::AgentRan(Box::new(AgentRun {
+        result: Some(text.to_owned()),
+        session_id: Some("s1".to_owned()),
+        usage: Usage { input_tokens: 10, output_tokens: 5, usd: 0.01 },
+        ..AgentRun::default()
+    }))
+}
+
+fn failed(kind: FailureKind) -> Outcome {
+    let failure = Some(AgentFailure { kind, message: format!("{kind:?}") });
+    Outcome::AgentRan(Box::new(AgentRun { failure, ..AgentRun::default() }))
+}
+
+fn imported(number: u32, message: Option<&str>) -> Outcome {
+    Outcome::Imported {
+        pushed: sha(number + 100),
+        tree: sha(number + 1000).as_str().parse().unwrap(),
+        message: message.map(str::to_owned),
+        changed: vec!["src/lib.rs".to_owned()],
+    }
+}
+
+fn tested(commit: &CommitSha, verdict: TestVerdict, passed: u64, failed: u64) -> Outcome {
+    Outcome::Tested(Box::new(TestRun {
+        commit: commit.clone(),
+        tree: sha(2).as_str().parse().unwrap(),
+        verdict,
+        setup: None,
+        test: None,
+        counts: Some(Counts { passed, failed, skipped: 0 }),
+        failing: (0..failed).map(|n| format!("test_{n}")).collect(),
+        tail: "boom".to_owned(),
+        sandbox: "none".to_owned(),
+        artifacts: Vec::new(),
+    }))
+}
+
+fn red(passed: u64, failed: u64) -> Outcome {
+    tested(&sha(9), TestVerdict::Failed, passed, failed)
+}
+
+fn nothing() -> Outcome {
+    Outcome::NothingPushed { because: "origin has no such branch".to_owned() }
+}
+
+#[test]
+fn a_wrong_first_attempt_is_sent_back_and_the_second_is_published() {
+    let mut world = World::new().when("implement/1/tests", vec![red(2, 1)]);
+    assert_eq!(world.settle(), Settlement::Verified { pull: Some(PullNumber(8)) });
+    assert_eq!((world.made("implement/1/agent"), world.made("implement/2/agent")), (1, 1));
+    let told = world.journal.entries().iter().find_map(|entry| match &entry.event {
+        Event::Intended { key, r#move } if key.0 == "implement/2/agent" => match &**r#move {
+            Move::RunAgent(task) => Some(task.clone()),
+            _ => None,
+        },
+        _ => None,
+    });
+    let task = told.unwrap();
+    let rework = task.rework.unwrap();
+    assert_eq!((rework.attempt, rework.of, rework.failing_tests), (2, 3, vec!["test_0".to_owned()]));
+    assert_eq!(rework.test_output.as_deref(), Some("boom"));
+    assert_eq!((task.session.as_deref(), task.arguments), (Some("s1"), vec!["the plan".to_owned()]));
+    let trace = world.survey().trace;
+    assert_eq!(trace.pushed, trace.work.map(|work| work.commit));
+    assert!(trace.pull.is_some_and(|pull| pull.ready));
+}
+
+#[test]
+fn an_agent_that_pushes_nothing_gets_two_reworks_and_no_pull_request() {
+    let mut world = World::new().when("/import", vec![nothing(), nothing(), nothing()]);
+    let settled = world.settle();
+    assert!(
+        matches!(&settled, Settlement::Blocked { because } if because.contains("nothing was pushed")),
+        "{settled:?}"
+    );
+    assert_eq!(world.made("implement/"), 6, "three runs and three looks: {:?}", world.made);
+    assert_eq!((world.made("push"), world.made("publish")), (0, 0));
+}
+
+#[test]
+fn the_same_commit_again_is_nothing_pushed() {
+    let same = || imported(7, Some("Fix the sum"));
+    let mut world =
+        World::new().when("/import", vec![same(), same()]).when("implement/1/tests", vec![red(0, 1)]);
+    assert_eq!(world.settle(), Settlement::Verified { pull: Some(PullNumber(8)) });
+    assert_eq!((world.made("implement/2/tests"), world.made("implement/3/tests")), (0, 1));
+}
+
+#[test]
+fn when_tests_run_out_the_best_round_goes_to_a_person_as_a_draft() {
+    let mut world = World::new().when("/tests", vec![red(1, 2), red(2, 1), red(0, 3)]);
+    let settled = world.settle();
+    assert!(matches!(settled, Settlement::Escalated { pull: Some(_), .. }), "{settled:?}");
+    let trace = world.survey().trace;
+    assert_eq!(trace.work.map(|work| work.round), Some(2));
+    assert!(trace.pull.is_some_and(|pull| !pull.ready));
+}
+
+#[test]
+fn after_a_retry_the_counters_start_again_and_the_guidance_is_told() {
+    let mut world = World::new().when("/tests", vec![red(1, 2), red(2, 1), red(0, 3), red(0, 3)]);
+    world.settle();
+    let guidance = Some("use a checked sum".to_owned());
+    world.hear(SignalKind::Commanded { command: Command::Retry { guidance } });
+    assert_eq!(world.settle(), Settlement::Verified { pull: Some(PullNumber(8)) });
+    assert_eq!(world.made("implement/5/agent"), 1);
+    assert_eq!(world.made("publish/pull"), 1, "one pull request, whatever happens");
+    let pushes: Vec<Option<CommitSha>> = world
+        .journal
+        .entries()
+        .iter()
+        .filter_map(|entry| match &entry.event {
+            Event::Intended { r#move, .. } => match &**r#move {
+                Move::Push { lease, .. } => Some(lease.clone()),
+                _ => None,
+            },
+            _ => None,
+        })
+        .collect();
+    assert!(matches!(&pushes[..], [None, Some(_)]), "the second push replaces the first: {pushes:?}");
+}
+
+#[test]
+fn without_tests_it_is_unverified_and_stays_a_draft() {
+    let mut world = World::new().when("/tests", vec![tested(&sha(9), TestVerdict::NoTests, 0, 0)]);
+    assert!(matches!(world.settle(), Settlement::Unverified { pull: Some(_), .. }));
+    assert!(world.survey().trace.pull.is_some_and(|pull| !pull.ready));
+}
+
+#[test]
+fn without_the_right_nothing_is_done_and_nothing_is_said() {
+    let mut world = World::new().when("authorize/1", vec![Outcome::Authorized { allowed: false }]);
+    assert!(matches!(world.settle(), Settlement::Refused { .. }));
+    assert_eq!(world.made, ["authorize/1"]);
+}
+
+#[test]
+fn a_wrong_answer_is_sent_back_three_times_at_most() {
+    let nonsense = || said("it is a /bug or a /feature");
+    let mut world = World::new().when("classify/1/agent", vec![nonsense()]);
+    assert!(matches!(world.settle(), Settlement::Verified { .. }));
+    assert_eq!(world.made("classify/"), 2);
+    let mut world = World::new()
+        .when("classify/1/agent", vec![nonsense()])
+        .when("classify/2/agent", vec![said("")])
+        .when("classify/3/agent", vec![nonsense()]);
+    assert!(
+        matches!(world.settle(), Settlement::Failed { because } if because.contains("/feature, /bug, /chore"))
+    );
+}
+
+#[test]
+fn cosmetics_never_lose_the_work() {
+    let long = || said("this is no name at all");
+    let mut world = World::new()
+        .when("branch/1/agent", vec![long()])
+        .when("branch/2/agent", vec![long()])
+        .when("branch/3/agent", vec![long()])
+        .when("/import", vec![imported(5, None)])
+        .when("message/1/agent", vec![said("wip")])
+        .when("message/2/agent", vec![said("")])
+        .when("message/3/agent", vec![said("wip")])
+        .when("text/1/agent", vec![said("x")])
+        .when("text/2/agent", vec![said("x")])
+        .when("text/3/agent", vec![said("x")]);
+    assert!(matches!(world.settle(), Settlement::Verified { .. }));
+    let trace = world.survey().trace;
+    assert_eq!(trace.branch.map(|b| b.to_string()).as_deref(), Some("journeyman/issue-7-the-sum-is-wrong"));
+    assert_eq!(trace.pull.map(|pull| pull.title).as_deref(), Some("The sum is wrong"));
+    assert_eq!(trace.notes.len(), 3);
+}
+
+#[test]
+fn overload_is_waited_for_and_is_no_round() {
+    let busy = || failed(FailureKind::Unavailable);
+    let mut world = World::new().when("implement/1/agent", vec![busy(), busy()]);
+    assert!(matches!(world.settle(), Settlement::Verified { .. }));
+    assert_eq!((world.made("implement/1/agent"), world.made("implement/2/agent")), (3, 0));
+    let mut world = World::new().when("implement/1/agent", (0..9).map(|_| busy()).collect());
+    assert!(matches!(world.settle(), Settlement::Failed { .. }));
+    assert_eq!(world.made("implement/1/agent"), 6);
+}
+
+#[test]
+fn a_wrong_key_ends_the_order_at_once_and_a_retry_goes_on_where_it_was() {
+    let wrong = || failed(FailureKind::Misconfigured);
+    let mut world = World::new().when("implement/1/agent", vec![wrong()]);
+    assert!(matches!(world.settle(), Settlement::Failed { .. }));
+    world.hear(SignalKind::Commanded { command: Command::Retry { guidance: None } });
+    assert!(matches!(world.settle(), Settlement::Verified { .. }));
+    assert_eq!((world.made("classify/1/agent"), world.made("implement/1/agent")), (1, 2));
+}
+
+#[test]
+fn an_unknown_session_is_left_behind() {
+    let mut world = World::new()
+        .when("implement/1/tests", vec![red(0, 1)])
+        .when("implement/2/agent", vec![failed(FailureKind::UnknownSession)]);
+    assert!(matches!(world.settle(), Settlement::Verified { .. }));
+    let sessions: Vec<Option<String>> = world
+        .journal
+        .entries()
+        .iter()
+        .filter_map(|entry| match &entry.event {
+            Event::Intended { key, r#move } if key.0 == "implement/2/agent" => match &**r#move {
+                Move::RunAgent(task) => Some(task.session.clone()),
+                _ => None,
+            },
+            _ => None,
+        })
+        .collect();
+    assert_eq!(sessions, [Some("s1".to_owned()), None]);
+}
+
+#[test]
+fn money_and_time_have_an_end() {
+    let dear = Outcome::AgentRan(Box::new(AgentRun {
+        result: Some("done".to_owned()),
+        usage: Usage { usd: 6.0, ..Usage::default() },
+        ..AgentRun::default()
+    }));
+    let mut world = World::new().when("implement/1/agent", vec![dear]).when("/tests", vec![red(1, 1)]);
+    let settled = world.settle();
+    assert!(
+        matches!(&settled, Settlement::Escalated { because, .. } if because.contains("budget")),
+        "{settled:?}"
+    );
+
+    let mut world = World::new();
+    world.step();
+    world.step();
+    world.now += TimeDelta::minutes(61);
+    assert!(matches!(world.settle(), Settlement::Failed { because } if because.contains("60 minutes")));
+}
+
+#[test]
+fn a_taken_name_is_left_to_its_owner() {
+    let taken = Outcome::BranchTaken { at: Some(sha(66)) };
+    let mut world = World::new().when("/push-1", vec![taken]);
+    assert!(matches!(world.settle(), Settlement::Verified { .. }));
+    let branch = world.survey().trace.branch.unwrap();
+    assert_eq!(branch.as_str(), "journeyman/issue-7-fix-the-sum-2");
+}
+
+#[test]
+fn several_plans_are_asked_about() {
+    let two = Outcome::FilesFound { files: vec!["a.md".to_owned(), "b.md".to_owned()], content: None };
+    let mut world = World::new().when("plan/1/files", vec![two]).when("find/1/agent", vec![said("`b.md`")]);
+    assert!(matches!(world.settle(), Settlement::Verified { .. }));
+    assert_eq!((world.made("plan/1/find"), world.made("plan/1/read")), (1, 1));
+}
+
+#[test]
+fn cancel_stops_and_retry_goes_on() {
+    let mut world = World::new();
+    for _ in 0..6 {
+        world.step();
+    }
+    world.hear(SignalKind::Commanded { command: Command::Cancel });
+    assert!(matches!(world.settle(), Settlement::Cancelled { because } if because.contains("ada")));
+    let before = world.made.len();
+    world.hear(SignalKind::Commanded { command: Command::Cancel });
+    world.settle();
+    assert_eq!(world.survey().answers[1].answer, Answer::Ignored("it has ended already".to_owned()));
+    world.hear(SignalKind::Commanded { command: Command::Retry { guidance: None } });
+    assert!(matches!(world.settle(), Settlement::Verified { .. }), "{:?}", &world.made[before..]);
+}
+
+#[test]
+fn an_outsiders_command_changes_nothing() {
+    let mut world = World::new().when("implement/1/tests", vec![red(0, 1)]);
+    world.step();
+    world.step();
+    world.hear(SignalKind::Commanded { command: Command::Cancel });
+    let key = MoveKey(format!("authorize/{}", world.journal.last_seq()));
+    world.write(Event::Observed { key, outcome: Box::new(Outcome::Authorized { allowed: false }) });
+    assert!(matches!(world.settle(), Settlement::Verified { .. }));
+    assert_eq!(world.survey().answers[0].answer, Answer::Ignored("ada has no write access".to_owned()));
+}
+
+fn any_outcome() -> impl Strategy<Value = (&'static str, Outcome)> {
+    let trouble = |retry| Outcome::Trouble(Trouble { message: "m".to_owned(), retry });
+    prop::sample::select(vec![
+        ("/agent", said("")),
+        ("/agent", failed(FailureKind::Unavailable)),
+        ("/agent", failed(FailureKind::Ended)),
+        ("/agent", failed(FailureKind::Misconfigured)),
+        ("/agent", failed(FailureKind::UnknownSession)),
+        ("/tests", red(1, 2)),
+        ("/tests", red(2, 1)),
+        ("/tests", tested(&sha(3), TestVerdict::NoTests, 0, 0)),
+        ("/tests", tested(&sha(3), TestVerdict::SetupFailed, 0, 0)),
+        ("/import", nothing()),
+        ("/import", imported(5, None)),
+        ("/files", Outcome::FilesFound { files: vec![], content: None }),
+        ("/push-1", Outcome::BranchTaken { at: None }),
+        ("prepare", trouble(Retry::Soon)),
+        ("/pull", trouble(Retry::After { seconds: 60 })),
+        ("/tests", trouble(Retry::Never)),
+        ("", trouble(Retry::Soon)),
+        ("", Outcome::PullFinished),
+    ])
+}
+
+fn any_signal() -> impl Strategy<Value = SignalKind> {
+    prop::sample::select(vec![
+        SignalKind::Commanded { command: Command::Cancel },
+        SignalKind::Commanded { command: Command::Retry { guidance: None } },
+        SignalKind::Labeled { label: "journeyman".to_owned() },
+        SignalKind::Unlabeled { label: "journeyman".to_owned() },
+        SignalKind::IssueClosed,
+        SignalKind::PullClosed { pull: PullNumber(8), merged: true },
+    ])
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+
+    /// Whatever goes wrong and whoever interrupts: the order settles, every prefix of its journal names a move, a
+    /// time to wake at or an end, and the same moves again when it is asked again.
+    #[test]
+    fn every_order_settles_and_every_prefix_names_what_is_next(
+        script in prop::collection::vec(any_outcome(), 0..12),
+        signals in prop::collection::vec((0_usize..60, any_signal()), 0..4),
+    ) {
+        let mut world = World::new();
+        for (end, outcome) in script {
+            world = world.when(end, vec![outcome]);
+        }
+        for moment in 0..60 {
+            for (_, kind) in signals.iter().filter(|(at, _)| *at == moment) {
+                world.hear(kind.clone());
+            }
+            world.step();
+        }
+        world.settle();
+        for length in 1..=world.journal.entries().len() {
+            let prefix = world.journal.prefix(length).unwrap();
+            let now = prefix.entries()[length - 1].at;
+            let first = next(prefix.pipeline(), &prefix, now);
+            prop_assert!(!first.moves.is_empty() || first.wake_at.is_some() || first.settled.is_some());
+            prop_assert_eq!(first, next(prefix.pipeline(), &prefix, now));
+        }
+        let survey = world.survey();
+        let heard = world.journal.entries().iter().filter(|e| matches!(e.event, Event::Signaled { .. })).count();
+        prop_assert_eq!(survey.answers.len(), heard, "every signal is answered");
+    }
+
+    /// The same signal twice comes to the same end as once.
+    #[test]
+    fn a_signal_twice_is_harmless(at in 0_usize..40, kind in any_signal()) {
+        let run = |times: usize| {
+            let mut world = World::new().when("implement/1/tests", vec![red(0, 1)]);
+            for moment in 0..60 {
+                if moment == at {
+                    (0..times).for_each(|_| world.hear(kind.clone()));
+                }
+                world.step();
+            }
+            world.settle()
+        };
+        prop_assert_eq!(run(1), run(2));
+    }
+
+    /// A template of the issue's making stays text.
+    #[test]
+    fn settings_never_stop_an_order(label in ".*", minutes in proptest::option::of(0_u64..u64::MAX)) {
+        let settings = RepositorySettings {
+            label: Some(label),
+            budget: Some(super::super::settings::Budget { usd: None, minutes }),
+            ..RepositorySettings::default()
+        };
+        let prepared = Outcome::Prepared { base: sha(1), settings: Box::new(settings), pipeline: None };
+        World::new().when("prepare", vec![prepared]).settle();
+    }
+}

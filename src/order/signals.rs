@@ -1,0 +1,192 @@
+//! What people said, and what became of it: every signal is answered, if only with "ignored, because".
+
+use chrono::{DateTime, Utc};
+
+use super::ids::Person;
+use super::journal::{Event, Journal};
+use super::moves::{Move, MoveKey, Outcome};
+use super::pipeline::Pipeline;
+use super::signal::{Command, SignalKind};
+use super::walk::{Halt, Walk, observations};
+
+/// What was heard so far.
+#[derive(Debug, Default)]
+pub(super) struct Heard {
+    retries: Vec<Retried>,
+    cancels: Vec<Cancelled>,
+    /// Questions about rights that are not answered yet.
+    pub(super) pending: Vec<(MoveKey, Move)>,
+    /// One a signal.
+    pub(super) answers: Vec<Answered>,
+}
+
+#[derive(Debug)]
+pub(super) struct Retried {
+    seq: u64,
+    at: DateTime<Utc>,
+    pub(super) guidance: Option<String>,
+}
+
+#[derive(Debug)]
+struct Cancelled {
+    seq: u64,
+    because: String,
+}
+
+/// What became of a signal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answered {
+    /// The entry that holds the signal.
+    pub signal: u64,
+    /// What became of it.
+    pub answer: Answer,
+}
+
+/// What became of a signal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    /// It changed what happens.
+    Taken,
+    /// It is being asked whether the person may.
+    Asking,
+    /// It changed nothing, because.
+    Ignored(String),
+}
+
+impl Heard {
+    /// The first `/retry` that counts and came after this entry.
+    pub(super) fn retry_after(&self, seq: u64) -> Option<&Retried> {
+        self.retries.iter().find(|retry| retry.seq > seq)
+    }
+
+    /// Where and when the last `/retry` that counts was taken.
+    pub(super) fn last_retry(&self) -> Option<(u64, DateTime<Utc>)> {
+        self.retries.last().map(|retry| (retry.seq, retry.at))
+    }
+
+    /// Why the order is cancelled, if it is, and by which entry.
+    pub(super) fn cancelled(&self) -> Option<(u64, &str)> {
+        self.cancels
+            .last()
+            .filter(|cancel| self.retry_after(cancel.seq).is_none())
+            .map(|cancel| (cancel.seq, cancel.because.as_str()))
+    }
+
+    /// Listens to the whole journal, one signal after the other, each as it stood when it was decided.
+    pub(super) fn listen(pipeline: &Pipeline, journal: &Journal, now: DateTime<Utc>) -> Self {
+        let mut heard = Self::default();
+        let mut decided: Vec<(u64, DateTime<Utc>, u64, Wish)> = Vec::new();
+        for entry in journal.entries() {
+            let Event::Signaled { signal, .. } = &entry.event else { continue };
+            let by = &signal.by;
+            match &signal.kind {
+                SignalKind::Labeled { .. } => heard.ignore(entry.seq, "it is at work already"),
+                SignalKind::Unlabeled { .. } => heard.ignore(entry.seq, "say /cancel to stop it"),
+                SignalKind::PullClosed { merged, .. } => {
+                    let how = if *merged { "merged" } else { "closed" };
+                    let wish = Wish::Cancel(format!("{} {how} the pull request", by.login));
+                    decided.push((entry.seq, entry.at, entry.seq, wish));
+                }
+                SignalKind::IssueClosed => {
+                    let wish = Wish::Cancel(format!("{} closed the issue", by.login));
+                    decided.push((entry.seq, entry.at, entry.seq, wish));
+                }
+                SignalKind::Commanded { command } => match heard.right(journal, entry.seq, by, now) {
+                    Right::Known { seq, at } => {
+                        let wish = match command {
+                            Command::Retry { guidance } => Wish::Retry(guidance.clone()),
+                            Command::Cancel => Wish::Cancel(format!("{} said /cancel", by.login)),
+                        };
+                        decided.push((seq, at, entry.seq, wish));
+                    }
+                    Right::Asking => {
+                        heard.answers.push(Answered { signal: entry.seq, answer: Answer::Asking })
+                    }
+                    Right::No(because) => heard.ignore(entry.seq, because),
+                },
+            }
+        }
+        decided.sort_by_key(|(seq, ..)| *seq);
+        for (seq, at, signal, wish) in decided {
+            heard.decide(pipeline, journal, (seq, at), signal, wish);
+        }
+        heard
+    }
+
+    fn decide(
+        &mut self,
+        pipeline: &Pipeline,
+        journal: &Journal,
+        (seq, at): (u64, DateTime<Utc>),
+        signal: u64,
+        wish: Wish,
+    ) {
+        let length = usize::try_from(seq.saturating_sub(1)).unwrap_or(usize::MAX);
+        let stood = match self.cancelled() {
+            Some(_) => Stood::Retriable,
+            None => match Walk::new(pipeline, journal, length, self, at).run() {
+                Halt::Settled { settlement, .. } if settlement.can_be_retried() => Stood::Retriable,
+                Halt::Settled { .. } => Stood::Done,
+                Halt::Do(..) | Halt::Wait(_) | Halt::OverBudget { .. } => Stood::AtWork,
+            },
+        };
+        match (wish, stood) {
+            (Wish::Retry(guidance), Stood::Retriable) => self.retries.push(Retried { seq, at, guidance }),
+            (Wish::Retry(_), Stood::AtWork) => return self.ignore(signal, "it is at work already"),
+            (Wish::Retry(_), Stood::Done) => {
+                return self.ignore(signal, "it is done; there is nothing to retry");
+            }
+            (Wish::Cancel(because), Stood::AtWork) => self.cancels.push(Cancelled { seq, because }),
+            (Wish::Cancel(_), Stood::Retriable | Stood::Done) => {
+                return self.ignore(signal, "it has ended already");
+            }
+        }
+        self.answers.push(Answered { signal, answer: Answer::Taken });
+    }
+
+    fn ignore(&mut self, signal: u64, because: impl Into<String>) {
+        self.answers.push(Answered { signal, answer: Answer::Ignored(because.into()) });
+    }
+
+    /// Whether this person may command, as far as GitHub was asked. When it cannot be asked, they may not.
+    fn right(&mut self, journal: &Journal, signal: u64, person: &Person, now: DateTime<Utc>) -> Right {
+        let key = MoveKey(format!("authorize/{signal}"));
+        let observed = observations(journal.entries());
+        let asked = observed.get(&key).map_or(&[][..], Vec::as_slice);
+        for seen in asked {
+            if let Outcome::Authorized { allowed } = seen.outcome {
+                return if *allowed {
+                    Right::Known { seq: seen.seq, at: seen.at }
+                } else {
+                    Right::No(format!("{} has no write access", person.login))
+                };
+            }
+        }
+        let pause = chrono::TimeDelta::seconds(10);
+        match asked.last() {
+            Some(_) if asked.len() >= 4 => Right::No("GitHub could not be asked for their rights".to_owned()),
+            Some(last) if now < last.at + pause => Right::Asking,
+            Some(_) | None => {
+                self.pending.push((key, Move::Authorize { person: person.clone() }));
+                Right::Asking
+            }
+        }
+    }
+}
+
+enum Wish {
+    Retry(Option<String>),
+    Cancel(String),
+}
+
+enum Stood {
+    AtWork,
+    Retriable,
+    Done,
+}
+
+enum Right {
+    Known { seq: u64, at: DateTime<Utc> },
+    Asking,
+    No(String),
+}

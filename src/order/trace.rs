@@ -1,0 +1,166 @@
+//! What a walk over the journal found, stage by stage. The status comment, the pull request's text, the receipt
+//! and the live display are made from this and from nothing else.
+
+use chrono::{DateTime, Utc};
+use serde::Serialize;
+
+use super::agent_run::Usage;
+use super::feedback::Feedback;
+use super::ids::{BranchName, CommitSha, PullNumber, TreeSha};
+use super::test_run::TestRun;
+
+/// What is known of an order.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Trace {
+    /// The commit that the work starts from.
+    pub base: Option<CommitSha>,
+    /// The branch, once it has a name.
+    pub branch: Option<BranchName>,
+    /// The stages that have begun, in order.
+    pub stages: Vec<StageTrace>,
+    /// The work that is published or about to be.
+    pub work: Option<Work>,
+    /// The commit that the remote was seen to have.
+    pub pushed: Option<CommitSha>,
+    /// The pull request.
+    pub pull: Option<PullTrace>,
+    /// What the agents cost so far, as they say.
+    pub usage: Usage,
+    /// The last trouble, while it is being waited for.
+    pub waiting: Option<Waiting>,
+    /// Things that went another way than asked, such as a fallback name.
+    pub notes: Vec<String>,
+}
+
+/// One stage that has begun.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct StageTrace {
+    /// Its name.
+    pub name: String,
+    /// How it stands.
+    pub state: StageState,
+    /// Its rounds.
+    pub rounds: Vec<RoundTrace>,
+}
+
+/// How a stage stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StageState {
+    /// At work.
+    Running,
+    /// Done.
+    Passed,
+    /// Its checks ran out, or something around it failed.
+    Failed,
+}
+
+/// One round.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct RoundTrace {
+    /// From 1.
+    pub round: u32,
+    /// What the agent says it did.
+    pub result: Option<String>,
+    /// The commit made of what it pushed.
+    pub commit: Option<CommitSha>,
+    /// The run of the tests on it.
+    pub tests: Option<TestRun>,
+    /// What the failing check said; none while it runs and when all passed.
+    pub feedback: Option<Feedback>,
+}
+
+/// Work that can be published.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Work {
+    /// The round it comes from.
+    pub round: u32,
+    /// The commit.
+    pub commit: CommitSha,
+    /// Its tree.
+    pub tree: TreeSha,
+    /// Paths that differ from the base.
+    pub changed: Vec<String>,
+    /// What its tests came to; none when the stage has no such check.
+    pub tests: Option<TestRun>,
+    /// What may be said of it.
+    pub standing: Standing,
+}
+
+/// What may be said of published work.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "standing", rename_all = "snake_case")]
+pub enum Standing {
+    /// Every check passed.
+    Verified,
+    /// No check failed, but nothing could verify it.
+    Unverified {
+        /// What was missing.
+        because: String,
+    },
+    /// The best attempt; a check failed on it.
+    NotVerified {
+        /// What is still wrong.
+        because: String,
+    },
+}
+
+/// The pull request.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PullTrace {
+    /// Its number.
+    pub number: PullNumber,
+    /// Its page.
+    pub url: String,
+    /// What the agent says of the change.
+    pub summary: String,
+    /// Its title.
+    pub title: String,
+    /// Out of draft.
+    pub ready: bool,
+}
+
+/// Trouble that is being waited for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Waiting {
+    /// What happened.
+    pub message: String,
+    /// When the next attempt is due.
+    pub until: DateTime<Utc>,
+}
+
+impl Trace {
+    /// The stage that is at work, if one is.
+    pub fn running(&self) -> Option<&StageTrace> {
+        self.stages.iter().find(|stage| stage.state == StageState::Running)
+    }
+
+    pub(super) fn begin(&mut self, name: &str) -> &mut StageTrace {
+        self.stages.push(StageTrace {
+            name: name.to_owned(),
+            state: StageState::Running,
+            rounds: Vec::new(),
+        });
+        let last = self.stages.len() - 1;
+        &mut self.stages[last]
+    }
+
+    pub(super) fn conclude(&mut self, name: &str, state: StageState) {
+        if let Some(stage) = self.stages.iter_mut().rfind(|stage| stage.name == name) {
+            stage.state = state;
+        }
+    }
+
+    /// The round of that number, begun when it is new.
+    pub(super) fn round(&mut self, stage: &str, round: u32) -> Option<&mut RoundTrace> {
+        let stage = self.stages.iter_mut().rfind(|known| known.name == stage)?;
+        let place = match stage.rounds.iter().position(|known| known.round == round) {
+            Some(place) => place,
+            None => {
+                stage.rounds.push(RoundTrace { round, ..RoundTrace::default() });
+                stage.rounds.len() - 1
+            }
+        };
+        stage.rounds.get_mut(place)
+    }
+}

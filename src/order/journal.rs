@@ -176,15 +176,15 @@ impl Journal {
 
     /// The pipeline that is pinned: the repository's, once it is known.
     pub fn pipeline(&self) -> &Pipeline {
-        self.entries
-            .iter()
-            .find_map(|entry| match &entry.event {
-                Event::Observed { outcome, .. } => match &**outcome {
-                    Outcome::Prepared { pipeline, .. } => pipeline.as_deref(),
-                    _ => None,
-                },
-                Event::Opened(_) | Event::Signaled { .. } | Event::Intended { .. } => None,
-            })
-            .unwrap_or(&self.opened.pipeline)
+        let repositorys = self.entries.iter().find_map(|entry| {
+            if let Event::Observed { outcome, .. } = &entry.event
+                && let Outcome::Prepared { pipeline, .. } = &**outcome
+            {
+                pipeline.as_deref()
+            } else {
+                None
+            }
+        });
+        repositorys.unwrap_or(&self.opened.pipeline)
     }
 }

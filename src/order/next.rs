@@ -55,9 +55,9 @@ pub fn survey(pipeline: &Pipeline, journal: &Journal, now: DateTime<Utc>) -> Sur
     let mut next = Next { moves: Vec::new(), wake_at: None, settled: None };
     match (heard.cancelled(), halt) {
         (Some((_, because)), _) => next.settled = Some(Settlement::Cancelled { because: because.to_owned() }),
-        (None, Halt::Do(key, r#move)) => next.moves.push((key, r#move)),
+        (None, Halt::Do(key, r#move)) => next.moves.push((key, *r#move)),
         (None, Halt::Wait(until)) => next.wake_at = Some(until),
-        (None, Halt::Settled { settlement, .. }) => next.settled = Some(settlement),
+        (None, Halt::Settled(settlement)) => next.settled = Some(settlement),
         (None, Halt::OverBudget { because }) => next.settled = Some(Settlement::Failed { because }),
     }
     if heard.answers.iter().any(|answered| answered.answer == Answer::Asking) {

@@ -48,7 +48,7 @@ impl Walk<'_> {
     pub(super) fn publish_stage(&mut self, stage: &Stage) -> Result<(), Halt> {
         let (Some(work), Some(branch)) = (self.trace.work.clone(), self.trace.branch.clone()) else {
             let because = format!("stage {}: there is no commit to publish", stage.name);
-            return Err(self.settled(Settlement::Failed { because }));
+            return Err(Halt::Settled(Settlement::Failed { because }));
         };
         let branch = self.push(stage, &work, &branch)?;
         let (title, summary) = self.pull_text(stage, &work)?;
@@ -63,6 +63,7 @@ impl Walk<'_> {
     }
 
     /// The branch under which the commit is on the remote.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "any other outcome is of another move")]
     fn push(&mut self, stage: &Stage, work: &Work, wished: &BranchName) -> Result<BranchName, Halt> {
         let issue = self.journal.opened().issue.number;
         let before = self.last_pushed(&work.commit);
@@ -90,7 +91,7 @@ impl Walk<'_> {
                         Some(Outcome::PullOpened { number, .. }) => Some(*number),
                         Some(_) | None => None,
                     };
-                    return Err(self.settled(Settlement::Escalated { pull, because }));
+                    return Err(Halt::Settled(Settlement::Escalated { pull, because }));
                 }
                 Outcome::BranchTaken { .. } => {}
                 _ => return Err(self.mismatch(&key)),
@@ -98,7 +99,7 @@ impl Walk<'_> {
         }
         let because =
             format!("{MOST_NAMES} branches of the name {wished} exist; delete those that are done with");
-        Err(self.settled(Settlement::Failed { because }))
+        Err(Halt::Settled(Settlement::Failed { because }))
     }
 
     /// The branch and the commit that we pushed last, other than this commit.
@@ -164,7 +165,7 @@ impl Walk<'_> {
     pub(super) fn ready_stage(&mut self, stage: &Stage) -> Result<(), Halt> {
         let (Some(pull), Some(work)) = (self.trace.pull.clone(), self.trace.work.clone()) else {
             let because = format!("stage {}: there is no pull request", stage.name);
-            return Err(self.settled(Settlement::Failed { because }));
+            return Err(Halt::Settled(Settlement::Failed { because }));
         };
         let ready = match work.standing {
             Standing::Verified => true,

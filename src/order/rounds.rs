@@ -115,7 +115,7 @@ impl Walk<'_> {
         let fill = |text: &str| {
             substitute(text, &self.variables).map_err(|unknown| {
                 let because = format!("stage {}: {unknown}", stage.name);
-                self.settled(Settlement::Failed { because })
+                Halt::Settled(Settlement::Failed { because })
             })
         };
         let command = fill(stage.command.as_deref().unwrap_or_default())?;
@@ -236,7 +236,7 @@ impl Walk<'_> {
                 None => {
                     self.trace.conclude(&stage.name, StageState::Failed);
                     let because = format!("stage {}: {because}", stage.name);
-                    Err(self.settled(if stage.checks.is_empty() {
+                    Err(Halt::Settled(if stage.checks.is_empty() {
                         Settlement::Failed { because }
                     } else {
                         Settlement::Blocked { because }
@@ -343,10 +343,8 @@ impl Walk<'_> {
 
     fn find_files(&mut self, key: &MoveKey, glob: &str) -> Result<(Vec<String>, Option<String>), Halt> {
         let seen = self.observe(key, |_| Move::FindFiles { glob: glob.to_owned() })?;
-        match seen.outcome {
-            Outcome::FilesFound { files, content } => Ok((files.clone(), content.clone())),
-            _ => Err(self.mismatch(key)),
-        }
+        let Outcome::FilesFound { files, content } = seen.outcome else { return Err(self.mismatch(key)) };
+        Ok((files.clone(), content.clone()))
     }
 
     /// The checks on what was pushed, the cheapest first.
@@ -397,6 +395,7 @@ impl Walk<'_> {
     }
 
     /// The check `pushed commit`, and the commit to publish made of what was pushed.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "any other outcome is of another move")]
     fn import(
         &mut self,
         worker: &Worker,
@@ -406,7 +405,7 @@ impl Walk<'_> {
         let missing = |feedback| Judged::Failed { by: Judge::PushedCommit, feedback, tests: None };
         let (Some(branch), Some(base)) = (worker.branch.clone(), self.base.clone()) else {
             let because = format!("stage {}: no stage before it names a branch", worker.name);
-            return Err(self.settled(Settlement::Failed { because }));
+            return Err(Halt::Settled(Settlement::Failed { because }));
         };
         let key = worker.key(round, "import");
         let seen = self.observe(&key, |_| Move::Import { branch: branch.clone(), base: base.clone() })?;

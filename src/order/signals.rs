@@ -125,8 +125,8 @@ impl Heard {
         let stood = match self.cancelled() {
             Some(_) => Stood::Retriable,
             None => match Walk::new(pipeline, journal, length, self, at).run() {
-                Halt::Settled { settlement, .. } if settlement.can_be_retried() => Stood::Retriable,
-                Halt::Settled { .. } => Stood::Done,
+                Halt::Settled(settlement) if settlement.can_be_retried() => Stood::Retriable,
+                Halt::Settled(_) => Stood::Done,
                 Halt::Do(..) | Halt::Wait(_) | Halt::OverBudget { .. } => Stood::AtWork,
             },
         };

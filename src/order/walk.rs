@@ -26,11 +26,11 @@ const SHORTEST_RUN_SECONDS: i64 = 30;
 #[derive(Debug)]
 pub(super) enum Halt {
     /// At an effect that was not observed yet.
-    Do(MoveKey, Move),
+    Do(MoveKey, Box<Move>),
     /// At a pause.
     Wait(DateTime<Utc>),
-    /// At the end; `seq` is the entry that decided it.
-    Settled { seq: u64, settlement: Settlement },
+    /// At the end.
+    Settled(Settlement),
     /// Before a run of an agent that the order may not pay for.
     OverBudget { because: String },
 }
@@ -92,8 +92,8 @@ impl<'a> Walk<'a> {
     /// Goes as far as the journal carries.
     pub(super) fn run(&mut self) -> Halt {
         match self.begin().and_then(|()| self.stages()) {
-            Ok(settlement) => self.settled(settlement),
-            Err(Halt::OverBudget { because }) => self.settled(Settlement::Failed { because }),
+            Ok(settlement) => Halt::Settled(settlement),
+            Err(Halt::OverBudget { because }) => Halt::Settled(Settlement::Failed { because }),
             Err(halt) => halt,
         }
     }
@@ -104,7 +104,7 @@ impl<'a> Walk<'a> {
             let seen = self.observe(&key, |_| Move::Authorize { person: person.clone() })?;
             if !matches!(seen.outcome, Outcome::Authorized { allowed: true }) {
                 let because = format!("{} has no write access to the repository", person.login);
-                return Err(self.settled(Settlement::Refused { because }));
+                return Err(Halt::Settled(Settlement::Refused { because }));
             }
         }
         let seen = self.observe(&MoveKey("prepare".to_owned()), |_| Move::Prepare)?;
@@ -114,11 +114,6 @@ impl<'a> Walk<'a> {
             self.settings = (**settings).clone();
         }
         Ok(())
-    }
-
-    /// The end, decided by what was seen last.
-    pub(super) fn settled(&self, settlement: Settlement) -> Halt {
-        Halt::Settled { seq: self.last_seen, settlement }
     }
 
     /// The number of the last entry that the walk rests on.
@@ -156,7 +151,7 @@ impl<'a> Walk<'a> {
             if attempts >= MOST_ATTEMPTS || pause == TimeDelta::MAX {
                 if self.heard.retry_after(seen.seq).is_none() {
                     let because = hitch.message.to_owned();
-                    return Err(Halt::Settled { seq: seen.seq, settlement: Settlement::Failed { because } });
+                    return Err(Halt::Settled(Settlement::Failed { because }));
                 }
                 (attempts, due) = (0, None);
             } else {
@@ -167,7 +162,7 @@ impl<'a> Walk<'a> {
             self.trace.waiting = Some(Waiting { message: message.to_owned(), until });
             return Err(Halt::Wait(until));
         }
-        Err(Halt::Do(key.clone(), make(session)))
+        Err(Halt::Do(key.clone(), Box::new(make(session))))
     }
 
     /// What was observed of an effect that the walk has gone past.
@@ -199,7 +194,7 @@ impl<'a> Walk<'a> {
     /// A journal that holds another kind of outcome than its move's was not written by us.
     pub(super) fn mismatch(&self, key: &MoveKey) -> Halt {
         let because = format!("the journal holds an outcome of another kind for {key}");
-        self.settled(Settlement::Failed { because })
+        Halt::Settled(Settlement::Failed { because })
     }
 
     fn limits(&self) -> OrderLimits {

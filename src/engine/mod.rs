@@ -1,0 +1,115 @@
+//! Wakes orders, asks for their next moves, has them executed, writes what happened.
+//!
+//! May know: every adapter and `order`. It is the only place where adapters meet, and the only one that knows what
+//! carries an order: our own journal, in one process.
+//! Must never know: HTTP routes, the command line, the emulator.
+//!
+//! The rule of the house: the intent is written before an effect, the observation after it. Whatever is lost in
+//! between is done again, and every effect is made so that this is harmless.
+
+mod driver;
+mod effects;
+mod intake;
+mod supervisor;
+mod views;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{Notify, broadcast};
+use tokio_util::sync::CancellationToken;
+
+use crate::agent::Agents;
+use crate::github::GitHub;
+use crate::order::{Entry, OrderId, OrderLimits, Pipeline};
+use crate::sandbox::Sandbox;
+use crate::store::{JournalStore, Store};
+use crate::workspace::Workspaces;
+
+pub use intake::DeskError;
+pub use supervisor::Stopped;
+
+/// What the engine works with. Put together by the composition root.
+#[derive(Clone)]
+pub struct Parts {
+    /// Deliveries, orders, artifacts.
+    pub store: Store,
+    /// Where journals are written; the store itself, unless somebody wants to watch.
+    pub journals: Arc<dyn JournalStore>,
+    /// Our side of GitHub.
+    pub github: GitHub,
+    /// Mirrors and workspaces.
+    pub workspaces: Workspaces,
+    /// The agents of the settings.
+    pub agents: Arc<Agents>,
+    /// The walls.
+    pub sandbox: Sandbox,
+    /// What the settings say.
+    pub rules: Rules,
+}
+
+/// What the settings say about orders.
+#[derive(Debug, Clone)]
+pub struct Rules {
+    /// The label that starts an order where the repository names no other.
+    pub label: String,
+    /// The agent for roles that the repository gives to nobody.
+    pub agent: String,
+    /// The pipeline where the repository names no other.
+    pub pipeline: Pipeline,
+    /// Every pipeline that can be named.
+    pub pipelines: BTreeMap<String, Pipeline>,
+    /// What an order may cost.
+    pub limits: OrderLimits,
+    /// Orders that are at work at the same time.
+    pub concurrent_orders: usize,
+    /// How long a run of the tests may take.
+    pub test_time: Duration,
+    /// How long installing what the tests need may take.
+    pub setup_time: Duration,
+    /// Where the API can be reached by people; for links.
+    pub public_url: Option<url::Url>,
+    /// Where runs of agents keep what they said, below each order's folder.
+    pub data: PathBuf,
+}
+
+/// The running engine's handle. Cheap to clone.
+#[derive(Clone)]
+pub struct Engine {
+    parts: Arc<Parts>,
+    /// Something arrived: look at the store.
+    arrived: Arc<Notify>,
+    /// Every entry as it is written, for whoever wants to watch.
+    written: broadcast::Sender<(OrderId, Entry)>,
+    stop: CancellationToken,
+}
+
+impl Engine {
+    /// Puts the engine together; [`Engine::run`] makes it go.
+    pub fn new(parts: Parts) -> Self {
+        let (written, _) = broadcast::channel(1024);
+        Self {
+            parts: Arc::new(parts),
+            arrived: Arc::new(Notify::new()),
+            written,
+            stop: CancellationToken::new(),
+        }
+    }
+
+    /// Says that a delivery was stored.
+    pub fn delivery_arrived(&self) {
+        self.arrived.notify_one();
+    }
+
+    /// Every journal entry from now on, as it is written.
+    pub fn watch(&self) -> broadcast::Receiver<(OrderId, Entry)> {
+        self.written.subscribe()
+    }
+
+    /// Asks [`Engine::run`] to end. What is under way stays resumable.
+    pub fn stop(&self) {
+        self.stop.cancel();
+    }
+}

@@ -1,0 +1,119 @@
+//! Keeps orders going, so many at a time, until it is told to stop.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use tokio::sync::Notify;
+use tokio::task::JoinSet;
+
+use super::Engine;
+use super::driver::Rest;
+use crate::order::OrderId;
+use crate::store::StoreError;
+
+/// How often the store is looked at although nobody said that something arrived.
+const LOOK_AGAIN: Duration = Duration::from_secs(5);
+/// How long an order is left alone after the store could not be used for it.
+const AFTER_FAULT: chrono::TimeDelta = chrono::TimeDelta::seconds(5);
+
+/// The engine was asked to stop and has. Orders that were under way go on at the next start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stopped {
+    /// Orders that were under way.
+    pub under_way: usize,
+}
+
+#[derive(Default)]
+struct Orders {
+    driven: JoinSet<(OrderId, Result<Rest, StoreError>)>,
+    signaled: BTreeMap<OrderId, Arc<Notify>>,
+    parked: BTreeMap<OrderId, DateTime<Utc>>,
+}
+
+impl Engine {
+    /// Runs until [`Engine::stop`].
+    pub async fn run(&self) -> Stopped {
+        let mut orders = Orders::default();
+        loop {
+            let told = match self.take_in().await {
+                Ok(told) => told,
+                Err(error) => {
+                    tracing::error!("deliveries wait, because the store cannot be used: {error}");
+                    BTreeSet::new()
+                }
+            };
+            for order in told {
+                orders.parked.remove(&order);
+                if let Some(signaled) = orders.signaled.get(&order) {
+                    signaled.notify_one();
+                }
+            }
+            if let Err(error) = self.start_orders(&mut orders).await {
+                tracing::error!("orders wait, because the store cannot be used: {error}");
+            }
+            tokio::select! {
+                biased;
+                () = self.stop.cancelled() => {
+                    let under_way = orders.signaled.len();
+                    orders.driven.shutdown().await;
+                    return Stopped { under_way };
+                }
+                Some(rested) = orders.driven.join_next() => orders.rest(rested),
+                () = self.arrived.notified() => {}
+                () = tokio::time::sleep(orders.sleep()) => {}
+            }
+        }
+    }
+
+    async fn start_orders(&self, orders: &mut Orders) -> Result<(), StoreError> {
+        let now = Utc::now();
+        for order in self.parts.store.waking_orders().await? {
+            if orders.signaled.len() >= self.parts.rules.concurrent_orders {
+                break;
+            }
+            let parked = orders.parked.get(&order).is_some_and(|until| *until > now);
+            if parked || orders.signaled.contains_key(&order) {
+                continue;
+            }
+            orders.parked.remove(&order);
+            let signaled = Arc::new(Notify::new());
+            orders.signaled.insert(order, Arc::clone(&signaled));
+            let engine = self.clone();
+            orders.driven.spawn(async move { (order, engine.drive(order, signaled).await) });
+        }
+        Ok(())
+    }
+}
+
+impl Orders {
+    fn rest(&mut self, rested: Result<(OrderId, Result<Rest, StoreError>), tokio::task::JoinError>) {
+        match rested {
+            Ok((order, rest)) => {
+                self.signaled.remove(&order);
+                match rest {
+                    Ok(Rest::Ended) => {}
+                    Ok(Rest::Until(until)) => {
+                        self.parked.insert(order, until);
+                    }
+                    Err(error) => {
+                        tracing::error!(%order, "waits, because the store cannot be used: {error}");
+                        self.parked.insert(order, Utc::now() + AFTER_FAULT);
+                    }
+                }
+            }
+            Err(error) => {
+                // A drive does not panic but by a fault of ours. All notifiers whose drive is gone are let go, so
+                // that the order is driven again.
+                tracing::error!("a drive ended by a fault: {error}");
+                self.signaled.retain(|_, notify| Arc::strong_count(notify) > 1);
+            }
+        }
+    }
+
+    fn sleep(&self) -> Duration {
+        let first = self.parked.values().min().map(|until| (*until - Utc::now()).to_std().unwrap_or_default());
+        first.unwrap_or(LOOK_AGAIN).clamp(Duration::from_millis(10), LOOK_AGAIN)
+    }
+}

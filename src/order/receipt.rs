@@ -1,0 +1,156 @@
+//! The published verdict: what was verified, on which commit, with what result and cost. Each line names its
+//! evidence; what was not verified is said as plainly as what was.
+
+use serde::Serialize;
+
+use super::agent_run::Usage;
+use super::ids::{BranchName, CommitSha, IssueNumber, OrderId, PullNumber, RepositoryName, TreeSha};
+use super::journal::Journal;
+use super::next::Survey;
+use super::test_run::{CommandRun, Counts, TestVerdict};
+use super::trace::{Standing, Work};
+
+/// What was verified. Made from the journal alone.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Receipt {
+    /// The form of this record.
+    pub version: u32,
+    /// The order.
+    pub order: OrderId,
+    /// Where.
+    pub repository: RepositoryName,
+    /// The issue.
+    pub issue: IssueNumber,
+    /// The pipeline and its version.
+    pub pipeline: String,
+    /// How the order stands: `working`, or how it ended.
+    pub outcome: &'static str,
+    /// Why, when it is not verified.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub because: Option<String>,
+    /// Whether every check passed on `commit`.
+    pub verified: bool,
+    /// The branch.
+    pub branch: Option<BranchName>,
+    /// The pull request.
+    pub pull_request: Option<PullNumber>,
+    /// The commit that the work starts from.
+    pub base: Option<CommitSha>,
+    /// The commit that was tested and published.
+    pub commit: Option<CommitSha>,
+    /// Its tree.
+    pub tree: Option<TreeSha>,
+    /// Whether the remote was asked and has `commit` on `branch`.
+    pub on_remote: bool,
+    /// The run of the tests on `commit`.
+    pub tests: Option<TestEvidence>,
+    /// Every round of every stage whose work was checked.
+    pub rounds: Vec<RoundLine>,
+    /// Tokens and dollars, as the agents say.
+    pub usage: Usage,
+    /// Seconds from the opening to the last entry.
+    pub seconds: i64,
+    /// What went another way than asked.
+    pub notes: Vec<String>,
+}
+
+/// Evidence of a run of the tests.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TestEvidence {
+    /// What it comes to.
+    pub verdict: TestVerdict,
+    /// What installed what the tests need.
+    pub setup: Option<CommandRun>,
+    /// The test command.
+    pub test: Option<CommandRun>,
+    /// Tests counted.
+    pub counts: Option<Counts>,
+    /// Tests that fail.
+    pub failing: Vec<String>,
+    /// The sandbox it ran in.
+    pub sandbox: String,
+}
+
+/// One round, in a line.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RoundLine {
+    /// The stage.
+    pub stage: String,
+    /// From 1.
+    pub round: u32,
+    /// The commit made of what was pushed; none when nothing was.
+    pub commit: Option<CommitSha>,
+    /// Tests counted.
+    pub counts: Option<Counts>,
+    /// Whether its checks passed.
+    pub passed: bool,
+    /// What the failing check said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub because: Option<String>,
+}
+
+impl Receipt {
+    /// The receipt of an order as it stands.
+    pub fn of(journal: &Journal, survey: &Survey) -> Self {
+        let opened = journal.opened();
+        let trace = &survey.trace;
+        let work = trace.work.as_ref();
+        let settled = survey.next.settled.as_ref();
+        let on_remote = work.is_some_and(|work| trace.pushed.as_ref() == Some(&work.commit));
+        let last = journal.entries().last().map_or(journal.opened_at(), |entry| entry.at);
+        Self {
+            version: 1,
+            order: opened.order,
+            repository: opened.repository.clone(),
+            issue: opened.issue.number,
+            pipeline: format!("{} v{}", journal.pipeline().name, journal.pipeline().version),
+            outcome: settled.map_or("working", |settlement| settlement.word()),
+            because: settled.and_then(|settlement| settlement.because()).map(str::to_owned),
+            verified: on_remote && work.is_some_and(|work| work.standing == Standing::Verified),
+            branch: trace.branch.clone(),
+            pull_request: trace.pull.as_ref().map(|pull| pull.number),
+            base: trace.base.clone(),
+            commit: work.map(|work| work.commit.clone()),
+            tree: work.map(|work| work.tree.clone()),
+            on_remote,
+            tests: work.and_then(test_evidence),
+            rounds: round_lines(survey),
+            usage: trace.usage,
+            seconds: (last - journal.opened_at()).num_seconds(),
+            notes: trace.notes.clone(),
+        }
+    }
+}
+
+fn test_evidence(work: &Work) -> Option<TestEvidence> {
+    let tests = work.tests.as_ref()?;
+    Some(TestEvidence {
+        verdict: tests.verdict,
+        setup: tests.setup.clone(),
+        test: tests.test.clone(),
+        counts: tests.counts,
+        failing: tests.failing.clone(),
+        sandbox: tests.sandbox.clone(),
+    })
+}
+
+fn round_lines(survey: &Survey) -> Vec<RoundLine> {
+    let mut lines = Vec::new();
+    for stage in &survey.trace.stages {
+        for round in &stage.rounds {
+            let checked = round.commit.is_some() || round.tests.is_some();
+            if !checked && round.feedback.is_none() {
+                continue;
+            }
+            lines.push(RoundLine {
+                stage: stage.name.clone(),
+                round: round.round,
+                commit: round.commit.clone(),
+                counts: round.tests.as_ref().and_then(|tests| tests.counts),
+                passed: round.feedback.is_none(),
+                because: round.feedback.as_ref().map(|feedback| feedback.summary.clone()),
+            });
+        }
+    }
+    lines
+}

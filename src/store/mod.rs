@@ -1,1 +1,90 @@
-//! (being built)
+//! What has to survive a crash: deliveries, orders, their journals, their artifacts.
+//!
+//! May know: `order` and SQL. SQLite by default (WAL, `synchronous = FULL`), PostgreSQL behind the same queries.
+//! Must never know: HTTP, GitHub's wire formats, what an order does next.
+//!
+//! What a function here has returned `Ok` for is on disk. The `orders` table is an index derived from the
+//! journals; the journal is the truth.
+
+mod artifacts;
+mod deliveries;
+mod error;
+mod group;
+mod journal;
+mod orders;
+mod pool;
+#[cfg(test)]
+mod tests;
+
+use chrono::{DateTime, Utc};
+
+pub use artifacts::{Artifact, ArtifactInfo};
+pub use deliveries::{Conclusion, Delivery, NewDelivery, Saved};
+pub use error::StoreError;
+pub use journal::JournalStore;
+pub use orders::{OpenOutcome, OrderFilter, OrderRow, Summary};
+
+use pool::Pools;
+
+/// The database. Cheap to clone; all clones share the same connections.
+#[derive(Clone)]
+pub struct Store {
+    pools: Pools,
+    saver: group::Saver,
+}
+
+impl std::fmt::Debug for Store {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("Store").field("kind", &self.kind()).finish_non_exhaustive()
+    }
+}
+
+impl Store {
+    /// Opens the database of `store.url`, creates the file (and its folder) if it is SQLite, and brings its
+    /// tables up to date. Has to be called inside a Tokio runtime, which then has to outlive the store.
+    ///
+    /// # Errors
+    /// Names the key `store.url`, and never the URL itself, because it may hold a password.
+    pub async fn open(url: &str) -> Result<Self, StoreError> {
+        let pools = Pools::open(url).await?;
+        let saver = group::Saver::start(pools.clone());
+        Ok(Self { pools, saver })
+    }
+
+    /// Whether it answers: one read.
+    ///
+    /// # Errors
+    /// When it does not.
+    pub async fn ping(&self) -> Result<(), StoreError> {
+        self.pools.ping().await
+    }
+
+    /// `sqlite` or `postgres`.
+    pub fn kind(&self) -> &'static str {
+        self.pools.kind()
+    }
+
+    /// Waits for what is under way and closes every connection.
+    pub async fn close(&self) {
+        self.pools.close().await;
+    }
+}
+
+/// A moment as it is kept: microseconds since 1970.
+fn to_micros(at: DateTime<Utc>) -> i64 {
+    at.timestamp_micros()
+}
+
+fn from_micros(micros: i64, what: &str) -> Result<DateTime<Utc>, StoreError> {
+    DateTime::from_timestamp_micros(micros)
+        .ok_or_else(|| StoreError::broken(what, format!("{micros} is not a moment")))
+}
+
+/// A number as both databases keep it.
+fn to_column(number: u64, what: &str) -> Result<i64, StoreError> {
+    i64::try_from(number).map_err(|_| StoreError::refused(what, format!("{number} is over 2^63")))
+}
+
+fn from_column(number: i64, what: &str) -> Result<u64, StoreError> {
+    u64::try_from(number).map_err(|_| StoreError::broken(what, format!("{number} is negative")))
+}

@@ -1,0 +1,78 @@
+//! What can go wrong with the store, by what to do about it.
+
+use sqlx::error::ErrorKind;
+
+/// What can go wrong.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// Busy, out of reach, out of space: the same may succeed later.
+    #[error("the store cannot be used right now: {because}")]
+    Unavailable {
+        /// What the database or the system said.
+        because: String,
+    },
+    /// Something in it is not what was written: a person has to look.
+    #[error("the store is broken: {what}: {because}")]
+    Broken {
+        /// Which row or table.
+        what: String,
+        /// How.
+        because: String,
+    },
+    /// There is no such thing.
+    #[error("{what} is not in the store")]
+    NotFound {
+        /// What was looked for.
+        what: String,
+    },
+    /// A rule of the store forbids it: a name that cannot be kept, a second active order for an issue.
+    #[error("the store refuses {what}: {because}")]
+    Refused {
+        /// What was to be written.
+        what: String,
+        /// Why not.
+        because: String,
+    },
+}
+
+impl StoreError {
+    pub(super) fn unavailable(because: impl Into<String>) -> Self {
+        Self::Unavailable { because: because.into() }
+    }
+
+    pub(super) fn broken(what: impl Into<String>, because: impl std::fmt::Display) -> Self {
+        Self::Broken { what: what.into(), because: because.to_string() }
+    }
+
+    pub(super) fn not_found(what: impl Into<String>) -> Self {
+        Self::NotFound { what: what.into() }
+    }
+
+    pub(super) fn refused(what: impl Into<String>, because: impl Into<String>) -> Self {
+        Self::Refused { what: what.into(), because: because.into() }
+    }
+}
+
+impl From<sqlx::Error> for StoreError {
+    fn from(error: sqlx::Error) -> Self {
+        let because = error.to_string();
+        match &error {
+            sqlx::Error::Database(database) => match database.kind() {
+                ErrorKind::UniqueViolation
+                | ErrorKind::ForeignKeyViolation
+                | ErrorKind::NotNullViolation
+                | ErrorKind::CheckViolation
+                | ErrorKind::ExclusionViolation => Self::refused("this row", because),
+                // `ErrorKind` may grow; what is not a broken rule is a database in trouble.
+                _ => Self::unavailable(because),
+            },
+            sqlx::Error::RowNotFound => Self::not_found("the row"),
+            sqlx::Error::TypeNotFound { .. }
+            | sqlx::Error::ColumnIndexOutOfBounds { .. }
+            | sqlx::Error::ColumnNotFound(_)
+            | sqlx::Error::ColumnDecode { .. }
+            | sqlx::Error::Decode(_) => Self::broken("a row", because),
+            _ => Self::unavailable(because),
+        }
+    }
+}

@@ -81,7 +81,10 @@ impl Store {
         })?;
         let (name, media_type, size, sha256, content) = row.ok_or_else(|| StoreError::not_found(what()))?;
         if hex::encode(Sha256::digest(&content)) != sha256 {
-            return Err(StoreError::broken(format!("artifact {name} of order {order}"), "its digest is another"));
+            return Err(StoreError::broken(
+                format!("artifact {name} of order {order}"),
+                "its digest is another",
+            ));
         }
         Ok(Artifact { info: info((name, media_type, size, sha256))?, content })
     }
@@ -114,5 +117,8 @@ fn hold_name_to_rules(name: &str) -> Result<(), StoreError> {
         return Ok(());
     }
     let shown: String = name.chars().take(80).collect();
-    Err(StoreError::refused(format!("artifact {shown:?}"), "a name has 1 to 200 of A-Z, a-z, 0-9, ., _ and -"))
+    Err(StoreError::refused(
+        format!("artifact {shown:?}"),
+        "a name has 1 to 200 of A-Z, a-z, 0-9, ., _ and -",
+    ))
 }

@@ -39,7 +39,8 @@ impl JournalStore for Store {
             .into_iter()
             .map(|(seq, at, event)| entry(order, seq, at, &event))
             .collect::<Result<Vec<Entry>, StoreError>>()?;
-        Journal::new(entries).map_err(|error| StoreError::broken(format!("the journal of order {order}"), error))
+        Journal::new(entries)
+            .map_err(|error| StoreError::broken(format!("the journal of order {order}"), error))
     }
 }
 
@@ -65,7 +66,10 @@ pub(super) async fn append(
     let (seq,) = counted.ok_or_else(|| StoreError::not_found(format!("order {order}")))?;
     // Read back before it is written: what cannot be read again (a cost that is not a number) must not get in.
     let entry = entry(order, seq, at, &text).map_err(|error| {
-        StoreError::refused(format!("entry {seq} of order {order}"), format!("it could not be read again: {error}"))
+        StoreError::refused(
+            format!("entry {seq} of order {order}"),
+            format!("it could not be read again: {error}"),
+        )
     })?;
     // `RETURNING` makes the answer the same type on both databases.
     let (_,): (i64,) = in_tx!(tx, connection => {

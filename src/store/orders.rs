@@ -272,7 +272,8 @@ async fn active_order(tx: &mut Tx, opened: &Opened) -> Result<OrderId, StoreErro
             .fetch_optional(connection)
     })?;
     // On PostgreSQL it can have been settled between the two statements.
-    let (id,) = row.ok_or_else(|| StoreError::unavailable("the issue's order was just settled; try again"))?;
+    let (id,) =
+        row.ok_or_else(|| StoreError::unavailable("the issue's order was just settled; try again"))?;
     order_id(&id)
 }
 

@@ -1,1 +1,15 @@
-//! (being built)
+//! From bytes to a signal: is it GitHub's, and what does it mean to us.
+//!
+//! May know: `order`'s words and GitHub's webhook payloads; their shape stays private here.
+//! Must never know: the store, HTTP, settings, or what an order does with a signal.
+//!
+//! Everything is hostile until it is parsed, also when its signature is right: an issue's text is anybody's.
+
+mod payload;
+mod signature;
+#[cfg(test)]
+mod tests;
+mod understand;
+
+pub use signature::{SignatureError, verify};
+pub use understand::{Incoming, Subject, Understood, understand};

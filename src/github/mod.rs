@@ -1,1 +1,35 @@
-//! (being built)
+//! Our side of GitHub: what we ask it, what we tell it, and how what we say is rendered.
+//!
+//! May know: GitHub's REST and GraphQL interfaces (through octocrab), the App's private key, tokens, the words of
+//! comments and pull requests.
+//! Must never know: orders' journals, what to do next, git objects, agents. It is told what to say and where.
+//!
+//! Three rules hold for every call. It carries an installation token narrowed to one repository and to the
+//! permissions of that call. It ends within [`transport::WHOLE_TIMEOUT`]. And a write that may already have been
+//! made is looked for before it is made again, so that repeating any call here is harmless.
+
+mod comments;
+mod contents;
+mod endpoints;
+mod error;
+mod facts;
+mod labels;
+mod permissions;
+mod pulls;
+pub mod render;
+mod service;
+mod tokens;
+mod transport;
+
+#[cfg(test)]
+mod scripted;
+#[cfg(test)]
+mod tests;
+
+pub use error::{ErrorKind, GitHubError, Result};
+pub use facts::{IssueFacts, IssueKind, IssueState, RepositoryFacts};
+pub use labels::OrderLabel;
+pub use permissions::GitAccess;
+pub use pulls::{NewPull, Pull, PullState};
+pub use service::{AppCredentials, At, GitHub};
+pub use tokens::GitToken;

@@ -1,0 +1,76 @@
+//! What a token may do: the least that the call at hand needs.
+
+use serde_json::{Value, json};
+
+/// What git is to do with a token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GitAccess {
+    /// Fetch.
+    Read,
+    /// Fetch and push; not to `.github/workflows`, which takes a permission that we never ask for.
+    Push,
+}
+
+/// Sets of permissions, each made for some calls. Where a set is larger than one expects, GitHub asks for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Permissions {
+    /// The repository itself, and who may do what in it.
+    ReadMetadata,
+    /// Issues and their comments.
+    ReadIssues,
+    /// Comments and labels on issues.
+    WriteIssues,
+    /// Comments where the number may be an issue's or a pull request's.
+    Converse,
+    /// Pull requests.
+    ReadPulls,
+    /// Open and edit pull requests.
+    WritePulls,
+    /// Take a pull request out of draft: the mutation is refused without write access to contents.
+    ReadyPulls,
+    /// Files and git's fetch.
+    ReadContents,
+    /// git's push.
+    WriteContents,
+}
+
+impl Permissions {
+    /// As the body of a token request has them.
+    pub(super) fn wire(self) -> Value {
+        match self {
+            Self::ReadMetadata => json!({"metadata": "read"}),
+            Self::ReadIssues => json!({"issues": "read"}),
+            Self::WriteIssues => json!({"issues": "write"}),
+            Self::Converse => json!({"issues": "write", "pull_requests": "write"}),
+            Self::ReadPulls => json!({"pull_requests": "read"}),
+            Self::WritePulls => json!({"pull_requests": "write"}),
+            Self::ReadyPulls => json!({"contents": "write", "pull_requests": "write"}),
+            Self::ReadContents => json!({"contents": "read"}),
+            Self::WriteContents => json!({"contents": "write"}),
+        }
+    }
+
+    /// As the App's page on GitHub names them.
+    pub(super) fn words(self) -> &'static str {
+        match self {
+            Self::ReadMetadata => "Metadata: Read-only",
+            Self::ReadIssues => "Issues: Read-only",
+            Self::WriteIssues => "Issues: Read and write",
+            Self::Converse => "Issues: Read and write, Pull requests: Read and write",
+            Self::ReadPulls => "Pull requests: Read-only",
+            Self::WritePulls => "Pull requests: Read and write",
+            Self::ReadyPulls => "Contents: Read and write, Pull requests: Read and write",
+            Self::ReadContents => "Contents: Read-only",
+            Self::WriteContents => "Contents: Read and write",
+        }
+    }
+}
+
+impl From<GitAccess> for Permissions {
+    fn from(access: GitAccess) -> Self {
+        match access {
+            GitAccess::Read => Self::ReadContents,
+            GitAccess::Push => Self::WriteContents,
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! Installation tokens: made for one repository and the permissions of a call, kept while they last.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use chrono::{DateTime, TimeDelta, Utc};
+use octocrab::Octocrab;
+use secrecy::SecretString;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::error::{ErrorKind, GitHubError, Result};
+use super::permissions::{GitAccess, Permissions};
+use super::service::{At, GitHub};
+use super::transport::{Name, Request, send};
+
+/// A token is not used when less than this is left of it: no call may find it expired on the way.
+const MARGIN: TimeDelta = TimeDelta::minutes(5);
+/// For so long a token counts as fresh, and a refusal of it as possibly not meant.
+const FRESH: Duration = Duration::from_secs(10);
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Key {
+    at: At,
+    permissions: Permissions,
+}
+
+/// A token that is kept.
+#[derive(Clone)]
+pub(super) struct Kept {
+    secret: SecretString,
+    expires: DateTime<Utc>,
+    made: Instant,
+}
+
+impl Kept {
+    pub(super) fn secret(&self) -> SecretString {
+        self.secret.clone()
+    }
+
+    pub(super) fn is_fresh(&self) -> bool {
+        self.made.elapsed() < FRESH
+    }
+
+    fn is_usable(&self) -> bool {
+        self.expires - Utc::now() > MARGIN
+    }
+}
+
+type Slot = Arc<tokio::sync::Mutex<Option<Kept>>>;
+
+/// The tokens that are kept, each with a lock of its own: calls that need the same one wait for one request.
+#[derive(Default)]
+pub(super) struct Tokens(Mutex<HashMap<Key, Slot>>);
+
+impl Tokens {
+    fn slot(&self, at: &At, permissions: Permissions) -> Slot {
+        let key = Key { at: at.clone(), permissions };
+        // A poisoned map is whole all the same: nothing in here can end halfway.
+        let mut slots = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(slots.entry(key).or_default())
+    }
+}
+
+impl GitHub {
+    /// A token for these permissions, kept or fresh. `refused` is one that GitHub has just refused: if it still
+    /// is the one that is kept, it is replaced.
+    pub(super) async fn token(
+        &self,
+        at: &At,
+        permissions: Permissions,
+        refused: Option<&Kept>,
+    ) -> Result<Kept> {
+        let slot = self.tokens().slot(at, permissions);
+        let mut kept = slot.lock().await;
+        if let Some(token) = kept.as_ref() {
+            let was_refused = refused.is_some_and(|refused| refused.made == token.made);
+            if token.is_usable() && !was_refused {
+                return Ok(token.clone());
+            }
+        }
+        let token = self.make_token(at, permissions).await?;
+        *kept = Some(token.clone());
+        Ok(token)
+    }
+
+    /// Asks for a token. Asking twice makes two tokens, which does no harm: both expire.
+    pub(super) async fn make_token(&self, at: &At, permissions: Permissions) -> Result<Kept> {
+        #[derive(Deserialize)]
+        struct Wire {
+            token: SecretString,
+            expires_at: DateTime<Utc>,
+        }
+        let body = json!({"repositories": [at.repository.name()], "permissions": permissions.wire()});
+        let route = format!("/app/installations/{}/access_tokens", at.installation);
+        let answer = self.repeating(async || {
+            send(self.app(), &Request::post(route.as_str(), body.clone()), Name::App).await
+        });
+        let answer = answer.await.map_err(|error| explain(error, at, permissions))?;
+        let wire: Wire = answer.json()?;
+        Ok(Kept { secret: wire.token, expires: wire.expires_at, made: Instant::now() })
+    }
+
+    /// A token for git, freshly made and kept nowhere: for this repository's contents and nothing else.
+    ///
+    /// # Errors
+    /// As for every call; [`ErrorKind::Forbidden`] when the installation has not granted the access.
+    pub async fn git_token(&self, at: &At, access: GitAccess) -> Result<GitToken> {
+        let kept = self.make_token(at, access.into()).await?;
+        let client = self.client_with(kept.secret())?;
+        Ok(GitToken { secret: kept.secret, client })
+    }
+}
+
+/// What GitHub's refusals mean when it is a token that was asked for.
+fn explain(error: GitHubError, at: &At, permissions: Permissions) -> GitHubError {
+    let message = match error.kind {
+        ErrorKind::NotFound => format!(
+            "the App's installation {} is gone; install the App on {} again ({})",
+            at.installation, at.repository, error.message
+        ),
+        ErrorKind::Invalid => {
+            return GitHubError::new(
+                ErrorKind::Forbidden,
+                format!(
+                    "no token for {}: the installation must include the repository and grant \"{}\"; look at the \
+                     App's permissions and at the installation's repositories ({})",
+                    at.repository,
+                    permissions.words(),
+                    error.message
+                ),
+            );
+        }
+        ErrorKind::Unavailable { .. }
+        | ErrorKind::Unauthorized
+        | ErrorKind::Forbidden
+        | ErrorKind::Conflict
+        | ErrorKind::Unexpected => return error,
+    };
+    GitHubError::new(error.kind, message)
+}
+
+/// A token for git over https, where it is the password of the user `x-access-token`. It lasts an hour at most;
+/// whoever has it revokes it after use.
+pub struct GitToken {
+    /// The token itself.
+    pub secret: SecretString,
+    client: Octocrab,
+}
+
+impl GitToken {
+    /// Ends the token. When that fails it is only logged: the token expires by itself.
+    pub async fn revoke(self) {
+        let request = Request::delete("/installation/token");
+        let name = Name::Installation(Permissions::ReadContents);
+        if let Err(error) = send(&self.client, &request, name).await
+            && error.kind != ErrorKind::Unauthorized
+        {
+            tracing::warn!(%error, "a token for git could not be revoked; it expires within the hour");
+        }
+    }
+}
+
+impl fmt::Debug for GitToken {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("GitToken(…)")
+    }
+}

@@ -1,0 +1,81 @@
+//! Which file a job's program is, and what has to be shown so that it can run.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Component, Path, PathBuf};
+
+use super::reads::Reads;
+use super::toolchains::{is_wide, with_what_belongs};
+use super::{Job, SandboxError};
+
+/// The first executable of that name in these folders.
+pub(super) fn find(name: &str, folders: &[PathBuf]) -> Option<PathBuf> {
+    folders.iter().map(|folder| folder.join(name)).find(|path| is_program(path))
+}
+
+fn is_program(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+}
+
+/// The path to start. What lies in the job's mounts is not looked at from out here, since the job may have put
+/// links there.
+pub(super) fn locate(job: &Job, reads: &Reads) -> Result<PathBuf, SandboxError> {
+    let named = PathBuf::from(job.program.first().cloned().unwrap_or_default());
+    let missing = || SandboxError::NoProgram { program: named.clone() };
+    if named.is_absolute() {
+        let there = job.holds(&named) || is_program(&named);
+        return if there { Ok(named) } else { Err(missing()) };
+    }
+    if named.components().count() > 1 || named.starts_with(".") {
+        return Ok(job.directory.join(named));
+    }
+    named.to_str().and_then(|name| find(name, reads.search_path())).ok_or_else(missing)
+}
+
+/// What must be shown besides, for one program.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Besides {
+    pub(super) shown: Vec<PathBuf>,
+    /// A link to make: where, and to what.
+    pub(super) link: Option<(PathBuf, PathBuf)>,
+}
+
+/// What `program` needs that is not shown anyhow: itself, what it is a link to, and what lies in its folder.
+pub(super) fn besides(program: &Path, job: &Job, reads: &Reads) -> Besides {
+    let visible = |path: &Path| reads.shows(path) || job.holds(path);
+    // In the job's own folders links are the job's, and lead nowhere but inside.
+    if job.holds(program) {
+        return Besides::default();
+    }
+    let Ok(real) = program.canonicalize() else { return Besides::default() };
+    let mut besides = Besides::default();
+    if !visible(&real) {
+        besides.shown = surroundings(&real);
+    }
+    if real != program && !visible(program) && !besides.shown.iter().any(|shown| program.starts_with(shown)) {
+        besides.link = Some((program.to_owned(), real));
+    }
+    besides
+}
+
+fn surroundings(real: &Path) -> Vec<PathBuf> {
+    let home = std::env::home_dir();
+    if let Some(packages) = node_packages(real) {
+        return vec![packages];
+    }
+    match real.parent() {
+        Some(folder) if !is_wide(folder, home.as_deref()) => with_what_belongs(folder, home.as_deref()),
+        _ => vec![real.to_owned()],
+    }
+}
+
+/// A program of npm's finds the packages that it needs in the outermost `node_modules`.
+fn node_packages(real: &Path) -> Option<PathBuf> {
+    let mut path = PathBuf::new();
+    for part in real.components() {
+        path.push(part);
+        if part == Component::Normal("node_modules".as_ref()) {
+            return Some(path);
+        }
+    }
+    None
+}

@@ -1,0 +1,144 @@
+//! What every job may read: the system's programs, the toolchains of this machine, and what was asked for besides.
+//! A list of what is shown, never of what is hidden: what nobody thought of stays outside.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use super::{SandboxError, toolchains};
+
+/// Folders of programs and libraries. Links among them (`/bin` to `usr/bin`) are made again as links.
+const SYSTEM: [&str; 9] =
+    ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/gnu/store"];
+
+/// Of `/etc` only what programs need to start, to show text and to trust certificates. Never what could hold a
+/// password or a token: `shadow`, `gitconfig`, `npmrc`, `pip.conf`, `ssl/private` …
+const ETC: [&str; 25] = [
+    "ld.so.cache",
+    "ld.so.conf",
+    "ld.so.conf.d",
+    "alternatives",
+    "ssl/certs",
+    "ssl/cert.pem",
+    "ssl/openssl.cnf",
+    "ca-certificates",
+    "ca-certificates.conf",
+    "pki/tls/certs",
+    "pki/tls/cert.pem",
+    "pki/ca-trust",
+    "crypto-policies",
+    "localtime",
+    "timezone",
+    "mime.types",
+    "os-release",
+    "debian_version",
+    "nsswitch.conf",
+    "host.conf",
+    "gai.conf",
+    "protocols",
+    "services",
+    "fonts",
+    "terminfo",
+];
+
+/// What is shown to every job, found once.
+#[derive(Debug)]
+pub(super) struct Reads {
+    /// Shown at the same path, read-only. None lies in another.
+    shown: Vec<PathBuf>,
+    /// Made again as links: where, and to what.
+    links: Vec<(PathBuf, PathBuf)>,
+    /// The folders of the PATH inside.
+    search: Vec<PathBuf>,
+    /// Variables that toolchains need to find themselves.
+    variables: Vec<(String, OsString)>,
+}
+
+impl Reads {
+    pub(super) fn of_this_machine(extra: Vec<PathBuf>) -> Result<Self, SandboxError> {
+        let found = toolchains::find(&|name| std::env::var_os(name));
+        let mut shown = Vec::new();
+        let mut links = Vec::new();
+        for folder in SYSTEM.map(PathBuf::from) {
+            match std::fs::read_link(&folder) {
+                Ok(target) => links.push((folder, target)),
+                Err(_) if folder.exists() => shown.push(folder),
+                Err(_) => {}
+            }
+        }
+        shown.extend(ETC.iter().map(|name| Path::new("/etc").join(name)).filter(|path| path.exists()));
+        // A Java of Debian's keeps its settings there, and does not start without them.
+        let etc = std::fs::read_dir("/etc").into_iter().flatten().filter_map(Result::ok);
+        shown.extend(etc.filter(|e| e.file_name().to_string_lossy().starts_with("java-")).map(|e| e.path()));
+        for path in extra {
+            if !path.is_absolute() {
+                return Err(SandboxError::BadJob(format!(
+                    "{path:?}, which every job may read, is not absolute"
+                )));
+            }
+            std::fs::metadata(&path).map_err(|source| {
+                SandboxError::io(format!("see {path:?}, which every job may read"), source)
+            })?;
+            shown.push(path);
+        }
+        shown.extend(found.shown);
+        let shown = outermost(shown, &links);
+        Ok(Self { shown, links, search: found.search, variables: found.variables })
+    }
+
+    /// Everything shown, parents before what lies in them.
+    pub(super) fn shown(&self) -> &[PathBuf] {
+        &self.shown
+    }
+
+    pub(super) fn links(&self) -> &[(PathBuf, PathBuf)] {
+        &self.links
+    }
+
+    pub(super) fn search_path(&self) -> &[PathBuf] {
+        &self.search
+    }
+
+    /// Whether a path is shown anyhow.
+    pub(super) fn shows(&self, path: &Path) -> bool {
+        self.shown.iter().chain(self.links.iter().map(|(at, _)| at)).any(|root| path.starts_with(root))
+    }
+
+    /// The variables of a job before its own are added.
+    pub(super) fn environment(&self, home: &Path, temporary: &Path) -> Vec<(String, OsString)> {
+        let search = std::env::join_paths(&self.search).unwrap_or_else(|_| "/usr/bin:/bin".into());
+        let mut all = vec![
+            ("PATH".to_owned(), search),
+            ("HOME".to_owned(), home.into()),
+            ("LANG".to_owned(), "C.UTF-8".into()),
+            ("TMPDIR".to_owned(), temporary.into()),
+        ];
+        all.extend(self.variables.iter().cloned());
+        all
+    }
+}
+
+/// Without what lies in another or behind a link that is made anyhow, and sorted.
+fn outermost(mut paths: Vec<PathBuf>, links: &[(PathBuf, PathBuf)]) -> Vec<PathBuf> {
+    paths.sort();
+    let mut kept: Vec<PathBuf> = Vec::new();
+    for path in paths {
+        let covered = kept.iter().chain(links.iter().map(|(at, _)| at)).any(|root| path.starts_with(root));
+        if !covered {
+            kept.push(path);
+        }
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_lies_in_another_is_shown_once() {
+        let paths =
+            ["/usr/local/bin", "/opt/a/bin", "/usr", "/bin/x", "/opt/a/bin"].map(PathBuf::from).to_vec();
+        let links = [(PathBuf::from("/bin"), PathBuf::from("usr/bin"))];
+        assert_eq!(outermost(paths, &links), ["/opt/a/bin", "/usr"].map(PathBuf::from));
+    }
+}

@@ -1,0 +1,66 @@
+//! One thread starts every process of the house.
+//!
+//! A sandbox dies with its parent (`PR_SET_PDEATHSIG`), and to the kernel the parent is the *thread* that started
+//! it. The runtime ends threads when they are idle, so a thread that lives as long as the process does it instead.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+use std::sync::{Mutex, PoisonError, mpsc};
+
+use tokio::process::Child;
+use tokio::runtime::Handle;
+use tokio::sync::oneshot;
+
+struct Request {
+    command: Command,
+    runtime: Handle,
+    reply: oneshot::Sender<io::Result<Child>>,
+}
+
+static SPAWNER: Mutex<Option<mpsc::Sender<Request>>> = Mutex::new(None);
+
+/// Starts a process that is killed when its `Child` is dropped.
+pub(super) async fn spawn(command: Command) -> io::Result<Child> {
+    let (reply, answer) = oneshot::channel();
+    ask(Request { command, runtime: Handle::current(), reply })?;
+    answer.await.map_err(|_| io::Error::other("the thread that starts processes is gone"))?
+}
+
+fn ask(request: Request) -> io::Result<()> {
+    let mut spawner = SPAWNER.lock().unwrap_or_else(PoisonError::into_inner);
+    let request = match &*spawner {
+        Some(thread) => match thread.send(request) {
+            Ok(()) => return Ok(()),
+            Err(mpsc::SendError(request)) => request,
+        },
+        None => request,
+    };
+    let (thread, requests) = mpsc::channel::<Request>();
+    std::thread::Builder::new().name("spawner".to_owned()).spawn(move || {
+        for Request { command, runtime, reply } in requests {
+            let _runtime = runtime.enter();
+            let child = tokio::process::Command::from(command).kill_on_drop(true).spawn();
+            // Nobody waits any more: the child is dropped with the answer, and so killed.
+            drop(reply.send(child));
+        }
+    })?;
+    thread.send(request).map_err(|_| io::Error::other("the thread that starts processes ended"))?;
+    *spawner = Some(thread);
+    Ok(())
+}
+
+/// Lets the process inherit these descriptors, under the numbers that they have here. They stay closed to every
+/// other process, started at the same time or not, since the mark is taken off after the fork only.
+#[allow(unsafe_code)]
+pub(super) fn inherit(command: &mut Command, descriptors: Vec<OwnedFd>) {
+    let open = move || {
+        for descriptor in &descriptors {
+            rustix::io::fcntl_setfd(descriptor.as_fd(), rustix::io::FdFlags::empty())?;
+        }
+        Ok(())
+    };
+    // SAFETY: between fork and exec only fcntl is called, which is async-signal-safe; nothing is allocated.
+    unsafe { command.pre_exec(open) };
+}

@@ -1,0 +1,366 @@
+//! Real jobs behind real walls.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+use super::*;
+use crate::order::Exit;
+
+/// A place on the host with a folder to work in, a home, and things that are none of a job's business.
+struct Place {
+    root: TempDir,
+    sandbox: Sandbox,
+}
+
+impl Place {
+    async fn new(mode: Mode) -> Self {
+        // Outside /tmp, so that the private /tmp does not hide by accident what the walls must hide.
+        let root = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR").to_owned() + "/target").unwrap();
+        fs::create_dir(root.path().join("work")).unwrap();
+        fs::create_dir(root.path().join("other")).unwrap();
+        fs::write(root.path().join("other/secret"), "canary").unwrap();
+        Self { root, sandbox: Sandbox::new(mode, Vec::new()).await.unwrap() }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.root.path().join(name)
+    }
+
+    fn job(&self, program: &[&str]) -> Job {
+        Job {
+            program: program.iter().map(Into::into).collect(),
+            directory: self.path("work"),
+            environment: BTreeMap::new(),
+            stdin: Vec::new(),
+            home: self.path("home"),
+            mounts: vec![Mount { path: self.path("work"), access: Access::ReadWrite }],
+            network: Network::None,
+            timeout: Duration::from_secs(60),
+            most_output: 1 << 20,
+        }
+    }
+
+    async fn run(&self, job: Job) -> (Ended, String, String) {
+        let mut said = Collected::default();
+        let ended = self.sandbox.run(job, &mut said).await.unwrap();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
+        (ended, text(&said.stdout), text(&said.stderr))
+    }
+
+    async fn sh(&self, script: &str) -> (Ended, String, String) {
+        self.run(self.job(&["sh", "-c", script])).await
+    }
+}
+
+/// Whether a process of this machine has this word on its command line; the word is made up by the test.
+fn runs_somewhere(word: &str) -> bool {
+    command_lines().iter().any(|line| line.contains(word))
+}
+
+fn command_lines() -> Vec<String> {
+    let processes = fs::read_dir("/proc").unwrap().filter_map(Result::ok);
+    processes
+        .filter_map(|process| fs::read(process.path().join("cmdline")).ok())
+        .map(|line| String::from_utf8_lossy(&line).replace('\0', " "))
+        .collect()
+}
+
+fn made_up(what: &str) -> String {
+    format!("{what}{}", uuid::Uuid::new_v4().simple())
+}
+
+#[tokio::test]
+async fn a_job_answers_with_its_output_and_its_exit_code() {
+    for mode in [Mode::Bubblewrap, Mode::None] {
+        let place = Place::new(mode).await;
+        assert_eq!(place.sandbox.mode(), mode);
+        let (ended, out, err) = place.sh("pwd; echo wrong >&2; exit 7").await;
+        assert_eq!(ended.exit, Exit::Code(7), "{mode}");
+        assert!(!ended.output_cut && ended.duration > Duration::ZERO);
+        assert_eq!(out, place.path("work").display().to_string(), "the same path inside and outside");
+        assert_eq!(err, "wrong");
+    }
+}
+
+#[tokio::test]
+async fn the_environment_is_empty_but_for_what_the_job_names() {
+    for mode in [Mode::Bubblewrap, Mode::None] {
+        let place = Place::new(mode).await;
+        let mut job = place.job(&["env"]);
+        job.environment.insert("COLOUR".into(), "blue\ngreen = x".into());
+        let (_, out, _) = place.run(job).await;
+        assert!(out.contains("COLOUR=blue\ngreen = x"));
+        assert!(out.contains(&format!("HOME={}", place.path("home").display())));
+        let mut names: Vec<_> = out.lines().filter_map(|l| l.split_once('=')).map(|(n, _)| n).collect();
+        names.retain(|name| name.bytes().all(|b| b.is_ascii_uppercase() || b == b'_'));
+        let known = ["PATH", "HOME", "LANG", "TMPDIR", "COLOUR", "PWD", "SHLVL", "_", "OLDPWD"];
+        let toolchains = ["RUSTUP_HOME", "PYENV_ROOT", "RBENV_ROOT", "NVM_DIR", "GOROOT", "JAVA_HOME"];
+        let strange: Vec<_> = names
+            .iter()
+            .filter(|n| !known.contains(n) && !toolchains.contains(n) && !n.ends_with("_HOME"))
+            .collect();
+        assert!(strange.is_empty(), "{strange:?}");
+        assert!(!names.contains(&"CARGO_MANIFEST_DIR") && std::env::var_os("CARGO_MANIFEST_DIR").is_some());
+    }
+    let place = Place::new(Mode::Bubblewrap).await;
+    let mut job = place.job(&["sh", "-c", "cat /proc/1/environ | tr '\\0' '\\n' | grep -v ^PWD="]);
+    job.environment.insert("KEY".into(), "canary".into());
+    assert_eq!(place.run(job).await.1, "", "the first process shows nothing either");
+}
+
+#[tokio::test]
+async fn the_host_cannot_be_seen() {
+    let place = Place::new(Mode::Bubblewrap).await;
+    let secret = place.path("other/secret").display().to_string();
+    let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
+    let home = std::env::home_dir().unwrap().join(".bashrc").display().to_string();
+    for hidden in [
+        "/etc/shadow",
+        "/etc/gitconfig",
+        "/etc/ssl/private",
+        "/proc/1/root/etc/shadow",
+        manifest,
+        &secret,
+        &home,
+    ] {
+        let (ended, _, _) = place.run(place.job(&["ls", hidden])).await;
+        assert_ne!(ended.exit, Exit::Code(0), "{hidden}");
+    }
+    let (_, out, _) =
+        place.sh("ls -A /tmp /var/tmp /run /mnt 2>/dev/null; ls /proc | grep -c '^[0-9]'; hostname").await;
+    let tail: Vec<_> = out.lines().rev().take(2).collect();
+    assert_eq!(tail[0], "journeyman");
+    assert!(tail[1].parse::<u32>().unwrap() < 8, "only its own processes: {out}");
+}
+
+#[tokio::test]
+async fn a_job_is_nobody_in_particular_and_has_no_capability() {
+    let place = Place::new(Mode::Bubblewrap).await;
+    let (_, out, _) =
+        place.sh("id -u; id -un; grep -E 'CapEff|CapBnd|NoNewPrivs' /proc/self/status | tr -d '\\t'").await;
+    assert_eq!(out, "1000\njourneyman\nCapEff:0000000000000000\nCapBnd:0000000000000000\nNoNewPrivs:1");
+}
+
+#[tokio::test]
+async fn only_what_is_mounted_for_writing_can_be_written() {
+    let place = Place::new(Mode::Bubblewrap).await;
+    let mut job = place.job(&[
+        "sh",
+        "-c",
+        "for f in /usr/x /etc/x /x /run/x \"$1/x\" \"$2/x\" \"$3/x\" /tmp/x /var/tmp/x; do \
+         (echo hi > \"$f\") 2>/dev/null && echo \"$f\"; done",
+        "sh",
+    ]);
+    let other = place.path("other");
+    for folder in [&other, &place.path("work"), &place.path("home")] {
+        job.program.push(folder.into());
+    }
+    job.mounts.push(Mount { path: other, access: Access::ReadOnly });
+    let (_, out, _) = place.run(job).await;
+    let expected: Vec<_> = [place.path("work/x"), place.path("home/x"), "/tmp/x".into(), "/var/tmp/x".into()]
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
+    assert_eq!(out.lines().collect::<Vec<_>>(), expected);
+    assert!(place.path("work/x").exists() && !Path::new("/tmp/x").exists());
+}
+
+#[tokio::test]
+async fn the_network_is_there_only_when_it_is_asked_for() {
+    let place = Place::new(Mode::Bubblewrap).await;
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let script = format!("bash -c 'exec 3<>/dev/tcp/127.0.0.1/{port}'");
+    let (ended, _, _) = place.sh(&script).await;
+    assert_ne!(ended.exit, Exit::Code(0));
+    let mut job = place.job(&["sh", "-c", &script]);
+    job.network = Network::Host;
+    let (ended, _, err) = place.run(job).await;
+    assert_eq!(ended.exit, Exit::Code(0), "{err}");
+}
+
+#[tokio::test]
+async fn nothing_that_a_job_started_outlives_it() {
+    let place = Place::new(Mode::Bubblewrap).await;
+    let daemon = made_up("daemon");
+    let start = format!("setsid sh -c 'while :; do sleep 0.05; done # {daemon}' >/dev/null 2>&1 & ");
+
+    let (ended, _, _) = place.sh(&format!("{start} sleep 0.2")).await;
+    assert_eq!(ended.exit, Exit::Code(0));
+    assert!(!runs_somewhere(&daemon), "after its end");
+
+    let mut job = place.job(&["sh", "-c", &format!("{start} trap '' TERM; sleep 60")]);
+    job.timeout = Duration::from_millis(400);
+    let (ended, _, _) = place.run(job).await;
+    assert_eq!(ended.exit, Exit::TimedOut);
+    assert!(!runs_somewhere(&daemon), "after its time");
+
+    let mut sink = Collected::default();
+    let job = place.job(&["sh", "-c", &format!("{start} sleep 60")]);
+    let dropped = tokio::time::timeout(Duration::from_millis(400), place.sandbox.run(job, &mut sink)).await;
+    assert!(dropped.is_err());
+    let begun = Instant::now();
+    while runs_somewhere(&daemon) {
+        assert!(begun.elapsed() < Duration::from_secs(10), "after nobody waits for it");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test]
+async fn without_walls_the_process_group_ends_with_the_job() {
+    let place = Place::new(Mode::None).await;
+    let child = made_up("child");
+    let mut job = place.job(&["sh", "-c", &format!("sh -c 'sleep 61; : {child}' & sleep 61")]);
+    job.timeout = Duration::from_millis(300);
+    let (ended, _, _) = place.run(job).await;
+    assert_eq!(ended.exit, Exit::TimedOut);
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    assert!(!runs_somewhere(&child));
+    assert_eq!(place.sh("kill -9 $$").await.0.exit, Exit::Signal(9));
+}
+
+#[tokio::test]
+async fn whoever_holds_the_output_open_does_not_hold_us() {
+    for mode in [Mode::Bubblewrap, Mode::None] {
+        let place = Place::new(mode).await;
+        let (ended, out, _) = place.sh("(sleep 30) & echo done").await;
+        assert_eq!((ended.exit, out.as_str()), (Exit::Code(0), "done"));
+        assert!(ended.duration < Duration::from_secs(10), "{mode}: {:?}", ended.duration);
+    }
+}
+
+#[tokio::test]
+async fn output_without_end_is_cut_and_input_of_any_size_is_fed() {
+    let place = Place::new(Mode::Bubblewrap).await;
+    let mut job = place.job(&["sh", "-c", "head -c 50000000 /dev/zero; echo end >&2"]);
+    job.most_output = 100_000;
+    let mut said = Collected::default();
+    let ended = place.sandbox.run(job, &mut said).await.unwrap();
+    assert_eq!((ended.exit, ended.output_cut), (Exit::Code(0), true));
+    assert_eq!((said.stdout.len(), said.stderr.as_slice()), (100_000, b"end\n".as_slice()));
+
+    let mut job = place.job(&["cat"]);
+    job.stdin = vec![b'x'; 5_000_000];
+    job.most_output = u64::MAX;
+    let mut said = Collected::default();
+    let ended = place.sandbox.run(job, &mut said).await.unwrap();
+    assert_eq!((ended.exit, said.stdout.len()), (Exit::Code(0), 5_000_000));
+
+    let mut job = place.job(&["true"]);
+    job.stdin = vec![b'x'; 5_000_000];
+    assert_eq!(place.run(job).await.0.exit, Exit::Code(0), "input that nobody reads is no error");
+}
+
+#[tokio::test]
+async fn variables_never_stand_on_a_command_line() {
+    for mode in [Mode::Bubblewrap, Mode::None] {
+        let place = Place::new(mode).await;
+        let (secret, marker) = (made_up("secret"), made_up("marker"));
+        let mut job = place.job(&["sh", "-c", &format!("echo $KEY; sleep 1; : {marker}")]);
+        job.environment.insert("KEY".into(), secret.clone());
+        let look = async {
+            let begun = Instant::now();
+            while !runs_somewhere(&marker) && begun.elapsed() < Duration::from_secs(10) {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+            (runs_somewhere(&marker), command_lines().iter().any(|line| line.contains(&secret)))
+        };
+        let ((_, out, _), (seen, leaked)) = tokio::join!(place.run(job), look);
+        assert_eq!(out, secret);
+        assert!(seen && !leaked, "{mode}");
+    }
+}
+
+#[tokio::test]
+async fn the_toolchains_of_this_machine_work_inside() {
+    let place = Place::new(Mode::Bubblewrap).await;
+    fs::write(place.path("work/a.rs"), "fn main() { println!(\"{}\", 6 * 7); }").unwrap();
+    for (tool, script, answer) in [
+        ("git", "git init -q x && git -C x status --short --branch", "No commits yet"),
+        ("python3", "python3 -c 'import json, ssl, sqlite3; print(6 * 7)'", "42"),
+        ("node", "node -e 'console.log(6 * 7)'", "42"),
+        ("npm", "npm --version", "."),
+        ("rustc", "rustc a.rs -o a && ./a", "42"),
+        ("cargo", "cargo init -q --vcs none --name y y && cd y && cargo run -q --offline", "Hello"),
+        ("go", "go version", "go"),
+        ("java", "java -version 2>&1", "version"),
+        ("cc", "echo 'int main(void) { return 42; }' > a.c && cc a.c -o c; ./c || echo $?", "42"),
+    ] {
+        let Sandbox { walls } = &place.sandbox;
+        let Walls::Bubblewrap { reads, .. } = &**walls else { unreachable!() };
+        if program::find(tool, reads.search_path()).is_none() {
+            eprintln!("skipped: no {tool} on this machine");
+            continue;
+        }
+        let (ended, out, err) = place.sh(script).await;
+        assert_eq!(ended.exit, Exit::Code(0), "{tool}: {err}");
+        assert!(out.contains(answer), "{tool}: {out} {err}");
+    }
+}
+
+#[tokio::test]
+async fn a_program_outside_the_allowlist_is_shown_with_its_folder_only() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let place = Place::new(Mode::Bubblewrap).await;
+    for folder in ["tool", "links", "node_modules/agent/cli", "node_modules/lib"] {
+        fs::create_dir_all(place.path(folder)).unwrap();
+    }
+    let write = |name: &str, text: String| {
+        fs::write(place.path(name), text).unwrap();
+        fs::set_permissions(place.path(name), fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    write(
+        "tool/agent",
+        format!("#!/bin/sh\ncat {}\nls {}", place.path("tool/data").display(), place.path("other").display()),
+    );
+    write("tool/data", "data".to_owned());
+    write("node_modules/lib/index", "library".to_owned());
+    write(
+        "node_modules/agent/cli/run",
+        format!("#!/bin/sh\ncat {}", place.path("node_modules/lib/index").display()),
+    );
+    symlink(place.path("tool/agent"), place.path("links/agent")).unwrap();
+    for program in ["tool/agent", "links/agent"] {
+        let job = place.job(&[place.path(program).to_str().unwrap()]);
+        let (ended, out, err) = place.run(job).await;
+        assert_eq!(out, "data", "{program}: {err}");
+        assert_ne!(ended.exit, Exit::Code(0), "what lies elsewhere is not shown");
+    }
+    let job = place.job(&[place.path("node_modules/agent/cli/run").to_str().unwrap()]);
+    assert_eq!(place.run(job).await.1, "library");
+
+    // A link that the job made in its own folder leads nowhere.
+    symlink(place.path("tool/agent"), place.path("work/agent")).unwrap();
+    let error = place.sandbox.run(place.job(&["./agent"]), &mut Collected::default()).await.unwrap_err();
+    assert!(matches!(error, SandboxError::NotStarted { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn a_job_that_cannot_be_run_says_why() {
+    use std::os::unix::fs::symlink;
+    for mode in [Mode::Bubblewrap, Mode::None] {
+        let place = Place::new(mode).await;
+        let mut sink = Collected::default();
+        let error = place.sandbox.run(place.job(&["no-such-program"]), &mut sink).await.unwrap_err();
+        assert!(error.to_string().contains("no-such-program"), "{error}");
+
+        let mut outside = place.job(&["true"]);
+        outside.directory = place.path("other");
+        let error = place.sandbox.run(outside, &mut sink).await.unwrap_err();
+        assert!(error.to_string().contains("neither in a mount nor in its home"), "{error}");
+
+        symlink("/etc", place.path("link")).unwrap();
+        let mut linked = place.job(&["true"]);
+        linked.mounts.push(Mount { path: place.path("link"), access: Access::ReadOnly });
+        let error = place.sandbox.run(linked, &mut sink).await.unwrap_err();
+        assert!(error.to_string().contains("is a symbolic link"), "{error}");
+    }
+    let error = Sandbox::new(Mode::None, vec!["/no/such/folder".into()]).await.unwrap_err();
+    assert!(error.to_string().contains("/no/such/folder"));
+    assert!("docker".parse::<Mode>().is_err());
+    assert_eq!("bubblewrap".parse::<Mode>().map(|mode| mode.to_string()), Ok("bubblewrap".to_owned()));
+}

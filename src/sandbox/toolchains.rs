@@ -1,0 +1,132 @@
+//! Where this machine keeps its compilers and interpreters, when that is not the system's own place.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// Homes of toolchains that their shims need: the variable that names the home, where it is (from the user's home)
+/// when the variable is not set, and the part of it that is shown. Cargo's home is not among them: it holds
+/// credentials, and a job has its own.
+const HOMES: [(&str, &str, &str); 9] = [
+    ("RUSTUP_HOME", ".rustup", ""),
+    ("PYENV_ROOT", ".pyenv", ""),
+    ("RBENV_ROOT", ".rbenv", ""),
+    ("NVM_DIR", ".nvm", "versions"),
+    ("VOLTA_HOME", ".volta", ""),
+    ("ASDF_DATA_DIR", ".asdf", ""),
+    ("MISE_DATA_DIR", ".local/share/mise", ""),
+    ("GOROOT", "", ""),
+    ("JAVA_HOME", "", ""),
+];
+
+/// Folders that hold more than one program's affairs, and are never shown as a whole.
+const WIDE: [&str; 17] = [
+    "/", "/home", "/root", "/tmp", "/var", "/var/tmp", "/var/lib", "/etc", "/proc", "/dev", "/sys", "/run",
+    "/mnt", "/srv", "/opt", "/media", "/boot",
+];
+
+/// What lies beside a `bin` and belongs to its programs.
+const BESIDE: [&str; 7] = ["bin", "lib", "lib64", "libexec", "include", "share", "pyvenv.cfg"];
+
+/// What was found.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    pub(super) shown: Vec<PathBuf>,
+    pub(super) search: Vec<PathBuf>,
+    pub(super) variables: Vec<(String, OsString)>,
+}
+
+/// Looks at the PATH and at the homes, as the process's own environment names them.
+pub(super) fn find(variable: &dyn Fn(&str) -> Option<OsString>) -> Found {
+    let mut found = Found::default();
+    let home = variable("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
+    for (name, usual, part) in HOMES {
+        let named = variable(name).map(PathBuf::from);
+        let usual = home.as_ref().filter(|_| !usual.is_empty()).map(|home| home.join(usual));
+        let Some(place) = named.or(usual).filter(|place| place.is_absolute()) else { continue };
+        let shown = if part.is_empty() { place.clone() } else { place.join(part) };
+        if shown.is_dir() && !is_wide(&shown, home.as_deref()) {
+            found.shown.push(shown);
+            found.variables.push((name.to_owned(), place.into()));
+        }
+    }
+    let path = variable("PATH").unwrap_or_default();
+    let always = ["/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin", "/sbin"].map(PathBuf::from);
+    for folder in std::env::split_paths(&path).chain(always) {
+        let usable = folder.is_absolute() && folder.is_dir() && !is_wide(&folder, home.as_deref());
+        if !usable || found.search.contains(&folder) {
+            continue;
+        }
+        let real = folder.canonicalize().ok().filter(|real| *real != folder);
+        for bin in real.iter().chain([&folder]) {
+            found.shown.extend(with_what_belongs(bin, home.as_deref()));
+        }
+        found.search.push(folder);
+    }
+    found
+}
+
+/// A folder of programs, and what lies beside it when it is one of those `bin` with a `lib`. Never the whole folder
+/// that they lie in, which may hold anything.
+pub(super) fn with_what_belongs(bin: &Path, home: Option<&Path>) -> Vec<PathBuf> {
+    let mut shown = vec![bin.to_owned()];
+    if let Some(prefix) = bin.parent().filter(|prefix| bin.ends_with("bin") && !is_wide(prefix, home)) {
+        // `~/.local/share` holds keyrings and mail, not only what `~/.local/bin` needs.
+        let personal = home.is_some_and(|home| prefix == home.join(".local"));
+        let beside = BESIDE.iter().filter(|name| !(personal && **name == "share"));
+        shown.extend(beside.map(|name| prefix.join(name)).filter(|path| path.exists()));
+    }
+    shown
+}
+
+/// Whether a folder holds a user's or the machine's other affairs.
+pub(super) fn is_wide(folder: &Path, home: Option<&Path>) -> bool {
+    let holds_home = home.is_some_and(|home| home.starts_with(folder));
+    let is_etc = folder.starts_with("/etc") || folder.starts_with("/proc");
+    holds_home || is_etc || WIDE.iter().any(|wide| Path::new(wide) == folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn machine(home: &Path, path: &str) -> Found {
+        let (home, path) = (home.to_owned(), path.replace('~', &home.display().to_string()));
+        find(&move |name| match name {
+            "HOME" => Some(home.clone().into()),
+            "PATH" => Some(path.clone().into()),
+            _ => None,
+        })
+    }
+
+    #[test]
+    fn a_folder_on_the_path_brings_its_libraries_but_not_its_neighbours() {
+        let home = tempfile::tempdir().unwrap();
+        for folder in
+            ["node/bin", "node/lib", "node/secrets", "bin", ".cargo/bin", ".cargo/registry", ".rustup"]
+        {
+            std::fs::create_dir_all(home.path().join(folder)).unwrap();
+        }
+        let found = machine(home.path(), "~/node/bin:~/bin:~/.cargo/bin:.:~/gone:~:/");
+        let shown = |name: &str| found.shown.contains(&home.path().join(name));
+        assert!(
+            shown("node/bin") && shown("node/lib") && shown("bin") && shown(".cargo/bin") && shown(".rustup")
+        );
+        assert!(!shown("node") && !shown("node/secrets") && !shown(".cargo") && !shown(".cargo/registry"));
+        assert!(!shown(""), "the home itself");
+        assert!(!found.search.contains(&home.path().to_owned()) && !found.search.contains(&"/".into()));
+        assert!(found.search.iter().all(|folder| folder.is_absolute()), "{:?}", found.search);
+        let names: Vec<_> = found.variables.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["RUSTUP_HOME"]);
+    }
+
+    #[test]
+    fn the_share_of_a_user_is_not_that_of_a_program() {
+        let home = tempfile::tempdir().unwrap();
+        for folder in [".local/bin", ".local/lib", ".local/share/keyrings"] {
+            std::fs::create_dir_all(home.path().join(folder)).unwrap();
+        }
+        let found = machine(home.path(), "~/.local/bin");
+        assert!(found.shown.contains(&home.path().join(".local/lib")));
+        assert!(!found.shown.contains(&home.path().join(".local/share")));
+    }
+}

@@ -1,0 +1,134 @@
+//! What the client asked.
+
+use serde_json::Value;
+
+/// One request, as it came.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// Its method.
+    pub method: String,
+    /// Its path, without the query.
+    pub path: String,
+    /// Whether it carried a key; the key itself is not kept.
+    pub has_key: bool,
+    /// Its JSON; null when it was none.
+    pub body: Value,
+}
+
+/// What a tool answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolResult {
+    /// Its text.
+    pub text: String,
+    /// Whether the client marks it as failed.
+    pub is_error: bool,
+}
+
+impl Request {
+    /// A turn of a conversation rather than a side question: it offers tools.
+    pub fn is_conversation(&self) -> bool {
+        self.path == "/v1/messages" && self.body["tools"].as_array().is_some_and(|tools| !tools.is_empty())
+    }
+
+    /// The answer is wanted as server-sent events.
+    pub fn is_streaming(&self) -> bool {
+        self.body["stream"] == true
+    }
+
+    /// The model that is asked for.
+    pub fn model(&self) -> &str {
+        self.body["model"].as_str().unwrap_or_default()
+    }
+
+    /// The system prompt, its blocks joined.
+    pub fn system(&self) -> String {
+        text_of(&self.body["system"])
+    }
+
+    /// Names of the tools on offer.
+    pub fn tools(&self) -> Vec<&str> {
+        let tools = self.body["tools"].as_array().map(Vec::as_slice).unwrap_or_default();
+        tools.iter().filter_map(|tool| tool["name"].as_str()).collect()
+    }
+
+    /// What the person (or Journeyman) last said: the newest user message that is no tool's answer, without the
+    /// reminders that the client weaves in.
+    pub fn prompt(&self) -> String {
+        self.prompts().pop().unwrap_or_default()
+    }
+
+    /// Everything the person said in this conversation, the oldest first.
+    pub fn prompts(&self) -> Vec<String> {
+        self.messages().iter().filter(|message| is_prompt(message)).map(prompt_text).collect()
+    }
+
+    /// How many answers the model has given since the last prompt: 0 when the prompt is new.
+    pub fn step(&self) -> usize {
+        self.since_prompt().iter().filter(|message| message["role"] == "assistant").count()
+    }
+
+    /// What the tools answered since the last prompt, the oldest first.
+    pub fn tool_results(&self) -> Vec<ToolResult> {
+        self.since_prompt()
+            .iter()
+            .filter_map(|message| message["content"].as_array())
+            .flatten()
+            .filter(|block| block["type"] == "tool_result")
+            .map(|block| ToolResult { text: text_of(&block["content"]), is_error: block["is_error"] == true })
+            .collect()
+    }
+
+    /// Whether this stands anywhere in the messages: prompts, answers, tools' input and output.
+    pub fn remembers(&self, text: &str) -> bool {
+        fn find(value: &Value, text: &str) -> bool {
+            match value {
+                Value::String(string) => string.contains(text),
+                Value::Array(list) => list.iter().any(|item| find(item, text)),
+                Value::Object(map) => map.values().any(|item| find(item, text)),
+                Value::Null | Value::Bool(_) | Value::Number(_) => false,
+            }
+        }
+        find(&self.body["messages"], text)
+    }
+
+    fn messages(&self) -> &[Value] {
+        self.body["messages"].as_array().map(Vec::as_slice).unwrap_or_default()
+    }
+
+    fn since_prompt(&self) -> &[Value] {
+        let messages = self.messages();
+        messages.iter().rposition(is_prompt).map_or(messages, |at| messages.get(at + 1..).unwrap_or_default())
+    }
+}
+
+fn is_prompt(message: &Value) -> bool {
+    let answers_a_tool = message["content"]
+        .as_array()
+        .is_some_and(|blocks| blocks.iter().any(|block| block["type"] == "tool_result"));
+    message["role"] == "user" && !answers_a_tool && !prompt_text(message).is_empty()
+}
+
+fn prompt_text(message: &Value) -> String {
+    match &message["content"] {
+        Value::Array(blocks) => {
+            let texts = blocks.iter().filter_map(|block| block["text"].as_str());
+            texts.filter(|text| !is_reminder(text)).collect::<Vec<_>>().join("\n")
+        }
+        Value::String(text) if !is_reminder(text) => text.clone(),
+        _ => String::new(),
+    }
+}
+
+fn is_reminder(text: &str) -> bool {
+    text.trim_start().starts_with("<system-reminder>")
+}
+
+fn text_of(content: &Value) -> String {
+    match content {
+        Value::String(text) => text.clone(),
+        Value::Array(blocks) => {
+            blocks.iter().filter_map(|block| block["text"].as_str()).collect::<Vec<_>>().join("\n")
+        }
+        _ => String::new(),
+    }
+}

@@ -91,6 +91,11 @@ impl Bench {
         self.shell(&format!("git -C origin.git show {branch}:{file}"))
     }
 
+    /// The commit that the origin's branch is at.
+    pub fn origin_head(&self, branch: &str) -> String {
+        self.shell(&format!("git -C origin.git rev-parse {branch}")).trim().to_owned()
+    }
+
     /// Subjects of the origin's commits, the newest first.
     pub fn origin_subjects(&self, branch: &str) -> Vec<String> {
         self.shell(&format!("git -C origin.git log --format=%s {branch}"))

@@ -41,6 +41,9 @@ fn the_real_claude_code_pushes_twice_and_remembers_the_first_round_in_the_second
     let session = first.result()["session_id"].as_str().expect("a result names its session").to_owned();
     assert!(bench.origin_file("work", "total.py").contains("sum(numbers[:-1])"), "{first:#?}");
     assert_eq!(bench.origin_subjects("work"), ["Sum from the first number", "Begin"]);
+    let told = server.conversation().last().map(Request::tool_results).unwrap_or_default();
+    assert!(told.len() == 3 && told.iter().all(|result| !result.is_error), "{told:#?}");
+    assert_eq!(told[2].text.trim(), bench.origin_head("work"), "the model hears what its command printed");
     let asked_before = server.conversation().len();
 
     let second = bench.run("The tests fail: total([1, 2]) is 1, not 3.", Some(&session));
@@ -57,13 +60,17 @@ fn the_real_claude_code_pushes_twice_and_remembers_the_first_round_in_the_second
     {
         assert!(resumed.remembers(remembered), "{remembered:?} is not in the resumed conversation");
     }
+    assert!(["Bash", "Edit", "Read", "Write"].iter().all(|tool| resumed.tools().contains(tool)));
     assert!(requests[0].prompts().len() == 1 && !requests[0].remembers("The tests fail"));
 }
 
 #[test]
 fn the_real_claude_code_runs_nothing_that_the_repository_brings_along() {
     let Some(claude) = claude_or_skip() else { return };
-    let server = ModelServer::start(|_| Reply::text("Nothing to do."));
+    let server = ModelServer::start(|request| match request.step() {
+        0 => Reply::write("/work/proof", "tools do run"),
+        _ => Reply::text("Nothing to do."),
+    });
     let hook =
         r#"{"hooks":{"SessionStart":[{"hooks":[{"type":"command","command":"touch /work/tripwire"}]}]}}"#;
     let bench = Bench::new(&claude, server.url(), ".claude/settings.json", hook);
@@ -72,6 +79,7 @@ fn the_real_claude_code_runs_nothing_that_the_repository_brings_along() {
     let run = bench.run("Say that there is nothing to do.", None);
 
     assert_eq!(run.result()["result"], "Nothing to do.", "{run:#?}");
+    assert!(bench.exists("proof"), "{run:#?}");
     assert!(!bench.exists("tripwire"), "a hook or server of the repository ran: {run:#?}");
 }
 

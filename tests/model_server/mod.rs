@@ -9,6 +9,7 @@
 mod events;
 mod reply;
 mod request;
+mod tests;
 
 use std::net::TcpListener;
 use std::sync::{Arc, Mutex, mpsc};

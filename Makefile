@@ -1,0 +1,47 @@
+# `make help` says what there is. Each target installs what it misses, and what is there is not fetched again.
+
+.DEFAULT_GOAL := help
+.PHONY: help deps fetch build demo test lint bench clean
+
+# Arguments for the demo: make demo ARGS=--once
+ARGS ?=
+
+# Once everything is fetched, cargo asks no registry.
+OFFLINE := env CARGO_NET_OFFLINE=true
+
+help: ## this list
+	@echo 'Journeyman: a labeled issue becomes a verified pull request.'
+	@echo
+	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  make \1#\2/p' $(MAKEFILE_LIST) | while IFS='#' read -r t d; do printf '%-14s %s\n' "$$t" "$$d"; done
+	@echo
+	@echo 'Start with:  make demo               watch it work on a sample repository, no account needed'
+	@echo '             make demo ARGS=--once   the same, ended when the work is done'
+
+demo: deps ## GitHub on loopback, a sample repository, an issue, and the bot at work; ARGS=--once to end by itself
+	@cargo run --quiet --locked --bin journeyman -- demo $(ARGS)
+
+build: deps ## the release program at target/release/journeyman
+	cargo build --locked --release --bin journeyman
+
+test: fetch lint ## everything: lint, then every test; JOURNEYMAN_SKIP=claude leaves out the real Claude Code
+	@$(OFFLINE) scripts/test.sh
+
+lint: fetch ## format, clippy, licences and sources of dependencies, documentation
+	$(OFFLINE) cargo fmt --all -- --check
+	$(OFFLINE) cargo clippy --locked --all-targets -- -D warnings
+	$(OFFLINE) .cache/tools/bin/cargo-deny --offline --locked --log-level error check licenses bans sources
+	$(OFFLINE) RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps --document-private-items --quiet
+
+bench: deps ## measure
+	cargo bench --locked $(ARGS)
+
+fetch: ## bring all that the tests need; after it they run without network
+	@scripts/deps.sh test
+	@scripts/fetch.sh
+
+deps: ## install missing system packages
+	@scripts/deps.sh
+
+clean: ## remove what was built and fetched
+	cargo clean
+	rm -rf .cache

@@ -1,0 +1,99 @@
+#!/usr/bin/env bash
+# Installs the system packages that are missing. When nothing is missing it does nothing and needs no network.
+#
+#   deps.sh         what building and running need
+#   deps.sh test    also what fetching the tests' tools needs
+set -euo pipefail
+
+has() { command -v "$1" >/dev/null 2>&1; }
+
+# What is missing, by the names used in package_name below.
+missing=()
+has git || missing+=(git)
+has make || missing+=(make)
+has cc || missing+=(compiler)
+has pkg-config || missing+=(pkg-config)
+{ has pkg-config && pkg-config --exists openssl; } || missing+=(openssl)
+has bwrap || missing+=(bubblewrap)
+# The sample repository of the demo, and the stories, test a small Python program.
+has python3 || missing+=(python)
+if [ "${1:-}" = test ] && [ ! -x .cache/claude/claude ]; then
+    case " ${JOURNEYMAN_SKIP:-} " in
+        *[\ ,]claude[\ ,]*) ;;
+        *) has npm || missing+=(npm) ;;
+    esac
+fi
+
+package_name() { # package manager, name
+    case "$1:$2" in
+        apt-get:compiler) echo gcc libc6-dev ;;
+        apt-get:openssl) echo libssl-dev ;;
+        apt-get:python) echo python3 ;;
+        dnf:compiler) echo gcc ;;
+        dnf:openssl) echo openssl-devel ;;
+        dnf:python) echo python3 ;;
+        dnf:pkg-config) echo pkgconf-pkg-config ;;
+        pacman:compiler) echo gcc ;;
+        pacman:openssl) echo openssl ;;
+        pacman:python) echo python ;;
+        pacman:pkg-config) echo pkgconf ;;
+        apk:compiler) echo gcc musl-dev ;;
+        apk:openssl) echo openssl-dev openssl-libs-static ;;
+        apk:python) echo python3 ;;
+        apk:pkg-config) echo pkgconf ;;
+        zypper:compiler) echo gcc ;;
+        zypper:openssl) echo libopenssl-devel ;;
+        zypper:python) echo python3 ;;
+        *) echo "$2" ;;
+    esac
+}
+
+if [ ${#missing[@]} -gt 0 ]; then
+    manager=
+    for candidate in apt-get dnf pacman apk zypper; do
+        if has "$candidate"; then manager=$candidate && break; fi
+    done
+    packages=()
+    for name in "${missing[@]}"; do
+        read -r -a names <<<"$(package_name "${manager:-none}" "$name")"
+        packages+=("${names[@]}")
+    done
+    case "$manager" in
+        apt-get) install=(apt-get install -y --no-install-recommends) ;;
+        dnf) install=(dnf install -y) ;;
+        pacman) install=(pacman -S --needed --noconfirm) ;;
+        apk) install=(apk add) ;;
+        zypper) install=(zypper --non-interactive install) ;;
+        *)
+            echo "deps: missing: ${missing[*]}. No package manager that is known here was found: install them by hand, then run make again." >&2
+            exit 1
+            ;;
+    esac
+    as_root=()
+    if [ "$(id -u)" != 0 ]; then
+        if has sudo && { sudo -n true 2>/dev/null || [ -t 0 ]; }; then
+            as_root=(sudo)
+        else
+            echo "deps: missing: ${missing[*]}. Run this as root, then make again:" >&2
+            echo "    ${install[*]} ${packages[*]}" >&2
+            exit 1
+        fi
+    fi
+    echo "deps: installing ${packages[*]}"
+    # A fresh image has no package lists.
+    if [ "$manager" = apt-get ]; then "${as_root[@]}" apt-get update -q; fi
+    DEBIAN_FRONTEND=noninteractive "${as_root[@]}" "${install[@]}" "${packages[@]}"
+fi
+
+if ! has cargo; then
+    echo "deps: Rust is missing. Install it as https://rustup.rs says, then run make again." >&2
+    exit 1
+fi
+
+# Present is not enough: some systems forbid the namespaces that the sandbox is made of.
+if ! bwrap --unshare-all --ro-bind / / true 2>/dev/null; then
+    echo "deps: bubblewrap is installed but cannot make namespaces here; agents and tests will not start." >&2
+    echo "      Ubuntu 24.04 and later: sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0" >&2
+    echo "      Debian's older kernels:  sudo sysctl kernel.unprivileged_userns_clone=1" >&2
+    echo "      In a container:          allow user namespaces, as deploy/compose.yaml does" >&2
+fi

@@ -1,1 +1,181 @@
-//! (being built)
+//! Agents: what to start for a task, what to tell it, and how to read what it says.
+//!
+//! May know: runtimes and their command lines, streams of JSON lines, command templates, prompts.
+//! Must never know: how a process is started or walled in, what an order does next, GitHub.
+//!
+//! Nothing here starts a process. A [`Runtime`] names an [`Invocation`]; whoever starts it feeds the bytes of its
+//! standard output to a [`Transcript`], which answers with what is known of the run. All of it is what the agent
+//! *says*: no line of a stream is evidence that work was done.
+
+mod claude;
+mod command;
+mod expand;
+mod failure;
+mod lines;
+mod prompt;
+mod record;
+mod rework;
+mod settings;
+mod stream;
+mod templates;
+mod text;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::order::moves::AgentTask;
+use crate::order::{AgentRun, Exit};
+
+pub use expand::{Expanded, expand};
+pub use prompt::{Prompt, prompt};
+pub use settings::{AgentSettings, InvalidAgent, RuntimeKind};
+pub use templates::{InvalidCommand, built_in, built_in_names, command_name, repository_paths};
+
+/// The agents of the settings, by name.
+pub struct Agents {
+    runtimes: BTreeMap<String, Box<dyn Runtime>>,
+}
+
+/// No agent of that name is in the settings.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("no agent {name:?} in the settings, known: {known}; add [agents.{name}] to journeyman.toml")]
+pub struct UnknownAgent {
+    name: String,
+    known: String,
+}
+
+impl Agents {
+    /// Makes a runtime of each; the key is the agent's name.
+    ///
+    /// # Errors
+    /// When the settings of one are not of use; the error names the key.
+    pub fn new(settings: BTreeMap<String, AgentSettings>) -> Result<Self, InvalidAgent> {
+        let mut runtimes: BTreeMap<String, Box<dyn Runtime>> = BTreeMap::new();
+        for (name, agent) in settings {
+            agent.hold_to_rules(&name)?;
+            let runtime: Box<dyn Runtime> = match agent.runtime {
+                RuntimeKind::Claude => Box::new(claude::Claude::new(agent)),
+                RuntimeKind::Command => Box::new(command::Command::new(agent)),
+            };
+            runtimes.insert(name, runtime);
+        }
+        Ok(Self { runtimes })
+    }
+
+    /// The runtime of the agent of that name.
+    ///
+    /// # Errors
+    /// When there is none; the error says which there are.
+    pub fn get(&self, name: &str) -> Result<&dyn Runtime, UnknownAgent> {
+        self.runtimes.get(name).map(Box::as_ref).ok_or_else(|| UnknownAgent {
+            name: name.chars().take(80).collect(),
+            known: self.runtimes.keys().map(String::as_str).collect::<Vec<_>>().join(", "),
+        })
+    }
+
+    /// The names of all, sorted.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.runtimes.keys().map(String::as_str)
+    }
+}
+
+/// A kind of program that does an agent's work.
+pub trait Runtime: Send + Sync {
+    /// What to start for a task. `lookup_env` reads our own environment; only names that the agent's settings
+    /// list are asked of it.
+    fn invocation(
+        &self,
+        task: &AgentTask,
+        prompt: &str,
+        lookup_env: &dyn Fn(&str) -> Option<String>,
+    ) -> Invocation;
+
+    /// A reader for what it will print.
+    fn transcript(&self) -> Box<dyn Transcript>;
+}
+
+/// Reads the standard output of one run, in pieces of any size.
+pub trait Transcript: Send {
+    /// The next bytes.
+    fn feed(&mut self, bytes: &[u8]);
+
+    /// Whether a result has come and nothing but noise after it. A program may live on after its result for
+    /// minutes: when this stays true for a while without new bytes, it can be ended as [`Exit::TimedOut`] and
+    /// the result still counts.
+    fn settled(&self) -> bool;
+
+    /// What is known of the run, now that it is over. `stderr_tail` is the end of its standard error.
+    fn finish(self: Box<Self>, exit: Exit, stderr_tail: &str, duration: Duration) -> AgentRun;
+}
+
+/// What to start.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Invocation {
+    /// Program and arguments. Holds no secret and no prompt.
+    pub program: Vec<String>,
+    /// Added to the environment that the sandbox gives. May hold credentials.
+    pub environment: BTreeMap<String, String>,
+    /// For its standard input: the prompt.
+    pub stdin: Vec<u8>,
+    /// Paths outside the workspace that it needs to see, read-only.
+    pub reads: Vec<PathBuf>,
+    passed_on: Vec<String>,
+}
+
+impl Invocation {
+    /// Replaces what was passed on from our own environment (keys, mostly) by its name. For everything of the
+    /// agent's that is kept or shown: it may print its own key. Values under eight characters are too common
+    /// in ordinary text to be taken out.
+    pub fn redact(&self, text: &str) -> String {
+        let mut clean = text.to_owned();
+        for name in &self.passed_on {
+            if let Some(value) = self.environment.get(name).filter(|value| value.len() >= 8) {
+                clean = clean.replace(value.as_str(), &format!("[{name}]"));
+            }
+        }
+        clean
+    }
+}
+
+impl fmt::Debug for Invocation {
+    /// Names of the environment only, and of the prompt its length: values may be credentials.
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Invocation")
+            .field("program", &self.program)
+            .field("environment", &self.environment.keys().collect::<Vec<_>>())
+            .field("stdin_bytes", &self.stdin.len())
+            .field("reads", &self.reads)
+            .finish()
+    }
+}
+
+/// What of our environment goes on to the agent. An empty value is no value: an empty key would be used as one.
+fn pass_on(
+    names: &[String],
+    lookup_env: &dyn Fn(&str) -> Option<String>,
+    environment: &mut BTreeMap<String, String>,
+) -> Vec<String> {
+    let mut passed_on = Vec::new();
+    for name in names {
+        if let Some(value) = lookup_env(name).filter(|value| !value.is_empty()) {
+            environment.insert(name.clone(), value);
+            passed_on.push(name.clone());
+        }
+    }
+    passed_on
+}
+
+/// Whether a text can be given to a program as a session's id: it comes from the agent's stream and goes into an
+/// argument list, so it must not look like an option.
+fn is_session_id(text: &str) -> bool {
+    (1..=128).contains(&text.len())
+        && !text.starts_with('-')
+        && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
+}
+
+#[cfg(test)]
+mod stream_tests;
+#[cfg(test)]
+mod tests;

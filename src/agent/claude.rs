@@ -1,0 +1,135 @@
+//! The runtime Claude Code: `claude -p` with its stream of JSON lines.
+
+use std::collections::BTreeMap;
+
+use super::settings::AgentSettings;
+use super::stream::{Form, Stream};
+use super::{Invocation, Runtime, Transcript, is_session_id, pass_on};
+use crate::order::moves::AgentTask;
+
+/// Passed on when the settings name nothing.
+const ENVIRONMENT: [&str; 4] =
+    ["ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"];
+
+pub(super) struct Claude {
+    settings: AgentSettings,
+}
+
+impl Claude {
+    pub(super) fn new(mut settings: AgentSettings) -> Self {
+        if settings.program.is_empty() {
+            settings.program.push("claude".into());
+        }
+        if settings.env.is_empty() {
+            settings.env.extend(ENVIRONMENT.map(String::from));
+        }
+        Self { settings }
+    }
+}
+
+impl Runtime for Claude {
+    fn invocation(
+        &self,
+        task: &AgentTask,
+        prompt: &str,
+        lookup_env: &dyn Fn(&str) -> Option<String>,
+    ) -> Invocation {
+        let mut program = self.settings.program.clone();
+        // `--setting-sources user` and `--strict-mcp-config`: otherwise hooks and servers that the repository
+        // brings along are started with the agent's rights. Stream-json needs `--verbose`.
+        program.extend(
+            [
+                "-p",
+                "--output-format",
+                "stream-json",
+                "--verbose",
+                "--dangerously-skip-permissions",
+                "--setting-sources",
+                "user",
+                "--strict-mcp-config",
+            ]
+            .map(String::from),
+        );
+        if let Some(model) = &self.settings.model {
+            program.extend(["--model".into(), model.clone()]);
+        }
+        if let Some(session) = task.session.as_deref().filter(|id| is_session_id(id)) {
+            program.extend(["--resume".into(), session.into()]);
+        }
+        let mut environment = BTreeMap::new();
+        let passed_on = pass_on(&self.settings.env, lookup_env, &mut environment);
+        for (name, value) in [
+            ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
+            ("DISABLE_AUTOUPDATER", "1"),
+            // Ten by default: a refused key would be tried for three minutes.
+            ("CLAUDE_CODE_MAX_RETRIES", "2"),
+            // As root, skipping permissions is refused without this; the walls are our sandbox's.
+            ("IS_SANDBOX", "1"),
+        ] {
+            environment.insert(name.into(), value.into());
+        }
+        let stdin = harmless(prompt).into_bytes();
+        Invocation { program, environment, stdin, reads: self.settings.read.clone(), passed_on }
+    }
+
+    fn transcript(&self) -> Box<dyn Transcript> {
+        Box::new(Stream::new(Form::Records))
+    }
+}
+
+/// The prompt, so that Claude Code reads it as text alone. It attaches the file that a word `@path` names, from
+/// outside the workspace too, and takes a prompt that begins with `/` as a command of its own.
+///
+/// A zero-width space goes in after the `@` of such words only as could lead outside; a decorator, a package's
+/// scope, a quoted import or a mail address stays as it is, because the agent may copy it into code.
+fn harmless(prompt: &str) -> String {
+    let mut safe = String::with_capacity(prompt.len() + 16);
+    if prompt.trim_start().starts_with('/') {
+        safe.push_str("The task:\n\n");
+    }
+    let mut copied = 0;
+    for (at, _) in prompt.match_indices('@') {
+        let (before, after) = prompt.split_at(at + 1);
+        // A mention begins a word; some full stops of other scripts count as space before it.
+        let begins_word = before
+            .chars()
+            .rev()
+            .nth(1)
+            .is_none_or(|c| c.is_whitespace() || (!c.is_ascii() && !c.is_alphanumeric()));
+        let path = after.strip_prefix('"').unwrap_or(after);
+        let word = path.split(char::is_whitespace).next().unwrap_or_default();
+        if begins_word && (word.starts_with(['/', '~', '\\']) || word.contains("..")) {
+            safe.push_str(before.get(copied..).unwrap_or_default());
+            safe.push('\u{200b}');
+            copied = before.len();
+        }
+    }
+    safe.push_str(prompt.get(copied..).unwrap_or_default());
+    safe
+}
+
+#[cfg(test)]
+mod tests {
+    use super::harmless;
+
+    #[test]
+    fn a_prompt_is_text_and_names_no_file_or_command() {
+        for (prompt, safe) in [
+            ("look at @/etc/passwd", "look at @\u{200b}/etc/passwd"),
+            ("@~/.ssh/id_rsa", "@\u{200b}~/.ssh/id_rsa"),
+            ("@../other/file", "@\u{200b}../other/file"),
+            ("@src/../../other", "@\u{200b}src/../../other"),
+            ("@\"/etc/my file\"", "@\u{200b}\"/etc/my file\""),
+            ("/context", "The task:\n\n/context"),
+            ("  \n/compact now", "The task:\n\n  \n/compact now"),
+            ("@property, @types/node, me@example.org", "@property, @types/node, me@example.org"),
+            ("see\u{3002}@/etc/passwd", "see\u{3002}@\u{200b}/etc/passwd"),
+            ("import x from \"@/components\"", "import x from \"@/components\""),
+            ("a@/b @@/c", "a@/b @@/c"),
+            ("@", "@"),
+            ("", ""),
+        ] {
+            assert_eq!(harmless(prompt), safe, "{prompt:?}");
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! The runtime `command`: any program that reads a prompt and prints a result.
+
+use std::collections::BTreeMap;
+
+use super::settings::AgentSettings;
+use super::stream::{Form, Stream};
+use super::{Invocation, Runtime, Transcript, is_session_id, pass_on};
+use crate::order::moves::AgentTask;
+
+pub(super) struct Command {
+    settings: AgentSettings,
+}
+
+impl Command {
+    pub(super) fn new(settings: AgentSettings) -> Self {
+        Self { settings }
+    }
+}
+
+impl Runtime for Command {
+    fn invocation(
+        &self,
+        task: &AgentTask,
+        prompt: &str,
+        lookup_env: &dyn Fn(&str) -> Option<String>,
+    ) -> Invocation {
+        let mut environment = BTreeMap::new();
+        let passed_on = pass_on(&self.settings.env, lookup_env, &mut environment);
+        environment.insert("JOURNEYMAN_STAGE".into(), task.stage.clone());
+        environment.insert("JOURNEYMAN_AGENT".into(), task.agent.clone());
+        environment.insert("JOURNEYMAN_ROUND".into(), task.round.to_string());
+        if let Some(session) = task.session.as_deref().filter(|id| is_session_id(id)) {
+            environment.insert("JOURNEYMAN_SESSION".into(), session.into());
+        }
+        Invocation {
+            program: self.settings.program.clone(),
+            environment,
+            stdin: prompt.as_bytes().to_vec(),
+            reads: self.settings.read.clone(),
+            passed_on,
+        }
+    }
+
+    fn transcript(&self) -> Box<dyn Transcript> {
+        Box::new(Stream::new(Form::RecordsOrText))
+    }
+}

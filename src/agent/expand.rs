@@ -1,0 +1,82 @@
+//! Fills arguments into a command template. The rules are the table in `docs/COMMANDS.md`, which a test reads.
+
+use std::collections::BTreeSet;
+
+/// A template with its arguments filled in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Expanded {
+    /// The text.
+    pub text: String,
+    /// Positions that have no argument, each once.
+    pub warnings: Vec<String>,
+}
+
+/// Fills `arguments` into `template`, in one pass: what an argument holds is text and never read again.
+///
+/// `$ARGUMENTS` is all arguments, joined by `, `; `$1` to `$9` and `${1}` upwards are positions; `\$` is a dollar.
+/// Everything else stays as written, and so do positions without an argument and, when there are no arguments at
+/// all, every placeholder.
+pub fn expand(template: &str, arguments: &[String]) -> Expanded {
+    let mut text = String::with_capacity(template.len());
+    let mut missing = BTreeSet::new();
+    let mut rest = template;
+    while let Some(at) = rest.find(['$', '\\']) {
+        let (before, found) = rest.split_at(at);
+        text.push_str(before);
+        if let Some(after) = found.strip_prefix("\\$") {
+            text.push('$');
+            rest = after;
+            continue;
+        }
+        let (placeholder, length) = placeholder(found);
+        let written = found.get(..length).unwrap_or(found);
+        match placeholder {
+            Placeholder::None => text.push_str(written),
+            _ if arguments.is_empty() => text.push_str(written),
+            Placeholder::All => text.push_str(&arguments.join(", ")),
+            Placeholder::Position(position) => {
+                match position.checked_sub(1).and_then(|index| arguments.get(index)) {
+                    Some(argument) => text.push_str(argument),
+                    None => {
+                        text.push_str(written);
+                        missing.insert((position, written.chars().take(24).collect::<String>()));
+                    }
+                }
+            }
+        }
+        rest = found.get(length..).unwrap_or_default();
+    }
+    text.push_str(rest);
+    let given = arguments.len();
+    let warnings = missing
+        .into_iter()
+        .map(|(_, written)| format!("the template asks for {written}, but {given} arguments were given"))
+        .collect();
+    Expanded { text, warnings }
+}
+
+enum Placeholder {
+    None,
+    All,
+    Position(usize),
+}
+
+/// What stands at the beginning of `text`, which begins with `$` or `\`, and how many bytes of it belong to it.
+fn placeholder(text: &str) -> (Placeholder, usize) {
+    if text.starts_with("$ARGUMENTS") {
+        return (Placeholder::All, "$ARGUMENTS".len());
+    }
+    let digit = text.strip_prefix('$').and_then(|rest| rest.chars().next()).and_then(|c| c.to_digit(10));
+    if let Some(digit @ 1..=9) = digit {
+        return (Placeholder::Position(digit as usize), 2);
+    }
+    let braced = text.strip_prefix("${").and_then(|rest| rest.split_once('}')).map(|(name, _)| name);
+    if let Some(name) = braced
+        && name.bytes().all(|b| b.is_ascii_digit())
+        && name.starts_with(|c: char| c != '0')
+    {
+        // More digits than a number holds is a position that nobody has.
+        return (Placeholder::Position(name.parse().unwrap_or(usize::MAX)), name.len() + 3);
+    }
+    (Placeholder::None, 1)
+}

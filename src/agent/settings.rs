@@ -1,0 +1,74 @@
+//! What the settings say of one agent.
+
+use std::path::PathBuf;
+
+/// One `[agents.NAME]` of the settings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentSettings {
+    /// Its name.
+    pub name: String,
+    /// On what it runs.
+    pub runtime: RuntimeKind,
+    /// The model, where the runtime takes one.
+    pub model: Option<String>,
+    /// The program and arguments that come before ours; empty: the runtime's own (`claude`).
+    pub program: Vec<String>,
+    /// Names in our environment that are passed on; empty: the runtime's own list.
+    pub env: Vec<String>,
+    /// Paths that it needs to see besides the workspace, read-only.
+    pub read: Vec<PathBuf>,
+}
+
+/// On what an agent runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RuntimeKind {
+    /// Claude Code.
+    Claude,
+    /// Any program: prompt on standard input, result on standard output.
+    Command,
+}
+
+/// Why the settings of an agent are of no use. Names the key.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("agents.{agent}.{key}: {problem}")]
+pub struct InvalidAgent {
+    agent: String,
+    key: &'static str,
+    problem: String,
+}
+
+impl AgentSettings {
+    pub(super) fn hold_to_rules(&self, agent: &str) -> Result<(), InvalidAgent> {
+        let invalid =
+            |key, problem: String| Err(InvalidAgent { agent: agent.chars().take(80).collect(), key, problem });
+        let program_is_empty = self.program.first().is_none_or(String::is_empty);
+        match self.runtime {
+            RuntimeKind::Command => {
+                if program_is_empty {
+                    return invalid("program", "the runtime `command` needs the program to start".into());
+                }
+                if self.model.is_some() {
+                    return invalid("model", "the runtime `command` takes none; put it into `program`".into());
+                }
+            }
+            RuntimeKind::Claude => {
+                if !self.program.is_empty() && program_is_empty {
+                    return invalid("program", "the first word is empty".into());
+                }
+            }
+        }
+        for name in &self.env {
+            let is_name = !name.is_empty()
+                && !name.starts_with(|c: char| c.is_ascii_digit())
+                && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+            if !is_name {
+                return invalid("env", format!("{name:?} is not the name of a variable"));
+            }
+            // Our own settings, secrets among them, come in under this prefix.
+            if name.starts_with("JOURNEYMAN_") {
+                return invalid("env", format!("{name} is Journeyman's own and never passed on to an agent"));
+            }
+        }
+        Ok(())
+    }
+}

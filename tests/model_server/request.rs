@@ -115,7 +115,9 @@ fn prompt_text(message: &Value) -> String {
             texts.filter(|text| !is_reminder(text)).collect::<Vec<_>>().join("\n")
         }
         Value::String(text) if !is_reminder(text) => text.clone(),
-        _ => String::new(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => {
+            String::new()
+        }
     }
 }
 
@@ -129,6 +131,6 @@ fn text_of(content: &Value) -> String {
         Value::Array(blocks) => {
             blocks.iter().filter_map(|block| block["text"].as_str()).collect::<Vec<_>>().join("\n")
         }
-        _ => String::new(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => String::new(),
     }
 }

@@ -11,6 +11,7 @@
 pub mod agent;
 pub mod config;
 pub mod emulator;
+pub mod engine;
 pub mod github;
 pub mod http;
 pub mod order;

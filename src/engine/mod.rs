@@ -14,7 +14,6 @@ mod supervisor;
 mod views;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::Agents;
 use crate::github::GitHub;
-use crate::order::{Entry, OrderId, OrderLimits, Pipeline};
+use crate::order::{Entry, OrderId, OrderLimits, Pipeline, RepositorySettings};
 use crate::sandbox::Sandbox;
 use crate::store::{JournalStore, Store};
 use crate::workspace::Workspaces;
@@ -71,9 +70,14 @@ pub struct Rules {
     pub setup_time: Duration,
     /// Where the API can be reached by people; for links.
     pub public_url: Option<url::Url>,
-    /// Where runs of agents keep what they said, below each order's folder.
-    pub data: PathBuf,
+    /// Reads `.github/journeyman.yml`; the error says what is wrong and where.
+    pub read_repository_settings: fn(&[u8]) -> Result<RepositorySettings, String>,
+    /// Reads our own environment, for the variables that an agent's settings name.
+    pub environment: fn(&str) -> Option<String>,
 }
+
+/// Where a repository keeps its settings, on its default branch.
+const SETTINGS_FILE: &str = ".github/journeyman.yml";
 
 /// The running engine's handle. Cheap to clone.
 #[derive(Clone)]
@@ -83,6 +87,7 @@ pub struct Engine {
     arrived: Arc<Notify>,
     /// Every entry as it is written, for whoever wants to watch.
     written: broadcast::Sender<(OrderId, Entry)>,
+    labels: Arc<intake::Labels>,
     stop: CancellationToken,
 }
 
@@ -94,6 +99,7 @@ impl Engine {
             parts: Arc::new(parts),
             arrived: Arc::new(Notify::new()),
             written,
+            labels: Arc::default(),
             stop: CancellationToken::new(),
         }
     }

@@ -1,0 +1,66 @@
+//! Moves that ask GitHub, or tell it something.
+
+use chrono::Utc;
+
+use super::{Context, Tried, never, soon};
+use crate::engine::views;
+use crate::github::{NewPull, render};
+use crate::order::{BranchName, Outcome, Person, PullNumber, survey};
+
+impl Context {
+    pub(super) async fn authorize(&self, person: &Person) -> Tried {
+        let at = self.at().await?;
+        Ok(Outcome::Authorized { allowed: self.parts.github.can_write(&at, person).await? })
+    }
+
+    pub(super) async fn open_pull(&self, branch: &BranchName, title: &str, summary: &str) -> Tried {
+        let at = self.at().await?;
+        let body = self.pull_body(summary)?;
+        let base = self.opened().default_branch.clone();
+        let new = NewPull { head: branch, base: &base, title, body: &body, draft: true };
+        let pull = self.parts.github.open_pull(&at, new).await?;
+        Ok(Outcome::PullOpened { number: pull.number, url: pull.url })
+    }
+
+    /// The last look before a pull request is said to be ready: its head has to be the commit that was tested.
+    pub(super) async fn finish_pull(&self, number: PullNumber, title: &str, summary: &str, ready: bool) -> Tried {
+        let at = self.at().await?;
+        let github = &self.parts.github;
+        let body = self.pull_body(summary)?;
+        github.update_pull(&at, number, Some(title), &body).await?;
+        if ready {
+            let pull = github.pull(&at, number).await?;
+            let tested = survey(self.journal.pipeline(), &self.journal, Utc::now()).trace.work;
+            match tested {
+                Some(work) if work.commit == pull.head_sha => github.mark_ready(&at, &pull).await?,
+                Some(work) => {
+                    return Err(soon(format!(
+                        "the head of pull request #{number} is {}, and {} was tested",
+                        pull.head_sha.short(),
+                        work.commit.short()
+                    )));
+                }
+                None => return Err(never("there is no tested commit")),
+            }
+        }
+        Ok(Outcome::PullFinished)
+    }
+
+    pub(super) async fn show_status(&self) -> Tried {
+        let at = self.at().await?;
+        let now = Utc::now();
+        let survey = survey(self.journal.pipeline(), &self.journal, now);
+        let issue = self.opened().issue.number;
+        let github = &self.parts.github;
+        let body = render::status(&views::status(&self.journal, &survey, now));
+        github.set_status_comment(&at, issue, self.order, &body).await?;
+        github.set_order_label(&at, issue, views::label(&survey)).await?;
+        Ok(Outcome::StatusShown)
+    }
+
+    fn pull_body(&self, summary: &str) -> Result<String, crate::order::Trouble> {
+        let survey = survey(self.journal.pipeline(), &self.journal, Utc::now());
+        let view = views::pull(&self.journal, &survey, summary);
+        view.map(|view| render::pull(&view)).ok_or_else(|| never("there is no work to publish"))
+    }
+}

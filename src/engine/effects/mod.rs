@@ -1,0 +1,125 @@
+//! How each move is carried out. One function tries one move once and says what it observed; what comes of that is
+//! for the order to say.
+
+mod github;
+mod job;
+mod publish;
+mod run_agent;
+mod run_tests;
+mod workspace;
+
+use std::sync::Arc;
+
+use super::Parts;
+use crate::github::{At, GitHubError};
+use crate::order::moves::Retry;
+use crate::order::{CommitSha, Journal, Move, MoveKey, Opened, OrderId, Outcome, Trouble};
+use crate::sandbox::SandboxError;
+use crate::store::StoreError;
+use crate::workspace::{GitError, GitErrorKind};
+
+/// A move to carry out.
+pub(super) struct Effect {
+    pub(super) key: MoveKey,
+    /// Which try this is, from 1: how often an outcome of this move is in the journal, and one.
+    pub(super) attempt: usize,
+    pub(super) r#move: Move,
+}
+
+/// What every effect has at hand.
+struct Context {
+    parts: Arc<Parts>,
+    order: OrderId,
+    key: MoveKey,
+    attempt: usize,
+    journal: Journal,
+}
+
+type Tried = Result<Outcome, Trouble>;
+
+/// Carries out a move. Whatever goes wrong is an outcome too.
+pub(super) async fn perform(parts: Arc<Parts>, order: OrderId, effect: Effect) -> Outcome {
+    let journal = match parts.journals.journal(order).await {
+        Ok(journal) => journal,
+        Err(error) => return Outcome::Trouble(error.into()),
+    };
+    let context = Context { parts, order, key: effect.key, attempt: effect.attempt, journal };
+    let tried = match effect.r#move {
+        Move::Authorize { person } => context.authorize(&person).await,
+        Move::Prepare => context.prepare().await,
+        Move::RunAgent(task) => context.run_agent(task).await,
+        Move::FindFiles { glob } => context.find_files(&glob).await,
+        Move::Import { branch, base } => context.import(&branch, &base).await,
+        Move::Commit { tree, parent, message, date } => context.commit(tree, parent, message, date).await,
+        Move::RunTests { commit } => context.run_tests(&commit).await,
+        Move::Push { branch, commit, lease } => context.push(branch, commit, lease).await,
+        Move::OpenPull { branch, title, summary } => context.open_pull(&branch, &title, &summary).await,
+        Move::FinishPull { pull, title, summary, ready } => {
+            context.finish_pull(pull, &title, &summary, ready).await
+        }
+        Move::ShowStatus { .. } => context.show_status().await,
+    };
+    tried.unwrap_or_else(Outcome::Trouble)
+}
+
+impl Context {
+    fn opened(&self) -> &Opened {
+        self.journal.opened()
+    }
+
+    /// Where on GitHub the order is.
+    async fn at(&self) -> Result<At, GitHubError> {
+        let repository = self.opened().repository.clone();
+        let installation = match self.opened().installation {
+            Some(installation) => installation,
+            None => self.parts.github.installation(&repository).await?,
+        };
+        Ok(At { repository, installation })
+    }
+
+    /// The commit that the work starts from.
+    fn base(&self) -> Result<CommitSha, Trouble> {
+        let prepared = self.journal.entries().iter().find_map(|entry| match &entry.event {
+            crate::order::Event::Observed { outcome, .. } => match &**outcome {
+                Outcome::Prepared { base, .. } => Some(base.clone()),
+                _ => None,
+            },
+            _ => None,
+        });
+        prepared.ok_or_else(|| never("the base commit is not known yet"))
+    }
+}
+
+/// Trouble that does not pass by itself.
+fn never(message: impl Into<String>) -> Trouble {
+    Trouble { message: message.into(), retry: Retry::Never }
+}
+
+fn soon(message: impl Into<String>) -> Trouble {
+    Trouble { message: message.into(), retry: Retry::Soon }
+}
+
+impl From<StoreError> for Trouble {
+    fn from(error: StoreError) -> Self {
+        soon(error.to_string())
+    }
+}
+
+impl From<SandboxError> for Trouble {
+    fn from(error: SandboxError) -> Self {
+        never(error.to_string())
+    }
+}
+
+impl From<GitError> for Trouble {
+    fn from(error: GitError) -> Self {
+        let retry = match error.kind {
+            // A fresh token may be refused for seconds, so a refused credential is tried again too.
+            GitErrorKind::Unavailable | GitErrorKind::Unauthorized => Retry::Soon,
+            GitErrorKind::Forbidden | GitErrorKind::NotFound | GitErrorKind::Refused | GitErrorKind::Broken => {
+                Retry::Never
+            }
+        };
+        Self { message: error.to_string(), retry }
+    }
+}

@@ -1,0 +1,32 @@
+//! The push: by us, with a token that lives for it, and believed only when the remote says so.
+
+use super::{Context, Tried, never};
+use crate::github::GitAccess;
+use crate::order::{BranchName, CommitSha, Outcome, Requester};
+use crate::workspace::{PushOutcome, Remote};
+
+impl Context {
+    pub(super) async fn push(&self, branch: BranchName, commit: CommitSha, lease: Option<CommitSha>) -> Tried {
+        let at = self.at().await?;
+        // The right can be gone since the work began.
+        if let Requester::Person(person) = &self.opened().by
+            && !self.parts.github.can_write(&at, person).await?
+        {
+            return Err(never(format!("{} has no write access any more, so nothing was pushed", person.login)));
+        }
+        let token = self.parts.github.git_token(&at, GitAccess::Push).await?;
+        let url = self.parts.github.git_url(&at.repository);
+        let (repository, secret) = (at.repository.clone(), token.secret.clone());
+        let pushed = self
+            .git(move |workspaces| {
+                let remote = Remote { repository: &repository, url, token: Some(secret) };
+                workspaces.push(&remote, &branch, &commit, lease.as_ref())
+            })
+            .await;
+        token.revoke().await;
+        Ok(match pushed? {
+            PushOutcome::Pushed => Outcome::Pushed,
+            PushOutcome::Taken { at } => Outcome::BranchTaken { at },
+        })
+    }
+}

@@ -1,0 +1,195 @@
+//! An agent's run. It costs money, so what it came to is on disk before it is reported: a crash in between is not
+//! paid for twice.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use super::job::{readable, writable};
+use super::workspace::make_folder;
+use super::{Context, Tried, never, soon};
+use crate::agent::{self, Invocation, Transcript};
+use crate::order::moves::AgentTask;
+use crate::order::{AgentRun, Exit, Outcome, Trouble};
+use crate::sandbox::{Job, Network, Sink};
+
+/// A program may go on after its last word; it is ended after so long without another.
+const AFTER_THE_LAST_WORD: Duration = Duration::from_secs(20);
+/// What of an agent's output is kept and read.
+const MOST_OUTPUT: u64 = 512 * 1024 * 1024;
+/// A stream up to this is kept as an artifact; of a longer one its end.
+const MOST_KEPT: u64 = 16 * 1024 * 1024;
+
+impl Context {
+    pub(super) async fn run_agent(&self, task: AgentTask) -> Tried {
+        let folder = self.run_folder()?;
+        let remembered = folder.join("outcome.json");
+        if let Some(run) = recall(&remembered)? {
+            tracing::info!(order = %self.order, key = %self.key, "was finished before; not run again");
+            return Ok(Outcome::AgentRan(Box::new(run)));
+        }
+        let runtime = self.parts.agents.get(&task.agent).map_err(|error| never(error.to_string()))?;
+        self.ready_workspace(task.branch.as_ref()).await?;
+        let prompt = agent::prompt(&task, &self.template(&task.command).await?);
+        let invocation = runtime.invocation(&task, &prompt.text, &self.parts.rules.environment);
+        let mut run = self.start(&task, &invocation, runtime.transcript(), &folder).await?;
+        run.warnings.extend(prompt.warnings);
+        remember(&remembered, &run)?;
+        Ok(Outcome::AgentRan(Box::new(run)))
+    }
+
+    /// The repository's own template, from the base commit and never from what the agent wrote; otherwise ours.
+    async fn template(&self, command: &str) -> Result<String, Trouble> {
+        let paths = agent::repository_paths(command).map_err(|error| never(error.to_string()))?;
+        let (repository, base) = (self.opened().repository.clone(), self.base()?);
+        let own = self
+            .git(move |workspaces| {
+                for path in &paths {
+                    if let Some(bytes) = workspaces.file(&repository, &base, path)? {
+                        return Ok(Some(bytes));
+                    }
+                }
+                Ok(None)
+            })
+            .await?;
+        match own {
+            Some(bytes) => String::from_utf8(bytes)
+                .map_err(|_| never(format!("the repository's command template {command:?} is not UTF-8"))),
+            None => agent::built_in(command).ok_or_else(|| never(format!("there is no command template {command:?}"))),
+        }
+    }
+
+    async fn start(
+        &self,
+        task: &AgentTask,
+        invocation: &Invocation,
+        transcript: Box<dyn Transcript>,
+        folder: &Path,
+    ) -> Result<AgentRun, Trouble> {
+        let places = self.parts.workspaces.places(self.order);
+        let mut mounts = vec![writable(&places.work), writable(&places.origin)];
+        mounts.extend(invocation.reads.iter().map(|path| readable(path)));
+        let job = Job {
+            program: invocation.program.iter().map(Into::into).collect(),
+            directory: places.work.clone(),
+            environment: invocation.environment.clone(),
+            stdin: invocation.stdin.clone(),
+            home: places.home.clone(),
+            mounts,
+            network: Network::Host,
+            timeout: Duration::from_secs(task.timeout_seconds.max(1)),
+            most_output: MOST_OUTPUT,
+        };
+        let stream = folder.join("stream.jsonl");
+        let mut reader = Reader::create(transcript, &stream)?;
+        let begun = Instant::now();
+        let exit = {
+            let last_word = reader.last_word.clone();
+            let running = self.parts.sandbox.run(job, &mut reader);
+            tokio::select! {
+                ended = running => ended?.exit,
+                () = last_word.overdue() => Exit::TimedOut,
+            }
+        };
+        let name = format!("{}.jsonl", self.key.file_name());
+        let kept = redacted_end(&stream, invocation)?;
+        self.parts.store.put_artifact(self.order, &name, "application/x-ndjson", &kept).await?;
+        // The artifact is the copy that lasts; this one may hold what had to be taken out of it.
+        let _ = std::fs::remove_file(&stream);
+        let stderr = invocation.redact(&String::from_utf8_lossy(&reader.stderr));
+        let mut run = reader.transcript.finish(exit, &stderr, begun.elapsed());
+        run.result = run.result.map(|text| invocation.redact(&text));
+        if let Some(failure) = &mut run.failure {
+            failure.message = invocation.redact(&failure.message);
+        }
+        run.artifacts.push(name);
+        Ok(run)
+    }
+}
+
+/// Hands the stream to the transcript and to a file.
+struct Reader {
+    transcript: Box<dyn Transcript>,
+    file: std::fs::File,
+    stderr: Vec<u8>,
+    last_word: LastWord,
+}
+
+impl Reader {
+    fn create(transcript: Box<dyn Transcript>, path: &Path) -> Result<Self, Trouble> {
+        let file = std::fs::File::create(path).map_err(|error| soon(format!("cannot keep a stream: {error}")))?;
+        Ok(Self { transcript, file, stderr: Vec::new(), last_word: LastWord::default() })
+    }
+}
+
+impl Sink for Reader {
+    fn stdout(&mut self, bytes: &[u8]) {
+        self.transcript.feed(bytes);
+        // The stream is for people who look into a run; the work does not depend on it.
+        let _ = std::io::Write::write_all(&mut self.file, bytes);
+        self.last_word.set(self.transcript.settled());
+    }
+
+    fn stderr(&mut self, bytes: &[u8]) {
+        self.stderr.extend_from_slice(bytes);
+        let excess = self.stderr.len().saturating_sub(8_000);
+        self.stderr.drain(..excess);
+    }
+}
+
+/// When the result came, if nothing but noise came after it.
+#[derive(Clone, Default)]
+struct LastWord(std::sync::Arc<std::sync::Mutex<Option<Instant>>>);
+
+impl LastWord {
+    fn set(&self, settled: bool) {
+        *self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = settled.then(Instant::now);
+    }
+
+    async fn overdue(&self) {
+        loop {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            let said = *self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            if said.is_some_and(|at| at.elapsed() > AFTER_THE_LAST_WORD) {
+                return;
+            }
+        }
+    }
+}
+
+fn redacted_end(stream: &Path, invocation: &Invocation) -> Result<Vec<u8>, Trouble> {
+    use std::io::{Read, Seek, SeekFrom};
+    let read = || -> std::io::Result<Vec<u8>> {
+        let mut file = std::fs::File::open(stream)?;
+        let length = file.metadata()?.len();
+        file.seek(SeekFrom::Start(length.saturating_sub(MOST_KEPT)))?;
+        let mut kept = Vec::new();
+        file.take(MOST_KEPT).read_to_end(&mut kept)?;
+        Ok(kept)
+    };
+    let kept = read().map_err(|error| soon(format!("cannot read a stream again: {error}")))?;
+    Ok(invocation.redact(&String::from_utf8_lossy(&kept)).into_bytes())
+}
+
+fn recall(path: &Path) -> Result<Option<AgentRun>, Trouble> {
+    match std::fs::read(path) {
+        Ok(bytes) => serde_json::from_slice(&bytes)
+            .map(Some)
+            .map_err(|error| never(format!("{} cannot be read: {error}", path.display()))),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(soon(format!("{} cannot be read: {error}", path.display()))),
+    }
+}
+
+/// Written beside, synced, then renamed: it is there whole or not at all.
+fn remember(path: &Path, run: &AgentRun) -> Result<(), Trouble> {
+    let folder = path.parent().unwrap_or(path);
+    make_folder(folder)?;
+    let write = || -> std::io::Result<()> {
+        let mut file = tempfile::NamedTempFile::new_in(folder)?;
+        serde_json::to_writer(&mut file, run)?;
+        file.as_file().sync_all()?;
+        file.persist(path)?;
+        std::fs::File::open(folder)?.sync_all()
+    };
+    write().map_err(|error| soon(format!("cannot write {}: {error}", path.display())))
+}

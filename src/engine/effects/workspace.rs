@@ -1,0 +1,236 @@
+//! Moves on repositories: fetch, import, commit, and looking at the agent's files from inside its sandbox.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use chrono::{DateTime, Utc};
+use globset::GlobBuilder;
+
+use super::job::{readable, short, writable};
+use super::{Context, Tried, never, soon};
+use crate::engine::SETTINGS_FILE;
+use crate::github::GitAccess;
+use crate::order::{BranchName, CommitSha, Outcome, RepositorySettings, TreeSha, Trouble};
+use crate::workspace::{GitError, ImportOutcome, Remote, Workspaces};
+
+/// A plan that is longer is cut.
+const LONGEST_FILE: usize = 256 * 1024;
+/// Files that are offered for a choice.
+const MOST_FILES: usize = 100;
+
+impl Context {
+    /// Runs what blocks, libgit2 mostly, where it may.
+    pub(super) async fn git<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(Workspaces) -> Result<T, GitError> + Send + 'static,
+    ) -> Result<T, Trouble> {
+        let workspaces = self.parts.workspaces.clone();
+        let done = tokio::task::spawn_blocking(move || work(workspaces)).await;
+        done.map_err(|error| never(format!("a fault of Journeyman's own: {error}")))?.map_err(Trouble::from)
+    }
+
+    pub(super) async fn prepare(&self) -> Tried {
+        let at = self.at().await?;
+        let token = self.parts.github.git_token(&at, GitAccess::Read).await?;
+        let url = self.parts.github.git_url(&at.repository);
+        let (repository, secret) = (at.repository.clone(), token.secret.clone());
+        let branch = self.opened().default_branch.clone();
+        let fetched = self
+            .git(move |workspaces| {
+                let remote = Remote { repository: &repository, url, token: Some(secret) };
+                let base = workspaces.fetch(&remote, &branch)?;
+                let settings = workspaces.file(&repository, &base, SETTINGS_FILE)?;
+                Ok((base, settings))
+            })
+            .await;
+        token.revoke().await;
+        let (base, file) = fetched?;
+        let settings = match file {
+            Some(yaml) => (self.parts.rules.read_repository_settings)(&yaml)
+                .map_err(|problem| never(format!("{SETTINGS_FILE}: {problem}")))?,
+            None => RepositorySettings::default(),
+        };
+        let pipeline = match settings.pipeline.as_deref() {
+            Some(name) => {
+                let known = &self.parts.rules.pipelines;
+                let pipeline = known.get(name).ok_or_else(|| {
+                    let names: Vec<&str> = known.keys().map(String::as_str).collect();
+                    never(format!("{SETTINGS_FILE}: pipeline {name:?} is not known, these are: {}", names.join(", ")))
+                })?;
+                Some(Box::new(pipeline.clone()))
+            }
+            None => None,
+        };
+        Ok(Outcome::Prepared { base, settings: Box::new(settings), pipeline })
+    }
+
+    /// The agent's repository and its origin: made once, before any agent ran; afterwards only touched from inside.
+    pub(super) async fn ready_workspace(&self, branch: Option<&BranchName>) -> Result<(), Trouble> {
+        let (order, repository, base) = (self.order, self.opened().repository.clone(), self.base()?);
+        let default_branch = self.opened().default_branch.clone();
+        self.git(move |workspaces| workspaces.create_origin(order, &repository, &base, &default_branch)).await?;
+        let places = self.parts.workspaces.places(order);
+        let script = self.parts.workspaces.clone_command(order, branch);
+        let mounts = vec![writable(&places.work), writable(&places.origin)];
+        short(&self.parts.sandbox, script, &places.work, &places.home, mounts).await?;
+        Ok(())
+    }
+
+    /// The agent's files are looked for and read inside its sandbox: a link in them leads nowhere else.
+    pub(super) async fn find_files(&self, glob: &str) -> Tried {
+        let matcher = GlobBuilder::new(glob).literal_separator(true).build();
+        let matcher = matcher.map_err(|error| never(format!("glob {glob:?}: {error}")))?.compile_matcher();
+        let folder = glob.split('/').take_while(|part| !part.contains(['*', '?', '[', '{'])).collect::<Vec<_>>();
+        let folder = if folder.len() == glob.split('/').count() { &folder[..folder.len() - 1] } else { &folder[..] };
+        let folder = if folder.is_empty() { ".".to_owned() } else { format!("./{}", folder.join("/")) };
+        let list = ["sh", "-c", r#"[ -d "$1" ] || exit 0; exec find "$1" -type f -print0"#, "find", &folder];
+        let listed = self.in_workspace(&list).await?;
+        let mut files: Vec<String> = listed
+            .split(|byte| *byte == 0)
+            .filter_map(|path| std::str::from_utf8(path).ok())
+            .map(|path| path.trim_start_matches("./").to_owned())
+            .filter(|path| !path.is_empty() && matcher.is_match(path))
+            .collect();
+        files.sort();
+        files.truncate(MOST_FILES);
+        let content = match &files[..] {
+            [file] => Some(self.read_file(file).await?),
+            _ => None,
+        };
+        Ok(Outcome::FilesFound { files, content })
+    }
+
+    async fn read_file(&self, file: &str) -> Result<String, Trouble> {
+        let most = LONGEST_FILE.to_string();
+        let content = self.in_workspace(&["head", "-c", &most, "--", file]).await?;
+        Ok(String::from_utf8_lossy(&content).into_owned())
+    }
+
+    async fn in_workspace(&self, program: &[&str]) -> Result<Vec<u8>, Trouble> {
+        let places = self.parts.workspaces.places(self.order);
+        let program = program.iter().map(OsString::from).collect();
+        short(&self.parts.sandbox, program, &places.work, &places.home, vec![readable(&places.work)]).await
+    }
+
+    pub(super) async fn import(&self, branch: &BranchName, base: &CommitSha) -> Tried {
+        let export = self.export(branch, base).await?;
+        let (order, repository, base) = (self.order, self.opened().repository.clone(), base.clone());
+        let protected = self.settings().protected;
+        let outcome = self
+            .git(move |workspaces| {
+                workspaces.import(order, &repository, &base, &export, protected.as_deref())
+            })
+            .await?;
+        Ok(match outcome {
+            ImportOutcome::Imported { pushed, tree, message, changed } => {
+                Outcome::Imported { pushed, tree, message, changed }
+            }
+            ImportOutcome::NothingPushed { because } => Outcome::NothingPushed { because },
+            ImportOutcome::Refused(feedback) => Outcome::ImportRefused(feedback),
+        })
+    }
+
+    /// What the agent pushed, as data through a pipe.
+    async fn export(&self, branch: &BranchName, base: &CommitSha) -> Result<std::path::PathBuf, Trouble> {
+        let places = self.parts.workspaces.places(self.order);
+        let path = self.run_folder()?.join("export");
+        let mut file = ExportFile::create(&path)?;
+        let job = crate::sandbox::Job {
+            program: self.parts.workspaces.export_command(self.order, branch, base),
+            directory: places.origin.clone(),
+            environment: std::collections::BTreeMap::new(),
+            stdin: Vec::new(),
+            home: places.home.clone(),
+            mounts: vec![readable(&places.origin)],
+            network: crate::sandbox::Network::None,
+            timeout: std::time::Duration::from_secs(300),
+            most_output: crate::workspace::LARGEST_EXPORT,
+        };
+        let ended = self.parts.sandbox.run(job, &mut file).await?;
+        file.finish(&ended)?;
+        Ok(path)
+    }
+
+    pub(super) async fn commit(
+        &self,
+        tree: TreeSha,
+        parent: CommitSha,
+        message: String,
+        date: DateTime<Utc>,
+    ) -> Tried {
+        let (order, repository) = (self.order, self.opened().repository.clone());
+        let name = self.key.file_name();
+        let commit = self
+            .git(move |workspaces| {
+                workspaces.commit(&repository, order, &name, &tree, &parent, &message, date)
+            })
+            .await?;
+        Ok(Outcome::Committed { commit })
+    }
+
+    /// The folder where this effect keeps what it has to remember; outside every sandbox.
+    pub(super) fn run_folder(&self) -> Result<std::path::PathBuf, Trouble> {
+        let runs = self.parts.workspaces.places(self.order).runs;
+        let folder = runs.join(format!("{}.{}", self.key.file_name(), self.attempt));
+        make_folder(&folder)?;
+        Ok(folder)
+    }
+
+    pub(super) fn settings(&self) -> RepositorySettings {
+        self.journal
+            .entries()
+            .iter()
+            .find_map(|entry| match &entry.event {
+                crate::order::Event::Observed { outcome, .. } => match &**outcome {
+                    Outcome::Prepared { settings, .. } => Some((**settings).clone()),
+                    _ => None,
+                },
+                _ => None,
+            })
+            .unwrap_or_default()
+    }
+}
+
+pub(super) fn make_folder(folder: &Path) -> Result<(), Trouble> {
+    std::fs::create_dir_all(folder).map_err(|error| soon(format!("cannot make {}: {error}", folder.display())))
+}
+
+/// The export on its way to a file of ours.
+struct ExportFile {
+    file: std::fs::File,
+    stderr: Vec<u8>,
+    fault: Option<std::io::Error>,
+}
+
+impl ExportFile {
+    fn create(path: &Path) -> Result<Self, Trouble> {
+        let file = std::fs::File::create(path).map_err(|error| soon(format!("cannot write an export: {error}")))?;
+        Ok(Self { file, stderr: Vec::new(), fault: None })
+    }
+
+    fn finish(self, ended: &crate::sandbox::Ended) -> Result<(), Trouble> {
+        if let Some(error) = self.fault {
+            return Err(soon(format!("cannot write an export: {error}")));
+        }
+        match ended.exit {
+            crate::order::Exit::Code(0) => Ok(()),
+            exit => {
+                let said = String::from_utf8_lossy(&self.stderr);
+                Err(soon(format!("reading what the agent pushed ended with {exit}: {}", said.trim())))
+            }
+        }
+    }
+}
+
+impl crate::sandbox::Sink for ExportFile {
+    fn stdout(&mut self, bytes: &[u8]) {
+        if let Err(error) = std::io::Write::write_all(&mut self.file, bytes) {
+            self.fault.get_or_insert(error);
+        }
+    }
+
+    fn stderr(&mut self, bytes: &[u8]) {
+        let room = 2_000_usize.saturating_sub(self.stderr.len());
+        self.stderr.extend_from_slice(&bytes[..bytes.len().min(room)]);
+    }
+}

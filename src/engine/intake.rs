@@ -1,0 +1,267 @@
+//! From stored deliveries to orders: opens one, tells one, or says why not.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use chrono::Utc;
+use uuid::Uuid;
+
+use super::Engine;
+use crate::github::{At, ErrorKind, GitHubError, IssueKind, IssueState};
+use crate::order::{
+    DeliveryGuid, IssueNumber, IssueText, Opened, OrderId, RepositoryId, RepositoryName, Requester, SignalKind,
+};
+use crate::store::{Conclusion, Delivery, OpenOutcome, OrderRow, StoreError};
+use crate::webhook::{Incoming, Subject, Understood, understand};
+
+/// How many deliveries are taken in one look.
+const AT_ONCE: u32 = 200;
+
+/// Why an order could not be opened on request.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DeskError {
+    /// The App is not installed there, or there is no such issue.
+    #[error("{0}")]
+    NotFound(String),
+    /// The request makes no sense as it is.
+    #[error("{0}")]
+    Refused(String),
+    /// GitHub or the store cannot be used now.
+    #[error("{0}")]
+    Unavailable(String),
+}
+
+/// What became of a delivery.
+enum Taken {
+    /// It is concluded; the order that has to hear of it.
+    Done(Option<OrderId>),
+    /// It cannot be concluded yet; the message says why.
+    Later(String),
+}
+
+impl Engine {
+    /// Takes in every delivery that waits. Gives back the orders that were told something.
+    pub(super) async fn take_in(&self) -> Result<BTreeSet<OrderId>, StoreError> {
+        let mut told = BTreeSet::new();
+        for delivery in self.parts.store.pending_deliveries(AT_ONCE).await? {
+            match self.take(&delivery).await? {
+                Taken::Done(order) => told.extend(order),
+                Taken::Later(because) => {
+                    tracing::warn!(delivery = %delivery.guid, because, "waits");
+                }
+            }
+        }
+        Ok(told)
+    }
+
+    async fn take(&self, delivery: &Delivery) -> Result<Taken, StoreError> {
+        let incoming = match understand(&delivery.event, &delivery.body) {
+            Understood::Signal(incoming) => incoming,
+            Understood::Ping => return self.ignore(&delivery.guid, "a ping").await,
+            Understood::Ignored { because } => return self.ignore(&delivery.guid, &because).await,
+            Understood::Malformed { because } => {
+                tracing::warn!(delivery = %delivery.guid, because, "cannot be read");
+                return self.conclude(&delivery.guid, Conclusion::Refused { because }).await;
+            }
+        };
+        let latest = self.latest(&incoming).await?;
+        match (&incoming.signal.kind, latest) {
+            (SignalKind::Labeled { label }, latest) => {
+                match self.is_our_label(&incoming, label).await {
+                    Ok(true) => {}
+                    Ok(false) => return self.ignore(&delivery.guid, "another label than the one that starts work").await,
+                    Err(error) => return self.fault(&delivery.guid, error).await,
+                }
+                match latest.filter(|order| order.active) {
+                    Some(order) => self.tell(delivery, order.id, &incoming).await,
+                    None => self.open_for(delivery, &incoming).await,
+                }
+            }
+            (_, Some(order)) => self.tell(delivery, order.id, &incoming).await,
+            (_, None) => self.ignore(&delivery.guid, "no order belongs to it").await,
+        }
+    }
+
+    async fn latest(&self, incoming: &Incoming) -> Result<Option<OrderRow>, StoreError> {
+        match &incoming.subject {
+            Subject::Issue(issue) => self.parts.store.latest_order(incoming.repository_id, issue.number).await,
+            Subject::Pull(pull) => self.parts.store.order_by_pull(incoming.repository_id, *pull).await,
+        }
+    }
+
+    async fn tell(&self, delivery: &Delivery, order: OrderId, incoming: &Incoming) -> Result<Taken, StoreError> {
+        let signal = incoming.signal.clone();
+        self.parts.store.signal(order, signal, Some(&delivery.guid), Utc::now()).await?;
+        Ok(Taken::Done(Some(order)))
+    }
+
+    async fn open_for(&self, delivery: &Delivery, incoming: &Incoming) -> Result<Taken, StoreError> {
+        let Subject::Issue(issue) = &incoming.subject else {
+            return self.ignore(&delivery.guid, "the label is on a pull request").await;
+        };
+        let opened = match self.opened(incoming, issue.clone()).await {
+            Ok(opened) => opened,
+            Err(error) => return self.fault(&delivery.guid, error).await,
+        };
+        let order = opened.order;
+        match self.parts.store.open_order(opened, Utc::now(), Some(&delivery.guid)).await? {
+            OpenOutcome::Opened => {
+                tracing::info!(%order, repository = %incoming.repository, issue = %issue.number, "opened");
+                Ok(Taken::Done(Some(order)))
+            }
+            OpenOutcome::Active(order) => self.tell(delivery, order, incoming).await,
+            OpenOutcome::DeliveryConcluded => Ok(Taken::Done(None)),
+        }
+    }
+
+    async fn opened(&self, incoming: &Incoming, issue: IssueText) -> Result<Opened, GitHubError> {
+        let at = self.at(incoming).await?;
+        let default_branch = match &incoming.default_branch {
+            Some(branch) => branch.clone(),
+            None => self.parts.github.repository(&at).await?.default_branch,
+        };
+        let by = Requester::Person(incoming.signal.by.clone());
+        Ok(self.new_order(&at, incoming.repository_id, default_branch, issue, by))
+    }
+
+    fn new_order(
+        &self,
+        at: &At,
+        repository_id: RepositoryId,
+        default_branch: String,
+        issue: IssueText,
+        by: Requester,
+    ) -> Opened {
+        let rules = &self.parts.rules;
+        Opened {
+            order: OrderId(Uuid::now_v7()),
+            repository: at.repository.clone(),
+            repository_id,
+            installation: Some(at.installation),
+            default_branch,
+            issue,
+            by,
+            pipeline: rules.pipeline.clone(),
+            agent: rules.agent.clone(),
+            limits: rules.limits,
+        }
+    }
+
+    async fn at(&self, incoming: &Incoming) -> Result<At, GitHubError> {
+        let installation = match incoming.installation {
+            Some(installation) => installation,
+            None => self.parts.github.installation(&incoming.repository).await?,
+        };
+        Ok(At { repository: incoming.repository.clone(), installation })
+    }
+
+    /// Whether this label starts work: the settings' label, unless the repository names another.
+    async fn is_our_label(&self, incoming: &Incoming, label: &str) -> Result<bool, GitHubError> {
+        // Our own labels are put on at every order; nobody is asked about them.
+        if label.starts_with("journeyman:") {
+            return Ok(false);
+        }
+        let wanted = self.label_of(incoming).await?;
+        Ok(wanted.as_deref().unwrap_or(&self.parts.rules.label).eq_ignore_ascii_case(label))
+    }
+
+    /// The label that the repository's settings name, looked at again after a minute.
+    async fn label_of(&self, incoming: &Incoming) -> Result<Option<String>, GitHubError> {
+        let id = incoming.repository_id;
+        if let Some(label) = self.labels.get(id) {
+            return Ok(label);
+        }
+        let at = self.at(incoming).await?;
+        let branch = match &incoming.default_branch {
+            Some(branch) => branch.clone(),
+            None => self.parts.github.repository(&at).await?.default_branch,
+        };
+        let file = self.parts.github.file(&at, super::SETTINGS_FILE, &branch).await?;
+        // Settings that cannot be read are answered on the issue, when work starts with the server's own label.
+        let settings = file.and_then(|yaml| (self.parts.rules.read_repository_settings)(&yaml).ok());
+        let label = settings.and_then(|settings| settings.label);
+        self.labels.put(id, label.clone());
+        Ok(label)
+    }
+
+    async fn ignore(&self, guid: &DeliveryGuid, because: &str) -> Result<Taken, StoreError> {
+        self.conclude(guid, Conclusion::Ignored { because: because.to_owned() }).await
+    }
+
+    async fn conclude(&self, guid: &DeliveryGuid, conclusion: Conclusion) -> Result<Taken, StoreError> {
+        self.parts.store.conclude_delivery(guid, conclusion).await?;
+        Ok(Taken::Done(None))
+    }
+
+    /// What passes is waited for; what does not pass by itself ends the delivery, and the log says why.
+    async fn fault(&self, guid: &DeliveryGuid, error: GitHubError) -> Result<Taken, StoreError> {
+        match error.kind {
+            ErrorKind::Unavailable { .. } | ErrorKind::Unauthorized | ErrorKind::Conflict | ErrorKind::Unexpected => {
+                Ok(Taken::Later(error.message))
+            }
+            ErrorKind::Forbidden | ErrorKind::NotFound | ErrorKind::Invalid => {
+                tracing::error!(delivery = %guid, "refused: {error}");
+                self.conclude(guid, Conclusion::Refused { because: error.message }).await
+            }
+        }
+    }
+
+    /// Opens an order for whoever holds the API's token. When one is active, that is it.
+    pub async fn open(&self, repository: RepositoryName, issue: IssueNumber) -> Result<OrderId, DeskError> {
+        let installation = self.parts.github.installation(&repository).await?;
+        let at = At { repository, installation };
+        let facts = self.parts.github.repository(&at).await?;
+        let at = At { repository: facts.name, installation };
+        let found = self.parts.github.issue(&at, issue).await?;
+        match (found.kind, found.state) {
+            (IssueKind::Issue, IssueState::Open) => {}
+            (IssueKind::PullRequest, IssueState::Open | IssueState::Closed) => {
+                return Err(DeskError::Refused(format!("#{issue} of {} is a pull request", at.repository)));
+            }
+            (IssueKind::Issue, IssueState::Closed) => {
+                return Err(DeskError::Refused(format!("issue #{issue} of {} is closed", at.repository)));
+            }
+        }
+        let opened = self.new_order(&at, facts.id, facts.default_branch, found.text, Requester::ApiToken);
+        let order = opened.order;
+        let outcome = self.parts.store.open_order(opened, Utc::now(), None).await;
+        let outcome = outcome.map_err(|error| DeskError::Unavailable(error.to_string()))?;
+        self.arrived.notify_one();
+        Ok(match outcome {
+            OpenOutcome::Active(active) => active,
+            OpenOutcome::Opened | OpenOutcome::DeliveryConcluded => order,
+        })
+    }
+}
+
+impl From<GitHubError> for DeskError {
+    fn from(error: GitHubError) -> Self {
+        match error.kind {
+            ErrorKind::NotFound | ErrorKind::Forbidden => Self::NotFound(error.message),
+            ErrorKind::Invalid => Self::Refused(error.message),
+            ErrorKind::Unavailable { .. } | ErrorKind::Unauthorized | ErrorKind::Conflict | ErrorKind::Unexpected => {
+                Self::Unavailable(error.message)
+            }
+        }
+    }
+}
+
+/// Labels that repositories name, remembered for a minute: a flood of labels is not a flood of questions.
+#[derive(Debug, Default)]
+pub(super) struct Labels(Mutex<BTreeMap<RepositoryId, (Instant, Option<String>)>>);
+
+impl Labels {
+    const KEPT: Duration = Duration::from_secs(60);
+
+    fn get(&self, repository: RepositoryId) -> Option<Option<String>> {
+        let labels = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        labels.get(&repository).filter(|(since, _)| since.elapsed() < Self::KEPT).map(|(_, label)| label.clone())
+    }
+
+    fn put(&self, repository: RepositoryId, label: Option<String>) {
+        let mut labels = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        labels.retain(|_, (since, _)| since.elapsed() < Self::KEPT);
+        labels.insert(repository, (Instant::now(), label));
+    }
+}

@@ -1,0 +1,137 @@
+//! What an order's survey looks like on GitHub: the inputs of the renderers.
+
+use chrono::{DateTime, Utc};
+
+use crate::github::OrderLabel;
+use crate::github::render::{PullView, RoundLine, StageLine, StageState, StatusView, Verification};
+use crate::order::next::Survey;
+use crate::order::trace::{RoundTrace, StageState as Stood, Standing};
+use crate::order::{Counts, Journal, Settlement};
+
+/// The label that shows how the order stands.
+pub(super) fn label(survey: &Survey) -> OrderLabel {
+    match &survey.next.settled {
+        None => OrderLabel::Working,
+        Some(Settlement::Verified { .. }) => OrderLabel::Done,
+        Some(
+            Settlement::Unverified { .. }
+            | Settlement::Escalated { .. }
+            | Settlement::Blocked { .. }
+            | Settlement::Failed { .. },
+        ) => OrderLabel::NeedsHuman,
+        Some(Settlement::Cancelled { .. } | Settlement::Refused { .. }) => OrderLabel::None,
+    }
+}
+
+/// The status comment.
+pub(super) fn status(journal: &Journal, survey: &Survey, now: DateTime<Utc>) -> StatusView {
+    let trace = &survey.trace;
+    let settled = survey.next.settled.as_ref();
+    let mut explanation: Vec<String> = settled.and_then(Settlement::because).map(str::to_owned).into_iter().collect();
+    if settled.is_none()
+        && let Some(waiting) = &trace.waiting
+    {
+        explanation.push(format!("Waiting until {}: {}", waiting.until.format("%H:%M:%S UTC"), waiting.message));
+    }
+    explanation.extend(trace.notes.iter().cloned());
+    StatusView {
+        headline: headline(settled),
+        stages: journal.pipeline().stages.iter().map(|stage| stage_line(&stage.name, survey)).collect(),
+        explanation: (!explanation.is_empty()).then(|| explanation.join("\n\n")),
+        cost_usd: trace.usage.usd,
+        budget_usd: survey.usd_limit,
+        pull: trace.pull.as_ref().map(|pull| (pull.number, pull.url.clone())),
+        next_steps: next_steps(settled),
+        updated_at: now,
+    }
+}
+
+fn headline(settled: Option<&Settlement>) -> String {
+    match settled {
+        None => "Journeyman is at work on this".to_owned(),
+        Some(Settlement::Verified { .. }) => "Verified: the pull request is ready for review".to_owned(),
+        Some(Settlement::Unverified { .. }) => "Done, but unverified".to_owned(),
+        Some(Settlement::Escalated { .. }) => "Handed over: the best attempt is not verified".to_owned(),
+        Some(Settlement::Blocked { .. }) => "Blocked: there is nothing to hand over".to_owned(),
+        Some(Settlement::Failed { .. }) => "Failed: something around the work has to be mended".to_owned(),
+        Some(Settlement::Cancelled { .. }) => "Cancelled".to_owned(),
+        Some(Settlement::Refused { .. }) => "Refused".to_owned(),
+    }
+}
+
+fn next_steps(settled: Option<&Settlement>) -> Vec<String> {
+    let retry = "Comment `/retry` (with guidance, if you like) for another set of attempts.".to_owned();
+    match settled {
+        None => vec!["Comment `/cancel` to stop.".to_owned()],
+        Some(Settlement::Verified { .. }) => vec!["Review the pull request as you would a colleague's.".to_owned()],
+        Some(Settlement::Unverified { .. } | Settlement::Escalated { .. }) => {
+            vec!["Look at the draft; take it over or close it.".to_owned(), retry]
+        }
+        Some(Settlement::Blocked { .. } | Settlement::Failed { .. } | Settlement::Cancelled { .. }) => vec![retry],
+        Some(Settlement::Refused { .. }) => Vec::new(),
+    }
+}
+
+fn stage_line(name: &str, survey: &Survey) -> StageLine {
+    let trace = survey.trace.stages.iter().rfind(|stage| stage.name == name);
+    let state = match (trace.map(|stage| stage.state), &survey.next.settled) {
+        (Some(Stood::Passed), _) => StageState::Passed,
+        (Some(Stood::Failed), _) | (Some(Stood::Running), Some(_)) => StageState::Failed,
+        (Some(Stood::Running), None) => StageState::Running,
+        (None, Some(_)) => StageState::Skipped,
+        (None, None) => StageState::Waiting,
+    };
+    let detail = trace.and_then(|stage| stage.rounds.last()).map(round_detail).unwrap_or_default();
+    StageLine { name: name.to_owned(), state, detail }
+}
+
+fn round_detail(round: &RoundTrace) -> String {
+    let mut words = Vec::new();
+    if round.round > 1 {
+        words.push(format!("round {}", round.round));
+    }
+    if let Some(counts) = round.tests.as_ref().and_then(|tests| tests.counts) {
+        words.push(counted(counts));
+    } else if let Some(feedback) = &round.feedback {
+        words.push(feedback.summary.clone());
+    }
+    words.join(", ")
+}
+
+fn counted(counts: Counts) -> String {
+    format!("{} of {} tests pass", counts.passed, counts.ran())
+}
+
+/// The pull request's text; none while there is no work to speak of.
+pub(super) fn pull(journal: &Journal, survey: &Survey, summary: &str) -> Option<PullView> {
+    let trace = &survey.trace;
+    let work = trace.work.as_ref()?;
+    let tests = work.tests.as_ref();
+    let ran = tests.and_then(|tests| tests.test.as_ref());
+    let rounds = trace.stages.iter().flat_map(|stage| &stage.rounds).filter(|round| round.commit.is_some());
+    Some(PullView {
+        issue: journal.opened().issue.number,
+        summary: summary.to_owned(),
+        verified: match &work.standing {
+            Standing::Verified => Verification::Verified,
+            Standing::Unverified { because } => Verification::Unverified { why: because.clone() },
+            Standing::NotVerified { because } => Verification::NotVerified { why: because.clone() },
+        },
+        commit: work.commit.clone(),
+        tree: work.tree.clone(),
+        base: trace.base.clone()?,
+        test_command: ran.map(|run| run.command.clone()),
+        setup_command: tests.and_then(|tests| tests.setup.as_ref()).map(|run| run.command.clone()),
+        exit: ran.map(|run| run.exit),
+        counts: tests.and_then(|tests| tests.counts),
+        rounds: rounds
+            .map(|round| RoundLine {
+                round: round.round,
+                result: round.feedback.as_ref().map_or_else(|| "passed".to_owned(), |feedback| feedback.summary.clone()),
+                counts: round.tests.as_ref().and_then(|tests| tests.counts),
+            })
+            .collect(),
+        usage: trace.usage,
+        sandbox: tests.map(|tests| tests.sandbox.clone()).unwrap_or_default(),
+    })
+}

@@ -1,1 +1,152 @@
-//! (being built)
+//! From a TOML file, the environment and a repository's YAML to validated settings.
+//!
+//! May know: `order`'s settings types, files, key and variable names.
+//! Must never know: the adapters that use the settings.
+//!
+//! An error names the key, where it stands, and what is expected there. It never repeats a value, because the
+//! value may be a secret that was put in the wrong place.
+
+mod error;
+mod raw;
+mod repository;
+mod server;
+#[cfg(test)]
+mod tests;
+mod values;
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use secrecy::SecretString;
+use url::Url;
+
+pub use error::SettingsError;
+pub use repository::{RepositorySettingsError, repository_settings};
+
+/// All settings of a server, validated.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// `[server]`
+    pub server: ServerSettings,
+    /// `[github]`
+    pub github: GithubSettings,
+    /// `[store]`
+    pub store: StoreSettings,
+    /// `[data]`
+    pub data: DataSettings,
+    /// `[defaults]`
+    pub defaults: DefaultSettings,
+    /// `[limits]`
+    pub limits: LimitSettings,
+    /// `[sandbox]`
+    pub sandbox: SandboxSettings,
+    /// `[agents.NAME]`, by name; `claude` is there even if no file says so.
+    pub agents: BTreeMap<String, AgentSettings>,
+}
+
+/// `[server]`: the door.
+#[derive(Debug, Clone)]
+pub struct ServerSettings {
+    /// `listen`, by default `127.0.0.1:3000`.
+    pub listen: SocketAddr,
+    /// `public_url`: where people reach the dashboard.
+    pub public_url: Option<Url>,
+    /// `api_token`: what opens the API; without it the API is closed.
+    pub api_token: Option<SecretString>,
+}
+
+/// `[github]`: the App.
+#[derive(Debug, Clone)]
+pub struct GithubSettings {
+    /// `api_url`, by default `https://api.github.com`. Plain HTTP on loopback only.
+    pub api_url: Url,
+    /// `app_id`.
+    pub app_id: u64,
+    /// What is in the file of `private_key_path`: an RSA key as PEM.
+    pub private_key: SecretString,
+    /// `webhook_secret`, then `webhook_secret_previous` during a rotation. Never empty.
+    pub webhook_secrets: Vec<SecretString>,
+}
+
+/// `[store]`.
+#[derive(Debug, Clone)]
+pub struct StoreSettings {
+    /// `url`, by default `sqlite://journeyman.db`. It may hold a password.
+    pub url: SecretString,
+}
+
+/// `[data]`.
+#[derive(Debug, Clone)]
+pub struct DataSettings {
+    /// `dir`, by default `data`: mirrors and workspaces.
+    pub dir: PathBuf,
+}
+
+/// `[defaults]`: for repositories that do not say otherwise.
+#[derive(Debug, Clone)]
+pub struct DefaultSettings {
+    /// `label`, by default `journeyman`.
+    pub label: String,
+    /// `agent`, by default `claude`; a name in [`Settings::agents`].
+    pub agent: String,
+    /// `pipeline`, by default `issue-to-pr`.
+    pub pipeline: String,
+}
+
+/// `[limits]`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LimitSettings {
+    /// `concurrent_orders`, by default 4.
+    pub concurrent_orders: usize,
+    /// `order_minutes`, by default 60.
+    pub order_minutes: u64,
+    /// `order_usd`: dollars, by default 5.
+    pub order_usd: f64,
+    /// `test_seconds`, by default 600.
+    pub test_seconds: u64,
+    /// `setup_seconds`, by default 600.
+    pub setup_seconds: u64,
+}
+
+/// `[sandbox]`.
+#[derive(Debug, Clone)]
+pub struct SandboxSettings {
+    /// `mode`.
+    pub mode: SandboxMode,
+    /// `read`: absolute paths that every sandbox may read beside its own list.
+    pub read: Vec<PathBuf>,
+}
+
+/// What agents and tests run in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SandboxMode {
+    /// `bubblewrap`, the default.
+    Bubblewrap,
+    /// `none`: no walls. Has to be asked for by name.
+    None,
+}
+
+/// `[agents.NAME]`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentSettings {
+    /// `runtime`.
+    pub runtime: Runtime,
+    /// `model`: what the runtime is told; none leaves the choice to it.
+    pub model: Option<String>,
+    /// `program`: the program and its first arguments. For `claude` by default `claude`; never empty.
+    pub program: Vec<String>,
+    /// `env`: names of variables that are handed on to it. For `claude` by default `ANTHROPIC_API_KEY`.
+    pub env: Vec<String>,
+    /// `read`: absolute paths that its sandbox may read beside its own list.
+    pub read: Vec<PathBuf>,
+}
+
+/// How an agent is run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Runtime {
+    /// Claude Code.
+    Claude,
+    /// Any program: the prompt on stdin, the result on stdout.
+    Command,
+}

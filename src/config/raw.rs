@@ -1,0 +1,208 @@
+//! Keys and values as they were given, from the file and from the environment; only known keys get through.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use toml::de::{DeTable, DeValue};
+
+use super::SettingsError;
+use super::error::Place;
+
+/// Every key outside `[agents]`.
+const KEYS: [&str; 20] = [
+    "server.listen",
+    "server.public_url",
+    "server.api_token",
+    "github.api_url",
+    "github.app_id",
+    "github.private_key_path",
+    "github.webhook_secret",
+    "github.webhook_secret_previous",
+    "store.url",
+    "data.dir",
+    "defaults.label",
+    "defaults.agent",
+    "defaults.pipeline",
+    "limits.concurrent_orders",
+    "limits.order_minutes",
+    "limits.order_usd",
+    "limits.test_seconds",
+    "limits.setup_seconds",
+    "sandbox.mode",
+    "sandbox.read",
+];
+
+/// Every key of `[agents.NAME]`.
+const AGENT_KEYS: [&str; 5] = ["runtime", "model", "program", "env", "read"];
+
+const PREFIX: &str = "JOURNEYMAN_";
+
+/// A value as it was given.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Raw {
+    Text(String),
+    Integer(i64),
+    Float(f64),
+    List(Vec<String>),
+    /// From the environment: the key decides what it is.
+    Variable(String),
+    /// Of a kind that no key has.
+    Other,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Given {
+    pub(super) raw: Raw,
+    pub(super) place: Place,
+}
+
+/// Known keys, dotted, with what was given for them. The environment has gone over the file.
+#[derive(Debug, Default)]
+pub(super) struct Keys(pub(super) BTreeMap<String, Given>);
+
+impl Keys {
+    /// The names of agents that anything was said about.
+    pub(super) fn agents(&self) -> Vec<String> {
+        let mut names: Vec<String> =
+            self.0.keys().filter_map(|key| Some(agent_key(key)?.0.to_owned())).collect();
+        names.dedup();
+        names
+    }
+
+    pub(super) fn read_file(&mut self, file: &Path) -> Result<(), SettingsError> {
+        let text = std::fs::read_to_string(file)
+            .map_err(|error| SettingsError::File { file: file.to_owned(), because: error.to_string() })?;
+        let line_at = |offset: usize| 1 + text.bytes().take(offset).filter(|byte| *byte == b'\n').count();
+        // The parser's own text would show the line, and with it perhaps a secret.
+        let document = DeTable::parse(&text).map_err(|error| SettingsError::Toml {
+            file: file.to_owned(),
+            line: error.span().map_or(1, |span| line_at(span.start)),
+            because: error.message().to_owned(),
+        })?;
+        let reader = Reader { file: file.into(), line_at: &line_at };
+        reader.table(self, "", document.get_ref())
+    }
+
+    /// Variables without `__` after the prefix are somebody else's.
+    pub(super) fn read_environment(
+        &mut self,
+        env: impl Iterator<Item = (String, String)>,
+    ) -> Result<(), SettingsError> {
+        for (name, value) in env {
+            let Some((section, key)) = name.strip_prefix(PREFIX).and_then(|rest| rest.split_once("__"))
+            else {
+                continue;
+            };
+            let dotted = format!("{section}.{}", key.replace("__", ".")).to_ascii_lowercase();
+            let dotted = self.as_in_file(&dotted);
+            self.give(dotted, Raw::Variable(value), Place::Variable(name))?;
+        }
+        Ok(())
+    }
+
+    /// A variable's name has no `-`: an agent of the file whose name differs in that alone is meant.
+    fn as_in_file(&self, dotted: &str) -> String {
+        let Some((name, key)) = agent_key(dotted) else { return dotted.to_owned() };
+        let same = |other: &String| other.to_ascii_lowercase().replace('-', "_") == name;
+        let name = self.agents().into_iter().find(same).unwrap_or_else(|| name.to_owned());
+        format!("agents.{name}.{key}")
+    }
+
+    fn give(&mut self, key: String, raw: Raw, place: Place) -> Result<(), SettingsError> {
+        let is_known = match agent_key(&key) {
+            Some((name, rest)) => is_agent_name(name) && AGENT_KEYS.contains(&rest),
+            None => KEYS.contains(&key.as_str()),
+        };
+        if !is_known {
+            let nearest = nearest(&key);
+            let key = key.chars().take(80).collect();
+            return Err(SettingsError::Unknown { key, place: place.to_string(), nearest });
+        }
+        self.0.insert(key, Given { raw, place });
+        Ok(())
+    }
+}
+
+struct Reader<'a> {
+    file: Arc<Path>,
+    line_at: &'a dyn Fn(usize) -> usize,
+}
+
+impl Reader<'_> {
+    /// Tables are walked as deep as keys go; one in a key's place falls through as a value of no kind.
+    fn table(&self, keys: &mut Keys, above: &str, table: &DeTable<'_>) -> Result<(), SettingsError> {
+        for (key, value) in table {
+            let name = key.get_ref();
+            let dotted = if above.is_empty() { name.to_string() } else { format!("{above}.{name}") };
+            match value.get_ref() {
+                DeValue::Table(inner) if above.is_empty() || above == "agents" => {
+                    self.table(keys, &dotted, inner)?;
+                }
+                value => {
+                    let line = (self.line_at)(key.span().start);
+                    keys.give(dotted, raw(value), Place::File { file: Arc::clone(&self.file), line })?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn raw(value: &DeValue<'_>) -> Raw {
+    match value {
+        DeValue::String(text) => Raw::Text(text.to_string()),
+        DeValue::Integer(number) => {
+            i64::from_str_radix(number.as_str(), number.radix()).map_or(Raw::Other, Raw::Integer)
+        }
+        DeValue::Float(number) => number.as_str().parse().map_or(Raw::Other, Raw::Float),
+        DeValue::Array(array) => {
+            let texts: Option<Vec<String>> =
+                array.iter().map(|item| item.get_ref().as_str().map(str::to_owned)).collect();
+            texts.map_or(Raw::Other, Raw::List)
+        }
+        DeValue::Boolean(_) | DeValue::Datetime(_) | DeValue::Table(_) => Raw::Other,
+    }
+}
+
+/// `agents.NAME.KEY` as name and key.
+fn agent_key(key: &str) -> Option<(&str, &str)> {
+    key.strip_prefix("agents.")?.rsplit_once('.')
+}
+
+fn is_agent_name(name: &str) -> bool {
+    (1..=40).contains(&name.len())
+        && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'-' | b'_'))
+}
+
+fn nearest(key: &str) -> Option<String> {
+    // A text of any length may stand there; the comparison is quadratic.
+    let key: String = key.chars().take(80).collect();
+    let known: Vec<String> = match agent_key(&key) {
+        Some((name, _)) => AGENT_KEYS.iter().map(|known| format!("agents.{name}.{known}")).collect(),
+        None => KEYS.iter().map(|known| (*known).to_owned()).collect(),
+    };
+    let (distance, nearest) = known
+        .into_iter()
+        .map(|known| (distance(&key, &known), known))
+        .min_by_key(|(distance, _)| *distance)?;
+    // A right key in the wrong section is as near as a typing error.
+    let last = |key: &str| key.rsplit_once('.').map(|(_, last)| last.to_owned()).unwrap_or(key.to_owned());
+    let moved = || KEYS.iter().find(|known| last(known) == last(&key)).map(|known| (*known).to_owned());
+    if distance <= 3 { Some(nearest) } else { moved() }
+}
+
+/// Levenshtein's.
+fn distance(one: &str, other: &str) -> usize {
+    let other: Vec<char> = other.chars().collect();
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (line, here) in one.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], line + 1);
+        for (column, there) in other.iter().enumerate() {
+            let replaced = diagonal + usize::from(here != *there);
+            diagonal = row[column + 1];
+            row[column + 1] = replaced.min(diagonal + 1).min(row[column] + 1);
+        }
+    }
+    row.last().copied().unwrap_or(0)
+}

@@ -1,0 +1,221 @@
+//! Raw keys to [`Settings`], with every default and every rule.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use secrecy::{ExposeSecret, SecretString};
+use url::{Host, Url};
+
+use super::raw::Keys;
+use super::{
+    AgentSettings, DataSettings, DefaultSettings, GithubSettings, LimitSettings, Runtime, SandboxMode,
+    SandboxSettings, ServerSettings, Settings, SettingsError, StoreSettings,
+};
+
+/// Shorter ones can be guessed.
+const TOKEN_LENGTH: usize = 16;
+/// A variable of ours may hold a secret of ours: none is ever handed to an agent.
+const OWN_VARIABLES: &str = "JOURNEYMAN_";
+
+impl Settings {
+    /// Reads the settings of `serve`: the file, if there is one, and over it the environment.
+    ///
+    /// # Errors
+    /// The first thing that is wrong, with its key, its place and what is expected.
+    pub fn load(
+        file: Option<&Path>,
+        env: impl Iterator<Item = (String, String)>,
+    ) -> Result<Self, SettingsError> {
+        let keys = read(file, env)?;
+        let github = github(&keys)?;
+        assemble(&keys, github)
+    }
+
+    /// Reads the settings of `run` and `demo`, which bring their own GitHub: `[github]` is not looked at.
+    ///
+    /// # Errors
+    /// As [`Settings::load`].
+    pub fn load_beside(
+        github: GithubSettings,
+        file: Option<&Path>,
+        env: impl Iterator<Item = (String, String)>,
+    ) -> Result<Self, SettingsError> {
+        assemble(&read(file, env)?, github)
+    }
+}
+
+fn read(file: Option<&Path>, env: impl Iterator<Item = (String, String)>) -> Result<Keys, SettingsError> {
+    let mut keys = Keys::default();
+    if let Some(file) = file {
+        keys.read_file(file)?;
+    }
+    keys.read_environment(env)?;
+    Ok(keys)
+}
+
+fn assemble(keys: &Keys, github: GithubSettings) -> Result<Settings, SettingsError> {
+    let agents = agents(keys)?;
+    let defaults = DefaultSettings {
+        label: name(keys, "defaults.label", "journeyman", 50)?,
+        agent: name(keys, "defaults.agent", "claude", 40)?,
+        pipeline: name(keys, "defaults.pipeline", "issue-to-pr", 200)?,
+    };
+    if !agents.contains_key(&defaults.agent) {
+        let known: Vec<&str> = agents.keys().map(String::as_str).collect();
+        return Err(
+            keys.wrong("defaults.agent", format!("the name of an agent, one of {}", known.join(", ")))
+        );
+    }
+    Ok(Settings {
+        server: server(keys)?,
+        github,
+        store: store(keys)?,
+        data: DataSettings { dir: keys.text("data.dir")?.unwrap_or_else(|| "data".to_owned()).into() },
+        defaults,
+        limits: limits(keys)?,
+        sandbox: sandbox(keys)?,
+        agents,
+    })
+}
+
+fn server(keys: &Keys) -> Result<ServerSettings, SettingsError> {
+    let listen = keys.text("server.listen")?.unwrap_or_else(|| "127.0.0.1:3000".to_owned());
+    let listen: SocketAddr = listen
+        .parse()
+        .map_err(|_| keys.wrong("server.listen", "an IP address and a port, such as 127.0.0.1:3000"))?;
+    let api_token = keys.secret("server.api_token")?;
+    if api_token.as_ref().is_some_and(|token| token.expose_secret().len() < TOKEN_LENGTH) {
+        return Err(keys.wrong("server.api_token", format!("at least {TOKEN_LENGTH} characters long")));
+    }
+    Ok(ServerSettings { listen, public_url: keys.url("server.public_url")?, api_token })
+}
+
+fn github(keys: &Keys) -> Result<GithubSettings, SettingsError> {
+    let needed = ["github.app_id", "github.private_key_path", "github.webhook_secret"];
+    let missing: Vec<String> =
+        needed.iter().filter(|key| !keys.has(key)).map(|key| (*key).to_owned()).collect();
+    let missing_any = || SettingsError::Missing { keys: missing.clone() };
+    let app_id = keys.integer("github.app_id", 1..=u64::MAX / 2)?;
+    let path = keys.text("github.private_key_path")?;
+    let secret = keys.secret("github.webhook_secret")?;
+    let (Some(app_id), Some(path), Some(secret)) = (app_id, path, secret) else { return Err(missing_any()) };
+    let api_url = match keys.url("github.api_url")? {
+        None => Url::parse("https://api.github.com").map_err(|_| keys.wrong("github.api_url", "a URL"))?,
+        Some(url) if url.scheme() == "https" || is_loopback(&url) => url,
+        Some(_) => {
+            return Err(keys.wrong("github.api_url", "https://…: tokens go there (http only on loopback)"));
+        }
+    };
+    let mut webhook_secrets = vec![secret];
+    webhook_secrets.extend(keys.secret("github.webhook_secret_previous")?);
+    Ok(GithubSettings { api_url, app_id, private_key: private_key(keys, Path::new(&path))?, webhook_secrets })
+}
+
+fn private_key(keys: &Keys, path: &Path) -> Result<SecretString, SettingsError> {
+    let key = "github.private_key_path";
+    let pem = std::fs::read_to_string(path)
+        .map(SecretString::from)
+        .map_err(|error| keys.wrong(key, format!("a file that can be read: {}: {error}", path.display())))?;
+    match jsonwebtoken::EncodingKey::from_rsa_pem(pem.expose_secret().as_bytes()) {
+        Ok(_) => Ok(pem),
+        Err(_) => Err(keys.wrong(
+            key,
+            format!("an RSA key in PEM form, as GitHub gives it for download; {} is not", path.display()),
+        )),
+    }
+}
+
+fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        Some(Host::Domain(name)) => name == "localhost",
+        None => false,
+    }
+}
+
+fn store(keys: &Keys) -> Result<StoreSettings, SettingsError> {
+    let url = keys.text("store.url")?.unwrap_or_else(|| "sqlite://journeyman.db".to_owned());
+    if ["sqlite:", "postgres:", "postgresql:"].iter().any(|scheme| url.starts_with(scheme)) {
+        Ok(StoreSettings { url: url.into() })
+    } else {
+        Err(keys.wrong("store.url", "sqlite://FILE or postgres://USER:PASSWORD@HOST/DATABASE"))
+    }
+}
+
+fn limits(keys: &Keys) -> Result<LimitSettings, SettingsError> {
+    let seconds = |key| Ok(keys.integer(key, 1..=86_400)?.unwrap_or(600));
+    let concurrent = keys.integer("limits.concurrent_orders", 1..=256)?.unwrap_or(4);
+    Ok(LimitSettings {
+        concurrent_orders: usize::try_from(concurrent).unwrap_or(4),
+        order_minutes: keys.integer("limits.order_minutes", 1..=10_080)?.unwrap_or(60),
+        order_usd: keys.amount("limits.order_usd", 10_000.0)?.unwrap_or(5.0),
+        test_seconds: seconds("limits.test_seconds")?,
+        setup_seconds: seconds("limits.setup_seconds")?,
+    })
+}
+
+fn sandbox(keys: &Keys) -> Result<SandboxSettings, SettingsError> {
+    let mode = match keys.text("sandbox.mode")?.as_deref() {
+        None | Some("bubblewrap") => SandboxMode::Bubblewrap,
+        Some("none") => SandboxMode::None,
+        Some(_) => return Err(keys.wrong("sandbox.mode", "\"bubblewrap\" or \"none\"")),
+    };
+    Ok(SandboxSettings { mode, read: keys.absolute_paths("sandbox.read")? })
+}
+
+fn agents(keys: &Keys) -> Result<BTreeMap<String, AgentSettings>, SettingsError> {
+    let mut agents = BTreeMap::new();
+    for name in keys.agents().into_iter().chain(["claude".to_owned()]) {
+        if !agents.contains_key(&name) {
+            let settings = agent(keys, &name)?;
+            agents.insert(name, settings);
+        }
+    }
+    Ok(agents)
+}
+
+fn agent(keys: &Keys, name: &str) -> Result<AgentSettings, SettingsError> {
+    let key = |key: &str| format!("agents.{name}.{key}");
+    let runtime = match keys.text(&key("runtime"))?.as_deref() {
+        Some("claude") => Runtime::Claude,
+        Some("command") => Runtime::Command,
+        // The agent that needs no settings at all.
+        None if name == "claude" => Runtime::Claude,
+        Some(_) | None => return Err(keys.wrong(&key("runtime"), "\"claude\" or \"command\"")),
+    };
+    let program = keys.command(&key("program"))?;
+    let env = keys.list(&key("env"))?;
+    let (program, env) = match runtime {
+        Runtime::Claude => (
+            program.unwrap_or_else(|| vec!["claude".to_owned()]),
+            env.unwrap_or_else(|| vec!["ANTHROPIC_API_KEY".to_owned()]),
+        ),
+        Runtime::Command => {
+            let needed = || keys.wrong(&key("program"), "given: the runtime `command` starts this program");
+            (program.ok_or_else(needed)?, env.unwrap_or_default())
+        }
+    };
+    if !env.iter().all(|name| is_variable(name) && !name.starts_with(OWN_VARIABLES)) {
+        let expected = format!("a list of variables' names, none of which begins with {OWN_VARIABLES}");
+        return Err(keys.wrong(&key("env"), expected));
+    }
+    let read: Vec<PathBuf> = keys.absolute_paths(&key("read"))?;
+    Ok(AgentSettings { runtime, model: keys.text(&key("model"))?, program, env, read })
+}
+
+fn is_variable(name: &str) -> bool {
+    !name.is_empty()
+        && !name.starts_with(|c: char| c.is_ascii_digit())
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+}
+
+fn name(keys: &Keys, key: &str, default: &str, most: usize) -> Result<String, SettingsError> {
+    let name = keys.text(key)?.unwrap_or_else(|| default.to_owned());
+    if name.chars().count() <= most && !name.chars().any(char::is_control) && name.trim() == name {
+        Ok(name)
+    } else {
+        Err(keys.wrong(key, format!("a text of at most {most} characters, without spaces around it")))
+    }
+}

@@ -1,1 +1,189 @@
-//! (being built)
+//! GitHub on loopback: the parts of its REST and GraphQL APIs that an App for issues and pull requests uses,
+//! signed webhooks with redelivery, git over smart HTTP, pages to look at, faults on purpose and a record of
+//! every call. It serves the tests, the demo and runs without GitHub.
+//!
+//! It may know GitHub's documented behaviour. It must never know anything of Journeyman but the names that any
+//! user of GitHub sees: what talks to it is told apart by its credentials only, so that the real GitHub can
+//! stand in its place. State lives in memory and ends with the process; repositories in a temporary folder.
+
+mod acts;
+mod api;
+mod auth;
+mod events;
+mod face;
+mod faults;
+mod git_http;
+mod graphql;
+mod json;
+pub mod keys;
+mod reply;
+mod repos;
+mod routes_app;
+mod routes_issues;
+mod routes_pulls;
+mod routes_repositories;
+mod state;
+mod views;
+mod webhooks;
+
+#[cfg(test)]
+mod tests;
+
+pub use faults::{Call, Caller, Fault, FaultKind};
+pub use state::{Permission, ReviewState, State};
+pub use views::{CommentView, IssueView, PullView, RepositorySource, ReviewView};
+pub use webhooks::{Delivery, Outcome, signature};
+
+use std::collections::{BTreeMap, HashMap};
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+
+use actix_web::dev::ServerHandle;
+use actix_web::{App as Actix, HttpServer, web};
+use anyhow::Context as _;
+use jsonwebtoken::DecodingKey;
+use secrecy::SecretString;
+use tokio::task::JoinHandle;
+
+use state::{Account, AccountKind, App, Level, Shared, World};
+
+/// The most that one request of the API may hold, in bytes.
+const MOST_BODY: usize = 25 * 1024 * 1024;
+
+/// How the emulator is started.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Where it listens; port 0 takes a free one.
+    pub listen: SocketAddr,
+    /// The App's id.
+    pub app_id: u64,
+    /// The App's name in addresses; its bot is `NAME[bot]`.
+    pub app_slug: String,
+    /// PEM of the App's public key.
+    pub app_public_key_pem: String,
+    /// What deliveries are signed with.
+    pub webhook_secret: SecretString,
+    /// Where deliveries go; can be set later.
+    pub webhook_url: Option<String>,
+    /// What the App was granted, such as `("issues", "write")`.
+    pub permissions: Vec<(String, String)>,
+}
+
+impl Options {
+    /// On a free port of 127.0.0.1, with the permissions that an App for issues and pull requests has.
+    pub fn local(app_id: u64, app_public_key_pem: String, webhook_secret: SecretString) -> Self {
+        let granted = [
+            ("metadata", "read"),
+            ("contents", "write"),
+            ("issues", "write"),
+            ("pull_requests", "write"),
+            ("checks", "write"),
+        ];
+        Self {
+            listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+            app_id,
+            app_slug: "journeyman".to_owned(),
+            app_public_key_pem,
+            webhook_secret,
+            webhook_url: None,
+            permissions: granted.map(|(name, level)| (name.to_owned(), level.to_owned())).to_vec(),
+        }
+    }
+}
+
+/// The running emulator. It stops when dropped, or by [`Emulator::stop`].
+pub struct Emulator {
+    shared: Arc<Shared>,
+    server: ServerHandle,
+    deliveries: JoinHandle<()>,
+}
+
+impl std::fmt::Debug for Emulator {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("Emulator").field("origin", &self.origin()).finish_non_exhaustive()
+    }
+}
+
+impl Emulator {
+    /// Starts to listen. Must be called within a tokio runtime.
+    ///
+    /// # Errors
+    /// When the address is taken, the public key is none, or there is no room for the repositories.
+    pub async fn start(options: Options) -> anyhow::Result<Self> {
+        let listener = TcpListener::bind(options.listen).with_context(|| {
+            format!("the emulator cannot listen on {}: choose another address", options.listen)
+        })?;
+        let origin = format!("http://{}", listener.local_addr()?);
+        let place = tempfile::Builder::new().prefix("journeyman-emulator-").tempdir()?;
+        git_http::prepare(place.path())?;
+        let shared = Arc::new(Shared::new(world(options, origin)?, place));
+        let data = web::Data::new(Arc::clone(&shared));
+        let server = HttpServer::new(move || {
+            Actix::new().app_data(data.clone()).app_data(web::PayloadConfig::new(MOST_BODY)).configure(routes)
+        })
+        .workers(2)
+        .disable_signals()
+        .shutdown_timeout(1)
+        .listen(listener)?
+        .run();
+        let handle = server.handle();
+        tokio::spawn(server);
+        let deliveries = tokio::spawn(webhooks::deliver(Arc::clone(&shared)));
+        Ok(Self { shared, server: handle, deliveries })
+    }
+
+    /// Stops listening and delivering.
+    pub async fn stop(self) {
+        self.deliveries.abort();
+        self.server.stop(false).await;
+    }
+}
+
+impl Drop for Emulator {
+    fn drop(&mut self) {
+        self.deliveries.abort();
+        // The order to stop is given by the call; waiting for it is what the future would be for.
+        drop(self.server.stop(false));
+    }
+}
+
+fn routes(config: &mut web::ServiceConfig) {
+    config
+        .route("/{owner}/{name}.git/info/refs", web::get().to(git_http::info_refs))
+        .route("/{owner}/{name}.git/{service}", web::post().to(git_http::exchange))
+        .service(web::scope("/api").default_service(web::to(api::serve)));
+}
+
+fn world(options: Options, origin: String) -> anyhow::Result<World> {
+    let key = DecodingKey::from_rsa_pem(options.app_public_key_pem.as_bytes())
+        .context("app_public_key_pem is not the PEM of an RSA public key")?;
+    let mut permissions = state::Permissions::new();
+    for (name, level) in options.permissions {
+        let level = Level::parse(&level)
+            .with_context(|| format!("permission {name}: read or write, not {level:?}"))?;
+        permissions.insert(name, level);
+    }
+    let app = App {
+        id: options.app_id,
+        bot: 1_001,
+        installation: 1_002,
+        hook: 1_003,
+        permissions,
+        key,
+        webhook_secret: options.webhook_secret,
+        slug: options.app_slug,
+    };
+    let bot = Account { id: app.bot, login: format!("{}[bot]", app.slug), kind: AccountKind::Bot };
+    Ok(World {
+        origin,
+        accounts: BTreeMap::from([(bot.id, bot)]),
+        app,
+        repositories: BTreeMap::new(),
+        tokens: HashMap::new(),
+        deliveries: Vec::new(),
+        calls: Vec::new(),
+        faults: Vec::new(),
+        webhook_url: options.webhook_url,
+        last_id: 2_000,
+    })
+}

@@ -1,0 +1,233 @@
+//! The door of the API: faults, the User-Agent rule, who calls, the way to a route, and the record.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_web::http::header::{HeaderMap, HeaderName};
+use actix_web::{HttpRequest, HttpResponse, web};
+use chrono::Utc;
+use futures_util::stream;
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::auth::Credentials;
+use super::faults::{Call, Caller, FaultKind};
+use super::reply::{Answer, ApiError, Reply, status};
+use super::state::{Holder, Shared, World};
+use super::{graphql, routes_app, routes_issues, routes_pulls, routes_repositories};
+
+/// A request, taken apart.
+pub(crate) struct Request {
+    pub method: String,
+    /// The path below the API's address, decoded, in segments.
+    pub segments: Vec<String>,
+    pub query: Vec<(String, String)>,
+    pub accept: String,
+    pub body: Value,
+    pub credentials: Credentials,
+}
+
+impl Request {
+    pub(crate) fn query(&self, name: &str) -> Option<&str> {
+        self.query.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+
+    pub(crate) fn text(&self, field: &str) -> Option<String> {
+        self.body.get(field).and_then(Value::as_str).map(str::to_owned)
+    }
+
+    /// Whoever holds the token; without one there is nothing to see here, and an App's own token opens only `/app`.
+    pub(crate) fn holder(&self) -> Result<&Holder, ApiError> {
+        match &self.credentials {
+            Credentials::Nobody => Err(ApiError::new(401, "Requires authentication")),
+            Credentials::App => Err(ApiError::new(
+                403,
+                "You must authenticate with an installation access token in order to access this resource",
+            )),
+            Credentials::Token { holder, .. } => Ok(holder),
+        }
+    }
+
+    /// The account that acts: the App's bot, or the person.
+    pub(crate) fn actor(&self, world: &World) -> Result<u64, ApiError> {
+        Ok(match self.holder()? {
+            Holder::Installation { .. } => world.app.bot,
+            Holder::Person(id) => *id,
+        })
+    }
+}
+
+/// What is known of a call before it is carried out.
+pub(crate) struct Arrived {
+    pub method: String,
+    pub path: String,
+    pub caller: Caller,
+    pub user_agent: String,
+    pub body: String,
+}
+
+pub(crate) fn header(headers: &HeaderMap, name: &str) -> String {
+    let found = HeaderName::try_from(name).ok().and_then(|name| headers.get(name));
+    found.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned()).unwrap_or_default()
+}
+
+/// Carries a call out, unless a fault says otherwise, and records it.
+pub(crate) async fn carry_out(
+    shared: &Shared,
+    arrived: Arrived,
+    apply: impl Future<Output = HttpResponse>,
+) -> HttpResponse {
+    let answer = match shared.take_fault(&arrived.method, &arrived.path) {
+        None => Some(apply.await),
+        Some(FaultKind::Delay(time)) => {
+            tokio::time::sleep(time).await;
+            Some(apply.await)
+        }
+        Some(FaultKind::Status { code, headers, body }) => {
+            let mut response = HttpResponse::build(status(code));
+            for (name, value) in headers {
+                response.insert_header((name, value));
+            }
+            Some(response.body(body))
+        }
+        Some(FaultKind::Lost) => None,
+        Some(FaultKind::AppliedThenLost) => {
+            let _ = apply.await;
+            None
+        }
+        Some(FaultKind::AppliedThen(code)) => {
+            let _ = apply.await;
+            Some(ApiError::new(code, "Server Error").into_reply().into_response())
+        }
+    };
+    shared.record(Call {
+        at: Utc::now(),
+        method: arrived.method,
+        path: arrived.path,
+        caller: arrived.caller,
+        user_agent: arrived.user_agent,
+        body: arrived.body,
+        status: answer.as_ref().map(|response| response.status().as_u16()),
+    });
+    answer.unwrap_or_else(cut_off)
+}
+
+/// An answer whose body fails before its first byte: the server drops the connection without having written.
+fn cut_off() -> HttpResponse {
+    let broken = stream::once(async {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        Err::<web::Bytes, _>(std::io::Error::from(std::io::ErrorKind::ConnectionReset))
+    });
+    HttpResponse::Ok().streaming(broken)
+}
+
+/// Every request of the API.
+pub(crate) async fn serve(
+    request: HttpRequest,
+    body: web::Bytes,
+    shared: web::Data<Arc<Shared>>,
+) -> HttpResponse {
+    let authorization = header(request.headers(), "authorization");
+    let authorization = (!authorization.is_empty()).then_some(authorization);
+    let credentials = shared.look().authenticate(authorization.as_deref());
+    let caller = credentials.as_ref().map_or(Caller::Nobody, |credentials| shared.look().caller(credentials));
+    let arrived = Arrived {
+        method: request.method().to_string(),
+        path: request.uri().path_and_query().map(ToString::to_string).unwrap_or_default(),
+        caller,
+        user_agent: header(request.headers(), "user-agent"),
+        body: String::from_utf8_lossy(&body).into_owned(),
+    };
+    let apply = async {
+        let reply = answer(&shared, &request, &body, credentials).unwrap_or_else(ApiError::into_reply);
+        decorate(&shared, reply)
+    };
+    carry_out(&shared, arrived, apply).await
+}
+
+fn answer(
+    shared: &Shared,
+    request: &HttpRequest,
+    body: &[u8],
+    credentials: Result<Credentials, ApiError>,
+) -> Answer {
+    if header(request.headers(), "user-agent").is_empty() {
+        let message = "Request forbidden by administrative rules. Please make sure your request has a User-Agent header";
+        return Err(ApiError::new(403, message));
+    }
+    let credentials = credentials?;
+    let body = if body.is_empty() {
+        Value::Null
+    } else {
+        serde_json::from_slice(body).map_err(|_| ApiError::new(400, "Problems parsing JSON"))?
+    };
+    let path = request.path();
+    let below = path.strip_prefix("/api/v3/").or_else(|| path.strip_prefix("/api/")).unwrap_or(path);
+    let request = Request {
+        method: request.method().to_string(),
+        segments: below.trim_matches('/').split('/').map(decode).collect(),
+        query: url::form_urlencoded::parse(request.query_string().as_bytes()).into_owned().collect(),
+        accept: header(request.headers(), "accept"),
+        body,
+        credentials,
+    };
+    if request.method == "GET" {
+        route(&mut shared.look(), &request)
+    } else {
+        shared.change(|world| route(world, &request))
+    }
+}
+
+fn route(world: &mut World, request: &Request) -> Answer {
+    let segments: Vec<&str> = request.segments.iter().map(String::as_str).collect();
+    match segments.as_slice() {
+        ["graphql"] => graphql::serve(world, request),
+        ["app" | "installation", ..] | ["repos", _, _, "installation"] => {
+            routes_app::serve(world, request, &segments)
+        }
+        ["repos", _, _, "issues" | "labels", ..] => routes_issues::serve(world, request, &segments),
+        ["repos", _, _, "pulls", ..] => routes_pulls::serve(world, request, &segments),
+        ["repos", _, _, ..] => routes_repositories::serve(world, request, &segments),
+        _ => Err(ApiError::not_found()),
+    }
+}
+
+/// The headers that every answer of GitHub's has.
+fn decorate(shared: &Shared, reply: Reply) -> HttpResponse {
+    let mut response = reply.into_response();
+    let used = shared.look().calls.len() as u64 % 5_000;
+    let id = Uuid::new_v4().simple().to_string().to_ascii_uppercase();
+    let pairs = [
+        ("x-github-request-id", id),
+        ("x-github-media-type", "github.v3; format=json".to_owned()),
+        ("x-ratelimit-limit", "5000".to_owned()),
+        ("x-ratelimit-remaining", (5_000 - used).to_string()),
+        ("x-ratelimit-used", used.to_string()),
+        ("x-ratelimit-reset", (Utc::now().timestamp() + 3_600).to_string()),
+        ("x-ratelimit-resource", "core".to_owned()),
+    ];
+    for (name, value) in pairs {
+        if let Ok(value) = value.parse() {
+            response.headers_mut().insert(HeaderName::from_static(name), value);
+        }
+    }
+    response
+}
+
+/// A segment of a path without its `%XX`; what is not UTF-8 then finds nothing.
+fn decode(segment: &str) -> String {
+    let mut bytes = Vec::with_capacity(segment.len());
+    let mut rest = segment.bytes();
+    while let Some(byte) = rest.next() {
+        let mut ahead = rest.clone();
+        let digit = |byte: Option<u8>| byte.and_then(|byte| char::from(byte).to_digit(16));
+        match (byte, digit(ahead.next()), digit(ahead.next())) {
+            (b'%', Some(high), Some(low)) => {
+                bytes.push((high * 16 + low) as u8);
+                rest = ahead;
+            }
+            _ => bytes.push(byte),
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}

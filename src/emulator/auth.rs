@@ -1,0 +1,201 @@
+//! Who calls, and what they may do: App tokens signed with RS256, installation tokens with scope and expiry.
+
+use chrono::{Duration, Utc};
+use jsonwebtoken::{Algorithm, Validation};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::faults::Caller;
+use super::json::time;
+use super::reply::{Answer, ApiError, Reply};
+use super::state::{Holder, Level, Permission, Permissions, Repository, Token, Visibility, World};
+
+/// The longest that an App's token may be valid for, in seconds.
+const LONGEST_JWT: i64 = 600;
+/// How far the clocks of App and GitHub may differ, in seconds.
+const CLOCK_DRIFT: i64 = 60;
+
+/// Who calls, as far as the `Authorization` header tells.
+#[derive(Debug, Clone)]
+pub(crate) enum Credentials {
+    Nobody,
+    App,
+    Token { text: String, holder: Holder },
+}
+
+impl World {
+    /// Reads `Authorization`: `Bearer` or `token`, an App's JWT or a token.
+    pub(crate) fn authenticate(&self, header: Option<&str>) -> Result<Credentials, ApiError> {
+        let Some(header) = header else { return Ok(Credentials::Nobody) };
+        let (scheme, text) = header.split_once(' ').unwrap_or(("", header));
+        if !scheme.eq_ignore_ascii_case("bearer") && !scheme.eq_ignore_ascii_case("token") {
+            return Err(ApiError::bad_credentials());
+        }
+        let text = text.trim();
+        if text.split('.').count() == 3 {
+            self.check_jwt(text)?;
+            return Ok(Credentials::App);
+        }
+        let token = self.valid_token(text).ok_or_else(ApiError::bad_credentials)?;
+        Ok(Credentials::Token { text: text.to_owned(), holder: token.holder.clone() })
+    }
+
+    /// The token, when it is known and has not expired.
+    pub(crate) fn valid_token(&self, text: &str) -> Option<&Token> {
+        self.tokens.get(text).filter(|token| token.expires_at > Utc::now())
+    }
+
+    pub(crate) fn caller(&self, credentials: &Credentials) -> Caller {
+        match credentials {
+            Credentials::Nobody => Caller::Nobody,
+            Credentials::App => Caller::App,
+            Credentials::Token { holder: Holder::Installation { .. }, .. } => Caller::Installation,
+            Credentials::Token { holder: Holder::Person(id), .. } => {
+                Caller::Person(self.login(*id).to_owned())
+            }
+        }
+    }
+
+    fn check_jwt(&self, text: &str) -> Result<(), ApiError> {
+        let mut rules = Validation::new(Algorithm::RS256);
+        rules.required_spec_claims.clear();
+        rules.validate_exp = false;
+        rules.validate_aud = false;
+        let claims = jsonwebtoken::decode::<Value>(text, &self.app.key, &rules)
+            .map_err(|_| ApiError::new(401, "A JSON web token could not be decoded"))?
+            .claims;
+        let now = Utc::now().timestamp();
+        let number = |name: &str| claims.get(name).and_then(Value::as_i64);
+        let Some(expires) = number("exp").filter(|expires| *expires > now) else {
+            let message = "'Expiration time' claim ('exp') must be a numeric value representing the future time at \
+                           which the assertion expires";
+            return Err(ApiError::new(401, message));
+        };
+        let issued = number("iat").filter(|issued| *issued <= now + CLOCK_DRIFT);
+        let Some(issued) = issued else {
+            let message = "'Issued at' claim ('iat') must be an Integer representing the time that the assertion was \
+                           issued";
+            return Err(ApiError::new(401, message));
+        };
+        if expires > now + LONGEST_JWT || expires - issued > LONGEST_JWT + CLOCK_DRIFT {
+            return Err(ApiError::new(401, "'Expiration time' claim ('exp') is too far in the future"));
+        }
+        let issuer = match claims.get("iss") {
+            Some(Value::Number(number)) => number.to_string(),
+            Some(Value::String(text)) => text.clone(),
+            Some(Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_)) | None => String::new(),
+        };
+        if issuer != self.app.id.to_string() && issuer != format!("Iv1.{:016x}", self.app.id) {
+            return Err(ApiError::new(404, "Integration not found"));
+        }
+        Ok(())
+    }
+
+    /// `POST /app/installations/{id}/access_tokens`: a token for one hour, narrowed as asked.
+    pub(crate) fn issue_token(&mut self, body: &Value) -> Answer {
+        let repositories = self.wanted_repositories(body)?;
+        let mut permissions = self.app.permissions.clone();
+        if let Some(wanted) = body.get("permissions").and_then(Value::as_object) {
+            let refused =
+                || ApiError::new(422, "The permissions requested are not granted to this installation.");
+            permissions = Permissions::new();
+            for (name, level) in wanted.iter().filter(|(_, level)| !level.is_null()) {
+                let level = level.as_str().and_then(Level::parse).ok_or_else(refused)?;
+                if self.app.permissions.get(name).is_none_or(|granted| *granted < level) {
+                    return Err(refused());
+                }
+                permissions.insert(name.clone(), level);
+            }
+        }
+        permissions.entry("metadata".to_owned()).or_insert(Level::Read);
+        let text = format!("ghs_{}{}", Uuid::new_v4().simple(), &Uuid::new_v4().simple().to_string()[..4]);
+        let expires_at = Utc::now() + Duration::hours(1);
+        let mut reply = json!({
+            "token": text, "expires_at": time(expires_at),
+            "permissions": Self::permissions_json(&permissions),
+            "repository_selection": "selected",
+        });
+        if let Some(ids) = &repositories
+            && let Some(fields) = reply.as_object_mut()
+        {
+            let chosen = self.repositories.values().filter(|one| ids.contains(&one.id));
+            let chosen: Vec<Value> = chosen.map(|one| self.repository_json(one)).collect();
+            fields.insert("repositories".to_owned(), Value::Array(chosen));
+        }
+        let holder = Holder::Installation { repositories, permissions };
+        self.tokens.insert(text, Token { holder, expires_at });
+        Ok(Reply::json(201, reply))
+    }
+
+    fn wanted_repositories(&self, body: &Value) -> Result<Option<std::collections::BTreeSet<u64>>, ApiError> {
+        let list = |name: &str| body.get(name).and_then(Value::as_array).filter(|list| !list.is_empty());
+        let (names, ids) = (list("repositories"), list("repository_ids"));
+        if names.is_none() && ids.is_none() {
+            return Ok(None);
+        }
+        let by_name = names.into_iter().flatten().map(|name| {
+            self.repositories
+                .values()
+                .find(|one| name.as_str().is_some_and(|name| one.name.eq_ignore_ascii_case(name)))
+        });
+        let by_id = ids
+            .into_iter()
+            .flatten()
+            .map(|id| self.repositories.values().find(|one| id.as_u64() == Some(one.id)));
+        by_name.chain(by_id).map(|found| found.map(|one| one.id)).collect::<Option<_>>().map(Some).ok_or_else(
+            || {
+                ApiError::new(
+                    422,
+                    "There is at least one repository that does not exist or is not accessible to the parent \
+                     installation.",
+                )
+            },
+        )
+    }
+
+    /// A token of a person's own, for git.
+    pub(crate) fn personal_token(&mut self, account: u64) -> String {
+        let text = format!("ghp_{}", Uuid::new_v4().simple());
+        let expires_at = Utc::now() + Duration::days(30);
+        self.tokens.insert(text.clone(), Token { holder: Holder::Person(account), expires_at });
+        text
+    }
+}
+
+/// Whether the holder may do what needs any one of these permissions here: 404 for a repository out of reach,
+/// 403 for a permission that is missing.
+pub(crate) fn require(
+    holder: &Holder,
+    repository: &Repository,
+    any_of: &[(&str, Level)],
+) -> Result<(), ApiError> {
+    match holder {
+        Holder::Installation { repositories, permissions } => {
+            if repositories.as_ref().is_some_and(|ids| !ids.contains(&repository.id)) {
+                return Err(ApiError::not_found());
+            }
+            let granted =
+                |(name, level): &(&str, Level)| permissions.get(*name).is_some_and(|has| has >= level);
+            if any_of.iter().any(granted) { Ok(()) } else { Err(ApiError::forbidden()) }
+        }
+        Holder::Person(id) => {
+            let role = repository.role(*id);
+            let enough = any_of.iter().any(|(_, level)| match level {
+                Level::Read => role >= Permission::Read || repository.visibility == Visibility::Public,
+                Level::Write => role >= Permission::Write,
+            });
+            match (enough, role) {
+                (true, _) => Ok(()),
+                (false, Permission::None) => Err(ApiError::not_found()),
+                (
+                    false,
+                    Permission::Read
+                    | Permission::Triage
+                    | Permission::Write
+                    | Permission::Maintain
+                    | Permission::Admin,
+                ) => Err(ApiError::new(403, "Must have push access to the repository")),
+            }
+        }
+    }
+}

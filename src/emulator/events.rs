@@ -1,0 +1,152 @@
+//! What happened, as the webhook payloads that GitHub sends about it.
+
+use chrono::{DateTime, Utc};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::json::{time, with};
+use super::repos::{self, CommitFacts};
+use super::state::World;
+use super::webhooks::{Delivery, Outcome};
+
+/// What git says of an object that is not there.
+pub(crate) const NO_SHA: &str = "0000000000000000000000000000000000000000";
+
+/// A reference that a push moved. A SHA of zeros: it was not there, or is not any more.
+#[derive(Debug, Clone)]
+pub(crate) struct Moved {
+    pub reference: String,
+    pub before: String,
+    pub after: String,
+}
+
+impl World {
+    /// Puts an event in the queue of deliveries.
+    pub(crate) fn emit(&mut self, repository: &str, event: &str, action: Option<&str>, by: u64, more: Value) {
+        let Some(found) = self.repository(repository) else { return };
+        let id = found.id;
+        let mut payload = with(
+            more,
+            json!({
+                "repository": self.repository_json(found),
+                "sender": self.user_json(by),
+                "installation": {"id": self.app.installation, "node_id": format!("IN_{}", self.app.installation)},
+            }),
+        );
+        if let Some(action) = action {
+            payload = with(json!({"action": action}), payload);
+        }
+        self.queue(event, action, Some(id), &payload);
+    }
+
+    /// The event that a new webhook begins with.
+    pub(crate) fn emit_ping(&mut self) {
+        let payload = json!({
+            "zen": "Keep it logically awesome.", "hook_id": self.app.hook,
+            "hook": {
+                "type": "App", "id": self.app.hook, "name": "web", "active": true, "app_id": self.app.id,
+                "events": ["issue_comment", "issues", "pull_request", "pull_request_review", "push"],
+                "config": {"content_type": "json", "insecure_ssl": "0", "secret": "********", "url": self.webhook_url},
+                "updated_at": time(Utc::now()), "created_at": time(Utc::now()),
+            },
+        });
+        self.queue("ping", None, None, &payload);
+    }
+
+    fn queue(&mut self, event: &str, action: Option<&str>, repository: Option<u64>, payload: &Value) {
+        let id = self.new_id();
+        self.deliveries.push(Delivery {
+            id,
+            guid: Uuid::new_v4().to_string(),
+            event: event.to_owned(),
+            action: action.map(str::to_owned),
+            repository_id: repository,
+            installation_id: self.app.installation,
+            payload: payload.to_string(),
+            at: Utc::now(),
+            redelivery: false,
+            outcome: Outcome::Queued,
+        });
+    }
+
+    /// An event about an issue; the same for a pull request is a `pull_request` event.
+    pub(crate) fn emit_thread(&mut self, repository: &str, number: u64, action: &str, by: u64, more: Value) {
+        let Some(found) = self.repository(repository) else { return };
+        let Some(thread) = found.threads.get(&number) else { return };
+        let (event, about) = match &thread.pull {
+            None => ("issues", json!({"issue": self.issue_json(found, thread)})),
+            Some(pull) => (
+                "pull_request",
+                json!({"number": number, "pull_request": self.pull_json(found, thread, pull)}),
+            ),
+        };
+        self.emit(repository, event, Some(action), by, with(about, more));
+    }
+
+    pub(crate) fn emit_comment(
+        &mut self,
+        repository: &str,
+        number: u64,
+        comment: u64,
+        action: &str,
+        by: u64,
+        more: Value,
+    ) {
+        let Some(found) = self.repository(repository) else { return };
+        let Some(thread) = found.threads.get(&number) else { return };
+        let Some(comment) = thread.comments.iter().find(|one| one.id == comment) else { return };
+        let about = json!({
+            "issue": self.issue_json(found, thread), "comment": self.comment_json(found, thread, comment),
+        });
+        self.emit(repository, "issue_comment", Some(action), by, with(about, more));
+    }
+
+    pub(crate) fn emit_review(&mut self, repository: &str, number: u64, review: u64, by: u64) {
+        let Some(found) = self.repository(repository) else { return };
+        let Some(thread) = found.threads.get(&number) else { return };
+        let Some(pull) = &thread.pull else { return };
+        let Some(review) = pull.reviews.iter().find(|one| one.id == review) else { return };
+        let about = json!({
+            "review": self.review_json(found, thread, review), "pull_request": self.pull_json(found, thread, pull),
+        });
+        self.emit(repository, "pull_request_review", Some("submitted"), by, about);
+    }
+
+    pub(crate) fn emit_push(&mut self, repository: &str, moved: &Moved, by: u64) {
+        let Some(found) = self.repository(repository) else { return };
+        let (created, deleted) = (moved.before == NO_SHA, moved.after == NO_SHA);
+        let page = format!("{}/{}", self.origin, found.full_name);
+        // What a new branch brings is counted from the default branch, not from the beginning of time.
+        let since = if created {
+            let default = format!("refs/heads/{}", found.default_branch);
+            repos::head(&found.git, &found.default_branch).filter(|_| moved.reference != default)
+        } else {
+            Some(moved.before.clone())
+        };
+        let commits =
+            if deleted { Vec::new() } else { repos::commits(&found.git, since.as_deref(), &moved.after, 20) };
+        let head = repos::commits(&found.git, None, &moved.after, 1).pop();
+        let forced = !created && !deleted && !repos::descends(&found.git, &moved.after, &moved.before);
+        let login = self.login(by);
+        let payload = json!({
+            "ref": moved.reference, "before": moved.before, "after": moved.after,
+            "pusher": {"name": login, "email": format!("{login}@users.noreply.localhost")},
+            "created": created, "deleted": deleted, "forced": forced, "base_ref": null,
+            "compare": format!("{page}/compare/{}...{}", moved.before, moved.after),
+            "commits": commits.iter().map(|commit| commit_json(&page, commit)).collect::<Vec<_>>(),
+            "head_commit": head.as_ref().map(|commit| commit_json(&page, commit)),
+        });
+        self.emit(repository, "push", None, by, payload);
+    }
+}
+
+fn commit_json(page: &str, commit: &CommitFacts) -> Value {
+    let person = |(name, email): &(String, String)| json!({"name": name, "email": email, "username": name});
+    json!({
+        "id": commit.sha, "tree_id": commit.tree, "distinct": true, "message": commit.message.trim_end(),
+        "timestamp": DateTime::<Utc>::from_timestamp(commit.seconds, 0).map(time),
+        "url": format!("{page}/commit/{}", commit.sha), "author": person(&commit.author),
+        "committer": person(&commit.committer), "added": commit.added, "removed": commit.removed,
+        "modified": commit.modified,
+    })
+}

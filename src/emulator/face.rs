@@ -1,0 +1,426 @@
+//! What a story does to the emulator from outside: people's acts, faults, and waiting for news.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use chrono::Utc;
+
+use super::acts::Edit;
+use super::events::{Moved, NO_SHA};
+use super::state::{Draft, Label, Permission, Repository, ReviewState, State, Visibility};
+use super::views::RepositorySource;
+use super::{Emulator, Fault, git_http, repos};
+
+/// The labels that a repository begins with.
+const FIRST_LABELS: [(&str, &str, &str); 3] = [
+    ("bug", "d73a4a", "Something isn't working"),
+    ("documentation", "0075ca", "Improvements or additions to documentation"),
+    ("enhancement", "a2eeef", "New feature or request"),
+];
+
+impl Emulator {
+    /// `http://127.0.0.1:PORT`; pages and git live here.
+    pub fn origin(&self) -> String {
+        self.shared.look().origin.clone()
+    }
+
+    /// `http://127.0.0.1:PORT/api/v3`, as with GitHub Enterprise Server; GraphQL is at `…/api/graphql`.
+    pub fn api_url(&self) -> String {
+        self.shared.look().api()
+    }
+
+    /// Where git reaches a repository.
+    pub fn git_url(&self, repository: &str) -> String {
+        format!("{}/{repository}.git", self.origin())
+    }
+
+    /// The installation that covers every repository here.
+    pub fn installation_id(&self) -> u64 {
+        self.shared.look().app.installation
+    }
+
+    /// Where deliveries go from now on.
+    pub fn set_webhook_url(&self, url: &str) {
+        self.shared.change(|world| world.webhook_url = Some(url.to_owned()));
+    }
+
+    /// Sends `ping`, as GitHub does when a webhook is made.
+    pub fn ping(&self) {
+        self.shared.change(super::state::World::emit_ping);
+    }
+
+    /// Makes a public repository `owner/name`; the owner's account is made when it is missing.
+    ///
+    /// # Errors
+    /// When the name is taken or not `owner/name`, or the source has no commit.
+    pub async fn create_repository(&self, name: &str, from: RepositorySource) -> anyhow::Result<()> {
+        let parsed: crate::order::ids::RepositoryName = name.parse()?;
+        anyhow::ensure!(self.shared.look().repository(name).is_none(), "{name} exists already");
+        let git = self
+            .shared
+            .place
+            .path()
+            .join("repositories")
+            .join(parsed.owner())
+            .join(format!("{}.git", parsed.name()));
+        let default_branch = match from {
+            RepositorySource::Files(files) => {
+                repos::create(&git, "main")?;
+                let files = files.into_iter().map(|(name, bytes)| (name, Some(bytes))).collect();
+                repos::commit(&git, "main", parsed.owner(), "Initial commit", &files)?;
+                "main".to_owned()
+            }
+            RepositorySource::Path(path) => self.import(&git, &path).await?,
+        };
+        self.shared.change(|world| {
+            let owner = world.ensure_account(parsed.owner());
+            let id = world.new_id();
+            let labels = FIRST_LABELS
+                .into_iter()
+                .map(|(name, color, about)| Label {
+                    id: world.new_id(),
+                    name: name.to_owned(),
+                    color: color.to_owned(),
+                    description: Some(about.to_owned()),
+                })
+                .collect();
+            let repository = Repository {
+                id,
+                owner,
+                name: parsed.name().to_owned(),
+                full_name: parsed.to_string(),
+                visibility: Visibility::Public,
+                default_branch,
+                git,
+                created_at: Utc::now(),
+                labels,
+                threads: BTreeMap::new(),
+                roles: BTreeMap::from([(owner, Permission::Admin)]),
+                receiving: std::sync::Arc::default(),
+            };
+            world.repositories.insert(name.to_ascii_lowercase(), repository);
+        });
+        Ok(())
+    }
+
+    /// Brings in branches and tags of a local repository; answers with its default branch.
+    async fn import(&self, git: &std::path::Path, from: &std::path::Path) -> anyhow::Result<String> {
+        let place = self.shared.place.path();
+        let head =
+            git_http::git(place).arg("-C").arg(from).args(["symbolic-ref", "--short", "-q", "HEAD"]).output();
+        let head = head.await.context("git could not be started: is it installed?")?;
+        let branch = String::from_utf8_lossy(&head.stdout).trim().to_owned();
+        // A detached HEAD has no branch; its commit becomes one.
+        let (branch, refspec) = if branch.is_empty() {
+            ("main".to_owned(), "+HEAD:refs/heads/main".to_owned())
+        } else {
+            let spec = "+refs/heads/*:refs/heads/*".to_owned();
+            (branch, spec)
+        };
+        repos::create(git, &branch)?;
+        let fetch = git_http::git(place)
+            .arg("--git-dir")
+            .arg(git)
+            .args(["fetch", "--quiet", "--update-shallow", "--no-write-fetch-head"])
+            .arg(from.canonicalize().with_context(|| format!("{} is not there", from.display()))?)
+            .args([refspec.as_str(), "+refs/tags/*:refs/tags/*"])
+            .output()
+            .await?;
+        anyhow::ensure!(
+            fetch.status.success(),
+            "{} could not be read as a git repository: {}",
+            from.display(),
+            String::from_utf8_lossy(&fetch.stderr).trim()
+        );
+        anyhow::ensure!(
+            repos::head(git, &branch).is_some(),
+            "{} has no commit on its branch {branch}: commit something first",
+            from.display()
+        );
+        Ok(branch)
+    }
+
+    /// Hides a repository from whoever was not given a role.
+    ///
+    /// # Errors
+    /// When there is no such repository.
+    pub fn make_private(&self, repository: &str) -> anyhow::Result<()> {
+        self.shared.change(|world| {
+            world.found_mut(repository)?.visibility = Visibility::Private;
+            Ok(())
+        })
+    }
+
+    /// Makes an account, or finds the one of that login; its id.
+    pub fn add_user(&self, login: &str) -> u64 {
+        self.shared.change(|world| world.ensure_account(login))
+    }
+
+    /// Gives an account another login; its id stays.
+    pub fn rename_user(&self, login: &str, new: &str) {
+        self.shared.change(|world| {
+            if let Some(id) = world.account_by_login(login).map(|account| account.id)
+                && let Some(account) = world.accounts.get_mut(&id)
+            {
+                new.clone_into(&mut account.login);
+            }
+        });
+    }
+
+    /// What a person may do in a repository; the account is made when it is missing.
+    ///
+    /// # Errors
+    /// When there is no such repository.
+    pub fn set_permission(
+        &self,
+        repository: &str,
+        login: &str,
+        permission: Permission,
+    ) -> anyhow::Result<()> {
+        self.shared.change(|world| {
+            let account = world.ensure_account(login);
+            world.found_mut(repository)?.roles.insert(account, permission);
+            Ok(())
+        })
+    }
+
+    /// A token with which a person can use git: any name, this password.
+    pub fn personal_token(&self, login: &str) -> String {
+        self.shared.change(|world| {
+            let account = world.ensure_account(login);
+            world.personal_token(account)
+        })
+    }
+
+    /// Every token issued so far stops working, as after its hour.
+    pub fn expire_tokens(&self) {
+        self.shared.change(|world| world.tokens.clear());
+    }
+
+    /// A person opens an issue; its number.
+    ///
+    /// # Errors
+    /// When there is no such repository, or the title is empty.
+    pub async fn open_issue(
+        &self,
+        repository: &str,
+        by: &str,
+        title: &str,
+        body: &str,
+    ) -> anyhow::Result<u64> {
+        Ok(self.shared.change(|world| {
+            let by = world.ensure_account(by);
+            world.open_issue(repository, by, title, body)
+        })?)
+    }
+
+    /// A person changes an issue's text, or a pull request's.
+    ///
+    /// # Errors
+    /// When there is no such thread.
+    pub async fn edit(
+        &self,
+        repository: &str,
+        number: u64,
+        by: &str,
+        title: Option<&str>,
+        body: Option<&str>,
+    ) -> anyhow::Result<()> {
+        let edit = Edit { title: title.map(str::to_owned), body: body.map(str::to_owned), ..Edit::default() };
+        Ok(self.shared.change(|world| {
+            let by = world.ensure_account(by);
+            world.edit(repository, number, edit, by)
+        })?)
+    }
+
+    /// A person puts a label on.
+    ///
+    /// # Errors
+    /// When there is no such thread.
+    pub async fn label(&self, repository: &str, number: u64, label: &str, by: &str) -> anyhow::Result<()> {
+        Ok(self.shared.change(|world| {
+            let by = world.ensure_account(by);
+            world.add_labels(repository, number, &[label.to_owned()], by)
+        })?)
+    }
+
+    /// A person takes a label off.
+    ///
+    /// # Errors
+    /// When there is no such thread, or the label is not on it.
+    pub async fn unlabel(&self, repository: &str, number: u64, label: &str, by: &str) -> anyhow::Result<()> {
+        Ok(self.shared.change(|world| {
+            let by = world.ensure_account(by);
+            world.remove_label(repository, number, label, by)
+        })?)
+    }
+
+    /// A person comments; the comment's id.
+    ///
+    /// # Errors
+    /// When there is no such thread, or the text is empty or too long.
+    pub async fn comment(&self, repository: &str, number: u64, by: &str, text: &str) -> anyhow::Result<u64> {
+        Ok(self.shared.change(|world| {
+            let by = world.ensure_account(by);
+            world.comment(repository, number, by, text)
+        })?)
+    }
+
+    /// A person changes a comment.
+    ///
+    /// # Errors
+    /// When there is no such comment.
+    pub async fn edit_comment(
+        &self,
+        repository: &str,
+        comment: u64,
+        by: &str,
+        text: &str,
+    ) -> anyhow::Result<()> {
+        self.shared.change(|world| {
+            let by = world.ensure_account(by);
+            world.edit_comment(repository, comment, text, by)
+        })?;
+        Ok(())
+    }
+
+    /// A person closes an issue, or a pull request without merging it.
+    ///
+    /// # Errors
+    /// When there is no such thread.
+    pub async fn close(&self, repository: &str, number: u64, by: &str) -> anyhow::Result<()> {
+        self.set_state(repository, number, by, State::Closed)
+    }
+
+    /// A person opens an issue again.
+    ///
+    /// # Errors
+    /// When there is no such thread.
+    pub async fn reopen(&self, repository: &str, number: u64, by: &str) -> anyhow::Result<()> {
+        self.set_state(repository, number, by, State::Open)
+    }
+
+    fn set_state(&self, repository: &str, number: u64, by: &str, state: State) -> anyhow::Result<()> {
+        Ok(self.shared.change(|world| {
+            let by = world.ensure_account(by);
+            world.set_state(repository, number, state, by)
+        })?)
+    }
+
+    /// A person reviews a pull request.
+    ///
+    /// # Errors
+    /// When there is no such pull request, or it is the person's own.
+    pub async fn review(
+        &self,
+        repository: &str,
+        pull: u64,
+        by: &str,
+        state: ReviewState,
+        body: &str,
+    ) -> anyhow::Result<u64> {
+        Ok(self.shared.change(|world| {
+            let by = world.ensure_account(by);
+            world.review(repository, pull, by, state, body)
+        })?)
+    }
+
+    /// A person marks a draft as ready.
+    ///
+    /// # Errors
+    /// When there is no such pull request.
+    pub async fn mark_ready(&self, repository: &str, pull: u64, by: &str) -> anyhow::Result<()> {
+        Ok(self.shared.change(|world| {
+            let by = world.ensure_account(by);
+            world.set_draft(repository, pull, Draft::No, by)
+        })?)
+    }
+
+    /// A person merges a pull request; the merge commit.
+    ///
+    /// # Errors
+    /// When it is a draft, closed, or conflicts.
+    pub async fn merge(&self, repository: &str, pull: u64, by: &str) -> anyhow::Result<String> {
+        Ok(self.shared.change(|world| {
+            let by = world.ensure_account(by);
+            world.merge(repository, pull, by)
+        })?)
+    }
+
+    /// A person pushes a commit that sets (or, with none, removes) these files; the commit.
+    ///
+    /// # Errors
+    /// When there is no such repository, or the files do not make a tree.
+    pub async fn push_commit(
+        &self,
+        repository: &str,
+        branch: &str,
+        by: &str,
+        message: &str,
+        files: BTreeMap<String, Option<Vec<u8>>>,
+    ) -> anyhow::Result<String> {
+        self.shared.change(|world| {
+            let account = world.ensure_account(by);
+            let git = world.found(repository)?.git.clone();
+            let before = repos::head(&git, branch).unwrap_or_else(|| NO_SHA.to_owned());
+            let after = repos::commit(&git, branch, by, message, &files)?;
+            let moved = Moved { reference: format!("refs/heads/{branch}"), before, after: after.clone() };
+            world.pushed(repository, &[moved], account);
+            Ok(after)
+        })
+    }
+
+    /// Lets something go wrong in calls that are still to come.
+    pub fn inject(&self, fault: Fault) {
+        self.shared.change(|world| world.faults.push(fault));
+    }
+
+    /// Takes back the faults that have not struck yet.
+    pub fn clear_faults(&self) {
+        self.shared.change(|world| world.faults.clear());
+    }
+
+    /// Sends a delivery again, with the same GUID.
+    ///
+    /// # Errors
+    /// When there is none of that GUID.
+    pub async fn redeliver(&self, guid: &str) -> anyhow::Result<()> {
+        let done = self.shared.change(|world| world.redeliver(guid));
+        done.map(drop).with_context(|| format!("no delivery has the GUID {guid}"))
+    }
+
+    /// Waits until `look` sees something: asks at once, and again after every change of the emulator's state.
+    ///
+    /// # Errors
+    /// When it has seen nothing within `most`; the error names `what`.
+    pub async fn wait_for<T>(
+        &self,
+        what: &str,
+        most: Duration,
+        mut look: impl FnMut(&Self) -> Option<T>,
+    ) -> anyhow::Result<T> {
+        let mut news = self.shared.watch();
+        let waiting = async {
+            loop {
+                news.mark_unchanged();
+                if let Some(seen) = look(self) {
+                    return Ok(seen);
+                }
+                news.changed().await.context("the emulator has stopped")?;
+            }
+        };
+        tokio::time::timeout(most, waiting)
+            .await
+            .with_context(|| format!("waited {most:?} in vain: {what}"))?
+    }
+
+    /// Where the bare repository lies, for tests that look into it.
+    ///
+    /// # Errors
+    /// When there is no such repository.
+    pub fn git_dir(&self, repository: &str) -> anyhow::Result<PathBuf> {
+        Ok(self.shared.look().found(repository)?.git.clone())
+    }
+}

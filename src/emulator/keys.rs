@@ -1,0 +1,46 @@
+//! RSA key pairs as an App has them.
+
+use aws_lc_rs::encoding::{AsDer, Pkcs8V1Der, PublicKeyX509Der};
+use aws_lc_rs::rsa::{KeyPair, KeySize};
+use aws_lc_rs::signature::KeyPair as _;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use secrecy::SecretString;
+
+/// A fresh RSA key pair of 2,048 bits for an App.
+#[derive(Debug)]
+pub struct AppKeys {
+    /// PEM, `PRIVATE KEY` (PKCS #8): what the App signs its tokens with.
+    pub private_pem: SecretString,
+    /// PEM, `PUBLIC KEY`: what the emulator checks them with.
+    pub public_pem: String,
+}
+
+/// Makes a key pair; takes some hundred milliseconds.
+///
+/// # Errors
+/// When the machine has no randomness to offer.
+pub fn generate() -> anyhow::Result<AppKeys> {
+    let failed = |_| anyhow::anyhow!("an RSA key pair could not be made on this machine");
+    let pair = KeyPair::generate(KeySize::Rsa2048).map_err(failed)?;
+    let private: Pkcs8V1Der<'_> = pair.as_der().map_err(failed)?;
+    let public: PublicKeyX509Der<'_> = pair.public_key().as_der().map_err(failed)?;
+    Ok(AppKeys {
+        private_pem: SecretString::from(pem("PRIVATE KEY", private.as_ref())),
+        public_pem: pem("PUBLIC KEY", public.as_ref()),
+    })
+}
+
+fn pem(kind: &str, der: &[u8]) -> String {
+    let text = STANDARD.encode(der);
+    let mut out = format!("-----BEGIN {kind}-----\n");
+    let mut rest = text.as_str();
+    while !rest.is_empty() {
+        let (line, after) = rest.split_at(rest.len().min(64));
+        out.push_str(line);
+        out.push('\n');
+        rest = after;
+    }
+    out.push_str(&format!("-----END {kind}-----\n"));
+    out
+}

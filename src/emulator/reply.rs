@@ -1,0 +1,162 @@
+//! Answers in GitHub's shapes: JSON, its errors, its pages.
+
+use actix_web::HttpResponse;
+use actix_web::http::StatusCode;
+use serde_json::{Value, json};
+
+#[derive(Debug)]
+pub(crate) enum Body {
+    Nothing,
+    Json(Value),
+    Raw(Vec<u8>),
+}
+
+#[derive(Debug)]
+pub(crate) struct Reply {
+    pub status: u16,
+    pub body: Body,
+    /// The `Link` header of a paged answer.
+    pub link: Option<String>,
+}
+
+impl Reply {
+    pub(crate) fn json(status: u16, value: Value) -> Self {
+        Self { status, body: Body::Json(value), link: None }
+    }
+
+    pub(crate) fn ok(value: Value) -> Self {
+        Self::json(200, value)
+    }
+
+    pub(crate) fn no_content() -> Self {
+        Self { status: 204, body: Body::Nothing, link: None }
+    }
+
+    pub(crate) fn into_response(self) -> HttpResponse {
+        let mut response = HttpResponse::build(status(self.status));
+        if let Some(link) = self.link {
+            response.insert_header(("Link", link));
+        }
+        match self.body {
+            Body::Nothing => response.finish(),
+            Body::Json(value) => {
+                response.insert_header(("Content-Type", "application/json; charset=utf-8"));
+                response.body(value.to_string())
+            }
+            Body::Raw(bytes) => {
+                response.insert_header(("Content-Type", "application/vnd.github.raw+json; charset=utf-8"));
+                response.body(bytes)
+            }
+        }
+    }
+}
+
+pub(crate) fn status(code: u16) -> StatusCode {
+    StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+}
+
+/// An error as GitHub words it.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{status} {message} {}", self.errors_text())]
+pub(crate) struct ApiError {
+    pub status: u16,
+    pub message: String,
+    pub errors: Vec<Value>,
+}
+
+impl ApiError {
+    pub(crate) fn new(status: u16, message: impl Into<String>) -> Self {
+        Self { status, message: message.into(), errors: Vec::new() }
+    }
+
+    pub(crate) fn not_found() -> Self {
+        Self::new(404, "Not Found")
+    }
+
+    pub(crate) fn forbidden() -> Self {
+        Self::new(403, "Resource not accessible by integration")
+    }
+
+    pub(crate) fn bad_credentials() -> Self {
+        Self::new(401, "Bad credentials")
+    }
+
+    pub(crate) fn broken(what: impl std::fmt::Display) -> Self {
+        Self::new(500, format!("the emulator failed: {what}"))
+    }
+
+    /// 422 for one field.
+    pub(crate) fn invalid(resource: &str, field: &str, code: &str) -> Self {
+        Self {
+            status: 422,
+            message: "Validation Failed".to_owned(),
+            errors: vec![json!({"resource": resource, "field": field, "code": code})],
+        }
+    }
+
+    /// 422 with words.
+    pub(crate) fn custom(resource: &str, message: String) -> Self {
+        Self {
+            status: 422,
+            message: "Validation Failed".to_owned(),
+            errors: vec![json!({"resource": resource, "code": "custom", "message": message})],
+        }
+    }
+
+    fn errors_text(&self) -> String {
+        self.errors.iter().map(Value::to_string).collect::<Vec<_>>().join(", ")
+    }
+
+    pub(crate) fn into_reply(self) -> Reply {
+        let mut body = json!({
+            "message": self.message,
+            "documentation_url": "https://docs.github.com/rest",
+            "status": self.status.to_string(),
+        });
+        if !self.errors.is_empty()
+            && let Some(fields) = body.as_object_mut()
+        {
+            fields.insert("errors".to_owned(), Value::Array(self.errors));
+        }
+        Reply::json(self.status, body)
+    }
+}
+
+pub(crate) type Answer = Result<Reply, ApiError>;
+
+/// One page of a list, with the `Link` header that leads to the others. 30 a page unless asked, at most 100.
+pub(crate) fn page(items: Vec<Value>, address: &str, query: &[(String, String)]) -> Reply {
+    let number = |name: &str, otherwise: usize| {
+        query
+            .iter()
+            .find(|(key, _)| key == name)
+            .and_then(|(_, value)| value.parse::<usize>().ok())
+            .filter(|value| *value > 0)
+            .unwrap_or(otherwise)
+    };
+    let per_page = number("per_page", 30).min(100);
+    let page = number("page", 1);
+    let last = items.len().div_ceil(per_page).max(1);
+    let mut links = Vec::new();
+    let mut link = |to: usize, rel: &str| {
+        let mut pairs = url::form_urlencoded::Serializer::new(String::new());
+        for (key, value) in query.iter().filter(|(key, _)| key != "page") {
+            pairs.append_pair(key, value);
+        }
+        pairs.append_pair("page", &to.to_string());
+        links.push(format!("<{address}?{}>; rel=\"{rel}\"", pairs.finish()));
+    };
+    if page > 1 {
+        link((page - 1).min(last), "prev");
+    }
+    if page < last {
+        link(page + 1, "next");
+        link(last, "last");
+    }
+    if page > 1 {
+        link(1, "first");
+    }
+    let link = (!links.is_empty()).then(|| links.join(", "));
+    let items = items.into_iter().skip((page - 1).saturating_mul(per_page)).take(per_page).collect();
+    Reply { link, ..Reply::ok(Value::Array(items)) }
+}

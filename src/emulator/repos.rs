@@ -1,0 +1,314 @@
+//! The bare repositories: making them, looking into them, merging. git serves them elsewhere (`git_http`).
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::Context as _;
+use git2::build::TreeUpdateBuilder;
+use git2::{BranchType, DiffFormat, DiffOptions, FileMode, ObjectType, Oid, Repository, Signature, Sort};
+
+/// Who a commit made by the emulator is by.
+pub(crate) fn signature(login: &str) -> Result<Signature<'static>, git2::Error> {
+    Signature::now(login, &format!("{login}@users.noreply.localhost"))
+}
+
+/// An empty bare repository whose `HEAD` names the default branch.
+pub(crate) fn create(path: &Path, default_branch: &str) -> anyhow::Result<()> {
+    let mut options = git2::RepositoryInitOptions::new();
+    options.bare(true).mkdir(true).mkpath(true).external_template(false).initial_head(default_branch);
+    Repository::init_opts(path, &options).with_context(|| format!("{} could not be made", path.display()))?;
+    Ok(())
+}
+
+/// Adds a commit with these files changed (none: removed) to a branch, which is begun when it does not exist.
+/// A file that begins with `#!` is executable.
+pub(crate) fn commit(
+    path: &Path,
+    branch: &str,
+    login: &str,
+    message: &str,
+    files: &BTreeMap<String, Option<Vec<u8>>>,
+) -> anyhow::Result<String> {
+    let repository = Repository::open_bare(path)?;
+    let reference = format!("refs/heads/{branch}");
+    let parent = match repository.find_reference(&reference) {
+        Ok(found) => Some(found.peel_to_commit()?),
+        Err(_) => None,
+    };
+    let empty = repository.find_tree(repository.treebuilder(None)?.write()?)?;
+    let base = match &parent {
+        Some(parent) => parent.tree()?,
+        None => empty,
+    };
+    let mut update = TreeUpdateBuilder::new();
+    for (name, bytes) in files {
+        match bytes {
+            Some(bytes) => {
+                let mode = if bytes.starts_with(b"#!") { FileMode::BlobExecutable } else { FileMode::Blob };
+                update.upsert(name.as_str(), repository.blob(bytes)?, mode);
+            }
+            None => {
+                update.remove(name.as_str());
+            }
+        }
+    }
+    let tree = update.create_updated(&repository, &base).context("the files do not make a tree")?;
+    let tree = repository.find_tree(tree)?;
+    let by = signature(login)?;
+    let parents: Vec<_> = parent.iter().collect();
+    let made = repository.commit(Some(&reference), &by, &by, message, &tree, &parents)?;
+    Ok(made.to_string())
+}
+
+/// Branches and their heads.
+pub(crate) fn heads(path: &Path) -> BTreeMap<String, String> {
+    let list = || -> Result<BTreeMap<String, String>, git2::Error> {
+        let repository = Repository::open_bare(path)?;
+        let mut heads = BTreeMap::new();
+        for branch in repository.branches(Some(BranchType::Local))? {
+            let (branch, _) = branch?;
+            if let (Ok(Some(name)), Some(target)) = (branch.name(), branch.get().target()) {
+                heads.insert(name.to_owned(), target.to_string());
+            }
+        }
+        Ok(heads)
+    };
+    list().unwrap_or_default()
+}
+
+/// The head of one branch.
+pub(crate) fn head(path: &Path, branch: &str) -> Option<String> {
+    let repository = Repository::open_bare(path).ok()?;
+    let found = repository.find_reference(&format!("refs/heads/{branch}")).ok()?;
+    found.target().map(|oid| oid.to_string())
+}
+
+/// How much a pull request changes.
+#[derive(Debug, Default)]
+pub(crate) struct Size {
+    pub commits: usize,
+    pub files: usize,
+    pub additions: usize,
+    pub deletions: usize,
+}
+
+/// A diff from the merge base, as GitHub shows it.
+fn with_diff<T>(
+    path: &Path,
+    base: &str,
+    head: &str,
+    look: impl FnOnce(&git2::Diff<'_>) -> Result<T, git2::Error>,
+) -> Result<T, git2::Error> {
+    let repository = Repository::open_bare(path)?;
+    let (base, head) = (Oid::from_str(base)?, Oid::from_str(head)?);
+    let from = match repository.merge_base(base, head) {
+        Ok(from) => Some(repository.find_commit(from)?.tree()?),
+        Err(_) => None,
+    };
+    let to = repository.find_commit(head)?.tree()?;
+    let mut options = DiffOptions::new();
+    let diff = repository.diff_tree_to_tree(from.as_ref(), Some(&to), Some(&mut options))?;
+    look(&diff)
+}
+
+pub(crate) fn size(path: &Path, base: &str, head: &str) -> Option<Size> {
+    let commits = ahead(path, base, head)?;
+    let stats = with_diff(path, base, head, |diff| diff.stats()).ok()?;
+    Some(Size {
+        commits,
+        files: stats.files_changed(),
+        additions: stats.insertions(),
+        deletions: stats.deletions(),
+    })
+}
+
+/// How many commits `head` has that `base` has not; none when one of them is not there.
+pub(crate) fn ahead(path: &Path, base: &str, head: &str) -> Option<usize> {
+    let repository = Repository::open_bare(path).ok()?;
+    repository
+        .graph_ahead_behind(Oid::from_str(head).ok()?, Oid::from_str(base).ok()?)
+        .ok()
+        .map(|(ahead, _)| ahead)
+}
+
+/// Whether `ancestor` is in the history of `head`.
+pub(crate) fn descends(path: &Path, head: &str, ancestor: &str) -> bool {
+    let look = || -> Result<bool, git2::Error> {
+        let repository = Repository::open_bare(path)?;
+        let (head, ancestor) = (Oid::from_str(head)?, Oid::from_str(ancestor)?);
+        Ok(head == ancestor || repository.graph_descendant_of(head, ancestor)?)
+    };
+    look().unwrap_or(false)
+}
+
+/// One line of a diff, for a page.
+#[derive(Debug, Clone)]
+pub(crate) struct DiffLine {
+    /// `+`, `-`, a space, `@` for a hunk's head, `f` for a file's.
+    pub origin: char,
+    pub text: String,
+}
+
+/// The diff of a pull request; after 3,000 lines it is cut.
+pub(crate) fn diff(path: &Path, base: &str, head: &str) -> Vec<DiffLine> {
+    let mut lines = Vec::new();
+    let done = with_diff(path, base, head, |diff| {
+        diff.print(DiffFormat::Patch, |_, _, line| {
+            let origin = match line.origin() {
+                'F' | 'B' => 'f',
+                'H' => '@',
+                '+' | '>' => '+',
+                '-' | '<' => '-',
+                _ => ' ',
+            };
+            let text = String::from_utf8_lossy(line.content()).trim_end_matches('\n').to_owned();
+            lines.push(DiffLine { origin, text });
+            lines.len() < 3_000
+        })
+    });
+    if done.is_err() && lines.len() >= 3_000 {
+        lines.push(DiffLine { origin: '@', text: "… (the rest is not shown)".to_owned() });
+    }
+    lines
+}
+
+/// A commit, for events and pages.
+#[derive(Debug, Clone)]
+pub(crate) struct CommitFacts {
+    pub sha: String,
+    pub tree: String,
+    pub message: String,
+    pub author: (String, String),
+    pub committer: (String, String),
+    pub seconds: i64,
+    pub added: Vec<String>,
+    pub removed: Vec<String>,
+    pub modified: Vec<String>,
+}
+
+/// The commits of `head` that `base` (none: nothing) has not, oldest first, at most `most` of the newest.
+pub(crate) fn commits(path: &Path, base: Option<&str>, head: &str, most: usize) -> Vec<CommitFacts> {
+    let list = || -> Result<Vec<CommitFacts>, git2::Error> {
+        let repository = Repository::open_bare(path)?;
+        let mut walk = repository.revwalk()?;
+        walk.set_sorting(Sort::TOPOLOGICAL)?;
+        walk.push(Oid::from_str(head)?)?;
+        if let Some(base) = base {
+            walk.hide(Oid::from_str(base)?)?;
+        }
+        let mut found = Vec::new();
+        for oid in walk.take(most) {
+            found.push(facts(&repository, oid?)?);
+        }
+        found.reverse();
+        Ok(found)
+    };
+    list().unwrap_or_default()
+}
+
+fn facts(repository: &Repository, oid: Oid) -> Result<CommitFacts, git2::Error> {
+    let commit = repository.find_commit(oid)?;
+    let parent = match commit.parent(0) {
+        Ok(parent) => Some(parent.tree()?),
+        Err(_) => None,
+    };
+    let diff = repository.diff_tree_to_tree(parent.as_ref(), Some(&commit.tree()?), None)?;
+    let (mut added, mut removed, mut modified) = (Vec::new(), Vec::new(), Vec::new());
+    for delta in diff.deltas().take(300) {
+        let path = |file: git2::DiffFile<'_>| {
+            String::from_utf8_lossy(file.path_bytes().unwrap_or_default()).into_owned()
+        };
+        match delta.status() {
+            git2::Delta::Added => added.push(path(delta.new_file())),
+            git2::Delta::Deleted => removed.push(path(delta.old_file())),
+            _ => modified.push(path(delta.new_file())),
+        }
+    }
+    let person = |by: &Signature<'_>| {
+        (
+            String::from_utf8_lossy(by.name_bytes()).into_owned(),
+            String::from_utf8_lossy(by.email_bytes()).into_owned(),
+        )
+    };
+    Ok(CommitFacts {
+        sha: oid.to_string(),
+        tree: commit.tree_id().to_string(),
+        message: String::from_utf8_lossy(commit.message_bytes()).into_owned(),
+        author: person(&commit.author()),
+        committer: person(&commit.committer()),
+        seconds: commit.time().seconds(),
+        added,
+        removed,
+        modified,
+    })
+}
+
+/// What lies at a path of a commit.
+#[derive(Debug)]
+pub(crate) enum Found {
+    File {
+        sha: String,
+        bytes: Vec<u8>,
+    },
+    /// Names, kinds (`file` or `dir`) and SHAs.
+    Folder(Vec<(String, &'static str, String)>),
+    NoSuchRef,
+    NoSuchPath,
+}
+
+pub(crate) fn find(path: &Path, reference: &str, file: &str) -> Found {
+    let Ok(repository) = Repository::open_bare(path) else { return Found::NoSuchRef };
+    let named = [format!("refs/heads/{reference}"), format!("refs/tags/{reference}"), reference.to_owned()];
+    let commit = named.iter().find_map(|name| {
+        if let Ok(oid) = Oid::from_str(name)
+            && name.len() == 40
+        {
+            return repository.find_commit(oid).ok();
+        }
+        repository.find_reference(name).ok()?.peel_to_commit().ok()
+    });
+    let Some(tree) = commit.and_then(|commit| commit.tree().ok()) else { return Found::NoSuchRef };
+    let file = file.trim_matches('/');
+    let object = if file.is_empty() {
+        Some(tree.into_object())
+    } else {
+        tree.get_path(Path::new(file)).ok().and_then(|entry| entry.to_object(&repository).ok())
+    };
+    let Some(object) = object else { return Found::NoSuchPath };
+    if let Some(blob) = object.as_blob() {
+        return Found::File { sha: blob.id().to_string(), bytes: blob.content().to_vec() };
+    }
+    match object.as_tree() {
+        Some(tree) => Found::Folder(
+            tree.iter()
+                .map(|entry| {
+                    let kind = if entry.kind() == Some(ObjectType::Tree) { "dir" } else { "file" };
+                    (String::from_utf8_lossy(entry.name_bytes()).into_owned(), kind, entry.id().to_string())
+                })
+                .collect(),
+        ),
+        None => Found::NoSuchPath,
+    }
+}
+
+/// Merges `head` into the branch `base` with a merge commit; its SHA, or none when they conflict.
+pub(crate) fn merge(
+    path: &Path,
+    base: &str,
+    head: &str,
+    login: &str,
+    message: &str,
+) -> anyhow::Result<Option<String>> {
+    let repository = Repository::open_bare(path)?;
+    let reference = format!("refs/heads/{base}");
+    let ours = repository.find_reference(&reference)?.peel_to_commit()?;
+    let theirs = repository.find_commit(Oid::from_str(head)?)?;
+    let mut index = repository.merge_commits(&ours, &theirs, None)?;
+    if index.has_conflicts() {
+        return Ok(None);
+    }
+    let tree = repository.find_tree(index.write_tree_to(&repository)?)?;
+    let by = signature(login)?;
+    let made = repository.commit(Some(&reference), &by, &by, message, &tree, &[&ours, &theirs])?;
+    Ok(Some(made.to_string()))
+}

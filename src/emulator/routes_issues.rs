@@ -1,0 +1,184 @@
+//! Issues, their comments and labels. A pull request is an issue here as well.
+
+use serde_json::Value;
+
+use super::acts::Edit;
+use super::api::Request;
+use super::auth::require;
+use super::reply::{Answer, ApiError, Reply, page};
+use super::state::{Holder, Level, State, World};
+
+fn access(
+    world: &World,
+    holder: &Holder,
+    repository: &str,
+    number: Option<u64>,
+    level: Level,
+) -> Result<(), ApiError> {
+    let found = world.found(repository)?;
+    let issues = ("issues", level);
+    let pulls = ("pull_requests", level);
+    let on_pull =
+        number.and_then(|number| found.threads.get(&number)).is_some_and(|thread| thread.pull.is_some());
+    // Reading, and labels of the repository, go by either permission; a pull request's thread by either too.
+    match number {
+        None => require(holder, found, &[issues, pulls]),
+        Some(_) if on_pull => require(holder, found, &[issues, pulls]),
+        Some(_) => require(holder, found, &[issues]),
+    }
+}
+
+pub(crate) fn serve(world: &mut World, request: &Request, segments: &[&str]) -> Answer {
+    let ["repos", owner, name, rest @ ..] = segments else { return Err(ApiError::not_found()) };
+    let repository = format!("{owner}/{name}");
+    let holder = request.holder()?.clone();
+    let by = request.actor(world)?;
+    let allow =
+        |world: &World, number: Option<u64>, level: Level| access(world, &holder, &repository, number, level);
+    let number = |text: &str| text.parse::<u64>().map_err(|_| ApiError::not_found());
+    let address = format!("{}/{}", world.api(), segments.join("/"));
+    match (request.method.as_str(), rest) {
+        ("GET", ["issues", n]) => {
+            let n = number(n)?;
+            allow(world, Some(n), Level::Read)?;
+            Ok(Reply::ok(world.issue_json(world.found(&repository)?, world.thread(&repository, n)?)))
+        }
+        ("POST", ["issues"]) => {
+            let found = world.found(&repository)?;
+            require(&holder, found, &[("issues", Level::Write)])?;
+            let (title, body) =
+                (request.text("title").unwrap_or_default(), request.text("body").unwrap_or_default());
+            let n = world.open_issue(&repository, by, &title, &body)?;
+            Ok(Reply::json(201, world.issue_json(world.found(&repository)?, world.thread(&repository, n)?)))
+        }
+        ("PATCH", ["issues", n]) => {
+            let n = number(n)?;
+            allow(world, Some(n), Level::Write)?;
+            let edit = Edit {
+                title: request.text("title"),
+                body: request.text("body"),
+                state: state(request, "Issue")?,
+                base: None,
+            };
+            world.edit(&repository, n, edit, by)?;
+            Ok(Reply::ok(world.issue_json(world.found(&repository)?, world.thread(&repository, n)?)))
+        }
+        ("GET", ["issues", n, "comments"]) => {
+            let n = number(n)?;
+            allow(world, Some(n), Level::Read)?;
+            let (found, thread) = (world.found(&repository)?, world.thread(&repository, n)?);
+            let list = thread.comments.iter().map(|one| world.comment_json(found, thread, one)).collect();
+            Ok(page(list, &address, &request.query))
+        }
+        ("POST", ["issues", n, "comments"]) => {
+            let n = number(n)?;
+            allow(world, Some(n), Level::Write)?;
+            let id = world.comment(&repository, n, by, &request.text("body").unwrap_or_default())?;
+            comment(world, &repository, id, 201)
+        }
+        (method, ["issues", "comments", id]) => {
+            let id = number(id)?;
+            let n = world.found(&repository).and_then(|_| world.thread_of_comment(&repository, id));
+            let level = if method == "GET" { Level::Read } else { Level::Write };
+            allow(world, n.as_ref().ok().copied(), level)?;
+            n?;
+            match method {
+                "GET" => comment(world, &repository, id, 200),
+                "PATCH" => {
+                    let body = request.text("body");
+                    let body =
+                        body.ok_or_else(|| ApiError::invalid("IssueComment", "body", "missing_field"))?;
+                    world.edit_comment(&repository, id, &body, by)?;
+                    comment(world, &repository, id, 200)
+                }
+                "DELETE" => {
+                    world.delete_comment(&repository, id, by)?;
+                    Ok(Reply::no_content())
+                }
+                _ => Err(ApiError::not_found()),
+            }
+        }
+        ("GET", ["issues", n, "labels"]) => {
+            let n = number(n)?;
+            allow(world, Some(n), Level::Read)?;
+            let (found, thread) = (world.found(&repository)?, world.thread(&repository, n)?);
+            Ok(page(world.labels_json(found, thread), &address, &request.query))
+        }
+        ("POST" | "PUT", ["issues", n, "labels"]) => {
+            let n = number(n)?;
+            allow(world, Some(n), Level::Write)?;
+            let names = label_names(&request.body)?;
+            if request.method == "PUT" {
+                let gone: Vec<String> = world
+                    .thread(&repository, n)?
+                    .labels
+                    .iter()
+                    .filter(|name| !names.contains(name))
+                    .cloned()
+                    .collect();
+                for name in gone {
+                    world.remove_label(&repository, n, &name, by)?;
+                }
+            }
+            world.add_labels(&repository, n, &names, by)?;
+            Ok(Reply::ok(world.labels_json(world.found(&repository)?, world.thread(&repository, n)?).into()))
+        }
+        ("DELETE", ["issues", n, "labels", label]) => {
+            let n = number(n)?;
+            allow(world, Some(n), Level::Write)?;
+            world.remove_label(&repository, n, label, by)?;
+            Ok(Reply::ok(world.labels_json(world.found(&repository)?, world.thread(&repository, n)?).into()))
+        }
+        ("GET", ["labels"]) => {
+            allow(world, None, Level::Read)?;
+            let found = world.found(&repository)?;
+            let list = found.labels.iter().map(|label| world.label_json(found, label)).collect();
+            Ok(page(list, &address, &request.query))
+        }
+        ("GET", ["labels", label]) => {
+            allow(world, None, Level::Read)?;
+            repository_label(world, &repository, label, 200)
+        }
+        ("POST", ["labels"]) => {
+            allow(world, None, Level::Write)?;
+            let name =
+                request.text("name").ok_or_else(|| ApiError::invalid("Label", "name", "missing_field"))?;
+            let color = request.text("color").unwrap_or_else(|| "ededed".to_owned());
+            world.create_label(&repository, &name, &color, request.text("description"))?;
+            repository_label(world, &repository, &name, 201)
+        }
+        _ => Err(ApiError::not_found()),
+    }
+}
+
+/// The `state` of a change, when it is given.
+pub(crate) fn state(request: &Request, resource: &str) -> Result<Option<State>, ApiError> {
+    match request.body.get("state").and_then(Value::as_str) {
+        None => Ok(None),
+        Some("open") => Ok(Some(State::Open)),
+        Some("closed") => Ok(Some(State::Closed)),
+        Some(_) => Err(ApiError::invalid(resource, "state", "invalid")),
+    }
+}
+
+/// `{"labels": ["a"]}`, `{"labels": [{"name": "a"}]}` or just the list.
+fn label_names(body: &Value) -> Result<Vec<String>, ApiError> {
+    let missing = || ApiError::invalid("Label", "labels", "missing_field");
+    let list = body.get("labels").unwrap_or(body).as_array().ok_or_else(missing)?;
+    let name =
+        |one: &Value| one.as_str().or_else(|| one.get("name").and_then(Value::as_str)).map(str::to_owned);
+    list.iter().map(name).collect::<Option<_>>().ok_or_else(missing)
+}
+
+fn comment(world: &World, repository: &str, id: u64, status: u16) -> Answer {
+    let found = world.found(repository)?;
+    let thread = world.thread(repository, world.thread_of_comment(repository, id)?)?;
+    let comment = thread.comments.iter().find(|one| one.id == id).ok_or_else(ApiError::not_found)?;
+    Ok(Reply::json(status, world.comment_json(found, thread, comment)))
+}
+
+fn repository_label(world: &World, repository: &str, name: &str, status: u16) -> Answer {
+    let found = world.found(repository)?;
+    let label = found.labels.iter().find(|label| label.name.eq_ignore_ascii_case(name));
+    label.map(|label| Reply::json(status, world.label_json(found, label))).ok_or_else(ApiError::not_found)
+}

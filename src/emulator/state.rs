@@ -1,0 +1,348 @@
+//! Everything that the emulated GitHub remembers, and the one lock around it.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use chrono::{DateTime, Utc};
+use jsonwebtoken::DecodingKey;
+use secrecy::SecretString;
+use tokio::sync::watch;
+
+use super::faults::{Call, Fault};
+use super::webhooks::Delivery;
+
+/// What a person may do in a repository; GitHub's five roles, and none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Permission {
+    /// Nothing.
+    None,
+    /// Look and comment.
+    Read,
+    /// Also set labels and close.
+    Triage,
+    /// Also push and merge.
+    Write,
+    /// Also change some settings.
+    Maintain,
+    /// Everything.
+    Admin,
+}
+
+impl Permission {
+    /// The `role_name` of the API.
+    pub fn role_name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Read => "read",
+            Self::Triage => "triage",
+            Self::Write => "write",
+            Self::Maintain => "maintain",
+            Self::Admin => "admin",
+        }
+    }
+
+    /// The older `permission` of the API, which knows four words only: maintain is `write`, triage is `read`.
+    pub fn permission(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Read | Self::Triage => "read",
+            Self::Write | Self::Maintain => "write",
+            Self::Admin => "admin",
+        }
+    }
+}
+
+/// Open or closed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// Still open.
+    Open,
+    /// Closed; for a pull request also when merged.
+    Closed,
+}
+
+impl State {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Closed => "closed",
+        }
+    }
+}
+
+/// What a review says of a pull request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReviewState {
+    /// Good to merge.
+    Approved,
+    /// Not like this.
+    ChangesRequested,
+    /// Only words.
+    Commented,
+}
+
+impl ReviewState {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Approved => "approved",
+            Self::ChangesRequested => "changes_requested",
+            Self::Commented => "commented",
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AccountKind {
+    Person,
+    Bot,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Account {
+    pub id: u64,
+    pub login: String,
+    pub kind: AccountKind,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Label {
+    pub id: u64,
+    pub name: String,
+    pub color: String,
+    pub description: Option<String>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Comment {
+    pub id: u64,
+    pub author: u64,
+    pub body: String,
+    pub created_at: DateTime<Utc>,
+    pub updated_at: DateTime<Utc>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Review {
+    pub id: u64,
+    pub author: u64,
+    pub state: ReviewState,
+    pub body: String,
+    pub commit: String,
+    pub at: DateTime<Utc>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Draft {
+    Yes,
+    No,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Merged {
+    pub commit: String,
+    pub by: u64,
+    pub at: DateTime<Utc>,
+}
+
+/// What a pull request has beyond an issue.
+#[derive(Debug, Clone)]
+pub(crate) struct Pull {
+    pub id: u64,
+    pub head: String,
+    pub base: String,
+    pub head_sha: String,
+    pub base_sha: String,
+    pub draft: Draft,
+    pub merged: Option<Merged>,
+    pub reviews: Vec<Review>,
+}
+
+/// An issue or a pull request: GitHub numbers, labels and comments them alike.
+#[derive(Debug, Clone)]
+pub(crate) struct Thread {
+    pub id: u64,
+    pub number: u64,
+    pub author: u64,
+    pub title: String,
+    pub body: String,
+    pub state: State,
+    pub labels: Vec<String>,
+    pub comments: Vec<Comment>,
+    pub created_at: DateTime<Utc>,
+    pub updated_at: DateTime<Utc>,
+    pub closed_at: Option<DateTime<Utc>>,
+    pub pull: Option<Pull>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Visibility {
+    Public,
+    Private,
+}
+
+#[derive(Debug)]
+pub(crate) struct Repository {
+    pub id: u64,
+    pub owner: u64,
+    /// Without the owner.
+    pub name: String,
+    pub full_name: String,
+    pub visibility: Visibility,
+    pub default_branch: String,
+    pub git: PathBuf,
+    pub created_at: DateTime<Utc>,
+    pub labels: Vec<Label>,
+    pub threads: BTreeMap<u64, Thread>,
+    pub roles: BTreeMap<u64, Permission>,
+    /// One push at a time, so that what a push changed can be told from before and after.
+    pub receiving: Arc<tokio::sync::Mutex<()>>,
+}
+
+/// The level of a permission of an App.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Level {
+    Read,
+    Write,
+}
+
+impl Level {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        match text {
+            "read" => Some(Self::Read),
+            "write" => Some(Self::Write),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+        }
+    }
+}
+
+pub(crate) type Permissions = BTreeMap<String, Level>;
+
+#[derive(Debug, Clone)]
+pub(crate) enum Holder {
+    /// An installation's token: these repositories (none named: all) with these permissions.
+    Installation { repositories: Option<BTreeSet<u64>>, permissions: Permissions },
+    /// A person's own token, for git.
+    Person(u64),
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Token {
+    pub holder: Holder,
+    pub expires_at: DateTime<Utc>,
+}
+
+pub(crate) struct App {
+    pub id: u64,
+    pub slug: String,
+    pub bot: u64,
+    pub installation: u64,
+    pub hook: u64,
+    pub permissions: Permissions,
+    pub key: DecodingKey,
+    pub webhook_secret: SecretString,
+}
+
+pub(crate) struct World {
+    /// `http://127.0.0.1:PORT`.
+    pub origin: String,
+    pub app: App,
+    pub accounts: BTreeMap<u64, Account>,
+    /// By full name in lower case: GitHub's names do not mind the case.
+    pub repositories: BTreeMap<String, Repository>,
+    pub tokens: HashMap<String, Token>,
+    pub deliveries: Vec<Delivery>,
+    pub calls: Vec<Call>,
+    pub faults: Vec<Fault>,
+    pub webhook_url: Option<String>,
+    pub last_id: u64,
+}
+
+impl World {
+    pub(crate) fn new_id(&mut self) -> u64 {
+        self.last_id += 1;
+        self.last_id
+    }
+
+    pub(crate) fn repository(&self, full_name: &str) -> Option<&Repository> {
+        self.repositories.get(&full_name.to_ascii_lowercase())
+    }
+
+    pub(crate) fn repository_mut(&mut self, full_name: &str) -> Option<&mut Repository> {
+        self.repositories.get_mut(&full_name.to_ascii_lowercase())
+    }
+
+    pub(crate) fn account_by_login(&self, login: &str) -> Option<&Account> {
+        self.accounts.values().find(|account| account.login.eq_ignore_ascii_case(login))
+    }
+
+    /// The account, made when there is none by this login.
+    pub(crate) fn ensure_account(&mut self, login: &str) -> u64 {
+        if let Some(account) = self.account_by_login(login) {
+            return account.id;
+        }
+        let id = self.new_id();
+        self.accounts.insert(id, Account { id, login: login.to_owned(), kind: AccountKind::Person });
+        id
+    }
+
+    pub(crate) fn login(&self, id: u64) -> &str {
+        self.accounts.get(&id).map_or("ghost", |account| account.login.as_str())
+    }
+}
+
+impl Repository {
+    /// The role of an account; whoever was given none may read what is public.
+    pub(crate) fn role(&self, account: u64) -> Permission {
+        match (self.roles.get(&account), self.visibility) {
+            (Some(role), _) => *role,
+            (None, _) if account == self.owner => Permission::Admin,
+            (None, Visibility::Public) => Permission::Read,
+            (None, Visibility::Private) => Permission::None,
+        }
+    }
+
+    pub(crate) fn thread_of_pull(&self, id: u64) -> Option<&Thread> {
+        self.threads.values().find(|thread| thread.pull.as_ref().is_some_and(|pull| pull.id == id))
+    }
+}
+
+/// The world behind its lock, and the news that it changed.
+pub(crate) struct Shared {
+    world: Mutex<World>,
+    changed: watch::Sender<u64>,
+    /// Holds the repositories and git's settings; removed at the end.
+    pub place: tempfile::TempDir,
+}
+
+impl Shared {
+    pub(crate) fn new(world: World, place: tempfile::TempDir) -> Self {
+        Self { world: Mutex::new(world), changed: watch::Sender::new(0), place }
+    }
+
+    pub(crate) fn look(&self) -> MutexGuard<'_, World> {
+        self.world.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes the world and tells whoever waits for that.
+    pub(crate) fn change<T>(&self, act: impl FnOnce(&mut World) -> T) -> T {
+        let done = act(&mut self.look());
+        self.changed.send_modify(|version| *version += 1);
+        done
+    }
+
+    pub(crate) fn watch(&self) -> watch::Receiver<u64> {
+        self.changed.subscribe()
+    }
+
+    pub(crate) fn version(&self) -> u64 {
+        *self.changed.borrow()
+    }
+}

@@ -1,0 +1,125 @@
+//! Stories against the emulator itself, told with octocrab, the real git and plain HTTP.
+
+mod api;
+mod apps;
+mod deliveries;
+mod faults;
+mod git;
+mod pulls;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use octocrab::Octocrab;
+use octocrab::models::{AppId, InstallationId};
+use secrecy::{ExposeSecret as _, SecretString};
+use serde_json::{Value, json};
+
+use super::{Emulator, Options, RepositorySource, keys};
+
+pub(super) const APP: u64 = 4242;
+pub(super) const REPOSITORY: &str = "octo/calc";
+pub(super) const SECRET: &str = "It's a Secret to Everybody";
+pub(super) const SOON: Duration = Duration::from_secs(20);
+
+pub(super) fn keys() -> &'static keys::AppKeys {
+    static KEYS: OnceLock<keys::AppKeys> = OnceLock::new();
+    KEYS.get_or_init(|| keys::generate().expect("a key pair"))
+}
+
+pub(super) fn files(list: &[(&str, &str)]) -> BTreeMap<String, Vec<u8>> {
+    list.iter().map(|(name, text)| ((*name).to_owned(), text.as_bytes().to_vec())).collect()
+}
+
+/// The emulator with the repository `octo/calc`, and an App that knows its key.
+pub(super) async fn stage() -> Emulator {
+    let options = Options::local(APP, keys().public_pem.clone(), SecretString::from(SECRET));
+    let emulator = Emulator::start(options).await.expect("the emulator starts");
+    let source = RepositorySource::Files(files(&[
+        ("README.md", "# calc\n"),
+        ("src/sum.py", "def add(a, b):\n    return a - b\n"),
+        ("run.sh", "#!/bin/sh\n"),
+    ]));
+    emulator.create_repository(REPOSITORY, source).await.expect("the repository is made");
+    emulator
+}
+
+pub(super) fn app(emulator: &Emulator) -> Octocrab {
+    let key = jsonwebtoken::EncodingKey::from_rsa_pem(keys().private_pem.expose_secret().as_bytes())
+        .expect("the key");
+    let builder = Octocrab::builder().base_uri(emulator.api_url()).expect("the address").app(AppId(APP), key);
+    builder.build().expect("a client")
+}
+
+pub(super) fn installation(emulator: &Emulator) -> Octocrab {
+    app(emulator).installation(InstallationId(emulator.installation_id())).expect("the installation's client")
+}
+
+/// An installation token, narrowed as the body says.
+pub(super) async fn token(emulator: &Emulator, body: &Value) -> String {
+    let path = format!("/app/installations/{}/access_tokens", emulator.installation_id());
+    let made: Value = app(emulator).post(path, Some(body)).await.expect("a token");
+    made["token"].as_str().expect("the token's text").to_owned()
+}
+
+pub(super) async fn full_token(emulator: &Emulator) -> String {
+    token(emulator, &json!({})).await
+}
+
+pub(super) async fn call(
+    emulator: &Emulator,
+    method: &str,
+    path: &str,
+    token: &str,
+    body: Value,
+) -> (u16, Value) {
+    let client = reqwest::Client::builder().user_agent("story").no_proxy().build().expect("a client");
+    let method = method.parse().expect("a method");
+    let mut request = client.request(method, format!("{}{path}", emulator.api_url())).bearer_auth(token);
+    if !body.is_null() {
+        request = request.json(&body);
+    }
+    let response = request.send().await.expect("an answer");
+    let status = response.status().as_u16();
+    (status, response.json().await.unwrap_or(Value::Null))
+}
+
+/// Runs the real git; output and whether it succeeded.
+pub(super) async fn git(directory: &Path, arguments: &[&str]) -> (bool, String) {
+    let done = tokio::process::Command::new("git")
+        .current_dir(directory)
+        .env_clear()
+        .env("PATH", std::env::var("PATH").expect("PATH"))
+        .env("HOME", directory)
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .env("GIT_TERMINAL_PROMPT", "0")
+        .args(["-c", "user.name=Ada", "-c", "user.email=ada@example.com"])
+        .args(arguments)
+        .output()
+        .await
+        .expect("git runs");
+    let text = format!("{}{}", String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
+    (done.status.success(), text)
+}
+
+/// The repository's address with a token in it, as only a test would write it.
+pub(super) fn address(emulator: &Emulator, user: &str, token: &str) -> String {
+    emulator.git_url(REPOSITORY).replace("http://", &format!("http://{user}:{token}@"))
+}
+
+pub(super) async fn branch_with_fix(emulator: &Emulator, branch: &str) -> String {
+    let folder = tempfile::tempdir().expect("a folder");
+    let url = address(emulator, "x-access-token", &full_token(emulator).await);
+    for arguments in [
+        &["clone", "-q", url.as_str(), "."][..],
+        &["checkout", "-q", "-B", branch],
+        &["commit", "-q", "--allow-empty", "-m", "Fix the sum"],
+        &["push", "-q", "origin", branch],
+    ] {
+        let (good, text) = git(folder.path(), arguments).await;
+        assert!(good, "git {arguments:?}: {text}");
+    }
+    emulator.branch_head(REPOSITORY, branch).expect("the branch")
+}

@@ -1,0 +1,185 @@
+//! What a story can see of the emulator's state.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use super::state::{Draft, Pull, Repository, ReviewState, State, Thread, World};
+use super::webhooks::Delivery;
+use super::{Call, Emulator, repos};
+
+/// What a repository is made from.
+#[derive(Debug, Clone)]
+pub enum RepositorySource {
+    /// Files by path, as the first commit on `main`.
+    Files(BTreeMap<String, Vec<u8>>),
+    /// A local git repository: all its branches and tags; the default branch is the one that its `HEAD` names.
+    Path(PathBuf),
+}
+
+/// An issue, or a pull request as an issue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IssueView {
+    /// Its number.
+    pub number: u64,
+    /// Its title.
+    pub title: String,
+    /// Its text.
+    pub body: String,
+    /// The author's login.
+    pub author: String,
+    /// Open or closed.
+    pub state: State,
+    /// The names of its labels, in the order in which they were put on.
+    pub labels: Vec<String>,
+    /// Its comments, oldest first.
+    pub comments: Vec<CommentView>,
+}
+
+/// A comment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommentView {
+    /// Its id.
+    pub id: u64,
+    /// The author's login.
+    pub author: String,
+    /// Its text as it is now.
+    pub body: String,
+}
+
+/// A pull request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PullView {
+    /// Number, text, labels and comments.
+    pub issue: IssueView,
+    /// The branch that it brings.
+    pub head: String,
+    /// The commit of that branch.
+    pub head_sha: String,
+    /// The branch that it goes to.
+    pub base: String,
+    /// Still a draft.
+    pub draft: bool,
+    /// The merge commit, once merged.
+    pub merged: Option<String>,
+    /// Its reviews, oldest first.
+    pub reviews: Vec<ReviewView>,
+}
+
+/// A review.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReviewView {
+    /// The author's login.
+    pub author: String,
+    /// What it says.
+    pub state: ReviewState,
+    /// Its text.
+    pub body: String,
+    /// The commit that was reviewed.
+    pub commit: String,
+}
+
+fn issue_view(world: &World, thread: &Thread) -> IssueView {
+    IssueView {
+        number: thread.number,
+        title: thread.title.clone(),
+        body: thread.body.clone(),
+        author: world.login(thread.author).to_owned(),
+        state: thread.state,
+        labels: thread.labels.clone(),
+        comments: thread
+            .comments
+            .iter()
+            .map(|one| CommentView {
+                id: one.id,
+                author: world.login(one.author).to_owned(),
+                body: one.body.clone(),
+            })
+            .collect(),
+    }
+}
+
+fn pull_view(world: &World, thread: &Thread, pull: &Pull) -> PullView {
+    PullView {
+        issue: issue_view(world, thread),
+        head: pull.head.clone(),
+        head_sha: pull.head_sha.clone(),
+        base: pull.base.clone(),
+        draft: pull.draft == Draft::Yes,
+        merged: pull.merged.as_ref().map(|merged| merged.commit.clone()),
+        reviews: pull
+            .reviews
+            .iter()
+            .map(|one| ReviewView {
+                author: world.login(one.author).to_owned(),
+                state: one.state,
+                body: one.body.clone(),
+                commit: one.commit.clone(),
+            })
+            .collect(),
+    }
+}
+
+impl Emulator {
+    fn with_repository<T>(&self, name: &str, look: impl FnOnce(&World, &Repository) -> T) -> Option<T> {
+        let world = self.shared.look();
+        world.repository(name).map(|found| look(&world, found))
+    }
+
+    /// The issue or pull request of this number.
+    pub fn issue(&self, repository: &str, number: u64) -> Option<IssueView> {
+        self.with_repository(repository, |world, found| {
+            found.threads.get(&number).map(|thread| issue_view(world, thread))
+        })?
+    }
+
+    /// All pull requests, oldest first.
+    pub fn pulls(&self, repository: &str) -> Vec<PullView> {
+        self.with_repository(repository, |world, found| {
+            let pulls =
+                found.threads.values().filter_map(|thread| thread.pull.as_ref().map(|pull| (thread, pull)));
+            pulls.map(|(thread, pull)| pull_view(world, thread, pull)).collect()
+        })
+        .unwrap_or_default()
+    }
+
+    /// The names of the repository's labels.
+    pub fn repository_labels(&self, repository: &str) -> Vec<String> {
+        self.with_repository(repository, |_, found| {
+            found.labels.iter().map(|label| label.name.clone()).collect()
+        })
+        .unwrap_or_default()
+    }
+
+    /// The commit that a branch is at.
+    pub fn branch_head(&self, repository: &str, branch: &str) -> Option<String> {
+        self.with_repository(repository, |_, found| repos::head(&found.git, branch))?
+    }
+
+    /// All branches and the commits that they are at.
+    pub fn branches(&self, repository: &str) -> BTreeMap<String, String> {
+        self.with_repository(repository, |_, found| repos::heads(&found.git)).unwrap_or_default()
+    }
+
+    /// A file at a branch, tag or commit.
+    pub fn file(&self, repository: &str, reference: &str, path: &str) -> Option<Vec<u8>> {
+        self.with_repository(repository, |_, found| match repos::find(&found.git, reference, path) {
+            repos::Found::File { bytes, .. } => Some(bytes),
+            repos::Found::Folder(_) | repos::Found::NoSuchRef | repos::Found::NoSuchPath => None,
+        })?
+    }
+
+    /// Every call of the API and of git so far, in the order in which they ended.
+    pub fn calls(&self) -> Vec<Call> {
+        self.shared.look().calls.clone()
+    }
+
+    /// Every attempt of a delivery so far, oldest first.
+    pub fn deliveries(&self) -> Vec<Delivery> {
+        self.shared.look().deliveries.clone()
+    }
+
+    /// Counts the changes of state; the same number means that nothing happened.
+    pub fn version(&self) -> u64 {
+        self.shared.version()
+    }
+}

@@ -1,0 +1,166 @@
+//! Deliveries: signed, sent in order, recorded, and sent again when asked.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use secrecy::ExposeSecret as _;
+use serde_json::{Value, json};
+use sha2::Sha256;
+
+use super::json::time;
+use super::state::{Shared, World};
+
+/// How long a receiver may take, as with GitHub.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// One attempt to deliver an event. A redelivery is another attempt with the same GUID.
+#[derive(Debug, Clone)]
+pub struct Delivery {
+    /// The attempt's number, the `id` of the API.
+    pub id: u64,
+    /// `X-GitHub-Delivery`; the same for every attempt.
+    pub guid: String,
+    /// `X-GitHub-Event`.
+    pub event: String,
+    /// The payload's `action`, where the event has one.
+    pub action: Option<String>,
+    /// The repository that it is about.
+    pub repository_id: Option<u64>,
+    /// The installation that it is for.
+    pub installation_id: u64,
+    /// The body, byte for byte as it is signed and sent.
+    pub payload: String,
+    /// When the event happened, or the redelivery was asked for.
+    pub at: DateTime<Utc>,
+    /// Whether somebody asked for this attempt.
+    pub redelivery: bool,
+    /// What became of it.
+    pub outcome: Outcome,
+}
+
+/// What became of an attempt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// Not sent yet.
+    Queued,
+    /// No webhook address was set when its turn came.
+    NoAddress,
+    /// The receiver answered with this status.
+    Answered(u16),
+    /// No answer: refused, cut or too slow.
+    Failed(String),
+}
+
+/// `X-Hub-Signature-256` of a body.
+pub fn signature(secret: &[u8], body: &[u8]) -> String {
+    match Hmac::<Sha256>::new_from_slice(secret) {
+        Ok(mut mac) => {
+            mac.update(body);
+            format!("sha256={}", hex::encode(mac.finalize().into_bytes()))
+        }
+        // HMAC takes keys of any length, so this is never reached; an empty signature is refused by everybody.
+        Err(_) => "sha256=".to_owned(),
+    }
+}
+
+impl World {
+    /// Queues the newest attempt of this GUID again.
+    pub(crate) fn redeliver(&mut self, guid: &str) -> Option<u64> {
+        let again = self.deliveries.iter().rev().find(|one| one.guid == guid)?.clone();
+        let id = self.new_id();
+        self.deliveries.push(Delivery {
+            id,
+            at: Utc::now(),
+            redelivery: true,
+            outcome: Outcome::Queued,
+            ..again
+        });
+        Some(id)
+    }
+}
+
+/// A delivery as the API lists it; with `detail` also what was sent.
+pub(crate) fn delivery_json(delivery: &Delivery, detail: bool) -> Value {
+    let (status, code) = match &delivery.outcome {
+        Outcome::Queued => ("pending".to_owned(), 0),
+        Outcome::NoAddress => ("no webhook address".to_owned(), 0),
+        Outcome::Answered(code @ 200..=299) => ("OK".to_owned(), *code),
+        Outcome::Answered(code) => (format!("Invalid HTTP Response: {code}"), *code),
+        Outcome::Failed(_) => ("failed to connect to host".to_owned(), 502),
+    };
+    let mut value = json!({
+        "id": delivery.id, "guid": delivery.guid, "delivered_at": time(delivery.at),
+        "redelivery": delivery.redelivery, "duration": 0.1, "status": status, "status_code": code,
+        "event": delivery.event, "action": delivery.action, "installation_id": delivery.installation_id,
+        "repository_id": delivery.repository_id, "throttled_at": null,
+    });
+    if detail && let Some(fields) = value.as_object_mut() {
+        let payload = serde_json::from_str::<Value>(&delivery.payload).unwrap_or(Value::Null);
+        fields.insert("request".to_owned(), json!({"headers": {}, "payload": payload}));
+        fields.insert("response".to_owned(), json!({"headers": {}, "payload": null}));
+    }
+    value
+}
+
+/// Sends what is queued, one after the other, as long as it runs.
+pub(crate) async fn deliver(shared: Arc<Shared>) {
+    // No proxy and no redirects: deliveries go to the address that was set and nowhere else.
+    let client = reqwest::Client::builder()
+        .timeout(PATIENCE)
+        .no_proxy()
+        .redirect(reqwest::redirect::Policy::none())
+        .user_agent("GitHub-Hookshot/e5f1b2c")
+        .build();
+    let Ok(client) = client else {
+        tracing::error!("no HTTP client for webhooks could be made; nothing will be delivered");
+        return;
+    };
+    let mut news = shared.watch();
+    loop {
+        news.mark_unchanged();
+        let next = {
+            let world = shared.look();
+            let queued = world.deliveries.iter().find(|one| one.outcome == Outcome::Queued).cloned();
+            queued.map(|delivery| {
+                let secret = world.app.webhook_secret.expose_secret().as_bytes();
+                let sign = signature(secret, delivery.payload.as_bytes());
+                (delivery, sign, world.webhook_url.clone(), world.app.id, world.app.hook)
+            })
+        };
+        let Some((delivery, sign, address, app, hook)) = next else {
+            if news.changed().await.is_err() {
+                return;
+            }
+            continue;
+        };
+        let outcome = match address {
+            None => Outcome::NoAddress,
+            Some(address) => {
+                let sent = client
+                    .post(&address)
+                    .header("Accept", "*/*")
+                    .header("Content-Type", "application/json")
+                    .header("X-GitHub-Delivery", &delivery.guid)
+                    .header("X-GitHub-Event", &delivery.event)
+                    .header("X-GitHub-Hook-ID", hook.to_string())
+                    .header("X-GitHub-Hook-Installation-Target-ID", app.to_string())
+                    .header("X-GitHub-Hook-Installation-Target-Type", "integration")
+                    .header("X-Hub-Signature-256", sign)
+                    .body(delivery.payload)
+                    .send()
+                    .await;
+                match sent {
+                    Ok(response) => Outcome::Answered(response.status().as_u16()),
+                    Err(error) => Outcome::Failed(error.without_url().to_string()),
+                }
+            }
+        };
+        shared.change(|world| {
+            if let Some(found) = world.deliveries.iter_mut().find(|one| one.id == delivery.id) {
+                found.outcome = outcome;
+            }
+        });
+    }
+}

@@ -1,1 +1,106 @@
-//! (being built)
+//! The door: webhook, REST API, health.
+//!
+//! May know: HTTP, `webhook` to check a signature, `store` to keep and to read.
+//! Must never know: what a delivery means or what an order does next. It says that a delivery has come and
+//! that an order is wished for, through [`WorkOrders`].
+
+mod api;
+mod auth;
+mod body;
+mod deliveries;
+mod pages;
+mod problem;
+mod server;
+#[cfg(test)]
+mod tests;
+mod views;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use secrecy::SecretString;
+
+use crate::order::{IssueNumber, OrderId, RepositoryName};
+use crate::store::Store;
+
+pub use server::start;
+
+/// What the routes need.
+#[derive(Clone)]
+pub struct HttpState {
+    /// Where deliveries are kept and orders read.
+    pub store: Store,
+    /// The webhook's secret, and the one before it during a rotation.
+    pub webhook_secrets: Vec<SecretString>,
+    /// What opens the API; without it the API is closed.
+    pub api_token: Option<SecretString>,
+    /// Whoever opens orders.
+    pub desk: Arc<dyn WorkOrders>,
+    /// Whether the rest of the application can work; asked by `GET /ready` beside the store.
+    pub ready: Arc<dyn Fn() -> Readiness + Send + Sync>,
+    /// How much and how long a body may be.
+    pub limits: BodyLimits,
+}
+
+/// How much and how long a webhook's body may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BodyLimits {
+    /// Bytes of one body. GitHub sends at most 25 MiB.
+    pub bytes: usize,
+    /// Bytes of all bodies that are being read: what a flood can make us hold before a signature is known.
+    pub bytes_together: usize,
+    /// Time from the end of the headers to the end of the body. GitHub itself gives up after 10 seconds.
+    pub deadline: Duration,
+}
+
+impl Default for BodyLimits {
+    fn default() -> Self {
+        Self { bytes: 25 * 1024 * 1024, bytes_together: 256 * 1024 * 1024, deadline: Duration::from_secs(10) }
+    }
+}
+
+/// Whether the application can work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Readiness {
+    /// It can.
+    Ready,
+    /// It cannot, or not any more.
+    NotReady {
+        /// Why; shown to anybody who asks.
+        because: String,
+    },
+}
+
+/// Whoever opens orders; the composition root has one.
+#[async_trait]
+pub trait WorkOrders: Send + Sync {
+    /// A new delivery is in the store. Has to return at once.
+    fn delivery_arrived(&self);
+
+    /// Opens an order for an issue, as its label would.
+    async fn open(&self, repository: RepositoryName, issue: IssueNumber) -> Result<Asked, DeskError>;
+}
+
+/// What came of asking for an order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asked {
+    /// It was opened.
+    Opened(OrderId),
+    /// The issue has this active one.
+    AlreadyActive(OrderId),
+}
+
+/// Why no order was opened. The texts are shown to whoever asked.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DeskError {
+    /// The App does not see such a repository, or it has no such issue.
+    #[error("{0}")]
+    NotFound(String),
+    /// There is one, but no order can be opened for it, such as for a closed issue.
+    #[error("{0}")]
+    Refused(String),
+    /// GitHub or the store cannot be used right now.
+    #[error("{0}")]
+    Unavailable(String),
+}

@@ -20,6 +20,7 @@ pub mod settings;
 pub mod settlement;
 pub mod signal;
 mod signals;
+pub mod steps;
 pub mod test_run;
 pub mod trace;
 mod variables;

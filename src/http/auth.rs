@@ -1,0 +1,44 @@
+//! The bearer token.
+
+use actix_web::HttpRequest;
+use actix_web::http::header;
+use aws_lc_rs::constant_time::verify_slices_are_equal;
+use secrecy::{ExposeSecret, SecretString};
+use sha2::{Digest, Sha256};
+
+use super::problem::Problem;
+
+/// Whether the request carries the token.
+///
+/// # Errors
+/// 401 when it does not; 503 when there is no token to carry.
+pub(super) fn hold_token(request: &HttpRequest, token: Option<&SecretString>) -> Result<(), Problem> {
+    let Some(token) = token.filter(|token| !token.expose_secret().is_empty()) else {
+        return Err(Problem::unavailable(
+            "the API is closed because it has no token: set server.api_token in journeyman.toml, or \
+             JOURNEYMAN_SERVER__API_TOKEN, and start again",
+        ));
+    };
+    let carried = request
+        .headers()
+        .get(header::AUTHORIZATION)
+        .and_then(|value| value.to_str().ok())
+        .and_then(|value| value.split_once(' '))
+        .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
+        .map(|(_, carried)| carried.trim());
+    // Digests have one length, so that not even the token's length can be measured.
+    let digest = |text: &str| Sha256::digest(text.as_bytes());
+    match carried {
+        Some(carried)
+            if verify_slices_are_equal(&digest(carried), &digest(token.expose_secret())).is_ok() =>
+        {
+            Ok(())
+        }
+        Some(_) => Err(unauthorized("the bearer token is not the one of server.api_token")),
+        None => Err(unauthorized("send the header `Authorization: Bearer TOKEN`, with server.api_token")),
+    }
+}
+
+fn unauthorized(detail: &str) -> Problem {
+    Problem::unauthorized(detail).with_header(header::WWW_AUTHENTICATE, "Bearer")
+}

@@ -1,0 +1,92 @@
+//! Reading a body from somebody who is not known yet: so many bytes, so long, and no more of all together.
+
+use std::sync::Arc;
+
+use actix_web::HttpRequest;
+use actix_web::http::header;
+use actix_web::web::{Bytes, Payload};
+use futures_util::StreamExt;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::BodyLimits;
+use super::problem::Problem;
+
+const UNIT: usize = 1024;
+
+/// A share of the memory that all bodies have together.
+#[derive(Clone)]
+pub(super) struct Room {
+    free: Arc<Semaphore>,
+    limits: BodyLimits,
+}
+
+/// A body, and its share of the memory for as long as it is there.
+pub(super) struct Body {
+    pub(super) bytes: Vec<u8>,
+    share: Option<OwnedSemaphorePermit>,
+}
+
+impl Room {
+    pub(super) fn new(limits: BodyLimits) -> Self {
+        Self { free: Arc::new(Semaphore::new(limits.bytes_together / UNIT)), limits }
+    }
+
+    /// Reads a body of at most `most` bytes.
+    ///
+    /// # Errors
+    /// 413, 408, 400 when it breaks off, 503 when too many are being read.
+    pub(super) async fn read(&self, request: &HttpRequest, body: Payload) -> Result<Body, Problem> {
+        self.read_up_to(self.limits.bytes, request, body).await
+    }
+
+    pub(super) async fn read_up_to(
+        &self,
+        most: usize,
+        request: &HttpRequest,
+        body: Payload,
+    ) -> Result<Body, Problem> {
+        let announced = request
+            .headers()
+            .get(header::CONTENT_LENGTH)
+            .and_then(|length| length.to_str().ok())
+            .and_then(|length| length.parse::<u64>().ok());
+        if announced.is_some_and(|length| usize::try_from(length).is_ok_and(|length| length > most)) {
+            return Err(Problem::too_large(most));
+        }
+        let deadline = self.limits.deadline;
+        tokio::time::timeout(deadline, self.collect(most, body))
+            .await
+            .unwrap_or_else(|_| Err(Problem::too_slow(deadline.as_secs())))
+    }
+
+    async fn collect(&self, most: usize, mut body: Payload) -> Result<Body, Problem> {
+        let mut whole = Body { bytes: Vec::new(), share: None };
+        while let Some(chunk) = body.next().await {
+            let chunk: Bytes = chunk.map_err(|_| Problem::bad_request("the body broke off"))?;
+            let length = whole.bytes.len().saturating_add(chunk.len());
+            if length > most {
+                return Err(Problem::too_large(most));
+            }
+            self.widen(&mut whole, length)?;
+            whole.bytes.extend_from_slice(&chunk);
+        }
+        Ok(whole)
+    }
+
+    /// Takes what a body of that length needs beyond what it has.
+    fn widen(&self, body: &mut Body, length: usize) -> Result<(), Problem> {
+        let held = body.share.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
+        let more = u32::try_from(length.div_ceil(UNIT).saturating_sub(held)).unwrap_or(u32::MAX);
+        if more == 0 {
+            return Ok(());
+        }
+        let permit = Arc::clone(&self.free)
+            .try_acquire_many_owned(more)
+            .map_err(|_| Problem::unavailable("too many large deliveries at once; send it again"))?;
+        match &mut body.share {
+            Some(share) => share.merge(permit),
+            empty @ None => *empty = Some(permit),
+        }
+        Ok(())
+    }
+}

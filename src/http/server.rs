@@ -1,0 +1,79 @@
+//! Routes and their server.
+
+use std::io;
+use std::net::TcpListener;
+use std::time::Duration;
+
+use actix_web::dev::{Server, ServerHandle};
+use actix_web::web::{self, Data, ServiceConfig};
+use actix_web::{App, HttpServer, Resource, Route, guard};
+use tracing_actix_web::TracingLogger;
+
+use super::body::Room;
+use super::problem::Problem;
+use super::{HttpState, api, deliveries, pages};
+
+const WORKERS: usize = 2;
+const HEADERS: Duration = Duration::from_secs(10);
+const KEEP_ALIVE: Duration = Duration::from_secs(30);
+/// What is under way at the end may take so long; the whole process has ten seconds.
+const LAST_WORDS: u64 = 5;
+const MOST_CONNECTIONS: usize = 2_000;
+
+/// Serves on `listener`. The server runs while the second of the pair is awaited, inside a Tokio runtime; the
+/// handle stops it. It does not listen to signals: whoever composes the application does.
+///
+/// # Errors
+/// When the listener cannot be used.
+pub fn start(listener: TcpListener, state: HttpState) -> io::Result<(ServerHandle, Server)> {
+    listener.set_nonblocking(true)?;
+    let room = Data::new(Room::new(state.limits));
+    let state = Data::new(state);
+    let server = HttpServer::new(move || {
+        App::new()
+            .wrap(TracingLogger::default())
+            .app_data(state.clone())
+            .app_data(room.clone())
+            .configure(routes)
+            .default_service(web::to(pages::nowhere))
+    })
+    .workers(WORKERS)
+    .max_connections(MOST_CONNECTIONS)
+    .client_request_timeout(HEADERS)
+    .keep_alive(KEEP_ALIVE)
+    .shutdown_timeout(LAST_WORDS)
+    .disable_signals()
+    .listen(listener)?
+    .run();
+    Ok((server.handle(), server))
+}
+
+fn routes(config: &mut ServiceConfig) {
+    config
+        .service(resource("/webhook", "POST").route(web::post().to(deliveries::receive)))
+        .service(resource("/health", "GET, HEAD").route(get().to(pages::health)))
+        .service(resource("/ready", "GET, HEAD").route(get().to(pages::ready)))
+        .service(resource("/", "GET, HEAD").route(get().to(pages::front)))
+        .service(
+            resource("/api/v1/work-orders", "GET, HEAD, POST")
+                .route(web::post().to(api::create))
+                .route(get().to(api::list)),
+        )
+        .service(resource("/api/v1/work-orders/{id}", "GET, HEAD").route(get().to(api::show)))
+        .service(resource("/api/v1/work-orders/{id}/steps", "GET, HEAD").route(get().to(api::show_steps)))
+        .service(resource("/api/v1/work-orders/{id}/journal", "GET, HEAD").route(get().to(api::show_journal)))
+        .service(
+            resource("/api/v1/work-orders/{id}/artifacts/{name}", "GET, HEAD").route(get().to(api::download)),
+        );
+}
+
+/// A path that answers other methods than its own with 405.
+fn resource(path: &'static str, allowed: &'static str) -> Resource {
+    web::resource(path).default_service(web::to(move || async move {
+        Err::<actix_web::HttpResponse, Problem>(Problem::method_not_allowed(allowed))
+    }))
+}
+
+fn get() -> Route {
+    web::route().guard(guard::Any(guard::Get()).or(guard::Head()))
+}

@@ -9,6 +9,8 @@
 //! The adapters do not know one another; `order` knows nobody; `emulator` is known to `cli` and the tests only.
 
 pub mod agent;
+pub mod app;
+pub mod cli;
 pub mod config;
 pub mod emulator;
 pub mod engine;

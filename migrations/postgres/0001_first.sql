@@ -23,7 +23,8 @@ CREATE TABLE orders (
     pull          BIGINT,
     opened_at     BIGINT  NOT NULL,
     updated_at    BIGINT  NOT NULL,
-    last_seq      BIGINT  NOT NULL
+    last_seq      BIGINT  NOT NULL,
+    rested_seq    BIGINT  NOT NULL
 );
 -- At most one active order for an issue, whoever asks at the same time.
 CREATE UNIQUE INDEX orders_one_active ON orders (repository_id, issue) WHERE active;

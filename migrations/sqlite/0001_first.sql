@@ -23,7 +23,8 @@ CREATE TABLE orders (
     pull          INTEGER,
     opened_at     INTEGER NOT NULL,
     updated_at    INTEGER NOT NULL,
-    last_seq      INTEGER NOT NULL
+    last_seq      INTEGER NOT NULL,
+    rested_seq    INTEGER NOT NULL
 );
 -- At most one active order for an issue, whoever asks at the same time.
 CREATE UNIQUE INDEX orders_one_active ON orders (repository_id, issue) WHERE active;

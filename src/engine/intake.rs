@@ -78,7 +78,10 @@ impl Engine {
                     None => self.open_for(delivery, &incoming).await,
                 }
             }
-            (_, Some(order)) => self.tell(delivery, order.id, &incoming).await,
+            (_, Some(order)) => match self.successor(&order).await? {
+                Some(newer) => self.ignore(&delivery.guid, &format!("order {newer} has taken its place")).await,
+                None => self.tell(delivery, order.id, &incoming).await,
+            },
             (_, None) => self.ignore(&delivery.guid, "no order belongs to it").await,
         }
     }
@@ -88,6 +91,12 @@ impl Engine {
             Subject::Issue(issue) => self.parts.store.latest_order(incoming.repository_id, issue.number).await,
             Subject::Pull(pull) => self.parts.store.order_by_pull(incoming.repository_id, *pull).await,
         }
+    }
+
+    /// A later order that is at work on the same issue: an older one is not waken up beside it.
+    async fn successor(&self, order: &OrderRow) -> Result<Option<OrderId>, StoreError> {
+        let latest = self.parts.store.latest_order(order.repository_id, order.issue).await?;
+        Ok(latest.filter(|latest| latest.active && latest.id != order.id).map(|latest| latest.id))
     }
 
     async fn tell(&self, delivery: &Delivery, order: OrderId, incoming: &Incoming) -> Result<Taken, StoreError> {

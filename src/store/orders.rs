@@ -208,34 +208,44 @@ impl Store {
         rows.into_iter().map(order_row).collect()
     }
 
-    /// Every active order, the oldest first.
+    /// Every order that may have something to do, the oldest first: it is active, or its journal has grown since
+    /// it was left at rest.
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub async fn active_orders(&self) -> Result<Vec<OrderId>, StoreError> {
+    pub async fn waking_orders(&self) -> Result<Vec<OrderId>, StoreError> {
         let rows: Vec<(String,)> = reading!(&self.pools, pool => {
-            sqlx::query_as("SELECT id FROM orders WHERE active ORDER BY id").fetch_all(pool)
+            sqlx::query_as("SELECT id FROM orders WHERE active OR last_seq > rested_seq ORDER BY id").fetch_all(pool)
         })?;
         rows.into_iter().map(|(id,)| order_id(&id)).collect()
     }
 
-    /// Rewrites what lists and look-ups say of an order.
+    /// Rewrites what lists and look-ups say of an order. `rested` is the last entry of the journal that it was left
+    /// at rest with; none while it is at work.
     ///
     /// # Errors
     /// [`StoreError::Refused`] when it is to be active and another order of the issue is;
     /// [`StoreError::NotFound`] when there is no such order.
-    pub async fn set_summary(&self, order: OrderId, summary: &Summary) -> Result<(), StoreError> {
+    pub async fn set_summary(
+        &self,
+        order: OrderId,
+        summary: &Summary,
+        rested: Option<u64>,
+    ) -> Result<(), StoreError> {
+        let rested = rested.map(|seq| to_column(seq, "an entry's number")).transpose()?;
         let pull = summary.pull.map(|pull| to_column(pull.0, "a pull request's number")).transpose()?;
         let mut tx = self.pools.begin().await?;
         let updated: Option<(String,)> = in_tx!(&mut tx, connection => {
             sqlx::query_as(
-                "UPDATE orders SET active = $2, state = $3, branch = $4, pull = $5 WHERE id = $1 RETURNING id",
+                "UPDATE orders SET active = $2, state = $3, branch = $4, pull = $5, \
+                 rested_seq = COALESCE($6, rested_seq) WHERE id = $1 RETURNING id",
             )
             .bind(order.to_string())
             .bind(summary.active)
             .bind(summary.state.as_str())
             .bind(summary.branch.as_ref().map(BranchName::as_str))
             .bind(pull)
+            .bind(rested)
             .fetch_optional(connection)
         })?;
         updated.ok_or_else(|| StoreError::not_found(format!("order {order}")))?;
@@ -250,7 +260,7 @@ async fn insert(tx: &mut Tx, opened: &Opened, at: DateTime<Utc>) -> Result<bool,
     let inserted: Option<(String,)> = in_tx!(tx, connection => {
         sqlx::query_as(
             "INSERT INTO orders (id, repository, repository_id, issue, state, active, opened_at, updated_at, \
-             last_seq) VALUES ($1, $2, $3, $4, $5, TRUE, $6, $6, 0) \
+             last_seq, rested_seq) VALUES ($1, $2, $3, $4, $5, TRUE, $6, $6, 0, 0) \
              ON CONFLICT (repository_id, issue) WHERE active DO NOTHING RETURNING id",
         )
         .bind(opened.order.to_string())

@@ -171,7 +171,7 @@ async fn opening_writes_the_order_its_first_entry_and_the_conclusion_together() 
             None,
             "whoever asked still has to conclude it"
         );
-        assert_eq!(store.active_orders().await.unwrap(), [order]);
+        assert_eq!(store.waking_orders().await.unwrap(), [order]);
     }
 }
 
@@ -194,7 +194,7 @@ async fn fifty_calls_at_once_open_one_order() {
         for (_, outcome) in &outcomes {
             assert!(matches!(outcome, OpenOutcome::Opened) || *outcome == OpenOutcome::Active(winners[0]));
         }
-        assert_eq!(store.active_orders().await.unwrap(), winners);
+        assert_eq!(store.waking_orders().await.unwrap(), winners);
     }
 }
 
@@ -210,7 +210,7 @@ async fn a_settled_order_makes_room_for_the_next_and_cannot_come_back_beside_it(
             branch: Some("journeyman/issue-1-sum".parse().unwrap()),
             pull: Some(PullNumber(4)),
         };
-        store.set_summary(old, &settled).await.unwrap();
+        store.set_summary(old, &settled, Some(1)).await.unwrap();
         assert_eq!(store.open_order(second, now(), None).await.unwrap(), OpenOutcome::Opened);
 
         let row = store.order_by_pull(RepositoryId(99), PullNumber(4)).await.unwrap().unwrap();
@@ -218,11 +218,11 @@ async fn a_settled_order_makes_room_for_the_next_and_cannot_come_back_beside_it(
         let latest = store.latest_order(RepositoryId(99), IssueNumber(1)).await.unwrap().unwrap();
         assert_eq!(latest.id, new);
 
-        let back = store.set_summary(old, &Summary { active: true, ..settled }).await;
+        let back = store.set_summary(old, &Summary { active: true, ..settled }, None).await;
         assert!(matches!(back, Err(StoreError::Refused { .. })), "{back:?}");
         let nobody = OrderId(uuid::Uuid::now_v7());
         let settled = Summary { active: false, state: String::new(), branch: None, pull: None };
-        assert!(matches!(store.set_summary(nobody, &settled).await, Err(StoreError::NotFound { .. })));
+        assert!(matches!(store.set_summary(nobody, &settled, None).await, Err(StoreError::NotFound { .. })));
     }
 }
 
@@ -323,7 +323,7 @@ async fn orders_are_listed_latest_first_in_pages() {
         }
         ids.reverse();
         let settled = Summary { active: false, state: "done".to_owned(), branch: None, pull: None };
-        store.set_summary(ids[0], &settled).await.unwrap();
+        store.set_summary(ids[0], &settled, Some(1)).await.unwrap();
         let list = async |filter: OrderFilter| -> Vec<OrderId> {
             store.orders(&filter).await.unwrap().into_iter().map(|row| row.id).collect()
         };

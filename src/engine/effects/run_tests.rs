@@ -82,15 +82,19 @@ impl Context {
         self.git(move |workspaces| workspaces.checkout(&repository, &commit, &into)).await
     }
 
-    /// The command is the base commit's affair: settings come from there, and what is found is found there, so that a
-    /// change cannot choose how it is judged.
+    /// The command is the base commit's affair: settings come from there, and what is found is found there, so that
+    /// a change cannot choose how it is judged. Only where the base has no tests at all may the change bring some.
     async fn test_plan(&self, commit: &CommitSha) -> Result<TestPlan, Trouble> {
         let settings = self.settings();
-        let (repository, commit) = (self.opened().repository.clone(), commit.clone());
+        let (repository, base, commit) = (self.opened().repository.clone(), self.base()?, commit.clone());
         self.git(move |workspaces| {
-            let root = workspaces.root_files(&repository, &commit)?;
-            let read = |path: &str| workspaces.file(&repository, &commit, path).ok().flatten();
-            Ok(verify::plan(&settings, &root, &read))
+            let plan_of = |commit: &CommitSha| {
+                let root = workspaces.root_files(&repository, commit)?;
+                let read = |path: &str| workspaces.file(&repository, commit, path).ok().flatten();
+                Ok(verify::plan(&settings, &root, &read))
+            };
+            let plan = plan_of(&base)?;
+            if plan.test.is_some() { Ok(plan) } else { plan_of(&commit) }
         })
         .await
     }

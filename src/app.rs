@@ -1,0 +1,206 @@
+//! The one composition root: settings in, a running application out. `serve`, `demo`, `run` and the tests build the
+//! same application here; they differ in their settings only.
+//!
+//! May know: everything but the command line and the emulator.
+//! Must never know: who called it.
+
+use std::collections::BTreeMap;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use async_trait::async_trait;
+use secrecy::ExposeSecret;
+
+use crate::agent::{AgentSettings, Agents, RuntimeKind};
+use crate::config::{Runtime, SandboxMode, Settings, repository_settings};
+use crate::engine::{DeskError, Engine, Parts, Rules};
+use crate::github::{AppCredentials, GitHub};
+use crate::http::{self, HttpState, WorkOrders};
+use crate::order::{IssueNumber, OrderId, OrderLimits, Pipeline, RepositoryName};
+use crate::sandbox::{Mode, Sandbox};
+use crate::store::{JournalStore, Store};
+use crate::workspace::Workspaces;
+
+/// How long everything has to end after it was asked to.
+const TIME_TO_END: Duration = Duration::from_secs(8);
+
+/// The pipelines that ship, by name.
+const PIPELINES: [(&str, &str); 1] =
+    [("issue-to-pr", include_str!("../templates/pipelines/issue-to-pr.yaml"))];
+
+/// An application that is ready to run.
+pub struct Application {
+    address: SocketAddr,
+    engine: Engine,
+    store: Store,
+    listener: TcpListener,
+    state: HttpState,
+}
+
+/// Makes of the store what journals are written to. The tests put a watcher in between.
+pub type Journals = Box<dyn FnOnce(Store) -> Arc<dyn JournalStore> + Send>;
+
+impl Application {
+    /// Puts everything together and takes the address; nothing runs yet.
+    ///
+    /// # Errors
+    /// What is wrong with the settings or missing on this machine, and what to do about it.
+    pub async fn build(settings: Settings) -> anyhow::Result<Self> {
+        Self::build_with(settings, Box::new(|store| Arc::new(store))).await
+    }
+
+    /// The same, with another place for journals.
+    ///
+    /// # Errors
+    /// As [`Application::build`].
+    pub async fn build_with(settings: Settings, journals: Journals) -> anyhow::Result<Self> {
+        let sandbox = sandbox(&settings).await?;
+        let store = Store::open(settings.store.url.expose_secret()).await?;
+        let parts = Parts {
+            journals: journals(store.clone()),
+            store: store.clone(),
+            github: GitHub::new(AppCredentials {
+                api_url: settings.github.api_url.clone(),
+                app_id: settings.github.app_id,
+                private_key_pem: settings.github.private_key.clone(),
+            })?,
+            workspaces: Workspaces::new(&settings.data.dir)
+                .with_context(|| format!("data.dir = {:?}", settings.data.dir))?,
+            agents: Arc::new(agents(&settings)?),
+            sandbox,
+            rules: rules(&settings)?,
+        };
+        let listen = settings.server.listen;
+        let listener = TcpListener::bind(listen).with_context(|| {
+            format!("cannot listen on server.listen = {listen}; is another Journeyman running?")
+        })?;
+        let engine = Engine::new(parts);
+        let state = HttpState {
+            store: store.clone(),
+            webhook_secrets: settings.github.webhook_secrets.clone(),
+            api_token: settings.server.api_token.clone(),
+            desk: Arc::new(Desk(engine.clone())),
+        };
+        Ok(Self { address: listener.local_addr()?, engine, store, listener, state })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The engine: to watch, and to stop.
+    pub fn engine(&self) -> Engine {
+        self.engine.clone()
+    }
+
+    /// The store: to look things up.
+    pub fn store(&self) -> Store {
+        self.store.clone()
+    }
+
+    /// Runs until [`Engine::stop`] or until the server fails. Orders that are under way stay resumable.
+    ///
+    /// # Errors
+    /// When the server fails by itself.
+    pub async fn run(self) -> anyhow::Result<()> {
+        let (server, serving) = http::start(self.listener, self.state)?;
+        let engine = self.engine.clone();
+        let working = tokio::spawn(async move { engine.run().await });
+        tokio::pin!(working);
+        let serving = tokio::spawn(serving);
+        tokio::pin!(serving);
+        let served = tokio::select! {
+            stopped = &mut working => {
+                if let Ok(stopped) = stopped {
+                    tracing::info!(under_way = stopped.under_way, "the engine has stopped");
+                }
+                let _ = tokio::time::timeout(TIME_TO_END, server.stop(true)).await;
+                Ok(())
+            }
+            served = &mut serving => {
+                self.engine.stop();
+                let _ = tokio::time::timeout(TIME_TO_END, working).await;
+                served.context("the server's task failed")?.context("the server failed")
+            }
+        };
+        let _ = tokio::time::timeout(TIME_TO_END, self.store.close()).await;
+        served
+    }
+}
+
+async fn sandbox(settings: &Settings) -> anyhow::Result<Sandbox> {
+    let mode = match settings.sandbox.mode {
+        SandboxMode::Bubblewrap => Mode::Bubblewrap,
+        SandboxMode::None => Mode::None,
+    };
+    if mode == Mode::None {
+        tracing::warn!("sandbox.mode = \"none\": agents and tests run without walls, as the settings ask");
+    }
+    Ok(Sandbox::new(mode, settings.sandbox.read.clone()).await?)
+}
+
+fn agents(settings: &Settings) -> anyhow::Result<Agents> {
+    let agents = settings.agents.iter().map(|(name, agent)| {
+        let runtime = match agent.runtime {
+            Runtime::Claude => RuntimeKind::Claude,
+            Runtime::Command => RuntimeKind::Command,
+        };
+        let agent = AgentSettings {
+            name: name.clone(),
+            runtime,
+            model: agent.model.clone(),
+            program: agent.program.clone(),
+            env: agent.env.clone(),
+            read: agent.read.clone(),
+        };
+        (name.clone(), agent)
+    });
+    Ok(Agents::new(agents.collect())?)
+}
+
+fn rules(settings: &Settings) -> anyhow::Result<Rules> {
+    let mut pipelines = BTreeMap::new();
+    for (name, yaml) in PIPELINES {
+        let pipeline = Pipeline::parse(yaml).with_context(|| format!("the built-in pipeline {name}"))?;
+        pipelines.insert(name.to_owned(), pipeline);
+    }
+    let wanted = &settings.defaults.pipeline;
+    let pipeline = pipelines.get(wanted).cloned().with_context(|| {
+        let names: Vec<&str> = pipelines.keys().map(String::as_str).collect();
+        format!("defaults.pipeline = {wanted:?} is not known; these are: {}", names.join(", "))
+    })?;
+    let limits = settings.limits;
+    Ok(Rules {
+        label: settings.defaults.label.clone(),
+        agent: settings.defaults.agent.clone(),
+        pipeline,
+        pipelines,
+        limits: OrderLimits { minutes: limits.order_minutes, usd: limits.order_usd },
+        concurrent_orders: limits.concurrent_orders,
+        test_time: Duration::from_secs(limits.test_seconds),
+        setup_time: Duration::from_secs(limits.setup_seconds),
+        read_repository_settings: |yaml| repository_settings(yaml).map_err(|error| error.to_string()),
+        environment: |name| std::env::var(name).ok(),
+    })
+}
+
+/// What the HTTP routes ask of the engine.
+struct Desk(Engine);
+
+#[async_trait]
+impl WorkOrders for Desk {
+    fn delivery_arrived(&self) {
+        self.0.delivery_arrived();
+    }
+
+    async fn open(&self, repository: RepositoryName, issue: IssueNumber) -> Result<OrderId, http::DeskError> {
+        self.0.open(repository, issue).await.map_err(|error| match error {
+            DeskError::NotFound(message) => http::DeskError::NotFound(message),
+            DeskError::Refused(message) => http::DeskError::Refused(message),
+            DeskError::Unavailable(message) => http::DeskError::Unavailable(message),
+        })
+    }
+}

@@ -1,0 +1,121 @@
+//! `journeyman demo`: GitHub's emulator, a sample repository with a bug, an issue, and the bot at work.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::local::{Local, PERSON, Wishes};
+use super::{INTERRUPTED, asked_to_stop, log, sample, settings_file};
+use crate::emulator::RepositorySource;
+use crate::order::{OrderId, Receipt, Settlement};
+
+/// The sample repository on the emulator.
+const REPOSITORY: &str = "demo/statistics";
+
+/// What `demo` is told.
+#[derive(Debug, Args)]
+#[command(after_help = "Without --once it stays: open the printed address, comment (/retry, /cancel), review; Ctrl-C ends \
+                        it.\nExit codes with --once: 0 verified, 1 failed, 2 wrong usage, 3 handed over, 4 unverified.\n\n\
+                        The agent `scripted` follows a script: it gets the fix wrong first, on purpose, and right when \
+                        it is sent back. Everything else is real: git, sandbox, tests, HTTP.")]
+pub(super) struct Arguments {
+    /// End when the order has settled.
+    #[arg(long)]
+    once: bool,
+    /// Another agent than the scripted one, by its name in the settings, such as claude.
+    #[arg(long, value_name = "NAME", default_value = sample::AGENT)]
+    agent: String,
+    /// Settings for agents, limits and the sandbox; journeyman.toml in the current folder when absent.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// The port of the emulator's pages; a free one when absent.
+    #[arg(long, value_name = "PORT", default_value_t = 0)]
+    port: u16,
+}
+
+pub(super) async fn main(arguments: Arguments) -> anyhow::Result<u8> {
+    log("error");
+    let (title, body) = sample::issue();
+    let scripted = arguments.agent == sample::AGENT;
+    let local = Local::start(Wishes {
+        config: settings_file(arguments.config),
+        agent: Some(arguments.agent.clone()),
+        pipeline: None,
+        agents: sample::agents()?,
+        listen: SocketAddr::from(([127, 0, 0, 1], arguments.port)),
+    })
+    .await?;
+    let origin = local.emulator.origin();
+    eprintln!("GitHub, emulated:  {origin}/{REPOSITORY}");
+    eprintln!("Journeyman:        http://{}", local.address);
+    if scripted {
+        eprintln!("Agent:             {} (a script, not a model; its first fix is wrong on purpose)\n", sample::AGENT);
+    } else {
+        eprintln!("Agent:             {}\n", arguments.agent);
+    }
+    let issue = local.put_to_work(REPOSITORY, RepositorySource::Files(sample::files()), &title, &body).await?;
+    eprintln!("  {PERSON} put the label `journeyman` on issue #{issue}: {title}");
+    eprintln!("  {origin}/{REPOSITORY}/issues/{issue}\n");
+    let order = local.order().await?;
+    let Some(mut settled) = local.watch(order).await? else {
+        local.stop().await?;
+        return Ok(INTERRUPTED);
+    };
+    summary(&local, order, &settled).await?;
+    if !arguments.once {
+        eprintln!("\n  Look around at {origin}/{REPOSITORY}; comment, review. Ctrl-C ends the demo.");
+        settled = stay(&local, order, settled).await?;
+    }
+    local.stop().await?;
+    Ok(settled.exit_code())
+}
+
+/// Shows what people start by what they do on the pages.
+async fn stay(local: &Local, order: OrderId, mut settled: Settlement) -> anyhow::Result<Settlement> {
+    let stop = asked_to_stop();
+    tokio::pin!(stop);
+    loop {
+        let at_work = local.look(order).await?.1.next.settled.is_none();
+        if at_work {
+            match local.watch(order).await? {
+                Some(ended) => settled = ended,
+                None => return Ok(settled),
+            }
+            summary(local, order, &settled).await?;
+        }
+        tokio::select! {
+            () = tokio::time::sleep(std::time::Duration::from_millis(300)) => {}
+            () = &mut stop => return Ok(settled),
+        }
+    }
+}
+
+async fn summary(local: &Local, order: OrderId, settled: &Settlement) -> anyhow::Result<()> {
+    let (journal, survey) = local.look(order).await?;
+    let receipt = Receipt::of(&journal, &survey);
+    println!();
+    println!("outcome:       {}", settled.word());
+    if let Some(because) = settled.because() {
+        println!("because:       {because}");
+    }
+    if let Some(pull) = &survey.trace.pull {
+        println!("pull request:  {}", pull.url);
+        let seen = local.emulator.pulls(REPOSITORY).into_iter().find(|seen| seen.issue.number == pull.number.0);
+        if let Some(seen) = seen {
+            println!("its head:      {}{}", seen.head_sha, if seen.draft { " (draft)" } else { "" });
+        }
+    }
+    if let (Some(commit), Some(tests)) = (&receipt.commit, &receipt.tests) {
+        println!("tested commit: {commit}");
+        if let Some(run) = &tests.test {
+            println!("tested with:   {} ({}, sandbox {})", run.command, run.exit, tests.sandbox);
+        }
+        if let Some(counts) = tests.counts {
+            println!("tests:         {} passed, {} failed, {} skipped", counts.passed, counts.failed, counts.skipped);
+        }
+    }
+    println!("rounds:        {}", receipt.rounds.len());
+    println!("cost:          ${:.2}", receipt.usage.usd);
+    Ok(())
+}

@@ -1,0 +1,38 @@
+//! An issue in a Markdown file: its first line is the title, the rest its text.
+
+use std::path::Path;
+
+use super::WrongUsage;
+
+pub(super) struct IssueFile {
+    pub(super) title: String,
+    pub(super) body: String,
+}
+
+pub(super) fn read(path: &Path) -> anyhow::Result<IssueFile> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| WrongUsage(format!("--issue {}: {error}", path.display())))?;
+    parse(&text).ok_or_else(|| {
+        let problem = format!("--issue {}: the file is empty; its first line is the title", path.display());
+        WrongUsage(problem).into()
+    })
+}
+
+pub(super) fn parse(text: &str) -> Option<IssueFile> {
+    let text = text.trim_start();
+    let (title, body) = text.split_once('\n').unwrap_or((text, ""));
+    let title = title.trim().trim_start_matches('#').trim();
+    (!title.is_empty()).then(|| IssueFile { title: title.to_owned(), body: body.trim().to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_line_is_the_title() {
+        let issue = parse("\n# The sum is wrong\n\nIt is off by one.\n").unwrap();
+        assert_eq!((issue.title.as_str(), issue.body.as_str()), ("The sum is wrong", "It is off by one."));
+        assert!(parse(" \n").is_none());
+    }
+}

@@ -1,0 +1,199 @@
+//! The work as it happens, in a terminal: a line for what was done, a spinner for what is being done.
+
+use std::collections::BTreeMap;
+use std::io::IsTerminal;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::order::commit_message::is_hidden;
+use crate::order::{AgentRun, Counts, Entry, Event, Move, MoveKey, Outcome, TestRun, TestVerdict};
+
+/// Foreign text is cut to this for a line.
+const LONGEST: usize = 100;
+
+pub(super) struct Live {
+    /// Only where there is a terminal to draw on.
+    spinner: Option<ProgressBar>,
+    intended: BTreeMap<MoveKey, Move>,
+}
+
+#[derive(Clone, Copy)]
+enum Mark {
+    Done,
+    Wrong,
+    Begun,
+}
+
+impl Live {
+    pub(super) fn new() -> Self {
+        let spinner = std::io::stderr().is_terminal().then(|| {
+            let bar = ProgressBar::new_spinner();
+            if let Ok(style) = ProgressStyle::with_template("  {spinner} {msg} {elapsed}") {
+                bar.set_style(style);
+            }
+            bar.enable_steady_tick(Duration::from_millis(120));
+            bar
+        });
+        Self { spinner, intended: BTreeMap::new() }
+    }
+
+    pub(super) fn show(&mut self, entry: &Entry) {
+        match &entry.event {
+            Event::Opened(opened) => {
+                self.line(Mark::Done, &format!("order {} opened for issue #{}", opened.order, opened.issue.number));
+            }
+            Event::Signaled { signal, .. } => {
+                self.line(Mark::Begun, &format!("{}: {:?}", one_line(&signal.by.login), signal.kind));
+            }
+            Event::Intended { key, r#move } => {
+                if let Some(doing) = doing(r#move) {
+                    self.begin(&doing);
+                }
+                self.intended.insert(key.clone(), (**r#move).clone());
+            }
+            Event::Observed { key, outcome } => {
+                if let Some(r#move) = self.intended.remove(key) {
+                    self.observed(key, &r#move, outcome);
+                }
+            }
+        }
+    }
+
+    pub(super) fn end(&mut self) {
+        if let Some(spinner) = self.spinner.take() {
+            spinner.finish_and_clear();
+        }
+    }
+
+    fn begin(&self, doing: &str) {
+        match &self.spinner {
+            Some(spinner) => {
+                spinner.set_message(doing.to_owned());
+                spinner.reset_elapsed();
+            }
+            None => self.line(Mark::Begun, doing),
+        }
+    }
+
+    fn line(&self, mark: Mark, text: &str) {
+        let (sign, color) = match mark {
+            Mark::Done => ("✔", "32"),
+            Mark::Wrong => ("✘", "31"),
+            Mark::Begun => ("…", "2"),
+        };
+        match &self.spinner {
+            Some(spinner) => spinner.println(format!("  \u{1b}[{color}m{sign}\u{1b}[0m {text}")),
+            None => eprintln!("  {sign} {text}"),
+        }
+    }
+
+    fn observed(&self, key: &MoveKey, r#move: &Move, outcome: &Outcome) {
+        match outcome {
+            Outcome::Authorized { allowed: true } => self.line(Mark::Done, "asked GitHub: the sender may write here"),
+            Outcome::Authorized { allowed: false } => self.line(Mark::Wrong, "the sender has no write access"),
+            Outcome::Prepared { base, .. } => self.line(Mark::Done, &format!("fetched the base, {}", base.short())),
+            Outcome::AgentRan(run) => self.agent_ran(r#move, run),
+            Outcome::FilesFound { files, .. } => {
+                let files: Vec<String> = files.iter().map(|file| one_line(file)).collect();
+                self.line(mark(!files.is_empty()), &format!("files found: {}", one_line(&files.join(", "))));
+            }
+            Outcome::Imported { changed, .. } => {
+                let plural = if changed.len() == 1 { "" } else { "s" };
+                self.line(Mark::Done, &format!("pushed commit: {} file{plural} changed, examined", changed.len()));
+            }
+            Outcome::NothingPushed { because } => {
+                self.line(Mark::Wrong, &format!("pushed commit: nothing; {}", one_line(because)));
+            }
+            Outcome::ImportRefused(feedback) => {
+                self.line(Mark::Wrong, &format!("pushed commit refused: {}", one_line(&feedback.summary)));
+            }
+            Outcome::Committed { commit } => {
+                self.line(Mark::Done, &format!("commit to publish: {}", commit.short()));
+            }
+            Outcome::Tested(tests) => self.tested(tests),
+            Outcome::Pushed => self.line(Mark::Done, "pushed; the remote was asked and has it"),
+            Outcome::BranchTaken { .. } => self.line(Mark::Wrong, "the branch's name is taken; trying another"),
+            Outcome::PullOpened { number, url } => {
+                self.line(Mark::Done, &format!("draft pull request #{number}: {}", one_line(url)));
+            }
+            Outcome::PullFinished => match r#move {
+                Move::FinishPull { ready: true, .. } => self.line(Mark::Done, "verified: the pull request is ready for review"),
+                _ => self.line(Mark::Done, "the pull request's text is up to date; it stays a draft"),
+            },
+            Outcome::StatusShown => {}
+            Outcome::Trouble(trouble) => {
+                self.line(Mark::Wrong, &format!("{key}: {}", one_line(&trouble.message)));
+            }
+        }
+    }
+
+    fn agent_ran(&self, r#move: &Move, run: &AgentRun) {
+        let Move::RunAgent(task) = r#move else { return };
+        let round = if task.round > 1 { format!(", round {}", task.round) } else { String::new() };
+        let said = match (&run.failure, &run.result) {
+            (Some(failure), _) => format!("failed: {}", one_line(&failure.message)),
+            (None, Some(result)) => format!("“{}”", one_line(result)),
+            (None, None) => "said nothing".to_owned(),
+        };
+        let cost = if run.usage.usd > 0.0 { format!(", ${:.2}", run.usage.usd) } else { String::new() };
+        self.line(
+            mark(run.failure.is_none()),
+            &format!("{}{round}: {} says {said} ({:.1} s{cost})", task.stage, task.agent, run.duration_seconds),
+        );
+    }
+
+    fn tested(&self, tests: &TestRun) {
+        let counts = tests.counts.map_or_else(String::new, |Counts { passed, failed, skipped }| {
+            format!("{passed} passed, {failed} failed, {skipped} skipped; ")
+        });
+        let (what, run) = match tests.verdict {
+            TestVerdict::SetupFailed => ("setup", tests.setup.as_ref()),
+            TestVerdict::Passed | TestVerdict::Failed | TestVerdict::NoTests => ("tests", tests.test.as_ref()),
+        };
+        let ended = run.map_or_else(
+            || "none to be found".to_owned(),
+            |run| format!("`{}` ended with {} in {:.1} s", one_line(&run.command), run.exit, run.duration_seconds),
+        );
+        self.line(mark(tests.verdict == TestVerdict::Passed), &format!("{what} on {}: {counts}{ended}", tests.commit.short()));
+        for name in tests.failing.iter().take(5) {
+            self.line(Mark::Wrong, &format!("  {}", one_line(name)));
+        }
+    }
+}
+
+fn mark(good: bool) -> Mark {
+    if good { Mark::Done } else { Mark::Wrong }
+}
+
+/// What takes long enough to be said before it is done.
+fn doing(r#move: &Move) -> Option<String> {
+    match r#move {
+        Move::RunAgent(task) => Some(format!("{}: {} is at work, attempt {}", task.stage, task.agent, task.round)),
+        Move::RunTests { commit } => Some(format!("running the tests on {}", commit.short())),
+        Move::Prepare => Some("fetching the repository".to_owned()),
+        Move::Push { branch, .. } => Some(format!("pushing {branch}")),
+        Move::Authorize { .. }
+        | Move::FindFiles { .. }
+        | Move::Import { .. }
+        | Move::Commit { .. }
+        | Move::OpenPull { .. }
+        | Move::FinishPull { .. }
+        | Move::ShowStatus { .. } => None,
+    }
+}
+
+/// Foreign text for one line of a terminal: no control characters, not too long.
+fn one_line(text: &str) -> String {
+    let mut line: String = text
+        .chars()
+        .map(|c| if c.is_whitespace() { ' ' } else { c })
+        .filter(|c| !is_hidden(*c))
+        .take(LONGEST + 1)
+        .collect();
+    if line.chars().count() > LONGEST {
+        line.pop();
+        line.push('…');
+    }
+    line
+}

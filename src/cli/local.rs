@@ -1,0 +1,164 @@
+//! GitHub's emulator and the application beside it, in this process: what `run` and `demo` have in common.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use secrecy::SecretString;
+use tempfile::TempDir;
+use tokio::task::JoinHandle;
+
+use super::live::Live;
+use super::{WrongUsage, asked_to_stop};
+use crate::app::Application;
+use crate::config::{AgentSettings, GithubSettings, Settings};
+use crate::emulator::{Emulator, Options, Permission, RepositorySource, keys};
+use crate::engine::Engine;
+use crate::order::next::Survey;
+use crate::order::{Journal, OrderId, Settlement, survey};
+use crate::store::{JournalStore, OrderFilter, Store};
+
+/// The App's id on the emulator; any number serves.
+const APP_ID: u64 = 1;
+
+/// Who labels and comments.
+pub(super) const PERSON: &str = "you";
+
+/// What a local world is made for.
+pub(super) struct Wishes {
+    /// Settings for agents, limits and the sandbox.
+    pub(super) config: Option<PathBuf>,
+    /// The agent for every role.
+    pub(super) agent: Option<String>,
+    /// The pipeline.
+    pub(super) pipeline: Option<String>,
+    /// Agents that are known besides those of the settings.
+    pub(super) agents: BTreeMap<String, AgentSettings>,
+    /// The address of the emulator's pages.
+    pub(super) listen: std::net::SocketAddr,
+}
+
+/// A running emulator and a running application.
+pub(super) struct Local {
+    pub(super) emulator: Emulator,
+    pub(super) engine: Engine,
+    pub(super) store: Store,
+    pub(super) address: std::net::SocketAddr,
+    running: JoinHandle<anyhow::Result<()>>,
+    _place: TempDir,
+}
+
+impl Local {
+    pub(super) async fn start(wishes: Wishes) -> anyhow::Result<Self> {
+        let place = tempfile::Builder::new().prefix("journeyman-").tempdir()?;
+        let keys = keys::generate()?;
+        let secret = SecretString::from(uuid::Uuid::new_v4().to_string());
+        let mut options = Options::local(APP_ID, keys.public_pem.clone(), secret.clone());
+        options.listen = wishes.listen;
+        let emulator = Emulator::start(options).await?;
+        let github = GithubSettings {
+            api_url: emulator.api_url().parse()?,
+            app_id: APP_ID,
+            private_key: keys.private_pem,
+            webhook_secrets: vec![secret],
+        };
+        let mut settings = Settings::load_beside(github, wishes.config.as_deref(), std::env::vars())?;
+        settings.agents.extend(wishes.agents);
+        settings.server.listen = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
+        settings.data.dir = place.path().join("data");
+        settings.store.url = SecretString::from(format!("sqlite://{}", place.path().join("journeyman.db").display()));
+        if let Some(agent) = wishes.agent {
+            if !settings.agents.contains_key(&agent) {
+                let known: Vec<&str> = settings.agents.keys().map(String::as_str).collect();
+                let problem = format!(
+                    "--agent {agent}: no such agent; known are {}. Others are added as [agents.NAME] in journeyman.toml",
+                    known.join(", ")
+                );
+                return Err(WrongUsage(problem).into());
+            }
+            settings.defaults.agent = agent;
+        }
+        if let Some(pipeline) = wishes.pipeline {
+            settings.defaults.pipeline = pipeline;
+        }
+        let application = Application::build(settings).await?;
+        let address = application.address();
+        emulator.set_webhook_url(&format!("http://{address}/webhook"));
+        let (engine, store) = (application.engine(), application.store());
+        let running = tokio::spawn(application.run());
+        Ok(Self { emulator, engine, store, address, running, _place: place })
+    }
+
+    /// A repository with one issue, which gets the label.
+    pub(super) async fn put_to_work(
+        &self,
+        repository: &str,
+        source: RepositorySource,
+        title: &str,
+        body: &str,
+    ) -> anyhow::Result<u64> {
+        self.emulator.create_repository(repository, source).await?;
+        self.emulator.add_user(PERSON);
+        self.emulator.set_permission(repository, PERSON, Permission::Admin)?;
+        let issue = self.emulator.open_issue(repository, PERSON, title, body).await?;
+        self.emulator.label(repository, issue, "journeyman", PERSON).await?;
+        Ok(issue)
+    }
+
+    /// The one order, once the delivery has arrived.
+    pub(super) async fn order(&self) -> anyhow::Result<OrderId> {
+        let filter = OrderFilter { limit: 1, ..OrderFilter::default() };
+        loop {
+            if let Some(row) = self.store.orders(&filter).await?.first() {
+                return Ok(row.id);
+            }
+            if self.running.is_finished() {
+                anyhow::bail!("Journeyman stopped before it took the issue");
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+    }
+
+    /// Shows the work until the order has ended, or until a person stops it. None when stopped.
+    pub(super) async fn watch(&self, order: OrderId) -> anyhow::Result<Option<Settlement>> {
+        let mut news = self.engine.watch();
+        let mut live = Live::new();
+        let mut shown = 0;
+        let stop = asked_to_stop();
+        tokio::pin!(stop);
+        loop {
+            let (journal, survey) = self.look(order).await?;
+            for entry in journal.entries().iter().filter(|entry| entry.seq > shown) {
+                live.show(entry);
+            }
+            shown = journal.last_seq();
+            if let Some(settlement) = survey.next.settled
+                && survey.next.moves.is_empty()
+            {
+                live.end();
+                return Ok(Some(settlement));
+            }
+            tokio::select! {
+                _ = news.recv() => {}
+                () = tokio::time::sleep(std::time::Duration::from_millis(500)) => {}
+                () = &mut stop => {
+                    live.end();
+                    return Ok(None);
+                }
+            }
+        }
+    }
+
+    /// What is known of an order now.
+    pub(super) async fn look(&self, order: OrderId) -> anyhow::Result<(Journal, Survey)> {
+        let journal = self.store.journal(order).await?;
+        let survey = survey(journal.pipeline(), &journal, chrono::Utc::now());
+        Ok((journal, survey))
+    }
+
+    pub(super) async fn stop(self) -> anyhow::Result<()> {
+        self.engine.stop();
+        self.running.await??;
+        self.emulator.stop().await;
+        Ok(())
+    }
+}

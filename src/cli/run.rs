@@ -1,0 +1,118 @@
+//! `journeyman run`: the whole job on a local repository. The same road as with GitHub, whose emulator runs in this
+//! process: the repository is imported into it, and the resulting branch is brought back.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::local::{Local, Wishes};
+use super::{INTERRUPTED, WrongUsage, issue_file, log, sample, settings_file};
+use crate::emulator::RepositorySource;
+use crate::order::{BranchName, OrderId, Receipt, Settlement};
+
+/// What `run` is told.
+#[derive(Debug, Args)]
+#[command(after_help = "Exit codes: 0 verified, 1 failed, 2 wrong usage, 3 handed over to a person, 4 finished but \
+                        unverified (no tests).\n\n\
+                        The result is a branch journeyman/issue-N-… in the repository, and the pull request's text on \
+                        standard output.\nYour work tree is not touched. What happens is told on standard error.\n\n\
+                        Example:\n  ANTHROPIC_API_KEY=… journeyman run --repo . --issue bug.md --agent claude")]
+pub(super) struct Arguments {
+    /// The git repository; its HEAD is the branch that the work starts from.
+    #[arg(long, value_name = "PATH")]
+    repo: PathBuf,
+    /// The issue in Markdown; its first line is the title.
+    #[arg(long, value_name = "FILE.md")]
+    issue: PathBuf,
+    /// The agent, by its name in the settings.
+    #[arg(long, value_name = "NAME")]
+    agent: Option<String>,
+    /// The pipeline.
+    #[arg(long, value_name = "NAME")]
+    pipeline: Option<String>,
+    /// Print the receipt as JSON instead of the pull request's text.
+    #[arg(long)]
+    json: bool,
+    /// Settings for agents, limits and the sandbox; journeyman.toml in the current folder when absent.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
+pub(super) async fn main(arguments: Arguments) -> anyhow::Result<u8> {
+    log("error");
+    let issue = issue_file::read(&arguments.issue)?;
+    let repository = open(&arguments.repo)?;
+    let local = Local::start(Wishes {
+        config: settings_file(arguments.config),
+        agent: arguments.agent,
+        pipeline: arguments.pipeline,
+        agents: sample::agents()?,
+        listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+    })
+    .await?;
+    let name = format!("local/{}", slug(&arguments.repo));
+    local.put_to_work(&name, RepositorySource::Path(arguments.repo.clone()), &issue.title, &issue.body).await?;
+    let order = local.order().await?;
+    let settled = local.watch(order).await?;
+    let Some(settled) = settled else {
+        local.stop().await?;
+        eprintln!("journeyman: stopped; nothing was brought back");
+        return Ok(INTERRUPTED);
+    };
+    let code = report(&local, order, &name, &repository, &settled, arguments.json).await?;
+    local.stop().await?;
+    Ok(code)
+}
+
+async fn report(
+    local: &Local,
+    order: OrderId,
+    name: &str,
+    repository: &git2::Repository,
+    settled: &Settlement,
+    json: bool,
+) -> anyhow::Result<u8> {
+    let (journal, survey) = local.look(order).await?;
+    let receipt = Receipt::of(&journal, &survey);
+    if let (Some(branch), true) = (&receipt.branch, receipt.on_remote) {
+        bring_back(repository, &local.emulator.git_dir(name)?, branch)?;
+        eprintln!("\n  branch {branch}");
+    }
+    eprintln!("  {}{}", settled.word(), settled.because().map(|why| format!(": {why}")).unwrap_or_default());
+    if json {
+        println!("{}", serde_json::to_string_pretty(&receipt)?);
+    } else if let Some(number) = receipt.pull_request
+        && let Some(pull) = local.emulator.pulls(name).into_iter().find(|pull| pull.issue.number == number.0)
+    {
+        println!("# {}\n\n{}", pull.issue.title, pull.issue.body);
+    }
+    Ok(settled.exit_code())
+}
+
+fn open(path: &Path) -> anyhow::Result<git2::Repository> {
+    let wrong = |error: &dyn std::fmt::Display| {
+        WrongUsage(format!("--repo {}: {error}; name a git repository with at least one commit", path.display()))
+    };
+    let repository = git2::Repository::open(path).map_err(|error| wrong(&error.message()))?;
+    repository.head().map_err(|error| wrong(&error.message()))?.peel_to_commit().map_err(|error| wrong(&error.message()))?;
+    Ok(repository)
+}
+
+/// The branch, and nothing else. It is new in the repository: names that exist there were avoided.
+fn bring_back(repository: &git2::Repository, from: &Path, branch: &BranchName) -> anyhow::Result<()> {
+    let from = from.to_str().ok_or_else(|| anyhow::anyhow!("the temporary folder's name is not UTF-8"))?;
+    let reference = branch.reference();
+    let mut options = git2::FetchOptions::new();
+    options.download_tags(git2::AutotagOption::None);
+    repository.remote_anonymous(from)?.fetch(&[format!("{reference}:{reference}")], Some(&mut options), None)?;
+    Ok(())
+}
+
+/// A name for the repository on the emulator.
+fn slug(path: &Path) -> String {
+    let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let slug: String = name.chars().filter(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_')).take(60).collect();
+    if slug.is_empty() { "repository".to_owned() } else { slug }
+}

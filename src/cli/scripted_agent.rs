@@ -1,0 +1,104 @@
+//! An agent that follows a script instead of a model. It is a real program, started like any other agent, in the same
+//! sandbox, and it speaks the same stream; only its judgement is canned. For the demo and for stories.
+
+use std::io::{Read, Write};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use anyhow::Context as _;
+use clap::Args;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::sample;
+
+/// What it is told.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// The script; the demo's when absent.
+    #[arg(long, value_name = "FILE")]
+    script: Option<PathBuf>,
+}
+
+/// What to do in one stage.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Scene {
+    /// `JOURNEYMAN_STAGE`.
+    stage: String,
+    /// `JOURNEYMAN_ROUND`; absent: every round that has no scene of its own.
+    round: Option<u32>,
+    /// A shell script, run in the workspace with the prompt on its standard input.
+    #[serde(default)]
+    run: String,
+    /// The result; absent: what `run` printed.
+    say: Option<String>,
+    /// What it claims to cost.
+    #[serde(default)]
+    usd: f64,
+    /// How long it thinks, in milliseconds.
+    #[serde(default)]
+    think: u64,
+    /// Its exit code.
+    #[serde(default)]
+    exit: u8,
+    /// What `run` printed is the whole stream, as it is.
+    #[serde(default)]
+    raw: bool,
+}
+
+pub(super) fn main(arguments: &Arguments) -> anyhow::Result<u8> {
+    let script = match &arguments.script {
+        Some(path) => std::fs::read_to_string(path).with_context(|| format!("--script {}", path.display()))?,
+        None => sample::SCRIPT.to_owned(),
+    };
+    let scenes: Vec<Scene> = serde_saphyr::from_str(&script).context("the script")?;
+    let stage = std::env::var("JOURNEYMAN_STAGE").unwrap_or_default();
+    let round = std::env::var("JOURNEYMAN_ROUND").ok().and_then(|round| round.parse().ok()).unwrap_or(1);
+    let fits = |scene: &&Scene| scene.stage == stage && scene.round == Some(round);
+    let scene = scenes.iter().find(fits).or_else(|| {
+        scenes.iter().find(|scene| scene.stage == stage && scene.round.is_none())
+    });
+    let scene = scene.with_context(|| format!("the script has no scene for stage {stage}, round {round}"))?;
+    let mut prompt = String::new();
+    std::io::stdin().read_to_string(&mut prompt)?;
+    std::thread::sleep(Duration::from_millis(scene.think));
+    let printed = play(scene, &prompt)?;
+    if scene.raw {
+        std::io::stdout().write_all(&printed)?;
+        return Ok(scene.exit);
+    }
+    let said = scene.say.clone().unwrap_or_else(|| String::from_utf8_lossy(&printed).trim().to_owned());
+    let session = std::env::var("JOURNEYMAN_SESSION").unwrap_or_else(|_| uuid::Uuid::new_v4().to_string());
+    let words = |text: &str| text.split_whitespace().count();
+    let records = [
+        json!({"type": "system", "subtype": "init", "session_id": session, "model": "scripted", "tools": ["Bash"]}),
+        json!({"type": "assistant", "session_id": session,
+               "message": {"role": "assistant", "content": [{"type": "text", "text": said}]}}),
+        json!({"type": "result", "subtype": "success", "is_error": false, "result": said, "session_id": session,
+               "total_cost_usd": scene.usd, "num_turns": 1,
+               "usage": {"input_tokens": words(&prompt), "output_tokens": words(&said)}}),
+    ];
+    for record in records {
+        println!("{record}");
+    }
+    Ok(scene.exit)
+}
+
+fn play(scene: &Scene, prompt: &str) -> anyhow::Result<Vec<u8>> {
+    if scene.run.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut shell = Command::new("sh")
+        .args(["-c", &scene.run])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .context("sh")?;
+    if let Some(mut stdin) = shell.stdin.take() {
+        // A script that does not read its prompt is free not to.
+        let _ = stdin.write_all(prompt.as_bytes());
+    }
+    Ok(shell.wait_with_output()?.stdout)
+}

@@ -1,0 +1,34 @@
+//! `journeyman serve`: the GitHub App.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{asked_to_stop, log, settings_file};
+use crate::app::Application;
+use crate::config::Settings;
+
+/// What `serve` is told.
+#[derive(Debug, Args)]
+#[command(after_help = "Every key of the settings is also read from the environment, as JOURNEYMAN_SECTION__KEY.\n\
+                        On SIGTERM it stops taking work and ends within ten seconds; orders go on at the next start.")]
+pub(super) struct Arguments {
+    /// The settings; journeyman.toml in the current folder when absent.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
+pub(super) async fn main(arguments: Arguments) -> anyhow::Result<u8> {
+    log("info,actix_server=warn");
+    let settings = Settings::load(settings_file(arguments.config).as_deref(), std::env::vars())?;
+    let application = Application::build(settings).await?;
+    tracing::info!("listening on http://{}, webhooks at /webhook", application.address());
+    let engine = application.engine();
+    tokio::spawn(async move {
+        asked_to_stop().await;
+        tracing::info!("asked to stop; orders stay resumable");
+        engine.stop();
+    });
+    application.run().await?;
+    Ok(0)
+}

@@ -15,10 +15,10 @@ use secrecy::ExposeSecret;
 
 use crate::agent::{AgentSettings, Agents, RuntimeKind};
 use crate::config::{Runtime, SandboxMode, Settings, repository_settings};
-use crate::engine::{DeskError, Engine, Parts, Rules};
+use crate::engine::{Asked, DeskError, Engine, Parts, Rules};
 use crate::github::{AppCredentials, GitHub};
-use crate::http::{self, HttpState, WorkOrders};
-use crate::order::{IssueNumber, OrderId, OrderLimits, Pipeline, RepositoryName};
+use crate::http::{self, BodyLimits, HttpState, Readiness, WorkOrders};
+use crate::order::{IssueNumber, OrderLimits, Pipeline, RepositoryName};
 use crate::sandbox::{Mode, Sandbox};
 use crate::store::{JournalStore, Store};
 use crate::workspace::Workspaces;
@@ -82,6 +82,8 @@ impl Application {
             webhook_secrets: settings.github.webhook_secrets.clone(),
             api_token: settings.server.api_token.clone(),
             desk: Arc::new(Desk(engine.clone())),
+            ready: ready(&engine),
+            limits: BodyLimits::default(),
         };
         Ok(Self { address: listener.local_addr()?, engine, store, listener, state })
     }
@@ -187,6 +189,18 @@ fn rules(settings: &Settings) -> anyhow::Result<Rules> {
     })
 }
 
+/// Until it is asked to stop, the engine takes work.
+fn ready(engine: &Engine) -> Arc<dyn Fn() -> Readiness + Send + Sync> {
+    let engine = engine.clone();
+    Arc::new(move || {
+        if engine.is_stopping() {
+            Readiness::NotReady { because: "it was asked to stop".to_owned() }
+        } else {
+            Readiness::Ready
+        }
+    })
+}
+
 /// What the HTTP routes ask of the engine.
 struct Desk(Engine);
 
@@ -196,11 +210,15 @@ impl WorkOrders for Desk {
         self.0.delivery_arrived();
     }
 
-    async fn open(&self, repository: RepositoryName, issue: IssueNumber) -> Result<OrderId, http::DeskError> {
-        self.0.open(repository, issue).await.map_err(|error| match error {
+    async fn open(&self, repository: RepositoryName, issue: IssueNumber) -> Result<http::Asked, http::DeskError> {
+        let asked = self.0.open(repository, issue).await.map_err(|error| match error {
             DeskError::NotFound(message) => http::DeskError::NotFound(message),
             DeskError::Refused(message) => http::DeskError::Refused(message),
             DeskError::Unavailable(message) => http::DeskError::Unavailable(message),
+        })?;
+        Ok(match asked {
+            Asked::Opened(order) => http::Asked::Opened(order),
+            Asked::AlreadyActive(order) => http::Asked::AlreadyActive(order),
         })
     }
 }

@@ -32,6 +32,15 @@ pub enum DeskError {
     Unavailable(String),
 }
 
+/// What came of asking for an order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asked {
+    /// It was opened.
+    Opened(OrderId),
+    /// The issue has this active one.
+    AlreadyActive(OrderId),
+}
+
 /// What became of a delivery.
 enum Taken {
     /// It is concluded; the order that has to hear of it.
@@ -217,7 +226,7 @@ impl Engine {
     }
 
     /// Opens an order for whoever holds the API's token. When one is active, that is it.
-    pub async fn open(&self, repository: RepositoryName, issue: IssueNumber) -> Result<OrderId, DeskError> {
+    pub async fn open(&self, repository: RepositoryName, issue: IssueNumber) -> Result<Asked, DeskError> {
         let installation = self.parts.github.installation(&repository).await?;
         let at = At { repository, installation };
         let facts = self.parts.github.repository(&at).await?;
@@ -238,8 +247,8 @@ impl Engine {
         let outcome = outcome.map_err(|error| DeskError::Unavailable(error.to_string()))?;
         self.arrived.notify_one();
         Ok(match outcome {
-            OpenOutcome::Active(active) => active,
-            OpenOutcome::Opened | OpenOutcome::DeliveryConcluded => order,
+            OpenOutcome::Active(active) => Asked::AlreadyActive(active),
+            OpenOutcome::Opened | OpenOutcome::DeliveryConcluded => Asked::Opened(order),
         })
     }
 }

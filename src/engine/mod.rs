@@ -27,7 +27,7 @@ use crate::sandbox::Sandbox;
 use crate::store::{JournalStore, Store};
 use crate::workspace::Workspaces;
 
-pub use intake::DeskError;
+pub use intake::{Asked, DeskError};
 pub use supervisor::Stopped;
 
 /// What the engine works with. Put together by the composition root.
@@ -112,6 +112,11 @@ impl Engine {
     /// Every journal entry from now on, as it is written.
     pub fn watch(&self) -> broadcast::Receiver<(OrderId, Entry)> {
         self.written.subscribe()
+    }
+
+    /// Whether it was asked to stop.
+    pub fn is_stopping(&self) -> bool {
+        self.stop.is_cancelled()
     }
 
     /// Asks [`Engine::run`] to end. What is under way stays resumable.

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use super::job::{Recorder, writable};
 use super::workspace::make_folder;
-use super::{Context, Tried, soon};
+use super::{Context, Tried, never, soon};
 use crate::order::test_run::CommandRun;
-use crate::order::{CommitSha, Exit, Outcome, TestRun, TestVerdict, TreeSha, Trouble};
+use crate::order::{CommitSha, Event, Exit, Move, Outcome, TestRun, TestVerdict, TreeSha, Trouble};
 use crate::sandbox::{Job, Network};
 use crate::verify::{self, TestPlan};
 
@@ -36,11 +36,11 @@ impl Context {
     async fn run_in(&self, place: &Path, commit: &CommitSha) -> Tried {
         let (tree, home) = (place.join("tree"), place.join("home"));
         make_folder(&home)?;
-        let sha = self.checkout(commit, &tree).await?;
+        self.checkout(commit, &tree).await?;
         let plan = self.test_plan(commit).await?;
         let mut run = TestRun {
             commit: commit.clone(),
-            tree: sha,
+            tree: self.tree_of(commit)?,
             verdict: TestVerdict::NoTests,
             setup: None,
             test: None,
@@ -77,9 +77,32 @@ impl Context {
         Ok(Outcome::Tested(Box::new(run)))
     }
 
-    async fn checkout(&self, commit: &CommitSha, into: &Path) -> Result<TreeSha, Trouble> {
+    async fn checkout(&self, commit: &CommitSha, into: &Path) -> Result<(), Trouble> {
         let (repository, commit, into) = (self.opened().repository.clone(), commit.clone(), into.to_owned());
         self.git(move |workspaces| workspaces.checkout(&repository, &commit, &into)).await
+    }
+
+    /// The tree that the commit was made of.
+    fn tree_of(&self, commit: &CommitSha) -> Result<TreeSha, Trouble> {
+        let mut made = None;
+        for entry in self.journal.entries() {
+            match &entry.event {
+                Event::Intended { r#move, .. } => {
+                    if let Move::Commit { tree, .. } = &**r#move {
+                        made = Some(tree.clone());
+                    }
+                }
+                Event::Observed { outcome, .. } => {
+                    if let (Outcome::Committed { commit: known }, Some(tree)) = (&**outcome, &made)
+                        && known == commit
+                    {
+                        return Ok(tree.clone());
+                    }
+                }
+                Event::Opened(_) | Event::Signaled { .. } => {}
+            }
+        }
+        Err(never(format!("{} is no commit of this order", commit.short())))
     }
 
     /// The command is the base commit's affair: settings come from there, and what is found is found there, so that

@@ -208,7 +208,7 @@ impl Engine {
     }
 
     async fn conclude(&self, guid: &DeliveryGuid, conclusion: Conclusion) -> Result<Taken, StoreError> {
-        self.parts.store.conclude_delivery(guid, conclusion).await?;
+        self.parts.store.conclude_delivery(guid, &conclusion).await?;
         Ok(Taken::Done(None))
     }
 

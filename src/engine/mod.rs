@@ -68,8 +68,6 @@ pub struct Rules {
     pub test_time: Duration,
     /// How long installing what the tests need may take.
     pub setup_time: Duration,
-    /// Where the API can be reached by people; for links.
-    pub public_url: Option<url::Url>,
     /// Reads `.github/journeyman.yml`; the error says what is wrong and where.
     pub read_repository_settings: fn(&[u8]) -> Result<RepositorySettings, String>,
     /// Reads our own environment, for the variables that an agent's settings name.

@@ -53,6 +53,7 @@ impl Engine {
             if let Err(error) = self.start_orders(&mut orders).await {
                 tracing::error!("orders wait, because the store cannot be used: {error}");
             }
+            let nap = orders.sleep();
             tokio::select! {
                 biased;
                 () = self.stop.cancelled() => {
@@ -62,7 +63,7 @@ impl Engine {
                 }
                 Some(rested) = orders.driven.join_next() => orders.rest(rested),
                 () = self.arrived.notified() => {}
-                () = tokio::time::sleep(orders.sleep()) => {}
+                () = tokio::time::sleep(nap) => {}
             }
         }
     }
@@ -114,6 +115,6 @@ impl Orders {
 
     fn sleep(&self) -> Duration {
         let first = self.parked.values().min().map(|until| (*until - Utc::now()).to_std().unwrap_or_default());
-        first.unwrap_or(LOOK_AGAIN).clamp(Duration::from_millis(10), LOOK_AGAIN)
+        first.unwrap_or(LOOK_AGAIN).clamp(Duration::from_millis(100), LOOK_AGAIN)
     }
 }

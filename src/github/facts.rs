@@ -76,7 +76,7 @@ impl GitHub {
         }
         let route = format!("/repos/{}/{}/installation", repository.owner(), repository.name());
         let answer =
-            self.repeating(async || send(self.app(), &Request::get(route.as_str()), Name::App).await);
+            self.repeating(|| async { send(self.app(), &Request::get(route.as_str()), Name::App).await });
         let answer = answer.await.map_err(|error| match error.kind {
             ErrorKind::NotFound => GitHubError::new(
                 error.kind,

@@ -160,7 +160,10 @@ impl GitHub {
     }
 
     /// Sends a request that changes nothing up to three times, as long as GitHub is unavailable for a moment.
-    pub(super) async fn repeating<T>(&self, once: impl AsyncFn() -> Result<T>) -> Result<T> {
+    pub(super) async fn repeating<T, F: Future<Output = Result<T>>>(
+        &self,
+        once: impl Fn() -> F,
+    ) -> Result<T> {
         let mut tried = 1;
         loop {
             let error = match once().await {
@@ -189,7 +192,7 @@ impl GitHub {
     pub(super) async fn call(&self, at: &At, permissions: Permissions, request: &Request) -> Result<Answer> {
         match request.verb {
             Verb::Get => {
-                self.repeating(async || self.authorized(at, permissions, request, Side::Rest).await).await
+                self.repeating(|| self.authorized(at, permissions, request, Side::Rest)).await
             }
             Verb::Post | Verb::Patch | Verb::Delete => {
                 self.authorized(at, permissions, request, Side::Rest).await

@@ -95,7 +95,7 @@ impl GitHub {
         }
         let body = json!({"repositories": [at.repository.name()], "permissions": permissions.wire()});
         let route = format!("/app/installations/{}/access_tokens", at.installation);
-        let answer = self.repeating(async || {
+        let answer = self.repeating(|| async {
             send(self.app(), &Request::post(route.as_str(), body.clone()), Name::App).await
         });
         let answer = answer.await.map_err(|error| explain(error, at, permissions))?;

@@ -9,7 +9,6 @@ use std::time::Duration;
 use octocrab::Octocrab;
 use octocrab::models::AppId;
 use octocrab::service::middleware::retry::RetryConfig;
-use reqwest::header::USER_AGENT;
 use secrecy::{ExposeSecret, SecretString};
 use serde::de::DeserializeOwned;
 use url::Url;
@@ -300,7 +299,6 @@ fn client(settings: &AppCredentials, base: &str) -> Result<Octocrab> {
         .set_connect_timeout(Some(CONNECT_TIMEOUT))
         .set_read_timeout(Some(WHOLE_TIMEOUT))
         .set_write_timeout(Some(WHOLE_TIMEOUT))
-        .add_header(USER_AGENT, concat!("journeyman/", env!("CARGO_PKG_VERSION")).to_owned())
         .base_uri(base)
         .and_then(|builder| builder.build())
         .map_err(|error| GitHubError::unexpected(format!("github.api_url cannot be used: {error}")))

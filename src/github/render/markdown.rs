@@ -99,6 +99,9 @@ impl Paper {
     }
 
     fn add_code(&mut self, code: &str) {
+        if code.trim().is_empty() {
+            return self.blank();
+        }
         self.blank();
         if !self.push(&code_block(code)) {
             // The two fences are longer than any run within, and the sign for `<!--` one character more.
@@ -187,7 +190,7 @@ fn inline(text: &str, bold: Bold) -> String {
 /// Where the run of backticks begins that closes a code span opened by one of this length.
 fn closing(text: &str, length: usize) -> Option<usize> {
     let mut from = 0;
-    while length > 0 {
+    loop {
         let start = from + text.get(from..)?.find('`')?;
         let run = text[start..].len() - text[start..].trim_start_matches('`').len();
         if run == length {
@@ -195,7 +198,6 @@ fn closing(text: &str, length: usize) -> Option<usize> {
         }
         from = start + run;
     }
-    None
 }
 
 fn push_words(line: &mut String, text: &str, bold: Bold) {

@@ -16,6 +16,8 @@ mod status;
 mod text;
 
 #[cfg(test)]
+mod bodies;
+#[cfg(test)]
 mod harmless;
 
 pub use markdown::markdown;

@@ -1,5 +1,9 @@
 //! Foreign text in the small: what is visible, what would act, and how it is kept from acting.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
+
 use crate::order::commit_message::is_hidden;
 
 /// Foreign text with line feeds as the only line ends, spaces as the only white space, and nothing that cannot be
@@ -63,6 +67,11 @@ pub(super) fn escape(word: &str, bold: Bold) -> String {
                 characters.next();
                 escaped.push_str("**");
             }
+            // Together they would begin a comment, and our markers are comments.
+            '<' if characters.peek() == Some(&'!') => {
+                characters.next();
+                escaped.push_str("\\<\\!");
+            }
             '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '#' | '&' | '|' | '~' => {
                 escaped.push('\\');
                 escaped.push(character);
@@ -80,7 +89,7 @@ pub(super) fn word(word: &str, bold: Bold) -> String {
 
 /// Foreign text as inline code, on one line. Empty when there is nothing to see.
 pub fn code_span(text: &str) -> String {
-    let text = visible(text).split_whitespace().collect::<Vec<_>>().join(" ").replace("<!--", "<! --");
+    let text = calm(&visible(text).split_whitespace().collect::<Vec<_>>().join(" "));
     if text.is_empty() {
         return text;
     }
@@ -91,11 +100,28 @@ pub fn code_span(text: &str) -> String {
 
 /// Foreign text as a block of code, in a fence longer than any in it.
 pub fn code_block(text: &str) -> String {
-    let text = visible(text).replace("<!--", "<! --");
+    let text = calm(&visible(text));
     let text = text.trim_end();
     let fence = "`".repeat(longest_run(text).max(2) + 1);
     format!("{fence}text\n{text}\n{fence}")
 }
+
+/// A space between a closing keyword's parts and in the beginning of a comment. Code acts nowhere on GitHub, but a
+/// pull request's text can become the message of a squashed commit, where code is text like any other.
+fn calm(code: &str) -> String {
+    let text = code.replace("<!--", "<! --");
+    match CLOSING.as_ref() {
+        Some(closing) => closing.replace_all(&text, "${keyword}${sign} ${what}").into_owned(),
+        None => text.replace('#', "# "),
+    }
+}
+
+/// What closes an issue, up to the sign of its reference. Always a regex; the tests would tell.
+static CLOSING: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let keyword = r"(?i)(?<keyword>\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?)\b[:\s]+)";
+    let reference = r"(?:(?<sign>[\w./-]*#|gh-|https?://)(?<what>[\w]))";
+    Regex::new(&format!("{keyword}{reference}")).ok()
+});
 
 fn longest_run(text: &str) -> usize {
     let mut longest = 0;
@@ -127,7 +153,8 @@ pub fn plain(text: &str) -> String {
 /// squashed, where code spans protect from nothing: signs that act are taken out. Doing it twice changes nothing.
 pub fn title(text: &str) -> String {
     const MOST: usize = 200;
-    let visible = visible(text);
+    let beginning: String = text.chars().take(4 * MOST).collect();
+    let visible = visible(&beginning);
     let words: Vec<String> =
         visible.split_whitespace().map(unarmed).filter(|word| !word.is_empty()).collect();
     let title = shorten(&words.join(" "), MOST);

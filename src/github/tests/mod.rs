@@ -1,0 +1,7 @@
+//! Stories about what GitHub answers and what becomes of it.
+
+mod comments;
+mod facts;
+mod labels;
+mod pulls;
+mod tokens;

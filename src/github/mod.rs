@@ -5,7 +5,7 @@
 //! Must never know: orders' journals, what to do next, git objects, agents. It is told what to say and where.
 //!
 //! Three rules hold for every call. It carries an installation token narrowed to one repository and to the
-//! permissions of that call. It ends within [`transport::WHOLE_TIMEOUT`]. And a write that may already have been
+//! permissions of that call. It ends within thirty seconds, token and answer apart. And a write that may already have been
 //! made is looked for before it is made again, so that repeating any call here is harmless.
 
 mod comments;
@@ -16,6 +16,7 @@ mod facts;
 mod labels;
 mod permissions;
 mod pulls;
+mod refusal;
 pub mod render;
 mod service;
 mod tokens;

@@ -1,1 +1,172 @@
-//! (being built)
+//! Repositories: mirrors of what is on GitHub, the agent's own repository, and the road between them.
+//!
+//! May know: git's objects, references and wire, by libgit2; files under the data folder.
+//! Must never know: GitHub's API, agents, what is in a journal. It starts no process: what has to be run in a
+//! repository that an agent could write is handed out as a command, to be run in a sandbox.
+//!
+//! Four repositories take part, and only the last two are the agent's:
+//!
+//! | where | whose | what is in it |
+//! |---|---|---|
+//! | `mirrors/OWNER/NAME.git` | ours | what was fetched, and nothing else |
+//! | `commits/OWNER/NAME.git` | ours | trees that came through the airlock, and the commits made of them; sees the mirror |
+//! | `orders/ID/origin` | the agent's | the agent's remote: made before any agent ran, never opened by us again |
+//! | `orders/ID/work` | the agent's | the agent's work tree, cloned from it in the sandbox |
+//!
+//! All functions block: call them where that is allowed.
+
+mod checkout;
+mod error;
+mod examine;
+mod export;
+mod import;
+mod libgit2;
+mod names;
+mod origin;
+mod publish;
+mod remote;
+mod tree;
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use git2::{Repository, RepositoryInitOptions};
+
+pub use error::{GitError, GitErrorKind};
+pub use export::MOST_EXPORTED;
+pub use import::{DEFAULT_PROTECTED, ImportOutcome};
+pub use publish::NewCommit;
+pub use remote::{PushOutcome, Remote};
+
+use crate::order::{OrderId, RepositoryName};
+
+/// Everything about repositories, under one data folder. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Workspaces {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    data: PathBuf,
+    /// One lock a repository: libgit2 does not keep two from making or fetching the same one.
+    locks: Mutex<HashMap<String, Arc<Mutex<()>>>>,
+}
+
+/// Where an order's things are. All lie side by side, so that none is inside what the agent can write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Places {
+    /// All of it.
+    pub root: PathBuf,
+    /// The agent's work tree.
+    pub work: PathBuf,
+    /// The agent's origin, a bare repository.
+    pub origin: PathBuf,
+    /// The agent's home, its sessions included.
+    pub home: PathBuf,
+    /// What runs of agents printed.
+    pub runs: PathBuf,
+    /// Checkouts to test, and the homes of test runs.
+    pub tests: PathBuf,
+}
+
+impl Workspaces {
+    /// Makes the data folder when it is not there, and libgit2 deaf to the machine's configuration.
+    ///
+    /// # Errors
+    /// When the folder cannot be made, or the settings of libgit2 cannot be set.
+    pub fn new(data: &Path) -> Result<Self, GitError> {
+        libgit2::harden()?;
+        std::fs::create_dir_all(data)
+            .map_err(|error| GitError::file("make the data folder", data, &error))?;
+        let data =
+            data.canonicalize().map_err(|error| GitError::file("find the data folder", data, &error))?;
+        Ok(Self { inner: Arc::new(Inner { data, locks: Mutex::default() }) })
+    }
+
+    /// Where an order's things are, whether they are there yet or not.
+    pub fn places(&self, order: OrderId) -> Places {
+        let root = self.inner.data.join("orders").join(order.to_string());
+        Places {
+            work: root.join("work"),
+            origin: root.join("origin"),
+            home: root.join("home"),
+            runs: root.join("runs"),
+            tests: root.join("tests"),
+            root,
+        }
+    }
+
+    /// Takes an order's work, origin, home and tests away; what its runs printed is kept. Also when they are gone.
+    ///
+    /// # Errors
+    /// When something cannot be removed.
+    pub fn remove(&self, order: OrderId) -> Result<(), GitError> {
+        let places = self.places(order);
+        for place in [&places.work, &places.origin, &places.home, &places.tests] {
+            remove_all(place)?;
+        }
+        Ok(())
+    }
+
+    /// The mirror, made when it is not there.
+    fn mirror(&self, repository: &RepositoryName) -> Result<Repository, GitError> {
+        self.ours("mirrors", repository, None)
+    }
+
+    /// The repository of our own commits, made when it is not there. It sees the mirror's objects.
+    fn commits(&self, repository: &RepositoryName) -> Result<Repository, GitError> {
+        drop(self.mirror(repository)?);
+        // Relative, so that the data folder can be moved.
+        let mirror = format!("../../../../mirrors/{}/objects\n", folder(repository));
+        self.ours("commits", repository, Some(&mirror))
+    }
+
+    fn ours(&self, kind: &str, name: &RepositoryName, sees: Option<&str>) -> Result<Repository, GitError> {
+        let path = self.inner.data.join(kind).join(folder(name));
+        let lock = self.lock(name);
+        let _held = lock.lock().unwrap_or_else(PoisonError::into_inner);
+        if !path.join("complete").exists() {
+            remove_all(&path)?;
+            let made = |error: &std::io::Error| GitError::file("make the repository", &path, error);
+            std::fs::create_dir_all(&path).map_err(|error| made(&error))?;
+            init_bare(&path, "main")?;
+            if let Some(alternates) = sees {
+                std::fs::create_dir_all(path.join("objects/info")).map_err(|error| made(&error))?;
+                std::fs::write(path.join("objects/info/alternates"), alternates)
+                    .map_err(|error| made(&error))?;
+            }
+            // Last, so that one that was made half is made again.
+            std::fs::write(path.join("complete"), "").map_err(|error| made(&error))?;
+        }
+        Repository::open_bare(&path).map_err(|error| GitError::local("open a repository of ours", &error))
+    }
+
+    fn lock(&self, repository: &RepositoryName) -> Arc<Mutex<()>> {
+        let mut locks = self.inner.locks.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(locks.entry(folder(repository)).or_default())
+    }
+}
+
+/// GitHub's names do not differ by case alone.
+fn folder(repository: &RepositoryName) -> String {
+    format!("{repository}.git").to_ascii_lowercase()
+}
+
+/// A bare repository without anything of a template's.
+fn init_bare(path: &Path, head: &str) -> Result<Repository, GitError> {
+    let mut options = RepositoryInitOptions::new();
+    options.bare(true).external_template(false).initial_head(head);
+    Repository::init_opts(path, &options).map_err(|error| GitError::local("make a repository", &error))
+}
+
+/// Removes a folder and what is in it, following no link; nothing there is fine.
+fn remove_all(path: &Path) -> Result<(), GitError> {
+    match std::fs::remove_dir_all(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(GitError::file("remove", path, &error))
+        }
+        Ok(()) | Err(_) => Ok(()),
+    }
+}

@@ -1,0 +1,139 @@
+//! The agent's own repository: made by us before any agent ran, and from then on touched from inside its sandbox only.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use super::remote::oid;
+use super::{GitError, Workspaces, init_bare, remove_all};
+use crate::order::{BranchName, CommitSha, OrderId, RepositoryName};
+
+/// Clones the origin, once, and brings the branch forward. Run where an agent may have done anything: a repository
+/// that is broken is cloned anew, and uncommitted work in the way of a branch is put aside, not lost.
+const CLONE: &str = r#"
+set -eu
+origin=$1 work=$2 branch=$3
+export GIT_TERMINAL_PROMPT=0
+cd "$work"
+repo() { git --git-dir="$work/.git" --work-tree="$work" "$@"; }
+if [ "$(repo config --get journeyman.cloned 2>/dev/null || true)" != yes ] ||
+   ! repo rev-parse --quiet --verify HEAD >/dev/null 2>&1; then
+  find "$work" -mindepth 1 -delete
+  git clone --quiet --no-hardlinks -- "$origin" "$work"
+  repo config user.name "Journeyman's agent"
+  repo config user.email agent@journeyman.invalid
+  repo config push.autoSetupRemote true
+  repo config journeyman.cloned yes
+fi
+[ -n "$branch" ] || exit 0
+[ "$(repo symbolic-ref --quiet HEAD || true)" != "refs/heads/$branch" ] || exit 0
+if repo show-ref --quiet --verify "refs/heads/$branch"; then
+  repo checkout --quiet "$branch" -- 2>/dev/null || {
+    repo stash push --quiet --include-untracked
+    repo checkout --quiet "$branch" --
+  }
+elif repo show-ref --quiet --verify "refs/remotes/origin/$branch"; then
+  repo checkout --quiet -B "$branch" --track "origin/$branch"
+else
+  repo checkout --quiet -B "$branch"
+fi
+"#;
+
+/// Says where the branch is and writes what its tree has that the base's has not. Ends well in any case: that
+/// nothing was pushed is for the worker to hear.
+const EXPORT: &str = r#"
+set -u
+origin=$1 branch=$2 base=$3
+export GIT_DIR="$origin" GIT_NO_REPLACE_OBJECTS=1 GIT_TERMINAL_PROMPT=0
+if pushed=$(git rev-parse --quiet --verify "refs/heads/$branch^{commit}"); then
+  printf '%s\n' "$pushed"
+  { printf '%s\n' "$pushed"
+    git rev-list --objects --no-object-names "$pushed^{tree}" "^$base^{tree}"
+  } | git cat-file --batch --buffer
+elif there=$(git for-each-ref --count=20 --format='%(refname:short)' refs/heads); then
+  printf 'none: the branch %s was not pushed; in the origin there is: %s\n' "$branch" \
+    "$(printf '%s' "$there" | tr '\n' ' ')"
+else
+  printf 'none: the origin is no git repository any more\n'
+fi
+"#;
+
+impl Workspaces {
+    /// Makes the order's folders and the agent's origin: a bare repository with the base on its default branch, and
+    /// nothing in it that leads to a repository of ours. Once; later calls leave what the agent made of it.
+    ///
+    /// # Errors
+    /// When the base is not in the mirror, or the disk fails.
+    pub fn create_origin(
+        &self,
+        order: OrderId,
+        repository: &RepositoryName,
+        base: &CommitSha,
+        default_branch: &str,
+    ) -> Result<(), GitError> {
+        let places = self.places(order);
+        for folder in [&places.work, &places.home, &places.runs, &places.tests] {
+            std::fs::create_dir_all(folder).map_err(|error| GitError::file("make", folder, &error))?;
+        }
+        if std::fs::symlink_metadata(&places.origin).is_ok() {
+            return Ok(());
+        }
+        let head = format!("refs/heads/{default_branch}");
+        if !git2::Reference::is_valid_name(&head) {
+            return Err(GitError::broken(format!("{default_branch:?} is not a branch's name")));
+        }
+        let half = places.root.join("origin.half");
+        remove_all(&half)?;
+        let mirror = self.mirror(repository)?;
+        let origin = init_bare(&half, default_branch)?;
+        // Whole packs, copied and not linked: what the agent does to its files must not reach ours. The mirror's
+        // packs hold what was fetched and no order's work.
+        let lock = self.lock(repository);
+        let held = lock.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        copy_packs(&mirror.path().join("objects/pack"), &half.join("objects/pack"))?;
+        drop(held);
+        let said = |error: git2::Error| GitError::local("find the base commit in the mirror", &error);
+        let base = oid(base)?;
+        origin.odb().and_then(|odb| odb.refresh()).map_err(said)?;
+        origin.find_commit(base).map_err(said)?;
+        origin.reference(&head, base, true, "").map_err(said)?;
+        drop(origin);
+        std::fs::rename(&half, &places.origin).map_err(|error| GitError::file("make", &places.origin, &error))
+    }
+
+    /// The command that readies the agent's work tree, to be run *in the agent's sandbox*: directory `work`, `work` and
+    /// `origin` mounted for writing. Clones when there is no sound clone; checks `branch` out, from where the work
+    /// tree is when the branch does not exist yet. Doing it again is harmless.
+    pub fn clone_command(&self, order: OrderId, branch: Option<&BranchName>) -> Vec<OsString> {
+        let places = self.places(order);
+        let branch = branch.map_or("", BranchName::as_str);
+        shell(CLONE, &[places.origin.as_os_str(), places.work.as_os_str(), branch.as_ref()])
+    }
+
+    /// The command that writes what was pushed to its standard output, for [`Workspaces::import`], to be run *in a
+    /// sandbox* with `origin` mounted for reading, without network, and with [`super::MOST_EXPORTED`] as the most
+    /// output. Its exit code says nothing; its output is not to be trusted.
+    pub fn export_command(&self, order: OrderId, branch: &BranchName, base: &CommitSha) -> Vec<OsString> {
+        let places = self.places(order);
+        shell(EXPORT, &[places.origin.as_os_str(), branch.as_str().as_ref(), base.as_str().as_ref()])
+    }
+}
+
+/// Arguments are passed, never pasted into the script.
+fn shell(script: &str, arguments: &[&std::ffi::OsStr]) -> Vec<OsString> {
+    let mut command: Vec<OsString> = ["sh", "-c", script, "sh"].map(OsString::from).to_vec();
+    command.extend(arguments.iter().map(OsString::from));
+    command
+}
+
+fn copy_packs(from: &Path, to: &Path) -> Result<(), GitError> {
+    std::fs::create_dir_all(to).map_err(|error| GitError::file("make", to, &error))?;
+    let said = |error: std::io::Error| GitError::file("copy", from, &error);
+    for file in std::fs::read_dir(from).map_err(said)? {
+        let path = file.map_err(said)?.path();
+        let packed = path.extension().is_some_and(|ending| ending == "pack" || ending == "idx");
+        if let (true, Some(name)) = (packed, path.file_name()) {
+            std::fs::copy(&path, to.join(name)).map_err(said)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,110 @@
+//! Commits of ours, and what is read of commits.
+
+use chrono::{DateTime, Utc};
+use git2::{ObjectType, Signature, Time};
+
+use super::remote::{oid, sha};
+use super::{GitError, Workspaces};
+use crate::order::{CommitSha, OrderId, RepositoryName, TreeSha};
+
+/// Who all our commits are by.
+const NAME: &str = "journeyman[bot]";
+const EMAIL: &str = "journeyman[bot]@users.noreply.github.com";
+/// Bytes of a file that is read into memory.
+const MOST_FILE: usize = 10 << 20;
+
+/// A commit to make. The same again is the same commit, byte for byte.
+#[derive(Debug, Clone, Copy)]
+pub struct NewCommit<'a> {
+    /// The order that it is for.
+    pub order: OrderId,
+    /// What it is called in the order, of `[A-Za-z0-9_-]`; the commit is kept under this name.
+    pub name: &'a str,
+    /// Its tree, as imported.
+    pub tree: &'a TreeSha,
+    /// Its only parent.
+    pub parent: &'a CommitSha,
+    /// Its message, as it is.
+    pub message: &'a str,
+    /// When it was made; whole seconds count.
+    pub date: DateTime<Utc>,
+}
+
+impl Workspaces {
+    /// Makes a commit of ours, and keeps it under `refs/journeyman/ORDER/NAME`.
+    ///
+    /// # Errors
+    /// When the tree or the parent is not there, or the name is none.
+    pub fn commit(&self, repository: &RepositoryName, new: NewCommit<'_>) -> Result<CommitSha, GitError> {
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+        if new.name.is_empty() || !new.name.bytes().all(plain) {
+            return Err(GitError::broken(format!("{:?} is not a name for a commit", new.name)));
+        }
+        let said = |error: git2::Error| GitError::local("make the commit to publish", &error);
+        let commits = self.commits(repository)?;
+        let tree =
+            git2::Oid::from_str(new.tree.as_str()).and_then(|id| commits.find_tree(id)).map_err(said)?;
+        let parent = commits.find_commit(oid(new.parent)?).map_err(said)?;
+        let author = Signature::new(NAME, EMAIL, &Time::new(new.date.timestamp(), 0)).map_err(said)?;
+        let made = commits.commit(None, &author, &author, new.message, &tree, &[&parent]).map_err(said)?;
+        let reference = format!("refs/journeyman/{}/{}", new.order, new.name);
+        commits.reference(&reference, made, true, "").map_err(said)?;
+        sha(made)
+    }
+
+    /// A file of a commit; none when there is none at that path, or it is no file.
+    ///
+    /// # Errors
+    /// When the commit is not here, or the file is larger than 10 MiB.
+    pub fn file(
+        &self,
+        repository: &RepositoryName,
+        commit: &CommitSha,
+        path: &str,
+    ) -> Result<Option<Vec<u8>>, GitError> {
+        let commits = self.commits(repository)?;
+        let said = |error: git2::Error| GitError::local("read a file of a commit", &error);
+        let tree = commits.find_commit(oid(commit)?).and_then(|commit| commit.tree()).map_err(said)?;
+        let entry = match tree.get_path(std::path::Path::new(path)) {
+            Ok(entry) => entry,
+            Err(error) if error.code() == git2::ErrorCode::NotFound => return Ok(None),
+            Err(error) => return Err(said(error)),
+        };
+        if !matches!(entry.filemode(), 0o100_644 | 0o100_664 | 0o100_755) {
+            return Ok(None);
+        }
+        let odb = commits.odb().map_err(said)?;
+        let (size, kind) = odb.read_header(entry.id()).map_err(said)?;
+        if kind != ObjectType::Blob {
+            return Ok(None);
+        }
+        if size > MOST_FILE {
+            return Err(GitError::broken(format!("{path} is larger than {} MiB", MOST_FILE >> 20)));
+        }
+        Ok(Some(odb.read(entry.id()).map_err(said)?.data().to_vec()))
+    }
+
+    /// What lies at the root of a commit, sorted: files by their names, folders with a slash at the end. Names that
+    /// are not UTF-8 are left out.
+    ///
+    /// # Errors
+    /// When the commit is not here.
+    pub fn root_files(
+        &self,
+        repository: &RepositoryName,
+        commit: &CommitSha,
+    ) -> Result<Vec<String>, GitError> {
+        let commits = self.commits(repository)?;
+        let said = |error: git2::Error| GitError::local("read the root of a commit", &error);
+        let tree = commits.find_commit(oid(commit)?).and_then(|commit| commit.tree()).map_err(said)?;
+        let mut names = Vec::new();
+        for entry in &tree {
+            if let (Ok(name), Some(kind)) = (entry.name(), entry.kind()) {
+                let slash = if kind == ObjectType::Tree { "/" } else { "" };
+                names.push(format!("{name}{slash}"));
+            }
+        }
+        names.sort();
+        Ok(names)
+    }
+}

@@ -1,0 +1,108 @@
+//! A tree, byte for byte as git stores it. libgit2 forgives what must not be forgiven here.
+
+use git2::Oid;
+
+/// What an entry of a tree is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mode {
+    File,
+    Executable,
+    Link,
+    Tree,
+    /// Another repository's commit.
+    Gitlink,
+    /// A mode that git no longer writes, or never did. Old repositories have them.
+    Other(u32),
+}
+
+/// One entry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Entry {
+    pub(super) mode: Mode,
+    pub(super) name: Vec<u8>,
+    pub(super) id: Oid,
+}
+
+impl Entry {
+    /// Git sorts folders as if their names ended in a slash.
+    fn sort_key(&self) -> impl Iterator<Item = u8> + '_ {
+        self.name.iter().copied().chain((self.mode == Mode::Tree).then_some(b'/'))
+    }
+}
+
+/// Reads a tree. None when it is malformed, not sorted, or has the same name twice.
+pub(super) fn parse(mut bytes: &[u8]) -> Option<Vec<Entry>> {
+    let mut entries: Vec<Entry> = Vec::new();
+    while !bytes.is_empty() {
+        let space = bytes.iter().position(|byte| *byte == b' ').filter(|at| (1..=7).contains(at))?;
+        let (mode, rest) = bytes.split_at(space);
+        let end = rest.iter().position(|byte| *byte == 0)?;
+        let name = rest.get(1..end).filter(|name| !name.is_empty())?;
+        let id = rest.get(end + 1..end + 21)?;
+        let entry = Entry { mode: mode_of(mode)?, name: name.to_vec(), id: Oid::from_bytes(id).ok()? };
+        if let Some(before) = entries.last()
+            && !before.sort_key().lt(entry.sort_key())
+        {
+            return None;
+        }
+        entries.push(entry);
+        bytes = rest.get(end + 21..)?;
+    }
+    // A file and a folder of the same name need not stand side by side.
+    let mut names: Vec<&[u8]> = entries.iter().map(|entry| entry.name.as_slice()).collect();
+    names.sort_unstable();
+    let twice = names.windows(2).any(|pair| matches!(pair, [a, b] if a == b));
+    if twice { None } else { Some(entries) }
+}
+
+fn mode_of(text: &[u8]) -> Option<Mode> {
+    Some(match text {
+        b"100644" => Mode::File,
+        b"100755" => Mode::Executable,
+        b"120000" => Mode::Link,
+        b"40000" => Mode::Tree,
+        b"160000" => Mode::Gitlink,
+        other => Mode::Other(u32::from_str_radix(std::str::from_utf8(other).ok()?, 8).ok()?),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn raw(entries: &[(&str, &str)]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for (mode, name) in entries {
+            bytes.extend_from_slice(format!("{mode} {name}\0").as_bytes());
+            bytes.extend_from_slice(&[7; 20]);
+        }
+        bytes
+    }
+
+    #[test]
+    fn a_tree_is_sorted_and_names_nothing_twice() {
+        let good = raw(&[("100644", "a.b"), ("40000", "a"), ("100755", "a0"), ("120000", "b")]);
+        assert_eq!(parse(&good).unwrap().len(), 4);
+        assert_eq!(parse(b"").unwrap(), []);
+        for bad in [
+            raw(&[("100644", "b"), ("100644", "a")]),
+            raw(&[("100644", "a"), ("100644", "a")]),
+            raw(&[("100644", "a"), ("100644", "a.b"), ("40000", "a")]),
+            raw(&[("100644", "")]),
+            raw(&[("", "a")]),
+            raw(&[("9", "a")]),
+            good[..good.len() - 1].to_vec(),
+            b"100644 a".to_vec(),
+        ] {
+            assert_eq!(parse(&bad), None, "{:?}", String::from_utf8_lossy(&bad));
+        }
+        assert_eq!(parse(&raw(&[("040000", "a")])).unwrap()[0].mode, Mode::Other(0o40000));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_bytes_are_a_tree_or_not_but_never_a_panic(bytes in proptest::collection::vec(0_u8..=255, 0..200)) {
+            parse(&bytes);
+        }
+    }
+}

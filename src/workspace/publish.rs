@@ -65,7 +65,11 @@ impl Workspaces {
         let commits = self.commits(repository)?;
         let said = |error: git2::Error| GitError::local("read a file of a commit", &error);
         let tree = commits.find_commit(oid(commit)?).and_then(|commit| commit.tree()).map_err(said)?;
-        let entry = match tree.get_path(std::path::Path::new(path)) {
+        let path = std::path::Path::new(path);
+        if path.components().any(|part| !matches!(part, std::path::Component::Normal(_))) {
+            return Ok(None);
+        }
+        let entry = match tree.get_path(path) {
             Ok(entry) => entry,
             Err(error) if error.code() == git2::ErrorCode::NotFound => return Ok(None),
             Err(error) => return Err(said(error)),
@@ -79,7 +83,7 @@ impl Workspaces {
             return Ok(None);
         }
         if size > MOST_FILE {
-            return Err(GitError::broken(format!("{path} is larger than {} MiB", MOST_FILE >> 20)));
+            return Err(GitError::broken(format!("{path:?} is larger than {} MiB", MOST_FILE >> 20)));
         }
         Ok(Some(odb.read(entry.id()).map_err(said)?.data().to_vec()))
     }

@@ -1,0 +1,176 @@
+//! Repositories and the airlock: real git, real HTTP on loopback, real sandboxes.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod airlock;
+mod hostile;
+mod remote;
+mod server;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use journeyman::order::{BranchName, CommitSha, IssueNumber, OrderId, RepositoryName};
+use journeyman::sandbox::{Access, Collected, Ended, Job, Mode, Mount, Network, Sandbox};
+use journeyman::workspace::{DEFAULT_PROTECTED, ImportOutcome, Places, Remote, Workspaces};
+use secrecy::SecretString;
+use tempfile::TempDir;
+
+use server::{Server, TOKEN};
+
+/// Runs git in a folder as a plain user would, deaf to this machine's settings.
+fn git(folder: &Path, arguments: &[&str]) -> String {
+    git_with(folder, arguments, b"")
+}
+
+fn git_with(folder: &Path, arguments: &[&str], input: &[u8]) -> String {
+    use std::io::Write;
+    let mut child = Command::new("git")
+        .args(["-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "init.defaultBranch=main"])
+        .args(arguments)
+        .current_dir(folder)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(input).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "git {arguments:?}");
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}
+
+/// A server with `octo/sums`, our data folder, and one order that is ready for an agent.
+struct House {
+    server: Server,
+    data: TempDir,
+    workspaces: Workspaces,
+    sandbox: Sandbox,
+    repository: RepositoryName,
+    order: OrderId,
+    branch: BranchName,
+    base: CommitSha,
+}
+
+impl House {
+    async fn new() -> Self {
+        Self::with_mode(Mode::Bubblewrap).await
+    }
+
+    async fn with_mode(mode: Mode) -> Self {
+        let server = Server::start();
+        let repository: RepositoryName = "octo/sums".parse().unwrap();
+        let bare = server.path("octo/sums");
+        fs::create_dir_all(&bare).unwrap();
+        git(&bare, &["init", "-q", "--bare", "."]);
+        git(&bare, &["config", "http.receivepack", "true"]);
+        let seed = tempfile::tempdir().unwrap();
+        git(seed.path(), &["init", "-q", "."]);
+        fs::create_dir_all(seed.path().join("src")).unwrap();
+        fs::create_dir_all(seed.path().join(".github/workflows")).unwrap();
+        fs::write(seed.path().join("src/sum.py"), "def add(a, b):\n    return a - b\n").unwrap();
+        fs::write(seed.path().join("README.md"), "sums\n").unwrap();
+        fs::write(seed.path().join(".gitattributes"), "*.md text eol=lf ident\n").unwrap();
+        fs::write(seed.path().join(".github/workflows/ci.yml"), "on: push\n").unwrap();
+        git(seed.path(), &["add", "-A"]);
+        git(seed.path(), &["commit", "-qm", "The first commit"]);
+        git(seed.path(), &["push", "-q", bare.to_str().unwrap(), "main"]);
+        let data = tempfile::tempdir().unwrap();
+        let workspaces = Workspaces::new(data.path()).unwrap();
+        let sandbox = Sandbox::new(mode, Vec::new()).await.unwrap();
+        let order = OrderId(uuid::Uuid::now_v7());
+        let branch = BranchName::for_issue(IssueNumber(7), "fix the sum", 1);
+        let base = fetch(&workspaces, &server, &repository);
+        workspaces.create_origin(order, &repository, &base, "main").unwrap();
+        let house = Self { server, data, workspaces, sandbox, repository, order, branch, base };
+        let (ended, _, err) =
+            house.run(house.workspaces.clone_command(order, Some(&house.branch)), true).await;
+        assert_eq!(ended.exit, journeyman::order::Exit::Code(0), "{err}");
+        house
+    }
+
+    fn places(&self) -> Places {
+        self.workspaces.places(self.order)
+    }
+
+    fn remote(&self) -> Remote<'_> {
+        remote(&self.server, &self.repository)
+    }
+
+    /// Runs a command where the agent is: in its sandbox, with its work tree and its origin.
+    async fn run(&self, program: Vec<std::ffi::OsString>, may_write: bool) -> (Ended, Vec<u8>, String) {
+        let places = self.places();
+        let access = if may_write { Access::ReadWrite } else { Access::ReadOnly };
+        let job = Job {
+            program,
+            directory: places.work.clone(),
+            environment: BTreeMap::new(),
+            stdin: Vec::new(),
+            home: places.home.clone(),
+            mounts: vec![Mount { path: places.work, access }, Mount { path: places.origin, access }],
+            network: Network::None,
+            timeout: Duration::from_secs(60),
+            most_output: journeyman::workspace::MOST_EXPORTED,
+        };
+        let mut said = Collected::default();
+        let ended = self.sandbox.run(job, &mut said).await.unwrap();
+        (ended, said.stdout, String::from_utf8_lossy(&said.stderr).into_owned())
+    }
+
+    /// What an agent does, in its work tree; it has to succeed.
+    async fn agent(&self, script: &str) -> String {
+        let (ended, out, err) = self.run(["bash", "-euc", script].map(Into::into).to_vec(), true).await;
+        assert_eq!(ended.exit, journeyman::order::Exit::Code(0), "{script}: {err}");
+        String::from_utf8_lossy(&out).trim().to_owned()
+    }
+
+    /// Takes out through the airlock what was pushed.
+    async fn import(&self) -> ImportOutcome {
+        let (_, out, _) =
+            self.run(self.workspaces.export_command(self.order, &self.branch, &self.base), false).await;
+        self.import_bytes(&out)
+    }
+
+    fn import_bytes(&self, bytes: &[u8]) -> ImportOutcome {
+        let file = self.places().runs.join("export");
+        fs::write(&file, bytes).unwrap();
+        let protected = DEFAULT_PROTECTED.map(str::to_owned);
+        self.workspaces.import(&self.repository, &self.base, &file, &protected).unwrap()
+    }
+
+    /// How many objects our own repository has, for looking whether something got in.
+    fn objects_of_ours(&self) -> usize {
+        let objects = files(&self.data.path().join("commits/octo/sums.git/objects"));
+        objects.iter().filter(|file| !file.ends_with("info/alternates")).count()
+    }
+}
+
+fn remote<'a>(server: &Server, repository: &'a RepositoryName) -> Remote<'a> {
+    let url = server.url(&repository.to_string());
+    Remote { repository, url, token: Some(SecretString::from(TOKEN)) }
+}
+
+fn fetch(workspaces: &Workspaces, server: &Server, repository: &RepositoryName) -> CommitSha {
+    workspaces.fetch(&remote(server, repository), "main").unwrap()
+}
+
+fn count(folder: &Path) -> usize {
+    files(folder).len()
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut all = Vec::new();
+    for entry in fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok) {
+        if entry.file_type().unwrap().is_dir() {
+            all.extend(files(&entry.path()));
+        } else {
+            all.push(entry.path());
+        }
+    }
+    all.sort();
+    all
+}

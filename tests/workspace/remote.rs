@@ -1,0 +1,183 @@
+//! Fetching, pushing, and asking the remote.
+
+use std::process::Command;
+
+use chrono::DateTime;
+use journeyman::order::{CommitSha, TreeSha};
+use journeyman::workspace::{GitErrorKind, NewCommit, PushOutcome, Remote, Workspaces};
+use secrecy::SecretString;
+
+use super::server::{READER, TOKEN};
+use super::{House, git};
+
+/// A commit of ours with the base's tree.
+fn made(house: &House, message: &str) -> CommitSha {
+    let bare = house.server.path("octo/sums");
+    let tree: TreeSha = git(&bare, &["rev-parse", "main^{tree}"]).parse().unwrap();
+    let date = DateTime::from_timestamp(1_700_000_000, 0).unwrap();
+    let new = NewCommit {
+        order: house.order,
+        name: "implement-1",
+        tree: &tree,
+        parent: &house.base,
+        message,
+        date,
+    };
+    house.workspaces.commit(&house.repository, new).unwrap()
+}
+
+fn head(house: &House) -> Option<CommitSha> {
+    house.workspaces.remote_head(&house.remote(), house.branch.as_str()).unwrap()
+}
+
+#[tokio::test]
+async fn a_fetch_brings_one_branch_and_the_second_brings_nothing() {
+    let house = House::new().await;
+    let bare = house.server.path("octo/sums");
+    assert_eq!(git(&bare, &["rev-parse", "main"]), house.base.as_str());
+    git(&bare, &["branch", "other", "main"]);
+    let before = house.server.requests().len();
+    assert_eq!(house.workspaces.fetch(&house.remote(), "main").unwrap(), house.base);
+    let since = house.server.requests().split_off(before);
+    assert!(since.iter().all(|request| request.starts_with("GET")), "{since:?}");
+
+    let newer = git(&bare, &["commit-tree", "main^{tree}", "-p", "main", "-m", "newer"]);
+    git(&bare, &["update-ref", "refs/heads/main", &newer]);
+    assert_eq!(house.workspaces.fetch(&house.remote(), "main").unwrap().as_str(), newer);
+
+    let older = house.base.as_str();
+    git(&bare, &["update-ref", "refs/heads/main", older]);
+    assert_eq!(house.workspaces.fetch(&house.remote(), "main").unwrap().as_str(), older, "also backwards");
+}
+
+#[tokio::test]
+async fn files_of_a_commit_are_read_without_a_checkout() {
+    let house = House::new().await;
+    let (ours, name, base) = (&house.workspaces, &house.repository, &house.base);
+    assert_eq!(ours.file(name, base, "README.md").unwrap().as_deref(), Some(b"sums\n".as_slice()));
+    for none in ["nothing", "src", "src/nothing", "README.md/x", "../README.md"] {
+        assert_eq!(ours.file(name, base, none).unwrap(), None, "{none}");
+    }
+    assert_eq!(ours.root_files(name, base).unwrap(), [".gitattributes", ".github/", "README.md", "src/"]);
+    let unknown: CommitSha = "1".repeat(40).parse().unwrap();
+    assert_eq!(ours.root_files(name, &unknown).unwrap_err().kind, GitErrorKind::NotFound);
+}
+
+#[tokio::test]
+async fn the_same_commit_made_twice_is_one_commit_and_ours() {
+    let house = House::new().await;
+    let first = made(&house, "Fix the sum\n\nIt was wrong.");
+    assert_eq!(made(&house, "Fix the sum\n\nIt was wrong."), first);
+    let pushed = house.workspaces.push(&house.remote(), &house.branch, &first, None).unwrap();
+    assert_eq!(pushed, PushOutcome::Pushed);
+    let bare = house.server.path("octo/sums");
+    let shown = git(&bare, &["log", "-1", "--format=%an|%ae|%cn|%at|%P|%s", house.branch.as_str()]);
+    let base = house.base.as_str();
+    let bot = "journeyman[bot]";
+    assert_eq!(shown, format!("{bot}|{bot}@users.noreply.github.com|{bot}|1700000000|{base}|Fix the sum"));
+    assert!(Command::new("git").arg("-C").arg(&bare).args(["fsck", "--strict"]).status().unwrap().success());
+}
+
+#[tokio::test]
+async fn a_push_holds_to_its_lease() {
+    let house = House::new().await;
+    let (remote, ours) = (house.remote(), &house.workspaces);
+    let (first, second) = (made(&house, "one two"), made(&house, "two three"));
+    assert_eq!(head(&house), None);
+    assert_eq!(
+        ours.push(&remote, &house.branch, &first, Some(&house.base)).unwrap(),
+        PushOutcome::Taken { at: None },
+        "the branch that we pushed was deleted"
+    );
+    assert_eq!(ours.push(&remote, &house.branch, &first, None).unwrap(), PushOutcome::Pushed);
+    assert_eq!(ours.push(&remote, &house.branch, &first, None).unwrap(), PushOutcome::Pushed, "again");
+    assert_eq!(
+        ours.push(&remote, &house.branch, &second, None).unwrap(),
+        PushOutcome::Taken { at: Some(first.clone()) }
+    );
+    assert_eq!(ours.push(&remote, &house.branch, &second, Some(&first)).unwrap(), PushOutcome::Pushed);
+    assert_eq!(head(&house), Some(second));
+}
+
+#[tokio::test]
+async fn a_person_who_pushes_at_the_same_moment_is_not_overwritten() {
+    let house = House::new().await;
+    let bare = house.server.path("octo/sums");
+    let (first, second) = (made(&house, "one two"), made(&house, "two three"));
+    house.workspaces.push(&house.remote(), &house.branch, &first, None).unwrap();
+    let theirs = git(&bare, &["commit-tree", "main^{tree}", "-p", first.as_str(), "-m", "by a person"]);
+    let (reference, person) = (house.branch.reference(), theirs.clone());
+    house.server.before_push(move || drop(git(&bare, &["update-ref", &reference, &person])));
+    let outcome = house.workspaces.push(&house.remote(), &house.branch, &second, Some(&first)).unwrap();
+    assert_eq!(outcome, PushOutcome::Taken { at: Some(theirs.parse().unwrap()) });
+}
+
+#[tokio::test]
+async fn what_the_server_declines_is_an_error_and_not_a_push() {
+    use std::os::unix::fs::PermissionsExt;
+    let house = House::new().await;
+    let hook = house.server.path("octo/sums").join("hooks/pre-receive");
+    std::fs::create_dir_all(hook.parent().unwrap()).unwrap();
+    std::fs::write(&hook, format!("#!/bin/sh\necho 'no {TOKEN} here' >&2; exit 1\n")).unwrap();
+    std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let error =
+        house.workspaces.push(&house.remote(), &house.branch, &made(&house, "a b"), None).unwrap_err();
+    assert_eq!(error.kind, GitErrorKind::Refused, "{error}");
+    assert!(error.message.contains("declined") && !error.message.contains(TOKEN), "{error}");
+    assert_eq!(head(&house), None);
+}
+
+#[tokio::test]
+async fn every_answer_of_a_server_has_its_kind() {
+    let house = House::new().await;
+    let ours = &house.workspaces;
+    let ask = |remote: &Remote<'_>| ours.remote_head(remote, "main");
+    for (status, kind) in [
+        (401, GitErrorKind::Unauthorized),
+        (403, GitErrorKind::Forbidden),
+        (404, GitErrorKind::NotFound),
+        (429, GitErrorKind::Unavailable),
+        (500, GitErrorKind::Unavailable),
+        (503, GitErrorKind::Unavailable),
+        (418, GitErrorKind::Refused),
+    ] {
+        house.server.answer_with(Some(status));
+        let error = ask(&house.remote()).unwrap_err();
+        assert_eq!(error.kind, kind, "{status}: {error}");
+        assert!(!error.message.contains(TOKEN) && error.message.contains("octo/sums"), "{error}");
+    }
+    house.server.answer_with(None);
+    assert_eq!(ask(&house.remote()).unwrap(), Some(house.base.clone()));
+
+    let with = |token: Option<&str>| Remote { token: token.map(SecretString::from), ..house.remote() };
+    assert_eq!(ask(&with(None)).unwrap_err().kind, GitErrorKind::Unauthorized);
+    assert_eq!(ask(&with(Some("ghs_expired"))).unwrap_err().kind, GitErrorKind::Unauthorized);
+    let reader = with(Some(READER));
+    assert_eq!(ask(&reader).unwrap(), Some(house.base.clone()));
+    let error = ours.push(&reader, &house.branch, &made(&house, "a b"), None).unwrap_err();
+    assert_eq!(error.kind, GitErrorKind::Forbidden, "{error}");
+
+    let error = ours.fetch(&house.remote(), "no-such-branch").unwrap_err();
+    assert_eq!(error.kind, GitErrorKind::NotFound, "{error}");
+    let nobody = Remote { url: "http://127.0.0.1:1/octo/sums.git".parse().unwrap(), ..house.remote() };
+    assert_eq!(ask(&nobody).unwrap_err().kind, GitErrorKind::Unavailable);
+    for bad in ["ext::sh", "file:///etc", "ssh://git@127.0.0.1/x", "http://u:p@127.0.0.1/x"] {
+        let strange = Remote { url: bad.parse().unwrap(), ..house.remote() };
+        assert_eq!(ask(&strange).unwrap_err().kind, GitErrorKind::Broken, "{bad}");
+    }
+    assert_eq!(ours.remote_head(&house.remote(), "a..b").unwrap_err().kind, GitErrorKind::Broken);
+    assert!(Workspaces::new(std::path::Path::new("/proc/no")).is_err());
+}
+
+#[tokio::test]
+async fn many_orders_may_fetch_one_repository_at_once() {
+    let house = House::new().await;
+    let fresh = tempfile::tempdir().unwrap();
+    let ours = Workspaces::new(fresh.path()).unwrap();
+    std::thread::scope(|threads| {
+        for _ in 0..6 {
+            threads.spawn(|| assert_eq!(ours.fetch(&house.remote(), "main").unwrap(), house.base));
+        }
+    });
+    assert!(house.server.requests().iter().all(|request| !request.contains(TOKEN)));
+}

@@ -1,0 +1,163 @@
+//! git over smart HTTP on loopback: real `git http-backend` behind a few lines of HTTP, with tokens and faults.
+
+use std::collections::HashMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex};
+
+use base64::Engine;
+use url::Url;
+
+pub const TOKEN: &str = "ghs_writer0123456789";
+pub const READER: &str = "ghs_reader0123456789";
+
+type BeforePush = Box<dyn FnMut() + Send>;
+
+#[derive(Default)]
+struct Faults {
+    status: Option<u16>,
+    before_push: Option<BeforePush>,
+}
+
+/// Serves the bare repositories of a folder until the process ends.
+pub struct Server {
+    pub root: tempfile::TempDir,
+    port: u16,
+    faults: Arc<Mutex<Faults>>,
+    requests: Arc<Mutex<Vec<String>>>,
+}
+
+impl Server {
+    pub fn start() -> Self {
+        let root = tempfile::tempdir().unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let (faults, requests) = (Arc::<Mutex<Faults>>::default(), Arc::<Mutex<Vec<String>>>::default());
+        let (folder, shared, log) = (root.path().to_owned(), Arc::clone(&faults), Arc::clone(&requests));
+        std::thread::spawn(move || {
+            for stream in listener.incoming().filter_map(Result::ok) {
+                let (folder, shared, log) = (folder.clone(), Arc::clone(&shared), Arc::clone(&log));
+                std::thread::spawn(move || answer(stream, &folder, &shared, &log));
+            }
+        });
+        Self { root, port, faults, requests }
+    }
+
+    pub fn url(&self, repository: &str) -> Url {
+        format!("http://127.0.0.1:{}/{repository}.git", self.port).parse().unwrap()
+    }
+
+    pub fn path(&self, repository: &str) -> PathBuf {
+        self.root.path().join(format!("{repository}.git"))
+    }
+
+    /// Answers everything with this status from now on.
+    pub fn answer_with(&self, status: Option<u16>) {
+        self.faults.lock().unwrap().status = status;
+    }
+
+    /// Does this after the branch was looked at and before the next push is taken.
+    pub fn before_push(&self, act: impl FnMut() + Send + 'static) {
+        self.faults.lock().unwrap().before_push = Some(Box::new(act));
+    }
+
+    /// Every request so far: method and target.
+    pub fn requests(&self) -> Vec<String> {
+        self.requests.lock().unwrap().clone()
+    }
+}
+
+fn answer(mut stream: TcpStream, root: &Path, faults: &Mutex<Faults>, log: &Mutex<Vec<String>>) {
+    let mut reader = BufReader::new(stream.try_clone().unwrap());
+    let mut first = String::new();
+    if reader.read_line(&mut first).unwrap_or(0) == 0 {
+        return;
+    }
+    let mut headers = HashMap::new();
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line).unwrap();
+        let Some((name, value)) = line.trim().split_once(':') else { break };
+        headers.insert(name.to_ascii_lowercase(), value.trim().to_owned());
+    }
+    let body = read_body(&mut reader, &headers);
+    let mut words = first.split_whitespace();
+    let (method, target) = (words.next().unwrap(), words.next().unwrap());
+    log.lock().unwrap().push(format!("{method} {target}"));
+    let (path, query) = target.split_once('?').unwrap_or((target, ""));
+    let pushes = target.contains("git-receive-pack");
+    let user = headers.get("authorization").and_then(|value| value.strip_prefix("Basic ")).map(|encoded| {
+        String::from_utf8(base64::engine::general_purpose::STANDARD.decode(encoded).unwrap()).unwrap()
+    });
+    let refusal = match user.as_deref() {
+        _ if faults.lock().unwrap().status.is_some() => faults.lock().unwrap().status,
+        None => Some(401),
+        Some(login) if login == format!("x-access-token:{TOKEN}") => None,
+        Some(login) if login == format!("x-access-token:{READER}") => pushes.then_some(403),
+        Some(_) => Some(401),
+    };
+    if let Some(status) = refusal {
+        let head = format!(
+            "HTTP/1.1 {status} No\r\nWWW-Authenticate: Basic realm=\"x\"\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+        );
+        let _ = stream.write_all(head.as_bytes());
+        return;
+    }
+    if pushes && method == "POST" {
+        let act = faults.lock().unwrap().before_push.take();
+        if let Some(mut act) = act {
+            act();
+        }
+    }
+    let mut backend = Command::new("git")
+        .arg("http-backend")
+        .env("GIT_PROJECT_ROOT", root)
+        .env("GIT_HTTP_EXPORT_ALL", "1")
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("PATH_INFO", path)
+        .env("QUERY_STRING", query)
+        .env("REQUEST_METHOD", method)
+        .env("REMOTE_USER", "x")
+        .env("CONTENT_TYPE", headers.get("content-type").cloned().unwrap_or_default())
+        .env("CONTENT_LENGTH", body.len().to_string())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut stdin = backend.stdin.take().unwrap();
+    std::thread::spawn(move || {
+        let _ = stdin.write_all(&body);
+    });
+    let output = backend.wait_with_output().unwrap().stdout;
+    let split = output.windows(4).position(|four| four == b"\r\n\r\n").unwrap();
+    let head = String::from_utf8_lossy(&output[..split]).into_owned();
+    let status = head.lines().find_map(|line| line.strip_prefix("Status: ")).unwrap_or("200 OK");
+    let content = &output[split + 4..];
+    let head = format!(
+        "HTTP/1.1 {status}\r\n{head}\r\nConnection: close\r\nContent-Length: {}\r\n\r\n",
+        content.len()
+    );
+    let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(content));
+}
+
+fn read_body(reader: &mut impl BufRead, headers: &HashMap<String, String>) -> Vec<u8> {
+    let mut body = Vec::new();
+    if headers.get("transfer-encoding").is_some_and(|coding| coding == "chunked") {
+        loop {
+            let mut size = String::new();
+            reader.read_line(&mut size).unwrap();
+            let size = u64::from_str_radix(size.trim(), 16).unwrap();
+            reader.by_ref().take(size).read_to_end(&mut body).unwrap();
+            reader.read_line(&mut String::new()).unwrap();
+            if size == 0 {
+                return body;
+            }
+        }
+    }
+    let length = headers.get("content-length").map_or(0, |length| length.parse().unwrap());
+    reader.take(length).read_to_end(&mut body).unwrap();
+    body
+}

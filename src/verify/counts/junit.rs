@@ -1,0 +1,67 @@
+//! A JUnit report, through a library. The file was written by the code under test.
+
+use junit_parser::{TestCase, TestStatus, TestSuite};
+
+use super::Reading;
+use crate::order::Counts;
+
+/// The largest report that is read, in bytes.
+const LARGEST: usize = 32 << 20;
+/// The library reads suites within suites by calling itself; nobody nests them this deep, and a report made to
+/// end the process does.
+const DEEPEST: usize = 32;
+
+/// Counts every case; none when it is no report, or one without a case.
+pub(super) fn read(xml: &[u8]) -> Option<Reading> {
+    if xml.len() > LARGEST || !is_flat(xml) {
+        return None;
+    }
+    let report = junit_parser::from_reader(xml).ok()?;
+    let mut counts = Counts::default();
+    let mut failing = Vec::new();
+    let mut waiting: Vec<&TestSuite> = report.suites.iter().rev().collect();
+    while let Some(suite) = waiting.pop() {
+        waiting.extend(suite.suites.iter().rev());
+        for case in &suite.cases {
+            match &case.status {
+                TestStatus::Success => counts.passed += 1,
+                TestStatus::Skipped(_) => counts.skipped += 1,
+                TestStatus::Error(_) | TestStatus::Failure(_) => {
+                    counts.failed += 1;
+                    failing.push(name(case));
+                }
+            }
+        }
+    }
+    (counts != Counts::default()).then_some(Reading { counts: Some(counts), failing })
+}
+
+fn name(case: &TestCase) -> String {
+    let test = &case.original_name;
+    match case.classname.as_deref().filter(|class| !class.is_empty() && !test.starts_with(*class)) {
+        None => test.clone(),
+        // Some runners put the path of a file there.
+        Some(class) if class.contains(['/', ' ']) => format!("{class} > {test}"),
+        Some(class) => format!("{class}.{test}"),
+    }
+}
+
+fn is_flat(xml: &[u8]) -> bool {
+    let mut depth = 0_usize;
+    for (at, _) in xml.iter().enumerate().filter(|(_, byte)| **byte == b'<') {
+        let rest = xml.get(at..).unwrap_or_default();
+        if rest.starts_with(b"</testsuite") {
+            depth = depth.saturating_sub(1);
+        } else if rest.starts_with(b"<testsuite") {
+            let end = rest.iter().take(4_096).position(|byte| *byte == b'>');
+            let is_empty = end.is_some_and(|end| end > 0 && rest.get(end - 1) == Some(&b'/'));
+            if !is_empty {
+                depth += 1;
+            }
+            if depth > DEEPEST {
+                return false;
+            }
+        }
+    }
+    true
+}

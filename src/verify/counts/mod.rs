@@ -1,0 +1,103 @@
+//! Reads counts and names of failing tests from what a runner printed, or from its JUnit report.
+//!
+//! All of it was written by the code under test, which may print summaries of its own. So a summary has to look
+//! genuine (in its place, adding up where it can be checked), the last one counts, and whatever is read never
+//! turns a failure into a pass: that is for the exit code.
+
+mod cargo;
+mod go;
+mod javascript;
+mod junit;
+mod python;
+mod tap;
+
+use std::collections::BTreeSet;
+
+use regex::Regex;
+
+use super::text::plain;
+use crate::order::Counts;
+
+/// What was read of a run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Reading {
+    /// Tests counted; none when nothing of a known form was found.
+    pub counts: Option<Counts>,
+    /// Tests that failed, by name, in their order, each once, at most a hundred.
+    pub failing: Vec<String>,
+}
+
+/// Most failing tests that are named.
+const MOST_FAILING: usize = 100;
+/// The longest name of a test that is kept, in characters.
+const LONGEST_NAME: usize = 300;
+/// What is looked at of an output, in bytes from its end.
+const MOST_OUTPUT: usize = 64 << 20;
+
+/// A summary that one of the readers found.
+struct Summary {
+    counts: Option<Counts>,
+    failing: Vec<String>,
+    /// The line it stands on: of several runners, the one that spoke last is the one that was asked to.
+    line: usize,
+}
+
+/// Reads an output, and the JUnit report where there is one. A report with tests in it is believed before the
+/// output: it names them exactly.
+pub fn read_counts(output: &str, junit: Option<&[u8]>) -> Reading {
+    let start = output.floor_char_boundary(output.len().saturating_sub(MOST_OUTPUT));
+    let clean = plain(output.get(start..).unwrap_or_default());
+    let lines: Vec<&str> = clean.lines().collect();
+    let from_output = [
+        cargo::libtest(&lines),
+        cargo::nextest(&lines),
+        python::pytest(&lines),
+        python::unittest(&lines),
+        javascript::node(&lines),
+        javascript::vitest(&lines),
+        javascript::jest(&lines),
+        javascript::mocha(&lines),
+        go::json(&lines),
+        go::plain(&lines),
+        tap::tap(&lines),
+    ]
+    .into_iter()
+    .flatten()
+    .max_by_key(|summary| summary.line);
+    let from_report = junit.and_then(junit::read);
+    let (counts, failing) = match (from_report, from_output) {
+        (Some(report), Some(output)) if report.failing.is_empty() => (report.counts, output.failing),
+        (Some(report), _) => (report.counts, report.failing),
+        (None, Some(output)) => (output.counts, output.failing),
+        (None, None) => (None, Vec::new()),
+    };
+    Reading { counts, failing: tidy(failing) }
+}
+
+fn tidy(names: Vec<String>) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    names
+        .into_iter()
+        .map(|name| name.trim().chars().take(LONGEST_NAME).collect::<String>())
+        .filter(|name| !name.is_empty() && seen.insert(name.clone()))
+        .take(MOST_FAILING)
+        .collect()
+}
+
+/// `3 failed, 2 passed` and its like: every number with the word after it.
+fn numbers(text: &str) -> impl Iterator<Item = (u64, &str)> {
+    text.split([',', '|', ';', '(', ')']).filter_map(|part| {
+        let (number, word) = part.trim().split_once(' ')?;
+        Some((number.parse().ok()?, word.trim()))
+    })
+}
+
+/// A pattern of ours; none only if it were wrong, which the tests would show.
+fn pattern(text: &str) -> Option<Regex> {
+    Regex::new(text).ok()
+}
+
+/// The number in a group.
+fn number(captures: &regex::Captures<'_>, group: usize) -> u64 {
+    captures.get(group).and_then(|found| found.as_str().parse().ok()).unwrap_or(0)
+}

@@ -1,0 +1,53 @@
+//! Which commands install and test a repository: its settings say, or its files tell.
+
+use super::discover::{Files, Found, find};
+use crate::order::RepositorySettings;
+
+/// What to run. Shell commands, from the repository's root.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TestPlan {
+    /// Installs what the tests need; with network.
+    pub setup: Option<String>,
+    /// Runs the tests; none: the repository has none that we can find, so nothing can be verified.
+    pub test: Option<String>,
+    /// Where the test command writes a JUnit report, from the root. Whoever runs the tests has to make sure that
+    /// no such file is there before.
+    pub report: Option<String>,
+    /// What was found and by what, for people; none when the settings name the test command.
+    pub found: Option<String>,
+}
+
+/// What to run in a repository. Its settings win; what they leave open is found by its files.
+///
+/// `root_files` are the names in its root, of files and folders (with or without a trailing slash); `read` reads
+/// a file by its path from the root.
+pub fn plan(
+    settings: &RepositorySettings,
+    root_files: &[String],
+    read: &dyn Fn(&str) -> Option<Vec<u8>>,
+) -> TestPlan {
+    let found = find(&Files::new(root_files, read));
+    let own_test = said(settings.test.as_deref());
+    let own_setup = said(settings.setup.as_deref());
+    let report = said(settings.report.as_deref());
+    let Found { runner, because, setup, test, path } = match found {
+        Some(found) => found,
+        None => return TestPlan { setup: own_setup, test: own_test, report, found: None },
+    };
+    // What we install is used only through its place on the path; a setup of the repository's own knows its way.
+    let with_path = |command: String| match (&path, &own_setup) {
+        (Some(path), None) => format!("PATH=\"$PWD/{path}:$PATH\"; export PATH; {command}"),
+        (Some(_) | None, _) => command,
+    };
+    TestPlan {
+        found: own_test.is_none().then(|| format!("{runner}, because {because} is there")),
+        test: Some(with_path(own_test.unwrap_or(test))),
+        setup: own_setup.clone().or(setup),
+        report,
+    }
+}
+
+/// Blank is as good as absent.
+fn said(setting: Option<&str>) -> Option<String> {
+    setting.map(str::trim).filter(|text| !text.is_empty()).map(String::from)
+}

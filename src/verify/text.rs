@@ -1,0 +1,62 @@
+//! What a run printed, made fit for reading.
+
+/// How much of the end of an output is kept for people and agents, in characters.
+pub const TAIL_CHARACTERS: usize = 3_000;
+
+/// The last [`TAIL_CHARACTERS`] characters, without terminal sequences and control characters.
+pub fn tail(output: &str) -> String {
+    // Sequences are looked for in a stretch of the end only: outputs can be hundreds of megabytes.
+    let start = output.floor_char_boundary(output.len().saturating_sub(16 * TAIL_CHARACTERS));
+    let clean = plain(output.get(start..).unwrap_or_default());
+    let characters = clean.chars().count();
+    clean.chars().skip(characters.saturating_sub(TAIL_CHARACTERS)).collect()
+}
+
+/// The text as a terminal without colours would leave it: escape sequences and control characters but newlines
+/// and tabs are taken out, and of a line that was written over with carriage returns the last version stays.
+pub(super) fn plain(text: &str) -> String {
+    let mut clean = String::with_capacity(text.len());
+    let mut line_start = 0;
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        match character {
+            '\u{1b}' => match characters.next() {
+                // CSI: parameters, then one final byte.
+                Some('[') => skip_until(&mut characters, |c| ('\u{40}'..='\u{7e}').contains(&c)),
+                // OSC, DCS and their like: up to BEL, or the backslash of a string terminator.
+                Some(']' | 'P' | '^' | '_' | 'X') => {
+                    skip_until(&mut characters, |c| matches!(c, '\u{7}' | '\\' | '\n'));
+                }
+                Some('(' | ')' | '#' | '%') => drop(characters.next()),
+                Some(_) | None => {}
+            },
+            '\u{9b}' => skip_until(&mut characters, |c| ('\u{40}'..='\u{7e}').contains(&c)),
+            '\n' => {
+                clean.push('\n');
+                line_start = clean.len();
+            }
+            '\r' => {
+                if !matches!(characters.peek(), Some('\n') | None) {
+                    clean.truncate(line_start);
+                }
+            }
+            '\t' => clean.push('\t'),
+            other if other.is_control() => {}
+            other => clean.push(other),
+        }
+    }
+    clean
+}
+
+/// Leaves a newline where it is: a sequence that never ends must not swallow the rest of the output.
+fn skip_until(characters: &mut std::iter::Peekable<std::str::Chars<'_>>, is_last: impl Fn(char) -> bool) {
+    while let Some(character) = characters.peek().copied() {
+        if character == '\n' {
+            return;
+        }
+        characters.next();
+        if is_last(character) {
+            return;
+        }
+    }
+}

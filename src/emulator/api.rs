@@ -1,7 +1,6 @@
 //! The door of the API: faults, the User-Agent rule, who calls, the way to a route, and the record.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use actix_web::http::header::{HeaderMap, HeaderName};
 use actix_web::{HttpRequest, HttpResponse, web};
@@ -114,10 +113,8 @@ pub(crate) async fn carry_out(
 
 /// An answer whose body fails before its first byte: the server drops the connection without having written.
 fn cut_off() -> HttpResponse {
-    let broken = stream::once(async {
-        tokio::time::sleep(Duration::from_millis(1)).await;
-        Err::<web::Bytes, _>(std::io::Error::from(std::io::ErrorKind::ConnectionReset))
-    });
+    let reset = std::io::Error::from(std::io::ErrorKind::ConnectionReset);
+    let broken = stream::iter([Err::<web::Bytes, _>(reset)]);
     HttpResponse::Ok().streaming(broken)
 }
 

@@ -5,20 +5,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use chrono::Utc;
 
 use super::acts::Edit;
 use super::events::{Moved, NO_SHA};
-use super::state::{Draft, Label, Permission, Repository, ReviewState, State, Visibility};
-use super::views::RepositorySource;
-use super::{Emulator, Fault, git_http, repos};
-
-/// The labels that a repository begins with.
-const FIRST_LABELS: [(&str, &str, &str); 3] = [
-    ("bug", "d73a4a", "Something isn't working"),
-    ("documentation", "0075ca", "Improvements or additions to documentation"),
-    ("enhancement", "a2eeef", "New feature or request"),
-];
+use super::state::{Draft, ReviewState, State};
+use super::{Emulator, Fault, repos};
 
 impl Emulator {
     /// `http://127.0.0.1:PORT`; pages and git live here.
@@ -49,154 +40,6 @@ impl Emulator {
     /// Sends `ping`, as GitHub does when a webhook is made.
     pub fn ping(&self) {
         self.shared.change(super::state::World::emit_ping);
-    }
-
-    /// Makes a public repository `owner/name`; the owner's account is made when it is missing.
-    ///
-    /// # Errors
-    /// When the name is taken or not `owner/name`, or the source has no commit.
-    pub async fn create_repository(&self, name: &str, from: RepositorySource) -> anyhow::Result<()> {
-        let parsed: crate::order::ids::RepositoryName = name.parse()?;
-        anyhow::ensure!(self.shared.look().repository(name).is_none(), "{name} exists already");
-        let git = self
-            .shared
-            .place
-            .path()
-            .join("repositories")
-            .join(parsed.owner())
-            .join(format!("{}.git", parsed.name()));
-        let default_branch = match from {
-            RepositorySource::Files(files) => {
-                repos::create(&git, "main")?;
-                let files = files.into_iter().map(|(name, bytes)| (name, Some(bytes))).collect();
-                repos::commit(&git, "main", parsed.owner(), "Initial commit", &files)?;
-                "main".to_owned()
-            }
-            RepositorySource::Path(path) => self.import(&git, &path).await?,
-        };
-        self.shared.change(|world| {
-            let owner = world.ensure_account(parsed.owner());
-            let id = world.new_id();
-            let labels = FIRST_LABELS
-                .into_iter()
-                .map(|(name, color, about)| Label {
-                    id: world.new_id(),
-                    name: name.to_owned(),
-                    color: color.to_owned(),
-                    description: Some(about.to_owned()),
-                })
-                .collect();
-            let repository = Repository {
-                id,
-                owner,
-                name: parsed.name().to_owned(),
-                full_name: parsed.to_string(),
-                visibility: Visibility::Public,
-                default_branch,
-                git,
-                created_at: Utc::now(),
-                labels,
-                threads: BTreeMap::new(),
-                roles: BTreeMap::from([(owner, Permission::Admin)]),
-                receiving: std::sync::Arc::default(),
-            };
-            world.repositories.insert(name.to_ascii_lowercase(), repository);
-        });
-        Ok(())
-    }
-
-    /// Brings in branches and tags of a local repository; answers with its default branch.
-    async fn import(&self, git: &std::path::Path, from: &std::path::Path) -> anyhow::Result<String> {
-        let place = self.shared.place.path();
-        let head =
-            git_http::git(place).arg("-C").arg(from).args(["symbolic-ref", "--short", "-q", "HEAD"]).output();
-        let head = head.await.context("git could not be started: is it installed?")?;
-        let branch = String::from_utf8_lossy(&head.stdout).trim().to_owned();
-        // A detached HEAD has no branch; its commit becomes one.
-        let (branch, refspec) = if branch.is_empty() {
-            ("main".to_owned(), "+HEAD:refs/heads/main".to_owned())
-        } else {
-            let spec = "+refs/heads/*:refs/heads/*".to_owned();
-            (branch, spec)
-        };
-        repos::create(git, &branch)?;
-        let fetch = git_http::git(place)
-            .arg("--git-dir")
-            .arg(git)
-            .args(["fetch", "--quiet", "--update-shallow", "--no-write-fetch-head"])
-            .arg(from.canonicalize().with_context(|| format!("{} is not there", from.display()))?)
-            .args([refspec.as_str(), "+refs/tags/*:refs/tags/*"])
-            .output()
-            .await?;
-        anyhow::ensure!(
-            fetch.status.success(),
-            "{} could not be read as a git repository: {}",
-            from.display(),
-            String::from_utf8_lossy(&fetch.stderr).trim()
-        );
-        anyhow::ensure!(
-            repos::head(git, &branch).is_some(),
-            "{} has no commit on its branch {branch}: commit something first",
-            from.display()
-        );
-        Ok(branch)
-    }
-
-    /// Hides a repository from whoever was not given a role.
-    ///
-    /// # Errors
-    /// When there is no such repository.
-    pub fn make_private(&self, repository: &str) -> anyhow::Result<()> {
-        self.shared.change(|world| {
-            world.found_mut(repository)?.visibility = Visibility::Private;
-            Ok(())
-        })
-    }
-
-    /// Makes an account, or finds the one of that login; its id.
-    pub fn add_user(&self, login: &str) -> u64 {
-        self.shared.change(|world| world.ensure_account(login))
-    }
-
-    /// Gives an account another login; its id stays.
-    pub fn rename_user(&self, login: &str, new: &str) {
-        self.shared.change(|world| {
-            if let Some(id) = world.account_by_login(login).map(|account| account.id)
-                && let Some(account) = world.accounts.get_mut(&id)
-            {
-                new.clone_into(&mut account.login);
-            }
-        });
-    }
-
-    /// What a person may do in a repository; the account is made when it is missing.
-    ///
-    /// # Errors
-    /// When there is no such repository.
-    pub fn set_permission(
-        &self,
-        repository: &str,
-        login: &str,
-        permission: Permission,
-    ) -> anyhow::Result<()> {
-        self.shared.change(|world| {
-            let account = world.ensure_account(login);
-            world.found_mut(repository)?.roles.insert(account, permission);
-            Ok(())
-        })
-    }
-
-    /// A token with which a person can use git: any name, this password.
-    pub fn personal_token(&self, login: &str) -> String {
-        self.shared.change(|world| {
-            let account = world.ensure_account(login);
-            world.personal_token(account)
-        })
-    }
-
-    /// Every token issued so far stops working, as after its hour.
-    pub fn expire_tokens(&self) {
-        self.shared.change(|world| world.tokens.clear());
     }
 
     /// A person opens an issue; its number.
@@ -349,7 +192,8 @@ impl Emulator {
         })?)
     }
 
-    /// A person pushes a commit that sets (or, with none, removes) these files; the commit.
+    /// A person pushes a commit that sets (or, with none, removes) these files; the commit. A branch that is not
+    /// there yet begins at the default branch.
     ///
     /// # Errors
     /// When there is no such repository, or the files do not make a tree.
@@ -363,9 +207,12 @@ impl Emulator {
     ) -> anyhow::Result<String> {
         self.shared.change(|world| {
             let account = world.ensure_account(by);
-            let git = world.found(repository)?.git.clone();
+            let found = world.found(repository)?;
+            let git = found.git.clone();
+            let start = repos::head(&git, &found.default_branch);
             let before = repos::head(&git, branch).unwrap_or_else(|| NO_SHA.to_owned());
-            let after = repos::commit(&git, branch, by, message, &files)?;
+            let to = repos::Target { branch, start: start.as_deref() };
+            let after = repos::commit(&git, &to, by, message, &files)?;
             let moved = Moved { reference: format!("refs/heads/{branch}"), before, after: after.clone() };
             world.pushed(repository, &[moved], account);
             Ok(after)

@@ -1,167 +1,26 @@
 //! git over smart HTTP: `git upload-pack` and `git receive-pack` as children, one request each.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::process::Stdio;
 use std::sync::Arc;
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use anyhow::Context as _;
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use futures_util::StreamExt as _;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{Child, Command};
 use tokio_util::io::ReaderStream;
 
 use super::api::{Arrived, carry_out, header};
-use super::auth::require;
 use super::events::{Moved, NO_SHA};
 use super::faults::Caller;
+use super::git_access::{Granted, Refused, Service, grant, holder};
+use super::git_child::git;
 use super::repos;
-use super::state::{Holder, Level, Shared, Visibility};
+use super::state::{Holder, Shared};
 
 /// The most that an inflated request may hold, in bytes; git compresses only negotiations, which are small.
 const MOST_INFLATED: u64 = 64 * 1024 * 1024;
-
-/// git's settings for the children; nobody else's settings are read.
-const SETTINGS: &str = "[safe]\n\tdirectory = *\n[uploadpack]\n\tallowAnySHA1InWant = true\n\tallowFilter = true\n\
-                        [receive]\n\tfsckObjects = true\n\tautogc = false\n[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n";
-
-/// Writes what the children read.
-pub(crate) fn prepare(place: &Path) -> anyhow::Result<()> {
-    std::fs::write(place.join("gitconfig"), SETTINGS).context("git's settings could not be written")?;
-    Ok(())
-}
-
-/// git with an environment of our own and nothing inherited but the way to programs.
-pub(crate) fn git(place: &Path) -> Command {
-    let mut command = Command::new("git");
-    command
-        .env_clear()
-        .env("PATH", std::env::var_os("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into()))
-        .env("HOME", place)
-        .env("GIT_CONFIG_GLOBAL", place.join("gitconfig"))
-        .env("GIT_CONFIG_NOSYSTEM", "1")
-        .env("GIT_TERMINAL_PROMPT", "0")
-        .env("LC_ALL", "C")
-        .stdin(Stdio::null())
-        .kill_on_drop(true);
-    command
-}
-
-/// What git wants.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Service {
-    Fetch,
-    Push,
-}
-
-impl Service {
-    fn parse(name: &str) -> Option<Self> {
-        match name {
-            "git-upload-pack" => Some(Self::Fetch),
-            "git-receive-pack" => Some(Self::Push),
-            _ => None,
-        }
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Fetch => "upload-pack",
-            Self::Push => "receive-pack",
-        }
-    }
-}
-
-/// A repository that the caller may use as asked.
-struct Granted {
-    full_name: String,
-    git: std::path::PathBuf,
-    receiving: Arc<tokio::sync::Mutex<()>>,
-    by: u64,
-    workflows: bool,
-}
-
-fn text(code: u16, message: &str) -> HttpResponse {
-    let mut response = HttpResponse::build(super::reply::status(code));
-    if code == 401 {
-        response.insert_header(("WWW-Authenticate", "Basic realm=\"GitHub\""));
-    }
-    response.insert_header(("Content-Type", "text/plain; charset=utf-8")).body(format!("{message}\n"))
-}
-
-/// Basic credentials: an installation's token with the name `x-access-token`, a person's with any name.
-fn holder(shared: &Shared, authorization: &str) -> Result<Option<Holder>, HttpResponse> {
-    if authorization.is_empty() {
-        return Ok(None);
-    }
-    let refused = || {
-        text(401, "Invalid username or token. Password authentication is not supported for Git operations.")
-    };
-    let pair = authorization
-        .split_once(' ')
-        .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("basic"))
-        .and_then(|(_, encoded)| STANDARD.decode(encoded.trim()).ok())
-        .and_then(|bytes| String::from_utf8(bytes).ok());
-    let Some((name, token)) = pair.as_deref().and_then(|pair| pair.split_once(':')) else {
-        return Err(refused());
-    };
-    let found = shared.look().valid_token(token).map(|token| token.holder.clone());
-    match found {
-        Some(Holder::Installation { .. }) if name != "x-access-token" => Err(refused()),
-        Some(holder) => Ok(Some(holder)),
-        None => Err(refused()),
-    }
-}
-
-fn grant(
-    shared: &Shared,
-    full_name: &str,
-    service: Service,
-    holder: Option<&Holder>,
-) -> Result<Granted, HttpResponse> {
-    let world = shared.look();
-    let unknown = || text(404, "Repository not found.");
-    let Some(found) = world.repository(full_name) else {
-        // Whoever is nobody is asked for credentials first, so that names cannot be probed.
-        return Err(if holder.is_some() { unknown() } else { text(401, "Repository not found.") });
-    };
-    let (by, workflows) = match holder {
-        None => match (service, found.visibility) {
-            (Service::Fetch, Visibility::Public) => (0, false),
-            (Service::Fetch, Visibility::Private) | (Service::Push, _) => {
-                return Err(text(401, "No anonymous write access."));
-            }
-        },
-        Some(holder) => {
-            let level = match service {
-                Service::Fetch => Level::Read,
-                Service::Push => Level::Write,
-            };
-            if let Err(refused) = require(holder, found, &[("contents", level)]) {
-                return Err(if refused.status == 404 {
-                    unknown()
-                } else {
-                    text(403, "Write access to repository not granted.")
-                });
-            }
-            match holder {
-                Holder::Installation { permissions, .. } => {
-                    (world.app.bot, permissions.get("workflows") == Some(&Level::Write))
-                }
-                Holder::Person(id) => (*id, true),
-            }
-        }
-    };
-    Ok(Granted {
-        full_name: found.full_name.clone(),
-        git: found.git.clone(),
-        receiving: Arc::clone(&found.receiving),
-        by,
-        workflows,
-    })
-}
 
 /// What both kinds of request begin with: who calls, what is granted.
 fn enter(
@@ -169,7 +28,7 @@ fn enter(
     request: &HttpRequest,
     (owner, name): &(String, String),
     service: Option<Service>,
-) -> (Arrived, Result<(Granted, Service), HttpResponse>) {
+) -> (Arrived, Result<(Granted, Service), Refused>) {
     let found = holder(shared, &header(request.headers(), "authorization"));
     let caller = match &found {
         Ok(Some(Holder::Installation { .. })) => Caller::Installation,
@@ -184,7 +43,7 @@ fn enter(
         body: String::new(),
     };
     let granted = match service {
-        None => Err(text(403, "Please upgrade your git client: dumb HTTP is not supported.")),
+        None => Err(Refused::new(403, "Please upgrade your git client: dumb HTTP is not supported.")),
         Some(service) => found.and_then(|holder| {
             grant(shared, &format!("{owner}/{name}"), service, holder.as_ref())
                 .map(|granted| (granted, service))
@@ -208,7 +67,7 @@ pub(crate) async fn info_refs(
             Ok((granted, service)) => {
                 advertise(&shared, &granted, service, &request).await.unwrap_or_else(broken)
             }
-            Err(refused) => refused,
+            Err(refused) => refused.into_response(),
         }
     };
     carry_out(&shared, arrived, apply).await
@@ -231,7 +90,7 @@ pub(crate) async fn exchange(
             Ok((granted, Service::Push)) => {
                 receive(&shared, &granted, &request, body).await.unwrap_or_else(broken)
             }
-            Err(refused) => refused,
+            Err(refused) => refused.into_response(),
         }
     };
     carry_out(&shared, arrived, apply).await
@@ -239,7 +98,7 @@ pub(crate) async fn exchange(
 
 fn broken(error: anyhow::Error) -> HttpResponse {
     tracing::warn!("emulator: git failed: {error:#}");
-    text(500, "git failed in the emulator")
+    Refused::new(500, "git failed in the emulator").into_response()
 }
 
 fn child(shared: &Shared, granted: &Granted, service: Service, request: &HttpRequest) -> Command {

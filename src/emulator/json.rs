@@ -229,7 +229,7 @@ impl World {
             (format!("{base}/pulls/{}", thread.number), format!("{base}/issues/{}", thread.number));
         let page = self.thread_page(repository, thread);
         let merged = pull.merged.as_ref();
-        let size = super::repos::size(&repository.git, &pull.base_sha, &pull.head_sha).unwrap_or_default();
+        let size = super::diffs::size(&repository.git, &pull.base_sha, &pull.head_sha).unwrap_or_default();
         let facts = json!({
             "url": url, "id": pull.id, "node_id": format!("PR_{}", pull.id), "html_url": page,
             "diff_url": format!("{page}.diff"), "patch_url": format!("{page}.patch"), "issue_url": issue,

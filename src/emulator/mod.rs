@@ -7,15 +7,24 @@
 //! stand in its place. State lives in memory and ends with the process; repositories in a temporary folder.
 
 mod acts;
+mod acts_pulls;
 mod api;
 mod auth;
+mod diffs;
 mod events;
 mod face;
+mod face_setting;
 mod faults;
+mod forms;
+mod git_access;
+mod git_child;
 mod git_http;
 mod graphql;
 mod json;
 pub mod keys;
+mod markdown;
+mod page_parts;
+mod pages;
 mod reply;
 mod repos;
 mod routes_app;
@@ -115,7 +124,7 @@ impl Emulator {
         })?;
         let origin = format!("http://{}", listener.local_addr()?);
         let place = tempfile::Builder::new().prefix("journeyman-emulator-").tempdir()?;
-        git_http::prepare(place.path())?;
+        git_child::prepare(place.path())?;
         let shared = Arc::new(Shared::new(world(options, origin)?, place));
         let data = web::Data::new(Arc::clone(&shared));
         let server = HttpServer::new(move || {
@@ -151,7 +160,9 @@ fn routes(config: &mut web::ServiceConfig) {
     config
         .route("/{owner}/{name}.git/info/refs", web::get().to(git_http::info_refs))
         .route("/{owner}/{name}.git/{service}", web::post().to(git_http::exchange))
-        .service(web::scope("/api").default_service(web::to(api::serve)));
+        .service(web::scope("/api").default_service(web::to(api::serve)))
+        .configure(pages::routes)
+        .configure(forms::routes);
 }
 
 fn world(options: Options, origin: String) -> anyhow::Result<World> {

@@ -1,11 +1,23 @@
 //! The bare repositories: making them, looking into them, merging. git serves them elsewhere (`git_http`).
 
 use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use anyhow::Context as _;
 use git2::build::TreeUpdateBuilder;
-use git2::{BranchType, DiffFormat, DiffOptions, FileMode, ObjectType, Oid, Repository, Signature, Sort};
+use git2::{BranchType, FileMode, ObjectType, Oid, Repository, Signature, Sort};
+
+/// Refuses changed workflows to an App without the permission `workflows`, as GitHub does.
+const UPDATE_HOOK: &str = r#"#!/bin/sh
+[ "$EMULATOR_WORKFLOWS" = refused ] || exit 0
+case "$3" in *[!0]*) ;; *) exit 0 ;; esac
+base=$(git merge-base HEAD "$3") || base=$(git hash-object -t tree /dev/null)
+file=$(git diff --name-only "$base" "$3" -- .github/workflows | head -n 1)
+[ -z "$file" ] && exit 0
+echo "refusing to allow a GitHub App to create or update workflow \`$file\` without \`workflows\` permission" >&2
+exit 1
+"#;
 
 /// Who a commit made by the emulator is by.
 pub(crate) fn signature(login: &str) -> Result<Signature<'static>, git2::Error> {
@@ -17,23 +29,35 @@ pub(crate) fn create(path: &Path, default_branch: &str) -> anyhow::Result<()> {
     let mut options = git2::RepositoryInitOptions::new();
     options.bare(true).mkdir(true).mkpath(true).external_template(false).initial_head(default_branch);
     Repository::init_opts(path, &options).with_context(|| format!("{} could not be made", path.display()))?;
+    let hooks = path.join("hooks");
+    std::fs::create_dir_all(&hooks)?;
+    let hook = hooks.join("update");
+    std::fs::write(&hook, UPDATE_HOOK)?;
+    std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755))?;
     Ok(())
 }
 
-/// Adds a commit with these files changed (none: removed) to a branch, which is begun when it does not exist.
-/// A file that begins with `#!` is executable.
+/// Where a commit goes.
+pub(crate) struct Target<'a> {
+    pub branch: &'a str,
+    /// The commit that the branch begins at when it is not there yet; none: at nothing.
+    pub start: Option<&'a str>,
+}
+
+/// Adds a commit with these files changed (none: removed) to a branch. A file that begins with `#!` is executable.
 pub(crate) fn commit(
     path: &Path,
-    branch: &str,
+    to: &Target<'_>,
     login: &str,
     message: &str,
     files: &BTreeMap<String, Option<Vec<u8>>>,
 ) -> anyhow::Result<String> {
     let repository = Repository::open_bare(path)?;
-    let reference = format!("refs/heads/{branch}");
-    let parent = match repository.find_reference(&reference) {
-        Ok(found) => Some(found.peel_to_commit()?),
-        Err(_) => None,
+    let reference = format!("refs/heads/{}", to.branch);
+    let parent = match (repository.find_reference(&reference), to.start) {
+        (Ok(found), _) => Some(found.peel_to_commit()?),
+        (Err(_), Some(start)) => Some(repository.find_commit(Oid::from_str(start)?)?),
+        (Err(_), None) => None,
     };
     let empty = repository.find_tree(repository.treebuilder(None)?.write()?)?;
     let base = match &parent {
@@ -83,45 +107,6 @@ pub(crate) fn head(path: &Path, branch: &str) -> Option<String> {
     found.target().map(|oid| oid.to_string())
 }
 
-/// How much a pull request changes.
-#[derive(Debug, Default)]
-pub(crate) struct Size {
-    pub commits: usize,
-    pub files: usize,
-    pub additions: usize,
-    pub deletions: usize,
-}
-
-/// A diff from the merge base, as GitHub shows it.
-fn with_diff<T>(
-    path: &Path,
-    base: &str,
-    head: &str,
-    look: impl FnOnce(&git2::Diff<'_>) -> Result<T, git2::Error>,
-) -> Result<T, git2::Error> {
-    let repository = Repository::open_bare(path)?;
-    let (base, head) = (Oid::from_str(base)?, Oid::from_str(head)?);
-    let from = match repository.merge_base(base, head) {
-        Ok(from) => Some(repository.find_commit(from)?.tree()?),
-        Err(_) => None,
-    };
-    let to = repository.find_commit(head)?.tree()?;
-    let mut options = DiffOptions::new();
-    let diff = repository.diff_tree_to_tree(from.as_ref(), Some(&to), Some(&mut options))?;
-    look(&diff)
-}
-
-pub(crate) fn size(path: &Path, base: &str, head: &str) -> Option<Size> {
-    let commits = ahead(path, base, head)?;
-    let stats = with_diff(path, base, head, |diff| diff.stats()).ok()?;
-    Some(Size {
-        commits,
-        files: stats.files_changed(),
-        additions: stats.insertions(),
-        deletions: stats.deletions(),
-    })
-}
-
 /// How many commits `head` has that `base` has not; none when one of them is not there.
 pub(crate) fn ahead(path: &Path, base: &str, head: &str) -> Option<usize> {
     let repository = Repository::open_bare(path).ok()?;
@@ -141,41 +126,11 @@ pub(crate) fn descends(path: &Path, head: &str, ancestor: &str) -> bool {
     look().unwrap_or(false)
 }
 
-/// One line of a diff, for a page.
-#[derive(Debug, Clone)]
-pub(crate) struct DiffLine {
-    /// `+`, `-`, a space, `@` for a hunk's head, `f` for a file's.
-    pub origin: char,
-    pub text: String,
-}
-
-/// The diff of a pull request; after 3,000 lines it is cut.
-pub(crate) fn diff(path: &Path, base: &str, head: &str) -> Vec<DiffLine> {
-    let mut lines = Vec::new();
-    let done = with_diff(path, base, head, |diff| {
-        diff.print(DiffFormat::Patch, |_, _, line| {
-            let origin = match line.origin() {
-                'F' | 'B' => 'f',
-                'H' => '@',
-                '+' | '>' => '+',
-                '-' | '<' => '-',
-                _ => ' ',
-            };
-            let text = String::from_utf8_lossy(line.content()).trim_end_matches('\n').to_owned();
-            lines.push(DiffLine { origin, text });
-            lines.len() < 3_000
-        })
-    });
-    if done.is_err() && lines.len() >= 3_000 {
-        lines.push(DiffLine { origin: '@', text: "… (the rest is not shown)".to_owned() });
-    }
-    lines
-}
-
 /// A commit, for events and pages.
 #[derive(Debug, Clone)]
 pub(crate) struct CommitFacts {
     pub sha: String,
+    pub parent: Option<String>,
     pub tree: String,
     pub message: String,
     pub author: (String, String),
@@ -214,6 +169,8 @@ fn facts(repository: &Repository, oid: Oid) -> Result<CommitFacts, git2::Error> 
     };
     let diff = repository.diff_tree_to_tree(parent.as_ref(), Some(&commit.tree()?), None)?;
     let (mut added, mut removed, mut modified) = (Vec::new(), Vec::new(), Vec::new());
+    // git2's list of kinds is not ours to match in full.
+    #[allow(clippy::wildcard_enum_match_arm)]
     for delta in diff.deltas().take(300) {
         let path = |file: git2::DiffFile<'_>| {
             String::from_utf8_lossy(file.path_bytes().unwrap_or_default()).into_owned()
@@ -232,6 +189,7 @@ fn facts(repository: &Repository, oid: Oid) -> Result<CommitFacts, git2::Error> 
     };
     Ok(CommitFacts {
         sha: oid.to_string(),
+        parent: commit.parent_id(0).ok().map(|parent| parent.to_string()),
         tree: commit.tree_id().to_string(),
         message: String::from_utf8_lossy(commit.message_bytes()).into_owned(),
         author: person(&commit.author()),

@@ -51,7 +51,7 @@ pub(crate) fn serve(world: &mut World, request: &Request, segments: &[&str]) -> 
             let n = world.open_issue(&repository, by, &title, &body)?;
             Ok(Reply::json(201, world.issue_json(world.found(&repository)?, world.thread(&repository, n)?)))
         }
-        ("PATCH", ["issues", n]) => {
+        ("PATCH" | "POST", ["issues", n]) => {
             let n = number(n)?;
             allow(world, Some(n), Level::Write)?;
             let edit = Edit {
@@ -84,7 +84,8 @@ pub(crate) fn serve(world: &mut World, request: &Request, segments: &[&str]) -> 
             n?;
             match method {
                 "GET" => comment(world, &repository, id, 200),
-                "PATCH" => {
+                // GitHub takes POST for PATCH, and octocrab relies on it.
+                "PATCH" | "POST" => {
                     let body = request.text("body");
                     let body =
                         body.ok_or_else(|| ApiError::invalid("IssueComment", "body", "missing_field"))?;

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::acts::{Edit, NewPull};
+use super::acts::Edit;
+use super::acts_pulls::NewPull;
 use super::api::Request;
 use super::auth::require;
 use super::reply::{Answer, ApiError, Reply, page};
@@ -33,7 +34,7 @@ pub(crate) fn serve(world: &mut World, request: &Request, segments: &[&str]) -> 
             pull(world, &repository, number, 201)
         }
         ("GET", [number]) => pull(world, &repository, parse(number)?, 200),
-        ("PATCH", [number]) => {
+        ("PATCH" | "POST", [number]) => {
             let number = parse(number)?;
             pull(world, &repository, number, 200)?;
             let edit = Edit {

@@ -5,6 +5,7 @@ mod apps;
 mod deliveries;
 mod faults;
 mod git;
+mod pages;
 mod pulls;
 
 use std::collections::BTreeMap;

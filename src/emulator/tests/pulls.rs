@@ -50,7 +50,7 @@ async fn octocrab_opens_one_and_graphql_makes_it_ready() {
     let query = "mutation($id: ID!) { markPullRequestReadyForReview(input: {pullRequestId: $id}) \
                  { pullRequest { isDraft } } }";
     let done: Value = client.graphql(&json!({"query": query, "variables": {"id": id}})).await.expect("ready");
-    assert_eq!(done["data"]["markPullRequestReadyForReview"]["pullRequest"]["isDraft"], false);
+    assert_eq!(done["markPullRequestReadyForReview"]["pullRequest"]["isDraft"], false);
     assert!(!emulator.pulls(REPOSITORY)[0].draft);
     let back = format!(
         "mutation {{ convertPullRequestToDraft(input: {{pullRequestId: \"{id}\"}}) {{ pullRequest {{ id }} }} }}"

@@ -1,0 +1,187 @@
+//! What can be done to pull requests beyond what can be done to any issue.
+
+use chrono::Utc;
+use serde_json::json;
+
+use super::events::{Moved, NO_SHA};
+use super::reply::ApiError;
+use super::repos;
+use super::state::{Draft, Merged, Pull, Review, ReviewState, State, World};
+
+/// What a pull request is opened with.
+pub(crate) struct NewPull {
+    pub title: String,
+    pub body: String,
+    pub head: String,
+    pub base: String,
+    pub draft: Draft,
+}
+
+impl World {
+    pub(crate) fn pull_mut(&mut self, repository: &str, number: u64) -> Result<&mut Pull, ApiError> {
+        self.thread_mut(repository, number)?.pull.as_mut().ok_or_else(ApiError::not_found)
+    }
+
+    pub(crate) fn open_pull(&mut self, repository: &str, author: u64, new: NewPull) -> Result<u64, ApiError> {
+        let kind = "PullRequest";
+        let found = self.found(repository)?;
+        let owner = self.login(found.owner).to_owned();
+        let head = match new.head.split_once(':') {
+            Some((login, branch)) if login.eq_ignore_ascii_case(&owner) => branch.to_owned(),
+            Some(_) => return Err(ApiError::invalid(kind, "head", "invalid")),
+            None => new.head.clone(),
+        };
+        let Some(base_sha) = repos::head(&found.git, &new.base) else {
+            return Err(ApiError::invalid(kind, "base", "invalid"));
+        };
+        let Some(head_sha) = repos::head(&found.git, &head) else {
+            return Err(ApiError::invalid(kind, "head", "invalid"));
+        };
+        if repos::ahead(&found.git, &base_sha, &head_sha).unwrap_or(0) == 0 {
+            return Err(ApiError::custom(kind, format!("No commits between {} and {head}", new.base)));
+        }
+        let taken = found.threads.values().any(|thread| {
+            thread.state == State::Open
+                && thread.pull.as_ref().is_some_and(|pull| pull.head == head && pull.base == new.base)
+        });
+        if taken {
+            return Err(ApiError::custom(kind, format!("A pull request already exists for {owner}:{head}.")));
+        }
+        let number = self.add_thread(repository, author, &new.title, &new.body)?;
+        let id = self.new_id();
+        self.thread_mut(repository, number)?.pull = Some(Pull {
+            id,
+            head,
+            base: new.base,
+            head_sha,
+            base_sha,
+            draft: new.draft,
+            merged: None,
+            reviews: Vec::new(),
+        });
+        self.emit_thread(repository, number, "opened", author, json!({}));
+        Ok(number)
+    }
+
+    /// Makes a draft ready or the other way round; again is harmless.
+    pub(crate) fn set_draft(
+        &mut self,
+        repository: &str,
+        number: u64,
+        draft: Draft,
+        by: u64,
+    ) -> Result<(), ApiError> {
+        let pull = self.pull_mut(repository, number)?;
+        if pull.draft == draft {
+            return Ok(());
+        }
+        pull.draft = draft;
+        let action = match draft {
+            Draft::Yes => "converted_to_draft",
+            Draft::No => "ready_for_review",
+        };
+        self.emit_thread(repository, number, action, by, json!({}));
+        Ok(())
+    }
+
+    pub(crate) fn review(
+        &mut self,
+        repository: &str,
+        number: u64,
+        author: u64,
+        state: ReviewState,
+        body: &str,
+    ) -> Result<u64, ApiError> {
+        let id = self.new_id();
+        let thread = self.thread_mut(repository, number)?;
+        let own = thread.author == author;
+        let pull = thread.pull.as_mut().ok_or_else(ApiError::not_found)?;
+        if own && state != ReviewState::Commented {
+            return Err(ApiError::custom("PullRequestReview", "Can not review your own pull request".into()));
+        }
+        let commit = pull.head_sha.clone();
+        pull.reviews.push(Review { id, author, state, body: body.to_owned(), commit, at: Utc::now() });
+        self.emit_review(repository, number, id, author);
+        Ok(id)
+    }
+
+    /// Merges with a merge commit, and closes the issues that the pull request's text says it closes.
+    pub(crate) fn merge(&mut self, repository: &str, number: u64, by: u64) -> Result<String, ApiError> {
+        let login = self.login(by).to_owned();
+        let found = self.found(repository)?;
+        let (git, default_branch) = (found.git.clone(), found.default_branch.clone());
+        let thread = self.thread(repository, number)?;
+        let pull = thread.pull.clone().ok_or_else(ApiError::not_found)?;
+        if thread.state == State::Closed || pull.draft == Draft::Yes {
+            return Err(ApiError::new(405, "Pull Request is not mergeable"));
+        }
+        let message =
+            format!("Merge pull request #{number} from {login}/{}\n\n{}\n", pull.head, thread.title);
+        let closes = closing_references(&thread.body);
+        let before = repos::head(&git, &pull.base).unwrap_or_else(|| NO_SHA.to_owned());
+        let commit = repos::merge(&git, &pull.base, &pull.head_sha, &login, &message)
+            .map_err(ApiError::broken)?
+            .ok_or_else(|| ApiError::new(405, "Pull Request is not mergeable"))?;
+        let now = Utc::now();
+        self.pull_mut(repository, number)?.merged = Some(Merged { commit: commit.clone(), by, at: now });
+        let thread = self.thread_mut(repository, number)?;
+        (thread.state, thread.closed_at, thread.updated_at) = (State::Closed, Some(now), now);
+        self.emit_thread(repository, number, "closed", by, json!({}));
+        let moved = Moved { reference: format!("refs/heads/{}", pull.base), before, after: commit.clone() };
+        self.emit_push(repository, &moved, by);
+        for issue in closes.into_iter().filter(|_| pull.base == default_branch) {
+            // A number that is no issue here is no reason to fail the merge.
+            let _ = self.set_state(repository, issue, State::Closed, by);
+        }
+        Ok(commit)
+    }
+
+    /// What follows when references moved: the `push` event, and pull requests that get a new head.
+    pub(crate) fn pushed(&mut self, repository: &str, moved: &[Moved], by: u64) {
+        for one in moved {
+            self.emit_push(repository, one, by);
+            let Some(branch) = one.reference.strip_prefix("refs/heads/") else { continue };
+            let Some(found) = self.repository_mut(repository) else { continue };
+            let mut synchronized = Vec::new();
+            let mut orphaned = Vec::new();
+            for thread in found.threads.values_mut().filter(|thread| thread.state == State::Open) {
+                let Some(pull) = thread.pull.as_mut().filter(|pull| pull.head == branch) else { continue };
+                if one.after == NO_SHA {
+                    orphaned.push(thread.number);
+                } else {
+                    pull.head_sha.clone_from(&one.after);
+                    thread.updated_at = Utc::now();
+                    synchronized.push(thread.number);
+                }
+            }
+            for number in synchronized {
+                let more = json!({"before": one.before, "after": one.after});
+                self.emit_thread(repository, number, "synchronize", by, more);
+            }
+            for number in orphaned {
+                // GitHub closes the pull request of a branch that is deleted.
+                let _ = self.set_state(repository, number, State::Closed, by);
+            }
+        }
+    }
+}
+
+/// The issues of this repository that a text closes when it is merged.
+fn closing_references(body: &str) -> Vec<u64> {
+    let words: Vec<&str> = body.split_whitespace().collect();
+    let mut found = Vec::new();
+    for pair in words.windows(2) {
+        let [keyword, reference] = pair else { continue };
+        let keyword = keyword.trim_end_matches(':').to_ascii_lowercase();
+        let closes =
+            ["close", "closes", "closed", "fix", "fixes", "fixed", "resolve", "resolves", "resolved"];
+        let number =
+            reference.strip_prefix('#').map(|rest| rest.trim_end_matches(|c: char| !c.is_ascii_digit()));
+        if closes.contains(&keyword.as_str())
+            && let Some(Ok(number)) = number.map(str::parse)
+        {
+            found.push(number);
+        }
+    }
+    found
+}

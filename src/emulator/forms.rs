@@ -1,0 +1,155 @@
+//! What can be done on the pages, by whomever the visitor chose to act as, within that person's role.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use actix_web::cookie::{Cookie, SameSite};
+use actix_web::{HttpRequest, HttpResponse, web};
+
+use super::api::header;
+use super::pages::{ACTING, acting, problem, visible};
+use super::reply::ApiError;
+use super::state::{Draft, Permission, ReviewState, Shared, State, World};
+
+type Fields = web::Form<HashMap<String, String>>;
+
+pub(crate) fn routes(config: &mut web::ServiceConfig) {
+    config
+        .route("/_as", web::post().to(act_as))
+        .route("/{owner}/{name}/issues", web::post().to(open))
+        .route("/{owner}/{name}/{kind:issues|pull}/{number}/{act}", web::post().to(act));
+}
+
+/// A form counts only when it was sent from one of our own pages.
+fn foreign(request: &HttpRequest) -> bool {
+    let site = header(request.headers(), "sec-fetch-site");
+    let origin = header(request.headers(), "origin");
+    let host = header(request.headers(), "host");
+    !(site.is_empty() || site == "same-origin" || site == "none")
+        || !(origin.is_empty() || origin == format!("http://{host}"))
+}
+
+fn refused() -> HttpResponse {
+    problem(403, "this form was not sent from a page of the emulator")
+}
+
+fn see(location: &str) -> HttpResponse {
+    HttpResponse::SeeOther().insert_header(("Location", location)).finish()
+}
+
+async fn act_as(request: HttpRequest, fields: Fields) -> HttpResponse {
+    if foreign(&request) {
+        return refused();
+    }
+    let login: String = fields
+        .get("login")
+        .into_iter()
+        .flat_map(|text| text.chars())
+        .filter(|c| c.is_ascii_graphic() && *c != ';')
+        .collect();
+    let back = fields
+        .get("back")
+        .filter(|back| back.starts_with('/') && !back.starts_with("//") && !back.contains('\\'));
+    let cookie = Cookie::build(ACTING, login).path("/").same_site(SameSite::Strict).http_only(true).finish();
+    HttpResponse::SeeOther()
+        .insert_header(("Location", back.map_or("/", String::as_str)))
+        .cookie(cookie)
+        .finish()
+}
+
+async fn open(
+    request: HttpRequest,
+    path: web::Path<(String, String)>,
+    fields: Fields,
+    shared: web::Data<Arc<Shared>>,
+) -> HttpResponse {
+    if foreign(&request) {
+        return refused();
+    }
+    let field = |name: &str| fields.get(name).map_or("", String::as_str).replace("\r\n", "\n");
+    let opened = shared.change(|world| {
+        let by = acting(world, &request);
+        let full_name =
+            visible(world, &request, &path.0, &path.1).ok_or_else(ApiError::not_found)?.full_name.clone();
+        let number = world.open_issue(&full_name, by, &field("title"), &field("body"))?;
+        Ok::<_, ApiError>(format!("/{full_name}/issues/{number}"))
+    });
+    match opened {
+        Ok(location) => see(&location),
+        Err(error) => problem(error.status, &error.to_string()),
+    }
+}
+
+async fn act(
+    request: HttpRequest,
+    path: web::Path<(String, String, String, u64, String)>,
+    fields: Fields,
+    shared: web::Data<Arc<Shared>>,
+) -> HttpResponse {
+    if foreign(&request) {
+        return refused();
+    }
+    let (owner, name, kind, number, act) = path.into_inner();
+    let done = shared.change(|world| {
+        let full_name =
+            visible(world, &request, &owner, &name).ok_or_else(ApiError::not_found)?.full_name.clone();
+        let by = acting(world, &request);
+        carry_out(world, &full_name, number, &act, by, &fields)
+    });
+    match done {
+        Ok(()) => see(&format!("/{owner}/{name}/{kind}/{number}")),
+        Err(error) => problem(error.status, &error.to_string()),
+    }
+}
+
+fn carry_out(
+    world: &mut World,
+    repository: &str,
+    number: u64,
+    act: &str,
+    by: u64,
+    fields: &HashMap<String, String>,
+) -> Result<(), ApiError> {
+    let text = |name: &str| fields.get(name).map_or("", String::as_str).replace("\r\n", "\n");
+    let role = world.found(repository)?.role(by);
+    let own = world.thread(repository, number)?.author == by;
+    let needs = |least: Permission| {
+        let message = format!("needs the role {}, this person has {}", least.role_name(), role.role_name());
+        if role >= least { Ok(()) } else { Err(ApiError::new(403, message)) }
+    };
+    match act {
+        "comment" => world.comment(repository, number, by, &text("body")).map(drop),
+        "label" => {
+            needs(Permission::Triage)?;
+            world.add_labels(repository, number, &[text("label").trim().to_owned()], by)
+        }
+        "unlabel" => {
+            needs(Permission::Triage)?;
+            world.remove_label(repository, number, &text("label"), by)
+        }
+        "close" | "reopen" => {
+            if !own {
+                needs(Permission::Triage)?;
+            }
+            let state = if act == "close" { State::Closed } else { State::Open };
+            world.set_state(repository, number, state, by)
+        }
+        "review" => {
+            let state = match text("state").as_str() {
+                "approve" => ReviewState::Approved,
+                "request_changes" => ReviewState::ChangesRequested,
+                _ => ReviewState::Commented,
+            };
+            world.review(repository, number, by, state, &text("body")).map(drop)
+        }
+        "ready" => {
+            needs(Permission::Write)?;
+            world.set_draft(repository, number, Draft::No, by)
+        }
+        "merge" => {
+            needs(Permission::Write)?;
+            world.merge(repository, number, by).map(drop)
+        }
+        _ => Err(ApiError::not_found()),
+    }
+}

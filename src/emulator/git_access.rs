@@ -1,0 +1,143 @@
+//! Who may fetch and push: basic credentials, checked as GitHub checks them.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use actix_web::HttpResponse;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use super::auth::require;
+use super::reply::status;
+use super::state::{Holder, Level, Shared, Visibility};
+
+/// Why not, as GitHub words it.
+pub(crate) struct Refused {
+    code: u16,
+    message: &'static str,
+}
+
+impl Refused {
+    pub(crate) fn new(code: u16, message: &'static str) -> Self {
+        Self { code, message }
+    }
+
+    pub(crate) fn into_response(self) -> HttpResponse {
+        let mut response = HttpResponse::build(status(self.code));
+        if self.code == 401 {
+            response.insert_header(("WWW-Authenticate", "Basic realm=\"GitHub\""));
+        }
+        response
+            .insert_header(("Content-Type", "text/plain; charset=utf-8"))
+            .body(format!("{}\n", self.message))
+    }
+}
+
+/// What git wants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Service {
+    Fetch,
+    Push,
+}
+
+impl Service {
+    pub(crate) fn parse(name: &str) -> Option<Self> {
+        match name {
+            "git-upload-pack" => Some(Self::Fetch),
+            "git-receive-pack" => Some(Self::Push),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Fetch => "upload-pack",
+            Self::Push => "receive-pack",
+        }
+    }
+}
+
+/// A repository that the caller may use as asked.
+pub(crate) struct Granted {
+    pub full_name: String,
+    pub git: PathBuf,
+    pub receiving: Arc<tokio::sync::Mutex<()>>,
+    pub by: u64,
+    pub workflows: bool,
+}
+
+/// Basic credentials: an installation's token with the name `x-access-token`, a person's with any name.
+pub(crate) fn holder(shared: &Shared, authorization: &str) -> Result<Option<Holder>, Refused> {
+    if authorization.is_empty() {
+        return Ok(None);
+    }
+    let refused = || {
+        Refused::new(
+            401,
+            "Invalid username or token. Password authentication is not supported for Git operations.",
+        )
+    };
+    let pair = authorization
+        .split_once(' ')
+        .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("basic"))
+        .and_then(|(_, encoded)| STANDARD.decode(encoded.trim()).ok())
+        .and_then(|bytes| String::from_utf8(bytes).ok());
+    let Some((name, token)) = pair.as_deref().and_then(|pair| pair.split_once(':')) else {
+        return Err(refused());
+    };
+    let found = shared.look().valid_token(token).map(|token| token.holder.clone());
+    match found {
+        Some(Holder::Installation { .. }) if name != "x-access-token" => Err(refused()),
+        Some(holder) => Ok(Some(holder)),
+        None => Err(refused()),
+    }
+}
+
+/// What the holder may do with this repository.
+pub(crate) fn grant(
+    shared: &Shared,
+    full_name: &str,
+    service: Service,
+    holder: Option<&Holder>,
+) -> Result<Granted, Refused> {
+    let world = shared.look();
+    let unknown = || Refused::new(404, "Repository not found.");
+    let Some(found) = world.repository(full_name) else {
+        // Whoever is nobody is asked for credentials first, so that names cannot be probed.
+        return Err(if holder.is_some() { unknown() } else { Refused::new(401, "Repository not found.") });
+    };
+    let (by, workflows) = match holder {
+        None => match (service, found.visibility) {
+            (Service::Fetch, Visibility::Public) => (0, false),
+            (Service::Fetch, Visibility::Private) | (Service::Push, _) => {
+                return Err(Refused::new(401, "No anonymous write access."));
+            }
+        },
+        Some(holder) => {
+            let level = match service {
+                Service::Fetch => Level::Read,
+                Service::Push => Level::Write,
+            };
+            if let Err(refused) = require(holder, found, &[("contents", level)]) {
+                return Err(if refused.status == 404 {
+                    unknown()
+                } else {
+                    Refused::new(403, "Write access to repository not granted.")
+                });
+            }
+            match holder {
+                Holder::Installation { permissions, .. } => {
+                    (world.app.bot, permissions.get("workflows") == Some(&Level::Write))
+                }
+                Holder::Person(id) => (*id, true),
+            }
+        }
+    };
+    Ok(Granted {
+        full_name: found.full_name.clone(),
+        git: found.git.clone(),
+        receiving: Arc::clone(&found.receiving),
+        by,
+        workflows,
+    })
+}

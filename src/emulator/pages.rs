@@ -1,0 +1,297 @@
+//! Pages to look at: repositories, issues, pull requests, commits. What can be done on them is in `forms`.
+
+use std::sync::Arc;
+
+use actix_web::{HttpRequest, HttpResponse, web};
+use askama::Template;
+
+use super::page_parts::{
+    Badge, CommitLine, CommitPage, Entry, Frame, IndexPage, LabelChip, PullPart, RepositoryLine,
+    RepositoryPage, ThreadLine, ThreadPage,
+};
+use super::reply::status;
+use super::state::{AccountKind, Draft, Permission, Repository, ReviewState, Shared, State, Thread, World};
+use super::{diffs, markdown, repos};
+
+/// The cookie that says as whom one acts; the emulator asks nobody for a password.
+pub(crate) const ACTING: &str = "acting";
+
+pub(crate) fn routes(config: &mut web::ServiceConfig) {
+    config
+        .route("/", web::get().to(index))
+        .route("/_version", web::get().to(version))
+        .route("/{owner}/{name}", web::get().to(repository))
+        .route("/{owner}/{name}/{kind:issues|pull}/{number}", web::get().to(thread))
+        .route("/{owner}/{name}/commit/{sha}", web::get().to(commit));
+}
+
+/// As whom a visitor acts: as the cookie says, otherwise as the owner of the first repository.
+pub(crate) fn acting(world: &World, request: &HttpRequest) -> u64 {
+    let named = request.cookie(ACTING).and_then(|cookie| world.account_by_login(cookie.value()).cloned());
+    match named {
+        Some(account) if account.kind == AccountKind::Person => account.id,
+        Some(_) | None => world.repositories.values().next().map_or(0, |found| found.owner),
+    }
+}
+
+fn frame(shared: &Shared, world: &World, request: &HttpRequest, title: String) -> Frame {
+    let people = world.accounts.values().filter(|account| account.kind == AccountKind::Person);
+    Frame {
+        title,
+        here: request.path().to_owned(),
+        version: shared.version(),
+        acting: world.login(acting(world, request)).to_owned(),
+        accounts: people.map(|account| account.login.clone()).collect(),
+    }
+}
+
+fn show(page: &impl Template) -> HttpResponse {
+    match page.render() {
+        Ok(html) => HttpResponse::Ok()
+            .insert_header(("Content-Type", "text/html; charset=utf-8"))
+            .insert_header(("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; form-action 'self'"))
+            .body(html),
+        Err(error) => problem(500, &format!("the page could not be made: {error}")),
+    }
+}
+
+/// A short page in plain text about what went wrong.
+pub(crate) fn problem(code: u16, message: &str) -> HttpResponse {
+    HttpResponse::build(status(code))
+        .insert_header(("Content-Type", "text/plain; charset=utf-8"))
+        .body(format!("{code}: {message}\n"))
+}
+
+/// The repository, when the visitor may see it.
+pub(crate) fn visible<'a>(
+    world: &'a World,
+    request: &HttpRequest,
+    owner: &str,
+    name: &str,
+) -> Option<&'a Repository> {
+    let found = world.repository(&format!("{owner}/{name}"))?;
+    (found.role(acting(world, request)) > Permission::None).then_some(found)
+}
+
+fn chips(repository: &Repository, thread: &Thread) -> Vec<LabelChip> {
+    let named = |name: &String| repository.labels.iter().find(|label| &label.name == name);
+    thread
+        .labels
+        .iter()
+        .filter_map(named)
+        .map(|label| {
+            let part = |at: usize| {
+                label.color.get(at..at + 2).and_then(|hex| u32::from_str_radix(hex, 16).ok()).unwrap_or(0)
+            };
+            let light = part(0) * 299 + part(2) * 587 + part(4) * 114 > 140_000;
+            LabelChip {
+                name: label.name.clone(),
+                color: label.color.clone(),
+                ink: if light { "#1f2328" } else { "#ffffff" },
+            }
+        })
+        .collect()
+}
+
+fn badge(thread: &Thread) -> Badge {
+    let (class, text) = match (&thread.pull, thread.state) {
+        (Some(pull), _) if pull.merged.is_some() => ("merged", "Merged"),
+        (Some(pull), State::Open) if pull.draft == Draft::Yes => ("draft", "Draft"),
+        (_, State::Open) => ("open", "Open"),
+        (Some(_), State::Closed) => ("closed", "Closed"),
+        (None, State::Closed) => ("merged", "Closed"),
+    };
+    Badge { class, text }
+}
+
+fn line(world: &World, repository: &Repository, thread: &Thread) -> ThreadLine {
+    ThreadLine {
+        href: href(repository, thread),
+        number: thread.number,
+        title: thread.title.clone(),
+        badge: badge(thread),
+        labels: chips(repository, thread),
+        author: world.login(thread.author).to_owned(),
+        comments: thread.comments.len(),
+    }
+}
+
+fn href(repository: &Repository, thread: &Thread) -> String {
+    let kind = if thread.pull.is_some() { "pull" } else { "issues" };
+    format!("/{}/{kind}/{}", repository.full_name, thread.number)
+}
+
+async fn version(shared: web::Data<Arc<Shared>>) -> HttpResponse {
+    HttpResponse::Ok().insert_header(("Cache-Control", "no-store")).body(shared.version().to_string())
+}
+
+async fn index(request: HttpRequest, shared: web::Data<Arc<Shared>>) -> HttpResponse {
+    let world = shared.look();
+    let count = |found: &Repository, pulls: bool| {
+        found.threads.values().filter(|one| one.state == State::Open && one.pull.is_some() == pulls).count()
+    };
+    let repositories = world
+        .repositories
+        .values()
+        .map(|one| RepositoryLine {
+            full_name: one.full_name.clone(),
+            issues: count(one, false),
+            pulls: count(one, true),
+        })
+        .collect();
+    show(&IndexPage { frame: frame(&shared, &world, &request, "Repositories".to_owned()), repositories })
+}
+
+async fn repository(
+    request: HttpRequest,
+    path: web::Path<(String, String)>,
+    shared: web::Data<Arc<Shared>>,
+) -> HttpResponse {
+    let world = shared.look();
+    let Some(found) = visible(&world, &request, &path.0, &path.1) else {
+        return problem(404, "no such repository");
+    };
+    let lines = |pulls: bool| {
+        let chosen = found.threads.values().rev().filter(|one| one.pull.is_some() == pulls);
+        chosen.map(|one| line(&world, found, one)).collect()
+    };
+    show(&RepositoryPage {
+        frame: frame(&shared, &world, &request, found.full_name.clone()),
+        full_name: found.full_name.clone(),
+        default_branch: found.default_branch.clone(),
+        git_url: format!("{}/{}.git", world.origin, found.full_name),
+        branches: repos::heads(&found.git)
+            .into_iter()
+            .map(|(name, sha)| (name, sha.chars().take(10).collect()))
+            .collect(),
+        issues: lines(false),
+        pulls: lines(true),
+    })
+}
+
+fn entries(world: &World, repository: &Repository, thread: &Thread) -> Vec<Entry> {
+    let bot = |id: u64| id == world.app.bot;
+    let html = |text: &str| markdown::render(text, &repository.full_name);
+    let first = Entry {
+        id: 0,
+        author: world.login(thread.author).to_owned(),
+        bot: bot(thread.author),
+        at: thread.created_at,
+        edited: false,
+        verb: "opened this",
+        class: "",
+        html: html(&thread.body),
+    };
+    let comments = thread.comments.iter().map(|one| Entry {
+        id: one.id,
+        author: world.login(one.author).to_owned(),
+        bot: bot(one.author),
+        at: one.created_at,
+        edited: one.updated_at != one.created_at,
+        verb: "commented",
+        class: "",
+        html: html(&one.body),
+    });
+    let reviews = thread.pull.iter().flat_map(|pull| &pull.reviews).map(|one| {
+        let (verb, class) = match one.state {
+            ReviewState::Approved => ("approved these changes", "approved"),
+            ReviewState::ChangesRequested => ("requested changes", "refused"),
+            ReviewState::Commented => ("reviewed", ""),
+        };
+        Entry {
+            id: one.id,
+            author: world.login(one.author).to_owned(),
+            bot: bot(one.author),
+            at: one.at,
+            edited: false,
+            verb,
+            class,
+            html: html(&one.body),
+        }
+    });
+    let mut all: Vec<Entry> = std::iter::once(first).chain(comments).chain(reviews).collect();
+    all.sort_by_key(|entry| (entry.at, entry.id));
+    all
+}
+
+async fn thread(
+    request: HttpRequest,
+    path: web::Path<(String, String, String, u64)>,
+    shared: web::Data<Arc<Shared>>,
+) -> HttpResponse {
+    let world = shared.look();
+    let (owner, name, kind, number) = path.into_inner();
+    let Some(found) = visible(&world, &request, &owner, &name) else {
+        return problem(404, "no such repository");
+    };
+    let Some(thread) = found.threads.get(&number) else {
+        return problem(404, "no issue or pull request of this number");
+    };
+    if (kind == "pull") != thread.pull.is_some() {
+        return HttpResponse::Found().insert_header(("Location", href(found, thread))).finish();
+    }
+    let visitor = acting(&world, &request);
+    let role = found.role(visitor);
+    let pull = thread.pull.as_ref().map(|pull| PullPart {
+        head: pull.head.clone(),
+        base: pull.base.clone(),
+        head_sha: pull.head_sha.clone(),
+        draft: pull.draft == Draft::Yes,
+        size: diffs::size(&found.git, &pull.base_sha, &pull.head_sha).unwrap_or_default(),
+        commits: repos::commits(&found.git, Some(&pull.base_sha), &pull.head_sha, 100)
+            .into_iter()
+            .map(|one| CommitLine {
+                short: one.sha.chars().take(10).collect(),
+                sha: one.sha,
+                title: one.message.lines().next().unwrap_or_default().to_owned(),
+                author: one.author.0,
+            })
+            .collect(),
+        files: diffs::diff(&found.git, &pull.base_sha, &pull.head_sha),
+    });
+    let other_labels = found
+        .labels
+        .iter()
+        .map(|label| label.name.clone())
+        .filter(|name| !thread.labels.contains(name))
+        .collect();
+    show(&ThreadPage {
+        frame: frame(&shared, &world, &request, format!("{} · {}#{number}", thread.title, found.full_name)),
+        full_name: found.full_name.clone(),
+        number,
+        title: thread.title.clone(),
+        badge: badge(thread),
+        author: world.login(thread.author).to_owned(),
+        open: thread.state == State::Open,
+        merged: thread.pull.as_ref().is_some_and(|pull| pull.merged.is_some()),
+        may_triage: role >= Permission::Triage,
+        may_close: role >= Permission::Triage || thread.author == visitor,
+        may_write: role >= Permission::Write,
+        labels: chips(found, thread),
+        other_labels,
+        entries: entries(&world, found, thread),
+        pull,
+    })
+}
+
+async fn commit(
+    request: HttpRequest,
+    path: web::Path<(String, String, String)>,
+    shared: web::Data<Arc<Shared>>,
+) -> HttpResponse {
+    let world = shared.look();
+    let Some(found) = visible(&world, &request, &path.0, &path.1) else {
+        return problem(404, "no such repository");
+    };
+    let Some(facts) = repos::commits(&found.git, None, &path.2, 1).pop() else {
+        return problem(404, "no such commit");
+    };
+    show(&CommitPage {
+        frame: frame(&shared, &world, &request, format!("{} · {}", facts.sha, found.full_name)),
+        full_name: found.full_name.clone(),
+        files: diffs::diff(&found.git, facts.parent.as_deref().unwrap_or_default(), &facts.sha),
+        sha: facts.sha,
+        message: facts.message,
+        author: facts.author.0,
+    })
+}

@@ -1,0 +1,115 @@
+//! The pages, as a browser uses them.
+
+use super::*;
+use crate::emulator::{Permission, State};
+
+async fn page(emulator: &Emulator, path: &str) -> (u16, String) {
+    let client = reqwest::Client::builder().no_proxy().build().expect("a client");
+    let answer = client.get(format!("{}{path}", emulator.origin())).send().await.expect("an answer");
+    (answer.status().as_u16(), answer.text().await.expect("text"))
+}
+
+async fn send(emulator: &Emulator, path: &str, acting: &str, origin: &str, form: &[(&str, &str)]) -> u16 {
+    let redirects = reqwest::redirect::Policy::none();
+    let client = reqwest::Client::builder().no_proxy().redirect(redirects).build().expect("a client");
+    let body = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(form).finish();
+    let request = client
+        .post(format!("{}{path}", emulator.origin()))
+        .header("content-type", "application/x-www-form-urlencoded")
+        .header("origin", origin)
+        .header("cookie", format!("acting={acting}"));
+    request.body(body).send().await.expect("an answer").status().as_u16()
+}
+
+#[tokio::test]
+async fn an_issue_and_its_pull_request_can_be_looked_at() {
+    let emulator = stage().await;
+    let hostile = "<script>alert(1)</script>\n\n**bold** `a - b`";
+    let issue =
+        emulator.open_issue(REPOSITORY, "ada", "Sum <b>is</b> wrong", hostile).await.expect("an issue");
+    let changed = [("src/sum.py".to_owned(), Some(b"def add(a, b):\n    return a + b  # <i>\n".to_vec()))];
+    emulator.push_commit(REPOSITORY, "fix", "ada", "Fix the <sum>", changed.into()).await.expect("a commit");
+    let client = installation(&emulator);
+    let pull =
+        client.pulls("octo", "calc").create("Fix", "fix", "main").draft(true).send().await.expect("opened");
+    let (status, text) = page(&emulator, &format!("/octo/calc/issues/{issue}")).await;
+    assert_eq!(status, 200);
+    assert!(
+        !text.contains("<script>alert")
+            && !text.contains("<b>is</b>")
+            && text.contains("<strong>bold</strong>")
+    );
+    let (status, text) = page(&emulator, &format!("/octo/calc/issues/{}", pull.number)).await;
+    assert_eq!(status, 200, "led on to the pull request");
+    for part in ["Draft", "journeyman[bot]", &pull.head.sha, "+1", "−1", "return a - b", "&#60;sum&#62;"] {
+        assert!(text.contains(part), "{part} is missing");
+    }
+    assert!(!text.contains("# <i>"));
+    let (status, text) = page(&emulator, &format!("/octo/calc/commit/{}", pull.head.sha)).await;
+    assert!(status == 200 && text.contains("src/sum.py"));
+    for (path, status) in
+        [("/", 200), ("/octo/calc", 200), ("/octo/none", 404), ("/octo/calc/issues/99", 404)]
+    {
+        assert_eq!(page(&emulator, path).await.0, status, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn people_act_within_their_role_and_only_from_our_pages() {
+    let emulator = stage().await;
+    let origin = emulator.origin();
+    emulator.add_user("reader");
+    emulator.set_permission(REPOSITORY, "tom", Permission::Triage).expect("a role");
+    let new = [("title", "Sum is wrong"), ("body", "it\r\nsubtracts")];
+    assert_eq!(send(&emulator, "/octo/calc/issues", "reader", &origin, &new).await, 303);
+    assert_eq!(
+        emulator.issue(REPOSITORY, 1).map(|one| (one.author, one.body)),
+        Some(("reader".into(), "it\nsubtracts".into()))
+    );
+    let label = "/octo/calc/issues/1/label";
+    let name = [("label", "journeyman")];
+    assert_eq!(send(&emulator, label, "reader", &origin, &name).await, 403, "a reader");
+    assert_eq!(send(&emulator, label, "tom", "http://evil.example", &name).await, 403, "another site's form");
+    assert_eq!(emulator.issue(REPOSITORY, 1).map(|one| one.labels.len()), Some(0));
+    assert_eq!(send(&emulator, label, "tom", &origin, &name).await, 303);
+    assert_eq!(
+        send(&emulator, "/octo/calc/issues/1/comment", "tom", &origin, &[("body", "/retry")]).await,
+        303
+    );
+    assert_eq!(send(&emulator, "/octo/calc/issues/1/comment", "tom", &origin, &[("body", " ")]).await, 422);
+    assert_eq!(send(&emulator, "/octo/calc/issues/1/close", "reader", &origin, &[]).await, 303, "one's own");
+    let seen = emulator.issue(REPOSITORY, 1).expect("the issue");
+    assert_eq!(
+        (seen.state, seen.labels, seen.comments.len()),
+        (State::Closed, vec!["journeyman".to_owned()], 1)
+    );
+    assert_eq!(seen.comments.first().map(|one| one.author.as_str()), Some("tom"));
+    // Nobody acts as the bot: it is not a person, so the visitor stays the owner.
+    assert_eq!(
+        send(&emulator, "/octo/calc/issues/1/comment", "journeyman[bot]", &origin, &[("body", "x")]).await,
+        303
+    );
+    let last =
+        emulator.issue(REPOSITORY, 1).and_then(|one| one.comments.last().map(|one| one.author.clone()));
+    assert_eq!(last.as_deref(), Some("octo"));
+}
+
+#[tokio::test]
+async fn a_pull_request_is_reviewed_made_ready_and_merged_by_hand() {
+    let emulator = stage().await;
+    let origin = emulator.origin();
+    branch_with_fix(&emulator, "fix").await;
+    let client = installation(&emulator);
+    client.pulls("octo", "calc").create("Fix", "fix", "main").draft(true).send().await.expect("opened");
+    let act = async |name: &str, form: &[(&str, &str)]| {
+        send(&emulator, &format!("/octo/calc/pull/1/{name}"), "octo", &origin, form).await
+    };
+    assert_eq!(act("merge", &[]).await, 405, "a draft");
+    assert_eq!(act("review", &[("state", "approve"), ("body", "Good.")]).await, 303);
+    assert_eq!(act("ready", &[]).await, 303);
+    assert_eq!(act("merge", &[]).await, 303);
+    assert_eq!(act("explode", &[]).await, 404);
+    let pulls = emulator.pulls(REPOSITORY);
+    assert!(pulls[0].merged.is_some() && pulls[0].reviews[0].body == "Good.");
+    assert!(page(&emulator, "/octo/calc/pull/1").await.1.contains("Merged"));
+}

@@ -18,10 +18,11 @@ help: ## this list
 	@echo '             make demo ARGS=--once   the same, ended when the work is done'
 
 demo: deps ## GitHub on loopback, a sample repository, an issue, and the bot at work; ARGS=--once to end by itself
+	@cargo build --locked --bins
 	@cargo run --quiet --locked --bin journeyman -- demo $(ARGS)
 
 build: deps ## the release program at target/release/journeyman
-	cargo build --locked --release --bin journeyman
+	cargo build --locked --release --bins
 
 test: fetch lint ## everything: lint, then every test; JOURNEYMAN_SKIP=claude leaves out the real Claude Code
 	@$(OFFLINE) scripts/test.sh

@@ -30,23 +30,27 @@ fn the_example_settings_are_toml_and_the_readme_lists_every_key_with_its_default
     let whole: toml::Table =
         toml::from_str(&with_defaults(&example)).expect("uncommented it is TOML as well");
     let readme = file("README.md");
-    for (section, keys) in &whole {
+    for (section, keys) in whole.iter().filter(|(section, _)| *section != "agents") {
         for (key, default) in keys.as_table().expect("a section") {
-            if section == "agents" {
-                continue;
-            }
             let row = readme.lines().find(|line| line.starts_with(&format!("| `{section}.{key}` |")));
             let row = row.unwrap_or_else(|| panic!("README.md: the settings' table lacks {section}.{key}"));
-            if minimal.get(section).and_then(|keys| keys.get(key)).is_none() {
+            let must_be_set = minimal.get(section).is_some_and(|keys| keys.get(key).is_some());
+            if must_be_set || has_no_default(&example, key) {
+                assert!(row.contains("` | | "), "README.md: {section}.{key} has no default");
+            } else {
                 let default = default.as_str().map_or_else(|| default.to_string(), str::to_owned);
-                assert!(
-                    row.contains(&format!("| `{default}` |")),
-                    "README.md: {section}.{key} is {default} by default"
-                );
+                assert!(row.contains(&format!("| `{default}` |")), "README.md: {section}.{key} is {default}");
             }
         }
     }
     assert!(whole["limits"].as_table().is_some_and(|limits| limits.len() == 5), "comments were not read");
+}
+
+/// Whether the line above the key says so.
+fn has_no_default(example: &str, key: &str) -> bool {
+    let lines: Vec<&str> = example.lines().collect();
+    let mut pairs = lines.windows(2);
+    pairs.any(|pair| pair[0].contains("No default") && pair[1].starts_with(&format!("# {key} = ")))
 }
 
 #[test]

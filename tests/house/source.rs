@@ -11,6 +11,9 @@ pub struct Source {
     pub path: String,
     /// As it is.
     pub text: String,
+    /// Whether any other file declares it, so that it is compiled at all.
+    pub is_reached: bool,
+    module: Vec<String>,
     tokens: Vec<Token>,
     scopes: Vec<Scope>,
 }
@@ -37,8 +40,38 @@ pub struct Import {
     pub in_test: bool,
 }
 
-/// Every `.rs` file under a folder of the repository, fixtures excepted.
+/// A module that stands in a file of its own.
+struct Declared {
+    name: String,
+    /// Where the file may be.
+    files: Vec<String>,
+    in_test: bool,
+}
+
+/// Every `.rs` file under a folder of the repository, fixtures excepted. Each knows how it is reached: a file may
+/// stand under another name (`#[path]`), and for tests only.
 pub fn sources(folder: &str) -> Vec<Source> {
+    let mut found = read_all(folder);
+    let mut queue: Vec<usize> = (0..found.len()).filter(|at| found[*at].is_root()).collect();
+    while let Some(at) = queue.pop() {
+        found[at].is_reached = true;
+        for declared in found[at].declared() {
+            let child =
+                found.iter().position(|source| !source.is_reached && declared.files.contains(&source.path));
+            let Some(child) = child else { continue };
+            let mut module = if found[at].room() == "lib" { Vec::new() } else { found[at].module.clone() };
+            module.push(declared.name);
+            found[child].module = module;
+            if declared.in_test {
+                found[child].scopes.iter_mut().for_each(|scope| scope.in_test = true);
+            }
+            queue.push(child);
+        }
+    }
+    found
+}
+
+fn read_all(folder: &str) -> Vec<Source> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut found = Vec::new();
     let mut folders = vec![root.join(folder)];
@@ -52,90 +85,67 @@ pub fn sources(folder: &str) -> Vec<Source> {
             } else if path.extension().is_some_and(|extension| extension == "rs") {
                 let relative = path.strip_prefix(root).expect("it is under the root").display().to_string();
                 let text = fs::read_to_string(&path).expect("sources are UTF-8");
-                found.push(Source::new(&relative.replace('\\', "/"), &text));
+                found.push(Source::new(&relative, &text));
             }
         }
     }
     assert!(!found.is_empty(), "there is nothing under {folder}/");
-    let only_for_tests: Vec<String> = found
-        .iter()
-        .flat_map(|source| source.test_modules().into_iter().flat_map(|m| source.children(&m)))
-        .collect();
-    for source in &mut found {
-        if only_for_tests.contains(&source.path) {
-            source.scopes.iter_mut().for_each(|scope| scope.in_test = true);
-        }
-    }
     found.sort_by(|a, b| a.path.cmp(&b.path));
     found
 }
 
 impl Source {
-    /// Reads a file's text.
+    /// Reads a file's text. Where it stands decides what module it is, until another file declares it otherwise.
     pub fn new(path: &str, text: &str) -> Self {
         let tokens = tokens(text);
         let scopes = scopes(&tokens);
-        Self { path: path.to_owned(), text: text.to_owned(), tokens, scopes }
-    }
-
-    /// The module's path from the crate's root: `src/store/sqlite.rs` is `store`, `sqlite`.
-    fn module(&self) -> Vec<&str> {
-        let inside = self.path.split_once('/').map_or("", |(_, inside)| inside);
-        let mut parts: Vec<&str> = inside.trim_end_matches(".rs").split('/').collect();
-        if parts.last().is_some_and(|last| matches!(*last, "mod" | "lib" | "main"))
-            && inside != "lib.rs"
-            && inside != "main.rs"
-        {
-            parts.pop();
-        }
-        parts
+        let inside = path.split_once('/').map_or("", |(_, inside)| inside);
+        let module =
+            inside.trim_end_matches(".rs").trim_end_matches("/mod").split('/').map(str::to_owned).collect();
+        Self { path: path.to_owned(), text: text.to_owned(), is_reached: false, module, tokens, scopes }
     }
 
     /// The room that it belongs to; `lib` and `main` are rooms of their own.
     pub fn room(&self) -> &str {
-        self.module().first().copied().unwrap_or_default()
+        self.module.first().map_or("", String::as_str)
     }
 
     /// `mod.rs`, `lib.rs`, or a room in a single file.
     pub fn is_module_root(&self) -> bool {
-        self.path.ends_with("/mod.rs") || (self.module().len() == 1 && self.room() != "main")
+        self.path.ends_with("/mod.rs") || (self.module.len() == 1 && self.room() != "main")
     }
 
-    /// The files of which one has to declare this one, and under what name; none for the roots of crates.
-    pub fn parent(&self) -> Option<(Vec<String>, String)> {
-        let (folder, file) = self.path.rsplit_once('/')?;
-        let stem = file.trim_end_matches(".rs");
-        if folder == "src/bin" || stem == "main" || (!folder.contains('/') && stem == "lib") {
-            return None;
-        }
-        let (folder, name) = if stem == "mod" { folder.rsplit_once('/')? } else { (folder, stem) };
-        let mut parents = vec![format!("{folder}/mod.rs"), format!("{folder}.rs")];
-        if !folder.contains('/') {
-            parents = vec![format!("{folder}/lib.rs"), format!("{folder}/main.rs")];
-        }
-        Some((parents, name.to_owned()))
+    /// The root of a crate: the library, a program, or the tests.
+    fn is_root(&self) -> bool {
+        let parts: Vec<&str> = self.path.split('/').collect();
+        matches!(parts[..], [_, "lib.rs" | "main.rs"] | ["src", "bin", _] | ["src", "bin", _, "main.rs"])
     }
 
-    /// Whether `mod name;` stands in it.
-    pub fn declares(&self, name: &str) -> bool {
-        self.tokens.windows(3).any(|w| w[0].text == "mod" && w[1].text == name && w[2].text == ";")
-    }
-
-    /// Modules in files of their own that are compiled for tests only.
-    fn test_modules(&self) -> Vec<String> {
-        let declared = self.tokens.windows(3).zip(&self.scopes);
-        declared
-            .filter(|(w, scope)| scope.in_test && w[0].text == "mod" && w[2].text == ";")
-            .map(|(w, _)| w[1].text.clone())
-            .collect()
-    }
-
-    fn children(&self, name: &str) -> [String; 2] {
-        let folder = match self.path.rsplit_once('/') {
-            Some((folder, "mod.rs" | "lib.rs" | "main.rs")) => folder,
-            _ => self.path.trim_end_matches(".rs"),
+    /// `mod name;`, with the files that it may mean.
+    fn declared(&self) -> Vec<Declared> {
+        let (folder, file) = self.path.rsplit_once('/').unwrap_or(("", &self.path));
+        let below = match file {
+            "mod.rs" => folder.to_owned(),
+            _ if self.is_root() => folder.to_owned(),
+            _ => self.path.trim_end_matches(".rs").to_owned(),
         };
-        [format!("{folder}/{name}.rs"), format!("{folder}/{name}/mod.rs")]
+        let (mut declared, mut path) = (Vec::new(), None);
+        for at in 0..self.tokens.len() {
+            match self.text_at(at) {
+                "path" if self.text_at(at + 1) == "=" => path = self.text_at(at + 2).strip_prefix('"'),
+                "mod" if self.text_at(at + 2) == ";" => {
+                    let name = self.text_at(at + 1).to_owned();
+                    let files = match path.take() {
+                        Some(path) => vec![format!("{folder}/{path}")],
+                        None => vec![format!("{below}/{name}.rs"), format!("{below}/{name}/mod.rs")],
+                    };
+                    declared.push(Declared { name, files, in_test: self.scopes[at].in_test });
+                }
+                ";" | "{" | "}" => path = None,
+                _ => {}
+            }
+        }
+        declared
     }
 
     /// Lines with `.unwrap()` that are not in tests.
@@ -159,7 +169,7 @@ impl Source {
                 continue;
             }
             let end = match token.text.as_str() {
-                "crate" => Some(at + 1),
+                "crate" if !is_program => Some(at + 1),
                 "journeyman" if is_program => Some(at + 1),
                 "super" => self.climb(at),
                 _ => None,
@@ -184,7 +194,7 @@ impl Source {
 
     /// The end of `super::super` when it arrives at the crate's root.
     fn climb(&self, start: usize) -> Option<usize> {
-        let above = if self.room() == "lib" { 0 } else { self.module().len() };
+        let above = if self.room() == "lib" { 0 } else { self.module.len() };
         let (mut left, mut at) = (above + self.scopes[start].modules, start);
         loop {
             left = left.checked_sub(1)?;

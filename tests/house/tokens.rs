@@ -4,7 +4,7 @@
 /// A word or a sign, and the line that it stands on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Token {
-    /// An identifier, `::`, or a single sign. Literals are `"`.
+    /// An identifier, `::`, or a single sign. Literals are `"`, and strings keep their text behind it.
     pub text: String,
     /// From 1.
     pub line: usize,
@@ -25,10 +25,7 @@ pub fn tokens(text: &str) -> Vec<Token> {
                 reader.skip_block_comment();
                 continue;
             }
-            '"' => {
-                reader.skip_quoted('"');
-                "\"".to_owned()
-            }
+            '"' => reader.string(),
             '\'' => reader.character_or_lifetime(),
             c if c.is_alphanumeric() || c == '_' => reader.word(),
             ':' if reader.peek(1) == Some(':') => {
@@ -100,6 +97,12 @@ impl Reader {
                 return;
             }
         }
+    }
+
+    fn string(&mut self) -> String {
+        let start = self.at;
+        self.skip_quoted('"');
+        self.characters.get(start..self.at.saturating_sub(1)).unwrap_or_default().iter().collect()
     }
 
     /// `'a'` is a literal, `'a` a lifetime.

@@ -4,6 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use journeyman::config::{GithubSettings, Settings};
+
 fn file(path: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
@@ -44,6 +46,26 @@ fn the_example_settings_are_toml_and_the_readme_lists_every_key_with_its_default
         }
     }
     assert!(whole["limits"].as_table().is_some_and(|limits| limits.len() == 5), "comments were not read");
+}
+
+#[test]
+fn the_example_settings_are_taken_as_they_are_and_with_every_key_uncommented() {
+    let example = file("journeyman.example.toml");
+    let everything = with_defaults(&example).replace('…', "long enough to be a secret");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for text in [&example, &everything] {
+        let path = folder.path().join("journeyman.toml");
+        fs::write(&path, text).expect("a file");
+        // `[github]` names a key file that only GitHub can give; its keys are known all the same.
+        let github = GithubSettings {
+            api_url: "https://api.github.com".parse().expect("a URL"),
+            app_id: 1,
+            private_key: String::new().into(),
+            webhook_secrets: Vec::new(),
+        };
+        let settings = Settings::load_beside(github, Some(&path), std::iter::empty());
+        settings.unwrap_or_else(|error| panic!("journeyman.example.toml: {error}"));
+    }
 }
 
 /// Whether the line above the key says so.

@@ -135,14 +135,14 @@ impl Reader<'_> {
         for (key, value) in table {
             let name = key.get_ref();
             let dotted = if above.is_empty() { name.to_string() } else { format!("{above}.{name}") };
-            match value.get_ref() {
-                DeValue::Table(inner) if above.is_empty() || above == "agents" => {
-                    self.table(keys, &dotted, inner)?;
-                }
-                value => {
-                    let line = (self.line_at)(key.span().start);
-                    keys.give(dotted, raw(value), Place::File { file: Arc::clone(&self.file), line })?;
-                }
+            if let DeValue::Table(inner) = value.get_ref()
+                && (above.is_empty() || above == "agents")
+            {
+                self.table(keys, &dotted, inner)?;
+            } else {
+                let line = (self.line_at)(key.span().start);
+                let place = Place::File { file: Arc::clone(&self.file), line };
+                keys.give(dotted, raw(value.get_ref()), place)?;
             }
         }
         Ok(())

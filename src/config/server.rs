@@ -1,6 +1,6 @@
 //! Raw keys to [`Settings`], with every default and every rule.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
@@ -166,14 +166,8 @@ fn sandbox(keys: &Keys) -> Result<SandboxSettings, SettingsError> {
 }
 
 fn agents(keys: &Keys) -> Result<BTreeMap<String, AgentSettings>, SettingsError> {
-    let mut agents = BTreeMap::new();
-    for name in keys.agents().into_iter().chain(["claude".to_owned()]) {
-        if !agents.contains_key(&name) {
-            let settings = agent(keys, &name)?;
-            agents.insert(name, settings);
-        }
-    }
-    Ok(agents)
+    let names: BTreeSet<String> = keys.agents().into_iter().chain(["claude".to_owned()]).collect();
+    names.into_iter().map(|name| Ok((name.clone(), agent(keys, &name)?))).collect()
 }
 
 fn agent(keys: &Keys, name: &str) -> Result<AgentSettings, SettingsError> {

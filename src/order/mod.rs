@@ -6,6 +6,7 @@
 //! Everything else in the house either feeds the [`Journal`] or carries out a [`Move`].
 
 pub mod agent_run;
+pub mod checks;
 pub mod commit_message;
 pub mod feedback;
 pub mod ids;

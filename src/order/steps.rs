@@ -6,12 +6,10 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::agent_run::Usage;
-use super::feedback::{Category, Feedback, Finding, Severity};
-use super::ids::{CommitSha, TreeSha};
+use super::checks::{CheckResult, Evidence, of_import, of_tests};
+use super::ids::CommitSha;
 use super::journal::{Event, Journal};
 use super::moves::{Move, MoveKey, Outcome, Retry};
-use super::pipeline::Check;
-use super::test_run::{TestRun, TestVerdict};
 
 /// A piece of work: an agent's round with the checks after it, or an effect of a built-in worker.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -68,36 +66,6 @@ pub enum StepKind {
     OpenPull,
     /// The pull request's text was brought up to date.
     FinishPull,
-}
-
-/// What one check said.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct CheckResult {
-    /// Which.
-    pub check: Check,
-    /// What it said.
-    pub feedback: Feedback,
-    /// What it is based on; none when there was nothing to look at.
-    pub evidence: Option<Evidence>,
-}
-
-/// What a check's feedback is based on.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "evidence", rename_all = "snake_case")]
-pub enum Evidence {
-    /// The imported tree.
-    Import {
-        /// The commit that the agent pushed.
-        pushed: CommitSha,
-        /// Its tree.
-        tree: TreeSha,
-        /// The commit that was made of it, once it was.
-        commit: Option<CommitSha>,
-        /// Paths that differ from the base.
-        changed: Vec<String>,
-    },
-    /// The run of the tests.
-    Tests(Box<TestRun>),
 }
 
 /// The steps of an order, by when they were first intended. Authorizations and the status comment are no work,
@@ -201,7 +169,7 @@ impl<'a> Fold<'a> {
                 step.success = Some(!files.is_empty());
             }
             Outcome::Imported { .. } | Outcome::NothingPushed { .. } | Outcome::ImportRefused(_) => {
-                if let Some(check) = import_check(outcome) {
+                if let Some(check) = of_import(outcome) {
                     self.judge(key, check);
                 }
             }
@@ -209,8 +177,7 @@ impl<'a> Fold<'a> {
             Outcome::Committed { commit } => step.note_commit(commit),
             Outcome::Tested(run) => {
                 step.add_artifacts(&run.artifacts);
-                let evidence = Some(Evidence::Tests(run.clone()));
-                self.judge(key, CheckResult { check: Check::Tests, feedback: tests_feedback(run), evidence });
+                self.judge(key, of_tests(run));
             }
             Outcome::Pushed | Outcome::PullFinished => step.end_well(None),
             Outcome::BranchTaken { at } => {
@@ -279,89 +246,6 @@ fn stage_and_round(key: &MoveKey) -> (String, Option<u32>) {
     let mut parts = key.0.split('/');
     let stage = parts.next().unwrap_or_default().to_owned();
     (stage, parts.next().and_then(|round| round.parse().ok()))
-}
-
-/// What the check `pushed_commit` says of an import; none of other outcomes.
-pub fn import_feedback(outcome: &Outcome) -> Option<Feedback> {
-    import_check(outcome).map(|check| check.feedback)
-}
-
-fn import_check(outcome: &Outcome) -> Option<CheckResult> {
-    let (feedback, evidence) = match outcome {
-        Outcome::Imported { pushed, tree, changed, .. } => {
-            let files = if changed.len() == 1 { "file" } else { "files" };
-            let summary = format!("commit {} was pushed; {} {files} changed", pushed.short(), changed.len());
-            let evidence = Evidence::Import {
-                pushed: pushed.clone(),
-                tree: tree.clone(),
-                commit: None,
-                changed: changed.clone(),
-            };
-            (Feedback::passed(summary), Some(evidence))
-        }
-        Outcome::NothingPushed { because } => {
-            (Feedback::failed(Category::MissingCommit, because.as_str()), None)
-        }
-        Outcome::ImportRefused(feedback) => (feedback.clone(), None),
-        Outcome::Authorized { .. }
-        | Outcome::Prepared { .. }
-        | Outcome::AgentRan(_)
-        | Outcome::FilesFound { .. }
-        | Outcome::Committed { .. }
-        | Outcome::Tested(_)
-        | Outcome::Pushed
-        | Outcome::BranchTaken { .. }
-        | Outcome::PullOpened { .. }
-        | Outcome::PullFinished
-        | Outcome::StatusShown
-        | Outcome::Trouble(_) => return None,
-    };
-    Some(CheckResult { check: Check::PushedCommit, feedback, evidence })
-}
-
-/// What the check `tests` says of a run. Without tests it passes, and says that nothing is verified.
-pub fn tests_feedback(run: &TestRun) -> Feedback {
-    let counted = run.counts.map(|counts| {
-        format!("{} passed, {} failed, {} skipped", counts.passed, counts.failed, counts.skipped)
-    });
-    let ended = |command: &Option<super::test_run::CommandRun>| {
-        command.as_ref().map_or_else(|| "was not run".to_owned(), |run| format!("ended with {}", run.exit))
-    };
-    match run.verdict {
-        TestVerdict::Passed => Feedback::passed(counted.unwrap_or_else(|| "the tests passed".to_owned())),
-        TestVerdict::NoTests => Feedback::passed("no tests were found or run: nothing is verified"),
-        TestVerdict::SetupFailed => {
-            let summary =
-                format!("what the tests need could not be installed: the setup {}", ended(&run.setup));
-            Feedback::failed(Category::TestFailure, summary)
-        }
-        TestVerdict::Failed => {
-            let summary = match counted {
-                Some(counted) => format!("{counted}; the test command {}", ended(&run.test)),
-                None => format!("the test command {}", ended(&run.test)),
-            };
-            let mut feedback = Feedback::failed(Category::TestFailure, summary);
-            if !run.failing.is_empty() {
-                feedback.issues = run.failing.iter().map(|test| failing_test(test)).collect();
-            }
-            // How much is right already; a red run is never worth all of it.
-            feedback.score = run
-                .counts
-                .filter(|counts| counts.ran() > 0)
-                .map_or(0.0, |counts| (counts.passed as f64 / counts.ran() as f64).min(0.99));
-            feedback
-        }
-    }
-}
-
-fn failing_test(name: &str) -> Finding {
-    Finding {
-        severity: Severity::Critical,
-        category: Category::TestFailure,
-        description: format!("the test {name} fails"),
-        location: Some(name.to_owned()),
-        suggestion: None,
-    }
 }
 
 #[cfg(test)]

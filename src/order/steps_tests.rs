@@ -2,12 +2,15 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::order::agent_run::{AgentFailure, AgentRun, FailureKind};
+use crate::order::feedback::Category;
+use crate::order::ids::TreeSha;
 use crate::order::ids::{IssueNumber, OrderId, Person, RepositoryId, UserId};
 use crate::order::journal::{Entry, IssueText, Opened};
 use crate::order::moves::{AgentTask, Trouble};
 use crate::order::pipeline::Pipeline;
 use crate::order::settings::OrderLimits;
 use crate::order::test_run::{CommandRun, Counts, Exit};
+use crate::order::test_run::{TestRun, TestVerdict};
 
 fn second(seconds: i64) -> DateTime<Utc> {
     DateTime::from_timestamp(1_700_000_000 + seconds, 0).unwrap()
@@ -230,11 +233,11 @@ fn what_is_no_work_is_no_step() {
 
 #[test]
 fn a_repository_without_tests_passes_unverified() {
-    let feedback = tests_feedback(&test_run(TestVerdict::NoTests, 0, 0));
+    let feedback = of_tests(&test_run(TestVerdict::NoTests, 0, 0)).feedback;
     assert!(feedback.passed && feedback.summary.contains("nothing is verified"));
-    assert!(!tests_feedback(&test_run(TestVerdict::SetupFailed, 0, 0)).passed);
+    assert!(!of_tests(&test_run(TestVerdict::SetupFailed, 0, 0)).feedback.passed);
     // A run whose counts are green but whose command failed is red, and never worth the full score.
-    let feedback = tests_feedback(&test_run(TestVerdict::Failed, 5, 0));
+    let feedback = of_tests(&test_run(TestVerdict::Failed, 5, 0)).feedback;
     assert!(!feedback.passed && feedback.score < 1.0 && !feedback.issues.is_empty());
 }
 

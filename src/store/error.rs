@@ -54,6 +54,10 @@ impl StoreError {
 }
 
 impl From<sqlx::Error> for StoreError {
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "both enums are sqlx's and may grow; the rest may pass"
+    )]
     fn from(error: sqlx::Error) -> Self {
         let because = error.to_string();
         match &error {
@@ -63,7 +67,6 @@ impl From<sqlx::Error> for StoreError {
                 | ErrorKind::NotNullViolation
                 | ErrorKind::CheckViolation
                 | ErrorKind::ExclusionViolation => Self::refused("this row", because),
-                // `ErrorKind` may grow; what is not a broken rule is a database in trouble.
                 _ => Self::unavailable(because),
             },
             sqlx::Error::RowNotFound => Self::not_found("the row"),

@@ -350,7 +350,7 @@ async fn artifacts_are_kept_by_name_and_replaced_under_the_same() {
         store.put_artifact(order, "implement-1-agent.jsonl", "application/x-ndjson", b"{}").await.unwrap();
         let bytes: Vec<u8> = (0..=255).cycle().take(1 << 20).collect();
         let info = store.put_artifact(order, "implement-1-agent.jsonl", "text/plain", &bytes).await.unwrap();
-        assert_eq!(store.artifacts(order).await.unwrap(), [info.clone()]);
+        assert_eq!(store.artifacts(order).await.unwrap(), std::slice::from_ref(&info));
         let artifact = store.artifact(order, "implement-1-agent.jsonl").await.unwrap();
         assert_eq!(artifact, Artifact { info, content: bytes });
 

@@ -112,10 +112,11 @@ fn changed(changes: &[(&str, Value)]) -> Vec<u8> {
     for (pointer, value) in changes {
         let (parent, key) = pointer.rsplit_once('/').unwrap();
         let parent = payload.pointer_mut(parent).unwrap().as_object_mut().unwrap();
-        match value {
-            Value::Null => parent.remove(key),
-            value => parent.insert(key.to_owned(), value.clone()),
-        };
+        if value.is_null() {
+            parent.remove(key);
+        } else {
+            parent.insert(key.to_owned(), value.clone());
+        }
     }
     serde_json::to_vec(&payload).unwrap()
 }

@@ -1,0 +1,124 @@
+//! The mechanical checks: what an import and a run of the tests have to say, as feedback with its evidence.
+
+use serde::{Deserialize, Serialize};
+
+use super::feedback::{Category, Feedback, Finding, Severity};
+use super::ids::{CommitSha, TreeSha};
+use super::moves::Outcome;
+use super::pipeline::Check;
+use super::test_run::{CommandRun, TestRun, TestVerdict};
+
+/// What one check said.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CheckResult {
+    /// Which.
+    pub check: Check,
+    /// What it said.
+    pub feedback: Feedback,
+    /// What it is based on; none when there was nothing to look at.
+    pub evidence: Option<Evidence>,
+}
+
+/// What a check's feedback is based on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "evidence", rename_all = "snake_case")]
+pub enum Evidence {
+    /// The imported tree.
+    Import {
+        /// The commit that the agent pushed.
+        pushed: CommitSha,
+        /// Its tree.
+        tree: TreeSha,
+        /// The commit that was made of it, once it was.
+        commit: Option<CommitSha>,
+        /// Paths that differ from the base.
+        changed: Vec<String>,
+    },
+    /// The run of the tests.
+    Tests(Box<TestRun>),
+}
+
+/// What the check `pushed_commit` says of the outcome of an import; none of other outcomes.
+pub fn of_import(outcome: &Outcome) -> Option<CheckResult> {
+    let (feedback, evidence) = match outcome {
+        Outcome::Imported { pushed, tree, changed, .. } => {
+            let files = if changed.len() == 1 { "file" } else { "files" };
+            let summary = format!("commit {} was pushed; {} {files} changed", pushed.short(), changed.len());
+            let evidence = Evidence::Import {
+                pushed: pushed.clone(),
+                tree: tree.clone(),
+                commit: None,
+                changed: changed.clone(),
+            };
+            (Feedback::passed(summary), Some(evidence))
+        }
+        Outcome::NothingPushed { because } => {
+            (Feedback::failed(Category::MissingCommit, because.as_str()), None)
+        }
+        Outcome::ImportRefused(feedback) => (feedback.clone(), None),
+        Outcome::Authorized { .. }
+        | Outcome::Prepared { .. }
+        | Outcome::AgentRan(_)
+        | Outcome::FilesFound { .. }
+        | Outcome::Committed { .. }
+        | Outcome::Tested(_)
+        | Outcome::Pushed
+        | Outcome::BranchTaken { .. }
+        | Outcome::PullOpened { .. }
+        | Outcome::PullFinished
+        | Outcome::StatusShown
+        | Outcome::Trouble(_) => return None,
+    };
+    Some(CheckResult { check: Check::PushedCommit, feedback, evidence })
+}
+
+/// What the check `tests` says of a run.
+pub fn of_tests(run: &TestRun) -> CheckResult {
+    let evidence = Some(Evidence::Tests(Box::new(run.clone())));
+    CheckResult { check: Check::Tests, feedback: tests_feedback(run), evidence }
+}
+
+/// Without tests it passes, and says that nothing is verified.
+fn tests_feedback(run: &TestRun) -> Feedback {
+    let counted = run.counts.map(|counts| {
+        format!("{} passed, {} failed, {} skipped", counts.passed, counts.failed, counts.skipped)
+    });
+    let ended = |command: &Option<CommandRun>| {
+        command.as_ref().map_or_else(|| "was not run".to_owned(), |run| format!("ended with {}", run.exit))
+    };
+    match run.verdict {
+        TestVerdict::Passed => Feedback::passed(counted.unwrap_or_else(|| "the tests passed".to_owned())),
+        TestVerdict::NoTests => Feedback::passed("no tests were found or run: nothing is verified"),
+        TestVerdict::SetupFailed => {
+            let summary =
+                format!("what the tests need could not be installed: the setup {}", ended(&run.setup));
+            Feedback::failed(Category::TestFailure, summary)
+        }
+        TestVerdict::Failed => {
+            let summary = match counted {
+                Some(counted) => format!("{counted}; the test command {}", ended(&run.test)),
+                None => format!("the test command {}", ended(&run.test)),
+            };
+            let mut feedback = Feedback::failed(Category::TestFailure, summary);
+            if !run.failing.is_empty() {
+                feedback.issues = run.failing.iter().map(|test| failing_test(test)).collect();
+            }
+            // How much is right already; a red run is never worth all of it.
+            feedback.score = run
+                .counts
+                .filter(|counts| counts.ran() > 0)
+                .map_or(0.0, |counts| (counts.passed as f64 / counts.ran() as f64).min(0.99));
+            feedback
+        }
+    }
+}
+
+fn failing_test(name: &str) -> Finding {
+    Finding {
+        severity: Severity::Critical,
+        category: Category::TestFailure,
+        description: format!("the test {name} fails"),
+        location: Some(name.to_owned()),
+        suggestion: None,
+    }
+}

@@ -1,5 +1,6 @@
 //! Connections: one writer and a few readers for SQLite, one pool for PostgreSQL.
 
+use std::fs::OpenOptions;
 use std::path::Path;
 use std::str::FromStr;
 use std::time::Duration;
@@ -130,9 +131,9 @@ async fn open_sqlite(url: &str) -> Result<Pools, StoreError> {
         .busy_timeout(PATIENCE);
     let file = options.get_filename().to_owned();
     let in_memory = url.contains(":memory:") || url.contains("mode=memory");
-    if !in_memory && let Some(folder) = file.parent().filter(|folder| *folder != Path::new("")) {
-        std::fs::create_dir_all(folder).map_err(|error| {
-            StoreError::unavailable(format!("store.url: cannot create {}: {error}", folder.display()))
+    if !in_memory {
+        create(&file).map_err(|error| {
+            StoreError::unavailable(format!("store.url: cannot create {}: {error}", file.display()))
         })?;
     }
     let cannot_open = |error: sqlx::Error| {
@@ -156,6 +157,19 @@ async fn open_sqlite(url: &str) -> Result<Pools, StoreError> {
             .map_err(cannot_open)?
     };
     Ok(Pools::Sqlite { writer, readers })
+}
+
+/// Creates the file and its folder. It holds private repositories' issues: nobody else reads it, and SQLite
+/// gives the files beside it the same permissions.
+fn create(file: &Path) -> std::io::Result<()> {
+    if let Some(folder) = file.parent().filter(|folder| *folder != Path::new("")) {
+        std::fs::create_dir_all(folder)?;
+    }
+    let mut options = OpenOptions::new();
+    options.append(true).create(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(file).map(|_| ())
 }
 
 async fn open_postgres(url: &str) -> Result<Pools, StoreError> {

@@ -382,6 +382,21 @@ async fn what_cannot_be_opened_is_said_with_its_key_and_without_its_password() {
     }
 }
 
+#[cfg(unix)]
+#[tokio::test]
+async fn nobody_else_can_read_the_file_and_those_beside_it() {
+    use std::os::unix::fs::PermissionsExt;
+    let homes = homes().await;
+    let Home { store, _folder, .. } = &homes[0];
+    store.save_delivery(delivery("d")).await.unwrap();
+    let files: Vec<_> = std::fs::read_dir(_folder.path().join("new")).unwrap().map(Result::unwrap).collect();
+    assert!(files.len() > 1, "the database and its log");
+    for file in files {
+        let mode = file.metadata().unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode, 0o600, "{:?}", file.path());
+    }
+}
+
 #[tokio::test]
 async fn a_row_that_was_tampered_with_is_named() {
     let homes = homes().await;

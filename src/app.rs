@@ -210,7 +210,11 @@ impl WorkOrders for Desk {
         self.0.delivery_arrived();
     }
 
-    async fn open(&self, repository: RepositoryName, issue: IssueNumber) -> Result<http::Asked, http::DeskError> {
+    async fn open(
+        &self,
+        repository: RepositoryName,
+        issue: IssueNumber,
+    ) -> Result<http::Asked, http::DeskError> {
         let asked = self.0.open(repository, issue).await.map_err(|error| match error {
             DeskError::NotFound(message) => http::DeskError::NotFound(message),
             DeskError::Refused(message) => http::DeskError::Refused(message),

@@ -2,8 +2,8 @@
 
 use super::record::Said;
 use super::text::end_of;
-use crate::order::agent_run::{AgentFailure, FailureKind};
 use crate::order::Exit;
+use crate::order::agent_run::{AgentFailure, FailureKind};
 
 /// What is shown of a message; the whole stream is kept elsewhere.
 const LONGEST_MESSAGE: usize = 600;
@@ -32,9 +32,11 @@ pub(super) fn of_result(said: &Said, exit: Exit, stderr: &str) -> Option<AgentFa
     }
     let kind = kind_of_result(said, exit, &words);
     Some(match (kind, said.api_status) {
-        (FailureKind::Misconfigured, Some(status)) => {
-            failure(kind, format!("the model's service answered {status}: {words}; {CREDENTIAL_HINT}"), stderr)
-        }
+        (FailureKind::Misconfigured, Some(status)) => failure(
+            kind,
+            format!("the model's service answered {status}: {words}; {CREDENTIAL_HINT}"),
+            stderr,
+        ),
         (FailureKind::Misconfigured, None) => failure(kind, format!("{words}; {CREDENTIAL_HINT}"), stderr),
         (
             FailureKind::Unavailable
@@ -73,7 +75,11 @@ pub(super) fn without_result(exit: Exit, stderr: &str, noise: &str, why: &str) -
     let words = if stderr.trim().is_empty() { noise } else { stderr };
     let kind = match exit {
         Exit::TimedOut => {
-            return failure(FailureKind::LimitReached, "its time was up before it had a result".into(), words);
+            return failure(
+                FailureKind::LimitReached,
+                "its time was up before it had a result".into(),
+                words,
+            );
         }
         Exit::Code(126 | 127) => FailureKind::Misconfigured,
         Exit::Code(_) | Exit::Signal(_) => {
@@ -106,7 +112,14 @@ fn is_unknown_session(words: &str) -> bool {
 fn kind_of_words(words: &str) -> Option<FailureKind> {
     let words = words.to_ascii_lowercase();
     let says = |signs: &[&str]| signs.iter().any(|sign| words.contains(sign));
-    if says(&["not logged in", "/login", "invalid api key", "api key is required", "no api key", "oauth token"]) {
+    if says(&[
+        "not logged in",
+        "/login",
+        "invalid api key",
+        "api key is required",
+        "no api key",
+        "oauth token",
+    ]) {
         Some(FailureKind::Misconfigured)
     } else if says(&["output token maximum", "max_tokens", "prompt is too long"]) {
         Some(FailureKind::LimitReached)

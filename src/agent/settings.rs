@@ -39,8 +39,9 @@ pub struct InvalidAgent {
 
 impl AgentSettings {
     pub(super) fn hold_to_rules(&self, agent: &str) -> Result<(), InvalidAgent> {
-        let invalid =
-            |key, problem: String| Err(InvalidAgent { agent: agent.chars().take(80).collect(), key, problem });
+        let invalid = |key, problem: String| {
+            Err(InvalidAgent { agent: agent.chars().take(80).collect(), key, problem })
+        };
         let program_is_empty = self.program.first().is_none_or(String::is_empty);
         match self.runtime {
             RuntimeKind::Command => {
@@ -48,7 +49,10 @@ impl AgentSettings {
                     return invalid("program", "the runtime `command` needs the program to start".into());
                 }
                 if self.model.is_some() {
-                    return invalid("model", "the runtime `command` takes none; put it into `program`".into());
+                    return invalid(
+                        "model",
+                        "the runtime `command` takes none; put it into `program`".into(),
+                    );
                 }
             }
             RuntimeKind::Claude => {

@@ -142,7 +142,8 @@ impl Seen {
             Line::TooLong { head, tail } => {
                 self.too_long += 1;
                 // Which record it was can only be told from its ends: `type` is no longer always first.
-                let is_result = [head, tail].iter().any(|end| looks_like_result(&String::from_utf8_lossy(end)));
+                let is_result =
+                    [head, tail].iter().any(|end| looks_like_result(&String::from_utf8_lossy(end)));
                 if is_result && self.form == Form::Records {
                     self.last = Last::TooLong;
                     self.settled = true;
@@ -234,7 +235,9 @@ impl Seen {
                 format!("its result is a line of more than {} MiB and was not read", LONGEST_LINE >> 20),
                 stderr,
             )),
-            Last::Broken => Some(failure(FailureKind::Ended, "its result cannot be read as JSON".into(), stderr)),
+            Last::Broken => {
+                Some(failure(FailureKind::Ended, "its result cannot be read as JSON".into(), stderr))
+            }
             Last::Nothing => Some(without_result(exit, stderr, &noise, "it ended without a result")),
         };
         // A session that is not known cannot be resumed, though the stream names it.

@@ -8,7 +8,9 @@ struct BuiltIn;
 
 /// A command whose name cannot be a file's.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the command {0:?} is no name of a template: 1 to 60 characters of a-z, A-Z, 0-9, - and _, with or without a slash before")]
+#[error(
+    "the command {0:?} is no name of a template: 1 to 60 characters of a-z, A-Z, 0-9, - and _, with or without a slash before"
+)]
 pub struct InvalidCommand(String);
 
 /// A template's name from a command as pipelines and agents write it: `/feature` is `feature`.

@@ -8,8 +8,7 @@ use crate::order::commit_message::is_hidden;
 
 /// The last `most` characters, on one or more plain lines: no control or invisible characters but newlines.
 pub(super) fn end_of(text: &str, most: usize) -> String {
-    let visible: Vec<char> =
-        text.chars().rev().filter(|c| *c == '\n' || !is_hidden(*c)).take(most).collect();
+    let visible: Vec<char> = text.chars().rev().filter(|c| *c == '\n' || !is_hidden(*c)).take(most).collect();
     visible.into_iter().rev().collect::<String>().trim().to_owned()
 }
 
@@ -24,10 +23,8 @@ pub(super) fn beginning_of(text: &str, most: usize) -> String {
 /// A text from outside as data inside a prompt: what cannot be seen goes, and it cannot close the frame that our
 /// templates put around it. What it says stays as it is.
 pub(super) fn as_data(text: &str) -> String {
-    static FRAME: LazyLock<Option<Regex>> =
-        LazyLock::new(|| Regex::new(r"(?i)<(\s*/?\s*untrusted)").ok());
-    let visible: String =
-        text.chars().filter(|c| matches!(*c, '\n' | '\t') || !is_hidden(*c)).collect();
+    static FRAME: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(?i)<(\s*/?\s*untrusted)").ok());
+    let visible: String = text.chars().filter(|c| matches!(*c, '\n' | '\t') || !is_hidden(*c)).collect();
     match FRAME.as_ref() {
         Some(frame) => frame.replace_all(&visible, "&lt;$1").into_owned(),
         None => visible.replace('<', "&lt;"),

@@ -15,10 +15,12 @@ const REPOSITORY: &str = "demo/statistics";
 
 /// What `demo` is told.
 #[derive(Debug, Args)]
-#[command(after_help = "Without --once it stays: open the printed address, comment (/retry, /cancel), review; Ctrl-C ends \
+#[command(
+    after_help = "Without --once it stays: open the printed address, comment (/retry, /cancel), review; Ctrl-C ends \
                         it.\nExit codes with --once: 0 verified, 1 failed, 2 wrong usage, 3 handed over, 4 unverified.\n\n\
                         The agent `scripted` follows a script: it gets the fix wrong first, on purpose, and right when \
-                        it is sent back. Everything else is real: git, sandbox, tests, HTTP.")]
+                        it is sent back. Everything else is real: git, sandbox, tests, HTTP."
+)]
 pub(super) struct Arguments {
     /// End when the order has settled.
     #[arg(long)]
@@ -50,11 +52,15 @@ pub(super) async fn main(arguments: Arguments) -> anyhow::Result<u8> {
     eprintln!("GitHub, emulated:  {origin}/{REPOSITORY}");
     eprintln!("Journeyman:        http://{}", local.address);
     if scripted {
-        eprintln!("Agent:             {} (a script, not a model; its first fix is wrong on purpose)\n", sample::AGENT);
+        eprintln!(
+            "Agent:             {} (a script, not a model; its first fix is wrong on purpose)\n",
+            sample::AGENT
+        );
     } else {
         eprintln!("Agent:             {}\n", arguments.agent);
     }
-    let issue = local.put_to_work(REPOSITORY, RepositorySource::Files(sample::files()), &title, &body).await?;
+    let issue =
+        local.put_to_work(REPOSITORY, RepositorySource::Files(sample::files()), &title, &body).await?;
     eprintln!("  {PERSON} put the label `journeyman` on issue #{issue}: {title}");
     eprintln!("  {origin}/{REPOSITORY}/issues/{issue}\n");
     let order = local.order().await?;
@@ -101,7 +107,8 @@ async fn summary(local: &Local, order: OrderId, settled: &Settlement) -> anyhow:
     }
     if let Some(pull) = &survey.trace.pull {
         println!("pull request:  {}", pull.url);
-        let seen = local.emulator.pulls(REPOSITORY).into_iter().find(|seen| seen.issue.number == pull.number.0);
+        let seen =
+            local.emulator.pulls(REPOSITORY).into_iter().find(|seen| seen.issue.number == pull.number.0);
         if let Some(seen) = seen {
             println!("its head:      {}{}", seen.head_sha, if seen.draft { " (draft)" } else { "" });
         }
@@ -112,7 +119,10 @@ async fn summary(local: &Local, order: OrderId, settled: &Settlement) -> anyhow:
             println!("tested with:   {} ({}, sandbox {})", run.command, run.exit, tests.sandbox);
         }
         if let Some(counts) = tests.counts {
-            println!("tests:         {} passed, {} failed, {} skipped", counts.passed, counts.failed, counts.skipped);
+            println!(
+                "tests:         {} passed, {} failed, {} skipped",
+                counts.passed, counts.failed, counts.skipped
+            );
         }
     }
     println!("rounds:        {}", receipt.rounds.len());

@@ -41,7 +41,10 @@ impl Live {
     pub(super) fn show(&mut self, entry: &Entry) {
         match &entry.event {
             Event::Opened(opened) => {
-                self.line(Mark::Done, &format!("order {} opened for issue #{}", opened.order, opened.issue.number));
+                self.line(
+                    Mark::Done,
+                    &format!("order {} opened for issue #{}", opened.order, opened.issue.number),
+                );
             }
             Event::Signaled { signal, .. } => {
                 self.line(Mark::Begun, &format!("{}: {:?}", one_line(&signal.by.login), signal.kind));
@@ -90,9 +93,15 @@ impl Live {
 
     fn observed(&self, key: &MoveKey, r#move: &Move, outcome: &Outcome) {
         match outcome {
-            Outcome::Authorized { allowed: true } => self.line(Mark::Done, "asked GitHub: the sender may write here"),
-            Outcome::Authorized { allowed: false } => self.line(Mark::Wrong, "the sender has no write access"),
-            Outcome::Prepared { base, .. } => self.line(Mark::Done, &format!("fetched the base, {}", base.short())),
+            Outcome::Authorized { allowed: true } => {
+                self.line(Mark::Done, "asked GitHub: the sender may write here")
+            }
+            Outcome::Authorized { allowed: false } => {
+                self.line(Mark::Wrong, "the sender has no write access")
+            }
+            Outcome::Prepared { base, .. } => {
+                self.line(Mark::Done, &format!("fetched the base, {}", base.short()))
+            }
             Outcome::AgentRan(run) => self.agent_ran(r#move, run),
             Outcome::FilesFound { files, .. } => {
                 let files: Vec<String> = files.iter().map(|file| one_line(file)).collect();
@@ -100,7 +109,10 @@ impl Live {
             }
             Outcome::Imported { changed, .. } => {
                 let plural = if changed.len() == 1 { "" } else { "s" };
-                self.line(Mark::Done, &format!("pushed commit: {} file{plural} changed, examined", changed.len()));
+                self.line(
+                    Mark::Done,
+                    &format!("pushed commit: {} file{plural} changed, examined", changed.len()),
+                );
             }
             Outcome::NothingPushed { because } => {
                 self.line(Mark::Wrong, &format!("pushed commit: nothing; {}", one_line(because)));
@@ -113,12 +125,16 @@ impl Live {
             }
             Outcome::Tested(tests) => self.tested(tests),
             Outcome::Pushed => self.line(Mark::Done, "pushed; the remote was asked and has it"),
-            Outcome::BranchTaken { .. } => self.line(Mark::Wrong, "the branch's name is taken; trying another"),
+            Outcome::BranchTaken { .. } => {
+                self.line(Mark::Wrong, "the branch's name is taken; trying another")
+            }
             Outcome::PullOpened { number, url } => {
                 self.line(Mark::Done, &format!("draft pull request #{number}: {}", one_line(url)));
             }
             Outcome::PullFinished => match r#move {
-                Move::FinishPull { ready: true, .. } => self.line(Mark::Done, "verified: the pull request is ready for review"),
+                Move::FinishPull { ready: true, .. } => {
+                    self.line(Mark::Done, "verified: the pull request is ready for review")
+                }
                 _ => self.line(Mark::Done, "the pull request's text is up to date; it stays a draft"),
             },
             Outcome::StatusShown => {}
@@ -139,7 +155,10 @@ impl Live {
         let cost = if run.usage.usd > 0.0 { format!(", ${:.2}", run.usage.usd) } else { String::new() };
         self.line(
             mark(run.failure.is_none()),
-            &format!("{}{round}: {} says {said} ({:.1} s{cost})", task.stage, task.agent, run.duration_seconds),
+            &format!(
+                "{}{round}: {} says {said} ({:.1} s{cost})",
+                task.stage, task.agent, run.duration_seconds
+            ),
         );
     }
 
@@ -149,13 +168,25 @@ impl Live {
         });
         let (what, run) = match tests.verdict {
             TestVerdict::SetupFailed => ("setup", tests.setup.as_ref()),
-            TestVerdict::Passed | TestVerdict::Failed | TestVerdict::NoTests => ("tests", tests.test.as_ref()),
+            TestVerdict::Passed | TestVerdict::Failed | TestVerdict::NoTests => {
+                ("tests", tests.test.as_ref())
+            }
         };
         let ended = run.map_or_else(
             || "none to be found".to_owned(),
-            |run| format!("`{}` ended with {} in {:.1} s", one_line(&run.command), run.exit, run.duration_seconds),
+            |run| {
+                format!(
+                    "`{}` ended with {} in {:.1} s",
+                    one_line(&run.command),
+                    run.exit,
+                    run.duration_seconds
+                )
+            },
         );
-        self.line(mark(tests.verdict == TestVerdict::Passed), &format!("{what} on {}: {counts}{ended}", tests.commit.short()));
+        self.line(
+            mark(tests.verdict == TestVerdict::Passed),
+            &format!("{what} on {}: {counts}{ended}", tests.commit.short()),
+        );
         for name in tests.failing.iter().take(5) {
             self.line(Mark::Wrong, &format!("  {}", one_line(name)));
         }
@@ -169,7 +200,9 @@ fn mark(good: bool) -> Mark {
 /// What takes long enough to be said before it is done.
 fn doing(r#move: &Move) -> Option<String> {
     match r#move {
-        Move::RunAgent(task) => Some(format!("{}: {} is at work, attempt {}", task.stage, task.agent, task.round)),
+        Move::RunAgent(task) => {
+            Some(format!("{}: {} is at work, attempt {}", task.stage, task.agent, task.round))
+        }
         Move::RunTests { commit } => Some(format!("running the tests on {}", commit.short())),
         Move::Prepare => Some("fetching the repository".to_owned()),
         Move::Push { branch, .. } => Some(format!("pushing {branch}")),

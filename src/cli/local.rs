@@ -65,7 +65,8 @@ impl Local {
         settings.agents.extend(wishes.agents);
         settings.server.listen = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
         settings.data.dir = place.path().join("data");
-        settings.store.url = SecretString::from(format!("sqlite://{}", place.path().join("journeyman.db").display()));
+        settings.store.url =
+            SecretString::from(format!("sqlite://{}", place.path().join("journeyman.db").display()));
         if let Some(agent) = wishes.agent {
             if !settings.agents.contains_key(&agent) {
                 let known: Vec<&str> = settings.agents.keys().map(String::as_str).collect();

@@ -87,7 +87,11 @@ fn exit(done: anyhow::Result<u8>) -> ExitCode {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
             eprintln!("journeyman: {error:#}");
-            let code = if error.is::<WrongUsage>() || error.is::<crate::config::SettingsError>() { WRONG_USAGE } else { 1 };
+            let code = if error.is::<WrongUsage>() || error.is::<crate::config::SettingsError>() {
+                WRONG_USAGE
+            } else {
+                1
+            };
             ExitCode::from(code)
         }
     }

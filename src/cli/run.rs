@@ -13,11 +13,13 @@ use crate::order::{BranchName, OrderId, Receipt, Settlement};
 
 /// What `run` is told.
 #[derive(Debug, Args)]
-#[command(after_help = "Exit codes: 0 verified, 1 failed, 2 wrong usage, 3 handed over to a person, 4 finished but \
+#[command(
+    after_help = "Exit codes: 0 verified, 1 failed, 2 wrong usage, 3 handed over to a person, 4 finished but \
                         unverified (no tests).\n\n\
                         The result is a branch journeyman/issue-N-… in the repository, and the pull request's text on \
                         standard output.\nYour work tree is not touched. What happens is told on standard error.\n\n\
-                        Example:\n  ANTHROPIC_API_KEY=… journeyman run --repo . --issue bug.md --agent claude")]
+                        Example:\n  ANTHROPIC_API_KEY=… journeyman run --repo . --issue bug.md --agent claude"
+)]
 pub(super) struct Arguments {
     /// The git repository; its HEAD is the branch that the work starts from.
     #[arg(long, value_name = "PATH")]
@@ -52,7 +54,9 @@ pub(super) async fn main(arguments: Arguments) -> anyhow::Result<u8> {
     })
     .await?;
     let name = format!("local/{}", slug(&arguments.repo));
-    local.put_to_work(&name, RepositorySource::Path(arguments.repo.clone()), &issue.title, &issue.body).await?;
+    local
+        .put_to_work(&name, RepositorySource::Path(arguments.repo.clone()), &issue.title, &issue.body)
+        .await?;
     let order = local.order().await?;
     let settled = local.watch(order).await?;
     let Some(settled) = settled else {
@@ -92,10 +96,17 @@ async fn report(
 
 fn open(path: &Path) -> anyhow::Result<git2::Repository> {
     let wrong = |error: &dyn std::fmt::Display| {
-        WrongUsage(format!("--repo {}: {error}; name a git repository with at least one commit", path.display()))
+        WrongUsage(format!(
+            "--repo {}: {error}; name a git repository with at least one commit",
+            path.display()
+        ))
     };
     let repository = git2::Repository::open(path).map_err(|error| wrong(&error.message()))?;
-    repository.head().map_err(|error| wrong(&error.message()))?.peel_to_commit().map_err(|error| wrong(&error.message()))?;
+    repository
+        .head()
+        .map_err(|error| wrong(&error.message()))?
+        .peel_to_commit()
+        .map_err(|error| wrong(&error.message()))?;
     Ok(repository)
 }
 
@@ -105,7 +116,11 @@ fn bring_back(repository: &git2::Repository, from: &Path, branch: &BranchName) -
     let reference = branch.reference();
     let mut options = git2::FetchOptions::new();
     options.download_tags(git2::AutotagOption::None);
-    repository.remote_anonymous(from)?.fetch(&[format!("{reference}:{reference}")], Some(&mut options), None)?;
+    repository.remote_anonymous(from)?.fetch(
+        &[format!("{reference}:{reference}")],
+        Some(&mut options),
+        None,
+    )?;
     Ok(())
 }
 
@@ -113,6 +128,7 @@ fn bring_back(repository: &git2::Repository, from: &Path, branch: &BranchName) -
 fn slug(path: &Path) -> String {
     let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let slug: String = name.chars().filter(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_')).take(60).collect();
+    let slug: String =
+        name.chars().filter(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_')).take(60).collect();
     if slug.is_empty() { "repository".to_owned() } else { slug }
 }

@@ -30,7 +30,8 @@ pub(super) fn files() -> BTreeMap<String, Vec<u8>> {
 
 pub(super) fn issue() -> (String, String) {
     let text = include_str!("../../templates/demo/issue.md");
-    issue_file::parse(text).map_or_else(|| (text.to_owned(), String::new()), |issue| (issue.title, issue.body))
+    issue_file::parse(text)
+        .map_or_else(|| (text.to_owned(), String::new()), |issue| (issue.title, issue.body))
 }
 
 /// The scripted agent: this very program.

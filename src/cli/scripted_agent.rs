@@ -50,16 +50,19 @@ struct Scene {
 
 pub(super) fn main(arguments: &Arguments) -> anyhow::Result<u8> {
     let script = match &arguments.script {
-        Some(path) => std::fs::read_to_string(path).with_context(|| format!("--script {}", path.display()))?,
+        Some(path) => {
+            std::fs::read_to_string(path).with_context(|| format!("--script {}", path.display()))?
+        }
         None => sample::SCRIPT.to_owned(),
     };
     let scenes: Vec<Scene> = serde_saphyr::from_str(&script).context("the script")?;
     let stage = std::env::var("JOURNEYMAN_STAGE").unwrap_or_default();
     let round = std::env::var("JOURNEYMAN_ROUND").ok().and_then(|round| round.parse().ok()).unwrap_or(1);
     let fits = |scene: &&Scene| scene.stage == stage && scene.round == Some(round);
-    let scene = scenes.iter().find(fits).or_else(|| {
-        scenes.iter().find(|scene| scene.stage == stage && scene.round.is_none())
-    });
+    let scene = scenes
+        .iter()
+        .find(fits)
+        .or_else(|| scenes.iter().find(|scene| scene.stage == stage && scene.round.is_none()));
     let scene = scene.with_context(|| format!("the script has no scene for stage {stage}, round {round}"))?;
     let mut prompt = String::new();
     std::io::stdin().read_to_string(&mut prompt)?;

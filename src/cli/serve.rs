@@ -10,8 +10,10 @@ use crate::config::Settings;
 
 /// What `serve` is told.
 #[derive(Debug, Args)]
-#[command(after_help = "Every key of the settings is also read from the environment, as JOURNEYMAN_SECTION__KEY.\n\
-                        On SIGTERM it stops taking work and ends within ten seconds; orders go on at the next start.")]
+#[command(
+    after_help = "Every key of the settings is also read from the environment, as JOURNEYMAN_SECTION__KEY.\n\
+                        On SIGTERM it stops taking work and ends within ten seconds; orders go on at the next start."
+)]
 pub(super) struct Arguments {
     /// The settings; journeyman.toml in the current folder when absent.
     #[arg(long, value_name = "FILE")]

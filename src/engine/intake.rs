@@ -10,7 +10,8 @@ use uuid::Uuid;
 use super::Engine;
 use crate::github::{At, ErrorKind, GitHubError, IssueKind, IssueState};
 use crate::order::{
-    DeliveryGuid, IssueNumber, IssueText, Opened, OrderId, RepositoryId, RepositoryName, Requester, SignalKind,
+    DeliveryGuid, IssueNumber, IssueText, Opened, OrderId, RepositoryId, RepositoryName, Requester,
+    SignalKind,
 };
 use crate::store::{Conclusion, Delivery, OpenOutcome, OrderRow, StoreError};
 use crate::webhook::{Incoming, Subject, Understood, understand};
@@ -79,7 +80,11 @@ impl Engine {
             (SignalKind::Labeled { label }, latest) => {
                 match self.is_our_label(&incoming, label).await {
                     Ok(true) => {}
-                    Ok(false) => return self.ignore(&delivery.guid, "another label than the one that starts work").await,
+                    Ok(false) => {
+                        return self
+                            .ignore(&delivery.guid, "another label than the one that starts work")
+                            .await;
+                    }
                     Err(error) => return self.fault(&delivery.guid, error).await,
                 }
                 match latest.filter(|order| order.active) {
@@ -88,7 +93,9 @@ impl Engine {
                 }
             }
             (_, Some(order)) => match self.successor(&order).await? {
-                Some(newer) => self.ignore(&delivery.guid, &format!("order {newer} has taken its place")).await,
+                Some(newer) => {
+                    self.ignore(&delivery.guid, &format!("order {newer} has taken its place")).await
+                }
                 None => self.tell(delivery, order.id, &incoming).await,
             },
             (_, None) => self.ignore(&delivery.guid, "no order belongs to it").await,
@@ -97,7 +104,9 @@ impl Engine {
 
     async fn latest(&self, incoming: &Incoming) -> Result<Option<OrderRow>, StoreError> {
         match &incoming.subject {
-            Subject::Issue(issue) => self.parts.store.latest_order(incoming.repository_id, issue.number).await,
+            Subject::Issue(issue) => {
+                self.parts.store.latest_order(incoming.repository_id, issue.number).await
+            }
             Subject::Pull(pull) => self.parts.store.order_by_pull(incoming.repository_id, *pull).await,
         }
     }
@@ -108,7 +117,12 @@ impl Engine {
         Ok(latest.filter(|latest| latest.active && latest.id != order.id).map(|latest| latest.id))
     }
 
-    async fn tell(&self, delivery: &Delivery, order: OrderId, incoming: &Incoming) -> Result<Taken, StoreError> {
+    async fn tell(
+        &self,
+        delivery: &Delivery,
+        order: OrderId,
+        incoming: &Incoming,
+    ) -> Result<Taken, StoreError> {
         let signal = incoming.signal.clone();
         self.parts.store.signal(order, signal, Some(&delivery.guid), Utc::now()).await?;
         Ok(Taken::Done(Some(order)))
@@ -215,9 +229,10 @@ impl Engine {
     /// What passes is waited for; what does not pass by itself ends the delivery, and the log says why.
     async fn fault(&self, guid: &DeliveryGuid, error: GitHubError) -> Result<Taken, StoreError> {
         match error.kind {
-            ErrorKind::Unavailable { .. } | ErrorKind::Unauthorized | ErrorKind::Conflict | ErrorKind::Unexpected => {
-                Ok(Taken::Later(error.message))
-            }
+            ErrorKind::Unavailable { .. }
+            | ErrorKind::Unauthorized
+            | ErrorKind::Conflict
+            | ErrorKind::Unexpected => Ok(Taken::Later(error.message)),
             ErrorKind::Forbidden | ErrorKind::NotFound | ErrorKind::Invalid => {
                 tracing::error!(delivery = %guid, "refused: {error}");
                 self.conclude(guid, Conclusion::Refused { because: error.message }).await
@@ -258,9 +273,10 @@ impl From<GitHubError> for DeskError {
         match error.kind {
             ErrorKind::NotFound | ErrorKind::Forbidden => Self::NotFound(error.message),
             ErrorKind::Invalid => Self::Refused(error.message),
-            ErrorKind::Unavailable { .. } | ErrorKind::Unauthorized | ErrorKind::Conflict | ErrorKind::Unexpected => {
-                Self::Unavailable(error.message)
-            }
+            ErrorKind::Unavailable { .. }
+            | ErrorKind::Unauthorized
+            | ErrorKind::Conflict
+            | ErrorKind::Unexpected => Self::Unavailable(error.message),
         }
     }
 }
@@ -274,7 +290,10 @@ impl Labels {
 
     fn get(&self, repository: RepositoryId) -> Option<Option<String>> {
         let labels = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        labels.get(&repository).filter(|(since, _)| since.elapsed() < Self::KEPT).map(|(_, label)| label.clone())
+        labels
+            .get(&repository)
+            .filter(|(since, _)| since.elapsed() < Self::KEPT)
+            .map(|(_, label)| label.clone())
     }
 
     fn put(&self, repository: RepositoryId, label: Option<String>) {

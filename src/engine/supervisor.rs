@@ -114,7 +114,8 @@ impl Orders {
     }
 
     fn sleep(&self) -> Duration {
-        let first = self.parked.values().min().map(|until| (*until - Utc::now()).to_std().unwrap_or_default());
+        let first =
+            self.parked.values().min().map(|until| (*until - Utc::now()).to_std().unwrap_or_default());
         first.unwrap_or(LOOK_AGAIN).clamp(Duration::from_millis(100), LOOK_AGAIN)
     }
 }

@@ -27,11 +27,16 @@ pub(super) fn label(survey: &Survey) -> OrderLabel {
 pub(super) fn status(journal: &Journal, survey: &Survey, now: DateTime<Utc>) -> StatusView {
     let trace = &survey.trace;
     let settled = survey.next.settled.as_ref();
-    let mut explanation: Vec<String> = settled.and_then(Settlement::because).map(str::to_owned).into_iter().collect();
+    let mut explanation: Vec<String> =
+        settled.and_then(Settlement::because).map(str::to_owned).into_iter().collect();
     if settled.is_none()
         && let Some(waiting) = &trace.waiting
     {
-        explanation.push(format!("Waiting until {}: {}", waiting.until.format("%H:%M:%S UTC"), waiting.message));
+        explanation.push(format!(
+            "Waiting until {}: {}",
+            waiting.until.format("%H:%M:%S UTC"),
+            waiting.message
+        ));
     }
     explanation.extend(trace.notes.iter().cloned());
     StatusView {
@@ -63,11 +68,15 @@ fn next_steps(settled: Option<&Settlement>) -> Vec<String> {
     let retry = "Comment `/retry` (with guidance, if you like) for another set of attempts.".to_owned();
     match settled {
         None => vec!["Comment `/cancel` to stop.".to_owned()],
-        Some(Settlement::Verified { .. }) => vec!["Review the pull request as you would a colleague's.".to_owned()],
+        Some(Settlement::Verified { .. }) => {
+            vec!["Review the pull request as you would a colleague's.".to_owned()]
+        }
         Some(Settlement::Unverified { .. } | Settlement::Escalated { .. }) => {
             vec!["Look at the draft; take it over or close it.".to_owned(), retry]
         }
-        Some(Settlement::Blocked { .. } | Settlement::Failed { .. } | Settlement::Cancelled { .. }) => vec![retry],
+        Some(Settlement::Blocked { .. } | Settlement::Failed { .. } | Settlement::Cancelled { .. }) => {
+            vec![retry]
+        }
         Some(Settlement::Refused { .. }) => Vec::new(),
     }
 }
@@ -127,7 +136,10 @@ pub(super) fn pull(journal: &Journal, survey: &Survey, summary: &str) -> Option<
         rounds: rounds
             .map(|round| RoundLine {
                 round: round.round,
-                result: round.feedback.as_ref().map_or_else(|| "passed".to_owned(), |feedback| feedback.summary.clone()),
+                result: round
+                    .feedback
+                    .as_ref()
+                    .map_or_else(|| "passed".to_owned(), |feedback| feedback.summary.clone()),
                 counts: round.tests.as_ref().and_then(|tests| tests.counts),
             })
             .collect(),

@@ -190,9 +190,7 @@ impl GitHub {
     /// whether one was made is for the caller to look at.
     pub(super) async fn call(&self, at: &At, permissions: Permissions, request: &Request) -> Result<Answer> {
         match request.verb {
-            Verb::Get => {
-                self.repeating(|| self.authorized(at, permissions, request, Side::Rest)).await
-            }
+            Verb::Get => self.repeating(|| self.authorized(at, permissions, request, Side::Rest)).await,
             Verb::Post | Verb::Patch | Verb::Delete => {
                 self.authorized(at, permissions, request, Side::Rest).await
             }

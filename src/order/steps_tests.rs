@@ -5,7 +5,7 @@ use crate::order::agent_run::{AgentFailure, AgentRun, FailureKind};
 use crate::order::feedback::Category;
 use crate::order::ids::TreeSha;
 use crate::order::ids::{IssueNumber, OrderId, Person, RepositoryId, UserId};
-use crate::order::journal::{Entry, IssueText, Opened};
+use crate::order::journal::{Entry, IssueText, Opened, Requester};
 use crate::order::moves::{AgentTask, Trouble};
 use crate::order::pipeline::Pipeline;
 use crate::order::settings::OrderLimits;
@@ -32,7 +32,7 @@ fn opened() -> Event {
             body: String::new(),
             url: String::new(),
         },
-        by: Person { login: "anna".to_owned(), id: UserId(1) },
+        by: Requester::Person(Person { login: "anna".to_owned(), id: UserId(1) }),
         pipeline: Pipeline::parse(pipeline).unwrap(),
         agent: "claude".to_owned(),
         limits: OrderLimits { minutes: 1, usd: 1.0 },

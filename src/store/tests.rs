@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use super::*;
 use crate::order::{
     AgentRun, Command, DeliveryGuid, Event, InstallationId, IssueNumber, IssueText, Move, MoveKey, Opened,
-    OrderId, OrderLimits, Outcome, Person, Pipeline, PullNumber, RepositoryId, Signal, SignalKind, Usage,
-    UserId,
+    OrderId, OrderLimits, Outcome, Person, Pipeline, PullNumber, RepositoryId, Requester, Signal, SignalKind,
+    Usage, UserId,
 };
 
 /// A store of its own, and whatever has to live as long.
@@ -73,7 +73,7 @@ fn opened(issue: u64) -> Opened {
             body: String::new(),
             url: "https://example.org/octo-org/sums/issues/1".to_owned(),
         },
-        by: anna(),
+        by: Requester::Person(anna()),
         pipeline: Pipeline::parse(
             "{name: p, version: 1, stages: [{name: plan, agent: developer, command: feature, \
              output: {one_of: [a, b]}}]}",

@@ -23,7 +23,13 @@ impl Context {
     }
 
     /// The last look before a pull request is said to be ready: its head has to be the commit that was tested.
-    pub(super) async fn finish_pull(&self, number: PullNumber, title: &str, summary: &str, ready: bool) -> Tried {
+    pub(super) async fn finish_pull(
+        &self,
+        number: PullNumber,
+        title: &str,
+        summary: &str,
+        ready: bool,
+    ) -> Tried {
         let at = self.at().await?;
         let github = &self.parts.github;
         let body = self.pull_body(summary)?;

@@ -116,9 +116,10 @@ impl From<GitError> for Trouble {
         let retry = match error.kind {
             // A fresh token may be refused for seconds, so a refused credential is tried again too.
             GitErrorKind::Unavailable | GitErrorKind::Unauthorized => Retry::Soon,
-            GitErrorKind::Forbidden | GitErrorKind::NotFound | GitErrorKind::Refused | GitErrorKind::Broken => {
-                Retry::Never
-            }
+            GitErrorKind::Forbidden
+            | GitErrorKind::NotFound
+            | GitErrorKind::Refused
+            | GitErrorKind::Broken => Retry::Never,
         };
         Self { message: error.to_string(), retry }
     }

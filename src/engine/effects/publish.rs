@@ -6,13 +6,21 @@ use crate::order::{BranchName, CommitSha, Outcome, Requester};
 use crate::workspace::{PushOutcome, Remote};
 
 impl Context {
-    pub(super) async fn push(&self, branch: BranchName, commit: CommitSha, lease: Option<CommitSha>) -> Tried {
+    pub(super) async fn push(
+        &self,
+        branch: BranchName,
+        commit: CommitSha,
+        lease: Option<CommitSha>,
+    ) -> Tried {
         let at = self.at().await?;
         // The right can be gone since the work began.
         if let Requester::Person(person) = &self.opened().by
             && !self.parts.github.can_write(&at, person).await?
         {
-            return Err(never(format!("{} has no write access any more, so nothing was pushed", person.login)));
+            return Err(never(format!(
+                "{} has no write access any more, so nothing was pushed",
+                person.login
+            )));
         }
         let token = self.parts.github.git_token(&at, GitAccess::Push).await?;
         let url = self.parts.github.git_url(&at.repository);

@@ -54,7 +54,8 @@ impl Context {
         match own {
             Some(bytes) => String::from_utf8(bytes)
                 .map_err(|_| never(format!("the repository's command template {command:?} is not UTF-8"))),
-            None => agent::built_in(command).ok_or_else(|| never(format!("there is no command template {command:?}"))),
+            None => agent::built_in(command)
+                .ok_or_else(|| never(format!("there is no command template {command:?}"))),
         }
     }
 
@@ -116,7 +117,8 @@ struct Reader {
 
 impl Reader {
     fn create(transcript: Box<dyn Transcript>, path: &Path) -> Result<Self, Trouble> {
-        let file = std::fs::File::create(path).map_err(|error| soon(format!("cannot keep a stream: {error}")))?;
+        let file =
+            std::fs::File::create(path).map_err(|error| soon(format!("cannot keep a stream: {error}")))?;
         Ok(Self { transcript, file, stderr: Vec::new(), last_word: LastWord::default() })
     }
 }

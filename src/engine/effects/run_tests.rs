@@ -154,7 +154,8 @@ impl Context {
         let _ = std::fs::remove_file(&path);
         run.artifacts.push(artifact);
         let duration_seconds = ended.duration.as_secs_f64();
-        let run = CommandRun { command: command.to_owned(), exit: ended.exit, duration_seconds, output_sha256 };
+        let run =
+            CommandRun { command: command.to_owned(), exit: ended.exit, duration_seconds, output_sha256 };
         Ok(Ran { run, output })
     }
 

@@ -55,7 +55,10 @@ impl Context {
                 let known = &self.parts.rules.pipelines;
                 let pipeline = known.get(name).ok_or_else(|| {
                     let names: Vec<&str> = known.keys().map(String::as_str).collect();
-                    never(format!("{SETTINGS_FILE}: pipeline {name:?} is not known, these are: {}", names.join(", ")))
+                    never(format!(
+                        "{SETTINGS_FILE}: pipeline {name:?} is not known, these are: {}",
+                        names.join(", ")
+                    ))
                 })?;
                 Some(Box::new(pipeline.clone()))
             }
@@ -68,7 +71,8 @@ impl Context {
     pub(super) async fn ready_workspace(&self, branch: Option<&BranchName>) -> Result<(), Trouble> {
         let (order, repository, base) = (self.order, self.opened().repository.clone(), self.base()?);
         let default_branch = self.opened().default_branch.clone();
-        self.git(move |workspaces| workspaces.create_origin(order, &repository, &base, &default_branch)).await?;
+        self.git(move |workspaces| workspaces.create_origin(order, &repository, &base, &default_branch))
+            .await?;
         let places = self.parts.workspaces.places(order);
         let script = self.parts.workspaces.clone_command(order, branch);
         let mounts = vec![writable(&places.work), writable(&places.origin)];
@@ -80,8 +84,10 @@ impl Context {
     pub(super) async fn find_files(&self, glob: &str) -> Tried {
         let matcher = GlobBuilder::new(glob).literal_separator(true).build();
         let matcher = matcher.map_err(|error| never(format!("glob {glob:?}: {error}")))?.compile_matcher();
-        let folder = glob.split('/').take_while(|part| !part.contains(['*', '?', '[', '{'])).collect::<Vec<_>>();
-        let folder = if folder.len() == glob.split('/').count() { &folder[..folder.len() - 1] } else { &folder[..] };
+        let folder =
+            glob.split('/').take_while(|part| !part.contains(['*', '?', '[', '{'])).collect::<Vec<_>>();
+        let folder =
+            if folder.len() == glob.split('/').count() { &folder[..folder.len() - 1] } else { &folder[..] };
         let folder = if folder.is_empty() { ".".to_owned() } else { format!("./{}", folder.join("/")) };
         let list = ["sh", "-c", r#"[ -d "$1" ] || exit 0; exec find "$1" -type f -print0"#, "find", &folder];
         let listed = self.in_workspace(&list).await?;
@@ -119,11 +125,8 @@ impl Context {
             .settings()
             .protected
             .unwrap_or_else(|| DEFAULT_PROTECTED.iter().map(|glob| (*glob).to_owned()).collect());
-        let outcome = self
-            .git(move |workspaces| {
-                workspaces.import(&repository, &base, &export, &protected)
-            })
-            .await?;
+        let outcome =
+            self.git(move |workspaces| workspaces.import(&repository, &base, &export, &protected)).await?;
         Ok(match outcome {
             ImportOutcome::Imported { pushed, tree, message, changed } => {
                 Outcome::Imported { pushed, tree, message, changed }
@@ -165,11 +168,9 @@ impl Context {
         let name = self.key.file_name();
         let commit = self
             .git(move |workspaces| {
-                
                 let new =
                     NewCommit { order, name: &name, tree: &tree, parent: &parent, message: &message, date };
                 workspaces.commit(&repository, new)
-
             })
             .await?;
         Ok(Outcome::Committed { commit })
@@ -199,7 +200,8 @@ impl Context {
 }
 
 pub(super) fn make_folder(folder: &Path) -> Result<(), Trouble> {
-    std::fs::create_dir_all(folder).map_err(|error| soon(format!("cannot make {}: {error}", folder.display())))
+    std::fs::create_dir_all(folder)
+        .map_err(|error| soon(format!("cannot make {}: {error}", folder.display())))
 }
 
 /// The export on its way to a file of ours.
@@ -211,7 +213,8 @@ struct ExportFile {
 
 impl ExportFile {
     fn create(path: &Path) -> Result<Self, Trouble> {
-        let file = std::fs::File::create(path).map_err(|error| soon(format!("cannot write an export: {error}")))?;
+        let file =
+            std::fs::File::create(path).map_err(|error| soon(format!("cannot write an export: {error}")))?;
         Ok(Self { file, stderr: Vec::new(), fault: None })
     }
 

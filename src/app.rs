@@ -12,15 +12,17 @@ use std::time::Duration;
 use anyhow::Context as _;
 use async_trait::async_trait;
 use secrecy::ExposeSecret;
+use tokio::sync::broadcast;
 
 use crate::agent::{AgentSettings, Agents, RuntimeKind};
 use crate::config::{Runtime, SandboxMode, Settings, repository_settings};
 use crate::engine::{Asked, DeskError, Engine, Parts, Rules};
 use crate::github::{AppCredentials, GitHub};
 use crate::http::{self, BodyLimits, HttpState, Readiness, WorkOrders};
-use crate::order::{IssueNumber, OrderLimits, Pipeline, RepositoryName};
+use crate::order::next::Survey;
+use crate::order::{Entry, IssueNumber, Journal, OrderId, OrderLimits, Pipeline, RepositoryName, survey};
 use crate::sandbox::{Mode, Sandbox};
-use crate::store::{JournalStore, Store};
+use crate::store::{JournalStore, OrderFilter, Store};
 use crate::workspace::Workspaces;
 
 /// How long everything has to end after it was asked to.
@@ -93,17 +95,12 @@ impl Application {
         self.address
     }
 
-    /// The engine: to watch, and to stop.
-    pub fn engine(&self) -> Engine {
-        self.engine.clone()
+    /// What can be done with it while it runs.
+    pub fn handle(&self) -> Handle {
+        Handle { engine: self.engine.clone(), store: self.store.clone() }
     }
 
-    /// The store: to look things up.
-    pub fn store(&self) -> Store {
-        self.store.clone()
-    }
-
-    /// Runs until [`Engine::stop`] or until the server fails. Orders that are under way stay resumable.
+    /// Runs until [`Handle::stop`] or until the server fails. Orders that are under way stay resumable.
     ///
     /// # Errors
     /// When the server fails by itself.
@@ -130,6 +127,44 @@ impl Application {
         };
         let _ = tokio::time::timeout(TIME_TO_END, self.store.close()).await;
         served
+    }
+}
+
+/// A running application, seen from beside it.
+#[derive(Clone)]
+pub struct Handle {
+    engine: Engine,
+    store: Store,
+}
+
+impl Handle {
+    /// Asks it to end. Orders that are under way stay resumable.
+    pub fn stop(&self) {
+        self.engine.stop();
+    }
+
+    /// Every journal entry from now on, as it is written.
+    pub fn watch(&self) -> broadcast::Receiver<(OrderId, Entry)> {
+        self.engine.watch()
+    }
+
+    /// The order that was opened last, if there is one.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn latest_order(&self) -> anyhow::Result<Option<OrderId>> {
+        let filter = OrderFilter { limit: 1, ..OrderFilter::default() };
+        Ok(self.store.orders(&filter).await?.first().map(|row| row.id))
+    }
+
+    /// What is known of an order now.
+    ///
+    /// # Errors
+    /// When there is no such order, or the store cannot be read.
+    pub async fn look(&self, order: OrderId) -> anyhow::Result<(Journal, Survey)> {
+        let journal = self.store.journal(order).await?;
+        let survey = survey(journal.pipeline(), &journal, chrono::Utc::now());
+        Ok((journal, survey))
     }
 }
 

@@ -9,13 +9,11 @@ use tokio::task::JoinHandle;
 
 use super::live::Live;
 use super::{WrongUsage, asked_to_stop};
-use crate::app::Application;
+use crate::app::{Application, Handle};
 use crate::config::{AgentSettings, GithubSettings, Settings};
 use crate::emulator::{Emulator, Options, Permission, RepositorySource, keys};
-use crate::engine::Engine;
 use crate::order::next::Survey;
-use crate::order::{Journal, OrderId, Settlement, survey};
-use crate::store::{JournalStore, OrderFilter, Store};
+use crate::order::{Journal, OrderId, Settlement};
 
 /// The App's id on the emulator; any number serves.
 const APP_ID: u64 = 1;
@@ -40,8 +38,7 @@ pub(super) struct Wishes {
 /// A running emulator and a running application.
 pub(super) struct Local {
     pub(super) emulator: Emulator,
-    pub(super) engine: Engine,
-    pub(super) store: Store,
+    handle: Handle,
     pub(super) address: std::net::SocketAddr,
     running: JoinHandle<anyhow::Result<()>>,
     _place: TempDir,
@@ -84,9 +81,9 @@ impl Local {
         let application = Application::build(settings).await?;
         let address = application.address();
         emulator.set_webhook_url(&format!("http://{address}/webhook"));
-        let (engine, store) = (application.engine(), application.store());
+        let handle = application.handle();
         let running = tokio::spawn(application.run());
-        Ok(Self { emulator, engine, store, address, running, _place: place })
+        Ok(Self { emulator, handle, address, running, _place: place })
     }
 
     /// A repository with one issue, which gets the label.
@@ -107,10 +104,9 @@ impl Local {
 
     /// The one order, once the delivery has arrived.
     pub(super) async fn order(&self) -> anyhow::Result<OrderId> {
-        let filter = OrderFilter { limit: 1, ..OrderFilter::default() };
         loop {
-            if let Some(row) = self.store.orders(&filter).await?.first() {
-                return Ok(row.id);
+            if let Some(order) = self.handle.latest_order().await? {
+                return Ok(order);
             }
             if self.running.is_finished() {
                 anyhow::bail!("Journeyman stopped before it took the issue");
@@ -121,7 +117,7 @@ impl Local {
 
     /// Shows the work until the order has ended, or until a person stops it. None when stopped.
     pub(super) async fn watch(&self, order: OrderId) -> anyhow::Result<Option<Settlement>> {
-        let mut news = self.engine.watch();
+        let mut news = self.handle.watch();
         let mut live = Live::new();
         let mut shown = 0;
         let stop = asked_to_stop();
@@ -151,13 +147,11 @@ impl Local {
 
     /// What is known of an order now.
     pub(super) async fn look(&self, order: OrderId) -> anyhow::Result<(Journal, Survey)> {
-        let journal = self.store.journal(order).await?;
-        let survey = survey(journal.pipeline(), &journal, chrono::Utc::now());
-        Ok((journal, survey))
+        self.handle.look(order).await
     }
 
     pub(super) async fn stop(self) -> anyhow::Result<()> {
-        self.engine.stop();
+        self.handle.stop();
         self.running.await??;
         self.emulator.stop().await;
         Ok(())

@@ -25,11 +25,11 @@ pub(super) async fn main(arguments: Arguments) -> anyhow::Result<u8> {
     let settings = Settings::load(settings_file(arguments.config).as_deref(), std::env::vars())?;
     let application = Application::build(settings).await?;
     tracing::info!("listening on http://{}, webhooks at /webhook", application.address());
-    let engine = application.engine();
+    let handle = application.handle();
     tokio::spawn(async move {
         asked_to_stop().await;
         tracing::info!("asked to stop; orders stay resumable");
-        engine.stop();
+        handle.stop();
     });
     application.run().await?;
     Ok(0)

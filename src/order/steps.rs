@@ -114,8 +114,11 @@ impl<'a> Fold<'a> {
             Move::FinishPull { .. } => (StepKind::FinishPull, false),
         };
         let (mut stage, mut round) = stage_and_round(key);
+        if !is_of_round {
+            round = None;
+        }
         let worker = self.steps.iter().rposition(|step| {
-            is_of_round && step.kind == StepKind::Agent && step.stage == stage && step.round == round
+            is_of_round && step.kind == StepKind::Agent && round_of(&step.key) == round_of(key)
         });
         let mut agent = None;
         if let Move::RunAgent(task) = intended {
@@ -239,6 +242,12 @@ impl Step {
             }
         }
     }
+}
+
+/// What the effects of one round have in common: `implement/2` of `implement/2/tests`, and nothing of an operation
+/// inside that round, such as `implement/2/message/1/agent`.
+fn round_of(key: &MoveKey) -> Option<&str> {
+    key.0.rsplit_once('/').map(|(round, _)| round)
 }
 
 /// `implement/2/tests` as `implement` and 2; `prepare` as itself.

@@ -158,6 +158,32 @@ fn a_round_is_one_step_with_its_checks_and_their_evidence() {
 }
 
 #[test]
+fn an_operation_inside_a_round_is_a_step_of_its_own() {
+    let steps = steps(&journal([
+        intended("implement/1/agent", task("implement", 1)),
+        observed("implement/1/agent", ran(None)),
+        intended("implement/1/import", import()),
+        observed("implement/1/import", imported()),
+        intended("implement/1/message/1/agent", task("commit_message", 1)),
+        observed("implement/1/message/1/agent", ran(None)),
+        intended("implement/1/tests", Move::RunTests { commit: sha('c') }),
+        observed("implement/1/tests", tested(TestVerdict::Passed, 4, 0)),
+    ]));
+    let told: Vec<(&str, usize)> =
+        steps.iter().map(|step| (step.stage.as_str(), step.checks.len())).collect();
+    assert_eq!(told, [("implement", 2), ("commit_message", 0)]);
+    assert!(steps.iter().all(|step| step.success == Some(true)));
+}
+
+#[test]
+fn a_commit_in_a_key_is_no_round() {
+    let branch = "journeyman/issue-1-a".parse().unwrap();
+    let push = Move::Push { branch, commit: sha('1'), lease: None };
+    let steps = steps(&journal([intended("publish/1111111111/push-1", push)]));
+    assert_eq!((steps[0].stage.as_str(), steps[0].round), ("publish", None));
+}
+
+#[test]
 fn an_agent_that_pushed_nothing_has_failed_whatever_it_says() {
     let because = "nothing was pushed".to_owned();
     let steps = steps(&journal([

@@ -1,13 +1,13 @@
 //! `cargo test` (libtest) and cargo-nextest.
 
-use super::{Summary, number, numbers, pattern};
+use super::{Summary, number, numbers};
 use crate::order::Counts;
 
 /// All binaries of a `cargo test`, summed. Each says first how many tests it has, and its summary has to add up
 /// to that: one printed by a test mostly does not.
 pub(super) fn libtest(lines: &[&str]) -> Option<Summary> {
-    let running = pattern(r"^running (\d+) tests?$")?;
-    let result = pattern(
+    let running = pattern!(r"^running (\d+) tests?$")?;
+    let result = pattern!(
         r"^test result: (?:ok|FAILED)\. (\d+) passed; (\d+) failed; (\d+) ignored; (\d+) measured; \d+ filtered out",
     )?;
     let mut total = Counts::default();
@@ -51,15 +51,15 @@ fn settle(total: &mut Counts, failing: &mut Vec<String>, found: Option<(Counts, 
 
 /// Nextest's summary, and the list of what failed below it.
 pub(super) fn nextest(lines: &[&str]) -> Option<Summary> {
-    let summary = pattern(r"^ {2,}Summary \[ *[\d.]+s\] +(?:\d+/)?(\d+) tests? run: (.*)$")?;
-    let failed = pattern(
+    let summary = pattern!(r"^ {2,}Summary \[ *[\d.]+s\] +(?:\d+/)?(\d+) tests? run: (.*)$")?;
+    let failed = pattern!(
         r"^ *(?:TRY \d+ )?(?:FAIL|TIMEOUT|ABORT|LEAK-FAIL|FAIL \+ LEAK|XFAIL|SIG[A-Z]+) +\[ *>? *[\d.]+s\] +(?:\( *\d+/\d+\) +)?(\S.*)$",
     )?;
     let (line, captures) =
         lines.iter().enumerate().rev().find_map(|(at, line)| Some((at, summary.captures(line)?)))?;
     let mut counts = Counts::default();
     // "3 passed (1 slow, 1 flaky), 2 failed": what stands in parentheses is counted already.
-    let outside = pattern(r"\([^)]*\)")?.replace_all(captures.get(2)?.as_str(), "").into_owned();
+    let outside = pattern!(r"\([^)]*\)")?.replace_all(captures.get(2)?.as_str(), "").into_owned();
     for (count, word) in numbers(&outside) {
         match word {
             "passed" => counts.passed = count,

@@ -1,10 +1,10 @@
 //! `go test`: plain, `-v` and `-json`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
-use super::{Summary, pattern};
+use super::Summary;
 use crate::order::Counts;
 
 #[derive(Clone, Copy, PartialEq)]
@@ -30,6 +30,7 @@ struct Event {
 /// One event a line.
 pub(super) fn json(lines: &[&str]) -> Option<Summary> {
     let mut ends = Ends::new();
+    let mut begun = BTreeSet::new();
     let mut failed_packages = Vec::new();
     let mut line = None;
     for (at, text) in lines.iter().enumerate() {
@@ -41,6 +42,10 @@ pub(super) fn json(lines: &[&str]) -> Option<Summary> {
             "pass" => End::Passed,
             "fail" => End::Failed,
             "skip" => End::Skipped,
+            "run" => {
+                begun.insert((package, test));
+                continue;
+            }
             _ => continue,
         };
         if package.is_empty() {
@@ -48,7 +53,11 @@ pub(super) fn json(lines: &[&str]) -> Option<Summary> {
         }
         line = Some(at);
         if !test.is_empty() {
-            ends.insert((package, test), end);
+            let name = (package, test);
+            // What a test prints is read by `go test` as well: an end without a beginning is forged.
+            if begun.contains(&name) {
+                ends.insert(name, end);
+            }
         } else if end == End::Failed {
             failed_packages.push(package);
         }
@@ -66,23 +75,28 @@ pub(super) fn json(lines: &[&str]) -> Option<Summary> {
 /// Without `-v` only failures are named and nothing is counted, so the counts stay open: except that none ran
 /// when no package has tests.
 pub(super) fn plain(lines: &[&str]) -> Option<Summary> {
-    let test = pattern(r"^ *--- (PASS|FAIL|SKIP): (\S+) \([\d.]+s\)$")?;
-    let package = pattern(r"^(ok|FAIL|\?|---)? *\t(\S+)(?:\t| )(.*)$")?;
+    let test = pattern!(r"^ *--- (PASS|FAIL|SKIP): (\S+) \([\d.]+s\)$")?;
+    let package = pattern!(r"^(ok|FAIL|\?|---)? *\t(\S+)(?:\t| )(.*)$")?;
     let mut ends = Ends::new();
     let mut waiting: Vec<(String, End)> = Vec::new();
     let mut broken = Vec::new();
-    let mut is_verbose = false;
+    // Verbose runs announce every test, so that a forged end of one that never began is left out.
+    let mut begun: BTreeSet<&str> = BTreeSet::new();
     let mut packages_with_tests = 0_u64;
     let mut line = None;
     for (at, text) in lines.iter().enumerate() {
-        if let Some(found) = test.captures(text) {
+        if let Some(name) = text.strip_prefix("=== RUN   ") {
+            begun.insert(name);
+        } else if let Some(found) = test.captures(text) {
+            let name = found.get(2)?.as_str();
             let end = match found.get(1)?.as_str() {
                 "PASS" => End::Passed,
                 "SKIP" => End::Skipped,
                 _ => End::Failed,
             };
-            is_verbose |= end != End::Failed;
-            waiting.push((found.get(2)?.as_str().to_owned(), end));
+            if begun.contains(name) || (begun.is_empty() && end == End::Failed) {
+                waiting.push((name.to_owned(), end));
+            }
         } else if let Some(found) = package.captures(text) {
             let name = found.get(2)?.as_str();
             let rest = found.get(3)?.as_str();
@@ -106,7 +120,7 @@ pub(super) fn plain(lines: &[&str]) -> Option<Summary> {
     }
     let (counts, mut failing) = sum(&ends);
     failing.extend(broken);
-    let is_counted = is_verbose || packages_with_tests == 0;
+    let is_counted = !begun.is_empty() || packages_with_tests == 0;
     Some(Summary { counts: is_counted.then_some(counts), failing, line: line? })
 }
 

@@ -1,11 +1,11 @@
 //! `node --test`, vitest, jest and mocha.
 
-use super::{Summary, number, numbers, pattern};
+use super::{Summary, number, numbers};
 use crate::order::Counts;
 
 /// Node's own runner, as its spec reporter and as TAP: seven lines of totals, one after the other.
 pub(super) fn node(lines: &[&str]) -> Option<Summary> {
-    let total = pattern(r"^[ℹ#] (tests|suites|pass|fail|cancelled|skipped|todo) (\d+)$")?;
+    let total = pattern!(r"^[ℹ#] (tests|suites|pass|fail|cancelled|skipped|todo) (\d+)$")?;
     let read = |line: &str| {
         let found = total.captures(line)?;
         Some((found.get(1)?.as_str().to_owned(), number(&found, 2)))
@@ -29,7 +29,7 @@ pub(super) fn node(lines: &[&str]) -> Option<Summary> {
             _ => {}
         }
     }
-    let failed = pattern(r"^✖ (.+) \([\d.]+m?s\)$")?;
+    let failed = pattern!(r"^✖ (.+) \([\d.]+m?s\)$")?;
     let mut failing: Vec<String> = lines
         .iter()
         .skip_while(|line| **line != "✖ failing tests:")
@@ -43,13 +43,13 @@ pub(super) fn node(lines: &[&str]) -> Option<Summary> {
 
 /// Vitest: the line `Tests` right below `Test Files`.
 pub(super) fn vitest(lines: &[&str]) -> Option<Summary> {
-    let tests = pattern(r"^ +Tests  (?:no tests|(.+) \(\d+\))$")?;
+    let tests = pattern!(r"^ +Tests  (?:no tests|(.+) \(\d+\))$")?;
     let line = lines.iter().enumerate().skip(1).rev().find_map(|(at, line)| {
         let is_below = lines.get(at - 1)?.trim_start().starts_with("Test Files ");
         (is_below && tests.is_match(line)).then_some(at)
     })?;
     let words = tests.captures(lines.get(line)?)?.get(1).map_or("", |found| found.as_str());
-    let failed = pattern(r"^ FAIL +(?:\|[^|]+\| )?(.+)$")?;
+    let failed = pattern!(r"^ FAIL +(?:\|[^|]+\| )?(.+)$")?;
     let failing = lines
         .get(..line)?
         .iter()
@@ -62,7 +62,7 @@ pub(super) fn vitest(lines: &[&str]) -> Option<Summary> {
 
 /// Jest: the line `Tests:` right below `Test Suites:`.
 pub(super) fn jest(lines: &[&str]) -> Option<Summary> {
-    let tests = pattern(r"^Tests: +(.+), \d+ total$|^Tests: +0 total$")?;
+    let tests = pattern!(r"^Tests: +(.+), \d+ total$|^Tests: +0 total$")?;
     let line = lines.iter().enumerate().skip(1).rev().find_map(|(at, line)| {
         (lines.get(at - 1)?.starts_with("Test Suites: ") && tests.is_match(line)).then_some(at)
     })?;
@@ -85,8 +85,8 @@ pub(super) fn jest(lines: &[&str]) -> Option<Summary> {
 
 /// Mocha: `N passing (…)`, with pending and failing below it.
 pub(super) fn mocha(lines: &[&str]) -> Option<Summary> {
-    let passing = pattern(r"^  (\d+) passing \([\d.]+m?s\)$")?;
-    let more = pattern(r"^  (\d+) (pending|failing)$")?;
+    let passing = pattern!(r"^  (\d+) passing \([\d.]+m?s\)$")?;
+    let more = pattern!(r"^  (\d+) (pending|failing)$")?;
     let (line, passed) = lines
         .iter()
         .enumerate()
@@ -101,7 +101,7 @@ pub(super) fn mocha(lines: &[&str]) -> Option<Summary> {
         }
     }
     // Each failure: its suites, one a line and each deeper, then the test's own name and a colon.
-    let first = pattern(r"^  \d+\) (.+)$")?;
+    let first = pattern!(r"^  \d+\) (.+)$")?;
     let mut failing = Vec::new();
     let mut rest = below.iter();
     while let Some(line) = rest.next() {

@@ -4,6 +4,15 @@
 //! genuine (in its place, adding up where it can be checked), the last one counts, and whatever is read never
 //! turns a failure into a pass: that is for the exit code.
 
+/// A pattern of ours, compiled once; none only if it were wrong, which the tests would show.
+macro_rules! pattern {
+    ($text:literal $(,)?) => {{
+        static PATTERN: std::sync::LazyLock<Option<regex::Regex>> =
+            std::sync::LazyLock::new(|| regex::Regex::new($text).ok());
+        PATTERN.as_ref()
+    }};
+}
+
 mod cargo;
 mod go;
 mod javascript;
@@ -12,8 +21,6 @@ mod python;
 mod tap;
 
 use std::collections::BTreeSet;
-
-use regex::Regex;
 
 use super::text::plain;
 use crate::order::Counts;
@@ -90,11 +97,6 @@ fn numbers(text: &str) -> impl Iterator<Item = (u64, &str)> {
         let (number, word) = part.trim().split_once(' ')?;
         Some((number.parse().ok()?, word.trim()))
     })
-}
-
-/// A pattern of ours; none only if it were wrong, which the tests would show.
-fn pattern(text: &str) -> Option<Regex> {
-    Regex::new(text).ok()
 }
 
 /// The number in a group.

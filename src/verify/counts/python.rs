@@ -1,11 +1,11 @@
 //! pytest and unittest.
 
-use super::{Summary, number, numbers, pattern};
+use super::{Summary, number, numbers};
 use crate::order::Counts;
 
 /// Pytest's last line, and the short summary above it.
 pub(super) fn pytest(lines: &[&str]) -> Option<Summary> {
-    let last = pattern(
+    let last = pattern!(
         r"^(?:=+ )?(\d+ [a-z].*|no tests ran|no tests collected.*) in [\d.]+s(?: \([\d:, a-z]+\))?(?: =+)?$",
     )?;
     let (line, words) = lines
@@ -45,9 +45,9 @@ pub(super) fn pytest(lines: &[&str]) -> Option<Summary> {
 
 /// Unittest's `Ran N tests` and the verdict after it.
 pub(super) fn unittest(lines: &[&str]) -> Option<Summary> {
-    let ran = pattern(r"^Ran (\d+) tests? in [\d.]+s$")?;
-    let verdict = pattern(r"^(?:OK|FAILED|NO TESTS RAN)(?: \((.*)\))?$")?;
-    let failure = pattern(r"^(?:FAIL|ERROR): (\S+) \(([^)]*)\)")?;
+    let ran = pattern!(r"^Ran (\d+) tests? in [\d.]+s$")?;
+    let verdict = pattern!(r"^(?:OK|FAILED|NO TESTS RAN)(?: \((.*)\))?$")?;
+    let failure = pattern!(r"^(?:FAIL|ERROR): (\S+) \(([^)]*)\)")?;
     let (line, total, details) = lines.iter().enumerate().rev().find_map(|(at, line)| {
         let total = number(&ran.captures(line)?, 1);
         let after = lines.get(at + 1..)?.iter().find(|line| !line.trim().is_empty())?;

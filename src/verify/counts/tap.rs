@@ -1,6 +1,6 @@
 //! The Test Anything Protocol.
 
-use super::{Summary, pattern};
+use super::Summary;
 use crate::order::Counts;
 
 /// Which points are looked at.
@@ -14,9 +14,9 @@ pub(super) enum Depth {
 
 /// Points of the outermost level. There has to be a plan, or the protocol's version.
 pub(super) fn tap(lines: &[&str]) -> Option<Summary> {
-    let plan = pattern(r"^1\.\.\d+( *#.*)?$")?;
-    let point = pattern(r"^(not )?ok\b(?: +\d+)?(?: +- +| +|$)(.*)$")?;
-    let directive = pattern(r"(?i)(?:^| )# *(skip|todo)\b")?;
+    let plan = pattern!(r"^1\.\.\d+( *#.*)?$")?;
+    let point = pattern!(r"^(not )?ok\b(?: +\d+)?(?: +- +| +|$)(.*)$")?;
+    let directive = pattern!(r"(?i)(?:^| )# *(skip|todo)\b")?;
     let mut counts = Counts::default();
     let mut line = None;
     for (at, text) in lines.iter().enumerate() {
@@ -42,7 +42,7 @@ pub(super) fn tap(lines: &[&str]) -> Option<Summary> {
 /// The descriptions of what is not ok.
 pub(super) fn failing(lines: &[&str], depth: Depth) -> Vec<String> {
     let (Some(point), Some(directive)) =
-        (pattern(r"^( *)not ok\b(?: +\d+)?(?: +- +| +|$)(.*)$"), pattern(r"(?i)(?:^| )# *(?:skip|todo)\b"))
+        (pattern!(r"^( *)not ok\b(?: +\d+)?(?: +- +| +|$)(.*)$"), pattern!(r"(?i)(?:^| )# *(?:skip|todo)\b"))
     else {
         return Vec::new();
     };

@@ -96,8 +96,11 @@ fn harmless(prompt: &str) -> String {
             .rev()
             .nth(1)
             .is_none_or(|c| c.is_whitespace() || (!c.is_ascii() && !c.is_alphanumeric()));
-        let path = after.strip_prefix('"').unwrap_or(after);
-        let word = path.split(char::is_whitespace).next().unwrap_or_default();
+        let word = match after.strip_prefix('"') {
+            Some(quoted) => quoted.split('"').next(),
+            None => after.split(char::is_whitespace).next(),
+        };
+        let word = word.unwrap_or_default();
         if begins_word && (word.starts_with(['/', '~', '\\']) || word.contains("..")) {
             safe.push_str(before.get(copied..).unwrap_or_default());
             safe.push('\u{200b}');
@@ -119,6 +122,7 @@ mod tests {
             ("@~/.ssh/id_rsa", "@\u{200b}~/.ssh/id_rsa"),
             ("@../other/file", "@\u{200b}../other/file"),
             ("@src/../../other", "@\u{200b}src/../../other"),
+            ("@\"my file/../../x\"", "@\u{200b}\"my file/../../x\""),
             ("@\"/etc/my file\"", "@\u{200b}\"/etc/my file\""),
             ("/context", "The task:\n\n/context"),
             ("  \n/compact now", "The task:\n\n  \n/compact now"),

@@ -53,7 +53,7 @@ fn kind_of_result(said: &Said, exit: Exit, words: &str) -> FailureKind {
         return FailureKind::UnknownSession;
     }
     match said.api_status {
-        Some(401 | 402 | 403 | 404) => return FailureKind::Misconfigured,
+        Some(401..=404) => return FailureKind::Misconfigured,
         Some(408 | 429 | 500..=599) => return FailureKind::Unavailable,
         Some(_) | None => {}
     }

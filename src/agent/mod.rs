@@ -107,6 +107,9 @@ pub trait Transcript: Send {
     fn settled(&self) -> bool;
 
     /// What is known of the run, now that it is over. `stderr_tail` is the end of its standard error.
+    ///
+    /// A failed run may have a result too: what the agent said of its failure, or what it had said before.
+    /// Nothing is redacted: see [`Invocation::redact`].
     fn finish(self: Box<Self>, exit: Exit, stderr_tail: &str, duration: Duration) -> AgentRun;
 }
 
@@ -175,6 +178,8 @@ fn is_session_id(text: &str) -> bool {
         && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
 }
 
+#[cfg(test)]
+mod prompt_tests;
 #[cfg(test)]
 mod stream_tests;
 #[cfg(test)]

@@ -62,7 +62,9 @@ fn findings(all: &[Feedback]) -> String {
             1 => "In the attempt before it".to_owned(),
             _ => format!("{} attempts before the last", age),
         };
-        text.push_str(&format!("{when}: {}\n\n", short(&feedback.summary)));
+        let is_said_below = feedback.issues.iter().any(|finding| finding.description == feedback.summary);
+        let summary = if is_said_below { String::new() } else { format!(" {}", short(&feedback.summary)) };
+        text.push_str(&format!("{when}:{summary}\n\n"));
         for finding in &feedback.issues {
             if listed == MOST_FINDINGS {
                 text.push_str("- further findings are left out; mend these first\n");
@@ -108,7 +110,7 @@ fn names(failing: &[String]) -> String {
 }
 
 fn output(output: Option<&str>) -> String {
-    match output.map(|text| end_of_output(text)).filter(|text| !text.is_empty()) {
+    match output.map(end_of_output).filter(|text| !text.is_empty()) {
         Some(text) => format!("The end of the output:\n\n{}", fenced(&text)),
         None => "The run printed nothing.".into(),
     }

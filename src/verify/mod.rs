@@ -17,20 +17,22 @@ pub use counts::{Reading, read_counts};
 pub use plan::{TestPlan, plan};
 pub use text::{TAIL_CHARACTERS, tail};
 
-/// Pytest ends with this when it collected nothing.
-const PYTEST_NO_TESTS: i32 = 5;
+/// Pytest, and unittest of newer Pythons, end with this when they found no test.
+const PYTHON_NO_TESTS: i32 = 5;
+/// Nextest ends with this when there was none to run.
+const NEXTEST_NO_TESTS: i32 = 4;
 
 /// What a run of the tests comes to.
 ///
 /// The exit decides. Counts can only take a pass away, when they say that no test ran; a run without known
-/// counts stays what its exit says. Exit 5 is pytest's way to say that it found no tests: it counts as that only
-/// where no output says otherwise.
+/// counts stays what its exit says. Some runners have an exit code of their own for having found no test; it
+/// counts as that only where what was printed says so too, and else as the failure that it looks like.
 pub fn verdict(exit: &Exit, counts: Option<&Counts>) -> TestVerdict {
     let none_ran = counts.is_some_and(|counts| counts.ran() == 0);
     match exit {
         Exit::Code(0) if none_ran => TestVerdict::NoTests,
         Exit::Code(0) => TestVerdict::Passed,
-        Exit::Code(PYTEST_NO_TESTS) if none_ran => TestVerdict::NoTests,
+        Exit::Code(PYTHON_NO_TESTS | NEXTEST_NO_TESTS) if none_ran => TestVerdict::NoTests,
         Exit::Code(_) | Exit::Signal(_) | Exit::TimedOut => TestVerdict::Failed,
     }
 }

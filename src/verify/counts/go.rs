@@ -64,11 +64,12 @@ pub(super) fn json(lines: &[&str]) -> Option<Summary> {
     }
     let (counts, mut failing) = sum(&ends);
     // A package that does not build fails without a test of its own.
-    failing.extend(
-        failed_packages
-            .into_iter()
-            .filter(|package| !ends.iter().any(|((of, _), end)| of == package && *end == End::Failed)),
-    );
+    let explained: BTreeSet<&str> = ends
+        .iter()
+        .filter(|(_, end)| **end == End::Failed)
+        .map(|((package, _), _)| package.as_str())
+        .collect();
+    failing.extend(failed_packages.into_iter().filter(|package| !explained.contains(package.as_str())));
     Some(Summary { counts: Some(counts), failing, line: line? })
 }
 
@@ -104,7 +105,9 @@ pub(super) fn plain(lines: &[&str]) -> Option<Summary> {
             match found.get(1).map(|word| word.as_str()) {
                 Some("FAIL") => {
                     if waiting.iter().all(|(_, end)| *end != End::Failed) {
-                        broken.push(format!("{name} {rest}"));
+                        // In brackets is why; without, only how long it took.
+                        let why = if rest.starts_with('[') { rest } else { "" };
+                        broken.push(format!("{name} {why}"));
                     }
                     packages_with_tests += 1;
                 }

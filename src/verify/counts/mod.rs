@@ -39,7 +39,7 @@ const MOST_FAILING: usize = 100;
 /// The longest name of a test that is kept, in characters.
 const LONGEST_NAME: usize = 300;
 /// What is looked at of an output, in bytes from its end.
-const MOST_OUTPUT: usize = 64 << 20;
+const MOST_OUTPUT: usize = 16 << 20;
 
 /// A summary that one of the readers found.
 struct Summary {
@@ -49,7 +49,8 @@ struct Summary {
     line: usize,
 }
 
-/// Reads an output, and the JUnit report where there is one. A report with tests in it is believed before the
+/// Reads an output (its last 16 MiB), and the JUnit report where there is one. Takes up to seconds on outputs of
+/// that size, so it is not for a thread that others wait for. A report with tests in it is believed before the
 /// output: it names them exactly.
 pub fn read_counts(output: &str, junit: Option<&[u8]>) -> Reading {
     let start = output.floor_char_boundary(output.len().saturating_sub(MOST_OUTPUT));

@@ -96,12 +96,7 @@ fn harmless(prompt: &str) -> String {
             .rev()
             .nth(1)
             .is_none_or(|c| c.is_whitespace() || (!c.is_ascii() && !c.is_alphanumeric()));
-        let word = match after.strip_prefix('"') {
-            Some(quoted) => quoted.split('"').next(),
-            None => after.split(char::is_whitespace).next(),
-        };
-        let word = word.unwrap_or_default();
-        if begins_word && (word.starts_with(['/', '~', '\\']) || word.contains("..")) {
+        if begins_word && may_lead_outside(after) {
             safe.push_str(before.get(copied..).unwrap_or_default());
             safe.push('\u{200b}');
             copied = before.len();
@@ -109,6 +104,19 @@ fn harmless(prompt: &str) -> String {
     }
     safe.push_str(prompt.get(copied..).unwrap_or_default());
     safe
+}
+
+/// Whether what follows an `@` could name a file outside the workspace. What is too long to be looked at may.
+fn may_lead_outside(mention: &str) -> bool {
+    const LONGEST: usize = 4_096;
+    let near = mention.get(..mention.floor_char_boundary(LONGEST)).unwrap_or(mention);
+    let (path, is_end): (&str, fn(char) -> bool) = match near.strip_prefix('"') {
+        Some(quoted) => (quoted, |c| c == '"'),
+        None => (near, char::is_whitespace),
+    };
+    let end = path.find(is_end);
+    let path = path.get(..end.unwrap_or(path.len())).unwrap_or_default();
+    path.starts_with(['/', '~', '\\']) || path.contains("..") || (end.is_none() && near.len() < mention.len())
 }
 
 #[cfg(test)]
@@ -130,10 +138,13 @@ mod tests {
             ("see\u{3002}@/etc/passwd", "see\u{3002}@\u{200b}/etc/passwd"),
             ("import x from \"@/components\"", "import x from \"@/components\""),
             ("a@/b @@/c", "a@/b @@/c"),
+            ("@\"", "@\""),
             ("@", "@"),
             ("", ""),
         ] {
             assert_eq!(harmless(prompt), safe, "{prompt:?}");
         }
+        let long = format!("@{}/..", "é/".repeat(5_000));
+        assert!(harmless(&long).starts_with("@\u{200b}"));
     }
 }

@@ -32,7 +32,7 @@ pub fn expand(template: &str, arguments: &[String]) -> Expanded {
         let written = found.get(..length).unwrap_or(found);
         match placeholder {
             Placeholder::None => text.push_str(written),
-            _ if arguments.is_empty() => text.push_str(written),
+            Placeholder::All | Placeholder::Position(_) if arguments.is_empty() => text.push_str(written),
             Placeholder::All => text.push_str(&arguments.join(", ")),
             Placeholder::Position(position) => {
                 match position.checked_sub(1).and_then(|index| arguments.get(index)) {
@@ -70,13 +70,13 @@ fn placeholder(text: &str) -> (Placeholder, usize) {
     if let Some(digit @ 1..=9) = digit {
         return (Placeholder::Position(digit as usize), 2);
     }
-    let braced = text.strip_prefix("${").and_then(|rest| rest.split_once('}')).map(|(name, _)| name);
-    if let Some(name) = braced
-        && name.bytes().all(|b| b.is_ascii_digit())
-        && name.starts_with(|c: char| c != '0')
-    {
-        // More digits than a number holds is a position that nobody has.
-        return (Placeholder::Position(name.parse().unwrap_or(usize::MAX)), name.len() + 3);
+    if let Some(braced) = text.strip_prefix("${") {
+        let digits = braced.bytes().take_while(u8::is_ascii_digit).count();
+        let (name, after) = braced.split_at_checked(digits).unwrap_or_default();
+        if digits > 0 && !name.starts_with('0') && after.starts_with('}') {
+            // More digits than a number holds is a position that nobody has.
+            return (Placeholder::Position(name.parse().unwrap_or(usize::MAX)), digits + 3);
+        }
     }
     (Placeholder::None, 1)
 }

@@ -167,7 +167,7 @@ impl World {
 }
 
 /// The issues of this repository that a text closes when it is merged.
-fn closing_references(body: &str) -> Vec<u64> {
+pub(crate) fn closing_references(body: &str) -> Vec<u64> {
     let words: Vec<&str> = body.split_whitespace().collect();
     let mut found = Vec::new();
     for pair in words.windows(2) {

@@ -212,7 +212,7 @@ fn decorate(shared: &Shared, reply: Reply) -> HttpResponse {
 }
 
 /// A segment of a path without its `%XX`; what is not UTF-8 then finds nothing.
-fn decode(segment: &str) -> String {
+pub(crate) fn decode(segment: &str) -> String {
     let mut bytes = Vec::with_capacity(segment.len());
     let mut rest = segment.bytes();
     while let Some(byte) = rest.next() {

@@ -36,6 +36,20 @@ impl World {
         if let Some(action) = action {
             payload = with(json!({"action": action}), payload);
         }
+        if event == "push" {
+            // In this event alone GitHub writes the repository's times as seconds, and its owner with a name.
+            let (made, login) = (found.created_at.timestamp(), self.login(found.owner));
+            for (path, value) in
+                [("/repository/created_at", json!(made)), ("/repository/pushed_at", json!(made))]
+            {
+                if let Some(place) = payload.pointer_mut(path) {
+                    *place = value;
+                }
+            }
+            if let Some(owner) = payload.pointer_mut("/repository/owner").and_then(Value::as_object_mut) {
+                owner.insert("name".to_owned(), json!(login));
+            }
+        }
         self.queue(event, action, Some(id), &payload);
     }
 
@@ -107,7 +121,7 @@ impl World {
         let Some(pull) = &thread.pull else { return };
         let Some(review) = pull.reviews.iter().find(|one| one.id == review) else { return };
         let about = json!({
-            "review": self.review_json(found, thread, review), "pull_request": self.pull_json(found, thread, pull),
+            "review": self.review_json(found, thread, review), "pull_request": self.pull_in_short_json(found, thread, pull),
         });
         self.emit(repository, "pull_request_review", Some("submitted"), by, about);
     }

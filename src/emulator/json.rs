@@ -91,7 +91,8 @@ impl World {
             "has_projects": false, "has_downloads": false, "has_wiki": false, "has_pages": false,
             "forks_count": 0, "archived": false, "disabled": false, "open_issues_count": open, "license": null,
             "is_template": false, "topics": [], "forks": 0, "open_issues": open, "watchers": 0,
-            "default_branch": repository.default_branch,
+            "default_branch": repository.default_branch, "homepage": null, "web_commit_signoff_required": false,
+            "custom_properties": {},
         });
         with(facts, more)
     }
@@ -263,6 +264,30 @@ impl World {
             "additions": size.additions, "deletions": size.deletions, "changed_files": size.files,
         });
         with(facts, more)
+    }
+
+    /// The pull request as lists and reviews have it: without what only a look at the one tells.
+    pub(crate) fn pull_in_short_json(&self, repository: &Repository, thread: &Thread, pull: &Pull) -> Value {
+        let mut value = self.pull_json(repository, thread, pull);
+        if let Some(fields) = value.as_object_mut() {
+            for name in [
+                "merged",
+                "mergeable",
+                "rebaseable",
+                "mergeable_state",
+                "merged_by",
+                "comments",
+                "review_comments",
+                "maintainer_can_modify",
+                "commits",
+                "additions",
+                "deletions",
+                "changed_files",
+            ] {
+                fields.remove(name);
+            }
+        }
+        value
     }
 
     pub(crate) fn review_json(&self, repository: &Repository, thread: &Thread, review: &Review) -> Value {

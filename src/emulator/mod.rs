@@ -59,6 +59,16 @@ use state::{Account, AccountKind, App, Level, Shared, World};
 /// The most that one request of the API may hold, in bytes.
 const MOST_BODY: usize = 25 * 1024 * 1024;
 
+/// Whether there are pages to look at and to act on. They ask nobody for a password, so whoever reaches the port
+/// can act there as any person; without them only credentials open anything but reading what is public by git.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pages {
+    /// For people at a demo, and for tests.
+    Shown,
+    /// For runs that nobody watches.
+    Hidden,
+}
+
 /// How the emulator is started.
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -76,6 +86,8 @@ pub struct Options {
     pub webhook_url: Option<String>,
     /// What the App was granted, such as `("issues", "write")`.
     pub permissions: Vec<(String, String)>,
+    /// Whether there are pages.
+    pub pages: Pages,
 }
 
 impl Options {
@@ -96,6 +108,7 @@ impl Options {
             webhook_secret,
             webhook_url: None,
             permissions: granted.map(|(name, level)| (name.to_owned(), level.to_owned())).to_vec(),
+            pages: Pages::Shown,
         }
     }
 }
@@ -125,10 +138,14 @@ impl Emulator {
         let origin = format!("http://{}", listener.local_addr()?);
         let place = tempfile::Builder::new().prefix("journeyman-emulator-").tempdir()?;
         git_child::prepare(place.path())?;
+        let pages = options.pages;
         let shared = Arc::new(Shared::new(world(options, origin)?, place));
         let data = web::Data::new(Arc::clone(&shared));
         let server = HttpServer::new(move || {
-            Actix::new().app_data(data.clone()).app_data(web::PayloadConfig::new(MOST_BODY)).configure(routes)
+            Actix::new()
+                .app_data(data.clone())
+                .app_data(web::PayloadConfig::new(MOST_BODY))
+                .configure(|config| routes(config, pages))
         })
         .workers(2)
         .disable_signals()
@@ -156,13 +173,17 @@ impl Drop for Emulator {
     }
 }
 
-fn routes(config: &mut web::ServiceConfig) {
+fn routes(config: &mut web::ServiceConfig, pages: Pages) {
     config
         .route("/{owner}/{name}.git/info/refs", web::get().to(git_http::info_refs))
         .route("/{owner}/{name}.git/{service}", web::post().to(git_http::exchange))
-        .service(web::scope("/api").default_service(web::to(api::serve)))
-        .configure(pages::routes)
-        .configure(forms::routes);
+        .service(web::scope("/api").default_service(web::to(api::serve)));
+    match pages {
+        Pages::Shown => {
+            config.configure(pages::routes).configure(forms::routes);
+        }
+        Pages::Hidden => {}
+    }
 }
 
 fn world(options: Options, origin: String) -> anyhow::Result<World> {

@@ -29,6 +29,30 @@ pub(crate) fn create(path: &Path, default_branch: &str) -> anyhow::Result<()> {
     let mut options = git2::RepositoryInitOptions::new();
     options.bare(true).mkdir(true).mkpath(true).external_template(false).initial_head(default_branch);
     Repository::init_opts(path, &options).with_context(|| format!("{} could not be made", path.display()))?;
+    write_hook(path)
+}
+
+/// Makes a repository that git cloned one of ours; its default branch. A detached `HEAD` has no branch, so its
+/// commit becomes one.
+pub(crate) fn adopt(path: &Path) -> anyhow::Result<String> {
+    write_hook(path)?;
+    let repository = Repository::open_bare(path)?;
+    let head = repository.head().context("HEAD names no commit")?;
+    if head.is_branch() {
+        return Ok(String::from_utf8_lossy(head.shorthand_bytes()).into_owned());
+    }
+    let commit = head.peel_to_commit()?.id();
+    let taken = |name: &str| {
+        repository.find_reference(&format!("refs/heads/{name}")).is_ok_and(|it| it.target() != Some(commit))
+    };
+    let branch = if taken("main") { "detached-head" } else { "main" };
+    let reference = format!("refs/heads/{branch}");
+    repository.reference(&reference, commit, true, "HEAD was detached")?;
+    repository.set_head(&reference)?;
+    Ok(branch.to_owned())
+}
+
+fn write_hook(path: &Path) -> anyhow::Result<()> {
     let hooks = path.join("hooks");
     std::fs::create_dir_all(&hooks)?;
     let hook = hooks.join("update");

@@ -97,7 +97,7 @@ fn list(world: &World, request: &Request, repository: &str) -> Answer {
             head.is_none_or(|(login, branch)| login.eq_ignore_ascii_case(owner) && pull.head == branch)
         })
         .filter(|(_, pull)| request.query("base").is_none_or(|base| pull.base == base))
-        .map(|(thread, pull)| world.pull_json(found, thread, pull))
+        .map(|(thread, pull)| world.pull_in_short_json(found, thread, pull))
         .collect();
     Ok(page(list, &format!("{}/repos/{repository}/pulls", world.api()), &request.query))
 }

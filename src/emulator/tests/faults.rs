@@ -76,3 +76,17 @@ async fn waiting_ends_with_news_or_says_what_did_not_come() {
     });
     assert_eq!(seen.ok().as_deref(), Some("late"));
 }
+
+#[tokio::test]
+async fn a_dropped_emulator_is_gone_with_its_repositories() {
+    let emulator = stage().await;
+    let (origin, git) = (emulator.origin(), emulator.git_dir(REPOSITORY).expect("the folder"));
+    assert!(git.is_dir());
+    drop(emulator);
+    let gone = async {
+        while git.exists() || reqwest::get(&origin).await.is_ok() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(SOON, gone).await.expect("it ends");
+}

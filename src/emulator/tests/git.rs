@@ -117,8 +117,26 @@ async fn a_local_repository_is_taken_over_with_all_its_history() {
     let (_, facts) = call(&emulator, "GET", "/repos/octo/local", &token, serde_json::Value::Null).await;
     assert_eq!(facts["default_branch"], "trunk");
     git(source.path(), &["checkout", "-q", "--detach", "side"]).await;
+    git(source.path(), &["commit", "-q", "--allow-empty", "-m", "on no branch"]).await;
     emulator.create_repository("octo/detached", from(source.path())).await.expect("imported");
-    assert_eq!(emulator.branches("octo/detached").into_keys().collect::<Vec<_>>(), ["main"]);
+    let (_, detached) = git(source.path(), &["rev-parse", "HEAD"]).await;
+    assert_eq!(emulator.branch_head("octo/detached", "main").as_deref(), Some(detached.trim()));
+    let worktree = tempfile::tempdir().expect("a folder");
+    let path = worktree.path().join("linked");
+    let linked = ["worktree", "add", "-q", "-b", "linked", path.to_str().expect("UTF-8"), "v1"];
+    assert!(git(source.path(), &linked).await.0);
+    emulator
+        .create_repository("octo/linked", from(&path))
+        .await
+        .expect("a linked worktree is a repository too");
+    assert_eq!(emulator.branch_head("octo/linked", "linked").as_deref(), Some(head.trim()));
+    let shallow = tempfile::tempdir().expect("a folder");
+    let url = format!("file://{}", source.path().display());
+    assert!(git(shallow.path(), &["clone", "-q", "--depth=1", "-b", "trunk", &url, "."]).await.0);
+    emulator.create_repository("octo/shallow", from(shallow.path())).await.expect("a shallow one as well");
+    assert_eq!(emulator.branch_head("octo/shallow", "trunk").as_deref(), Some(head.trim()));
+    drop(source);
+    clone(&emulator, &emulator.git_url("octo/local")).await;
     let empty = tempfile::tempdir().expect("a folder");
     let error =
         emulator.create_repository("octo/empty", from(empty.path())).await.expect_err("no repository");

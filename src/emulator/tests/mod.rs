@@ -7,6 +7,7 @@ mod faults;
 mod git;
 mod pages;
 mod pulls;
+mod pure;
 
 use std::collections::BTreeMap;
 use std::path::Path;

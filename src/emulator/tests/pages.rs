@@ -1,7 +1,7 @@
 //! The pages, as a browser uses them.
 
 use super::*;
-use crate::emulator::{Permission, State};
+use crate::emulator::{Pages, Permission, State};
 
 async fn page(emulator: &Emulator, path: &str) -> (u16, String) {
     let client = reqwest::Client::builder().no_proxy().build().expect("a client");
@@ -112,4 +112,19 @@ async fn a_pull_request_is_reviewed_made_ready_and_merged_by_hand() {
     let pulls = emulator.pulls(REPOSITORY);
     assert!(pulls[0].merged.is_some() && pulls[0].reviews[0].body == "Good.");
     assert!(page(&emulator, "/octo/calc/pull/1").await.1.contains("Merged"));
+}
+
+#[tokio::test]
+async fn pages_can_be_left_out() {
+    let options = Options::local(APP, keys().public_pem.clone(), SecretString::from(SECRET));
+    let emulator = Emulator::start(Options { pages: Pages::Hidden, ..options }).await.expect("it starts");
+    emulator
+        .create_repository(REPOSITORY, RepositorySource::Files(files(&[("a", "a")])))
+        .await
+        .expect("made");
+    emulator.open_issue(REPOSITORY, "ada", "t", "").await.expect("an issue");
+    let origin = emulator.origin();
+    assert_eq!(page(&emulator, "/octo/calc/issues/1").await.0, 404);
+    assert_eq!(send(&emulator, "/octo/calc/issues/1/comment", "octo", &origin, &[("body", "x")]).await, 404);
+    assert_eq!(page(&emulator, "/octo/calc.git/info/refs?service=git-upload-pack").await.0, 200);
 }

@@ -89,4 +89,8 @@ async fn a_dropped_emulator_is_gone_with_its_repositories() {
         }
     };
     tokio::time::timeout(SOON, gone).await.expect("it ends");
+    let emulator = stage().await;
+    let origin = emulator.origin();
+    emulator.stop().await;
+    assert!(reqwest::get(&origin).await.is_err(), "stopped when told so");
 }

@@ -58,6 +58,12 @@ async fn octocrab_opens_one_and_graphql_makes_it_ready() {
     let _: Value = client.graphql(&json!({"query": back})).await.expect("a draft again");
     assert!(emulator.pulls(REPOSITORY)[0].draft);
     let token = full_token(&emulator).await;
+    let enterprise = reqwest::Client::builder().user_agent("story").no_proxy().build().expect("a client");
+    let request = enterprise.post(format!("{}/api/graphql", emulator.origin())).bearer_auth(&token);
+    let answer =
+        request.json(&json!({"query": query, "variables": {"id": id}})).send().await.expect("an answer");
+    assert_eq!(answer.status().as_u16(), 200);
+    assert!(!emulator.pulls(REPOSITORY)[0].draft, "GraphQL also lives where Enterprise Server has it");
     for query in [
         "{ viewer { login } }",
         "mutation { markPullRequestReadyForReview(input: {pullRequestId: \"PR_1\"}) { clientMutationId } }",

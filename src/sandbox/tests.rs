@@ -364,3 +364,58 @@ async fn a_job_that_cannot_be_run_says_why() {
     assert!("docker".parse::<Mode>().is_err());
     assert_eq!("bubblewrap".parse::<Mode>().map(|mode| mode.to_string()), Ok("bubblewrap".to_owned()));
 }
+
+#[tokio::test]
+async fn a_job_outlives_the_thread_that_asked_for_it() {
+    // To the kernel the parent of a process is the thread that started it, and a sandbox dies with its parent.
+    let place = Place::new(Mode::Bubblewrap).await;
+    let (job, sandbox) = (place.job(&["sh", "-c", "sleep 1; echo done"]), place.sandbox.clone());
+    let mut running = Box::pin(async move {
+        let mut said = Collected::default();
+        let ended = sandbox.run(job, &mut said).await.unwrap();
+        (ended.exit, said.stdout)
+    });
+    let runtime = tokio::runtime::Handle::current();
+    let asking = tokio::task::spawn_blocking(move || {
+        std::thread::spawn(move || {
+            let early = runtime
+                .block_on(async { tokio::time::timeout(Duration::from_millis(200), &mut running).await });
+            assert!(early.is_err());
+            running
+        })
+        .join()
+        .unwrap()
+    });
+    assert_eq!(asking.await.unwrap().await, (Exit::Code(0), b"done\n".to_vec()));
+}
+
+/// The victim of the next test; by itself it does nothing.
+#[tokio::test]
+async fn a_long_job_when_asked_for() {
+    if let Ok(marker) = std::env::var("JOURNEYMAN_TEST_LONG_JOB") {
+        let place = Place::new(Mode::Bubblewrap).await;
+        place.sh(&format!("setsid sh -c 'while :; do sleep 0.05; done # {marker}' & sleep 60")).await;
+    }
+}
+
+#[test]
+fn no_sandbox_outlives_a_journeyman_that_is_killed() {
+    let marker = made_up("orphan");
+    let mut victim = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "sandbox::tests::a_long_job_when_asked_for"])
+        .env("JOURNEYMAN_TEST_LONG_JOB", &marker)
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let wait_until = |there: bool| {
+        let begun = Instant::now();
+        while runs_somewhere(&marker) != there {
+            assert!(begun.elapsed() < Duration::from_secs(20), "there: {there}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    };
+    wait_until(true);
+    victim.kill().unwrap();
+    victim.wait().unwrap();
+    wait_until(false);
+}

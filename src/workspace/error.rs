@@ -40,10 +40,8 @@ impl GitError {
 
     /// Of a repository on this disk.
     pub(super) fn local(what: &str, error: &git2::Error) -> Self {
-        let kind = match error.code() {
-            git2::ErrorCode::NotFound => GitErrorKind::NotFound,
-            _ => GitErrorKind::Broken,
-        };
+        let missing = error.code() == git2::ErrorCode::NotFound;
+        let kind = if missing { GitErrorKind::NotFound } else { GitErrorKind::Broken };
         Self::new(kind, format!("could not {what}: {}", error.message()))
     }
 

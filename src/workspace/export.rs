@@ -91,7 +91,8 @@ fn scan(file: File) -> io::Result<Exported> {
     let Some(pushed) = id(&first) else { return unreadable() };
     let mut pieces = HashMap::new();
     let mut at = first.len() as u64 + 1;
-    while let Some(header) = line(&mut reader)? {
+    while !reader.fill_buf()?.is_empty() {
+        let Some(header) = line(&mut reader)? else { return unreadable() };
         at += header.len() as u64 + 1;
         let mut words = header.split(' ');
         let (claimed, kind, size) = (words.next().and_then(id), words.next(), words.next());
@@ -99,7 +100,13 @@ fn scan(file: File) -> io::Result<Exported> {
         if kind == Some("missing") {
             continue;
         }
-        let kind = kind.and_then(ObjectType::from_str).filter(|kind| *kind != ObjectType::Any);
+        let kind = match kind {
+            Some("commit") => Some(ObjectType::Commit),
+            Some("tree") => Some(ObjectType::Tree),
+            Some("blob") => Some(ObjectType::Blob),
+            Some("tag") => Some(ObjectType::Tag),
+            Some(_) | None => None,
+        };
         let (Some(claimed), Some(kind), Some(size)) =
             (claimed, kind, size.and_then(|s| s.parse::<u64>().ok()))
         else {
@@ -132,7 +139,7 @@ fn scan(file: File) -> io::Result<Exported> {
     Ok(Exported::Commit(pushed, Objects { file: RefCell::new(reader.into_inner()), pieces }))
 }
 
-/// The next line without its end; none at the end of the file, or when it is not text of a sane length.
+/// The next line without its end; none when it has no end, or is not text of a sane length.
 fn line(reader: &mut impl BufRead) -> io::Result<Option<String>> {
     let mut bytes = Vec::new();
     reader.take(MOST_LINE).read_until(b'\n', &mut bytes)?;
@@ -183,8 +190,13 @@ mod tests {
             format!("{zero}\n{zero} blob 2\nhi"),
             format!("{zero}\n{zero} commit-graph 2\nhi\n"),
             format!("{zero}\n{zero} blob 30000000\nhi\n"),
+            format!("{zero}\n{zero} missing\n{zero} missi"),
         ] {
-            assert!(matches!(scanned(bad.as_bytes()), Exported::Nothing(_)), "{bad:.80}");
+            assert!(
+                matches!(scanned(bad.as_bytes()), Exported::Nothing(_)),
+                "{}",
+                &bad[bad.len().saturating_sub(60)..]
+            );
         }
         let Exported::Nothing(because) = scanned(b"none: only main\x1b[2J\nmore") else { panic!() };
         assert_eq!(because, "only main[2J");

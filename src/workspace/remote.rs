@@ -237,7 +237,9 @@ fn classify(error: &git2::Error, what: &str, remote: &Remote<'_>, refused: bool)
     let advice = match kind {
         GitErrorKind::Unavailable => "it will be tried again",
         GitErrorKind::Unauthorized => "the installation token is not accepted",
-        GitErrorKind::Forbidden => "the App needs the permission `contents: write` on this repository",
+        GitErrorKind::Forbidden => {
+            "the App needs the permission `contents` on this repository, to read or to write"
+        }
         GitErrorKind::NotFound => "is the App installed on this repository?",
         GitErrorKind::Refused | GitErrorKind::Broken => "see what was said",
     };

@@ -99,8 +99,6 @@ async fn the_host_runs_nothing_that_lies_in_the_agents_repositories() {
                for hook in post-checkout pre-commit pre-receive update post-update reference-transaction; do
                  mkdir -p $repo/hooks; cp {trap} $repo/hooks/$hook; done
                git config -f $repo/config core.fsmonitor {trap}
-               git config -f $repo/config core.hooksPath {work}
-               git config -f $repo/config core.worktree /
                git config -f $repo/config filter.x.smudge {trap}
                git config -f $repo/config filter.x.clean {trap}
                git config -f $repo/config diff.external {trap}
@@ -108,18 +106,22 @@ async fn the_host_runs_nothing_that_lies_in_the_agents_repositories() {
                git config -f $repo/config url.http://127.0.0.1:1/.insteadOf http://
                echo '* filter=x' > $repo/info/attributes
                echo {}/mirrors/octo/sums.git/objects > $repo/objects/info/alternates
-             done",
+             done
+             git config -f {work}/.git/config core.worktree /",
             trip.display(),
             house.data.path().display(),
             trap = trap.display(),
         ))
         .await;
-    let outcome = house.import().await;
+    assert!(matches!(house.import().await, ImportOutcome::Imported { .. }));
     house.workspaces.create_origin(house.order, &house.repository, &house.base, "main").unwrap();
     assert_eq!(house.workspaces.fetch(&house.remote(), "main").unwrap(), house.base);
     house.workspaces.checkout(&house.repository, &house.base, &places.tests.join("x")).unwrap();
+    assert!(!trip.exists());
+    // The trap is a real one: git on the host steps into it.
+    git(&places.origin, &["update-ref", "refs/heads/x", house.base.as_str()]);
+    assert!(trip.exists());
     house.workspaces.remove(house.order).unwrap();
-    assert!(!trip.exists(), "{outcome:?}");
 }
 
 #[tokio::test]

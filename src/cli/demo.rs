@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::local::{Local, PERSON, Wishes};
 use super::{INTERRUPTED, asked_to_stop, log, sample, settings_file};
-use crate::emulator::RepositorySource;
+use crate::emulator::{Pages, RepositorySource};
 use crate::order::{OrderId, Receipt, Settlement};
 
 /// The sample repository on the emulator.
@@ -46,6 +46,7 @@ pub(super) async fn main(arguments: Arguments) -> anyhow::Result<u8> {
         pipeline: None,
         agents: sample::agents()?,
         listen: SocketAddr::from(([127, 0, 0, 1], arguments.port)),
+        pages: Pages::Shown,
     })
     .await?;
     let origin = local.emulator.origin();

@@ -131,12 +131,14 @@ impl Live {
             Outcome::PullOpened { number, url } => {
                 self.line(Mark::Done, &format!("draft pull request #{number}: {}", one_line(url)));
             }
-            Outcome::PullFinished => match r#move {
-                Move::FinishPull { ready: true, .. } => {
-                    self.line(Mark::Done, "verified: the pull request is ready for review")
-                }
-                _ => self.line(Mark::Done, "the pull request's text is up to date; it stays a draft"),
-            },
+            Outcome::PullFinished => {
+                let ready = matches!(r#move, Move::FinishPull { ready: true, .. });
+                let draft = "the pull request's text is up to date; it stays a draft";
+                self.line(
+                    Mark::Done,
+                    if ready { "verified: the pull request is ready for review" } else { draft },
+                );
+            }
             Outcome::StatusShown => {}
             Outcome::Trouble(trouble) => {
                 self.line(Mark::Wrong, &format!("{key}: {}", one_line(&trouble.message)));

@@ -11,7 +11,7 @@ use super::live::Live;
 use super::{WrongUsage, asked_to_stop};
 use crate::app::{Application, Handle};
 use crate::config::{AgentSettings, GithubSettings, Settings};
-use crate::emulator::{Emulator, Options, Permission, RepositorySource, keys};
+use crate::emulator::{Emulator, Options, Pages, Permission, RepositorySource, keys};
 use crate::order::next::Survey;
 use crate::order::{Journal, OrderId, Settlement};
 
@@ -31,8 +31,10 @@ pub(super) struct Wishes {
     pub(super) pipeline: Option<String>,
     /// Agents that are known besides those of the settings.
     pub(super) agents: BTreeMap<String, AgentSettings>,
-    /// The address of the emulator's pages.
+    /// The emulator's address.
     pub(super) listen: std::net::SocketAddr,
+    /// Whether it has pages. They ask nobody for a password, so they are there for the demo only.
+    pub(super) pages: Pages,
 }
 
 /// A running emulator and a running application.
@@ -51,6 +53,7 @@ impl Local {
         let secret = SecretString::from(uuid::Uuid::new_v4().to_string());
         let mut options = Options::local(APP_ID, keys.public_pem.clone(), secret.clone());
         options.listen = wishes.listen;
+        options.pages = wishes.pages;
         let emulator = Emulator::start(options).await?;
         let github = GithubSettings {
             api_url: emulator.api_url().parse()?,

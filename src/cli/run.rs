@@ -8,7 +8,7 @@ use clap::Args;
 
 use super::local::{Local, Wishes};
 use super::{INTERRUPTED, WrongUsage, issue_file, log, sample, settings_file};
-use crate::emulator::RepositorySource;
+use crate::emulator::{Pages, RepositorySource};
 use crate::order::{BranchName, OrderId, Receipt, Settlement};
 
 /// What `run` is told.
@@ -51,6 +51,7 @@ pub(super) async fn main(arguments: Arguments) -> anyhow::Result<u8> {
         pipeline: arguments.pipeline,
         agents: sample::agents()?,
         listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+        pages: Pages::Hidden,
     })
     .await?;
     let name = format!("local/{}", slug(&arguments.repo));

@@ -6,7 +6,7 @@ use crate::github::OrderLabel;
 use crate::github::render::{PullView, RoundLine, StageLine, StageState, StatusView, Verification};
 use crate::order::next::Survey;
 use crate::order::trace::{RoundTrace, StageState as Stood, Standing};
-use crate::order::{Counts, Journal, Settlement};
+use crate::order::{Counts, Event, Journal, Move, Outcome, Settlement};
 
 /// The label that shows how the order stands.
 pub(super) fn label(survey: &Survey) -> OrderLabel {
@@ -24,7 +24,7 @@ pub(super) fn label(survey: &Survey) -> OrderLabel {
 }
 
 /// The status comment.
-pub(super) fn status(journal: &Journal, survey: &Survey, now: DateTime<Utc>) -> StatusView {
+pub(super) fn status(journal: &Journal, survey: &Survey) -> StatusView {
     let trace = &survey.trace;
     let settled = survey.next.settled.as_ref();
     let mut explanation: Vec<String> =
@@ -47,8 +47,19 @@ pub(super) fn status(journal: &Journal, survey: &Survey, now: DateTime<Utc>) -> 
         budget_usd: survey.usd_limit,
         pull: trace.pull.as_ref().map(|pull| (pull.number, pull.url.clone())),
         next_steps: next_steps(settled),
-        updated_at: now,
+        updated_at: last_news(journal),
     }
+}
+
+/// By the journal and not by the clock, so that the same state is the same text and is not written again.
+fn last_news(journal: &Journal) -> DateTime<Utc> {
+    let status = |event: &Event| match event {
+        Event::Intended { r#move, .. } => matches!(**r#move, Move::ShowStatus { .. }),
+        Event::Observed { outcome, .. } => matches!(**outcome, Outcome::StatusShown),
+        Event::Opened(_) | Event::Signaled { .. } => false,
+    };
+    let last = journal.entries().iter().rev().find(|entry| !status(&entry.event));
+    last.map_or(journal.opened_at(), |entry| entry.at)
 }
 
 fn headline(settled: Option<&Settlement>) -> String {

@@ -3,10 +3,12 @@
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::ids::{DeliveryGuid, InstallationId, IssueNumber, OrderId, Person, RepositoryId, RepositoryName};
+use super::ids::{
+    CommitSha, DeliveryGuid, InstallationId, IssueNumber, OrderId, Person, RepositoryId, RepositoryName,
+};
 use super::moves::{Move, MoveKey, Outcome};
 use super::pipeline::Pipeline;
-use super::settings::OrderLimits;
+use super::settings::{OrderLimits, RepositorySettings};
 use super::signal::Signal;
 
 /// One line of the record.
@@ -174,17 +176,32 @@ impl Journal {
         Self::new(entries).ok()
     }
 
-    /// The pipeline that is pinned: the repository's, once it is known.
-    pub fn pipeline(&self) -> &Pipeline {
-        let repositorys = self.entries.iter().find_map(|entry| {
+    /// What the order works with, once its repository was fetched.
+    pub fn prepared(&self) -> Option<Prepared<'_>> {
+        self.entries.iter().find_map(|entry| {
             if let Event::Observed { outcome, .. } = &entry.event
-                && let Outcome::Prepared { pipeline, .. } = &**outcome
+                && let Outcome::Prepared { base, settings, pipeline } = &**outcome
             {
-                pipeline.as_deref()
+                Some(Prepared { base, settings, pipeline: pipeline.as_deref() })
             } else {
                 None
             }
-        });
-        repositorys.unwrap_or(&self.opened.pipeline)
+        })
     }
+
+    /// The pipeline that is pinned: the repository's, once it is known.
+    pub fn pipeline(&self) -> &Pipeline {
+        self.prepared().and_then(|prepared| prepared.pipeline).unwrap_or(&self.opened.pipeline)
+    }
+}
+
+/// What an order works with.
+#[derive(Debug, Clone, Copy)]
+pub struct Prepared<'a> {
+    /// The commit that the work starts from.
+    pub base: &'a CommitSha,
+    /// The repository's settings on it.
+    pub settings: &'a RepositorySettings,
+    /// The pipeline that the repository names, if it names one.
+    pub pipeline: Option<&'a Pipeline>,
 }

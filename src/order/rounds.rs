@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::agent_run::AgentRun;
+use super::checks;
 use super::commit_message;
-use super::feedback::{Category, Feedback, Finding, Severity};
+use super::feedback::{Category, Feedback};
 use super::ids::{BranchName, CommitSha};
 use super::moves::{AgentTask, Move, MoveKey, Outcome, Rework};
 use super::pipeline::{Check, Output, Stage, Uses};
@@ -388,7 +389,7 @@ impl Walk<'_> {
             }
             TestVerdict::Failed | TestVerdict::SetupFailed => Judged::Failed {
                 by: Judge::Tests,
-                feedback: test_feedback(tests),
+                feedback: checks::of_tests(tests).feedback,
                 tests: Some(tests.clone()),
             },
         })
@@ -510,31 +511,4 @@ fn no_result(run: &AgentRun) -> Feedback {
 fn nothing_pushed(because: &str, branch: &BranchName) -> Feedback {
     Feedback::failed(Category::MissingCommit, format!("nothing was pushed: {because}"))
         .suggest(format!("Commit the change and run `git push origin HEAD:{branch}`."))
-}
-
-fn test_feedback(tests: &TestRun) -> Feedback {
-    let (what, run) = match tests.verdict {
-        TestVerdict::SetupFailed => ("setup", tests.setup.as_ref()),
-        TestVerdict::Failed | TestVerdict::Passed | TestVerdict::NoTests => ("tests", tests.test.as_ref()),
-    };
-    let ended =
-        run.map_or_else(|| "did not run".to_owned(), |run| format!("`{}`: {}", run.command, run.exit));
-    let counted = tests
-        .counts
-        .map_or_else(String::new, |counts| format!(", {} of {} failed", counts.failed, counts.ran()));
-    let failing = tests.failing.iter().take(20).map(|name| Finding {
-        severity: Severity::Critical,
-        category: Category::TestFailure,
-        description: "this test fails".to_owned(),
-        location: Some(name.clone()),
-        suggestion: None,
-    });
-    let mut feedback =
-        Feedback::failed(Category::TestFailure, format!("the {what} failed ({ended}{counted})"));
-    feedback.score = tests
-        .counts
-        .filter(|counts| counts.ran() > 0)
-        .map_or(0.0, |counts| counts.passed as f64 / counts.ran() as f64);
-    feedback.issues.extend(failing);
-    feedback
 }

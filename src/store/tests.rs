@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::order::journal::Requester;
 use crate::order::{
     AgentRun, Command, DeliveryGuid, Event, InstallationId, IssueNumber, IssueText, Move, MoveKey, Opened,
     OrderId, OrderLimits, Outcome, Person, Pipeline, PullNumber, RepositoryId, Requester, Signal, SignalKind,

@@ -54,11 +54,10 @@ impl Context {
 
     pub(super) async fn show_status(&self) -> Tried {
         let at = self.at().await?;
-        let now = Utc::now();
-        let survey = survey(self.journal.pipeline(), &self.journal, now);
+        let survey = survey(self.journal.pipeline(), &self.journal, Utc::now());
         let issue = self.opened().issue.number;
         let github = &self.parts.github;
-        let body = render::status(&views::status(&self.journal, &survey, now));
+        let body = render::status(&views::status(&self.journal, &survey));
         github.set_status_comment(&at, issue, self.order, &body).await?;
         github.set_order_label(&at, issue, views::label(&survey)).await?;
         Ok(Outcome::StatusShown)

@@ -13,7 +13,9 @@ use std::sync::Arc;
 use super::Parts;
 use crate::github::{At, GitHubError};
 use crate::order::moves::Retry;
-use crate::order::{CommitSha, Journal, Move, MoveKey, Opened, OrderId, Outcome, Trouble};
+use crate::order::{
+    CommitSha, Journal, Move, MoveKey, Opened, OrderId, Outcome, RepositorySettings, Trouble,
+};
 use crate::sandbox::SandboxError;
 use crate::store::StoreError;
 use crate::workspace::{GitError, GitErrorKind};
@@ -79,14 +81,13 @@ impl Context {
 
     /// The commit that the work starts from.
     fn base(&self) -> Result<CommitSha, Trouble> {
-        let prepared = self.journal.entries().iter().find_map(|entry| match &entry.event {
-            crate::order::Event::Observed { outcome, .. } => match &**outcome {
-                Outcome::Prepared { base, .. } => Some(base.clone()),
-                _ => None,
-            },
-            _ => None,
-        });
+        let prepared = self.journal.prepared().map(|prepared| prepared.base.clone());
         prepared.ok_or_else(|| never("the base commit is not known yet"))
+    }
+
+    /// The repository's settings, as pinned.
+    fn settings(&self) -> RepositorySettings {
+        self.journal.prepared().map(|prepared| prepared.settings.clone()).unwrap_or_default()
     }
 }
 

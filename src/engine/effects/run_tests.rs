@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::job::{Recorder, writable};
+use super::job::{Recorder, readable, short, writable};
 use super::workspace::make_folder;
 use super::{Context, Tried, never, soon};
 use crate::order::test_run::CommandRun;
@@ -17,26 +17,33 @@ const MOST_OUTPUT: u64 = 256 * 1024 * 1024;
 /// A JUnit report that is larger is not read.
 const LARGEST_REPORT: u64 = 16 * 1024 * 1024;
 
-/// One command that was run, and the end of what it printed.
+/// Where a run of the tests happens: a fresh checkout and a home of its own.
+struct Place {
+    tree: PathBuf,
+    home: PathBuf,
+}
+
+/// One command that was run, the end of what it printed, and the artifact that holds it.
 struct Ran {
     run: CommandRun,
     output: String,
+    artifact: String,
 }
 
 impl Context {
     pub(super) async fn run_tests(&self, commit: &CommitSha) -> Tried {
-        let place = self.parts.workspaces.places(self.order).tests.join(self.key.file_name());
+        let folder = self.parts.workspaces.places(self.order).tests.join(self.key.file_name());
         // What an earlier try left is gone before this one begins: every run is on a fresh checkout.
-        remove(&place)?;
+        remove(&folder)?;
+        let place = Place { tree: folder.join("tree"), home: folder.join("home") };
         let tested = self.run_in(&place, commit).await;
-        remove(&place)?;
+        remove(&folder)?;
         tested
     }
 
-    async fn run_in(&self, place: &Path, commit: &CommitSha) -> Tried {
-        let (tree, home) = (place.join("tree"), place.join("home"));
-        make_folder(&home)?;
-        self.checkout(commit, &tree).await?;
+    async fn run_in(&self, place: &Place, commit: &CommitSha) -> Tried {
+        make_folder(&place.home)?;
+        self.checkout(commit, &place.tree).await?;
         let plan = self.test_plan(commit).await?;
         let mut run = TestRun {
             commit: commit.clone(),
@@ -51,28 +58,35 @@ impl Context {
             artifacts: Vec::new(),
         };
         let Some(test) = &plan.test else { return Ok(Outcome::Tested(Box::new(run))) };
+        let rules = &self.parts.rules;
         if let Some(setup) = &plan.setup {
-            let time = self.parts.rules.setup_time;
-            let ran = self.command("setup", setup, &tree, &home, Network::Host, time, &mut run).await?;
-            let exit = ran.run.exit;
-            run.setup = Some(ran.run);
-            if exit != Exit::Code(0) {
+            let ran = self.command(place, "setup", setup, Network::Host, rules.setup_time).await?;
+            run.artifacts.push(ran.artifact);
+            if ran.run.exit != Exit::Code(0) {
                 run.verdict = TestVerdict::SetupFailed;
                 run.tail = verify::tail(&ran.output);
+                run.setup = Some(ran.run);
                 return Ok(Outcome::Tested(Box::new(run)));
             }
+            run.setup = Some(ran.run);
         }
-        let time = self.parts.rules.test_time;
-        let ran = self.command("tests", test, &tree, &home, Network::None, time, &mut run).await?;
+        if let Some(report) = &plan.report {
+            self.clear_report(place, report).await?;
+        }
+        let ran = self.command(place, "tests", test, Network::None, rules.test_time).await?;
+        run.artifacts.push(ran.artifact);
         let report = match &plan.report {
-            Some(report) => self.read_report(&tree, &home, report).await,
+            Some(report) => self.read_report(place, report).await,
             None => None,
         };
-        let reading = verify::read_counts(&ran.output, report.as_deref());
+        let output = ran.output;
+        let (reading, tail) = tokio::task::spawn_blocking(move || {
+            (verify::read_counts(&output, report.as_deref()), verify::tail(&output))
+        })
+        .await
+        .map_err(|error| never(format!("a fault of Journeyman's own: {error}")))?;
         run.verdict = verify::verdict(&ran.run.exit, reading.counts.as_ref());
-        run.counts = reading.counts;
-        run.failing = reading.failing;
-        run.tail = verify::tail(&ran.output);
+        (run.counts, run.failing, run.tail) = (reading.counts, reading.failing, tail);
         run.test = Some(ran.run);
         Ok(Outcome::Tested(Box::new(run)))
     }
@@ -122,27 +136,24 @@ impl Context {
         .await
     }
 
-    #[expect(clippy::too_many_arguments, reason = "one command in one place, said whole")]
     async fn command(
         &self,
+        place: &Place,
         name: &str,
         command: &str,
-        tree: &Path,
-        home: &Path,
         network: Network,
         timeout: Duration,
-        run: &mut TestRun,
     ) -> Result<Ran, Trouble> {
         let path = self.run_folder()?.join(format!("{name}.log"));
         let mut recorder =
             Recorder::create(&path).map_err(|error| soon(format!("cannot keep an output: {error}")))?;
         let job = Job {
             program: ["sh", "-c", command].map(Into::into).to_vec(),
-            directory: tree.to_owned(),
+            directory: place.tree.clone(),
             environment: BTreeMap::from([("CI".to_owned(), "true".to_owned())]),
             stdin: Vec::new(),
-            home: home.to_owned(),
-            mounts: vec![writable(tree)],
+            home: place.home.clone(),
+            mounts: vec![writable(&place.tree)],
             network,
             timeout,
             most_output: MOST_OUTPUT,
@@ -151,20 +162,27 @@ impl Context {
         let (output, output_sha256) = recorder.finish();
         let artifact = format!("{}-{name}.log", self.key.file_name());
         self.parts.store.put_artifact(self.order, &artifact, "text/plain", output.as_bytes()).await?;
+        // The artifact is the copy that lasts.
         let _ = std::fs::remove_file(&path);
-        run.artifacts.push(artifact);
         let duration_seconds = ended.duration.as_secs_f64();
         let run =
             CommandRun { command: command.to_owned(), exit: ended.exit, duration_seconds, output_sha256 };
-        Ok(Ran { run, output })
+        Ok(Ran { run, output, artifact })
+    }
+
+    /// A report that was committed would be believed although no test wrote it.
+    async fn clear_report(&self, place: &Place, report: &str) -> Result<(), Trouble> {
+        let program = ["rm", "-rf", "--", report].map(Into::into).to_vec();
+        let mounts = vec![writable(&place.tree)];
+        short(&self.parts.sandbox, program, &place.tree, &place.home, mounts).await.map(drop)
     }
 
     /// The report is read from inside the sandbox: the tests wrote it, and it may be a link.
-    async fn read_report(&self, tree: &Path, home: &Path, report: &str) -> Option<Vec<u8>> {
+    async fn read_report(&self, place: &Place, report: &str) -> Option<Vec<u8>> {
         let most = LARGEST_REPORT.to_string();
         let program = ["head", "-c", &most, "--", report].map(Into::into).to_vec();
-        let mounts = vec![super::job::readable(tree)];
-        super::job::short(&self.parts.sandbox, program, tree, home, mounts).await.ok()
+        let mounts = vec![readable(&place.tree)];
+        short(&self.parts.sandbox, program, &place.tree, &place.home, mounts).await.ok()
     }
 }
 

@@ -183,20 +183,6 @@ impl Context {
         make_folder(&folder)?;
         Ok(folder)
     }
-
-    pub(super) fn settings(&self) -> RepositorySettings {
-        self.journal
-            .entries()
-            .iter()
-            .find_map(|entry| match &entry.event {
-                crate::order::Event::Observed { outcome, .. } => match &**outcome {
-                    Outcome::Prepared { settings, .. } => Some((**settings).clone()),
-                    _ => None,
-                },
-                _ => None,
-            })
-            .unwrap_or_default()
-    }
 }
 
 pub(super) fn make_folder(folder: &Path) -> Result<(), Trouble> {

@@ -25,8 +25,8 @@ use crate::sandbox::{Mode, Sandbox};
 use crate::store::{JournalStore, OrderFilter, Store};
 use crate::workspace::Workspaces;
 
-/// How long everything has to end after it was asked to.
-const TIME_TO_END: Duration = Duration::from_secs(8);
+/// How long each of server, engine and store has to end after it was asked to: ten seconds together, with a margin.
+const TIME_TO_END: Duration = Duration::from_secs(3);
 
 /// The pipelines that ship, by name.
 const PIPELINES: [(&str, &str); 1] =

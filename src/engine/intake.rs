@@ -1,10 +1,11 @@
 //! From stored deliveries to orders: opens one, tells one, or says why not.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use chrono::Utc;
+use tokio::sync::mpsc;
 use uuid::Uuid;
 
 use super::Engine;
@@ -18,6 +19,9 @@ use crate::webhook::{Incoming, Subject, Understood, understand};
 
 /// How many deliveries are taken in one look.
 const AT_ONCE: u32 = 200;
+
+/// How long nothing is taken in after GitHub could not be asked.
+const AFTER_A_WAIT: Duration = Duration::from_secs(1);
 
 /// Why an order could not be opened on request.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -51,18 +55,21 @@ enum Taken {
 }
 
 impl Engine {
-    /// Takes in every delivery that waits. Gives back the orders that were told something.
-    pub(super) async fn take_in(&self) -> Result<BTreeSet<OrderId>, StoreError> {
-        let mut told = BTreeSet::new();
+    /// Takes in every delivery that waits, and names the orders that were told something.
+    pub(super) async fn take_in(&self, tell: &mpsc::UnboundedSender<OrderId>) -> Result<(), StoreError> {
         for delivery in self.parts.store.pending_deliveries(AT_ONCE).await? {
             match self.take(&delivery).await? {
-                Taken::Done(order) => told.extend(order),
+                // Nobody listens only when the engine is stopping.
+                Taken::Done(Some(order)) => drop(tell.send(order)),
+                Taken::Done(None) => {}
                 Taken::Later(because) => {
                     tracing::warn!(delivery = %delivery.guid, because, "waits");
+                    // What holds one up holds the others up as well; they are looked at again a little later.
+                    tokio::time::sleep(AFTER_A_WAIT).await;
                 }
             }
         }
-        Ok(told)
+        Ok(())
     }
 
     async fn take(&self, delivery: &Delivery) -> Result<Taken, StoreError> {
@@ -260,7 +267,7 @@ impl Engine {
         let order = opened.order;
         let outcome = self.parts.store.open_order(opened, Utc::now(), None).await;
         let outcome = outcome.map_err(|error| DeskError::Unavailable(error.to_string()))?;
-        self.arrived.notify_one();
+        self.opened.notify_one();
         Ok(match outcome {
             OpenOutcome::Active(active) => Asked::AlreadyActive(active),
             OpenOutcome::Opened | OpenOutcome::DeliveryConcluded => Asked::Opened(order),

@@ -81,8 +81,10 @@ const SETTINGS_FILE: &str = ".github/journeyman.yml";
 #[derive(Clone)]
 pub struct Engine {
     parts: Arc<Parts>,
-    /// Something arrived: look at the store.
+    /// A delivery arrived: look at the store.
     arrived: Arc<Notify>,
+    /// An order was opened on request: look at the store.
+    opened: Arc<Notify>,
     /// Every entry as it is written, for whoever wants to watch.
     written: broadcast::Sender<(OrderId, Entry)>,
     labels: Arc<intake::Labels>,
@@ -96,6 +98,7 @@ impl Engine {
         Self {
             parts: Arc::new(parts),
             arrived: Arc::new(Notify::new()),
+            opened: Arc::new(Notify::new()),
             written,
             labels: Arc::default(),
             stop: CancellationToken::new(),

@@ -1,11 +1,11 @@
 //! Keeps orders going, so many at a time, until it is told to stop.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinSet;
 
 use super::Engine;
@@ -33,23 +33,30 @@ struct Orders {
 }
 
 impl Engine {
-    /// Runs until [`Engine::stop`].
+    /// Runs until [`Engine::stop`]. Taking in and driving do not wait for one another.
     pub async fn run(&self) -> Stopped {
+        let (tell, told) = mpsc::unbounded_channel();
+        tokio::select! {
+            stopped = self.supervise(told) => stopped,
+            () = self.take_in_for_ever(&tell) => Stopped { under_way: 0 },
+        }
+    }
+
+    async fn take_in_for_ever(&self, tell: &mpsc::UnboundedSender<OrderId>) {
+        loop {
+            if let Err(error) = self.take_in(tell).await {
+                tracing::error!("deliveries wait, because the store cannot be used: {error}");
+            }
+            tokio::select! {
+                () = self.arrived.notified() => {}
+                () = tokio::time::sleep(LOOK_AGAIN) => {}
+            }
+        }
+    }
+
+    async fn supervise(&self, mut told: mpsc::UnboundedReceiver<OrderId>) -> Stopped {
         let mut orders = Orders::default();
         loop {
-            let told = match self.take_in().await {
-                Ok(told) => told,
-                Err(error) => {
-                    tracing::error!("deliveries wait, because the store cannot be used: {error}");
-                    BTreeSet::new()
-                }
-            };
-            for order in told {
-                orders.parked.remove(&order);
-                if let Some(signaled) = orders.signaled.get(&order) {
-                    signaled.notify_one();
-                }
-            }
             if let Err(error) = self.start_orders(&mut orders).await {
                 tracing::error!("orders wait, because the store cannot be used: {error}");
             }
@@ -62,7 +69,8 @@ impl Engine {
                     return Stopped { under_way };
                 }
                 Some(rested) = orders.driven.join_next() => orders.rest(rested),
-                () = self.arrived.notified() => {}
+                Some(order) = told.recv() => orders.tell(order),
+                () = self.opened.notified() => {}
                 () = tokio::time::sleep(nap) => {}
             }
         }
@@ -89,6 +97,14 @@ impl Engine {
 }
 
 impl Orders {
+    /// An order's journal has grown by somebody else's hand.
+    fn tell(&mut self, order: OrderId) {
+        self.parked.remove(&order);
+        if let Some(signaled) = self.signaled.get(&order) {
+            signaled.notify_one();
+        }
+    }
+
     fn rest(&mut self, rested: Result<(OrderId, Result<Rest, StoreError>), tokio::task::JoinError>) {
         match rested {
             Ok((order, rest)) => {

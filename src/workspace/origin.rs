@@ -8,7 +8,7 @@ use super::{GitError, Workspaces, init_bare, remove_all};
 use crate::order::{BranchName, CommitSha, OrderId, RepositoryName};
 
 /// Clones the origin, once, and brings the branch forward. Run where an agent may have done anything: a repository
-/// that is broken is cloned anew, and uncommitted work in the way of a branch is put aside, not lost.
+/// that is broken is cloned anew, the folder for plans is kept out of commits, and uncommitted work in the way of a branch is put aside, not lost.
 const CLONE: &str = r#"
 set -eu
 origin=$1 work=$2 branch=$3
@@ -22,6 +22,8 @@ if [ "$(repo config --get journeyman.cloned 2>/dev/null || true)" != yes ] ||
   repo config user.name "Journeyman's agent"
   repo config user.email agent@journeyman.invalid
   repo config push.autoSetupRemote true
+  mkdir -p "$work/.git/info"
+  printf '/.journeyman/\n' >> "$work/.git/info/exclude"
   repo config journeyman.cloned yes
 fi
 [ -n "$branch" ] || exit 0

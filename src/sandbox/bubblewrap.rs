@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{self, PipeReader, Read, Seek, Write};
+use std::io::{self, PipeReader, PipeWriter, Read, Seek, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::DirBuilderExt;
@@ -14,6 +14,8 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::MemfdFlags;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use serde::Deserialize;
+use tokio::process::Child;
+use tokio::runtime::Handle;
 
 use super::reads::Reads;
 use super::unwalled::exit;
@@ -24,6 +26,17 @@ use crate::order::Exit;
 const ID: &str = "1000";
 /// After the end of its first process the kernel clears a PID namespace at once; this is for a machine that crawls.
 const CLEARED_AFTER_MS: u32 = 10_000;
+/// How long a sandbox that nobody waits for may take to end by itself.
+const LAST_CHANCE: Duration = Duration::from_secs(2);
+/// What is started first inside. bubblewrap ties the sandbox to us by `PR_SET_PDEATHSIG`, but only at the end of its
+/// preparations: were we killed in those milliseconds, the job would run on with nobody to end it. So somebody
+/// inside holds one end of a pipe whose other end only we have, and ends everything when that is gone. It is nobody's
+/// child, so that a job that waits for all its children does not wait for it.
+const LIFELINE: &str = r#"
+lifeline=$1; shift
+( { read -r _; kill -KILL -1; } <"/proc/self/fd/$lifeline" >/dev/null 2>&1 & )
+exec "$@"
+"#;
 /// The end of what a failed start printed that goes into the error.
 const SAID: usize = 2_000;
 
@@ -36,35 +49,76 @@ pub(super) async fn run(
     let program = program::locate(&job, reads)?;
     let prepared = |source| SandboxError::io("prepare a sandbox", source);
     make_home(&job.home).map_err(|source| SandboxError::io(format!("make {:?}", job.home), source))?;
-    let (mut status, told) = io::pipe().map_err(prepared)?;
+    let (status, told) = io::pipe().map_err(prepared)?;
+    let (held, lifeline) = io::pipe().map_err(prepared)?;
     let mut files = Files::default();
     let arguments = arguments(&program, reads, &job, &mut files).map_err(prepared)?;
     let arguments = files.hold("arguments", &arguments).map_err(prepared)?;
     let mut command = Command::new(bwrap);
     command.arg("--args").arg(arguments).arg("--json-status-fd").arg(told.as_raw_fd().to_string());
-    command.arg("--").arg(&program).args(job.program.iter().skip(1));
+    command.args(["--", "/bin/sh", "-c", LIFELINE, "sh"]).arg(held.as_raw_fd().to_string());
+    command.arg(&program).args(job.program.iter().skip(1));
     // What bubblewrap itself is started with can be read inside, as /proc/1/environ.
     command.env_clear().current_dir("/");
     command.stdin(if job.stdin.is_empty() { Stdio::null() } else { Stdio::piped() });
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    files.open.push(told.into());
+    files.open.extend([told.into(), held.into()]);
     spawner::inherit(&mut command, files.open);
 
     let not_started = |said: String| SandboxError::NotStarted { program: program.clone(), said };
-    let mut child = spawner::spawn(command).await.map_err(|error| not_started(error.to_string()))?;
+    // In a task of its own: one that is no longer wanted while it is being started has to be ended with care too.
+    let starting = tokio::spawn(async move {
+        let child = spawner::spawn(command).await?;
+        Ok::<_, io::Error>(Running {
+            child: Some(child),
+            lifeline: Some(lifeline),
+            status: Some(status),
+            runtime: Handle::current(),
+        })
+    });
+    let started = starting.await.unwrap_or_else(|error| Err(io::Error::other(error)));
+    let mut running = started.map_err(|error| not_started(error.to_string()))?;
+    let Some(child) = &mut running.child else { return Err(not_started("it is gone".to_owned())) };
     let mut tee = Tee { sink, last: Vec::new() };
-    let pumped = pump::pump(&mut child, &job.stdin, &mut tee, job.timeout, job.most_output)
+    let pumped = pump::pump(child, &job.stdin, &mut tee, job.timeout, job.most_output)
         .await
         .map_err(|source| SandboxError::io("wait for a sandbox", source))?;
+    let told = running.status.as_mut().map(Status::read).unwrap_or_default();
+    drop(running);
     let said = String::from_utf8_lossy(&tee.last).trim().to_owned();
-    let status = Status::read(&mut status);
-    if let Some(first) = status.first_process {
+    if let Some(first) = told.first_process {
         cleared(first).await;
     }
     let ended = exit(pumped.status);
     match ended {
-        Exit::Code(_) if !status.started => Err(not_started(said)),
+        Exit::Code(_) if !told.started => Err(not_started(said)),
         Exit::Code(_) | Exit::Signal(_) | Exit::TimedOut => Ok((ended, pumped.output_cut)),
+    }
+}
+
+/// A sandbox that ends when this is dropped.
+struct Running {
+    child: Option<Child>,
+    lifeline: Option<PipeWriter>,
+    /// Open as long as the monitor may write to it: it would die of that too.
+    status: Option<PipeReader>,
+    runtime: Handle,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // First by the lifeline: the monitor, killed in the middle of its preparations, would leave half a sandbox
+        // waiting for it. Only what does not end by that is killed from outside.
+        drop(self.lifeline.take());
+        if let Some(mut child) = self.child.take().filter(|child| child.id().is_some()) {
+            let status = self.status.take();
+            self.runtime.spawn(async move {
+                if tokio::time::timeout(LAST_CHANCE, child.wait()).await.is_err() {
+                    drop(child.kill().await);
+                }
+                drop(status);
+            });
+        }
     }
 }
 

@@ -137,8 +137,9 @@ impl Sink for Collected {
 /// How a job ended.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ended {
-    /// Behind bubblewrap a program that signal N ended shows as `Code(128 + N)`, as in a shell, because that is all
-    /// that its monitor tells; `Signal` there means that the monitor itself was killed.
+    /// Behind bubblewrap it is as in a shell: a program that signal N ended shows as `Code(128 + N)`, because that is
+    /// all that the monitor tells, and one in the job's own folders that cannot be started as `Code(126)` or
+    /// `Code(127)`. `Signal` there means that the monitor itself was killed.
     pub exit: Exit,
     /// How long it took, walls included.
     pub duration: Duration,

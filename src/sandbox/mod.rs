@@ -50,6 +50,8 @@ impl Sandbox {
     /// # Errors
     /// Says what to install or to enable. There is no fallback: [`Mode::None`] has to be asked for by name.
     pub async fn new(mode: Mode, extra_reads: Vec<PathBuf>) -> Result<Self, SandboxError> {
+        spawner::keep_what_was_inherited()
+            .map_err(|source| SandboxError::io("look at the open files of this process", source))?;
         let reads = Reads::of_this_machine(extra_reads)?;
         let walls = match mode {
             Mode::None => Walls::None { reads },

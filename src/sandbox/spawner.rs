@@ -4,7 +4,7 @@
 //! it. The runtime ends threads when they are idle, so a thread that lives as long as the process does it instead.
 
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::sync::{Mutex, PoisonError, mpsc};
@@ -48,6 +48,24 @@ fn ask(request: Request) -> io::Result<()> {
     })?;
     thread.send(request).map_err(|_| io::Error::other("the thread that starts processes ended"))?;
     *spawner = Some(thread);
+    Ok(())
+}
+
+/// Closes what this process itself was started with to the processes that it starts. What it opens is closed to them
+/// anyway, but whoever started it may have left files or sockets open, and those would be open in every sandbox.
+#[allow(unsafe_code)]
+pub(super) fn keep_what_was_inherited() -> io::Result<()> {
+    for entry in std::fs::read_dir("/proc/self/fd")? {
+        let Some(number) = entry?.file_name().to_str().and_then(|name| name.parse::<i32>().ok()) else {
+            continue;
+        };
+        if number > 2 {
+            // SAFETY: the number is used for this one call. Should the descriptor have been closed since, the call
+            // fails; should another have taken its place, it gets the mark that everything opened here has.
+            let descriptor = unsafe { BorrowedFd::borrow_raw(number) };
+            let _ = rustix::io::fcntl_setfd(descriptor, rustix::io::FdFlags::CLOEXEC);
+        }
+    }
     Ok(())
 }
 

@@ -19,7 +19,9 @@ struct Place {
 impl Place {
     async fn new(mode: Mode) -> Self {
         // Outside /tmp, so that the private /tmp does not hide by accident what the walls must hide.
-        let root = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR").to_owned() + "/target").unwrap();
+        let target = concat!(env!("CARGO_MANIFEST_DIR"), "/target");
+        fs::create_dir_all(target).unwrap();
+        let root = tempfile::tempdir_in(target).unwrap();
         fs::create_dir(root.path().join("work")).unwrap();
         fs::create_dir(root.path().join("other")).unwrap();
         fs::write(root.path().join("other/secret"), "canary").unwrap();

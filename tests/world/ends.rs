@@ -1,0 +1,73 @@
+//! The end of a story: what nobody asked for must not be there.
+
+use journeyman::order::Settlement;
+
+use super::look::BOT;
+use super::{REPOSITORY, WEBHOOK_SECRET, World};
+
+impl World {
+    /// Waits until all is quiet and looks at what is left: one status comment an order, nothing pushed beside the
+    /// branches of pull requests, no process, no secret in anything that can be read.
+    pub async fn end(mut self) {
+        self.quiet().await;
+        self.assert_one_status_comment_an_order().await;
+        self.assert_no_secret_is_told().await;
+        if self.bot.is_some() {
+            self.stop_bot().await;
+        }
+        assert_eq!(self.processes(), Vec::<String>::new(), "every process has ended");
+        self.store.close().await;
+    }
+
+    async fn assert_one_status_comment_an_order(&self) {
+        for order in self.orders().await {
+            let (journal, survey) = self.look(order).await;
+            let expected = match survey.next.settled {
+                Some(Settlement::Refused { .. }) => 0,
+                Some(_) => 1,
+                None => panic!("{order} has not ended"),
+            };
+            let marker = format!("<!-- journeyman:status:{order} -->");
+            let issue = self.github.issue(REPOSITORY, journal.opened().issue.number.0).expect("the issue");
+            let own = issue.comments.iter().filter(|comment| comment.author == BOT);
+            let found = own.filter(|comment| comment.body.starts_with(&marker)).count();
+            assert_eq!(found, expected, "status comments of {order}: {:#?}", issue.comments);
+        }
+    }
+
+    async fn assert_no_secret_is_told(&self) {
+        let mut told: Vec<String> = Vec::new();
+        for order in self.orders().await {
+            let (journal, _) = self.look(order).await;
+            told.push(serde_json::to_string(journal.entries()).expect("a journal is JSON"));
+        }
+        for number in 1..100 {
+            if let Some(issue) = self.github.issue(REPOSITORY, number) {
+                told.push(format!("{issue:?}"));
+            }
+        }
+        told.extend(self.github.calls().iter().map(|call| format!("{} {}", call.path, call.body)));
+        for secret in ["ghs_", "PRIVATE KEY", WEBHOOK_SECRET] {
+            for text in &told {
+                assert!(!text.contains(secret), "{secret} is told: {text}");
+            }
+        }
+    }
+
+    /// Command lines of processes that belong to this story: its folder is named in them, or they work in it.
+    pub fn processes(&self) -> Vec<String> {
+        let place = self.place.path().to_str().expect("a path in UTF-8").to_owned();
+        let own = std::process::id();
+        let all = std::fs::read_dir("/proc").expect("/proc can be read").flatten();
+        let numbers = all.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+        numbers
+            .filter(|process| *process != own)
+            .filter_map(|process| {
+                let line = std::fs::read(format!("/proc/{process}/cmdline")).ok()?;
+                let line = String::from_utf8_lossy(&line).replace('\0', " ");
+                let folder = std::fs::read_link(format!("/proc/{process}/cwd")).unwrap_or_default();
+                (line.contains(&place) || folder.starts_with(&place)).then_some(line)
+            })
+            .collect()
+    }
+}

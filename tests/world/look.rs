@@ -1,0 +1,142 @@
+//! What people see on GitHub, and what the journal says.
+
+use journeyman::emulator::{Call, CommentView, IssueView, PullView};
+use journeyman::order::{Event, Journal, Move, Outcome};
+
+use super::{Ended, MAINTAINER, REPOSITORY, World};
+
+/// The login of Journeyman on GitHub.
+pub const BOT: &str = "journeyman[bot]";
+
+/// Whether the intent of an effect of this name was written.
+pub fn begun(journal: &Journal, name: &str) -> bool {
+    journal.entries().iter().any(|entry| match &entry.event {
+        Event::Intended { key, .. } => key.0 == name,
+        Event::Opened(_) | Event::Signaled { .. } | Event::Observed { .. } => false,
+    })
+}
+
+impl World {
+    /// A maintainer puts the label on.
+    pub async fn label(&self) {
+        self.label_by(MAINTAINER).await;
+    }
+
+    /// Somebody puts the label on.
+    pub async fn label_by(&self, login: &str) {
+        self.github.label(REPOSITORY, self.issue, "journeyman", login).await.expect("the issue is there");
+    }
+
+    /// Somebody comments on the issue.
+    pub async fn comment(&self, login: &str, text: &str) {
+        self.github.comment(REPOSITORY, self.issue, login, text).await.expect("the issue is there");
+    }
+
+    /// The issue as people see it.
+    pub fn thread(&self) -> IssueView {
+        self.github.issue(REPOSITORY, self.issue).expect("the issue is there")
+    }
+
+    /// The issue's labels.
+    pub fn labels(&self) -> Vec<String> {
+        self.thread().labels
+    }
+
+    /// All pull requests.
+    pub fn pulls(&self) -> Vec<PullView> {
+        self.github.pulls(REPOSITORY)
+    }
+
+    /// The one pull request.
+    pub fn pull(&self) -> PullView {
+        let mut pulls = self.pulls();
+        assert_eq!(pulls.len(), 1, "one pull request: {pulls:#?}");
+        pulls.remove(0)
+    }
+
+    /// Branches besides `main`.
+    pub fn branches(&self) -> Vec<String> {
+        self.github.branches(REPOSITORY).into_keys().filter(|name| name != "main").collect()
+    }
+
+    /// Comments of ours on the issue.
+    pub fn own_comments(&self) -> Vec<CommentView> {
+        self.thread().comments.into_iter().filter(|comment| comment.author == BOT).collect()
+    }
+
+    /// The text of the one status comment.
+    pub fn status_comment(&self) -> String {
+        let mut comments = self.own_comments();
+        assert_eq!(comments.len(), 1, "one status comment: {comments:#?}");
+        comments.remove(0).body
+    }
+
+    /// Calls of the API and of git whose method and path are like this.
+    pub fn calls(&self, method: &str, path: &str) -> Vec<Call> {
+        let calls = self.github.calls().into_iter();
+        calls.filter(|call| call.method == method && call.path.contains(path)).collect()
+    }
+
+    /// Git's own account of a commit.
+    pub fn git(&self, arguments: &[&str]) -> String {
+        let folder = self.github.git_dir(REPOSITORY).expect("the repository is there");
+        let output = std::process::Command::new("git")
+            .arg("-C")
+            .arg(folder)
+            .args(arguments)
+            .output()
+            .expect("git starts");
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).expect("git answers in UTF-8").trim().to_owned()
+    }
+}
+
+impl Ended {
+    /// Names of the effects whose intents were written, in order, without doubles.
+    pub fn moves(&self) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        for entry in self.journal.entries() {
+            if let Event::Intended { key, .. } = &entry.event
+                && !names.contains(&key.0)
+            {
+                names.push(key.0.clone());
+            }
+        }
+        names
+    }
+
+    /// How many runs of agents were observed for a stage or operation.
+    pub fn runs_of(&self, stage: &str) -> usize {
+        let of_stage = |key: &str| {
+            self.journal.entries().iter().any(|entry| match &entry.event {
+                Event::Intended { key: known, r#move } => match &**r#move {
+                    Move::RunAgent(task) => known.0 == key && task.stage == stage,
+                    _ => false,
+                },
+                _ => false,
+            })
+        };
+        self.journal
+            .entries()
+            .iter()
+            .filter(|entry| match &entry.event {
+                Event::Observed { key, outcome } => {
+                    matches!(**outcome, Outcome::AgentRan(_)) && of_stage(&key.0)
+                }
+                _ => false,
+            })
+            .count()
+    }
+
+    /// What the agent said in a run.
+    pub fn said(&self, key: &str) -> String {
+        let said = self.journal.entries().iter().rev().find_map(|entry| match &entry.event {
+            Event::Observed { key: known, outcome } if known.0 == key => match &**outcome {
+                Outcome::AgentRan(run) => run.result.clone(),
+                _ => None,
+            },
+            _ => None,
+        });
+        said.unwrap_or_else(|| panic!("{key} said nothing: {:?}", self.moves()))
+    }
+}

@@ -1,0 +1,208 @@
+//! How a story begins: a repository, an issue, an agent's script, settings.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::OnceLock;
+
+use journeyman::config::{
+    AgentSettings, DataSettings, DefaultSettings, GithubSettings, LimitSettings, Runtime, SandboxMode,
+    SandboxSettings, ServerSettings, Settings, StoreSettings,
+};
+use journeyman::emulator::{Emulator, Options, Permission, RepositorySource, keys};
+use journeyman::store::Store;
+use secrecy::SecretString;
+
+use super::{API_TOKEN, Bot, MAINTAINER, OUTSIDER, REPOSITORY, TRIAGER, WEBHOOK_SECRET, World, store_url};
+
+const APP_ID: u64 = 77;
+const AGENT: &str = "scripted";
+
+/// What the repository says about itself.
+pub const SETTINGS: &str = "test: sh test.sh\n";
+
+/// Two tests in TAP: the first passes as it is, the second when `answer` is 42.
+const TEST: &str = r#"echo 1..2
+failed=0
+check() { # number, name, expected, found
+  if [ "$3" = "$4" ]; then echo "ok $1 - $2"; else
+    echo "not ok $1 - $2"; echo "  # expected $3, found $4"; failed=1
+  fi
+}
+check 1 "there is a question" yes "$([ -s question ] && echo yes)"
+check 2 "the answer is right" 42 "$(cat answer)"
+exit $failed
+"#;
+
+/// The stages around the work, as a capable agent does them. A story's own scenes come before these.
+pub const PLAN: &str = r#"
+- stage: classify
+  say: /bug
+  usd: 0.01
+- stage: branch
+  say: right-answer
+  usd: 0.01
+- stage: plan
+  usd: 0.02
+  run: mkdir -p .journeyman/plans && echo '# Write 42 into answer' > .journeyman/plans/issue-1-answer.md
+  say: .journeyman/plans/issue-1-answer.md
+- stage: publish
+  usd: 0.01
+  say: |-
+    Give the right answer
+
+    The answer was off by one.
+"#;
+
+/// Does it right the first time.
+pub const WELL: &str = r#"
+- stage: implement
+  usd: 0.05
+  run: |
+    echo 42 > answer
+    git commit -q -a -m 'Give the right answer' -m 'It was off by one.' && git push -q origin HEAD
+  say: The answer is right now.
+"#;
+
+/// Files by name.
+pub fn files(list: &[(&str, &str)]) -> BTreeMap<String, Vec<u8>> {
+    list.iter().map(|(name, text)| ((*name).to_owned(), text.as_bytes().to_vec())).collect()
+}
+
+pub(super) fn write_script(place: &Path, scenes: &str) {
+    std::fs::write(place.join("script.yaml"), format!("{scenes}\n{PLAN}"))
+        .expect("the script can be written");
+}
+
+/// A story that has not begun.
+pub struct Story {
+    scenes: String,
+    files: BTreeMap<String, Vec<u8>>,
+    title: String,
+    body: String,
+    change: Box<dyn FnOnce(&mut Settings) + Send>,
+}
+
+impl Story {
+    /// With an agent that does this; [`PLAN`] follows it.
+    pub fn of(scenes: &str) -> Self {
+        let files = files(&[
+            ("question", "How many roads must a man walk down?\n"),
+            ("answer", "41\n"),
+            ("test.sh", TEST),
+            (".github/journeyman.yml", SETTINGS),
+        ]);
+        Self {
+            scenes: scenes.to_owned(),
+            files,
+            title: "The answer is wrong".to_owned(),
+            body: "It says 41, and it should say 42.".to_owned(),
+            change: Box::new(|_| ()),
+        }
+    }
+
+    /// With this file in the repository, too.
+    pub fn file(mut self, name: &str, text: &str) -> Self {
+        self.files.insert(name.to_owned(), text.as_bytes().to_vec());
+        self
+    }
+
+    /// Without this file.
+    pub fn without(mut self, name: &str) -> Self {
+        self.files.remove(name).expect("only what is there can be left out");
+        self
+    }
+
+    /// With this issue.
+    pub fn issue(mut self, title: &str, body: &str) -> Self {
+        (self.title, self.body) = (title.to_owned(), body.to_owned());
+        self
+    }
+
+    /// With other settings of the server.
+    pub fn settings(mut self, change: impl FnOnce(&mut Settings) + Send + 'static) -> Self {
+        self.change = Box::new(change);
+        self
+    }
+
+    /// Everything stands: nobody has done anything yet.
+    pub async fn begin(self) -> World {
+        let place = tempfile::Builder::new().prefix("journeyman-story-").tempdir().expect("a folder");
+        write_script(place.path(), &self.scenes);
+        let keys = keys();
+        let secret = SecretString::from(WEBHOOK_SECRET);
+        let options = Options::local(APP_ID, keys.public_pem.clone(), secret.clone());
+        let github = Emulator::start(options).await.expect("the emulator starts");
+        github
+            .create_repository(REPOSITORY, RepositorySource::Files(self.files))
+            .await
+            .expect("a repository");
+        for (login, may) in
+            [(MAINTAINER, Permission::Write), (TRIAGER, Permission::Triage), (OUTSIDER, Permission::Read)]
+        {
+            github.set_permission(REPOSITORY, login, may).expect("the repository is there");
+        }
+        let issue =
+            github.open_issue(REPOSITORY, MAINTAINER, &self.title, &self.body).await.expect("an issue");
+        let mut settings = settings(place.path(), &github, secret);
+        (self.change)(&mut settings);
+        let bot = Bot::start(settings.clone(), &github).await;
+        let store = Store::open(store_url(&settings)).await.expect("the store can be opened twice");
+        World { github, issue, store, settings, place, bot: Some(bot) }
+    }
+
+    /// A maintainer puts the label on at once.
+    pub async fn labeled(self) -> World {
+        let world = self.begin().await;
+        world.label().await;
+        world
+    }
+}
+
+fn keys() -> &'static keys::AppKeys {
+    static KEYS: OnceLock<keys::AppKeys> = OnceLock::new();
+    KEYS.get_or_init(|| keys::generate().expect("a key pair"))
+}
+
+fn settings(place: &Path, github: &Emulator, secret: SecretString) -> Settings {
+    let program = env!("CARGO_BIN_EXE_journeyman");
+    let script = place.join("script.yaml");
+    let words = [program, "scripted-agent", "--script", script.to_str().expect("a path in UTF-8")];
+    let agent = AgentSettings {
+        runtime: Runtime::Command,
+        model: None,
+        program: words.map(str::to_owned).to_vec(),
+        env: Vec::new(),
+        read: vec![program.into(), script.clone()],
+    };
+    Settings {
+        server: ServerSettings {
+            listen: std::net::SocketAddr::from(([127, 0, 0, 1], 0)),
+            public_url: None,
+            api_token: Some(SecretString::from(API_TOKEN)),
+        },
+        github: GithubSettings {
+            api_url: github.api_url().parse().expect("an address"),
+            app_id: APP_ID,
+            private_key: keys().private_pem.clone(),
+            webhook_secrets: vec![secret],
+        },
+        store: StoreSettings {
+            url: SecretString::from(format!("sqlite://{}", place.join("journeyman.db").display())),
+        },
+        data: DataSettings { dir: place.join("data") },
+        defaults: DefaultSettings {
+            label: "journeyman".to_owned(),
+            agent: AGENT.to_owned(),
+            pipeline: "issue-to-pr".to_owned(),
+        },
+        limits: LimitSettings {
+            concurrent_orders: 4,
+            order_minutes: 10,
+            order_usd: 5.0,
+            test_seconds: 60,
+            setup_seconds: 60,
+        },
+        sandbox: SandboxSettings { mode: SandboxMode::Bubblewrap, read: Vec::new() },
+        agents: BTreeMap::from([(AGENT.to_owned(), agent)]),
+    }
+}

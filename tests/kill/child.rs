@@ -1,0 +1,124 @@
+//! Journeyman as a process of its own, which kills itself when its moment has come.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+use journeyman::app::{Application, Handle};
+use journeyman::config::Settings;
+use journeyman::order::{Entry, Event, Journal, OrderId};
+use journeyman::store::{JournalStore, Store, StoreError};
+use serde::{Deserialize, Serialize};
+
+use super::moment::{Counted, Moment, Point};
+
+/// The variable that says what to do; without it there is nothing to do.
+pub const TASK: &str = "JOURNEYMAN_KILL_TASK";
+/// What comes before the address in the line that says that it listens.
+pub const LISTENS: &str = "child-listens-on ";
+
+/// What the child is told.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Task {
+    /// The settings file.
+    pub config: PathBuf,
+    /// When to die; none: when the order has settled it ends like any program.
+    pub kill: Option<Moment>,
+}
+
+#[test]
+#[ignore = "the other tests of this folder run it, in a process that can be killed"]
+fn child() {
+    let Ok(task) = std::env::var(TASK) else { return };
+    let task: Task = serde_json::from_str(&task).expect("a task");
+    let _ = tracing_subscriber::fmt().with_env_filter("info").with_writer(std::io::stderr).try_init();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    runtime.expect("a runtime").block_on(run(task));
+}
+
+async fn run(task: Task) {
+    let settings = Settings::load(Some(&task.config), std::iter::empty()).expect("settings");
+    let watched = |store| Arc::new(Killer::new(store, task.kill)) as Arc<dyn JournalStore>;
+    let application = Application::build_with(settings, Box::new(watched)).await.expect("an application");
+    let handle = application.handle();
+    println!("\n{LISTENS}{}", application.address());
+    tokio::spawn(stop_when_settled(handle));
+    application.run().await.expect("it runs until it is stopped");
+}
+
+/// A settled order whose status is shown has to stay as it is for a moment: what is done then would be too much.
+async fn stop_when_settled(handle: Handle) {
+    let mut settled_at = None;
+    loop {
+        tokio::time::sleep(Duration::from_millis(60)).await;
+        let Some(order) = handle.latest_order().await.expect("the store answers") else { continue };
+        let (journal, survey) = handle.look(order).await.expect("the store answers");
+        let settled =
+            survey.next.settled.is_some() && survey.next.moves.is_empty() && survey.next.wake_at.is_none();
+        if settled && settled_at == Some(journal.last_seq()) {
+            return handle.stop();
+        }
+        settled_at = settled.then(|| journal.last_seq());
+    }
+}
+
+/// The real store, until the moment has come.
+struct Killer {
+    store: Store,
+    kill: Option<Moment>,
+    counted: Mutex<Counted>,
+    written: AtomicU32,
+}
+
+impl Killer {
+    fn new(store: Store, kill: Option<Moment>) -> Self {
+        Self { store, kill, counted: Mutex::default(), written: AtomicU32::new(0) }
+    }
+
+    async fn die_at(&self, moments: &[Moment]) {
+        if self.kill.as_ref().is_some_and(|kill| moments.contains(kill)) {
+            let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
+            std::future::pending::<()>().await;
+        }
+    }
+
+    /// The moments before and after an entry.
+    fn moments(&self, event: &Event) -> (Vec<Moment>, Vec<Moment>) {
+        let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
+        let nth = self.written.fetch_add(1, Ordering::SeqCst) + 1;
+        let mut before = vec![Moment::Nth { nth, before: true }];
+        let mut after = vec![Moment::Nth { nth, before: false }];
+        match event {
+            Event::Intended { key, .. } => after.push(counted.around(Point::Intended, key)),
+            Event::Observed { key, .. } => {
+                before.push(counted.around(Point::Unobserved, key));
+                after.push(counted.around(Point::Observed, key));
+            }
+            Event::Opened(_) | Event::Signaled { .. } => {}
+        }
+        (before, after)
+    }
+}
+
+#[async_trait]
+impl JournalStore for Killer {
+    async fn append(&self, order: OrderId, event: Event, at: DateTime<Utc>) -> Result<Entry, StoreError> {
+        let (before, after) = self.moments(&event);
+        self.die_at(&before).await;
+        let entry = self.store.append(order, event, at).await?;
+        self.die_at(&after).await;
+        Ok(entry)
+    }
+
+    async fn journal(&self, order: OrderId) -> Result<Journal, StoreError> {
+        let journal = self.store.journal(order).await?;
+        // The opening does not go through `append`: it is written together with its delivery's conclusion.
+        if journal.last_seq() == 1 {
+            self.die_at(&[Moment::Opened]).await;
+        }
+        Ok(journal)
+    }
+}

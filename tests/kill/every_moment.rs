@@ -1,0 +1,98 @@
+//! Every moment that a journal names.
+
+use std::time::{Duration, Instant};
+
+use futures_util::StreamExt as _;
+
+use super::hold::{Death, paid_once, result};
+use super::moment::Moment;
+use super::world::{Agent, Ended, World};
+
+/// Orders that are told at the same time.
+const SIDE_BY_SIDE: usize = 3;
+/// How often a moment is waited for that comes in most orders only.
+const TRIES: usize = 4;
+
+/// An order that nobody disturbs.
+async fn undisturbed() -> (World, super::hold::Result) {
+    let world = World::new(Agent::Quick).await;
+    let mut running = world.start(None).await;
+    world.label().await;
+    assert_eq!(running.ended().await, Ended::Code(0), "{}", world.said());
+    let result = result(&world).await.unwrap_or_else(|wrong| panic!("{wrong}\n{}", world.said()));
+    let end = Death::of(&world);
+    assert!(end.runs.begun.values().all(|times| *times == 1), "{end:?}");
+    assert_eq!(end.runs.begun, end.runs.ended);
+    assert_eq!(end.runs.begun.len(), result.paid.len());
+    assert_eq!(end.remembered.len(), result.paid.len());
+    (world, result)
+}
+
+/// How a moment was met.
+enum Met {
+    Died,
+    /// The order went another way this time and the moment did not come.
+    Passed,
+}
+
+async fn die_at(moment: &Moment, expected: &super::hold::Result) -> Result<Met, String> {
+    let world = World::new(Agent::Quick).await;
+    let told = |what: String| format!("{moment:?}: {what}\n{}\n", world.said());
+    let mut running = world.start(Some(moment.clone())).await;
+    world.label().await;
+    match running.ended().await {
+        Ended::Killed => {}
+        Ended::Code(0) => return Ok(Met::Passed),
+        ended @ (Ended::Code(_) | Ended::Never) => return Err(told(format!("{ended:?}"))),
+    }
+    let left = world.sandboxes_end(Duration::from_secs(5)).await;
+    if !left.is_empty() {
+        return Err(told(format!("left in the sandbox: {left:?}")));
+    }
+    let death = Death::of(&world);
+    let mut again = world.start(None).await;
+    let ended = again.ended().await;
+    if ended != Ended::Code(0) {
+        return Err(told(format!("started again: {ended:?}")));
+    }
+    let result = result(&world).await.map_err(told)?;
+    if result != *expected {
+        return Err(told(format!("it came to\n{result:#?}\nand not to\n{expected:#?}")));
+    }
+    paid_once(&[death], &Death::of(&world)).map_err(told)?;
+    let runs = world.runs();
+    // Beside a status an agent may be at work. At every other moment no run is under way that could be cut off.
+    if !moment.is_of_status() && runs.begun.values().any(|times| *times > 1) {
+        return Err(told(format!("paid twice: {runs:?}")));
+    }
+    Ok(Met::Died)
+}
+
+async fn meet(moment: Moment, expected: &super::hold::Result) -> Result<(), String> {
+    for _ in 0..TRIES {
+        match die_at(&moment, expected).await? {
+            Met::Died => return Ok(()),
+            Met::Passed if moment.is_of_status() => {}
+            Met::Passed => return Err(format!("{moment:?} did not come")),
+        }
+    }
+    Err(format!("{moment:?} did not come in {TRIES} orders"))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn killed_after_every_entry_and_before_every_observation_it_goes_on_and_pays_nothing_twice() {
+    let begun = Instant::now();
+    let (world, expected) = undisturbed().await;
+    let journals = world.journals().await;
+    let moments = Moment::all(&journals[0].0);
+    let count = moments.len();
+    let once = begun.elapsed();
+    let wrong: Vec<String> = futures_util::stream::iter(moments)
+        .map(|moment| meet(moment, &expected))
+        .buffer_unordered(SIDE_BY_SIDE)
+        .filter_map(|met| async { met.err() })
+        .collect()
+        .await;
+    println!("{count} moments to die at; one order {once:?}, all of it {:?}", begun.elapsed());
+    assert!(wrong.is_empty(), "{} of {count} moments:\n{}", wrong.len(), wrong.join("\n"));
+}

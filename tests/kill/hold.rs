@@ -1,0 +1,136 @@
+//! What has to hold of an order, however often Journeyman died on the way.
+
+use journeyman::order::{AgentRun, Event, Outcome, Receipt, Settlement};
+
+use super::moment::name;
+use super::world::{REPOSITORY, Runs, World};
+
+/// What every order of this story has to come to, crash or no crash.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Result {
+    /// The receipt without what differs from order to order: names, commits, times.
+    pub receipt: String,
+    /// The effects that were observed, in order, without the status.
+    pub effects: Vec<String>,
+    /// What was paid for, run by run.
+    pub paid: Vec<(String, String)>,
+}
+
+/// What was done before a process died.
+#[derive(Debug)]
+pub struct Death {
+    /// What the agent had written in its diary.
+    pub runs: Runs,
+    /// Runs whose result was on disk.
+    pub remembered: std::collections::BTreeSet<String>,
+}
+
+impl Death {
+    pub fn of(world: &World) -> Self {
+        Self { runs: world.runs(), remembered: world.remembered() }
+    }
+}
+
+/// Looks at a settled order from every side.
+///
+/// # Errors
+/// Everything that does not hold.
+pub async fn result(world: &World) -> std::result::Result<Result, String> {
+    let journals = world.journals().await;
+    let [(journal, survey)] = &journals[..] else { return Err(format!("{} orders", journals.len())) };
+    let receipt = Receipt::of(journal, survey);
+    let Some(Settlement::Verified { pull: Some(pull) }) = &survey.next.settled else {
+        return Err(format!("settled as {:?}: {:?}", survey.next.settled, receipt.rounds));
+    };
+    let tested = receipt.commit.as_ref().map(ToString::to_string).unwrap_or_default();
+    let emulator = &world.emulator;
+    let mut wrong = Vec::new();
+    let mut check = |holds: bool, what: String| {
+        if !holds {
+            wrong.push(what);
+        }
+    };
+    let branches: Vec<(String, String)> =
+        emulator.branches(REPOSITORY).into_iter().filter(|(branch, _)| branch != "main").collect();
+    check(branches.len() == 1, format!("one branch, and not {branches:?}"));
+    check(branches.iter().all(|(_, at)| *at == tested), format!("{tested} was tested, not {branches:?}"));
+    let pulls = emulator.pulls(REPOSITORY);
+    check(pulls.len() == 1, format!("one pull request, and not {}", pulls.len()));
+    for seen in &pulls {
+        check(seen.issue.number == pull.0, format!("#{} is not #{}", seen.issue.number, pull.0));
+        check(!seen.draft, "it is no draft".to_owned());
+        check(seen.head_sha == tested, format!("its head {} is the tested commit {tested}", seen.head_sha));
+        check(seen.issue.comments.is_empty(), format!("comments: {:?}", seen.issue.comments));
+    }
+    let issue = emulator.issue(REPOSITORY, world.issue).expect("the issue is there");
+    let by_us = issue.comments.iter().filter(|comment| comment.author == "journeyman[bot]").count();
+    check(by_us == 1 && issue.comments.len() == 1, format!("one status comment: {:?}", issue.comments));
+    let labels: Vec<&str> =
+        issue.labels.iter().map(String::as_str).filter(|label| label.starts_with("journeyman:")).collect();
+    check(labels == ["journeyman:done"], format!("labels: {labels:?}"));
+    if !wrong.is_empty() {
+        return Err(wrong.join("; "));
+    }
+
+    let mut effects = Vec::new();
+    let mut paid = Vec::new();
+    for entry in journal.entries() {
+        let Event::Observed { key, outcome } = &entry.event else { continue };
+        if let Outcome::AgentRan(run) = &**outcome {
+            paid.push((name(key), said(run)));
+        }
+        if let Outcome::Trouble(trouble) = &**outcome {
+            return Err(format!("trouble with {key}: {}", trouble.message));
+        }
+        if name(key) != "status" {
+            effects.push(name(key));
+        }
+    }
+    let tests = receipt.tests.as_ref().map(|tests| (tests.verdict, tests.counts, &tests.failing));
+    let rounds: Vec<_> = receipt
+        .rounds
+        .iter()
+        .map(|round| (&round.stage, round.round, round.counts, round.passed, round.because.as_ref()))
+        .collect();
+    let receipt = format!(
+        "{} verified: {} on {:?}, on the remote: {}, {rounds:?}, {tests:?}, {:?}, {:?}",
+        receipt.outcome, receipt.verified, receipt.branch, receipt.on_remote, receipt.usage, receipt.notes
+    );
+    Ok(Result { receipt, effects, paid })
+}
+
+fn said(run: &AgentRun) -> String {
+    format!("{:?} {:?} {:?}", run.result, run.usage, run.failure)
+}
+
+/// Whether anything was paid for twice: what was finished and on disk before a death does not begin again, and what
+/// begins again had been cut off by the death.
+///
+/// # Errors
+/// Each run that was.
+pub fn paid_once(deaths: &[Death], end: &Death) -> std::result::Result<(), String> {
+    let mut wrong = Vec::new();
+    for death in deaths {
+        for (run, begun) in &death.runs.begun {
+            let file = format!("{}-agent.1", run.replace('/', "-"));
+            let was_kept = death.remembered.iter().any(|kept| kept.ends_with(&file) || is_text(kept, run));
+            let begun_in_all = end.runs.begun.get(run).copied().unwrap_or_default();
+            if was_kept && begun_in_all != *begun {
+                wrong.push(format!("{run} was on disk and began again: {begun} and then {begun_in_all}"));
+            }
+        }
+    }
+    for (run, begun) in &end.runs.begun {
+        // Once, and once more for each death that cut it off.
+        let cut_off = deaths.iter().filter(|death| death.runs.begun.contains_key(run)).count();
+        if *begun as usize > 1 + cut_off {
+            wrong.push(format!("{run} began {begun} times, and was cut off {cut_off} times"));
+        }
+    }
+    if wrong.is_empty() { Ok(()) } else { Err(wrong.join("; ")) }
+}
+
+/// The text of the pull request is a run within the stage `publish`, named after its commit.
+fn is_text(kept: &str, run: &str) -> bool {
+    run.split('/').next() == Some("publish") && kept.starts_with("publish-") && kept.contains("-text-")
+}

@@ -1,0 +1,15 @@
+//! Journeyman is killed with SIGKILL at every moment that its own journal names, and started again. Whatever the
+//! moment: one branch, one pull request, one status comment, nothing paid twice.
+//!
+//! GitHub's emulator runs in the test's process. Journeyman runs in a child: this very binary again, with [`child`]
+//! as its only test, so that it can be killed like any program. Its journal is watched by a decorator around the
+//! real store, which kills its own process when the moment has come: after an entry is durable, or when an effect
+//! is made and its observation is not written yet.
+
+mod child;
+mod every_moment;
+mod hold;
+mod moment;
+mod random_moments;
+mod serve;
+mod world;

@@ -1,0 +1,88 @@
+//! Moments to be killed at, enumerated from a journal.
+
+use std::collections::BTreeMap;
+
+use journeyman::order::{Event, Journal, MoveKey};
+use serde::{Deserialize, Serialize};
+
+/// When a process kills itself.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Moment {
+    /// The order's first entry is written, and nothing was done.
+    Opened,
+    /// Around an entry, known by the name of its effect.
+    Around {
+        /// Which side of which entry.
+        point: Point,
+        /// The effect, as [`name`] has it.
+        effect: String,
+        /// Effects of the same name are counted, from 1.
+        nth: u32,
+    },
+    /// Around the nth entry that this process writes, from 1.
+    Nth {
+        /// Which entry.
+        nth: u32,
+        /// Before it is written, rather than after.
+        before: bool,
+    },
+}
+
+/// Sides of an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Point {
+    /// The intent is durable; the effect is not made.
+    Intended,
+    /// The effect is made; that it was is not written.
+    Unobserved,
+    /// The observation is durable.
+    Observed,
+}
+
+/// The name of an effect without what differs from order to order: commits, and how many times there was news when
+/// the status was shown.
+pub fn name(key: &MoveKey) -> String {
+    let is_commit = |part: &str| part.len() >= 7 && part.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let parts: Vec<&str> =
+        key.0.split('/').map(|part| if is_commit(part) { "COMMIT" } else { part }).collect();
+    if parts.first() == Some(&"status") { "status".to_owned() } else { parts.join("/") }
+}
+
+impl Moment {
+    /// Every moment of an order: after each entry, and between each effect and its observation.
+    pub fn all(journal: &Journal) -> Vec<Self> {
+        let mut counted = Counted::default();
+        let mut moments = Vec::new();
+        for entry in journal.entries() {
+            match &entry.event {
+                Event::Opened(_) => moments.push(Self::Opened),
+                Event::Intended { key, .. } => moments.push(counted.around(Point::Intended, key)),
+                Event::Observed { key, .. } => {
+                    moments.push(counted.around(Point::Unobserved, key));
+                    moments.push(counted.around(Point::Observed, key));
+                }
+                Event::Signaled { signal, .. } => panic!("nobody signals in this story: {signal:?}"),
+            }
+        }
+        moments
+    }
+
+    /// How often the status is shown differs with speed; every other effect has its fixed place in an order.
+    pub fn is_of_status(&self) -> bool {
+        matches!(self, Self::Around { effect, .. } if effect == "status")
+    }
+}
+
+/// Counts entries of the same name.
+#[derive(Debug, Default)]
+pub struct Counted(BTreeMap<(Point, String), u32>);
+
+impl Counted {
+    /// The moment around the next entry of this name.
+    pub fn around(&mut self, point: Point, key: &MoveKey) -> Moment {
+        let effect = name(key);
+        let nth = self.0.entry((point, effect.clone())).or_default();
+        *nth += 1;
+        Moment::Around { point, effect, nth: *nth }
+    }
+}

@@ -1,0 +1,273 @@
+//! GitHub, a repository with a bug, a scripted agent, and Journeyman as a child to be killed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use chrono::Utc;
+use journeyman::emulator::keys::{self, AppKeys};
+use journeyman::emulator::{Emulator, Options, Permission, RepositorySource};
+use journeyman::order::next::Survey;
+use journeyman::order::{Journal, survey};
+use journeyman::store::{JournalStore, OrderFilter, Store};
+use secrecy::{ExposeSecret, SecretString};
+use tempfile::TempDir;
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::process::{Child, Command};
+
+use super::child::{LISTENS, TASK, Task};
+use super::moment::Moment;
+
+pub const REPOSITORY: &str = "octo/median";
+pub const PERSON: &str = "mona";
+const SECRET: &str = "a secret of the stories";
+/// An order takes seconds; this is for a machine that crawls.
+pub const PATIENCE: Duration = Duration::from_secs(90);
+
+/// The median of a list's numbers, wrong for lists of even length, and tests that speak TAP.
+const MEDIAN: &str = include_str!("../fixtures/kill/median.sh");
+const TESTS: &str = include_str!("../fixtures/kill/test.sh");
+const SCRIPT: &str = include_str!("../fixtures/kill/script.yaml");
+
+/// How fast the agent is.
+#[derive(Debug, Clone, Copy)]
+pub enum Agent {
+    /// It answers at once.
+    Quick,
+    /// It thinks for so many milliseconds before it does anything.
+    Thinking(u64),
+}
+
+/// A GitHub of its own with one issue, and a folder of its own for Journeyman.
+pub struct World {
+    pub emulator: Emulator,
+    pub issue: u64,
+    place: TempDir,
+}
+
+/// A running Journeyman.
+pub struct Running {
+    pub child: Child,
+    pub address: String,
+}
+
+fn app_keys() -> &'static AppKeys {
+    static KEYS: OnceLock<AppKeys> = OnceLock::new();
+    KEYS.get_or_init(|| keys::generate().expect("a key pair"))
+}
+
+impl World {
+    pub async fn new(agent: Agent) -> Self {
+        let keys = app_keys();
+        let options = Options::local(1, keys.public_pem.clone(), SecretString::from(SECRET));
+        let emulator = Emulator::start(options).await.expect("the emulator starts");
+        let files = [
+            ("median.sh", MEDIAN),
+            ("test.sh", TESTS),
+            (".github/journeyman.yml", "test: sh test.sh\n"),
+        ]
+        .map(|(path, text)| (path.to_owned(), text.as_bytes().to_vec()));
+        let source = RepositorySource::Files(BTreeMap::from(files));
+        emulator.create_repository(REPOSITORY, source).await.expect("a repository");
+        emulator.add_user(PERSON);
+        emulator.set_permission(REPOSITORY, PERSON, Permission::Write).expect("a permission");
+        let title = "The median of four numbers is wrong";
+        let body = "`sh median.sh 1 2 3 5` prints 3. It should print 2.5.";
+        let issue = emulator.open_issue(REPOSITORY, PERSON, title, body).await.expect("an issue");
+        let place = tempfile::Builder::new().prefix("journeyman-kill-").tempdir().expect("a folder");
+        let world = Self { emulator, issue, place };
+        world.write_settings(agent, keys.private_pem.expose_secret());
+        world
+    }
+
+    fn write_settings(&self, agent: Agent, private_key: &str) {
+        let script = match agent {
+            Agent::Quick => SCRIPT.to_owned(),
+            Agent::Thinking(milliseconds) => {
+                SCRIPT.replace("\n  usd:", &format!("\n  think: {milliseconds}\n  usd:"))
+            }
+        };
+        fs::write(self.path("script.yaml"), script).expect("a script");
+        fs::write(self.path("app.pem"), private_key).expect("a key");
+        let program = env!("CARGO_BIN_EXE_journeyman");
+        let (script, key) = (self.path("script.yaml"), self.path("app.pem"));
+        let (data, database) = (self.path("data"), self.path("journeyman.db"));
+        let settings = format!(
+            "[server]\nlisten = \"127.0.0.1:0\"\n\
+             [github]\napi_url = {:?}\napp_id = 1\nprivate_key_path = {key:?}\nwebhook_secret = {SECRET:?}\n\
+             [store]\nurl = \"sqlite://{}\"\n\
+             [data]\ndir = {data:?}\n\
+             [defaults]\nagent = \"scripted\"\n\
+             [agents.scripted]\nruntime = \"command\"\n\
+             program = [{program:?}, \"scripted-agent\", \"--script\", {script:?}]\n\
+             read = [{program:?}, {script:?}]\n",
+            self.emulator.api_url(),
+            database.display(),
+        );
+        fs::write(self.config(), settings).expect("settings");
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.place.path().join(name)
+    }
+
+    pub fn config(&self) -> PathBuf {
+        self.path("journeyman.toml")
+    }
+
+    /// Starts Journeyman, tells GitHub where it is, and has it die at this moment.
+    pub async fn start(&self, kill: Option<Moment>) -> Running {
+        let task = Task { config: self.config(), kill };
+        let mut command = Command::new(std::env::current_exe().expect("this program"));
+        command.args(["--exact", "kill::child::child", "--ignored", "--nocapture", "--test-threads=1"]);
+        command.env(TASK, serde_json::to_string(&task).expect("a task"));
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(self.log()).kill_on_drop(true);
+        let mut child = command.spawn().expect("this program starts again");
+        let mut lines = BufReader::new(child.stdout.take().expect("stdout is piped")).lines();
+        let address = tokio::time::timeout(PATIENCE, async {
+            while let Some(line) = lines.next_line().await.expect("it speaks UTF-8") {
+                if let Some(address) = line.strip_prefix(LISTENS) {
+                    return address.to_owned();
+                }
+            }
+            panic!("Journeyman does not start: {}", self.said());
+        });
+        let address = address.await.expect("it starts in time");
+        // The rest of what it prints has to be read, or it would wait for a reader.
+        tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
+        self.emulator.set_webhook_url(&format!("http://{address}/webhook"));
+        Running { child, address }
+    }
+
+    /// Where every process of this world logs to.
+    pub fn log(&self) -> fs::File {
+        let log = fs::OpenOptions::new().create(true).append(true).open(self.path("log"));
+        log.expect("a log")
+    }
+
+    /// The end of the log.
+    pub fn said(&self) -> String {
+        let said = fs::read_to_string(self.path("log")).unwrap_or_default();
+        let lines: Vec<&str> = said.lines().collect();
+        lines[lines.len().saturating_sub(40)..].join("\n")
+    }
+
+    pub async fn label(&self) {
+        let labeled = self.emulator.label(REPOSITORY, self.issue, "journeyman", PERSON).await;
+        labeled.expect("the label is put on");
+    }
+
+    pub async fn store(&self) -> Store {
+        let url = format!("sqlite://{}", self.path("journeyman.db").display());
+        Store::open(&url).await.expect("the database opens")
+    }
+
+    /// The journals of every order, read from the database while nobody writes.
+    pub async fn journals(&self) -> Vec<(Journal, Survey)> {
+        let store = self.store().await;
+        let mut journals = Vec::new();
+        for row in store.orders(&OrderFilter { limit: 10, ..OrderFilter::default() }).await.expect("orders") {
+            let journal = JournalStore::journal(&store, row.id).await.expect("a journal");
+            let survey = survey(journal.pipeline(), &journal, Utc::now());
+            journals.push((journal, survey));
+        }
+        store.close().await;
+        journals
+    }
+
+    /// How often each run of the agent began and how often it came to its end, as the agent itself wrote it down.
+    pub fn runs(&self) -> Runs {
+        let mut runs = Runs::default();
+        for order in self.orders() {
+            let diary = fs::read_to_string(order.join("home/diary")).unwrap_or_default();
+            for line in diary.lines() {
+                let (what, run) = line.split_once(' ').expect("a diary of two words a line");
+                let counts = if what == "begun" { &mut runs.begun } else { &mut runs.ended };
+                *counts.entry(run.to_owned()).or_default() += 1;
+            }
+        }
+        runs
+    }
+
+    /// Effects whose result is on disk, so that it is paid for and must not be paid for again.
+    pub fn remembered(&self) -> BTreeSet<String> {
+        let folders = self.orders().into_iter().flat_map(|order| folders(&order.join("runs")));
+        let remembered = folders.filter(|folder| folder.join("outcome.json").exists());
+        remembered.filter_map(|folder| Some(folder.file_name()?.to_str()?.to_owned())).collect()
+    }
+
+    fn orders(&self) -> Vec<PathBuf> {
+        folders(&self.path("data/orders"))
+    }
+
+    /// Processes that have something of this world mounted: what is left in a sandbox.
+    pub fn sandboxed(&self) -> Vec<String> {
+        let place = self.place.path().to_string_lossy().into_owned();
+        folders(Path::new("/proc"))
+            .into_iter()
+            .filter(|process| {
+                fs::read_to_string(process.join("mountinfo")).is_ok_and(|mounts| mounts.contains(&place))
+            })
+            .map(|process| {
+                let line = fs::read(process.join("cmdline")).unwrap_or_default();
+                format!("{}: {}", process.display(), String::from_utf8_lossy(&line).replace('\0', " "))
+            })
+            .collect()
+    }
+
+    /// Waits until no process is left in a sandbox; those that are there after the time.
+    pub async fn sandboxes_end(&self, most: Duration) -> Vec<String> {
+        let begun = Instant::now();
+        loop {
+            let left = self.sandboxed();
+            if left.is_empty() || begun.elapsed() > most {
+                return left;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+}
+
+/// The agent's own record of its runs, by stage and round.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Runs {
+    pub begun: BTreeMap<String, u32>,
+    pub ended: BTreeMap<String, u32>,
+}
+
+fn folders(place: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(place).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect()
+}
+
+impl Running {
+    /// Waits until it is dead or has ended; the signal or the exit code.
+    pub async fn ended(&mut self) -> Ended {
+        use std::os::unix::process::ExitStatusExt;
+        let Ok(status) = tokio::time::timeout(PATIENCE, self.child.wait()).await else {
+            return Ended::Never;
+        };
+        let status = status.expect("a child can be waited for");
+        match (status.code(), status.signal()) {
+            (Some(code), _) => Ended::Code(code),
+            (None, Some(9)) => Ended::Killed,
+            (None, _) => panic!("ended by another signal: {status}"),
+        }
+    }
+
+    /// `kill -9`.
+    pub async fn kill(&mut self) {
+        self.child.kill().await.expect("it can be killed");
+    }
+}
+
+/// How a process ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    Code(i32),
+    Killed,
+    Never,
+}

@@ -2,11 +2,11 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 
+use super::heard::{Answer, Answered, Heard};
 use super::journal::{Event, Journal};
 use super::moves::{Move, MoveKey, Outcome};
 use super::pipeline::Pipeline;
 use super::settlement::Settlement;
-use super::signals::{Answer, Answered, Heard};
 use super::trace::Trace;
 use super::walk::{Halt, Walk};
 

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::agent_run::{AgentFailure, AgentRun, FailureKind, Usage};
+use super::heard::Heard;
 use super::ids::CommitSha;
 use super::journal::{Entry, Event, Journal, Requester};
 use super::moves::{AgentTask, Move, MoveKey, Outcome, Retry, Trouble};
 use super::pipeline::Pipeline;
 use super::settings::{OrderLimits, RepositorySettings};
 use super::settlement::Settlement;
-use super::signals::Heard;
 use super::trace::{Trace, Waiting};
 use super::variables::Variables;
 

@@ -8,7 +8,8 @@ use super::{GitError, Workspaces, init_bare, remove_all};
 use crate::order::{BranchName, CommitSha, OrderId, RepositoryName};
 
 /// Clones the origin, once, and brings the branch forward. Run where an agent may have done anything: a repository
-/// that is broken is cloned anew, the folder for plans is kept out of commits, and uncommitted work in the way of a branch is put aside, not lost.
+/// that is broken is cloned anew, the folder for plans is kept out of commits, and uncommitted work in the way of a
+/// branch is put aside, not lost.
 const CLONE: &str = r#"
 set -eu
 origin=$1 work=$2 branch=$3

@@ -64,12 +64,9 @@ impl World {
         let keys = app_keys();
         let options = Options::local(1, keys.public_pem.clone(), SecretString::from(SECRET));
         let emulator = Emulator::start(options).await.expect("the emulator starts");
-        let files = [
-            ("median.sh", MEDIAN),
-            ("test.sh", TESTS),
-            (".github/journeyman.yml", "test: sh test.sh\n"),
-        ]
-        .map(|(path, text)| (path.to_owned(), text.as_bytes().to_vec()));
+        let files =
+            [("median.sh", MEDIAN), ("test.sh", TESTS), (".github/journeyman.yml", "test: sh test.sh\n")]
+                .map(|(path, text)| (path.to_owned(), text.as_bytes().to_vec()));
         let source = RepositorySource::Files(BTreeMap::from(files));
         emulator.create_repository(REPOSITORY, source).await.expect("a repository");
         emulator.add_user(PERSON);

@@ -83,22 +83,21 @@ impl Engine {
             }
         };
         let latest = self.latest(&incoming).await?;
-        match (&incoming.signal.kind, latest) {
-            (SignalKind::Labeled { label }, latest) => {
-                match self.is_our_label(&incoming, label).await {
-                    Ok(true) => {}
-                    Ok(false) => {
-                        return self
-                            .ignore(&delivery.guid, "another label than the one that starts work")
-                            .await;
-                    }
-                    Err(error) => return self.fault(&delivery.guid, error).await,
+        // Our own labels come and go at every order, and other people's are theirs: neither is news for an order.
+        if let SignalKind::Labeled { label } | SignalKind::Unlabeled { label } = &incoming.signal.kind {
+            match self.is_our_label(&incoming, label).await {
+                Ok(true) => {}
+                Ok(false) => {
+                    return self.ignore(&delivery.guid, "another label than the one that starts work").await;
                 }
-                match latest.filter(|order| order.active) {
-                    Some(order) => self.tell(delivery, order.id, &incoming).await,
-                    None => self.open_for(delivery, &incoming).await,
-                }
+                Err(error) => return self.fault(&delivery.guid, error).await,
             }
+        }
+        match (&incoming.signal.kind, latest) {
+            (SignalKind::Labeled { .. }, latest) => match latest.filter(|order| order.active) {
+                Some(order) => self.tell(delivery, order.id, &incoming).await,
+                None => self.open_for(delivery, &incoming).await,
+            },
             (_, Some(order)) => match self.successor(&order).await? {
                 Some(newer) => {
                     self.ignore(&delivery.guid, &format!("order {newer} has taken its place")).await

@@ -1,8 +1,8 @@
 //! Deliveries by hand, signed as GitHub signs them: for what GitHub's queue would not do.
 
-use journeyman::emulator::signature;
+use journeyman::emulator::{Delivery, Outcome, signature};
 
-use super::{WEBHOOK_SECRET, World};
+use super::{PATIENCE, WEBHOOK_SECRET, World};
 
 impl World {
     /// Sends a delivery; the status of the answer.
@@ -25,11 +25,14 @@ impl World {
         sent.expect("Journeyman answers").status().as_u16()
     }
 
-    /// What GitHub sends when the label is put on: recorded from the emulator, which then forgets nothing.
-    pub fn recorded(&self, event: &str, action: &str) -> Vec<u8> {
-        let deliveries = self.github.deliveries();
-        let found =
-            deliveries.iter().rev().find(|one| one.event == event && one.action.as_deref() == Some(action));
-        found.unwrap_or_else(|| panic!("no {event}.{action} was delivered")).payload.clone().into_bytes()
+    /// What GitHub sent, or tried in vain to send, when the label was put on last.
+    pub async fn labeled_body(&self) -> Vec<u8> {
+        let labeled = |one: &Delivery| one.event == "issues" && one.action.as_deref() == Some("labeled");
+        let found = self.github.wait_for("the label's delivery", PATIENCE, |github| {
+            let deliveries = github.deliveries();
+            let last = deliveries.into_iter().rev().find(labeled)?;
+            (last.outcome != Outcome::Queued).then_some(last.payload)
+        });
+        found.await.expect("it is delivered").into_bytes()
     }
 }

@@ -1,0 +1,303 @@
+//! Who may ask for what, and what happens when people act while Journeyman works.
+
+use std::time::{Duration, Instant};
+
+use journeyman::emulator::Permission;
+use journeyman::order::Event;
+
+use crate::world::{Ended, MAINTAINER, OUTSIDER, REPOSITORY, Story, TRIAGER, WELL, World};
+
+/// Pushes nothing three times, then does what it is told.
+const STUBBORN: &str = "
+- stage: implement
+  round: 4
+  run: |
+    cat
+    echo 42 > answer
+    git commit -q -a -m 'Give the right answer' && git push -q origin HEAD
+- stage: implement
+  say: Nothing to do.
+";
+
+/// Thinks for a minute before it does anything.
+const SLOW: &str = "
+- stage: implement
+  think: 60000
+  say: Nothing to do.
+";
+
+/// Takes its time, but not long.
+const SLOWLY: &str = "
+- stage: implement
+  think: 1500
+  run: |
+    echo 42 > answer
+    git commit -q -a -m 'Give the right answer' && git push -q origin HEAD
+";
+
+fn signals(ended: &Ended) -> usize {
+    let entries = ended.journal.entries().iter();
+    entries.filter(|entry| matches!(entry.event, Event::Signaled { .. })).count()
+}
+
+async fn agent_is_running(world: &World) {
+    world.until_begun("implement/1/agent").await;
+    world
+        .until("the agent's process", |_, _| {
+            world.processes().iter().any(|line| line.contains("scripted-agent")).then_some(())
+        })
+        .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_label_of_somebody_without_write_access_does_nothing_at_all() {
+    for login in [OUTSIDER, TRIAGER] {
+        let world = Story::of(WELL).begin().await;
+        world.label_by(login).await;
+        let ended = world.settled().await;
+
+        assert_eq!(ended.word(), "refused");
+        assert_eq!(ended.moves(), ["authorize/1"], "nothing is fetched, nothing is run");
+        assert!(world.thread().comments.is_empty() && world.pulls().is_empty());
+        assert_eq!(world.labels(), ["journeyman"]);
+        for method in ["POST", "PATCH", "PUT", "DELETE"] {
+            let writes = world.calls(method, "/repos/");
+            assert!(writes.is_empty(), "{login}: {writes:#?}");
+        }
+        world.end().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn after_an_outsiders_label_a_maintainers_own_starts_the_work() {
+    let world = Story::of(WELL).begin().await;
+    world.label_by(OUTSIDER).await;
+    assert_eq!(world.settled().await.word(), "refused");
+    world.github.unlabel(REPOSITORY, world.issue, "journeyman", MAINTAINER).await.expect("it is on");
+    world.label().await;
+
+    assert_eq!(world.settled().await.word(), "verified");
+    assert_eq!(world.orders().await.len(), 2);
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn retry_with_guidance_gives_new_attempts_and_the_agent_hears_it() {
+    let world = Story::of(STUBBORN).labeled().await;
+    assert_eq!(world.settled().await.word(), "blocked");
+    world.comment(MAINTAINER, "/retry write 42 into the file\nand nothing else").await;
+    let ended = world.settled().await;
+
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    assert_eq!(ended.runs_of("implement"), 4);
+    let told = ended.said("implement/4/agent");
+    assert!(told.contains("write 42 into the file\nand nothing else"), "{told}");
+    assert!(told.contains("attempt 1 of 3"), "{told}");
+    assert_eq!(world.orders().await.len(), 1, "the order goes on; no other begins");
+    assert_eq!(world.labels(), ["journeyman", "journeyman:done"]);
+    assert!(!world.pull().draft);
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn retry_by_somebody_without_write_access_changes_nothing() {
+    let world = Story::of(STUBBORN).labeled().await;
+    assert_eq!(world.settled().await.word(), "blocked");
+    let before = world.status_comment();
+    for login in [OUTSIDER, TRIAGER] {
+        world.comment(login, "/retry please").await;
+    }
+    let ended = world.settled().await;
+
+    assert_eq!(ended.word(), "blocked");
+    assert_eq!(ended.runs_of("implement"), 3);
+    assert_eq!(signals(&ended), 2, "it is written down, and ignored");
+    assert_eq!(world.status_comment(), before);
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn cancel_ends_a_running_agent_within_seconds() {
+    let world = Story::of(SLOW).labeled().await;
+    agent_is_running(&world).await;
+    let said = Instant::now();
+    world.comment(MAINTAINER, "/cancel").await;
+    let ended = world.settled().await;
+
+    assert!(said.elapsed() < Duration::from_secs(10), "it took {:?}", said.elapsed());
+    assert_eq!(ended.word(), "cancelled");
+    assert_eq!(world.processes(), Vec::<String>::new());
+    assert!(world.pulls().is_empty() && world.branches().is_empty());
+    assert!(world.status_comment().contains("Cancelled"), "{}", world.status_comment());
+    assert!(world.status_comment().contains("mona said /cancel"), "{}", world.status_comment());
+    assert_eq!(world.labels(), ["journeyman"]);
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn after_a_cancel_retry_goes_on_with_the_same_order() {
+    let world = Story::of(SLOW).labeled().await;
+    agent_is_running(&world).await;
+    world.comment(MAINTAINER, "/cancel").await;
+    assert_eq!(world.settled().await.word(), "cancelled");
+    world.rescript(WELL);
+    world.comment(MAINTAINER, "/retry").await;
+    let ended = world.settled().await;
+
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    assert_eq!(world.orders().await.len(), 1);
+    assert_eq!(ended.runs_of("classify"), 1, "what was done is not done again");
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn cancel_by_an_outsider_stops_nothing() {
+    let world = Story::of(SLOWLY).labeled().await;
+    agent_is_running(&world).await;
+    world.comment(OUTSIDER, "/cancel").await;
+
+    assert_eq!(world.settled().await.word(), "verified");
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_command_in_a_quote_in_code_or_in_prose_is_none() {
+    let world = Story::of(SLOWLY).labeled().await;
+    agent_is_running(&world).await;
+    for text in
+        ["> /cancel", "```\n/cancel\n```", "You could say /cancel", "    /cancel", "`/cancel`", "/cancelled"]
+    {
+        world.comment(MAINTAINER, text).await;
+    }
+    let comment = world.github.comment(REPOSITORY, world.issue, MAINTAINER, "Nice").await.expect("a comment");
+    world.github.edit_comment(REPOSITORY, comment, MAINTAINER, "/cancel").await.expect("an edit");
+    let ended = world.settled().await;
+
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    assert_eq!(signals(&ended), 0);
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn closing_the_issue_stops_the_work() {
+    let world = Story::of(SLOW).labeled().await;
+    agent_is_running(&world).await;
+    world.github.close(REPOSITORY, world.issue, MAINTAINER).await.expect("the issue is there");
+    let ended = world.settled().await;
+
+    assert_eq!(ended.word(), "cancelled");
+    assert!(ended.because().contains("closed the issue"), "{}", ended.because());
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_label_again_while_it_works_starts_nothing_new() {
+    let world = Story::of(SLOWLY).labeled().await;
+    agent_is_running(&world).await;
+    world.github.unlabel(REPOSITORY, world.issue, "journeyman", MAINTAINER).await.expect("it is on");
+    world.label().await;
+    world.label_by(OUTSIDER).await;
+    let ended = world.settled().await;
+
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    assert_eq!(world.orders().await.len(), 1);
+    assert_eq!(ended.runs_of("implement"), 1);
+    world.pull();
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_label_again_after_the_end_is_a_new_order_with_its_own_comment_and_branch() {
+    let world = Story::of(STUBBORN).labeled().await;
+    assert_eq!(world.settled().await.word(), "blocked");
+    world.rescript(WELL);
+    world.github.unlabel(REPOSITORY, world.issue, "journeyman", MAINTAINER).await.expect("it is on");
+    world.label().await;
+    let ended = world.settled().await;
+
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    assert_eq!(world.orders().await.len(), 2);
+    assert_eq!(world.own_comments().len(), 2);
+    assert_eq!(world.labels(), ["journeyman", "journeyman:done"], "the old order's label is gone");
+    world.pull();
+    // The old order is not woken up beside the new one.
+    world.comment(MAINTAINER, "/retry").await;
+    world.settled().await;
+    assert_eq!(world.pulls().len(), 1);
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_same_event_under_two_guids_is_one_order() {
+    let mut world = Story::of(SLOWLY).begin().await;
+    world.stop_bot().await;
+    world.label().await;
+    let body = world.labeled_body().await;
+    world.start_bot().await;
+    let (one, two) = tokio::join!(
+        world.deliver("0b989ba4-242f-11e5-81e1-c7b6966d2516", "issues", &body),
+        world.deliver("1b989ba4-242f-11e5-81e1-c7b6966d2516", "issues", &body),
+    );
+    assert_eq!((one, two), (202, 202));
+    let ended = world.settled().await;
+
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    assert_eq!(world.orders().await.len(), 1);
+    world.pull();
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_same_delivery_fifty_times_at_once_is_one_order() {
+    let mut world = Story::of(WELL).begin().await;
+    world.stop_bot().await;
+    world.label().await;
+    let body = world.labeled_body().await;
+    world.start_bot().await;
+    let guid = "0b989ba4-242f-11e5-81e1-c7b6966d2516";
+    let sent = (0..50).map(|_| world.deliver(guid, "issues", &body));
+    let answers = futures_util::future::join_all(sent).await;
+    assert!(answers.iter().all(|status| *status == 202), "{answers:?}");
+    let ended = world.settled().await;
+
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    assert_eq!(world.orders().await.len(), 1);
+    // And once more, when all is done.
+    assert_eq!(world.deliver(guid, "issues", &body).await, 202);
+    world.quiet().await;
+    assert_eq!(world.orders().await.len(), 1);
+    world.pull();
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_not_signed_by_github_is_not_heard() {
+    let mut world = Story::of(WELL).begin().await;
+    world.stop_bot().await;
+    world.label().await;
+    let body = world.labeled_body().await;
+    world.start_bot().await;
+    let forged = journeyman::emulator::signature(b"another secret", &body);
+    for sign in [forged.as_str(), "sha256=", "", &forged.replace("sha256=", "sha1=")] {
+        let status =
+            world.deliver_signed("0b989ba4-242f-11e5-81e1-c7b6966d2516", "issues", &body, sign).await;
+        assert_eq!(status, 401, "{sign:?}");
+    }
+    world.quiet().await;
+    assert!(world.orders().await.is_empty());
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_right_that_is_taken_away_during_the_work_keeps_it_from_being_pushed() {
+    let world = Story::of(SLOWLY).labeled().await;
+    agent_is_running(&world).await;
+    world.github.set_permission(REPOSITORY, MAINTAINER, Permission::Read).expect("the repository is there");
+    let ended = world.settled().await;
+
+    assert_eq!(ended.word(), "failed");
+    assert!(ended.because().contains("no write access any more"), "{}", ended.because());
+    assert!(world.branches().is_empty() && world.pulls().is_empty());
+    assert!(world.calls("POST", "git-receive-pack").is_empty());
+    world.end().await;
+}

@@ -1,0 +1,304 @@
+//! What fails goes back to the agent with what failed; what keeps failing goes to a person.
+
+use crate::world::{REPOSITORY, Story};
+
+/// Writes an answer and pushes it.
+fn answers(round: u32, answer: u32) -> String {
+    format!(
+        "
+- stage: implement
+  round: {round}
+  usd: 0.05
+  run: |
+    cat
+    echo {answer} > answer
+    git commit -q -a -m 'Give the answer {answer}' && git push -q origin HEAD
+"
+    )
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn failing_tests_send_the_agent_back_with_their_names_and_the_end_of_their_output() {
+    let world = Story::of(&(answers(1, 43) + &answers(2, 42))).labeled().await;
+    let ended = world.settled().await;
+
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    let first = ended.said("implement/1/agent");
+    assert!(!first.contains("attempt"), "the first round hears of no attempts: {first}");
+    assert!(first.contains("Write 42 into answer") && first.contains("It says 41, and it should say 42."));
+    let second = ended.said("implement/2/agent");
+    for told in
+        ["attempt 2 of 3", "the answer is right", "# expected 42, found 43", "exit code 1", "1 of 2 failed"]
+    {
+        assert!(second.contains(told), "{told:?} is not in the second round's prompt: {second}");
+    }
+    let failing = second.find("the answer is right").expect("the failing test is named");
+    assert!(failing < second.len(), "{second}");
+    assert!(second.contains("small, targeted changes"), "{second}");
+    assert!(world.pull().issue.body.contains("after 2 rounds"), "{}", world.pull().issue.body);
+    assert_eq!(world.git(&["rev-list", "--count", "main..journeyman/issue-1-right-answer"]), "1");
+    let pushes = world.calls("POST", "git-receive-pack");
+    assert_eq!(pushes.len(), 1, "only what passed is pushed: {pushes:#?}");
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn when_the_attempts_run_out_the_best_one_is_handed_over_as_a_draft() {
+    let worse = "
+- stage: implement
+  run: |
+    git rm -q --ignore-unmatch question; echo $JOURNEYMAN_ROUND > answer
+    git commit -q -a -m 'Try something else' && git push -q origin HEAD
+  say: All tests pass.
+";
+    let best = "
+- stage: implement
+  round: 2
+  run: |
+    git checkout -q HEAD~1 -- question; echo 43 > answer
+    git commit -q -a -m 'Give the answer 43' && git push -q origin HEAD
+  say: All tests pass.
+";
+    let world = Story::of(&format!("{best}{worse}")).labeled().await;
+    let ended = world.settled().await;
+
+    assert_eq!(ended.word(), "escalated", "{}", ended.because());
+    assert_eq!(ended.runs_of("implement"), 3);
+    let pull = world.pull();
+    assert!(pull.draft, "what is not verified stays a draft");
+    assert_eq!(world.github.file(REPOSITORY, &pull.head, "answer").as_deref(), Some(&b"43\n"[..]));
+    assert!(pull.issue.body.contains("❌ Not verified"), "{}", pull.issue.body);
+    assert!(pull.issue.body.contains("1 passed, 1 failed"), "{}", pull.issue.body);
+    assert_eq!(world.labels(), ["journeyman", "journeyman:needs-human"]);
+    let status = world.status_comment();
+    assert!(status.contains("the tests failed") && status.contains("tried 3 times"), "{status}");
+    assert!(status.contains("/retry"), "{status}");
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_pushes_nothing_gets_no_pull_request_whatever_they_say() {
+    let world = Story::of(
+        "
+- stage: implement
+  usd: 0.05
+  say: I fixed it. All 24 tests pass!
+",
+    )
+    .labeled()
+    .await;
+    let ended = world.settled().await;
+
+    assert_eq!(ended.word(), "blocked", "{}", ended.because());
+    assert_eq!(ended.runs_of("implement"), 3, "two reworks, three runs in all");
+    assert!(world.pulls().is_empty() && world.branches().is_empty());
+    assert!(world.calls("POST", "git-receive-pack").is_empty());
+    assert_eq!(world.labels(), ["journeyman", "journeyman:needs-human"]);
+    let status = world.status_comment();
+    assert!(status.contains("Blocked") && status.contains("nothing was pushed"), "{status}");
+    assert!(!status.contains("24 tests"), "what the agent says of tests is not repeated: {status}");
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_same_commit_again_is_nothing_new() {
+    let world = Story::of(
+        &(answers(1, 43)
+            + "
+- stage: implement
+  run: git push -q origin HEAD
+  say: Done again.
+"),
+    )
+    .labeled()
+    .await;
+    let ended = world.settled().await;
+
+    assert_eq!(ended.word(), "escalated", "{}", ended.because());
+    assert!(ended.because().contains("nothing was pushed"), "{}", ended.because());
+    assert!(world.pull().draft, "the first round's work is kept");
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_repository_without_tests_is_called_unverified_in_so_many_words() {
+    let story = Story::of(&answers(1, 42)).without("test.sh").without(".github/journeyman.yml");
+    let world = story.labeled().await;
+    let ended = world.settled().await;
+
+    assert_eq!(ended.word(), "unverified", "{}", ended.because());
+    let pull = world.pull();
+    assert!(pull.draft);
+    assert!(pull.issue.body.contains("Unverified"), "{}", pull.issue.body);
+    assert!(!pull.issue.body.contains("✅"), "{}", pull.issue.body);
+    assert_eq!(world.labels(), ["journeyman", "journeyman:needs-human"]);
+    let status = world.status_comment();
+    assert!(status.contains("Done, but unverified") && status.contains("no tests"), "{status}");
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_test_command_that_runs_no_test_verifies_nothing() {
+    let story = Story::of(&answers(1, 42)).file("test.sh", "echo 1..0\n");
+    let world = story.labeled().await;
+    let ended = world.settled().await;
+
+    assert_eq!(ended.word(), "unverified", "{}", ended.because());
+    assert!(ended.because().contains("ran no test"), "{}", ended.because());
+    assert!(world.pull().draft);
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn tests_that_hang_are_ended_with_all_they_started() {
+    let hanging = "sleep 300 & echo 'not ok 1 - hangs'; sleep 300\n";
+    let story = Story::of(&answers(1, 42))
+        .file("test.sh", hanging)
+        .settings(|settings| settings.limits.test_seconds = 1);
+    let world = story.labeled().await;
+    let ended = world.settled().await;
+
+    assert_eq!(ended.word(), "escalated", "{}", ended.because());
+    assert!(world.pull().issue.body.contains("timed out"), "{}", world.pull().issue.body);
+    assert_eq!(world.processes(), Vec::<String>::new());
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_unusable_commit_message_is_asked_for_anew() {
+    let world = Story::of(
+        "
+- stage: implement
+  run: echo 42 > answer && git commit -q -a -m wip && git push -q origin HEAD
+- stage: commit_message
+  say: |-
+    Correct the answer
+
+    It was off by one.
+",
+    )
+    .labeled()
+    .await;
+    let ended = world.settled().await;
+
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    assert_eq!(ended.runs_of("commit_message"), 1);
+    assert_eq!(world.git(&["log", "-1", "--format=%s", &world.pull().head]), "Correct the answer");
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn without_any_usable_commit_message_the_issue_names_the_commit() {
+    let world = Story::of(
+        "
+- stage: implement
+  run: echo 42 > answer && git commit -q -a -m wip && git push -q origin HEAD
+- stage: commit_message
+  say: 🎉
+",
+    )
+    .labeled()
+    .await;
+    let ended = world.settled().await;
+
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    assert_eq!(ended.runs_of("commit_message"), 3);
+    assert_eq!(world.git(&["log", "-1", "--format=%s", &world.pull().head]), "The answer is wrong");
+    let status = world.status_comment();
+    assert!(status.contains("commit message was made from the issue"), "{status}");
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn among_several_plans_the_agent_is_asked_which_one() {
+    let world = Story::of(&(answers(1, 42) + "
+- stage: plan
+  run: mkdir -p .journeyman/plans && cd .journeyman/plans && echo an-old-plan > a.md && echo the-new-plan > b.md
+  say: There are two.
+- stage: find_plan_file
+  say: .journeyman/plans/b.md
+")).labeled().await;
+    let ended = world.settled().await;
+
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    assert_eq!(ended.runs_of("find_plan_file"), 1);
+    let told = ended.said("implement/1/agent");
+    assert!(told.contains("the-new-plan") && !told.contains("an-old-plan"), "{told}");
+    assert_eq!(world.git(&["ls-tree", "-r", "--name-only", &world.pull().head, ".journeyman"]), "");
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_plan_that_is_not_written_is_asked_for_again_and_then_the_order_fails() {
+    let world = Story::of(
+        "
+- stage: plan
+  say: Here is the plan, in this answer.
+",
+    )
+    .labeled()
+    .await;
+    let ended = world.settled().await;
+
+    assert_eq!(ended.word(), "failed", "{}", ended.because());
+    assert_eq!(ended.runs_of("plan"), 3);
+    assert!(ended.because().contains(".journeyman/plans/*.md"), "{}", ended.because());
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nonsense_instead_of_a_class_is_a_clear_failure_after_three_tries() {
+    let world = Story::of(
+        "
+- stage: classify
+  say: It could be a /bug or rather a /chore.
+",
+    )
+    .labeled()
+    .await;
+    let ended = world.settled().await;
+
+    assert_eq!(ended.word(), "failed", "{}", ended.because());
+    assert_eq!(ended.runs_of("classify"), 3);
+    assert!(world.pulls().is_empty());
+    let status = world.status_comment();
+    assert!(status.contains("stage classify") && status.contains("exactly one of"), "{status}");
+    assert_eq!(world.labels(), ["journeyman", "journeyman:needs-human"]);
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_branch_of_that_name_is_left_alone_and_the_next_name_is_taken() {
+    let world = Story::of(&answers(1, 42)).begin().await;
+    let wished = "journeyman/issue-1-right-answer";
+    let change = [("notes".to_owned(), Some(b"mine\n".to_vec()))].into();
+    let theirs = world.github.push_commit(REPOSITORY, wished, "mona", "Notes", change).await.expect("a push");
+    world.label().await;
+    let ended = world.settled().await;
+
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    assert_eq!(world.github.branch_head(REPOSITORY, wished), Some(theirs));
+    let pull = world.pull();
+    assert_eq!(pull.head, "journeyman/issue-1-right-answer-2");
+    assert_eq!(world.github.branch_head(REPOSITORY, &pull.head), Some(pull.head_sha));
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_name_of_many_words_never_becomes_a_branch() {
+    let world = Story::of(
+        &(answers(1, 42)
+            + "
+- stage: branch
+  say: I would call it ../../main --force
+"),
+    )
+    .labeled()
+    .await;
+    let ended = world.settled().await;
+
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    assert_eq!(ended.runs_of("branch"), 3);
+    assert_eq!(world.branches(), ["journeyman/issue-1-the-answer-is-wrong"]);
+    world.end().await;
+}

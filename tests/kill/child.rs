@@ -115,9 +115,14 @@ impl JournalStore for Killer {
 
     async fn journal(&self, order: OrderId) -> Result<Journal, StoreError> {
         let journal = self.store.journal(order).await?;
-        // The opening does not go through `append`: it is written together with its delivery's conclusion.
+        // The opening and signals do not go through `append`: they are written together with their deliveries.
         if journal.last_seq() == 1 {
             self.die_at(&[Moment::Opened]).await;
+        }
+        let is_signal = |entry: &&Entry| matches!(entry.event, Event::Signaled { .. });
+        let signals = journal.entries().iter().filter(is_signal).count();
+        if let Ok(nth @ 1..) = u32::try_from(signals) {
+            self.die_at(&[Moment::Signaled { nth }]).await;
         }
         Ok(journal)
     }

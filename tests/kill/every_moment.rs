@@ -14,7 +14,7 @@ const SIDE_BY_SIDE: usize = 3;
 const TRIES: usize = 4;
 
 /// An order that nobody disturbs.
-async fn undisturbed() -> (World, super::hold::Result) {
+pub async fn undisturbed() -> (World, super::hold::Result) {
     let world = World::new(Agent::Quick).await;
     let mut running = world.start(None).await;
     world.label().await;
@@ -62,7 +62,7 @@ async fn die_at(moment: &Moment, expected: &super::hold::Result) -> Result<Met, 
     paid_once(&[death], &Death::of(&world)).map_err(told)?;
     let runs = world.runs();
     // Beside a status an agent may be at work. At every other moment no run is under way that could be cut off.
-    if !moment.is_of_status() && runs.begun.values().any(|times| *times > 1) {
+    if !moment.is_beside_the_work() && runs.begun.values().any(|times| *times > 1) {
         return Err(told(format!("paid twice: {runs:?}")));
     }
     Ok(Met::Died)
@@ -72,7 +72,7 @@ async fn meet(moment: Moment, expected: &super::hold::Result) -> Result<(), Stri
     for _ in 0..TRIES {
         match die_at(&moment, expected).await? {
             Met::Died => return Ok(()),
-            Met::Passed if moment.is_of_status() => {}
+            Met::Passed if moment.is_beside_the_work() => {}
             Met::Passed => return Err(format!("{moment:?} did not come")),
         }
     }

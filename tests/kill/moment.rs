@@ -10,6 +10,11 @@ use serde::{Deserialize, Serialize};
 pub enum Moment {
     /// The order's first entry is written, and nothing was done.
     Opened,
+    /// So many signals are written, and nothing came of the last.
+    Signaled {
+        /// How many, from 1.
+        nth: u32,
+    },
     /// Around an entry, known by the name of its effect.
     Around {
         /// Which side of which entry.
@@ -52,6 +57,7 @@ impl Moment {
     /// Every moment of an order: after each entry, and between each effect and its observation.
     pub fn all(journal: &Journal) -> Vec<Self> {
         let mut counted = Counted::default();
+        let mut signals = 0;
         let mut moments = Vec::new();
         for entry in journal.entries() {
             match &entry.event {
@@ -61,15 +67,24 @@ impl Moment {
                     moments.push(counted.around(Point::Unobserved, key));
                     moments.push(counted.around(Point::Observed, key));
                 }
-                Event::Signaled { signal, .. } => panic!("nobody signals in this story: {signal:?}"),
+                // GitHub tells of our own labels too.
+                Event::Signaled { .. } => {
+                    signals += 1;
+                    moments.push(Self::Signaled { nth: signals });
+                }
             }
         }
         moments
     }
 
-    /// How often the status is shown differs with speed; every other effect has its fixed place in an order.
-    pub fn is_of_status(&self) -> bool {
-        matches!(self, Self::Around { effect, .. } if effect == "status")
+    /// How often the status is shown, and when GitHub tells of it, differs with speed, and agents work meanwhile;
+    /// every other effect has its fixed place in an order.
+    pub fn is_beside_the_work(&self) -> bool {
+        match self {
+            Self::Opened => false,
+            Self::Signaled { .. } | Self::Nth { .. } => true,
+            Self::Around { effect, .. } => effect == "status",
+        }
     }
 }
 

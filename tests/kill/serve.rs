@@ -1,1 +1,225 @@
-//! The real program.
+//! The program itself, `journeyman serve`: asked to end, killed, started twice, started wrongly.
+
+use std::fs;
+use std::net::SocketAddr;
+use std::process::{Output, Stdio};
+use std::time::{Duration, Instant};
+
+use journeyman::emulator::{Fault, FaultKind, signature};
+use rustix::process::{Pid, Signal, kill_process};
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::process::{Child, Command};
+
+use super::hold::{Death, paid_once, result};
+use super::world::{Agent, PATIENCE, REPOSITORY, SECRET, World};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_journeyman");
+const NO_CHANGES: [(&str, &str); 0] = [];
+
+/// A running `journeyman serve`.
+struct Serving {
+    child: Child,
+    address: SocketAddr,
+}
+
+fn serve(world: &World, variables: &[(&str, &str)]) -> Command {
+    let mut command = Command::new(PROGRAM);
+    command.args(["serve", "--config"]).arg(world.config()).env("NO_COLOR", "1").env_remove("RUST_LOG");
+    command.envs(variables.iter().copied()).stdin(Stdio::null()).kill_on_drop(true);
+    command
+}
+
+async fn start(world: &World) -> Serving {
+    let mut child = serve(world, &NO_CHANGES).stderr(Stdio::piped()).spawn().expect("the program starts");
+    let mut lines = BufReader::new(child.stderr.take().expect("stderr is piped")).lines();
+    let listens = async {
+        let mut said = Vec::new();
+        while let Some(line) = lines.next_line().await.expect("it speaks UTF-8") {
+            if let Some((_, rest)) = line.split_once("listening on http://") {
+                let address = rest.split(',').next().unwrap_or_default();
+                return address.parse().expect("an address");
+            }
+            said.push(line);
+        }
+        panic!("it does not listen: {}", said.join("\n"));
+    };
+    let address = tokio::time::timeout(PATIENCE, listens).await.expect("it listens in time");
+    let log = world.log();
+    tokio::spawn(async move {
+        while let Ok(Some(line)) = lines.next_line().await {
+            let _ = std::io::Write::write_all(&mut &log, format!("{line}\n").as_bytes());
+        }
+    });
+    world.emulator.set_webhook_url(&format!("http://{address}/webhook"));
+    Serving { child, address }
+}
+
+impl Serving {
+    fn signal(&self, signal: Signal) {
+        let id = self.child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
+        kill_process(id.expect("it runs"), signal).expect("it hears signals");
+    }
+
+    /// Asks it to end; how long that took, and the exit code.
+    async fn terminate(&mut self) -> (Duration, Option<i32>) {
+        let begun = Instant::now();
+        self.signal(Signal::TERM);
+        let ended = tokio::time::timeout(PATIENCE, self.child.wait()).await.expect("it ends");
+        (begun.elapsed(), ended.expect("it can be waited for").code())
+    }
+
+    async fn kill(&mut self) {
+        self.child.kill().await.expect("it can be killed");
+    }
+}
+
+async fn run_to_the_end(world: &World) {
+    let done = world.emulator.wait_for("the order is done", PATIENCE, |emulator| {
+        let issue = emulator.issue(REPOSITORY, world.issue)?;
+        issue.labels.iter().any(|label| label == "journeyman:done").then_some(())
+    });
+    done.await.unwrap_or_else(|error| panic!("{error:#}\n{}", world.said()));
+}
+
+/// Waits until the agent is at work inside its sandbox.
+async fn agent_at_work(world: &World) {
+    let begun = Instant::now();
+    while !world.sandboxed().iter().any(|process| process.contains("scripted-agent")) {
+        assert!(begun.elapsed() < PATIENCE, "no agent begins: {}", world.said());
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn asked_to_end_while_an_agent_works_it_ends_in_time_and_the_order_goes_on() {
+    let world = World::new(Agent::SlowAtItsFirstFix(4_000)).await;
+    let mut first = start(&world).await;
+    world.label().await;
+    let begun = Instant::now();
+    while !world.runs().begun.contains_key("plan/1") {
+        assert!(begun.elapsed() < PATIENCE, "no plan: {}", world.said());
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    while world.runs().ended.contains_key("plan/1") != world.remembered().contains("plan-1-agent.1") {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    agent_at_work(&world).await;
+
+    let (took, code) = first.terminate().await;
+
+    assert_eq!(code, Some(0), "{}", world.said());
+    assert!(took < Duration::from_secs(10), "it took {took:?}");
+    let left = world.sandboxes_end(Duration::from_secs(1)).await;
+    assert!(left.is_empty(), "{left:?}");
+    let death = Death::of(&world);
+    let journals = world.journals().await;
+    assert!(journals[0].1.next.settled.is_none(), "the order stays as it was");
+
+    let mut second = start(&world).await;
+    run_to_the_end(&world).await;
+    let (_, code) = second.terminate().await;
+    assert_eq!(code, Some(0));
+    let result = result(&world).await.unwrap_or_else(|wrong| panic!("{wrong}\n{}", world.said()));
+    assert_eq!(result.effects.iter().filter(|effect| effect.ends_with("tests")).count(), 2);
+    paid_once(&[death], &Death::of(&world)).expect("nothing is paid twice");
+    println!("SIGTERM in the middle of an agent's run: ended after {took:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn killed_right_after_the_202_it_has_the_delivery_and_does_the_work() {
+    let world = World::new(Agent::Quick).await;
+    world.label().await;
+    let labeled = world.emulator.wait_for("a delivery nobody took", PATIENCE, |emulator| {
+        let mut deliveries = emulator.deliveries().into_iter();
+        deliveries
+            .find(|delivery| delivery.event == "issues" && delivery.action.as_deref() == Some("labeled"))
+    });
+    let labeled = labeled.await.expect("GitHub tells of the label");
+    // GitHub is slow to answer, so that nothing can come of the delivery before the end.
+    world.emulator.inject(Fault {
+        method: None,
+        path_contains: String::new(),
+        times: 1_000,
+        kind: FaultKind::Delay(Duration::from_secs(5)),
+    });
+    let mut first = start(&world).await;
+    let send = async |to: SocketAddr| {
+        reqwest::Client::new()
+            .post(format!("http://{to}/webhook"))
+            .header("X-GitHub-Event", &labeled.event)
+            .header("X-GitHub-Delivery", &labeled.guid)
+            .header("X-Hub-Signature-256", signature(SECRET.as_bytes(), labeled.payload.as_bytes()))
+            .header("Content-Type", "application/json")
+            .body(labeled.payload.clone())
+            .send()
+            .await
+            .expect("it answers")
+            .status()
+            .as_u16()
+    };
+    assert_eq!(send(first.address).await, 202);
+    first.kill().await;
+
+    world.emulator.clear_faults();
+    assert!(world.journals().await.is_empty(), "there was no time for an order");
+    let store = world.store().await;
+    let pending = store.pending_deliveries(10).await.expect("deliveries");
+    store.close().await;
+    let pending: Vec<String> = pending.iter().map(|delivery| delivery.guid.to_string()).collect();
+    assert_eq!(pending, std::slice::from_ref(&labeled.guid));
+
+    let mut second = start(&world).await;
+    assert_eq!(send(second.address).await, 202, "GitHub may well send it again");
+    run_to_the_end(&world).await;
+    assert_eq!(second.terminate().await.1, Some(0));
+    result(&world).await.unwrap_or_else(|wrong| panic!("{wrong}\n{}", world.said()));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_second_one_on_the_same_port_says_so() {
+    let world = World::new(Agent::Quick).await;
+    let first = start(&world).await;
+    let address = first.address.to_string();
+
+    let second = serve(&world, &[("JOURNEYMAN_SERVER__LISTEN", &address)]).output().await.expect("it starts");
+
+    let said = said(&second);
+    assert_eq!(second.status.code(), Some(1), "{said}");
+    assert!(said.contains("server.listen") && said.contains(&address), "{said}");
+    assert!(said.contains("another Journeyman"), "{said}");
+    let health = reqwest::get(format!("http://{address}/health")).await.expect("the first one still answers");
+    assert_eq!(health.status().as_u16(), 200);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn settings_that_are_wrong_are_named_and_wrong_usage() {
+    let world = World::new(Agent::Quick).await;
+    let settings = fs::read_to_string(world.config()).expect("settings");
+    let cases = [
+        ("app_id = 1\n", "app_id = \"one\"\n", "github.app_id"),
+        ("app_id = 1\n", "", "github.app_id"),
+        ("[data]\ndir", "[data]\ndri", "data.dri"),
+        ("127.0.0.1:0", "somewhere", "server.listen"),
+        ("app.pem", "nothing.pem", "github.private_key_path"),
+        ("\"scripted\"\n", "\"nobody\"\n", "defaults.agent"),
+        ("[server]", "[server", "journeyman.toml"),
+    ];
+    for (right, wrong, named) in cases {
+        assert!(settings.contains(right), "{right:?} is in the settings");
+        fs::write(world.config(), settings.replacen(right, wrong, 1)).expect("settings");
+        let output = serve(&world, &NO_CHANGES).output().await.expect("it starts");
+        let said = said(&output);
+        assert_eq!(output.status.code(), Some(2), "{wrong:?}: {said}");
+        assert!(said.contains(named), "{wrong:?}: {said}");
+        assert!(!said.contains(SECRET), "{wrong:?}: {said}");
+    }
+    fs::write(world.config(), &settings).expect("settings");
+    let variable = [("JOURNEYMAN_LIMITS__ORDER_USD", "much")];
+    let output = serve(&world, &variable).output().await.expect("it starts");
+    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+    assert!(said(&output).contains("JOURNEYMAN_LIMITS__ORDER_USD"), "{}", said(&output));
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}

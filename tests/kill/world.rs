@@ -22,8 +22,9 @@ use super::child::{LISTENS, TASK, Task};
 use super::moment::Moment;
 
 pub const REPOSITORY: &str = "octo/median";
-pub const PERSON: &str = "mona";
-const SECRET: &str = "a secret of the stories";
+const PERSON: &str = "mona";
+/// What GitHub signs with.
+pub const SECRET: &str = "a secret of the stories";
 /// An order takes seconds; this is for a machine that crawls.
 pub const PATIENCE: Duration = Duration::from_secs(90);
 
@@ -39,6 +40,8 @@ pub enum Agent {
     Quick,
     /// It thinks for so many milliseconds before it does anything.
     Thinking(u64),
+    /// It thinks for so many milliseconds before it fixes anything for the first time.
+    SlowAtItsFirstFix(u64),
 }
 
 /// A GitHub of its own with one issue, and a folder of its own for Journeyman.
@@ -85,6 +88,9 @@ impl World {
             Agent::Quick => SCRIPT.to_owned(),
             Agent::Thinking(milliseconds) => {
                 SCRIPT.replace("\n  usd:", &format!("\n  think: {milliseconds}\n  usd:"))
+            }
+            Agent::SlowAtItsFirstFix(milliseconds) => {
+                SCRIPT.replace("\n  round: 1\n", &format!("\n  round: 1\n  think: {milliseconds}\n"))
             }
         };
         fs::write(self.path("script.yaml"), script).expect("a script");

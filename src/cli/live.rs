@@ -72,8 +72,8 @@ impl Live {
     fn begin(&self, doing: &str) {
         match &self.spinner {
             Some(spinner) => {
-                spinner.set_message(doing.to_owned());
                 spinner.reset_elapsed();
+                spinner.set_message(doing.to_owned());
             }
             None => self.line(Mark::Begun, doing),
         }

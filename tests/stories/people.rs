@@ -126,7 +126,7 @@ async fn cancel_ends_a_running_agent_within_seconds() {
 
     assert!(said.elapsed() < Duration::from_secs(10), "it took {:?}", said.elapsed());
     assert_eq!(ended.word(), "cancelled");
-    assert_eq!(world.processes(), Vec::<String>::new());
+    world.assert_no_process_is_left().await;
     assert!(world.pulls().is_empty() && world.branches().is_empty());
     assert!(world.status_comment().contains("Cancelled"), "{}", world.status_comment());
     assert!(world.status_comment().contains("mona said /cancel"), "{}", world.status_comment());

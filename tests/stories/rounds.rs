@@ -160,7 +160,7 @@ async fn tests_that_hang_are_ended_with_all_they_started() {
 
     assert_eq!(ended.word(), "escalated", "{}", ended.because());
     assert!(world.pull().issue.body.contains("timed out"), "{}", world.pull().issue.body);
-    assert_eq!(world.processes(), Vec::<String>::new());
+    world.assert_no_process_is_left().await;
     world.end().await;
 }
 

@@ -1,9 +1,11 @@
 //! The end of a story: what nobody asked for must not be there.
 
+use std::time::{Duration, Instant};
+
 use journeyman::order::Settlement;
 
 use super::look::BOT;
-use super::{REPOSITORY, WEBHOOK_SECRET, World};
+use super::{GLANCE, REPOSITORY, WEBHOOK_SECRET, World};
 
 impl World {
     /// Waits until all is quiet and looks at what is left: one status comment an order, nothing pushed beside the
@@ -15,7 +17,7 @@ impl World {
         if self.bot.is_some() {
             self.stop_bot().await;
         }
-        assert_eq!(self.processes(), Vec::<String>::new(), "every process has ended");
+        self.assert_no_process_is_left().await;
         self.store.close().await;
     }
 
@@ -51,6 +53,15 @@ impl World {
             for text in &told {
                 assert!(!text.contains(secret), "{secret} is told: {text}");
             }
+        }
+    }
+
+    /// Nothing that Journeyman started outlives what it was for; the dead are given a moment to be gone.
+    pub async fn assert_no_process_is_left(&self) {
+        let begun = Instant::now();
+        while !self.processes().is_empty() {
+            assert!(begun.elapsed() < Duration::from_secs(3), "still there: {:#?}", self.processes());
+            tokio::time::sleep(GLANCE).await;
         }
     }
 

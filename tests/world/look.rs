@@ -1,7 +1,9 @@
 //! What people see on GitHub, and what the journal says.
 
+use std::collections::BTreeMap;
+
 use journeyman::emulator::{Call, CommentView, IssueView, PullView};
-use journeyman::order::{Event, Journal, Move, Outcome};
+use journeyman::order::{AgentRun, Event, Journal, Move, MoveKey, Outcome};
 
 use super::{Ended, MAINTAINER, REPOSITORY, World};
 
@@ -105,38 +107,37 @@ impl Ended {
         names
     }
 
+    /// Every run of an agent that was observed: its effect's name, its stage or operation, what it came to.
+    fn runs(&self) -> Vec<(&str, &str, &AgentRun)> {
+        let mut stages: BTreeMap<&MoveKey, &str> = BTreeMap::new();
+        let mut runs = Vec::new();
+        for entry in self.journal.entries() {
+            match &entry.event {
+                Event::Intended { key, r#move } => {
+                    if let Move::RunAgent(task) = &**r#move {
+                        stages.insert(key, &task.stage);
+                    }
+                }
+                Event::Observed { key, outcome } => {
+                    if let (Some(stage), Outcome::AgentRan(run)) = (stages.get(key), &**outcome) {
+                        runs.push((key.0.as_str(), *stage, &**run));
+                    }
+                }
+                Event::Opened(_) | Event::Signaled { .. } => {}
+            }
+        }
+        runs
+    }
+
     /// How many runs of agents were observed for a stage or operation.
     pub fn runs_of(&self, stage: &str) -> usize {
-        let of_stage = |key: &str| {
-            self.journal.entries().iter().any(|entry| match &entry.event {
-                Event::Intended { key: known, r#move } => match &**r#move {
-                    Move::RunAgent(task) => known.0 == key && task.stage == stage,
-                    _ => false,
-                },
-                _ => false,
-            })
-        };
-        self.journal
-            .entries()
-            .iter()
-            .filter(|entry| match &entry.event {
-                Event::Observed { key, outcome } => {
-                    matches!(**outcome, Outcome::AgentRan(_)) && of_stage(&key.0)
-                }
-                _ => false,
-            })
-            .count()
+        self.runs().iter().filter(|(_, of, _)| *of == stage).count()
     }
 
     /// What the agent said in a run.
-    pub fn said(&self, key: &str) -> String {
-        let said = self.journal.entries().iter().rev().find_map(|entry| match &entry.event {
-            Event::Observed { key: known, outcome } if known.0 == key => match &**outcome {
-                Outcome::AgentRan(run) => run.result.clone(),
-                _ => None,
-            },
-            _ => None,
-        });
-        said.unwrap_or_else(|| panic!("{key} said nothing: {:?}", self.moves()))
+    pub fn said(&self, name: &str) -> String {
+        let run = self.runs().into_iter().rev().find(|(key, _, _)| *key == name);
+        let said = run.and_then(|(_, _, run)| run.result.clone());
+        said.unwrap_or_else(|| panic!("{name} said nothing: {:?}", self.moves()))
     }
 }

@@ -82,7 +82,7 @@ impl World {
         let ended = tokio::time::timeout(Duration::from_secs(10), bot.running).await;
         let ended = ended.unwrap_or_else(|_| panic!("Journeyman has not ended after {:?}", asked.elapsed()));
         ended.expect("Journeyman does not panic").expect("Journeyman ends well");
-        assert_eq!(self.processes(), Vec::<String>::new(), "nothing outlives Journeyman");
+        self.assert_no_process_is_left().await;
     }
 
     /// Starts Journeyman on the data of before.

@@ -1,0 +1,86 @@
+//! The REST API, as scripts use it.
+
+use serde_json::json;
+
+use crate::world::{REPOSITORY, Story, WELL};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_work_order_is_made_and_read_over_the_api() {
+    let world = Story::of(WELL).begin().await;
+    let asked = json!({"repository": REPOSITORY, "issue": world.issue});
+    let (status, made) = world.api("POST", "/api/v1/work-orders", Some(asked.clone())).await;
+    assert_eq!(status, 202, "{made}");
+    let id = made["id"].as_str().expect("an id").to_owned();
+    let (again, same) = world.api("POST", "/api/v1/work-orders", Some(asked)).await;
+    assert_eq!(again, 200, "{same}");
+    assert!(same.to_string().contains(&id), "the active order is named: {same}");
+    let ended = world.settled().await;
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    assert_eq!(ended.order.to_string(), id);
+
+    let (status, list) = world.api("GET", "/api/v1/work-orders", None).await;
+    assert_eq!(status, 200);
+    assert!(list.to_string().contains(&id), "{list}");
+    let (status, one) = world.api("GET", &format!("/api/v1/work-orders/{id}"), None).await;
+    assert_eq!(status, 200);
+    assert!(one.to_string().contains("verified") && one.to_string().contains(&world.pull().head), "{one}");
+
+    let (status, steps) = world.api("GET", &format!("/api/v1/work-orders/{id}/steps"), None).await;
+    assert_eq!(status, 200);
+    let steps = steps.as_array().or_else(|| steps["steps"].as_array()).expect("a list").clone();
+    let implement = steps.iter().find(|step| step["stage"] == "implement").expect("the work");
+    assert_eq!(implement["success"], true, "{implement}");
+    assert_eq!(implement["result"], "The answer is right now.");
+    assert_eq!(implement["agent"], "scripted");
+    assert_eq!(implement["round"], 1);
+    assert_eq!(implement["usage"]["usd"], 0.05);
+    assert!(implement["session_id"].is_string() && implement["started_at"].is_string(), "{implement}");
+    assert!(implement["checks"].as_array().is_some_and(|checks| checks.len() == 2), "{implement}");
+
+    let (status, journal) = world.api("GET", &format!("/api/v1/work-orders/{id}/journal"), None).await;
+    assert_eq!(status, 200);
+    let entries = journal.as_array().or_else(|| journal["entries"].as_array()).expect("a list").clone();
+    assert_eq!(entries.len(), ended.journal.entries().len());
+    assert_eq!(entries[0]["event"], "opened");
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_cannot_be_made_is_a_problem_that_says_why() {
+    let world = Story::of(WELL).begin().await;
+    let repository = REPOSITORY.to_owned();
+    for (body, expected) in [
+        (json!({"repository": repository, "issue": 99}), 404),
+        (json!({"repository": "acme/nothing", "issue": 1}), 404),
+        (json!({"repository": "../../etc", "issue": 1}), 422),
+        (json!({"repository": repository, "issue": -1}), 422),
+        (json!({"repository": repository}), 422),
+        (json!([]), 422),
+    ] {
+        let (status, problem) = world.api("POST", "/api/v1/work-orders", Some(body.clone())).await;
+        let fits = status == expected || (expected == 422 && status == 400);
+        assert!(fits, "{body}: {status} {problem}");
+        assert!(problem["title"].is_string() && problem["status"] == status, "{body}: {problem}");
+    }
+    let (status, _) = world.api("GET", "/api/v1/work-orders/not-an-id", None).await;
+    assert!(status == 404 || status == 400, "{status}");
+    assert!(world.orders().await.is_empty());
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_closed_issue_and_a_pull_request_are_no_work() {
+    let world = Story::of(WELL).labeled().await;
+    assert_eq!(world.settled().await.word(), "verified");
+    let pull = world.pull().issue.number;
+    let on_pull = json!({"repository": REPOSITORY, "issue": pull});
+    let (status, problem) = world.api("POST", "/api/v1/work-orders", Some(on_pull)).await;
+    assert!((400..500).contains(&status), "{status} {problem}");
+    assert!(problem.to_string().contains("is a pull request"), "{problem}");
+    world.github.close(REPOSITORY, world.issue, "mona").await.expect("it is open");
+    let closed = json!({"repository": REPOSITORY, "issue": world.issue});
+    let (status, problem) = world.api("POST", "/api/v1/work-orders", Some(closed)).await;
+    assert!((400..500).contains(&status), "{status} {problem}");
+    assert!(problem.to_string().contains("is closed"), "{problem}");
+    world.end().await;
+}

@@ -1,0 +1,183 @@
+//! GitHub fails in every way it has, once for every write of the conversation; the end is the same as without.
+//!
+//! The writes are not chosen: they are what an undisturbed order was seen to do.
+
+use std::collections::BTreeSet;
+
+use journeyman::emulator::{Call, Caller, Fault, FaultKind, IssueView, PullView};
+
+use crate::world::{REPOSITORY, Story, WELL, World};
+
+/// What people can see in the end, without what differs from one order to the next.
+#[derive(Debug, PartialEq, Eq)]
+struct Seen {
+    word: &'static str,
+    branches: Vec<String>,
+    labels: Vec<String>,
+    comments: Vec<String>,
+    pulls: Vec<(String, String, bool, Vec<String>, usize)>,
+}
+
+fn without_figures(text: &str) -> String {
+    let lines = text.lines().filter(|line| !line.starts_with("<!--") && !line.contains("updated"));
+    let plain = lines.collect::<Vec<_>>().join("\n");
+    // Addresses hold the emulator's port.
+    plain
+        .split("http://127.0.0.1:")
+        .map(|part| part.trim_start_matches(|c: char| c.is_ascii_digit()))
+        .collect()
+}
+
+async fn seen(world: &World) -> Seen {
+    let ended = world.settled().await;
+    let IssueView { labels, comments, .. } = world.thread();
+    let pull = |pull: PullView| {
+        let body = pull.issue.body.lines().next().unwrap_or_default().to_owned();
+        (
+            pull.head,
+            format!("{}\n{body}", pull.issue.title),
+            pull.draft,
+            pull.issue.labels,
+            pull.issue.comments.len(),
+        )
+    };
+    Seen {
+        word: ended.word(),
+        branches: world.branches(),
+        labels,
+        comments: comments.iter().map(|comment| without_figures(&comment.body)).collect(),
+        pulls: world.pulls().into_iter().map(pull).collect(),
+    }
+}
+
+/// A write as a fault can be aimed at it: the method, and the path without ids.
+fn writes(calls: &[Call]) -> BTreeSet<(String, String)> {
+    let own = |call: &&Call| matches!(call.caller, Caller::App | Caller::Installation);
+    let is_write = |call: &&Call| call.method != "GET" || call.path.contains("git-receive-pack");
+    calls.iter().filter(own).filter(is_write).map(aim).collect()
+}
+
+fn aim(call: &Call) -> (String, String) {
+    let path = call.path.split('?').next().unwrap_or_default();
+    let last =
+        if call.path.ends_with("service=git-receive-pack") { "service=git-receive-pack" } else { path };
+    let parts: Vec<&str> = last.split('/').filter(|part| !part.is_empty()).collect();
+    let end = parts.iter().rposition(|part| !part.chars().all(|c| c.is_ascii_digit())).unwrap_or(0);
+    let start = if parts[end].starts_with("journeyman") { end.saturating_sub(1) } else { end };
+    (call.method.clone(), format!("/{}", parts[start..=end].join("/")).replace("/service=", "service="))
+}
+
+fn status(code: u16, headers: &[(&str, &str)], message: &str) -> FaultKind {
+    FaultKind::Status {
+        code,
+        headers: headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
+        body: format!("{{\"message\": \"{message}\"}}"),
+    }
+}
+
+/// Every way in which a write can go wrong and pass.
+fn kinds() -> Vec<(&'static str, FaultKind)> {
+    vec![
+        ("502 instead", status(502, &[], "Server Error")),
+        ("502 although it was done", FaultKind::AppliedThen(502)),
+        ("lost before it was done", FaultKind::Lost),
+        ("lost although it was done", FaultKind::AppliedThenLost),
+        (
+            "403, secondary limit",
+            status(403, &[("Retry-After", "1")], "You have exceeded a secondary rate limit."),
+        ),
+        ("429", status(429, &[("Retry-After", "1")], "Too many requests")),
+    ]
+}
+
+async fn disturbed(method: &str, path: &str, kind: FaultKind) -> World {
+    let world = Story::of(WELL).begin().await;
+    world.github.inject(Fault {
+        method: Some(method.to_owned()),
+        path_contains: path.to_owned(),
+        times: 1,
+        kind,
+    });
+    world.label().await;
+    world
+}
+
+/// One write after the other, all six faults of one side by side: they spend their time waiting.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whatever_write_fails_once_in_whatever_way_the_end_is_the_same() {
+    let undisturbed = Story::of(WELL).labeled().await;
+    let expected = seen(&undisturbed).await;
+    assert_eq!(expected.word, "verified");
+    let writes = writes(&undisturbed.github.calls());
+    undisturbed.end().await;
+    for part in ["/comments", "/labels", "/pulls", "/graphql", "/access_tokens", "git-receive-pack"] {
+        assert!(writes.iter().any(|(_, path)| path.contains(part)), "{part} is not among {writes:#?}");
+    }
+    let mut wrong = Vec::new();
+    for (method, path) in &writes {
+        let cases = kinds().into_iter().map(|(name, kind)| async move {
+            let world = disturbed(method, path, kind).await;
+            let found = seen(&world).await;
+            let struck = world.github.calls().len();
+            (name, found, struck, world)
+        });
+        for (name, found, _, world) in futures_util::future::join_all(cases).await {
+            world.end().await;
+            if found != expected {
+                wrong.push(format!("{method} {path}, {name}: {found:#?}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "expected {expected:#?}\n{}", wrong.join("\n"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn tokens_that_expire_in_the_middle_are_replaced() {
+    let slowly = WELL.replace("  usd: 0.05", "  think: 1000");
+    let world = Story::of(&slowly).labeled().await;
+    for moment in ["classify/1/agent", "implement/1/agent", "implement/1/tests"] {
+        world.until_begun(moment).await;
+        world.github.expire_tokens();
+    }
+    assert_eq!(world.settled().await.word(), "verified");
+    world.pull();
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_fresh_token_that_is_refused_once_is_tried_again() {
+    for path in ["/collaborators/", "/issues/1/comments", "/pulls", "git-upload-pack", "git-receive-pack"] {
+        let world = Story::of(WELL).begin().await;
+        world.github.inject(Fault {
+            method: None,
+            path_contains: path.to_owned(),
+            times: 1,
+            kind: status(401, &[], "Bad credentials"),
+        });
+        world.label().await;
+        let ended = world.settled().await;
+        assert_eq!(ended.word(), "verified", "401 at {path}: {}", ended.because());
+        let refused = world.github.calls().iter().filter(|call| call.status == Some(401)).count();
+        assert!(refused >= 1, "the fault at {path} struck");
+        world.pull();
+        world.end().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_github_that_stays_down_is_waited_for_and_then_named() {
+    let world = Story::of(WELL).begin().await;
+    world.github.inject(Fault {
+        method: None,
+        path_contains: "/pulls".to_owned(),
+        times: 4,
+        kind: status(503, &[], "Service unavailable"),
+    });
+    world.label().await;
+    let ended = world.settled().await;
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    assert_eq!(ended.runs_of("implement"), 1, "nobody pays for GitHub's troubles");
+    assert_eq!(world.github.branches(REPOSITORY).len(), 2);
+    world.pull();
+    world.end().await;
+}

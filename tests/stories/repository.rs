@@ -1,0 +1,168 @@
+//! What a repository says about itself in `.github/journeyman.yml`.
+
+use crate::world::{MAINTAINER, REPOSITORY, Story, WELL};
+
+const SETTINGS: &str = ".github/journeyman.yml";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_label_of_its_own_starts_the_work_and_the_common_one_does_not() {
+    let story = Story::of(WELL).file(SETTINGS, "label: robot\ntest: sh test.sh\n");
+    let world = story.labeled().await;
+    world.quiet().await;
+    assert!(world.orders().await.is_empty(), "journeyman is another label here");
+    assert!(world.thread().comments.is_empty());
+    world.github.label(REPOSITORY, world.issue, "robot", MAINTAINER).await.expect("the issue is there");
+    assert_eq!(world.settled().await.word(), "verified");
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn its_test_command_is_what_judges_from_the_base_and_never_from_the_change() {
+    let world = Story::of(
+        "
+- stage: implement
+  run: |
+    printf 'echo 1..1; echo ok 1 - fine\\n' > test.sh
+    git commit -q -a -m 'Make the tests pass' && git push -q origin HEAD
+",
+    )
+    .file(SETTINGS, "test: '[ \"$(cat answer)\" = 42 ]'\n")
+    .labeled()
+    .await;
+    let ended = world.settled().await;
+    assert_eq!(ended.word(), "escalated", "{}", ended.because());
+    assert!(world.pull().draft);
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_setup_that_fails_is_feedback_and_said_as_such() {
+    let settings = "setup: 'echo no such package: roads >&2; exit 3'\ntest: sh test.sh\n";
+    let again = WELL
+        .replace("echo 42 > answer", "cat; echo 42 > answer; echo $JOURNEYMAN_ROUND > round; git add round");
+    let again = again.replace("  say: The answer is right now.\n", "");
+    let world = Story::of(&again).file(SETTINGS, settings).labeled().await;
+    let ended = world.settled().await;
+    assert_eq!(ended.word(), "escalated", "{}", ended.because());
+    assert!(ended.because().contains("the setup ended with exit code 3"), "{}", ended.because());
+    let told = ended.said("implement/2/agent");
+    assert!(told.contains("no such package: roads"), "{told}");
+    assert!(world.pull().draft);
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_setup_leaves_what_the_tests_need() {
+    let settings = "setup: echo 42 > expected\ntest: 'echo 1..1; [ \"$(cat answer)\" = \"$(cat expected)\" ] && echo ok 1'\n";
+    let world = Story::of(WELL).file(SETTINGS, settings).labeled().await;
+    let ended = world.settled().await;
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    assert_eq!(world.git(&["diff", "--name-only", "main", &world.pull().head]), "answer");
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_protected_path_is_not_published_and_the_agent_hears_why() {
+    let world = Story::of(
+        "
+- stage: implement
+  round: 1
+  run: |
+    mkdir -p .github/workflows && echo 'on: push' > .github/workflows/ci.yml && echo 42 > answer
+    git add -A && git commit -q -m 'Give the right answer, and a workflow' && git push -q origin HEAD
+- stage: implement
+  run: |
+    cat
+    git rm -q -r .github/workflows && git commit -q -m 'Leave the workflows alone' && git push -q origin HEAD
+",
+    )
+    .labeled()
+    .await;
+    let ended = world.settled().await;
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    let told = ended.said("implement/2/agent");
+    assert!(told.contains(".github/workflows/ci.yml") && told.contains("protected"), "{told}");
+    assert_eq!(world.git(&["diff", "--name-only", "main", &world.pull().head]), "answer");
+    assert_eq!(world.git(&["rev-list", "--count", &format!("main..{}", world.pull().head)]), "1");
+    let objects = world.git(&["rev-list", "--all", "--objects"]);
+    assert!(!objects.contains("ci.yml"), "what was refused never reached GitHub: {objects}");
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_unknown_key_is_named_on_the_issue() {
+    let world = Story::of(WELL).file(SETTINGS, "test: sh test.sh\ntests: sh test.sh\n").labeled().await;
+    let ended = world.settled().await;
+    assert_eq!(ended.word(), "failed");
+    let status = world.status_comment();
+    assert!(
+        status.contains("journeyman.yml") && status.contains("tests") && status.contains("line 2"),
+        "{status}"
+    );
+    assert!(status.contains("/retry"), "{status}");
+    assert_eq!(ended.runs_of("classify"), 0, "nothing is paid before the settings are right");
+
+    // Mended, and told so.
+    let mended = [(SETTINGS.to_owned(), Some(b"test: sh test.sh\n".to_vec()))].into();
+    world
+        .github
+        .push_commit(REPOSITORY, "main", MAINTAINER, "Mend the settings", mended)
+        .await
+        .expect("a push");
+    world.comment(MAINTAINER, "/retry").await;
+    let ended = world.settled().await;
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_agent_or_a_pipeline_that_nobody_knows_is_named_on_the_issue() {
+    for (settings, named) in [
+        ("test: sh test.sh\nagents: { developer: hal9000 }\n", "hal9000"),
+        ("test: sh test.sh\npipeline: waterfall\n", "waterfall"),
+    ] {
+        let world = Story::of(WELL).file(SETTINGS, settings).labeled().await;
+        let ended = world.settled().await;
+        assert_eq!(ended.word(), "failed");
+        assert!(world.status_comment().contains(named), "{}", world.status_comment());
+        world.end().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_budget_ends_the_rounds_and_the_best_attempt_is_kept() {
+    let world = Story::of(
+        "
+- stage: implement
+  usd: 0.5
+  run: |
+    echo 4$JOURNEYMAN_ROUND > answer; echo $JOURNEYMAN_ROUND > round; git add round
+    git commit -q -a -m 'Try an answer' && git push -q origin HEAD
+",
+    )
+    .file(SETTINGS, "test: '[ -e never ]'\nbudget: { usd: 0.3 }\n")
+    .labeled()
+    .await;
+    let ended = world.settled().await;
+    assert_eq!(ended.word(), "escalated", "{}", ended.because());
+    assert_eq!(ended.runs_of("implement"), 1);
+    let status = world.status_comment();
+    assert!(status.contains("budget of \\$0.30 is spent") || status.contains("budget of"), "{status}");
+    assert!(world.pull().draft);
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn its_own_command_template_comes_before_ours() {
+    let own = "Say hello to $1 first.\n";
+    let world = Story::of(
+        &(WELL.replace("run: |", "run: |\n    cat").replace("  say: The answer is right now.\n", "")),
+    )
+    .file(".claude/commands/implement.md", own)
+    .labeled()
+    .await;
+    let ended = world.settled().await;
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    assert!(ended.said("implement/1/agent").contains("Say hello to # Write 42 into answer"));
+    world.end().await;
+}

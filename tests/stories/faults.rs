@@ -6,6 +6,8 @@ use std::collections::BTreeSet;
 
 use journeyman::emulator::{Call, Caller, Fault, FaultKind, IssueView, PullView};
 
+use journeyman::order::{Entry, Event, Outcome};
+
 use crate::world::{REPOSITORY, Story, WELL, World};
 
 /// What people can see in the end, without what differs from one order to the next.
@@ -90,6 +92,18 @@ fn kinds() -> Vec<(&'static str, FaultKind)> {
     ]
 }
 
+/// What the journal says of what could not be done.
+async fn troubles(world: &World) -> String {
+    let ended = world.settled().await;
+    let trouble = |entry: &Entry| match &entry.event {
+        Event::Observed { key, outcome } if matches!(**outcome, Outcome::Trouble(_)) => {
+            Some(format!("  {} {key}: {outcome:?}", entry.at))
+        }
+        Event::Opened(_) | Event::Signaled { .. } | Event::Intended { .. } | Event::Observed { .. } => None,
+    };
+    ended.journal.entries().iter().filter_map(trouble).collect::<Vec<_>>().join("\n")
+}
+
 async fn disturbed(method: &str, path: &str, kind: FaultKind) -> World {
     let world = Story::of(WELL).begin().await;
     world.github.inject(Fault {
@@ -118,13 +132,13 @@ async fn whatever_write_fails_once_in_whatever_way_the_end_is_the_same() {
         let cases = kinds().into_iter().map(|(name, kind)| async move {
             let world = disturbed(method, path, kind).await;
             let found = seen(&world).await;
-            let struck = world.github.calls().len();
-            (name, found, struck, world)
+            (name, found, world)
         });
-        for (name, found, _, world) in futures_util::future::join_all(cases).await {
-            world.end().await;
-            if found != expected {
-                wrong.push(format!("{method} {path}, {name}: {found:#?}"));
+        for (name, found, world) in futures_util::future::join_all(cases).await {
+            if found == expected {
+                world.end().await;
+            } else {
+                wrong.push(format!("{method} {path}, {name}: {found:#?}\n{}", troubles(&world).await));
             }
         }
     }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use futures_util::StreamExt as _;
 
 use super::hold::{Death, paid_once, result};
-use super::moment::Moment;
+use super::moment::{Moment, Point};
 use super::world::{Agent, Ended, World};
 
 /// Orders that are told at the same time.
@@ -13,9 +13,30 @@ const SIDE_BY_SIDE: usize = 3;
 /// How often a moment is waited for that comes in most orders only.
 const TRIES: usize = 4;
 
+/// A part of a moment's name: only moments with it are met. To look at one closely.
+const ONLY: &str = "JOURNEYMAN_KILL_ONLY";
+
+/// Which world a story is told in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sample {
+    /// Tested in no time.
+    Median,
+    /// The demo's own.
+    Demo,
+}
+
+impl Sample {
+    async fn world(self) -> World {
+        match self {
+            Self::Median => World::new(Agent::Quick).await,
+            Self::Demo => World::demo().await,
+        }
+    }
+}
+
 /// An order that nobody disturbs.
-pub async fn undisturbed() -> (World, super::hold::Result) {
-    let world = World::new(Agent::Quick).await;
+pub async fn undisturbed(sample: Sample) -> (World, super::hold::Result) {
+    let world = sample.world().await;
     let mut running = world.start(None).await;
     world.label().await;
     assert_eq!(running.ended().await, Ended::Code(0), "{}", world.said());
@@ -35,8 +56,8 @@ enum Met {
     Passed,
 }
 
-async fn die_at(moment: &Moment, expected: &super::hold::Result) -> Result<Met, String> {
-    let world = World::new(Agent::Quick).await;
+async fn die_at(sample: Sample, moment: &Moment, expected: &super::hold::Result) -> Result<Met, String> {
+    let world = sample.world().await;
     let told = |what: String| format!("{moment:?}: {what}\n{}\n", world.said());
     let mut running = world.start(Some(moment.clone())).await;
     world.label().await;
@@ -68,9 +89,9 @@ async fn die_at(moment: &Moment, expected: &super::hold::Result) -> Result<Met, 
     Ok(Met::Died)
 }
 
-async fn meet(moment: Moment, expected: &super::hold::Result) -> Result<(), String> {
+async fn meet(sample: Sample, moment: Moment, expected: &super::hold::Result) -> Result<(), String> {
     for _ in 0..TRIES {
-        match die_at(&moment, expected).await? {
+        match die_at(sample, &moment, expected).await? {
             Met::Died => return Ok(()),
             Met::Passed if moment.is_beside_the_work() => {}
             Met::Passed => return Err(format!("{moment:?} did not come")),
@@ -79,20 +100,44 @@ async fn meet(moment: Moment, expected: &super::hold::Result) -> Result<(), Stri
     Err(format!("{moment:?} did not come in {TRIES} orders"))
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn killed_after_every_entry_and_before_every_observation_it_goes_on_and_pays_nothing_twice() {
-    let begun = Instant::now();
-    let (world, expected) = undisturbed().await;
-    let journals = world.journals().await;
-    let moments = Moment::all(&journals[0].0);
+/// Meets every moment; answers with how many there were.
+async fn meet_all(sample: Sample, mut moments: Vec<Moment>, expected: &super::hold::Result) -> usize {
+    if let Ok(only) = std::env::var(ONLY) {
+        moments.retain(|moment| format!("{moment:?}").contains(&only));
+    }
     let count = moments.len();
-    let once = begun.elapsed();
     let wrong: Vec<String> = futures_util::stream::iter(moments)
-        .map(|moment| meet(moment, &expected))
+        .map(|moment| meet(sample, moment, expected))
         .buffer_unordered(SIDE_BY_SIDE)
         .filter_map(|met| async { met.err() })
         .collect()
         .await;
-    println!("{count} moments to die at; one order {once:?}, all of it {:?}", begun.elapsed());
     assert!(wrong.is_empty(), "{} of {count} moments:\n{}", wrong.len(), wrong.join("\n"));
+    count
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn killed_after_every_entry_and_before_every_observation_it_goes_on_and_pays_nothing_twice() {
+    let begun = Instant::now();
+    let (world, expected) = undisturbed(Sample::Median).await;
+    let journals = world.journals().await;
+    let once = begun.elapsed();
+    let count = meet_all(Sample::Median, Moment::all(&journals[0].0), &expected).await;
+    println!("{count} moments to die at; one order {once:?}, all of it {:?}", begun.elapsed());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_demo_itself_goes_through_the_same_effects_and_survives_where_it_matters_most() {
+    let begun = Instant::now();
+    let (_, median) = undisturbed(Sample::Median).await;
+    let (_, demo) = undisturbed(Sample::Demo).await;
+    assert_eq!(demo.effects, median.effects, "the moments of the one are those of the other");
+    let worth_most = ["implement/1/agent", "implement/2/tests", "publish/COMMIT/push-1", "publish/pull"];
+    let moments = worth_most.map(|effect| Moment::Around {
+        point: Point::Unobserved,
+        effect: effect.to_owned(),
+        nth: 1,
+    });
+    let count = meet_all(Sample::Demo, moments.to_vec(), &demo).await;
+    println!("{count} moments of the demo to die at; {:?}", begun.elapsed());
 }

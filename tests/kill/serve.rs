@@ -76,7 +76,8 @@ impl Serving {
 async fn run_to_the_end(world: &World) {
     let done = world.emulator.wait_for("the order is done", PATIENCE, |emulator| {
         let issue = emulator.issue(REPOSITORY, world.issue)?;
-        issue.labels.iter().any(|label| label == "journeyman:done").then_some(())
+        let mut ours = issue.labels.iter().filter(|label| label.starts_with("journeyman:"));
+        (ours.next().is_some_and(|label| label == "journeyman:done") && ours.next().is_none()).then_some(())
     });
     done.await.unwrap_or_else(|error| panic!("{error:#}\n{}", world.said()));
 }

@@ -33,6 +33,15 @@ const MEDIAN: &str = include_str!("../fixtures/kill/median.sh");
 const TESTS: &str = include_str!("../fixtures/kill/test.sh");
 const SCRIPT: &str = include_str!("../fixtures/kill/script.yaml");
 
+/// The agent keeps a diary of its runs in its home; a run that is cut off begins there and does not end.
+const AGENT: &str = r#"run="$JOURNEYMAN_STAGE/$JOURNEYMAN_ROUND"
+echo "begun $run" >> "$HOME/diary"
+"$@"
+code=$?
+echo "ended $run" >> "$HOME/diary"
+exit $code
+"#;
+
 /// How fast the agent is.
 #[derive(Debug, Clone, Copy)]
 pub enum Agent {
@@ -44,6 +53,20 @@ pub enum Agent {
     SlowAtItsFirstFix(u64),
 }
 
+impl Agent {
+    fn paced(self, script: &str) -> String {
+        match self {
+            Self::Quick => script.to_owned(),
+            Self::Thinking(milliseconds) => {
+                script.replace("\n  usd:", &format!("\n  think: {milliseconds}\n  usd:"))
+            }
+            Self::SlowAtItsFirstFix(milliseconds) => {
+                script.replace("\n  round: 1\n", &format!("\n  round: 1\n  think: {milliseconds}\n"))
+            }
+        }
+    }
+}
+
 /// A GitHub of its own with one issue, and a folder of its own for Journeyman.
 pub struct World {
     pub emulator: Emulator,
@@ -53,8 +76,7 @@ pub struct World {
 
 /// A running Journeyman.
 pub struct Running {
-    pub child: Child,
-    pub address: String,
+    child: Child,
 }
 
 fn app_keys() -> &'static AppKeys {
@@ -63,40 +85,49 @@ fn app_keys() -> &'static AppKeys {
 }
 
 impl World {
+    /// A repository that is tested in no time; the order is the demo's in all but speed.
     pub async fn new(agent: Agent) -> Self {
-        let keys = app_keys();
-        let options = Options::local(1, keys.public_pem.clone(), SecretString::from(SECRET));
-        let emulator = Emulator::start(options).await.expect("the emulator starts");
         let files =
             [("median.sh", MEDIAN), ("test.sh", TESTS), (".github/journeyman.yml", "test: sh test.sh\n")]
                 .map(|(path, text)| (path.to_owned(), text.as_bytes().to_vec()));
-        let source = RepositorySource::Files(BTreeMap::from(files));
+        let title = "The median of four numbers is wrong";
+        let body = "`sh median.sh 1 2 3 5` prints 3. It should print 2.5.";
+        Self::of(BTreeMap::from(files), title, body, &agent.paced(SCRIPT)).await
+    }
+
+    /// The demo itself: its repository, its issue, its script, without the pauses.
+    pub async fn demo() -> Self {
+        let place = Path::new(env!("CARGO_MANIFEST_DIR")).join("templates/demo");
+        let mut files = BTreeMap::new();
+        read_files(&place.join("repository"), "", &mut files);
+        let issue = fs::read_to_string(place.join("issue.md")).expect("the demo's issue");
+        let (title, body) = issue.split_once('\n').expect("a title and a body");
+        let script = fs::read_to_string(place.join("script.yaml")).expect("the demo's script");
+        let script: Vec<&str> = script.lines().filter(|line| !line.starts_with("  think:")).collect();
+        Self::of(files, title.trim_start_matches("# "), body, &script.join("\n")).await
+    }
+
+    async fn of(files: BTreeMap<String, Vec<u8>>, title: &str, body: &str, script: &str) -> Self {
+        let keys = app_keys();
+        let options = Options::local(1, keys.public_pem.clone(), SecretString::from(SECRET));
+        let emulator = Emulator::start(options).await.expect("the emulator starts");
+        let source = RepositorySource::Files(files);
         emulator.create_repository(REPOSITORY, source).await.expect("a repository");
         emulator.add_user(PERSON);
         emulator.set_permission(REPOSITORY, PERSON, Permission::Write).expect("a permission");
-        let title = "The median of four numbers is wrong";
-        let body = "`sh median.sh 1 2 3 5` prints 3. It should print 2.5.";
         let issue = emulator.open_issue(REPOSITORY, PERSON, title, body).await.expect("an issue");
         let place = tempfile::Builder::new().prefix("journeyman-kill-").tempdir().expect("a folder");
         let world = Self { emulator, issue, place };
-        world.write_settings(agent, keys.private_pem.expose_secret());
+        world.write_settings(script, keys.private_pem.expose_secret());
         world
     }
 
-    fn write_settings(&self, agent: Agent, private_key: &str) {
-        let script = match agent {
-            Agent::Quick => SCRIPT.to_owned(),
-            Agent::Thinking(milliseconds) => {
-                SCRIPT.replace("\n  usd:", &format!("\n  think: {milliseconds}\n  usd:"))
-            }
-            Agent::SlowAtItsFirstFix(milliseconds) => {
-                SCRIPT.replace("\n  round: 1\n", &format!("\n  round: 1\n  think: {milliseconds}\n"))
-            }
-        };
+    fn write_settings(&self, script: &str, private_key: &str) {
         fs::write(self.path("script.yaml"), script).expect("a script");
+        fs::write(self.path("agent.sh"), AGENT).expect("an agent");
         fs::write(self.path("app.pem"), private_key).expect("a key");
         let program = env!("CARGO_BIN_EXE_journeyman");
-        let (script, key) = (self.path("script.yaml"), self.path("app.pem"));
+        let (script, agent, key) = (self.path("script.yaml"), self.path("agent.sh"), self.path("app.pem"));
         let (data, database) = (self.path("data"), self.path("journeyman.db"));
         let settings = format!(
             "[server]\nlisten = \"127.0.0.1:0\"\n\
@@ -105,8 +136,8 @@ impl World {
              [data]\ndir = {data:?}\n\
              [defaults]\nagent = \"scripted\"\n\
              [agents.scripted]\nruntime = \"command\"\n\
-             program = [{program:?}, \"scripted-agent\", \"--script\", {script:?}]\n\
-             read = [{program:?}, {script:?}]\n",
+             program = [\"sh\", {agent:?}, {program:?}, \"scripted-agent\", \"--script\", {script:?}]\n\
+             read = [{program:?}, {script:?}, {agent:?}]\n",
             self.emulator.api_url(),
             database.display(),
         );
@@ -142,7 +173,7 @@ impl World {
         // The rest of what it prints has to be read, or it would wait for a reader.
         tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
         self.emulator.set_webhook_url(&format!("http://{address}/webhook"));
-        Running { child, address }
+        Running { child }
     }
 
     /// Where every process of this world logs to.
@@ -239,6 +270,19 @@ impl World {
 pub struct Runs {
     pub begun: BTreeMap<String, u32>,
     pub ended: BTreeMap<String, u32>,
+}
+
+fn read_files(folder: &Path, above: &str, files: &mut BTreeMap<String, Vec<u8>>) {
+    for entry in fs::read_dir(folder).expect("a folder").flatten() {
+        let path = entry.path();
+        let name = format!("{above}{}", entry.file_name().to_string_lossy());
+        if path.is_dir() {
+            read_files(&path, &format!("{name}/"), files);
+        } else {
+            let name = name.strip_suffix(".sample").unwrap_or(&name).to_owned();
+            files.insert(name, fs::read(&path).expect("a file"));
+        }
+    }
 }
 
 fn folders(place: &Path) -> Vec<PathBuf> {

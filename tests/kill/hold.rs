@@ -68,6 +68,15 @@ pub async fn result(world: &World) -> std::result::Result<Result, String> {
     let labels: Vec<&str> =
         issue.labels.iter().map(String::as_str).filter(|label| label.starts_with("journeyman:")).collect();
     check(labels == ["journeyman:done"], format!("labels: {labels:?}"));
+    // Seen or not: something that was made twice and tidied up would not stand there any more.
+    let calls = emulator.calls();
+    for (made, path) in
+        [("comment", format!("/issues/{}/comments", world.issue)), ("pull request", "/pulls".to_owned())]
+    {
+        let posts = calls.iter().filter(|call| call.method == "POST" && call.path.ends_with(&path));
+        let times = posts.filter(|call| call.status == Some(201)).count();
+        check(times == 1, format!("a {made} was made {times} times"));
+    }
     if !wrong.is_empty() {
         return Err(wrong.join("; "));
     }

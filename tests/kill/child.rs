@@ -34,7 +34,9 @@ pub struct Task {
 fn child() {
     let Ok(task) = std::env::var(TASK) else { return };
     let task: Task = serde_json::from_str(&task).expect("a task");
-    let _ = tracing_subscriber::fmt().with_env_filter("info").with_writer(std::io::stderr).try_init();
+    let log =
+        tracing_subscriber::fmt().with_env_filter("journeyman=info,tracing_actix_web=off").with_ansi(false);
+    let _ = log.with_writer(std::io::stderr).try_init();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     runtime.expect("a runtime").block_on(run(task));
 }

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::StreamExt as _;
 
-use super::hold::{Death, paid_once, result};
+use super::hold::{self, Death, paid_once, result};
 use super::moment::{Moment, Point};
 use super::world::{Agent, Ended, World};
 
@@ -35,7 +35,7 @@ impl Sample {
 }
 
 /// An order that nobody disturbs.
-pub async fn undisturbed(sample: Sample) -> (World, super::hold::Result) {
+pub async fn undisturbed(sample: Sample) -> (World, hold::Result) {
     let world = sample.world().await;
     let mut running = world.start(None).await;
     world.label().await;
@@ -56,7 +56,7 @@ enum Met {
     Passed,
 }
 
-async fn die_at(sample: Sample, moment: &Moment, expected: &super::hold::Result) -> Result<Met, String> {
+async fn die_at(sample: Sample, moment: &Moment, expected: &hold::Result) -> Result<Met, String> {
     let world = sample.world().await;
     let told = |what: String| format!("{moment:?}: {what}\n{}\n", world.said());
     let mut running = world.start(Some(moment.clone())).await;
@@ -89,7 +89,7 @@ async fn die_at(sample: Sample, moment: &Moment, expected: &super::hold::Result)
     Ok(Met::Died)
 }
 
-async fn meet(sample: Sample, moment: Moment, expected: &super::hold::Result) -> Result<(), String> {
+async fn meet(sample: Sample, moment: Moment, expected: &hold::Result) -> Result<(), String> {
     for _ in 0..TRIES {
         match die_at(sample, &moment, expected).await? {
             Met::Died => return Ok(()),
@@ -101,7 +101,7 @@ async fn meet(sample: Sample, moment: Moment, expected: &super::hold::Result) ->
 }
 
 /// Meets every moment; answers with how many there were.
-async fn meet_all(sample: Sample, mut moments: Vec<Moment>, expected: &super::hold::Result) -> usize {
+async fn meet_all(sample: Sample, mut moments: Vec<Moment>, expected: &hold::Result) -> usize {
     if let Ok(only) = std::env::var(ONLY) {
         moments.retain(|moment| format!("{moment:?}").contains(&only));
     }
@@ -112,7 +112,7 @@ async fn meet_all(sample: Sample, mut moments: Vec<Moment>, expected: &super::ho
         .filter_map(|met| async { met.err() })
         .collect()
         .await;
-    assert!(wrong.is_empty(), "{} of {count} moments:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(wrong.is_empty(), "{} of {count} moments:\n{}", wrong.len(), hold::report(&wrong));
     count
 }
 

@@ -143,3 +143,11 @@ pub fn paid_once(deaths: &[Death], end: &Death) -> std::result::Result<(), Strin
 fn is_text(kept: &str, run: &str) -> bool {
     run.split('/').next() == Some("publish") && kept.starts_with("publish-") && kept.contains("-text-")
 }
+
+/// Every failure in a line, then the first two with what their processes logged.
+pub fn report(wrong: &[String]) -> String {
+    let line = |wrong: &String| wrong.lines().next().unwrap_or_default().chars().take(400).collect();
+    let mut lines: Vec<String> = wrong.iter().map(line).collect();
+    lines.extend(wrong.iter().take(2).cloned());
+    lines.join("\n")
+}

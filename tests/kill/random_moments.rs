@@ -117,7 +117,7 @@ async fn all_survive(what: &str, lives: Vec<(Agent, Vec<Fate>)>, expected: &hold
         begun.elapsed()
     );
     let wrong: Vec<String> = survived.into_iter().filter_map(Result::err).collect();
-    assert!(wrong.is_empty(), "{} of {count} orders:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(wrong.is_empty(), "{} of {count} orders:\n{}", wrong.len(), hold::report(&wrong));
     assert!(deaths * 2 >= count, "too few died for this to say anything");
 }
 

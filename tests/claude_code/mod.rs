@@ -6,7 +6,8 @@
 mod bench;
 
 use crate::model_server::{ModelServer, Reply, Request};
-use bench::{Bench, claude_or_skip};
+use bench::Bench;
+pub use bench::claude_or_skip;
 
 const BUGGY: &str = "def total(numbers):\n    return sum(numbers[1:])\n";
 

@@ -1,0 +1,113 @@
+//! From a label to a verified pull request with the real Claude Code, its model scripted on loopback.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use super::model::{BOAST, FILES, ISSUE, Task, reply, task};
+use super::server::{REPOSITORY, World};
+use crate::claude_code::claude_or_skip;
+use crate::model_server::{ModelServer, Reply, Request};
+
+const KEY: &str = "sk-ant-no-key-of-anybody";
+
+async fn world(claude: &Path, model: &ModelServer) -> World {
+    let claude = claude.canonicalize().expect("the program is there");
+    let agents = format!(
+        "[agents.claude]\nruntime = \"claude\"\nprogram = [{claude:?}]\n\
+         env = [\"ANTHROPIC_API_KEY\", \"ANTHROPIC_BASE_URL\"]\n"
+    );
+    let environment = [("ANTHROPIC_BASE_URL", model.url()), ("ANTHROPIC_API_KEY", KEY)];
+    World::start(&agents, &environment, FILES, ISSUE).await
+}
+
+fn of(model: &ModelServer, wanted: Task) -> Vec<Request> {
+    model.conversation().into_iter().filter(|request| task(request) == Some(wanted)).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_real_claude_code_goes_from_label_to_pull_request_by_a_wrong_fix_and_a_resumed_session() {
+    let Some(claude) = claude_or_skip() else { return };
+    let model = ModelServer::start(reply);
+    let world = world(&claude, &model).await;
+
+    world.label().await;
+    let pull = world.ready_pull().await;
+
+    // What is published is what was tested, and it is the right fix.
+    assert_eq!(world.github.branch_head(REPOSITORY, &pull.head).as_ref(), Some(&pull.head_sha));
+    assert!(pull.issue.body.contains(&format!("- Commit: `{}`", pull.head_sha)), "{}", pull.issue.body);
+    assert!(pull.issue.body.contains("2 passed"), "{}", pull.issue.body);
+    let fixed = world.github.file(REPOSITORY, &pull.head, "total.py").expect("the file");
+    assert!(String::from_utf8_lossy(&fixed).contains("sum(numbers)"), "{fixed:?}");
+    assert!(pull.head.starts_with(&format!("journeyman/issue-{}-total-of-all-numbers", world.issue)));
+    assert_eq!(pull.issue.title, "Sum all numbers in total");
+    assert!(world.github.file(REPOSITORY, &pull.head, ".journeyman/plans/issue-1-total.md").is_none());
+
+    // The wrong fix was found out by the tests, whatever was said of it, and the same session went on.
+    assert!(!of(&model, Task::Implement).is_empty());
+    let rework = of(&model, Task::Rework);
+    let resumed = rework.first().expect("a second round");
+    assert_eq!(resumed.prompts().len(), 2, "{:#?}", resumed.prompts());
+    for remembered in ["Carry out the plan below", "numbers[:-1]", BOAST, "test_of_some"] {
+        assert!(resumed.remembers(remembered), "{remembered:?} is not in the resumed conversation");
+    }
+    let steps = world.steps().await;
+    let runs: Vec<_> =
+        steps.iter().filter(|step| step["stage"] == "implement" && step["session_id"].is_string()).collect();
+    assert_eq!(runs.len(), 2, "{steps:#?}");
+    assert_eq!(runs[0]["session_id"], runs[1]["session_id"]);
+
+    // What it cost stands on the receipt: more than nothing, and no more than the parts together.
+    let parts: f64 = steps.iter().filter_map(|step| step["usage"]["usd"].as_f64()).sum();
+    assert!(parts > 0.0, "{steps:#?}");
+    assert!(pull.issue.body.contains(&format!("\\${parts:.2}")), "{parts} is not in {}", pull.issue.body);
+
+    let ended = world.stop().await;
+    assert_eq!(ended.code, Some(0), "{}", ended.said);
+    assert!(!ended.said.contains(KEY));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refused_key_ends_the_order_soon_and_the_issue_says_which_key() {
+    let Some(claude) = claude_or_skip() else { return };
+    let model = ModelServer::start(|_| Reply::Refuse {
+        status: 401,
+        kind: "authentication_error",
+        message: "invalid x-api-key".to_owned(),
+    });
+    let world = world(&claude, &model).await;
+
+    let labeled = Instant::now();
+    world.label().await;
+    let status = world.status_that_says("Failed").await;
+
+    assert!(labeled.elapsed() < Duration::from_secs(30), "{:?}", labeled.elapsed());
+    for words in ["401", "ANTHROPIC\\_API\\_KEY", "agents.claude", "/retry"] {
+        assert!(status.contains(words), "{words:?} is not in: {status}");
+    }
+    assert!(!status.contains(KEY) && world.github.pulls(REPOSITORY).is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_overloaded_service_is_waited_for_and_costs_no_round() {
+    let Some(claude) = claude_or_skip() else { return };
+    let refusals = AtomicUsize::new(0);
+    // Claude Code asks three times by itself; the fourth refusal falls into the run after that.
+    let model = ModelServer::start(move |request| {
+        if task(request) == Some(Task::Implement) && refusals.fetch_add(1, Ordering::SeqCst) < 4 {
+            Reply::overloaded()
+        } else {
+            reply(request)
+        }
+    });
+    let world = world(&claude, &model).await;
+
+    world.label().await;
+    let pull = world.ready_pull().await;
+
+    assert!(pull.issue.body.contains("after 2 rounds"), "{}", pull.issue.body);
+    let rework = of(&model, Task::Rework);
+    assert!(rework.first().is_some_and(|request| request.remembers("This is attempt 2")));
+    assert!(!rework.iter().any(|request| request.remembers("This is attempt 3")));
+}

@@ -1,0 +1,82 @@
+//! What the scripted model does with Journeyman's prompts on a small Python repository: it reads them as a model
+//! would and works with Claude Code's own tools.
+
+use crate::model_server::{Reply, Request};
+
+/// `total` forgets its first number.
+pub const FILES: &[(&str, &str)] = &[
+    ("total.py", "def total(numbers):\n    return sum(numbers[1:])\n"),
+    (
+        "test_total.py",
+        "import unittest\nfrom total import total\n\n\nclass Total(unittest.TestCase):\n    \
+         def test_of_some(self):\n        self.assertEqual(total([1, 2, 3]), 6)\n\n    \
+         def test_of_none(self):\n        self.assertEqual(total([]), 0)\n",
+    ),
+    (".github/journeyman.yml", "test: python3 -m unittest -v\n"),
+];
+
+pub const ISSUE: (&str, &str) = ("total() forgets a number", "`total([1, 2, 3])` is 5. It should be 6.");
+
+/// Boasted after the wrong fix; the tests decide.
+pub const BOAST: &str = "I fixed the issue and all tests pass.";
+
+/// What is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Task {
+    Classify,
+    Branch,
+    Plan,
+    Implement,
+    Rework,
+    PullRequest,
+}
+
+/// By the newest prompt. A prompt that none of this fits is a story's failure, seen in what the order comes to.
+pub fn task(request: &Request) -> Option<Task> {
+    let prompt = request.prompt();
+    [
+        ("This is attempt", Task::Rework),
+        ("Classify issue #", Task::Classify),
+        ("Name the branch", Task::Branch),
+        ("Write the plan for issue #", Task::Plan),
+        ("Carry out the plan below", Task::Implement),
+        ("title and the text of the pull request", Task::PullRequest),
+    ]
+    .into_iter()
+    .find_map(|(words, task)| prompt.contains(words).then_some(task))
+}
+
+/// The wrong fix first, the right one when sent back.
+pub fn reply(request: &Request) -> Reply {
+    let Some(task) = task(request) else { return Reply::text("I do not know what is wanted.") };
+    let file = |name: &str| format!("{}/{name}", folder(request));
+    match (task, request.step()) {
+        (Task::Classify, _) => Reply::text("/bug"),
+        (Task::Branch, _) => Reply::text("total-of-all-numbers"),
+        (Task::Plan, 0) => Reply::write(
+            &file(".journeyman/plans/issue-1-total.md"),
+            "# Plan\n\nSum all numbers in `total.py`; run `python3 -m unittest`.\n",
+        ),
+        (Task::Plan, _) => Reply::text(".journeyman/plans/issue-1-total.md"),
+        (Task::Implement | Task::Rework, 0) => Reply::read(&file("total.py")),
+        (Task::Implement, 1) => Reply::edit(&file("total.py"), "numbers[1:]", "numbers[:-1]"),
+        (Task::Rework, 1) => Reply::edit(&file("total.py"), "numbers[:-1]", "numbers"),
+        (Task::Implement | Task::Rework, 2) => Reply::bash(
+            "git add -A && git commit -q -m 'Sum all numbers in total' -m 'The first one was left out.' && \
+             git push -q origin HEAD && git rev-parse HEAD",
+        ),
+        (Task::Implement, _) => Reply::text(BOAST),
+        (Task::Rework, _) => Reply::text("Now every number is summed."),
+        (Task::PullRequest, _) => {
+            Reply::text("Sum all numbers in total\n\n`total` left the first number out. Now it sums all.")
+        }
+    }
+}
+
+/// The folder that Claude Code says it works in: its file tools want absolute paths.
+fn folder(request: &Request) -> String {
+    let body = request.body.to_string();
+    let path = body.split_once("orking directory: ").map(|(_, rest)| rest);
+    let path = path.and_then(|rest| rest.split(|c: char| c.is_whitespace() || "\\\"`".contains(c)).next());
+    path.map_or_else(|| panic!("no working directory in {body}"), str::to_owned)
+}

@@ -1,0 +1,105 @@
+//! `journeyman` as a process of its own, in a folder and with an environment of its own.
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Nothing here should take longer; a story that does has failed.
+pub const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A command of the program, to be run in a folder. It inherits the path and nothing else.
+pub fn journeyman(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_journeyman"));
+    command.args(arguments).current_dir(folder).env_clear().env("HOME", folder);
+    command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+    command.env("NO_COLOR", "1");
+    command
+}
+
+/// A running program and what it has said so far. It is killed when this is dropped.
+pub struct Running {
+    child: Child,
+    said: Arc<Mutex<String>>,
+    readers: Vec<JoinHandle<()>>,
+}
+
+/// How a program ended.
+#[derive(Debug)]
+pub struct Ended {
+    /// None when a signal ended it.
+    pub code: Option<i32>,
+    /// Both outputs, as they came.
+    pub said: String,
+}
+
+impl Running {
+    pub fn start(mut command: Command) -> Self {
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the program starts");
+        let said = Arc::new(Mutex::new(String::new()));
+        let stdout: Box<dyn Read + Send> = Box::new(child.stdout.take().expect("piped"));
+        let stderr: Box<dyn Read + Send> = Box::new(child.stderr.take().expect("piped"));
+        let readers = [stdout, stderr].map(|output| {
+            let said = Arc::clone(&said);
+            std::thread::spawn(move || {
+                for line in BufReader::new(output).lines().map_while(Result::ok) {
+                    let mut said = said.lock().expect("no holder panics");
+                    said.push_str(&line);
+                    said.push('\n');
+                }
+            })
+        });
+        Self { child, said, readers: readers.into() }
+    }
+
+    /// What it has said so far.
+    pub fn said(&self) -> String {
+        self.said.lock().expect("no holder panics").clone()
+    }
+
+    /// Waits until it has said something of which `find` makes a value.
+    pub async fn hears<T>(&mut self, what: &str, find: impl Fn(&str) -> Option<T>) -> T {
+        let begun = Instant::now();
+        loop {
+            if let Some(found) = find(&self.said()) {
+                return found;
+            }
+            let ended = self.child.try_wait().expect("it can be asked");
+            assert!(ended.is_none(), "{what}: it ended with {ended:?}:\n{}", self.said());
+            assert!(begun.elapsed() < PATIENCE, "{what}: waited in vain:\n{}", self.said());
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// Asks it to end, as a service manager or Ctrl-C does.
+    pub fn interrupt(&self, signal: rustix::process::Signal) {
+        let id = rustix::process::Pid::from_child(&self.child);
+        rustix::process::kill_process(id, signal).expect("it is alive");
+    }
+
+    /// Waits for its end.
+    pub async fn end(mut self) -> Ended {
+        let begun = Instant::now();
+        let status = loop {
+            if let Some(status) = self.child.try_wait().expect("it can be asked") {
+                break status;
+            }
+            assert!(begun.elapsed() < PATIENCE, "it does not end:\n{}", self.said());
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        };
+        for reader in self.readers.drain(..) {
+            reader.join().expect("its output can be read");
+        }
+        Ended { code: status.code(), said: self.said() }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

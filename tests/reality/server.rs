@@ -1,0 +1,127 @@
+//! `journeyman serve` beside an emulated GitHub with one repository, one person and one issue.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use journeyman::emulator::{Emulator, Options, Permission, PullView, RepositorySource, keys};
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::program::{Ended, PATIENCE, Running, journeyman};
+
+pub const REPOSITORY: &str = "acme/sums";
+const PERSON: &str = "alice";
+const TOKEN: &str = "a-token-for-this-story-only";
+
+pub struct World {
+    pub github: Emulator,
+    pub issue: u64,
+    program: Running,
+    address: String,
+    _folder: TempDir,
+}
+
+impl World {
+    /// Everything runs; the issue has no label yet. `environment` is what the server is started with besides.
+    pub async fn start(
+        agents: &str,
+        environment: &[(&str, &str)],
+        files: &[(&str, &str)],
+        issue: (&str, &str),
+    ) -> Self {
+        let folder = TempDir::new().expect("a temporary folder");
+        let keys = keys::generate().expect("keys");
+        let secret = "the-webhook-secret-of-this-story";
+        let options = Options::local(7, keys.public_pem.clone(), SecretString::from(secret));
+        let github = Emulator::start(options).await.expect("GitHub, emulated");
+        let files: BTreeMap<String, Vec<u8>> =
+            files.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())).collect();
+        github.create_repository(REPOSITORY, RepositorySource::Files(files)).await.expect("a repository");
+        github.add_user(PERSON);
+        github.set_permission(REPOSITORY, PERSON, Permission::Write).expect("permission");
+        let issue = github.open_issue(REPOSITORY, PERSON, issue.0, issue.1).await.expect("an issue");
+
+        let key = folder.path().join("app.pem");
+        write_private(&key, keys.private_pem.expose_secret());
+        let settings = format!(
+            "[server]\nlisten = \"127.0.0.1:0\"\napi_token = \"{TOKEN}\"\n\
+             [github]\napi_url = \"{}\"\napp_id = 7\nprivate_key_path = \"app.pem\"\n\
+             webhook_secret = \"{secret}\"\n{agents}",
+            github.api_url()
+        );
+        write_private(&folder.path().join("journeyman.toml"), &settings);
+        let mut command = journeyman(folder.path(), &["serve"]);
+        command.envs(environment.iter().copied());
+        let mut program = Running::start(command);
+        let address = program
+            .hears("an address to listen on", |said| {
+                let (_, rest) = said.split_once("listening on http://")?;
+                rest.split_once(',').map(|(address, _)| format!("http://{address}"))
+            })
+            .await;
+        github.set_webhook_url(&format!("{address}/webhook"));
+        Self { github, issue, program, address, _folder: folder }
+    }
+
+    /// The label goes on, by a person with write access.
+    pub async fn label(&self) {
+        self.github.label(REPOSITORY, self.issue, "journeyman", PERSON).await.expect("the label goes on");
+    }
+
+    /// Waits for something on GitHub.
+    pub async fn sees<T>(&self, what: &str, look: impl FnMut(&Emulator) -> Option<T>) -> T {
+        match self.github.wait_for(what, PATIENCE, look).await {
+            Ok(seen) => seen,
+            Err(error) => {
+                let issue = self.github.issue(REPOSITORY, self.issue);
+                panic!("{error:#}\n{}\n{issue:#?}\n{:#?}", self.program.said(), self.steps().await)
+            }
+        }
+    }
+
+    /// Waits for a pull request that is ready for review.
+    pub async fn ready_pull(&self) -> PullView {
+        self.sees("a pull request that is ready", |github| {
+            github.pulls(REPOSITORY).into_iter().find(|pull| !pull.draft)
+        })
+        .await
+    }
+
+    /// Waits for the status comment to say this; the whole comment.
+    pub async fn status_that_says(&self, words: &str) -> String {
+        let issue = self.issue;
+        self.sees(words, |github| {
+            let comments = github.issue(REPOSITORY, issue)?.comments;
+            comments.into_iter().map(|comment| comment.body).find(|body| body.contains(words))
+        })
+        .await
+    }
+
+    /// Asks the REST API.
+    pub async fn ask(&self, path: &str) -> Value {
+        let request = reqwest::Client::new().get(format!("{}{path}", self.address)).bearer_auth(TOKEN);
+        let answer = request.send().await.expect("an answer").error_for_status().expect("a good one");
+        answer.json().await.expect("JSON")
+    }
+
+    /// The steps of the one order.
+    pub async fn steps(&self) -> Vec<Value> {
+        let orders = self.ask("/api/v1/work-orders").await;
+        let id = orders["work_orders"][0]["id"].as_str().unwrap_or_else(|| panic!("{orders:#}")).to_owned();
+        let steps = self.ask(&format!("/api/v1/work-orders/{id}/steps")).await;
+        steps["steps"].as_array().unwrap_or_else(|| panic!("{steps:#}")).clone()
+    }
+
+    /// SIGTERM, as a service manager sends it.
+    pub async fn stop(self) -> Ended {
+        self.program.interrupt(rustix::process::Signal::TERM);
+        self.program.end().await
+    }
+}
+
+fn write_private(path: &Path, text: &str) {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::write(path, text).expect("a file");
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).expect("its mode");
+}

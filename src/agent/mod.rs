@@ -124,16 +124,39 @@ pub struct Invocation {
     pub stdin: Vec<u8>,
     /// Paths outside the workspace that it needs to see, read-only.
     pub reads: Vec<PathBuf>,
-    passed_on: Vec<String>,
+    passed_on: PassedOn,
+}
+
+/// Names of variables that the agent's settings ask for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct PassedOn {
+    /// Set in our own environment, and given to the agent.
+    given: Vec<String>,
+    /// Not set, or empty.
+    missing: Vec<String>,
 }
 
 impl Invocation {
+    /// Which variables the agent had, and which it was to have: for whoever has to mend a credential. Names only.
+    pub fn variables(&self, agent: &str) -> String {
+        let setting = format!("agents.{agent}.env");
+        let PassedOn { given, missing } = &self.passed_on;
+        let mut parts = Vec::new();
+        if !given.is_empty() {
+            parts.push(format!("{setting} passed on {}", given.join(", ")));
+        }
+        if !missing.is_empty() {
+            parts.push(format!("{setting} asks for {}, not set in our environment", missing.join(", ")));
+        }
+        if parts.is_empty() { format!("{setting} names no variable") } else { parts.join("; ") }
+    }
+
     /// Replaces what was passed on from our own environment (keys, mostly) by its name. For everything of the
     /// agent's that is kept or shown: it may print its own key. Values under eight characters are too common
     /// in ordinary text to be taken out.
     pub fn redact(&self, text: &str) -> String {
         let mut clean = text.to_owned();
-        for name in &self.passed_on {
+        for name in &self.passed_on.given {
             if let Some(value) = self.environment.get(name).filter(|value| value.len() >= 8) {
                 clean = clean.replace(value.as_str(), &format!("[{name}]"));
             }
@@ -159,12 +182,15 @@ fn pass_on(
     names: &[String],
     lookup_env: &dyn Fn(&str) -> Option<String>,
     environment: &mut BTreeMap<String, String>,
-) -> Vec<String> {
-    let mut passed_on = Vec::new();
+) -> PassedOn {
+    let mut passed_on = PassedOn::default();
     for name in names {
-        if let Some(value) = lookup_env(name).filter(|value| !value.is_empty()) {
-            environment.insert(name.clone(), value);
-            passed_on.push(name.clone());
+        match lookup_env(name).filter(|value| !value.is_empty()) {
+            Some(value) => {
+                environment.insert(name.clone(), value);
+                passed_on.given.push(name.clone());
+            }
+            None => passed_on.missing.push(name.clone()),
         }
     }
     passed_on

@@ -8,6 +8,7 @@ use super::job::{readable, writable};
 use super::workspace::make_folder;
 use super::{Context, Tried, never, soon};
 use crate::agent::{self, Invocation, Transcript};
+use crate::order::agent_run::FailureKind;
 use crate::order::moves::AgentTask;
 use crate::order::{AgentRun, Exit, Outcome, Trouble};
 use crate::sandbox::{Job, Network, Sink};
@@ -101,6 +102,9 @@ impl Context {
         run.result = run.result.map(|text| invocation.redact(&text));
         if let Some(failure) = &mut run.failure {
             failure.message = invocation.redact(&failure.message);
+            if failure.kind == FailureKind::Misconfigured {
+                failure.message = format!("{} ({})", failure.message, invocation.variables(&task.agent));
+            }
         }
         run.artifacts.push(name);
         Ok(run)

@@ -92,7 +92,24 @@ fn revision(journal: &Journal, answers: &[Answered], settled: Option<&Settlement
                 | Move::OpenPull { .. }
                 | Move::ShowStatus { .. } => 0,
             },
-            Event::Observed { outcome, .. } => u64::from(matches!(**outcome, Outcome::PullOpened { .. })),
+            Event::Observed { outcome, .. } => match &**outcome {
+                Outcome::PullOpened { .. } => 1,
+                // It is waited for, which must not look like work.
+                Outcome::AgentRan(run) => u64::from(run.failure.is_some()),
+                Outcome::Authorized { .. }
+                | Outcome::Prepared { .. }
+                | Outcome::FilesFound { .. }
+                | Outcome::Imported { .. }
+                | Outcome::NothingPushed { .. }
+                | Outcome::ImportRefused(_)
+                | Outcome::Committed { .. }
+                | Outcome::Tested(_)
+                | Outcome::Pushed
+                | Outcome::BranchTaken { .. }
+                | Outcome::PullFinished
+                | Outcome::StatusShown
+                | Outcome::Trouble(_) => 0,
+            },
             Event::Opened(_) | Event::Signaled { .. } => 0,
         };
     }

@@ -104,6 +104,8 @@ async fn an_overloaded_service_is_waited_for_and_costs_no_round() {
     let world = world(&claude, &model).await;
 
     world.label().await;
+    let status = world.status_that_says("Waiting until").await;
+    assert!(status.contains("529") || status.contains("verloaded"), "{status}");
     let pull = world.ready_pull().await;
 
     assert!(pull.issue.body.contains("after 2 rounds"), "{}", pull.issue.body);

@@ -32,6 +32,11 @@ const TIME_TO_END: Duration = Duration::from_secs(3);
 const PIPELINES: [(&str, &str); 1] =
     [("issue-to-pr", include_str!("../templates/pipelines/issue-to-pr.yaml"))];
 
+/// The names of the pipelines that ship.
+pub fn pipelines() -> impl Iterator<Item = &'static str> {
+    PIPELINES.iter().map(|(name, _)| *name)
+}
+
 /// An application that is ready to run.
 pub struct Application {
     address: SocketAddr,

@@ -9,7 +9,7 @@ use tokio::task::JoinHandle;
 
 use super::live::Live;
 use super::{WrongUsage, asked_to_stop};
-use crate::app::{Application, Handle};
+use crate::app::{self, Application, Handle};
 use crate::config::{AgentSettings, GithubSettings, Settings};
 use crate::emulator::{Emulator, Options, Pages, Permission, RepositorySource, keys};
 use crate::order::next::Survey;
@@ -79,6 +79,12 @@ impl Local {
             settings.defaults.agent = agent;
         }
         if let Some(pipeline) = wishes.pipeline {
+            if !app::pipelines().any(|known| known == pipeline) {
+                let known: Vec<&str> = app::pipelines().collect();
+                let problem =
+                    format!("--pipeline {pipeline}: no such pipeline; known are {}", known.join(", "));
+                return Err(WrongUsage(problem).into());
+            }
             settings.defaults.pipeline = pipeline;
         }
         let application = Application::build(settings).await?;

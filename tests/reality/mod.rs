@@ -4,6 +4,9 @@
 //! Must never know: how the work is done inside.
 
 mod claude;
+mod demo;
+mod local;
 mod model;
 mod program;
+mod run;
 mod server;

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{self, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -23,7 +23,8 @@ pub fn journeyman(folder: &Path, arguments: &[&str]) -> Command {
 pub struct Running {
     child: Child,
     said: Arc<Mutex<String>>,
-    readers: Vec<JoinHandle<()>>,
+    printed: JoinHandle<String>,
+    told: JoinHandle<String>,
 }
 
 /// How a program ended.
@@ -33,6 +34,8 @@ pub struct Ended {
     pub code: Option<i32>,
     /// Both outputs, as they came.
     pub said: String,
+    /// The standard output.
+    pub printed: String,
 }
 
 impl Running {
@@ -40,19 +43,9 @@ impl Running {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the program starts");
         let said = Arc::new(Mutex::new(String::new()));
-        let stdout: Box<dyn Read + Send> = Box::new(child.stdout.take().expect("piped"));
-        let stderr: Box<dyn Read + Send> = Box::new(child.stderr.take().expect("piped"));
-        let readers = [stdout, stderr].map(|output| {
-            let said = Arc::clone(&said);
-            std::thread::spawn(move || {
-                for line in BufReader::new(output).lines().map_while(Result::ok) {
-                    let mut said = said.lock().expect("no holder panics");
-                    said.push_str(&line);
-                    said.push('\n');
-                }
-            })
-        });
-        Self { child, said, readers: readers.into() }
+        let printed = listen(child.stdout.take().expect("piped"), &said);
+        let told = listen(child.stderr.take().expect("piped"), &said);
+        Self { child: Child(child), said, printed, told }
     }
 
     /// What it has said so far.
@@ -67,7 +60,7 @@ impl Running {
             if let Some(found) = find(&self.said()) {
                 return found;
             }
-            let ended = self.child.try_wait().expect("it can be asked");
+            let ended = self.child.0.try_wait().expect("it can be asked");
             assert!(ended.is_none(), "{what}: it ended with {ended:?}:\n{}", self.said());
             assert!(begun.elapsed() < PATIENCE, "{what}: waited in vain:\n{}", self.said());
             tokio::time::sleep(Duration::from_millis(20)).await;
@@ -76,7 +69,7 @@ impl Running {
 
     /// Asks it to end, as a service manager or Ctrl-C does.
     pub fn interrupt(&self, signal: rustix::process::Signal) {
-        let id = rustix::process::Pid::from_child(&self.child);
+        let id = rustix::process::Pid::from_child(&self.child.0);
         rustix::process::kill_process(id, signal).expect("it is alive");
     }
 
@@ -84,22 +77,36 @@ impl Running {
     pub async fn end(mut self) -> Ended {
         let begun = Instant::now();
         let status = loop {
-            if let Some(status) = self.child.try_wait().expect("it can be asked") {
+            if let Some(status) = self.child.0.try_wait().expect("it can be asked") {
                 break status;
             }
             assert!(begun.elapsed() < PATIENCE, "it does not end:\n{}", self.said());
             tokio::time::sleep(Duration::from_millis(20)).await;
         };
-        for reader in self.readers.drain(..) {
-            reader.join().expect("its output can be read");
-        }
-        Ended { code: status.code(), said: self.said() }
+        let printed = self.printed.join().expect("its output can be read");
+        self.told.join().expect("its output can be read");
+        let said = self.said.lock().expect("no holder panics").clone();
+        Ended { code: status.code(), said, printed }
     }
 }
 
-impl Drop for Running {
+fn listen(output: impl Read + Send + 'static, said: &Arc<Mutex<String>>) -> JoinHandle<String> {
+    let said = Arc::clone(said);
+    std::thread::spawn(move || {
+        let mut all = String::new();
+        for line in BufReader::new(output).lines().map_while(Result::ok) {
+            all += &format!("{line}\n");
+            *said.lock().expect("no holder panics") += &format!("{line}\n");
+        }
+        all
+    })
+}
+
+struct Child(process::Child);
+
+impl Drop for Child {
     fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        let _ = self.0.kill();
+        let _ = self.0.wait();
     }
 }

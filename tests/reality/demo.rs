@@ -1,0 +1,99 @@
+//! `journeyman demo`: as a person sees it, in the terminal and on the emulator's pages.
+
+use rustix::process::Signal;
+
+use super::local::{Desk, RIGHT, Tests};
+use super::program::{Running, journeyman};
+
+/// Pushes nothing until somebody says how; then the right change to the sample.
+const WAITS_FOR_ADVICE: &str = r"
+- stage: implement
+  say: Everything is fixed.
+- stage: implement
+  round: 4
+  run: |
+    cat > ../prompt.txt
+    sed -i 's|    sorted.get(sorted.len() / 2).copied()|    let middle = sorted.len() / 2;\n    if middle > 0 \&\& sorted.len() % 2 == 0 {\n        return Some((sorted.get(middle - 1)? + sorted.get(middle)?) / 2.0);\n    }\n    sorted.get(middle).copied()|' src/lib.rs
+    grep -q 'push it, please' ../prompt.txt && git commit -qam 'Take the mean of the middle two' && git push -q origin HEAD
+  say: Pushed, as I was told.
+";
+
+const NEVER_ENDS: &str = "
+- stage: implement
+  think: 600000
+  say: Late.
+";
+
+fn value(said: &str, name: &str) -> Option<String> {
+    let line = said.lines().find_map(|line| line.trim().strip_prefix(name))?;
+    line.split_whitespace().next().map(str::to_owned)
+}
+
+/// A form of the emulator's pages, sent as a browser sends it.
+async fn comment(pages: &str, text: &str) {
+    let body: String =
+        url::form_urlencoded::Serializer::new(String::new()).append_pair("body", text).finish();
+    let origin = pages.split("/demo/").next().expect("an origin").to_owned();
+    let request = reqwest::Client::new()
+        .post(format!("{pages}/issues/1/comment"))
+        .header("origin", origin)
+        .header("content-type", "application/x-www-form-urlencoded")
+        .body(body);
+    let answer = request.send().await.expect("the page answers").error_for_status().expect("a good answer");
+    let page = answer.text().await.expect("a page");
+    assert!(page.contains(text), "the comment is not on the page: {page}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn once_ends_with_a_pull_request_whose_head_is_the_tested_commit() {
+    let desk = Desk::new(RIGHT, Tests::None);
+    std::fs::remove_file(desk.path("journeyman.toml")).expect("the demo needs no settings");
+
+    let ended = desk.journeyman(&["demo", "--once"]).await;
+
+    assert_eq!(ended.code, Some(0), "{}", ended.said);
+    let tested = value(&ended.printed, "tested commit:").expect("a tested commit");
+    assert_eq!(value(&ended.printed, "its head:").as_ref(), Some(&tested), "{}", ended.said);
+    assert_eq!(value(&ended.printed, "outcome:").as_deref(), Some("verified"));
+    assert!(
+        tested.len() == 40 && value(&ended.printed, "pull request:").is_some_and(|url| url.ends_with("/2"))
+    );
+    for words in ["a script, not a model", "round 2", "1 failed", "0 failed"] {
+        assert!(ended.said.contains(words), "{words:?} is not in {}", ended.said);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_once_it_stays_and_hears_a_retry_that_is_written_on_the_page() {
+    let desk = Desk::new(WAITS_FOR_ADVICE, Tests::None);
+    let mut demo = Running::start(journeyman(desk.folder(), &["demo", "--agent", "worker"]));
+    let pages = demo.hears("an address", |said| value(said, "GitHub, emulated:")).await;
+    demo.hears("the end of the first attempts", |said| said.contains("outcome:       blocked").then_some(()))
+        .await;
+
+    comment(&pages, "/retry push it, please").await;
+    demo.hears("the second end", |said| said.contains("outcome:       verified").then_some(())).await;
+
+    let page = reqwest::get(format!("{pages}/pull/2")).await.expect("a page").text().await.expect("a page");
+    assert!(page.contains("Verified") && !page.contains("Draft</span>"), "{page}");
+    demo.interrupt(Signal::INT);
+    let ended = demo.end().await;
+    assert_eq!(ended.code, Some(0), "{}", ended.said);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cancel_that_is_written_on_the_page_stops_the_agent_at_work() {
+    let desk = Desk::new(NEVER_ENDS, Tests::None);
+    let mut demo = Running::start(journeyman(desk.folder(), &["demo", "--agent", "worker"]));
+    let pages = demo.hears("an address", |said| value(said, "GitHub, emulated:")).await;
+    demo.hears("the agent at work", |said| said.contains("implement: worker is at work").then_some(())).await;
+
+    comment(&pages, "/cancel").await;
+    demo.hears("the end", |said| said.contains("outcome:       cancelled").then_some(())).await;
+
+    demo.interrupt(Signal::INT);
+    let ended = demo.end().await;
+    assert_eq!(ended.code, Some(1), "{}", ended.said);
+    let page_is_gone = reqwest::get(&pages).await.is_err();
+    assert!(page_is_gone, "it ended, and so did its pages");
+}

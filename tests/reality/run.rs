@@ -1,0 +1,152 @@
+//! `journeyman run` on local repositories: what is left in them, what is printed, and with which code it ends.
+
+use serde_json::Value;
+
+use super::local::{Desk, NEVER_RIGHT, NOTHING_PUSHED, RIGHT, Tests};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn verified_work_becomes_a_branch_and_nothing_else_changes() {
+    let desk = Desk::new(RIGHT, Tests::There);
+    desk.write("repository/sum.sh", "echo I am at work on this\n");
+    desk.write("repository/notes.txt", "not in git\n");
+    let before = desk.place_of_work();
+
+    let ended = desk.run(&[]).await;
+
+    assert_eq!(ended.code, Some(0), "{}", ended.said);
+    assert_eq!(desk.place_of_work(), before);
+    assert_eq!(desk.new_branches(), ["journeyman/issue-1-add-both-numbers"]);
+    let head = desk.git("rev-parse journeyman/issue-1-add-both-numbers");
+    assert_eq!(desk.git(&format!("rev-parse {head}^")), desk.git("rev-parse trunk"));
+    assert_eq!(desk.git(&format!("show {head}:sum.sh")), "echo $(($1 + $2))");
+    assert_eq!(
+        desk.git(&format!("diff --name-only trunk {head}")),
+        "sum.sh",
+        "the plan is not in the commit"
+    );
+    // Standard output is the pull request's text alone.
+    assert!(ended.printed.starts_with("# Add both numbers in sum.sh\n\n"), "{}", ended.printed);
+    for words in ["It subtracted the second one.", "Closes #1", "Verified", "2 passed", &head] {
+        assert!(ended.printed.contains(words), "{words:?} is not in {}", ended.printed);
+    }
+    assert!(ended.said.contains("branch journeyman/issue-1-add-both-numbers"), "{}", ended.said);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_receipt_as_json_names_the_commit_the_tests_and_the_cost() {
+    let desk = Desk::new(RIGHT, Tests::There);
+
+    let ended = desk.run(&["--json"]).await;
+
+    assert_eq!(ended.code, Some(0), "{}", ended.said);
+    let receipt: Value = serde_json::from_str(&ended.printed).expect("standard output is JSON alone");
+    let branch = receipt["branch"].as_str().expect("a branch");
+    assert_eq!(receipt["commit"], desk.git(&format!("rev-parse {branch}")).as_str());
+    assert_eq!(receipt["tree"], desk.git(&format!("rev-parse {branch}^{{tree}}")).as_str());
+    assert_eq!(receipt["base"], desk.git("rev-parse trunk").as_str());
+    assert_eq!((&receipt["verified"], &receipt["outcome"]), (&Value::Bool(true), &"verified".into()));
+    assert_eq!(receipt["tests"]["counts"]["passed"], 2, "{receipt:#}");
+    assert_eq!(receipt["tests"]["sandbox"], "bubblewrap");
+    assert_eq!(receipt["usage"]["usd"], 0.25);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_run_leaves_the_first_ones_branch_as_it_is() {
+    let desk = Desk::new(RIGHT, Tests::There);
+    assert_eq!(desk.run(&[]).await.code, Some(0));
+    let first = desk.new_branches();
+    let head = desk.git(&format!("rev-parse {}", first[0]));
+
+    let second = desk.run(&[]).await;
+
+    assert_eq!(second.code, Some(0), "{}", second.said);
+    let branches = desk.new_branches();
+    assert_eq!(branches.len(), 2, "{branches:?}");
+    assert_eq!(desk.git(&format!("rev-parse {}", first[0])), head);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn words_without_a_commit_fail_and_nothing_is_left_behind() {
+    let desk = Desk::new(NOTHING_PUSHED, Tests::There);
+    let before = desk.place_of_work();
+
+    let ended = desk.run(&[]).await;
+
+    assert_eq!(ended.code, Some(1), "{}", ended.said);
+    assert_eq!((desk.place_of_work(), desk.new_branches()), (before, vec![]));
+    assert_eq!(ended.printed, "");
+    assert!(ended.said.contains("blocked: "), "{}", ended.said);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn work_that_never_passes_is_handed_over_and_said_to_be_not_verified() {
+    let desk = Desk::new(NEVER_RIGHT, Tests::There);
+
+    let ended = desk.run(&[]).await;
+
+    assert_eq!(ended.code, Some(3), "{}", ended.said);
+    assert!(ended.printed.contains("Not verified"), "{}", ended.printed);
+    let head = desk.git(&format!("rev-parse {}", desk.new_branches()[0]));
+    assert!(ended.printed.contains(&head), "the branch is at the commit that the text names");
+    assert!(ended.said.contains("escalated: "), "{}", ended.said);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn work_without_tests_is_finished_and_unverified() {
+    let desk = Desk::new(RIGHT, Tests::None);
+
+    let ended = desk.run(&[]).await;
+
+    assert_eq!(ended.code, Some(4), "{}", ended.said);
+    assert!(ended.printed.contains("Unverified"), "{}", ended.printed);
+    assert_eq!(desk.new_branches().len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn wrong_usage_ends_with_2_and_says_what_to_do() {
+    let desk = Desk::new(RIGHT, Tests::There);
+    desk.write("empty.md", " \n\n");
+    desk.write("no-repository/file", "");
+    desk.write("wrong.toml", "[limits]\ntest_secnds = 3\n");
+    let not_begun = desk.path("not-begun");
+    git2::Repository::init(&not_begun).expect("a repository without a commit");
+
+    let cases: &[(&[&str], &str)] = &[
+        (&["run", "--issue", "issue.md"], "--repo"),
+        (&["run", "--repo", "no-repository", "--issue", "issue.md"], "name a git repository"),
+        (&["run", "--repo", "nowhere", "--issue", "issue.md"], "name a git repository"),
+        (&["run", "--repo", "not-begun", "--issue", "issue.md"], "at least one commit"),
+        (&["run", "--repo", "repository", "--issue", "empty.md"], "its first line is the title"),
+        (&["run", "--repo", "repository", "--issue", "nothing.md"], "nothing.md"),
+        (&["run", "--repo", "repository", "--issue", "issue.md", "--agent", "bob"], "known are claude, "),
+        (&["run", "--repo", "repository", "--issue", "issue.md", "--pipeline", "tube"], "issue-to-pr"),
+        (&["run", "--repo", "repository", "--issue", "issue.md", "--config", "wrong.toml"], "test_secnds"),
+        (&["demo", "--agent", "bob"], "known are claude, "),
+        (&["work"], "--help"),
+    ];
+    for (arguments, says) in cases {
+        let ended = desk.journeyman(arguments).await;
+        assert_eq!(ended.code, Some(2), "{arguments:?}: {}", ended.said);
+        assert!(ended.said.contains(says), "{arguments:?} does not say {says:?}: {}", ended.said);
+        assert!(!ended.said.contains("panicked"), "{}", ended.said);
+    }
+    assert!(desk.new_branches().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_help_names_every_command_and_the_exit_codes() {
+    let desk = Desk::new(RIGHT, Tests::None);
+    for (arguments, words) in [
+        (&["--help"][..], &["serve", "run", "demo", "Start here"][..]),
+        (&["run", "--help"], &["--repo", "--issue", "--agent", "--pipeline", "--json", "2 wrong usage"]),
+        (&["demo", "--help"], &["--once", "--agent", "Ctrl-C"]),
+        (&["serve", "--help"], &["--config", "JOURNEYMAN_SECTION__KEY", "SIGTERM"]),
+    ] {
+        let help = desk.journeyman(arguments).await;
+        assert_eq!(help.code, Some(0), "{}", help.said);
+        for word in words {
+            assert!(help.printed.contains(word), "{word:?} is not in {}", help.printed);
+        }
+        assert!(!help.printed.contains("scripted-agent"), "{}", help.printed);
+    }
+}

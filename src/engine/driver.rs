@@ -47,8 +47,10 @@ impl Engine {
             }
             let summary = summary(&survey);
             let at_rest = drive.running.is_empty();
+            // An order that has ended can still owe GitHub its last status: until then it is to be woken.
+            let done = at_rest && survey.next.wake_at.is_none() && survey.next.settled.is_some();
             if at_rest || shown.as_ref() != Some(&summary) {
-                self.parts.store.set_summary(order, &summary, at_rest.then_some(journal.last_seq())).await?;
+                self.parts.store.set_summary(order, &summary, done.then_some(journal.last_seq())).await?;
                 shown = Some(summary);
             }
             if at_rest {

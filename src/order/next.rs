@@ -4,7 +4,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use super::heard::{Answer, Answered, Heard};
 use super::journal::{Event, Journal};
-use super::moves::{Move, MoveKey, Outcome};
+use super::moves::{Move, MoveKey, Outcome, Retry};
 use super::pipeline::Pipeline;
 use super::settlement::Settlement;
 use super::trace::Trace;
@@ -12,6 +12,8 @@ use super::walk::{Halt, Walk};
 
 /// How often the status is tried before it is left as it is; the work does not wait for it.
 const MOST_STATUS_ATTEMPTS: usize = 4;
+/// The longest pause that GitHub may ask of the status, in seconds.
+const LONGEST_STATUS_PAUSE: i64 = 3_600;
 
 /// What to do next.
 #[derive(Debug, Clone, PartialEq)]
@@ -130,7 +132,7 @@ fn status(
 ) -> Option<(MoveKey, Move)> {
     let mut open: Option<u64> = None;
     let mut settled_revision = 0;
-    let mut troubles: Vec<DateTime<Utc>> = Vec::new();
+    let mut troubles: Vec<(DateTime<Utc>, Retry)> = Vec::new();
     for entry in journal.entries() {
         match &entry.event {
             Event::Intended { r#move, .. } => {
@@ -143,8 +145,8 @@ fn status(
             }
             Event::Observed { key, outcome } => match (open, &**outcome) {
                 (Some(shown), Outcome::StatusShown) => (open, settled_revision) = (None, shown),
-                (Some(shown), Outcome::Trouble(_)) if *key == status_key(shown) => {
-                    troubles.push(entry.at);
+                (Some(shown), Outcome::Trouble(trouble)) if *key == status_key(shown) => {
+                    troubles.push((entry.at, trouble.retry));
                     if troubles.len() >= MOST_STATUS_ATTEMPTS {
                         (open, settled_revision) = (None, shown);
                     }
@@ -159,8 +161,12 @@ fn status(
         None if revision > settled_revision => revision,
         None => return None,
     };
-    if let (Some(_), Some(last)) = (open, troubles.last()) {
-        let due = *last + TimeDelta::seconds(1 << (2 * troubles.len().min(5)));
+    if let (Some(_), Some((last, retry))) = (open, troubles.last()) {
+        let asked = match retry {
+            Retry::After { seconds } => i64::try_from(*seconds).unwrap_or(i64::MAX).min(LONGEST_STATUS_PAUSE),
+            Retry::Soon | Retry::Never => 0,
+        };
+        let due = *last + TimeDelta::seconds(asked.max(1 << (2 * troubles.len().min(5))));
         if now < due {
             *wake_at = Some(wake_at.map_or(due, |known| known.min(due)));
             return None;

@@ -116,11 +116,10 @@ impl From<GitError> for Trouble {
     fn from(error: GitError) -> Self {
         let retry = match error.kind {
             // A fresh token may be refused for seconds, so a refused credential is tried again too.
-            GitErrorKind::Unavailable | GitErrorKind::Unauthorized => Retry::Soon,
-            GitErrorKind::Forbidden
-            | GitErrorKind::NotFound
-            | GitErrorKind::Refused
-            | GitErrorKind::Broken => Retry::Never,
+            // So is a 403: GitHub answers its limits with it, and git hands on neither header nor text that would
+            // tell them from a missing permission.
+            GitErrorKind::Unavailable | GitErrorKind::Unauthorized | GitErrorKind::Forbidden => Retry::Soon,
+            GitErrorKind::NotFound | GitErrorKind::Refused | GitErrorKind::Broken => Retry::Never,
         };
         Self { message: error.to_string(), retry }
     }

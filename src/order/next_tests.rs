@@ -521,3 +521,23 @@ proptest! {
         World::new().when("prepare", vec![prepared]).settle();
     }
 }
+
+#[test]
+fn the_status_waits_as_long_as_github_asks() {
+    let limited = Trouble { message: "limited".to_owned(), retry: Retry::After { seconds: 120 } };
+    let mut undisturbed = World::new();
+    undisturbed.settle();
+    let first = undisturbed.made.into_iter().find(|key| key.starts_with("status/")).expect("a status");
+    let first: &'static str = first.leak();
+    let mut world = World::new().when(first, vec![Outcome::Trouble(limited)]);
+    world.settle();
+    let shown: Vec<DateTime<Utc>> = world
+        .journal
+        .entries()
+        .iter()
+        .filter(|entry| matches!(&entry.event, Event::Observed { key, .. } if key.0 == first))
+        .map(|entry| entry.at)
+        .collect();
+    assert_eq!(shown.len(), 2, "{shown:?}");
+    assert!(shown[1] - shown[0] >= TimeDelta::seconds(120), "{shown:?}");
+}

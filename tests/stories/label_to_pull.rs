@@ -40,3 +40,33 @@ async fn a_label_becomes_a_verified_pull_request() {
     assert_eq!(world.thread().author, MAINTAINER);
     world.end().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_status_is_one_comment_edited_in_place_and_the_draft_ends_last() {
+    let slowly = WELL.replace("usd: 0.05", "think: 1000");
+    let world = Story::of(&slowly).labeled().await;
+    world.until_begun("implement/1/agent").await;
+    let working = ["journeyman", "journeyman:working"].map(str::to_owned);
+    let (issue, patience) = (world.issue, std::time::Duration::from_secs(30));
+    let seen = world.github.wait_for("the working label and the first status", patience, |github| {
+        let issue = github.issue(REPOSITORY, issue)?;
+        (issue.labels == working && issue.comments.len() == 1).then_some(issue)
+    });
+    let first = seen.await.expect("people see that it is at work").comments.remove(0);
+    assert!(first.body.contains("Journeyman is at work on this"), "{}", first.body);
+    assert!(first.body.contains("/cancel"), "{}", first.body);
+    assert_eq!(world.settled().await.word(), "verified");
+
+    assert_eq!(world.own_comments()[0].id, first.id, "the same comment, edited");
+    assert_eq!(world.calls("POST", "/issues/1/comments").len(), 1);
+    let calls = world.github.calls();
+    let place = |what: &str, fits: &dyn Fn(&journeyman::emulator::Call) -> bool| {
+        calls.iter().position(fits).unwrap_or_else(|| panic!("{what} was not called"))
+    };
+    let pushed = place("push", &|call| call.method == "POST" && call.path.contains("git-receive-pack"));
+    let opened = place("open", &|call| call.method == "POST" && call.path.ends_with("/pulls"));
+    let ready = place("ready", &|call| call.path.ends_with("/graphql"));
+    assert!(pushed < opened && opened < ready, "pushed, opened as a draft, ready at the end");
+    assert!(calls[opened].body.contains("\"draft\":true"), "{}", calls[opened].body);
+    world.end().await;
+}

@@ -1,6 +1,8 @@
 //! Stories: what people did on GitHub, what Journeyman did, what the world looks like after.
 
+mod agents;
 mod api;
+mod deliveries;
 mod faults;
 mod hostile;
 mod label_to_pull;
@@ -8,3 +10,4 @@ mod people;
 mod repository;
 mod restarts;
 mod rounds;
+mod together;

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use journeyman::app::{Application, Handle};
-use journeyman::config::Settings;
+use journeyman::config::{AgentSettings, Settings};
 use journeyman::emulator::{Emulator, Outcome};
 use journeyman::order::next::Survey;
 use journeyman::order::{Journal, OrderId, Settlement};
@@ -173,6 +173,11 @@ impl World {
     /// Journeyman's own folder.
     pub fn data(&self) -> PathBuf {
         self.settings.data.dir.clone()
+    }
+
+    /// Changes the agent's settings; they hold from the next [`World::start_bot`].
+    pub fn change_agent<T>(&mut self, change: impl FnOnce(&mut AgentSettings) -> T) -> T {
+        change(self.settings.agents.values_mut().next().expect("there is an agent"))
     }
 
     /// Writes another script for the agent's next runs.

@@ -1,0 +1,128 @@
+//! Agents are programs: they break off, talk nonsense, are overloaded, or are not there.
+
+use crate::world::{MAINTAINER, REPOSITORY, Story, WELL};
+
+/// The work, then whatever follows as its stream.
+fn works_and_prints(stream: &str, exit: u8) -> String {
+    format!(
+        "
+- stage: implement
+  raw: true
+  exit: {exit}
+  run: |
+    echo 42 > answer
+    git commit -q -a -m 'Give the right answer' && git push -q origin HEAD
+    {stream}
+"
+    )
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_pushed_counts_even_if_the_agent_broke_off() {
+    let world = Story::of(&works_and_prints("echo 'Segmentation fault' >&2", 139)).labeled().await;
+    let ended = world.settled().await;
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    assert_eq!(ended.runs_of("implement"), 1);
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stream_of_garbage_does_no_harm_and_its_last_result_is_the_one() {
+    let stream = r#"printf '{"type":"result","subtype":"success","is_error":false,"result":"the first","session_id":"a"}\n'
+    head -c 300000 /dev/urandom; echo
+    printf '{"type":"assistant"\n[1,2\nnull\n\377\376\n'
+    head -c 2000000 /dev/zero | tr '\0' 'x'; echo
+    printf '{"type":"result","subtype":"success","is_error":false,"result":{"it":"is done"},"session_id":"b"}\n'"#;
+    let world = Story::of(&works_and_prints(stream, 0)).labeled().await;
+    let ended = world.settled().await;
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    let said = ended.said("implement/1/agent");
+    assert!(said == r#"{"it":"is done"}"#, "other values than strings are said as JSON: {said:.200}");
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn plain_text_is_a_result_too() {
+    let scenes = format!("{WELL}\n- stage: classify\n  raw: true\n  run: echo '/chore'\n");
+    let world = Story::of(&scenes).labeled().await;
+    let ended = world.settled().await;
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    assert_eq!(ended.said("classify/1/agent"), "/chore");
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_overloaded_service_is_waited_for_and_costs_no_round() {
+    let overloaded =
+        r#"{"type":"result","subtype":"success","is_error":true,"result":"API Error: Overloaded"}"#;
+    let scenes = format!(
+        "
+- stage: implement
+  raw: true
+  run: |
+    if [ ! -e \"$HOME/once\" ]; then touch \"$HOME/once\"; echo '{overloaded}'; exit; fi
+    echo 42 > answer
+    git commit -q -a -m 'Give the right answer' && git push -q origin HEAD
+    echo done
+"
+    );
+    let world = Story::of(&scenes).labeled().await;
+    let ended = world.settled().await;
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    assert_eq!(ended.runs_of("implement"), 2, "the same round again");
+    assert!(!ended.moves().iter().any(|key| key == "implement/2/agent"), "{:?}", ended.moves());
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_program_that_is_not_there_is_named_and_retry_works_once_it_is() {
+    let mut world = Story::of(WELL).begin().await;
+    let program =
+        world.change_agent(|agent| std::mem::replace(&mut agent.program, vec!["/no/such/agent".to_owned()]));
+    world.stop_bot().await;
+    world.start_bot().await;
+    world.label().await;
+    let ended = world.settled().await;
+    assert_eq!(ended.word(), "failed");
+    let status = world.status_comment();
+    assert!(status.contains("/no/such/agent") && status.contains("was not found"), "{status}");
+    assert_eq!(ended.runs_of("classify"), 0);
+
+    world.change_agent(|agent| agent.program = program);
+    world.stop_bot().await;
+    world.start_bot().await;
+    world.comment(MAINTAINER, "/retry").await;
+    assert_eq!(world.settled().await.word(), "verified");
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_an_agent_leaves_running_ends_with_it() {
+    let scenes = WELL.replace(
+        "run: |",
+        "run: |\n    setsid sh -c 'sleep 300' >/dev/null 2>&1 &\n    (sleep 301 &) >/dev/null 2>&1",
+    );
+    let world = Story::of(&scenes).labeled().await;
+    assert_eq!(world.settled().await.word(), "verified");
+    world.assert_no_process_is_left().await;
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_session_of_the_first_round_is_resumed_in_the_second() {
+    let scenes = "
+- stage: implement
+  run: |
+    echo \"session ${JOURNEYMAN_SESSION:-none}\"
+    [ $JOURNEYMAN_ROUND = 2 ] && echo 42 > answer || echo 43 > answer
+    git commit -q -a -m 'Give an answer' && git push -q origin HEAD
+";
+    let world = Story::of(scenes).labeled().await;
+    let ended = world.settled().await;
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    assert_eq!(ended.said("implement/1/agent"), "session none");
+    let session = ended.session("implement/1/agent");
+    assert_eq!(ended.said("implement/2/agent"), format!("session {session}"));
+    assert!(world.github.file(REPOSITORY, &world.pull().head, "answer").is_some_and(|text| text == b"42\n"));
+    world.end().await;
+}

@@ -1,0 +1,68 @@
+//! Deliveries of every kind: kept, answered, and never a reason to fall over.
+
+use journeyman::store::Conclusion;
+
+use crate::world::{Story, WELL};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nonsense_that_is_signed_is_kept_with_a_reason_and_the_work_goes_on() {
+    let world = Story::of(WELL).begin().await;
+    let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    let bodies: [(&str, &[u8]); 9] = [
+        ("issues", b""),
+        ("issues", b"not json"),
+        ("issues", b"{}"),
+        ("issues", b"null"),
+        ("issues", b"{\"action\":\"labeled\"}"),
+        ("issues", b"{\"action\":\"labeled\",\"issue\":{\"number\":-1},\"label\":null,\"repository\":[]}"),
+        ("issues", b"\xff\xfe{\x00}"),
+        ("issue_comment", deep.as_bytes()),
+        ("an_event_of_tomorrow", b"{\"action\":\"appeared\"}"),
+    ];
+    for (number, (event, body)) in bodies.iter().enumerate() {
+        let guid = format!("0b989ba4-242f-11e5-81e1-c7b6966d25{number:02}");
+        assert_eq!(world.deliver(&guid, event, body).await, 202, "{event} {number}");
+        world.quiet().await;
+        let guid = guid.parse().expect("a GUID");
+        let conclusion = world.store.conclusion(&guid).await.expect("it is kept").expect("it is concluded");
+        match conclusion {
+            Conclusion::Ignored { because } | Conclusion::Refused { because } => {
+                assert!(!because.is_empty(), "{event} {number}");
+            }
+            Conclusion::Opened { .. } | Conclusion::Signaled { .. } => {
+                panic!("{event} {number}: {conclusion:?}")
+            }
+        }
+    }
+    assert!(world.orders().await.is_empty());
+    world.label().await;
+    assert_eq!(world.settled().await.word(), "verified");
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_ping_is_answered() {
+    let world = Story::of(WELL).begin().await;
+    world.github.ping();
+    world.quiet().await;
+    let ping =
+        world.github.deliveries().into_iter().find(|one| one.event == "ping").expect("a ping was sent");
+    assert!(matches!(ping.outcome, journeyman::emulator::Outcome::Answered(200..=299)), "{:?}", ping.outcome);
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whatever_github_delivers_twice_changes_nothing_the_second_time() {
+    let world = Story::of(WELL).labeled().await;
+    let ended = world.settled().await;
+    assert_eq!(ended.word(), "verified");
+    let (calls, entries) = (world.github.calls().len(), ended.journal.entries().len());
+    for delivery in world.github.deliveries() {
+        world.github.redeliver(&delivery.guid).await.expect("it is known");
+    }
+    let ended = world.settled().await;
+    assert_eq!(ended.journal.entries().len(), entries);
+    assert_eq!(world.github.calls().len(), calls, "nobody is asked anything");
+    assert_eq!(world.orders().await.len(), 1);
+    world.end().await;
+}

@@ -1,0 +1,171 @@
+//! Several orders, and people who work beside Journeyman in the same repository.
+
+use journeyman::order::{Event, Move, Outcome};
+
+use crate::world::{MAINTAINER, REPOSITORY, Story, WELL, World};
+
+/// The branch is named after nothing but the issue's number.
+const SLOWLY: &str = "
+- stage: implement
+  think: 700
+  run: |
+    echo 42 > answer
+    git commit -q -a -m 'Give the right answer' && git push -q origin HEAD
+";
+
+async fn three_issues(world: &World) {
+    for title in ["The second wrong answer", "The third wrong answer"] {
+        world.github.open_issue(REPOSITORY, MAINTAINER, title, "").await.expect("an issue");
+    }
+    for issue in 1..=3 {
+        world.github.label(REPOSITORY, issue, "journeyman", MAINTAINER).await.expect("the issue is there");
+    }
+    world.quiet().await;
+}
+
+/// The most agents that were at work at the same moment, by the journals.
+async fn most_agents_at_once(world: &World) -> usize {
+    let mut moments = Vec::new();
+    for order in world.orders().await {
+        let (journal, _) = world.look(order).await;
+        for entry in journal.entries() {
+            match &entry.event {
+                Event::Intended { r#move, .. } if matches!(**r#move, Move::RunAgent(_)) => {
+                    moments.push((entry.at, 1))
+                }
+                Event::Observed { outcome, .. } if matches!(**outcome, Outcome::AgentRan(_)) => {
+                    moments.push((entry.at, -1));
+                }
+                Event::Opened(_)
+                | Event::Signaled { .. }
+                | Event::Intended { .. }
+                | Event::Observed { .. } => {}
+            }
+        }
+    }
+    moments.sort();
+    let mut now = 0_i32;
+    let most = moments.into_iter().map(|(_, change)| {
+        now += change;
+        now
+    });
+    usize::try_from(most.max().unwrap_or(0)).unwrap_or(0)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn three_issues_of_one_repository_become_three_pull_requests_side_by_side() {
+    let world = Story::of(SLOWLY).begin().await;
+    three_issues(&world).await;
+    let pulls = world.pulls();
+    assert_eq!(pulls.len(), 3);
+    for pull in &pulls {
+        assert!(!pull.draft);
+        assert_eq!(world.github.branch_head(REPOSITORY, &pull.head).as_ref(), Some(&pull.head_sha));
+        assert_eq!(world.git(&["rev-list", "--count", &format!("main..{}", pull.head)]), "1");
+    }
+    let mut closed: Vec<&str> =
+        pulls.iter().map(|pull| pull.issue.body.lines().next().unwrap_or_default()).collect();
+    closed.sort_unstable();
+    assert_eq!(closed, ["Closes #1", "Closes #2", "Closes #3"]);
+    assert!(most_agents_at_once(&world).await > 1, "they are worked on side by side");
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_more_orders_are_at_work_than_the_settings_allow() {
+    let world = Story::of(SLOWLY).settings(|settings| settings.limits.concurrent_orders = 1).begin().await;
+    three_issues(&world).await;
+    assert_eq!(world.pulls().len(), 3, "the others waited, and were not forgotten");
+    assert_eq!(most_agents_at_once(&world).await, 1);
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_persons_commit_on_the_branch_is_never_overwritten() {
+    let wrong = "
+- stage: implement
+  run: |
+    echo 1$JOURNEYMAN_ROUND > answer
+    git commit -q -a -m 'Give an answer' && git push -q origin HEAD
+";
+    let world = Story::of(wrong).labeled().await;
+    assert_eq!(world.settled().await.word(), "escalated");
+    let branch = world.pull().head;
+    let change = [("answer".to_owned(), Some(b"42\n".to_vec()))].into();
+    let theirs =
+        world.github.push_commit(REPOSITORY, &branch, MAINTAINER, "Say 42", change).await.expect("a push");
+    world.rescript(WELL);
+    world.comment(MAINTAINER, "/retry").await;
+    let ended = world.settled().await;
+
+    assert_eq!(ended.word(), "escalated", "{}", ended.because());
+    assert_eq!(world.github.branch_head(REPOSITORY, &branch), Some(theirs));
+    assert!(ended.because().contains("does not overwrite"), "{}", ended.because());
+    assert_eq!(world.branches(), [branch]);
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn after_a_retry_the_same_branch_and_pull_request_are_brought_up_to_date() {
+    let wrong = "
+- stage: implement
+  run: |
+    echo 1$JOURNEYMAN_ROUND > answer
+    git commit -q -a -m 'Give an answer' && git push -q origin HEAD
+";
+    let world = Story::of(wrong).labeled().await;
+    assert_eq!(world.settled().await.word(), "escalated");
+    let before = world.pull();
+    assert!(before.draft && before.issue.body.contains("Not verified"));
+    world.rescript(WELL);
+    world.comment(MAINTAINER, "/retry it is 42").await;
+    let ended = world.settled().await;
+
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    let after = world.pull();
+    assert_eq!((after.issue.number, &after.head), (before.issue.number, &before.head));
+    assert_ne!(after.head_sha, before.head_sha);
+    assert!(!after.draft && after.issue.body.contains("✅ Verified"), "{}", after.issue.body);
+    assert!(!after.issue.body.contains("Not verified"), "{}", after.issue.body);
+    assert!(after.issue.body.contains(&after.head_sha), "{}", after.issue.body);
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn main_may_move_on_meanwhile() {
+    let world = Story::of(SLOWLY).labeled().await;
+    world.until_begun("implement/1/agent").await;
+    let change = [("notes".to_owned(), Some(b"something else\n".to_vec()))].into();
+    world.github.push_commit(REPOSITORY, "main", MAINTAINER, "Notes", change).await.expect("a push");
+    let ended = world.settled().await;
+
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    let base = ended.survey.trace.base.as_ref().expect("a base").to_string();
+    assert_eq!(world.git(&["merge-base", "main", &world.pull().head]), base);
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_private_repository_is_worked_on_like_any_other() {
+    let world = Story::of(WELL).begin().await;
+    world.github.make_private(REPOSITORY).expect("it is there");
+    world.label().await;
+    assert_eq!(world.settled().await.word(), "verified");
+    world.pull();
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn after_the_merge_nothing_is_left_to_do() {
+    let world = Story::of(WELL).labeled().await;
+    assert_eq!(world.settled().await.word(), "verified");
+    world.github.merge(REPOSITORY, world.pull().issue.number, MAINTAINER).await.expect("it can be merged");
+    world.comment(MAINTAINER, "/retry").await;
+    world.comment(MAINTAINER, "/cancel").await;
+    let ended = world.settled().await;
+
+    assert_eq!(ended.word(), "verified", "what is merged stays verified");
+    assert_eq!(ended.runs_of("implement"), 1);
+    assert_eq!(world.labels(), ["journeyman", "journeyman:done"]);
+    world.end().await;
+}

@@ -9,6 +9,7 @@
 mod child;
 mod every_moment;
 mod hold;
+mod leftovers;
 mod moment;
 mod random_moments;
 mod serve;

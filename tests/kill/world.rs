@@ -22,7 +22,7 @@ use super::child::{LISTENS, TASK, Task};
 use super::moment::Moment;
 
 pub const REPOSITORY: &str = "octo/median";
-const PERSON: &str = "mona";
+pub const PERSON: &str = "mona";
 /// What GitHub signs with.
 pub const SECRET: &str = "a secret of the stories";
 /// An order takes seconds; this is for a machine that crawls.

@@ -20,6 +20,7 @@ mod error;
 mod examine;
 mod export;
 mod import;
+mod leftovers;
 mod libgit2;
 mod names;
 mod origin;
@@ -27,7 +28,7 @@ mod publish;
 mod remote;
 mod tree;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -52,6 +53,8 @@ struct Inner {
     data: PathBuf,
     /// One lock a repository: libgit2 does not keep two from making or fetching the same one.
     locks: Mutex<HashMap<String, Arc<Mutex<()>>>>,
+    /// Repositories in which this process has cleared away what another one left.
+    cleared: Mutex<HashSet<PathBuf>>,
 }
 
 /// Where an order's things are. All lie side by side, so that none is inside what the agent can write.
@@ -82,7 +85,7 @@ impl Workspaces {
             .map_err(|error| GitError::file("make the data folder", data, &error))?;
         let data =
             data.canonicalize().map_err(|error| GitError::file("find the data folder", data, &error))?;
-        Ok(Self { inner: Arc::new(Inner { data, locks: Mutex::default() }) })
+        Ok(Self { inner: Arc::new(Inner { data, locks: Mutex::default(), cleared: Mutex::default() }) })
     }
 
     /// Where an order's things are, whether they are there yet or not.
@@ -139,6 +142,11 @@ impl Workspaces {
             }
             // Last, so that one that was made half is made again.
             std::fs::write(path.join("complete"), "").map_err(|error| made(&error))?;
+        }
+        // The data folder is one process's, and every road to a repository of ours leads through here: a lock that
+        // is there the first time is nobody's.
+        if self.inner.cleared.lock().unwrap_or_else(PoisonError::into_inner).insert(path.clone()) {
+            leftovers::clear(&path)?;
         }
         Repository::open_bare(&path).map_err(|error| GitError::local("open a repository of ours", &error))
     }

@@ -15,6 +15,8 @@ set -eu
 origin=$1 work=$2 branch=$3
 export GIT_TERMINAL_PROMPT=0
 cd "$work"
+# Nothing else runs here now: a lock is what is left of a run that was killed.
+find "$work/.git" "$origin" -type f -name '*.lock' -exec rm -f {} + 2>/dev/null || true
 repo() { git --git-dir="$work/.git" --work-tree="$work" "$@"; }
 if [ "$(repo config --get journeyman.cloned 2>/dev/null || true)" != yes ] ||
    ! repo rev-parse --quiet --verify HEAD >/dev/null 2>&1; then

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::live::Live;
 use super::local::{Local, PERSON, Wishes};
-use super::{INTERRUPTED, asked_to_stop, log, sample, settings_file};
+use super::{INTERRUPTED, log, sample, settings_file};
 use crate::emulator::{Pages, RepositorySource};
 use crate::order::{OrderId, Receipt, Settlement};
 
@@ -64,28 +65,31 @@ pub(super) async fn main(arguments: Arguments) -> anyhow::Result<u8> {
         local.put_to_work(REPOSITORY, RepositorySource::Files(sample::files()), &title, &body).await?;
     eprintln!("  {PERSON} put the label `journeyman` on issue #{issue}: {title}");
     eprintln!("  {origin}/{REPOSITORY}/issues/{issue}\n");
-    let order = local.order().await?;
-    let Some(mut settled) = local.watch(order).await? else {
+    let mut live = Live::new();
+    let Some((order, mut settled)) = local.work(&mut live).await? else {
         local.stop().await?;
         return Ok(INTERRUPTED);
     };
     summary(&local, order, &settled).await?;
     if !arguments.once {
         eprintln!("\n  Look around at {origin}/{REPOSITORY}; comment, review. Ctrl-C ends the demo.");
-        settled = stay(&local, order, settled).await?;
+        settled = stay(&local, order, settled, &mut live).await?;
     }
     local.stop().await?;
     Ok(settled.exit_code())
 }
 
 /// Shows what people start by what they do on the pages.
-async fn stay(local: &Local, order: OrderId, mut settled: Settlement) -> anyhow::Result<Settlement> {
-    let stop = asked_to_stop();
-    tokio::pin!(stop);
+async fn stay(
+    local: &Local,
+    order: OrderId,
+    mut settled: Settlement,
+    live: &mut Live,
+) -> anyhow::Result<Settlement> {
     loop {
         let at_work = local.look(order).await?.1.next.settled.is_none();
         if at_work {
-            match local.watch(order).await? {
+            match local.watch(order, live).await? {
                 Some(ended) => settled = ended,
                 None => return Ok(settled),
             }
@@ -93,7 +97,7 @@ async fn stay(local: &Local, order: OrderId, mut settled: Settlement) -> anyhow:
         }
         tokio::select! {
             () = tokio::time::sleep(std::time::Duration::from_millis(300)) => {}
-            () = &mut stop => return Ok(settled),
+            () = local.asked_to_stop() => return Ok(settled),
         }
     }
 }

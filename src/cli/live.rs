@@ -7,7 +7,10 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::order::commit_message::is_hidden;
-use crate::order::{AgentRun, Counts, Entry, Event, Move, MoveKey, Outcome, TestRun, TestVerdict};
+use crate::order::{
+    AgentRun, Command, CommitSha, Counts, Entry, Event, Move, MoveKey, Outcome, SignalKind, TestRun,
+    TestVerdict,
+};
 
 /// Foreign text is cut to this for a line.
 const LONGEST: usize = 100;
@@ -16,6 +19,10 @@ pub(super) struct Live {
     /// Only where there is a terminal to draw on.
     spinner: Option<ProgressBar>,
     intended: BTreeMap<MoveKey, Move>,
+    /// What was pushed last, so that the same commit once more is not shown as news.
+    pushed: Option<CommitSha>,
+    /// The last entry that was shown.
+    shown: u64,
 }
 
 #[derive(Clone, Copy)]
@@ -27,7 +34,12 @@ enum Mark {
 
 impl Live {
     pub(super) fn new() -> Self {
-        let spinner = std::io::stderr().is_terminal().then(|| {
+        Self { spinner: None, intended: BTreeMap::new(), pushed: None, shown: 0 }
+    }
+
+    /// Draws again, after [`Live::end`] too.
+    pub(super) fn begin_again(&mut self) {
+        self.spinner = std::io::stderr().is_terminal().then(|| {
             let bar = ProgressBar::new_spinner();
             if let Ok(style) = ProgressStyle::with_template("  {spinner} {msg} {elapsed}") {
                 bar.set_style(style);
@@ -35,10 +47,14 @@ impl Live {
             bar.enable_steady_tick(Duration::from_millis(120));
             bar
         });
-        Self { spinner, intended: BTreeMap::new() }
     }
 
+    /// Shows an entry, if it was not shown before.
     pub(super) fn show(&mut self, entry: &Entry) {
+        if entry.seq <= self.shown {
+            return;
+        }
+        self.shown = entry.seq;
         match &entry.event {
             Event::Opened(opened) => {
                 self.line(
@@ -47,7 +63,7 @@ impl Live {
                 );
             }
             Event::Signaled { signal, .. } => {
-                self.line(Mark::Begun, &format!("{}: {:?}", one_line(&signal.by.login), signal.kind));
+                self.line(Mark::Begun, &format!("{} {}", one_line(&signal.by.login), done(&signal.kind)));
             }
             Event::Intended { key, r#move } => {
                 if let Some(doing) = doing(r#move) {
@@ -91,7 +107,7 @@ impl Live {
         }
     }
 
-    fn observed(&self, key: &MoveKey, r#move: &Move, outcome: &Outcome) {
+    fn observed(&mut self, key: &MoveKey, r#move: &Move, outcome: &Outcome) {
         match outcome {
             Outcome::Authorized { allowed: true } => {
                 self.line(Mark::Done, "asked GitHub: the sender may write here")
@@ -107,7 +123,11 @@ impl Live {
                 let files: Vec<String> = files.iter().map(|file| one_line(file)).collect();
                 self.line(mark(!files.is_empty()), &format!("files found: {}", one_line(&files.join(", "))));
             }
-            Outcome::Imported { changed, .. } => {
+            Outcome::Imported { pushed, .. } if self.pushed.as_ref() == Some(pushed) => {
+                self.line(Mark::Wrong, "pushed commit: nothing new since the round before");
+            }
+            Outcome::Imported { pushed, changed, .. } => {
+                self.pushed = Some(pushed.clone());
                 let plural = if changed.len() == 1 { "" } else { "s" };
                 self.line(
                     Mark::Done,
@@ -192,6 +212,14 @@ impl Live {
         for name in tests.failing.iter().take(5) {
             self.line(Mark::Wrong, &format!("  {}", one_line(name)));
         }
+        // Without names the last words have to tell.
+        if tests.failing.is_empty() && matches!(tests.verdict, TestVerdict::Failed | TestVerdict::SetupFailed)
+        {
+            let said: Vec<&str> = tests.tail.lines().filter(|line| !line.trim().is_empty()).collect();
+            for line in said.iter().skip(said.len().saturating_sub(3)) {
+                self.line(Mark::Wrong, &format!("  {}", one_line(line)));
+            }
+        }
     }
 }
 
@@ -199,11 +227,27 @@ fn mark(good: bool) -> Mark {
     if good { Mark::Done } else { Mark::Wrong }
 }
 
+/// What a person did, in words.
+fn done(kind: &SignalKind) -> String {
+    match kind {
+        SignalKind::Labeled { label } => format!("put the label {} on", one_line(label)),
+        SignalKind::Unlabeled { label } => format!("took the label {} off", one_line(label)),
+        SignalKind::Commanded { command: Command::Cancel } => "says /cancel".to_owned(),
+        SignalKind::Commanded { command: Command::Retry { guidance } } => {
+            format!("says /retry {}", one_line(guidance.as_deref().unwrap_or_default())).trim_end().to_owned()
+        }
+        SignalKind::IssueClosed => "closed the issue".to_owned(),
+        SignalKind::PullClosed { pull, merged: true } => format!("merged pull request #{pull}"),
+        SignalKind::PullClosed { pull, merged: false } => format!("closed pull request #{pull}"),
+    }
+}
+
 /// What takes long enough to be said before it is done.
 fn doing(r#move: &Move) -> Option<String> {
     match r#move {
         Move::RunAgent(task) => {
-            Some(format!("{}: {} is at work, attempt {}", task.stage, task.agent, task.round))
+            let round = if task.round > 1 { format!(", round {}", task.round) } else { String::new() };
+            Some(format!("{}{round}: {} is at work", task.stage, task.agent))
         }
         Move::RunTests { commit } => Some(format!("running the tests on {}", commit.short())),
         Move::Prepare => Some("fetching the repository".to_owned()),

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use secrecy::SecretString;
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
 
 use super::live::Live;
 use super::{WrongUsage, asked_to_stop};
@@ -43,6 +44,8 @@ pub(super) struct Local {
     handle: Handle,
     pub(super) address: std::net::SocketAddr,
     running: JoinHandle<anyhow::Result<()>>,
+    /// A person pressed Ctrl-C, or the service manager asks to end.
+    asked: CancellationToken,
     _place: TempDir,
 }
 
@@ -92,7 +95,14 @@ impl Local {
         emulator.set_webhook_url(&format!("http://{address}/webhook"));
         let handle = application.handle();
         let running = tokio::spawn(application.run());
-        Ok(Self { emulator, handle, address, running, _place: place })
+        // One listener for as long as this lives: a signal between two of them would be lost.
+        let asked = CancellationToken::new();
+        let tell = asked.clone();
+        tokio::spawn(async move {
+            asked_to_stop().await;
+            tell.cancel();
+        });
+        Ok(Self { emulator, handle, address, running, asked, _place: place })
     }
 
     /// A repository with one issue, which gets the label.
@@ -111,11 +121,25 @@ impl Local {
         Ok(issue)
     }
 
-    /// The one order, once the delivery has arrived.
-    pub(super) async fn order(&self) -> anyhow::Result<OrderId> {
+    /// When a person asks to stop.
+    pub(super) async fn asked_to_stop(&self) {
+        self.asked.cancelled().await;
+    }
+
+    /// Takes the labeled issue and shows the work on it. None when stopped.
+    pub(super) async fn work(&self, live: &mut Live) -> anyhow::Result<Option<(OrderId, Settlement)>> {
+        let Some(order) = self.order().await? else { return Ok(None) };
+        Ok(self.watch(order, live).await?.map(|settled| (order, settled)))
+    }
+
+    /// The one order, once the delivery has arrived. None when stopped.
+    async fn order(&self) -> anyhow::Result<Option<OrderId>> {
         loop {
             if let Some(order) = self.handle.latest_order().await? {
-                return Ok(order);
+                return Ok(Some(order));
+            }
+            if self.asked.is_cancelled() {
+                return Ok(None);
             }
             if self.running.is_finished() {
                 anyhow::bail!("Journeyman stopped before it took the issue");
@@ -124,19 +148,14 @@ impl Local {
         }
     }
 
-    /// Shows the work until the order has ended, or until a person stops it. None when stopped.
-    pub(super) async fn watch(&self, order: OrderId) -> anyhow::Result<Option<Settlement>> {
+    /// Shows the work until the order has ended, or until a person stops it. None when stopped. What `live` has shown
+    /// before is not shown again.
+    pub(super) async fn watch(&self, order: OrderId, live: &mut Live) -> anyhow::Result<Option<Settlement>> {
         let mut news = self.handle.watch();
-        let mut live = Live::new();
-        let mut shown = 0;
-        let stop = asked_to_stop();
-        tokio::pin!(stop);
+        live.begin_again();
         loop {
             let (journal, survey) = self.look(order).await?;
-            for entry in journal.entries().iter().filter(|entry| entry.seq > shown) {
-                live.show(entry);
-            }
-            shown = journal.last_seq();
+            journal.entries().iter().for_each(|entry| live.show(entry));
             if let Some(settlement) = survey.next.settled
                 && survey.next.moves.is_empty()
             {
@@ -146,7 +165,7 @@ impl Local {
             tokio::select! {
                 _ = news.recv() => {}
                 () = tokio::time::sleep(std::time::Duration::from_millis(500)) => {}
-                () = &mut stop => {
+                () = self.asked_to_stop() => {
                     live.end();
                     return Ok(None);
                 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::live::Live;
 use super::local::{Local, Wishes};
 use super::{INTERRUPTED, WrongUsage, issue_file, log, sample, settings_file};
 use crate::emulator::{Pages, RepositorySource};
@@ -58,9 +59,7 @@ pub(super) async fn main(arguments: Arguments) -> anyhow::Result<u8> {
     local
         .put_to_work(&name, RepositorySource::Path(arguments.repo.clone()), &issue.title, &issue.body)
         .await?;
-    let order = local.order().await?;
-    let settled = local.watch(order).await?;
-    let Some(settled) = settled else {
+    let Some((order, settled)) = local.work(&mut Live::new()).await? else {
         local.stop().await?;
         eprintln!("journeyman: stopped; nothing was brought back");
         return Ok(INTERRUPTED);

@@ -74,6 +74,9 @@ async fn without_once_it_stays_and_hears_a_retry_that_is_written_on_the_page() {
     comment(&pages, "/retry push it, please").await;
     demo.hears("the second end", |said| said.contains("outcome:       verified").then_some(())).await;
 
+    let said = demo.said();
+    assert_eq!(said.matches("opened for issue #1").count(), 1, "what was shown is not shown again: {said}");
+    assert!(said.contains("demo says /retry push it, please"), "{said}");
     let page = reqwest::get(format!("{pages}/pull/2")).await.expect("a page").text().await.expect("a page");
     assert!(page.contains("Verified") && !page.contains("Draft</span>"), "{page}");
     demo.interrupt(Signal::INT);

@@ -8,13 +8,15 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// Nothing here should take longer; a story that does has failed.
-pub const PATIENCE: Duration = Duration::from_secs(30);
+pub const PATIENCE: Duration = Duration::from_secs(120);
 
-/// A command of the program, to be run in a folder. It inherits the path and nothing else.
+/// A command of the program, to be run in a folder. It inherits what toolchains are found by and nothing else.
 pub fn journeyman(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_journeyman"));
-    command.args(arguments).current_dir(folder).env_clear().env("HOME", folder);
-    command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+    command.args(arguments).current_dir(folder).env_clear();
+    for name in ["PATH", "HOME", "CARGO_HOME", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN"] {
+        command.envs(std::env::var_os(name).map(|value| (name, value)));
+    }
     command.env("NO_COLOR", "1");
     command
 }

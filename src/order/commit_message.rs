@@ -11,7 +11,8 @@ pub fn clean(text: &str) -> Option<String> {
         .lines()
         .map(str::trim_end)
         .filter(|line| !is_trailer(line) && !line.trim_start().starts_with("```"))
-        .map(disarm);
+        .map(|line| SWITCHES.iter().fold(line.to_owned(), |line, switch| without(&line, switch, "")))
+        .map(|line| disarm(&line));
     let subject = lines.find(|line| !line.trim().is_empty())?;
     let subject: String = subject.trim().trim_start_matches(['#', '*', '-', ' ']).chars().take(100).collect();
     let words = subject.split_whitespace().filter(|w| w.chars().any(char::is_alphanumeric)).count();
@@ -21,6 +22,24 @@ pub fn clean(text: &str) -> Option<String> {
     let body: Vec<String> = lines.collect();
     let body: String = body.join("\n").trim().chars().take(4_000).collect();
     Some(if body.is_empty() { subject } else { format!("{subject}\n\n{body}") })
+}
+
+/// What switches a repository's CI off when it stands in a commit message.
+const SWITCHES: [&str; 6] =
+    ["[skip ci]", "[ci skip]", "[no ci]", "[skip actions]", "[actions skip]", "***no_ci***"];
+
+/// The line with every occurrence of `what`, in any case, replaced. `what` is ASCII.
+fn without(line: &str, what: &str, with: &str) -> String {
+    let lower = line.to_ascii_lowercase();
+    let mut clean = String::with_capacity(line.len());
+    let mut rest = 0;
+    while let Some(at) = lower[rest..].find(what) {
+        clean.push_str(&line[rest..rest + at]);
+        clean.push_str(with);
+        rest += at + what.len();
+    }
+    clean.push_str(&line[rest..]);
+    clean
 }
 
 /// Control characters, and those that are there but cannot be seen or that turn the direction of text.
@@ -33,9 +52,11 @@ pub fn is_hidden(character: char) -> bool {
 }
 
 fn is_trailer(line: &str) -> bool {
-    line.split_once(": ").is_some_and(|(key, _)| {
-        let key = key.to_ascii_lowercase();
-        key.ends_with("-by") || key.ends_with("-id") || key == "closes" || key == "fixes"
+    line.split_once(':').is_some_and(|(key, _)| {
+        let key = key.trim().to_ascii_lowercase();
+        key.ends_with("-by")
+            || key.ends_with("-id")
+            || matches!(key.as_str(), "closes" | "fixes" | "resolves" | "skip-checks" | "on-behalf-of")
     })
 }
 
@@ -55,7 +76,7 @@ fn disarm(line: &str) -> String {
         }
         previous = character;
     }
-    safe.replace("GH-", "GH ").replace("gh-", "gh ")
+    without(&without(&safe, "gh-", "gh "), "://", ": //")
 }
 
 #[cfg(test)]
@@ -69,7 +90,9 @@ mod tests {
             ("\n\nfix: sum\n\nIt was wrong.\n", Some("fix: sum\n\nIt was wrong.")),
             ("Fixes #1, cc @everyone", Some("Fixes 1, cc everyone")),
             ("Fix it\n\nFixes: #3\nSigned-off-by: A <a@b.c>\nCo-authored-by: B <b@b.c>", Some("Fix it")),
-            ("Closes GH-12 for good", Some("Closes GH 12 for good")),
+            ("Closes GH-12 for good", Some("Closes gh 12 for good")),
+            ("Fix it [Skip CI] now\n\nskip-checks: true\nCo-authored-by:x", Some("Fix it  now")),
+            ("Fixes https://example.org/o/r/issues/7", Some("Fixes https: //example.org/o/r/issues/7")),
             ("mail me@example.org first", Some("mail me@example.org first")),
             ("a\u{202e}b c\u{200b}d", Some("ab cd")),
             ("wip", None),

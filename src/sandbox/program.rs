@@ -63,8 +63,11 @@ fn surroundings(real: &Path) -> Vec<PathBuf> {
         return vec![packages];
     }
     match real.parent() {
-        Some(folder) if !is_wide(folder, home.as_deref()) => with_what_belongs(folder, home.as_deref()),
-        _ => vec![real.to_owned()],
+        Some(folder) if folder.ends_with("bin") && !is_wide(folder, home.as_deref()) => {
+            with_what_belongs(folder, home.as_deref())
+        }
+        // Anywhere else what lies beside a program is not its own: settings and keys, as likely as not.
+        Some(_) | None => vec![real.to_owned()],
     }
 }
 

@@ -104,6 +104,7 @@ fn test_run(verdict: TestVerdict, passed: u64, failed: u64) -> TestRun {
         commit: sha('c'),
         tree: tree(),
         verdict,
+        doubt: None,
         setup: None,
         test: Some(CommandRun {
             command: "pytest -q".to_owned(),

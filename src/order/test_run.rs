@@ -13,6 +13,9 @@ pub struct TestRun {
     pub tree: TreeSha,
     /// What it comes to.
     pub verdict: TestVerdict,
+    /// Why a pass verifies nothing, such as a change to what defines the test command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub doubt: Option<String>,
     /// What was run to install what the tests need, if anything.
     pub setup: Option<CommandRun>,
     /// The test command's own run; none when there is no test command or the setup failed.

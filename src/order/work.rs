@@ -8,7 +8,7 @@ use super::moves::{Move, MoveKey, Outcome};
 use super::pipeline::{Check, Stage};
 use super::rounds::{Judge, Judged, Rounds, Worker};
 use super::settlement::Settlement;
-use super::test_run::TestVerdict;
+use super::test_run::{TestRun, TestVerdict};
 use super::trace::{Standing, Work};
 use super::walk::{Halt, Walk};
 
@@ -43,12 +43,19 @@ impl Walk<'_> {
         }
         work.tests = Some((**tests).clone());
         Ok(match tests.verdict {
-            TestVerdict::Passed => Judged::Passed(Some(work)),
-            TestVerdict::NoTests => {
-                let because = match &tests.test {
-                    Some(run) => format!("`{}` ran no test", run.command),
-                    None => "the repository has no tests that Journeyman can find".to_owned(),
-                };
+            TestVerdict::Passed if tests.doubt.is_none() => Judged::Passed(Some(work)),
+            TestVerdict::Passed | TestVerdict::NoTests
+                if self.heard.retry_after(self.last_seen()).is_some() =>
+            {
+                let feedback = Feedback::failed(
+                    Category::TestFailure,
+                    format!("nothing could be verified: {}", unverified(tests)),
+                )
+                .suggest("A person asked for another attempt; see what they advise.");
+                Judged::Failed { by: Judge::Tests, feedback, tests: None }
+            }
+            TestVerdict::Passed | TestVerdict::NoTests => {
+                let because = unverified(tests);
                 work.standing = Standing::Unverified { because };
                 Judged::Passed(Some(work))
             }
@@ -155,4 +162,13 @@ impl Walk<'_> {
 fn nothing_pushed(because: &str, branch: &BranchName) -> Feedback {
     Feedback::failed(Category::MissingCommit, format!("nothing was pushed: {because}"))
         .suggest(format!("Commit the change and run `git push origin HEAD:{branch}`."))
+}
+
+/// Why a run that did not fail verifies nothing.
+fn unverified(tests: &TestRun) -> String {
+    match (&tests.doubt, &tests.test) {
+        (Some(doubt), _) => doubt.clone(),
+        (None, Some(run)) => format!("`{}` ran no test", run.command),
+        (None, None) => "the repository has no tests that Journeyman can find".to_owned(),
+    }
 }

@@ -14,7 +14,7 @@ mod text;
 use crate::order::{Counts, Exit, TestVerdict};
 
 pub use counts::{Reading, read_counts};
-pub use plan::{TestPlan, plan};
+pub use plan::{TestPlan, doubt, judge_by, plan};
 pub use text::{TAIL_CHARACTERS, tail};
 
 /// Pytest, and unittest of newer Pythons, end with this when they found no test.

@@ -51,3 +51,73 @@ pub fn plan(
 fn said(setting: Option<&str>) -> Option<String> {
     setting.map(str::trim).filter(|text| !text.is_empty()).map(String::from)
 }
+
+/// The test command of the base, with what the changed tree needs to be installed: a first dependency has to come from
+/// somewhere. Where the base has no tests, those that the change brings.
+pub fn judge_by(before: TestPlan, after: TestPlan) -> TestPlan {
+    let Some(test) = before.test else { return after };
+    // What is installed lies where the plan of the changed tree looks for it; the command itself is the same.
+    let test = after.test.filter(|after| after.ends_with(&test)).unwrap_or(test);
+    TestPlan { setup: after.setup, test: Some(test), report: before.report, found: before.found }
+}
+
+/// Why a pass of these tests would verify nothing: the change brings its own judge.
+pub fn doubt(
+    before: &TestPlan,
+    base: &dyn Fn(&str) -> Option<Vec<u8>>,
+    changed: &dyn Fn(&str) -> Option<Vec<u8>>,
+) -> Option<String> {
+    let Some(test) = &before.test else {
+        return Some(
+            "the repository has no tests of its own; those that ran came with the change".to_owned(),
+        );
+    };
+    let rewritten = |path: &str| format!("the change rewrites {path}, which says what `{test}` runs");
+    if words(test).any(|word| word == "make") {
+        let makefile =
+            ["GNUmakefile", "makefile", "Makefile"].into_iter().find(|path| base(path) != changed(path));
+        if let Some(path) = makefile {
+            return Some(rewritten(path));
+        }
+    }
+    if words(test).any(|word| matches!(word, "npm" | "yarn" | "pnpm" | "bun"))
+        && scripts(base("package.json")) != scripts(changed("package.json"))
+    {
+        return Some(rewritten("the scripts of package.json"));
+    }
+    None
+}
+
+fn words(command: &str) -> impl Iterator<Item = &str> {
+    command.split(|c: char| c.is_whitespace() || matches!(c, ';' | '&' | '|' | '(' | ')'))
+}
+
+/// A manifest's scripts; none where it cannot be read.
+fn scripts(manifest: Option<Vec<u8>>) -> Option<serde_json::Value> {
+    let manifest: serde_json::Value = serde_json::from_slice(&manifest?).ok()?;
+    manifest.get("scripts").cloned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_that_brings_its_own_judge_is_doubted() {
+        let made = |test: Option<&str>| TestPlan { test: test.map(str::to_owned), ..TestPlan::default() };
+        let file = |path: &'static str, text: &'static str| {
+            move |asked: &str| (asked == path).then(|| text.as_bytes().to_vec())
+        };
+        let nothing = |_: &str| None;
+        assert!(doubt(&made(None), &nothing, &file("Makefile", "test:\n\t@true")).is_some());
+        let (honest, bent) = (file("Makefile", "test:\n\t./t"), file("Makefile", "test:\n\t@true"));
+        assert!(doubt(&made(Some("make test")), &honest, &bent).is_some());
+        assert!(doubt(&made(Some("make test")), &honest, &honest).is_none());
+        assert!(doubt(&made(Some("cargo test")), &honest, &bent).is_none());
+        let before = file("package.json", r#"{"scripts": {"test": "jest"}, "dependencies": {}}"#);
+        let honest = file("package.json", r#"{"scripts": {"test": "jest"}, "dependencies": {"a": "1"}}"#);
+        let bent = file("package.json", r#"{"scripts": {"test": "true"}}"#);
+        assert!(doubt(&made(Some("npm test")), &before, &honest).is_none());
+        assert!(doubt(&made(Some("npm test")), &before, &bent).is_some());
+    }
+}

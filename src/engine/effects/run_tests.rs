@@ -11,6 +11,7 @@ use crate::order::test_run::CommandRun;
 use crate::order::{CommitSha, Event, Exit, Move, Outcome, TestRun, TestVerdict, TreeSha, Trouble};
 use crate::sandbox::{Job, Network};
 use crate::verify::{self, TestPlan};
+use crate::workspace::remove_all;
 
 /// What of a command's output is kept.
 const MOST_OUTPUT: u64 = 256 * 1024 * 1024;
@@ -23,6 +24,13 @@ struct Place {
     home: PathBuf,
 }
 
+/// By what a commit is judged.
+struct Judging {
+    plan: TestPlan,
+    /// Why a pass verifies nothing.
+    doubt: Option<String>,
+}
+
 /// One command that was run, the end of what it printed, and the artifact that holds it.
 struct Ran {
     run: CommandRun,
@@ -32,23 +40,28 @@ struct Ran {
 
 impl Context {
     pub(super) async fn run_tests(&self, commit: &CommitSha) -> Tried {
-        let folder = self.parts.workspaces.places(self.order).tests.join(self.key.file_name());
-        // What an earlier try left is gone before this one begins: every run is on a fresh checkout.
-        remove(&folder)?;
+        let name = format!("{}.{}", self.key.file_name(), self.attempt);
+        let folder = self.parts.workspaces.places(self.order).tests.join(name);
+        // What was left by one that was killed is gone before this one begins: every run is on a fresh checkout.
+        remove(&folder).await?;
         let place = Place { tree: folder.join("tree"), home: folder.join("home") };
         let tested = self.run_in(&place, commit).await;
-        remove(&folder)?;
+        if let Err(trouble) = remove(&folder).await {
+            tracing::warn!(order = %self.order, "left behind: {}", trouble.message);
+        }
         tested
     }
 
     async fn run_in(&self, place: &Place, commit: &CommitSha) -> Tried {
         make_folder(&place.home)?;
         self.checkout(commit, &place.tree).await?;
-        let plan = self.test_plan(commit).await?;
+        let Judging { plan, doubt } = self.judging(commit).await?;
+        self.make_repository(place).await;
         let mut run = TestRun {
             commit: commit.clone(),
             tree: self.tree_of(commit)?,
             verdict: TestVerdict::NoTests,
+            doubt,
             setup: None,
             test: None,
             counts: None,
@@ -119,21 +132,34 @@ impl Context {
         Err(never(format!("{} is no commit of this order", commit.short())))
     }
 
-    /// The command is the base commit's affair: settings come from there, and what is found is found there, so that
-    /// a change cannot choose how it is judged. Only where the base has no tests at all may the change bring some.
-    async fn test_plan(&self, commit: &CommitSha) -> Result<TestPlan, Trouble> {
+    /// The command is the base commit's affair: settings come from there, and what is found is found there. Where a
+    /// change brings its own judge, or rewrites the one that there is, a pass verifies nothing, and that is said.
+    async fn judging(&self, commit: &CommitSha) -> Result<Judging, Trouble> {
         let settings = self.settings();
         let (repository, base, commit) = (self.opened().repository.clone(), self.base()?, commit.clone());
         self.git(move |workspaces| {
-            let plan_of = |commit: &CommitSha| {
-                let root = workspaces.root_files(&repository, commit)?;
-                let read = |path: &str| workspaces.file(&repository, commit, path).ok().flatten();
-                Ok(verify::plan(&settings, &root, &read))
-            };
-            let plan = plan_of(&base)?;
-            if plan.test.is_some() { Ok(plan) } else { plan_of(&commit) }
+            let base_root = workspaces.root_files(&repository, &base)?;
+            let root = workspaces.root_files(&repository, &commit)?;
+            let read_base = |path: &str| workspaces.file(&repository, &base, path).ok().flatten();
+            let read = |path: &str| workspaces.file(&repository, &commit, path).ok().flatten();
+            let before = verify::plan(&settings, &base_root, &read_base);
+            let after = verify::plan(&settings, &root, &read);
+            let doubt = verify::doubt(&before, &read_base, &read);
+            Ok(Judging { plan: verify::judge_by(before, after), doubt })
         })
         .await
+    }
+
+    /// Many projects ask git for their version or their files: the checkout gets a repository of one commit, made in
+    /// the sandbox. Where that fails the tests do without.
+    async fn make_repository(&self, place: &Place) {
+        let script = "git init -q && git add -Af && git -c user.name=Journeyman -c user.email=journeyman@invalid \
+                      -c commit.gpgSign=false commit -q --no-verify -m 'The commit under test'";
+        let program = ["sh", "-c", script].map(Into::into).to_vec();
+        let mounts = vec![writable(&place.tree)];
+        if let Err(trouble) = short(&self.parts.sandbox, program, &place.tree, &place.home, mounts).await {
+            tracing::info!(order = %self.order, "the checkout has no repository: {}", trouble.message);
+        }
     }
 
     async fn command(
@@ -186,10 +212,11 @@ impl Context {
     }
 }
 
-fn remove(place: &PathBuf) -> Result<(), Trouble> {
-    match std::fs::remove_dir_all(place) {
-        Ok(()) => Ok(()),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(soon(format!("cannot clear {}: {error}", place.display()))),
-    }
+/// Also folders that somebody made unwritable, as Go does with its module cache. Takes time where there is much.
+async fn remove(place: &Path) -> Result<(), Trouble> {
+    let place = place.to_owned();
+    let removed = tokio::task::spawn_blocking(move || {
+        remove_all(&place).map_err(|error| soon(format!("cannot clear {}: {error}", place.display())))
+    });
+    removed.await.map_err(|error| never(format!("a fault of Journeyman's own: {error}")))?
 }

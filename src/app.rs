@@ -118,11 +118,14 @@ impl Application {
         tokio::pin!(serving);
         let served = tokio::select! {
             stopped = &mut working => {
-                if let Ok(stopped) = stopped {
-                    tracing::info!(under_way = stopped.under_way, "the engine has stopped");
-                }
                 let _ = tokio::time::timeout(TIME_TO_END, server.stop(true)).await;
-                Ok(())
+                match stopped {
+                    Ok(stopped) => {
+                        tracing::info!(under_way = stopped.under_way, "the engine has stopped");
+                        Ok(())
+                    }
+                    Err(error) => Err(anyhow::anyhow!("the engine failed, by a fault of its own: {error}")),
+                }
             }
             served = &mut serving => {
                 self.engine.stop();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use tokio::sync::Notify;
-use tokio::task::{AbortHandle, JoinSet};
+use tokio::task::{AbortHandle, Id, JoinError, JoinSet};
 
 use super::Engine;
 use super::effects;
@@ -41,17 +41,24 @@ impl Engine {
         loop {
             let survey = survey(journal.pipeline(), &journal, Utc::now());
             drive.stop_what_is_not_named(&survey);
+            let summary = summary(&survey);
+            // Before anything is done: this is also how an order that `/retry` opened again takes the issue's place.
+            if shown.as_ref() != Some(&summary) {
+                match self.parts.store.set_summary(order, &summary, None).await {
+                    Ok(()) => {}
+                    Err(StoreError::Refused { .. }) => return self.give_way(order, summary, &journal).await,
+                    Err(error) => return Err(error),
+                }
+                shown = Some(summary.clone());
+            }
             if drive.start_what_is_named(&survey, &journal).await? {
                 journal = self.parts.journals.journal(order).await?;
                 continue;
             }
-            let summary = summary(&survey);
             let at_rest = drive.running.is_empty();
             // An order that has ended can still owe GitHub its last status: until then it is to be woken.
-            let done = at_rest && survey.next.wake_at.is_none() && survey.next.settled.is_some();
-            if at_rest || shown.as_ref() != Some(&summary) {
-                self.parts.store.set_summary(order, &summary, done.then_some(journal.last_seq())).await?;
-                shown = Some(summary);
+            if at_rest && survey.next.wake_at.is_none() && survey.next.settled.is_some() {
+                self.parts.store.set_summary(order, &summary, Some(journal.last_seq())).await?;
             }
             if at_rest {
                 match (survey.next.wake_at, &survey.next.settled) {
@@ -62,12 +69,20 @@ impl Engine {
                 }
             }
             tokio::select! {
-                Some(done) = drive.effects.join_next() => drive.write_down(done).await?,
+                Some(done) = drive.effects.join_next_with_id() => drive.write_down(done).await?,
                 () = signaled.notified() => {}
                 () = until(survey.next.wake_at) => {}
             }
             journal = self.parts.journals.journal(order).await?;
         }
+    }
+
+    /// Another order has the issue's place meanwhile; this one stays as it ended.
+    async fn give_way(&self, order: OrderId, was: Summary, journal: &Journal) -> Result<Rest, StoreError> {
+        tracing::warn!(%order, "is not opened again: another order is at work on its issue");
+        let summary = Summary { active: false, ..was };
+        self.parts.store.set_summary(order, &summary, Some(journal.last_seq())).await?;
+        Ok(Rest::Ended)
     }
 
     async fn write(&self, order: OrderId, event: Event) -> Result<(), StoreError> {
@@ -120,31 +135,33 @@ impl Drive {
 
     async fn write_down(
         &mut self,
-        done: Result<(MoveKey, Outcome), tokio::task::JoinError>,
+        done: Result<(Id, (MoveKey, Outcome)), JoinError>,
     ) -> Result<(), StoreError> {
-        let (key, outcome) = match done {
-            Ok(done) => done,
-            Err(error) if error.is_cancelled() => return Ok(()),
-            Err(error) => match self.forget(&error) {
-                Some(key) => (key, internal_fault()),
-                None => return Ok(()),
-            },
+        let id = match &done {
+            Ok((id, _)) => *id,
+            Err(error) => error.id(),
         };
-        if self.running.remove(&key).is_none() {
+        // Told apart by the task and not by the key: one that was stopped may end after its successor has begun.
+        let Some(key) =
+            self.running.iter().find(|(_, (_, effect))| effect.id() == id).map(|(key, _)| key.clone())
+        else {
             return Ok(());
-        }
+        };
+        self.running.remove(&key);
+        let outcome = match done {
+            Ok((_, (_, outcome))) => outcome,
+            Err(error) if error.is_cancelled() => return Ok(()),
+            Err(error) => {
+                tracing::error!(order = %self.order, %key, "an effect panicked: {error}");
+                internal_fault()
+            }
+        };
         if let Outcome::Trouble(trouble) = &outcome {
             tracing::warn!(order = %self.order, %key, message = trouble.message, "could not be done");
         } else {
             tracing::info!(order = %self.order, %key, "observed");
         }
         self.engine.write(self.order, Event::Observed { key, outcome: Box::new(outcome) }).await
-    }
-
-    /// The effect whose task panicked.
-    fn forget(&self, error: &tokio::task::JoinError) -> Option<MoveKey> {
-        tracing::error!(order = %self.order, "an effect panicked: {error}");
-        self.running.iter().find(|(_, (_, effect))| effect.id() == error.id()).map(|(key, _)| key.clone())
     }
 }
 

@@ -1,6 +1,6 @@
 //! Keeps orders going, so many at a time, until it is told to stop.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -30,6 +30,8 @@ struct Orders {
     driven: JoinSet<(OrderId, Result<Rest, StoreError>)>,
     signaled: BTreeMap<OrderId, Arc<Notify>>,
     parked: BTreeMap<OrderId, DateTime<Utc>>,
+    /// Told something while they were driven; whether the drive still heard of it is not known.
+    told: BTreeSet<OrderId>,
 }
 
 impl Engine {
@@ -102,6 +104,7 @@ impl Orders {
         self.parked.remove(&order);
         if let Some(signaled) = self.signaled.get(&order) {
             signaled.notify_one();
+            self.told.insert(order);
         }
     }
 
@@ -111,6 +114,7 @@ impl Orders {
                 self.signaled.remove(&order);
                 match rest {
                     Ok(Rest::Ended) => {}
+                    Ok(Rest::Until(_)) if self.told.contains(&order) => {}
                     Ok(Rest::Until(until)) => {
                         self.parked.insert(order, until);
                     }
@@ -119,6 +123,7 @@ impl Orders {
                         self.parked.insert(order, Utc::now() + AFTER_FAULT);
                     }
                 }
+                self.told.remove(&order);
             }
             Err(error) => {
                 // A drive does not panic but by a fault of ours. All notifiers whose drive is gone are let go, so

@@ -13,6 +13,8 @@ use crate::order::moves::AgentTask;
 use crate::order::{AgentRun, Exit, Outcome, Trouble};
 use crate::sandbox::{Job, Network, Sink};
 
+/// The raw stream, in the folder of its run.
+const STREAM: &str = "stream.jsonl";
 /// A program may go on after its last word; it is ended after so long without another.
 const AFTER_THE_LAST_WORD: Duration = Duration::from_secs(20);
 /// What of an agent's output is kept and read.
@@ -34,7 +36,13 @@ impl Context {
         let invocation = runtime.invocation(&task, &prompt.text, &self.parts.rules.environment);
         let mut run = self.start(&task, &invocation, runtime.transcript(), &folder).await?;
         run.warnings.extend(prompt.warnings);
+        let name = format!("{}.jsonl", self.key.file_name());
+        run.artifacts.push(name.clone());
+        // First of all: what was paid for is not to be lost to a fault in what follows.
         remember(&remembered, &run)?;
+        if let Err(trouble) = self.keep_stream(&name, &invocation, &folder).await {
+            tracing::warn!(order = %self.order, key = %self.key, "the stream is not kept: {}", trouble.message);
+        }
         Ok(Outcome::AgentRan(Box::new(run)))
     }
 
@@ -81,7 +89,7 @@ impl Context {
             timeout: Duration::from_secs(task.timeout_seconds.max(1)),
             most_output: MOST_OUTPUT,
         };
-        let stream = folder.join("stream.jsonl");
+        let stream = folder.join(STREAM);
         let mut reader = Reader::create(transcript, &stream)?;
         let begun = Instant::now();
         let exit = {
@@ -92,11 +100,6 @@ impl Context {
                 () = last_word.overdue() => Exit::TimedOut,
             }
         };
-        let name = format!("{}.jsonl", self.key.file_name());
-        let kept = redacted_end(&stream, invocation)?;
-        self.parts.store.put_artifact(self.order, &name, "application/x-ndjson", &kept).await?;
-        // The artifact is the copy that lasts; this one may hold what had to be taken out of it.
-        let _ = std::fs::remove_file(&stream);
         let stderr = invocation.redact(&String::from_utf8_lossy(&reader.stderr));
         let mut run = reader.transcript.finish(exit, &stderr, begun.elapsed());
         run.result = run.result.map(|text| invocation.redact(&text));
@@ -106,8 +109,17 @@ impl Context {
                 failure.message = format!("{} ({})", failure.message, invocation.variables(&task.agent));
             }
         }
-        run.artifacts.push(name);
         Ok(run)
+    }
+
+    /// The raw stream as an artifact, with what was passed on to the agent taken out.
+    async fn keep_stream(&self, name: &str, invocation: &Invocation, folder: &Path) -> Result<(), Trouble> {
+        let stream = folder.join(STREAM);
+        let kept = redacted_end(&stream, invocation)?;
+        self.parts.store.put_artifact(self.order, name, "application/x-ndjson", &kept).await?;
+        // The artifact is the copy that lasts; this one may hold what had to be taken out of it.
+        let _ = std::fs::remove_file(&stream);
+        Ok(())
     }
 }
 

@@ -121,10 +121,9 @@ impl Context {
     pub(super) async fn import(&self, branch: &BranchName, base: &CommitSha) -> Tried {
         let export = self.export(branch, base).await?;
         let (repository, base) = (self.opened().repository.clone(), base.clone());
-        let protected = self
-            .settings()
-            .protected
-            .unwrap_or_else(|| DEFAULT_PROTECTED.iter().map(|glob| (*glob).to_owned()).collect());
+        // What the repository names is protected besides what always is.
+        let mut protected: Vec<String> = DEFAULT_PROTECTED.iter().map(|glob| (*glob).to_owned()).collect();
+        protected.extend(self.settings().protected.unwrap_or_default());
         let outcome =
             self.git(move |workspaces| workspaces.import(&repository, &base, &export, &protected)).await?;
         Ok(match outcome {

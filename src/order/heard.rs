@@ -11,6 +11,8 @@ pub(super) struct Heard {
     pub(super) cancels: Vec<Cancelled>,
     /// Questions about rights that are not answered yet.
     pub(super) pending: Vec<(MoveKey, Move)>,
+    /// When the next of them is to be asked again.
+    pub(super) ask_again: Option<DateTime<Utc>>,
     /// One a signal.
     pub(super) answers: Vec<Answered>,
 }
@@ -18,7 +20,6 @@ pub(super) struct Heard {
 #[derive(Debug)]
 pub(super) struct Retried {
     pub(super) seq: u64,
-    pub(super) at: DateTime<Utc>,
     pub(super) guidance: Option<String>,
 }
 
@@ -54,9 +55,14 @@ impl Heard {
         self.retries.iter().find(|retry| retry.seq > seq)
     }
 
-    /// Where and when the last `/retry` that counts was taken.
-    pub(super) fn last_retry(&self) -> Option<(u64, DateTime<Utc>)> {
-        self.retries.last().map(|retry| (retry.seq, retry.at))
+    /// Where the last `/retry` that counts was taken.
+    pub(super) fn last_retry(&self) -> Option<u64> {
+        self.retries.last().map(|retry| retry.seq)
+    }
+
+    /// What the last `/retry` after this entry advises.
+    pub(super) fn guidance_after(&self, seq: u64) -> Option<&str> {
+        self.retries.iter().rfind(|retry| retry.seq > seq).and_then(|retry| retry.guidance.as_deref())
     }
 
     /// Why the order is cancelled, if it is, and by which entry.

@@ -132,9 +132,9 @@ pub struct AgentTask {
 }
 
 /// What a worker is told when it is sent back.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Rework {
-    /// The attempt that begins, from 2.
+    /// The attempt that begins; 1 when there is nothing but a person's guidance to tell.
     pub attempt: u32,
     /// How many there are.
     pub of: u32,

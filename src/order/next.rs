@@ -62,8 +62,7 @@ pub fn survey(pipeline: &Pipeline, journal: &Journal, now: DateTime<Utc>) -> Sur
         (None, Halt::Settled(settlement)) => next.settled = Some(settlement),
         (None, Halt::OverBudget { because }) => next.settled = Some(Settlement::Failed { because }),
     }
-    if heard.answers.iter().any(|answered| answered.answer == Answer::Asking) {
-        let again = now + TimeDelta::seconds(10);
+    if let Some(again) = heard.ask_again {
         next.wake_at = Some(next.wake_at.map_or(again, |known| known.min(again)));
     }
     // Questions about rights come first: their answers may make the rest needless.

@@ -139,6 +139,20 @@ impl World {
         }
     }
 
+    /// What a person's advice was in the run of that name.
+    fn advice(&self, key: &str) -> Option<String> {
+        let entries = self.journal.entries().iter();
+        entries
+            .filter_map(|entry| match &entry.event {
+                Event::Intended { key: known, r#move } if known.0.contains(key) => match &**r#move {
+                    Move::RunAgent(task) => task.rework.as_ref().and_then(|rework| rework.guidance.clone()),
+                    _ => None,
+                },
+                _ => None,
+            })
+            .next()
+    }
+
     fn made(&self, part: &str) -> usize {
         self.made.iter().filter(|key| key.contains(part)).count()
     }
@@ -172,6 +186,7 @@ fn tested(commit: &CommitSha, verdict: TestVerdict, passed: u64, failed: u64) ->
         commit: commit.clone(),
         tree: sha(2).as_str().parse().unwrap(),
         verdict,
+        doubt: None,
         setup: None,
         test: None,
         counts: Some(Counts { passed, failed, skipped: 0 }),
@@ -374,8 +389,9 @@ fn money_and_time_have_an_end() {
     );
 
     let mut world = World::new();
-    world.step();
-    world.step();
+    while world.made("classify/1/agent") == 0 {
+        world.step();
+    }
     world.now += TimeDelta::minutes(61);
     assert!(matches!(world.settle(), Settlement::Failed { because } if because.contains("60 minutes")));
 }
@@ -423,6 +439,83 @@ fn an_outsiders_command_changes_nothing() {
     world.write(Event::Observed { key, outcome: Box::new(Outcome::Authorized { allowed: false }) });
     assert!(matches!(world.settle(), Settlement::Verified { .. }));
     assert_eq!(world.survey().answers[0].answer, Answer::Ignored("ada has no write access".to_owned()));
+}
+
+#[test]
+fn what_is_spent_later_does_not_change_what_was_answered_before() {
+    let dear = || {
+        Outcome::AgentRan(Box::new(AgentRun {
+            result: Some("done".to_owned()),
+            usage: Usage { usd: 2.0, ..Usage::default() },
+            ..AgentRun::default()
+        }))
+    };
+    let mut world = World::new()
+        .when("implement/1/agent", vec![dear()])
+        .when("implement/2/agent", vec![dear()])
+        .when("implement/3/agent", vec![dear()])
+        .when("/tests", vec![red(1, 2), red(1, 2), red(1, 2)]);
+    while world.made("implement/1/tests") == 0 {
+        world.step();
+    }
+    world.hear(SignalKind::Commanded { command: Command::Retry { guidance: None } });
+    assert!(matches!(world.settle(), Settlement::Escalated { .. }));
+    assert_eq!(world.survey().answers[0].answer, Answer::Ignored("it is at work already".to_owned()));
+    assert_eq!(world.made("implement/4/agent"), 0);
+}
+
+#[test]
+fn waiting_for_a_place_is_not_work() {
+    let mut world = World::new();
+    world.now += TimeDelta::minutes(500);
+    assert!(matches!(world.settle(), Settlement::Verified { .. }));
+}
+
+#[test]
+fn a_retry_of_unverified_work_is_a_new_round_that_hears_the_advice() {
+    let none = || tested(&sha(9), TestVerdict::NoTests, 0, 0);
+    let mut world = World::new().when("/tests", vec![none()]);
+    assert!(matches!(world.settle(), Settlement::Unverified { .. }));
+    let guidance = Some("add a test".to_owned());
+    world.hear(SignalKind::Commanded { command: Command::Retry { guidance: guidance.clone() } });
+    assert!(matches!(world.settle(), Settlement::Verified { .. }));
+    assert_eq!(world.advice("implement/2/agent"), guidance);
+}
+
+#[test]
+fn advice_is_heard_whatever_the_order_had_stopped_at() {
+    let mut world = World::new();
+    while world.made("plan/1/agent") == 0 {
+        world.step();
+    }
+    world.hear(SignalKind::Commanded { command: Command::Cancel });
+    world.settle();
+    let guidance = Some("keep it small".to_owned());
+    world.hear(SignalKind::Commanded { command: Command::Retry { guidance: guidance.clone() } });
+    world.settle();
+    assert_eq!(world.advice("implement/1/agent"), guidance);
+    assert_eq!(world.advice("publish"), None, "said once");
+}
+
+#[test]
+fn an_outsiders_label_does_not_take_a_maintainers_place() {
+    let mut world = World::new().when("authorize/1", vec![Outcome::Authorized { allowed: false }]);
+    let kind = SignalKind::Labeled { label: "journeyman".to_owned() };
+    let maintainer = Person { login: "grace".to_owned(), id: UserId(2) };
+    world.write(Event::Signaled { signal: Signal { by: maintainer.clone(), kind }, delivery: None });
+    assert!(matches!(world.settle(), Settlement::Verified { .. }));
+    assert_eq!(world.survey().trace.sponsor, Some(maintainer));
+}
+
+#[test]
+fn a_pass_by_a_judge_of_the_changes_own_making_verifies_nothing() {
+    let mut run = match tested(&sha(9), TestVerdict::Passed, 3, 0) {
+        Outcome::Tested(run) => run,
+        other => panic!("{other:?}"),
+    };
+    run.doubt = Some("the change rewrites Makefile".to_owned());
+    let mut world = World::new().when("/tests", vec![Outcome::Tested(run)]);
+    assert!(matches!(world.settle(), Settlement::Unverified { because, .. } if because.contains("Makefile")));
 }
 
 fn any_outcome() -> impl Strategy<Value = (&'static str, Outcome)> {
@@ -487,6 +580,16 @@ proptest! {
             let first = next(prefix.pipeline(), &prefix, now);
             prop_assert!(!first.moves.is_empty() || first.wake_at.is_some() || first.settled.is_some());
             prop_assert_eq!(first, next(prefix.pipeline(), &prefix, now));
+        }
+        for length in 1..world.journal.entries().len() {
+            let (before, after) = (world.journal.prefix(length).unwrap(), world.journal.prefix(length + 1).unwrap());
+            let answers = |journal: &Journal| {
+                let now = journal.entries().last().unwrap().at;
+                survey(journal.pipeline(), journal, now).answers
+            };
+            for given in answers(&before).iter().filter(|given| given.answer != Answer::Asking) {
+                prop_assert!(answers(&after).contains(given), "an answer that was given changed: {given:?}");
+            }
         }
         let survey = world.survey();
         let heard = world.journal.entries().iter().filter(|e| matches!(e.event, Event::Signaled { .. })).count();

@@ -82,6 +82,8 @@ impl Walk<'_> {
                     self.trace.pushed = Some(work.commit.clone());
                     return Ok(branch);
                 }
+                // A person may have made room before they said `/retry`.
+                Outcome::BranchTaken { .. } if self.heard.retry_after(self.last_seen()).is_some() => {}
                 Outcome::BranchTaken { at } if before.is_some() => {
                     let at = at.as_ref().map_or("gone", CommitSha::short);
                     let because = format!(
@@ -106,7 +108,7 @@ impl Walk<'_> {
     fn last_pushed(&self, commit: &CommitSha) -> Option<(BranchName, CommitSha)> {
         let mut last = None;
         let mut intended: Option<(&MoveKey, &BranchName, &CommitSha)> = None;
-        for entry in self.journal.entries() {
+        for entry in self.entries {
             match &entry.event {
                 Event::Intended { key, r#move } => {
                     if let Move::Push { branch, commit, .. } = &**r#move {

@@ -101,6 +101,13 @@ impl Walk<'_> {
         let mut rework: Option<Rework> = None;
         let mut session = None;
         for round in 1.. {
+            // Advice is for the first run after the `/retry`, whatever the order had stopped at.
+            let key = worker.key(round, "agent");
+            let advice = self.heard.guidance_after(self.last_run_but(&key)).map(str::to_owned);
+            if let Some(advice) = advice {
+                let none = || Rework { attempt: 1, of: MOST_RUNS, ..Rework::default() };
+                rework.get_or_insert_with(none).guidance = Some(advice);
+            }
             let task = AgentTask {
                 stage: worker.name.clone(),
                 agent: worker.agent.clone(),
@@ -112,7 +119,7 @@ impl Walk<'_> {
                 branch: worker.branch.clone(),
                 timeout_seconds: 0,
             };
-            let run = match self.run_agent(&worker.key(round, "agent"), task) {
+            let run = match self.run_agent(&key, task) {
                 Ok(run) => run,
                 Err(Halt::OverBudget { because }) => return Ok(Rounds::Exhausted { because }),
                 Err(halt) => return Err(halt),
@@ -131,13 +138,11 @@ impl Walk<'_> {
             let count = failures.entry(by).or_default();
             *count += 1;
             let mut attempt = *count + 1;
-            let mut guidance = None;
             if *count >= MOST_RUNS {
-                let Some(retry) = self.heard.retry_after(self.last_seen()) else {
+                if self.heard.retry_after(self.last_seen()).is_none() {
                     let because = format!("{} (tried {count} times)", feedback.summary);
                     return Ok(Rounds::Exhausted { because });
-                };
-                guidance.clone_from(&retry.guidance);
+                }
                 failures.clear();
                 attempt = 1;
             }
@@ -149,7 +154,7 @@ impl Walk<'_> {
                 feedback: history.clone(),
                 test_output: tests.as_ref().map(|run| run.tail.clone()),
                 failing_tests: tests.map(|run| run.failing).unwrap_or_default(),
-                guidance,
+                guidance: None,
             });
         }
         Ok(Rounds::Exhausted { because: "there are no more rounds".to_owned() })

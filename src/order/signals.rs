@@ -5,10 +5,13 @@ use chrono::{DateTime, Utc};
 use super::heard::{Answer, Answered, Cancelled, Heard, Retried};
 use super::ids::Person;
 use super::journal::{Event, Journal};
-use super::moves::{Move, MoveKey, Outcome};
+use super::moves::{Move, MoveKey, Outcome, Retry};
 use super::pipeline::Pipeline;
 use super::signal::{Command, SignalKind};
 use super::walk::{Halt, Walk, observations};
+
+/// How often GitHub is asked for somebody's rights, with growing pauses: an outage of an hour is outlasted.
+const MOST_QUESTIONS: usize = 14;
 
 impl Heard {
     /// Listens to the whole journal, one signal after the other, each as it stood when it was decided.
@@ -70,7 +73,7 @@ impl Heard {
             },
         };
         match (wish, stood) {
-            (Wish::Retry(guidance), Stood::Retriable) => self.retries.push(Retried { seq, at, guidance }),
+            (Wish::Retry(guidance), Stood::Retriable) => self.retries.push(Retried { seq, guidance }),
             (Wish::Retry(_), Stood::AtWork) => return self.ignore(signal, "it is at work already"),
             (Wish::Retry(_), Stood::Done) => {
                 return self.ignore(signal, "it is done; there is nothing to retry");
@@ -87,6 +90,7 @@ impl Heard {
         self.answers.push(Answered { signal, answer: Answer::Ignored(because.into()) });
     }
 
+    #[expect(clippy::wildcard_enum_match_arm, reason = "any other outcome is of another move")]
     /// Whether this person may command, as far as GitHub was asked. When it cannot be asked, they may not.
     fn right(&mut self, journal: &Journal, signal: u64, person: &Person, now: DateTime<Utc>) -> Right {
         let key = MoveKey(format!("authorize/{signal}"));
@@ -101,15 +105,29 @@ impl Heard {
                 };
             }
         }
-        let pause = chrono::TimeDelta::seconds(10);
-        match asked.last() {
-            Some(_) if asked.len() >= 4 => Right::No("GitHub could not be asked for their rights".to_owned()),
-            Some(last) if now < last.at + pause => Right::Asking,
-            Some(_) | None => {
-                self.pending.push((key, Move::Authorize { person: person.clone() }));
-                Right::Asking
-            }
+        let Some(last) = asked.last() else {
+            self.pending.push((key, Move::Authorize { person: person.clone() }));
+            return Right::Asking;
+        };
+        let retry = match last.outcome {
+            Outcome::Trouble(trouble) => trouble.retry,
+            _ => Retry::Soon,
+        };
+        let told = match retry {
+            Retry::Never => return Right::No("GitHub does not tell their rights".to_owned()),
+            Retry::After { seconds } => seconds.min(3_600),
+            Retry::Soon => 10 << asked.len().min(5),
+        };
+        if asked.len() >= MOST_QUESTIONS {
+            return Right::No("GitHub could not be asked for their rights".to_owned());
         }
+        let due = last.at + chrono::TimeDelta::seconds(told.cast_signed());
+        if now >= due {
+            self.pending.push((key, Move::Authorize { person: person.clone() }));
+        } else {
+            self.ask_again = Some(self.ask_again.map_or(due, |known| known.min(due)));
+        }
+        Right::Asking
     }
 }
 

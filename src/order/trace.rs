@@ -6,12 +6,14 @@ use serde::Serialize;
 
 use super::agent_run::Usage;
 use super::feedback::Feedback;
-use super::ids::{BranchName, CommitSha, PullNumber, TreeSha};
+use super::ids::{BranchName, CommitSha, Person, PullNumber, TreeSha};
 use super::test_run::TestRun;
 
 /// What is known of an order.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Trace {
+    /// Who asked for the work and may; none when it was asked for through the API.
+    pub sponsor: Option<Person>,
     /// The commit that the work starts from.
     pub base: Option<CommitSha>,
     /// The branch, once it has a name.

@@ -6,12 +6,13 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use super::agent_run::{AgentFailure, AgentRun, FailureKind, Usage};
 use super::heard::Heard;
-use super::ids::CommitSha;
+use super::ids::{CommitSha, Person};
 use super::journal::{Entry, Event, Journal, Requester};
 use super::moves::{AgentTask, Move, MoveKey, Outcome, Retry, Trouble};
 use super::pipeline::Pipeline;
 use super::settings::{OrderLimits, RepositorySettings};
 use super::settlement::Settlement;
+use super::signal::SignalKind;
 use super::trace::{Trace, Waiting};
 use super::variables::Variables;
 
@@ -51,6 +52,8 @@ pub(super) struct Walk<'a> {
     pub(super) variables: Variables,
     pub(super) settings: RepositorySettings,
     pub(super) base: Option<CommitSha>,
+    /// What the walk goes over; what came later is not known to it.
+    pub(super) entries: &'a [Entry],
     now: DateTime<Utc>,
     observed: BTreeMap<&'a MoveKey, Vec<Seen<'a>>>,
     last_seen: u64,
@@ -83,6 +86,7 @@ impl<'a> Walk<'a> {
             variables,
             settings: RepositorySettings::default(),
             base: None,
+            entries,
             now,
             observed: observations(entries),
             last_seen: 1,
@@ -100,12 +104,7 @@ impl<'a> Walk<'a> {
 
     fn begin(&mut self) -> Result<(), Halt> {
         if let Requester::Person(person) = &self.journal.opened().by {
-            let key = MoveKey("authorize/1".to_owned());
-            let seen = self.observe(&key, |_| Move::Authorize { person: person.clone() })?;
-            if !matches!(seen.outcome, Outcome::Authorized { allowed: true }) {
-                let because = format!("{} has no write access to the repository", person.login);
-                return Err(Halt::Settled(Settlement::Refused { because }));
-            }
+            self.authorize(person)?;
         }
         let seen = self.observe(&MoveKey("prepare".to_owned()), |_| Move::Prepare)?;
         if let Outcome::Prepared { base, settings, .. } = seen.outcome {
@@ -114,6 +113,36 @@ impl<'a> Walk<'a> {
             self.settings = (**settings).clone();
         }
         Ok(())
+    }
+
+    /// Whoever put the label on may ask for work, or somebody who put it on after them: an outsider's label takes
+    /// nobody's place.
+    fn authorize(&mut self, opener: &'a Person) -> Result<(), Halt> {
+        let others = self.entries.iter().filter_map(|entry| match &entry.event {
+            Event::Signaled { signal, .. } => match &signal.kind {
+                SignalKind::Labeled { .. } => Some((entry.seq, &signal.by)),
+                SignalKind::Unlabeled { .. }
+                | SignalKind::Commanded { .. }
+                | SignalKind::IssueClosed
+                | SignalKind::PullClosed { .. } => None,
+            },
+            Event::Opened(_) | Event::Intended { .. } | Event::Observed { .. } => None,
+        });
+        let mut refused: Vec<&Person> = Vec::new();
+        for (seq, person) in std::iter::once((1, opener)).chain(others) {
+            if refused.iter().any(|known| known.id == person.id) {
+                continue;
+            }
+            let key = MoveKey(format!("authorize/{seq}"));
+            let seen = self.observe(&key, |_| Move::Authorize { person: person.clone() })?;
+            if matches!(seen.outcome, Outcome::Authorized { allowed: true }) {
+                self.trace.sponsor = Some(person.clone());
+                return Ok(());
+            }
+            refused.push(person);
+        }
+        let because = format!("{} has no write access to the repository", opener.login);
+        Err(Halt::Settled(Settlement::Refused { because }))
     }
 
     /// The number of the last entry that the walk rests on.
@@ -165,6 +194,15 @@ impl<'a> Walk<'a> {
         Err(Halt::Do(key.clone(), Box::new(make(session))))
     }
 
+    /// Where an agent was last sent to work on anything but this.
+    pub(super) fn last_run_but(&self, key: &MoveKey) -> u64 {
+        let runs = |entry: &&Entry| match &entry.event {
+            Event::Intended { key: known, r#move } => known != key && matches!(**r#move, Move::RunAgent(_)),
+            Event::Opened(_) | Event::Signaled { .. } | Event::Observed { .. } => false,
+        };
+        self.entries.iter().rfind(runs).map_or(0, |entry| entry.seq)
+    }
+
     /// What was observed of an effect that the walk has gone past.
     pub(super) fn seen(&self, key: &MoveKey) -> Option<&'a Outcome> {
         self.observed.get(key).and_then(|seen| seen.last()).map(|seen| seen.outcome)
@@ -211,16 +249,18 @@ impl<'a> Walk<'a> {
         self.limits().usd
     }
 
-    /// The time that is left since the start or the last `/retry`, or which limit is reached.
+    /// The time that is left, or which limit is reached. It runs from the first agent's run after the opening or the
+    /// last `/retry`: waiting for a place is not work.
     fn remaining(&self) -> Result<TimeDelta, String> {
         let limits = self.limits();
-        let (seq, since) = self.heard.last_retry().unwrap_or((0, self.journal.opened_at()));
-        let spent = usage_after(self.journal.entries(), seq).usd;
+        let seq = self.heard.last_retry().unwrap_or(0);
+        let spent = usage_after(self.entries, seq).usd;
         if spent >= limits.usd {
             return Err(format!("the budget of ${:.2} is spent (${spent:.2})", limits.usd));
         }
         let minutes = i64::try_from(limits.minutes).unwrap_or(i64::MAX).min(60 * 24 * 365);
-        let left = TimeDelta::minutes(minutes) - (self.now - since);
+        let worked = first_run_after(self.entries, seq).map_or(TimeDelta::zero(), |since| self.now - since);
+        let left = TimeDelta::minutes(minutes) - worked;
         if left < TimeDelta::seconds(SHORTEST_RUN_SECONDS.min(minutes * 60)) {
             return Err(format!("the {} minutes for this order are over", limits.minutes));
         }
@@ -285,6 +325,12 @@ pub(super) fn observations(entries: &[Entry]) -> BTreeMap<&MoveKey, Vec<Seen<'_>
         }
     }
     observed
+}
+
+/// When the first agent was started, by the entries after this one.
+fn first_run_after(entries: &[Entry], seq: u64) -> Option<DateTime<Utc>> {
+    let runs = |event: &Event| matches!(event, Event::Intended { r#move, .. } if matches!(**r#move, Move::RunAgent(_)));
+    entries.iter().find(|entry| entry.seq > seq && runs(&entry.event)).map(|entry| entry.at)
 }
 
 /// What the agents cost, by the entries after this one.

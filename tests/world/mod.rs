@@ -5,8 +5,6 @@
 //! A story begins with [`Story`], acts through [`World::github`], waits with [`World::settled`] or
 //! [`World::until`], and ends with [`World::end`], which looks whether anything is left that should not be.
 
-#![allow(dead_code, reason = "each story uses what it needs")]
-
 mod ends;
 pub mod look;
 pub mod setting;
@@ -14,7 +12,6 @@ mod webhook;
 
 pub use setting::{Story, WELL};
 
-use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use journeyman::app::{Application, Handle};
@@ -163,16 +160,6 @@ impl World {
     /// Waits until an effect's name was written as begun.
     pub async fn until_begun(&self, key: &str) {
         self.until(key, |journal, _| look::begun(journal, key).then_some(())).await;
-    }
-
-    /// A folder that outlives Journeyman and that no sandbox sees.
-    pub fn place(&self) -> &Path {
-        self.place.path()
-    }
-
-    /// Journeyman's own folder.
-    pub fn data(&self) -> PathBuf {
-        self.settings.data.dir.clone()
     }
 
     /// Changes the agent's settings; they hold from the next [`World::start_bot`].

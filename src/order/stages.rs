@@ -61,7 +61,7 @@ impl Walk<'_> {
             match work {
                 Judged::Passed(work) => Ok(Judged::Passed((fields, work))),
                 Judged::Failed { by, feedback, tests } => {
-                    if let Some(candidate) = walk.candidate(stage, round) {
+                    if let Some(candidate) = walk.candidate(stage, round, &feedback.summary) {
                         keep_better(&mut best, candidate);
                     }
                     Ok(Judged::Failed { by, feedback, tests })
@@ -80,6 +80,7 @@ impl Walk<'_> {
             }
             Rounds::Exhausted { because } => match best {
                 Some(mut work) => {
+                    let because = with_its_own_fault(&work, because);
                     work.standing = Standing::NotVerified { because: because.clone() };
                     self.set_work(&stage.name, work);
                     Ok(Some(because))
@@ -101,6 +102,16 @@ impl Walk<'_> {
         self.variables.insert(format!("{stage}.changed"), work.changed.join("\n"));
         self.variables.insert(format!("{stage}.commit"), work.commit.to_string());
         self.trace.work = Some(work);
+    }
+}
+
+/// The best round is not always the last: what is wrong with the one that is handed over comes first.
+fn with_its_own_fault(best: &Work, because: String) -> String {
+    match &best.standing {
+        Standing::NotVerified { because: own } if !because.starts_with(own.as_str()) => {
+            format!("round {} came closest: {own}. At the end: {because}", best.round)
+        }
+        Standing::NotVerified { .. } | Standing::Verified | Standing::Unverified { .. } => because,
     }
 }
 

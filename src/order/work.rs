@@ -145,7 +145,7 @@ impl Walk<'_> {
     }
 
     /// What a failed round leaves that could be handed to a person.
-    pub(super) fn candidate(&self, stage: &Stage, round: u32) -> Option<Work> {
+    pub(super) fn candidate(&self, stage: &Stage, round: u32, because: &str) -> Option<Work> {
         let seen = self.trace.stages.iter().rfind(|known| known.name == stage.name)?;
         let seen = seen.rounds.iter().find(|known| known.round == round)?;
         let commit = seen.commit.clone()?;
@@ -154,7 +154,7 @@ impl Walk<'_> {
             Some(Outcome::Imported { changed, .. }) => changed.clone(),
             Some(_) | None => Vec::new(),
         };
-        let standing = Standing::NotVerified { because: String::new() };
+        let standing = Standing::NotVerified { because: because.to_owned() };
         Some(Work { round, commit, tree: tests.tree.clone(), changed, tests: Some(tests), standing })
     }
 }

@@ -11,11 +11,10 @@ use super::world::{Agent, Ended, World};
 
 /// Printed, and read back from the environment to see the same again.
 const SEED: &str = "JOURNEYMAN_KILL_SEED";
+/// How many orders are killed at random times, and as many twice at random entries. More find more.
+const ORDERS: &str = "JOURNEYMAN_KILL_ORDERS";
+const USUALLY: u64 = 10;
 const SIDE_BY_SIDE: usize = 3;
-/// Orders that are killed at random times.
-const BY_TIME: u64 = 10;
-/// Orders that are killed twice, at random entries.
-const TWICE: u64 = 10;
 
 /// Small and good enough: splitmix64.
 struct Chance(u64);
@@ -39,9 +38,12 @@ enum Fate {
     At(Moment),
 }
 
+fn given(variable: &str) -> Option<u64> {
+    std::env::var(variable).ok().and_then(|number| number.parse().ok())
+}
+
 fn seed() -> u64 {
-    let given = std::env::var(SEED).ok().and_then(|seed| seed.parse().ok());
-    given.unwrap_or_else(|| {
+    given(SEED).unwrap_or_else(|| {
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
         now.map_or(1, |since| since.as_secs())
     })
@@ -125,13 +127,13 @@ async fn all_survive(what: &str, lives: Vec<(Agent, Vec<Fate>)>, expected: &hold
 async fn killed_at_random_times_and_twice_at_random_entries_it_comes_to_the_same_end() {
     let seed = seed();
     println!("to see the same again: {SEED}={seed}");
-    let mut chance = Chance(seed);
+    let (mut chance, orders) = (Chance(seed), given(ORDERS).unwrap_or(USUALLY));
     let begun = Instant::now();
     let (world, expected) = undisturbed(Sample::Median).await;
     let entries = world.journals().await[0].0.last_seq();
     let once = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
 
-    let by_time = (0..BY_TIME).map(|_| {
+    let by_time = (0..orders).map(|_| {
         let time = Duration::from_millis(chance.next(once));
         (Agent::Thinking(50), vec![Fate::After(time)])
     });
@@ -142,6 +144,6 @@ async fn killed_at_random_times_and_twice_at_random_entries_it_comes_to_the_same
         let nth = u32::try_from(1 + chance.next(below)).unwrap_or(1);
         Fate::At(Moment::Nth { nth, before: chance.next(2) == 0 })
     };
-    let twice = (0..TWICE).map(|_| (Agent::Quick, vec![around(entries / 2), around(entries / 2)])).collect();
+    let twice = (0..orders).map(|_| (Agent::Quick, vec![around(entries / 2), around(entries / 2)])).collect();
     all_survive("killed twice at random entries", twice, &expected).await;
 }

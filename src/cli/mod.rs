@@ -13,6 +13,7 @@ mod sample;
 mod scripted_agent;
 mod serve;
 
+use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -107,7 +108,10 @@ fn log(default: &str) {
     let filter = tracing_subscriber::EnvFilter::try_from_default_env()
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new(default));
     // Set once; a second call changes nothing.
-    let _ = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).try_init();
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    // Colours are for people at a terminal; in a file or a journal they are in the way of every search.
+    let is_colourful = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    let _ = log.with_ansi(is_colourful).try_init();
 }
 
 /// SIGTERM or Ctrl-C.

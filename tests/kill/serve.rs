@@ -24,7 +24,7 @@ struct Serving {
 
 fn serve(world: &World, variables: &[(&str, &str)]) -> Command {
     let mut command = Command::new(PROGRAM);
-    command.args(["serve", "--config"]).arg(world.config()).env("NO_COLOR", "1").env_remove("RUST_LOG");
+    command.args(["serve", "--config"]).arg(world.config()).env_remove("NO_COLOR").env_remove("RUST_LOG");
     command.envs(variables.iter().copied()).stdin(Stdio::null()).kill_on_drop(true);
     command
 }
@@ -35,6 +35,7 @@ async fn start(world: &World) -> Serving {
     let listens = async {
         let mut said = Vec::new();
         while let Some(line) = lines.next_line().await.expect("it speaks UTF-8") {
+            assert!(!line.contains('\x1b'), "no colours where no terminal is: {line:?}");
             if let Some((_, rest)) = line.split_once("listening on http://") {
                 let address = rest.split(',').next().unwrap_or_default();
                 return address.parse().expect("an address");

@@ -13,8 +13,6 @@ use crate::order::moves::AgentTask;
 use crate::order::{AgentRun, Exit, Outcome, Trouble};
 use crate::sandbox::{Job, Network, Sink};
 
-/// The raw stream, in the folder of its run.
-const STREAM: &str = "stream.jsonl";
 /// A program may go on after its last word; it is ended after so long without another.
 const AFTER_THE_LAST_WORD: Duration = Duration::from_secs(20);
 /// What of an agent's output is kept and read.
@@ -22,12 +20,19 @@ const MOST_OUTPUT: u64 = 512 * 1024 * 1024;
 /// A stream up to this is kept as an artifact; of a longer one its end.
 const MOST_KEPT: u64 = 16 * 1024 * 1024;
 
+/// Where a run's stream is until it is an artifact.
+const STREAM: &str = "stream.jsonl";
+
 impl Context {
     pub(super) async fn run_agent(&self, task: AgentTask) -> Tried {
         let folder = self.run_folder()?;
         let remembered = folder.join("outcome.json");
         if let Some(run) = recall(&remembered)? {
             tracing::info!(order = %self.order, key = %self.key, "was finished before; not run again");
+            if let Ok(runtime) = self.parts.agents.get(&task.agent) {
+                let invocation = runtime.invocation(&task, "", &self.parts.rules.environment);
+                self.keep_stream(&folder, &invocation).await;
+            }
             return Ok(Outcome::AgentRan(Box::new(run)));
         }
         let runtime = self.parts.agents.get(&task.agent).map_err(|error| never(error.to_string()))?;
@@ -36,14 +41,37 @@ impl Context {
         let invocation = runtime.invocation(&task, &prompt.text, &self.parts.rules.environment);
         let mut run = self.start(&task, &invocation, runtime.transcript(), &folder).await?;
         run.warnings.extend(prompt.warnings);
-        let name = format!("{}.jsonl", self.key.file_name());
-        run.artifacts.push(name.clone());
-        // First of all: what was paid for is not to be lost to a fault in what follows.
+        // Before anything else that could fail or be cut off: from here on it is not paid for again.
         remember(&remembered, &run)?;
-        if let Err(trouble) = self.keep_stream(&name, &invocation, &folder).await {
-            tracing::warn!(order = %self.order, key = %self.key, "the stream is not kept: {}", trouble.message);
-        }
+        self.keep_stream(&folder, &invocation).await;
         Ok(Outcome::AgentRan(Box::new(run)))
+    }
+
+    /// Makes the stream an artifact. It is for people who look into a run, so that what goes wrong with it is for the
+    /// log and does not cost the run.
+    async fn keep_stream(&self, folder: &Path, invocation: &Invocation) {
+        let stream = folder.join(STREAM);
+        if !stream.exists() {
+            return;
+        }
+        let kept = async {
+            let kept = redacted_end(&stream, invocation)?;
+            let name = self.stream_name();
+            self.parts.store.put_artifact(self.order, &name, "application/x-ndjson", &kept).await?;
+            Ok::<(), Trouble>(())
+        };
+        match kept.await {
+            // The artifact is the copy that lasts; this one may hold what had to be taken out of it.
+            Ok(()) => drop(std::fs::remove_file(&stream)),
+            Err(trouble) => {
+                let message = trouble.message;
+                tracing::warn!(order = %self.order, key = %self.key, message, "the stream is not kept");
+            }
+        }
+    }
+
+    fn stream_name(&self) -> String {
+        format!("{}.jsonl", self.key.file_name())
     }
 
     /// The repository's own template, from the base commit and never from what the agent wrote; otherwise ours.
@@ -89,8 +117,7 @@ impl Context {
             timeout: Duration::from_secs(task.timeout_seconds.max(1)),
             most_output: MOST_OUTPUT,
         };
-        let stream = folder.join(STREAM);
-        let mut reader = Reader::create(transcript, &stream)?;
+        let mut reader = Reader::create(transcript, &folder.join(STREAM))?;
         let begun = Instant::now();
         let exit = {
             let last_word = reader.last_word.clone();
@@ -109,17 +136,8 @@ impl Context {
                 failure.message = format!("{} ({})", failure.message, invocation.variables(&task.agent));
             }
         }
+        run.artifacts.push(self.stream_name());
         Ok(run)
-    }
-
-    /// The raw stream as an artifact, with what was passed on to the agent taken out.
-    async fn keep_stream(&self, name: &str, invocation: &Invocation, folder: &Path) -> Result<(), Trouble> {
-        let stream = folder.join(STREAM);
-        let kept = redacted_end(&stream, invocation)?;
-        self.parts.store.put_artifact(self.order, name, "application/x-ndjson", &kept).await?;
-        // The artifact is the copy that lasts; this one may hold what had to be taken out of it.
-        let _ = std::fs::remove_file(&stream);
-        Ok(())
     }
 }
 

@@ -77,6 +77,8 @@ pub async fn result(world: &World) -> std::result::Result<Result, String> {
         let times = posts.filter(|call| call.status == Some(201)).count();
         check(times == 1, format!("a {made} was made {times} times"));
     }
+    let missing = world.missing_artifacts(journal).await;
+    check(missing.is_empty(), format!("artifacts that are not there: {missing:?}"));
     if !wrong.is_empty() {
         return Err(wrong.join("; "));
     }

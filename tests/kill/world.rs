@@ -11,7 +11,7 @@ use chrono::Utc;
 use journeyman::emulator::keys::{self, AppKeys};
 use journeyman::emulator::{Emulator, Options, Permission, RepositorySource};
 use journeyman::order::next::Survey;
-use journeyman::order::{Journal, survey};
+use journeyman::order::{Event, Journal, Outcome, survey};
 use journeyman::store::{JournalStore, OrderFilter, Store};
 use secrecy::{ExposeSecret, SecretString};
 use tempfile::TempDir;
@@ -212,6 +212,23 @@ impl World {
         journals
     }
 
+    /// Artifacts that the journal names and the store has not.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "no other outcome has artifacts")]
+    pub async fn missing_artifacts(&self, journal: &Journal) -> Vec<String> {
+        let store = self.store().await;
+        let there = store.artifacts(journal.opened().order).await.expect("artifacts");
+        store.close().await;
+        let named = journal.entries().iter().flat_map(|entry| match &entry.event {
+            Event::Observed { outcome, .. } => match &**outcome {
+                Outcome::AgentRan(run) => run.artifacts.clone(),
+                Outcome::Tested(run) => run.artifacts.clone(),
+                _ => Vec::new(),
+            },
+            Event::Opened(_) | Event::Signaled { .. } | Event::Intended { .. } => Vec::new(),
+        });
+        named.filter(|name| there.iter().all(|one| one.name != *name)).collect()
+    }
+
     /// How often each run of the agent began and how often it came to its end, as the agent itself wrote it down.
     pub fn runs(&self) -> Runs {
         let mut runs = Runs::default();
@@ -237,14 +254,18 @@ impl World {
         folders(&self.path("data/orders"))
     }
 
-    /// Processes that have something of this world mounted: what is left in a sandbox.
+    /// Processes that have something of this world mounted, in their arguments or in their environment: what is
+    /// left of a Journeyman and of its sandboxes, those included that are only about to be built.
     pub fn sandboxed(&self) -> Vec<String> {
         let place = self.place.path().to_string_lossy().into_owned();
+        let has_place = |process: &Path| {
+            ["mountinfo", "cmdline", "environ"].iter().any(|file| {
+                fs::read(process.join(file)).is_ok_and(|text| String::from_utf8_lossy(&text).contains(&place))
+            })
+        };
         folders(Path::new("/proc"))
             .into_iter()
-            .filter(|process| {
-                fs::read_to_string(process.join("mountinfo")).is_ok_and(|mounts| mounts.contains(&place))
-            })
+            .filter(|process| has_place(process))
             .map(|process| {
                 let line = fs::read(process.join("cmdline")).unwrap_or_default();
                 format!("{}: {}", process.display(), String::from_utf8_lossy(&line).replace('\0', " "))

@@ -12,7 +12,7 @@ use crate::emulator::{Pages, RepositorySource};
 use crate::order::{OrderId, Receipt, Settlement};
 
 /// The sample repository on the emulator.
-const REPOSITORY: &str = "demo/statistics";
+const REPOSITORY: &str = "you/statistics";
 
 /// What `demo` is told.
 #[derive(Debug, Args)]

@@ -33,7 +33,7 @@ fn value(said: &str, name: &str) -> Option<String> {
 async fn comment(pages: &str, text: &str) {
     let body: String =
         url::form_urlencoded::Serializer::new(String::new()).append_pair("body", text).finish();
-    let origin = pages.split("/demo/").next().expect("an origin").to_owned();
+    let origin = pages.split("/you/").next().expect("an origin").to_owned();
     let request = reqwest::Client::new()
         .post(format!("{pages}/issues/1/comment"))
         .header("origin", origin)
@@ -76,7 +76,7 @@ async fn without_once_it_stays_and_hears_a_retry_that_is_written_on_the_page() {
 
     let said = demo.said();
     assert_eq!(said.matches("opened for issue #1").count(), 1, "what was shown is not shown again: {said}");
-    assert!(said.contains("demo says /retry push it, please"), "{said}");
+    assert!(said.contains("you commented /retry push it, please"), "{said}");
     let page = reqwest::get(format!("{pages}/pull/2")).await.expect("a page").text().await.expect("a page");
     assert!(page.contains("Verified") && !page.contains("Draft</span>"), "{page}");
     demo.interrupt(Signal::INT);

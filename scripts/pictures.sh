@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# Makes the pictures of the README anew: the demo in a terminal (docs/demo.svg), and the pages that it leaves behind
+# (docs/issue.png, docs/pull-request.png). Needs a Chromium and a font with emoji; CHROMIUM names another program.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+chromium=${CHROMIUM:-}
+for candidate in chromium chromium-browser google-chrome google-chrome-stable; do
+    if [ -z "$chromium" ] && command -v "$candidate" >/dev/null 2>&1; then chromium=$candidate; fi
+done
+if [ -z "$chromium" ]; then
+    echo "pictures: no Chromium was found; install one, or name it: CHROMIUM=/path/to/it $0" >&2
+    exit 1
+fi
+
+place=$(mktemp -d)
+demo=
+cleanup() {
+    if [ -n "$demo" ]; then kill "$demo" 2>/dev/null || true; fi
+    rm -rf "$place"
+}
+trap cleanup EXIT
+
+cargo build --locked --quiet --bins
+target/debug/journeyman demo >"$place/summary" 2>"$place/work" &
+demo=$!
+until grep -q 'Look around' "$place/work"; do
+    if ! kill -0 "$demo" 2>/dev/null; then
+        cat "$place/work" >&2
+        exit 1
+    fi
+    sleep 0.3
+done
+page=$(sed -n 's/^GitHub, emulated: *//p' "$place/work")
+
+shoot() { # page, width and height, picture
+    local wall=()
+    if [ "$(id -u)" = 0 ]; then wall=(--no-sandbox); fi
+    "$chromium" --headless "${wall[@]}" --disable-gpu --hide-scrollbars --no-first-run --disable-sync \
+        --disable-background-networking --disable-component-update --user-data-dir="$place/browser" \
+        --window-size="$2" --screenshot="$place/picture.png" "$page/$1" >/dev/null 2>&1
+    mv "$place/picture.png" "docs/$3"
+}
+shoot issues/1 960,800 issue.png
+shoot pull/2 960,1000 pull-request.png
+
+# In a terminal what is under way is a spinner, so those lines are left out. Escaped first, then one line of text each.
+{
+    echo '$ make demo'
+    grep -v -e '^  …' -e '^GitHub,' -e '^Journeyman:' -e 'Look around' -e '://' "$place/work"
+    cat "$place/summary"
+} | cat -s | LC_ALL=C.UTF-8 sed -E 's/^(.{112}).+$/\1…/; s/&/\&amp;/g; s/</\&lt;/g; s/>/\&gt;/g; s/ /\xc2\xa0/g' | awk '
+    { lines[NR] = $0 }
+    END {
+        height = NR * 19 + 40
+        print "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"960\" height=\"" height "\" viewBox=\"0 0 960 " height "\" role=\"img\" aria-label=\"make demo in a terminal\">"
+        print "<rect width=\"100%\" height=\"100%\" rx=\"8\" fill=\"#0d1117\"/>"
+        print "<g font-family=\"ui-monospace,SFMono-Regular,Menlo,DejaVu Sans Mono,monospace\" font-size=\"13.5\" fill=\"#c9d1d9\">"
+        for (i = 1; i <= NR; i++) {
+            line = lines[i]
+            sub(/✔/, "<tspan fill=\"#3fb950\">✔</tspan>", line)
+            sub(/✘/, "<tspan fill=\"#f85149\">✘</tspan>", line)
+            if (line != "") print "<text x=\"22\" y=\"" (i * 19 + 17) "\">" line "</text>"
+        }
+        print "</g></svg>"
+    }' >docs/demo.svg
+
+ls -l docs/demo.svg docs/issue.png docs/pull-request.png

@@ -234,7 +234,9 @@ fn done(kind: &SignalKind) -> String {
         SignalKind::Unlabeled { label } => format!("took the label {} off", one_line(label)),
         SignalKind::Commanded { command: Command::Cancel } => "commented /cancel".to_owned(),
         SignalKind::Commanded { command: Command::Retry { guidance } } => {
-            format!("commented /retry {}", one_line(guidance.as_deref().unwrap_or_default())).trim_end().to_owned()
+            format!("commented /retry {}", one_line(guidance.as_deref().unwrap_or_default()))
+                .trim_end()
+                .to_owned()
         }
         SignalKind::IssueClosed => "closed the issue".to_owned(),
         SignalKind::PullClosed { pull, merged: true } => format!("merged pull request #{pull}"),

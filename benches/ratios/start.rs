@@ -1,0 +1,105 @@
+//! From the 202 of a delivery to the agent's first breath in its sandbox: authorization asked of GitHub, base
+//! fetched, workspace made. The agent prints the time at which it was started.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use journeyman::app::{Application, Handle};
+use journeyman::config::{AgentSettings, GithubSettings, Runtime, Settings};
+use journeyman::emulator::{Emulator, Options, Outcome as Sent, Permission, RepositorySource, keys};
+use journeyman::order::{Event, Journal, Outcome};
+use secrecy::SecretString;
+
+use super::{heading, line, middle_and_tail};
+
+const REPOSITORY: &str = "acme/sums";
+const PERSON: &str = "alice";
+const PATIENCE: Duration = Duration::from_secs(60);
+const WARM: usize = 8;
+
+pub async fn measure() {
+    heading("from 202 to the agent's start, on a repository of 500 files");
+    let folder = tempfile::tempdir().expect("a folder");
+    let keys = keys::generate().expect("keys");
+    let secret = SecretString::from("a secret for this measurement");
+    let options = Options::local(1, keys.public_pem.clone(), secret.clone());
+    let github = Emulator::start(options).await.expect("GitHub, emulated");
+    let files: BTreeMap<String, Vec<u8>> = (0..500)
+        .map(|n| (format!("src/{}/{n}.txt", n % 20), format!("{n}\n").repeat(200).into_bytes()))
+        .collect();
+    github.create_repository(REPOSITORY, RepositorySource::Files(files)).await.expect("a repository");
+    github.add_user(PERSON);
+    github.set_permission(REPOSITORY, PERSON, Permission::Write).expect("permission");
+
+    let settings = GithubSettings {
+        api_url: github.api_url().parse().expect("an address"),
+        app_id: 1,
+        private_key: keys.private_pem,
+        webhook_secrets: vec![secret],
+    };
+    let mut settings = Settings::load_beside(settings, None, std::iter::empty()).expect("settings");
+    settings.server.listen = ([127, 0, 0, 1], 0).into();
+    settings.data.dir = folder.path().join("data");
+    settings.store.url = SecretString::from(format!("sqlite://{}/bench.db", folder.path().display()));
+    let clock = AgentSettings {
+        runtime: Runtime::Command,
+        model: None,
+        program: ["sh", "-c", "date +%s%N"].map(str::to_owned).into(),
+        env: vec![],
+        read: vec![],
+    };
+    settings.agents.insert("clock".to_owned(), clock);
+    settings.defaults.agent = "clock".to_owned();
+    let application = Application::build(settings).await.expect("the application");
+    github.set_webhook_url(&format!("http://{}/webhook", application.address()));
+    let handle = application.handle();
+    let running = tokio::spawn(application.run());
+
+    let mut all = Vec::new();
+    for _ in 0..=WARM {
+        all.push(one(&github, &handle).await);
+    }
+    handle.stop();
+    let _ = running.await;
+    let cold = all.remove(0);
+    let (middle, slowest) = middle_and_tail(all);
+    line("cold: the repository is cloned", cold, "");
+    line(&format!("warm: the middle of {WARM}"), middle, "");
+    line("  the slowest", slowest, "");
+}
+
+async fn one(github: &Emulator, handle: &Handle) -> Duration {
+    let issue = github.open_issue(REPOSITORY, PERSON, "The sum is wrong", "").await.expect("an issue");
+    let before = handle.latest_order().await.expect("the store");
+    let sent = github.deliveries().len();
+    github.label(REPOSITORY, issue, "journeyman", PERSON).await.expect("the label");
+    let labeled = |github: &Emulator| {
+        let deliveries = github.deliveries();
+        deliveries
+            .iter()
+            .skip(sent)
+            .any(|one| one.action.as_deref() == Some("labeled") && one.outcome == Sent::Answered(202))
+            .then(SystemTime::now)
+    };
+    let answered = github.wait_for("202", PATIENCE, labeled).await.expect("a 202");
+    let answered = answered.duration_since(UNIX_EPOCH).expect("a time after 1970");
+    loop {
+        let order = handle.latest_order().await.expect("the store");
+        if let Some(order) = order.filter(|order| Some(*order) != before)
+            && let (journal, survey) = handle.look(order).await.expect("the journal")
+            && survey.next.settled.is_some()
+        {
+            // The clock gives no class, so the order ends by itself before the next one begins.
+            return began(&journal).expect("the agent ran").saturating_sub(answered);
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+fn began(journal: &Journal) -> Option<Duration> {
+    journal.entries().iter().find_map(|entry| {
+        let Event::Observed { outcome, .. } = &entry.event else { return None };
+        let Outcome::AgentRan(run) = &**outcome else { return None };
+        run.result.as_deref()?.trim().parse().ok().map(Duration::from_nanos)
+    })
+}

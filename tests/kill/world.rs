@@ -254,36 +254,46 @@ impl World {
         folders(&self.path("data/orders"))
     }
 
-    /// Processes that have something of this world mounted, in their arguments or in their environment: what is
-    /// left of a Journeyman and of its sandboxes, those included that are only about to be built.
+    /// Processes that have something of this world mounted: what is left in a sandbox.
     pub fn sandboxed(&self) -> Vec<String> {
-        let place = self.place.path().to_string_lossy().into_owned();
-        let has_place = |process: &Path| {
-            ["mountinfo", "cmdline", "environ"].iter().any(|file| {
-                fs::read(process.join(file)).is_ok_and(|text| String::from_utf8_lossy(&text).contains(&place))
-            })
-        };
-        folders(Path::new("/proc"))
-            .into_iter()
-            .filter(|process| has_place(process))
-            .map(|process| {
-                let line = fs::read(process.join("cmdline")).unwrap_or_default();
-                format!("{}: {}", process.display(), String::from_utf8_lossy(&line).replace('\0', " "))
-            })
-            .collect()
+        self.processes("mountinfo").iter().map(|process| command_line(process)).collect()
     }
 
-    /// Waits until no process is left in a sandbox; those that are there after the time.
+    /// Processes with this world's place in one of their files under `/proc`.
+    fn processes(&self, file: &str) -> Vec<PathBuf> {
+        let place = self.place.path().to_string_lossy().into_owned();
+        let mut processes = folders(Path::new("/proc"));
+        processes.retain(|process| {
+            fs::read(process.join(file)).is_ok_and(|text| String::from_utf8_lossy(&text).contains(&place))
+        });
+        processes
+    }
+
+    /// Waits until no process is left in a sandbox, nor on the way into one; those that are inside after the time.
+    ///
+    /// Killed in the very milliseconds in which bubblewrap prepares, it can leave a process that waits for ever to be
+    /// let in. It has nothing of the sandbox's and will never run anything, so it is told and cleared away here.
     pub async fn sandboxes_end(&self, most: Duration) -> Vec<String> {
         let begun = Instant::now();
         loop {
-            let left = self.sandboxed();
-            if left.is_empty() || begun.elapsed() > most {
-                return left;
+            let (inside, before) = (self.sandboxed(), self.processes("cmdline"));
+            if inside.is_empty() && before.is_empty() || begun.elapsed() > most {
+                for process in before {
+                    println!("never let into its sandbox: {:.60}", command_line(&process));
+                    let id = process.file_name().and_then(|id| id.to_str()?.parse().ok());
+                    let id = id.and_then(rustix::process::Pid::from_raw).expect("a process");
+                    let _ = rustix::process::kill_process(id, rustix::process::Signal::KILL);
+                }
+                return inside;
             }
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }
+}
+
+fn command_line(process: &Path) -> String {
+    let line = fs::read(process.join("cmdline")).unwrap_or_default();
+    format!("{}: {}", process.display(), String::from_utf8_lossy(&line).replace('\0', " "))
 }
 
 /// The agent's own record of its runs, by stage and round.

@@ -11,6 +11,7 @@ use super::super::moves::{Retry, Trouble};
 use super::super::settings::{OrderLimits, RepositorySettings};
 use super::super::signal::{Command, Signal, SignalKind};
 use super::super::test_run::{Counts, TestRun, TestVerdict};
+use super::super::trace::StageState;
 use super::*;
 
 const PIPELINE: &str = r"
@@ -253,6 +254,9 @@ fn when_tests_run_out_the_best_round_goes_to_a_person_as_a_draft() {
     let mut world = World::new().when("/tests", vec![red(1, 2), red(2, 1), red(0, 3)]);
     let settled = world.settle();
     assert!(matches!(settled, Settlement::Escalated { pull: Some(_), .. }), "{settled:?}");
+    let stages = world.survey().trace.stages;
+    let ready = stages.last().map(|stage| (stage.name.as_str(), stage.state));
+    assert_eq!(ready, Some(("ready", StageState::Failed)), "a draft that is handed over is not ready");
     let trace = world.survey().trace;
     assert_eq!(trace.work.map(|work| work.round), Some(2));
     assert!(trace.pull.is_some_and(|pull| !pull.ready));

@@ -7,7 +7,7 @@ use super::moves::{Move, MoveKey, Outcome};
 use super::pipeline::Stage;
 use super::rounds::{Judged, Rounds};
 use super::settlement::Settlement;
-use super::trace::{PullTrace, Standing, Work};
+use super::trace::{PullTrace, StageState, Standing, Work};
 use super::walk::{Halt, Walk};
 
 /// How many names are tried when branches of the wished name exist.
@@ -35,7 +35,7 @@ impl Walk<'_> {
         let branch = match named {
             Rounds::Passed(branch) => branch,
             Rounds::Exhausted { because } => {
-                self.trace.notes.push(format!("The branch was named after the issue's title: {because}."));
+                self.trace.note(format!("The branch was named after the issue's title: {because}."));
                 BranchName::for_issue(issue, &title, 1)
             }
         };
@@ -153,7 +153,7 @@ impl Walk<'_> {
         Ok(match written {
             Rounds::Passed(text) => text,
             Rounds::Exhausted { because } => {
-                self.trace.notes.push(format!("The pull request was named after the issue: {because}."));
+                self.trace.note(format!("The pull request was named after the issue: {because}."));
                 let title = self.journal.opened().issue.title.trim();
                 let title: String = title.chars().take(200).collect();
                 let title =
@@ -164,7 +164,7 @@ impl Walk<'_> {
     }
 
     /// The text is brought up to date; what is verified leaves its draft.
-    pub(super) fn ready_stage(&mut self, stage: &Stage) -> Result<(), Halt> {
+    pub(super) fn ready_stage(&mut self, stage: &Stage) -> Result<StageState, Halt> {
         let (Some(pull), Some(work)) = (self.trace.pull.clone(), self.trace.work.clone()) else {
             let because = format!("stage {}: there is no pull request", stage.name);
             return Err(Halt::Settled(Settlement::Failed { because }));
@@ -185,6 +185,7 @@ impl Walk<'_> {
             return Err(self.mismatch(&key));
         }
         self.trace.pull = Some(PullTrace { ready, ..pull });
-        Ok(())
+        // A draft that is handed over is finished, but it is not ready.
+        Ok(if ready { StageState::Passed } else { StageState::Failed })
     }
 }

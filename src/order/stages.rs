@@ -27,7 +27,11 @@ impl Walk<'_> {
                 }
                 Uses::Branch => self.branch_stage(stage)?,
                 Uses::Publish => self.publish_stage(stage)?,
-                Uses::Ready => self.ready_stage(stage)?,
+                Uses::Ready => {
+                    let state = self.ready_stage(stage)?;
+                    self.trace.conclude(&stage.name, state);
+                    continue;
+                }
             }
             self.trace.conclude(&stage.name, StageState::Passed);
         }

@@ -147,6 +147,13 @@ impl Trace {
         &mut self.stages[last]
     }
 
+    /// Something that went another way than asked; said once, however often it happens.
+    pub(super) fn note(&mut self, note: String) {
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+
     pub(super) fn conclude(&mut self, name: &str, state: StageState) {
         if let Some(stage) = self.stages.iter_mut().rfind(|stage| stage.name == name) {
             stage.state = state;

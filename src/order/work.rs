@@ -135,9 +135,7 @@ impl Walk<'_> {
         Ok(match message {
             Rounds::Passed(message) => message,
             Rounds::Exhausted { because } => {
-                self.trace
-                    .notes
-                    .push(format!("The commit message was made from the issue's title: {because}."));
+                self.trace.note(format!("The commit message was made from the issue's title: {because}."));
                 let number = self.journal.opened().issue.number;
                 commit_message::clean(&title).unwrap_or_else(|| format!("Change for issue {number}"))
             }

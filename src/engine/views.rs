@@ -144,6 +144,7 @@ pub(super) fn pull(journal: &Journal, survey: &Survey, summary: &str) -> Option<
         setup_command: tests.and_then(|tests| tests.setup.as_ref()).map(|run| run.command.clone()),
         exit: ran.map(|run| run.exit),
         counts: tests.and_then(|tests| tests.counts),
+        failing: tests.map(|tests| tests.failing.clone()).unwrap_or_default(),
         rounds: rounds
             .map(|round| RoundLine {
                 round: round.round,

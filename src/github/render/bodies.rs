@@ -68,6 +68,7 @@ fn change() -> PullView {
         setup_command: Some("pip install -e .".to_owned()),
         exit: Some(Exit::Code(0)),
         counts: Some(Counts { passed: 24, failed: 0, skipped: 1 }),
+        failing: Vec::new(),
         rounds: vec![
             RoundLine {
                 round: 1,
@@ -79,6 +80,15 @@ fn change() -> PullView {
         usage: Usage { input_tokens: 1_234_567, output_tokens: 890, usd: 0.4249 },
         sandbox: "bubblewrap".to_owned(),
     }
+}
+
+#[test]
+fn failing_tests_are_named_and_their_names_are_harmless() {
+    let mut view = change();
+    view.failing = (0..12).map(|n| format!("test `{n}` @team")).collect();
+    let text = pull(&view);
+    assert!(text.contains("  - fails: ``test `0` @team``\n"), "{text}");
+    assert!(text.contains("  - and 2 more\n") && !text.contains("`10`"), "{text}");
 }
 
 #[test]

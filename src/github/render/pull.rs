@@ -29,6 +29,8 @@ pub struct PullView {
     pub exit: Option<Exit>,
     /// Tests counted.
     pub counts: Option<Counts>,
+    /// Tests that fail, by name. Foreign.
+    pub failing: Vec<String>,
     /// Every round of the work, in order.
     pub rounds: Vec<RoundLine>,
     /// Tokens and dollars, as the agents told them.
@@ -100,6 +102,14 @@ fn verification(view: &PullView) -> String {
             None => exit,
         };
         lines.push(format!("- {}: {tested}", command_span(command)));
+        const MOST_FAILING: usize = 10;
+        for name in view.failing.iter().take(MOST_FAILING) {
+            lines.push(format!("  - fails: {}", command_span(name)));
+        }
+        let more = view.failing.len().saturating_sub(MOST_FAILING);
+        if more > 0 {
+            lines.push(format!("  - and {more} more"));
+        }
     }
     lines.push(format!("- on commit `{}`, checked out afresh", view.commit.short()));
     let rounds = view.rounds.len();

@@ -171,16 +171,13 @@ impl Live {
         let round = if task.round > 1 { format!(", round {}", task.round) } else { String::new() };
         let said = match (&run.failure, &run.result) {
             (Some(failure), _) => format!("failed: {}", one_line(&failure.message)),
-            (None, Some(result)) => format!("“{}”", one_line(result)),
+            (None, Some(result)) => format!("says “{}”", one_line(result)),
             (None, None) => "said nothing".to_owned(),
         };
         let cost = if run.usage.usd > 0.0 { format!(", ${:.2}", run.usage.usd) } else { String::new() };
         self.line(
             mark(run.failure.is_none()),
-            &format!(
-                "{}{round}: {} says {said} ({:.1} s{cost})",
-                task.stage, task.agent, run.duration_seconds
-            ),
+            &format!("{}{round}: {} {said} ({:.1} s{cost})", task.stage, task.agent, run.duration_seconds),
         );
     }
 

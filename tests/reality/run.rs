@@ -85,10 +85,23 @@ async fn work_that_never_passes_is_handed_over_and_said_to_be_not_verified() {
     let ended = desk.run(&[]).await;
 
     assert_eq!(ended.code, Some(3), "{}", ended.said);
-    assert!(ended.printed.contains("Not verified"), "{}", ended.printed);
+    for words in ["Not verified", "1 passed, 1 failed", "fails: `sums`"] {
+        assert!(ended.printed.contains(words), "{words:?} is not in {}", ended.printed);
+    }
     let head = desk.git(&format!("rev-parse {}", desk.new_branches()[0]));
     assert!(ended.printed.contains(&head), "the branch is at the commit that the text names");
     assert!(ended.said.contains("escalated: "), "{}", ended.said);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_went_another_way_in_every_round_is_noted_once() {
+    let desk = Desk::new(NEVER_RIGHT, Tests::There);
+
+    let ended = desk.run(&["--json"]).await;
+
+    let receipt: Value = serde_json::from_str(&ended.printed).expect("standard output is JSON alone");
+    let notes = receipt["notes"].as_array().expect("notes");
+    assert_eq!(notes.len(), 1, "one word is no commit message: {notes:#?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

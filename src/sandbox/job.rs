@@ -45,7 +45,7 @@ impl FromStr for Mode {
 #[derive(Clone)]
 pub struct Job {
     /// The program and its arguments. A bare name is looked up on the PATH; an absolute path outside the mounts is
-    /// made visible with what lies beside it; anything else is the job's own affair, inside.
+    /// made visible with what belongs to it; anything else is the job's own affair, inside.
     pub program: Vec<OsString>,
     /// Where it starts: in one of the mounts, or in the home.
     pub directory: PathBuf,

@@ -179,5 +179,8 @@ fn status_key(revision: u64) -> MoveKey {
 }
 
 #[cfg(test)]
+#[path = "next_properties.rs"]
+mod properties;
+#[cfg(test)]
 #[path = "next_tests.rs"]
 mod tests;

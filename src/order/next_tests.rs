@@ -1,18 +1,15 @@
 //! Stories without I/O: a world that answers moves, and what the order comes to.
 #![allow(clippy::wildcard_enum_match_arm, reason = "a test looks at one kind")]
 
-use chrono::TimeZone;
-use proptest::prelude::*;
-
 use super::super::agent_run::{AgentFailure, AgentRun, FailureKind, Usage};
 use super::super::ids::*;
 use super::super::journal::{Entry, IssueText, Opened, Requester};
-use super::super::moves::{Retry, Trouble};
-use super::super::settings::{OrderLimits, RepositorySettings};
+use super::super::settings::OrderLimits;
 use super::super::signal::{Command, Signal, SignalKind};
 use super::super::test_run::{Counts, TestRun, TestVerdict};
 use super::super::trace::StageState;
 use super::*;
+use chrono::TimeZone;
 
 const PIPELINE: &str = r"
 name: issue-to-pr
@@ -26,7 +23,7 @@ stages:
   - { name: ready, uses: ready, depends_on: [publish] }
 ";
 
-fn sha(digit: u32) -> CommitSha {
+pub(super) fn sha(digit: u32) -> CommitSha {
     format!("{digit:08x}{:032x}", 0).parse().unwrap()
 }
 
@@ -35,15 +32,15 @@ fn person() -> Person {
 }
 
 /// Answers moves as a script says, by the key's end; what the script does not name goes well.
-struct World {
-    journal: Journal,
-    now: DateTime<Utc>,
+pub(super) struct World {
+    pub(super) journal: Journal,
+    pub(super) now: DateTime<Utc>,
     script: Vec<(&'static str, Vec<Outcome>)>,
-    made: Vec<String>,
+    pub(super) made: Vec<String>,
 }
 
 impl World {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let now = Utc.with_ymd_and_hms(2026, 1, 1, 12, 0, 0).unwrap();
         let opened = Opened {
             order: OrderId(uuid::Uuid::nil()),
@@ -67,7 +64,7 @@ impl World {
     }
 
     /// The next outcomes of the effects whose names end so.
-    fn when(mut self, key_ends: &'static str, outcomes: Vec<Outcome>) -> Self {
+    pub(super) fn when(mut self, key_ends: &'static str, outcomes: Vec<Outcome>) -> Self {
         self.script.push((key_ends, outcomes));
         self
     }
@@ -77,16 +74,16 @@ impl World {
         self.journal.push(Entry { seq, at: self.now, event }).unwrap();
     }
 
-    fn hear(&mut self, kind: SignalKind) {
+    pub(super) fn hear(&mut self, kind: SignalKind) {
         self.write(Event::Signaled { signal: Signal { by: person(), kind }, delivery: None });
     }
 
-    fn survey(&self) -> Survey {
+    pub(super) fn survey(&self) -> Survey {
         survey(self.journal.pipeline(), &self.journal, self.now)
     }
 
     /// Makes one move, if there is one; waits where that is the next thing.
-    fn step(&mut self) -> bool {
+    pub(super) fn step(&mut self) -> bool {
         let next = self.survey().next;
         let Some((key, r#move)) = next.moves.into_iter().next() else {
             let Some(until) = next.wake_at else { return false };
@@ -101,7 +98,7 @@ impl World {
         true
     }
 
-    fn settle(&mut self) -> Settlement {
+    pub(super) fn settle(&mut self) -> Settlement {
         for _ in 0..500 {
             if !self.step() {
                 return self.survey().next.settled.expect("nothing to do and not settled");
@@ -159,7 +156,7 @@ impl World {
     }
 }
 
-fn said(text: &str) -> Outcome {
+pub(super) fn said(text: &str) -> Outcome {
     Outcome::AgentRan(Box::new(AgentRun {
         result: Some(text.to_owned()),
         session_id: Some("s1".to_owned()),
@@ -168,12 +165,12 @@ fn said(text: &str) -> Outcome {
     }))
 }
 
-fn failed(kind: FailureKind) -> Outcome {
+pub(super) fn failed(kind: FailureKind) -> Outcome {
     let failure = Some(AgentFailure { kind, message: format!("{kind:?}") });
     Outcome::AgentRan(Box::new(AgentRun { failure, ..AgentRun::default() }))
 }
 
-fn imported(number: u32, message: Option<&str>) -> Outcome {
+pub(super) fn imported(number: u32, message: Option<&str>) -> Outcome {
     Outcome::Imported {
         pushed: sha(number + 100),
         tree: sha(number + 1000).as_str().parse().unwrap(),
@@ -182,7 +179,7 @@ fn imported(number: u32, message: Option<&str>) -> Outcome {
     }
 }
 
-fn tested(commit: &CommitSha, verdict: TestVerdict, passed: u64, failed: u64) -> Outcome {
+pub(super) fn tested(commit: &CommitSha, verdict: TestVerdict, passed: u64, failed: u64) -> Outcome {
     Outcome::Tested(Box::new(TestRun {
         commit: commit.clone(),
         tree: sha(2).as_str().parse().unwrap(),
@@ -198,11 +195,11 @@ fn tested(commit: &CommitSha, verdict: TestVerdict, passed: u64, failed: u64) ->
     }))
 }
 
-fn red(passed: u64, failed: u64) -> Outcome {
+pub(super) fn red(passed: u64, failed: u64) -> Outcome {
     tested(&sha(9), TestVerdict::Failed, passed, failed)
 }
 
-fn nothing() -> Outcome {
+pub(super) fn nothing() -> Outcome {
     Outcome::NothingPushed { because: "origin has no such branch".to_owned() }
 }
 
@@ -520,131 +517,4 @@ fn a_pass_by_a_judge_of_the_changes_own_making_verifies_nothing() {
     run.doubt = Some("the change rewrites Makefile".to_owned());
     let mut world = World::new().when("/tests", vec![Outcome::Tested(run)]);
     assert!(matches!(world.settle(), Settlement::Unverified { because, .. } if because.contains("Makefile")));
-}
-
-fn any_outcome() -> impl Strategy<Value = (&'static str, Outcome)> {
-    let trouble = |retry| Outcome::Trouble(Trouble { message: "m".to_owned(), retry });
-    prop::sample::select(vec![
-        ("/agent", said("")),
-        ("/agent", failed(FailureKind::Unavailable)),
-        ("/agent", failed(FailureKind::Ended)),
-        ("/agent", failed(FailureKind::Misconfigured)),
-        ("/agent", failed(FailureKind::UnknownSession)),
-        ("/tests", red(1, 2)),
-        ("/tests", red(2, 1)),
-        ("/tests", tested(&sha(3), TestVerdict::NoTests, 0, 0)),
-        ("/tests", tested(&sha(3), TestVerdict::SetupFailed, 0, 0)),
-        ("/import", nothing()),
-        ("/import", imported(5, None)),
-        ("/files", Outcome::FilesFound { files: vec![], content: None }),
-        ("/push-1", Outcome::BranchTaken { at: None }),
-        ("prepare", trouble(Retry::Soon)),
-        ("/pull", trouble(Retry::After { seconds: 60 })),
-        ("/tests", trouble(Retry::Never)),
-        ("", trouble(Retry::Soon)),
-        ("", Outcome::PullFinished),
-    ])
-}
-
-fn any_signal() -> impl Strategy<Value = SignalKind> {
-    prop::sample::select(vec![
-        SignalKind::Commanded { command: Command::Cancel },
-        SignalKind::Commanded { command: Command::Retry { guidance: None } },
-        SignalKind::Labeled { label: "journeyman".to_owned() },
-        SignalKind::Unlabeled { label: "journeyman".to_owned() },
-        SignalKind::IssueClosed,
-        SignalKind::PullClosed { pull: PullNumber(8), merged: true },
-    ])
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
-
-    /// Whatever goes wrong and whoever interrupts: the order settles, every prefix of its journal names a move, a
-    /// time to wake at or an end, and the same moves again when it is asked again.
-    #[test]
-    fn every_order_settles_and_every_prefix_names_what_is_next(
-        script in prop::collection::vec(any_outcome(), 0..12),
-        signals in prop::collection::vec((0_usize..60, any_signal()), 0..4),
-    ) {
-        let mut world = World::new();
-        for (end, outcome) in script {
-            world = world.when(end, vec![outcome]);
-        }
-        for moment in 0..60 {
-            for (_, kind) in signals.iter().filter(|(at, _)| *at == moment) {
-                world.hear(kind.clone());
-            }
-            world.step();
-        }
-        world.settle();
-        for length in 1..=world.journal.entries().len() {
-            let prefix = world.journal.prefix(length).unwrap();
-            let now = prefix.entries()[length - 1].at;
-            let first = next(prefix.pipeline(), &prefix, now);
-            prop_assert!(!first.moves.is_empty() || first.wake_at.is_some() || first.settled.is_some());
-            prop_assert_eq!(first, next(prefix.pipeline(), &prefix, now));
-        }
-        for length in 1..world.journal.entries().len() {
-            let (before, after) = (world.journal.prefix(length).unwrap(), world.journal.prefix(length + 1).unwrap());
-            let answers = |journal: &Journal| {
-                let now = journal.entries().last().unwrap().at;
-                survey(journal.pipeline(), journal, now).answers
-            };
-            for given in answers(&before).iter().filter(|given| given.answer != Answer::Asking) {
-                prop_assert!(answers(&after).contains(given), "an answer that was given changed: {given:?}");
-            }
-        }
-        let survey = world.survey();
-        let heard = world.journal.entries().iter().filter(|e| matches!(e.event, Event::Signaled { .. })).count();
-        prop_assert_eq!(survey.answers.len(), heard, "every signal is answered");
-    }
-
-    /// The same signal twice comes to the same end as once.
-    #[test]
-    fn a_signal_twice_is_harmless(at in 0_usize..40, kind in any_signal()) {
-        let run = |times: usize| {
-            let mut world = World::new().when("implement/1/tests", vec![red(0, 1)]);
-            for moment in 0..60 {
-                if moment == at {
-                    (0..times).for_each(|_| world.hear(kind.clone()));
-                }
-                world.step();
-            }
-            world.settle()
-        };
-        prop_assert_eq!(run(1), run(2));
-    }
-
-    /// A template of the issue's making stays text.
-    #[test]
-    fn settings_never_stop_an_order(label in ".*", minutes in proptest::option::of(0_u64..u64::MAX)) {
-        let settings = RepositorySettings {
-            label: Some(label),
-            budget: Some(super::super::settings::Budget { usd: None, minutes }),
-            ..RepositorySettings::default()
-        };
-        let prepared = Outcome::Prepared { base: sha(1), settings: Box::new(settings), pipeline: None };
-        World::new().when("prepare", vec![prepared]).settle();
-    }
-}
-
-#[test]
-fn the_status_waits_as_long_as_github_asks() {
-    let limited = Trouble { message: "limited".to_owned(), retry: Retry::After { seconds: 120 } };
-    let mut undisturbed = World::new();
-    undisturbed.settle();
-    let first = undisturbed.made.into_iter().find(|key| key.starts_with("status/")).expect("a status");
-    let first: &'static str = first.leak();
-    let mut world = World::new().when(first, vec![Outcome::Trouble(limited)]);
-    world.settle();
-    let shown: Vec<DateTime<Utc>> = world
-        .journal
-        .entries()
-        .iter()
-        .filter(|entry| matches!(&entry.event, Event::Observed { key, .. } if key.0 == first))
-        .map(|entry| entry.at)
-        .collect();
-    assert_eq!(shown.len(), 2, "{shown:?}");
-    assert!(shown[1] - shown[0] >= TimeDelta::seconds(120), "{shown:?}");
 }

@@ -69,7 +69,7 @@ async fn survive(agent: Agent, fates: &[Fate], expected: &hold::Result) -> Resul
             running.kill().await;
         }
         match running.ended().await {
-            Ended::Killed => deaths.push(Death::of(&world)),
+            Ended::Killed => {}
             // It was done before its time came.
             Ended::Code(0) => break,
             ended @ (Ended::Code(_) | Ended::Never) => return Err(told(format!("{ended:?}"))),
@@ -78,6 +78,8 @@ async fn survive(agent: Agent, fates: &[Fate], expected: &hold::Result) -> Resul
         if !left.is_empty() {
             return Err(told(format!("left in the sandbox: {left:?}")));
         }
+        // Only now: an agent that was being started when the death came may still write into its diary.
+        deaths.push(Death::of(&world));
     }
     let mut last = world.start(None).await;
     // A label that was put on while nobody listened is told again, as GitHub's redelivery does.

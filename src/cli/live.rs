@@ -229,8 +229,8 @@ fn done(kind: &SignalKind) -> String {
     match kind {
         SignalKind::Labeled { label } => format!("put the label {} on", one_line(label)),
         SignalKind::Unlabeled { label } => format!("took the label {} off", one_line(label)),
-        SignalKind::Commanded { command: Command::Cancel } => "commented /cancel".to_owned(),
-        SignalKind::Commanded { command: Command::Retry { guidance } } => {
+        SignalKind::Commanded { command: Command::Cancel, .. } => "commented /cancel".to_owned(),
+        SignalKind::Commanded { command: Command::Retry { guidance }, .. } => {
             format!("commented /retry {}", one_line(guidance.as_deref().unwrap_or_default()))
                 .trim_end()
                 .to_owned()

@@ -136,7 +136,8 @@ pub struct AgentSettings {
     pub model: Option<String>,
     /// `program`: the program and its first arguments. For `claude` by default `claude`; never empty.
     pub program: Vec<String>,
-    /// `env`: names of variables that are handed on to it. For `claude` by default `ANTHROPIC_API_KEY`.
+    /// `env`: names of variables that are handed on to it. For `claude` none means those that
+    /// Claude Code looks for: its key, its token, its address.
     pub env: Vec<String>,
     /// `read`: absolute paths that its sandbox may read beside its own list.
     pub read: Vec<PathBuf>,

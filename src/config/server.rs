@@ -182,10 +182,8 @@ fn agent(keys: &Keys, name: &str) -> Result<AgentSettings, SettingsError> {
     let program = keys.command(&key("program"))?;
     let env = keys.list(&key("env"))?;
     let (program, env) = match runtime {
-        Runtime::Claude => (
-            program.unwrap_or_else(|| vec!["claude".to_owned()]),
-            env.unwrap_or_else(|| vec!["ANTHROPIC_API_KEY".to_owned()]),
-        ),
+        // Nothing named: what Claude Code itself looks for, which the runtime knows.
+        Runtime::Claude => (program.unwrap_or_else(|| vec!["claude".to_owned()]), env.unwrap_or_default()),
         Runtime::Command => {
             let needed = || keys.wrong(&key("program"), "given: the runtime `command` starts this program");
             (program.ok_or_else(needed)?, env.unwrap_or_default())

@@ -37,8 +37,8 @@ fn any_outcome() -> impl Strategy<Value = (&'static str, Outcome)> {
 
 fn any_signal() -> impl Strategy<Value = SignalKind> {
     prop::sample::select(vec![
-        SignalKind::Commanded { command: Command::Cancel },
-        SignalKind::Commanded { command: Command::Retry { guidance: None } },
+        SignalKind::Commanded { comment: None, command: Command::Cancel },
+        SignalKind::Commanded { comment: None, command: Command::Retry { guidance: None } },
         SignalKind::Labeled { label: "journeyman".to_owned() },
         SignalKind::Unlabeled { label: "journeyman".to_owned() },
         SignalKind::IssueClosed,

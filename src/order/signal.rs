@@ -30,6 +30,9 @@ pub enum SignalKind {
     },
     /// A comment on the issue, or on its pull request, began with a command.
     Commanded {
+        /// The comment's numeric id: the same comment can arrive in two deliveries, from two hooks.
+        #[serde(default)]
+        comment: Option<u64>,
         /// The command.
         command: Command,
     },

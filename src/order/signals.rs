@@ -1,5 +1,7 @@
 //! What people said, and what became of it: every signal is answered, if only with "ignored, because".
 
+use std::collections::BTreeSet;
+
 use chrono::{DateTime, Utc};
 
 use super::heard::{Answer, Answered, Cancelled, Heard, Retried};
@@ -17,6 +19,7 @@ impl Heard {
     /// Listens to the whole journal, one signal after the other, each as it stood when it was decided.
     pub(super) fn listen(pipeline: &Pipeline, journal: &Journal, now: DateTime<Utc>) -> Self {
         let mut heard = Self::default();
+        let mut comments: BTreeSet<u64> = BTreeSet::new();
         let mut decided: Vec<(u64, DateTime<Utc>, u64, Wish)> = Vec::new();
         for entry in journal.entries() {
             let Event::Signaled { signal, .. } = &entry.event else { continue };
@@ -33,7 +36,10 @@ impl Heard {
                     let wish = Wish::Cancel(format!("{} closed the issue", by.login));
                     decided.push((entry.seq, entry.at, entry.seq, wish));
                 }
-                SignalKind::Commanded { command } => match heard.right(journal, entry.seq, by, now) {
+                SignalKind::Commanded { comment: Some(comment), .. } if !comments.insert(*comment) => {
+                    heard.ignore(entry.seq, "the comment was heard already");
+                }
+                SignalKind::Commanded { command, .. } => match heard.right(journal, entry.seq, by, now) {
                     Right::Known { seq, at } => {
                         let wish = match command {
                             Command::Retry { guidance } => Wish::Retry(guidance.clone()),

@@ -85,7 +85,10 @@ fn opened(issue: u64) -> Opened {
 }
 
 fn retry() -> Signal {
-    Signal { by: anna(), kind: SignalKind::Commanded { command: Command::Retry { guidance: None } } }
+    Signal {
+        by: anna(),
+        kind: SignalKind::Commanded { comment: None, command: Command::Retry { guidance: None } },
+    }
 }
 
 #[tokio::test]

@@ -109,6 +109,10 @@ impl Payload {
         self.text("/comment/body").ok_or(Missing("comment.body"))
     }
 
+    pub(super) fn comment_id(&self) -> Option<u64> {
+        self.number("/comment/id")
+    }
+
     pub(super) fn comment_author(&self) -> Option<UserId> {
         self.number("/comment/user/id").map(UserId)
     }

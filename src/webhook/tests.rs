@@ -99,7 +99,7 @@ fn small() -> Value {
         "action": "labeled",
         "label": {"name": "journeyman"},
         "issue": {"number": 7, "title": "T", "body": null, "html_url": "https://example.org/7", "state": "open"},
-        "comment": {"body": "/retry be careful", "user": {"id": 5}},
+        "comment": {"id": 12, "body": "/retry be careful", "user": {"id": 5}},
         "pull_request": {"number": 8, "merged": true},
         "repository": {"id": 9, "full_name": "o/r", "default_branch": "trunk"},
         "installation": {"id": 3},
@@ -131,7 +131,10 @@ fn issue() -> Subject {
 }
 
 fn retry() -> SignalKind {
-    SignalKind::Commanded { command: Command::Retry { guidance: Some("be careful".to_owned()) } }
+    SignalKind::Commanded {
+        comment: Some(12),
+        command: Command::Retry { guidance: Some("be careful".to_owned()) },
+    }
 }
 
 #[test]

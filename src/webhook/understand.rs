@@ -152,7 +152,7 @@ fn comment(payload: &Payload) -> Reading {
         IssueKind::Pull => Subject::Pull(PullNumber(issue.number.0)),
         IssueKind::Open | IssueKind::Closed => Subject::Issue(issue),
     };
-    Ok(Meaning { subject, kind: SignalKind::Commanded { command } })
+    Ok(Meaning { subject, kind: SignalKind::Commanded { comment: payload.comment_id(), command } })
 }
 
 fn pull_request(payload: &Payload) -> Reading {

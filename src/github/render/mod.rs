@@ -4,7 +4,7 @@
 //! Must never know: the network, tokens, journals.
 //!
 //! Text of agents, repositories and people is foreign: whoever writes it may want to ping a team, close an issue,
-//! show a tracking image, forge our status or our markers. [`markdown`] lets through a small set of shapes
+//! show a tracking image, forge our status or our markers. [`markdown()`] lets through a small set of shapes
 //! (paragraphs, lists, quotes, bold, code) and nothing else. What would make GitHub act, a mention, a reference,
 //! a link, is put into a code span: GitHub searches the rendered text for mentions and references and leaves out
 //! what is code. A backslash would not do, because it is gone by then; an invisible character would, but then

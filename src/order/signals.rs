@@ -58,6 +58,7 @@ impl Heard {
         for (seq, at, signal, wish) in decided {
             heard.decide(pipeline, journal, (seq, at), signal, wish);
         }
+        heard.answers.sort_by_key(|answered| answered.signal);
         heard
     }
 

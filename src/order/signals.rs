@@ -1,6 +1,7 @@
 //! What people said, and what became of it: every signal is answered, if only with "ignored, because".
 
-use std::collections::BTreeSet;
+use std::cell::LazyCell;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Utc};
 
@@ -10,7 +11,7 @@ use super::journal::{Event, Journal};
 use super::moves::{Move, MoveKey, Outcome, Retry};
 use super::pipeline::Pipeline;
 use super::signal::{Command, SignalKind};
-use super::walk::{Halt, Walk, observations};
+use super::walk::{Halt, Seen, Walk, observations};
 
 /// How often GitHub is asked for somebody's rights, with growing pauses: an outage of an hour is outlasted.
 const MOST_QUESTIONS: usize = 14;
@@ -19,6 +20,8 @@ impl Heard {
     /// Listens to the whole journal, one signal after the other, each as it stood when it was decided.
     pub(super) fn listen(pipeline: &Pipeline, journal: &Journal, now: DateTime<Utc>) -> Self {
         let mut heard = Self::default();
+        // Read at the first command, and then for all: most journals have none.
+        let observed = LazyCell::new(|| observations(journal.entries()));
         let mut comments: BTreeSet<u64> = BTreeSet::new();
         let mut decided: Vec<(u64, DateTime<Utc>, u64, Wish)> = Vec::new();
         for entry in journal.entries() {
@@ -39,7 +42,7 @@ impl Heard {
                 SignalKind::Commanded { comment: Some(comment), .. } if !comments.insert(*comment) => {
                     heard.ignore(entry.seq, "the comment was heard already");
                 }
-                SignalKind::Commanded { command, .. } => match heard.right(journal, entry.seq, by, now) {
+                SignalKind::Commanded { command, .. } => match heard.right(&observed, entry.seq, by, now) {
                     Right::Known { seq, at } => {
                         let wish = match command {
                             Command::Retry { guidance } => Wish::Retry(guidance.clone()),
@@ -99,9 +102,14 @@ impl Heard {
 
     #[expect(clippy::wildcard_enum_match_arm, reason = "any other outcome is of another move")]
     /// Whether this person may command, as far as GitHub was asked. When it cannot be asked, they may not.
-    fn right(&mut self, journal: &Journal, signal: u64, person: &Person, now: DateTime<Utc>) -> Right {
+    fn right(
+        &mut self,
+        observed: &BTreeMap<&MoveKey, Vec<Seen<'_>>>,
+        signal: u64,
+        person: &Person,
+        now: DateTime<Utc>,
+    ) -> Right {
         let key = MoveKey(format!("authorize/{signal}"));
-        let observed = observations(journal.entries());
         let asked = observed.get(&key).map_or(&[][..], Vec::as_slice);
         for seen in asked {
             if let Outcome::Authorized { allowed } = seen.outcome {

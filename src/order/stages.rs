@@ -11,29 +11,29 @@ impl Walk<'_> {
     /// Every stage in order, up to the end of the order.
     pub(super) fn stages(&mut self) -> Result<Settlement, Halt> {
         let stages = self.pipeline.stages.clone();
-        let mut given_up: Option<String> = None;
+        let mut work_so_far = StageState::Running;
         for stage in &stages {
-            if given_up.is_some() && matches!(stage.uses, Uses::Agent | Uses::Branch) {
+            // Once the work was given up, what is left is to hand its best round over.
+            if work_so_far == StageState::Failed && matches!(stage.uses, Uses::Agent | Uses::Branch) {
                 continue;
             }
             self.trace.begin(&stage.name);
-            match stage.uses {
+            let state = match stage.uses {
                 Uses::Agent => {
-                    if let Some(because) = self.agent_stage(stage)? {
-                        self.trace.conclude(&stage.name, StageState::Failed);
-                        given_up = Some(because);
-                        continue;
-                    }
+                    work_so_far = self.agent_stage(stage)?;
+                    work_so_far
                 }
-                Uses::Branch => self.branch_stage(stage)?,
-                Uses::Publish => self.publish_stage(stage)?,
-                Uses::Ready => {
-                    let state = self.ready_stage(stage)?;
-                    self.trace.conclude(&stage.name, state);
-                    continue;
+                Uses::Branch => {
+                    self.branch_stage(stage)?;
+                    StageState::Passed
                 }
-            }
-            self.trace.conclude(&stage.name, StageState::Passed);
+                Uses::Publish => {
+                    self.publish_stage(stage)?;
+                    StageState::Passed
+                }
+                Uses::Ready => self.ready_stage(stage)?,
+            };
+            self.trace.conclude(&stage.name, state);
         }
         Ok(self.settlement())
     }
@@ -50,8 +50,8 @@ impl Walk<'_> {
         }
     }
 
-    /// A stage whose result is its output. Gives back why it was given up, when its best round goes to a person.
-    fn agent_stage(&mut self, stage: &Stage) -> Result<Option<String>, Halt> {
+    /// A stage whose result is its output. It has failed when it was given up and its best round goes to a person.
+    fn agent_stage(&mut self, stage: &Stage) -> Result<StageState, Halt> {
         let worker = self.worker(stage, &stage.name)?;
         let mut best: Option<Work> = None;
         let mut pushed: Option<CommitSha> = None;
@@ -80,14 +80,14 @@ impl Walk<'_> {
                 if let Some(work) = work {
                     self.set_work(&stage.name, work);
                 }
-                Ok(None)
+                Ok(StageState::Passed)
             }
             Rounds::Exhausted { because } => match best {
                 Some(mut work) => {
                     let because = with_its_own_fault(&work, because);
-                    work.standing = Standing::NotVerified { because: because.clone() };
+                    work.standing = Standing::NotVerified { because };
                     self.set_work(&stage.name, work);
-                    Ok(Some(because))
+                    Ok(StageState::Failed)
                 }
                 None => {
                     self.trace.conclude(&stage.name, StageState::Failed);

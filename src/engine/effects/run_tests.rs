@@ -56,7 +56,6 @@ impl Context {
         make_folder(&place.home)?;
         self.checkout(commit, &place.tree).await?;
         let Judging { plan, doubt } = self.judging(commit).await?;
-        self.make_repository(place).await;
         let mut run = TestRun {
             commit: commit.clone(),
             tree: self.tree_of(commit)?,
@@ -71,6 +70,7 @@ impl Context {
             artifacts: Vec::new(),
         };
         let Some(test) = &plan.test else { return Ok(Outcome::Tested(Box::new(run))) };
+        self.make_repository(place).await;
         let rules = &self.parts.rules;
         if let Some(setup) = &plan.setup {
             let ran = self.command(place, "setup", setup, Network::Host, rules.setup_time).await?;

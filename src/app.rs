@@ -222,6 +222,7 @@ fn rules(settings: &Settings) -> anyhow::Result<Rules> {
         label: settings.defaults.label.clone(),
         agent: settings.defaults.agent.clone(),
         pipeline,
+        roles: BTreeMap::new(),
         pipelines,
         limits: OrderLimits { minutes: limits.order_minutes, usd: limits.order_usd },
         concurrent_orders: limits.concurrent_orders,

@@ -34,6 +34,7 @@ fn opened() -> Opened {
         pipeline: Pipeline::parse(pipeline).expect("the pipeline that ships"),
         agent: "claude".to_owned(),
         limits: OrderLimits { minutes: 60, usd: 5.0 },
+        roles: Default::default(),
     }
 }
 

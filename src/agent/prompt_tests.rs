@@ -22,6 +22,7 @@ fn rework() -> Rework {
         test_output: Some(format!("{}\n```\n````\nE   assert 0 == 1\n", "x".repeat(5_000))),
         failing_tests: vec!["test_sum.py::test_empty".into()],
         guidance: Some("look at reduce()".into()),
+        ..Rework::default()
     }
 }
 

@@ -63,7 +63,10 @@ impl Live {
                 );
             }
             Event::Signaled { signal, .. } => {
-                self.line(Mark::Begun, &format!("{} {}", one_line(&signal.by.login), done(&signal.kind)));
+                self.line(
+                    Mark::Begun,
+                    &format!("{} {}", one_line(&signal.by.to_string()), done(&signal.kind)),
+                );
             }
             Event::Intended { key, r#move } => {
                 if let Some(doing) = doing(r#move) {
@@ -140,10 +143,15 @@ impl Live {
             Outcome::ImportRefused(feedback) => {
                 self.line(Mark::Wrong, &format!("pushed commit refused: {}", one_line(&feedback.summary)));
             }
-            Outcome::Committed { commit } => {
+            Outcome::Committed { commit, .. } => {
                 self.line(Mark::Done, &format!("commit to publish: {}", commit.short()));
             }
             Outcome::Tested(tests) => self.tested(tests),
+            Outcome::ArtifactWritten => self.line(Mark::Done, "the artifact's files were written and pushed"),
+            Outcome::Archived { artifacts } => {
+                self.line(Mark::Done, &format!("kept: {}", one_line(&artifacts.join(", "))));
+            }
+            Outcome::ReviewShown => self.line(Mark::Done, "the review was put on the pull request"),
             Outcome::Pushed => self.line(Mark::Done, "pushed; the remote was asked and has it"),
             Outcome::BranchTaken { .. } => {
                 self.line(Mark::Wrong, "the branch's name is taken; trying another")
@@ -229,6 +237,7 @@ fn done(kind: &SignalKind) -> String {
     match kind {
         SignalKind::Labeled { label } => format!("put the label {} on", one_line(label)),
         SignalKind::Unlabeled { label } => format!("took the label {} off", one_line(label)),
+        SignalKind::Commanded { command: Command::Approve, .. } => "said /approve".to_owned(),
         SignalKind::Commanded { command: Command::Cancel, .. } => "commented /cancel".to_owned(),
         SignalKind::Commanded { command: Command::Retry { guidance }, .. } => {
             format!("commented /retry {}", one_line(guidance.as_deref().unwrap_or_default()))
@@ -253,6 +262,9 @@ fn doing(r#move: &Move) -> Option<String> {
         Move::Push { branch, .. } => Some(format!("pushing {branch}")),
         Move::Authorize { .. }
         | Move::FindFiles { .. }
+        | Move::WriteArtifact { .. }
+        | Move::Archive { .. }
+        | Move::ShowReview(_)
         | Move::Import { .. }
         | Move::Commit { .. }
         | Move::OpenPull { .. }

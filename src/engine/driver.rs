@@ -177,6 +177,9 @@ fn takes_long(r#move: &Move) -> bool {
         Move::RunAgent(_) | Move::RunTests { .. } | Move::Prepare => true,
         Move::Authorize { .. }
         | Move::FindFiles { .. }
+        | Move::WriteArtifact { .. }
+        | Move::Archive { .. }
+        | Move::ShowReview(_)
         | Move::Import { .. }
         | Move::Commit { .. }
         | Move::Push { .. }

@@ -159,7 +159,7 @@ impl Engine {
             Some(branch) => branch.clone(),
             None => self.parts.github.repository(&at).await?.default_branch,
         };
-        let by = Requester::Person(incoming.signal.by.clone());
+        let by = incoming.signal.by.clone();
         Ok(self.new_order(&at, incoming.repository_id, default_branch, issue, by))
     }
 
@@ -183,6 +183,7 @@ impl Engine {
             pipeline: rules.pipeline.clone(),
             agent: rules.agent.clone(),
             limits: rules.limits,
+            roles: rules.roles.clone(),
         }
     }
 

@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::Agents;
 use crate::github::GitHub;
-use crate::order::{Entry, OrderId, OrderLimits, Pipeline, RepositorySettings};
+use crate::order::{Entry, OrderId, OrderLimits, Pipeline, RepositorySettings, Role};
 use crate::sandbox::Sandbox;
 use crate::store::{JournalStore, Store};
 use crate::workspace::Workspaces;
@@ -58,6 +58,8 @@ pub struct Rules {
     pub agent: String,
     /// The pipeline where the repository names no other.
     pub pipeline: Pipeline,
+    /// The roles, where the repository has no others.
+    pub roles: BTreeMap<String, Role>,
     /// Every pipeline that can be named.
     pub pipelines: BTreeMap<String, Pipeline>,
     /// What an order may cost.

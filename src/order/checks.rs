@@ -66,6 +66,9 @@ pub fn of_import(outcome: &Outcome) -> Option<CheckResult> {
         | Outcome::BranchTaken { .. }
         | Outcome::PullOpened { .. }
         | Outcome::PullFinished
+        | Outcome::ArtifactWritten
+        | Outcome::Archived { .. }
+        | Outcome::ReviewShown
         | Outcome::StatusShown
         | Outcome::Trouble(_) => return None,
     };

@@ -1,5 +1,7 @@
 //! The append-only record of an order. The only truth; everything else is derived from it.
 
+use std::collections::BTreeMap;
+
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
@@ -8,6 +10,7 @@ use super::ids::{
 };
 use super::moves::{Move, MoveKey, Outcome};
 use super::pipeline::Pipeline;
+use super::role::Role;
 use super::settings::{OrderLimits, RepositorySettings};
 use super::signal::Signal;
 
@@ -75,6 +78,9 @@ pub struct Opened {
     pub agent: String,
     /// What it may cost.
     pub limits: OrderLimits,
+    /// The roles, by name, unless the repository has its own.
+    #[serde(default)]
+    pub roles: BTreeMap<String, Role>,
 }
 
 /// Who asked for an order.
@@ -125,6 +131,15 @@ pub enum InvalidJournal {
         /// The one that is there.
         found: u64,
     },
+}
+
+impl std::fmt::Display for Requester {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str(match self {
+            Self::Person(person) => &person.login,
+            Self::ApiToken => "the API",
+        })
+    }
 }
 
 impl Journal {
@@ -180,13 +195,19 @@ impl Journal {
     pub fn prepared(&self) -> Option<Prepared<'_>> {
         self.entries.iter().find_map(|entry| {
             if let Event::Observed { outcome, .. } = &entry.event
-                && let Outcome::Prepared { base, settings, pipeline } = &**outcome
+                && let Outcome::Prepared { base, settings, pipeline, roles } = &**outcome
             {
-                Some(Prepared { base, settings, pipeline: pipeline.as_deref() })
+                Some(Prepared { base, settings, pipeline: pipeline.as_deref(), roles })
             } else {
                 None
             }
         })
+    }
+
+    /// The role of that name: the repository's own, or the server's.
+    pub fn role(&self, name: &str) -> Option<&Role> {
+        let own = self.prepared().and_then(|prepared| prepared.roles.get(name));
+        own.or_else(|| self.opened.roles.get(name))
     }
 
     /// The pipeline that is pinned: the repository's, once it is known.
@@ -204,4 +225,6 @@ pub struct Prepared<'a> {
     pub settings: &'a RepositorySettings,
     /// The pipeline that the repository names, if it names one.
     pub pipeline: Option<&'a Pipeline>,
+    /// Roles that the repository has in place of ours.
+    pub roles: &'a BTreeMap<String, Role>,
 }

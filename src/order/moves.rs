@@ -1,5 +1,6 @@
 //! Effects as data: what to do, under what name, and what was observed of it.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use chrono::{DateTime, Utc};
@@ -8,7 +9,8 @@ use serde::{Deserialize, Serialize};
 use super::agent_run::AgentRun;
 use super::feedback::Feedback;
 use super::ids::{BranchName, CommitSha, Person, PullNumber, TreeSha};
-use super::pipeline::Pipeline;
+use super::pipeline::{FeedbackMode, Pipeline};
+use super::role::Role;
 use super::settings::RepositorySettings;
 use super::test_run::TestRun;
 
@@ -72,6 +74,24 @@ pub enum Move {
         /// The commit.
         commit: CommitSha,
     },
+    /// Write the files of a code artifact, commit them and push them to the agent's origin, as the agent would.
+    WriteArtifact {
+        /// The run whose answer holds the artifact.
+        answer: MoveKey,
+        /// The branch to push.
+        branch: BranchName,
+        /// The artifact's id, for the commit message.
+        artifact: String,
+    },
+    /// Keep texts as artifacts of the order.
+    Archive {
+        /// The stage.
+        stage: String,
+        /// Name and text of each.
+        parts: Vec<(String, String)>,
+    },
+    /// Say on the pull request what a round of review came to.
+    ShowReview(ReviewNote),
     /// Push the commit and ask the remote whether it is there.
     Push {
         /// To this branch.
@@ -109,7 +129,7 @@ pub enum Move {
 }
 
 /// What an agent is to do.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct AgentTask {
     /// The stage that it is for, or the operation: `classify`, `commit_message` …
     pub stage: String,
@@ -129,6 +149,66 @@ pub struct AgentTask {
     pub branch: Option<BranchName>,
     /// Seconds that it may take.
     pub timeout_seconds: u64,
+    /// The role that it plays; its system prompt and tools are in the journal.
+    #[serde(default)]
+    pub role: String,
+    /// What it is given besides its arguments, by name. Data.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub inputs: BTreeMap<String, String>,
+    /// What its answer has to look like, where that is JSON.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<serde_json::Value>,
+    /// The run before it in this stage: a runtime without memory is told its answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub previous: Option<MoveKey>,
+    /// Where it works.
+    #[serde(default)]
+    pub place: Place,
+    /// What its answer is for, beyond itself.
+    #[serde(default)]
+    pub answers: Answers,
+}
+
+/// Where an agent works.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "place", rename_all = "snake_case")]
+pub enum Place {
+    /// In the order's one work tree, which it may change.
+    #[default]
+    Workspace,
+    /// In a checkout of this commit that it may only read, with a home of its own.
+    Checkout {
+        /// The commit.
+        commit: CommitSha,
+    },
+}
+
+/// What an agent's answer is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answers {
+    /// Whatever its stage asks for.
+    #[default]
+    Freely,
+    /// A code artifact: a runtime without tools is shown the tree and the files that are named.
+    CodeArtifact,
+}
+
+/// What a round of review came to, for the pull request.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ReviewNote {
+    /// The pull request.
+    pub pull: PullNumber,
+    /// The stage.
+    pub stage: String,
+    /// The round, from 1.
+    pub round: u32,
+    /// Who judged: the verifier's role.
+    pub verifier: String,
+    /// The commit that was looked at.
+    pub commit: CommitSha,
+    /// What was said; none when the review could not be made.
+    pub feedback: Option<Feedback>,
 }
 
 /// What a worker is told when it is sent back.
@@ -146,6 +226,35 @@ pub struct Rework {
     pub failing_tests: Vec<String>,
     /// What a person said with `/retry`.
     pub guidance: Option<String>,
+    /// What the escalation's agent advises.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diagnosis: Option<Diagnosis>,
+    /// How it is told.
+    #[serde(default)]
+    pub mode: FeedbackMode,
+}
+
+/// What an agent says of a stage whose checks ran out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Diagnosis {
+    /// What is to happen.
+    pub decision: Decision,
+    /// What is wrong, in its view.
+    pub diagnosis: String,
+    /// What the worker is to do; empty with a flag.
+    #[serde(default)]
+    pub guidance: String,
+}
+
+/// What is to happen with a stage whose checks ran out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Decision {
+    /// One more set of rounds, with guidance.
+    Guide,
+    /// A person has to look.
+    Flag,
 }
 
 /// What was observed of an effect.
@@ -165,6 +274,9 @@ pub enum Outcome {
         settings: Box<RepositorySettings>,
         /// The pipeline that the repository names, if it names one.
         pipeline: Option<Box<Pipeline>>,
+        /// Roles that the repository has in place of ours.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        roles: BTreeMap<String, Role>,
     },
     /// Of [`Move::RunAgent`].
     AgentRan(Box<AgentRun>),
@@ -197,9 +309,21 @@ pub enum Outcome {
     Committed {
         /// The commit to test and to publish.
         commit: CommitSha,
+        /// What it changes, as a unified diff, cut at 60,000 characters with a line that says so.
+        #[serde(default)]
+        patch: String,
     },
     /// Of [`Move::RunTests`].
     Tested(Box<TestRun>),
+    /// Of [`Move::WriteArtifact`].
+    ArtifactWritten,
+    /// Of [`Move::Archive`].
+    Archived {
+        /// Names of artifacts.
+        artifacts: Vec<String>,
+    },
+    /// Of [`Move::ShowReview`].
+    ReviewShown,
     /// Of [`Move::Push`]: the remote was asked, and has it.
     Pushed,
     /// Of [`Move::Push`]: the branch is not where the lease expected it, and is not ours to overwrite.

@@ -90,6 +90,9 @@ fn revision(journal: &Journal, answers: &[Answered], settled: Option<&Settlement
                 | Move::FindFiles { .. }
                 | Move::Import { .. }
                 | Move::Commit { .. }
+                | Move::WriteArtifact { .. }
+                | Move::Archive { .. }
+                | Move::ShowReview(_)
                 | Move::OpenPull { .. }
                 | Move::ShowStatus { .. } => 0,
             },
@@ -106,6 +109,9 @@ fn revision(journal: &Journal, answers: &[Answered], settled: Option<&Settlement
                 | Outcome::Committed { .. }
                 | Outcome::Tested(_)
                 | Outcome::Pushed
+                | Outcome::ArtifactWritten
+                | Outcome::Archived { .. }
+                | Outcome::ReviewShown
                 | Outcome::BranchTaken { .. }
                 | Outcome::PullFinished
                 | Outcome::StatusShown

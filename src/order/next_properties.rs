@@ -113,7 +113,7 @@ proptest! {
             budget: Some(super::super::settings::Budget { usd: None, minutes }),
             ..RepositorySettings::default()
         };
-        let prepared = Outcome::Prepared { base: sha(1), settings: Box::new(settings), pipeline: None };
+        let prepared = Outcome::Prepared { base: sha(1), settings: Box::new(settings), pipeline: None, roles: Default::default() };
         World::new().when("prepare", vec![prepared]).settle();
     }
 }

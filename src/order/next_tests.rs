@@ -58,6 +58,7 @@ impl World {
             pipeline: Pipeline::parse(PIPELINE).unwrap(),
             agent: "scripted".to_owned(),
             limits: OrderLimits { minutes: 60, usd: 5.0 },
+            roles: Default::default(),
         };
         let entries = vec![Entry { seq: 1, at: now, event: Event::Opened(Box::new(opened)) }];
         Self { journal: Journal::new(entries).unwrap(), now, script: Vec::new(), made: Vec::new() }
@@ -75,7 +76,10 @@ impl World {
     }
 
     pub(super) fn hear(&mut self, kind: SignalKind) {
-        self.write(Event::Signaled { signal: Signal { by: person(), kind }, delivery: None });
+        self.write(Event::Signaled {
+            signal: Signal { by: Requester::Person(person()), kind },
+            delivery: None,
+        });
     }
 
     pub(super) fn survey(&self) -> Survey {
@@ -115,7 +119,12 @@ impl World {
         }
         match r#move {
             Move::Authorize { .. } => Outcome::Authorized { allowed: true },
-            Move::Prepare => Outcome::Prepared { base: sha(1), settings: Box::default(), pipeline: None },
+            Move::Prepare => Outcome::Prepared {
+                base: sha(1),
+                settings: Box::default(),
+                pipeline: None,
+                roles: Default::default(),
+            },
             Move::RunAgent(task) => said(match task.command.as_str() {
                 "classify_issue" => "/bug",
                 "generate_branch" => "fix-the-sum",
@@ -128,11 +137,16 @@ impl World {
                 content: Some("the plan".to_owned()),
             },
             Move::Import { .. } => imported(self.made.len() as u32, Some("Fix the sum")),
-            Move::Commit { tree, .. } => Outcome::Committed { commit: tree.as_str().parse().unwrap() },
+            Move::Commit { tree, .. } => {
+                Outcome::Committed { commit: tree.as_str().parse().unwrap(), patch: "+ 1".to_owned() }
+            }
             Move::RunTests { commit } => tested(commit, TestVerdict::Passed, 3, 0),
             Move::Push { .. } => Outcome::Pushed,
             Move::OpenPull { .. } => Outcome::PullOpened { number: PullNumber(8), url: "u".to_owned() },
             Move::FinishPull { .. } => Outcome::PullFinished,
+            Move::WriteArtifact { .. } => Outcome::ArtifactWritten,
+            Move::Archive { .. } => Outcome::Archived { artifacts: Vec::new() },
+            Move::ShowReview(_) => Outcome::ReviewShown,
             Move::ShowStatus { .. } => Outcome::StatusShown,
         }
     }
@@ -522,7 +536,10 @@ fn an_outsiders_label_does_not_take_a_maintainers_place() {
     let mut world = World::new().when("authorize/1", vec![Outcome::Authorized { allowed: false }]);
     let kind = SignalKind::Labeled { label: "journeyman".to_owned() };
     let maintainer = Person { login: "grace".to_owned(), id: UserId(2) };
-    world.write(Event::Signaled { signal: Signal { by: maintainer.clone(), kind }, delivery: None });
+    world.write(Event::Signaled {
+        signal: Signal { by: Requester::Person(maintainer.clone()), kind },
+        delivery: None,
+    });
     assert!(matches!(world.settle(), Settlement::Verified { .. }));
     assert_eq!(world.survey().trace.sponsor, Some(maintainer));
 }

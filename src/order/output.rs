@@ -17,7 +17,7 @@ impl Walk<'_> {
         run: &AgentRun,
     ) -> Result<Judged<Vec<(&'static str, String)>>, Halt> {
         let result = run.result.as_deref().unwrap_or_default().trim();
-        match &stage.output {
+        match stage.output.as_ref().unwrap_or(&Output::Text) {
             // What was pushed counts, not what is said about it.
             Output::Text if stage.checks.contains(&Check::PushedCommit) => {
                 Ok(Judged::Passed(vec![("result", result.to_owned())]))
@@ -39,6 +39,9 @@ impl Walk<'_> {
                 })
             }
             Output::File(glob) => self.judge_file(glob, worker, round),
+            Output::JsonSchema(_) | Output::CodeArtifact => {
+                Ok(Judged::Passed(vec![("result", result.to_owned())]))
+            }
         }
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::agent_run::AgentRun;
 use super::feedback::Feedback;
 use super::ids::BranchName;
-use super::moves::{AgentTask, MoveKey, Rework};
+use super::moves::{AgentTask, Answers, MoveKey, Place, Rework};
 use super::pipeline::Stage;
 use super::settlement::Settlement;
 use super::test_run::TestRun;
@@ -118,6 +118,12 @@ impl Walk<'_> {
                 session: session.clone(),
                 branch: worker.branch.clone(),
                 timeout_seconds: 0,
+                role: String::new(),
+                inputs: BTreeMap::new(),
+                schema: None,
+                previous: None,
+                place: Place::default(),
+                answers: Answers::default(),
             };
             let run = match self.run_agent(&key, task) {
                 Ok(run) => run,
@@ -155,6 +161,8 @@ impl Walk<'_> {
                 test_output: tests.as_ref().map(|run| run.tail.clone()),
                 failing_tests: tests.map(|run| run.failing).unwrap_or_default(),
                 guidance: None,
+                diagnosis: None,
+                mode: super::pipeline::FeedbackMode::default(),
             });
         }
         Ok(Rounds::Exhausted { because: "there are no more rounds".to_owned() })

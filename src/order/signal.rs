@@ -2,13 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::ids::{Person, PullNumber};
+use super::ids::PullNumber;
+use super::journal::Requester;
 
 /// Something that a person, or GitHub, did and that an order has to answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Signal {
     /// Who did it.
-    pub by: Person,
+    pub by: Requester,
     /// What was done.
     #[serde(flatten)]
     pub kind: SignalKind,
@@ -58,6 +59,8 @@ pub enum Command {
     },
     /// `/cancel`: stop, keep what is there.
     Cancel,
+    /// `/approve`: what is with a person is accepted as it is, though not verified.
+    Approve,
 }
 
 impl Command {
@@ -73,6 +76,7 @@ impl Command {
                 Some(Self::Retry { guidance: (!guidance.is_empty()).then(|| guidance.to_owned()) })
             }
             "cancel" => Some(Self::Cancel),
+            "approve" => Some(Self::Approve),
             _ => None,
         }
     }
@@ -91,6 +95,7 @@ mod tests {
             ("/retry\r\nuse a checked sum", retry("use a checked sum")),
             ("/cancel", Some(Command::Cancel)),
             ("/cancel please", Some(Command::Cancel)),
+            ("/approve", Some(Command::Approve)),
             ("> /cancel", None),
             ("```\n/cancel\n```", None),
             ("    /cancel", None),

@@ -6,8 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use chrono::{DateTime, Utc};
 
 use super::heard::{Answer, Answered, Cancelled, Heard, Retried};
-use super::ids::Person;
-use super::journal::{Event, Journal};
+use super::journal::{Event, Journal, Requester};
 use super::moves::{Move, MoveKey, Outcome, Retry};
 use super::pipeline::Pipeline;
 use super::signal::{Command, SignalKind};
@@ -32,29 +31,32 @@ impl Heard {
                 SignalKind::Unlabeled { .. } => heard.ignore(entry.seq, "say /cancel to stop it"),
                 SignalKind::PullClosed { merged, .. } => {
                     let how = if *merged { "merged" } else { "closed" };
-                    let wish = Wish::Cancel(format!("{} {how} the pull request", by.login));
+                    let wish = Wish::Cancel(format!("{} {how} the pull request", by));
                     decided.push((entry.seq, entry.at, entry.seq, wish));
                 }
                 SignalKind::IssueClosed => {
-                    let wish = Wish::Cancel(format!("{} closed the issue", by.login));
+                    let wish = Wish::Cancel(format!("{} closed the issue", by));
                     decided.push((entry.seq, entry.at, entry.seq, wish));
                 }
                 SignalKind::Commanded { comment: Some(comment), .. } if !comments.insert(*comment) => {
                     heard.ignore(entry.seq, "the comment was heard already");
                 }
-                SignalKind::Commanded { command, .. } => match heard.right(&observed, entry.seq, by, now) {
-                    Right::Known { seq, at } => {
-                        let wish = match command {
-                            Command::Retry { guidance } => Wish::Retry(guidance.clone()),
-                            Command::Cancel => Wish::Cancel(format!("{} said /cancel", by.login)),
-                        };
-                        decided.push((seq, at, entry.seq, wish));
+                SignalKind::Commanded { command, .. } => {
+                    match heard.right(&observed, (entry.seq, entry.at), by, now) {
+                        Right::Known { seq, at } => {
+                            let wish = match command {
+                                Command::Retry { guidance } => Wish::Retry(guidance.clone()),
+                                Command::Approve => Wish::Approve,
+                                Command::Cancel => Wish::Cancel(format!("{} said /cancel", by)),
+                            };
+                            decided.push((seq, at, entry.seq, wish));
+                        }
+                        Right::Asking => {
+                            heard.answers.push(Answered { signal: entry.seq, answer: Answer::Asking })
+                        }
+                        Right::No(because) => heard.ignore(entry.seq, because),
                     }
-                    Right::Asking => {
-                        heard.answers.push(Answered { signal: entry.seq, answer: Answer::Asking })
-                    }
-                    Right::No(because) => heard.ignore(entry.seq, because),
-                },
+                }
             }
         }
         decided.sort_by_key(|(seq, ..)| *seq);
@@ -88,6 +90,7 @@ impl Heard {
             (Wish::Retry(_), Stood::Done) => {
                 return self.ignore(signal, "it is done; there is nothing to retry");
             }
+            (Wish::Approve, _) => return self.ignore(signal, "nothing waits for approval"),
             (Wish::Cancel(because), Stood::AtWork) => self.cancels.push(Cancelled { seq, because }),
             (Wish::Cancel(_), Stood::Retriable | Stood::Done) => {
                 return self.ignore(signal, "it has ended already");
@@ -105,10 +108,15 @@ impl Heard {
     fn right(
         &mut self,
         observed: &BTreeMap<&MoveKey, Vec<Seen<'_>>>,
-        signal: u64,
-        person: &Person,
+        (signal, at): (u64, DateTime<Utc>),
+        by: &Requester,
         now: DateTime<Utc>,
     ) -> Right {
+        // The API's token is the right.
+        let person = match by {
+            Requester::Person(person) => person,
+            Requester::ApiToken => return Right::Known { seq: signal, at },
+        };
         let key = MoveKey(format!("authorize/{signal}"));
         let asked = observed.get(&key).map_or(&[][..], Vec::as_slice);
         for seen in asked {
@@ -149,6 +157,7 @@ impl Heard {
 enum Wish {
     Retry(Option<String>),
     Cancel(String),
+    Approve,
 }
 
 enum Stood {

@@ -60,6 +60,10 @@ pub enum StepKind {
     Commit,
     /// Tests were run; only where no agent's round has them as a check.
     Tests,
+    /// A code artifact was written, committed and pushed for the agent; told with its round.
+    WriteArtifact,
+    /// Texts were kept as artifacts.
+    Archive,
     /// The branch was pushed.
     Push,
     /// The pull request was opened.
@@ -102,7 +106,9 @@ impl<'a> Fold<'a> {
             return;
         }
         let (kind, is_of_round) = match intended {
-            Move::Authorize { .. } | Move::ShowStatus { .. } => return,
+            Move::Authorize { .. } | Move::ShowStatus { .. } | Move::ShowReview(_) => return,
+            Move::WriteArtifact { .. } => (StepKind::WriteArtifact, true),
+            Move::Archive { .. } => (StepKind::Archive, false),
             Move::Prepare => (StepKind::Prepare, false),
             Move::RunAgent(_) => (StepKind::Agent, false),
             Move::FindFiles { .. } => (StepKind::FindFiles, false),
@@ -155,7 +161,12 @@ impl<'a> Fold<'a> {
         step.error = None;
         let is_own = step.key == *key;
         match outcome {
-            Outcome::Authorized { .. } | Outcome::StatusShown => {}
+            Outcome::Authorized { .. } | Outcome::StatusShown | Outcome::ReviewShown => {}
+            Outcome::ArtifactWritten => {}
+            Outcome::Archived { artifacts } => {
+                step.add_artifacts(artifacts);
+                step.end_well(None);
+            }
             Outcome::Prepared { base, .. } => step.end_well(Some(base.to_string())),
             Outcome::AgentRan(run) => {
                 step.result.clone_from(&run.result);
@@ -176,8 +187,8 @@ impl<'a> Fold<'a> {
                     self.judge(key, check);
                 }
             }
-            Outcome::Committed { commit } if is_own => step.end_well(Some(commit.to_string())),
-            Outcome::Committed { commit } => step.note_commit(commit),
+            Outcome::Committed { commit, .. } if is_own => step.end_well(Some(commit.to_string())),
+            Outcome::Committed { commit, .. } => step.note_commit(commit),
             Outcome::Tested(run) => {
                 step.add_artifacts(&run.artifacts);
                 self.judge(key, of_tests(run));
@@ -214,6 +225,8 @@ impl<'a> Fold<'a> {
             | StepKind::Tests
             | StepKind::Push
             | StepKind::OpenPull
+            | StepKind::WriteArtifact
+            | StepKind::Archive
             | StepKind::FinishPull => 1,
         };
         let all_passed = step.checks.iter().all(|check| check.feedback.passed);

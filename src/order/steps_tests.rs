@@ -36,6 +36,7 @@ fn opened() -> Event {
         pipeline: Pipeline::parse(pipeline).unwrap(),
         agent: "claude".to_owned(),
         limits: OrderLimits { minutes: 1, usd: 1.0 },
+        roles: Default::default(),
     }))
 }
 
@@ -65,6 +66,7 @@ fn task(stage: &str, round: u32) -> Move {
         session: None,
         branch: None,
         timeout_seconds: 60,
+        ..AgentTask::default()
     })
 }
 
@@ -132,7 +134,7 @@ fn a_round_is_one_step_with_its_checks_and_their_evidence() {
         intended("implement/1/import", import()),
         observed("implement/1/import", imported()),
         intended("implement/1/commit", commit()),
-        observed("implement/1/commit", Outcome::Committed { commit: sha('c') }),
+        observed("implement/1/commit", Outcome::Committed { commit: sha('c'), patch: String::new() }),
         intended("implement/1/tests", Move::RunTests { commit: sha('c') }),
         observed("implement/1/tests", tested(TestVerdict::Failed, 3, 1)),
     ];
@@ -296,7 +298,7 @@ fn any_event() -> impl Strategy<Value = Event> {
         Just(ran(Some(FailureKind::Ended))),
         Just(imported()),
         Just(Outcome::NothingPushed { because: String::new() }),
-        Just(Outcome::Committed { commit: sha('c') }),
+        Just(Outcome::Committed { commit: sha('c'), patch: String::new() }),
         Just(tested(TestVerdict::Passed, 1, 0)),
         Just(tested(TestVerdict::Failed, 0, 0)),
         Just(Outcome::BranchTaken { at: None }),

@@ -120,7 +120,10 @@ impl<'a> Walk<'a> {
     fn authorize(&mut self, opener: &'a Person) -> Result<(), Halt> {
         let others = self.entries.iter().filter_map(|entry| match &entry.event {
             Event::Signaled { signal, .. } => match &signal.kind {
-                SignalKind::Labeled { .. } => Some((entry.seq, &signal.by)),
+                SignalKind::Labeled { .. } => match &signal.by {
+                    Requester::Person(person) => Some((entry.seq, person)),
+                    Requester::ApiToken => None,
+                },
                 SignalKind::Unlabeled { .. }
                 | SignalKind::Commanded { .. }
                 | SignalKind::IssueClosed
@@ -310,6 +313,9 @@ fn hitch(outcome: &Outcome) -> Option<Hitch<'_>> {
         | Outcome::BranchTaken { .. }
         | Outcome::PullOpened { .. }
         | Outcome::PullFinished
+        | Outcome::ArtifactWritten
+        | Outcome::Archived { .. }
+        | Outcome::ReviewShown
         | Outcome::StatusShown => None,
     }
 }

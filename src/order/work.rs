@@ -101,7 +101,7 @@ impl Walk<'_> {
         let key = worker.key(round, "commit");
         let seen =
             self.observe(&key, |_| Move::Commit { tree: tree.clone(), parent: base, message, date: at })?;
-        let Outcome::Committed { commit } = seen.outcome else { return Err(self.mismatch(&key)) };
+        let Outcome::Committed { commit, .. } = seen.outcome else { return Err(self.mismatch(&key)) };
         Ok(Judged::Passed(Work {
             round,
             commit: commit.clone(),

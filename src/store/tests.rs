@@ -81,12 +81,13 @@ fn opened(issue: u64) -> Opened {
         .unwrap(),
         agent: "claude".to_owned(),
         limits: OrderLimits { minutes: 60, usd: 5.0 },
+        roles: Default::default(),
     }
 }
 
 fn retry() -> Signal {
     Signal {
-        by: anna(),
+        by: Requester::Person(anna()),
         kind: SignalKind::Commanded { comment: None, command: Command::Retry { guidance: None } },
     }
 }

@@ -5,6 +5,7 @@ use secrecy::SecretString;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::order::Requester;
 use crate::order::{
     Command, InstallationId, IssueNumber, IssueText, Person, PullNumber, RepositoryId, Signal, SignalKind,
     UserId,
@@ -90,7 +91,10 @@ fn a_label_becomes_a_signal_with_the_issue_as_it_was() {
     let Subject::Issue(issue) = incoming.subject else { panic!("not about an issue") };
     assert_eq!((issue.number, issue.title.as_str()), (IssueNumber(1), "Spelling error in the README file"));
     let by = Person { login: "Codertocat".to_owned(), id: UserId(21_031_067) };
-    assert_eq!(incoming.signal, Signal { by, kind: SignalKind::Labeled { label: "bug".to_owned() } });
+    assert_eq!(
+        incoming.signal,
+        Signal { by: Requester::Person(by), kind: SignalKind::Labeled { label: "bug".to_owned() } }
+    );
 }
 
 /// A small delivery, to which each case makes one change.
@@ -173,7 +177,10 @@ fn which_delivery_leads_to_which_signal() {
             installation: Some(InstallationId(3)),
             default_branch: Some("trunk".to_owned()),
             subject,
-            signal: Signal { by: Person { login: "anna".to_owned(), id: UserId(5) }, kind },
+            signal: Signal {
+                by: Requester::Person(Person { login: "anna".to_owned(), id: UserId(5) }),
+                kind,
+            },
         };
         let understood = understand(event, &changed(&changes));
         assert_eq!(understood, Understood::Signal(Box::new(expected)), "{event} {changes:?}");
@@ -295,7 +302,8 @@ proptest! {
         let body = changed(&[("/action", json!(action)), (&field, value)]);
         if let Understood::Signal(incoming) = understand(&event, &body) {
             prop_assert!(i64::try_from(incoming.repository_id.0).is_ok());
-            prop_assert!(i64::try_from(incoming.signal.by.id.0).is_ok());
+            let Requester::Person(by) = incoming.signal.by else { panic!("not a person") };
+            prop_assert!(i64::try_from(by.id.0).is_ok());
         }
     }
 

@@ -1,6 +1,7 @@
 //! What a delivery means to us. Most mean nothing.
 
 use super::payload::{IssueKind, Missing, Payload, SenderKind};
+use crate::order::Requester;
 use crate::order::{
     Command, InstallationId, IssueText, PullNumber, RepositoryId, RepositoryName, Signal, SignalKind,
 };
@@ -114,7 +115,7 @@ impl Meaning {
             installation: payload.installation(),
             default_branch: payload.default_branch(),
             subject: self.subject,
-            signal: Signal { by: sender.person, kind: self.kind },
+            signal: Signal { by: Requester::Person(sender.person), kind: self.kind },
         })
     }
 }

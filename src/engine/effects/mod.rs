@@ -59,6 +59,9 @@ pub(super) async fn perform(parts: Arc<Parts>, order: OrderId, effect: Effect) -
         Move::FinishPull { pull, title, summary, ready } => {
             context.finish_pull(pull, &title, &summary, ready).await
         }
+        Move::WriteArtifact { .. } | Move::Archive { .. } | Move::ShowReview(_) => {
+            Err(never("not built yet"))
+        }
         Move::ShowStatus { .. } => context.show_status().await,
     };
     tried.unwrap_or_else(Outcome::Trouble)

@@ -120,7 +120,7 @@ impl Context {
                     }
                 }
                 Event::Observed { outcome, .. } => {
-                    if let (Outcome::Committed { commit: known }, Some(tree)) = (&**outcome, &made)
+                    if let (Outcome::Committed { commit: known, .. }, Some(tree)) = (&**outcome, &made)
                         && known == commit
                     {
                         return Ok(tree.clone());

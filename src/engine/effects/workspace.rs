@@ -64,7 +64,12 @@ impl Context {
             }
             None => None,
         };
-        Ok(Outcome::Prepared { base, settings: Box::new(settings), pipeline })
+        Ok(Outcome::Prepared {
+            base,
+            settings: Box::new(settings),
+            pipeline,
+            roles: std::collections::BTreeMap::new(),
+        })
     }
 
     /// The agent's repository and its origin: made once, before any agent ran; afterwards only touched from inside.
@@ -172,7 +177,7 @@ impl Context {
                 workspaces.commit(&repository, new)
             })
             .await?;
-        Ok(Outcome::Committed { commit })
+        Ok(Outcome::Committed { commit, patch: String::new() })
     }
 
     /// The folder where this effect keeps what it has to remember; outside every sandbox.

@@ -4,8 +4,14 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+mod condition;
+mod seconds;
+
+pub use condition::Condition;
+pub use seconds::Seconds;
+
 /// A pipeline. Made by [`Pipeline::parse`]; its stages are known to have an order.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pipeline {
     /// Its name.
@@ -20,7 +26,7 @@ pub struct Pipeline {
 }
 
 /// A worker and its checks.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stage {
     /// Its name, unique in the pipeline, of `[a-z0-9_-]`.
@@ -34,18 +40,59 @@ pub struct Stage {
     /// The role of the agent that works here; none for a built-in that needs none.
     #[serde(default)]
     pub agent: Option<String>,
-    /// The command template, with or without its slash; may be `{{stage.result}}`.
+    /// The command template, with or without its slash; may be `{{stage.result}}`. None: the template `work`.
     #[serde(default)]
     pub command: Option<String>,
     /// Its arguments; `{{…}}` is filled in.
     #[serde(default)]
     pub arguments: Vec<String>,
-    /// What the worker's result has to look like.
+    /// What the worker is given besides, by name; `{{…}}` is filled in. Stands in the prompt as data.
     #[serde(default)]
-    pub output: Output,
+    pub inputs: BTreeMap<String, String>,
+    /// What the worker's result has to look like; none: as the role says, or any text.
+    #[serde(default)]
+    pub output: Option<Output>,
     /// What judges it, in this order.
     #[serde(default)]
     pub checks: Vec<Check>,
+    /// Whether the worker begins, or the checks do, on what is there already.
+    #[serde(default)]
+    pub begins_with: BeginsWith,
+    /// The role that the check `verifier` asks.
+    #[serde(default)]
+    pub verifier: Option<String>,
+    /// How often the verifier may fail the work before it is escalated; 0: the verifier is not asked.
+    #[serde(default = "default_adversarial_rounds")]
+    pub max_adversarial_rounds: u32,
+    /// How the worker is told what was wrong.
+    #[serde(default)]
+    pub feedback_mode: FeedbackMode,
+    /// Who is asked when a check runs out.
+    #[serde(default)]
+    pub escalate_on_exhaust: Escalation,
+    /// How often a run is tried again because of what is around it; never a round.
+    #[serde(default = "default_retries")]
+    pub retry_count: u32,
+    /// After which failures, and with what pauses.
+    #[serde(default)]
+    pub retry_policy: RetryPolicy,
+    /// How long one run of the worker may take.
+    #[serde(default)]
+    pub timeout: Option<Seconds>,
+    /// Dollars that all runs of this stage may cost together.
+    #[serde(default)]
+    pub budget: Option<f64>,
+    /// The stage is passed over unless this holds.
+    #[serde(default)]
+    pub when: Option<Condition>,
+}
+
+fn default_adversarial_rounds() -> u32 {
+    3
+}
+
+fn default_retries() -> u32 {
+    5
 }
 
 /// What a stage does with its worker's result.
@@ -57,14 +104,18 @@ pub enum Uses {
     Agent,
     /// The result names the branch.
     Branch,
+    /// No worker: the repository's tests are run on the work as it stands.
+    Tests,
     /// The result is the pull request's title and text; the branch is pushed and the pull request opened.
     Publish,
     /// No worker: the pull request's text is finished, and it is taken out of draft when all is verified.
     Ready,
+    /// The result, the inputs and the change are kept as artifacts of the order.
+    Archive,
 }
 
 /// What a worker's result has to look like.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Output {
     /// Any text.
@@ -74,16 +125,97 @@ pub enum Output {
     OneOf(Vec<String>),
     /// A file in the agent's work tree that matches this glob.
     File(String),
+    /// JSON that this schema allows; its top-level properties are the stage's fields.
+    JsonSchema(serde_json::Value),
+    /// Whole files as one JSON artifact, which we write, commit and push for the agent.
+    CodeArtifact,
 }
 
 /// What judges a worker's result.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Check {
-    /// A commit is in the agent's origin, and may leave.
+    /// A commit is in the agent's origin.
     PushedCommit,
+    /// Its tree may leave: no protected path, nothing that the airlock refuses. Always part of `pushed_commit`;
+    /// naming it says so.
+    Policy,
     /// The repository's tests pass on it.
     Tests,
+    /// A second agent has nothing to object.
+    Verifier,
+}
+
+/// What a stage begins with.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BeginsWith {
+    /// The worker runs, then it is judged.
+    #[default]
+    Worker,
+    /// What is there is judged; the worker runs when a check has something to say.
+    Checks,
+}
+
+/// How a worker is told what was wrong.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum FeedbackMode {
+    /// The list of findings, and the summary with an instruction.
+    #[default]
+    #[serde(rename = "structured+natural")]
+    Both,
+    /// The list of findings.
+    #[serde(rename = "structured")]
+    Structured,
+    /// Summary and instruction.
+    #[serde(rename = "natural")]
+    Natural,
+}
+
+/// Who is asked when a check runs out.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
+pub enum Escalation {
+    /// Nobody: the stage fails with its history.
+    #[default]
+    None,
+    /// A person gets the best round as a draft.
+    HumanApproval,
+    /// An agent of this role diagnoses; its guidance grants one more set of rounds, or it flags to a person.
+    Agent(String),
+}
+
+impl From<String> for Escalation {
+    fn from(text: String) -> Self {
+        match text.as_str() {
+            "none" => Self::None,
+            "human_approval" => Self::HumanApproval,
+            _ => Self::Agent(text),
+        }
+    }
+}
+
+impl From<Escalation> for String {
+    fn from(escalation: Escalation) -> Self {
+        match escalation {
+            Escalation::None => "none".to_owned(),
+            Escalation::HumanApproval => "human_approval".to_owned(),
+            Escalation::Agent(role) => role,
+        }
+    }
+}
+
+/// After which failures a run is tried again without counting as a round.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RetryPolicy {
+    /// Also after a run that ended with an error of its own and no result; at once.
+    Blind,
+    /// Also after a run that ended with an error of its own and no result; with growing pauses.
+    Exponential,
+    /// Only when the runtime could not be reached or was overloaded; with growing pauses.
+    #[default]
+    InfrastructureOnly,
 }
 
 /// Why a pipeline cannot be used.
@@ -168,20 +300,36 @@ impl Stage {
             return Err(self.problem("a name has 1 to 40 characters of a-z, 0-9, - and _"));
         }
         match self.uses {
-            Uses::Ready => {
+            Uses::Ready | Uses::Tests => {
                 if self.agent.is_some() || self.command.is_some() {
-                    return Err(self.problem("`uses: ready` takes no agent and no command"));
+                    return Err(self.problem("`uses: ready` and `uses: tests` take no agent and no command"));
                 }
             }
             Uses::Agent | Uses::Branch | Uses::Publish => {
-                if self.agent.is_none() || self.command.is_none() {
-                    return Err(self.problem("an agent and a command are needed"));
+                if self.agent.is_none() {
+                    return Err(self.problem("an agent is needed"));
                 }
             }
+            Uses::Archive => {}
         }
         if self.checks.contains(&Check::Tests) && !self.checks.starts_with(&[Check::PushedCommit]) {
             return Err(self.problem("the check `tests` comes after `pushed_commit`"));
         }
         Ok(())
+    }
+}
+
+impl Stage {
+    /// Whether the stage needs the agent's own work tree, of which there is one: such stages follow one another in
+    /// the pipeline's order. All others see a read-only checkout and run side by side.
+    pub fn writes_tree(&self) -> bool {
+        match self.uses {
+            Uses::Branch | Uses::Tests | Uses::Publish | Uses::Ready => true,
+            Uses::Archive => false,
+            Uses::Agent => {
+                self.checks.contains(&Check::PushedCommit)
+                    || matches!(self.output, Some(Output::File(_) | Output::CodeArtifact))
+            }
+        }
     }
 }

@@ -1,0 +1,70 @@
+//! `when`: whether a stage is wanted at all.
+
+use serde::{Deserialize, Serialize};
+
+/// `{{a.b}} == text`, `{{a.b}} != text`, or `{{a.b}}` alone: it is not empty and not `false`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Condition {
+    /// What is looked at; `{{…}}` is filled in.
+    pub left: String,
+    /// What it is compared with.
+    pub test: Test,
+}
+
+/// What has to hold of the left side.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Test {
+    /// It is this text; `{{…}}` is filled in.
+    Is(String),
+    /// It is anything else.
+    IsNot(String),
+    /// It is not empty and not `false`.
+    IsThere,
+}
+
+impl TryFrom<String> for Condition {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let unquoted = |text: &str| text.trim().trim_matches(['"', '\'']).to_owned();
+        let (left, test) = if let Some((left, right)) = text.split_once("!=") {
+            (left, Test::IsNot(unquoted(right)))
+        } else if let Some((left, right)) = text.split_once("==") {
+            (left, Test::Is(unquoted(right)))
+        } else {
+            (text.as_str(), Test::IsThere)
+        };
+        let left = unquoted(left);
+        if !left.contains("{{") {
+            return Err(format!("{text:?} looks at nothing; write {{{{stage.field}}}} == value"));
+        }
+        Ok(Self { left, test })
+    }
+}
+
+impl From<Condition> for String {
+    fn from(condition: Condition) -> Self {
+        match condition.test {
+            Test::Is(right) => format!("{} == {right}", condition.left),
+            Test::IsNot(right) => format!("{} != {right}", condition.left),
+            Test::IsThere => condition.left,
+        }
+    }
+}
+
+impl Condition {
+    /// Whether it holds, once both sides are filled in by `fill`.
+    ///
+    /// # Errors
+    /// What `fill` says.
+    pub fn holds<E>(&self, mut fill: impl FnMut(&str) -> Result<String, E>) -> Result<bool, E> {
+        let left = fill(&self.left)?;
+        let left = left.trim();
+        Ok(match &self.test {
+            Test::Is(right) => left == fill(right)?.trim(),
+            Test::IsNot(right) => left != fill(right)?.trim(),
+            Test::IsThere => !left.is_empty() && left != "false",
+        })
+    }
+}

@@ -6,6 +6,8 @@
 //! Everything else in the house either feeds the [`Journal`] or carries out a [`Move`].
 
 pub mod agent_run;
+mod answer;
+pub mod artifact;
 pub mod checks;
 pub mod commit_message;
 pub mod feedback;

@@ -1,0 +1,168 @@
+//! JSON in what an agent answered: found, read, held against a schema. What is wrong is said so that an agent can
+//! mend it.
+
+use serde_json::Value;
+
+use super::feedback::{Category, Feedback, Finding, Severity};
+
+/// The most that an answer may hold, in bytes.
+pub(super) const LONGEST_ANSWER: usize = 8 * 1024 * 1024;
+/// Faults of form that are told at once; a worker that gets a hundred mends none.
+const MOST_FAULTS: usize = 20;
+
+/// The one JSON object of an answer: the whole of it, the inside of its only code block, or from its first brace.
+pub(super) fn object(answer: &str) -> Result<Value, Feedback> {
+    if answer.len() > LONGEST_ANSWER {
+        return Err(invalid(format!("the answer has {} bytes, more than {LONGEST_ANSWER}", answer.len())));
+    }
+    let text = answer.trim();
+    if text.is_empty() {
+        return Err(invalid("the answer is empty"));
+    }
+    let mut fault = None;
+    for candidate in candidates(text) {
+        match first_value(candidate) {
+            Ok(value @ Value::Object(_)) => return Ok(value),
+            Ok(_) => fault = Some("the answer is JSON, but no object".to_owned()),
+            Err(error) => fault = Some(format!("the answer is no JSON object: {error}")),
+        }
+    }
+    Err(invalid(fault.unwrap_or_else(|| "the answer holds no JSON object".to_owned())))
+}
+
+/// Where JSON may begin, the likeliest last: its fault is the one that is told.
+fn candidates(text: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    if text.starts_with('{') {
+        return vec![text];
+    }
+    if let Some((_, rest)) = text.split_once("```json") {
+        found.push(rest.trim_start());
+    } else if let Some((_, rest)) = text.split_once("```") {
+        found.push(rest.trim_start());
+    }
+    if let Some(brace) = text.find('{') {
+        found.push(&text[brace..]);
+    }
+    found
+}
+
+/// The value that a text begins with; what follows is prose, and no matter.
+fn first_value(text: &str) -> Result<Value, serde_json::Error> {
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
+    match values.next() {
+        Some(value) => value,
+        None => serde_json::from_str(text),
+    }
+}
+
+/// What is wrong with a value by a schema; empty when it fits.
+pub(super) fn faults(value: &Value, schema: &Value) -> Vec<String> {
+    let Ok(validator) = jsonschema::validator_for(schema) else {
+        return vec!["the schema itself is none; a person has to mend the pipeline".to_owned()];
+    };
+    validator
+        .iter_errors(value)
+        .take(MOST_FAULTS)
+        .map(|error| {
+            let place = error.instance_path().to_string();
+            let place = if place.is_empty() { "the object".to_owned() } else { place };
+            let said: String = error.to_string().chars().take(300).collect();
+            format!("{place}: {said}")
+        })
+        .collect()
+}
+
+/// The object of an answer, when the schema allows it and the named fields are there and not empty.
+pub(super) fn fitting(answer: &str, schema: &Value, required: &[String]) -> Result<Value, Feedback> {
+    let value = object(answer)?;
+    let mut wrong = faults(&value, schema);
+    wrong.extend(
+        required
+            .iter()
+            .filter(|name| is_empty(value.get(name.as_str())))
+            .map(|name| format!("/{name}: has to be there and not be empty")),
+    );
+    if wrong.is_empty() { Ok(value) } else { Err(not_of_the_form(wrong)) }
+}
+
+fn is_empty(value: Option<&Value>) -> bool {
+    match value {
+        None | Some(Value::Null) => true,
+        Some(Value::String(text)) => text.trim().is_empty(),
+        Some(Value::Array(items)) => items.is_empty(),
+        Some(Value::Object(fields)) => fields.is_empty(),
+        Some(Value::Bool(_) | Value::Number(_)) => false,
+    }
+}
+
+/// An answer that is JSON, but not of the form that was asked for.
+pub(super) fn not_of_the_form(faults: Vec<String>) -> Feedback {
+    let count = faults.len();
+    let plural = if count == 1 { "" } else { "s" };
+    Feedback {
+        passed: false,
+        score: 0.0,
+        summary: format!(
+            "the answer is not of the form that was asked for: {count} fault{plural}, first {}",
+            faults.first().map_or("", String::as_str)
+        ),
+        issues: faults
+            .into_iter()
+            .map(|description| Finding {
+                severity: Severity::Critical,
+                category: Category::InvalidOutput,
+                description,
+                location: None,
+                suggestion: None,
+            })
+            .collect(),
+    }
+}
+
+/// An answer that cannot be read at all.
+pub(super) fn invalid(because: impl Into<String>) -> Feedback {
+    Feedback::failed(Category::InvalidOutput, because)
+        .suggest("Answer with one JSON object of the form that was asked for, and nothing else.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn an_object_is_found_in_prose_and_code_blocks() {
+        for answer in [
+            r#"{"a": 1}"#,
+            "Here it is:\n```json\n{\"a\": 1}\n```\nDone.",
+            "```\n{\"a\": 1}\n```",
+            "Sure! {\"a\": 1} Anything else?",
+        ] {
+            assert_eq!(object(answer).unwrap(), json!({"a": 1}), "{answer:?}");
+        }
+        for (answer, said) in [
+            ("", "empty"),
+            ("no", "holds no JSON"),
+            ("[1]", "holds no JSON"),
+            (r#"{"a": 1"#, "EOF"),
+            (r#"{"a": 1,}"#, "trailing comma"),
+        ] {
+            let feedback = object(answer).unwrap_err();
+            assert!(feedback.summary.contains(said), "{answer:?}: {}", feedback.summary);
+            assert!(!feedback.passed);
+        }
+    }
+
+    #[test]
+    fn an_almost_right_answer_is_told_every_fault() {
+        let schema = json!({"type": "object", "required": ["name", "age"], "additionalProperties": false,
+            "properties": {"name": {"type": "string"}, "age": {"type": "integer", "minimum": 0}}});
+        assert!(fitting(r#"{"name": "a", "age": 1}"#, &schema, &[]).is_ok());
+        let feedback =
+            fitting(r#"{"name": 1, "age": -1, "x": 0}"#, &schema, &["name".to_owned()]).unwrap_err();
+        assert_eq!(feedback.issues.len(), 3, "{feedback:?}");
+        let feedback = fitting(r#"{"name": " ", "age": 1}"#, &schema, &["name".to_owned()]).unwrap_err();
+        assert!(feedback.summary.contains("/name"), "{}", feedback.summary);
+    }
+}

@@ -1,0 +1,325 @@
+//! The code artifact: whole files as one JSON object, from an agent that has no tools. We write, commit and push them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::answer;
+use super::feedback::{Category, Feedback, Finding, Severity};
+
+/// The most files that one artifact may hold.
+const MOST_FILES: usize = 200;
+/// A file is no file with less.
+const SHORTEST_CONTENT: usize = 10;
+const LONGEST_DESCRIPTION: usize = 200;
+const LONGEST_PATH: usize = 400;
+
+/// Whole files that an agent wrote.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CodeArtifact {
+    /// `CODE-` and three digits.
+    pub artifact_id: String,
+    /// The files; at least one.
+    pub files: Vec<CodeFile>,
+}
+
+/// One whole file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CodeFile {
+    /// From the tree's root, with `/`.
+    pub file_path: String,
+    /// What it is.
+    pub file_type: FileType,
+    /// All of it.
+    pub content: String,
+    /// What it is for.
+    #[serde(default)]
+    pub description: String,
+    /// The stories and test cases that it covers.
+    #[serde(default)]
+    pub story_ids: Vec<String>,
+}
+
+/// What a file is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FileType {
+    /// Code that does the work.
+    Implementation,
+    /// Tests of it.
+    Test,
+    /// Settings.
+    Config,
+    /// A change of stored data's shape.
+    Migration,
+}
+
+impl CodeArtifact {
+    /// Reads an answer and holds it against every rule; what a model says of its own tests or attempts is not looked
+    /// at.
+    ///
+    /// # Errors
+    /// Feedback with every fault.
+    pub fn parse(text: &str) -> Result<Self, Feedback> {
+        let value = answer::object(text)?;
+        let mut faults = Vec::new();
+        let artifact_id = match value.get("artifact_id").and_then(Value::as_str) {
+            Some(id) if is_artifact_id(id) => id.to_owned(),
+            Some(id) => {
+                faults.push(format!("/artifact_id: {:?} is not CODE- and three digits", shortened(id)));
+                String::new()
+            }
+            None => {
+                faults.push("/artifact_id: has to be there, CODE- and three digits".to_owned());
+                String::new()
+            }
+        };
+        let mut files = Vec::new();
+        match value.get("files").and_then(Value::as_array) {
+            Some(all) if (1..=MOST_FILES).contains(&all.len()) => {
+                for (place, file) in all.iter().enumerate() {
+                    match CodeFile::deserialize(file) {
+                        Ok(file) => {
+                            faults.extend(
+                                file.faults().into_iter().map(|fault| format!("/files/{place}{fault}")),
+                            );
+                            files.push(file);
+                        }
+                        Err(error) => faults.push(format!("/files/{place}: {error}")),
+                    }
+                }
+            }
+            Some(all) => {
+                faults.push(format!("/files: holds {} files; 1 to {MOST_FILES} are allowed", all.len()))
+            }
+            None => faults.push("/files: has to be there, a list of files".to_owned()),
+        }
+        faults.extend(conflicts(&files));
+        if faults.is_empty() { Ok(Self { artifact_id, files }) } else { Err(answer::not_of_the_form(faults)) }
+    }
+
+    /// Paths of implementation files.
+    pub fn implementation_files(&self) -> Vec<&str> {
+        self.paths(FileType::Implementation)
+    }
+
+    /// Paths of test files.
+    pub fn test_files(&self) -> Vec<&str> {
+        self.paths(FileType::Test)
+    }
+
+    /// Every story and test case that a file names, sorted.
+    pub fn stories_covered(&self) -> BTreeSet<&str> {
+        self.files.iter().flat_map(|file| &file.story_ids).map(String::as_str).collect()
+    }
+
+    fn paths(&self, kind: FileType) -> Vec<&str> {
+        self.files.iter().filter(|file| file.file_type == kind).map(|file| file.file_path.as_str()).collect()
+    }
+
+    /// Which of these stories and test cases no file covers; none when all are.
+    pub fn uncovered(&self, wanted: &BTreeSet<String>) -> Option<Feedback> {
+        let covered = self.stories_covered();
+        let missing: Vec<&String> = wanted.iter().filter(|id| !covered.contains(id.as_str())).collect();
+        if missing.is_empty() {
+            return None;
+        }
+        let names: Vec<&str> = missing.iter().map(|id| id.as_str()).collect();
+        Some(Feedback {
+            passed: false,
+            score: 1.0 - (missing.len() as f64 / wanted.len().max(1) as f64),
+            summary: format!("no file covers {}", names.join(", ")),
+            issues: missing
+                .iter()
+                .map(|id| Finding {
+                    severity: Severity::Major,
+                    category: Category::InvalidOutput,
+                    description: format!("no file names {id} in its story_ids"),
+                    location: None,
+                    suggestion: Some(format!(
+                        "Write what {id} asks for, and name {id} in that file's story_ids."
+                    )),
+                })
+                .collect(),
+        })
+    }
+}
+
+impl CodeFile {
+    fn faults(&self) -> Vec<String> {
+        let mut faults = Vec::new();
+        if let Some(problem) = path_problem(&self.file_path) {
+            faults.push(format!("/file_path: {:?} {problem}", shortened(&self.file_path)));
+        }
+        if self.content.chars().count() < SHORTEST_CONTENT {
+            faults.push(format!("/content: the whole file, at least {SHORTEST_CONTENT} characters"));
+        }
+        if self.description.chars().count() > LONGEST_DESCRIPTION {
+            faults.push(format!("/description: at most {LONGEST_DESCRIPTION} characters"));
+        }
+        faults
+    }
+}
+
+fn is_artifact_id(id: &str) -> bool {
+    id.strip_prefix("CODE-")
+        .is_some_and(|digits| digits.len() == 3 && digits.bytes().all(|b| b.is_ascii_digit()))
+}
+
+/// Why a path may not be written. The airlock looks at the tree again; this is so that an agent hears of it early.
+fn path_problem(path: &str) -> Option<&'static str> {
+    if path.is_empty() || path.len() > LONGEST_PATH {
+        return Some("is empty or too long");
+    }
+    if path.starts_with('/') || path.contains('\\') || path.contains(':') {
+        return Some("is not relative to the tree's root, with / between folders");
+    }
+    if path.chars().any(char::is_control) {
+        return Some("has control characters");
+    }
+    for part in path.split('/') {
+        match part {
+            "" => return Some("has an empty part"),
+            "." | ".." => return Some("leads out of the tree"),
+            _ if part.trim_end_matches(['.', ' ']).eq_ignore_ascii_case(".git") => {
+                return Some("lies in .git");
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// The same path twice, or a file where another needs a folder.
+fn conflicts(files: &[CodeFile]) -> Vec<String> {
+    let mut faults = Vec::new();
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    for (place, file) in files.iter().enumerate() {
+        if seen.insert(file.file_path.to_lowercase(), place).is_some() {
+            faults.push(format!("/files/{place}/file_path: {:?} is there twice", shortened(&file.file_path)));
+        }
+    }
+    for (place, file) in files.iter().enumerate() {
+        let path = file.file_path.to_lowercase();
+        let is_folder = path.match_indices('/').any(|(end, _)| seen.contains_key(&path[..end]));
+        if is_folder {
+            faults.push(format!(
+                "/files/{place}/file_path: {:?} lies in a folder that is a file here",
+                shortened(&file.file_path)
+            ));
+        }
+    }
+    faults
+}
+
+fn shortened(text: &str) -> String {
+    text.chars().take(80).collect()
+}
+
+/// The ids in the stories and test cases that a worker was given: JSON lists of objects with an `id`.
+pub(super) fn ids_in(inputs: &BTreeMap<String, String>) -> BTreeSet<String> {
+    ["stories", "test_cases"]
+        .iter()
+        .filter_map(|name| serde_json::from_str::<Value>(inputs.get(*name)?).ok())
+        .flat_map(|value| match value {
+            Value::Array(items) => items,
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => {
+                Vec::new()
+            }
+        })
+        .filter_map(|item| item.get("id").and_then(Value::as_str).map(str::to_owned))
+        .collect()
+}
+
+/// The form that is asked for, as a schema for the prompt and for runtimes that can hold an answer to one.
+pub(super) fn schema() -> Value {
+    serde_json::json!({
+        "type": "object",
+        "required": ["artifact_id", "files"],
+        "properties": {
+            "artifact_id": {"type": "string", "pattern": "^CODE-[0-9]{3}$"},
+            "files": {
+                "type": "array", "minItems": 1, "maxItems": MOST_FILES,
+                "items": {
+                    "type": "object",
+                    "required": ["file_path", "file_type", "content", "description", "story_ids"],
+                    "properties": {
+                        "file_path": {"type": "string"},
+                        "file_type": {"enum": ["implementation", "test", "config", "migration"]},
+                        "content": {"type": "string", "minLength": SHORTEST_CONTENT},
+                        "description": {"type": "string", "maxLength": LONGEST_DESCRIPTION},
+                        "story_ids": {"type": "array", "items": {"type": "string"}}
+                    }
+                }
+            }
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn artifact(change: impl FnOnce(&mut Value)) -> Result<CodeArtifact, Feedback> {
+        let mut value = json!({"artifact_id": "CODE-001", "attempt_number": 9, "test_result": {"passed": true},
+            "files": [
+                {"file_path": "src/a b/ä.py", "file_type": "implementation", "content": "def a():\n    pass\n",
+                 "description": "a", "story_ids": ["US-001"]},
+                {"file_path": "tests/test_a.py", "file_type": "test", "content": "import unittest\n",
+                 "description": "", "story_ids": ["TC-001"]}]});
+        change(&mut value);
+        CodeArtifact::parse(&value.to_string())
+    }
+
+    #[test]
+    fn what_we_compute_is_ours() {
+        let artifact = artifact(|_| {}).unwrap();
+        assert_eq!(artifact.implementation_files(), ["src/a b/ä.py"]);
+        assert_eq!(artifact.test_files(), ["tests/test_a.py"]);
+        let wanted = |ids: &[&str]| ids.iter().map(|id| (*id).to_owned()).collect::<BTreeSet<_>>();
+        assert_eq!(artifact.uncovered(&wanted(&["US-001", "TC-001"])), None);
+        let feedback = artifact.uncovered(&wanted(&["US-001", "US-002"])).unwrap();
+        assert_eq!((feedback.summary.as_str(), feedback.score), ("no file covers US-002", 0.5));
+    }
+
+    #[test]
+    fn every_rule_is_held() {
+        for (path, said) in [
+            ("/etc/passwd", "not relative"),
+            ("../a.py", "leads out"),
+            ("a/../../b", "leads out"),
+            (".git/config", ".git"),
+            ("sub/.GIT/hooks/x", ".git"),
+            ("a//b", "empty part"),
+            ("C:\\a", "not relative"),
+            ("a\nb", "control"),
+            ("", "empty"),
+            ("tests/test_a.py", "twice"),
+            ("tests/test_a.py/x", "folder that is a file"),
+        ] {
+            let feedback = artifact(|value| value["files"][0]["file_path"] = json!(path)).unwrap_err();
+            assert!(feedback.summary.contains(said), "{path:?}: {}", feedback.summary);
+        }
+        for (field, wrong) in [
+            ("content", json!("short")),
+            ("description", json!("x".repeat(201))),
+            ("file_type", json!("binary")),
+            ("content", json!(null)),
+        ] {
+            assert!(artifact(|value| value["files"][0][field] = wrong.clone()).is_err(), "{field} {wrong}");
+        }
+        for id in ["CODE-1", "CODE-0001", "code-001", ""] {
+            assert!(artifact(|value| value["artifact_id"] = json!(id)).is_err(), "{id:?}");
+        }
+        assert!(artifact(|value| value["files"] = json!([])).is_err());
+    }
+
+    #[test]
+    fn five_megabytes_are_read() {
+        let content = "x = 1\n".repeat(900_000);
+        let artifact = artifact(|value| value["files"][0]["content"] = json!(content)).unwrap();
+        assert_eq!(artifact.files[0].content.len(), 5_400_000);
+    }
+}

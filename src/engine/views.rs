@@ -12,7 +12,7 @@ use crate::order::{Counts, Event, Journal, Move, Outcome, Settlement};
 pub(super) fn label(survey: &Survey) -> OrderLabel {
     match &survey.next.settled {
         None => OrderLabel::Working,
-        Some(Settlement::Verified { .. }) => OrderLabel::Done,
+        Some(Settlement::Verified { .. } | Settlement::Approved { .. }) => OrderLabel::Done,
         Some(
             Settlement::Unverified { .. }
             | Settlement::Escalated { .. }
@@ -67,6 +67,7 @@ fn headline(settled: Option<&Settlement>) -> String {
         None => "Journeyman is at work on this".to_owned(),
         Some(Settlement::Verified { .. }) => "Verified: the pull request is ready for review".to_owned(),
         Some(Settlement::Unverified { .. }) => "Done, but unverified".to_owned(),
+        Some(Settlement::Approved { by, .. }) => format!("Approved by {by}, not verified"),
         Some(Settlement::Escalated { .. }) => "Handed over: the best attempt is not verified".to_owned(),
         Some(Settlement::Blocked { .. }) => "Blocked: there is nothing to hand over".to_owned(),
         Some(Settlement::Failed { .. }) => "Failed: something around the work has to be mended".to_owned(),
@@ -79,11 +80,15 @@ fn next_steps(settled: Option<&Settlement>) -> Vec<String> {
     let retry = "Comment `/retry` (with guidance, if you like) for another set of attempts.".to_owned();
     match settled {
         None => vec!["Comment `/cancel` to stop.".to_owned()],
-        Some(Settlement::Verified { .. }) => {
+        Some(Settlement::Verified { .. } | Settlement::Approved { .. }) => {
             vec!["Review the pull request as you would a colleague's.".to_owned()]
         }
         Some(Settlement::Unverified { .. } | Settlement::Escalated { .. }) => {
-            vec!["Look at the draft; take it over or close it.".to_owned(), retry]
+            vec![
+                "Look at the draft; take it over or close it.".to_owned(),
+                retry,
+                "Comment `/approve` to accept it as it is, though it is not verified.".to_owned(),
+            ]
         }
         Some(Settlement::Blocked { .. } | Settlement::Failed { .. } | Settlement::Cancelled { .. }) => {
             vec![retry]
@@ -95,8 +100,9 @@ fn next_steps(settled: Option<&Settlement>) -> Vec<String> {
 fn stage_line(name: &str, survey: &Survey) -> StageLine {
     let trace = survey.trace.stages.iter().rfind(|stage| stage.name == name);
     let state = match (trace.map(|stage| stage.state), &survey.next.settled) {
-        (Some(Stood::Passed), _) => StageState::Passed,
-        (Some(Stood::Failed), _) | (Some(Stood::Running), Some(_)) => StageState::Failed,
+        (Some(Stood::Passed | Stood::Approved), _) => StageState::Passed,
+        (Some(Stood::Skipped | Stood::NotReached), _) => StageState::Skipped,
+        (Some(Stood::Failed | Stood::Escalated), _) | (Some(Stood::Running), Some(_)) => StageState::Failed,
         (Some(Stood::Running), None) => StageState::Running,
         (None, Some(_)) => StageState::Skipped,
         (None, None) => StageState::Waiting,
@@ -136,6 +142,9 @@ pub(super) fn pull(journal: &Journal, survey: &Survey, summary: &str) -> Option<
             Standing::Verified => Verification::Verified,
             Standing::Unverified { because } => Verification::Unverified { why: because.clone() },
             Standing::NotVerified { because } => Verification::NotVerified { why: because.clone() },
+            Standing::Approved { by, because } => Verification::NotVerified {
+                why: format!("approved by {by} as it is, not verified: {because}"),
+            },
         },
         commit: work.commit.clone(),
         tree: work.tree.clone(),

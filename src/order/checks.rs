@@ -38,9 +38,10 @@ pub enum Evidence {
     Tests(Box<TestRun>),
 }
 
-/// What the check `pushed_commit` says of the outcome of an import; none of other outcomes.
-pub fn of_import(outcome: &Outcome) -> Option<CheckResult> {
-    let (feedback, evidence) = match outcome {
+/// What the checks `pushed_commit` and `policy` say of the outcome of an import; nothing of other outcomes.
+pub fn of_import(outcome: &Outcome) -> Vec<CheckResult> {
+    let result = |check, feedback, evidence| CheckResult { check, feedback, evidence };
+    match outcome {
         Outcome::Imported { pushed, tree, changed, .. } => {
             let files = if changed.len() == 1 { "file" } else { "files" };
             let summary = format!("commit {} was pushed; {} {files} changed", pushed.short(), changed.len());
@@ -50,12 +51,22 @@ pub fn of_import(outcome: &Outcome) -> Option<CheckResult> {
                 commit: None,
                 changed: changed.clone(),
             };
-            (Feedback::passed(summary), Some(evidence))
+            vec![
+                result(Check::PushedCommit, Feedback::passed(summary), Some(evidence)),
+                result(Check::Policy, Feedback::passed("nothing in it is refused"), None),
+            ]
         }
         Outcome::NothingPushed { because } => {
-            (Feedback::failed(Category::MissingCommit, because.as_str()), None)
+            vec![result(
+                Check::PushedCommit,
+                Feedback::failed(Category::MissingCommit, because.as_str()),
+                None,
+            )]
         }
-        Outcome::ImportRefused(feedback) => (feedback.clone(), None),
+        Outcome::ImportRefused(feedback) => vec![
+            result(Check::PushedCommit, Feedback::passed("a commit was pushed"), None),
+            result(Check::Policy, feedback.clone(), None),
+        ],
         Outcome::Authorized { .. }
         | Outcome::Prepared { .. }
         | Outcome::AgentRan(_)
@@ -70,9 +81,14 @@ pub fn of_import(outcome: &Outcome) -> Option<CheckResult> {
         | Outcome::Archived { .. }
         | Outcome::ReviewShown
         | Outcome::StatusShown
-        | Outcome::Trouble(_) => return None,
-    };
-    Some(CheckResult { check: Check::PushedCommit, feedback, evidence })
+        | Outcome::Trouble(_) => Vec::new(),
+    }
+}
+
+/// What the check `verifier` says, by the answer of whoever was asked. An answer that is none says nothing.
+pub fn of_review(answer: &str) -> Option<CheckResult> {
+    let feedback = super::verdict::feedback(answer).ok()?;
+    Some(CheckResult { check: Check::Verifier, feedback, evidence: None })
 }
 
 /// What the check `tests` says of a run.

@@ -7,7 +7,8 @@ use super::moves::{Move, MoveKey};
 /// What was heard so far.
 #[derive(Debug, Default)]
 pub(super) struct Heard {
-    pub(super) retries: Vec<Retried>,
+    /// Words that open an order again, in order.
+    pub(super) words: Vec<Spoken>,
     pub(super) cancels: Vec<Cancelled>,
     /// Questions about rights that are not answered yet.
     pub(super) pending: Vec<(MoveKey, Move)>,
@@ -17,10 +18,22 @@ pub(super) struct Heard {
     pub(super) answers: Vec<Answered>,
 }
 
+/// A word that counts, and where it was taken.
 #[derive(Debug)]
-pub(super) struct Retried {
+pub(super) struct Spoken {
     pub(super) seq: u64,
-    pub(super) guidance: Option<String>,
+    pub(super) word: Word,
+}
+
+/// What opens an order again.
+#[derive(Debug)]
+pub(super) enum Word {
+    /// `/retry` and nothing more.
+    Retried,
+    /// `/retry` with what it advises.
+    Advised { guidance: String },
+    /// `/approve`.
+    Approved { by: String },
 }
 
 #[derive(Debug)]
@@ -49,27 +62,54 @@ pub enum Answer {
     Ignored(String),
 }
 
+impl Word {
+    pub(super) fn is_retry(&self) -> bool {
+        match self {
+            Self::Retried | Self::Advised { .. } => true,
+            Self::Approved { .. } => false,
+        }
+    }
+}
+
 impl Heard {
-    /// The first `/retry` that counts and came after this entry.
-    pub(super) fn retry_after(&self, seq: u64) -> Option<&Retried> {
-        self.retries.iter().find(|retry| retry.seq > seq)
+    /// The first word that counts and came after this entry.
+    pub(super) fn word_after(&self, seq: u64) -> Option<&Word> {
+        self.words.iter().find(|spoken| spoken.seq > seq).map(|spoken| &spoken.word)
+    }
+
+    /// Whether the first word after this entry is a `/retry`.
+    pub(super) fn retried_after(&self, seq: u64) -> bool {
+        self.word_after(seq).is_some_and(Word::is_retry)
+    }
+
+    /// Who approved, when that is the last word after this entry.
+    pub(super) fn approved_last_after(&self, seq: u64) -> Option<&str> {
+        let last = self.words.last().filter(|spoken| spoken.seq > seq)?;
+        match &last.word {
+            Word::Approved { by } => Some(by),
+            Word::Retried | Word::Advised { .. } => None,
+        }
     }
 
     /// Where the last `/retry` that counts was taken.
     pub(super) fn last_retry(&self) -> Option<u64> {
-        self.retries.last().map(|retry| retry.seq)
+        self.words.iter().rfind(|spoken| spoken.word.is_retry()).map(|spoken| spoken.seq)
     }
 
     /// What the last `/retry` after this entry advises.
     pub(super) fn guidance_after(&self, seq: u64) -> Option<&str> {
-        self.retries.iter().rfind(|retry| retry.seq > seq).and_then(|retry| retry.guidance.as_deref())
+        let last = self.words.iter().rfind(|spoken| spoken.word.is_retry() && spoken.seq > seq)?;
+        match &last.word {
+            Word::Advised { guidance } => Some(guidance),
+            Word::Retried | Word::Approved { .. } => None,
+        }
     }
 
     /// Why the order is cancelled, if it is, and by which entry.
     pub(super) fn cancelled(&self) -> Option<(u64, &str)> {
         self.cancels
             .last()
-            .filter(|cancel| self.retry_after(cancel.seq).is_none())
+            .filter(|cancel| self.word_after(cancel.seq).is_none())
             .map(|cancel| (cancel.seq, cancel.because.as_str()))
     }
 }

@@ -8,7 +8,7 @@ use super::moves::{Move, MoveKey, Outcome, Retry};
 use super::pipeline::Pipeline;
 use super::settlement::Settlement;
 use super::trace::Trace;
-use super::walk::{Halt, Walk};
+use super::walk::Walk;
 
 /// How often the status is tried before it is left as it is; the work does not wait for it.
 const MOST_STATUS_ATTEMPTS: usize = 4;
@@ -50,18 +50,17 @@ pub fn next(pipeline: &Pipeline, journal: &Journal, now: DateTime<Utc>) -> Next 
 pub fn survey(pipeline: &Pipeline, journal: &Journal, now: DateTime<Utc>) -> Survey {
     let heard = Heard::listen(pipeline, journal, now);
     let mut walk = Walk::new(pipeline, journal, journal.entries().len(), &heard, now);
-    let halt = walk.run();
+    let ran = walk.run();
     let usd_limit = walk.usd_limit();
     let trace = walk.trace;
 
-    let mut next = Next { moves: Vec::new(), wake_at: None, settled: None };
-    match (heard.cancelled(), halt) {
-        (Some((_, because)), _) => next.settled = Some(Settlement::Cancelled { because: because.to_owned() }),
-        (None, Halt::Do(key, r#move)) => next.moves.push((key, *r#move)),
-        (None, Halt::Wait(until)) => next.wake_at = Some(until),
-        (None, Halt::Settled(settlement)) => next.settled = Some(settlement),
-        (None, Halt::OverBudget { because }) => next.settled = Some(Settlement::Failed { because }),
-    }
+    let mut next = match heard.cancelled() {
+        Some((_, because)) => {
+            let settled = Some(Settlement::Cancelled { because: because.to_owned() });
+            Next { moves: Vec::new(), wake_at: None, settled }
+        }
+        None => Next { moves: ran.moves, wake_at: ran.wake_at, settled: ran.settled },
+    };
     if let Some(again) = heard.ask_again {
         next.wake_at = Some(next.wake_at.map_or(again, |known| known.min(again)));
     }

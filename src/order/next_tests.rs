@@ -18,7 +18,7 @@ stages:
   - { name: classify, agent: developer, command: classify_issue, arguments: ['{{issue.title}}'], output: { one_of: [/feature, /bug, /chore] } }
   - { name: branch, uses: branch, agent: developer, command: generate_branch, depends_on: [classify] }
   - { name: plan, agent: developer, command: '{{classify.result}}', output: { file: '.journeyman/plans/*.md' }, depends_on: [branch] }
-  - { name: implement, agent: developer, command: implement, arguments: ['{{plan.content}}'], checks: [pushed_commit, tests], depends_on: [plan] }
+  - { name: implement, agent: developer, command: implement, arguments: ['{{plan.content}}'], checks: [pushed_commit, policy, tests], escalate_on_exhaust: human_approval, depends_on: [plan] }
   - { name: publish, uses: publish, agent: developer, command: create_pull_request, depends_on: [implement] }
   - { name: ready, uses: ready, depends_on: [publish] }
 ";

@@ -1,11 +1,14 @@
 //! What a worker answered, held against the form that its stage asks for.
 
 use super::agent_run::AgentRun;
+use super::answer;
+use super::artifact::{CodeArtifact, ids_in};
 use super::feedback::{Category, Feedback};
 use super::moves::{Move, MoveKey, Outcome};
 use super::pipeline::{Check, Output, Stage};
-use super::rounds::{Judged, Rounds, Worker};
+use super::rounds::{Judged, Rounds};
 use super::walk::{Halt, Walk};
+use super::worker::Worker;
 
 impl Walk<'_> {
     /// The result held against the form that the stage asks for.
@@ -15,19 +18,20 @@ impl Walk<'_> {
         worker: &Worker,
         round: u32,
         run: &AgentRun,
-    ) -> Result<Judged<Vec<(&'static str, String)>>, Halt> {
+    ) -> Result<Judged<Vec<(String, String)>>, Halt> {
+        let fields = |value: String| Judged::Passed(vec![("result".to_owned(), value)]);
         let result = run.result.as_deref().unwrap_or_default().trim();
-        match stage.output.as_ref().unwrap_or(&Output::Text) {
+        let required = stage.agent.as_deref().and_then(|role| self.journal.role(role));
+        let required = required.map(|role| role.required_fields.clone()).unwrap_or_default();
+        match &self.output(stage) {
             // What was pushed counts, not what is said about it.
-            Output::Text if stage.checks.contains(&Check::PushedCommit) => {
-                Ok(Judged::Passed(vec![("result", result.to_owned())]))
-            }
+            Output::Text if stage.checks.contains(&Check::PushedCommit) => Ok(fields(result.to_owned())),
             Output::Text if result.is_empty() => Ok(Judged::invalid_output(no_result(run))),
-            Output::Text => Ok(Judged::Passed(vec![("result", result.to_owned())])),
+            Output::Text => Ok(fields(result.to_owned())),
             Output::OneOf(choices) => {
                 let mut named = choices.iter().filter(|choice| mentions(result, choice));
                 Ok(match (named.next(), named.next()) {
-                    (Some(choice), None) => Judged::Passed(vec![("result", choice.clone())]),
+                    (Some(choice), None) => fields(choice.clone()),
                     (None, _) if result.is_empty() => Judged::invalid_output(no_result(run)),
                     (Some(_), Some(_)) | (None, _) => Judged::invalid_output(
                         Feedback::failed(
@@ -39,9 +43,17 @@ impl Walk<'_> {
                 })
             }
             Output::File(glob) => self.judge_file(glob, worker, round),
-            Output::JsonSchema(_) | Output::CodeArtifact => {
-                Ok(Judged::Passed(vec![("result", result.to_owned())]))
-            }
+            Output::JsonSchema(schema) => Ok(match answer::fitting(result, schema, &required) {
+                Ok(value) => Judged::Passed(json_fields(&value)),
+                Err(feedback) => Judged::invalid_output(feedback),
+            }),
+            Output::CodeArtifact => Ok(match CodeArtifact::parse(result) {
+                Ok(artifact) => match artifact.uncovered(&ids_in(&worker.inputs)) {
+                    None => Judged::Passed(artifact_fields(&artifact)),
+                    Some(feedback) => Judged::invalid_output(feedback),
+                },
+                Err(feedback) => Judged::invalid_output(feedback),
+            }),
         }
     }
 
@@ -51,30 +63,28 @@ impl Walk<'_> {
         glob: &str,
         worker: &Worker,
         round: u32,
-    ) -> Result<Judged<Vec<(&'static str, String)>>, Halt> {
+    ) -> Result<Judged<Vec<(String, String)>>, Halt> {
+        let found = |file: &str, content: String| {
+            let fields = [("result", content.clone()), ("file", file.to_owned()), ("content", content)];
+            Judged::Passed(fields.map(|(field, value)| (field.to_owned(), value)).to_vec())
+        };
         let (files, content) = self.find_files(&worker.key(round, "files"), glob)?;
         if let (Some(file), Some(content), 1) = (files.first(), content, files.len()) {
-            return Ok(Judged::Passed(vec![
-                ("result", content.clone()),
-                ("file", file.clone()),
-                ("content", content),
-            ]));
+            return Ok(found(file, content));
         }
         if files.is_empty() {
             let feedback = Feedback::failed(Category::InvalidOutput, format!("no file {glob} was written"))
                 .suggest(format!("Write the file so that its path matches {glob}."));
             return Ok(Judged::invalid_output(feedback));
         }
-        let asked = Worker {
-            name: "find_plan_file".to_owned(),
-            prefix: format!("{}/{round}/find", worker.prefix),
-            agent: worker.agent.clone(),
-            command: "find_plan_file".to_owned(),
-            arguments: vec![files.join("\n")],
-            branch: worker.branch.clone(),
-        };
+        let asked = worker.asks(
+            "find_plan_file",
+            format!("{}/{round}/find", worker.prefix),
+            "find_plan_file",
+            vec![files.join("\n")],
+        );
         let chosen = self.rounds(&asked, |_, _, run| {
-            let answer = run.result.as_deref().unwrap_or_default();
+            let answer = run.and_then(|run| run.result.as_deref()).unwrap_or_default();
             let mut named = files.iter().filter(|file| mentions(answer, file));
             Ok(match (named.next(), named.next()) {
                 (Some(file), None) => Judged::Passed(file.clone()),
@@ -92,10 +102,14 @@ impl Walk<'_> {
                 });
                 let (_, content) = self.find_files(&worker.key(round, "read"), &exact)?;
                 let content = content.unwrap_or_default();
-                Ok(Judged::Passed(vec![("result", content.clone()), ("file", file), ("content", content)]))
+                Ok(found(&file, content))
             }
-            Rounds::Exhausted { because } => {
-                Ok(Judged::invalid_output(Feedback::failed(Category::InvalidOutput, because)))
+            Rounds::Approved { .. } => Ok(Judged::invalid_output(Feedback::failed(
+                Category::InvalidOutput,
+                "several files were written, and none was chosen",
+            ))),
+            Rounds::GivenUp(given_up) => {
+                Ok(Judged::invalid_output(Feedback::failed(Category::InvalidOutput, given_up.because)))
             }
         }
     }
@@ -105,6 +119,30 @@ impl Walk<'_> {
         let Outcome::FilesFound { files, content } = seen.outcome else { return Err(self.mismatch(key)) };
         Ok((files.clone(), content.clone()))
     }
+}
+
+/// The whole object, and each of its top-level fields: texts as they are, all else as JSON.
+fn json_fields(value: &serde_json::Value) -> Vec<(String, String)> {
+    let mut fields = vec![("result".to_owned(), value.to_string())];
+    for (name, value) in value.as_object().into_iter().flatten() {
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        fields.push((name.clone(), text));
+    }
+    fields
+}
+
+/// What we say of an artifact: what the model says of its own tests or attempts is not looked at.
+fn artifact_fields(artifact: &CodeArtifact) -> Vec<(String, String)> {
+    let covered: Vec<&str> = artifact.stories_covered().into_iter().collect();
+    [
+        ("result", artifact.artifact_id.clone()),
+        ("artifact_id", artifact.artifact_id.clone()),
+        ("implementation_files", artifact.implementation_files().join("\n")),
+        ("test_files", artifact.test_files().join("\n")),
+        ("stories_covered", covered.join("\n")),
+    ]
+    .map(|(field, value)| (field.to_owned(), value))
+    .to_vec()
 }
 
 /// Whether the answer names this choice as a word of its own.

@@ -1,10 +1,13 @@
-//! The stages around the work: a name for the branch, the push, the pull request, the end of its draft.
+//! The stages around the work: a name for the branch, the push, the pull request, the end of its draft. And handing
+//! the best round over, when the work was given up.
 
 use super::feedback::{Category, Feedback};
+use super::graph::Concluded;
+use super::heard::Word;
 use super::ids::{BranchName, CommitSha};
 use super::journal::Event;
 use super::moves::{Move, MoveKey, Outcome};
-use super::pipeline::Stage;
+use super::pipeline::{Stage, Uses};
 use super::rounds::{Judged, Rounds};
 use super::settlement::Settlement;
 use super::trace::{PullTrace, StageState, Standing, Work};
@@ -13,14 +16,21 @@ use super::walk::{Halt, Walk};
 /// How many names are tried when branches of the wished name exist.
 const MOST_NAMES: u32 = 20;
 
-impl Walk<'_> {
+/// What was pushed last, by the journal.
+struct LastPush {
+    seq: u64,
+    branch: BranchName,
+    commit: CommitSha,
+}
+
+impl<'a> Walk<'a> {
     /// The agent names the branch; whatever it answers is made safe, and there is always a name.
-    pub(super) fn branch_stage(&mut self, stage: &Stage) -> Result<(), Halt> {
+    pub(super) fn branch_stage(&mut self, stage: &Stage) -> Result<Concluded, Halt> {
         let issue = self.journal.opened().issue.number;
         let title = self.journal.opened().issue.title.clone();
         let worker = self.worker(stage, &stage.name)?;
         let named = self.rounds(&worker, |_, _, run| {
-            let line = run.result.as_deref().unwrap_or_default().trim();
+            let line = run.and_then(|run| run.result.as_deref()).unwrap_or_default().trim();
             let words = line.split_whitespace().count();
             Ok(if words == 1 && line.len() <= 120 && line.chars().any(|c| c.is_ascii_alphanumeric()) {
                 Judged::Passed(BranchName::for_issue(issue, line, 1))
@@ -34,47 +44,75 @@ impl Walk<'_> {
         })?;
         let branch = match named {
             Rounds::Passed(branch) => branch,
-            Rounds::Exhausted { because } => {
-                self.trace.note(format!("The branch was named after the issue's title: {because}."));
+            Rounds::Approved { .. } | Rounds::GivenUp(_) => {
+                self.trace
+                    .note("The branch was named after the issue's title: no answer was a name.".to_owned());
                 BranchName::for_issue(issue, &title, 1)
             }
         };
-        self.variables.insert(format!("{}.name", stage.name), branch.to_string());
+        let name = branch.to_string();
         self.trace.branch = Some(branch);
-        Ok(())
+        Ok(Concluded::passed(vec![("name".to_owned(), name.clone()), ("result".to_owned(), name)], None))
     }
 
     /// Push, ask the remote, open the draft.
-    pub(super) fn publish_stage(&mut self, stage: &Stage) -> Result<(), Halt> {
-        let (Some(work), Some(branch)) = (self.trace.work.clone(), self.trace.branch.clone()) else {
+    pub(super) fn publish_stage(&mut self, stage: &Stage) -> Result<Concluded, Halt> {
+        let Some(work) = self.work_before(stage).cloned() else {
             let because = format!("stage {}: there is no commit to publish", stage.name);
             return Err(Halt::Settled(Settlement::Failed { because }));
         };
-        let branch = self.push(stage, &work, &branch)?;
-        let (title, summary) = self.pull_text(stage, &work)?;
+        let (number, url) = self.publish(stage, &work)?;
+        let fields = vec![("url".to_owned(), url), ("number".to_owned(), number)];
+        Ok(Concluded::passed(fields, Some(work)))
+    }
 
+    fn publish(&mut self, stage: &Stage, work: &Work) -> Result<(String, String), Halt> {
+        let branch = self.push(work)?;
+        let (title, summary) = self.pull_text(stage, work)?;
         let key = MoveKey(format!("{}/pull", stage.name));
         let open = Move::OpenPull { branch, title: title.clone(), summary: summary.clone() };
         let seen = self.observe(&key, |_| open)?;
         let Outcome::PullOpened { number, url } = seen.outcome else { return Err(self.mismatch(&key)) };
-        self.variables.insert(format!("{}.url", stage.name), url.clone());
         self.trace.pull = Some(PullTrace { number: *number, url: url.clone(), summary, title, ready: false });
-        Ok(())
+        Ok((number.to_string(), url.clone()))
     }
 
-    /// The branch under which the commit is on the remote.
+    /// The stage that opens the pull request, if the pipeline has one.
+    fn publisher(&self) -> Option<&'a Stage> {
+        self.pipeline.stages.iter().find(|stage| stage.uses == Uses::Publish)
+    }
+
+    /// The branch under which the commit is on the remote. Where another commit of ours is there, this one takes its
+    /// place, with a lease on it.
     #[expect(clippy::wildcard_enum_match_arm, reason = "any other outcome is of another move")]
-    fn push(&mut self, stage: &Stage, work: &Work, wished: &BranchName) -> Result<BranchName, Halt> {
+    pub(super) fn push(&mut self, work: &Work) -> Result<BranchName, Halt> {
+        let wished = self.branch_or_default();
+        let name = self.publisher().map_or("publish", |stage| stage.name.as_str());
         let issue = self.journal.opened().issue.number;
-        let before = self.last_pushed(&work.commit);
+        let pushes = self.pushes();
+        let done = |push: &&LastPush| push.commit == work.commit && push.seq > self.position;
+        let is_there = |push: &&LastPush| push.commit == work.commit;
+        // The remote has it: since what the walk looks at now, or from before and nothing else came since.
+        if let Some(push) = pushes.iter().find(done).or_else(|| pushes.last().filter(is_there)) {
+            self.position = self.position.max(push.seq);
+            self.trace.branch = Some(push.branch.clone());
+            self.trace.pushed = Some(work.commit.clone());
+            return Ok(push.branch.clone());
+        }
+        let before = pushes.last();
         let slug = wished.as_str().to_owned();
         for again in 1..=MOST_NAMES {
-            let branch = match &before {
-                Some((branch, _)) => branch.clone(),
-                None => BranchName::for_issue(issue, slug.trim_start_matches("journeyman/"), again),
+            let (branch, key, lease) = match before {
+                Some(push) => {
+                    let over = format!("{name}/{}/over-{}-{again}", work.commit.short(), push.commit.short());
+                    (push.branch.clone(), MoveKey(over), Some(push.commit.clone()))
+                }
+                None => (
+                    BranchName::for_issue(issue, slug.trim_start_matches("journeyman/"), again),
+                    MoveKey(format!("{name}/{}/push-{again}", work.commit.short())),
+                    None,
+                ),
             };
-            let key = MoveKey(format!("{}/{}/push-{again}", stage.name, work.commit.short()));
-            let lease = before.as_ref().map(|(_, commit)| commit.clone());
             let push = Move::Push { branch: branch.clone(), commit: work.commit.clone(), lease };
             match self.observe(&key, |_| push)?.outcome {
                 Outcome::Pushed => {
@@ -83,13 +121,13 @@ impl Walk<'_> {
                     return Ok(branch);
                 }
                 // A person may have made room before they said `/retry`.
-                Outcome::BranchTaken { .. } if self.heard.retry_after(self.last_seen()).is_some() => {}
+                Outcome::BranchTaken { .. } if self.heard.retried_after(self.position) => {}
                 Outcome::BranchTaken { at } if before.is_some() => {
                     let at = at.as_ref().map_or("gone", CommitSha::short);
                     let because = format!(
                         "{branch} was changed by somebody else (it is {at}); Journeyman does not overwrite that"
                     );
-                    let pull = match self.seen(&MoveKey(format!("{}/pull", stage.name))) {
+                    let pull = match self.seen(&MoveKey(format!("{name}/pull"))) {
                         Some(Outcome::PullOpened { number, .. }) => Some(*number),
                         Some(_) | None => None,
                     };
@@ -104,36 +142,42 @@ impl Walk<'_> {
         Err(Halt::Settled(Settlement::Failed { because }))
     }
 
-    /// The branch and the commit that we pushed last, other than this commit.
-    fn last_pushed(&self, commit: &CommitSha) -> Option<(BranchName, CommitSha)> {
-        let mut last = None;
-        let mut intended: Option<(&MoveKey, &BranchName, &CommitSha)> = None;
+    /// Every push that the remote was seen to have, in order.
+    fn pushes(&self) -> Vec<LastPush> {
+        let mut pushes = Vec::new();
+        let mut intended: Vec<(&MoveKey, &BranchName, &CommitSha)> = Vec::new();
         for entry in self.entries {
             match &entry.event {
                 Event::Intended { key, r#move } => {
                     if let Move::Push { branch, commit, .. } = &**r#move {
-                        intended = Some((key, branch, commit));
+                        intended.push((key, branch, commit));
                     }
                 }
-                Event::Observed { key, outcome } => {
-                    if let (Some((pushing, branch, pushed)), Outcome::Pushed) = (intended, &**outcome)
-                        && pushing == key
-                        && pushed != commit
-                    {
-                        last = Some((branch.clone(), pushed.clone()));
-                    }
+                Event::Observed { key, outcome } if matches!(**outcome, Outcome::Pushed) => {
+                    let intent = intended.iter().rfind(|(pushing, ..)| *pushing == key);
+                    pushes.extend(intent.map(|(_, branch, commit)| LastPush {
+                        seq: entry.seq,
+                        branch: (*branch).clone(),
+                        commit: (*commit).clone(),
+                    }));
                 }
-                Event::Opened(_) | Event::Signaled { .. } => {}
+                Event::Observed { .. } | Event::Opened(_) | Event::Signaled { .. } => {}
             }
         }
-        last
+        pushes
     }
 
     /// Title and text: the agent's, or the issue's own title when it has none to offer.
     fn pull_text(&mut self, stage: &Stage, work: &Work) -> Result<(String, String), Halt> {
+        let title = self.journal.opened().issue.title.trim();
+        let title: String = title.chars().take(200).collect();
+        let title = if title.is_empty() { "Change for an issue without a title".to_owned() } else { title };
+        if stage.agent.is_none() {
+            return Ok((title, String::new()));
+        }
         let worker = self.worker(stage, &format!("{}/{}/text", stage.name, work.commit.short()))?;
         let written = self.rounds(&worker, |_, _, run| {
-            let text = run.result.as_deref().unwrap_or_default().trim();
+            let text = run.and_then(|run| run.result.as_deref()).unwrap_or_default().trim();
             let (title, summary) = text.split_once('\n').unwrap_or((text, ""));
             let title = title.trim().trim_start_matches(['#', '*', ' ']).trim_end_matches(['*', ' ']);
             let summary = summary.trim();
@@ -152,28 +196,44 @@ impl Walk<'_> {
         })?;
         Ok(match written {
             Rounds::Passed(text) => text,
-            Rounds::Exhausted { because } => {
-                self.trace.note(format!("The pull request was named after the issue: {because}."));
-                let title = self.journal.opened().issue.title.trim();
-                let title: String = title.chars().take(200).collect();
-                let title =
-                    if title.is_empty() { "Change for an issue without a title".to_owned() } else { title };
+            Rounds::Approved { .. } => (title, String::new()),
+            Rounds::GivenUp(given_up) => {
+                self.trace.note(format!("The pull request was named after the issue: {}.", given_up.because));
                 (title, String::new())
             }
         })
     }
 
-    /// The text is brought up to date; what is verified leaves its draft.
-    pub(super) fn ready_stage(&mut self, stage: &Stage) -> Result<StageState, Halt> {
-        let (Some(pull), Some(work)) = (self.trace.pull.clone(), self.trace.work.clone()) else {
+    /// The text is brought up to date; what is verified, or accepted by a person, leaves its draft.
+    pub(super) fn ready_stage(&mut self, stage: &Stage) -> Result<Concluded, Halt> {
+        let Some(mut work) = self.work_before(stage).cloned() else {
             let because = format!("stage {}: there is no pull request", stage.name);
             return Err(Halt::Settled(Settlement::Failed { because }));
         };
-        let ready = match work.standing {
-            Standing::Verified => true,
-            Standing::Unverified { .. } | Standing::NotVerified { .. } => false,
+        self.finish(&stage.name, &work)?;
+        if let (Standing::Unverified { because }, Some(Word::Approved { by })) =
+            (work.standing.clone(), self.heard.word_after(self.position))
+        {
+            work.standing = Standing::Approved { by: by.clone(), because };
+            self.finish(&stage.name, &work)?;
+        }
+        // A draft that is handed over is finished, but it is not ready.
+        let state = if leaves_draft(&work.standing) { StageState::Passed } else { StageState::Failed };
+        Ok(Concluded { state, ..Concluded::passed(Vec::new(), Some(work)) })
+    }
+
+    fn finish(&mut self, stage: &str, work: &Work) -> Result<(), Halt> {
+        let Some(pull) = self.trace.pull.clone() else {
+            let because = format!("stage {stage}: there is no pull request");
+            return Err(Halt::Settled(Settlement::Failed { because }));
         };
-        let key = MoveKey(format!("{}/{}/finish", stage.name, work.commit.short()));
+        let ready = leaves_draft(&work.standing);
+        let kind = match work.standing {
+            Standing::Verified | Standing::Unverified { .. } => "finish",
+            Standing::NotVerified { .. } => "hand-over",
+            Standing::Approved { .. } => "approved",
+        };
+        let key = MoveKey(format!("{stage}/{}/{kind}", work.commit.short()));
         let finish = Move::FinishPull {
             pull: pull.number,
             title: pull.title.clone(),
@@ -185,7 +245,37 @@ impl Walk<'_> {
             return Err(self.mismatch(&key));
         }
         self.trace.pull = Some(PullTrace { ready, ..pull });
-        // A draft that is handed over is finished, but it is not ready.
-        Ok(if ready { StageState::Passed } else { StageState::Failed })
+        Ok(())
     }
+
+    /// The best round goes to a person: on the branch, in a pull request that is and stays a draft.
+    pub(super) fn hand_over(&mut self, work: &Work) -> Result<(), Halt> {
+        let publisher = self.publisher().cloned().unwrap_or_else(by_itself);
+        let handed = if self.trace.pull.is_some() {
+            self.push(work).map(|_| ())
+        } else {
+            self.trace.begin(&publisher.name);
+            self.publish(&publisher, work).map(|_| self.trace.conclude(&publisher.name, StageState::Passed))
+        };
+        let ready = self.pipeline.stages.iter().find(|stage| stage.uses == Uses::Ready);
+        let ready = ready.map_or("ready", |stage| stage.name.as_str());
+        let handed = handed.and_then(|()| {
+            self.trace.begin(ready);
+            self.finish(ready, work)
+        });
+        self.trace.conclude(ready, StageState::Failed);
+        handed
+    }
+}
+
+fn leaves_draft(standing: &Standing) -> bool {
+    match standing {
+        Standing::Verified | Standing::Approved { .. } => true,
+        Standing::Unverified { .. } | Standing::NotVerified { .. } => false,
+    }
+}
+
+/// What hands a draft over where the pipeline publishes nothing: no agent is asked for words.
+fn by_itself() -> Stage {
+    Stage { name: "publish".to_owned(), uses: Uses::Publish, ..Stage::default() }
 }

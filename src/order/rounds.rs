@@ -3,17 +3,20 @@
 use std::collections::BTreeMap;
 
 use super::agent_run::AgentRun;
+use super::best::keep_better;
+use super::escalation::{Exhausted, WhatNow};
 use super::feedback::Feedback;
-use super::ids::BranchName;
-use super::moves::{AgentTask, Answers, MoveKey, Place, Rework};
-use super::pipeline::Stage;
-use super::settlement::Settlement;
+use super::fingerprint::Fingerprint;
+use super::ids::TreeSha;
+use super::moves::{AgentTask, Diagnosis, Rework};
+use super::pipeline::{BeginsWith, Escalation};
 use super::test_run::TestRun;
-use super::variables::substitute;
+use super::trace::Work;
 use super::walk::{Halt, Walk};
+use super::worker::Worker;
 
 /// How often a check may send the worker back, the first run included.
-const MOST_RUNS: u32 = 3;
+pub(super) const MOST_RUNS: u32 = 3;
 /// How much of the history a worker is told.
 const MOST_FEEDBACK: usize = 5;
 
@@ -22,149 +25,246 @@ const MOST_FEEDBACK: usize = 5;
 pub(super) enum Judge {
     Output,
     PushedCommit,
+    Policy,
     Tests,
+    Verifier,
 }
 
 /// What a round comes to.
 pub(super) enum Judged<T> {
     Passed(T),
-    Failed { by: Judge, feedback: Feedback, tests: Option<Box<TestRun>> },
+    Failed(Box<Failed>),
+    /// A check could not be made. No fault of the worker's, and never a pass.
+    NotMade {
+        because: String,
+        candidate: Option<Work>,
+    },
+}
+
+/// A round that a check sends back.
+pub(super) struct Failed {
+    pub(super) by: Judge,
+    pub(super) feedback: Feedback,
+    pub(super) tests: Option<Box<TestRun>>,
+    pub(super) tree: Option<TreeSha>,
+    /// What it leaves that could be handed over.
+    pub(super) candidate: Option<Work>,
 }
 
 impl<T> Judged<T> {
+    pub(super) fn failed(by: Judge, feedback: Feedback) -> Self {
+        Self::Failed(Box::new(Failed { by, feedback, tests: None, tree: None, candidate: None }))
+    }
+
     pub(super) fn invalid_output(feedback: Feedback) -> Self {
-        Self::Failed { by: Judge::Output, feedback, tests: None }
+        Self::failed(Judge::Output, feedback)
+    }
+
+    /// The value, for the next judge; or the same end, of a round with a result of another kind.
+    pub(super) fn or_the_end<U>(self) -> Result<T, Judged<U>> {
+        match self {
+            Self::Passed(value) => Ok(value),
+            Self::Failed(failed) => Err(Judged::Failed(failed)),
+            Self::NotMade { because, candidate } => Err(Judged::NotMade { because, candidate }),
+        }
     }
 }
 
 /// What a worker's rounds come to.
 pub(super) enum Rounds<T> {
     Passed(T),
-    /// A check ran out, or the budget did.
-    Exhausted {
-        because: String,
+    /// A person accepted the best round as it is.
+    Approved {
+        work: Box<Work>,
+        by: String,
     },
+    GivenUp(GivenUp),
 }
 
-/// A worker, and what it is told.
-pub(super) struct Worker {
-    /// The name of the stage or operation, for the agent's environment and its prompt.
-    pub(super) name: String,
-    /// What the names of its effects begin with.
-    pub(super) prefix: String,
-    pub(super) agent: String,
-    pub(super) command: String,
-    pub(super) arguments: Vec<String>,
-    pub(super) branch: Option<BranchName>,
+/// Rounds that came to nothing.
+pub(super) struct GivenUp {
+    pub(super) because: String,
+    /// The best round, for a person.
+    pub(super) best: Option<Work>,
+    pub(super) to: HandTo,
 }
 
-impl Worker {
-    pub(super) fn key(&self, round: u32, kind: &str) -> MoveKey {
-        MoveKey(format!("{}/{round}/{kind}", self.prefix))
-    }
+/// Who is left to look at rounds that came to nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum HandTo {
+    Person,
+    Nobody,
+}
+
+/// The counters. They start again on `/retry` and on guidance.
+#[derive(Default)]
+struct Counters {
+    failures: BTreeMap<Judge, u32>,
+    last: Option<Fingerprint>,
 }
 
 impl Walk<'_> {
-    /// The agent's name in the settings for a role of the pipeline.
-    fn agent_for(&self, role: &str) -> String {
-        self.settings.agents.get(role).unwrap_or(&self.journal.opened().agent).clone()
-    }
-
-    /// The worker of a stage, its variables filled in.
-    pub(super) fn worker(&self, stage: &Stage, prefix: &str) -> Result<Worker, Halt> {
-        let fill = |text: &str| {
-            substitute(text, &self.variables).map_err(|unknown| {
-                let because = format!("stage {}: {unknown}", stage.name);
-                Halt::Settled(Settlement::Failed { because })
-            })
-        };
-        let command = fill(stage.command.as_deref().unwrap_or_default())?;
-        let arguments = stage.arguments.iter().map(|text| fill(text)).collect::<Result<_, _>>()?;
-        Ok(Worker {
-            name: stage.name.clone(),
-            prefix: prefix.to_owned(),
-            agent: self.agent_for(stage.agent.as_deref().unwrap_or_default()),
-            command: command.trim().trim_start_matches('/').to_owned(),
-            arguments,
-            branch: self.trace.branch.clone(),
-        })
-    }
-
-    /// The loop. `judge` looks at one run of the worker; what fails is told to the next.
+    /// The loop. `judge` looks at one run of the worker, or at what is there already when the stage begins with its
+    /// checks; what fails is told to the next run.
     pub(super) fn rounds<T>(
         &mut self,
         worker: &Worker,
-        mut judge: impl FnMut(&mut Self, u32, &AgentRun) -> Result<Judged<T>, Halt>,
+        mut judge: impl FnMut(&mut Self, u32, Option<&AgentRun>) -> Result<Judged<T>, Halt>,
     ) -> Result<Rounds<T>, Halt> {
-        let mut failures: BTreeMap<Judge, u32> = BTreeMap::new();
+        let mut counters = Counters::default();
         let mut history: Vec<Feedback> = Vec::new();
+        let mut best: Option<Work> = None;
         let mut rework: Option<Rework> = None;
-        let mut session = None;
+        let mut session = worker.session.clone();
+        let mut previous = worker.previous.clone();
+        let mut guided = false;
         for round in 1.. {
-            // Advice is for the first run after the `/retry`, whatever the order had stopped at.
-            let key = worker.key(round, "agent");
-            let advice = self.heard.guidance_after(self.last_run_but(&key)).map(str::to_owned);
-            if let Some(advice) = advice {
-                let none = || Rework { attempt: 1, of: MOST_RUNS, ..Rework::default() };
-                rework.get_or_insert_with(none).guidance = Some(advice);
-            }
-            let task = AgentTask {
-                stage: worker.name.clone(),
-                agent: worker.agent.clone(),
-                round,
-                command: worker.command.clone(),
-                arguments: worker.arguments.clone(),
-                rework: rework.take(),
-                session: session.clone(),
-                branch: worker.branch.clone(),
-                timeout_seconds: 0,
-                role: String::new(),
-                inputs: BTreeMap::new(),
-                schema: None,
-                previous: None,
-                place: Place::default(),
-                answers: Answers::default(),
+            let begins_with_checks = round == 1 && worker.begins_with == BeginsWith::Checks;
+            let judged = if begins_with_checks {
+                judge(self, round, None)
+            } else {
+                let key = worker.key(round, "agent");
+                let rework = self.with_advice(worker, rework.take());
+                let task = AgentTask {
+                    round,
+                    rework,
+                    session: session.clone(),
+                    previous: previous.replace(key.clone()),
+                    ..worker.task()
+                };
+                match self.run_agent(&key, task, worker) {
+                    Ok(run) => {
+                        session = run.session_id.clone().or(session);
+                        if let Some(seen) = self.trace.round(&worker.name, round) {
+                            seen.result.clone_from(&run.result);
+                        }
+                        judge(self, round, Some(run))
+                    }
+                    Err(halt) => Err(halt),
+                }
             };
-            let run = match self.run_agent(&key, task) {
-                Ok(run) => run,
-                Err(Halt::OverBudget { because }) => return Ok(Rounds::Exhausted { because }),
+            let exhausted = match judged {
+                Ok(Judged::Passed(value)) => return Ok(Rounds::Passed(value)),
+                Ok(Judged::NotMade { because, candidate }) => {
+                    keep_better(&mut best, candidate);
+                    Some(Exhausted::not_made(because))
+                }
+                Ok(Judged::Failed(failed)) => {
+                    if let Some(seen) = self.trace.round(&worker.name, round) {
+                        seen.feedback = Some(failed.feedback.clone());
+                    }
+                    keep_better(&mut best, failed.candidate.clone());
+                    history.insert(0, failed.feedback.clone());
+                    history.truncate(MOST_FEEDBACK);
+                    let (next, exhausted) =
+                        counters.count(worker, round, &failed, self.answer(worker, round));
+                    rework = Some(Rework { feedback: history.clone(), mode: worker.mode, ..next });
+                    exhausted
+                }
+                Err(Halt::OverBudget { because }) => return Ok(self.out_of_budget(because, best)),
                 Err(halt) => return Err(halt),
             };
-            session = run.session_id.clone().or(session);
-            if let Some(seen) = self.trace.round(&worker.name, round) {
-                seen.result.clone_from(&run.result);
-            }
-            let (by, feedback, tests) = match judge(self, round, run)? {
-                Judged::Passed(value) => return Ok(Rounds::Passed(value)),
-                Judged::Failed { by, feedback, tests } => (by, feedback, tests),
-            };
-            if let Some(seen) = self.trace.round(&worker.name, round) {
-                seen.feedback = Some(feedback.clone());
-            }
-            let count = failures.entry(by).or_default();
-            *count += 1;
-            let mut attempt = *count + 1;
-            if *count >= MOST_RUNS {
-                if self.heard.retry_after(self.last_seen()).is_none() {
-                    let because = format!("{} (tried {count} times)", feedback.summary);
-                    return Ok(Rounds::Exhausted { because });
+            let Some(exhausted) = exhausted else { continue };
+            match self.what_now(worker, round, &exhausted, best.as_ref(), guided) {
+                Ok(WhatNow::Guided(diagnosis)) => {
+                    guided = true;
+                    rework = Some(anew(worker, &history, rework.take(), Some(diagnosis)));
                 }
-                failures.clear();
-                attempt = 1;
+                Ok(WhatNow::Retried) => {
+                    guided = false;
+                    rework = Some(anew(worker, &history, rework.take(), None));
+                }
+                Ok(WhatNow::Approved { by }) => match best {
+                    Some(work) => return Ok(Rounds::Approved { work: Box::new(work), by }),
+                    None => return Ok(given_up(exhausted.because, None, HandTo::Person)),
+                },
+                Ok(WhatNow::GivenUp { because }) => {
+                    let to = match worker.escalation {
+                        Escalation::None => HandTo::Nobody,
+                        Escalation::HumanApproval | Escalation::Agent(_) => HandTo::Person,
+                    };
+                    return Ok(given_up(because, best, to));
+                }
+                Err(Halt::OverBudget { because }) => return Ok(self.out_of_budget(because, best)),
+                Err(halt) => return Err(halt),
             }
-            history.insert(0, feedback);
-            history.truncate(MOST_FEEDBACK);
-            rework = Some(Rework {
-                attempt,
-                of: MOST_RUNS,
-                feedback: history.clone(),
-                test_output: tests.as_ref().map(|run| run.tail.clone()),
-                failing_tests: tests.map(|run| run.failing).unwrap_or_default(),
-                guidance: None,
-                diagnosis: None,
-                mode: super::pipeline::FeedbackMode::default(),
-            });
+            counters = Counters::default();
         }
-        Ok(Rounds::Exhausted { because: "there are no more rounds".to_owned() })
+        Ok(given_up("there are no more rounds".to_owned(), best, HandTo::Person))
     }
+
+    /// What a person advised with a `/retry` that nothing was done about yet.
+    fn with_advice(&self, worker: &Worker, rework: Option<Rework>) -> Option<Rework> {
+        let Some(advice) = self.heard.guidance_after(self.last_run) else { return rework };
+        let none = || Rework { attempt: 1, of: MOST_RUNS, mode: worker.mode, ..Rework::default() };
+        Some(Rework { guidance: Some(advice.to_owned()), ..rework.unwrap_or_else(none) })
+    }
+
+    /// What the worker said in a round.
+    fn answer(&mut self, worker: &Worker, round: u32) -> Option<String> {
+        self.trace.round(&worker.name, round).and_then(|seen| seen.result.clone())
+    }
+
+    /// The work that is there is kept, whoever the stage escalates to: there is no money to ask anybody.
+    fn out_of_budget<T>(&self, because: String, best: Option<Work>) -> Rounds<T> {
+        match (best, self.heard.approved_last_after(self.position)) {
+            (Some(work), Some(by)) => Rounds::Approved { work: Box::new(work), by: by.to_owned() },
+            (best, _) => given_up(because, best, HandTo::Person),
+        }
+    }
+}
+
+impl Counters {
+    /// Counts a failure: what the worker is told of its next attempt, and whether there is to be none.
+    fn count(
+        &mut self,
+        worker: &Worker,
+        round: u32,
+        failed: &Failed,
+        answer: Option<String>,
+    ) -> (Rework, Option<Exhausted>) {
+        let answer = answer.filter(|_| failed.by == Judge::Output);
+        let print = Fingerprint::of(
+            failed.by,
+            &failed.feedback,
+            failed.tests.as_deref(),
+            failed.tree.as_ref(),
+            answer.as_deref(),
+        );
+        let is_same = self.last.as_ref().is_some_and(|before| print.is_same_as(before));
+        self.last = Some(print);
+        let count = self.failures.entry(failed.by).or_default();
+        *count += 1;
+        let limit = worker.limit(failed.by);
+        let summary = &failed.feedback.summary;
+        let because = if *count >= limit {
+            let times = if *count == 1 { "once".to_owned() } else { format!("{count} times") };
+            Some(format!("{summary} (tried {times})"))
+        } else if is_same {
+            Some(format!(
+                "{summary} (rounds {} and {round} failed in the same way, so a third was not paid for)",
+                round.saturating_sub(1)
+            ))
+        } else {
+            None
+        };
+        let rework = Rework {
+            attempt: *count + 1,
+            of: limit,
+            test_output: failed.tests.as_ref().map(|run| run.tail.clone()),
+            failing_tests: failed.tests.as_ref().map(|run| run.failing.clone()).unwrap_or_default(),
+            ..Rework::default()
+        };
+        (rework, because.map(|because| Exhausted { because, by: Some(failed.by) }))
+    }
+}
+
+/// The first attempt of a new set: what was wrong is still told.
+fn anew(worker: &Worker, history: &[Feedback], last: Option<Rework>, diagnosis: Option<Diagnosis>) -> Rework {
+    let last = last.unwrap_or_default();
+    Rework { attempt: 1, of: MOST_RUNS, feedback: history.to_vec(), mode: worker.mode, diagnosis, ..last }
+}
+
+fn given_up<T>(because: String, best: Option<Work>, to: HandTo) -> Rounds<T> {
+    Rounds::GivenUp(GivenUp { because, best, to })
 }

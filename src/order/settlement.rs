@@ -27,6 +27,15 @@ pub enum Settlement {
         /// What is still wrong.
         because: String,
     },
+    /// A person accepted the best attempt as it is: not verified.
+    Approved {
+        /// The pull request.
+        pull: Option<PullNumber>,
+        /// Who.
+        by: String,
+        /// What was still wrong, or what could not be verified.
+        because: String,
+    },
     /// The worker produced nothing that could be handed over.
     Blocked {
         /// What was tried.
@@ -56,6 +65,7 @@ impl Settlement {
             Self::Verified { .. } => "verified",
             Self::Unverified { .. } => "unverified",
             Self::Escalated { .. } => "escalated",
+            Self::Approved { .. } => "approved",
             Self::Blocked { .. } => "blocked",
             Self::Failed { .. } => "failed",
             Self::Cancelled { .. } => "cancelled",
@@ -69,6 +79,7 @@ impl Settlement {
             Self::Verified { .. } => None,
             Self::Unverified { because, .. }
             | Self::Escalated { because, .. }
+            | Self::Approved { because, .. }
             | Self::Blocked { because }
             | Self::Failed { because }
             | Self::Cancelled { because }
@@ -82,14 +93,14 @@ impl Settlement {
             Self::Verified { .. } => 0,
             Self::Blocked { .. } | Self::Failed { .. } | Self::Cancelled { .. } | Self::Refused { .. } => 1,
             Self::Escalated { .. } => 3,
-            Self::Unverified { .. } => 4,
+            Self::Unverified { .. } | Self::Approved { .. } => 4,
         }
     }
 
     /// Whether `/retry` can open it again.
     pub fn can_be_retried(&self) -> bool {
         match self {
-            Self::Verified { .. } | Self::Refused { .. } => false,
+            Self::Verified { .. } | Self::Approved { .. } | Self::Refused { .. } => false,
             Self::Unverified { .. }
             | Self::Escalated { .. }
             | Self::Blocked { .. }

@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Utc};
 
-use super::heard::{Answer, Answered, Cancelled, Heard, Retried};
+use super::heard::{Answer, Answered, Cancelled, Heard, Spoken, Word};
 use super::journal::{Event, Journal, Requester};
 use super::moves::{Move, MoveKey, Outcome, Retry};
 use super::pipeline::Pipeline;
 use super::signal::{Command, SignalKind};
-use super::walk::{Halt, Seen, Walk, observations};
+use super::walk::{Seen, Walk, observations};
 
 /// How often GitHub is asked for somebody's rights, with growing pauses: an outage of an hour is outlasted.
 const MOST_QUESTIONS: usize = 14;
@@ -46,7 +46,7 @@ impl Heard {
                         Right::Known { seq, at } => {
                             let wish = match command {
                                 Command::Retry { guidance } => Wish::Retry(guidance.clone()),
-                                Command::Approve => Wish::Approve,
+                                Command::Approve => Wish::Approve(by.to_string()),
                                 Command::Cancel => Wish::Cancel(format!("{} said /cancel", by)),
                             };
                             decided.push((seq, at, entry.seq, wish));
@@ -78,21 +78,36 @@ impl Heard {
         let length = usize::try_from(seq.saturating_sub(1)).unwrap_or(usize::MAX);
         let stood = match self.cancelled() {
             Some(_) => Stood::Retriable,
-            None => match Walk::new(pipeline, journal, length, self, at).run() {
-                Halt::Settled(settlement) if settlement.can_be_retried() => Stood::Retriable,
-                Halt::Settled(_) => Stood::Done,
-                Halt::Do(..) | Halt::Wait(_) | Halt::OverBudget { .. } => Stood::AtWork,
-            },
+            None => {
+                let ran = Walk::new(pipeline, journal, length, self, at).run();
+                match ran.settled {
+                    Some(_) if ran.approvable => Stood::WithAPerson,
+                    Some(settlement) if settlement.can_be_retried() => Stood::Retriable,
+                    Some(_) => Stood::Done,
+                    None => Stood::AtWork,
+                }
+            }
         };
         match (wish, stood) {
-            (Wish::Retry(guidance), Stood::Retriable) => self.retries.push(Retried { seq, guidance }),
+            (Wish::Retry(guidance), Stood::Retriable | Stood::WithAPerson) => {
+                let word = match guidance {
+                    Some(guidance) => Word::Advised { guidance },
+                    None => Word::Retried,
+                };
+                self.words.push(Spoken { seq, word });
+            }
+            (Wish::Approve(by), Stood::WithAPerson) => {
+                self.words.push(Spoken { seq, word: Word::Approved { by } });
+            }
+            (Wish::Approve(_), Stood::AtWork | Stood::Retriable | Stood::Done) => {
+                return self.ignore(signal, "nothing waits for approval");
+            }
             (Wish::Retry(_), Stood::AtWork) => return self.ignore(signal, "it is at work already"),
             (Wish::Retry(_), Stood::Done) => {
                 return self.ignore(signal, "it is done; there is nothing to retry");
             }
-            (Wish::Approve, _) => return self.ignore(signal, "nothing waits for approval"),
             (Wish::Cancel(because), Stood::AtWork) => self.cancels.push(Cancelled { seq, because }),
-            (Wish::Cancel(_), Stood::Retriable | Stood::Done) => {
+            (Wish::Cancel(_), Stood::Retriable | Stood::WithAPerson | Stood::Done) => {
                 return self.ignore(signal, "it has ended already");
             }
         }
@@ -157,12 +172,14 @@ impl Heard {
 enum Wish {
     Retry(Option<String>),
     Cancel(String),
-    Approve,
+    Approve(String),
 }
 
 enum Stood {
     AtWork,
     Retriable,
+    /// As [`Stood::Retriable`], and there is something to approve.
+    WithAPerson,
     Done,
 }
 

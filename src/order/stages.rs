@@ -1,130 +1,254 @@
-//! Every stage in order, up to the end of the order.
+//! What each kind of stage does, from its beginning to its end.
 
-use super::ids::CommitSha;
-use super::pipeline::{Stage, Uses};
-use super::rounds::{Judged, Rounds};
+use super::checks;
+use super::feedback::Feedback;
+use super::graph::Concluded;
+use super::ids::BranchName;
+use super::moves::{Move, MoveKey, Outcome};
+use super::pipeline::{BeginsWith, Check, Escalation, Stage, Uses};
+use super::rounds::{GivenUp, HandTo, Judged, Rounds};
 use super::settlement::Settlement;
+use super::test_run::TestVerdict;
 use super::trace::{StageState, Standing, Work};
 use super::walk::{Halt, Walk};
 
+/// How a set of judges is asked one after the other: what is not a pass ends the round.
+macro_rules! passed {
+    ($judged:expr) => {
+        match $judged.or_the_end() {
+            Ok(value) => value,
+            Err(ended) => return Ok(ended),
+        }
+    };
+}
+
 impl Walk<'_> {
-    /// Every stage in order, up to the end of the order.
-    pub(super) fn stages(&mut self) -> Result<Settlement, Halt> {
-        let stages = self.pipeline.stages.clone();
-        let mut work_so_far = StageState::Running;
-        for stage in &stages {
-            // Once the work was given up, what is left is to hand its best round over.
-            if work_so_far == StageState::Failed && matches!(stage.uses, Uses::Agent | Uses::Branch) {
-                continue;
-            }
-            self.trace.begin(&stage.name);
-            let state = match stage.uses {
-                Uses::Agent => {
-                    work_so_far = self.agent_stage(stage)?;
-                    work_so_far
-                }
-                Uses::Branch => {
-                    self.branch_stage(stage)?;
-                    StageState::Passed
-                }
-                Uses::Publish => {
-                    self.publish_stage(stage)?;
-                    StageState::Passed
-                }
-                Uses::Ready => self.ready_stage(stage)?,
-                Uses::Tests | Uses::Archive => StageState::Passed,
-            };
-            self.trace.conclude(&stage.name, state);
+    /// One stage, from its beginning.
+    pub(super) fn stage(&mut self, stage: &Stage) -> Result<Concluded, Halt> {
+        // What a person accepted as it is, is not judged again.
+        let is_accepted =
+            matches!(self.work_before(stage).map(|work| &work.standing), Some(Standing::Approved { .. }));
+        let judges_only = stage.uses == Uses::Tests || stage.begins_with == BeginsWith::Checks;
+        if is_accepted && judges_only {
+            let work = self.work_before(stage).cloned();
+            return Ok(Concluded { work, ..Concluded::without_result(StageState::Skipped) });
         }
-        Ok(self.settlement())
-    }
-
-    fn settlement(&self) -> Settlement {
-        let pull = self.trace.pull.as_ref().map(|pull| pull.number);
-        match self.trace.work.as_ref().map(|work| work.standing.clone()) {
-            Some(Standing::Verified) => Settlement::Verified { pull },
-            Some(Standing::NotVerified { because }) => Settlement::Escalated { pull, because },
-            Some(Standing::Unverified { because }) => Settlement::Unverified { pull, because },
-            None => {
-                Settlement::Unverified { pull, because: "no stage of the pipeline makes a commit".to_owned() }
-            }
+        match stage.uses {
+            Uses::Agent => self.agent_stage(stage),
+            Uses::Branch => self.branch_stage(stage),
+            Uses::Tests => self.tests_stage(stage),
+            Uses::Publish => self.publish_stage(stage),
+            Uses::Ready => self.ready_stage(stage),
+            Uses::Archive => self.archive_stage(stage),
         }
     }
 
-    /// A stage whose result is its output. It has failed when it was given up and its best round goes to a person.
-    fn agent_stage(&mut self, stage: &Stage) -> Result<StageState, Halt> {
-        let worker = self.worker(stage, &stage.name)?;
-        let mut best: Option<Work> = None;
-        let mut pushed: Option<CommitSha> = None;
+    /// A stage whose result is what its agent answers, and what it pushed.
+    fn agent_stage(&mut self, stage: &Stage) -> Result<Concluded, Halt> {
+        let mut worker = self.worker(stage, &stage.name)?;
+        let head = self.work_before(stage).cloned();
+        let mut pushed = None;
+        if let (BeginsWith::Checks, Some(work)) = (stage.begins_with, &head) {
+            worker.session.clone_from(&work.session);
+            worker.previous = Some(work.answer.clone());
+            pushed = Some(work.pushed.clone());
+        }
+        if worker.begins_with == BeginsWith::Checks && head.is_none() {
+            let because = format!("stage {}: there is no work to judge", stage.name);
+            return Err(Halt::Settled(Settlement::Failed { because }));
+        }
+        if stage.checks.contains(&Check::PushedCommit) {
+            worker.branch = Some(self.branch_or_default());
+        }
         let rounds = self.rounds(&worker, |walk, round, run| {
-            let output = walk.judge_output(stage, &worker, round, run)?;
-            let fields = match output {
-                Judged::Passed(fields) => fields,
-                Judged::Failed { by, feedback, tests } => return Ok(Judged::Failed { by, feedback, tests }),
+            let (fields, work) = match run {
+                Some(run) => {
+                    let fields = passed!(walk.judge_output(stage, &worker, round, run)?);
+                    let work = passed!(walk.judge_import(stage, &worker, round, run, &mut pushed)?);
+                    (fields, work)
+                }
+                None => (Vec::new(), head.clone().map(|work| Work { round, ..work })),
             };
-            let work = walk.judge_work(stage, &worker, round, &mut pushed)?;
-            match work {
-                Judged::Passed(work) => Ok(Judged::Passed((fields, work))),
-                Judged::Failed { by, feedback, tests } => {
-                    if let Some(candidate) = walk.candidate(stage, round, &feedback.summary) {
-                        keep_better(&mut best, candidate);
-                    }
-                    Ok(Judged::Failed { by, feedback, tests })
-                }
+            let Some(work) = work else { return Ok(Judged::Passed((fields, None))) };
+            let work = passed!(walk.judge_tests(stage, &worker, round, work)?);
+            if run.is_some() && walk.trace.pull.is_some() {
+                walk.push(&work)?;
             }
+            let work = passed!(walk.judge_review(stage, &worker, round, work)?);
+            Ok(Judged::Passed((fields, Some(work))))
         })?;
-        match rounds {
-            Rounds::Passed((fields, work)) => {
-                for (field, value) in fields {
-                    self.variables.insert(format!("{}.{field}", stage.name), value);
-                }
-                if let Some(work) = work {
-                    self.set_work(&stage.name, work);
-                }
-                Ok(StageState::Passed)
+        Ok(match rounds {
+            Rounds::Passed((mut fields, work)) => {
+                fields.extend(work.iter().flat_map(work_fields));
+                Concluded::passed(fields, work)
             }
-            Rounds::Exhausted { because } => match best {
-                Some(mut work) => {
-                    let because = with_its_own_fault(&work, because);
-                    work.standing = Standing::NotVerified { because };
-                    self.set_work(&stage.name, work);
-                    Ok(StageState::Failed)
+            Rounds::Approved { mut work, by } => {
+                let because = with_its_own_fault(&work, String::new());
+                work.standing = Standing::Approved { by, because };
+                Concluded {
+                    state: StageState::Approved,
+                    ..Concluded::passed(work_fields(&work), Some(*work))
                 }
-                None => {
-                    self.trace.conclude(&stage.name, StageState::Failed);
-                    let because = format!("stage {}: {because}", stage.name);
-                    Err(Halt::Settled(if stage.checks.is_empty() {
-                        Settlement::Failed { because }
-                    } else {
-                        Settlement::Blocked { because }
-                    }))
-                }
-            },
-        }
+            }
+            Rounds::GivenUp(given_up) => hand_on(stage, given_up),
+        })
     }
 
-    fn set_work(&mut self, stage: &str, work: Work) {
-        self.variables.insert(format!("{stage}.changed"), work.changed.join("\n"));
-        self.variables.insert(format!("{stage}.commit"), work.commit.to_string());
-        self.trace.work = Some(work);
+    /// The branch, or one after the issue's title where no stage names it.
+    pub(super) fn branch_or_default(&mut self) -> BranchName {
+        let issue = &self.journal.opened().issue;
+        let branch =
+            self.trace.branch.get_or_insert_with(|| BranchName::for_issue(issue.number, &issue.title, 1));
+        branch.clone()
+    }
+
+    /// The tests, run on the work as it stands. There is no worker who could be sent back.
+    fn tests_stage(&mut self, stage: &Stage) -> Result<Concluded, Halt> {
+        let Some(mut work) = self.work_before(stage).cloned() else {
+            let because = format!("stage {}: there is no commit to test", stage.name);
+            return Err(Halt::Settled(Settlement::Failed { because }));
+        };
+        for again in 1.. {
+            let key = MoveKey(format!("{}/{again}/tests", stage.name));
+            let seen = self.observe(&key, |_| Move::RunTests { commit: work.commit.clone() })?;
+            let Outcome::Tested(tests) = seen.outcome else { return Err(self.mismatch(&key)) };
+            let feedback = checks::of_tests(tests).feedback;
+            if let Some(seen) = self.trace.round(&stage.name, again) {
+                seen.commit = Some(work.commit.clone());
+                seen.tests = Some((**tests).clone());
+                seen.feedback = (!feedback.passed).then(|| feedback.clone());
+            }
+            work.tests = Some((**tests).clone());
+            work.standing = super::work::standing(tests);
+            let fields = |work: &Work| {
+                let mut fields = work_fields(work);
+                fields.push(("verdict".to_owned(), word(tests.verdict).to_owned()));
+                fields.push(("result".to_owned(), feedback.summary.clone()));
+                fields
+            };
+            match tests.verdict {
+                TestVerdict::Passed | TestVerdict::NoTests => {
+                    return Ok(Concluded::passed(fields(&work), Some(work)));
+                }
+                TestVerdict::Failed | TestVerdict::SetupFailed => {
+                    if self.heard.retried_after(self.position) {
+                        continue;
+                    }
+                    let because = feedback.summary.clone();
+                    work.standing = Standing::NotVerified { because: because.clone() };
+                    work.open_findings = super::best::of_weight(&feedback);
+                    if let Some(super::heard::Word::Approved { by }) = self.heard.word_after(self.position) {
+                        work.standing = Standing::Approved { by: by.clone(), because };
+                        let concluded = Concluded::passed(fields(&work), Some(work));
+                        return Ok(Concluded { state: StageState::Approved, ..concluded });
+                    }
+                    let to = match stage.escalate_on_exhaust {
+                        Escalation::None => HandTo::Nobody,
+                        Escalation::HumanApproval | Escalation::Agent(_) => HandTo::Person,
+                    };
+                    return Ok(hand_on(stage, GivenUp { because, best: Some(work), to }));
+                }
+            }
+        }
+        Err(Halt::Settled(Settlement::Failed { because: "the tests were run too often".to_owned() }))
+    }
+
+    /// The archiver's words, if there is one, the stage's inputs and the change, kept as artifacts.
+    fn archive_stage(&mut self, stage: &Stage) -> Result<Concluded, Halt> {
+        let worker = self.worker(stage, &stage.name)?;
+        let mut parts: Vec<(String, String)> =
+            worker.inputs.iter().map(|(name, text)| (name.clone(), text.clone())).collect();
+        let mut summary = String::new();
+        if stage.agent.is_some() {
+            let written = self.rounds(&worker, |walk, round, run| match run {
+                Some(run) => walk.judge_output(stage, &worker, round, run),
+                None => Ok(Judged::invalid_output(Feedback::passed("nothing was written"))),
+            })?;
+            match written {
+                Rounds::Passed(fields) => {
+                    summary = fields.into_iter().next().map(|(_, text)| text).unwrap_or_default();
+                }
+                Rounds::Approved { .. } => {}
+                Rounds::GivenUp(given_up) => {
+                    self.trace.note(format!("The archive has no summary: {}.", given_up.because));
+                }
+            }
+            parts.push(("summary".to_owned(), summary.clone()));
+        }
+        let key = MoveKey(format!("{}/archive", stage.name));
+        let archive = Move::Archive { stage: stage.name.clone(), parts };
+        let seen = self.observe(&key, |_| archive)?;
+        if !matches!(seen.outcome, Outcome::Archived { .. }) {
+            return Err(self.mismatch(&key));
+        }
+        Ok(Concluded::passed(vec![("result".to_owned(), summary)], None))
+    }
+}
+
+/// The end of a stage whose rounds came to nothing.
+fn hand_on(stage: &Stage, given_up: GivenUp) -> Concluded {
+    let GivenUp { because, best, to } = given_up;
+    let because = match &best {
+        Some(work) => with_its_own_fault(work, because),
+        None => format!("stage {}: {because}", stage.name),
+    };
+    match (best, to) {
+        (Some(mut work), HandTo::Person) => {
+            work.standing = Standing::NotVerified { because: because.clone() };
+            Concluded {
+                state: StageState::Escalated,
+                because: Some(Settlement::Escalated { pull: None, because }),
+                ..Concluded::passed(work_fields(&work), Some(work))
+            }
+        }
+        (None, _) if stage.checks.contains(&Check::PushedCommit) => {
+            Concluded::failed(Settlement::Blocked { because })
+        }
+        (Some(_) | None, HandTo::Person | HandTo::Nobody) => {
+            Concluded::failed(Settlement::Failed { because })
+        }
+    }
+}
+
+/// What a stage with work gives to those after it, besides its answer.
+fn work_fields(work: &Work) -> Vec<(String, String)> {
+    let tests = work.tests.as_ref().map(|tests| {
+        let summary = checks::of_tests(tests).feedback.summary;
+        let failing: String = tests.failing.iter().map(|name| format!("\nfails: {name}")).collect();
+        format!("{summary}{failing}")
+    });
+    let review = work.review.as_ref().map(|review| review.summary.clone());
+    [
+        ("changed", work.changed.join("\n")),
+        ("commit", work.commit.to_string()),
+        ("code", work.patch.clone()),
+        ("final_code", work.patch.clone()),
+        ("test_results", tests.unwrap_or_default()),
+        ("verdict", review.unwrap_or_default()),
+    ]
+    .map(|(field, value)| (field.to_owned(), value))
+    .to_vec()
+}
+
+fn word(verdict: TestVerdict) -> &'static str {
+    match verdict {
+        TestVerdict::Passed => "passed",
+        TestVerdict::Failed => "failed",
+        TestVerdict::SetupFailed => "setup_failed",
+        TestVerdict::NoTests => "no_tests",
     }
 }
 
 /// The best round is not always the last: what is wrong with the one that is handed over comes first.
 fn with_its_own_fault(best: &Work, because: String) -> String {
     match &best.standing {
+        Standing::NotVerified { because: own } if because.is_empty() => own.clone(),
         Standing::NotVerified { because: own } if !because.starts_with(own.as_str()) => {
             format!("round {} came closest: {own}. At the end: {because}", best.round)
         }
-        Standing::NotVerified { .. } | Standing::Verified | Standing::Unverified { .. } => because,
-    }
-}
-
-/// The better of two: most tests passing, then the earliest.
-fn keep_better(best: &mut Option<Work>, candidate: Work) {
-    let passing =
-        |work: &Work| work.tests.as_ref().and_then(|tests| tests.counts).map_or(0, |counts| counts.passed);
-    if best.as_ref().is_none_or(|known| passing(&candidate) > passing(known)) {
-        *best = Some(candidate);
+        Standing::NotVerified { .. }
+        | Standing::Verified
+        | Standing::Unverified { .. }
+        | Standing::Approved { .. } => because,
     }
 }

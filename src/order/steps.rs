@@ -1,15 +1,16 @@
 //! A journal as steps: what the API and the dashboard show of an order's work.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::agent_run::Usage;
-use super::checks::{CheckResult, Evidence, of_import, of_tests};
+use super::checks::{CheckResult, Evidence, of_import, of_review, of_tests};
 use super::ids::CommitSha;
 use super::journal::{Event, Journal};
 use super::moves::{Move, MoveKey, Outcome, Retry};
+use super::pipeline::{Check, Stage};
 
 /// A piece of work: an agent's round with the checks after it, or an effect of a built-in worker.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -52,6 +53,10 @@ pub enum StepKind {
     Prepare,
     /// An agent ran.
     Agent,
+    /// A verifier judged an agent's round; what it said is a check of that round.
+    Review,
+    /// An agent was asked what to do about a stage whose checks ran out.
+    Diagnosis,
     /// Files were looked for.
     FindFiles,
     /// A commit was imported; only where no agent's round has it as a check.
@@ -110,7 +115,7 @@ impl<'a> Fold<'a> {
             Move::WriteArtifact { .. } => (StepKind::WriteArtifact, true),
             Move::Archive { .. } => (StepKind::Archive, false),
             Move::Prepare => (StepKind::Prepare, false),
-            Move::RunAgent(_) => (StepKind::Agent, false),
+            Move::RunAgent(_) => (kind_of_run(key), false),
             Move::FindFiles { .. } => (StepKind::FindFiles, false),
             Move::Import { .. } => (StepKind::Import, true),
             Move::Commit { .. } => (StepKind::Commit, true),
@@ -174,16 +179,35 @@ impl<'a> Fold<'a> {
                 step.usage = run.usage;
                 step.add_artifacts(&run.artifacts);
                 step.error = run.failure.as_ref().map(|failure| failure.message.clone());
-                let checks = self.journal.pipeline().stage(&step.stage).map_or(0, |stage| stage.checks.len());
+                let checks = match step.kind {
+                    StepKind::Agent => self.journal.pipeline().stage(&step.stage).map_or(0, checks_of),
+                    StepKind::Review
+                    | StepKind::Diagnosis
+                    | StepKind::Prepare
+                    | StepKind::FindFiles
+                    | StepKind::Import
+                    | StepKind::Commit
+                    | StepKind::Tests
+                    | StepKind::WriteArtifact
+                    | StepKind::Archive
+                    | StepKind::Push
+                    | StepKind::OpenPull
+                    | StepKind::FinishPull => 0,
+                };
                 // With checks to come they decide: an agent that ran out of turns may have done the work.
                 step.success = (run.failure.is_some() || checks == 0).then_some(run.failure.is_none());
+                if step.kind == StepKind::Review
+                    && let Some(check) = run.result.as_deref().and_then(of_review)
+                {
+                    self.judge_round(key, check);
+                }
             }
             Outcome::FilesFound { files, .. } => {
                 step.result = (!files.is_empty()).then(|| files.join("\n"));
                 step.success = Some(!files.is_empty());
             }
             Outcome::Imported { .. } | Outcome::NothingPushed { .. } | Outcome::ImportRefused(_) => {
-                if let Some(check) = of_import(outcome) {
+                for check in of_import(outcome) {
                     self.judge(key, check);
                 }
             }
@@ -210,6 +234,18 @@ impl<'a> Fold<'a> {
         }
     }
 
+    /// Adds what a verifier said to the step of the round that it judged; to its own where no worker ran.
+    fn judge_round(&mut self, key: &MoveKey, check: CheckResult) {
+        let worker = self
+            .steps
+            .iter()
+            .find(|step| step.kind == StepKind::Agent && round_of(&step.key) == round_of(key));
+        match worker.map(|step| step.key.clone()) {
+            Some(worker) => self.judge(&worker, check),
+            None => self.judge(key, check),
+        }
+    }
+
     /// Adds what a check said and draws the conclusion, once every check of the stage has spoken.
     fn judge(&mut self, key: &MoveKey, check: CheckResult) {
         let Some(step) = self.places.get(key).and_then(|place| self.steps.get_mut(*place)) else { return };
@@ -217,8 +253,10 @@ impl<'a> Fold<'a> {
         step.checks.push(check);
         let stage = self.journal.pipeline().stage(&step.stage);
         let expected = match step.kind {
-            StepKind::Agent => stage.map_or(0, |stage| stage.checks.len()),
-            StepKind::Prepare
+            StepKind::Agent => stage.map_or(0, checks_of),
+            StepKind::Review
+            | StepKind::Diagnosis
+            | StepKind::Prepare
             | StepKind::FindFiles
             | StepKind::Import
             | StepKind::Commit
@@ -232,6 +270,27 @@ impl<'a> Fold<'a> {
         let all_passed = step.checks.iter().all(|check| check.feedback.passed);
         step.success = if all_passed { (step.checks.len() >= expected).then_some(true) } else { Some(false) };
     }
+}
+
+/// What a run is for, by its name: `review/2/verify-1`, `implement/3/diagnosis-1`, or the work itself.
+fn kind_of_run(key: &MoveKey) -> StepKind {
+    match key.0.rsplit('/').next() {
+        Some(last) if last.starts_with("verify-") => StepKind::Review,
+        Some(last) if last.starts_with("diagnosis-") => StepKind::Diagnosis,
+        Some(_) | None => StepKind::Agent,
+    }
+}
+
+/// How many checks speak on a round of this stage that passes.
+fn checks_of(stage: &Stage) -> usize {
+    let mut checks: BTreeSet<Check> = stage.checks.iter().copied().collect();
+    if checks.contains(&Check::PushedCommit) {
+        checks.insert(Check::Policy);
+    }
+    if stage.max_adversarial_rounds == 0 {
+        checks.remove(&Check::Verifier);
+    }
+    checks.len()
 }
 
 impl Step {

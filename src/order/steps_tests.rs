@@ -152,8 +152,8 @@ fn a_round_is_one_step_with_its_checks_and_their_evidence() {
     assert_eq!(step.duration_seconds, Some(7.0));
     assert_eq!(step.usage.usd, 0.25);
     assert_eq!(step.artifacts, ["implement-1-agent.jsonl", "implement-1-tests.txt"]);
-    let [pushed, tests] = step.checks.as_slice() else { panic!("{:?}", step.checks) };
-    assert!(pushed.feedback.passed && !tests.feedback.passed);
+    let [pushed, policy, tests] = step.checks.as_slice() else { panic!("{:?}", step.checks) };
+    assert!(pushed.feedback.passed && policy.feedback.passed && !tests.feedback.passed);
     let Some(Evidence::Import { commit, .. }) = &pushed.evidence else { panic!("{pushed:?}") };
     assert_eq!(*commit, Some(sha('c')));
     assert_eq!(tests.feedback.score, 0.75);
@@ -174,7 +174,7 @@ fn an_operation_inside_a_round_is_a_step_of_its_own() {
     ]));
     let told: Vec<(&str, usize)> =
         steps.iter().map(|step| (step.stage.as_str(), step.checks.len())).collect();
-    assert_eq!(told, [("implement", 2), ("commit_message", 0)]);
+    assert_eq!(told, [("implement", 3), ("commit_message", 0)]);
     assert!(steps.iter().all(|step| step.success == Some(true)));
 }
 

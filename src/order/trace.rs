@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::agent_run::Usage;
 use super::feedback::Feedback;
 use super::ids::{BranchName, CommitSha, Person, PullNumber, TreeSha};
+use super::moves::{Diagnosis, MoveKey};
 use super::test_run::TestRun;
 
 /// What is known of an order.
@@ -55,6 +56,14 @@ pub enum StageState {
     Passed,
     /// Its checks ran out, or something around it failed.
     Failed,
+    /// Its best round is with a person.
+    Escalated,
+    /// A person accepted its best round as it is.
+    Approved,
+    /// Not wanted, by its `when`; or a person's approval made it needless.
+    Skipped,
+    /// A stage that it depends on failed.
+    NotReached,
 }
 
 /// One round.
@@ -70,6 +79,10 @@ pub struct RoundTrace {
     pub tests: Option<TestRun>,
     /// What the failing check said; none while it runs and when all passed.
     pub feedback: Option<Feedback>,
+    /// What the verifier said, whether or not it had something to object.
+    pub review: Option<Feedback>,
+    /// What the escalation's agent said after it.
+    pub diagnosis: Option<Diagnosis>,
 }
 
 /// Work that can be published.
@@ -77,6 +90,18 @@ pub struct RoundTrace {
 pub struct Work {
     /// The round it comes from.
     pub round: u32,
+    /// The commit that the agent pushed; never published itself.
+    pub pushed: CommitSha,
+    /// The session of the agent that made it, for whoever goes on with it.
+    pub session: Option<String>,
+    /// The run that made it.
+    pub answer: MoveKey,
+    /// What it changes, as a unified diff that may be cut.
+    pub patch: String,
+    /// What the verifier said of it last.
+    pub review: Option<Feedback>,
+    /// Findings of weight that are open, as the check that looked last says.
+    pub open_findings: usize,
     /// The commit.
     pub commit: CommitSha,
     /// Its tree.
@@ -103,6 +128,13 @@ pub enum Standing {
     /// The best attempt; a check failed on it.
     NotVerified {
         /// What is still wrong.
+        because: String,
+    },
+    /// A person accepted it as it is.
+    Approved {
+        /// Who.
+        by: String,
+        /// What was still wrong, or what could not be verified.
         because: String,
     },
 }

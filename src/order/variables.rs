@@ -20,7 +20,7 @@ pub(super) fn substitute(text: &str, variables: &Variables) -> Result<String, Un
         let Some(end) = rest[start..].find("}}").map(|length| start + length) else { break };
         filled.push_str(&rest[..start]);
         let name = rest[start + 2..end].trim();
-        match variables.get(name) {
+        match variables.get(name).or_else(|| variables.get(&all_of(name))) {
             Some(value) => filled.push_str(value),
             None => {
                 let known: Vec<&str> = variables.keys().map(String::as_str).collect();
@@ -31,6 +31,11 @@ pub(super) fn substitute(text: &str, variables: &Variables) -> Result<String, Un
     }
     filled.push_str(rest);
     Ok(filled)
+}
+
+/// The name that stands for every field of a stage that was passed over.
+pub(super) fn all_of(name: &str) -> String {
+    format!("{}.*", name.split('.').next().unwrap_or_default())
 }
 
 #[cfg(test)]

@@ -4,36 +4,57 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::agent_run::{AgentFailure, AgentRun, FailureKind, Usage};
+use super::agent_run::{AgentFailure, AgentRun, FailureKind};
+use super::budget;
+use super::graph::Concluded;
 use super::heard::Heard;
 use super::ids::{CommitSha, Person};
 use super::journal::{Entry, Event, Journal, Requester};
 use super::moves::{AgentTask, Move, MoveKey, Outcome, Retry, Trouble};
-use super::pipeline::Pipeline;
-use super::settings::{OrderLimits, RepositorySettings};
+use super::pipeline::{Pipeline, RetryPolicy};
+use super::settings::RepositorySettings;
 use super::settlement::Settlement;
 use super::signal::SignalKind;
 use super::trace::{Trace, Waiting};
 use super::variables::Variables;
+use super::worker::Worker;
 
-/// How often an effect is tried before a person is asked to look.
-const MOST_ATTEMPTS: u32 = 6;
+/// How often an effect is tried again before a person is asked to look.
+const MOST_RETRIES: u32 = 5;
 /// The longest pause that a service may ask of us.
 const LONGEST_PAUSE_SECONDS: u64 = 3_600;
-/// No agent is started for less time than this.
-const SHORTEST_RUN_SECONDS: i64 = 30;
-
-/// Where a walk ends.
+/// Where the walk through a stage ends.
 #[derive(Debug)]
 pub(super) enum Halt {
     /// At an effect that was not observed yet.
     Do(MoveKey, Box<Move>),
     /// At a pause.
     Wait(DateTime<Utc>),
-    /// At the end.
+    /// At an end that is not a good one.
     Settled(Settlement),
-    /// Before a run of an agent that the order may not pay for.
+    /// Before a run of an agent that may not be paid for.
     OverBudget { because: String },
+}
+
+/// How far the journal carries.
+#[derive(Debug, Default)]
+pub(super) struct Ran {
+    pub(super) moves: Vec<(MoveKey, Move)>,
+    pub(super) wake_at: Option<DateTime<Utc>>,
+    pub(super) settled: Option<Settlement>,
+    /// Whether a draft is there that a person can accept as it is.
+    pub(super) approvable: bool,
+}
+
+impl Ran {
+    pub(super) fn take(&mut self, halt: Halt) {
+        match halt {
+            Halt::Do(key, r#move) => self.moves.push((key, *r#move)),
+            Halt::Wait(until) => self.wake_at = Some(self.wake_at.map_or(until, |known| known.min(until))),
+            Halt::Settled(settlement) => self.settled = Some(settlement),
+            Halt::OverBudget { because } => self.settled = Some(Settlement::Failed { because }),
+        }
+    }
 }
 
 /// An observation.
@@ -49,14 +70,20 @@ pub(super) struct Walk<'a> {
     pub(super) pipeline: &'a Pipeline,
     pub(super) heard: &'a Heard,
     pub(super) trace: Trace,
+    /// What can be named everywhere.
     pub(super) variables: Variables,
     pub(super) settings: RepositorySettings,
     pub(super) base: Option<CommitSha>,
+    /// The stages that came to an end.
+    pub(super) concluded: BTreeMap<&'a str, Concluded>,
     /// What the walk goes over; what came later is not known to it.
     pub(super) entries: &'a [Entry],
-    now: DateTime<Utc>,
+    /// The last entry that what is looked at now rests on. A word of a person's that came after it is about it.
+    pub(super) position: u64,
+    /// The last agent's run that what is looked at now rests on: advice that came after it was not told yet.
+    pub(super) last_run: u64,
+    pub(super) now: DateTime<Utc>,
     observed: BTreeMap<&'a MoveKey, Vec<Seen<'a>>>,
-    last_seen: u64,
 }
 
 impl<'a> Walk<'a> {
@@ -69,15 +96,17 @@ impl<'a> Walk<'a> {
         now: DateTime<Utc>,
     ) -> Self {
         let entries = &journal.entries()[..length.min(journal.entries().len())];
-        let issue = &journal.opened().issue;
+        let opened = journal.opened();
+        let issue = &opened.issue;
         let variables = Variables::from([
             ("issue.number".to_owned(), issue.number.to_string()),
             ("issue.title".to_owned(), issue.title.clone()),
             ("issue.body".to_owned(), issue.body.clone()),
             ("issue.url".to_owned(), issue.url.clone()),
-            ("order.id".to_owned(), journal.opened().order.to_string()),
+            ("order.id".to_owned(), opened.order.to_string()),
+            ("repository.name".to_owned(), opened.repository.to_string()),
         ]);
-        let trace = Trace { usage: usage_after(entries, 0), ..Trace::default() };
+        let trace = Trace { usage: budget::usage_after(entries, 0, None), ..Trace::default() };
         Self {
             journal,
             pipeline,
@@ -86,19 +115,24 @@ impl<'a> Walk<'a> {
             variables,
             settings: RepositorySettings::default(),
             base: None,
+            concluded: BTreeMap::new(),
             entries,
+            position: 1,
+            last_run: 1,
             now,
             observed: observations(entries),
-            last_seen: 1,
         }
     }
 
     /// Goes as far as the journal carries.
-    pub(super) fn run(&mut self) -> Halt {
-        match self.begin().and_then(|()| self.stages()) {
-            Ok(settlement) => Halt::Settled(settlement),
-            Err(Halt::OverBudget { because }) => Halt::Settled(Settlement::Failed { because }),
-            Err(halt) => halt,
+    pub(super) fn run(&mut self) -> Ran {
+        match self.begin() {
+            Ok(()) => self.stages(),
+            Err(halt) => {
+                let mut ran = Ran::default();
+                ran.take(halt);
+                ran
+            }
         }
     }
 
@@ -148,11 +182,6 @@ impl<'a> Walk<'a> {
         Err(Halt::Settled(Settlement::Refused { because }))
     }
 
-    /// The number of the last entry that the walk rests on.
-    pub(super) fn last_seen(&self) -> u64 {
-        self.last_seen
-    }
-
     /// What was observed of an effect. Not yet: a halt that names it, with whether the session to resume was
     /// unknown before. In trouble: a pause, or the end when it was tried often enough.
     pub(super) fn observe(
@@ -160,12 +189,22 @@ impl<'a> Walk<'a> {
         key: &MoveKey,
         make: impl FnOnce(SessionKnown) -> Move,
     ) -> Result<Seen<'a>, Halt> {
+        self.observe_patiently(key, Patience::default(), make)
+    }
+
+    /// The same, tried again as often and as patiently as a stage asks for.
+    pub(super) fn observe_patiently(
+        &mut self,
+        key: &MoveKey,
+        patience: Patience,
+        make: impl FnOnce(SessionKnown) -> Move,
+    ) -> Result<Seen<'a>, Halt> {
         let mut attempts = 0;
         let mut session = SessionKnown::Yes;
         let mut due: Option<(DateTime<Utc>, &str)> = None;
         for seen in self.observed.get(key).into_iter().flatten().copied() {
-            let Some(hitch) = hitch(seen.outcome) else {
-                self.last_seen = self.last_seen.max(seen.seq);
+            let Some(hitch) = hitch(seen.outcome, patience.policy) else {
+                self.position = self.position.max(seen.seq);
                 return Ok(seen);
             };
             attempts += 1;
@@ -174,15 +213,22 @@ impl<'a> Walk<'a> {
                     session = SessionKnown::No;
                     TimeDelta::zero()
                 }
+                Ask::Again(_) if patience.policy == RetryPolicy::Blind => TimeDelta::zero(),
                 Ask::Again(Retry::Soon) => TimeDelta::seconds(1 << (2 * attempts.min(5) - 2)),
                 Ask::Again(Retry::After { seconds }) => {
                     TimeDelta::seconds(seconds.min(LONGEST_PAUSE_SECONDS) as i64)
                 }
                 Ask::Again(Retry::Never) => TimeDelta::MAX,
             };
-            if attempts >= MOST_ATTEMPTS || pause == TimeDelta::MAX {
-                if self.heard.retry_after(seen.seq).is_none() {
+            if attempts > patience.retries || pause == TimeDelta::MAX {
+                // A run that ended by itself is a round like any other, once it was tried often enough.
+                if hitch.is_a_result {
+                    self.position = self.position.max(seen.seq);
+                    return Ok(seen);
+                }
+                if !self.heard.retried_after(seen.seq) {
                     let because = hitch.message.to_owned();
+                    self.position = self.position.max(seen.seq);
                     return Err(Halt::Settled(Settlement::Failed { because }));
                 }
                 (attempts, due) = (0, None);
@@ -197,32 +243,35 @@ impl<'a> Walk<'a> {
         Err(Halt::Do(key.clone(), Box::new(make(session))))
     }
 
-    /// Where an agent was last sent to work on anything but this.
-    pub(super) fn last_run_but(&self, key: &MoveKey) -> u64 {
-        let runs = |entry: &&Entry| match &entry.event {
-            Event::Intended { key: known, r#move } => known != key && matches!(**r#move, Move::RunAgent(_)),
-            Event::Opened(_) | Event::Signaled { .. } | Event::Observed { .. } => false,
-        };
-        self.entries.iter().rfind(runs).map_or(0, |entry| entry.seq)
-    }
-
     /// What was observed of an effect that the walk has gone past.
     pub(super) fn seen(&self, key: &MoveKey) -> Option<&'a Outcome> {
         self.observed.get(key).and_then(|seen| seen.last()).map(|seen| seen.outcome)
     }
 
-    /// What was observed of an agent's run. A new run is named only when the order can pay for it.
-    pub(super) fn run_agent(&mut self, key: &MoveKey, mut task: AgentTask) -> Result<&'a AgentRun, Halt> {
-        let remaining = self.remaining();
+    /// What was observed of an agent's run. A new run is named only when it can be paid for.
+    pub(super) fn run_agent(
+        &mut self,
+        key: &MoveKey,
+        mut task: AgentTask,
+        worker: &Worker,
+    ) -> Result<&'a AgentRun, Halt> {
+        let remaining = self.remaining(worker);
         task.timeout_seconds = remaining.as_ref().map_or(0, |time| time.num_seconds().max(0).unsigned_abs());
-        let seen = self.observe(key, |session| {
+        if let Some(limit) = worker.timeout {
+            task.timeout_seconds = task.timeout_seconds.min(limit.0);
+        }
+        let patience = Patience { retries: worker.retry_count, policy: worker.retry_policy };
+        let seen = self.observe_patiently(key, patience, |session| {
             if session == SessionKnown::No {
                 task.session = None;
             }
             Move::RunAgent(task)
         });
         match seen {
-            Ok(Seen { outcome: Outcome::AgentRan(run), .. }) => Ok(run),
+            Ok(Seen { outcome: Outcome::AgentRan(run), seq, .. }) => {
+                self.last_run = self.last_run.max(seq);
+                Ok(run)
+            }
             Ok(_) => Err(self.mismatch(key)),
             Err(Halt::Do(key, task)) => match remaining {
                 Ok(_) => Err(Halt::Do(key, task)),
@@ -237,37 +286,18 @@ impl<'a> Walk<'a> {
         let because = format!("the journal holds an outcome of another kind for {key}");
         Halt::Settled(Settlement::Failed { because })
     }
+}
 
-    fn limits(&self) -> OrderLimits {
-        let server = self.journal.opened().limits;
-        let own = self.settings.budget.unwrap_or_default();
-        OrderLimits {
-            minutes: own.minutes.map_or(server.minutes, |minutes| minutes.min(server.minutes)),
-            usd: own.usd.map_or(server.usd, |usd| usd.min(server.usd)),
-        }
-    }
+/// How often and after what an effect is tried again.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Patience {
+    retries: u32,
+    policy: RetryPolicy,
+}
 
-    /// The limits that hold, for the status.
-    pub(super) fn usd_limit(&self) -> f64 {
-        self.limits().usd
-    }
-
-    /// The time that is left, or which limit is reached. It runs from the first agent's run after the opening or the
-    /// last `/retry`: waiting for a place is not work.
-    fn remaining(&self) -> Result<TimeDelta, String> {
-        let limits = self.limits();
-        let seq = self.heard.last_retry().unwrap_or(0);
-        let spent = usage_after(self.entries, seq).usd;
-        if spent >= limits.usd {
-            return Err(format!("the budget of ${:.2} is spent (${spent:.2})", limits.usd));
-        }
-        let minutes = i64::try_from(limits.minutes).unwrap_or(i64::MAX).min(60 * 24 * 365);
-        let worked = first_run_after(self.entries, seq).map_or(TimeDelta::zero(), |since| self.now - since);
-        let left = TimeDelta::minutes(minutes) - worked;
-        if left < TimeDelta::seconds(SHORTEST_RUN_SECONDS.min(minutes * 60)) {
-            return Err(format!("the {} minutes for this order are over", limits.minutes));
-        }
-        Ok(left)
+impl Default for Patience {
+    fn default() -> Self {
+        Self { retries: MOST_RETRIES, policy: RetryPolicy::InfrastructureOnly }
     }
 }
 
@@ -281,6 +311,8 @@ pub(super) enum SessionKnown {
 struct Hitch<'a> {
     message: &'a str,
     retry: Ask,
+    /// Whether it counts as a run when it is tried no more.
+    is_a_result: bool,
 }
 
 enum Ask {
@@ -289,14 +321,18 @@ enum Ask {
 }
 
 /// Why an observation is none: the effect could not be made, or a runtime was not able to run at all.
-fn hitch(outcome: &Outcome) -> Option<Hitch<'_>> {
+fn hitch(outcome: &Outcome, policy: RetryPolicy) -> Option<Hitch<'_>> {
+    let around = |message, retry| Some(Hitch { message, retry, is_a_result: false });
     match outcome {
-        Outcome::Trouble(Trouble { message, retry }) => Some(Hitch { message, retry: Ask::Again(*retry) }),
+        Outcome::Trouble(Trouble { message, retry }) => around(message.as_str(), Ask::Again(*retry)),
         Outcome::AgentRan(run) => match &run.failure {
-            Some(AgentFailure { kind, message }) => match kind {
-                FailureKind::Unavailable => Some(Hitch { message, retry: Ask::Again(Retry::Soon) }),
-                FailureKind::Misconfigured => Some(Hitch { message, retry: Ask::Again(Retry::Never) }),
-                FailureKind::UnknownSession => Some(Hitch { message, retry: Ask::WithoutSession }),
+            Some(AgentFailure { kind, message, .. }) => match kind {
+                FailureKind::Unavailable => around(message.as_str(), Ask::Again(Retry::Soon)),
+                FailureKind::Misconfigured => around(message.as_str(), Ask::Again(Retry::Never)),
+                FailureKind::UnknownSession => around(message.as_str(), Ask::WithoutSession),
+                FailureKind::Ended if run.result.is_none() && policy != RetryPolicy::InfrastructureOnly => {
+                    Some(Hitch { message, retry: Ask::Again(Retry::Soon), is_a_result: true })
+                }
                 FailureKind::LimitReached | FailureKind::Ended => None,
             },
             None => None,
@@ -331,23 +367,4 @@ pub(super) fn observations(entries: &[Entry]) -> BTreeMap<&MoveKey, Vec<Seen<'_>
         }
     }
     observed
-}
-
-/// When the first agent was started, by the entries after this one.
-fn first_run_after(entries: &[Entry], seq: u64) -> Option<DateTime<Utc>> {
-    let runs = |event: &Event| matches!(event, Event::Intended { r#move, .. } if matches!(**r#move, Move::RunAgent(_)));
-    entries.iter().find(|entry| entry.seq > seq && runs(&entry.event)).map(|entry| entry.at)
-}
-
-/// What the agents cost, by the entries after this one.
-fn usage_after(entries: &[Entry], seq: u64) -> Usage {
-    let mut sum = Usage::default();
-    for entry in entries.iter().filter(|entry| entry.seq > seq) {
-        if let Event::Observed { outcome, .. } = &entry.event
-            && let Outcome::AgentRan(run) = &**outcome
-        {
-            sum = sum + run.usage;
-        }
-    }
-    sum
 }

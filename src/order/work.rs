@@ -1,98 +1,57 @@
 //! What a worker pushed: imported, made into the commit to publish, tested.
 
+use super::agent_run::AgentRun;
+use super::artifact::CodeArtifact;
+use super::best::of_weight;
 use super::checks;
 use super::commit_message;
 use super::feedback::{Category, Feedback};
 use super::ids::{BranchName, CommitSha};
-use super::moves::{Move, MoveKey, Outcome};
-use super::pipeline::{Check, Stage};
-use super::rounds::{Judge, Judged, Rounds, Worker};
+use super::moves::{Move, Outcome};
+use super::pipeline::{Check, Output, Stage};
+use super::rounds::{Failed, Judge, Judged, Rounds};
 use super::settlement::Settlement;
 use super::test_run::{TestRun, TestVerdict};
 use super::trace::{Standing, Work};
 use super::walk::{Halt, Walk};
+use super::worker::Worker;
 
 impl Walk<'_> {
-    /// The checks on what was pushed, the cheapest first.
-    pub(super) fn judge_work(
+    /// The checks `pushed_commit` and `policy`, and the commit to publish made of what was pushed.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "any other outcome is of another move")]
+    pub(super) fn judge_import(
         &mut self,
         stage: &Stage,
         worker: &Worker,
         round: u32,
+        run: &AgentRun,
         pushed_before: &mut Option<CommitSha>,
     ) -> Result<Judged<Option<Work>>, Halt> {
         if !stage.checks.contains(&Check::PushedCommit) {
             return Ok(Judged::Passed(None));
         }
-        let mut work = match self.import(worker, round, pushed_before)? {
-            Judged::Passed(work) => work,
-            Judged::Failed { by, feedback, tests } => return Ok(Judged::Failed { by, feedback, tests }),
-        };
-        if let Some(seen) = self.trace.round(&stage.name, round) {
-            seen.commit = Some(work.commit.clone());
-        }
-        if !stage.checks.contains(&Check::Tests) {
-            work.standing = Standing::Unverified { because: "the pipeline runs no tests".to_owned() };
-            return Ok(Judged::Passed(Some(work)));
-        }
-        let key = worker.key(round, "tests");
-        let seen = self.observe(&key, |_| Move::RunTests { commit: work.commit.clone() })?;
-        let Outcome::Tested(tests) = seen.outcome else { return Err(self.mismatch(&key)) };
-        if let Some(seen) = self.trace.round(&stage.name, round) {
-            seen.tests = Some((**tests).clone());
-        }
-        work.tests = Some((**tests).clone());
-        Ok(match tests.verdict {
-            TestVerdict::Passed if tests.doubt.is_none() => Judged::Passed(Some(work)),
-            TestVerdict::Passed | TestVerdict::NoTests
-                if self.heard.retry_after(self.last_seen()).is_some() =>
-            {
-                let feedback = Feedback::failed(
-                    Category::TestFailure,
-                    format!("nothing could be verified: {}", unverified(tests)),
-                )
-                .suggest("A person asked for another attempt; see what they advise.");
-                Judged::Failed { by: Judge::Tests, feedback, tests: None }
-            }
-            TestVerdict::Passed | TestVerdict::NoTests => {
-                let because = unverified(tests);
-                work.standing = Standing::Unverified { because };
-                Judged::Passed(Some(work))
-            }
-            TestVerdict::Failed | TestVerdict::SetupFailed => Judged::Failed {
-                by: Judge::Tests,
-                feedback: checks::of_tests(tests).feedback,
-                tests: Some(tests.clone()),
-            },
-        })
-    }
-
-    /// The check `pushed commit`, and the commit to publish made of what was pushed.
-    #[expect(clippy::wildcard_enum_match_arm, reason = "any other outcome is of another move")]
-    fn import(
-        &mut self,
-        worker: &Worker,
-        round: u32,
-        pushed_before: &mut Option<CommitSha>,
-    ) -> Result<Judged<Work>, Halt> {
-        let missing = |feedback| Judged::Failed { by: Judge::PushedCommit, feedback, tests: None };
         let (Some(branch), Some(base)) = (worker.branch.clone(), self.base.clone()) else {
-            let because = format!("stage {}: no stage before it names a branch", worker.name);
-            return Err(Halt::Settled(Settlement::Failed { because }));
+            return Err(Halt::Settled(Settlement::Failed {
+                because: "there is no base to work on".to_owned(),
+            }));
         };
+        if self.output(stage) == Output::CodeArtifact {
+            self.write_artifact(worker, round, run, &branch)?;
+        }
         let key = worker.key(round, "import");
         let seen = self.observe(&key, |_| Move::Import { branch: branch.clone(), base: base.clone() })?;
         let at = seen.at;
+        let missing = |because: &str| Judged::failed(Judge::PushedCommit, nothing_pushed(because, &branch));
         let (pushed, tree, message, changed) = match seen.outcome {
             Outcome::Imported { pushed, tree, message, changed } => (pushed, tree, message, changed),
-            Outcome::NothingPushed { because } => return Ok(missing(nothing_pushed(because, &branch))),
-            Outcome::ImportRefused(feedback) => return Ok(missing(feedback.clone())),
+            Outcome::NothingPushed { because } => return Ok(missing(because)),
+            Outcome::ImportRefused(feedback) => return Ok(Judged::failed(Judge::Policy, feedback.clone())),
             _ => return Err(self.mismatch(&key)),
         };
         if pushed_before.replace(pushed.clone()).as_ref() == Some(pushed) {
             let because =
                 format!("the branch is still at {}, the commit of the round before", pushed.short());
-            return Ok(missing(nothing_pushed(&because, &branch)));
+            return Ok(missing(&because));
         }
         let message = match message {
             Some(message) => message.clone(),
@@ -101,30 +60,110 @@ impl Walk<'_> {
         let key = worker.key(round, "commit");
         let seen =
             self.observe(&key, |_| Move::Commit { tree: tree.clone(), parent: base, message, date: at })?;
-        let Outcome::Committed { commit, .. } = seen.outcome else { return Err(self.mismatch(&key)) };
-        Ok(Judged::Passed(Work {
+        let Outcome::Committed { commit, patch } = seen.outcome else { return Err(self.mismatch(&key)) };
+        if let Some(seen) = self.trace.round(&stage.name, round) {
+            seen.commit = Some(commit.clone());
+        }
+        Ok(Judged::Passed(Some(Work {
             round,
+            pushed: pushed.clone(),
+            session: run.session_id.clone(),
+            answer: worker.key(round, "agent"),
+            patch: patch.clone(),
+            open_findings: 0,
+            review: None,
             commit: commit.clone(),
             tree: tree.clone(),
             changed: changed.clone(),
             tests: None,
-            standing: Standing::Verified,
-        }))
+            standing: Standing::Unverified { because: "the pipeline runs no tests".to_owned() },
+        })))
+    }
+
+    /// The files of an artifact become a commit in the agent's origin, as if the agent had pushed it.
+    fn write_artifact(
+        &mut self,
+        worker: &Worker,
+        round: u32,
+        run: &AgentRun,
+        branch: &BranchName,
+    ) -> Result<(), Halt> {
+        // It was held against the rules as the worker's output; one that does not parse has not come this far.
+        let Ok(artifact) = CodeArtifact::parse(run.result.as_deref().unwrap_or_default()) else {
+            return Ok(());
+        };
+        let key = worker.key(round, "write");
+        let write = Move::WriteArtifact {
+            answer: worker.key(round, "agent"),
+            branch: branch.clone(),
+            artifact: artifact.artifact_id,
+        };
+        let seen = self.observe(&key, |_| write)?;
+        if matches!(seen.outcome, Outcome::ArtifactWritten) { Ok(()) } else { Err(self.mismatch(&key)) }
+    }
+
+    /// The check `tests`, where the stage has it and they were not run on this commit yet.
+    pub(super) fn judge_tests(
+        &mut self,
+        stage: &Stage,
+        worker: &Worker,
+        round: u32,
+        mut work: Work,
+    ) -> Result<Judged<Work>, Halt> {
+        if !stage.checks.contains(&Check::Tests) {
+            return Ok(Judged::Passed(work));
+        }
+        let tests = match &work.tests {
+            Some(tests) => tests.clone(),
+            None => {
+                let key = worker.key(round, "tests");
+                let seen = self.observe(&key, |_| Move::RunTests { commit: work.commit.clone() })?;
+                let Outcome::Tested(tests) = seen.outcome else { return Err(self.mismatch(&key)) };
+                (**tests).clone()
+            }
+        };
+        if let Some(seen) = self.trace.round(&stage.name, round) {
+            seen.tests = Some(tests.clone());
+        }
+        work.tests = Some(tests.clone());
+        work.standing = standing(&tests);
+        Ok(match tests.verdict {
+            TestVerdict::Passed if tests.doubt.is_none() => Judged::Passed(work),
+            // Nothing is wrong with it, but a person was not content.
+            TestVerdict::Passed | TestVerdict::NoTests if self.heard.retried_after(self.position) => {
+                let feedback = Feedback::failed(
+                    Category::TestFailure,
+                    format!("nothing could be verified: {}", unverified(&tests)),
+                )
+                .suggest("A person asked for another attempt; see what they advise.");
+                Judged::failed(Judge::Tests, feedback)
+            }
+            TestVerdict::Passed | TestVerdict::NoTests => Judged::Passed(work),
+            TestVerdict::Failed | TestVerdict::SetupFailed => {
+                let feedback = checks::of_tests(&tests).feedback;
+                work.open_findings = of_weight(&feedback);
+                Judged::Failed(Box::new(Failed {
+                    by: Judge::Tests,
+                    tests: Some(Box::new(tests)),
+                    tree: Some(work.tree.clone()),
+                    candidate: Some(not_verified(work, &feedback.summary)),
+                    feedback,
+                }))
+            }
+        })
     }
 
     /// A message where the agent's own is unusable: asked for, and made from the issue when that fails too.
     fn commit_message(&mut self, worker: &Worker, round: u32, changed: &[String]) -> Result<String, Halt> {
         let title = self.journal.opened().issue.title.clone();
-        let asked = Worker {
-            name: "commit_message".to_owned(),
-            prefix: format!("{}/{round}/message", worker.prefix),
-            agent: worker.agent.clone(),
-            command: "create_commit".to_owned(),
-            arguments: vec![title.clone(), changed.join("\n")],
-            branch: worker.branch.clone(),
-        };
+        let asked = worker.asks(
+            "commit_message",
+            format!("{}/{round}/message", worker.prefix),
+            "create_commit",
+            vec![title.clone(), changed.join("\n")],
+        );
         let message = self.rounds(&asked, |_, _, run| {
-            Ok(match run.result.as_deref().and_then(commit_message::clean) {
+            Ok(match run.and_then(|run| run.result.as_deref()).and_then(commit_message::clean) {
                 Some(message) => Judged::Passed(message),
                 None => Judged::invalid_output(
                     Feedback::failed(Category::InvalidOutput, "the answer is no usable commit message")
@@ -134,26 +173,28 @@ impl Walk<'_> {
         })?;
         Ok(match message {
             Rounds::Passed(message) => message,
-            Rounds::Exhausted { because } => {
-                self.trace.note(format!("The commit message was made from the issue's title: {because}."));
+            Rounds::Approved { .. } | Rounds::GivenUp(_) => {
+                self.trace.note("The commit message was made from the issue's title.".to_owned());
                 let number = self.journal.opened().issue.number;
                 commit_message::clean(&title).unwrap_or_else(|| format!("Change for issue {number}"))
             }
         })
     }
+}
 
-    /// What a failed round leaves that could be handed to a person.
-    pub(super) fn candidate(&self, stage: &Stage, round: u32, because: &str) -> Option<Work> {
-        let seen = self.trace.stages.iter().rfind(|known| known.name == stage.name)?;
-        let seen = seen.rounds.iter().find(|known| known.round == round)?;
-        let commit = seen.commit.clone()?;
-        let tests = seen.tests.clone()?;
-        let changed = match self.seen(&MoveKey(format!("{}/{round}/import", stage.name))) {
-            Some(Outcome::Imported { changed, .. }) => changed.clone(),
-            Some(_) | None => Vec::new(),
-        };
-        let standing = Standing::NotVerified { because: because.to_owned() };
-        Some(Work { round, commit, tree: tests.tree.clone(), changed, tests: Some(tests), standing })
+/// The work of a round that a check sent back.
+pub(super) fn not_verified(work: Work, because: &str) -> Work {
+    Work { standing: Standing::NotVerified { because: because.to_owned() }, ..work }
+}
+
+/// What may be said of work whose tests came to this.
+pub(super) fn standing(tests: &TestRun) -> Standing {
+    match tests.verdict {
+        TestVerdict::Passed if tests.doubt.is_none() => Standing::Verified,
+        TestVerdict::Passed | TestVerdict::NoTests => Standing::Unverified { because: unverified(tests) },
+        TestVerdict::Failed | TestVerdict::SetupFailed => {
+            Standing::NotVerified { because: checks::of_tests(tests).feedback.summary }
+        }
     }
 }
 

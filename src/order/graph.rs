@@ -1,0 +1,231 @@
+//! The pipeline as a graph: which stages are reached, which run side by side, and what the order comes to when no
+//! stage can go on.
+
+use std::collections::BTreeSet;
+
+use super::ids::CommitSha;
+use super::pipeline::Stage;
+use super::settlement::Settlement;
+use super::trace::{StageState, Standing, Work};
+use super::variables::{Variables, all_of};
+use super::walk::{Halt, Ran, Walk};
+
+/// How many stages of one order run at the same time.
+const MOST_SIDE_BY_SIDE: usize = 4;
+
+/// A stage that came to an end.
+pub(super) struct Concluded {
+    pub(super) state: StageState,
+    /// The last entry that its end rests on.
+    pub(super) position: u64,
+    /// The last agent's run among them.
+    pub(super) last_run: u64,
+    /// What `{{stage.field}}` stands for.
+    pub(super) fields: Vec<(String, String)>,
+    /// The commit as it is after this stage, where the stage had to do with it.
+    pub(super) work: Option<Work>,
+    /// Why the order cannot end well any more.
+    pub(super) because: Option<Settlement>,
+}
+
+impl Concluded {
+    pub(super) fn passed(fields: Vec<(String, String)>, work: Option<Work>) -> Self {
+        Self { state: StageState::Passed, position: 0, last_run: 0, fields, work, because: None }
+    }
+
+    pub(super) fn without_result(state: StageState) -> Self {
+        Self { state, position: 0, last_run: 0, fields: Vec::new(), work: None, because: None }
+    }
+
+    pub(super) fn failed(because: Settlement) -> Self {
+        Self { because: Some(because), ..Self::without_result(StageState::Failed) }
+    }
+}
+
+/// Whether a stage's turn has come.
+enum Reach {
+    /// Something it depends on is at work.
+    Waits,
+    /// It will not run.
+    Ended(Concluded),
+    Runs,
+}
+
+impl<'a> Walk<'a> {
+    /// Every stage as far as the journal carries. Stages that need the one work tree follow one another in the
+    /// pipeline's order, whichever is reached first: so what comes out does not depend on who is quicker.
+    pub(super) fn stages(&mut self) -> Ran {
+        let mut ran = Ran::default();
+        let mut at_work = 0;
+        let mut tree_is_taken = false;
+        let pipeline = self.pipeline;
+        for stage in &pipeline.stages {
+            let concluded = match self.reach(stage) {
+                Reach::Waits => {
+                    tree_is_taken |= stage.writes_tree();
+                    continue;
+                }
+                Reach::Ended(concluded) => {
+                    if concluded.state == StageState::Skipped {
+                        self.trace.begin(&stage.name);
+                    }
+                    concluded
+                }
+                Reach::Runs if at_work == MOST_SIDE_BY_SIDE || (stage.writes_tree() && tree_is_taken) => {
+                    tree_is_taken |= stage.writes_tree();
+                    continue;
+                }
+                Reach::Runs => {
+                    self.trace.begin(&stage.name);
+                    match self.stage(stage) {
+                        Ok(concluded) => concluded,
+                        Err(Halt::Settled(settlement)) => Concluded::failed(settlement),
+                        Err(Halt::OverBudget { because }) => {
+                            let because = format!("stage {}: {because}", stage.name);
+                            Concluded::failed(Settlement::Failed { because })
+                        }
+                        Err(halt @ (Halt::Do(..) | Halt::Wait(_))) => {
+                            at_work += 1;
+                            tree_is_taken |= stage.writes_tree();
+                            ran.take(halt);
+                            continue;
+                        }
+                    }
+                }
+            };
+            self.conclude(&stage.name, concluded);
+        }
+        if self.concluded.len() == pipeline.stages.len() {
+            self.end(&mut ran);
+        }
+        ran
+    }
+
+    fn conclude(&mut self, name: &'a str, concluded: Concluded) {
+        self.trace.conclude(name, concluded.state);
+        if let Some(work) = &concluded.work {
+            self.trace.work = Some(work.clone());
+        }
+        let position = concluded.position.max(self.position);
+        let last_run = self.last_run;
+        self.concluded.insert(name, Concluded { position, last_run, ..concluded });
+    }
+
+    /// Whether a stage's turn has come; if so, the walk stands where all that it depends on has ended.
+    fn reach(&mut self, stage: &Stage) -> Reach {
+        (self.position, self.last_run) = (1, 1);
+        for name in &stage.depends_on {
+            let Some(before) = self.concluded.get(name.as_str()) else { return Reach::Waits };
+            self.position = self.position.max(before.position);
+            self.last_run = self.last_run.max(before.last_run);
+            match before.state {
+                StageState::Passed | StageState::Approved | StageState::Skipped => {}
+                StageState::Failed | StageState::Escalated | StageState::NotReached | StageState::Running => {
+                    return Reach::Ended(Concluded::without_result(StageState::NotReached));
+                }
+            }
+        }
+        let Some(condition) = &stage.when else { return Reach::Runs };
+        let visible = self.visible_to(stage);
+        match condition.holds(|text| self.fill(stage, text, &visible)) {
+            Ok(true) => Reach::Runs,
+            Ok(false) => Reach::Ended(Concluded::without_result(StageState::Skipped)),
+            Err(Halt::Settled(settlement)) => Reach::Ended(Concluded::failed(settlement)),
+            Err(Halt::Do(..) | Halt::Wait(_) | Halt::OverBudget { .. }) => Reach::Waits,
+        }
+    }
+
+    /// No stage can go on: the best round is handed over, if that is how it ended, and the order has come to its end.
+    fn end(&mut self, ran: &mut Ran) {
+        let escalated = self.pipeline.stages.iter().find_map(|stage| {
+            let concluded = self.concluded.get(stage.name.as_str())?;
+            let work = concluded.work.clone()?;
+            (concluded.state == StageState::Escalated).then_some((work, concluded.position))
+        });
+        if let Some((work, position)) = escalated {
+            self.position = position;
+            self.trace.work = Some(work.clone());
+            if let Err(halt) = self.hand_over(&work) {
+                return ran.take(halt);
+            }
+        }
+        let pull = self.trace.pull.as_ref().map(|pull| pull.number);
+        let first = self.pipeline.stages.iter().find_map(|stage| {
+            self.concluded.get(stage.name.as_str()).and_then(|concluded| concluded.because.clone())
+        });
+        let settled = match first {
+            Some(Settlement::Escalated { because, .. }) => Settlement::Escalated { pull, because },
+            Some(settlement) => settlement,
+            None => self.settlement(),
+        };
+        ran.approvable = pull.is_some()
+            && match settled {
+                Settlement::Unverified { .. } => true,
+                Settlement::Escalated { .. } => {
+                    self.concluded.values().any(|concluded| concluded.state == StageState::Escalated)
+                }
+                Settlement::Verified { .. }
+                | Settlement::Approved { .. }
+                | Settlement::Blocked { .. }
+                | Settlement::Failed { .. }
+                | Settlement::Cancelled { .. }
+                | Settlement::Refused { .. } => false,
+            };
+        ran.settled = Some(settled);
+    }
+
+    fn settlement(&self) -> Settlement {
+        let pull = self.trace.pull.as_ref().map(|pull| pull.number);
+        match self.trace.work.as_ref().map(|work| work.standing.clone()) {
+            Some(Standing::Verified) => Settlement::Verified { pull },
+            Some(Standing::NotVerified { because }) => Settlement::Escalated { pull, because },
+            Some(Standing::Unverified { because }) => Settlement::Unverified { pull, because },
+            Some(Standing::Approved { by, because }) => Settlement::Approved { pull, by, because },
+            None => {
+                Settlement::Unverified { pull, because: "no stage of the pipeline makes a commit".to_owned() }
+            }
+        }
+    }
+
+    /// The stages that a stage depends on, directly or through others, in the pipeline's order.
+    fn before(&self, stage: &Stage) -> Vec<&'a Stage> {
+        let mut wanted: BTreeSet<&str> = stage.depends_on.iter().map(String::as_str).collect();
+        let pipeline = self.pipeline;
+        let mut found: Vec<&'a Stage> = Vec::new();
+        for known in pipeline.stages.iter().rev() {
+            if wanted.contains(known.name.as_str()) {
+                wanted.extend(known.depends_on.iter().map(String::as_str));
+                found.push(known);
+            }
+        }
+        found.reverse();
+        found
+    }
+
+    /// What a stage may name: the issue, the order, and what those before it came to. A stage that did not run has
+    /// empty fields.
+    pub(super) fn visible_to(&self, stage: &Stage) -> Variables {
+        let mut visible = self.variables.clone();
+        for known in self.before(stage) {
+            let concluded = self.concluded.get(known.name.as_str());
+            for (field, value) in concluded.iter().flat_map(|concluded| &concluded.fields) {
+                visible.insert(format!("{}.{field}", known.name), value.clone());
+            }
+            if concluded.is_none_or(|concluded| concluded.fields.is_empty()) {
+                visible.insert(all_of(&known.name), String::new());
+            }
+        }
+        visible
+    }
+
+    /// The commit as it is before a stage.
+    pub(super) fn work_before(&self, stage: &Stage) -> Option<&Work> {
+        let before = self.before(stage);
+        before.iter().rev().find_map(|known| self.concluded.get(known.name.as_str())?.work.as_ref())
+    }
+
+    /// What a stage that only looks is shown: the commit as it is before it, or the base.
+    pub(super) fn head_for(&self, stage: &Stage) -> Option<CommitSha> {
+        self.work_before(stage).map(|work| work.commit.clone()).or_else(|| self.base.clone())
+    }
+}

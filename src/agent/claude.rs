@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 
 use super::settings::AgentSettings;
 use super::stream::{Form, Stream};
-use super::{Invocation, Runtime, Transcript, is_session_id, pass_on};
+use super::{Invocation, Runtime, Transcript, is_session_id, pass_on, role as of_role};
+use crate::order::Role;
 use crate::order::moves::AgentTask;
+use crate::order::role::Tool;
 
 /// Passed on when the settings name nothing.
 const ENVIRONMENT: [&str; 4] =
@@ -31,6 +33,7 @@ impl Runtime for Claude {
     fn invocation(
         &self,
         task: &AgentTask,
+        role: Option<&Role>,
         prompt: &str,
         lookup_env: &dyn Fn(&str) -> Option<String>,
     ) -> Invocation {
@@ -50,9 +53,22 @@ impl Runtime for Claude {
             ]
             .map(String::from),
         );
-        if let Some(model) = &self.settings.model {
-            program.extend(["--model".into(), model.clone()]);
+        if let Some(model) = of_role::model(role).or(self.settings.model.as_deref()) {
+            program.extend(["--model".into(), model.into()]);
         }
+        if let Some(tools) = role.and_then(|role| role.tools.as_deref()) {
+            let (given, denied) = tools_of(tools);
+            program.extend(["--tools".into(), given.join(",")]);
+            if !denied.is_empty() {
+                program.extend(["--disallowedTools".into(), denied.join(",")]);
+            }
+        }
+        let words = of_role::words(role);
+        let said = words.as_deref().and_then(of_role::argument);
+        if let Some(words) = said {
+            program.extend(["--append-system-prompt".into(), words.into()]);
+        }
+        let unsaid = words.as_deref().filter(|_| said.is_none());
         if let Some(session) = task.session.as_deref().filter(|id| is_session_id(id)) {
             program.extend(["--resume".into(), session.into()]);
         }
@@ -68,13 +84,27 @@ impl Runtime for Claude {
         ] {
             environment.insert(name.into(), value.into());
         }
-        let stdin = harmless(prompt).into_bytes();
+        let stdin = harmless(&of_role::before(unsaid, prompt)).into_bytes();
         Invocation { program, environment, stdin, reads: self.settings.read.clone(), passed_on }
     }
 
     fn transcript(&self) -> Box<dyn Transcript> {
         Box::new(Stream::new(Form::Records))
     }
+}
+
+/// What Claude Code calls the tools of a role: those it has, and those that it must not have. `--tools` leaves the
+/// others out, and what is denied stays denied where a later version brings them back by another way.
+fn tools_of(tools: &[Tool]) -> (Vec<&'static str>, Vec<&'static str>) {
+    let (mut given, mut denied) = (Vec::new(), Vec::new());
+    for (tool, names) in [
+        (Tool::Read, ["Read", "Glob", "Grep"].as_slice()),
+        (Tool::Write, &["Edit", "Write", "NotebookEdit"]),
+        (Tool::Run, &["Bash"]),
+    ] {
+        if tools.contains(&tool) { given.extend(names) } else { denied.extend(names) }
+    }
+    (given, denied)
 }
 
 /// The prompt, so that Claude Code reads it as text alone. It attaches the file that a word `@path` names, from

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use super::settings::AgentSettings;
 use super::stream::{Form, Stream};
-use super::{Invocation, Runtime, Transcript, is_session_id, pass_on};
+use super::{Invocation, Runtime, Transcript, is_session_id, pass_on, role as of_role};
+use crate::order::Role;
 use crate::order::moves::AgentTask;
 
 pub(super) struct Command {
@@ -21,6 +22,7 @@ impl Runtime for Command {
     fn invocation(
         &self,
         task: &AgentTask,
+        role: Option<&Role>,
         prompt: &str,
         lookup_env: &dyn Fn(&str) -> Option<String>,
     ) -> Invocation {
@@ -29,13 +31,16 @@ impl Runtime for Command {
         environment.insert("JOURNEYMAN_STAGE".into(), task.stage.clone());
         environment.insert("JOURNEYMAN_AGENT".into(), task.agent.clone());
         environment.insert("JOURNEYMAN_ROUND".into(), task.round.to_string());
+        if !task.role.is_empty() {
+            environment.insert("JOURNEYMAN_ROLE".into(), task.role.clone());
+        }
         if let Some(session) = task.session.as_deref().filter(|id| is_session_id(id)) {
             environment.insert("JOURNEYMAN_SESSION".into(), session.into());
         }
         Invocation {
             program: self.settings.program.clone(),
             environment,
-            stdin: prompt.as_bytes().to_vec(),
+            stdin: of_role::before(of_role::words(role).as_deref(), prompt).into_bytes(),
             reads: self.settings.read.clone(),
             passed_on,
         }

@@ -15,6 +15,7 @@ mod lines;
 mod prompt;
 mod record;
 mod rework;
+mod role;
 mod settings;
 mod stream;
 mod templates;
@@ -26,7 +27,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::order::moves::AgentTask;
-use crate::order::{AgentRun, Exit};
+use crate::order::{AgentRun, Exit, Role};
 
 pub use expand::{Expanded, expand};
 pub use prompt::{Prompt, prompt};
@@ -83,11 +84,13 @@ impl Agents {
 
 /// A kind of program that does an agent's work.
 pub trait Runtime: Send + Sync {
-    /// What to start for a task. `lookup_env` reads our own environment; only names that the agent's settings
-    /// list are asked of it.
+    /// What to start for a task. `role` is the one that the task names, when it is known: its system prompt goes
+    /// where the runtime takes one, and before the prompt where it takes none. `lookup_env` reads our own
+    /// environment; only names that the agent's settings list are asked of it.
     fn invocation(
         &self,
         task: &AgentTask,
+        role: Option<&Role>,
         prompt: &str,
         lookup_env: &dyn Fn(&str) -> Option<String>,
     ) -> Invocation;
@@ -116,7 +119,7 @@ pub trait Transcript: Send {
 /// What to start.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Invocation {
-    /// Program and arguments. Holds no secret and no prompt.
+    /// Program and arguments. Holds no secret and nothing of the task; a role's own words may be there.
     pub program: Vec<String>,
     /// Added to the environment that the sandbox gives. May hold credentials.
     pub environment: BTreeMap<String, String>,

@@ -30,7 +30,7 @@ impl Context {
         if let Some(run) = recall(&remembered)? {
             tracing::info!(order = %self.order, key = %self.key, "was finished before; not run again");
             if let Ok(runtime) = self.parts.agents.get(&task.agent) {
-                let invocation = runtime.invocation(&task, "", &self.parts.rules.environment);
+                let invocation = runtime.invocation(&task, None, "", &self.parts.rules.environment);
                 self.keep_stream(&folder, &invocation).await;
             }
             return Ok(Outcome::AgentRan(Box::new(run)));
@@ -38,7 +38,8 @@ impl Context {
         let runtime = self.parts.agents.get(&task.agent).map_err(|error| never(error.to_string()))?;
         self.ready_workspace(task.branch.as_ref()).await?;
         let prompt = agent::prompt(&task, &self.template(&task.command).await?);
-        let invocation = runtime.invocation(&task, &prompt.text, &self.parts.rules.environment);
+        let role = self.journal.role(&task.role);
+        let invocation = runtime.invocation(&task, role, &prompt.text, &self.parts.rules.environment);
         let mut run = self.start(&task, &invocation, runtime.transcript(), &folder).await?;
         run.warnings.extend(prompt.warnings);
         // Before anything else that could fail or be cut off: from here on it is not paid for again.

@@ -11,6 +11,7 @@ mod claude;
 mod command;
 mod expand;
 mod failure;
+mod history;
 mod lines;
 mod prompt;
 mod record;
@@ -209,6 +210,10 @@ fn is_session_id(text: &str) -> bool {
 
 #[cfg(test)]
 mod prompt_tests;
+#[cfg(test)]
+mod rework_tests;
+#[cfg(test)]
+mod role_tests;
 #[cfg(test)]
 mod stream_tests;
 #[cfg(test)]

@@ -32,8 +32,8 @@ pub(super) fn as_data(text: &str) -> String {
 }
 
 /// In a fence of backticks longer than any inside.
-pub(super) fn fenced(text: &str) -> String {
+pub(super) fn fenced(text: &str, language: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(3.max(longest + 1));
-    format!("{fence}text\n{}\n{fence}", text.trim_end_matches('\n'))
+    format!("{fence}{language}\n{}\n{fence}", text.trim_end_matches('\n'))
 }

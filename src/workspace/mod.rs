@@ -24,6 +24,7 @@ mod leftovers;
 mod libgit2;
 mod names;
 mod origin;
+mod patch;
 mod publish;
 mod remote;
 mod tree;

@@ -4,6 +4,7 @@
 
 mod airlock;
 mod hostile;
+mod patch;
 mod remote;
 mod server;
 

@@ -169,15 +169,17 @@ impl Context {
         date: DateTime<Utc>,
     ) -> Tried {
         let (order, repository) = (self.order, self.opened().repository.clone());
-        let name = self.key.file_name();
-        let commit = self
+        let (name, base) = (self.key.file_name(), self.base()?);
+        let (commit, patch) = self
             .git(move |workspaces| {
                 let new =
                     NewCommit { order, name: &name, tree: &tree, parent: &parent, message: &message, date };
-                workspaces.commit(&repository, new)
+                let commit = workspaces.commit(&repository, new)?;
+                let patch = workspaces.patch(&repository, &base, &commit)?;
+                Ok((commit, patch))
             })
             .await?;
-        Ok(Outcome::Committed { commit, patch: String::new() })
+        Ok(Outcome::Committed { commit, patch })
     }
 
     /// The folder where this effect keeps what it has to remember; outside every sandbox.

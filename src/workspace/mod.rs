@@ -13,12 +13,15 @@
 //! | `orders/ID/origin` | the agent's | the agent's remote: made before any agent ran, never opened by us again |
 //! | `orders/ID/work` | the agent's | the agent's work tree, cloned from it in the sandbox |
 //!
+//! Agents that only look, a reviewer above all, have a [`Seat`] each: plain files of a commit and a home of their own.
+//!
 //! All functions block: call them where that is allowed.
 
 mod checkout;
 mod error;
 mod examine;
 mod export;
+mod files;
 mod import;
 mod leftovers;
 mod libgit2;
@@ -27,6 +30,7 @@ mod origin;
 mod patch;
 mod publish;
 mod remote;
+mod seat;
 mod tree;
 
 use std::collections::{HashMap, HashSet};
@@ -37,9 +41,11 @@ use git2::{Repository, RepositoryInitOptions};
 
 pub use error::{GitError, GitErrorKind};
 pub use export::MOST_EXPORTED;
+pub use files::{NewFiles, Standing};
 pub use import::{DEFAULT_PROTECTED, ImportOutcome};
 pub use publish::NewCommit;
 pub use remote::{PushOutcome, Remote};
+pub use seat::Seat;
 
 use crate::order::{OrderId, RepositoryName};
 
@@ -52,7 +58,8 @@ pub struct Workspaces {
 #[derive(Debug)]
 struct Inner {
     data: PathBuf,
-    /// One lock a repository: libgit2 does not keep two from making or fetching the same one.
+    /// One lock a repository: libgit2 does not keep two from making or fetching the same one. And one an order, for
+    /// what is made there once.
     locks: Mutex<HashMap<String, Arc<Mutex<()>>>>,
     /// Repositories in which this process has cleared away what another one left.
     cleared: Mutex<HashSet<PathBuf>>,
@@ -73,6 +80,8 @@ pub struct Places {
     pub runs: PathBuf,
     /// Checkouts to test, and the homes of test runs.
     pub tests: PathBuf,
+    /// Checkouts to look at, and the homes of those who do.
+    pub seats: PathBuf,
 }
 
 impl Workspaces {
@@ -98,17 +107,18 @@ impl Workspaces {
             home: root.join("home"),
             runs: root.join("runs"),
             tests: root.join("tests"),
+            seats: root.join("seats"),
             root,
         }
     }
 
-    /// Takes an order's work, origin, home and tests away; what its runs printed is kept. Also when they are gone.
+    /// Takes an order's work, origin, home, tests and seats away; what its runs printed is kept. Also when they are gone.
     ///
     /// # Errors
     /// When something cannot be removed.
     pub fn remove(&self, order: OrderId) -> Result<(), GitError> {
         let places = self.places(order);
-        for place in [&places.work, &places.origin, &places.home, &places.tests] {
+        for place in [&places.work, &places.origin, &places.home, &places.tests, &places.seats] {
             remove_all(place)?;
         }
         Ok(())
@@ -153,8 +163,12 @@ impl Workspaces {
     }
 
     fn lock(&self, repository: &RepositoryName) -> Arc<Mutex<()>> {
+        self.lock_of(folder(repository))
+    }
+
+    fn lock_of(&self, what: String) -> Arc<Mutex<()>> {
         let mut locks = self.inner.locks.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(locks.entry(folder(repository)).or_default())
+        Arc::clone(locks.entry(what).or_default())
     }
 }
 

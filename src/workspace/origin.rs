@@ -7,6 +7,10 @@ use super::remote::oid;
 use super::{GitError, Workspaces, init_bare, remove_all};
 use crate::order::{BranchName, CommitSha, OrderId, RepositoryName};
 
+/// Who commits of the agent's are by, unless it says otherwise. They are never published.
+pub(super) const AGENT_NAME: &str = "Journeyman's agent";
+pub(super) const AGENT_EMAIL: &str = "agent@journeyman.invalid";
+
 /// Clones the origin, once, and brings the branch forward. Run where an agent may have done anything: a repository
 /// that is broken is cloned anew, the folder for plans is kept out of commits, and uncommitted work in the way of a
 /// branch is put aside, not lost.
@@ -76,6 +80,8 @@ impl Workspaces {
         default_branch: &str,
     ) -> Result<(), GitError> {
         let places = self.places(order);
+        let alone = self.lock_of(order.to_string());
+        let _alone = alone.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         for folder in [&places.work, &places.home, &places.runs, &places.tests] {
             std::fs::create_dir_all(folder).map_err(|error| GitError::file("make", folder, &error))?;
         }
@@ -124,7 +130,7 @@ impl Workspaces {
 }
 
 /// Arguments are passed, never pasted into the script.
-fn shell(script: &str, arguments: &[&std::ffi::OsStr]) -> Vec<OsString> {
+pub(super) fn shell(script: &str, arguments: &[&std::ffi::OsStr]) -> Vec<OsString> {
     let mut command: Vec<OsString> = ["sh", "-c", script, "sh"].map(OsString::from).to_vec();
     command.extend(arguments.iter().map(OsString::from));
     command

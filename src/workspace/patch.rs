@@ -1,6 +1,6 @@
 //! A change as text, for whoever judges it. What is in it was written by an agent, so that everything has a size.
 
-use git2::{Delta, Diff, DiffDelta, DiffOptions, Odb, Patch};
+use git2::{Diff, DiffDelta, DiffOptions, Odb, Patch};
 
 use super::remote::oid;
 use super::{GitError, Workspaces};
@@ -68,10 +68,10 @@ fn piece(diff: &Diff<'_>, index: usize, delta: &DiffDelta<'_>, odb: &Odb<'_>) ->
     let (before, after) = (size(delta.old_file().id()), size(delta.new_file().id()));
     let largest = before.max(after);
     if largest > LARGEST {
-        let what = match delta.status() {
-            Delta::Added => "added",
-            Delta::Deleted => "deleted",
-            _ => "changed",
+        let what = match (before, after) {
+            (0, _) => "added",
+            (_, 0) => "deleted",
+            (_, _) => "changed",
         };
         return Ok(format!("[{what}, not compared: {} has {largest} bytes]\n", path(delta)));
     }

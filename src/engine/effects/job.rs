@@ -35,11 +35,23 @@ pub(super) async fn short(
     home: &Path,
     mounts: Vec<Mount>,
 ) -> Result<Vec<u8>, Trouble> {
+    fed(sandbox, program, directory, home, mounts, Vec::new()).await
+}
+
+/// The same, with something on its standard input.
+pub(super) async fn fed(
+    sandbox: &Sandbox,
+    program: Vec<OsString>,
+    directory: &Path,
+    home: &Path,
+    mounts: Vec<Mount>,
+    stdin: Vec<u8>,
+) -> Result<Vec<u8>, Trouble> {
     let job = Job {
         program,
         directory: directory.to_owned(),
         environment: BTreeMap::new(),
-        stdin: Vec::new(),
+        stdin,
         home: home.to_owned(),
         mounts,
         network: Network::None,

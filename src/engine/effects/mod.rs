@@ -6,7 +6,11 @@ mod job;
 mod publish;
 mod run_agent;
 mod run_tests;
+mod seat;
+#[cfg(test)]
+mod tests;
 mod workspace;
+mod write_artifact;
 
 use std::sync::Arc;
 
@@ -59,9 +63,10 @@ pub(super) async fn perform(parts: Arc<Parts>, order: OrderId, effect: Effect) -
         Move::FinishPull { pull, title, summary, ready } => {
             context.finish_pull(pull, &title, &summary, ready).await
         }
-        Move::WriteArtifact { .. } | Move::Archive { .. } | Move::ShowReview(_) => {
-            Err(never("not built yet"))
+        Move::WriteArtifact { answer, branch, artifact } => {
+            context.write_artifact(&answer, &branch, &artifact).await
         }
+        Move::Archive { .. } | Move::ShowReview(_) => Err(never("not built yet")),
         Move::ShowStatus { .. } => context.show_status().await,
     };
     tried.unwrap_or_else(Outcome::Trouble)

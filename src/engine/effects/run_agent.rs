@@ -4,7 +4,8 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use super::job::{readable, writable};
+use super::job::readable;
+use super::seat::Workplace;
 use super::workspace::make_folder;
 use super::{Context, Tried, never, soon};
 use crate::agent::{self, Invocation, Transcript};
@@ -36,11 +37,11 @@ impl Context {
             return Ok(Outcome::AgentRan(Box::new(run)));
         }
         let runtime = self.parts.agents.get(&task.agent).map_err(|error| never(error.to_string()))?;
-        self.ready_workspace(task.branch.as_ref()).await?;
+        let place = self.workplace(&task).await?;
         let prompt = agent::prompt(&task, &self.template(&task.command).await?);
         let role = self.journal.role(&task.role);
         let invocation = runtime.invocation(&task, role, &prompt.text, &self.parts.rules.environment);
-        let mut run = self.start(&task, &invocation, runtime.transcript(), &folder).await?;
+        let mut run = self.start(&task, place, &invocation, runtime.transcript(), &folder).await?;
         run.warnings.extend(prompt.warnings);
         // Before anything else that could fail or be cut off: from here on it is not paid for again.
         remember(&remembered, &run)?;
@@ -100,19 +101,19 @@ impl Context {
     async fn start(
         &self,
         task: &AgentTask,
+        place: Workplace,
         invocation: &Invocation,
         transcript: Box<dyn Transcript>,
         folder: &Path,
     ) -> Result<AgentRun, Trouble> {
-        let places = self.parts.workspaces.places(self.order);
-        let mut mounts = vec![writable(&places.work), writable(&places.origin)];
+        let Workplace { directory, home, mut mounts } = place;
         mounts.extend(invocation.reads.iter().map(|path| readable(path)));
         let job = Job {
             program: invocation.program.iter().map(Into::into).collect(),
-            directory: places.work.clone(),
+            directory,
             environment: invocation.environment.clone(),
             stdin: invocation.stdin.clone(),
-            home: places.home.clone(),
+            home,
             mounts,
             network: Network::Host,
             timeout: Duration::from_secs(task.timeout_seconds.max(1)),

@@ -1,0 +1,224 @@
+//! Effects one by one, against the real thing: GitHub's emulator, git, bubblewrap, SQLite. The order's journal is
+//! written by the tests, so that a move can be made that no pipeline names yet.
+
+mod artifacts;
+mod seats;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use chrono::Utc;
+use secrecy::SecretString;
+use tempfile::TempDir;
+use uuid::Uuid;
+
+use super::{Effect, perform};
+use crate::agent::{AgentSettings, Agents, RuntimeKind};
+use crate::emulator::{Emulator, Options, RepositorySource, keys};
+use crate::engine::{Parts, Rules};
+use crate::github::{AppCredentials, GitHub};
+use crate::order::moves::AgentTask;
+use crate::order::{
+    AgentRun, BranchName, Event, InstallationId, IssueNumber, IssueText, Journal, Move, MoveKey, Opened,
+    OrderId, OrderLimits, Outcome, Pipeline, RepositoryId, RepositoryName, Requester,
+};
+use crate::sandbox::{Mode, Sandbox};
+use crate::store::{JournalStore, Store};
+use crate::workspace::{Places, Workspaces};
+
+const REPOSITORY: &str = "acme/sums";
+const AGENT: &str = "scripted";
+const PIPELINE: &str = "
+name: small
+version: 1
+stages:
+  - name: work
+    agent: developer
+    command: implement
+    checks: [pushed_commit, tests]
+";
+
+/// One order, and everything that its effects work with.
+struct World {
+    emulator: Emulator,
+    parts: Arc<Parts>,
+    order: OrderId,
+    branch: BranchName,
+    issue: u64,
+    place: TempDir,
+}
+
+fn keys() -> &'static keys::AppKeys {
+    static KEYS: OnceLock<keys::AppKeys> = OnceLock::new();
+    KEYS.get_or_init(|| keys::generate().expect("a key pair"))
+}
+
+fn key(name: &str) -> MoveKey {
+    MoveKey(name.to_owned())
+}
+
+impl World {
+    async fn new() -> Self {
+        let place = tempfile::tempdir().expect("a folder");
+        let options = Options::local(77, keys().public_pem.clone(), SecretString::from("a secret of tests"));
+        let emulator = Emulator::start(options).await.expect("the emulator starts");
+        let files = [
+            ("sums.py", "def add(a, b):\n    return a - b\n"),
+            ("run.sh", "#!/bin/sh\nexec python3 -m unittest\n"),
+            ("README.md", "Sums\n"),
+            (".github/journeyman.yml", "test: grep -q 'a + b' sums.py\n"),
+        ];
+        let files =
+            files.map(|(name, text)| (name.to_owned(), text.as_bytes().to_vec())).into_iter().collect();
+        emulator.create_repository(REPOSITORY, RepositorySource::Files(files)).await.expect("a repository");
+        let issue = emulator.open_issue(REPOSITORY, "mona", "Mend the sum", "It is off.").await.expect("one");
+        let parts = parts(&emulator, &place).await;
+        let order = OrderId(Uuid::now_v7());
+        let opened = Opened {
+            order,
+            repository: name(),
+            repository_id: RepositoryId(1),
+            installation: Some(InstallationId(emulator.installation_id())),
+            default_branch: "main".to_owned(),
+            issue: IssueText {
+                number: IssueNumber(issue),
+                title: "Mend the sum".to_owned(),
+                body: "It is off.".to_owned(),
+                url: "https://example.org".to_owned(),
+            },
+            by: Requester::ApiToken,
+            pipeline: parts.rules.pipeline.clone(),
+            agent: AGENT.to_owned(),
+            limits: parts.rules.limits,
+            roles: BTreeMap::new(),
+        };
+        parts.store.open_order(opened, Utc::now(), None).await.expect("an order");
+        let branch = BranchName::for_issue(IssueNumber(issue), "mend the sum", 1);
+        let world = Self { emulator, parts: Arc::new(parts), order, branch, issue, place };
+        let prepared = world.make("prepare", Move::Prepare).await;
+        assert!(matches!(prepared, Outcome::Prepared { .. }), "{prepared:?}");
+        world
+    }
+
+    fn places(&self) -> Places {
+        self.parts.workspaces.places(self.order)
+    }
+
+    async fn journal(&self) -> Journal {
+        self.parts.journals.journal(self.order).await.expect("a journal")
+    }
+
+    async fn write(&self, event: Event) {
+        self.parts.journals.append(self.order, event, Utc::now()).await.expect("it is written");
+    }
+
+    /// Intends an effect, makes it, and writes down what was observed.
+    async fn make(&self, name: &str, r#move: Move) -> Outcome {
+        self.intend(name, &r#move).await;
+        let outcome = self.attempt(name, r#move).await;
+        self.write(Event::Observed { key: key(name), outcome: Box::new(outcome.clone()) }).await;
+        outcome
+    }
+
+    async fn intend(&self, name: &str, r#move: &Move) {
+        self.write(Event::Intended { key: key(name), r#move: Box::new(r#move.clone()) }).await;
+    }
+
+    /// Makes an effect and tells nobody: what is left when the process ends at that moment.
+    async fn attempt(&self, name: &str, r#move: Move) -> Outcome {
+        perform(Arc::clone(&self.parts), self.order, Effect { key: key(name), attempt: 1, r#move }).await
+    }
+
+    /// Runs the agent, which is this script.
+    async fn agent(&self, name: &str, task: AgentTask, script: &str) -> AgentRun {
+        std::fs::write(self.script(), script).expect("a script");
+        match self.make(name, Move::RunAgent(task)).await {
+            Outcome::AgentRan(run) => *run,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn script(&self) -> PathBuf {
+        self.place.path().join("agent.sh")
+    }
+
+    fn task(&self) -> AgentTask {
+        AgentTask {
+            stage: "work".to_owned(),
+            agent: AGENT.to_owned(),
+            round: 1,
+            command: "implement".to_owned(),
+            branch: Some(self.branch.clone()),
+            timeout_seconds: 60,
+            ..AgentTask::default()
+        }
+    }
+
+    /// Takes in what is in the agent's origin, and makes the commit of it.
+    async fn import(&self, name: &str) -> (crate::order::CommitSha, String, Vec<String>) {
+        let base = self.journal().await.prepared().expect("prepared").base.clone();
+        let import = Move::Import { branch: self.branch.clone(), base: base.clone() };
+        let imported = self.make(&format!("{name}/import"), import).await;
+        let Outcome::Imported { tree, message, changed, .. } = imported else { panic!("{imported:?}") };
+        let message = message.unwrap_or_else(|| "Without a message".to_owned());
+        let commit = Move::Commit { tree, parent: base, message, date: chrono::DateTime::UNIX_EPOCH };
+        let committed = self.make(&format!("{name}/commit"), commit).await;
+        let Outcome::Committed { commit, patch } = committed else { panic!("{committed:?}") };
+        (commit, patch, changed)
+    }
+
+    /// A file of a commit of ours.
+    fn file(&self, commit: &crate::order::CommitSha, path: &str) -> Option<String> {
+        let file = self.parts.workspaces.file(&name(), commit, path).expect("it can be read");
+        file.map(|bytes| String::from_utf8(bytes).expect("text"))
+    }
+}
+
+fn name() -> RepositoryName {
+    REPOSITORY.parse().expect("a name")
+}
+
+async fn parts(emulator: &Emulator, place: &TempDir) -> Parts {
+    let store = format!("sqlite://{}", place.path().join("journeyman.db").display());
+    let store = Store::open(&store).await.expect("a store");
+    let script = place.path().join("agent.sh");
+    let agent = AgentSettings {
+        name: AGENT.to_owned(),
+        runtime: RuntimeKind::Command,
+        model: None,
+        program: vec!["sh".to_owned(), script.display().to_string()],
+        env: Vec::new(),
+        read: vec![script],
+    };
+    let pipeline = Pipeline::parse(PIPELINE).expect("a pipeline");
+    Parts {
+        journals: Arc::new(store.clone()),
+        store,
+        github: GitHub::new(AppCredentials {
+            api_url: emulator.api_url().parse().expect("an address"),
+            app_id: 77,
+            private_key_pem: keys().private_pem.clone(),
+        })
+        .expect("our side of GitHub"),
+        workspaces: Workspaces::new(&place.path().join("data")).expect("a data folder"),
+        agents: Arc::new(Agents::new([(AGENT.to_owned(), agent)].into()).expect("agents")),
+        sandbox: Sandbox::new(Mode::Bubblewrap, Vec::new()).await.expect("walls"),
+        rules: Rules {
+            label: "journeyman".to_owned(),
+            agent: AGENT.to_owned(),
+            pipelines: BTreeMap::from([(pipeline.name.clone(), pipeline.clone())]),
+            pipeline,
+            roles: BTreeMap::new(),
+            limits: OrderLimits { minutes: 60, usd: 5.0 },
+            concurrent_orders: 1,
+            test_time: Duration::from_secs(60),
+            setup_time: Duration::from_secs(60),
+            read_repository_settings: |yaml| {
+                crate::config::repository_settings(yaml).map_err(|error| error.to_string())
+            },
+            environment: |_| None,
+        },
+    }
+}

@@ -8,7 +8,7 @@ use super::permissions::Permissions;
 use super::render;
 use super::service::{At, GitHub};
 use super::transport::Request;
-use crate::order::{IssueNumber, OrderId};
+use crate::order::{IssueNumber, OrderId, PullNumber};
 
 #[derive(Deserialize)]
 struct AppWire {
@@ -72,16 +72,40 @@ impl GitHub {
         body: &str,
     ) -> Result<()> {
         let marker = Marker::new(at, issue, &format!("status:{order}"), Permissions::WriteIssues)?;
+        self.set(at, issue, &marker, body).await
+    }
+
+    /// Makes the comment of a round of review on a pull request say this, as the status comment does: there is one for
+    /// an order, a stage and a round.
+    ///
+    /// # Errors
+    /// As for every call; the same again looks first, and creates nothing that is there.
+    pub async fn set_review_comment(
+        &self,
+        at: &At,
+        pull: PullNumber,
+        order: OrderId,
+        (stage, round): (&str, u32),
+        body: &str,
+    ) -> Result<()> {
+        // A stage's name may have two hyphens, and no full stop.
+        let name = format!("review:{order}:{}:{round}", stage.replace('-', "."));
+        let thread = IssueNumber(pull.0);
+        let marker = Marker::new(at, thread, &name, Permissions::Converse)?;
+        self.set(at, thread, &marker, body).await
+    }
+
+    async fn set(&self, at: &At, issue: IssueNumber, marker: &Marker, body: &str) -> Result<()> {
         let body = marker.body(body);
         let _turn = self.turn(&marker.about).await;
-        let found = match self.remembered(at, &marker).await? {
+        let found = match self.remembered(at, marker).await? {
             Some(found) => Some(found),
-            None => self.look_for(at, issue, &marker).await?,
+            None => self.look_for(at, issue, marker).await?,
         };
         match found {
             Some(found) if found.body.as_deref().is_some_and(|there| same(there, &body)) => Ok(()),
-            Some(found) => self.edit(at, &marker, found.id, &body).await,
-            None => self.create(at, issue, &marker, &body).await,
+            Some(found) => self.edit(at, marker, found.id, &body).await,
+            None => self.create(at, issue, marker, &body).await,
         }
     }
 

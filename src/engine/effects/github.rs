@@ -5,6 +5,7 @@ use chrono::Utc;
 use super::{Context, Tried, never, soon};
 use crate::engine::views;
 use crate::github::{NewPull, render};
+use crate::order::moves::ReviewNote;
 use crate::order::{BranchName, Outcome, Person, PullNumber, survey};
 
 impl Context {
@@ -61,6 +62,14 @@ impl Context {
         github.set_status_comment(&at, issue, self.order, &body).await?;
         github.set_order_label(&at, issue, views::label(&survey)).await?;
         Ok(Outcome::StatusShown)
+    }
+
+    pub(super) async fn show_review(&self, note: &ReviewNote) -> Tried {
+        let at = self.at().await?;
+        let body = render::review(note);
+        let (stage, round) = (note.stage.as_str(), note.round);
+        self.parts.github.set_review_comment(&at, note.pull, self.order, (stage, round), &body).await?;
+        Ok(Outcome::ReviewShown)
     }
 
     fn pull_body(&self, summary: &str) -> Result<String, crate::order::Trouble> {

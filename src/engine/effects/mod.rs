@@ -1,6 +1,7 @@
 //! How each move is carried out. One function tries one move once and says what it observed; what comes of that is
 //! for the order to say.
 
+mod archive;
 mod github;
 mod job;
 mod publish;
@@ -66,7 +67,8 @@ pub(super) async fn perform(parts: Arc<Parts>, order: OrderId, effect: Effect) -
         Move::WriteArtifact { answer, branch, artifact } => {
             context.write_artifact(&answer, &branch, &artifact).await
         }
-        Move::Archive { .. } | Move::ShowReview(_) => Err(never("not built yet")),
+        Move::Archive { stage, parts } => context.archive(&stage, &parts).await,
+        Move::ShowReview(note) => context.show_review(&note).await,
         Move::ShowStatus { .. } => context.show_status().await,
     };
     tried.unwrap_or_else(Outcome::Trouble)

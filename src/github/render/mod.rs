@@ -12,6 +12,7 @@
 
 mod markdown;
 mod pull;
+mod review;
 mod status;
 mod text;
 
@@ -22,6 +23,7 @@ mod harmless;
 
 pub use markdown::markdown;
 pub use pull::{PullView, RoundLine, Verification, pull};
+pub use review::review;
 pub use status::{StageLine, StageState, StatusView, status};
 pub use text::{code_block, code_span, fit, plain, shorten, title};
 

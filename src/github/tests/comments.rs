@@ -210,3 +210,26 @@ async fn a_body_is_never_longer_than_github_takes() {
     server.github.set_status_comment(&server.at, ISSUE, order(), &"é".repeat(70_000)).await.unwrap();
     assert_eq!(thread.bodies()[0].chars().count(), 65_536);
 }
+
+#[tokio::test]
+async fn each_round_of_review_has_one_comment_of_its_own() {
+    let (server, thread) = thread(Vec::new()).await;
+    let pull = crate::order::PullNumber(7);
+    let set = async |stage: &str, round: u32, text: &str| {
+        server.github.set_review_comment(&server.at, pull, order(), (stage, round), text).await.unwrap();
+    };
+    set("review", 1, "first").await;
+    thread.next(Fate::Lost);
+    set("review", 2, "second").await;
+    set("review", 2, "second, judged anew").await;
+    set("a--b", 1, "a stage of another name").await;
+    let marked = |name: &str, text: &str| format!("<!-- journeyman:review:{}:{name} -->\n{text}", order());
+    assert_eq!(
+        thread.bodies(),
+        [
+            marked("review:1", "first"),
+            marked("review:2", "second, judged anew"),
+            marked("a..b:1", "a stage of another name")
+        ]
+    );
+}

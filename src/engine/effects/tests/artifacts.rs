@@ -69,7 +69,7 @@ async fn an_artifact_is_written_committed_and_pushed() {
         .agent(
             "work/1/agent",
             world.task(),
-            "chmod +x run.sh; ln -s sums.py docs; git add -A; git commit -qm 'Make it run'; git push -q",
+            "chmod +x sums.py; ln -s sums.py docs; git add -A; git commit -qm 'Make it run'; git push -q",
         )
         .await;
     world.answered("work/2/agent", &files).await;

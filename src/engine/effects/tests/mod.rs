@@ -25,7 +25,7 @@ use crate::order::{
     OrderId, OrderLimits, Outcome, Pipeline, RepositoryId, RepositoryName, Requester,
 };
 use crate::sandbox::{Mode, Sandbox};
-use crate::store::{JournalStore, Store};
+use crate::store::Store;
 use crate::workspace::{Places, Workspaces};
 
 const REPOSITORY: &str = "acme/sums";

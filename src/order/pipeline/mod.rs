@@ -1,13 +1,31 @@
 //! The stages an order goes through: read from YAML, held against the rules, then used as they are.
+//!
+//! May know: roles, whose schemas give stages their fields.
+//! Must never know: where the files come from. They are written by strangers: whatever is in them, reading one ends
+//! soon, with a pipeline or with what is wrong and where.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 mod condition;
+mod fields;
+mod graph;
+mod limits;
+mod parse;
+mod places;
+mod problem;
+mod references;
+mod rules;
+mod schema;
 mod seconds;
+#[cfg(test)]
+mod tests;
 
 pub use condition::Condition;
+pub use limits::{MOST_BYTES, MOST_ROUNDS, MOST_STAGES};
+pub use problem::{InvalidPipeline, Problem};
+pub use schema::schema_validator;
 pub use seconds::Seconds;
 
 /// A pipeline. Made by [`Pipeline::parse`]; its stages are known to have an order.
@@ -218,104 +236,10 @@ pub enum RetryPolicy {
     InfrastructureOnly,
 }
 
-/// Why a pipeline cannot be used.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum InvalidPipeline {
-    /// Not YAML of this shape; line and column are in the message.
-    #[error("{0}")]
-    Yaml(String),
-    /// A rule is broken.
-    #[error("stage {stage:?}: {problem}")]
-    Stage {
-        /// Where.
-        stage: String,
-        /// What.
-        problem: String,
-    },
-    /// It has no stages, or too many.
-    #[error("a pipeline has 1 to {MOST_STAGES} stages, this has {0}")]
-    Size(usize),
-}
-
-/// The most stages that a pipeline may have.
-pub const MOST_STAGES: usize = 50;
-
 impl Pipeline {
-    /// Reads and holds against the rules: names are unique and known, dependencies have no circle.
-    pub fn parse(yaml: &str) -> Result<Self, InvalidPipeline> {
-        let mut pipeline: Self =
-            serde_saphyr::from_str(yaml).map_err(|error| InvalidPipeline::Yaml(error.to_string()))?;
-        pipeline.order_stages()?;
-        Ok(pipeline)
-    }
-
     /// The stage of that name.
     pub fn stage(&self, name: &str) -> Option<&Stage> {
         self.stages.iter().find(|stage| stage.name == name)
-    }
-
-    fn order_stages(&mut self) -> Result<(), InvalidPipeline> {
-        if !(1..=MOST_STAGES).contains(&self.stages.len()) {
-            return Err(InvalidPipeline::Size(self.stages.len()));
-        }
-        let mut waiting: BTreeMap<String, usize> = BTreeMap::new();
-        for (place, stage) in self.stages.iter().enumerate() {
-            stage.hold_to_rules()?;
-            if waiting.insert(stage.name.clone(), place).is_some() {
-                return Err(stage.problem("there are two of this name"));
-            }
-        }
-        for stage in &self.stages {
-            if let Some(unknown) = stage.depends_on.iter().find(|name| !waiting.contains_key(*name)) {
-                return Err(stage.problem(format!("depends on {unknown:?}, which is not a stage")));
-            }
-        }
-        let mut rest = std::mem::take(&mut self.stages);
-        while !rest.is_empty() {
-            let is_free = |stage: &Stage| stage.depends_on.iter().all(|name| !waiting.contains_key(name));
-            let Some(free) = rest.iter().position(is_free) else {
-                let names: Vec<&str> = rest.iter().map(|stage| stage.name.as_str()).collect();
-                return Err(rest[0].problem(format!("depends on itself, through {}", names.join(", "))));
-            };
-            let stage = rest.remove(free);
-            waiting.remove(&stage.name);
-            self.stages.push(stage);
-        }
-        Ok(())
-    }
-}
-
-impl Stage {
-    fn problem(&self, problem: impl Into<String>) -> InvalidPipeline {
-        InvalidPipeline::Stage { stage: self.name.chars().take(80).collect(), problem: problem.into() }
-    }
-
-    fn hold_to_rules(&self) -> Result<(), InvalidPipeline> {
-        let name_fits = (1..=40).contains(&self.name.len())
-            && self
-                .name
-                .bytes()
-                .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'-' | b'_'));
-        if !name_fits {
-            return Err(self.problem("a name has 1 to 40 characters of a-z, 0-9, - and _"));
-        }
-        match self.uses {
-            Uses::Ready | Uses::Tests => {
-                if self.agent.is_some() || self.command.is_some() {
-                    return Err(self.problem("`uses: ready` and `uses: tests` take no agent and no command"));
-                }
-            }
-            Uses::Agent | Uses::Branch | Uses::Publish => {
-                if self.agent.is_none() {
-                    return Err(self.problem("an agent is needed"));
-                }
-            }
-            Uses::Archive => {}
-        }
-        if self.checks.contains(&Check::Tests) && !self.checks.starts_with(&[Check::PushedCommit]) {
-            return Err(self.problem("the check `tests` comes after `pushed_commit`"));
-        }
-        Ok(())
     }
 }
 

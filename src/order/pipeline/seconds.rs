@@ -50,16 +50,22 @@ impl Serialize for Seconds {
 
 impl<'de> Deserialize<'de> for Seconds {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(untagged)]
-        enum Written {
-            Number(u64),
-            Text(String),
+        struct Written;
+        impl serde::de::Visitor<'_> for Written {
+            type Value = Seconds;
+
+            fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+                out.write_str("a length of time such as 90s, 10m or 2h")
+            }
+
+            fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<Seconds, E> {
+                self.visit_str(&number.to_string())
+            }
+
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Seconds, E> {
+                Seconds::parse(text).map_err(E::custom)
+            }
         }
-        let text = match Written::deserialize(deserializer)? {
-            Written::Number(number) => number.to_string(),
-            Written::Text(text) => text,
-        };
-        Self::parse(&text).map_err(serde::de::Error::custom)
+        deserializer.deserialize_any(Written)
     }
 }

@@ -1,0 +1,27 @@
+//! How much a pipeline may hold. A file that needs more is a mistake or an attack.
+
+/// The most bytes that a pipeline's file may have.
+pub const MOST_BYTES: usize = 64 * 1024;
+/// The most stages that a pipeline may have.
+pub const MOST_STAGES: usize = 50;
+/// The most rounds of a verifier, and the most retries of a run.
+pub const MOST_ROUNDS: u32 = 10;
+
+/// Command templates know `$1` to `$9`.
+pub(super) const MOST_ARGUMENTS: usize = 9;
+pub(super) const MOST_INPUTS: usize = 20;
+/// Characters of one argument or input; what is filled in does not count.
+pub(super) const LONGEST_TEXT: usize = 4_000;
+pub(super) const LONGEST_DESCRIPTION: usize = 2_000;
+pub(super) const LONGEST_COMMAND: usize = 200;
+pub(super) const LONGEST_CONDITION: usize = 500;
+pub(super) const MOST_CHOICES: usize = 50;
+pub(super) const LONGEST_CHOICE: usize = 200;
+pub(super) const LONGEST_GLOB: usize = 200;
+/// Bytes of a JSON schema, written as JSON.
+pub(super) const MOST_SCHEMA_BYTES: usize = 32 * 1024;
+/// A day.
+pub(super) const LONGEST_RUN_SECONDS: u64 = 24 * 3_600;
+pub(super) const MOST_DOLLARS: f64 = 10_000.0;
+/// Problems that are told of one file; more help nobody.
+pub(super) const MOST_PROBLEMS: usize = 20;

@@ -390,8 +390,6 @@ fn yaml_like() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2_000))]
-
     #[test]
     fn whatever_is_in_a_file_reading_it_ends_with_a_pipeline_or_a_reason(yaml in yaml_like()) {
         match Pipeline::parse(&yaml) {

@@ -4,6 +4,8 @@
 //! May know: everything but the command line and the emulator.
 //! Must never know: who called it.
 
+mod bench;
+
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -25,6 +27,8 @@ use crate::sandbox::{Mode, Sandbox};
 use crate::store::{JournalStore, OrderFilter, Store};
 use crate::workspace::Workspaces;
 
+pub use bench::{Bench, Reach, Tried};
+
 /// How long each of server, engine and store has to end after it was asked to: ten seconds together, with a margin.
 const TIME_TO_END: Duration = Duration::from_secs(3);
 
@@ -42,6 +46,7 @@ pub struct Application {
     address: SocketAddr,
     engine: Engine,
     store: Store,
+    bench: Bench,
     listener: TcpListener,
     state: HttpState,
 }
@@ -65,6 +70,9 @@ impl Application {
     pub async fn build_with(settings: Settings, journals: Journals) -> anyhow::Result<Self> {
         let sandbox = sandbox(&settings).await?;
         let store = Store::open(settings.store.url.expose_secret()).await?;
+        let workspaces = Workspaces::new(&settings.data.dir)
+            .with_context(|| format!("data.dir = {:?}", settings.data.dir))?;
+        let bench = Bench { sandbox: sandbox.clone(), workspaces: workspaces.clone() };
         let parts = Parts {
             journals: journals(store.clone()),
             store: store.clone(),
@@ -73,8 +81,7 @@ impl Application {
                 app_id: settings.github.app_id,
                 private_key_pem: settings.github.private_key.clone(),
             })?,
-            workspaces: Workspaces::new(&settings.data.dir)
-                .with_context(|| format!("data.dir = {:?}", settings.data.dir))?,
+            workspaces,
             agents: Arc::new(agents(&settings)?),
             sandbox,
             rules: rules(&settings)?,
@@ -92,7 +99,7 @@ impl Application {
             ready: ready(&engine),
             limits: BodyLimits::default(),
         };
-        Ok(Self { address: listener.local_addr()?, engine, store, listener, state })
+        Ok(Self { address: listener.local_addr()?, engine, store, bench, listener, state })
     }
 
     /// Where it listens.
@@ -102,7 +109,7 @@ impl Application {
 
     /// What can be done with it while it runs.
     pub fn handle(&self) -> Handle {
-        Handle { engine: self.engine.clone(), store: self.store.clone() }
+        Handle { engine: self.engine.clone(), store: self.store.clone(), bench: self.bench.clone() }
     }
 
     /// Runs until [`Handle::stop`] or until the server fails. Orders that are under way stay resumable.
@@ -143,6 +150,7 @@ impl Application {
 pub struct Handle {
     engine: Engine,
     store: Store,
+    bench: Bench,
 }
 
 impl Handle {
@@ -163,6 +171,25 @@ impl Handle {
     pub async fn latest_order(&self) -> anyhow::Result<Option<OrderId>> {
         let filter = OrderFilter { limit: 1, ..OrderFilter::default() };
         Ok(self.store.orders(&filter).await?.first().map(|row| row.id))
+    }
+
+    /// The latest orders of a repository, by issue.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn orders_of(
+        &self,
+        repository: &RepositoryName,
+        most: u32,
+    ) -> anyhow::Result<Vec<(IssueNumber, OrderId)>> {
+        let filter =
+            OrderFilter { repository: Some(repository.clone()), limit: most, ..OrderFilter::default() };
+        Ok(self.store.orders(&filter).await?.iter().map(|row| (row.issue, row.id)).collect())
+    }
+
+    /// Where finished work can be judged from outside.
+    pub fn bench(&self) -> &Bench {
+        &self.bench
     }
 
     /// What is known of an order now.
@@ -212,6 +239,7 @@ fn rules(settings: &Settings) -> anyhow::Result<Rules> {
         let pipeline = Pipeline::parse(yaml).with_context(|| format!("the built-in pipeline {name}"))?;
         pipelines.insert(name.to_owned(), pipeline);
     }
+    pipelines.extend(settings.pipelines.clone());
     let wanted = &settings.defaults.pipeline;
     let pipeline = pipelines.get(wanted).cloned().with_context(|| {
         let names: Vec<&str> = pipelines.keys().map(String::as_str).collect();

@@ -48,6 +48,9 @@ pub(super) async fn main(arguments: Arguments) -> anyhow::Result<u8> {
         agents: sample::agents()?,
         listen: SocketAddr::from(([127, 0, 0, 1], arguments.port)),
         pages: Pages::Shown,
+        pipelines: Vec::new(),
+        parallel: None,
+        keep: None,
     })
     .await?;
     let origin = local.emulator.origin();

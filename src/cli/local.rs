@@ -14,7 +14,7 @@ use crate::app::{self, Application, Handle};
 use crate::config::{AgentSettings, GithubSettings, Settings};
 use crate::emulator::{Emulator, Options, Pages, Permission, RepositorySource, keys};
 use crate::order::next::Survey;
-use crate::order::{Journal, OrderId, Settlement};
+use crate::order::{Journal, OrderId, Pipeline, Settlement};
 
 /// The App's id on the emulator; any number serves.
 const APP_ID: u64 = 1;
@@ -36,22 +36,37 @@ pub(super) struct Wishes {
     pub(super) listen: std::net::SocketAddr,
     /// Whether it has pages. They ask nobody for a password, so they are there for the demo only.
     pub(super) pages: Pages,
+    /// Pipelines that are known besides those that ship.
+    pub(super) pipelines: Vec<Pipeline>,
+    /// Orders that are at work at the same time; the settings say it when this does not.
+    pub(super) parallel: Option<usize>,
+    /// Where data is kept; none: a temporary folder.
+    pub(super) keep: Option<PathBuf>,
 }
 
 /// A running emulator and a running application.
 pub(super) struct Local {
     pub(super) emulator: Emulator,
-    handle: Handle,
+    pub(super) handle: Handle,
     pub(super) address: std::net::SocketAddr,
+    /// What starts work.
+    label: String,
     running: JoinHandle<anyhow::Result<()>>,
     /// A person pressed Ctrl-C, or the service manager asks to end.
     asked: CancellationToken,
-    _place: TempDir,
+    /// Removed with everything in it when this is dropped.
+    _place: Option<TempDir>,
 }
 
 impl Local {
     pub(super) async fn start(wishes: Wishes) -> anyhow::Result<Self> {
-        let place = tempfile::Builder::new().prefix("journeyman-").tempdir()?;
+        let (folder, place) = match wishes.keep {
+            Some(folder) => (folder, None),
+            None => {
+                let place = tempfile::Builder::new().prefix("journeyman-").tempdir()?;
+                (place.path().to_owned(), Some(place))
+            }
+        };
         let keys = keys::generate()?;
         let secret = SecretString::from(uuid::Uuid::new_v4().to_string());
         let mut options = Options::local(APP_ID, keys.public_pem.clone(), secret.clone());
@@ -67,9 +82,14 @@ impl Local {
         let mut settings = Settings::load_beside(github, wishes.config.as_deref(), std::env::vars())?;
         settings.agents.extend(wishes.agents);
         settings.server.listen = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
-        settings.data.dir = place.path().join("data");
+        settings.data.dir = folder.join("data");
         settings.store.url =
-            SecretString::from(format!("sqlite://{}", place.path().join("journeyman.db").display()));
+            SecretString::from(format!("sqlite://{}", folder.join("journeyman.db").display()));
+        if let Some(parallel) = wishes.parallel {
+            settings.limits.concurrent_orders = parallel;
+        }
+        settings.pipelines =
+            wishes.pipelines.into_iter().map(|pipeline| (pipeline.name.clone(), pipeline)).collect();
         if let Some(agent) = wishes.agent {
             if !settings.agents.contains_key(&agent) {
                 let known: Vec<&str> = settings.agents.keys().map(String::as_str).collect();
@@ -82,7 +102,9 @@ impl Local {
             settings.defaults.agent = agent;
         }
         if let Some(pipeline) = wishes.pipeline {
-            if !app::pipelines().any(|known| known == pipeline) {
+            let is_known =
+                settings.pipelines.contains_key(&pipeline) || app::pipelines().any(|known| known == pipeline);
+            if !is_known {
                 let known: Vec<&str> = app::pipelines().collect();
                 let problem =
                     format!("--pipeline {pipeline}: no such pipeline; known are {}", known.join(", "));
@@ -90,6 +112,7 @@ impl Local {
             }
             settings.defaults.pipeline = pipeline;
         }
+        let label = settings.defaults.label.clone();
         let application = Application::build(settings).await?;
         let address = application.address();
         emulator.set_webhook_url(&format!("http://{address}/webhook"));
@@ -102,7 +125,7 @@ impl Local {
             asked_to_stop().await;
             tell.cancel();
         });
-        Ok(Self { emulator, handle, address, running, asked, _place: place })
+        Ok(Self { emulator, handle, address, label, running, asked, _place: place })
     }
 
     /// A repository with one issue, which gets the label.
@@ -113,12 +136,32 @@ impl Local {
         title: &str,
         body: &str,
     ) -> anyhow::Result<u64> {
+        self.put_repository(repository, source).await?;
+        self.put_issue(repository, title, body).await
+    }
+
+    /// A repository that our person may do everything in.
+    pub(super) async fn put_repository(
+        &self,
+        repository: &str,
+        source: RepositorySource,
+    ) -> anyhow::Result<()> {
         self.emulator.create_repository(repository, source).await?;
         self.emulator.add_user(PERSON);
         self.emulator.set_permission(repository, PERSON, Permission::Admin)?;
+        Ok(())
+    }
+
+    /// An issue, which gets the label.
+    pub(super) async fn put_issue(&self, repository: &str, title: &str, body: &str) -> anyhow::Result<u64> {
         let issue = self.emulator.open_issue(repository, PERSON, title, body).await?;
-        self.emulator.label(repository, issue, "journeyman", PERSON).await?;
+        self.emulator.label(repository, issue, &self.label, PERSON).await?;
         Ok(issue)
+    }
+
+    /// Whether Journeyman has ended by itself, which it should not.
+    pub(super) fn has_ended(&self) -> bool {
+        self.running.is_finished()
     }
 
     /// When a person asks to stop.

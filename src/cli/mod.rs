@@ -5,6 +5,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "this is where people are spoken to")]
 
 mod demo;
+mod eval;
 mod issue_file;
 mod live;
 mod local;
@@ -12,6 +13,7 @@ mod run;
 mod sample;
 mod scripted_agent;
 mod serve;
+mod simulated_agent;
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -44,9 +46,14 @@ enum Subcommands {
     Run(run::Arguments),
     /// Watch it work on a sample repository, with GitHub emulated on loopback.
     Demo(demo::Arguments),
+    /// Run a suite of cases with an agent, and see in figures what came of them.
+    Eval(eval::Arguments),
     /// The agent of the demo: does what a script says, stage by stage.
     #[command(hide = true)]
     ScriptedAgent(scripted_agent::Arguments),
+    /// The agent of simulated suites: is right as often as it is told to be.
+    #[command(hide = true)]
+    SimulatedAgent(simulated_agent::Arguments),
 }
 
 /// Exit code for wrong usage, settings included.
@@ -63,10 +70,12 @@ fn settings_file(given: Option<PathBuf>) -> Option<PathBuf> {
 /// The program.
 pub fn main() -> ExitCode {
     let command = CommandLine::parse().command;
-    // The scripted agent runs inside the sandbox and needs none of what follows.
-    if let Subcommands::ScriptedAgent(arguments) = command {
-        return exit(scripted_agent::main(&arguments));
-    }
+    // Agents run inside the sandbox and need none of what follows.
+    let command = match command {
+        Subcommands::ScriptedAgent(arguments) => return exit(scripted_agent::main(&arguments)),
+        Subcommands::SimulatedAgent(arguments) => return exit(simulated_agent::main(&arguments)),
+        other => other,
+    };
     let runtime = match tokio::runtime::Runtime::new() {
         Ok(runtime) => runtime,
         Err(error) => return exit(Err(error.into())),
@@ -76,7 +85,8 @@ pub fn main() -> ExitCode {
             Subcommands::Serve(arguments) => serve::main(arguments).await,
             Subcommands::Run(arguments) => run::main(arguments).await,
             Subcommands::Demo(arguments) => demo::main(arguments).await,
-            Subcommands::ScriptedAgent(_) => Ok(0),
+            Subcommands::Eval(arguments) => eval::main(arguments).await,
+            Subcommands::ScriptedAgent(_) | Subcommands::SimulatedAgent(_) => Ok(0),
         }
     });
     runtime.shutdown_timeout(std::time::Duration::from_secs(1));

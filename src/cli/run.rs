@@ -53,6 +53,9 @@ pub(super) async fn main(arguments: Arguments) -> anyhow::Result<u8> {
         agents: sample::agents()?,
         listen: SocketAddr::from(([127, 0, 0, 1], 0)),
         pages: Pages::Hidden,
+        pipelines: Vec::new(),
+        parallel: None,
+        keep: None,
     })
     .await?;
     let name = format!("local/{}", slug(&arguments.repo));

@@ -21,6 +21,8 @@ use std::path::PathBuf;
 use secrecy::SecretString;
 use url::Url;
 
+use crate::order::Pipeline;
+
 pub use error::SettingsError;
 pub use repository::{RepositorySettingsError, repository_settings};
 
@@ -43,6 +45,8 @@ pub struct Settings {
     pub sandbox: SandboxSettings,
     /// `[agents.NAME]`, by name; `claude` is there even if no file says so.
     pub agents: BTreeMap<String, AgentSettings>,
+    /// Pipelines besides those that ship, by name. No key says them: whoever starts the application brings them.
+    pub pipelines: BTreeMap<String, Pipeline>,
 }
 
 /// `[server]`: the door.

@@ -76,6 +76,7 @@ fn assemble(keys: &Keys, github: GithubSettings) -> Result<Settings, SettingsErr
         limits: limits(keys)?,
         sandbox: sandbox(keys)?,
         agents,
+        pipelines: BTreeMap::new(),
     })
 }
 

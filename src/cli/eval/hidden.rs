@@ -1,0 +1,110 @@
+//! The hidden tests: laid over the resulting commit, and run by us behind the walls.
+
+use std::path::{Component, Path};
+use std::time::Duration;
+
+use anyhow::Context as _;
+
+use super::record::HiddenVerdict;
+use super::suite::Hidden;
+use crate::app::{Bench, Reach};
+use crate::order::{CommitSha, Exit, RepositoryName};
+
+/// Setup and tests may each take so long.
+const TIME: Duration = Duration::from_secs(600);
+/// What of the output is kept, in characters from its end.
+const KEPT: usize = 1_000;
+
+/// Judges a commit. The text is the end of what was printed, when it did not pass.
+pub(super) async fn judge(
+    bench: &Bench,
+    repository: &RepositoryName,
+    commit: &CommitSha,
+    hidden: &Hidden,
+) -> anyhow::Result<(HiddenVerdict, Option<String>)> {
+    let place = tempfile::Builder::new().prefix("journeyman-hidden-").tempdir()?;
+    let (tree, home) = (place.path().join("tree"), place.path().join("home"));
+    std::fs::create_dir(&home)?;
+    bench.lay_out(repository, commit, &tree).await?;
+    lay_over(&tree, hidden)?;
+    if let Some(setup) = &hidden.setup {
+        let tried = bench.try_out(&tree, &home, setup, Reach::Network, TIME).await?;
+        if tried.exit != Exit::Code(0) {
+            let said = format!("the setup ended with {}: {}", tried.exit, end_of(&tried.output));
+            return Ok((HiddenVerdict::Failed, Some(said)));
+        }
+    }
+    let tried = bench.try_out(&tree, &home, &hidden.test, Reach::Folder, TIME).await?;
+    Ok(match tried.exit {
+        Exit::Code(0) => (HiddenVerdict::Passed, None),
+        Exit::Code(_) | Exit::Signal(_) | Exit::TimedOut => {
+            (HiddenVerdict::Failed, Some(format!("{}: {}", tried.exit, end_of(&tried.output))))
+        }
+    })
+}
+
+/// What stands in the way of a hidden file is the agent's and gives way; no link of its is followed.
+fn lay_over(tree: &Path, hidden: &Hidden) -> anyhow::Result<()> {
+    for (name, bytes) in &hidden.files {
+        let mut path = tree.to_owned();
+        let mut parts = name.components().peekable();
+        while let Some(part) = parts.next() {
+            let Component::Normal(part) = part else { continue };
+            path.push(part);
+            let found = std::fs::symlink_metadata(&path).ok();
+            let is_last = parts.peek().is_none();
+            match found {
+                Some(found) if found.is_dir() && is_last => std::fs::remove_dir_all(&path),
+                Some(found) if !found.is_dir() => std::fs::remove_file(&path),
+                Some(_) | None => Ok(()),
+            }
+            .and_then(|()| match is_last {
+                true => std::fs::write(&path, bytes),
+                false if path.is_dir() => Ok(()),
+                false => std::fs::create_dir(&path),
+            })
+            .with_context(|| format!("cannot lay a hidden file over the result: {}", name.display()))?;
+        }
+    }
+    Ok(())
+}
+
+fn end_of(output: &str) -> String {
+    let output = output.trim();
+    let excess = output.chars().count().saturating_sub(KEPT);
+    output.chars().skip(excess).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::path::PathBuf;
+
+    use super::*;
+
+    #[test]
+    fn a_link_of_the_agents_does_not_lead_a_hidden_file_astray() {
+        let place = tempfile::tempdir().unwrap();
+        let (tree, outside) = (place.path().join("tree"), place.path().join("outside"));
+        std::fs::create_dir_all(&outside).unwrap();
+        std::fs::create_dir_all(tree.join("real/check.py")).unwrap();
+        std::fs::write(outside.join("kept"), "kept").unwrap();
+        std::os::unix::fs::symlink(&outside, tree.join("tests")).unwrap();
+        std::os::unix::fs::symlink(outside.join("kept"), tree.join("hidden.py")).unwrap();
+        let names = ["tests/deep/hidden.py", "hidden.py", "real/check.py"];
+        let files: BTreeMap<PathBuf, Vec<u8>> =
+            names.iter().map(|name| (PathBuf::from(name), name.as_bytes().to_vec())).collect();
+
+        lay_over(&tree, &Hidden { files, setup: None, test: String::new() }).unwrap();
+
+        for name in names {
+            assert_eq!(std::fs::read_to_string(tree.join(name)).unwrap(), name);
+        }
+        let left: Vec<_> =
+            std::fs::read_dir(&outside).unwrap().map(|file| file.unwrap().file_name()).collect();
+        assert_eq!(
+            (left, std::fs::read_to_string(outside.join("kept")).unwrap().as_str()),
+            (vec!["kept".into()], "kept")
+        );
+    }
+}

@@ -1,0 +1,193 @@
+//! `journeyman eval`: a suite of cases, run with any agent through the real engine, and what came of it in figures.
+//!
+//! Running (`runner`, `hidden`, `repository`) is apart from reading (`record`), counting (`statistics`, `report`) and
+//! drawing (`table`, `page`, `chart`), which are pure.
+
+mod hidden;
+mod record;
+mod repository;
+mod runner;
+pub(super) mod simulation;
+mod suite;
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::local::{Local, Wishes};
+use super::{INTERRUPTED, WrongUsage, log, sample, settings_file};
+use crate::config::{AgentSettings, Runtime};
+use crate::emulator::Pages;
+use crate::order::Pipeline;
+use simulation::{Rates, Simulation, percent};
+use suite::Suite;
+
+/// The name of the simulated agent.
+const SIMULATED_AGENT: &str = "simulated";
+
+/// What `eval` is told.
+#[derive(Debug, Args)]
+#[command(
+    group(clap::ArgGroup::new("cases_of").required(true).args(["suite", "simulate"])),
+    after_help = "Exit codes: 0 the suite was run, whatever the rates; 1 it could not be run; 2 wrong usage.\n\n\
+                        Examples:\n  ANTHROPIC_API_KEY=… journeyman eval --suite evals/small --agent claude --html report.html\n  \
+                        journeyman eval --simulate 35,72,45 --cases 1000"
+)]
+pub(super) struct Arguments {
+    /// A folder with cases; see docs/EVAL.md.
+    #[arg(long, value_name = "DIR")]
+    suite: Option<PathBuf>,
+    /// A simulated agent instead, of which so many of a hundred attempts pass: at the first, the second, the third.
+    #[arg(long, value_name = "RATES", conflicts_with = "agent")]
+    simulate: Option<Rates>,
+    /// How many cases the simulated agent gets.
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    cases: u32,
+    /// What the simulated agent's draws depend on.
+    #[arg(long, value_name = "N", default_value_t = 7)]
+    seed: u64,
+    /// How many of a hundred simulated cases fail in the same way until somebody advises.
+    #[arg(long, value_name = "PERCENT", default_value = "0", value_parser = percent)]
+    stubborn: f64,
+    /// When rounds run out, a simulated tech lead advises, once.
+    #[arg(long, requires = "simulate")]
+    guidance: bool,
+    /// How many of a hundred simulated attempts pass after advice.
+    #[arg(long, value_name = "PERCENT", default_value = "45", value_parser = percent)]
+    guided: f64,
+    /// The agent, by its name in the settings.
+    #[arg(long, value_name = "NAME")]
+    agent: Option<String>,
+    /// The pipeline, by its name or as a file.
+    #[arg(long, value_name = "NAME_OR_FILE")]
+    pipeline: Option<String>,
+    /// Cases at work at the same time.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    parallel: Option<u16>,
+    /// Write the report as JSON.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Write the report as a page with plots, in one file.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Settings for agents, limits and the sandbox; journeyman.toml in the current folder when absent.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Keep journals, workspaces and outputs in this folder, which must not exist or be empty.
+    #[arg(long, value_name = "DIR")]
+    keep: Option<PathBuf>,
+}
+
+pub(super) async fn main(arguments: Arguments) -> anyhow::Result<u8> {
+    log("error");
+    let simulation = arguments.simulate.clone().map(|rates| Simulation {
+        rates,
+        seed: arguments.seed,
+        stubborn: arguments.stubborn,
+        guided: arguments.guided,
+    });
+    let suite = match &arguments.suite {
+        Some(folder) => suite::read(folder)?,
+        None => suite::simulated(arguments.cases),
+    };
+    let parallel = usize::from(arguments.parallel.unwrap_or(4));
+    let local = start(&arguments, &suite, simulation.as_ref(), parallel).await?;
+    let ran = runner::run(&local, &suite.cases, parallel).await?;
+    local.stop().await?;
+    let verified = ran.records.iter().filter(|r| r.outcome == "verified").count();
+    println!("{verified} of {}", ran.records.len());
+    println!("{}", serde_json::to_string_pretty(&ran.records.first())?);
+    for t in &ran.troubles {
+        println!("{t}");
+    }
+    Ok(if ran.interrupted { INTERRUPTED } else { 0 })
+}
+
+async fn start(
+    arguments: &Arguments,
+    suite: &Suite,
+    simulation: Option<&Simulation>,
+    parallel: usize,
+) -> anyhow::Result<Local> {
+    let mut agents = sample::agents()?;
+    let mut agent = arguments.agent.clone();
+    let wanted = arguments.pipeline.clone().or_else(|| suite.pipeline.clone());
+    let (pipeline, pipelines) = match (simulation, wanted) {
+        (_, Some(wanted)) => pipeline(&wanted)?,
+        (None, None) => (None, Vec::new()),
+        (Some(_), None) => {
+            let yaml = if arguments.guidance {
+                include_str!("../../../templates/eval/simulated-guided.yaml")
+            } else {
+                include_str!("../../../templates/eval/simulated.yaml")
+            };
+            let pipeline = Pipeline::parse(yaml)?;
+            (Some(pipeline.name.clone()), vec![pipeline])
+        }
+    };
+    if let Some(simulation) = simulation {
+        agents.extend(simulated_agent(simulation)?);
+        agent = Some(SIMULATED_AGENT.to_owned());
+    }
+    if let Some(folder) = &arguments.keep {
+        let wrong =
+            |problem: &dyn std::fmt::Display| WrongUsage(format!("--keep {}: {problem}", folder.display()));
+        std::fs::create_dir_all(folder).map_err(|error| wrong(&error))?;
+        if std::fs::read_dir(folder).map_err(|error| wrong(&error))?.next().is_some() {
+            return Err(wrong(&"the folder is not empty; name one that is, or a new one").into());
+        }
+    }
+    let keep = arguments.keep.as_deref().map(std::fs::canonicalize).transpose()?;
+    Local::start(Wishes {
+        config: settings_file(arguments.config.clone()),
+        agent,
+        pipeline,
+        agents,
+        listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+        pages: Pages::Hidden,
+        pipelines,
+        parallel: Some(parallel),
+        keep,
+    })
+    .await
+}
+
+/// A pipeline by its name, or in a file.
+fn pipeline(wanted: &str) -> anyhow::Result<(Option<String>, Vec<Pipeline>)> {
+    let is_file = wanted.ends_with(".yaml") || wanted.ends_with(".yml") || wanted.contains('/');
+    if !is_file {
+        return Ok((Some(wanted.to_owned()), Vec::new()));
+    }
+    let wrong = |problem: &dyn std::fmt::Display| WrongUsage(format!("--pipeline {wanted}: {problem}"));
+    let yaml = std::fs::read_to_string(Path::new(wanted)).map_err(|error| wrong(&error))?;
+    let pipeline = Pipeline::parse(&yaml).map_err(|error| wrong(&error))?;
+    Ok((Some(pipeline.name.clone()), vec![pipeline]))
+}
+
+/// The simulated agent: this very program.
+fn simulated_agent(simulation: &Simulation) -> anyhow::Result<BTreeMap<String, AgentSettings>> {
+    let program = std::env::current_exe()?;
+    let name = program.to_str().ok_or_else(|| anyhow::anyhow!("the path of this program is not UTF-8"))?;
+    let words = [
+        name,
+        "simulated-agent",
+        "--rates",
+        &simulation.rates.to_string(),
+        "--seed",
+        &simulation.seed.to_string(),
+        "--stubborn",
+        &simulation.stubborn.to_string(),
+        "--guided",
+        &simulation.guided.to_string(),
+    ];
+    let agent = AgentSettings {
+        runtime: Runtime::Command,
+        model: None,
+        program: words.map(str::to_owned).to_vec(),
+        env: Vec::new(),
+        read: vec![program.clone()],
+    };
+    Ok(BTreeMap::from([(SIMULATED_AGENT.to_owned(), agent)]))
+}

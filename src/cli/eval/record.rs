@@ -1,0 +1,185 @@
+//! What became of a case: read from its order's journal, and from nothing an agent said.
+
+use serde::{Deserialize, Serialize};
+
+use crate::order::next::Survey;
+use crate::order::pipeline::{Check, Stage};
+use crate::order::steps::{Step, StepKind, steps};
+use crate::order::trace::RoundTrace;
+use crate::order::{Category, Counts, Journal, TestVerdict};
+
+/// What became of one case.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct CaseRecord {
+    /// Its name in the suite.
+    pub(super) case: String,
+    /// The issue's title.
+    pub(super) title: String,
+    /// The order.
+    pub(super) order: String,
+    /// What Journeyman said: `verified`, `escalated` …
+    pub(super) outcome: String,
+    /// Why, when it is not verified.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) because: Option<String>,
+    /// What the hidden tests said.
+    pub(super) hidden: HiddenVerdict,
+    /// The end of what the hidden tests printed, when they did not pass.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) hidden_output: Option<String>,
+    /// Journeyman said verified, and the hidden tests fail.
+    pub(super) false_green: bool,
+    /// The runs of the stage whose checks include tests, in order.
+    pub(super) attempts: Vec<Attempt>,
+    /// The attempt whose work was verified or handed over, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) taken: Option<u32>,
+    /// Dollars for the whole order, every stage included.
+    pub(super) usd: f64,
+    /// Seconds from the order's opening to its end, waiting for a place included.
+    pub(super) seconds: f64,
+    /// Tokens read and written.
+    pub(super) tokens: [u64; 2],
+    /// Dollars for escalation: what a tech lead's look cost.
+    pub(super) escalation_usd: f64,
+}
+
+/// What the hidden tests said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum HiddenVerdict {
+    /// They passed on the resulting commit.
+    Passed,
+    /// They did not.
+    Failed,
+    /// There is no resulting commit, or nothing hidden.
+    NotRun,
+}
+
+/// One run of the worker, and what its checks said.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Attempt {
+    /// Which run of the worker, from 1.
+    pub(super) round: u32,
+    /// Its place among the attempts before, or among those after, a tech lead's guidance; from 1.
+    pub(super) attempt: u32,
+    /// After guidance.
+    pub(super) guided: bool,
+    /// What it came to.
+    pub(super) end: AttemptEnd,
+    /// Kinds of what was wrong, each once.
+    pub(super) kinds: Vec<Category>,
+    /// Tests counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) tests: Option<Counts>,
+    /// Tests that failed, by name.
+    pub(super) failing: Vec<String>,
+    /// Dollars.
+    pub(super) usd: f64,
+    /// Seconds, its checks included.
+    pub(super) seconds: f64,
+}
+
+/// What an attempt came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum AttemptEnd {
+    /// Every check passed.
+    Passed,
+    /// A check failed.
+    Failed,
+    /// No check failed, and nothing was verified.
+    Unverified,
+    /// It was cut off before it was judged.
+    Unfinished,
+}
+
+/// Reads the record of an order. The hidden tests' verdict is added by whoever runs them.
+pub(super) fn read(case: &str, journal: &Journal, survey: &Survey) -> CaseRecord {
+    let opened = journal.opened();
+    let trace = &survey.trace;
+    let steps = steps(journal);
+    let stage = work_stage(journal);
+    let last = journal.entries().last().map_or(journal.opened_at(), |entry| entry.at);
+    let settled = survey.next.settled.as_ref();
+    let escalations: Vec<&Step> = steps.iter().filter(|step| is_escalation(step)).collect();
+    CaseRecord {
+        case: case.to_owned(),
+        title: opened.issue.title.clone(),
+        order: opened.order.to_string(),
+        outcome: settled.map_or("unfinished", |settlement| settlement.word()).to_owned(),
+        because: settled.and_then(|settlement| settlement.because()).map(str::to_owned),
+        hidden: HiddenVerdict::NotRun,
+        hidden_output: None,
+        false_green: false,
+        attempts: stage.map_or_else(Vec::new, |stage| attempts(stage, survey, &steps, &escalations)),
+        taken: trace.work.as_ref().map(|work| work.round),
+        usd: trace.usage.usd,
+        seconds: (last - journal.opened_at()).as_seconds_f64().max(0.0),
+        tokens: [trace.usage.input_tokens, trace.usage.output_tokens],
+        escalation_usd: escalations.iter().fold(0.0, |sum, step| sum + step.usage.usd),
+    }
+}
+
+/// The stage whose attempts are counted: the one that the tests judge.
+fn work_stage(journal: &Journal) -> Option<&Stage> {
+    let with =
+        |check: Check| journal.pipeline().stages.iter().find(move |stage| stage.checks.contains(&check));
+    with(Check::Tests).or_else(|| with(Check::PushedCommit))
+}
+
+/// A look at exhausted work, which is no attempt.
+fn is_escalation(step: &Step) -> bool {
+    step.kind == StepKind::Agent
+        && (step.stage.contains("tech_lead") || step.key.0.split('/').any(|part| part.contains("tech_lead")))
+}
+
+fn attempts(stage: &Stage, survey: &Survey, steps: &[Step], escalations: &[&Step]) -> Vec<Attempt> {
+    let rounds = survey.trace.stages.iter().rfind(|seen| seen.name == stage.name);
+    let advised_at = escalations.iter().map(|step| step.started_at).min();
+    let has_tests = stage.checks.contains(&Check::Tests);
+    let mut attempts = Vec::new();
+    let mut before = 0;
+    for round in rounds.map_or(&[][..], |seen| &seen.rounds) {
+        let step = steps.iter().find(|step| {
+            step.kind == StepKind::Agent && step.stage == stage.name && step.round == Some(round.round)
+        });
+        let guided = match (step, advised_at) {
+            (Some(step), Some(advised_at)) => step.started_at > advised_at,
+            (None, _) | (_, None) => false,
+        };
+        if !guided {
+            before = round.round;
+        }
+        let mut kinds = Vec::new();
+        for finding in round.feedback.iter().flat_map(|feedback| &feedback.issues) {
+            if !kinds.contains(&finding.category) {
+                kinds.push(finding.category);
+            }
+        }
+        attempts.push(Attempt {
+            round: round.round,
+            attempt: if guided { round.round - before } else { round.round },
+            guided,
+            end: end(round, has_tests),
+            kinds,
+            tests: round.tests.as_ref().and_then(|tests| tests.counts),
+            failing: round.tests.as_ref().map(|tests| tests.failing.clone()).unwrap_or_default(),
+            usd: step.map_or(0.0, |step| step.usage.usd),
+            seconds: step.and_then(|step| step.duration_seconds).unwrap_or_default(),
+        });
+    }
+    attempts
+}
+
+fn end(round: &RoundTrace, has_tests: bool) -> AttemptEnd {
+    match (&round.feedback, &round.tests) {
+        (Some(_), _) => AttemptEnd::Failed,
+        (None, Some(tests)) if tests.verdict == TestVerdict::Passed && tests.doubt.is_none() => {
+            AttemptEnd::Passed
+        }
+        (None, Some(_)) => AttemptEnd::Unverified,
+        (None, None) if !has_tests && round.commit.is_some() => AttemptEnd::Unverified,
+        (None, None) => AttemptEnd::Unfinished,
+    }
+}

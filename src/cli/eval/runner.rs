@@ -1,0 +1,194 @@
+//! Runs the cases, so many side by side, through the real engine: each is an issue with a label on it.
+
+use std::collections::BTreeMap;
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+
+use futures_util::StreamExt as _;
+use indicatif::{ProgressBar, ProgressStyle};
+use tokio::sync::broadcast::error::RecvError;
+
+use super::record::{self, CaseRecord, HiddenVerdict};
+use super::suite::{Case, Source, simulated_files};
+use super::{hidden, repository};
+use crate::cli::local::Local;
+use crate::emulator::RepositorySource;
+use crate::order::next::Survey;
+use crate::order::{Journal, OrderId, RepositoryName};
+
+/// The repository of all simulated cases.
+const SIMULATED: &str = "eval/simulated";
+/// How often something is looked at although nothing was heard of it.
+const LOOK_AGAIN: Duration = Duration::from_millis(500);
+/// Where there is no terminal to draw on, a line is written so often.
+const A_LINE: Duration = Duration::from_secs(10);
+
+/// What came of a run.
+pub(super) struct Ran {
+    /// In the order of the suite; those that were not finished when a person stopped the run are not here.
+    pub(super) records: Vec<CaseRecord>,
+    pub(super) interrupted: bool,
+    /// Cases that could not be run, and why.
+    pub(super) troubles: Vec<String>,
+}
+
+/// Runs every case.
+pub(super) async fn run(local: &Local, cases: &[Case], parallel: usize) -> anyhow::Result<Ran> {
+    if cases.iter().any(|case| matches!(case.repository, Source::Simulated)) {
+        local.put_repository(SIMULATED, RepositorySource::Files(simulated_files())).await?;
+    }
+    let mut progress = Progress::begin(cases.len());
+    let mut records: BTreeMap<usize, CaseRecord> = BTreeMap::new();
+    let mut troubles = Vec::new();
+    let mut interrupted = false;
+    let works = cases.iter().enumerate().map(|(place, case)| async move { (place, one(local, case).await) });
+    let mut works = futures_util::stream::iter(works).buffer_unordered(parallel);
+    loop {
+        let done = tokio::select! {
+            done = works.next() => done,
+            () = local.asked_to_stop() => {
+                interrupted = true;
+                break;
+            }
+        };
+        match done {
+            None => break,
+            Some((place, Ok(record))) => {
+                progress.done(&record);
+                records.insert(place, record);
+            }
+            Some((place, Err(error))) => {
+                let name = cases.get(place).map_or("", |case| case.name.as_str());
+                progress.trouble();
+                troubles.push(format!("{name}: {error:#}"));
+                anyhow::ensure!(!local.has_ended(), "Journeyman stopped in the middle: {error:#}");
+            }
+        }
+    }
+    progress.end();
+    Ok(Ran { records: records.into_values().collect(), interrupted, troubles })
+}
+
+async fn one(local: &Local, case: &Case) -> anyhow::Result<CaseRecord> {
+    let name = match &case.repository {
+        Source::Simulated => SIMULATED.to_owned(),
+        Source::Folder(folder) => {
+            let name = format!("eval/{}", case.name);
+            let place = tempfile::Builder::new().prefix("journeyman-case-").tempdir()?;
+            repository::make(folder, place.path())?;
+            local.put_repository(&name, RepositorySource::Path(place.path().to_owned())).await?;
+            name
+        }
+    };
+    let issue = local.put_issue(&name, &case.title, &case.body).await?;
+    let name: RepositoryName = name.parse()?;
+    let order = order(local, &name, issue).await?;
+    let (journal, survey) = settled(local, order).await?;
+    let mut record = record::read(&case.name, &journal, &survey);
+    if let (Some(hidden), Some(work)) = (&case.hidden, &survey.trace.work) {
+        let (verdict, output) = hidden::judge(local.handle.bench(), &name, &work.commit, hidden).await?;
+        record.false_green = verdict == HiddenVerdict::Failed && record.outcome == "verified";
+        (record.hidden, record.hidden_output) = (verdict, output);
+    }
+    Ok(record)
+}
+
+/// The issue's order, once the delivery has arrived.
+async fn order(local: &Local, repository: &RepositoryName, issue: u64) -> anyhow::Result<OrderId> {
+    let mut news = local.handle.watch();
+    loop {
+        // The issues that are open at a time are the latest.
+        let latest = local.handle.orders_of(repository, 300).await?;
+        if let Some((_, order)) = latest.into_iter().find(|(known, _)| known.0 == issue) {
+            return Ok(order);
+        }
+        anyhow::ensure!(!local.has_ended(), "Journeyman has ended");
+        tokio::select! {
+            heard = news.recv() => drop(heard),
+            () = tokio::time::sleep(Duration::from_millis(20)) => {}
+        }
+    }
+}
+
+/// What is known of an order once it has ended.
+async fn settled(local: &Local, order: OrderId) -> anyhow::Result<(Journal, Survey)> {
+    let mut news = local.handle.watch();
+    loop {
+        let (journal, survey) = local.handle.look(order).await?;
+        if survey.next.settled.is_some() && survey.next.moves.is_empty() {
+            return Ok((journal, survey));
+        }
+        anyhow::ensure!(!local.has_ended(), "Journeyman has ended");
+        let until = tokio::time::sleep(LOOK_AGAIN);
+        tokio::pin!(until);
+        loop {
+            tokio::select! {
+                heard = news.recv() => match heard {
+                    Ok((known, _)) if known == order => break,
+                    Ok(_) => {}
+                    Err(RecvError::Lagged(_) | RecvError::Closed) => break,
+                },
+                () = &mut until => break,
+            }
+        }
+    }
+}
+
+/// How far it is, on standard error.
+struct Progress {
+    bar: Option<ProgressBar>,
+    begun: Instant,
+    said: Instant,
+    of: usize,
+    done: usize,
+    verified: usize,
+}
+
+impl Progress {
+    fn begin(of: usize) -> Self {
+        let bar = std::io::stderr().is_terminal().then(|| {
+            let bar = ProgressBar::new(of as u64);
+            if let Ok(style) =
+                ProgressStyle::with_template("  {bar:30} {pos}/{len} cases, {msg}, {elapsed}, {eta} to go")
+            {
+                bar.set_style(style);
+            }
+            bar.set_message("0 verified");
+            bar.enable_steady_tick(Duration::from_millis(500));
+            bar
+        });
+        Self { bar, begun: Instant::now(), said: Instant::now(), of, done: 0, verified: 0 }
+    }
+
+    fn done(&mut self, record: &CaseRecord) {
+        self.verified += usize::from(record.outcome == "verified");
+        self.tell();
+    }
+
+    fn trouble(&mut self) {
+        self.tell();
+    }
+
+    fn tell(&mut self) {
+        self.done += 1;
+        let verified = format!("{} verified", self.verified);
+        match &self.bar {
+            Some(bar) => {
+                bar.inc(1);
+                bar.set_message(verified);
+            }
+            None if self.said.elapsed() > A_LINE => {
+                self.said = Instant::now();
+                let seconds = self.begun.elapsed().as_secs();
+                eprintln!("  {} of {} cases, {verified}, {seconds} s", self.done, self.of);
+            }
+            None => {}
+        }
+    }
+
+    fn end(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! What a simulated agent does: decided by its rates and a hash, so that the same seed gives the same suite.
+//!
+//! The figures of a simulated suite say something of the loop: that it counts, sends back, stops and hands over as
+//! it should. They say nothing of any model.
+
+use std::str::FromStr;
+
+use sha2::{Digest, Sha256};
+
+/// The published account of this loop that a simulation is held against: how many of a hundred pass at the first, at
+/// the second and at the third attempt, of those that come so far.
+pub(in crate::cli) const PUBLISHED: [f64; 3] = [35.0, 72.0, 45.0];
+/// How many of a hundred pass in all, by the same account.
+pub(super) const PUBLISHED_OVERALL: f64 = 88.0;
+/// What three attempts cost by the same account, in dollars.
+pub(in crate::cli) const PUBLISHED_USD: f64 = 0.23;
+
+/// How many tests the simulated repository has.
+pub(in crate::cli) const TESTS: u32 = 8;
+
+/// How many of a hundred attempts pass, by attempt. The last holds for all later ones.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::cli) struct Rates(Vec<f64>);
+
+impl FromStr for Rates {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong =
+            || format!("{text:?} is not of the form 35,72,45: percentages of 0 to 100, one an attempt");
+        let rates: Vec<f64> =
+            text.split(',').map(|rate| percent(rate).map_err(|_| wrong())).collect::<Result<_, _>>()?;
+        if (1..=20).contains(&rates.len()) { Ok(Self(rates)) } else { Err(wrong()) }
+    }
+}
+
+impl std::fmt::Display for Rates {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let rates: Vec<String> = self.0.iter().map(f64::to_string).collect();
+        out.write_str(&rates.join(","))
+    }
+}
+
+impl Rates {
+    /// Each rate, from 0 to 100.
+    pub(super) fn percentages(&self) -> &[f64] {
+        &self.0
+    }
+
+    /// Of the attempt of that number, from 0 to 1.
+    fn of(&self, attempt: u32) -> f64 {
+        let place = usize::try_from(attempt.max(1) - 1).unwrap_or(usize::MAX).min(self.0.len() - 1);
+        self.0.get(place).copied().unwrap_or_default() / 100.0
+    }
+}
+
+/// A number from 0 to 100.
+pub(in crate::cli) fn percent(text: &str) -> Result<f64, String> {
+    match text.trim().parse::<f64>() {
+        Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(percent),
+        Ok(_) | Err(_) => Err(format!("{text:?} is not a percentage of 0 to 100")),
+    }
+}
+
+/// A simulated agent.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::cli) struct Simulation {
+    pub(in crate::cli) rates: Rates,
+    pub(in crate::cli) seed: u64,
+    /// How many of a hundred cases fail in the same way for ever, until somebody advises.
+    pub(in crate::cli) stubborn: f64,
+    /// How many of a hundred attempts pass once a tech lead has advised.
+    pub(in crate::cli) guided: f64,
+}
+
+/// What an attempt comes to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::cli) enum Deed {
+    /// The change that is wanted.
+    Right,
+    /// One that fails these tests, by their numbers from 1.
+    Wrong {
+        /// In order, never empty.
+        fails: Vec<u32>,
+    },
+}
+
+/// Whether somebody has advised.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::cli) enum Advice {
+    None,
+    Given,
+}
+
+impl Simulation {
+    /// What the agent does at this attempt of this case.
+    pub(in crate::cli) fn deed(&self, case: &str, attempt: u32, advice: Advice) -> Deed {
+        match advice {
+            Advice::None if self.is_stubborn(case) => Deed::Wrong { fails: vec![1, 2] },
+            Advice::None => {
+                let passes = self.draw(case, &format!("attempt {attempt}")) < self.rates.of(attempt);
+                if passes { Deed::Right } else { self.wrong(case, attempt) }
+            }
+            Advice::Given => {
+                let passes = self.draw(case, &format!("advised attempt {attempt}")) < self.guided / 100.0;
+                if passes { Deed::Right } else { self.wrong(case, attempt) }
+            }
+        }
+    }
+
+    fn is_stubborn(&self, case: &str) -> bool {
+        self.draw(case, "stubborn") < self.stubborn / 100.0
+    }
+
+    /// Two attempts running never fail in the same tests: that would be a stubborn case.
+    fn wrong(&self, case: &str, attempt: u32) -> Deed {
+        let own = attempt % TESTS + 1;
+        let before = (attempt + TESTS - 1) % TESTS + 1;
+        let others = (1..=TESTS).filter(|test| *test != own && *test != before);
+        let share = self.draw(case, &format!("how wrong {attempt}")) * 0.8;
+        let mut fails: Vec<u32> =
+            others.filter(|test| self.draw(case, &format!("test {test} of {attempt}")) < share).collect();
+        fails.push(own);
+        fails.sort_unstable();
+        Deed::Wrong { fails }
+    }
+
+    /// What the attempt costs, in dollars: around a third of what three cost by the published account.
+    pub(in crate::cli) fn usd(&self, case: &str, attempt: u32) -> f64 {
+        PUBLISHED_USD / 3.0 * (0.6 + 0.8 * self.draw(case, &format!("cost {attempt}")))
+    }
+
+    /// A number from 0 to 1 that only depends on the seed, the case and what it is drawn for.
+    fn draw(&self, case: &str, what: &str) -> f64 {
+        let digest = Sha256::digest(format!("{}\n{case}\n{what}", self.seed));
+        let bits = digest.iter().take(6).fold(0_u64, |bits, byte| (bits << 8) | u64::from(*byte));
+        bits as f64 / (1_u64 << 48) as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn simulation(stubborn: f64) -> Simulation {
+        Simulation { rates: "35,72,45".parse().unwrap(), seed: 7, stubborn, guided: 60.0 }
+    }
+
+    #[test]
+    fn rates_are_percentages() {
+        assert_eq!("35, 72,45".parse::<Rates>().unwrap().to_string(), "35,72,45");
+        for wrong in ["", "35,", "101", "-1", "NaN", "a", "35;72"] {
+            assert!(wrong.parse::<Rates>().is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn as_many_attempts_pass_as_the_rates_say() {
+        let simulation = simulation(0.0);
+        for (attempt, rate) in [(1, 0.35), (2, 0.72), (3, 0.45), (4, 0.45)] {
+            let passes = (0..10_000)
+                .filter(|case| simulation.deed(&format!("case {case}"), attempt, Advice::None) == Deed::Right)
+                .count();
+            assert!((passes as f64 / 10_000.0 - rate).abs() < 0.015, "attempt {attempt}: {passes}");
+        }
+    }
+
+    #[test]
+    fn only_the_stubborn_fail_twice_running_in_the_same_way() {
+        for case in 0..500 {
+            let case = format!("case {case}");
+            for attempt in 1..12 {
+                let free = simulation(0.0);
+                let (one, two) = (free.wrong(&case, attempt), free.deed(&case, attempt + 1, Advice::None));
+                assert_ne!(one, two, "{case}, attempt {attempt}");
+            }
+            let stubborn = simulation(100.0);
+            let deeds = [1, 2, 3].map(|attempt| stubborn.deed(&case, attempt, Advice::None));
+            assert!(deeds.iter().all(|deed| *deed == deeds[0] && *deed != Deed::Right));
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! An agent that is right as often as it is told to be. It is a real program in the real sandbox, and it really
+//! commits and pushes; only whether its change is right is drawn. For `journeyman eval --simulate`.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::Context as _;
+use clap::Args;
+use serde_json::json;
+
+use super::eval::simulation::{Advice, Deed, Rates, Simulation, percent};
+
+/// What the simulated tech lead's guidance begins with, and by what the simulated agent knows that it was advised.
+const GUIDANCE: &str = "Simulated guidance:";
+
+/// What it is told.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// How many of a hundred attempts pass, by attempt.
+    #[arg(long)]
+    rates: Rates,
+    /// What the draws depend on.
+    #[arg(long)]
+    seed: u64,
+    /// How many of a hundred cases fail in the same way until somebody advises.
+    #[arg(long, default_value = "0", value_parser = percent)]
+    stubborn: f64,
+    /// How many of a hundred attempts pass after advice.
+    #[arg(long, default_value = "45", value_parser = percent)]
+    guided: f64,
+}
+
+pub(super) fn main(arguments: &Arguments) -> anyhow::Result<u8> {
+    let simulation = Simulation {
+        rates: arguments.rates.clone(),
+        seed: arguments.seed,
+        stubborn: arguments.stubborn,
+        guided: arguments.guided,
+    };
+    let mut prompt = String::new();
+    std::io::stdin().read_to_string(&mut prompt)?;
+    let variable = |name: &str| std::env::var(name).unwrap_or_default();
+    let is_lead = [variable("JOURNEYMAN_STAGE"), variable("JOURNEYMAN_ROLE")]
+        .iter()
+        .any(|name| name.contains("tech_lead"));
+    let (said, usd) = match prompt.lines().find_map(|line| line.strip_prefix("Case: ")) {
+        _ if is_lead => (advise(), simulation.usd(&prompt, 0)),
+        Some(case) if variable("JOURNEYMAN_STAGE") == "work" => {
+            let attempt = variable("JOURNEYMAN_ROUND").parse().unwrap_or(1);
+            let advice = advice(&prompt, Path::new(&variable("HOME")))?;
+            let deed = simulation.deed(case.trim(), attempt, advice);
+            work(&deed, attempt)?;
+            ("I changed answer.txt. All tests pass.".to_owned(), simulation.usd(case.trim(), attempt))
+        }
+        Some(_) | None => ("attempt".to_owned(), 0.0),
+    };
+    let record = json!({"type": "result", "subtype": "success", "is_error": false, "result": said,
+                        "total_cost_usd": usd, "num_turns": 1});
+    println!("{record}");
+    Ok(0)
+}
+
+/// Advice is given once and remembered, as an agent's session would.
+fn advice(prompt: &str, home: &Path) -> anyhow::Result<Advice> {
+    let memory: PathBuf = home.join("advised");
+    if prompt.contains(GUIDANCE) {
+        std::fs::write(&memory, "").with_context(|| format!("cannot write {}", memory.display()))?;
+    }
+    Ok(if memory.exists() { Advice::Given } else { Advice::None })
+}
+
+fn advise() -> String {
+    let answer = json!({
+        "decision": "guide",
+        "diagnosis": "The attempts so far went for the wrong answer.",
+        "guidance": format!("{GUIDANCE} think again, and look at the failing tests first."),
+    });
+    answer.to_string()
+}
+
+fn work(deed: &Deed, attempt: u32) -> anyhow::Result<()> {
+    let answer = match deed {
+        Deed::Right => "right\n".to_owned(),
+        Deed::Wrong { fails } => {
+            let fails: Vec<String> = fails.iter().map(u32::to_string).collect();
+            format!("wrong {}\n", fails.join(" "))
+        }
+    };
+    std::fs::write("answer.txt", answer).context("answer.txt")?;
+    // Without it a stubborn agent's second commit would be no new tree.
+    std::fs::write("attempt.txt", format!("{attempt}\n")).context("attempt.txt")?;
+    let script = r#"git add -A && git commit -q -m "$1" && git push -q origin HEAD"#;
+    let message = format!("Answer at attempt {attempt}");
+    let ended = Command::new("sh").args(["-c", script, "sh", &message]).status().context("sh")?;
+    anyhow::ensure!(ended.success(), "the commit could not be pushed");
+    Ok(())
+}

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::live::Live;
 use super::{WrongUsage, asked_to_stop};
 use crate::app::{self, Application, Handle};
-use crate::config::{AgentSettings, GithubSettings, Settings};
+use crate::config::{AgentSettings, DefaultSettings, GithubSettings, Settings};
 use crate::emulator::{Emulator, Options, Pages, Permission, RepositorySource, keys};
 use crate::order::next::Survey;
 use crate::order::{Journal, OrderId, Pipeline, Settlement};
@@ -51,6 +51,10 @@ pub(super) struct Local {
     pub(super) address: std::net::SocketAddr,
     /// What starts work.
     label: String,
+    /// Who does it.
+    pub(super) agent: String,
+    /// Through which stages.
+    pub(super) pipeline: String,
     running: JoinHandle<anyhow::Result<()>>,
     /// A person pressed Ctrl-C, or the service manager asks to end.
     asked: CancellationToken,
@@ -112,7 +116,7 @@ impl Local {
             }
             settings.defaults.pipeline = pipeline;
         }
-        let label = settings.defaults.label.clone();
+        let DefaultSettings { label, agent, pipeline } = settings.defaults.clone();
         let application = Application::build(settings).await?;
         let address = application.address();
         emulator.set_webhook_url(&format!("http://{address}/webhook"));
@@ -125,7 +129,7 @@ impl Local {
             asked_to_stop().await;
             tell.cancel();
         });
-        Ok(Self { emulator, handle, address, label, running, asked, _place: place })
+        Ok(Self { emulator, handle, address, label, agent, pipeline, running, asked, _place: place })
     }
 
     /// A repository with one issue, which gets the label.

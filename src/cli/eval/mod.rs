@@ -3,16 +3,25 @@
 //! Running (`runner`, `hidden`, `repository`) is apart from reading (`record`), counting (`statistics`, `report`) and
 //! drawing (`table`, `page`, `chart`), which are pure.
 
+mod chart;
+mod expected;
 mod hidden;
+mod page;
 mod record;
+mod report;
 mod repository;
 mod runner;
 pub(super) mod simulation;
+mod statistics;
 mod suite;
+mod table;
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Write as _;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use clap::Args;
 
@@ -21,6 +30,8 @@ use super::{INTERRUPTED, WrongUsage, log, sample, settings_file};
 use crate::config::{AgentSettings, Runtime};
 use crate::emulator::Pages;
 use crate::order::Pipeline;
+use expected::Guidance;
+use report::{Results, Setting, SimulationLine};
 use simulation::{Rates, Simulation, percent};
 use suite::Suite;
 
@@ -93,16 +104,52 @@ pub(super) async fn main(arguments: Arguments) -> anyhow::Result<u8> {
         None => suite::simulated(arguments.cases),
     };
     let parallel = usize::from(arguments.parallel.unwrap_or(4));
+    // What cannot be written is known before hours of work, not after.
+    let json = arguments.json.as_deref().map(|path| create("--json", path)).transpose()?;
+    let html = arguments.html.as_deref().map(|path| create("--html", path)).transpose()?;
     let local = start(&arguments, &suite, simulation.as_ref(), parallel).await?;
+    let (began, clock) = (chrono::Utc::now(), Instant::now());
     let ran = runner::run(&local, &suite.cases, parallel).await?;
+    let setting = Setting {
+        journeyman: env!("CARGO_PKG_VERSION").to_owned(),
+        suite: suite.name,
+        description: suite.description,
+        cases: suite.cases.len() as u64,
+        agent: local.agent.clone(),
+        pipeline: local.pipeline.clone(),
+        simulation: simulation.as_ref().map(|simulation| SimulationLine {
+            rates: simulation.rates.percentages().to_vec(),
+            seed: simulation.seed,
+            stubborn: simulation.stubborn,
+            guided: arguments.guidance.then_some(simulation.guided),
+        }),
+        parallel,
+        began: began.to_rfc3339_opts(chrono::SecondsFormat::Secs, true),
+        seconds: clock.elapsed().as_secs_f64(),
+        interrupted: ran.interrupted,
+    };
     local.stop().await?;
-    let verified = ran.records.iter().filter(|r| r.outcome == "verified").count();
-    println!("{verified} of {}", ran.records.len());
-    println!("{}", serde_json::to_string_pretty(&ran.records.first())?);
-    for t in &ran.troubles {
-        println!("{t}");
+    let guidance = if arguments.guidance { Guidance::Once } else { Guidance::None };
+    let results = Results { records: ran.records, troubles: ran.troubles };
+    let report = report::report(setting, results, simulation.as_ref().map(|known| (known, guidance)));
+    print!("{}", table::text(&report));
+    if let Some(mut file) = json {
+        serde_json::to_writer_pretty(&mut file, &report)?;
+        writeln!(file)?;
     }
-    Ok(if ran.interrupted { INTERRUPTED } else { 0 })
+    if let Some(mut file) = html {
+        file.write_all(page::html(&report)?.as_bytes())?;
+    }
+    let nothing_ran = report.cases.is_empty() && !report.troubles.is_empty();
+    Ok(match (ran.interrupted, nothing_ran) {
+        (true, _) => INTERRUPTED,
+        (false, true) => 1,
+        (false, false) => 0,
+    })
+}
+
+fn create(option: &str, path: &Path) -> anyhow::Result<File> {
+    File::create(path).map_err(|error| WrongUsage(format!("{option} {}: {error}", path.display())).into())
 }
 
 async fn start(

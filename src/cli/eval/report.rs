@@ -1,0 +1,349 @@
+//! The report: figures made of the cases' records. Pure; its JSON is described in docs/EVAL.md.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::expected::{ATTEMPTS, Expected, Guidance, expected};
+use super::record::{Attempt, AttemptEnd, CaseRecord, HiddenVerdict};
+use super::simulation::{PUBLISHED, PUBLISHED_OVERALL, PUBLISHED_USD, Simulation};
+use super::statistics::{Distribution, Share, three_deviations};
+use crate::order::Category;
+
+/// The form of the report.
+pub(super) const VERSION: u32 = 1;
+
+/// What is said of every simulated suite, first.
+pub(super) const SIMULATED: &str = "The agent is SIMULATED: whether an attempt is right was drawn at the given rates. \
+     These figures say something of the loop, and nothing of any model.";
+
+/// What came of a run of a suite.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Report {
+    /// The form of this record.
+    pub(super) version: u32,
+    /// What has to be known before anything else; there when the agent is simulated.
+    pub(super) notice: Option<String>,
+    /// How it was run.
+    pub(super) setting: Setting,
+    /// Cases by how they ended.
+    pub(super) outcomes: BTreeMap<String, u64>,
+    /// Cases that Journeyman called verified.
+    pub(super) verified: Share,
+    /// Cases whose hidden tests pass, of those on which they were run.
+    pub(super) hidden: Share,
+    /// Cases whose hidden tests fail, of those that Journeyman called verified.
+    pub(super) false_green: Share,
+    /// What a simulation was to come to.
+    pub(super) expectation: Option<Expectation>,
+    /// Success by attempt.
+    pub(super) attempts: Vec<AttemptLine>,
+    /// Cases by how many attempts they took.
+    pub(super) rounds: BTreeMap<u32, u64>,
+    /// Dollars a case, as agents say.
+    pub(super) usd: Distribution,
+    /// Dollars a case that took three attempts, and no guidance.
+    pub(super) usd_of_three: Distribution,
+    /// Seconds a case.
+    pub(super) seconds: Distribution,
+    /// Failed attempts by kind of what was wrong; one of several kinds counts with each.
+    pub(super) failures: BTreeMap<String, u64>,
+    /// What more than plain rounds added.
+    pub(super) added: Added,
+    /// The published account that a simulation is held against.
+    pub(super) published: Option<Published>,
+    /// Cases that could not be run, and why.
+    pub(super) troubles: Vec<String>,
+    /// Every case.
+    pub(super) cases: Vec<CaseRecord>,
+}
+
+/// How a suite was run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Setting {
+    /// Journeyman's version.
+    pub(super) journeyman: String,
+    /// The suite's name.
+    pub(super) suite: String,
+    /// What it is.
+    pub(super) description: String,
+    /// Cases in the suite.
+    pub(super) cases: u64,
+    /// The agent's name in the settings.
+    pub(super) agent: String,
+    /// The pipeline's name.
+    pub(super) pipeline: String,
+    /// How the agent was simulated; none for a real one.
+    pub(super) simulation: Option<SimulationLine>,
+    /// Cases that were at work at the same time.
+    pub(super) parallel: usize,
+    /// When it began, by RFC 3339.
+    pub(super) began: String,
+    /// How long it took.
+    pub(super) seconds: f64,
+    /// A person stopped it before all cases were done.
+    pub(super) interrupted: bool,
+}
+
+/// How an agent was simulated.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct SimulationLine {
+    /// Percentages, by attempt.
+    pub(super) rates: Vec<f64>,
+    /// What the draws depend on.
+    pub(super) seed: u64,
+    /// Percentage of cases that fail in the same way until somebody advises.
+    pub(super) stubborn: f64,
+    /// Percentage of attempts that pass after advice; none without a tech lead.
+    pub(super) guided: Option<f64>,
+}
+
+/// What a simulation was to come to, and whether it did.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub(super) struct Expectation {
+    /// The share of verified cases.
+    pub(super) rate: f64,
+    /// Three standard deviations of it at this number of cases.
+    pub(super) three_deviations: f64,
+    /// Whether the measured share is that near.
+    pub(super) within: bool,
+}
+
+/// Success at one attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub(super) struct AttemptLine {
+    /// After a tech lead's guidance.
+    pub(super) guided: bool,
+    /// Its place among those, from 1.
+    pub(super) attempt: u32,
+    /// Those that passed, of those that reached it.
+    pub(super) passed: Share,
+    /// Those that have passed with it, of all cases.
+    pub(super) cumulative: Share,
+    /// What was expected, of those that reached it.
+    pub(super) expected: Option<f64>,
+    /// What was expected, of all cases.
+    pub(super) expected_cumulative: Option<f64>,
+}
+
+/// What early stops, the best round and guidance added.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Added {
+    /// Sets of rounds that ended early because the same failure came twice running.
+    pub(super) stopped_early: u64,
+    /// Rounds that were not run because of that.
+    pub(super) rounds_saved: u64,
+    /// Their dollars, at the mean price of a round in this run.
+    pub(super) usd_saved: f64,
+    /// Cases that were handed over with work.
+    pub(super) handed_over: u64,
+    /// Of these, cases whose best round was not the last.
+    pub(super) best_was_not_last: u64,
+    /// Tests that pass on the best round and not on the last, over all of these.
+    pub(super) tests_gained: u64,
+    /// Cases in which a tech lead gave guidance.
+    pub(super) guided: u64,
+    /// Of these, cases that were verified after it.
+    pub(super) rescued: Share,
+    /// Rounds after guidance.
+    pub(super) guided_rounds: u64,
+    /// What the tech lead's looks and the rounds after guidance cost, in dollars.
+    pub(super) guidance_usd: f64,
+    /// Cases that were verified before any guidance.
+    pub(super) verified_without: u64,
+}
+
+/// What was published of this loop.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Published {
+    /// Percentages by attempt.
+    pub(super) rates: Vec<f64>,
+    /// Percentage of all.
+    pub(super) overall: f64,
+    /// Dollars of three attempts.
+    pub(super) usd_of_three: f64,
+}
+
+/// What a run came to.
+pub(super) struct Results {
+    pub(super) records: Vec<CaseRecord>,
+    pub(super) troubles: Vec<String>,
+}
+
+/// Makes the report.
+pub(super) fn report(
+    setting: Setting,
+    results: Results,
+    simulation: Option<(&Simulation, Guidance)>,
+) -> Report {
+    let Results { records, troubles } = results;
+    let cases = records.len() as u64;
+    let count =
+        |what: &dyn Fn(&CaseRecord) -> bool| records.iter().filter(|record| what(record)).count() as u64;
+    let verified = Share::new(count(&is_verified), cases);
+    let expected =
+        simulation.map(|(simulation, guidance)| expected(simulation, guidance)).unwrap_or_default();
+    let is_published = simulation.is_some_and(|(simulation, _)| {
+        simulation.rates.percentages() == PUBLISHED && simulation.stubborn == 0.0
+    });
+    let mut outcomes = BTreeMap::new();
+    let mut rounds = BTreeMap::new();
+    let mut failures: BTreeMap<String, u64> = BTreeMap::new();
+    for record in &records {
+        *outcomes.entry(record.outcome.clone()).or_default() += 1;
+        *rounds.entry(record.attempts.len() as u32).or_default() += 1;
+        for kind in record.attempts.iter().flat_map(|attempt| &attempt.kinds) {
+            *failures.entry(kind_name(*kind).to_owned()).or_default() += 1;
+        }
+    }
+    let was_run = |record: &CaseRecord| record.hidden != HiddenVerdict::NotRun;
+    Report {
+        version: VERSION,
+        notice: simulation.map(|_| SIMULATED.to_owned()),
+        setting,
+        outcomes,
+        verified,
+        hidden: Share::new(count(&|record| record.hidden == HiddenVerdict::Passed), count(&was_run)),
+        false_green: Share::new(
+            count(&|record| record.false_green),
+            count(&|record| is_verified(record) && was_run(record)),
+        ),
+        expectation: expected.last().filter(|_| cases > 0).map(|last| {
+            let three = three_deviations(last.cumulative, cases);
+            let within = (verified.rate - last.cumulative).abs() <= three;
+            Expectation { rate: last.cumulative, three_deviations: three, within }
+        }),
+        attempts: attempt_lines(&records, &expected),
+        rounds,
+        usd: Distribution::of(records.iter().map(|record| record.usd)),
+        usd_of_three: Distribution::of(
+            records.iter().filter(|record| took_three(record)).map(|record| record.usd),
+        ),
+        seconds: Distribution::of(records.iter().map(|record| record.seconds)),
+        failures,
+        added: added(&records),
+        published: is_published.then(|| Published {
+            rates: PUBLISHED.to_vec(),
+            overall: PUBLISHED_OVERALL,
+            usd_of_three: PUBLISHED_USD,
+        }),
+        troubles,
+        cases: records,
+    }
+}
+
+fn is_verified(record: &CaseRecord) -> bool {
+    record.outcome == "verified"
+}
+
+fn took_three(record: &CaseRecord) -> bool {
+    record.attempts.len() == ATTEMPTS && record.attempts.iter().all(|attempt| !attempt.guided)
+}
+
+/// The name of a kind of failure, as in the journal.
+pub(super) fn kind_name(kind: Category) -> &'static str {
+    match kind {
+        Category::LogicError => "logic_error",
+        Category::Security => "security",
+        Category::Style => "style",
+        Category::TestFailure => "test_failure",
+        Category::Architecture => "architecture",
+        Category::MissingCommit => "missing_commit",
+        Category::Policy => "policy",
+        Category::InvalidOutput => "invalid_output",
+    }
+}
+
+fn attempt_lines(records: &[CaseRecord], expected: &[Expected]) -> Vec<AttemptLine> {
+    // Attempts that were cut off were not judged, and count nowhere.
+    let judged = |attempt: &&Attempt| attempt.end != AttemptEnd::Unfinished;
+    let mut counts: BTreeMap<(bool, u32), (u64, u64)> = BTreeMap::new();
+    for attempt in records.iter().flat_map(|record| record.attempts.iter().filter(judged)) {
+        let (reached, passed) = counts.entry((attempt.guided, attempt.attempt)).or_default();
+        *reached += 1;
+        *passed += u64::from(attempt.end == AttemptEnd::Passed);
+    }
+    let mut so_far = 0;
+    counts
+        .into_iter()
+        .map(|((guided, attempt), (reached, passed))| {
+            so_far += passed;
+            let known = expected.iter().find(|known| (known.guided, known.attempt) == (guided, attempt));
+            AttemptLine {
+                guided,
+                attempt,
+                passed: Share::new(passed, reached),
+                cumulative: Share::new(so_far, records.len() as u64),
+                expected: known.map(|known| known.rate),
+                expected_cumulative: known.map(|known| known.cumulative),
+            }
+        })
+        .collect()
+}
+
+fn added(records: &[CaseRecord]) -> Added {
+    let mut added = Added {
+        stopped_early: 0,
+        rounds_saved: 0,
+        usd_saved: 0.0,
+        handed_over: 0,
+        best_was_not_last: 0,
+        tests_gained: 0,
+        guided: 0,
+        rescued: Share::new(0, 0),
+        guided_rounds: 0,
+        guidance_usd: 0.0,
+        verified_without: 0,
+    };
+    let mut rescued = 0;
+    for record in records {
+        let (after, before): (Vec<&Attempt>, Vec<&Attempt>) =
+            record.attempts.iter().partition(|attempt| attempt.guided);
+        for set in [&before, &after] {
+            if let Some(saved) = stopped_early(set) {
+                added.stopped_early += 1;
+                added.rounds_saved += saved;
+            }
+        }
+        if is_verified(record) && after.is_empty() {
+            added.verified_without += 1;
+        }
+        if !after.is_empty() {
+            added.guided += 1;
+            rescued += u64::from(is_verified(record));
+            added.guided_rounds += after.len() as u64;
+            added.guidance_usd += after.iter().map(|attempt| attempt.usd).sum::<f64>();
+        }
+        added.guidance_usd += record.escalation_usd;
+        if record.outcome == "escalated"
+            && let (Some(taken), Some(last)) = (record.taken, record.attempts.last())
+        {
+            added.handed_over += 1;
+            let passing = |attempt: &Attempt| attempt.tests.map_or(0, |tests| tests.passed);
+            let best = record.attempts.iter().find(|attempt| attempt.round == taken);
+            if taken != last.round {
+                added.best_was_not_last += 1;
+                added.tests_gained += best.map_or(0, passing).saturating_sub(passing(last));
+            }
+        }
+    }
+    added.rescued = Share::new(rescued, added.guided);
+    let rounds: Vec<&Attempt> = records.iter().flat_map(|record| &record.attempts).collect();
+    if !rounds.is_empty() {
+        let mean = rounds.iter().map(|attempt| attempt.usd).sum::<f64>() / rounds.len() as f64;
+        added.usd_saved = mean * added.rounds_saved as f64;
+    }
+    added
+}
+
+/// The rounds that were saved, if the same failure twice running ended these before they ran out.
+fn stopped_early(attempts: &[&Attempt]) -> Option<u64> {
+    let [.., one, two] = attempts else { return None };
+    let is_same = one.end == AttemptEnd::Failed
+        && two.end == AttemptEnd::Failed
+        && two.kinds.contains(&Category::TestFailure)
+        && one.kinds == two.kinds
+        && one.failing == two.failing;
+    let left = ATTEMPTS.saturating_sub(attempts.len());
+    (is_same && left > 0).then_some(left as u64)
+}

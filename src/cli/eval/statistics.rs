@@ -1,0 +1,194 @@
+//! Counting, and what counts may be taken for. Pure.
+
+use serde::{Deserialize, Serialize};
+
+/// So many standard deviations hold 95 of a hundred.
+const Z95: f64 = 1.959_963_984_540_054;
+
+/// A share of a count, with the interval in which the true share lies in 95 of a hundred such runs (Wilson).
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub(super) struct Share {
+    /// How many.
+    pub(super) count: u64,
+    /// Of how many.
+    pub(super) of: u64,
+    /// From 0 to 1; 0 of 0 is 0.
+    pub(super) rate: f64,
+    /// Where the interval begins.
+    pub(super) low: f64,
+    /// Where it ends.
+    pub(super) high: f64,
+}
+
+impl Share {
+    pub(super) fn new(count: u64, of: u64) -> Self {
+        let (low, high) = wilson(count, of);
+        let rate = if of == 0 { 0.0 } else { count as f64 / of as f64 };
+        Self { count, of, rate, low, high }
+    }
+}
+
+/// Wilson's interval; all of 0 to 1 when there is nothing to go by.
+fn wilson(count: u64, of: u64) -> (f64, f64) {
+    if of == 0 {
+        return (0.0, 1.0);
+    }
+    let (n, z2) = (of as f64, Z95 * Z95);
+    let p = count as f64 / n;
+    let middle = (p + z2 / (2.0 * n)) / (1.0 + z2 / n);
+    let half = Z95 / (1.0 + z2 / n) * (p * (1.0 - p) / n + z2 / (4.0 * n * n)).sqrt();
+    // At the ends rounding would leave a trace of what is exactly 0 or 1.
+    let low = if count == 0 { 0.0 } else { (middle - half).max(0.0) };
+    let high = if count >= of { 1.0 } else { (middle + half).min(1.0) };
+    (low, high)
+}
+
+/// Three standard deviations of a share of so many, when each comes out with this probability.
+pub(super) fn three_deviations(probability: f64, of: u64) -> f64 {
+    if of == 0 { 1.0 } else { 3.0 * (probability * (1.0 - probability) / of as f64).max(0.0).sqrt() }
+}
+
+/// How numbers lie.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Distribution {
+    /// How many there are.
+    pub(super) count: u64,
+    /// Their sum.
+    pub(super) total: f64,
+    /// Their mean; 0 when there are none.
+    pub(super) mean: f64,
+    /// Half of them are at most this.
+    pub(super) median: f64,
+    /// Nine of ten are at most this.
+    pub(super) p90: f64,
+    /// The largest.
+    pub(super) max: f64,
+    /// How many lie in each of some equal parts.
+    pub(super) bins: Vec<Bin>,
+}
+
+/// A part of a distribution.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub(super) struct Bin {
+    /// Where it begins; what is there belongs to it.
+    pub(super) from: f64,
+    /// Where it ends; what is there belongs to the next, but in the last.
+    pub(super) to: f64,
+    /// How many are in it.
+    pub(super) count: u64,
+}
+
+impl Distribution {
+    pub(super) fn of(values: impl IntoIterator<Item = f64>) -> Self {
+        let mut values: Vec<f64> = values.into_iter().filter(|value| value.is_finite()).collect();
+        values.sort_by(f64::total_cmp);
+        let total = values.iter().fold(0.0, |sum, value| sum + value);
+        Self {
+            count: values.len() as u64,
+            total,
+            mean: if values.is_empty() { 0.0 } else { total / values.len() as f64 },
+            median: quantile(&values, 0.5),
+            p90: quantile(&values, 0.9),
+            max: values.last().copied().unwrap_or_default(),
+            bins: bins(&values),
+        }
+    }
+}
+
+/// The smallest of the sorted values that this share of them does not exceed.
+fn quantile(sorted: &[f64], share: f64) -> f64 {
+    let rank = (share * sorted.len() as f64).ceil().max(1.0) as usize;
+    sorted.get(rank - 1).copied().unwrap_or_default()
+}
+
+/// Equal parts of a round width, from a round number on: about as many as the square root of the count.
+fn bins(sorted: &[f64]) -> Vec<Bin> {
+    let (Some(least), Some(most)) = (sorted.first().copied(), sorted.last().copied()) else {
+        return Vec::new();
+    };
+    let wanted = (sorted.len() as f64).sqrt().ceil().clamp(1.0, 24.0);
+    let width = round_up((most - least) / wanted, most.abs());
+    let first = (least / width).floor();
+    let parts = ((most / width).floor() - first) as usize + 1;
+    let at = |part: usize| (first + part as f64) * width;
+    let mut bins: Vec<Bin> =
+        (0..parts.min(100)).map(|part| Bin { from: at(part), to: at(part + 1), count: 0 }).collect();
+    for value in sorted {
+        let part = ((value / width).floor() - first) as usize;
+        let last = bins.len() - 1;
+        if let Some(bin) = bins.get_mut(part.min(last)) {
+            bin.count += 1;
+        }
+    }
+    bins
+}
+
+/// The next of 1, 2, 2.5, 5 times a power of ten. Where all values are the same, a tenth of them will do.
+pub(super) fn round_up(width: f64, scale: f64) -> f64 {
+    let width = if width > scale * 1e-9 && width > 1e-12 { width } else { (scale / 10.0).max(1e-3) };
+    let power = 10_f64.powf(width.log10().floor());
+    let steps = [1.0, 2.0, 2.5, 5.0, 10.0];
+    let step = steps.into_iter().find(|step| step * power >= width * (1.0 - 1e-9)).unwrap_or(10.0);
+    step * power
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn wilsons_interval_is_the_published_one() {
+        // Newcombe 1998, Statistics in Medicine 17, table I, method 3.
+        for (count, of, low, high) in [
+            (81, 263, 0.2553, 0.3662),
+            (15, 148, 0.0624, 0.1605),
+            (0, 20, 0.0, 0.1611),
+            (1, 29, 0.0061, 0.1718),
+        ] {
+            let share = Share::new(count, of);
+            assert!((share.low - low).abs() < 5e-5 && (share.high - high).abs() < 5e-5, "{share:?}");
+        }
+        assert_eq!(Share::new(0, 0), Share { count: 0, of: 0, rate: 0.0, low: 0.0, high: 1.0 });
+    }
+
+    #[test]
+    fn three_deviations_of_the_suite_are_what_the_account_allows() {
+        let deviation = three_deviations(1.0 - 0.65 * 0.28 * 0.55, 1000);
+        assert!((deviation - 0.028_47).abs() < 1e-5, "{deviation}");
+    }
+
+    #[test]
+    fn a_distribution_tells_where_the_numbers_lie() {
+        let distribution = Distribution::of((1..=10).map(f64::from));
+        assert_eq!((distribution.total, distribution.mean), (55.0, 5.5));
+        assert_eq!((distribution.median, distribution.p90, distribution.max), (5.0, 9.0, 10.0));
+        assert_eq!(Distribution::of([]).bins, []);
+        let same = Distribution::of([0.25; 4]);
+        assert_eq!(same.bins.iter().map(|bin| bin.count).collect::<Vec<_>>(), [4]);
+    }
+
+    proptest! {
+        #[test]
+        fn an_interval_holds_its_rate_and_narrows_with_the_count(of in 1_u64..5_000, share in 0.0..=1.0_f64) {
+            let count = (share * of as f64) as u64;
+            let one = Share::new(count, of);
+            prop_assert!(0.0 <= one.low && one.low <= one.rate && one.rate <= one.high && one.high <= 1.0);
+            let four = Share::new(count * 4, of * 4);
+            prop_assert!(four.high - four.low <= one.high - one.low + 1e-12);
+        }
+
+        #[test]
+        fn every_number_is_in_one_bin(values in proptest::collection::vec(0.0..10_000.0_f64, 0..300)) {
+            let distribution = Distribution::of(values.clone());
+            let binned: u64 = distribution.bins.iter().map(|bin| bin.count).sum();
+            prop_assert_eq!(binned, values.len() as u64);
+            prop_assert!(distribution.bins.len() <= 100);
+            for bin in &distribution.bins {
+                prop_assert!(bin.from < bin.to);
+            }
+            prop_assert!(distribution.median <= distribution.p90 && distribution.p90 <= distribution.max);
+        }
+    }
+}

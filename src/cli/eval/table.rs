@@ -1,0 +1,263 @@
+//! The report as text for a terminal. Pure.
+
+use std::fmt::Write as _;
+
+use super::record::{CaseRecord, HiddenVerdict};
+use super::report::{AttemptLine, Report};
+use super::statistics::{Distribution, Share};
+use crate::order::commit_message::is_hidden;
+
+/// Suites up to this size are listed case by case.
+const MOST_LISTED: usize = 40;
+
+/// The report's text.
+pub(super) fn text(report: &Report) -> String {
+    let mut out = String::new();
+    // Writing into a string does not fail.
+    let _ = write(&mut out, report);
+    out
+}
+
+fn write(out: &mut String, report: &Report) -> std::fmt::Result {
+    let setting = &report.setting;
+    if let Some(notice) = &report.notice {
+        writeln!(out, "{notice}\n")?;
+    }
+    writeln!(out, "suite      {}, {} cases", setting.suite, setting.cases)?;
+    writeln!(out, "agent      {}", agent(report))?;
+    writeln!(out, "pipeline   {}", setting.pipeline)?;
+    writeln!(out, "run        {} at a time, {:.0} s in all", setting.parallel, setting.seconds)?;
+    if setting.interrupted {
+        writeln!(
+            out,
+            "           stopped by hand after {} cases: the figures are of these",
+            report.cases.len()
+        )?;
+    }
+    if report.cases.len() <= MOST_LISTED {
+        cases(out, &report.cases)?;
+    }
+    writeln!(out, "\n{:14}{:>13}  {:>7}   of a hundred such runs, 95 lie within", "", "cases", "share")?;
+    writeln!(out, "{:14}{}", "verified", share(&report.verified))?;
+    writeln!(out, "{:14}{}", "hidden tests", share(&report.hidden))?;
+    writeln!(out, "{:14}{}", "false green", share(&report.false_green))?;
+    if let Some(expected) = &report.expectation {
+        let nearness = if expected.within { "within" } else { "NOT within" };
+        writeln!(
+            out,
+            "{:14}{} ± {} (three standard deviations); measured {}: {nearness}",
+            "expected",
+            percent(expected.rate),
+            points(expected.three_deviations),
+            percent(report.verified.rate),
+        )?;
+    }
+    if let Some(published) = &report.published {
+        writeln!(out, "{:14}{:.0} % in all", "published", published.overall)?;
+    }
+    let outcomes: Vec<String> =
+        report.outcomes.iter().map(|(word, count)| format!("{count} {word}")).collect();
+    writeln!(out, "{:14}{}", "ends", or_none(&outcomes.join(", ")))?;
+    attempts(out, &report.attempts)?;
+    writeln!(
+        out,
+        "\n{:14}{:>10}{:>10}{:>10}{:>10}{:>10}",
+        "", "total", "mean", "median", "of ten 9", "most"
+    )?;
+    writeln!(out, "{:14}{}", "dollars", distribution(&report.usd, 3))?;
+    writeln!(out, "{:14}{}", "seconds", distribution(&report.seconds, 1))?;
+    if let (Some(published), true) = (&report.published, report.usd_of_three.count > 0) {
+        writeln!(
+            out,
+            "\nthree attempts cost ${:.3} on average; published: ${:.2}, and the simulated prices are made after it",
+            report.usd_of_three.mean, published.usd_of_three
+        )?;
+    }
+    let rounds: Vec<String> =
+        report.rounds.iter().map(|(rounds, cases)| format!("{rounds}: {cases}")).collect();
+    writeln!(out, "\ncases by attempts      {}", or_none(&rounds.join(", ")))?;
+    let failures: Vec<String> =
+        report.failures.iter().map(|(kind, count)| format!("{} {count}", kind.replace('_', " "))).collect();
+    writeln!(out, "failed attempts        {}", or_none(&failures.join(", ")))?;
+    added(out, report)?;
+    for trouble in &report.troubles {
+        writeln!(out, "could not be run       {}", line(trouble, 200))?;
+    }
+    Ok(())
+}
+
+/// The agent in a line.
+pub(super) fn agent(report: &Report) -> String {
+    let setting = &report.setting;
+    match &setting.simulation {
+        None => setting.agent.clone(),
+        Some(simulation) => {
+            let rates: Vec<String> = simulation.rates.iter().map(|rate| format!("{rate} %")).collect();
+            let mut line = format!("simulated: {} by attempt, seed {}", rates.join(", "), simulation.seed);
+            if simulation.stubborn > 0.0 {
+                let _ = write!(line, ", {} % stubborn", simulation.stubborn);
+            }
+            if let Some(guided) = simulation.guided {
+                let _ = write!(line, ", {guided} % after guidance");
+            }
+            line
+        }
+    }
+}
+
+fn cases(out: &mut String, cases: &[CaseRecord]) -> std::fmt::Result {
+    let width = cases.iter().map(|record| record.case.chars().count()).max().unwrap_or(0).clamp(4, 30);
+    writeln!(
+        out,
+        "\n{:width$}  {:11} {:13} {:>8} {:>9} {:>8}  what was wrong",
+        "case", "Journeyman", "hidden tests", "attempts", "dollars", "seconds"
+    )?;
+    for record in cases {
+        let hidden = if record.false_green { "FALSE GREEN" } else { hidden(record.hidden) };
+        writeln!(
+            out,
+            "{:width$}  {:11} {:13} {:>8} {:>9.3} {:>8.1}  {}",
+            line(&record.case, width),
+            record.outcome,
+            hidden,
+            record.attempts.len(),
+            record.usd,
+            record.seconds,
+            line(&wrong(record), 60),
+        )?;
+    }
+    Ok(())
+}
+
+/// The hidden tests' verdict in a word.
+pub(super) fn hidden(verdict: HiddenVerdict) -> &'static str {
+    match verdict {
+        HiddenVerdict::Passed => "passed",
+        HiddenVerdict::Failed => "failed",
+        HiddenVerdict::NotRun => "not run",
+    }
+}
+
+/// Why a case is not what it should be, in a line.
+pub(super) fn wrong(record: &CaseRecord) -> String {
+    record.because.clone().or_else(|| record.hidden_output.clone()).unwrap_or_default()
+}
+
+fn attempts(out: &mut String, lines: &[AttemptLine]) -> std::fmt::Result {
+    if lines.is_empty() {
+        return Ok(());
+    }
+    writeln!(
+        out,
+        "\n{:18}{:>8}{:>8}{:>9}  {:16}{:>9}{:>10}{:>9}",
+        "attempt", "reached", "passed", "share", "95 %", "expected", "so far", "expected"
+    )?;
+    for known in lines {
+        writeln!(
+            out,
+            "{:18}{:>8}{:>8}{:>9}  {:16}{:>9}{:>10}{:>9}",
+            attempt_name(known),
+            known.passed.of,
+            known.passed.count,
+            percent(known.passed.rate),
+            interval(&known.passed),
+            known.expected.map(percent).unwrap_or_default(),
+            percent(known.cumulative.rate),
+            known.expected_cumulative.map(percent).unwrap_or_default(),
+        )?;
+    }
+    Ok(())
+}
+
+/// The attempt's name in a table.
+pub(super) fn attempt_name(line: &AttemptLine) -> String {
+    if line.guided { format!("{} after guidance", line.attempt) } else { line.attempt.to_string() }
+}
+
+fn added(out: &mut String, report: &Report) -> std::fmt::Result {
+    for (name, said) in added_lines(report) {
+        writeln!(out, "{name:22} {said}")?;
+    }
+    Ok(())
+}
+
+/// What more than plain rounds added, each in a line.
+pub(super) fn added_lines(report: &Report) -> Vec<(&'static str, String)> {
+    let added = &report.added;
+    let mut lines = Vec::new();
+    if added.stopped_early > 0 {
+        let said = format!(
+            "{} times the same failure came twice running: {} rounds were not run, ${:.2} at the mean price of a round",
+            added.stopped_early, added.rounds_saved, added.usd_saved
+        );
+        lines.push(("early stops saved", said));
+    }
+    if added.handed_over > 0 {
+        let said = format!(
+            "of {} cases handed over, in {} an earlier round was better than the last; it passes {} more tests in all",
+            added.handed_over, added.best_was_not_last, added.tests_gained
+        );
+        lines.push(("the best round", said));
+    }
+    if added.guided > 0 {
+        let cases = report.cases.len() as u64;
+        let said = format!(
+            "{} cases were advised, {} of them verified after it, with {} more rounds and ${:.2}; verified without: {} ({}), with: {} ({})",
+            added.guided,
+            added.rescued.count,
+            added.guided_rounds,
+            added.guidance_usd,
+            added.verified_without,
+            percent(Share::new(added.verified_without, cases).rate),
+            report.verified.count,
+            percent(report.verified.rate),
+        );
+        lines.push(("guidance", said));
+    }
+    lines
+}
+
+fn share(share: &Share) -> String {
+    if share.of == 0 {
+        return format!("{:>13}", "none");
+    }
+    let count = format!("{} of {}", share.count, share.of);
+    format!("{count:>13}  {:>7}   {}", percent(share.rate), interval(share))
+}
+
+/// An interval in percent.
+pub(super) fn interval(share: &Share) -> String {
+    format!("{:.1} – {:.1} %", 100.0 * share.low, 100.0 * share.high)
+}
+
+/// A share in percent.
+pub(super) fn percent(share: f64) -> String {
+    format!("{:.1} %", 100.0 * share)
+}
+
+/// Percentage points, where the second digit decides.
+pub(super) fn points(share: f64) -> String {
+    format!("{:.2} points", 100.0 * share)
+}
+
+fn distribution(values: &Distribution, digits: usize) -> String {
+    [values.total, values.mean, values.median, values.p90, values.max]
+        .map(|value| format!("{value:>10.digits$}"))
+        .concat()
+}
+
+fn or_none(text: &str) -> &str {
+    if text.is_empty() { "none" } else { text }
+}
+
+/// Foreign text in one line of a terminal.
+fn line(text: &str, most: usize) -> String {
+    let clean = text.chars().map(|c| if c.is_whitespace() { ' ' } else { c }).filter(|c| !is_hidden(*c));
+    let mut line: String = clean.take(most + 1).collect();
+    if line.chars().count() > most {
+        line.pop();
+        line.pop();
+        line.push('…');
+    }
+    line
+}

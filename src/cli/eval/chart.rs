@@ -42,6 +42,7 @@ pub(super) fn shares(title: &str, bars: &[Bar]) -> String {
         plot.label(middle, plot.y(top) - 6.0, "value", &bar.said);
         plot.label(middle, HEIGHT - BOTTOM + 17.0, "name", &bar.name);
     }
+    plot.unit("attempt");
     plot.end()
 }
 
@@ -74,6 +75,7 @@ pub(super) fn growth(title: &str, steps: &[Bar]) -> String {
         plot.label(x, y - 12.0, "value", &step.said);
         plot.label(x, HEIGHT - BOTTOM + 17.0, "name", &step.name);
     }
+    plot.unit("attempt");
     plot.end()
 }
 
@@ -135,7 +137,7 @@ fn is_quarter(step: f64) -> bool {
 }
 
 /// Names with counts, one under the other.
-pub(super) fn kinds(title: &str, rows: &[(String, u64)]) -> String {
+pub(super) fn kinds(title: &str, class: &str, rows: &[(String, u64)]) -> String {
     let most = rows.iter().map(|(_, count)| *count).max().unwrap_or(0).max(1) as f64;
     let height = TOP + 34.0 * rows.len().max(1) as f64 + 8.0;
     let mut svg = begin(title, height);
@@ -148,7 +150,7 @@ pub(super) fn kinds(title: &str, rows: &[(String, u64)]) -> String {
         let width = room * *count as f64 / most;
         let _ = write!(
             svg,
-            r#"<text class="name right" x="{}" y="{}">{}</text><rect class="bar wrong" x="{from}" y="{y}" width="{width:.1}" height="22" rx="3"/><text class="value left" x="{:.1}" y="{}">{count}</text>"#,
+            r#"<text class="name right" x="{}" y="{}">{}</text><rect class="bar {class}" x="{from}" y="{y}" width="{width:.1}" height="22" rx="3"/><text class="value left" x="{:.1}" y="{}">{count}</text>"#,
             from - 10.0,
             y + 15.5,
             escape(name),

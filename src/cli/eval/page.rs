@@ -35,6 +35,8 @@ struct Plot {
     title: &'static str,
     about: String,
     svg: String,
+    /// Another below it, with what stands between.
+    second: Option<(&'static str, String)>,
 }
 
 struct AttemptRow {
@@ -113,10 +115,13 @@ fn plots(report: &Report) -> Vec<Plot> {
         report.attempts.iter().map(bar).collect()
     };
     let legend = if report.expectation.is_some() { " The orange mark is what was expected." } else { "" };
-    let counted = |counts: Vec<(String, u64)>| counts;
-    let rounds = counted(report.rounds.iter().map(|(rounds, cases)| (rounds.to_string(), *cases)).collect());
+    let rounds: Vec<(String, u64)> =
+        report.rounds.iter().map(|(rounds, cases)| (rounds.to_string(), *cases)).collect();
     let mut kinds: Vec<(String, u64)> =
         report.failures.iter().map(|(kind, count)| (kind.replace('_', " "), *count)).collect();
+    let mut ends: Vec<(String, u64)> =
+        report.outcomes.iter().map(|(word, count)| (word.clone(), *count)).collect();
+    ends.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     kinds.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     vec![
         Plot {
@@ -125,6 +130,7 @@ fn plots(report: &Report) -> Vec<Plot> {
                 "Of the cases that reach an attempt, the share that passes. Whiskers: 95 % (Wilson).{legend}"
             ),
             svg: chart::shares("Success by attempt", &bars(|line| (line.passed, line.expected))),
+            second: None,
         },
         Plot {
             title: "Success so far",
@@ -132,16 +138,19 @@ fn plots(report: &Report) -> Vec<Plot> {
                 "Of all cases, the share that has passed with this attempt. Band: 95 % (Wilson).{legend}"
             ),
             svg: chart::growth("Success so far", &bars(|line| (line.cumulative, line.expected_cumulative))),
+            second: None,
         },
         Plot {
             title: "Attempts a case",
             about: "Cases by how often the worker was sent to work.".to_owned(),
             svg: chart::counts("Attempts a case", "attempts", &rounds),
+            second: None,
         },
         Plot {
             title: "Kinds of failure",
             about: "Failed attempts by what their checks said.".to_owned(),
-            svg: chart::kinds("Kinds of failure", &kinds),
+            svg: chart::kinds("Kinds of failure", "wrong", &kinds),
+            second: Some(("Cases by how they ended.", chart::kinds("How cases ended", "soft", &ends))),
         },
         Plot {
             title: "Cost a case",
@@ -150,6 +159,7 @@ fn plots(report: &Report) -> Vec<Plot> {
                 report.usd.total, report.usd.mean, report.usd.median, report.usd.p90
             ),
             svg: chart::histogram("Cost a case", "dollars", &report.usd.bins, report.usd.mean),
+            second: None,
         },
         Plot {
             title: "Time a case",
@@ -158,6 +168,7 @@ fn plots(report: &Report) -> Vec<Plot> {
                 report.seconds.mean, report.seconds.median, report.seconds.p90, report.setting.parallel
             ),
             svg: chart::histogram("Time a case", "seconds", &report.seconds.bins, report.seconds.mean),
+            second: None,
         },
     ]
 }

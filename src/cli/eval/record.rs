@@ -128,10 +128,19 @@ fn work_stage(journal: &Journal) -> Option<&Stage> {
     with(Check::Tests).or_else(|| with(Check::PushedCommit))
 }
 
-/// A look at exhausted work, which is no attempt.
+/// A tech lead's look at exhausted work, which is no attempt.
 fn is_escalation(step: &Step) -> bool {
-    step.kind == StepKind::Agent
-        && (step.stage.contains("tech_lead") || step.key.0.split('/').any(|part| part.contains("tech_lead")))
+    step.kind == StepKind::Agent && last_part(step).starts_with("diagnosis")
+}
+
+/// A run of the stage's worker itself.
+fn is_worker(step: &Step, stage: &str) -> bool {
+    step.kind == StepKind::Agent && step.stage == stage && last_part(step) == "agent"
+}
+
+/// What an effect of a round does, by its name: `work/2/agent`.
+fn last_part(step: &Step) -> &str {
+    step.key.0.rsplit('/').next().unwrap_or_default()
 }
 
 fn attempts(stage: &Stage, survey: &Survey, steps: &[Step], escalations: &[&Step]) -> Vec<Attempt> {
@@ -141,9 +150,7 @@ fn attempts(stage: &Stage, survey: &Survey, steps: &[Step], escalations: &[&Step
     let mut attempts = Vec::new();
     let mut before = 0;
     for round in rounds.map_or(&[][..], |seen| &seen.rounds) {
-        let step = steps.iter().find(|step| {
-            step.kind == StepKind::Agent && step.stage == stage.name && step.round == Some(round.round)
-        });
+        let step = steps.iter().find(|step| is_worker(step, &stage.name) && step.round == Some(round.round));
         let guided = match (step, advised_at) {
             (Some(step), Some(advised_at)) => step.started_at > advised_at,
             (None, _) | (_, None) => false,

@@ -7,6 +7,6 @@ mod claude;
 mod demo;
 mod local;
 mod model;
-mod program;
+pub mod program;
 mod run;
 mod server;

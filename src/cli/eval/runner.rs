@@ -20,7 +20,7 @@ use crate::order::{Journal, OrderId, RepositoryName};
 const SIMULATED: &str = "eval/simulated";
 /// How often something is looked at although nothing was heard of it.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
-/// Where there is no terminal to draw on, a line is written so often.
+/// Where there is no terminal to draw on, a line is written with the first case, and then so often.
 const A_LINE: Duration = Duration::from_secs(10);
 
 /// What came of a run.
@@ -177,7 +177,7 @@ impl Progress {
                 bar.inc(1);
                 bar.set_message(verified);
             }
-            None if self.said.elapsed() > A_LINE => {
+            None if self.done == 1 || self.said.elapsed() > A_LINE => {
                 self.said = Instant::now();
                 let seconds = self.begun.elapsed().as_secs();
                 eprintln!("  {} of {} cases, {verified}, {seconds} s", self.done, self.of);

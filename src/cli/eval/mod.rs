@@ -9,6 +9,8 @@ mod hidden;
 mod page;
 mod record;
 mod report;
+#[cfg(test)]
+mod report_tests;
 mod repository;
 mod runner;
 pub(super) mod simulation;
@@ -54,19 +56,19 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "RATES", conflicts_with = "agent")]
     simulate: Option<Rates>,
     /// How many cases the simulated agent gets.
-    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, value_name = "N", conflicts_with = "suite", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     cases: u32,
     /// What the simulated agent's draws depend on.
-    #[arg(long, value_name = "N", default_value_t = 7)]
+    #[arg(long, value_name = "N", conflicts_with = "suite", default_value_t = 7)]
     seed: u64,
     /// How many of a hundred simulated cases fail in the same way until somebody advises.
-    #[arg(long, value_name = "PERCENT", default_value = "0", value_parser = percent)]
+    #[arg(long, value_name = "PERCENT", conflicts_with = "suite", default_value = "0", value_parser = percent)]
     stubborn: f64,
     /// When rounds run out, a simulated tech lead advises, once.
-    #[arg(long, requires = "simulate")]
+    #[arg(long, conflicts_with = "suite")]
     guidance: bool,
     /// How many of a hundred simulated attempts pass after advice.
-    #[arg(long, value_name = "PERCENT", default_value = "45", value_parser = percent)]
+    #[arg(long, value_name = "PERCENT", conflicts_with = "suite", default_value = "45", value_parser = percent)]
     guided: f64,
     /// The agent, by its name in the settings.
     #[arg(long, value_name = "NAME")]

@@ -15,7 +15,8 @@ pub(super) fn text(report: &Report) -> String {
     let mut out = String::new();
     // Writing into a string does not fail.
     let _ = write(&mut out, report);
-    out
+    let lines: Vec<&str> = out.lines().map(str::trim_end).collect();
+    lines.join("\n") + "\n"
 }
 
 fn write(out: &mut String, report: &Report) -> std::fmt::Result {
@@ -37,7 +38,7 @@ fn write(out: &mut String, report: &Report) -> std::fmt::Result {
     if report.cases.len() <= MOST_LISTED {
         cases(out, &report.cases)?;
     }
-    writeln!(out, "\n{:14}{:>13}  {:>7}   of a hundred such runs, 95 lie within", "", "cases", "share")?;
+    writeln!(out, "\n{:14}{:>13}  {:>7}   95 % interval (Wilson)", "", "cases", "share")?;
     writeln!(out, "{:14}{}", "verified", share(&report.verified))?;
     writeln!(out, "{:14}{}", "hidden tests", share(&report.hidden))?;
     writeln!(out, "{:14}{}", "false green", share(&report.false_green))?;
@@ -147,23 +148,29 @@ fn attempts(out: &mut String, lines: &[AttemptLine]) -> std::fmt::Result {
     if lines.is_empty() {
         return Ok(());
     }
+    let is_expected = lines.iter().any(|line| line.expected.is_some());
+    let told = |share: Option<f64>| match share {
+        Some(share) => format!("{:>10}", percent(share)),
+        None => String::new(),
+    };
+    let heading = if is_expected { format!("{:>10}", "expected") } else { String::new() };
     writeln!(
         out,
-        "\n{:18}{:>8}{:>8}{:>9}  {:16}{:>9}{:>10}{:>9}",
-        "attempt", "reached", "passed", "share", "95 %", "expected", "so far", "expected"
+        "\n{:18}{:>8}{:>8}{:>9}  {:16}{heading}{:>10}{heading}",
+        "attempt", "reached", "passed", "share", "95 % interval", "so far"
     )?;
     for known in lines {
         writeln!(
             out,
-            "{:18}{:>8}{:>8}{:>9}  {:16}{:>9}{:>10}{:>9}",
+            "{:18}{:>8}{:>8}{:>9}  {:16}{}{:>10}{}",
             attempt_name(known),
             known.passed.of,
             known.passed.count,
             percent(known.passed.rate),
             interval(&known.passed),
-            known.expected.map(percent).unwrap_or_default(),
+            told(known.expected),
             percent(known.cumulative.rate),
-            known.expected_cumulative.map(percent).unwrap_or_default(),
+            told(known.expected_cumulative),
         )?;
     }
     Ok(())
@@ -187,34 +194,42 @@ pub(super) fn added_lines(report: &Report) -> Vec<(&'static str, String)> {
     let mut lines = Vec::new();
     if added.stopped_early > 0 {
         let said = format!(
-            "{} times the same failure came twice running: {} rounds were not run, ${:.2} at the mean price of a round",
-            added.stopped_early, added.rounds_saved, added.usd_saved
+            "the same failure came twice running in {}; {} not run: ${:.2} at the mean price of a round",
+            plural(added.stopped_early, "set of rounds", "sets of rounds"),
+            plural(added.rounds_saved, "round was", "rounds were"),
+            added.usd_saved
         );
-        lines.push(("early stops saved", said));
+        lines.push(("early stops", said));
     }
     if added.handed_over > 0 {
         let said = format!(
-            "of {} cases handed over, in {} an earlier round was better than the last; it passes {} more tests in all",
-            added.handed_over, added.best_was_not_last, added.tests_gained
+            "of {} handed over, in {} an earlier round was better than the last: {} more in all",
+            plural(added.handed_over, "case", "cases"),
+            added.best_was_not_last,
+            plural(added.tests_gained, "test passes", "tests pass"),
         );
-        lines.push(("the best round", said));
+        lines.push(("best round", said));
     }
     if added.guided > 0 {
-        let cases = report.cases.len() as u64;
+        let share = Share::new(added.verified_without, report.cases.len() as u64);
         let said = format!(
-            "{} cases were advised, {} of them verified after it, with {} more rounds and ${:.2}; verified without: {} ({}), with: {} ({})",
-            added.guided,
-            added.rescued.count,
-            added.guided_rounds,
+            "of {} advised, {} verified after it, with {} more and ${:.2}; verified without advice {} ({}), with it {} ({})",
+            plural(added.guided, "case", "cases"),
+            plural(added.rescued.count, "was", "were"),
+            plural(added.guided_rounds, "round", "rounds"),
             added.guidance_usd,
-            added.verified_without,
-            percent(Share::new(added.verified_without, cases).rate),
+            share.count,
+            percent(share.rate),
             report.verified.count,
             percent(report.verified.rate),
         );
         lines.push(("guidance", said));
     }
     lines
+}
+
+fn plural(count: u64, one: &str, more: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { more })
 }
 
 fn share(share: &Share) -> String {

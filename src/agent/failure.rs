@@ -153,5 +153,5 @@ pub(super) fn failure(kind: FailureKind, message: String, printed: &str) -> Agen
     if !printed.is_empty() && !message.contains(&printed) {
         message = format!("{message}: {printed}");
     }
-    AgentFailure { kind, message }
+    AgentFailure::new(kind, message)
 }

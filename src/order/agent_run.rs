@@ -30,6 +30,16 @@ pub struct AgentFailure {
     pub kind: FailureKind,
     /// What the agent or the system said.
     pub message: String,
+    /// Seconds that the model's service asks us to wait; only with [`FailureKind::Unavailable`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_after_seconds: Option<u64>,
+}
+
+impl AgentFailure {
+    /// A failure after which nothing was said of when to come back.
+    pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), retry_after_seconds: None }
+    }
 }
 
 /// Kinds of failure, by what they ask for.

@@ -180,7 +180,7 @@ pub(super) fn said(text: &str) -> Outcome {
 }
 
 pub(super) fn failed(kind: FailureKind) -> Outcome {
-    let failure = Some(AgentFailure { kind, message: format!("{kind:?}") });
+    let failure = Some(AgentFailure::new(kind, format!("{kind:?}")));
     Outcome::AgentRan(Box::new(AgentRun { failure, ..AgentRun::default() }))
 }
 
@@ -356,6 +356,32 @@ fn overload_is_waited_for_and_is_no_round() {
     let mut world = World::new().when("implement/1/agent", (0..9).map(|_| busy()).collect());
     assert!(matches!(world.settle(), Settlement::Failed { .. }));
     assert_eq!(world.made("implement/1/agent"), 6);
+}
+
+#[test]
+fn a_service_that_says_when_to_come_back_is_asked_then_and_not_before() {
+    let mut world = World::new().when("classify/1/agent", vec![told_to_wait(7), told_to_wait(1_000_000)]);
+    let mut waits = Vec::new();
+    for _ in 0..30 {
+        let next = world.survey().next;
+        if let (true, Some(until)) = (next.moves.is_empty(), next.wake_at) {
+            let told = world.journal.entries().iter().rfind(
+                |entry| matches!(&entry.event, Event::Observed { key, .. } if key.0 == "classify/1/agent"),
+            );
+            waits.push((until - told.unwrap().at).num_seconds());
+        }
+        world.step();
+    }
+    assert_eq!(waits, [7, 3_600], "as told, and never for longer than an hour");
+    assert_eq!((world.made("classify/1/agent"), world.made("classify/2/agent")), (2, 0), "no round");
+}
+
+fn told_to_wait(seconds: u64) -> Outcome {
+    let failure = AgentFailure {
+        retry_after_seconds: Some(seconds),
+        ..AgentFailure::new(FailureKind::Unavailable, "come back later")
+    };
+    Outcome::AgentRan(Box::new(AgentRun { failure: Some(failure), ..AgentRun::default() }))
 }
 
 #[test]

@@ -74,7 +74,7 @@ fn ran(failure: Option<FailureKind>) -> Outcome {
     Outcome::AgentRan(Box::new(AgentRun {
         result: Some("all 24 tests pass".to_owned()),
         session_id: Some("s1".to_owned()),
-        failure: failure.map(|kind| AgentFailure { kind, message: "out of turns".to_owned() }),
+        failure: failure.map(|kind| AgentFailure::new(kind, "out of turns")),
         usage: Usage { input_tokens: 10, output_tokens: 5, usd: 0.25 },
         artifacts: vec!["implement-1-agent.jsonl".to_owned()],
         ..AgentRun::default()

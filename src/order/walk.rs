@@ -326,8 +326,11 @@ fn hitch(outcome: &Outcome, policy: RetryPolicy) -> Option<Hitch<'_>> {
     match outcome {
         Outcome::Trouble(Trouble { message, retry }) => around(message.as_str(), Ask::Again(*retry)),
         Outcome::AgentRan(run) => match &run.failure {
-            Some(AgentFailure { kind, message, .. }) => match kind {
-                FailureKind::Unavailable => around(message.as_str(), Ask::Again(Retry::Soon)),
+            Some(AgentFailure { kind, message, retry_after_seconds }) => match kind {
+                FailureKind::Unavailable => {
+                    let told = retry_after_seconds.map(|seconds| Retry::After { seconds });
+                    around(message.as_str(), Ask::Again(told.unwrap_or(Retry::Soon)))
+                }
                 FailureKind::Misconfigured => around(message.as_str(), Ask::Again(Retry::Never)),
                 FailureKind::UnknownSession => around(message.as_str(), Ask::WithoutSession),
                 FailureKind::Ended if run.result.is_none() && policy != RetryPolicy::InfrastructureOnly => {

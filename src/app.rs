@@ -16,8 +16,8 @@ use async_trait::async_trait;
 use secrecy::ExposeSecret;
 use tokio::sync::broadcast;
 
-use crate::agent::{AgentSettings, Agents, RuntimeKind};
-use crate::config::{Runtime, SandboxMode, Settings, repository_settings};
+use crate::agent::{self, AgentSettings, Agents, RuntimeKind};
+use crate::config::{self, Runtime, SandboxMode, Settings, repository_settings};
 use crate::engine::{Asked, DeskError, Engine, Parts, Rules};
 use crate::github::{AppCredentials, GitHub};
 use crate::http::{self, BodyLimits, HttpState, Readiness, WorkOrders};
@@ -216,9 +216,10 @@ async fn sandbox(settings: &Settings) -> anyhow::Result<Sandbox> {
 
 fn agents(settings: &Settings) -> anyhow::Result<Agents> {
     let agents = settings.agents.iter().map(|(name, agent)| {
-        let runtime = match agent.runtime {
+        let runtime = match &agent.runtime {
             Runtime::Claude => RuntimeKind::Claude,
             Runtime::Command => RuntimeKind::Command,
+            Runtime::Api(api) => RuntimeKind::Api(Box::new(model_api(api, &settings.prices))),
         };
         let agent = AgentSettings {
             name: name.clone(),
@@ -231,6 +232,24 @@ fn agents(settings: &Settings) -> anyhow::Result<Agents> {
         (name.clone(), agent)
     });
     Ok(Agents::new(agents.collect())?)
+}
+
+fn model_api(api: &config::ApiSettings, prices: &BTreeMap<String, config::Price>) -> agent::ApiSettings {
+    let prices = prices.iter().map(|(model, price)| {
+        let config::Price { input, output, cache_read, cache_write } = *price;
+        (model.clone(), agent::Price { input, output, cache_read, cache_write })
+    });
+    agent::ApiSettings {
+        provider: match api.provider {
+            config::Provider::Anthropic => agent::Provider::Anthropic,
+            config::Provider::OpenAi => agent::Provider::OpenAi,
+        },
+        base_url: api.base_url.clone(),
+        model: api.model.clone(),
+        key_env: api.key_env.clone(),
+        max_output_tokens: api.max_output_tokens,
+        prices: agent::Prices::new(prices.collect()),
+    }
 }
 
 fn rules(settings: &Settings) -> anyhow::Result<Rules> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use journeyman::agent::{AgentSettings, Agents, RuntimeKind};
+use journeyman::agent::{AgentSettings, Agents, Runtime, RuntimeKind};
 use journeyman::order::Exit;
 
 use super::{heading, line, ratio, timed};
@@ -24,7 +24,8 @@ pub fn measure() {
         read: vec![],
     };
     let agents = Agents::new(BTreeMap::from([("claude".to_owned(), settings)])).expect("an agent");
-    let mut transcript = agents.get("claude").expect("the agent").transcript();
+    let Runtime::Program(claude) = agents.get("claude").expect("the agent") else { panic!("a program") };
+    let mut transcript = claude.transcript();
 
     let (lines, least) = timed(|| stream.split(|byte| *byte == b'\n').count());
     let (run, ours) = timed(|| {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::settings::AgentSettings;
 use super::stream::{Form, Stream};
-use super::{Invocation, Runtime, Transcript, is_session_id, pass_on, role as of_role};
+use super::{Invocation, Program, Transcript, is_session_id, pass_on, role as of_role};
 use crate::order::Role;
 use crate::order::moves::AgentTask;
 use crate::order::role::Tool;
@@ -29,7 +29,7 @@ impl Claude {
     }
 }
 
-impl Runtime for Claude {
+impl Program for Claude {
     fn invocation(
         &self,
         task: &AgentTask,

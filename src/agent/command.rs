@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::settings::AgentSettings;
 use super::stream::{Form, Stream};
-use super::{Invocation, Runtime, Transcript, is_session_id, pass_on, role as of_role};
+use super::{Invocation, Program, Transcript, is_session_id, pass_on, role as of_role};
 use crate::order::Role;
 use crate::order::moves::AgentTask;
 
@@ -18,7 +18,7 @@ impl Command {
     }
 }
 
-impl Runtime for Command {
+impl Program for Command {
     fn invocation(
         &self,
         task: &AgentTask,

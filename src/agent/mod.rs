@@ -1,12 +1,14 @@
-//! Agents: what to start for a task, what to tell it, and how to read what it says.
+//! Agents: what to start or whom to ask for a task, what to tell it, and how to read what it says.
 //!
-//! May know: runtimes and their command lines, streams of JSON lines, command templates, prompts.
+//! May know: runtimes and their command lines, models' APIs, streams of JSON lines, command templates, prompts.
 //! Must never know: how a process is started or walled in, what an order does next, GitHub.
 //!
-//! Nothing here starts a process. A [`Runtime`] names an [`Invocation`]; whoever starts it feeds the bytes of its
-//! standard output to a [`Transcript`], which answers with what is known of the run. All of it is what the agent
-//! *says*: no line of a stream is evidence that work was done.
+//! Nothing here starts a process. A [`Program`] names an [`Invocation`]; whoever starts it feeds the bytes of its
+//! standard output to a [`Transcript`], which answers with what is known of the run. The runtime [`Api`] starts nothing
+//! at all: it talks to a model's API itself, and is the only one here that talks to anybody. All of it is what the
+//! agent *says*: no line of a stream is evidence that work was done.
 
+mod api;
 mod claude;
 mod command;
 mod expand;
@@ -30,6 +32,7 @@ use std::time::Duration;
 use crate::order::moves::AgentTask;
 use crate::order::{AgentRun, Exit, Role};
 
+pub use api::{Api, ApiSettings, Call, Key, Price, Prices, Provider, Record};
 pub use expand::{Expanded, expand};
 pub use prompt::{Prompt, prompt};
 pub use settings::{AgentSettings, InvalidAgent, RuntimeKind};
@@ -37,7 +40,7 @@ pub use templates::{InvalidCommand, built_in, built_in_names, command_name, repo
 
 /// The agents of the settings, by name.
 pub struct Agents {
-    runtimes: BTreeMap<String, Box<dyn Runtime>>,
+    runtimes: BTreeMap<String, Runtime>,
 }
 
 /// No agent of that name is in the settings.
@@ -54,12 +57,13 @@ impl Agents {
     /// # Errors
     /// When the settings of one are not of use; the error names the key.
     pub fn new(settings: BTreeMap<String, AgentSettings>) -> Result<Self, InvalidAgent> {
-        let mut runtimes: BTreeMap<String, Box<dyn Runtime>> = BTreeMap::new();
+        let mut runtimes = BTreeMap::new();
         for (name, agent) in settings {
             agent.hold_to_rules(&name)?;
-            let runtime: Box<dyn Runtime> = match agent.runtime {
-                RuntimeKind::Claude => Box::new(claude::Claude::new(agent)),
-                RuntimeKind::Command => Box::new(command::Command::new(agent)),
+            let runtime = match agent.runtime {
+                RuntimeKind::Claude => Runtime::Program(Box::new(claude::Claude::new(agent))),
+                RuntimeKind::Command => Runtime::Program(Box::new(command::Command::new(agent))),
+                RuntimeKind::Api(settings) => Runtime::Api(Box::new(Api::new(&name, *settings)?)),
             };
             runtimes.insert(name, runtime);
         }
@@ -70,8 +74,8 @@ impl Agents {
     ///
     /// # Errors
     /// When there is none; the error says which there are.
-    pub fn get(&self, name: &str) -> Result<&dyn Runtime, UnknownAgent> {
-        self.runtimes.get(name).map(Box::as_ref).ok_or_else(|| UnknownAgent {
+    pub fn get(&self, name: &str) -> Result<&Runtime, UnknownAgent> {
+        self.runtimes.get(name).ok_or_else(|| UnknownAgent {
             name: name.chars().take(80).collect(),
             known: self.runtimes.keys().map(String::as_str).collect::<Vec<_>>().join(", "),
         })
@@ -83,8 +87,16 @@ impl Agents {
     }
 }
 
+/// On what an agent runs.
+pub enum Runtime {
+    /// A program to start in the sandbox.
+    Program(Box<dyn Program>),
+    /// A model's API to ask; what comes of it is text alone.
+    Api(Box<Api>),
+}
+
 /// A kind of program that does an agent's work.
-pub trait Runtime: Send + Sync {
+pub trait Program: Send + Sync {
     /// What to start for a task. `role` is the one that the task names, when it is known: its system prompt goes
     /// where the runtime takes one, and before the prompt where it takes none. `lookup_env` reads our own
     /// environment; only names that the agent's settings list are asked of it.

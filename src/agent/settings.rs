@@ -2,8 +2,10 @@
 
 use std::path::PathBuf;
 
+use super::api::ApiSettings;
+
 /// One `[agents.NAME]` of the settings.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct AgentSettings {
     /// Its name.
     pub name: String,
@@ -20,12 +22,14 @@ pub struct AgentSettings {
 }
 
 /// On what an agent runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum RuntimeKind {
     /// Claude Code.
     Claude,
     /// Any program: prompt on standard input, result on standard output.
     Command,
+    /// A model's HTTP API; `program`, `env` and `read` are nothing to it, and the model is in here.
+    Api(Box<ApiSettings>),
 }
 
 /// Why the settings of an agent are of no use. Names the key.
@@ -37,13 +41,17 @@ pub struct InvalidAgent {
     problem: String,
 }
 
+impl InvalidAgent {
+    pub(super) fn new(agent: &str, key: &'static str, problem: String) -> Self {
+        Self { agent: agent.chars().take(80).collect(), key, problem }
+    }
+}
+
 impl AgentSettings {
     pub(super) fn hold_to_rules(&self, agent: &str) -> Result<(), InvalidAgent> {
-        let invalid = |key, problem: String| {
-            Err(InvalidAgent { agent: agent.chars().take(80).collect(), key, problem })
-        };
+        let invalid = |key, problem: String| Err(InvalidAgent::new(agent, key, problem));
         let program_is_empty = self.program.first().is_none_or(String::is_empty);
-        match self.runtime {
+        match &self.runtime {
             RuntimeKind::Command => {
                 if program_is_empty {
                     return invalid("program", "the runtime `command` needs the program to start".into());
@@ -60,19 +68,24 @@ impl AgentSettings {
                     return invalid("program", "the first word is empty".into());
                 }
             }
+            RuntimeKind::Api(_) => {}
         }
-        for name in &self.env {
-            let is_name = !name.is_empty()
-                && !name.starts_with(|c: char| c.is_ascii_digit())
-                && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
-            if !is_name {
-                return invalid("env", format!("{name:?} is not the name of a variable"));
-            }
-            // Our own settings, secrets among them, come in under this prefix.
-            if name.starts_with("JOURNEYMAN_") {
-                return invalid("env", format!("{name} is Journeyman's own and never passed on to an agent"));
-            }
+        match self.env.iter().find_map(|name| variable_problem(name)) {
+            Some(problem) => invalid("env", problem),
+            None => Ok(()),
         }
-        Ok(())
     }
+}
+
+/// Why a variable of that name cannot be asked for, if it cannot.
+pub(super) fn variable_problem(name: &str) -> Option<String> {
+    let is_name = !name.is_empty()
+        && !name.starts_with(|c: char| c.is_ascii_digit())
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+    if !is_name {
+        return Some(format!("{name:?} is not the name of a variable"));
+    }
+    // Our own settings, secrets among them, come in under this prefix.
+    name.starts_with("JOURNEYMAN_")
+        .then(|| format!("{name} is Journeyman's own and never passed on to an agent"))
 }

@@ -6,6 +6,7 @@
 //! An error names the key, where it stands, and what is expected there. It never repeats a value, because the
 //! value may be a secret that was put in the wrong place.
 
+mod api;
 mod error;
 mod raw;
 mod repository;
@@ -22,6 +23,7 @@ use secrecy::SecretString;
 use url::Url;
 
 use crate::order::Pipeline;
+pub use api::{ApiSettings, Price, Provider};
 
 pub use error::SettingsError;
 pub use repository::{RepositorySettingsError, repository_settings};
@@ -47,6 +49,8 @@ pub struct Settings {
     pub agents: BTreeMap<String, AgentSettings>,
     /// Pipelines besides those that ship, by name. No key says them: whoever starts the application brings them.
     pub pipelines: BTreeMap<String, Pipeline>,
+    /// `[prices."MODEL"]`, by model: what its tokens cost, where we know better than what is built in.
+    pub prices: BTreeMap<String, Price>,
 }
 
 /// `[server]`: the door.
@@ -138,7 +142,7 @@ pub struct AgentSettings {
     pub runtime: Runtime,
     /// `model`: what the runtime is told; none leaves the choice to it.
     pub model: Option<String>,
-    /// `program`: the program and its first arguments. For `claude` by default `claude`; never empty.
+    /// `program`: the program and its first arguments. For `claude` by default `claude`; empty for `api` alone.
     pub program: Vec<String>,
     /// `env`: names of variables that are handed on to it. For `claude` none means those that
     /// Claude Code looks for: its key, its token, its address.
@@ -148,10 +152,12 @@ pub struct AgentSettings {
 }
 
 /// How an agent is run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Runtime {
     /// Claude Code.
     Claude,
     /// Any program: the prompt on stdin, the result on stdout.
     Command,
+    /// A model's HTTP API.
+    Api(Box<ApiSettings>),
 }

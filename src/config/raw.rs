@@ -9,7 +9,7 @@ use toml::de::{DeTable, DeValue};
 use super::SettingsError;
 use super::error::Place;
 
-/// Every key outside `[agents]`.
+/// Every key outside `[agents]` and `[prices]`.
 const KEYS: [&str; 20] = [
     "server.listen",
     "server.public_url",
@@ -34,7 +34,11 @@ const KEYS: [&str; 20] = [
 ];
 
 /// Every key of `[agents.NAME]`.
-const AGENT_KEYS: [&str; 5] = ["runtime", "model", "program", "env", "read"];
+const AGENT_KEYS: [&str; 9] =
+    ["runtime", "model", "program", "env", "read", "provider", "base_url", "key_env", "max_output_tokens"];
+
+/// Every key of `[prices."MODEL"]`.
+pub(super) const PRICE_KEYS: [&str; 4] = ["input", "output", "cache_read", "cache_write"];
 
 const PREFIX: &str = "JOURNEYMAN_";
 
@@ -68,6 +72,14 @@ impl Keys {
             self.0.keys().filter_map(|key| Some(agent_key(key)?.0.to_owned())).collect();
         names.dedup();
         names
+    }
+
+    /// The models whose prices anything was said about.
+    pub(super) fn prices(&self) -> Vec<String> {
+        let mut models: Vec<String> =
+            self.0.keys().filter_map(|key| Some(price_key(key)?.0.to_owned())).collect();
+        models.dedup();
+        models
     }
 
     pub(super) fn read_file(&mut self, file: &Path) -> Result<(), SettingsError> {
@@ -110,9 +122,13 @@ impl Keys {
     }
 
     fn give(&mut self, key: String, raw: Raw, place: Place) -> Result<(), SettingsError> {
-        let is_known = match agent_key(&key) {
-            Some((name, rest)) => is_agent_name(name) && AGENT_KEYS.contains(&rest),
-            None => KEYS.contains(&key.as_str()),
+        let is_known = match (agent_key(&key), price_key(&key)) {
+            (Some((name, rest)), _) => is_agent_name(name) && AGENT_KEYS.contains(&rest),
+            // In the file alone: the name of a variable cannot hold a model's.
+            (None, Some((model, rest))) => {
+                is_model(model) && PRICE_KEYS.contains(&rest) && matches!(place, Place::File { .. })
+            }
+            (None, None) => KEYS.contains(&key.as_str()),
         };
         if !is_known {
             let nearest = nearest(&key);
@@ -136,7 +152,7 @@ impl Reader<'_> {
             let name = key.get_ref();
             let dotted = if above.is_empty() { name.to_string() } else { format!("{above}.{name}") };
             if let DeValue::Table(inner) = value.get_ref()
-                && (above.is_empty() || above == "agents")
+                && (above.is_empty() || above == "agents" || above == "prices")
             {
                 self.table(keys, &dotted, inner)?;
             } else {
@@ -170,6 +186,15 @@ fn agent_key(key: &str) -> Option<(&str, &str)> {
     key.strip_prefix("agents.")?.rsplit_once('.')
 }
 
+/// `prices.MODEL.KEY` as model, which may have dots of its own, and key.
+fn price_key(key: &str) -> Option<(&str, &str)> {
+    key.strip_prefix("prices.")?.rsplit_once('.')
+}
+
+fn is_model(name: &str) -> bool {
+    (1..=200).contains(&name.len()) && !name.chars().any(|c| c.is_control() || c.is_whitespace())
+}
+
 fn is_agent_name(name: &str) -> bool {
     (1..=40).contains(&name.len())
         && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'-' | b'_'))
@@ -178,9 +203,12 @@ fn is_agent_name(name: &str) -> bool {
 fn nearest(key: &str) -> Option<String> {
     // A text of any length may stand there; the comparison is quadratic.
     let key: String = key.chars().take(80).collect();
-    let known: Vec<String> = match agent_key(&key) {
-        Some((name, _)) => AGENT_KEYS.iter().map(|known| format!("agents.{name}.{known}")).collect(),
-        None => KEYS.iter().map(|known| (*known).to_owned()).collect(),
+    let known: Vec<String> = match (agent_key(&key), price_key(&key)) {
+        (Some((name, _)), _) => AGENT_KEYS.iter().map(|known| format!("agents.{name}.{known}")).collect(),
+        (None, Some((model, _))) => {
+            PRICE_KEYS.iter().map(|known| format!("prices.{model}.{known}")).collect()
+        }
+        (None, None) => KEYS.iter().map(|known| (*known).to_owned()).collect(),
     };
     let (distance, nearest) = known
         .into_iter()

@@ -10,7 +10,7 @@ use url::{Host, Url};
 use super::raw::Keys;
 use super::{
     AgentSettings, DataSettings, DefaultSettings, GithubSettings, LimitSettings, Runtime, SandboxMode,
-    SandboxSettings, ServerSettings, Settings, SettingsError, StoreSettings,
+    SandboxSettings, ServerSettings, Settings, SettingsError, StoreSettings, api,
 };
 
 /// Shorter ones can be guessed.
@@ -77,6 +77,7 @@ fn assemble(keys: &Keys, github: GithubSettings) -> Result<Settings, SettingsErr
         sandbox: sandbox(keys)?,
         agents,
         pipelines: BTreeMap::new(),
+        prices: api::prices(keys)?,
     })
 }
 
@@ -176,21 +177,37 @@ fn agent(keys: &Keys, name: &str) -> Result<AgentSettings, SettingsError> {
     let runtime = match keys.text(&key("runtime"))?.as_deref() {
         Some("claude") => Runtime::Claude,
         Some("command") => Runtime::Command,
+        Some("api") => {
+            let api = api::api(keys, name)?;
+            let model = Some(api.model.clone());
+            let runtime = Runtime::Api(Box::new(api));
+            return Ok(AgentSettings {
+                runtime,
+                model,
+                program: Vec::new(),
+                env: Vec::new(),
+                read: Vec::new(),
+            });
+        }
         // The agent that needs no settings at all.
         None if name == "claude" => Runtime::Claude,
-        Some(_) | None => return Err(keys.wrong(&key("runtime"), "\"claude\" or \"command\"")),
+        Some(_) | None => return Err(keys.wrong(&key("runtime"), "\"claude\", \"command\" or \"api\"")),
     };
+    let of_api = ["provider", "base_url", "key_env", "max_output_tokens"];
+    if let Some(other) = of_api.into_iter().find(|other| keys.has(&key(other))) {
+        return Err(keys.wrong(&key(other), "left out: it is for the runtime `api` alone"));
+    }
     let program = keys.command(&key("program"))?;
     let env = keys.list(&key("env"))?;
-    let (program, env) = match runtime {
+    let (program, env) = match &runtime {
         // Nothing named: what Claude Code itself looks for, which the runtime knows.
         Runtime::Claude => (program.unwrap_or_else(|| vec!["claude".to_owned()]), env.unwrap_or_default()),
-        Runtime::Command => {
+        Runtime::Command | Runtime::Api(_) => {
             let needed = || keys.wrong(&key("program"), "given: the runtime `command` starts this program");
             (program.ok_or_else(needed)?, env.unwrap_or_default())
         }
     };
-    if !env.iter().all(|name| is_variable(name) && !name.starts_with(OWN_VARIABLES)) {
+    if !env.iter().all(|name| is_own_variable(name)) {
         let expected = format!("a list of variables' names, none of which begins with {OWN_VARIABLES}");
         return Err(keys.wrong(&key("env"), expected));
     }
@@ -198,8 +215,10 @@ fn agent(keys: &Keys, name: &str) -> Result<AgentSettings, SettingsError> {
     Ok(AgentSettings { runtime, model: keys.text(&key("model"))?, program, env, read })
 }
 
-fn is_variable(name: &str) -> bool {
-    !name.is_empty()
+/// The name of a variable that is somebody's own, and none of Journeyman's.
+pub(super) fn is_own_variable(name: &str) -> bool {
+    !name.starts_with(OWN_VARIABLES)
+        && !name.is_empty()
         && !name.starts_with(|c: char| c.is_ascii_digit())
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
 }

@@ -65,6 +65,22 @@ impl Keys {
 
     /// More than nothing, at most `most`.
     pub(super) fn amount(&self, key: &str, most: f64) -> Result<Option<f64>, SettingsError> {
+        let expected = || self.wrong(key, format!("a number over 0 and at most {most}"));
+        self.number(key, |number| number > 0.0 && number <= most, expected)
+    }
+
+    /// Nothing or more, at most `most`.
+    pub(super) fn price(&self, key: &str, most: f64) -> Result<Option<f64>, SettingsError> {
+        let expected = || self.wrong(key, format!("a number from 0 to {most}"));
+        self.number(key, |number| number >= 0.0 && number <= most, expected)
+    }
+
+    fn number(
+        &self,
+        key: &str,
+        fits: impl Fn(f64) -> bool,
+        expected: impl Fn() -> SettingsError,
+    ) -> Result<Option<f64>, SettingsError> {
         let number = match self.raw(key) {
             None => return Ok(None),
             Some(Raw::Float(number)) => Some(*number),
@@ -73,8 +89,7 @@ impl Keys {
             Some(Raw::Variable(text)) => text.trim().parse().ok(),
             Some(Raw::Text(_) | Raw::List(_) | Raw::Other) => None,
         };
-        let number = number.filter(|number| *number > 0.0 && *number <= most);
-        number.map(Some).ok_or_else(|| self.wrong(key, format!("a number over 0 and at most {most}")))
+        number.filter(|number| fits(*number)).map(Some).ok_or_else(expected)
     }
 
     /// In the environment a list is split at commas.

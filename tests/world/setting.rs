@@ -205,5 +205,6 @@ fn settings(place: &Path, github: &Emulator, secret: SecretString) -> Settings {
         sandbox: SandboxSettings { mode: SandboxMode::Bubblewrap, read: Vec::new() },
         agents: BTreeMap::from([(AGENT.to_owned(), agent)]),
         pipelines: BTreeMap::new(),
+        prices: BTreeMap::new(),
     }
 }

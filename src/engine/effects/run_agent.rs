@@ -1,14 +1,14 @@
 //! An agent's run. It costs money, so what it came to is on disk before it is reported: a crash in between is not
 //! paid for twice.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::job::readable;
 use super::seat::Workplace;
 use super::workspace::make_folder;
 use super::{Context, Tried, never, soon};
-use crate::agent::{self, Invocation, Transcript};
+use crate::agent::{self, Api, Call, Invocation, Record, Runtime, Transcript};
 use crate::order::agent_run::FailureKind;
 use crate::order::moves::AgentTask;
 use crate::order::{AgentRun, Exit, Outcome, Trouble};
@@ -23,6 +23,14 @@ const MOST_KEPT: u64 = 16 * 1024 * 1024;
 
 /// Where a run's stream is until it is an artifact.
 const STREAM: &str = "stream.jsonl";
+/// Where what a model's API was asked is until then.
+const REQUEST: &str = "request.json";
+/// What a run may leave for people who look into it, with the end of its artifact's name and its type.
+const KEPT: [(&str, &str, &str); 2] =
+    [(STREAM, "jsonl", "application/x-ndjson"), (REQUEST, "request.json", "application/json")];
+
+/// Takes out of a text what is not to be kept.
+type Redact = Box<dyn Fn(&str) -> String + Send + Sync>;
 
 impl Context {
     pub(super) async fn run_agent(&self, task: AgentTask) -> Tried {
@@ -31,8 +39,7 @@ impl Context {
         if let Some(run) = recall(&remembered)? {
             tracing::info!(order = %self.order, key = %self.key, "was finished before; not run again");
             if let Ok(runtime) = self.parts.agents.get(&task.agent) {
-                let invocation = runtime.invocation(&task, None, "", &self.parts.rules.environment);
-                self.keep_stream(&folder, &invocation).await;
+                self.keep(&folder, &self.redaction(runtime, &task)).await;
             }
             return Ok(Outcome::AgentRan(Box::new(run)));
         }
@@ -40,40 +47,86 @@ impl Context {
         let place = self.workplace(&task).await?;
         let prompt = agent::prompt(&task, &self.template(&task.command).await?);
         let role = self.journal.role(&task.role);
-        let invocation = runtime.invocation(&task, role, &prompt.text, &self.parts.rules.environment);
-        let mut run = self.start(&task, place, &invocation, runtime.transcript(), &folder).await?;
+        let mut run = match runtime {
+            Runtime::Program(program) => {
+                let invocation = program.invocation(&task, role, &prompt.text, &self.parts.rules.environment);
+                self.start(&task, place, &invocation, program.transcript(), &folder).await?
+            }
+            Runtime::Api(api) => self.ask(&task, api, &prompt.text, &folder).await?,
+        };
         run.warnings.extend(prompt.warnings);
+        let left = KEPT.iter().filter(|(file, ..)| folder.join(file).exists());
+        run.artifacts.extend(left.map(|(_, ending, _)| self.artifact_name(ending)));
         // Before anything else that could fail or be cut off: from here on it is not paid for again.
         remember(&remembered, &run)?;
-        self.keep_stream(&folder, &invocation).await;
+        self.keep(&folder, &self.redaction(runtime, &task)).await;
         Ok(Outcome::AgentRan(Box::new(run)))
     }
 
-    /// Makes the stream an artifact. It is for people who look into a run, so that what goes wrong with it is for the
-    /// log and does not cost the run.
-    async fn keep_stream(&self, folder: &Path, invocation: &Invocation) {
-        let stream = folder.join(STREAM);
-        if !stream.exists() {
-            return;
-        }
-        let kept = async {
-            let kept = redacted_end(&stream, invocation)?;
-            let name = self.stream_name();
-            self.parts.store.put_artifact(self.order, &name, "application/x-ndjson", &kept).await?;
-            Ok::<(), Trouble>(())
+    /// Asks a model's API. It is our own client: nothing of the repository runs here, so that there are no walls.
+    async fn ask(
+        &self,
+        task: &AgentTask,
+        api: &Api,
+        prompt: &str,
+        folder: &Path,
+    ) -> Result<AgentRun, Trouble> {
+        let key = api.key(&self.parts.rules.environment);
+        let timeout = Duration::from_secs(task.timeout_seconds.max(1));
+        let role = self.journal.role(&task.role);
+        let call = Call {
+            system: role.map(|role| role.system_prompt.as_str()).filter(|text| !text.trim().is_empty()),
+            prompt,
+            model: role.and_then(|role| role.model.as_deref()),
+            schema: task.schema.as_ref(),
+            timeout,
         };
-        match kept.await {
-            // The artifact is the copy that lasts; this one may hold what had to be taken out of it.
-            Ok(()) => drop(std::fs::remove_file(&stream)),
-            Err(trouble) => {
-                let message = trouble.message;
-                tracing::warn!(order = %self.order, key = %self.key, message, "the stream is not kept");
+        let mut files = CallFiles { request: folder.join(REQUEST), stream: create(&folder.join(STREAM))? };
+        Ok(api.call(call, &key, &mut files).await)
+    }
+
+    /// What has to be taken out of what this agent leaves.
+    fn redaction(&self, runtime: &Runtime, task: &AgentTask) -> Redact {
+        let environment = &self.parts.rules.environment;
+        match runtime {
+            Runtime::Program(program) => {
+                let invocation = program.invocation(task, None, "", environment);
+                Box::new(move |text| invocation.redact(text))
+            }
+            Runtime::Api(api) => {
+                let key = api.key(environment);
+                Box::new(move |text| key.redact(text))
             }
         }
     }
 
-    fn stream_name(&self) -> String {
-        format!("{}.jsonl", self.key.file_name())
+    /// Makes what the run left artifacts. They are for people who look into a run, so that what goes wrong with them
+    /// is for the log and does not cost the run.
+    async fn keep(&self, folder: &Path, redact: &Redact) {
+        for (file, ending, media_type) in KEPT {
+            let file = folder.join(file);
+            if !file.exists() {
+                continue;
+            }
+            let kept = async {
+                let kept = redacted_end(&file, redact)?;
+                let name = self.artifact_name(ending);
+                self.parts.store.put_artifact(self.order, &name, media_type, &kept).await?;
+                Ok::<(), Trouble>(())
+            };
+            match kept.await {
+                // The artifact is the copy that lasts; this one may hold what had to be taken out of it.
+                Ok(()) => drop(std::fs::remove_file(&file)),
+                Err(trouble) => {
+                    let message = trouble.message;
+                    tracing::warn!(order = %self.order, key = %self.key, message, "a run's stream is not kept");
+                }
+            }
+        }
+    }
+
+    fn artifact_name(&self, ending: &str) -> String {
+        format!("{}.{ending}", self.key.file_name())
     }
 
     /// The repository's own template, from the base commit and never from what the agent wrote; otherwise ours.
@@ -138,7 +191,6 @@ impl Context {
                 failure.message = format!("{} ({})", failure.message, invocation.variables(&task.agent));
             }
         }
-        run.artifacts.push(self.stream_name());
         Ok(run)
     }
 }
@@ -153,9 +205,7 @@ struct Reader {
 
 impl Reader {
     fn create(transcript: Box<dyn Transcript>, path: &Path) -> Result<Self, Trouble> {
-        let file =
-            std::fs::File::create(path).map_err(|error| soon(format!("cannot keep a stream: {error}")))?;
-        Ok(Self { transcript, file, stderr: Vec::new(), last_word: LastWord::default() })
+        Ok(Self { transcript, file: create(path)?, stderr: Vec::new(), last_word: LastWord::default() })
     }
 }
 
@@ -194,7 +244,28 @@ impl LastWord {
     }
 }
 
-fn redacted_end(stream: &Path, invocation: &Invocation) -> Result<Vec<u8>, Trouble> {
+/// Writes down what a model's API was asked, and what it said.
+struct CallFiles {
+    request: PathBuf,
+    stream: std::fs::File,
+}
+
+impl Record for CallFiles {
+    fn request(&mut self, body: &str) {
+        // The work does not depend on either.
+        let _ = std::fs::write(&self.request, body);
+    }
+
+    fn line(&mut self, line: &str) {
+        let _ = std::io::Write::write_all(&mut self.stream, format!("{line}\n").as_bytes());
+    }
+}
+
+fn create(path: &Path) -> Result<std::fs::File, Trouble> {
+    std::fs::File::create(path).map_err(|error| soon(format!("cannot keep a stream: {error}")))
+}
+
+fn redacted_end(stream: &Path, redact: &Redact) -> Result<Vec<u8>, Trouble> {
     use std::io::{Read, Seek, SeekFrom};
     let read = || -> std::io::Result<Vec<u8>> {
         let mut file = std::fs::File::open(stream)?;
@@ -205,7 +276,7 @@ fn redacted_end(stream: &Path, invocation: &Invocation) -> Result<Vec<u8>, Troub
         Ok(kept)
     };
     let kept = read().map_err(|error| soon(format!("cannot read a stream again: {error}")))?;
-    Ok(invocation.redact(&String::from_utf8_lossy(&kept)).into_bytes())
+    Ok(redact(&String::from_utf8_lossy(&kept)).into_bytes())
 }
 
 fn recall(path: &Path) -> Result<Option<AgentRun>, Trouble> {

@@ -1,0 +1,96 @@
+//! Anthropic's dialect: Messages.
+
+use serde_json::{Map, Value, json};
+
+use super::answer::{Answer, Stop};
+use super::refusal::Refusal;
+use super::{Call, schema};
+
+pub(super) const PATH: &str = "v1/messages";
+/// The version of the interface that is spoken here.
+pub(super) const VERSION: &str = "2023-06-01";
+
+pub(super) fn body(call: &Call<'_>, model: &str, max_tokens: u32, schema: Option<&Value>) -> Value {
+    let mut body = json!({
+        "model": model,
+        "max_tokens": max_tokens,
+        "stream": true,
+        "messages": [{ "role": "user", "content": call.prompt }],
+    });
+    if let Some(system) = call.system {
+        body["system"] = json!(system);
+    }
+    if let Some(schema) = schema.and_then(schema::strict) {
+        body["output_config"] = json!({ "format": { "type": "json_schema", "schema": schema } });
+    }
+    body
+}
+
+/// An event that cannot be read as what it says it is.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Unreadable;
+
+pub(super) fn read(event: &Value, answer: &mut Answer) -> Result<Option<Refusal>, Unreadable> {
+    let kind = event.get("type").and_then(Value::as_str).ok_or(Unreadable)?;
+    match kind {
+        "message_start" => count(event.pointer("/message/usage"), answer),
+        "content_block_start" => {
+            let text = event.pointer("/content_block/text").and_then(Value::as_str);
+            answer.text.push_str(text.unwrap_or_default());
+        }
+        "content_block_delta" => match event.pointer("/delta/type").and_then(Value::as_str) {
+            Some("text_delta") => {
+                let text = event.pointer("/delta/text").and_then(Value::as_str).ok_or(Unreadable)?;
+                answer.text.push_str(text);
+            }
+            // Thinking, signatures, citations.
+            Some(_) => {}
+            None => return Err(Unreadable),
+        },
+        "message_delta" => {
+            count(event.get("usage"), answer);
+            if let Some(reason) = event.pointer("/delta/stop_reason").and_then(Value::as_str) {
+                answer.stop = Some(stop(reason, event));
+                answer.told = event.get("usage").is_some_and(Value::is_object);
+            }
+        }
+        "message_stop" => answer.is_over = true,
+        "error" => {
+            let error = event.get("error").and_then(Value::as_object);
+            return Ok(Some(Refusal::of_error(error.unwrap_or(&Map::new()))));
+        }
+        // `ping`, the end of a block, and what may be added.
+        _ => {}
+    }
+    Ok(None)
+}
+
+fn stop(reason: &str, event: &Value) -> Stop {
+    match reason {
+        "end_turn" | "stop_sequence" => Stop::End,
+        "max_tokens" => Stop::Limit("its answer reached max_output_tokens and is not whole"),
+        "model_context_window_exceeded" => {
+            Stop::Limit("its answer reached the end of the model's context window")
+        }
+        "refusal" => {
+            let why = event.pointer("/delta/stop_details/explanation").and_then(Value::as_str);
+            Stop::Refused(why.unwrap_or_default().to_owned())
+        }
+        other => Stop::Other(other.to_owned()),
+    }
+}
+
+/// Later counts are totals, not additions, and may leave out what has not changed.
+fn count(usage: Option<&Value>, answer: &mut Answer) {
+    let tokens = &mut answer.tokens;
+    for (key, count) in [
+        ("input_tokens", &mut tokens.input),
+        ("output_tokens", &mut tokens.output),
+        ("cache_read_input_tokens", &mut tokens.cache_read),
+        ("cache_creation_input_tokens", &mut tokens.cache_write),
+    ] {
+        if let Some(told) = usage.and_then(|usage| usage.get(key)).and_then(Value::as_u64) {
+            *count = told.max(*count);
+        }
+    }
+}

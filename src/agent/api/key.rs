@@ -1,0 +1,46 @@
+//! The key to a model's service.
+
+use secrecy::{ExposeSecret, SecretString};
+
+/// The key that an agent's settings name, as it is in our environment now. Printing it shows its name alone.
+#[derive(Debug, Clone)]
+pub enum Key {
+    /// The settings name none: a server of one's own.
+    NotNeeded,
+    /// The variable is not set, or empty.
+    Missing {
+        /// Its name.
+        name: String,
+    },
+    /// Here it is.
+    Given {
+        /// The variable's name.
+        name: String,
+        /// Its value.
+        value: SecretString,
+    },
+}
+
+impl Key {
+    pub(super) fn find(name: Option<&str>, lookup_env: &dyn Fn(&str) -> Option<String>) -> Self {
+        let Some(name) = name else { return Self::NotNeeded };
+        let name = name.to_owned();
+        // A line's end that came along from a file would be no header.
+        let value = lookup_env(&name).map(|value| value.trim().to_owned());
+        match value.filter(|value| !value.is_empty()) {
+            Some(value) => Self::Given { name, value: SecretString::from(value) },
+            None => Self::Missing { name },
+        }
+    }
+
+    /// Replaces the key by its variable's name, should a service or a model repeat it.
+    pub fn redact(&self, text: &str) -> String {
+        match self {
+            // What is shorter is too common in ordinary text to be taken out.
+            Self::Given { name, value } if value.expose_secret().len() >= 8 => {
+                text.replace(value.expose_secret(), &format!("[{name}]"))
+            }
+            Self::Given { .. } | Self::Missing { .. } | Self::NotNeeded => text.to_owned(),
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! OpenAI's dialect: chat completions, as its own service and many servers speak it.
+
+use serde_json::{Value, json};
+
+use super::Call;
+use super::answer::{Answer, Stop};
+use super::anthropic::Unreadable;
+use super::refusal::Refusal;
+
+pub(super) const PATH: &str = "chat/completions";
+/// The data of the last event.
+pub(super) const DONE: &str = "[DONE]";
+
+pub(super) fn body(
+    call: &Call<'_>,
+    model: &str,
+    max_tokens: u32,
+    schema: Option<&Value>,
+    host: Option<&str>,
+) -> Value {
+    let mut messages = Vec::new();
+    if let Some(system) = call.system {
+        messages.push(json!({ "role": "system", "content": system }));
+    }
+    messages.push(json!({ "role": "user", "content": call.prompt }));
+    let mut body = json!({
+        "model": model,
+        "messages": messages,
+        "stream": true,
+        "stream_options": { "include_usage": true },
+    });
+    // OpenAI's newer models refuse the old name, and other servers do not all know the new one.
+    let is_openai = host.is_some_and(|host| host == "api.openai.com" || host.ends_with(".openai.azure.com"));
+    body[if is_openai { "max_completion_tokens" } else { "max_tokens" }] = json!(max_tokens);
+    if let Some(schema) = schema {
+        let schema = json!({ "name": "answer", "schema": schema, "strict": false });
+        body["response_format"] = json!({ "type": "json_schema", "json_schema": schema });
+    }
+    body
+}
+
+pub(super) fn read(event: &Value, answer: &mut Answer) -> Result<Option<Refusal>, Unreadable> {
+    if let Some(error) = event.get("error").filter(|error| !error.is_null()) {
+        let of_text = || Refusal::of_text(error.as_str().unwrap_or_default());
+        return Ok(Some(error.as_object().map_or_else(of_text, Refusal::of_error)));
+    }
+    let usage = event.get("usage").filter(|usage| usage.is_object());
+    if let Some(usage) = usage {
+        count(usage, answer);
+    }
+    let Some(choices) = event.get("choices").and_then(Value::as_array) else {
+        return if usage.is_some() { Ok(None) } else { Err(Unreadable) };
+    };
+    // The last one of a stream has none.
+    let Some(choice) = choices.iter().find(|choice| choice.get("index").is_none_or(|index| index == 0))
+    else {
+        return Ok(None);
+    };
+    let said = |key: &str| choice.pointer(key).and_then(Value::as_str);
+    answer.text.push_str(said("/delta/content").unwrap_or_default());
+    answer.refusal.push_str(said("/delta/refusal").unwrap_or_default());
+    if let Some(reason) = said("/finish_reason") {
+        answer.stop = Some(match reason {
+            "stop" if answer.refusal.is_empty() => Stop::End,
+            "stop" => Stop::Refused(answer.refusal.clone()),
+            "length" => Stop::Limit("its answer reached max_output_tokens and is not whole"),
+            "content_filter" => Stop::Refused("the service's filter stopped it".to_owned()),
+            other => Stop::Other(other.to_owned()),
+        });
+    }
+    Ok(None)
+}
+
+/// Of those read, the ones from a cache are counted among `prompt_tokens`. Some servers count as they go: each count
+/// is a total.
+fn count(usage: &Value, answer: &mut Answer) {
+    let tokens = |key: &str| usage.pointer(key).and_then(Value::as_u64).unwrap_or(0);
+    let cache_read = tokens("/prompt_tokens_details/cached_tokens");
+    let cache_write = tokens("/prompt_tokens_details/cache_write_tokens");
+    answer.tokens.input = tokens("/prompt_tokens").saturating_sub(cache_read).saturating_sub(cache_write);
+    answer.tokens.output = tokens("/completion_tokens");
+    (answer.tokens.cache_read, answer.tokens.cache_write) = (cache_read, cache_write);
+    answer.told = true;
+}

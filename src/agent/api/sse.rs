@@ -1,0 +1,139 @@
+//! Server-sent events, as the HTML standard has them: bytes in pieces of any size to the data of events.
+//!
+//! The events' names are not read: both dialects say in the data what it is.
+
+/// What is not yet an event may be so large: an answer in a single event, with room for how it is written.
+const MOST_PENDING: usize = 64 << 20;
+
+/// An event grew too large.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct TooLarge;
+
+#[derive(Debug, Default)]
+pub(super) struct Events {
+    buffer: Vec<u8>,
+    /// Where in the buffer the next line begins, and up to where it was looked for its end.
+    begin: usize,
+    looked: usize,
+    data: Option<String>,
+    /// The last line ended in `\r`: a `\n` that follows belongs to it.
+    after_return: bool,
+    first: bool,
+}
+
+impl Events {
+    pub(super) fn new() -> Self {
+        Self { first: true, ..Self::default() }
+    }
+
+    /// The next bytes.
+    pub(super) fn feed(&mut self, bytes: &[u8]) -> Result<(), TooLarge> {
+        // Once for every piece and not for every line, so that it stays linear.
+        self.buffer.drain(..self.begin);
+        self.looked -= self.begin;
+        self.begin = 0;
+        self.buffer.extend_from_slice(bytes);
+        let pending = self.buffer.len() + self.data.as_ref().map_or(0, String::len);
+        if pending > MOST_PENDING { Err(TooLarge) } else { Ok(()) }
+    }
+
+    /// The data of the next event that is whole.
+    pub(super) fn next(&mut self) -> Option<String> {
+        loop {
+            let rest = self.buffer.get(self.looked..)?;
+            let Some(at) = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r')) else {
+                self.looked = self.buffer.len();
+                return None;
+            };
+            let end = self.looked + at;
+            let ended_by = rest.get(at).copied();
+            let line = self.buffer.get(self.begin..end).unwrap_or_default();
+            let is_rest_of_return = self.after_return && line.is_empty() && ended_by == Some(b'\n');
+            let line = String::from_utf8_lossy(line).into_owned();
+            (self.begin, self.looked) = (end + 1, end + 1);
+            self.after_return = ended_by == Some(b'\r');
+            if is_rest_of_return {
+                continue;
+            }
+            if let Some(data) = self.line(&line) {
+                return Some(data);
+            }
+        }
+    }
+
+    fn line(&mut self, line: &str) -> Option<String> {
+        let line = if std::mem::take(&mut self.first) { line.trim_start_matches('\u{feff}') } else { line };
+        if line.is_empty() {
+            return self.data.take();
+        }
+        let (field, value) = line.split_once(':').unwrap_or((line, ""));
+        if field == "data" {
+            let value = value.strip_prefix(' ').unwrap_or(value);
+            match &mut self.data {
+                Some(data) => {
+                    data.push('\n');
+                    data.push_str(value);
+                }
+                None => self.data = Some(value.to_owned()),
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn read(pieces: &[&[u8]]) -> Vec<String> {
+        let mut events = Events::new();
+        let mut all = Vec::new();
+        for piece in pieces {
+            events.feed(piece).unwrap();
+            all.extend(std::iter::from_fn(|| events.next()));
+        }
+        all
+    }
+
+    #[test]
+    fn events_come_as_the_standard_has_them() {
+        for (wire, data) in [
+            ("event: a\ndata: {\"x\":1}\n\n", vec!["{\"x\":1}"]),
+            ("data: a\r\n\r\ndata: b\r\n\r\n", vec!["a", "b"]),
+            ("data: a\r\rdata:b\r\r", vec!["a", "b"]),
+            (": a comment\n\ndata: a\nid: 7\nretry: 1\ndata:  b\n\n", vec!["a\n b"]),
+            ("\u{feff}data: a\n\n", vec!["a"]),
+            ("data\n\n", vec![""]),
+            ("data: not whole\n", vec![]),
+            ("data: a\u{2028}b\n\n", vec!["a\u{2028}b"]),
+            ("database: a\n\n", vec![]),
+        ] {
+            assert_eq!(read(&[wire.as_bytes()]), data, "{wire:?}");
+        }
+    }
+
+    #[test]
+    fn an_event_without_end_is_given_up() {
+        let mut events = Events::new();
+        let piece = vec![b'x'; 1 << 20];
+        let fed = (0..100).take_while(|_| events.feed(&piece).is_ok() && events.next().is_none()).count();
+        assert_eq!(fed, MOST_PENDING >> 20);
+    }
+
+    proptest! {
+        #[test]
+        fn how_the_bytes_are_cut_changes_nothing(
+            wire in "(data|event|:|x|é| |\r|\n|\r\n|\n\n|: ){0,60}",
+            cuts in proptest::collection::vec(0usize..200, 0..8),
+        ) {
+            let bytes = wire.as_bytes();
+            let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut.min(bytes.len())).collect();
+            cuts.extend([0, bytes.len()]);
+            cuts.sort_unstable();
+            let pieces: Vec<&[u8]> = cuts.windows(2).map(|cut| &bytes[cut[0]..cut[1]]).collect();
+            prop_assert_eq!(read(&pieces), read(&[bytes]));
+        }
+    }
+}

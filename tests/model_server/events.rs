@@ -58,6 +58,27 @@ pub fn stream(message: &Value) -> impl Stream<Item = Result<Bytes, Infallible>> 
     stream::iter(events(message).into_iter().map(wire).collect::<Vec<_>>())
 }
 
+/// A text in OpenAI's dialect, as server-sent events.
+pub fn openai_stream(request: &Request, text: &str) -> impl Stream<Item = Result<Bytes, Infallible>> + use<> {
+    let id = new_id("chatcmpl");
+    let chunk = |delta: Value, reason: Value| {
+        let choice = json!({ "index": 0, "delta": delta, "finish_reason": reason });
+        json!({ "id": id, "object": "chat.completion.chunk", "choices": [choice], "usage": null })
+    };
+    let mut chunks = vec![chunk(json!({ "role": "assistant", "content": "" }), Value::Null)];
+    chunks.extend(pieces(text).into_iter().map(|piece| chunk(json!({ "content": piece }), Value::Null)));
+    chunks.push(chunk(json!({}), json!("stop")));
+    if request.body["stream_options"]["include_usage"] == true {
+        let (read, written) = (tokens(&request.body["messages"].to_string()), tokens(text));
+        let usage =
+            json!({ "prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written });
+        chunks.push(json!({ "id": id, "object": "chat.completion.chunk", "choices": [], "usage": usage }));
+    }
+    let events = chunks.into_iter().map(|chunk| format!("data: {chunk}\n\n"));
+    let events = events.chain(["data: [DONE]\n\n".to_owned()]);
+    stream::iter(events.map(|event| Ok(Bytes::from(event))).collect::<Vec<_>>())
+}
+
 fn events(message: &Value) -> Vec<(&'static str, Value)> {
     let mut start = message.clone();
     start["content"] = json!([]);

@@ -1,4 +1,5 @@
-//! A model on loopback: speaks Anthropic's Messages API well enough that the real Claude Code works against it.
+//! A model on loopback: speaks Anthropic's Messages API well enough that the real Claude Code works against it, and
+//! OpenAI's chat completions, streamed and without a key, as a server of one's own does.
 //! What it says is decided by a script, a function from the request to the reply.
 //!
 //! May know: the wire format of the API. Must never know: anything of Journeyman's.
@@ -15,12 +16,12 @@ use std::net::TcpListener;
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread::JoinHandle;
 
-use actix_web::http::StatusCode;
+use actix_web::http::{StatusCode, header};
 use actix_web::{App, HttpRequest, HttpResponse, HttpServer, web};
 use serde_json::{Value, json};
 
 pub use reply::{Reply, Say};
-pub use request::Request;
+pub use request::{OPENAI_PATH, Request};
 
 type Script = dyn Fn(&Request) -> Reply + Send + Sync;
 
@@ -53,6 +54,7 @@ impl ModelServer {
                         .app_data(shared.clone())
                         .app_data(web::PayloadConfig::new(32 * 1024 * 1024))
                         .route("/v1/messages", web::post().to(messages))
+                        .route(OPENAI_PATH, web::post().to(completions))
                         .route("/v1/messages/count_tokens", web::post().to(count_tokens))
                         .default_service(web::to(anything_else))
                 })
@@ -99,7 +101,14 @@ impl Drop for ModelServer {
 fn note(shared: &Shared, http: &HttpRequest, body: &[u8]) -> Request {
     let body = serde_json::from_slice(body).unwrap_or(Value::Null);
     let has_key = http.headers().contains_key("x-api-key") || http.headers().contains_key("authorization");
-    let request = Request { method: http.method().to_string(), path: http.path().to_owned(), has_key, body };
+    let agent = http.headers().get("user-agent").and_then(|agent| agent.to_str().ok()).unwrap_or_default();
+    let request = Request {
+        method: http.method().to_string(),
+        path: http.path().to_owned(),
+        agent: agent.to_owned(),
+        has_key,
+        body,
+    };
     shared.requests.lock().expect("no holder panics").push(request.clone());
     request
 }
@@ -117,21 +126,17 @@ async fn messages(shared: web::Data<Shared>, http: HttpRequest, body: web::Bytes
     if !request.body["messages"].is_array() {
         return refuse(StatusCode::BAD_REQUEST, "invalid_request_error", "messages: field required");
     }
-    let asked = request.clone();
     let reply = if request.is_conversation() {
-        let shared = shared.clone();
-        match web::block(move || (shared.script)(&asked)).await {
+        match scripted(&shared, &request).await {
             Ok(reply) => reply,
-            Err(_) => return refuse(StatusCode::INTERNAL_SERVER_ERROR, "api_error", "the script panicked"),
+            Err(refusal) => return refusal,
         }
     } else {
         background_reply(&request)
     };
     match reply {
-        Reply::Refuse { status, kind, message } => {
-            let status = StatusCode::from_u16(status).expect("a script refuses with an HTTP status");
-            refuse(status, kind, &message)
-        }
+        Reply::Wait { seconds } => wait(seconds),
+        Reply::Refuse { status, kind, message } => refuse_with(status, kind, &message),
         Reply::Say(blocks) => {
             let message = events::message(&request, &blocks);
             if request.is_streaming() {
@@ -145,6 +150,44 @@ async fn messages(shared: web::Data<Shared>, http: HttpRequest, body: web::Bytes
             }
         }
     }
+}
+
+async fn completions(shared: web::Data<Shared>, http: HttpRequest, body: web::Bytes) -> HttpResponse {
+    let request = note(&shared, &http, &body);
+    let reply = match scripted(&shared, &request).await {
+        Ok(reply) => reply,
+        Err(refusal) => return refusal,
+    };
+    match reply {
+        Reply::Wait { seconds } => wait(seconds),
+        Reply::Refuse { status, kind, message } => refuse_with(status, kind, &message),
+        Reply::Say(blocks) => {
+            let texts = blocks.iter().map(|block| match block {
+                Say::Text(text) => text.as_str(),
+                Say::Use { tool, .. } => panic!("{tool}: nobody offered a tool here"),
+            });
+            HttpResponse::Ok()
+                .content_type("text/event-stream")
+                .streaming(events::openai_stream(&request, &texts.collect::<String>()))
+        }
+    }
+}
+
+async fn scripted(shared: &web::Data<Shared>, request: &Request) -> Result<Reply, HttpResponse> {
+    let (shared, asked) = (shared.clone(), request.clone());
+    let reply = web::block(move || (shared.script)(&asked)).await;
+    reply.map_err(|_| refuse(StatusCode::INTERNAL_SERVER_ERROR, "api_error", "the script panicked"))
+}
+
+fn refuse_with(status: u16, kind: &str, message: &str) -> HttpResponse {
+    let status = StatusCode::from_u16(status).expect("a script refuses with an HTTP status");
+    refuse(status, kind, message)
+}
+
+fn wait(seconds: u64) -> HttpResponse {
+    let mut refusal = refuse(StatusCode::TOO_MANY_REQUESTS, "rate_limit_error", "Too many requests");
+    refusal.headers_mut().insert(header::RETRY_AFTER, seconds.into());
+    refusal
 }
 
 /// A title where one is asked for as JSON, one word otherwise.

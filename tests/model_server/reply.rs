@@ -7,6 +7,11 @@ use serde_json::{Value, json};
 pub enum Reply {
     /// The model speaks: texts and tool calls, in this order. With a tool call in it the client goes on.
     Say(Vec<Say>),
+    /// The API has no room, 429, and says when to come back.
+    Wait {
+        /// Seconds.
+        seconds: u64,
+    },
     /// The API refuses, such as 529 `overloaded_error`.
     Refuse {
         /// HTTP status.

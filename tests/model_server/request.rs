@@ -2,6 +2,9 @@
 
 use serde_json::Value;
 
+/// Where OpenAI's dialect is spoken.
+pub const OPENAI_PATH: &str = "/v1/chat/completions";
+
 /// One request, as it came.
 #[derive(Debug, Clone)]
 pub struct Request {
@@ -9,6 +12,8 @@ pub struct Request {
     pub method: String,
     /// Its path, without the query.
     pub path: String,
+    /// Which program asks, as it calls itself.
+    pub agent: String,
     /// Whether it carried a key; the key itself is not kept.
     pub has_key: bool,
     /// Its JSON; null when it was none.
@@ -25,9 +30,13 @@ pub struct ToolResult {
 }
 
 impl Request {
-    /// A turn of a conversation rather than a side question: it offers tools.
+    /// A turn of a conversation rather than a side question: it offers tools, or is Journeyman's own.
     pub fn is_conversation(&self) -> bool {
-        self.path == "/v1/messages" && self.body["tools"].as_array().is_some_and(|tools| !tools.is_empty())
+        let has_tools = self.body["tools"].as_array().is_some_and(|tools| !tools.is_empty());
+        match self.path.as_str() {
+            "/v1/messages" => has_tools || self.agent.starts_with("journeyman/"),
+            path => path == OPENAI_PATH,
+        }
     }
 
     /// The answer is wanted as server-sent events.

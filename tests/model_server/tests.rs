@@ -85,6 +85,7 @@ fn steps_and_results_count_from_the_last_prompt() {
     let request = super::Request {
         method: "POST".to_owned(),
         path: "/v1/messages".to_owned(),
+        agent: "journeyman-stories".to_owned(),
         has_key: true,
         body: json!({ "messages": [
             { "role": "user", "content": [

@@ -6,6 +6,7 @@ mod deliveries;
 mod faults;
 mod hostile;
 mod label_to_pull;
+mod model_api;
 mod people;
 mod repository;
 mod restarts;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use chrono::{DateTime, Utc};
 use journeyman::emulator::{Call, CommentView, IssueView, PullView};
 use journeyman::order::{AgentRun, Event, Journal, Move, MoveKey, Outcome};
 
@@ -132,6 +133,18 @@ impl Ended {
     /// How many runs of agents were observed for a stage or operation.
     pub fn runs_of(&self, stage: &str) -> usize {
         self.runs().iter().filter(|(_, of, _)| *of == stage).count()
+    }
+
+    /// What was observed of an agent's run, try after try, and when.
+    pub fn observed(&self, name: &str) -> Vec<(DateTime<Utc>, &AgentRun)> {
+        let observed = self.journal.entries().iter().filter_map(|entry| match &entry.event {
+            Event::Observed { key, outcome } if key.0 == name => match &**outcome {
+                Outcome::AgentRan(run) => Some((entry.at, &**run)),
+                _ => None,
+            },
+            _ => None,
+        });
+        observed.collect()
     }
 
     /// What the agent said in a run.

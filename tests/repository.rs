@@ -32,7 +32,8 @@ fn the_example_settings_are_toml_and_the_readme_lists_every_key_with_its_default
     let whole: toml::Table =
         toml::from_str(&with_defaults(&example)).expect("uncommented it is TOML as well");
     let readme = file("README.md");
-    for (section, keys) in whole.iter().filter(|(section, _)| *section != "agents") {
+    let named = ["agents", "prices"];
+    for (section, keys) in whole.iter().filter(|(section, _)| !named.contains(&section.as_str())) {
         for (key, default) in keys.as_table().expect("a section") {
             let row = readme.lines().find(|line| line.starts_with(&format!("| `{section}.{key}` |")));
             let row = row.unwrap_or_else(|| panic!("README.md: the settings' table lacks {section}.{key}"));

@@ -3,6 +3,7 @@
 //! May know: the command line, the settings, the REST API, and what is seen on GitHub (emulated).
 //! Must never know: how the work is done inside.
 
+mod api;
 mod claude;
 mod demo;
 mod local;

@@ -1,7 +1,7 @@
 //! `journeyman serve` beside an emulated GitHub with one repository, one person and one issue.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use journeyman::emulator::{Emulator, Options, Permission, PullView, RepositorySource, keys};
 use secrecy::{ExposeSecret, SecretString};
@@ -19,7 +19,7 @@ pub struct World {
     pub issue: u64,
     program: Running,
     address: String,
-    _folder: TempDir,
+    folder: TempDir,
 }
 
 impl World {
@@ -61,7 +61,7 @@ impl World {
             })
             .await;
         github.set_webhook_url(&format!("{address}/webhook"));
-        Self { github, issue, program, address, _folder: folder }
+        Self { github, issue, program, address, folder }
     }
 
     /// The label goes on, by a person with write access.
@@ -111,6 +111,27 @@ impl World {
         let id = orders["work_orders"][0]["id"].as_str().unwrap_or_else(|| panic!("{orders:#}")).to_owned();
         let steps = self.ask(&format!("/api/v1/work-orders/{id}/steps")).await;
         steps["steps"].as_array().unwrap_or_else(|| panic!("{steps:#}")).clone()
+    }
+
+    /// Files of the server's folder, its database and data among them, in which this text stands.
+    pub fn files_that_hold(&self, text: &str) -> Vec<PathBuf> {
+        let mut folders = vec![self.folder.path().to_owned()];
+        let mut found = Vec::new();
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).expect("a folder") {
+                let entry = entry.expect("an entry");
+                let kind = entry.file_type().expect("its kind");
+                if kind.is_dir() {
+                    folders.push(entry.path());
+                } else if kind.is_file() {
+                    let bytes = std::fs::read(entry.path()).expect("a file");
+                    if bytes.windows(text.len()).any(|part| part == text.as_bytes()) {
+                        found.push(entry.path());
+                    }
+                }
+            }
+        }
+        found
     }
 
     /// SIGTERM, as a service manager sends it.

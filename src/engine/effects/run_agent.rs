@@ -75,7 +75,7 @@ impl Context {
         let timeout = Duration::from_secs(task.timeout_seconds.max(1));
         let role = self.journal.role(&task.role);
         let call = Call {
-            system: role.map(|role| role.system_prompt.as_str()).filter(|text| !text.trim().is_empty()),
+            system: role.map(|role| role.system_prompt.trim()).filter(|system| !system.is_empty()),
             prompt,
             model: role.and_then(|role| role.model.as_deref()),
             schema: task.schema.as_ref(),

@@ -82,7 +82,8 @@ fn said(value: &Value) -> Said {
     Said {
         is_error: value.get("is_error") == Some(&Value::Bool(true)) || subtype.starts_with("error"),
         subtype,
-        text: match value.get("result") {
+        // Held against a schema by the program itself; the text beside it may say the same less exactly.
+        text: match value.get("structured_output").filter(|form| form.is_object()).or(value.get("result")) {
             None | Some(Value::Null) => None,
             Some(Value::String(text)) => Some(text.clone()),
             Some(other @ (Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_))) => {

@@ -81,6 +81,11 @@ impl Bench {
         fs::write(path, content).expect("the file");
     }
 
+    /// A file of the work tree.
+    pub fn reads(&self, file: &str) -> String {
+        fs::read_to_string(self.path("work/repo").join(file)).expect("the file")
+    }
+
     /// Whether something is there beside the repository.
     pub fn exists(&self, name: &str) -> bool {
         self.path("work").join(name).exists()
@@ -106,9 +111,15 @@ impl Bench {
 
     /// Runs Claude Code on a prompt, in a new session or one to go on with.
     pub fn run(&self, prompt: &str, session: Option<&str>) -> Run {
+        self.run_with(prompt, session, &[])
+    }
+
+    /// The same with more options.
+    pub fn run_with(&self, prompt: &str, session: Option<&str>, options: &[&str]) -> Run {
         let mut command = self.walled_in();
         command.args(["--", "/opt/claude/claude", "-p", "--output-format", "stream-json", "--verbose"]);
         command.args(["--dangerously-skip-permissions", "--setting-sources", "user", "--strict-mcp-config"]);
+        command.args(options);
         command.args(session.map(|id| ["--resume", id]).into_iter().flatten());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("bubblewrap starts; `make deps` installs it");

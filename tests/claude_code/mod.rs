@@ -96,3 +96,47 @@ fn the_real_claude_code_says_success_when_the_api_is_overloaded_and_only_is_erro
     assert_eq!(run.result()["subtype"], "success", "{run:#?}");
     assert_eq!(run.result()["is_error"], true, "{run:#?}");
 }
+
+/// The options with which a role of `tools: [read]` is started.
+const READ_ONLY: [&str; 6] = [
+    "--tools",
+    "Read,Glob,Grep",
+    "--disallowedTools",
+    "Edit,Write,NotebookEdit,Bash",
+    "--append-system-prompt",
+    "# Your role\n\nYou judge what others made.",
+];
+
+#[test]
+fn the_real_claude_code_in_a_role_that_only_reads_cannot_change_or_run_anything() {
+    let Some(claude) = claude_or_skip() else { return };
+    let server = ModelServer::start(|request| match request.step() {
+        0 => Reply::read("/work/repo/total.py"),
+        1 => Reply::bash("touch /work/tripwire"),
+        2 => Reply::write("/work/tripwire", "x"),
+        3 => Reply::edit("/work/repo/total.py", "numbers[1:]", "numbers"),
+        _ => Reply::text("It leaves out a number."),
+    });
+    let bench = Bench::new(&claude, server.url(), "total.py", BUGGY);
+
+    let run = bench.run_with("Judge total.py.", None, &READ_ONLY);
+
+    assert_eq!(run.result()["result"], "It leaves out a number.", "{run:#?}");
+    let requests = server.conversation();
+    let first = requests.first().expect("the model was asked");
+    let tools = first.tools();
+    assert!(["Glob", "Grep", "Read"].iter().all(|tool| tools.contains(tool)), "{tools:?}");
+    // Besides them there is at most a placeholder that does nothing.
+    let others = ["Bash", "Edit", "Write", "NotebookEdit", "Task", "WebFetch", "Skill", "ToolSearch"];
+    assert!(!others.iter().any(|tool| tools.contains(tool)), "{tools:?}");
+    assert!(
+        first.body["system"].to_string().contains("You judge what others made."),
+        "{:#}",
+        first.body["system"]
+    );
+    let told = requests.last().map(Request::tool_results).unwrap_or_default();
+    let refused: Vec<bool> = told.iter().map(|result| result.is_error).collect();
+    assert_eq!(refused, [false, true, true, true], "{told:#?}");
+    assert!(!bench.exists("tripwire"));
+    assert!(bench.reads("total.py").contains("numbers[1:]"), "the file is as it was");
+}

@@ -53,7 +53,7 @@ impl Program for Claude {
             ]
             .map(String::from),
         );
-        if let Some(model) = of_role::model(role).or(self.settings.model.as_deref()) {
+        if let Some(model) = of_role::model_of(role).or(self.settings.model.as_deref()) {
             program.extend(["--model".into(), model.into()]);
         }
         if let Some(tools) = role.and_then(|role| role.tools.as_deref()) {
@@ -63,7 +63,7 @@ impl Program for Claude {
                 program.extend(["--disallowedTools".into(), denied.join(",")]);
             }
         }
-        let words = of_role::words(role);
+        let words = of_role::system_prompt(role);
         let said = words.as_deref().and_then(of_role::argument);
         if let Some(words) = said {
             program.extend(["--append-system-prompt".into(), words.into()]);

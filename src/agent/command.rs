@@ -40,7 +40,7 @@ impl Program for Command {
         Invocation {
             program: self.settings.program.clone(),
             environment,
-            stdin: of_role::before(of_role::words(role).as_deref(), prompt).into_bytes(),
+            stdin: of_role::before(of_role::system_prompt(role).as_deref(), prompt).into_bytes(),
             reads: self.settings.read.clone(),
             passed_on,
         }

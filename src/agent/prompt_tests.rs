@@ -108,7 +108,7 @@ fn every_template_has_an_argument_for_each_of_its_placeholders_and_uses_all() {
         ("test_cases", 2),
         ("specify", 2),
         ("engineer", 2),
-        ("develop", 3),
+        ("develop", 2),
         ("archive", 2),
         ("work", 0),
         ("again", 3),

@@ -156,7 +156,7 @@ fn claude_code_gets_the_roles_words_model_and_tools() {
 fn a_roles_model_that_could_be_an_option_is_not_used() {
     for model in ["--mcp-config=x", "-x", "", "a b", "a\nb"] {
         let role = Role { model: Some(model.into()), ..reviewer() };
-        assert_eq!(role::model(Some(&role)), None, "{model:?}");
+        assert_eq!(role::model_of(Some(&role)), None, "{model:?}");
         assert_eq!(after(&started(&role).program, "--model"), Some("sonnet"));
     }
 }

@@ -17,12 +17,12 @@ use secrecy::ExposeSecret;
 use tokio::sync::broadcast;
 
 use crate::agent::{self, AgentSettings, Agents, RuntimeKind};
-use crate::config::{self, Runtime, SandboxMode, Settings, repository_settings};
+use crate::config::{self, Runtime, SandboxMode, Settings, Templates, repository_settings};
 use crate::engine::{Asked, DeskError, Engine, Parts, Rules};
 use crate::github::{AppCredentials, GitHub};
 use crate::http::{self, BodyLimits, HttpState, Readiness, WorkOrders};
 use crate::order::next::Survey;
-use crate::order::{Entry, IssueNumber, Journal, OrderId, OrderLimits, Pipeline, RepositoryName, survey};
+use crate::order::{Entry, IssueNumber, Journal, OrderId, OrderLimits, RepositoryName, survey};
 use crate::sandbox::{Mode, Sandbox};
 use crate::store::{JournalStore, OrderFilter, Store};
 use crate::workspace::Workspaces;
@@ -31,15 +31,6 @@ pub use bench::{Bench, Reach, Tried};
 
 /// How long each of server, engine and store has to end after it was asked to: ten seconds together, with a margin.
 const TIME_TO_END: Duration = Duration::from_secs(3);
-
-/// The pipelines that ship, by name.
-const PIPELINES: [(&str, &str); 1] =
-    [("issue-to-pr", include_str!("../templates/pipelines/issue-to-pr.yaml"))];
-
-/// The names of the pipelines that ship.
-pub fn pipelines() -> impl Iterator<Item = &'static str> {
-    PIPELINES.iter().map(|(name, _)| *name)
-}
 
 /// An application that is ready to run.
 pub struct Application {
@@ -253,24 +244,24 @@ fn model_api(api: &config::ApiSettings, prices: &BTreeMap<String, config::Price>
 }
 
 fn rules(settings: &Settings) -> anyhow::Result<Rules> {
-    let mut pipelines = BTreeMap::new();
-    for (name, yaml) in PIPELINES {
-        let pipeline = Pipeline::parse(yaml).with_context(|| format!("the built-in pipeline {name}"))?;
-        pipelines.insert(name.to_owned(), pipeline);
+    let mut templates = Templates::load(settings.templates.dir.as_deref())?;
+    templates.pipelines.extend(settings.pipelines.clone());
+    // An agent of a role's name plays that role.
+    for (name, role) in &mut templates.roles {
+        if settings.agents.contains_key(name) {
+            role.runtime = Some(name.clone());
+        }
     }
-    pipelines.extend(settings.pipelines.clone());
     let wanted = &settings.defaults.pipeline;
-    let pipeline = pipelines.get(wanted).cloned().with_context(|| {
-        let names: Vec<&str> = pipelines.keys().map(String::as_str).collect();
-        format!("defaults.pipeline = {wanted:?} is not known; these are: {}", names.join(", "))
-    })?;
+    let pipeline = templates.pipeline(wanted).with_context(|| format!("defaults.pipeline = {wanted:?}"))?;
     let limits = settings.limits;
     Ok(Rules {
         label: settings.defaults.label.clone(),
         agent: settings.defaults.agent.clone(),
         pipeline,
-        roles: BTreeMap::new(),
-        pipelines,
+        roles: templates.roles,
+        pipelines: templates.pipelines,
+        commands: templates.commands,
         limits: OrderLimits { minutes: limits.order_minutes, usd: limits.order_usd },
         concurrent_orders: limits.concurrent_orders,
         test_time: Duration::from_secs(limits.test_seconds),

@@ -38,7 +38,7 @@ fn the_example_settings_are_toml_and_the_readme_lists_every_key_with_its_default
             let row = readme.lines().find(|line| line.starts_with(&format!("| `{section}.{key}` |")));
             let row = row.unwrap_or_else(|| panic!("README.md: the settings' table lacks {section}.{key}"));
             let must_be_set = minimal.get(section).is_some_and(|keys| keys.get(key).is_some());
-            if must_be_set || has_no_default(&example, key) {
+            if must_be_set || has_no_default(&example, section, key) {
                 assert!(row.contains("` | | "), "README.md: {section}.{key} has no default");
             } else {
                 let default = default.as_str().map_or_else(|| default.to_string(), str::to_owned);
@@ -69,9 +69,10 @@ fn the_example_settings_are_taken_as_they_are_and_with_every_key_uncommented() {
     }
 }
 
-/// Whether the line above the key says so.
-fn has_no_default(example: &str, key: &str) -> bool {
-    let lines: Vec<&str> = example.lines().collect();
+/// Whether the line above the key says so, in its section.
+fn has_no_default(example: &str, section: &str, key: &str) -> bool {
+    let all = example.lines().skip_while(|line| *line != format!("[{section}]")).skip(1);
+    let lines: Vec<&str> = all.take_while(|line| !line.starts_with('[')).collect();
     let mut pairs = lines.windows(2);
     pairs.any(|pair| pair[0].contains("No default") && pair[1].starts_with(&format!("# {key} = ")))
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::role;
-use super::tests::{started, task};
+use super::tests::{started as program, task};
 use super::*;
 use crate::order::role::Tool;
 
@@ -120,7 +120,7 @@ fn reviewer() -> Role {
 }
 
 fn started(role: &Role) -> Invocation {
-    started(&claude()).invocation(&task("x", &[]), Some(role), "Judge.", &|_| None)
+    program(&claude()).invocation(&task("x", &[]), Some(role), "Judge.", &|_| None)
 }
 
 /// What follows an option.
@@ -183,7 +183,7 @@ fn any_other_program_reads_the_roles_words_before_the_task_and_its_name_in_the_e
     let agents = Agents::new(BTreeMap::from([("a".to_owned(), settings)])).unwrap();
     let mut task = task("x", &[]);
     task.role = "code_reviewer".into();
-    let invocation = started(&agents).invocation(&task, Some(&reviewer()), "Judge.", &|_| None);
+    let invocation = program(&agents).invocation(&task, Some(&reviewer()), "Judge.", &|_| None);
     assert_eq!(invocation.stdin, b"# Your role\n\n--model=x you judge\n\n---\n\nJudge.");
     assert_eq!(invocation.environment.get("JOURNEYMAN_ROLE").map(String::as_str), Some("code_reviewer"));
 }

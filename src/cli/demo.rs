@@ -29,6 +29,9 @@ pub(super) struct Arguments {
     /// Another agent than the scripted one, by its name in the settings, such as claude.
     #[arg(long, value_name = "NAME", default_value = sample::AGENT)]
     agent: String,
+    /// The pipeline, by its name or its file.
+    #[arg(long, value_name = "NAME|FILE")]
+    pipeline: Option<String>,
     /// Settings for agents, limits and the sandbox; journeyman.toml in the current folder when absent.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -44,7 +47,7 @@ pub(super) async fn main(arguments: Arguments) -> anyhow::Result<u8> {
     let local = Local::start(Wishes {
         config: settings_file(arguments.config),
         agent: Some(arguments.agent.clone()),
-        pipeline: None,
+        pipeline: arguments.pipeline,
         agents: sample::agents()?,
         listen: SocketAddr::from(([127, 0, 0, 1], arguments.port)),
         pages: Pages::Shown,

@@ -10,8 +10,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::live::Live;
 use super::{WrongUsage, asked_to_stop};
-use crate::app::{self, Application, Handle};
-use crate::config::{AgentSettings, DefaultSettings, GithubSettings, Settings};
+use crate::app::{Application, Handle};
+use crate::config::{AgentSettings, DefaultSettings, GithubSettings, Settings, Templates};
 use crate::emulator::{Emulator, Options, Pages, Permission, RepositorySource, keys};
 use crate::order::next::Survey;
 use crate::order::{Journal, OrderId, Pipeline, Settlement};
@@ -106,13 +106,11 @@ impl Local {
             settings.defaults.agent = agent;
         }
         if let Some(pipeline) = wishes.pipeline {
-            let is_known =
-                settings.pipelines.contains_key(&pipeline) || app::pipelines().any(|known| known == pipeline);
-            if !is_known {
-                let known: Vec<&str> = app::pipelines().collect();
-                let problem =
-                    format!("--pipeline {pipeline}: no such pipeline; known are {}", known.join(", "));
-                return Err(WrongUsage(problem).into());
+            if !settings.pipelines.contains_key(&pipeline) {
+                let known = Templates::load(settings.templates.dir.as_deref())?;
+                known
+                    .pipeline(&pipeline)
+                    .map_err(|error| WrongUsage(format!("--pipeline {pipeline}: {error}")))?;
             }
             settings.defaults.pipeline = pipeline;
         }

@@ -98,11 +98,10 @@ fn exit(done: anyhow::Result<u8>) -> ExitCode {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
             eprintln!("journeyman: {error:#}");
-            let code = if error.is::<WrongUsage>() || error.is::<crate::config::SettingsError>() {
-                WRONG_USAGE
-            } else {
-                1
-            };
+            let is_usage = error.is::<WrongUsage>()
+                || error.is::<crate::config::SettingsError>()
+                || error.is::<crate::config::TemplatesError>();
+            let code = if is_usage { WRONG_USAGE } else { 1 };
             ExitCode::from(code)
         }
     }

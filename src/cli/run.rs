@@ -31,8 +31,8 @@ pub(super) struct Arguments {
     /// The agent, by its name in the settings.
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
-    /// The pipeline.
-    #[arg(long, value_name = "NAME")]
+    /// The pipeline, by its name or its file.
+    #[arg(long, value_name = "NAME|FILE")]
     pipeline: Option<String>,
     /// Print the receipt as JSON instead of the pull request's text.
     #[arg(long)]

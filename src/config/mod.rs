@@ -1,6 +1,6 @@
 //! From a TOML file, the environment and a repository's YAML to validated settings.
 //!
-//! May know: `order`'s settings types, files, key and variable names.
+//! May know: `order`'s settings types, pipelines and roles, files, key and variable names.
 //! Must never know: the adapters that use the settings.
 //!
 //! An error names the key, where it stands, and what is expected there. It never repeats a value, because the
@@ -10,7 +10,9 @@ mod api;
 mod error;
 mod raw;
 mod repository;
+mod repository_templates;
 mod server;
+mod templates;
 #[cfg(test)]
 mod tests;
 mod values;
@@ -27,6 +29,8 @@ pub use api::{ApiSettings, Price, Provider};
 
 pub use error::SettingsError;
 pub use repository::{RepositorySettingsError, repository_settings};
+pub use repository_templates::{Known, Own, OwnError, of_repository};
+pub use templates::{Templates, TemplatesError, is_file_name};
 
 /// All settings of a server, validated.
 #[derive(Debug, Clone)]
@@ -41,6 +45,8 @@ pub struct Settings {
     pub data: DataSettings,
     /// `[defaults]`
     pub defaults: DefaultSettings,
+    /// `[templates]`
+    pub templates: TemplateSettings,
     /// `[limits]`
     pub limits: LimitSettings,
     /// `[sandbox]`
@@ -98,8 +104,15 @@ pub struct DefaultSettings {
     pub label: String,
     /// `agent`, by default `claude`; a name in [`Settings::agents`].
     pub agent: String,
-    /// `pipeline`, by default `issue-to-pr`.
+    /// `pipeline`, by default `issue-to-pr`: a name, or a file.
     pub pipeline: String,
+}
+
+/// `[templates]`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TemplateSettings {
+    /// `dir`: a folder whose `pipelines/`, `agents/` and `commands/` stand in place of ours, by name.
+    pub dir: Option<PathBuf>,
 }
 
 /// `[limits]`.

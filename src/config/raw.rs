@@ -10,7 +10,7 @@ use super::SettingsError;
 use super::error::Place;
 
 /// Every key outside `[agents]` and `[prices]`.
-const KEYS: [&str; 20] = [
+const KEYS: [&str; 21] = [
     "server.listen",
     "server.public_url",
     "server.api_token",
@@ -24,6 +24,7 @@ const KEYS: [&str; 20] = [
     "defaults.label",
     "defaults.agent",
     "defaults.pipeline",
+    "templates.dir",
     "limits.concurrent_orders",
     "limits.order_minutes",
     "limits.order_usd",

@@ -1,6 +1,7 @@
 //! `.github/journeyman.yml`: written by whoever can write to the default branch, so it is held to rules, but
 //! never worse than a clear sentence to that person.
 
+use super::repository_templates::is_pipeline;
 use crate::order::RepositorySettings;
 
 /// The most bytes that the file may have.
@@ -71,8 +72,8 @@ fn hold_to_rules(settings: &RepositorySettings) -> Result<(), RepositorySettings
     if settings.label.as_ref().is_some_and(|label| !short(label, 50)) {
         return wrong("label", "a label's name of 1 to 50 characters");
     }
-    if settings.pipeline.as_ref().is_some_and(|name| !is_plain_name(name)) {
-        return wrong("pipeline", "a pipeline's name, of letters, digits, - and _");
+    if settings.pipeline.as_ref().is_some_and(|name| !is_pipeline(name)) {
+        return wrong("pipeline", "a pipeline's name, or its file, .github/journeyman/pipelines/NAME.yaml");
     }
     for (key, command) in [("setup", &settings.setup), ("test", &settings.test)] {
         if command.as_ref().is_some_and(|command| !short(command, MOST_COMMAND)) {
@@ -102,7 +103,7 @@ fn hold_to_rules(settings: &RepositorySettings) -> Result<(), RepositorySettings
     Ok(())
 }
 
-fn is_plain_name(name: &str) -> bool {
+pub(super) fn is_plain_name(name: &str) -> bool {
     (1..=100).contains(&name.len())
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'))
 }

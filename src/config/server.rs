@@ -10,7 +10,7 @@ use url::{Host, Url};
 use super::raw::Keys;
 use super::{
     AgentSettings, DataSettings, DefaultSettings, GithubSettings, LimitSettings, Runtime, SandboxMode,
-    SandboxSettings, ServerSettings, Settings, SettingsError, StoreSettings, api,
+    SandboxSettings, ServerSettings, Settings, SettingsError, StoreSettings, TemplateSettings, api,
 };
 
 /// Shorter ones can be guessed.
@@ -73,6 +73,7 @@ fn assemble(keys: &Keys, github: GithubSettings) -> Result<Settings, SettingsErr
         store: store(keys)?,
         data: DataSettings { dir: keys.text("data.dir")?.unwrap_or_else(|| "data".to_owned()).into() },
         defaults,
+        templates: TemplateSettings { dir: keys.text("templates.dir")?.map(PathBuf::from) },
         limits: limits(keys)?,
         sandbox: sandbox(keys)?,
         agents,

@@ -62,6 +62,8 @@ pub struct Rules {
     pub roles: BTreeMap<String, Role>,
     /// Every pipeline that can be named.
     pub pipelines: BTreeMap<String, Pipeline>,
+    /// The server's own command templates, by name; they come before ours.
+    pub commands: BTreeMap<String, String>,
     /// What an order may cost.
     pub limits: OrderLimits,
     /// Orders that are at work at the same time.

@@ -41,6 +41,7 @@ mod verdict;
 mod walk;
 mod work;
 mod worker;
+mod yaml;
 
 pub use agent_run::{AgentFailure, AgentRun, Usage};
 pub use feedback::{Category, Feedback, Finding, Severity};

@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::pipeline::schema_validator;
+use super::yaml;
+
 /// `templates/agents/NAME.yaml`, or a repository's or a server's own in its place.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -48,20 +51,79 @@ pub enum Tool {
 
 /// Why a role cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct InvalidRole(String);
+#[error("{}{problem}", .line.map(|line| format!("line {line}: ")).unwrap_or_default())]
+pub struct InvalidRole {
+    /// The line, from 1, where YAML tells it.
+    pub line: Option<u64>,
+    /// What is wrong and what is expected.
+    pub problem: String,
+}
+
+/// The most bytes that a role's file may have.
+pub const MOST_ROLE_BYTES: usize = 64 * 1024;
 
 impl Role {
-    /// Reads and holds against the rules.
+    /// Reads and holds against the rules. The file may be a repository's: whatever is in it, reading it ends soon.
     ///
     /// # Errors
-    /// What is wrong, with line and column where YAML tells them.
+    /// What is wrong, with the line where YAML tells it.
     pub fn parse(yaml: &str) -> Result<Self, InvalidRole> {
-        let role: Self = serde_saphyr::from_str(yaml).map_err(|error| InvalidRole(error.to_string()))?;
+        let invalid = |problem: String| InvalidRole { line: None, problem };
+        if yaml.len() > MOST_ROLE_BYTES {
+            let bytes = yaml.len();
+            return Err(invalid(format!("the file has {bytes} bytes, at most {MOST_ROLE_BYTES} are read")));
+        }
+        let role: Self = yaml::read(yaml).map_err(|fault| InvalidRole {
+            line: fault.place.map(|(line, _)| line),
+            problem: fault.problem,
+        })?;
+        if !is_role_name(&role.name) {
+            return Err(invalid("a role's name has 1 to 40 characters of a-z, 0-9, - and _".to_owned()));
+        }
+        let short = |text: &Option<String>| {
+            text.as_ref().is_none_or(|text| !text.trim().is_empty() && text.chars().count() <= 100)
+        };
+        for (field, text) in
+            [("runtime", &role.runtime), ("model", &role.model), ("review_command", &role.review_command)]
+        {
+            if !short(text) {
+                return Err(invalid(format!("`{field}` has 1 to 100 characters")));
+            }
+        }
         if let Some(schema) = &role.output_schema {
-            jsonschema::validator_for(schema)
-                .map_err(|error| InvalidRole(format!("output_schema is no JSON schema: {error}")))?;
+            schema_validator(schema).map_err(|problem| invalid(format!("`output_schema` {problem}")))?;
         }
         Ok(role)
+    }
+}
+
+/// Whether it can be a role's name: such a name becomes a file's.
+fn is_role_name(name: &str) -> bool {
+    (1..=40).contains(&name.len())
+        && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'-' | b'_'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_role_that_cannot_be_used_says_where_and_why() {
+        for (yaml, expected) in [
+            ("name: r\nmodle: x\n", "line 2: unknown field `modle`"),
+            ("name: r\ntools: [fly]\n", "line 2: unknown variant `fly`, expected one of read, write, run"),
+            ("name: ../r\n", "a role's name has 1 to 40"),
+            ("name: r\nmodel: ' '\n", "`model` has 1 to 100"),
+            ("name: r\noutput_schema: {type: 3}\n", "`output_schema` is no JSON schema"),
+            ("name: r\noutput_schema: {$ref: 'http://example.org/s'}\n", "`output_schema` is no JSON schema"),
+            ("name: &a r\ndescription: *a\n", "line 1: anchors, aliases and merge keys"),
+            ("", "line 1: unexpected end of input"),
+        ] {
+            let said = Role::parse(yaml).unwrap_err().to_string();
+            assert!(said.starts_with(expected), "{yaml}: {said}");
+        }
+        let long = format!("name: r\nsystem_prompt: {}\n", "x".repeat(70_000));
+        assert!(Role::parse(&long).unwrap_err().problem.contains("at most 65536 are read"));
+        assert_eq!(Role::parse("name: r").unwrap().tools, None);
     }
 }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub struct RepositorySettings {
     /// The label that starts an order here.
     pub label: Option<String>,
-    /// A pipeline's name.
+    /// A pipeline's name, or the path of its file below `.github/journeyman/pipelines/`.
     pub pipeline: Option<String>,
     /// The shell command that installs what the tests need.
     pub setup: Option<String>,

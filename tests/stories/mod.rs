@@ -8,6 +8,7 @@ mod hostile;
 mod label_to_pull;
 mod model_api;
 mod people;
+mod pipelines;
 mod repository;
 mod restarts;
 mod rounds;

@@ -202,6 +202,7 @@ fn settings(place: &Path, github: &Emulator, secret: SecretString) -> Settings {
             test_seconds: 60,
             setup_seconds: 60,
         },
+        templates: Default::default(),
         sandbox: SandboxSettings { mode: SandboxMode::Bubblewrap, read: Vec::new() },
         agents: BTreeMap::from([(AGENT.to_owned(), agent)]),
         pipelines: BTreeMap::new(),

@@ -4,6 +4,7 @@
 mod archive;
 mod github;
 mod job;
+mod prepare;
 mod publish;
 mod run_agent;
 mod run_tests;

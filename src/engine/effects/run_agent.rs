@@ -129,7 +129,8 @@ impl Context {
         format!("{}.{ending}", self.key.file_name())
     }
 
-    /// The repository's own template, from the base commit and never from what the agent wrote; otherwise ours.
+    /// The repository's own template, from the base commit and never from what the agent wrote; otherwise the
+    /// server's, otherwise ours.
     async fn template(&self, command: &str) -> Result<String, Trouble> {
         let paths = agent::repository_paths(command).map_err(|error| never(error.to_string()))?;
         let (repository, base) = (self.opened().repository.clone(), self.base()?);
@@ -146,7 +147,10 @@ impl Context {
         match own {
             Some(bytes) => String::from_utf8(bytes)
                 .map_err(|_| never(format!("the repository's command template {command:?} is not UTF-8"))),
-            None => agent::built_in(command)
+            None => agent::command_name(command)
+                .ok()
+                .and_then(|name| self.parts.rules.commands.get(name).cloned())
+                .or_else(|| agent::built_in(command))
                 .ok_or_else(|| never(format!("there is no command template {command:?}"))),
         }
     }

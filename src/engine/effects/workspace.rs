@@ -1,4 +1,4 @@
-//! Moves on repositories: fetch, import, commit, and looking at the agent's files from inside its sandbox.
+//! Moves on repositories: import, commit, and looking at the agent's files from inside its sandbox.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -8,10 +8,8 @@ use globset::GlobBuilder;
 
 use super::job::{readable, short, writable};
 use super::{Context, Tried, never, soon};
-use crate::engine::SETTINGS_FILE;
-use crate::github::GitAccess;
-use crate::order::{BranchName, CommitSha, Outcome, RepositorySettings, TreeSha, Trouble};
-use crate::workspace::{DEFAULT_PROTECTED, GitError, ImportOutcome, NewCommit, Remote, Workspaces};
+use crate::order::{BranchName, CommitSha, Outcome, TreeSha, Trouble};
+use crate::workspace::{DEFAULT_PROTECTED, GitError, ImportOutcome, NewCommit, Workspaces};
 
 /// A plan that is longer is cut.
 const LONGEST_FILE: usize = 256 * 1024;
@@ -27,49 +25,6 @@ impl Context {
         let workspaces = self.parts.workspaces.clone();
         let done = tokio::task::spawn_blocking(move || work(workspaces)).await;
         done.map_err(|error| never(format!("a fault of Journeyman's own: {error}")))?.map_err(Trouble::from)
-    }
-
-    pub(super) async fn prepare(&self) -> Tried {
-        let at = self.at().await?;
-        let token = self.parts.github.git_token(&at, GitAccess::Read).await?;
-        let url = self.parts.github.git_url(&at.repository);
-        let (repository, secret) = (at.repository.clone(), token.secret.clone());
-        let branch = self.opened().default_branch.clone();
-        let fetched = self
-            .git(move |workspaces| {
-                let remote = Remote { repository: &repository, url, token: Some(secret) };
-                let base = workspaces.fetch(&remote, &branch)?;
-                let settings = workspaces.file(&repository, &base, SETTINGS_FILE)?;
-                Ok((base, settings))
-            })
-            .await;
-        token.revoke().await;
-        let (base, file) = fetched?;
-        let settings = match file {
-            Some(yaml) => (self.parts.rules.read_repository_settings)(&yaml)
-                .map_err(|problem| never(format!("{SETTINGS_FILE}: {problem}")))?,
-            None => RepositorySettings::default(),
-        };
-        let pipeline = match settings.pipeline.as_deref() {
-            Some(name) => {
-                let known = &self.parts.rules.pipelines;
-                let pipeline = known.get(name).ok_or_else(|| {
-                    let names: Vec<&str> = known.keys().map(String::as_str).collect();
-                    never(format!(
-                        "{SETTINGS_FILE}: pipeline {name:?} is not known, these are: {}",
-                        names.join(", ")
-                    ))
-                })?;
-                Some(Box::new(pipeline.clone()))
-            }
-            None => None,
-        };
-        Ok(Outcome::Prepared {
-            base,
-            settings: Box::new(settings),
-            pipeline,
-            roles: std::collections::BTreeMap::new(),
-        })
     }
 
     /// The agent's repository and its origin: made once, before any agent ran; afterwards only touched from inside.

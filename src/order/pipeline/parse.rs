@@ -2,15 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use serde_saphyr::budget::BudgetBreach;
-use serde_saphyr::{DefaultMessageFormatter, MessageFormatter, Options};
-
 use super::limits::{LONGEST_DESCRIPTION, MOST_BYTES};
 use super::places::Places;
-use super::problem::{InvalidPipeline, Problem, quoted};
+use super::problem::{InvalidPipeline, Problem};
 use super::rules::{Found, is_name};
 use super::{Pipeline, graph, references, rules};
 use crate::order::role::Role;
+use crate::order::yaml::{self, Fault};
 
 impl Pipeline {
     /// Reads a pipeline and holds it to every rule that needs no roles. Its stages come in an order in which each
@@ -49,14 +47,8 @@ fn read(yaml: &str, roles: Option<&BTreeMap<String, Role>>) -> Result<Pipeline, 
         let problem = format!("the file has {} bytes, at most {MOST_BYTES} are read", yaml.len());
         return Err(invalid(Problem { line: None, column: None, stage: None, field: None, problem }));
     }
-    // Scalars of any kind have a place: what they may be is the first reading's affair.
-    let lenient = serde_saphyr::options! {
-        non_finite_float_policy: serde_saphyr::NonFiniteFloatPolicy::PassThrough,
-        duplicate_keys: serde_saphyr::DuplicateKeyPolicy::LastWins,
-    };
-    let places = Places::of(yaml, with_limits(lenient));
-    let mut pipeline: Pipeline = serde_saphyr::from_str_with_options(yaml, with_limits(Options::default()))
-        .map_err(|error| invalid(of_yaml(&error, &places)))?;
+    let places = Places::of(yaml);
+    let mut pipeline: Pipeline = yaml::read(yaml).map_err(|fault| invalid(of_fault(fault, &places)))?;
     let mut found = Found::new(&pipeline, &places);
     if !is_name(&pipeline.name) {
         found.at_top("name", "a pipeline's name has 1 to 40 characters of a-z, 0-9, - and _");
@@ -86,50 +78,8 @@ fn invalid(problem: Problem) -> InvalidPipeline {
     InvalidPipeline { problems: vec![problem] }
 }
 
-/// A pipeline needs no aliases, and they can make much of little; nor has it reason to be deep.
-fn with_limits(options: Options) -> Options {
-    let mut options = options;
-    options.budget = serde_saphyr::budget! {
-        max_aliases: 0,
-        max_anchors: 0,
-        max_depth: 40,
-        flow_nesting_limit: 40,
-        max_documents: 1,
-        max_nodes: 20_000,
-    };
-    options.merge_keys = serde_saphyr::MergeKeyPolicy::Error;
-    options.with_snippet = false;
-    options
+fn of_fault(fault: Fault, places: &Places) -> Problem {
+    let (line, column) = fault.place.unzip();
+    let stage = line.and_then(|line| places.stage_at(line)).map(|name| name.chars().take(80).collect());
+    Problem { line, column, stage, field: None, problem: fault.problem }
 }
-
-fn of_yaml(error: &serde_saphyr::Error, places: &Places) -> Problem {
-    let place = error.location().map(|place| (place.line(), place.column())).filter(|(line, _)| *line > 0);
-    let stage = place.and_then(|(line, _)| places.stage_at(line));
-    let problem = said(error.without_snippet());
-    let (line, column) = place.unzip();
-    let stage = stage.map(|name| name.chars().take(80).collect());
-    Problem { line, column, stage, field: None, problem }
-}
-
-/// In words for somebody who writes pipelines.
-#[allow(clippy::wildcard_enum_match_arm, reason = "the library's errors, which it may add to")]
-fn said(error: &serde_saphyr::Error) -> String {
-    use serde_saphyr::Error;
-    let text = match error {
-        Error::UnknownAnchor { .. } | Error::MergeKeyNotAllowed { .. } => ALIASES.to_owned(),
-        Error::Budget { breach, .. } => match breach {
-            BudgetBreach::Aliases { .. } | BudgetBreach::Anchors { .. } => ALIASES.to_owned(),
-            _ => "the file is deeper or has more values than a pipeline may".to_owned(),
-        },
-        Error::DuplicateMappingKey { key, .. } => match key {
-            Some(key) => format!("{} is there twice", quoted(key)),
-            None => "a key is there twice".to_owned(),
-        },
-        Error::InvalidScalar { ty, .. } => format!("a value of the type {ty} is expected"),
-        Error::MultipleDocuments { .. } => "a file holds one pipeline".to_owned(),
-        other => DefaultMessageFormatter.format_message(other).into_owned(),
-    };
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(400).collect()
-}
-
-const ALIASES: &str = "anchors, aliases and merge keys (&, *, <<) cannot be used in a pipeline; write it out";

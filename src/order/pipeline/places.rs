@@ -5,6 +5,8 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_saphyr::Spanned;
 
+use crate::order::yaml;
+
 /// A file's values with their places.
 #[derive(Debug, Default)]
 pub(super) struct Places(Option<Spanned<Node>>);
@@ -29,8 +31,8 @@ enum Node {
 
 impl Places {
     /// Of a file that may be anything; what cannot be read has no places.
-    pub(super) fn of(yaml: &str, options: serde_saphyr::Options) -> Self {
-        Self(serde_saphyr::from_str_with_options(yaml, options).ok())
+    pub(super) fn of(yaml: &str) -> Self {
+        Self(yaml::read_leniently(yaml).ok())
     }
 
     /// Where the value at this path stands; as near to it as the file goes.

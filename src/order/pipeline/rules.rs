@@ -300,7 +300,7 @@ fn longer(text: &str, most: usize) -> bool {
 
 impl Stage {
     /// Every role that it names, by field.
-    pub(super) fn roles(&self) -> impl Iterator<Item = (&'static str, &str)> {
+    pub fn roles(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let escalation = match &self.escalate_on_exhaust {
             Escalation::Agent(role) => Some(role),
             Escalation::None | Escalation::HumanApproval => None,

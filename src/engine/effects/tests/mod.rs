@@ -93,6 +93,7 @@ impl World {
             agent: AGENT.to_owned(),
             limits: parts.rules.limits,
             roles: BTreeMap::new(),
+            commands: BTreeMap::new(),
         };
         parts.store.open_order(opened, Utc::now(), None).await.expect("an order");
         let branch = BranchName::for_issue(IssueNumber(issue), "mend the sum", 1);
@@ -211,6 +212,7 @@ async fn parts(emulator: &Emulator, place: &TempDir) -> Parts {
             pipelines: BTreeMap::from([(pipeline.name.clone(), pipeline.clone())]),
             pipeline,
             roles: BTreeMap::new(),
+            commands: BTreeMap::new(),
             limits: OrderLimits { minutes: 60, usd: 5.0 },
             concurrent_orders: 1,
             test_time: Duration::from_secs(60),

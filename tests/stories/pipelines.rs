@@ -1,0 +1,123 @@
+//! Pipelines and roles of a repository's own, and of a server's own.
+
+use crate::world::{MAINTAINER, REPOSITORY, Story, WELL};
+
+const SETTINGS: &str = ".github/journeyman.yml";
+const OWN: &str = ".github/journeyman/pipelines/short.yaml";
+const POET: &str = ".github/journeyman/agents/poet.yaml";
+
+/// No classes and no plan: a branch, the work, the pull request.
+const SHORT: &str = "\
+name: short
+version: 1
+stages:
+  - name: branch
+    uses: branch
+    agent: developer
+    command: generate_branch
+    arguments: [chore, '{{issue.number}}', '{{issue.title}}', '{{issue.body}}']
+  - name: implement
+    depends_on: [branch]
+    agent: poet
+    command: implement
+    arguments: ['{{issue.body}}', '{{issue.title}}', '{{issue.body}}', '{{branch.name}}']
+    checks: [pushed_commit, tests]
+  - name: publish
+    depends_on: [implement]
+    uses: publish
+    agent: developer
+    command: create_pull_request
+    arguments: ['{{issue.number}}', '{{issue.title}}', '{{issue.body}}', '', '{{implement.changed}}']
+  - { name: ready, uses: ready, depends_on: [publish] }
+";
+
+fn story() -> Story {
+    Story::of(WELL).file(SETTINGS, "test: sh test.sh\npipeline: short\n")
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_repository_brings_its_own_pipeline_and_its_own_role() {
+    let world = story().file(OWN, SHORT).file(POET, "name: poet\n").labeled().await;
+    let ended = world.settled().await;
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    assert_eq!((ended.runs_of("branch"), ended.runs_of("classify"), ended.runs_of("plan")), (1, 0, 0));
+    let stages: Vec<&str> = ended.journal.pipeline().stages.iter().map(|stage| stage.name.as_str()).collect();
+    assert_eq!(stages, ["branch", "implement", "publish", "ready"], "pinned in the journal");
+    let roles = ended.journal.prepared().map(|prepared| prepared.roles.clone()).unwrap_or_default();
+    assert_eq!(roles.into_keys().collect::<Vec<_>>(), ["poet"]);
+    assert!(!world.pull().draft);
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_bad_pipeline_is_answered_on_the_issue_with_file_line_and_reason() {
+    let broken = SHORT.replace("'{{branch.name}}'", "'{{branch.nmae}}'");
+    let world = story().file(OWN, &broken).file(POET, "name: poet\n").labeled().await;
+    let ended = world.settled().await;
+    assert_eq!(ended.word(), "failed");
+    for said in
+        ["short.yaml", "line 13", "stage \"implement\"", "branch.nmae", "there is name, result", "/retry"]
+    {
+        let status = world.status_comment().replace('\\', "");
+        assert!(status.contains(said), "{said}: {status}");
+    }
+    assert_eq!(ended.moves().iter().filter(|name| name.ends_with("/agent")).count(), 0, "nothing was paid");
+
+    // Mended, and told so.
+    let mended = [(OWN.to_owned(), Some(SHORT.as_bytes().to_vec()))].into();
+    world.github.push_commit(REPOSITORY, "main", MAINTAINER, "Mend it", mended).await.expect("a push");
+    world.comment(MAINTAINER, "/retry").await;
+    let ended = world.settled().await;
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whatever_is_wrong_with_what_a_repository_brings_is_found_before_anything_is_paid() {
+    for (pipeline, role, said) in [
+        (SHORT.to_owned(), None, "there is no role \"poet\""),
+        (SHORT.to_owned(), Some("name: bard\n"), "agents/poet.yaml: it says `name: bard`"),
+        (SHORT.to_owned(), Some("name: poet\ntools: [fly]\n"), "agents/poet.yaml: line 2: unknown variant"),
+        (SHORT.replace("[implement]", "[ready]"), Some("name: poet\n"), "publish → ready → publish"),
+        ("a: &a [*a, *a]\n".to_owned(), Some("name: poet\n"), "short.yaml: line 1: "),
+    ] {
+        let mut story = story().file(OWN, &pipeline);
+        if let Some(role) = role {
+            story = story.file(POET, role);
+        }
+        let world = story.labeled().await;
+        let ended = world.settled().await;
+        assert_eq!(ended.word(), "failed");
+        assert!(ended.because().contains(said), "{said}: {}", ended.because());
+        assert_eq!(ended.moves().iter().filter(|name| name.ends_with("/agent")).count(), 0);
+        world.end().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_servers_own_templates_stand_in_place_of_ours() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (path, text) in [
+        ("pipelines/short.yaml", SHORT),
+        ("agents/poet.yaml", "name: poet\n"),
+        ("commands/implement.md", "Say hello to $2 first.\n"),
+    ] {
+        let path = folder.path().join(path);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        std::fs::write(path, text).expect("a file");
+    }
+    let dir = folder.path().to_owned();
+    let scenes = WELL.replace("run: |", "run: |\n    cat").replace("  say: The answer is right now.\n", "");
+    let world = Story::of(&scenes)
+        .settings(move |settings| {
+            settings.templates.dir = Some(dir);
+            settings.defaults.pipeline = "short".to_owned();
+        })
+        .labeled()
+        .await;
+    let ended = world.settled().await;
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    assert_eq!(ended.runs_of("plan"), 0);
+    assert!(ended.said("implement/1/agent").contains("Say hello to The answer is wrong"));
+    world.end().await;
+}

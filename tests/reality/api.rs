@@ -26,13 +26,14 @@ async fn the_key_goes_to_the_service_and_is_nowhere_else_even_if_the_service_rep
     world.label().await;
     let status = world.status_that_says("Failed").await;
 
-    for words in ["403", "the key \\[STORY\\_KEY] may not do this", "agents.claude.key\\_env"] {
+    for words in ["403", "the key \\[STORY\\_KEY\\] may not do this", "agents.claude.key\\_env"] {
         assert!(status.contains(words), "{words:?} is not in: {status}");
     }
     assert!(model.requests().iter().all(|request| request.has_key));
     let steps = world.steps().await;
-    assert_eq!(steps[0]["result"], "/bug", "{steps:#?}");
-    assert!(steps[0]["usage"]["usd"].as_f64().is_some_and(|usd| usd > 0.0), "{steps:#?}");
+    let first = steps.iter().find(|step| step["stage"] == "classify").expect("the first stage");
+    assert_eq!(first["result"], "/bug", "{steps:#?}");
+    assert!(first["usage"]["usd"].as_f64().is_some_and(|usd| usd > 0.0), "{steps:#?}");
     assert!(world.github.pulls(REPOSITORY).is_empty());
     assert!(!status.contains(KEY));
     let files = world.files_that_hold(KEY);

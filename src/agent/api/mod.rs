@@ -116,7 +116,7 @@ impl Api {
         run.usage = used.usage();
         match self.settings.prices.of(model) {
             Some(price) => run.usage.usd = price.dollars(used),
-            None if run.usage.input_tokens + run.usage.output_tokens == 0 => {}
+            None if (run.usage.input_tokens, run.usage.output_tokens) == (0, 0) => {}
             None => answer.warnings.push(format!(
                 "what {model:?} costs is not known, so that this run counts as $0; say it in journeyman.toml: \
                  [prices.{model:?}] input = …, output = …"

@@ -234,3 +234,19 @@ async fn a_model_that_will_not_answer_has_not() {
     assert_eq!((run.result.as_deref(), &run.failure), (Some("Forty-two"), &None));
     assert!(run.warnings.join("").contains("something_new"), "{:?}", run.warnings);
 }
+
+#[tokio::test]
+async fn counts_without_sense_do_no_harm() {
+    let mut events = anthropic(&["Forty-two"]);
+    for count in [json!(u64::MAX), json!(-1), json!("7"), json!(1e300), json!(null)] {
+        events[0]["message"]["usage"]["cache_read_input_tokens"] = count.clone();
+        events[5]["usage"]["output_tokens"] = count;
+        let service = Service::start(vec![Says::events(&events)]).await;
+        let asked = Call { model: Some("unknown"), ..call("x") };
+        for call in [asked, call("x")] {
+            let (run, _) = ask(&api(Provider::Anthropic, &service.url), call).await;
+            assert_eq!((run.result.as_deref(), &run.failure), (Some("Forty-two"), &None));
+            assert!(run.usage.usd.is_finite() && run.usage.usd >= 0.0, "{:?}", run.usage);
+        }
+    }
+}

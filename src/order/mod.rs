@@ -45,6 +45,7 @@ mod yaml;
 
 pub use agent_run::{AgentFailure, AgentRun, Usage};
 pub use feedback::{Category, Feedback, Finding, Severity};
+pub use heard::{Answer, Answered};
 pub use ids::{
     BranchName, CommitSha, DeliveryGuid, InstallationId, IssueNumber, OrderId, Person, PullNumber,
     RepositoryId, RepositoryName, TreeSha, UserId,

@@ -22,7 +22,7 @@ use crate::engine::{Asked, DeskError, Engine, Parts, Rules};
 use crate::github::{AppCredentials, GitHub};
 use crate::http::{self, BodyLimits, HttpState, Readiness, WorkOrders};
 use crate::order::next::Survey;
-use crate::order::{Entry, IssueNumber, Journal, OrderId, OrderLimits, RepositoryName, survey};
+use crate::order::{Command, Entry, IssueNumber, Journal, OrderId, OrderLimits, RepositoryName, survey};
 use crate::sandbox::{Mode, Sandbox};
 use crate::store::{JournalStore, OrderFilter, Store};
 use crate::workspace::Workspaces;
@@ -297,14 +297,23 @@ impl WorkOrders for Desk {
         repository: RepositoryName,
         issue: IssueNumber,
     ) -> Result<http::Asked, http::DeskError> {
-        let asked = self.0.open(repository, issue).await.map_err(|error| match error {
-            DeskError::NotFound(message) => http::DeskError::NotFound(message),
-            DeskError::Refused(message) => http::DeskError::Refused(message),
-            DeskError::Unavailable(message) => http::DeskError::Unavailable(message),
-        })?;
+        let asked = self.0.open(repository, issue).await.map_err(refusal)?;
         Ok(match asked {
             Asked::Opened(order) => http::Asked::Opened(order),
             Asked::AlreadyActive(order) => http::Asked::AlreadyActive(order),
         })
+    }
+
+    async fn command(&self, order: OrderId, command: Command) -> Result<u64, http::DeskError> {
+        self.0.command(order, command).await.map_err(refusal)
+    }
+}
+
+fn refusal(error: DeskError) -> http::DeskError {
+    match error {
+        DeskError::NotFound(message) => http::DeskError::NotFound(message),
+        DeskError::Refused(message) => http::DeskError::Refused(message),
+        DeskError::Conflict(message) => http::DeskError::Conflict(message),
+        DeskError::Unavailable(message) => http::DeskError::Unavailable(message),
     }
 }

@@ -9,11 +9,8 @@ use tokio::sync::mpsc;
 use uuid::Uuid;
 
 use super::Engine;
-use crate::github::{At, ErrorKind, GitHubError, IssueKind, IssueState};
-use crate::order::{
-    DeliveryGuid, IssueNumber, IssueText, Opened, OrderId, RepositoryId, RepositoryName, Requester,
-    SignalKind,
-};
+use crate::github::{At, ErrorKind, GitHubError};
+use crate::order::{DeliveryGuid, IssueText, Opened, OrderId, RepositoryId, Requester, SignalKind};
 use crate::store::{Conclusion, Delivery, OpenOutcome, OrderRow, StoreError};
 use crate::webhook::{Incoming, Subject, Understood, understand};
 
@@ -22,29 +19,6 @@ const AT_ONCE: u32 = 200;
 
 /// How long nothing is taken in after GitHub could not be asked.
 const AFTER_A_WAIT: Duration = Duration::from_secs(1);
-
-/// Why an order could not be opened on request.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum DeskError {
-    /// The App is not installed there, or there is no such issue.
-    #[error("{0}")]
-    NotFound(String),
-    /// The request makes no sense as it is.
-    #[error("{0}")]
-    Refused(String),
-    /// GitHub or the store cannot be used now.
-    #[error("{0}")]
-    Unavailable(String),
-}
-
-/// What came of asking for an order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Asked {
-    /// It was opened.
-    Opened(OrderId),
-    /// The issue has this active one.
-    AlreadyActive(OrderId),
-}
 
 /// What became of a delivery.
 enum Taken {
@@ -118,7 +92,7 @@ impl Engine {
     }
 
     /// A later order that is at work on the same issue: an older one is not waken up beside it.
-    async fn successor(&self, order: &OrderRow) -> Result<Option<OrderId>, StoreError> {
+    pub(super) async fn successor(&self, order: &OrderRow) -> Result<Option<OrderId>, StoreError> {
         let latest = self.parts.store.latest_order(order.repository_id, order.issue).await?;
         Ok(latest.filter(|latest| latest.active && latest.id != order.id).map(|latest| latest.id))
     }
@@ -163,7 +137,7 @@ impl Engine {
         Ok(self.new_order(&at, incoming.repository_id, default_branch, issue, by))
     }
 
-    fn new_order(
+    pub(super) fn new_order(
         &self,
         at: &At,
         repository_id: RepositoryId,
@@ -244,46 +218,6 @@ impl Engine {
                 tracing::error!(delivery = %guid, "refused: {error}");
                 self.conclude(guid, Conclusion::Refused { because: error.message }).await
             }
-        }
-    }
-
-    /// Opens an order for whoever holds the API's token. When one is active, that is it.
-    pub async fn open(&self, repository: RepositoryName, issue: IssueNumber) -> Result<Asked, DeskError> {
-        let installation = self.parts.github.installation(&repository).await?;
-        let at = At { repository, installation };
-        let facts = self.parts.github.repository(&at).await?;
-        let at = At { repository: facts.name, installation };
-        let found = self.parts.github.issue(&at, issue).await?;
-        match (found.kind, found.state) {
-            (IssueKind::Issue, IssueState::Open) => {}
-            (IssueKind::PullRequest, IssueState::Open | IssueState::Closed) => {
-                return Err(DeskError::Refused(format!("#{issue} of {} is a pull request", at.repository)));
-            }
-            (IssueKind::Issue, IssueState::Closed) => {
-                return Err(DeskError::Refused(format!("issue #{issue} of {} is closed", at.repository)));
-            }
-        }
-        let opened = self.new_order(&at, facts.id, facts.default_branch, found.text, Requester::ApiToken);
-        let order = opened.order;
-        let outcome = self.parts.store.open_order(opened, Utc::now(), None).await;
-        let outcome = outcome.map_err(|error| DeskError::Unavailable(error.to_string()))?;
-        self.opened.notify_one();
-        Ok(match outcome {
-            OpenOutcome::Active(active) => Asked::AlreadyActive(active),
-            OpenOutcome::Opened | OpenOutcome::DeliveryConcluded => Asked::Opened(order),
-        })
-    }
-}
-
-impl From<GitHubError> for DeskError {
-    fn from(error: GitHubError) -> Self {
-        match error.kind {
-            ErrorKind::NotFound | ErrorKind::Forbidden => Self::NotFound(error.message),
-            ErrorKind::Invalid => Self::Refused(error.message),
-            ErrorKind::Unavailable { .. }
-            | ErrorKind::Unauthorized
-            | ErrorKind::Conflict
-            | ErrorKind::Unexpected => Self::Unavailable(error.message),
         }
     }
 }

@@ -7,14 +7,15 @@
 //! The rule of the house: the intent is written before an effect, the observation after it. Whatever is lost in
 //! between is done again, and every effect is made so that this is harmless.
 
+mod desk;
 mod driver;
 mod effects;
 mod intake;
 mod supervisor;
 mod views;
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::sync::{Notify, broadcast};
@@ -27,7 +28,7 @@ use crate::sandbox::Sandbox;
 use crate::store::{JournalStore, Store};
 use crate::workspace::Workspaces;
 
-pub use intake::{Asked, DeskError};
+pub use desk::{Asked, DeskError};
 pub use supervisor::Stopped;
 
 /// What the engine works with. Put together by the composition root.
@@ -87,8 +88,10 @@ pub struct Engine {
     parts: Arc<Parts>,
     /// A delivery arrived: look at the store.
     arrived: Arc<Notify>,
-    /// An order was opened on request: look at the store.
-    opened: Arc<Notify>,
+    /// An order was opened, or told something, on request: look at the store.
+    asked: Arc<Notify>,
+    /// Orders that were told something on request, and do not know it yet.
+    told: Arc<Mutex<BTreeSet<OrderId>>>,
     /// Every entry as it is written, for whoever wants to watch.
     written: broadcast::Sender<(OrderId, Entry)>,
     labels: Arc<intake::Labels>,
@@ -102,7 +105,8 @@ impl Engine {
         Self {
             parts: Arc::new(parts),
             arrived: Arc::new(Notify::new()),
-            opened: Arc::new(Notify::new()),
+            asked: Arc::new(Notify::new()),
+            told: Arc::default(),
             written,
             labels: Arc::default(),
             stop: CancellationToken::new(),

@@ -72,7 +72,11 @@ impl Engine {
                 }
                 Some(rested) = orders.driven.join_next() => orders.rest(rested),
                 Some(order) = told.recv() => orders.tell(order),
-                () = self.opened.notified() => {}
+                () = self.asked.notified() => {
+                    for order in self.take_told() {
+                        orders.tell(order);
+                    }
+                }
                 () = tokio::time::sleep(nap) => {}
             }
         }

@@ -15,11 +15,11 @@ use crate::order::steps::steps;
 use crate::order::{IssueNumber, OrderId, RepositoryName};
 use crate::store::{JournalStore, OrderFilter};
 
-const MOST_JSON: usize = 64 * 1024;
+pub(super) const MOST_JSON: usize = 64 * 1024;
 const PAGE: u32 = 50;
 const LARGEST_PAGE: u32 = 200;
 
-type Answer = Result<HttpResponse, Problem>;
+pub(super) type Answer = Result<HttpResponse, Problem>;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -132,6 +132,6 @@ pub(super) async fn download(
         .body(artifact.content))
 }
 
-fn order_id(text: &str) -> Result<OrderId, Problem> {
+pub(super) fn order_id(text: &str) -> Result<OrderId, Problem> {
     text.parse().map_err(|error: crate::order::ids::InvalidId| Problem::not_found(error.to_string()))
 }

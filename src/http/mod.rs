@@ -1,12 +1,13 @@
 //! The door: webhook, REST API, health.
 //!
 //! May know: HTTP, `webhook` to check a signature, `store` to keep and to read.
-//! Must never know: what a delivery means or what an order does next. It says that a delivery has come and
-//! that an order is wished for, through [`WorkOrders`].
+//! Must never know: what a delivery means or what an order does next. It says that a delivery has come, that an
+//! order is wished for and what it is told, through [`WorkOrders`].
 
 mod api;
 mod auth;
 mod body;
+mod commands;
 mod deliveries;
 mod pages;
 mod problem;
@@ -21,7 +22,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use secrecy::SecretString;
 
-use crate::order::{IssueNumber, OrderId, RepositoryName};
+use crate::order::{Command, IssueNumber, OrderId, RepositoryName};
 use crate::store::Store;
 
 pub use server::start;
@@ -80,6 +81,10 @@ pub trait WorkOrders: Send + Sync {
 
     /// Opens an order for an issue, as its label would.
     async fn open(&self, repository: RepositoryName, issue: IssueNumber) -> Result<Asked, DeskError>;
+
+    /// Tells an order what the holder of the token says, and wakes it; also one that has ended. The number of the
+    /// journal's entry that holds it.
+    async fn command(&self, order: OrderId, command: Command) -> Result<u64, DeskError>;
 }
 
 /// What came of asking for an order.
@@ -100,6 +105,9 @@ pub enum DeskError {
     /// There is one, but no order can be opened for it, such as for a closed issue.
     #[error("{0}")]
     Refused(String),
+    /// There is one, but something else stands in its place now.
+    #[error("{0}")]
+    Conflict(String),
     /// GitHub or the store cannot be used right now.
     #[error("{0}")]
     Unavailable(String),

@@ -51,5 +51,7 @@ const FRONT: &str = concat!(
     "<code>server.api_token</code> as <code>Authorization: Bearer</code></li>",
     "<li><code>POST /api/v1/work-orders</code>: <code>{\"repository\": \"owner/name\", \"issue\": 1}</code></li>",
     "<li><code>GET /api/v1/work-orders/{id}</code>, <code>/{id}/steps</code>, <code>/{id}/journal</code>, ",
-    "<code>/{id}/artifacts/{name}</code></li></ul></html>"
+    "<code>/{id}/artifacts/{name}</code></li>",
+    "<li><code>POST /api/v1/work-orders/{id}/retry</code>, <code>/{id}/approve</code>, ",
+    "<code>/{id}/cancel</code></li></ul></html>"
 );

@@ -59,6 +59,10 @@ impl Problem {
         Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "Wrong media type", detail)
     }
 
+    fn conflict(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::CONFLICT, "Not as it stands now", detail)
+    }
+
     pub(super) fn unprocessable(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, "Cannot be done", detail)
     }
@@ -118,6 +122,7 @@ impl From<DeskError> for Problem {
         match error {
             DeskError::NotFound(detail) => Self::not_found(detail),
             DeskError::Refused(detail) => Self::unprocessable(detail),
+            DeskError::Conflict(detail) => Self::conflict(detail),
             DeskError::Unavailable(detail) => Self::unavailable(detail),
         }
     }

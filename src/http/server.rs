@@ -11,7 +11,7 @@ use tracing_actix_web::TracingLogger;
 
 use super::body::Room;
 use super::problem::Problem;
-use super::{HttpState, api, deliveries, pages};
+use super::{HttpState, api, commands, deliveries, pages};
 
 const WORKERS: usize = 2;
 const HEADERS: Duration = Duration::from_secs(10);
@@ -62,6 +62,11 @@ fn routes(config: &mut ServiceConfig) {
         .service(resource("/api/v1/work-orders/{id}", "GET, HEAD").route(get().to(api::show)))
         .service(resource("/api/v1/work-orders/{id}/steps", "GET, HEAD").route(get().to(api::show_steps)))
         .service(resource("/api/v1/work-orders/{id}/journal", "GET, HEAD").route(get().to(api::show_journal)))
+        .service(resource("/api/v1/work-orders/{id}/retry", "POST").route(web::post().to(commands::retry)))
+        .service(
+            resource("/api/v1/work-orders/{id}/approve", "POST").route(web::post().to(commands::approve)),
+        )
+        .service(resource("/api/v1/work-orders/{id}/cancel", "POST").route(web::post().to(commands::cancel)))
         .service(
             resource("/api/v1/work-orders/{id}/artifacts/{name}", "GET, HEAD").route(get().to(api::download)),
         );

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::order::{BranchName, IssueNumber, OrderId, PullNumber, RepositoryName};
+use crate::order::{Answer, BranchName, IssueNumber, OrderId, PullNumber, RepositoryName};
 use crate::store::{ArtifactInfo, OrderRow};
 
 /// A work order.
@@ -22,6 +22,32 @@ pub(super) struct OrderView {
     journal_url: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     artifacts: Option<Vec<ArtifactView>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    signal: Option<SignalView>,
+}
+
+/// What became of what an order was told.
+#[derive(Debug, Serialize)]
+pub(super) struct SignalView {
+    /// The entry of the journal that holds it.
+    entry: u64,
+    /// `taken`, `ignored`, or `asking` while it is not known whether it counts.
+    answer: &'static str,
+    /// Why it was ignored.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    because: Option<String>,
+}
+
+impl SignalView {
+    pub(super) fn new(entry: u64, answer: Option<&Answer>) -> Self {
+        match answer {
+            Some(Answer::Taken) => Self { entry, answer: "taken", because: None },
+            Some(Answer::Asking) | None => Self { entry, answer: "asking", because: None },
+            Some(Answer::Ignored(because)) => {
+                Self { entry, answer: "ignored", because: Some(because.clone()) }
+            }
+        }
+    }
 }
 
 /// An artifact of an order.
@@ -54,7 +80,13 @@ impl OrderView {
             opened_at: row.opened_at,
             updated_at: row.updated_at,
             artifacts: None,
+            signal: None,
         }
+    }
+
+    pub(super) fn with_signal(mut self, signal: SignalView) -> Self {
+        self.signal = Some(signal);
+        self
     }
 
     pub(super) fn with_artifacts(mut self, artifacts: Vec<ArtifactInfo>) -> Self {

@@ -84,3 +84,54 @@ async fn a_closed_issue_and_a_pull_request_are_no_work() {
     assert!(problem.to_string().contains("is closed"), "{problem}");
     world.end().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_order_that_has_ended_is_tried_again_over_the_api_and_wakes_at_once() {
+    let stubborn = "
+- stage: implement
+  round: 4
+  run: |
+    cat
+    echo 42 > answer
+    git commit -q -a -m 'Give the right answer' && git push -q origin HEAD
+- stage: implement
+  say: Nothing to do.
+";
+    let world = Story::of(stubborn).labeled().await;
+    let ended = world.settled().await;
+    assert_eq!(ended.word(), "blocked", "{}", ended.because());
+    let url = format!("/api/v1/work-orders/{}", ended.order);
+    let advice = json!({"guidance": "The answer is in the question."});
+    let (status, told) = world.api("POST", &format!("{url}/retry"), Some(advice)).await;
+    assert_eq!((status, &told["signal"]["answer"]), (202, &json!("taken")), "{told}");
+    world.until_begun("implement/4/agent").await;
+    let again = world.settled().await;
+    assert_eq!((again.word(), again.order), ("verified", ended.order), "{}", again.because());
+    assert!(again.said("implement/4/agent").contains("The answer is in the question."));
+    // It is done: nothing of this changes anything, and that is said.
+    for (word, because) in [
+        ("retry", "it is done; there is nothing to retry"),
+        ("approve", "nothing waits for approval"),
+        ("cancel", "it has ended already"),
+    ] {
+        let (status, told) = world.api("POST", &format!("{url}/{word}"), None).await;
+        assert_eq!(status, 202, "{told}");
+        assert_eq!(told["signal"]["answer"], "ignored", "{word}: {told}");
+        assert_eq!(told["signal"]["because"], because, "{told}");
+    }
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cancel_over_the_api_stops_the_agent_at_once() {
+    let world = Story::of("- stage: implement\n  think: 60000\n  say: Nothing to do.\n").labeled().await;
+    world.until_begun("implement/1/agent").await;
+    let order = world.latest_order().await.expect("an order");
+    let begun = std::time::Instant::now();
+    let (status, told) = world.api("POST", &format!("/api/v1/work-orders/{order}/cancel"), None).await;
+    assert_eq!((status, &told["signal"]["answer"]), (202, &json!("taken")), "{told}");
+    let ended = world.settled().await;
+    assert_eq!((ended.word(), ended.because()), ("cancelled", "the API said /cancel"));
+    assert!(begun.elapsed().as_secs() < 10, "{:?}", begun.elapsed());
+    world.end().await;
+}

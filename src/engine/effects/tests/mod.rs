@@ -93,7 +93,6 @@ impl World {
             agent: AGENT.to_owned(),
             limits: parts.rules.limits,
             roles: BTreeMap::new(),
-            commands: BTreeMap::new(),
         };
         parts.store.open_order(opened, Utc::now(), None).await.expect("an order");
         let branch = BranchName::for_issue(IssueNumber(issue), "mend the sum", 1);

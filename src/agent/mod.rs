@@ -35,7 +35,6 @@ use crate::order::{AgentRun, Exit, Role};
 pub use api::{Api, ApiSettings, Call, Key, Price, Prices, Provider, Record};
 pub use expand::{Expanded, expand};
 pub use prompt::{Prompt, prompt};
-pub use role::{model_of, system_prompt};
 pub use settings::{AgentSettings, InvalidAgent, RuntimeKind};
 pub use templates::{InvalidCommand, built_in, built_in_names, command_name, repository_paths};
 

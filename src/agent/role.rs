@@ -8,7 +8,7 @@ const LONGEST_ARGUMENT: usize = 64_000;
 
 /// The words of a role, as they stand before a task; none when it has none. They come from us, from the settings or
 /// from the repository's base commit, never from an issue.
-pub fn system_prompt(role: Option<&Role>) -> Option<String> {
+pub(super) fn system_prompt(role: Option<&Role>) -> Option<String> {
     let words = end_of(&role?.system_prompt, usize::MAX);
     // Never the beginning of an option, whatever a role begins with.
     (!words.is_empty()).then(|| format!("# Your role\n\n{words}"))
@@ -28,7 +28,7 @@ pub(super) fn before(words: Option<&str>, prompt: &str) -> String {
 }
 
 /// The role's model, where it looks like a model's name and not like an option.
-pub fn model_of(role: Option<&Role>) -> Option<&str> {
+pub(super) fn model_of(role: Option<&Role>) -> Option<&str> {
     let name = role?.model.as_deref()?;
     let fits = (1..=128).contains(&name.len())
         && !name.starts_with('-')

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use journeyman::emulator::signature;
 use journeyman::http::{self, Asked, BodyLimits, DeskError, HttpState, Readiness, WorkOrders};
-use journeyman::order::{IssueNumber, RepositoryName};
+use journeyman::order::{Command, IssueNumber, OrderId, RepositoryName};
 use journeyman::store::Store;
 use secrecy::SecretString;
 
@@ -25,6 +25,10 @@ impl WorkOrders for Nobody {
     fn delivery_arrived(&self) {}
 
     async fn open(&self, _: RepositoryName, _: IssueNumber) -> Result<Asked, DeskError> {
+        Err(DeskError::Refused("nobody is here".to_owned()))
+    }
+
+    async fn command(&self, _: OrderId, _: Command) -> Result<u64, DeskError> {
         Err(DeskError::Refused("nobody is here".to_owned()))
     }
 }

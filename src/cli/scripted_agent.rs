@@ -27,6 +27,8 @@ pub(super) struct Arguments {
 struct Scene {
     /// `JOURNEYMAN_STAGE`.
     stage: String,
+    /// `JOURNEYMAN_ROLE`; absent: every role that has no scene of its own in this stage.
+    role: Option<String>,
     /// `JOURNEYMAN_ROUND`; absent: every round that has no scene of its own.
     round: Option<u32>,
     /// A shell script, run in the workspace with the prompt on its standard input.
@@ -58,12 +60,10 @@ pub(super) fn main(arguments: &Arguments) -> anyhow::Result<u8> {
     let scenes: Vec<Scene> = serde_saphyr::from_str(&script).context("the script")?;
     let stage = std::env::var("JOURNEYMAN_STAGE").unwrap_or_default();
     let round = std::env::var("JOURNEYMAN_ROUND").ok().and_then(|round| round.parse().ok()).unwrap_or(1);
-    let fits = |scene: &&Scene| scene.stage == stage && scene.round == Some(round);
-    let scene = scenes
-        .iter()
-        .find(fits)
-        .or_else(|| scenes.iter().find(|scene| scene.stage == stage && scene.round.is_none()));
-    let scene = scene.with_context(|| format!("the script has no scene for stage {stage}, round {round}"))?;
+    let role = std::env::var("JOURNEYMAN_ROLE").unwrap_or_default();
+    let scene = scene_for(&scenes, &stage, &role, round).with_context(|| {
+        format!("the script has no scene for stage {stage}, role {role:?}, round {round}")
+    })?;
     let mut prompt = String::new();
     std::io::stdin().read_to_string(&mut prompt)?;
     std::thread::sleep(Duration::from_millis(scene.think));
@@ -89,6 +89,16 @@ pub(super) fn main(arguments: &Arguments) -> anyhow::Result<u8> {
     Ok(scene.exit)
 }
 
+/// The scene that says most about who is asked: the role counts before the round.
+fn scene_for<'a>(scenes: &'a [Scene], stage: &str, role: &str, round: u32) -> Option<&'a Scene> {
+    scenes
+        .iter()
+        .filter(|scene| scene.stage == stage)
+        .filter(|scene| scene.role.as_deref().is_none_or(|wanted| wanted == role))
+        .filter(|scene| scene.round.is_none_or(|wanted| wanted == round))
+        .min_by_key(|scene| (scene.role.is_none(), scene.round.is_none()))
+}
+
 fn play(scene: &Scene, prompt: &str) -> anyhow::Result<Vec<u8>> {
     if scene.run.is_empty() {
         return Ok(Vec::new());
@@ -104,4 +114,26 @@ fn play(scene: &Scene, prompt: &str) -> anyhow::Result<Vec<u8>> {
         let _ = stdin.write_all(prompt.as_bytes());
     }
     Ok(shell.wait_with_output()?.stdout)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_scene_that_says_most_is_played() {
+        let script = "[{stage: review, say: a}, {stage: review, round: 2, say: b}, {stage: review, role: judge, say: c}, \
+                      {stage: review, role: judge, round: 2, say: d}, {stage: plan, role: judge, say: e}]";
+        let scenes: Vec<Scene> = serde_saphyr::from_str(script).unwrap();
+        for (stage, role, round, said) in [
+            ("review", "", 1, Some("a")),
+            ("review", "developer", 2, Some("b")),
+            ("review", "judge", 1, Some("c")),
+            ("review", "judge", 2, Some("d")),
+            ("plan", "developer", 1, None),
+        ] {
+            let scene = scene_for(&scenes, stage, role, round);
+            assert_eq!(scene.and_then(|scene| scene.say.as_deref()), said, "{stage} {role} {round}");
+        }
+    }
 }

@@ -227,6 +227,8 @@ mod rework_tests;
 #[cfg(test)]
 mod role_tests;
 #[cfg(test)]
+mod shipped_tests;
+#[cfg(test)]
 mod stream_tests;
 #[cfg(test)]
 mod tests;

@@ -19,7 +19,7 @@ const SHIPPED: [&str; 8] = [
     "technical_architect",
 ];
 
-fn shipped() -> BTreeMap<String, Role> {
+pub(super) fn shipped() -> BTreeMap<String, Role> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("templates/agents");
     std::fs::read_dir(folder)
         .unwrap()

@@ -29,6 +29,7 @@ pub enum Task {
     Implement,
     Rework,
     PullRequest,
+    Review,
 }
 
 /// By the newest prompt. A prompt that none of this fits is a story's failure, seen in what the order comes to.
@@ -41,6 +42,7 @@ pub fn task(request: &Request) -> Option<Task> {
         ("Write the plan for issue #", Task::Plan),
         ("Carry out the plan below", Task::Implement),
         ("title and the text of the pull request", Task::PullRequest),
+        ("Review the change below", Task::Review),
     ]
     .into_iter()
     .find_map(|(words, task)| prompt.contains(words).then_some(task))
@@ -70,6 +72,9 @@ pub fn reply(request: &Request) -> Reply {
         (Task::PullRequest, _) => {
             Reply::text("Sum all numbers in total\n\n`total` left the first number out. Now it sums all.")
         }
+        (Task::Review, _) => Reply::text(
+            r#"{"passed": true, "score": 1, "summary": "Every number is summed, and tested.", "issues": []}"#,
+        ),
     }
 }
 

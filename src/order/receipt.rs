@@ -4,6 +4,7 @@
 use serde::Serialize;
 
 use super::agent_run::Usage;
+use super::feedback::Feedback;
 use super::ids::{BranchName, CommitSha, IssueNumber, OrderId, PullNumber, RepositoryName, TreeSha};
 use super::journal::Journal;
 use super::next::Survey;
@@ -30,6 +31,12 @@ pub struct Receipt {
     pub because: Option<String>,
     /// Whether every check passed on `commit`.
     pub verified: bool,
+    /// The same in words: `verified`, `unverified`, `not verified`, `approved by a person, not verified`; none while
+    /// there is no commit.
+    pub verdict: Option<&'static str>,
+    /// Who accepted it as it is, where a person did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub approved_by: Option<String>,
     /// The branch.
     pub branch: Option<BranchName>,
     /// The pull request.
@@ -44,6 +51,8 @@ pub struct Receipt {
     pub on_remote: bool,
     /// The run of the tests on `commit`.
     pub tests: Option<TestEvidence>,
+    /// What the verifier said of `commit`; none where none was asked.
+    pub review: Option<Feedback>,
     /// Every round of every stage whose work was checked.
     pub rounds: Vec<RoundLine>,
     /// Tokens and dollars, as the agents say.
@@ -84,6 +93,9 @@ pub struct RoundLine {
     pub counts: Option<Counts>,
     /// Whether its checks passed.
     pub passed: bool,
+    /// From 0 to 1, where a verifier gave one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub score: Option<f64>,
     /// What the failing check said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub because: Option<String>,
@@ -107,6 +119,11 @@ impl Receipt {
             outcome: settled.map_or("working", |settlement| settlement.word()),
             because: settled.and_then(|settlement| settlement.because()).map(str::to_owned),
             verified: on_remote && work.is_some_and(|work| work.standing == Standing::Verified),
+            verdict: work.map(|work| verdict(&work.standing)),
+            approved_by: work.and_then(|work| match &work.standing {
+                Standing::Approved { by, .. } => Some(by.clone()),
+                Standing::Verified | Standing::Unverified { .. } | Standing::NotVerified { .. } => None,
+            }),
             branch: trace.branch.clone(),
             pull_request: trace.pull.as_ref().map(|pull| pull.number),
             base: trace.base.clone(),
@@ -114,11 +131,22 @@ impl Receipt {
             tree: work.map(|work| work.tree.clone()),
             on_remote,
             tests: work.and_then(test_evidence),
+            review: work.and_then(|work| work.review.clone()),
             rounds: round_lines(survey),
             usage: trace.usage,
             seconds: (last - journal.opened_at()).num_seconds(),
             notes: trace.notes.clone(),
         }
+    }
+}
+
+/// What may be said of a commit, in words that are the same everywhere.
+pub fn verdict(standing: &Standing) -> &'static str {
+    match standing {
+        Standing::Verified => "verified",
+        Standing::Unverified { .. } => "unverified",
+        Standing::NotVerified { .. } => "not verified",
+        Standing::Approved { .. } => "approved by a person, not verified",
     }
 }
 
@@ -138,7 +166,7 @@ fn round_lines(survey: &Survey) -> Vec<RoundLine> {
     let mut lines = Vec::new();
     for stage in &survey.trace.stages {
         for round in &stage.rounds {
-            let checked = round.commit.is_some() || round.tests.is_some();
+            let checked = round.commit.is_some() || round.tests.is_some() || round.review.is_some();
             if !checked && round.feedback.is_none() {
                 continue;
             }
@@ -148,6 +176,7 @@ fn round_lines(survey: &Survey) -> Vec<RoundLine> {
                 commit: round.commit.clone(),
                 counts: round.tests.as_ref().and_then(|tests| tests.counts),
                 passed: round.feedback.is_none(),
+                score: round.review.as_ref().map(|review| review.score),
                 because: round.feedback.as_ref().map(|feedback| feedback.summary.clone()),
             });
         }

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::answer;
 use super::feedback::{Category, Feedback, Finding, Severity};
+use super::test_run::{TestRun, TestVerdict};
 
 /// The most files that one artifact may hold.
 const MOST_FILES: usize = 200;
@@ -53,6 +54,97 @@ pub enum FileType {
     Config,
     /// A change of stored data's shape.
     Migration,
+}
+
+/// What is known of an artifact: its files without their contents, and what we found out about it ourselves.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ArtifactRecord {
+    /// `CODE-` and three digits.
+    pub artifact_id: String,
+    /// Which run of its stage's worker it came from.
+    pub attempt_number: u32,
+    /// Its files.
+    pub files: Vec<FileRecord>,
+    /// Paths of implementation files.
+    pub implementation_files: Vec<String>,
+    /// Paths of test files.
+    pub test_files: Vec<String>,
+    /// Stories and test cases that its files name.
+    pub stories_covered: Vec<String>,
+    /// What our run of the tests came to; none before it.
+    pub test_result: Option<TestResult>,
+}
+
+/// One file of an artifact.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileRecord {
+    /// From the tree's root.
+    pub file_path: String,
+    /// What it is.
+    pub file_type: FileType,
+    /// What it is for.
+    pub description: String,
+    /// What it covers.
+    pub story_ids: Vec<String>,
+    /// How long it is, in bytes.
+    pub bytes: usize,
+}
+
+/// Our run of the tests on an artifact's commit.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TestResult {
+    /// Whether it may go on.
+    pub passed: bool,
+    /// Tests that ran; none when the output is of no known form.
+    pub total_tests: Option<u64>,
+    /// Of them passed.
+    pub passed_count: Option<u64>,
+    /// Of them failed.
+    pub failed_count: Option<u64>,
+    /// The end of what a failing run printed.
+    pub error_output: String,
+    /// How long it took.
+    pub duration_seconds: f64,
+}
+
+impl From<&TestRun> for TestResult {
+    fn from(run: &TestRun) -> Self {
+        let passed = run.verdict == TestVerdict::Passed;
+        Self {
+            passed,
+            total_tests: run.counts.map(|counts| counts.ran()),
+            passed_count: run.counts.map(|counts| counts.passed),
+            failed_count: run.counts.map(|counts| counts.failed),
+            error_output: if passed { String::new() } else { run.tail.clone() },
+            duration_seconds: run.test.as_ref().map_or(0.0, |test| test.duration_seconds),
+        }
+    }
+}
+
+impl ArtifactRecord {
+    /// Of an artifact that was the answer of this run.
+    pub fn of(artifact: &CodeArtifact, attempt_number: u32) -> Self {
+        let owned = |paths: Vec<&str>| paths.into_iter().map(str::to_owned).collect();
+        Self {
+            artifact_id: artifact.artifact_id.clone(),
+            attempt_number,
+            files: artifact
+                .files
+                .iter()
+                .map(|file| FileRecord {
+                    file_path: file.file_path.clone(),
+                    file_type: file.file_type,
+                    description: file.description.clone(),
+                    story_ids: file.story_ids.clone(),
+                    bytes: file.content.len(),
+                })
+                .collect(),
+            implementation_files: owned(artifact.implementation_files()),
+            test_files: owned(artifact.test_files()),
+            stories_covered: owned(artifact.stories_covered().into_iter().collect()),
+            test_result: None,
+        }
+    }
 }
 
 impl CodeArtifact {

@@ -16,9 +16,14 @@ use super::worker::Worker;
 /// The template of a verifier whose role names none.
 const REVIEW: &str = "review";
 
+/// The role that judges a stage's rounds, where one is asked at all.
+fn asked_role(stage: &Stage) -> Option<&str> {
+    let is_asked = stage.checks.contains(&Check::Verifier) && stage.max_adversarial_rounds > 0;
+    stage.verifier.as_deref().filter(|_| is_asked)
+}
+
 impl Walk<'_> {
-    /// What the verifier says of the work. One that answers nonsense is sent back once; then the check could not be
-    /// made, which is never a pass.
+    /// What the verifier says of the work. A check that could not be made is never a pass.
     pub(super) fn judge_review(
         &mut self,
         stage: &Stage,
@@ -26,62 +31,113 @@ impl Walk<'_> {
         round: u32,
         work: Work,
     ) -> Result<Judged<Work>, Halt> {
-        let (Some(role), true) = (&stage.verifier, stage.checks.contains(&Check::Verifier)) else {
-            return Ok(Judged::Passed(work));
-        };
-        if stage.max_adversarial_rounds == 0 {
-            return Ok(Judged::Passed(work));
-        }
-        let asked = self.verifier(stage, worker, role, &work);
-        let mut fault: Option<Feedback> = None;
-        let mut asked_in_vain = 0;
-        for question in 1.. {
-            let key = worker.key(round, &format!("verify-{question}"));
-            let task = AgentTask { round, rework: sent_back(fault.take()), ..asked.task() };
-            let run = self.run_agent(&key, task, &asked)?;
-            match verdict::feedback(run.result.as_deref().unwrap_or_default()) {
-                Ok(feedback) => {
-                    self.show_review(stage, round, role, &work, Some(&feedback))?;
-                    return Ok(self.reviewed(stage, round, work, feedback));
-                }
-                Err(feedback) => {
-                    fault = Some(feedback);
-                    asked_in_vain += 1;
-                }
+        let Some(role) = asked_role(stage) else { return Ok(Judged::Passed(work)) };
+        let asked = self.verifier(stage, worker, role, Some(&work), &work.patch);
+        match self.verify(&asked, worker, round)? {
+            Ok(feedback) => {
+                self.show_review(stage, round, role, &work, Some(&feedback))?;
+                Ok(self.reviewed(stage, round, work, feedback))
             }
-            if asked_in_vain >= MOST_QUESTIONS {
-                // A person's `/retry` is for the judge here: the work has done nothing wrong.
-                if self.heard.retried_after(self.position) {
-                    asked_in_vain = 0;
-                    continue;
-                }
+            Err(said) => {
                 let position = self.position;
                 self.show_review(stage, round, role, &work, None)?;
                 self.position = position;
-                let said = fault.map_or_else(String::new, |feedback| feedback.summary);
                 let because = format!("the review by {role} could not be made: {said}");
-                return Ok(Judged::NotMade { candidate: Some(not_verified(work, &because)), because });
+                Ok(Judged::NotMade { candidate: Some(not_verified(work, &because)), because })
             }
         }
-        Err(Halt::OverBudget { because: "the verifier was asked too often".to_owned() })
     }
 
-    fn verifier(&self, stage: &Stage, worker: &Worker, role: &str, work: &Work) -> Worker {
+    /// The same for a stage whose result is its answer: a plan, an analysis.
+    pub(super) fn judge_answer(
+        &mut self,
+        stage: &Stage,
+        worker: &Worker,
+        round: u32,
+        fields: Vec<(String, String)>,
+    ) -> Result<Judged<Vec<(String, String)>>, Halt> {
+        let Some(role) = asked_role(stage) else { return Ok(Judged::Passed(fields)) };
+        let answer = fields.first().map(|(_, text)| text.clone()).unwrap_or_default();
+        let asked = self.verifier(stage, worker, role, None, &answer);
+        match self.verify(&asked, worker, round)? {
+            Ok(feedback) => {
+                if let Some(seen) = self.trace.round(&stage.name, round) {
+                    seen.review = Some(feedback.clone());
+                }
+                Ok(match feedback.passed {
+                    true => Judged::Passed(fields),
+                    false => Judged::failed(Judge::Verifier, feedback),
+                })
+            }
+            Err(said) => {
+                let because = format!("the review by {role} could not be made: {said}");
+                Ok(Judged::NotMade { candidate: None, because })
+            }
+        }
+    }
+
+    /// A verifier's answer. One that answers nonsense is sent back once; the error says what it answered then, or
+    /// that it could not be paid for.
+    fn verify(
+        &mut self,
+        asked: &Worker,
+        worker: &Worker,
+        round: u32,
+    ) -> Result<Result<Feedback, String>, Halt> {
+        let mut fault: Option<Feedback> = None;
+        let mut in_vain = 0;
+        for question in 1.. {
+            let key = worker.key(round, &format!("verify-{question}"));
+            let task = AgentTask { round, rework: sent_back(fault.take()), ..asked.task() };
+            let run = match self.run_agent(&key, task, asked) {
+                Ok(run) => run,
+                Err(Halt::OverBudget { because }) => return Ok(Err(because)),
+                Err(halt) => return Err(halt),
+            };
+            match verdict::feedback(run.result.as_deref().unwrap_or_default()) {
+                Ok(feedback) => return Ok(Ok(feedback)),
+                Err(feedback) => {
+                    in_vain += 1;
+                    let said = feedback.summary.clone();
+                    fault = Some(feedback);
+                    // A person's `/retry` is for the judge here: the work has done nothing wrong.
+                    if in_vain >= MOST_QUESTIONS && self.heard.retried_after(self.position) {
+                        in_vain = 0;
+                    } else if in_vain >= MOST_QUESTIONS {
+                        return Ok(Err(said));
+                    }
+                }
+            }
+        }
+        Ok(Err("it was asked too often".to_owned()))
+    }
+
+    fn verifier(
+        &self,
+        stage: &Stage,
+        worker: &Worker,
+        role: &str,
+        work: Option<&Work>,
+        judged: &str,
+    ) -> Worker {
         let issue = &self.journal.opened().issue;
         let command = self.journal.role(role).and_then(|role| role.review_command.clone());
-        let tests = work.tests.as_ref().map(|tests| checks::of_tests(tests).feedback.summary);
+        let tests = work.and_then(|work| work.tests.as_ref());
+        let tests = tests.map(|tests| checks::of_tests(tests).feedback.summary);
         let arguments = vec![
             issue.title.clone(),
             issue.body.clone(),
-            work.patch.clone(),
+            judged.to_owned(),
             tests.unwrap_or_else(|| "No tests were run.".to_owned()),
             self.earlier_reviews(stage),
         ];
+        let commit = work.map(|work| work.commit.clone()).or_else(|| self.head_for(stage));
+        let place = commit.map_or(Place::Workspace, |commit| Place::Checkout { commit });
         worker.asks_role(
             (role, self.agent_for(role)),
             command.as_deref().unwrap_or(REVIEW),
             arguments,
-            (Place::Checkout { commit: work.commit.clone() }, verdict::feedback_schema()),
+            (place, verdict::feedback_schema()),
         )
     }
 

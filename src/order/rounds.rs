@@ -119,6 +119,7 @@ impl Walk<'_> {
         let mut previous = worker.previous.clone();
         let mut guided = false;
         for round in 1.. {
+            let mut said = None;
             let begins_with_checks = round == 1 && worker.begins_with == BeginsWith::Checks;
             let judged = if begins_with_checks {
                 judge(self, round, None)
@@ -135,6 +136,7 @@ impl Walk<'_> {
                 match self.run_agent(&key, task, worker) {
                     Ok(run) => {
                         session = run.session_id.clone().or(session);
+                        said.clone_from(&run.result);
                         if let Some(seen) = self.trace.round(&worker.name, round) {
                             seen.result.clone_from(&run.result);
                         }
@@ -156,8 +158,7 @@ impl Walk<'_> {
                     keep_better(&mut best, failed.candidate.clone());
                     history.insert(0, failed.feedback.clone());
                     history.truncate(MOST_FEEDBACK);
-                    let (next, exhausted) =
-                        counters.count(worker, round, &failed, self.answer(worker, round));
+                    let (next, exhausted) = counters.count(worker, round, &failed, said);
                     rework = Some(Rework { feedback: history.clone(), mode: worker.mode, ..next });
                     exhausted
                 }
@@ -198,11 +199,6 @@ impl Walk<'_> {
         let Some(advice) = self.heard.guidance_after(self.last_run) else { return rework };
         let none = || Rework { attempt: 1, of: MOST_RUNS, mode: worker.mode, ..Rework::default() };
         Some(Rework { guidance: Some(advice.to_owned()), ..rework.unwrap_or_else(none) })
-    }
-
-    /// What the worker said in a round.
-    fn answer(&mut self, worker: &Worker, round: u32) -> Option<String> {
-        self.trace.round(&worker.name, round).and_then(|seen| seen.result.clone())
     }
 
     /// The work that is there is kept, whoever the stage escalates to: there is no money to ask anybody.

@@ -49,7 +49,8 @@ impl Walk<'_> {
         let head = self.work_before(stage).cloned();
         let mut pushed = None;
         if let (BeginsWith::Checks, Some(work)) = (stage.begins_with, &head) {
-            worker.session.clone_from(&work.session);
+            // Another agent knows nothing of it.
+            worker.session = work.session.clone().filter(|_| work.agent == worker.agent);
             worker.previous = Some(work.answer.clone());
             pushed = Some(work.pushed.clone());
         }
@@ -69,7 +70,10 @@ impl Walk<'_> {
                 }
                 None => (Vec::new(), head.clone().map(|work| Work { round, ..work })),
             };
-            let Some(work) = work else { return Ok(Judged::Passed((fields, None))) };
+            let Some(work) = work else {
+                let fields = passed!(walk.judge_answer(stage, &worker, round, fields)?);
+                return Ok(Judged::Passed((fields, None)));
+            };
             let work = passed!(walk.judge_tests(stage, &worker, round, work)?);
             if run.is_some() && walk.trace.pull.is_some() {
                 walk.push(&work)?;

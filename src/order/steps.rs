@@ -6,11 +6,12 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::agent_run::Usage;
+use super::artifact::{ArtifactRecord, CodeArtifact, TestResult};
 use super::checks::{CheckResult, Evidence, of_import, of_review, of_tests};
 use super::ids::CommitSha;
 use super::journal::{Event, Journal};
 use super::moves::{Move, MoveKey, Outcome, Retry};
-use super::pipeline::{Check, Stage};
+use super::pipeline::{Check, Output, Stage};
 
 /// A piece of work: an agent's round with the checks after it, or an effect of a built-in worker.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -43,6 +44,9 @@ pub struct Step {
     pub usage: Usage,
     /// Names of artifacts, those of its checks included.
     pub artifacts: Vec<String>,
+    /// The code artifact that it answered, with our run of the tests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code_artifact: Option<ArtifactRecord>,
 }
 
 /// What kind of work a step is.
@@ -153,6 +157,7 @@ impl<'a> Fold<'a> {
                 duration_seconds: None,
                 usage: Usage::default(),
                 artifacts: Vec::new(),
+                code_artifact: None,
             });
             self.steps.len() - 1
         });
@@ -178,6 +183,14 @@ impl<'a> Fold<'a> {
                 step.session_id.clone_from(&run.session_id);
                 step.usage = run.usage;
                 step.add_artifacts(&run.artifacts);
+                let writes_files = self.journal.pipeline().stage(&step.stage).is_some_and(|stage| {
+                    step.kind == StepKind::Agent && stage.output == Some(Output::CodeArtifact)
+                });
+                if let (true, Some(Ok(artifact))) =
+                    (writes_files, run.result.as_deref().map(CodeArtifact::parse))
+                {
+                    step.code_artifact = Some(ArtifactRecord::of(&artifact, step.round.unwrap_or(1)));
+                }
                 step.error = run.failure.as_ref().map(|failure| failure.message.clone());
                 let checks = match step.kind {
                     StepKind::Agent => self.journal.pipeline().stage(&step.stage).map_or(0, checks_of),
@@ -215,6 +228,9 @@ impl<'a> Fold<'a> {
             Outcome::Committed { commit, .. } => step.note_commit(commit),
             Outcome::Tested(run) => {
                 step.add_artifacts(&run.artifacts);
+                if let Some(artifact) = &mut step.code_artifact {
+                    artifact.test_result = Some(TestResult::from(&**run));
+                }
                 self.judge(key, of_tests(run));
             }
             Outcome::Pushed | Outcome::PullFinished => step.end_well(None),

@@ -92,6 +92,8 @@ pub struct Work {
     pub round: u32,
     /// The commit that the agent pushed; never published itself.
     pub pushed: CommitSha,
+    /// The agent that made it, by its name in the settings.
+    pub agent: String,
     /// The session of the agent that made it, for whoever goes on with it.
     pub session: Option<String>,
     /// The run that made it.

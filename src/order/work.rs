@@ -67,6 +67,7 @@ impl Walk<'_> {
         Ok(Judged::Passed(Some(Work {
             round,
             pushed: pushed.clone(),
+            agent: worker.agent.clone(),
             session: run.session_id.clone(),
             answer: worker.key(round, "agent"),
             patch: patch.clone(),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::order::{CommitSha, Exit, RepositoryName};
+use crate::order::{CommitSha, Exit, OrderId, RepositoryName};
 use crate::sandbox::{Access, Collected, Job, Mount, Network, Sandbox};
 use crate::workspace::Workspaces;
 
@@ -51,6 +51,16 @@ impl Bench {
         let workspaces = self.workspaces.clone();
         let (repository, commit, into) = (repository.clone(), commit.clone(), into.to_owned());
         tokio::task::spawn_blocking(move || workspaces.checkout(&repository, &commit, &into)).await??;
+        Ok(())
+    }
+
+    /// Takes an order's workspace away; what its runs printed is kept. For orders that have ended.
+    ///
+    /// # Errors
+    /// When something cannot be removed.
+    pub async fn clear(&self, order: OrderId) -> anyhow::Result<()> {
+        let workspaces = self.workspaces.clone();
+        tokio::task::spawn_blocking(move || workspaces.remove(order)).await??;
         Ok(())
     }
 

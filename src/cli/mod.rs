@@ -71,11 +71,12 @@ fn settings_file(given: Option<PathBuf>) -> Option<PathBuf> {
 pub fn main() -> ExitCode {
     let command = CommandLine::parse().command;
     // Agents run inside the sandbox and need none of what follows.
-    let command = match command {
-        Subcommands::ScriptedAgent(arguments) => return exit(scripted_agent::main(&arguments)),
-        Subcommands::SimulatedAgent(arguments) => return exit(simulated_agent::main(&arguments)),
-        other => other,
-    };
+    if let Subcommands::ScriptedAgent(arguments) = &command {
+        return exit(scripted_agent::main(arguments));
+    }
+    if let Subcommands::SimulatedAgent(arguments) = &command {
+        return exit(simulated_agent::main(arguments));
+    }
     let runtime = match tokio::runtime::Runtime::new() {
         Ok(runtime) => runtime,
         Err(error) => return exit(Err(error.into())),

@@ -14,6 +14,9 @@ use super::eval::simulation::{Advice, Deed, Rates, Simulation, percent};
 /// What the simulated tech lead's guidance begins with, and by what the simulated agent knows that it was advised.
 const GUIDANCE: &str = "Simulated guidance:";
 
+/// The role in which it advises.
+const LEAD: &str = "tech_lead";
+
 /// What it is told.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -41,19 +44,19 @@ pub(super) fn main(arguments: &Arguments) -> anyhow::Result<u8> {
     let mut prompt = String::new();
     std::io::stdin().read_to_string(&mut prompt)?;
     let variable = |name: &str| std::env::var(name).unwrap_or_default();
-    let is_lead = [variable("JOURNEYMAN_STAGE"), variable("JOURNEYMAN_ROLE")]
-        .iter()
-        .any(|name| name.contains("tech_lead"));
+    let is_lead = variable("JOURNEYMAN_ROLE") == LEAD;
     let (said, usd) = match prompt.lines().find_map(|line| line.strip_prefix("Case: ")) {
-        _ if is_lead => (advise(), simulation.usd(&prompt, 0)),
-        Some(case) if variable("JOURNEYMAN_STAGE") == "work" => {
+        _ if is_lead => (advise(), simulation.usd(LEAD, 1)),
+        Some(case) => {
             let attempt = variable("JOURNEYMAN_ROUND").parse().unwrap_or(1);
             let advice = advice(&prompt, Path::new(&variable("HOME")))?;
             let deed = simulation.deed(case.trim(), attempt, advice);
             work(&deed, attempt)?;
             ("I changed answer.txt. All tests pass.".to_owned(), simulation.usd(case.trim(), attempt))
         }
-        Some(_) | None => ("attempt".to_owned(), 0.0),
+        None => {
+            anyhow::bail!("the prompt names no case: this agent is for `journeyman eval --simulate` alone")
+        }
     };
     let record = json!({"type": "result", "subtype": "success", "is_error": false, "result": said,
                         "total_cost_usd": usd, "num_turns": 1});

@@ -65,3 +65,46 @@ async fn ctrl_c_ends_it_with_what_is_there() {
     assert!(ended.printed.contains("stopped by hand after"), "{}", ended.printed);
     assert_stands_alone(&bench.read("r.html"));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stubborn_case_is_stopped_after_its_second_failure() {
+    let bench = Bench::new();
+    let arguments = ["--simulate", "50", "--stubborn", "100", "--cases", "4", "--json", "r.json"];
+    let ended = bench.eval(&arguments).await;
+    assert_eq!(ended.code, Some(0), "{}", ended.said);
+
+    let report = bench.report("r.json");
+    assert_eq!(
+        (&report["rounds"]["2"], &report["outcomes"]["escalated"]),
+        (&4.into(), &4.into()),
+        "{report:#}"
+    );
+    let added = &report["added"];
+    assert_eq!((&added["stopped_early"], &added["rounds_saved"]), (&4.into(), &4.into()), "{added:#}");
+    assert!(added["usd_saved"].as_f64().is_some_and(|usd| usd > 0.1), "{added:#}");
+    assert!(ended.printed.contains("4 rounds were not run"), "{}", ended.printed);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tech_leads_guidance_is_told_apart_from_what_passes_without() {
+    let bench = Bench::new();
+    let arguments = ["--simulate", "0", "--guidance", "--guided", "100", "--cases", "4", "--json", "r.json"];
+    let ended = bench.eval(&arguments).await;
+    assert_eq!(ended.code, Some(0), "{}", ended.said);
+
+    let report = bench.report("r.json");
+    assert_eq!(report["outcomes"]["verified"], 4, "{}", ended.printed);
+    let added = &report["added"];
+    assert_eq!((&added["verified_without"], &added["guided"]), (&0.into(), &4.into()), "{added:#}");
+    assert_eq!((&added["rescued"]["count"], &added["guided_rounds"]), (&4.into(), &4.into()), "{added:#}");
+    let attempts = report["attempts"].as_array().expect("attempts");
+    let told: Vec<(bool, u64, u64, u64)> = attempts
+        .iter()
+        .map(|line| {
+            let count = |of: &str| line["passed"][of].as_u64().expect("a count");
+            (line["guided"] == true, line["attempt"].as_u64().expect("a number"), count("count"), count("of"))
+        })
+        .collect();
+    assert_eq!(told, [(false, 1, 0, 4), (false, 2, 0, 4), (false, 3, 0, 4), (true, 1, 4, 4)]);
+    assert!(ended.printed.contains("of 4 cases advised, 4 were verified after it"), "{}", ended.printed);
+}

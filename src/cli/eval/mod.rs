@@ -34,6 +34,7 @@ use crate::emulator::Pages;
 use crate::order::Pipeline;
 use expected::Guidance;
 use report::{Results, Setting, SimulationLine};
+use runner::Keep;
 use simulation::{Rates, Simulation, percent};
 use suite::Suite;
 
@@ -111,7 +112,8 @@ pub(super) async fn main(arguments: Arguments) -> anyhow::Result<u8> {
     let html = arguments.html.as_deref().map(|path| create("--html", path)).transpose()?;
     let local = start(&arguments, &suite, simulation.as_ref(), parallel).await?;
     let (began, clock) = (chrono::Utc::now(), Instant::now());
-    let ran = runner::run(&local, &suite.cases, parallel).await?;
+    let keep = if arguments.keep.is_some() { Keep::All } else { Keep::Nothing };
+    let ran = runner::run(&local, &suite.cases, parallel, keep).await?;
     let setting = Setting {
         journeyman: env!("CARGO_PKG_VERSION").to_owned(),
         suite: suite.name,
@@ -130,7 +132,6 @@ pub(super) async fn main(arguments: Arguments) -> anyhow::Result<u8> {
         seconds: clock.elapsed().as_secs_f64(),
         interrupted: ran.interrupted,
     };
-    local.stop().await?;
     let guidance = if arguments.guidance { Guidance::Once } else { Guidance::None };
     let results = Results { records: ran.records, troubles: ran.troubles };
     let report = report::report(setting, results, simulation.as_ref().map(|known| (known, guidance)));
@@ -142,6 +143,8 @@ pub(super) async fn main(arguments: Arguments) -> anyhow::Result<u8> {
     if let Some(mut file) = html {
         file.write_all(page::html(&report)?.as_bytes())?;
     }
+    // The report is out before anything is put away.
+    local.stop().await?;
     let nothing_ran = report.cases.is_empty() && !report.troubles.is_empty();
     Ok(match (ran.interrupted, nothing_ran) {
         (true, _) => INTERRUPTED,

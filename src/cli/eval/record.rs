@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::order::moves::Decision;
 use crate::order::next::Survey;
 use crate::order::pipeline::{Check, Stage};
 use crate::order::steps::{Step, StepKind, steps};
@@ -40,7 +41,10 @@ pub(super) struct CaseRecord {
     pub(super) seconds: f64,
     /// Tokens read and written.
     pub(super) tokens: [u64; 2],
-    /// Dollars for escalation: what a tech lead's look cost.
+    /// What a tech lead said when rounds had run out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) advice: Option<Decision>,
+    /// Dollars for that look.
     pub(super) escalation_usd: f64,
 }
 
@@ -102,7 +106,9 @@ pub(super) fn read(case: &str, journal: &Journal, survey: &Survey) -> CaseRecord
     let stage = work_stage(journal);
     let last = journal.entries().last().map_or(journal.opened_at(), |entry| entry.at);
     let settled = survey.next.settled.as_ref();
-    let escalations: Vec<&Step> = steps.iter().filter(|step| is_escalation(step)).collect();
+    let escalations = steps.iter().filter(|step| is_escalation(step));
+    let rounds = stage.and_then(|stage| trace.stages.iter().rfind(|seen| seen.name == stage.name));
+    let rounds = rounds.map_or(&[][..], |seen| &seen.rounds);
     CaseRecord {
         case: case.to_owned(),
         title: opened.issue.title.clone(),
@@ -112,12 +118,13 @@ pub(super) fn read(case: &str, journal: &Journal, survey: &Survey) -> CaseRecord
         hidden: HiddenVerdict::NotRun,
         hidden_output: None,
         false_green: false,
-        attempts: stage.map_or_else(Vec::new, |stage| attempts(stage, survey, &steps, &escalations)),
+        attempts: stage.map_or_else(Vec::new, |stage| attempts(stage, rounds, &steps)),
         taken: trace.work.as_ref().map(|work| work.round),
         usd: trace.usage.usd,
         seconds: (last - journal.opened_at()).as_seconds_f64().max(0.0),
         tokens: [trace.usage.input_tokens, trace.usage.output_tokens],
-        escalation_usd: escalations.iter().fold(0.0, |sum, step| sum + step.usage.usd),
+        advice: rounds.iter().find_map(advice),
+        escalation_usd: escalations.fold(0.0, |sum, step| sum + step.usage.usd),
     }
 }
 
@@ -143,21 +150,18 @@ fn last_part(step: &Step) -> &str {
     step.key.0.rsplit('/').next().unwrap_or_default()
 }
 
-fn attempts(stage: &Stage, survey: &Survey, steps: &[Step], escalations: &[&Step]) -> Vec<Attempt> {
-    let rounds = survey.trace.stages.iter().rfind(|seen| seen.name == stage.name);
-    let advised_at = escalations.iter().map(|step| step.started_at).min();
+/// What a tech lead said after this round.
+fn advice(round: &RoundTrace) -> Option<Decision> {
+    round.diagnosis.as_ref().map(|diagnosis| diagnosis.decision)
+}
+
+fn attempts(stage: &Stage, rounds: &[RoundTrace], steps: &[Step]) -> Vec<Attempt> {
     let has_tests = stage.checks.contains(&Check::Tests);
     let mut attempts = Vec::new();
-    let mut before = 0;
-    for round in rounds.map_or(&[][..], |seen| &seen.rounds) {
+    // The round after which somebody advised.
+    let mut advised: Option<u32> = None;
+    for round in rounds {
         let step = steps.iter().find(|step| is_worker(step, &stage.name) && step.round == Some(round.round));
-        let guided = match (step, advised_at) {
-            (Some(step), Some(advised_at)) => step.started_at > advised_at,
-            (None, _) | (_, None) => false,
-        };
-        if !guided {
-            before = round.round;
-        }
         let mut kinds = Vec::new();
         for finding in round.feedback.iter().flat_map(|feedback| &feedback.issues) {
             if !kinds.contains(&finding.category) {
@@ -166,8 +170,8 @@ fn attempts(stage: &Stage, survey: &Survey, steps: &[Step], escalations: &[&Step
         }
         attempts.push(Attempt {
             round: round.round,
-            attempt: if guided { round.round - before } else { round.round },
-            guided,
+            attempt: round.round.saturating_sub(advised.unwrap_or(0)),
+            guided: advised.is_some(),
             end: end(round, has_tests),
             kinds,
             tests: round.tests.as_ref().and_then(|tests| tests.counts),
@@ -175,6 +179,9 @@ fn attempts(stage: &Stage, survey: &Survey, steps: &[Step], escalations: &[&Step
             usd: step.map_or(0.0, |step| step.usage.usd),
             seconds: step.and_then(|step| step.duration_seconds).unwrap_or_default(),
         });
+        if advice(round) == Some(Decision::Guide) {
+            advised = Some(round.round);
+        }
     }
     attempts
 }

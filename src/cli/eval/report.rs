@@ -9,6 +9,7 @@ use super::record::{Attempt, AttemptEnd, CaseRecord, HiddenVerdict};
 use super::simulation::{PUBLISHED, PUBLISHED_OVERALL, PUBLISHED_USD, Simulation};
 use super::statistics::{Distribution, Share, three_deviations};
 use crate::order::Category;
+use crate::order::moves::Decision;
 
 /// The form of the report.
 pub(super) const VERSION: u32 = 1;
@@ -143,7 +144,9 @@ pub(super) struct Added {
     pub(super) tests_gained: u64,
     /// Cases in which a tech lead gave guidance.
     pub(super) guided: u64,
-    /// Of these, cases that were verified after it.
+    /// Cases in which a tech lead asked for a person instead.
+    pub(super) flagged: u64,
+    /// Of the guided, cases that were verified after it.
     pub(super) rescued: Share,
     /// Rounds after guidance.
     pub(super) guided_rounds: u64,
@@ -290,6 +293,7 @@ fn added(records: &[CaseRecord]) -> Added {
         best_was_not_last: 0,
         tests_gained: 0,
         guided: 0,
+        flagged: 0,
         rescued: Share::new(0, 0),
         guided_rounds: 0,
         guidance_usd: 0.0,
@@ -308,6 +312,7 @@ fn added(records: &[CaseRecord]) -> Added {
         if is_verified(record) && after.is_empty() {
             added.verified_without += 1;
         }
+        added.flagged += u64::from(record.advice == Some(Decision::Flag));
         if !after.is_empty() {
             added.guided += 1;
             rescued += u64::from(is_verified(record));

@@ -7,6 +7,7 @@ use super::record::{Attempt, AttemptEnd, CaseRecord, HiddenVerdict};
 use super::report::{Report, Results, Setting, report};
 use super::simulation::Simulation;
 use super::{page, table};
+use crate::order::moves::Decision;
 use crate::order::{Category, Counts};
 
 /// An attempt in a letter: p passed, u unverified, x cut off, m nothing pushed; a digit: so many of 8 tests fail, the
@@ -61,6 +62,7 @@ fn case(name: &str, outcome: &str, hidden: HiddenVerdict, letters: &str) -> Case
         usd: 0.1 * attempts.len() as f64 + 0.02,
         seconds: 2.0 * attempts.len() as f64 + 1.0,
         tokens: [1000, 200],
+        advice: letters.contains('>').then_some(Decision::Guide),
         escalation_usd: if letters.contains('>') { 0.02 } else { 0.0 },
         attempts,
     }

@@ -23,6 +23,15 @@ const LOOK_AGAIN: Duration = Duration::from_millis(500);
 /// Where there is no terminal to draw on, a line is written with the first case, and then so often.
 const A_LINE: Duration = Duration::from_secs(10);
 
+/// What is left of finished cases while the run goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Keep {
+    /// Their journals; workspaces are taken away.
+    Nothing,
+    /// All of it.
+    All,
+}
+
 /// What came of a run.
 pub(super) struct Ran {
     /// In the order of the suite; those that were not finished when a person stopped the run are not here.
@@ -33,7 +42,7 @@ pub(super) struct Ran {
 }
 
 /// Runs every case.
-pub(super) async fn run(local: &Local, cases: &[Case], parallel: usize) -> anyhow::Result<Ran> {
+pub(super) async fn run(local: &Local, cases: &[Case], parallel: usize, keep: Keep) -> anyhow::Result<Ran> {
     if cases.iter().any(|case| matches!(case.repository, Source::Simulated)) {
         local.put_repository(SIMULATED, RepositorySource::Files(simulated_files())).await?;
     }
@@ -41,7 +50,8 @@ pub(super) async fn run(local: &Local, cases: &[Case], parallel: usize) -> anyho
     let mut records: BTreeMap<usize, CaseRecord> = BTreeMap::new();
     let mut troubles = Vec::new();
     let mut interrupted = false;
-    let works = cases.iter().enumerate().map(|(place, case)| async move { (place, one(local, case).await) });
+    let works =
+        cases.iter().enumerate().map(|(place, case)| async move { (place, one(local, case, keep).await) });
     let mut works = futures_util::stream::iter(works).buffer_unordered(parallel);
     loop {
         let done = tokio::select! {
@@ -69,7 +79,7 @@ pub(super) async fn run(local: &Local, cases: &[Case], parallel: usize) -> anyho
     Ok(Ran { records: records.into_values().collect(), interrupted, troubles })
 }
 
-async fn one(local: &Local, case: &Case) -> anyhow::Result<CaseRecord> {
+async fn one(local: &Local, case: &Case, keep: Keep) -> anyhow::Result<CaseRecord> {
     let name = match &case.repository {
         Source::Simulated => SIMULATED.to_owned(),
         Source::Folder(folder) => {
@@ -89,6 +99,10 @@ async fn one(local: &Local, case: &Case) -> anyhow::Result<CaseRecord> {
         let (verdict, output) = hidden::judge(local.handle.bench(), &name, &work.commit, hidden).await?;
         record.false_green = verdict == HiddenVerdict::Failed && record.outcome == "verified";
         (record.hidden, record.hidden_output) = (verdict, output);
+    }
+    // A thousand workspaces are a great many files; they go one by one, beside the work on others.
+    if keep == Keep::Nothing {
+        local.handle.bench().clear(order).await?;
     }
     Ok(record)
 }

@@ -210,6 +210,12 @@ pub(super) fn added_lines(report: &Report) -> Vec<(&'static str, String)> {
         );
         lines.push(("best round", said));
     }
+    if added.flagged > 0 {
+        lines.push((
+            "flagged",
+            format!("a tech lead asked for a person in {}", plural(added.flagged, "case", "cases")),
+        ));
+    }
     if added.guided > 0 {
         let share = Share::new(added.verified_without, report.cases.len() as u64);
         let said = format!(

@@ -45,7 +45,7 @@ async fn wrong_usage_ends_with_2_and_names_what_to_change() {
         (&["--suite", "odd-suite"], "odd-suite/suite.yaml"),
         (&["--suite", "sound", "--agent", "bob"], "known are claude, "),
         (&["--suite", "sound", "--pipeline", "tube"], "issue-to-pr"),
-        (&["--suite", "sound", "--pipeline", "pipe.yaml"], "pipe.yaml: a pipeline has 1 to"),
+        (&["--suite", "sound", "--pipeline", "pipe.yaml"], "pipe.yaml: line 3: a pipeline has 1 to"),
         (&["--suite", "sound", "--json", "nowhere/r.json"], "--json nowhere/r.json"),
         (&["--suite", "sound", "--keep", "kept"], "--keep kept"),
     ];

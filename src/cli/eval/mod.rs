@@ -167,7 +167,7 @@ async fn start(
     let mut agent = arguments.agent.clone();
     let wanted = arguments.pipeline.clone().or_else(|| suite.pipeline.clone());
     let (pipeline, pipelines) = match (simulation, wanted) {
-        (_, Some(wanted)) => pipeline(&wanted)?,
+        (_, Some(wanted)) => (Some(wanted), Vec::new()),
         (None, None) => (None, Vec::new()),
         (Some(_), None) => {
             let yaml = if arguments.guidance {
@@ -204,18 +204,6 @@ async fn start(
         keep,
     })
     .await
-}
-
-/// A pipeline by its name, or in a file.
-fn pipeline(wanted: &str) -> anyhow::Result<(Option<String>, Vec<Pipeline>)> {
-    let is_file = wanted.ends_with(".yaml") || wanted.ends_with(".yml") || wanted.contains('/');
-    if !is_file {
-        return Ok((Some(wanted.to_owned()), Vec::new()));
-    }
-    let wrong = |problem: &dyn std::fmt::Display| WrongUsage(format!("--pipeline {wanted}: {problem}"));
-    let yaml = std::fs::read_to_string(Path::new(wanted)).map_err(|error| wrong(&error))?;
-    let pipeline = Pipeline::parse(&yaml).map_err(|error| wrong(&error))?;
-    Ok((Some(pipeline.name.clone()), vec![pipeline]))
 }
 
 /// The simulated agent: this very program.

@@ -3,6 +3,7 @@
 
 mod archive;
 mod github;
+mod given;
 mod job;
 mod prepare;
 mod publish;

@@ -44,11 +44,12 @@ impl Context {
             return Ok(Outcome::AgentRan(Box::new(run)));
         }
         let runtime = self.parts.agents.get(&task.agent).map_err(|error| never(error.to_string()))?;
-        let place = self.workplace(&task).await?;
+        let task = self.with_what_it_needs(task, runtime).await?;
         let prompt = agent::prompt(&task, &self.template(&task.command).await?);
         let role = self.journal.role(&task.role);
         let mut run = match runtime {
             Runtime::Program(program) => {
+                let place = self.workplace(&task).await?;
                 let invocation = program.invocation(&task, role, &prompt.text, &self.parts.rules.environment);
                 self.start(&task, place, &invocation, program.transcript(), &folder).await?
             }

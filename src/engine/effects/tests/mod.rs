@@ -2,6 +2,7 @@
 //! written by the tests, so that a move can be made that no pipeline names yet.
 
 mod artifacts;
+mod given;
 mod seats;
 
 use std::collections::BTreeMap;
@@ -22,7 +23,7 @@ use crate::github::{AppCredentials, GitHub};
 use crate::order::moves::AgentTask;
 use crate::order::{
     AgentRun, BranchName, Event, InstallationId, IssueNumber, IssueText, Journal, Move, MoveKey, Opened,
-    OrderId, OrderLimits, Outcome, Pipeline, RepositoryId, RepositoryName, Requester,
+    OrderId, OrderLimits, Outcome, Pipeline, RepositoryId, RepositoryName, Requester, Role,
 };
 use crate::sandbox::{Mode, Sandbox};
 use crate::store::Store;
@@ -92,7 +93,7 @@ impl World {
             pipeline: parts.rules.pipeline.clone(),
             agent: AGENT.to_owned(),
             limits: parts.rules.limits,
-            roles: BTreeMap::new(),
+            roles: parts.rules.roles.clone(),
         };
         parts.store.open_order(opened, Utc::now(), None).await.expect("an order");
         let branch = BranchName::for_issue(IssueNumber(issue), "mend the sum", 1);
@@ -210,7 +211,10 @@ async fn parts(emulator: &Emulator, place: &TempDir) -> Parts {
             agent: AGENT.to_owned(),
             pipelines: BTreeMap::from([(pipeline.name.clone(), pipeline.clone())]),
             pipeline,
-            roles: BTreeMap::new(),
+            roles: BTreeMap::from([(
+                "developer".to_owned(),
+                Role::parse("name: developer").expect("a role"),
+            )]),
             commands: BTreeMap::new(),
             limits: OrderLimits { minutes: 60, usd: 5.0 },
             concurrent_orders: 1,

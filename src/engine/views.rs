@@ -3,10 +3,12 @@
 use chrono::{DateTime, Utc};
 
 use crate::github::OrderLabel;
-use crate::github::render::{PullView, RoundLine, StageLine, StageState, StatusView, Verification};
+use crate::github::render::{
+    PullView, RoundLine, StageLine, StageState, StatusView, TriedLine, Verification,
+};
 use crate::order::next::Survey;
 use crate::order::trace::{RoundTrace, StageState as Stood, Standing};
-use crate::order::{Counts, Event, Journal, Move, Outcome, Settlement};
+use crate::order::{Counts, Event, Finding, Journal, Move, Outcome, Settlement};
 
 /// The label that shows how the order stands.
 pub(super) fn label(survey: &Survey) -> OrderLabel {
@@ -43,6 +45,8 @@ pub(super) fn status(journal: &Journal, survey: &Survey) -> StatusView {
         headline: headline(settled),
         stages: journal.pipeline().stages.iter().map(|stage| stage_line(&stage.name, survey)).collect(),
         explanation: (!explanation.is_empty()).then(|| explanation.join("\n\n")),
+        tried: tried(survey),
+        still_wrong: still_wrong(survey),
         cost_usd: trace.usage.usd,
         budget_usd: survey.usd_limit,
         pull: trace.pull.as_ref().map(|pull| (pull.number, pull.url.clone())),
@@ -124,6 +128,63 @@ fn round_detail(round: &RoundTrace) -> String {
     words.join(", ")
 }
 
+/// Whether a person is asked to go on with it, and has to know how it came to this.
+fn is_with_a_person(survey: &Survey) -> bool {
+    match &survey.next.settled {
+        Some(Settlement::Escalated { .. } | Settlement::Blocked { .. }) => true,
+        Some(
+            Settlement::Verified { .. }
+            | Settlement::Unverified { .. }
+            | Settlement::Approved { .. }
+            | Settlement::Failed { .. }
+            | Settlement::Cancelled { .. }
+            | Settlement::Refused { .. },
+        )
+        | None => false,
+    }
+}
+
+/// Every round that a check failed, and the one that is handed over.
+fn tried(survey: &Survey) -> Vec<TriedLine> {
+    if !is_with_a_person(survey) {
+        return Vec::new();
+    }
+    let kept = survey.trace.work.as_ref().map(|work| &work.commit);
+    let rounds =
+        survey.trace.stages.iter().flat_map(|stage| stage.rounds.iter().map(move |round| (stage, round)));
+    rounds
+        .filter(|(_, round)| round.feedback.is_some())
+        .map(|(stage, round)| {
+            let counts = round.tests.as_ref().and_then(|tests| tests.counts).map(counted);
+            let said = round.feedback.as_ref().map(|feedback| feedback.summary.clone());
+            TriedLine {
+                stage: stage.name.clone(),
+                round: round.round,
+                result: counts.into_iter().chain(said).collect::<Vec<_>>().join(": "),
+                diagnosis: round.diagnosis.as_ref().map(|diagnosis| diagnosis.diagnosis.clone()),
+                is_kept: kept.is_some() && round.commit.as_ref() == kept,
+            }
+        })
+        .collect()
+}
+
+/// What the check said that failed the round which is handed over; of the last round where there is none.
+fn still_wrong(survey: &Survey) -> Vec<String> {
+    if !is_with_a_person(survey) {
+        return Vec::new();
+    }
+    let rounds = || survey.trace.stages.iter().flat_map(|stage| &stage.rounds);
+    let work = survey.trace.work.as_ref();
+    let kept = work.and_then(|work| rounds().rfind(|round| round.commit.as_ref() == Some(&work.commit)));
+    let round = kept.or_else(|| rounds().rfind(|round| round.feedback.is_some()));
+    let findings = round.and_then(|round| round.feedback.as_ref()).map(|feedback| feedback.issues.iter());
+    let told = |finding: &Finding| match &finding.location {
+        Some(place) => format!("{place}: {}", finding.description),
+        None => finding.description.clone(),
+    };
+    findings.into_iter().flatten().map(told).collect()
+}
+
 fn counted(counts: Counts) -> String {
     format!("{} of {} tests pass", counts.passed, counts.ran())
 }
@@ -142,9 +203,9 @@ pub(super) fn pull(journal: &Journal, survey: &Survey, summary: &str) -> Option<
             Standing::Verified => Verification::Verified,
             Standing::Unverified { because } => Verification::Unverified { why: because.clone() },
             Standing::NotVerified { because } => Verification::NotVerified { why: because.clone() },
-            Standing::Approved { by, because } => Verification::NotVerified {
-                why: format!("approved by {by} as it is, not verified: {because}"),
-            },
+            Standing::Approved { by, because } => {
+                Verification::Approved { by: by.clone(), why: because.clone() }
+            }
         },
         commit: work.commit.clone(),
         tree: work.tree.clone(),

@@ -3,7 +3,8 @@
 use chrono::{TimeZone, Utc};
 
 use super::{
-    LONGEST_BODY, PullView, RoundLine, StageLine, StageState, StatusView, Verification, pull, status,
+    LONGEST_BODY, PullView, RoundLine, StageLine, StageState, StatusView, TriedLine, Verification, pull,
+    status,
 };
 use crate::order::{Counts, Exit, IssueNumber, PullNumber, Usage};
 
@@ -20,6 +21,8 @@ fn working() -> StatusView {
             stage("publish", StageState::Waiting, ""),
         ],
         explanation: None,
+        tried: Vec::new(),
+        still_wrong: Vec::new(),
         cost_usd: 0.4249,
         budget_usd: 5.0,
         pull: None,
@@ -54,6 +57,55 @@ fn what_went_wrong_stands_apart_and_the_pull_request_is_linked() {
     assert!(text.contains("> **Verified**\n>\n> \\</sub\\>All fine, `@team`\n"), "{text}");
     view.pull = Some((PullNumber(12), "javascript:alert(1)".to_owned()));
     assert!(status(&view).contains("**Pull request:** #12\n"));
+}
+
+#[test]
+fn whoever_is_asked_reads_what_was_tried_what_is_wrong_and_how_to_go_on() {
+    let line = |round, result: &str, diagnosis: Option<&str>, is_kept| TriedLine {
+        stage: "implement".to_owned(),
+        round,
+        result: result.to_owned(),
+        diagnosis: diagnosis.map(str::to_owned),
+        is_kept,
+    };
+    let mut view = working();
+    view.stages.clear();
+    view.headline = "Handed over: the best attempt is not verified".to_owned();
+    view.tried = vec![
+        line(1, "1 of 2 tests pass: test_sum fails", None, true),
+        line(2, "0 of 2 tests pass, @team", Some("The plan is wrong | see #7"), false),
+    ];
+    view.still_wrong = vec!["`test_sum` fails".to_owned(), "- [ ] forged\n## Verified".to_owned()];
+    view.next_steps = vec!["Comment `/approve` to accept it.".to_owned()];
+    assert_eq!(
+        status(&view),
+        "### Handed over: the best attempt is not verified\n\n\
+         **What was tried**\n\n\
+         - implement, round 1: 1 of 2 tests pass: test\\_sum fails · **this one is handed over**\n\
+         - implement, round 2: 0 of 2 tests pass, `@team`\n  \
+           - looked at: The plan is wrong \\| see `#7`\n\n\
+         **What is still wrong**\n\n\
+         - \\`test\\_sum\\` fails\n\
+         - \\- \\[ \\] forged \\#\\# Verified\n\n\
+         **What you can do**\n\n\
+         - Comment `/approve` to accept it.\n\n\
+         <sub>\\$0.42 of \\$5.00 spent · updated 2026-03-04 05:06:07 UTC</sub>"
+    );
+}
+
+#[test]
+fn what_a_person_approved_is_never_called_verified() {
+    let mut view = change();
+    view.verified = Verification::Approved { by: "mona".to_owned(), why: "`test_sum` fails".to_owned() };
+    let text = pull(&view);
+    assert!(
+        text.contains(
+            "### ⚠️ Approved by a person, not verified\n\n\
+             mona accepted it as it is. What stood against it: \\`test\\_sum\\` fails\n\n- `pytest -q`: exit code 0"
+        ),
+        "{text}"
+    );
+    assert!(!text.contains("✅"));
 }
 
 fn change() -> PullView {
@@ -155,6 +207,15 @@ fn whatever_an_agent_or_a_repository_says_the_bodies_fit_and_close_one_issue() {
     let mut view = working();
     view.headline.clone_from(&long);
     view.explanation = Some(long.clone());
+    view.still_wrong = vec![long.clone(); 50];
+    let line = TriedLine {
+        stage: long.clone(),
+        round: 1,
+        result: long.clone(),
+        diagnosis: Some(long.clone()),
+        is_kept: true,
+    };
+    view.tried = vec![line; 100];
     view.stages = (0..500).map(|_| stage(&long, StageState::Failed, &long)).collect();
     let text = status(&view);
     assert!(text.chars().count() <= LONGEST_BODY && text.ends_with("</sub>"), "{}", text.chars().count());

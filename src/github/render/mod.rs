@@ -24,7 +24,7 @@ mod harmless;
 pub use markdown::markdown;
 pub use pull::{PullView, RoundLine, Verification, pull};
 pub use review::review;
-pub use status::{StageLine, StageState, StatusView, status};
+pub use status::{StageLine, StageState, StatusView, TriedLine, status};
 pub use text::{code_block, code_span, fit, plain, shorten, title};
 
 use crate::order::IssueNumber;

@@ -49,6 +49,13 @@ pub enum Verification {
         /// Such as: the repository has no tests that we can find.
         why: String,
     },
+    /// A person accepted it as it is.
+    Approved {
+        /// Who. Foreign.
+        by: String,
+        /// What was still wrong, or could not be verified. Foreign.
+        why: String,
+    },
     /// They did not pass.
     NotVerified {
         /// What failed. Foreign.
@@ -83,6 +90,7 @@ fn heading(verified: &Verification) -> &'static str {
     match verified {
         Verification::Verified => "✅ Verified",
         Verification::Unverified { .. } => "⚠️ Unverified",
+        Verification::Approved { .. } => "⚠️ Approved by a person, not verified",
         Verification::NotVerified { .. } => "❌ Not verified",
     }
 }
@@ -91,6 +99,10 @@ fn verification(view: &PullView) -> String {
     let mut lines = Vec::new();
     match &view.verified {
         Verification::Verified => {}
+        Verification::Approved { by, why } => {
+            let (by, why) = (plain(&shorten(by, 100)), plain(&shorten(why, 1_000)));
+            lines.push(format!("{by} accepted it as it is. What stood against it: {why}\n"));
+        }
         Verification::Unverified { why } | Verification::NotVerified { why } => {
             lines.push(format!("{}\n", plain(&shorten(why, 1_000))));
         }

@@ -17,6 +17,10 @@ pub struct StatusView {
     pub stages: Vec<StageLine>,
     /// What went wrong, or what is asked of a person. Foreign.
     pub explanation: Option<String>,
+    /// What was tried, where that is what a person has to know; empty otherwise.
+    pub tried: Vec<TriedLine>,
+    /// What is still wrong with what is handed over, one finding each. Foreign.
+    pub still_wrong: Vec<String>,
     /// Dollars spent so far.
     pub cost_usd: f64,
     /// Dollars that may be spent.
@@ -39,6 +43,25 @@ pub struct StageLine {
     /// A few words more, such as the round and the test counts; may be empty. Foreign.
     pub detail: String,
 }
+
+/// One round that was tried.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TriedLine {
+    /// The stage.
+    pub stage: String,
+    /// The round, from 1.
+    pub round: u32,
+    /// What it came to. Foreign.
+    pub result: String,
+    /// What the escalation's agent said of it. Foreign.
+    pub diagnosis: Option<String>,
+    /// Whether it is the one that is handed over.
+    pub is_kept: bool,
+}
+
+/// Rounds and findings that are shown.
+const MOST_TRIED: usize = 15;
+const MOST_WRONG: usize = 8;
 
 /// How far a stage is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,7 +101,19 @@ pub fn status(view: &StatusView) -> String {
         parts.push(lines.join("\n"));
     }
     if let Some(explanation) = view.explanation.as_deref().filter(|text| !text.trim().is_empty()) {
-        parts.push(quoted(&markdown(explanation, 20_000)));
+        let most = if view.tried.is_empty() { 20_000 } else { 8_000 };
+        parts.push(quoted(&markdown(explanation, most)));
+    }
+    if !view.tried.is_empty() {
+        parts.push(format!("**What was tried**\n\n{}", tried(&view.tried)));
+    }
+    if !view.still_wrong.is_empty() {
+        let mut lines: Vec<String> = view.still_wrong.iter().take(MOST_WRONG).map(|text| one(text)).collect();
+        let more = view.still_wrong.len().saturating_sub(MOST_WRONG);
+        if more > 0 {
+            lines.push(format!("- and {more} more"));
+        }
+        parts.push(format!("**What is still wrong**\n\n{}", lines.join("\n")));
     }
     if !view.next_steps.is_empty() {
         let lines: Vec<String> = view.next_steps.iter().map(|step| format!("- {step}")).collect();
@@ -91,6 +126,27 @@ pub fn status(view: &StatusView) -> String {
         view.updated_at.format("%Y-%m-%d %H:%M:%S UTC")
     ));
     fit(&parts.join("\n\n"), LONGEST_BODY)
+}
+
+fn one(text: &str) -> String {
+    format!("- {}", plain(&shorten(text, 300)))
+}
+
+fn tried(rounds: &[TriedLine]) -> String {
+    let left_out = rounds.len().saturating_sub(MOST_TRIED);
+    let mut lines = Vec::new();
+    if left_out > 0 {
+        lines.push(format!("- the first {left_out} rounds are left out here"));
+    }
+    for line in rounds.iter().skip(left_out) {
+        let kept = if line.is_kept { " · **this one is handed over**" } else { "" };
+        let (stage, result) = (plain(&shorten(&line.stage, 60)), plain(&shorten(&line.result, 250)));
+        lines.push(format!("- {stage}, round {}: {result}{kept}", line.round));
+        if let Some(diagnosis) = &line.diagnosis {
+            lines.push(format!("  - looked at: {}", plain(&shorten(diagnosis, 200))));
+        }
+    }
+    lines.join("\n")
 }
 
 fn stage_line(stage: &StageLine) -> String {

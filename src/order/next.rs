@@ -184,8 +184,14 @@ fn status_key(revision: u64) -> MoveKey {
 }
 
 #[cfg(test)]
+#[path = "loop_tests.rs"]
+mod loop_tests;
+#[cfg(test)]
 #[path = "next_properties.rs"]
 mod properties;
 #[cfg(test)]
 #[path = "next_tests.rs"]
 mod tests;
+#[cfg(test)]
+#[path = "next_world.rs"]
+mod world;

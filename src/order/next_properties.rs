@@ -7,7 +7,7 @@ use super::super::moves::{Retry, Trouble};
 use super::super::settings::RepositorySettings;
 use super::super::signal::{Command, SignalKind};
 use super::super::test_run::TestVerdict;
-use super::tests::{World, failed, imported, nothing, red, said, sha, tested};
+use super::world::{World, failed, imported, nothing, red, said, sha, tested};
 use super::*;
 use crate::order::PullNumber;
 

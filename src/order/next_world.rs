@@ -1,0 +1,390 @@
+//! A world without I/O for tests of the heart: it answers moves as a script says, one after the other or side by side.
+#![allow(clippy::wildcard_enum_match_arm, reason = "a test looks at one kind")]
+
+use super::super::agent_run::{AgentFailure, AgentRun, FailureKind, Usage};
+use super::super::ids::*;
+use super::super::journal::{Entry, IssueText, Opened, Requester};
+use super::super::moves::AgentTask;
+use super::super::settings::OrderLimits;
+use super::super::signal::{Command, Signal, SignalKind};
+use super::super::test_run::{Counts, TestRun, TestVerdict};
+use super::super::trace::StageState;
+use super::*;
+use chrono::TimeZone;
+
+const PIPELINE: &str = r"
+name: issue-to-pr
+version: 1
+stages:
+  - { name: classify, agent: developer, command: classify_issue, arguments: ['{{issue.title}}'], output: { one_of: [/feature, /bug, /chore] } }
+  - { name: branch, uses: branch, agent: developer, command: generate_branch, depends_on: [classify] }
+  - { name: plan, agent: developer, command: '{{classify.result}}', output: { file: '.journeyman/plans/*.md' }, depends_on: [branch] }
+  - { name: implement, agent: developer, command: implement, arguments: ['{{plan.content}}'], checks: [pushed_commit, policy, tests], escalate_on_exhaust: human_approval, depends_on: [plan] }
+  - { name: publish, uses: publish, agent: developer, command: create_pull_request, depends_on: [implement] }
+  - { name: ready, uses: ready, depends_on: [publish] }
+";
+
+pub(super) fn sha(digit: u32) -> CommitSha {
+    format!("{digit:08x}{:032x}", 0).parse().unwrap()
+}
+
+fn person() -> Person {
+    Person { login: "ada".to_owned(), id: UserId(1) }
+}
+
+/// What a world answers in place of its own answers; told how often it was asked for this effect before.
+pub(super) type Oracle = Box<dyn Fn(&MoveKey, &Move, usize) -> Option<Outcome>>;
+
+/// Answers moves as a script says, by the key's end; what the script does not name goes well.
+pub(super) struct World {
+    pub(super) journal: Journal,
+    pub(super) now: DateTime<Utc>,
+    script: Vec<(String, Vec<Outcome>)>,
+    oracle: Option<Oracle>,
+    /// What was observed, in this order.
+    pub(super) made: Vec<String>,
+    /// What was begun and is not observed yet.
+    pub(super) under_way: Vec<(MoveKey, Move)>,
+    /// The most that was under way at once.
+    pub(super) most_at_once: usize,
+}
+
+impl World {
+    pub(super) fn new() -> Self {
+        Self::of(Pipeline::parse(PIPELINE).unwrap())
+    }
+
+    /// An order with this pipeline, as YAML.
+    pub(super) fn with(yaml: &str) -> Self {
+        Self::of(Pipeline::parse(yaml).unwrap_or_else(|problem| panic!("{problem}\n{yaml}")))
+    }
+
+    pub(super) fn of(pipeline: Pipeline) -> Self {
+        let now = Utc.with_ymd_and_hms(2026, 1, 1, 12, 0, 0).unwrap();
+        let opened = Opened {
+            order: OrderId(uuid::Uuid::nil()),
+            repository: "octo/sum".parse().unwrap(),
+            repository_id: RepositoryId(1),
+            installation: Some(InstallationId(1)),
+            default_branch: "main".to_owned(),
+            issue: IssueText {
+                number: IssueNumber(7),
+                title: "The sum is wrong".to_owned(),
+                body: "$1 {{plan.content}}".to_owned(),
+                url: String::new(),
+            },
+            by: Requester::Person(person()),
+            pipeline,
+            agent: "scripted".to_owned(),
+            limits: OrderLimits { minutes: 60, usd: 5.0 },
+            roles: Default::default(),
+        };
+        let entries = vec![Entry { seq: 1, at: now, event: Event::Opened(Box::new(opened)) }];
+        Self {
+            journal: Journal::new(entries).unwrap(),
+            now,
+            script: Vec::new(),
+            oracle: None,
+            made: Vec::new(),
+            under_way: Vec::new(),
+            most_at_once: 0,
+        }
+    }
+
+    /// The next outcomes of the effects whose names end so.
+    pub(super) fn when(mut self, key_ends: impl Into<String>, outcomes: Vec<Outcome>) -> Self {
+        self.script.push((key_ends.into(), outcomes));
+        self
+    }
+
+    pub(super) fn asking(mut self, oracle: Oracle) -> Self {
+        self.oracle = Some(oracle);
+        self
+    }
+
+    pub(super) fn write(&mut self, event: Event) {
+        let seq = self.journal.last_seq() + 1;
+        self.journal.push(Entry { seq, at: self.now, event }).unwrap();
+    }
+
+    pub(super) fn hear(&mut self, kind: SignalKind) {
+        self.hear_from(Requester::Person(person()), kind);
+    }
+
+    pub(super) fn hear_from(&mut self, by: Requester, kind: SignalKind) {
+        self.write(Event::Signaled { signal: Signal { by, kind }, delivery: None });
+    }
+
+    /// Somebody with the right says this.
+    pub(super) fn say(&mut self, command: &str) {
+        let command = Command::parse(command).expect("a command");
+        self.hear(SignalKind::Commanded { comment: None, command });
+    }
+
+    pub(super) fn survey(&self) -> Survey {
+        survey(self.journal.pipeline(), &self.journal, self.now)
+    }
+
+    /// Makes one move, if there is one; waits where that is the next thing.
+    pub(super) fn step(&mut self) -> bool {
+        let next = self.survey().next;
+        let Some((key, r#move)) = next.moves.into_iter().next() else {
+            let Some(until) = next.wake_at else { return false };
+            self.now = self.now.max(until);
+            return true;
+        };
+        self.begin(key.clone(), r#move);
+        self.finish(&key.0);
+        true
+    }
+
+    fn begin(&mut self, key: MoveKey, r#move: Move) {
+        self.write(Event::Intended { key: key.clone(), r#move: Box::new(r#move.clone()) });
+        self.under_way.push((key, r#move));
+        self.most_at_once = self.most_at_once.max(self.under_way.len());
+    }
+
+    /// What is under way under this name comes to its end.
+    pub(super) fn finish(&mut self, key: &str) {
+        let place = self.under_way.iter().position(|(known, _)| known.0 == key);
+        let (key, r#move) = self.under_way.remove(place.unwrap_or_else(|| panic!("{key} is not under way")));
+        let outcome = self.answer(&key, &r#move);
+        self.made.push(key.to_string());
+        self.now += TimeDelta::seconds(1);
+        self.write(Event::Observed { key, outcome: Box::new(outcome) });
+    }
+
+    /// Begins all that is named and stops what is not named any more, as the engine does; waits where that is the
+    /// next thing. Whether there is anything left to do.
+    pub(super) fn begin_all(&mut self) -> bool {
+        let next = self.survey().next;
+        self.under_way.retain(|(key, _)| next.moves.iter().any(|(named, _)| named == key));
+        for (key, r#move) in next.moves {
+            if !self.under_way.iter().any(|(known, _)| *known == key) {
+                self.begin(key, r#move);
+            }
+        }
+        match next.wake_at.filter(|_| self.under_way.is_empty()) {
+            Some(until) => {
+                self.now = self.now.max(until);
+                true
+            }
+            None => !self.under_way.is_empty(),
+        }
+    }
+
+    /// All that is named at once; which of them ends first is chosen.
+    pub(super) fn settle_choosing(
+        &mut self,
+        mut first: impl FnMut(&[(MoveKey, Move)]) -> usize,
+    ) -> Settlement {
+        for _ in 0..2_000 {
+            if !self.begin_all() {
+                return self.survey().next.settled.expect("nothing to do and not settled");
+            }
+            if !self.under_way.is_empty() {
+                let key = self.under_way[first(&self.under_way)].0.0.clone();
+                self.finish(&key);
+            }
+        }
+        panic!("does not settle: {:?}", self.made);
+    }
+
+    pub(super) fn settle(&mut self) -> Settlement {
+        for _ in 0..500 {
+            if !self.step() {
+                return self.survey().next.settled.expect("nothing to do and not settled");
+            }
+        }
+        panic!("does not settle: {:?}", self.made);
+    }
+
+    fn answer(&mut self, key: &MoveKey, r#move: &Move) -> Outcome {
+        let before = self.made.iter().filter(|made| **made == key.0).count();
+        if let Some(outcome) = self.oracle.as_ref().and_then(|oracle| oracle(key, r#move, before)) {
+            return outcome;
+        }
+        if let Some((_, outcomes)) =
+            self.script.iter_mut().find(|(end, left)| key.0.ends_with(end.as_str()) && !left.is_empty())
+        {
+            return outcomes.remove(0);
+        }
+        match r#move {
+            Move::Authorize { .. } => Outcome::Authorized { allowed: true },
+            Move::Prepare => Outcome::Prepared {
+                base: sha(1),
+                settings: Box::default(),
+                pipeline: None,
+                roles: Default::default(),
+            },
+            Move::RunAgent(task) => said(match task.command.as_str() {
+                "classify_issue" => "/bug",
+                "generate_branch" => "fix-the-sum",
+                "create_pull_request" => "Fix the sum\n\nIt was wrong.",
+                "create_commit" => "Fix the sum",
+                "review" => return approves(),
+                "diagnose" => return flags("nobody can do this"),
+                _ => "done",
+            }),
+            Move::FindFiles { .. } => Outcome::FilesFound {
+                files: vec![".journeyman/plans/a.md".to_owned()],
+                content: Some("the plan".to_owned()),
+            },
+            Move::Import { .. } => imported(self.made.len() as u32, Some("Fix the sum")),
+            Move::Commit { tree, .. } => {
+                Outcome::Committed { commit: tree.as_str().parse().unwrap(), patch: "+ 1".to_owned() }
+            }
+            Move::RunTests { commit } => tested(commit, TestVerdict::Passed, 3, 0),
+            Move::Push { .. } => Outcome::Pushed,
+            Move::OpenPull { .. } => Outcome::PullOpened { number: PullNumber(8), url: "u".to_owned() },
+            Move::FinishPull { .. } => Outcome::PullFinished,
+            Move::WriteArtifact { .. } => Outcome::ArtifactWritten,
+            Move::Archive { .. } => Outcome::Archived { artifacts: Vec::new() },
+            Move::ShowReview(_) => Outcome::ReviewShown,
+            Move::ShowStatus { .. } => Outcome::StatusShown,
+        }
+    }
+
+    /// What the agent's run of that name was asked for.
+    pub(super) fn task(&self, key: &str) -> Option<AgentTask> {
+        self.journal.entries().iter().find_map(|entry| match &entry.event {
+            Event::Intended { key: known, r#move } if known.0 == key => match &**r#move {
+                Move::RunAgent(task) => Some(task.clone()),
+                _ => None,
+            },
+            _ => None,
+        })
+    }
+
+    /// Every push: the commit and the one it took the place of.
+    pub(super) fn pushes(&self) -> Vec<(CommitSha, Option<CommitSha>)> {
+        let pushes = self.journal.entries().iter().filter_map(|entry| match &entry.event {
+            Event::Intended { r#move, .. } => match &**r#move {
+                Move::Push { commit, lease, .. } => Some((commit.clone(), lease.clone())),
+                _ => None,
+            },
+            _ => None,
+        });
+        pushes.collect()
+    }
+
+    /// The commit that was made in this round of this stage.
+    pub(super) fn commit(&self, round: &str) -> CommitSha {
+        let key = format!("{round}/commit");
+        let entries = self.journal.entries().iter();
+        let made = entries.filter_map(|entry| match &entry.event {
+            Event::Observed { key: known, outcome } if known.0 == key => match &**outcome {
+                Outcome::Committed { commit, .. } => Some(commit.clone()),
+                _ => None,
+            },
+            _ => None,
+        });
+        made.last().unwrap_or_else(|| panic!("{key} was not made: {:?}", self.made))
+    }
+
+    pub(super) fn state(&self, stage: &str) -> Option<StageState> {
+        let stages = self.survey().trace.stages;
+        stages.iter().rfind(|known| known.name == stage).map(|stage| stage.state)
+    }
+
+    /// What became of the last signal.
+    pub(super) fn last_answer(&self) -> Option<Answer> {
+        self.survey().answers.pop().map(|answered| answered.answer)
+    }
+
+    /// What a person's advice was in the run of that name.
+    pub(super) fn advice(&self, key: &str) -> Option<String> {
+        let entries = self.journal.entries().iter();
+        entries
+            .filter_map(|entry| match &entry.event {
+                Event::Intended { key: known, r#move } if known.0.contains(key) => match &**r#move {
+                    Move::RunAgent(task) => task.rework.as_ref().and_then(|rework| rework.guidance.clone()),
+                    _ => None,
+                },
+                _ => None,
+            })
+            .next()
+    }
+
+    /// How many effects were made whose names hold this.
+    pub(super) fn made(&self, part: &str) -> usize {
+        self.made.iter().filter(|key| key.contains(part)).count()
+    }
+}
+
+pub(super) fn said(text: &str) -> Outcome {
+    Outcome::AgentRan(Box::new(AgentRun {
+        result: Some(text.to_owned()),
+        session_id: Some("s1".to_owned()),
+        usage: Usage { input_tokens: 10, output_tokens: 5, usd: 0.01 },
+        ..AgentRun::default()
+    }))
+}
+
+pub(super) fn failed(kind: FailureKind) -> Outcome {
+    let failure = Some(AgentFailure::new(kind, format!("{kind:?}")));
+    Outcome::AgentRan(Box::new(AgentRun { failure, ..AgentRun::default() }))
+}
+
+pub(super) fn imported(number: u32, message: Option<&str>) -> Outcome {
+    Outcome::Imported {
+        pushed: sha(number + 100),
+        tree: sha(number + 1000).as_str().parse().unwrap(),
+        message: message.map(str::to_owned),
+        changed: vec!["src/lib.rs".to_owned()],
+    }
+}
+
+pub(super) fn tested(commit: &CommitSha, verdict: TestVerdict, passed: u64, failed: u64) -> Outcome {
+    Outcome::Tested(Box::new(TestRun {
+        commit: commit.clone(),
+        tree: sha(2).as_str().parse().unwrap(),
+        verdict,
+        doubt: None,
+        setup: None,
+        test: None,
+        counts: Some(Counts { passed, failed, skipped: 0 }),
+        failing: (0..failed).map(|n| format!("test_{n}")).collect(),
+        tail: "boom".to_owned(),
+        sandbox: "none".to_owned(),
+        artifacts: Vec::new(),
+    }))
+}
+
+pub(super) fn red(passed: u64, failed: u64) -> Outcome {
+    tested(&sha(9), TestVerdict::Failed, passed, failed)
+}
+
+pub(super) fn nothing() -> Outcome {
+    Outcome::NothingPushed { because: "origin has no such branch".to_owned() }
+}
+
+/// A verifier's answer that has nothing to object.
+pub(super) fn approves() -> Outcome {
+    said(r#"{"passed": true, "score": 1.0, "summary": "nothing to object", "issues": []}"#)
+}
+
+/// A verifier's answer with these findings of weight.
+pub(super) fn objects(findings: &[&str]) -> Outcome {
+    let issues: Vec<_> = findings
+        .iter()
+        .map(|text| serde_json::json!({"severity": "major", "category": "logic_error", "description": text, "location": "src/lib.rs:3"}))
+        .collect();
+    let summary = format!("{} is not right", findings.join(", "));
+    said(
+        &serde_json::json!({"passed": false, "score": 0.4, "summary": summary, "issues": issues}).to_string(),
+    )
+}
+
+/// The escalation's agent says how to go on.
+pub(super) fn guides(guidance: &str) -> Outcome {
+    said(
+        &serde_json::json!({"decision": "guide", "diagnosis": "wrong place", "guidance": guidance})
+            .to_string(),
+    )
+}
+
+/// The escalation's agent says that a person has to look.
+pub(super) fn flags(diagnosis: &str) -> Outcome {
+    said(&serde_json::json!({"decision": "flag", "diagnosis": diagnosis, "guidance": ""}).to_string())
+}

@@ -9,6 +9,7 @@ mod eval;
 mod issue_file;
 mod live;
 mod local;
+mod pipeline;
 mod run;
 mod sample;
 mod scripted_agent;
@@ -48,6 +49,8 @@ enum Subcommands {
     Demo(demo::Arguments),
     /// Run a suite of cases with an agent, and see in figures what came of them.
     Eval(eval::Arguments),
+    /// Check a pipeline's file, or draw a pipeline.
+    Pipeline(pipeline::Arguments),
     /// The agent of the demo: does what a script says, stage by stage.
     #[command(hide = true)]
     ScriptedAgent(scripted_agent::Arguments),
@@ -71,12 +74,12 @@ fn settings_file(given: Option<PathBuf>) -> Option<PathBuf> {
 pub fn main() -> ExitCode {
     let command = CommandLine::parse().command;
     // Agents run inside the sandbox and need none of what follows.
-    if let Subcommands::ScriptedAgent(arguments) = &command {
-        return exit(scripted_agent::main(arguments));
-    }
-    if let Subcommands::SimulatedAgent(arguments) = &command {
-        return exit(simulated_agent::main(arguments));
-    }
+    let command = match command {
+        Subcommands::ScriptedAgent(arguments) => return exit(scripted_agent::main(&arguments)),
+        Subcommands::Pipeline(arguments) => return exit(pipeline::main(&arguments)),
+        Subcommands::SimulatedAgent(arguments) => return exit(simulated_agent::main(&arguments)),
+        other => other,
+    };
     let runtime = match tokio::runtime::Runtime::new() {
         Ok(runtime) => runtime,
         Err(error) => return exit(Err(error.into())),
@@ -87,7 +90,9 @@ pub fn main() -> ExitCode {
             Subcommands::Run(arguments) => run::main(arguments).await,
             Subcommands::Demo(arguments) => demo::main(arguments).await,
             Subcommands::Eval(arguments) => eval::main(arguments).await,
-            Subcommands::ScriptedAgent(_) | Subcommands::SimulatedAgent(_) => Ok(0),
+            Subcommands::Pipeline(_) | Subcommands::ScriptedAgent(_) | Subcommands::SimulatedAgent(_) => {
+                Ok(0)
+            }
         }
     });
     runtime.shutdown_timeout(std::time::Duration::from_secs(1));

@@ -72,6 +72,17 @@ impl Templates {
         Ok(loaded)
     }
 
+    /// Roles of one more folder, `*.yaml`, over those that are there. It need not exist.
+    ///
+    /// # Errors
+    /// The first file that cannot be read or used.
+    pub fn add_roles(&mut self, agents: &Path) -> Result<(), TemplatesError> {
+        for file in folder(agents, "yaml")? {
+            self.roles.insert(file.name.clone(), file.role()?);
+        }
+        Ok(())
+    }
+
     /// A pipeline by its name, or from a file: what has a `/` in it, or ends in `.yaml` or `.yml`, is one.
     ///
     /// # Errors

@@ -21,12 +21,14 @@ mod schema;
 mod seconds;
 #[cfg(test)]
 mod tests;
+mod worst;
 
 pub use condition::Condition;
 pub use limits::{MOST_BYTES, MOST_ROUNDS, MOST_STAGES};
 pub use problem::{InvalidPipeline, Problem};
 pub use schema::schema_validator;
 pub use seconds::Seconds;
+pub use worst::MostRuns;
 
 /// A pipeline. Made by [`Pipeline::parse`]; its stages are known to have an order.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

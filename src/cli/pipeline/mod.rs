@@ -1,0 +1,118 @@
+//! `journeyman pipeline`: says what is wrong with a pipeline's file, and draws pipelines.
+//!
+//! May know: pipelines and roles, and where their files are.
+//! Must never know: how a pipeline is run.
+
+mod card;
+mod layout;
+mod summary;
+mod svg;
+mod terminal;
+
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+
+use super::WrongUsage;
+use crate::config::{Templates, is_file_name};
+use crate::order::Pipeline;
+
+/// What `pipeline` is told.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+    /// A folder as the setting `templates.dir` names: roles and pipelines in place of ours.
+    #[arg(long, global = true, value_name = "FOLDER", env = "JOURNEYMAN_TEMPLATES__DIR")]
+    templates: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Say everything that is wrong with a pipeline's file, with line and column.
+    #[command(
+        after_help = "Exit codes: 0 it can be used, 1 it cannot, 2 it cannot be read, or wrong usage.\n\n\
+                            Roles are ours, those of --templates, and those in `../agents/` beside the file's folder."
+    )]
+    Check {
+        /// The file.
+        file: PathBuf,
+    },
+    /// Draw a pipeline.
+    #[command(after_help = "A stage's dependency that others imply is not drawn.\n\n\
+                            Example:\n  journeyman pipeline show issue-to-pr --svg issue-to-pr.svg")]
+    Show {
+        /// A pipeline by its name or its file.
+        #[arg(value_name = "NAME|FILE")]
+        pipeline: String,
+        /// Write an SVG instead: to this file, or to standard output.
+        #[arg(long, value_name = "OUT", num_args = 0..=1)]
+        svg: Option<Option<PathBuf>>,
+    },
+}
+
+pub(super) fn main(arguments: &Arguments) -> anyhow::Result<u8> {
+    let mut templates = Templates::load(arguments.templates.as_deref())?;
+    match &arguments.command {
+        Command::Check { file } => check(file, &mut templates),
+        Command::Show { pipeline, svg } => {
+            let pipeline = find(pipeline, &mut templates)?;
+            show(&pipeline, svg.as_ref().map(Option::as_deref))?;
+            Ok(0)
+        }
+    }
+}
+
+fn check(file: &Path, templates: &mut Templates) -> anyhow::Result<u8> {
+    let yaml = read(file)?;
+    templates.add_roles(&beside(file))?;
+    match Pipeline::parse_with(&yaml, &templates.roles) {
+        Ok(pipeline) => {
+            println!("ok\n{}", summary::paragraph(&pipeline));
+            Ok(0)
+        }
+        Err(invalid) => {
+            for problem in &invalid.problems {
+                let place = match (problem.line, problem.column) {
+                    (Some(line), Some(column)) => format!(":{line}:{column}"),
+                    (Some(line), None) => format!(":{line}"),
+                    (None, _) => String::new(),
+                };
+                println!("{}{place}: {}", file.display(), problem.said());
+            }
+            Ok(1)
+        }
+    }
+}
+
+fn find(wanted: &str, templates: &mut Templates) -> anyhow::Result<Pipeline> {
+    if is_file_name(wanted) {
+        templates.add_roles(&beside(Path::new(wanted)))?;
+    }
+    Ok(templates.pipeline(wanted)?)
+}
+
+fn show(pipeline: &Pipeline, svg: Option<Option<&Path>>) -> anyhow::Result<()> {
+    match svg {
+        Some(Some(out)) => std::fs::write(out, svg::draw(pipeline))
+            .map_err(|error| WrongUsage(format!("--svg {}: {error}", out.display())))?,
+        Some(None) => print!("{}", svg::draw(pipeline)),
+        None => {
+            let is_colourful = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+            let ink = if is_colourful { terminal::Ink::Colours } else { terminal::Ink::Plain };
+            print!("{}", terminal::draw(pipeline, ink));
+            println!("{}", summary::paragraph(pipeline));
+        }
+    }
+    Ok(())
+}
+
+/// Where roles are that belong to a file: a repository keeps them beside its pipelines' folder.
+fn beside(file: &Path) -> PathBuf {
+    file.parent().unwrap_or(Path::new("")).join("..").join("agents")
+}
+
+fn read(file: &Path) -> anyhow::Result<String> {
+    std::fs::read_to_string(file).map_err(|error| WrongUsage(format!("{}: {error}", file.display())).into())
+}

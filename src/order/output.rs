@@ -10,6 +10,9 @@ use super::rounds::{Judged, Rounds};
 use super::walk::{Halt, Walk};
 use super::worker::Worker;
 
+/// More than this is no choice out of a list, in bytes.
+const LONGEST_CHOICE: usize = 20_000;
+
 impl Walk<'_> {
     /// The result held against the form that the stage asks for.
     pub(super) fn judge_output(
@@ -28,6 +31,13 @@ impl Walk<'_> {
             Output::Text if stage.checks.contains(&Check::PushedCommit) => Ok(fields(result.to_owned())),
             Output::Text if result.is_empty() => Ok(Judged::invalid_output(no_result(run))),
             Output::Text => Ok(fields(result.to_owned())),
+            // A choice is a word or two; a book is read again at every step of the order.
+            Output::OneOf(_) if result.len() > LONGEST_CHOICE => {
+                Ok(Judged::invalid_output(Feedback::failed(
+                    Category::InvalidOutput,
+                    "the answer is far too long for one word of a list",
+                )))
+            }
             Output::OneOf(choices) => {
                 let mut named = choices.iter().filter(|choice| mentions(result, choice));
                 Ok(match (named.next(), named.next()) {

@@ -104,6 +104,17 @@ impl Api {
     /// Asks once. Whatever goes wrong is told by the run's failure; what it used until then is counted.
     pub async fn call(&self, call: Call<'_>, key: &Key, record: &mut dyn Record) -> AgentRun {
         let begun = Instant::now();
+        // A repository may name the model, but must not get around the budget with it.
+        if let Some(model) = call.model.filter(|model| self.settings.prices.of(model).is_none())
+            && model != self.settings.model
+        {
+            let message = format!(
+                "the role asks for the model {model:?}, and what it costs is not known; say it in journeyman.toml: \
+                 [prices.{model:?}] input = …, output = …"
+            );
+            let failure = Some(AgentFailure::new(FailureKind::Misconfigured, message));
+            return AgentRun { failure, ..AgentRun::default() };
+        }
         let mut answer = Answer::default();
         let exchange = self.exchange(&call, key, &mut answer, record);
         let ended = tokio::time::timeout(call.timeout, exchange).await.unwrap_or_else(|_| {

@@ -51,6 +51,14 @@ pub const PLAN: &str = r#"
     Give the right answer
 
     The answer was off by one.
+- stage: review
+  role: code_reviewer
+  usd: 0.01
+  say: '{"passed": true, "score": 1, "summary": "Right, and tested.", "issues": []}'
+- stage: implement
+  role: tech_lead
+  usd: 0.01
+  say: '{"decision": "flag", "diagnosis": "A person has to look at it.", "guidance": ""}'
 "#;
 
 /// Does it right the first time.

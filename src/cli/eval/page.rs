@@ -115,8 +115,12 @@ fn plots(report: &Report) -> Vec<Plot> {
         report.attempts.iter().map(bar).collect()
     };
     let legend = if report.expectation.is_some() { " The orange mark is what was expected." } else { "" };
-    let rounds: Vec<(String, u64)> =
-        report.rounds.iter().map(|(rounds, cases)| (rounds.to_string(), *cases)).collect();
+    // A number of attempts that no case took has its place too.
+    let numbers =
+        report.rounds.keys().min().copied().unwrap_or(0)..=report.rounds.keys().max().copied().unwrap_or(0);
+    let rounds: Vec<(String, u64)> = numbers
+        .map(|number| (number.to_string(), report.rounds.get(&number).copied().unwrap_or(0)))
+        .collect();
     let mut kinds: Vec<(String, u64)> =
         report.failures.iter().map(|(kind, count)| (kind.replace('_', " "), *count)).collect();
     let mut ends: Vec<(String, u64)> =

@@ -138,8 +138,8 @@ pub(super) struct Added {
     pub(super) usd_saved: f64,
     /// Cases that were handed over with work.
     pub(super) handed_over: u64,
-    /// Of these, cases whose best round was not the last.
-    pub(super) best_was_not_last: u64,
+    /// Of these, cases in which an earlier round passes more tests than the last.
+    pub(super) best_was_earlier: u64,
     /// Tests that pass on the best round and not on the last, over all of these.
     pub(super) tests_gained: u64,
     /// Cases in which a tech lead gave guidance.
@@ -290,7 +290,7 @@ fn added(records: &[CaseRecord]) -> Added {
         rounds_saved: 0,
         usd_saved: 0.0,
         handed_over: 0,
-        best_was_not_last: 0,
+        best_was_earlier: 0,
         tests_gained: 0,
         guided: 0,
         flagged: 0,
@@ -326,10 +326,9 @@ fn added(records: &[CaseRecord]) -> Added {
             added.handed_over += 1;
             let passing = |attempt: &Attempt| attempt.tests.map_or(0, |tests| tests.passed);
             let best = record.attempts.iter().find(|attempt| attempt.round == taken);
-            if taken != last.round {
-                added.best_was_not_last += 1;
-                added.tests_gained += best.map_or(0, passing).saturating_sub(passing(last));
-            }
+            let gained = best.map_or(0, passing).saturating_sub(passing(last));
+            added.best_was_earlier += u64::from(gained > 0);
+            added.tests_gained += gained;
         }
     }
     added.rescued = Share::new(rescued, added.guided);

@@ -92,12 +92,13 @@ fn by_hand() -> Report {
         case("false-green", "verified", failed, "p"),
         case("stopped-early", "escalated", failed, "33"),
         case("best-was-first", "escalated", failed, "125"),
+        case("best-was-no-better", "escalated", failed, "242"),
         case("advised", "verified", passed, "123>4p"),
         case("nothing-pushed", "blocked", not_run, "mmm"),
         case("cut-off", "failed", not_run, "1x"),
     ];
     let results = Results { records, troubles: vec!["odd: no place".to_owned()] };
-    report(setting(9), results, None)
+    report(setting(10), results, None)
 }
 
 #[test]
@@ -110,7 +111,7 @@ fn what_more_than_rounds_added_is_counted() {
     let added = by_hand().added;
     assert_eq!((added.stopped_early, added.rounds_saved), (1, 1), "only 33, one round before its third");
     assert!((added.usd_saved - 0.1).abs() < 1e-9);
-    assert_eq!((added.handed_over, added.best_was_not_last, added.tests_gained), (2, 2, 4));
+    assert_eq!((added.handed_over, added.best_was_earlier, added.tests_gained), (3, 1, 4));
     assert_eq!(
         (added.guided, added.rescued.count, added.guided_rounds, added.verified_without),
         (1, 1, 2, 3)
@@ -126,7 +127,7 @@ fn an_attempt_that_was_cut_off_counts_nowhere() {
         .iter()
         .map(|line| (line.guided, line.attempt, line.passed.count, line.passed.of))
         .collect();
-    let expected = [(false, 1, 2, 8), (false, 2, 1, 5), (false, 3, 0, 3), (true, 1, 0, 1), (true, 2, 1, 1)];
+    let expected = [(false, 1, 2, 9), (false, 2, 1, 6), (false, 3, 0, 4), (true, 1, 0, 1), (true, 2, 1, 1)];
     assert_eq!(reached, expected);
     assert_eq!(report.attempts.last().map(|line| line.cumulative.count), Some(4));
 }
@@ -135,8 +136,8 @@ fn an_attempt_that_was_cut_off_counts_nowhere() {
 fn a_false_green_is_of_those_that_were_called_verified() {
     let report = by_hand();
     assert_eq!((report.false_green.count, report.false_green.of), (1, 4));
-    assert_eq!((report.hidden.count, report.hidden.of), (3, 6));
-    assert_eq!((report.verified.count, report.verified.of), (4, 8));
+    assert_eq!((report.hidden.count, report.hidden.of), (3, 7));
+    assert_eq!((report.verified.count, report.verified.of), (4, 9));
 }
 
 #[test]
@@ -155,7 +156,7 @@ fn the_page_shows_foreign_text_as_text() {
 fn a_simulation_says_so_before_any_figure() {
     let simulation = Simulation { rates: "35,72,45".parse().unwrap(), seed: 7, stubborn: 0.0, guided: 45.0 };
     let results = || Results { records: by_hand().cases, troubles: vec![] };
-    let report = report(setting(8), results(), Some((&simulation, Guidance::None)));
+    let report = report(setting(9), results(), Some((&simulation, Guidance::None)));
     let (text, page) = (table::text(&report), page::html(&report).unwrap());
     assert!(text.starts_with("The agent is SIMULATED"), "{text}");
     assert!(page.find("SIMULATED") < page.find("<svg"));
@@ -164,7 +165,7 @@ fn a_simulation_says_so_before_any_figure() {
             .unwrap()
             .starts_with(r#"{"version":1,"notice":"The agent is SIMULATED"#)
     );
-    // 50 % of 8 cases where 90 are expected: more than three standard deviations off.
+    // 44 % of 9 cases where 90 are expected: more than three standard deviations off.
     assert_eq!(report.expectation.map(|expected| expected.within), Some(false));
     assert!(text.contains("NOT within") && page.contains("NOT within"));
 }

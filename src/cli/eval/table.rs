@@ -203,10 +203,10 @@ pub(super) fn added_lines(report: &Report) -> Vec<(&'static str, String)> {
     }
     if added.handed_over > 0 {
         let said = format!(
-            "of {} handed over, in {} an earlier round was better than the last: {} more in all",
+            "of {} handed over, in {} an earlier round passes more tests than the last: {} more in all",
             plural(added.handed_over, "case", "cases"),
-            added.best_was_not_last,
-            plural(added.tests_gained, "test passes", "tests pass"),
+            added.best_was_earlier,
+            plural(added.tests_gained, "test", "tests"),
         );
         lines.push(("best round", said));
     }

@@ -202,8 +202,8 @@ impl<'a> Walk<'a> {
         found
     }
 
-    /// What a stage may name: the issue, the order, and what those before it came to. A stage that did not run has
-    /// empty fields.
+    /// What a stage may name: the issue, the order, and what those before it came to. Where no worker answered, be it
+    /// that the stage was passed over, only judged, or given up, what is not known is empty.
     pub(super) fn visible_to(&self, stage: &Stage) -> Variables {
         let mut visible = self.variables.clone();
         for known in self.before(stage) {
@@ -211,7 +211,8 @@ impl<'a> Walk<'a> {
             for (field, value) in concluded.iter().flat_map(|concluded| &concluded.fields) {
                 visible.insert(format!("{}.{field}", known.name), value.clone());
             }
-            if concluded.is_none_or(|concluded| concluded.fields.is_empty()) {
+            let mut fields = concluded.iter().flat_map(|concluded| &concluded.fields);
+            if !fields.any(|(field, _)| field == "result") {
                 visible.insert(all_of(&known.name), String::new());
             }
         }

@@ -112,7 +112,7 @@ impl Walk<'_> {
         for question in 1..=MOST_QUESTIONS {
             let key = worker.key(round, &format!("diagnosis-{question}"));
             let task = AgentTask { round: question, rework: sent_back(fault.take()), ..asked.task() };
-            let run = self.run_agent(&key, task, &asked)?;
+            let (run, _) = self.run_agent(&key, task, &asked)?;
             match verdict::diagnosis(run.result.as_deref().unwrap_or_default()) {
                 Ok(diagnosis) => {
                     if let Some(seen) = self.trace.round(&worker.name, round) {

@@ -90,7 +90,7 @@ impl Walk<'_> {
             let key = worker.key(round, &format!("verify-{question}"));
             let task = AgentTask { round, rework: sent_back(fault.take()), ..asked.task() };
             let run = match self.run_agent(&key, task, asked) {
-                Ok(run) => run,
+                Ok((run, _)) => run,
                 Err(Halt::OverBudget { because }) => return Ok(Err(because)),
                 Err(halt) => return Err(halt),
             };

@@ -134,7 +134,8 @@ impl Walk<'_> {
                     ..worker.task()
                 };
                 match self.run_agent(&key, task, worker) {
-                    Ok(run) => {
+                    Ok((run, seq)) => {
+                        self.last_run = self.last_run.max(seq);
                         session = run.session_id.clone().or(session);
                         said.clone_from(&run.result);
                         if let Some(seen) = self.trace.round(&worker.name, round) {

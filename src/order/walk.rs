@@ -80,7 +80,8 @@ pub(super) struct Walk<'a> {
     pub(super) entries: &'a [Entry],
     /// The last entry that what is looked at now rests on. A word of a person's that came after it is about it.
     pub(super) position: u64,
-    /// The last agent's run that what is looked at now rests on: advice that came after it was not told yet.
+    /// The last worker's run that what is looked at now rests on: advice that came after it was not told yet. Judges
+    /// are told none.
     pub(super) last_run: u64,
     pub(super) now: DateTime<Utc>,
     observed: BTreeMap<&'a MoveKey, Vec<Seen<'a>>>,
@@ -248,13 +249,13 @@ impl<'a> Walk<'a> {
         self.observed.get(key).and_then(|seen| seen.last()).map(|seen| seen.outcome)
     }
 
-    /// What was observed of an agent's run. A new run is named only when it can be paid for.
+    /// What was observed of an agent's run, and in which entry. A new run is named only when it can be paid for.
     pub(super) fn run_agent(
         &mut self,
         key: &MoveKey,
         mut task: AgentTask,
         worker: &Worker,
-    ) -> Result<&'a AgentRun, Halt> {
+    ) -> Result<(&'a AgentRun, u64), Halt> {
         let remaining = self.remaining(worker);
         task.timeout_seconds = remaining.as_ref().map_or(0, |time| time.num_seconds().max(0).unsigned_abs());
         if let Some(limit) = worker.timeout {
@@ -268,10 +269,7 @@ impl<'a> Walk<'a> {
             Move::RunAgent(task)
         });
         match seen {
-            Ok(Seen { outcome: Outcome::AgentRan(run), seq, .. }) => {
-                self.last_run = self.last_run.max(seq);
-                Ok(run)
-            }
+            Ok(Seen { outcome: Outcome::AgentRan(run), seq, .. }) => Ok((run, seq)),
             Ok(_) => Err(self.mismatch(key)),
             Err(Halt::Do(key, task)) => match remaining {
                 Ok(_) => Err(Halt::Do(key, task)),

@@ -16,6 +16,14 @@ use super::worker::Worker;
 /// The template of a verifier whose role names none.
 const REVIEW: &str = "review";
 
+/// Why a verifier said nothing that counts.
+enum Unsaid {
+    /// What it answered is no feedback.
+    Nonsense(String),
+    /// There is no money to ask it.
+    NotPaid(String),
+}
+
 /// The role that judges a stage's rounds, where one is asked at all.
 fn asked_role(stage: &Stage) -> Option<&str> {
     let is_asked = stage.checks.contains(&Check::Verifier) && stage.max_adversarial_rounds > 0;
@@ -38,7 +46,10 @@ impl Walk<'_> {
                 self.show_review(stage, round, role, &work, Some(&feedback))?;
                 Ok(self.reviewed(stage, round, work, feedback))
             }
-            Err(said) => {
+            Err(Unsaid::NotPaid(because)) => {
+                Ok(Judged::NotPaid { candidate: Some(not_verified(work, &because)), because })
+            }
+            Err(Unsaid::Nonsense(said)) => {
                 let position = self.position;
                 self.show_review(stage, round, role, &work, None)?;
                 self.position = position;
@@ -69,7 +80,8 @@ impl Walk<'_> {
                     false => Judged::failed(Judge::Verifier, feedback),
                 })
             }
-            Err(said) => {
+            Err(Unsaid::NotPaid(because)) => Ok(Judged::NotPaid { candidate: None, because }),
+            Err(Unsaid::Nonsense(said)) => {
                 let because = format!("the review by {role} could not be made: {said}");
                 Ok(Judged::NotMade { candidate: None, because })
             }
@@ -83,7 +95,7 @@ impl Walk<'_> {
         asked: &Worker,
         worker: &Worker,
         round: u32,
-    ) -> Result<Result<Feedback, String>, Halt> {
+    ) -> Result<Result<Feedback, Unsaid>, Halt> {
         let mut fault: Option<Feedback> = None;
         let mut in_vain = 0;
         for question in 1.. {
@@ -91,7 +103,7 @@ impl Walk<'_> {
             let task = AgentTask { round, rework: sent_back(fault.take()), ..asked.task() };
             let run = match self.run_agent(&key, task, asked) {
                 Ok((run, _)) => run,
-                Err(Halt::OverBudget { because }) => return Ok(Err(because)),
+                Err(Halt::OverBudget { because }) => return Ok(Err(Unsaid::NotPaid(because))),
                 Err(halt) => return Err(halt),
             };
             match verdict::feedback(run.result.as_deref().unwrap_or_default()) {
@@ -104,12 +116,12 @@ impl Walk<'_> {
                     if in_vain >= MOST_QUESTIONS && self.heard.retried_after(self.position) {
                         in_vain = 0;
                     } else if in_vain >= MOST_QUESTIONS {
-                        return Ok(Err(said));
+                        return Ok(Err(Unsaid::Nonsense(said)));
                     }
                 }
             }
         }
-        Ok(Err("it was asked too often".to_owned()))
+        Ok(Err(Unsaid::Nonsense("it was asked too often".to_owned())))
     }
 
     fn verifier(

@@ -39,6 +39,11 @@ pub(super) enum Judged<T> {
         because: String,
         candidate: Option<Work>,
     },
+    /// A check could not be paid for.
+    NotPaid {
+        because: String,
+        candidate: Option<Work>,
+    },
 }
 
 /// A round that a check sends back.
@@ -66,6 +71,7 @@ impl<T> Judged<T> {
             Self::Passed(value) => Ok(value),
             Self::Failed(failed) => Err(Judged::Failed(failed)),
             Self::NotMade { because, candidate } => Err(Judged::NotMade { because, candidate }),
+            Self::NotPaid { because, candidate } => Err(Judged::NotPaid { because, candidate }),
         }
     }
 }
@@ -151,6 +157,10 @@ impl Walk<'_> {
                 Ok(Judged::NotMade { because, candidate }) => {
                     keep_better(&mut best, candidate);
                     Some(Exhausted::not_made(because))
+                }
+                Ok(Judged::NotPaid { because, candidate }) => {
+                    keep_better(&mut best, candidate);
+                    return Ok(self.out_of_budget(because, best));
                 }
                 Ok(Judged::Failed(failed)) => {
                     if let Some(seen) = self.trace.round(&worker.name, round) {

@@ -75,10 +75,12 @@ impl Walk<'_> {
             }
             Escalation::Agent(_) | Escalation::HumanApproval | Escalation::None => {}
         }
-        Ok(match self.heard.word_after(self.position) {
+        // Where there is nothing to approve, the word was for another stage.
+        let mut words = self.heard.words_after(self.position);
+        Ok(match words.find(|word| word.is_retry() || best.is_some()) {
             Some(Word::Retried | Word::Advised { .. }) => WhatNow::Retried,
-            Some(Word::Approved { by }) if best.is_some() => WhatNow::Approved { by: by.clone() },
-            Some(Word::Approved { .. }) | None => WhatNow::GivenUp { because },
+            Some(Word::Approved { by }) => WhatNow::Approved { by: by.clone() },
+            None => WhatNow::GivenUp { because },
         })
     }
 

@@ -77,6 +77,16 @@ impl Heard {
         self.words.iter().find(|spoken| spoken.seq > seq).map(|spoken| &spoken.word)
     }
 
+    /// Every word that counts and came after this entry.
+    pub(super) fn words_after(&self, seq: u64) -> impl Iterator<Item = &Word> {
+        self.words.iter().filter(move |spoken| spoken.seq > seq).map(|spoken| &spoken.word)
+    }
+
+    /// Whether a `/retry` came after this entry, whatever came between: of stages side by side each has its own word.
+    pub(super) fn has_retry_after(&self, seq: u64) -> bool {
+        self.words_after(seq).any(Word::is_retry)
+    }
+
     /// Whether the first word after this entry is a `/retry`.
     pub(super) fn retried_after(&self, seq: u64) -> bool {
         self.word_after(seq).is_some_and(Word::is_retry)

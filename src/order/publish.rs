@@ -121,7 +121,7 @@ impl<'a> Walk<'a> {
                     return Ok(branch);
                 }
                 // A person may have made room before they said `/retry`.
-                Outcome::BranchTaken { .. } if self.heard.retried_after(self.position) => {}
+                Outcome::BranchTaken { .. } if self.heard.has_retry_after(self.position) => {}
                 Outcome::BranchTaken { at } if before.is_some() => {
                     let at = at.as_ref().map_or("gone", CommitSha::short);
                     let because = format!(

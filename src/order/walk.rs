@@ -227,7 +227,7 @@ impl<'a> Walk<'a> {
                     self.position = self.position.max(seen.seq);
                     return Ok(seen);
                 }
-                if !self.heard.retried_after(seen.seq) {
+                if !self.heard.has_retry_after(seen.seq) {
                     let because = hitch.message.to_owned();
                     self.position = self.position.max(seen.seq);
                     return Err(Halt::Settled(Settlement::Failed { because }));

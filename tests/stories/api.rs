@@ -35,7 +35,7 @@ async fn a_work_order_is_made_and_read_over_the_api() {
     assert_eq!(implement["round"], 1);
     assert_eq!(implement["usage"]["usd"], 0.05);
     assert!(implement["session_id"].is_string() && implement["started_at"].is_string(), "{implement}");
-    assert!(implement["checks"].as_array().is_some_and(|checks| checks.len() == 2), "{implement}");
+    assert!(implement["checks"].as_array().is_some_and(|checks| checks.len() == 3), "{implement}");
 
     let (status, journal) = world.api("GET", &format!("/api/v1/work-orders/{id}/journal"), None).await;
     assert_eq!(status, 200);

@@ -195,7 +195,9 @@ pub(super) fn pull(journal: &Journal, survey: &Survey, summary: &str) -> Option<
     let work = trace.work.as_ref()?;
     let tests = work.tests.as_ref();
     let ran = tests.and_then(|tests| tests.test.as_ref());
-    let rounds = trace.stages.iter().flat_map(|stage| &stage.rounds).filter(|round| round.commit.is_some());
+    // A round in which only judges spoke is told as the review.
+    let rounds = trace.stages.iter().flat_map(|stage| stage.rounds.iter().map(move |round| (stage, round)));
+    let rounds = rounds.filter(|(_, round)| round.commit.is_some() && round.agent.is_some());
     Some(PullView {
         issue: journal.opened().issue.number,
         summary: summary.to_owned(),
@@ -214,9 +216,11 @@ pub(super) fn pull(journal: &Journal, survey: &Survey, summary: &str) -> Option<
         setup_command: tests.and_then(|tests| tests.setup.as_ref()).map(|run| run.command.clone()),
         exit: ran.map(|run| run.exit),
         counts: tests.and_then(|tests| tests.counts),
+        review: work.review.as_ref().map(|review| review.summary.clone()),
         failing: tests.map(|tests| tests.failing.clone()).unwrap_or_default(),
         rounds: rounds
-            .map(|round| RoundLine {
+            .map(|(stage, round)| RoundLine {
+                stage: stage.name.clone(),
                 round: round.round,
                 result: round
                     .feedback

@@ -145,6 +145,7 @@ impl Walk<'_> {
                         session = run.session_id.clone().or(session);
                         said.clone_from(&run.result);
                         if let Some(seen) = self.trace.round(&worker.name, round) {
+                            seen.agent = Some(worker.agent.clone());
                             seen.result.clone_from(&run.result);
                         }
                         judge(self, round, Some(run))

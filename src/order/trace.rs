@@ -71,6 +71,8 @@ pub enum StageState {
 pub struct RoundTrace {
     /// From 1.
     pub round: u32,
+    /// The agent that worked in it, by its name in the settings; none where what was there was judged.
+    pub agent: Option<String>,
     /// What the agent says it did.
     pub result: Option<String>,
     /// The commit made of what it pushed.

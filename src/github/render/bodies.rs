@@ -121,13 +121,20 @@ fn change() -> PullView {
         exit: Some(Exit::Code(0)),
         counts: Some(Counts { passed: 24, failed: 0, skipped: 1 }),
         failing: Vec::new(),
+        review: Some("@ann: nothing to object".to_owned()),
         rounds: vec![
             RoundLine {
+                stage: "implement".to_owned(),
                 round: 1,
                 result: "tests failed".to_owned(),
                 counts: Some(Counts { passed: 23, failed: 1, skipped: 1 }),
             },
-            RoundLine { round: 2, result: "tests passed".to_owned(), counts: None },
+            RoundLine {
+                stage: "implement".to_owned(),
+                round: 2,
+                result: "tests passed".to_owned(),
+                counts: None,
+            },
         ],
         usage: Usage { input_tokens: 1_234_567, output_tokens: 890, usd: 0.4249 },
         sandbox: "bubblewrap".to_owned(),
@@ -163,8 +170,8 @@ fn the_pull_request_says_what_was_done_and_how_it_was_verified() {
          - Sandbox: bubblewrap\n\
          - Tokens: 1 234 567 read, 890 written; cost \\$0.42\n\
          - Rounds:\n  \
-           - round 1: tests failed (23 passed, 1 failed, 1 skipped)\n  \
-           - round 2: tests passed\n\n\
+           - implement, round 1: tests failed (23 passed, 1 failed, 1 skipped)\n  \
+           - implement, round 2: tests passed\n\n\
          </details>"
     );
 }
@@ -198,7 +205,9 @@ fn whatever_an_agent_or_a_repository_says_the_bodies_fit_and_close_one_issue() {
     view.test_command = Some(long.clone());
     view.setup_command = Some(long.clone());
     view.sandbox.clone_from(&long);
-    view.rounds = (1..=500).map(|round| RoundLine { round, result: long.clone(), counts: None }).collect();
+    view.rounds = (1..=500)
+        .map(|round| RoundLine { stage: long.clone(), round, result: long.clone(), counts: None })
+        .collect();
     let text = pull(&view);
     assert!(text.chars().count() <= LONGEST_BODY && text.ends_with("</details>"), "{}", text.chars().count());
     assert_eq!(text.matches("Closes #").count(), 1);

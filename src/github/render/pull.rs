@@ -31,6 +31,8 @@ pub struct PullView {
     pub counts: Option<Counts>,
     /// Tests that fail, by name. Foreign.
     pub failing: Vec<String>,
+    /// What the reviewing agent said of the commit last; none where none was asked. Foreign.
+    pub review: Option<String>,
     /// Every round of the work, in order.
     pub rounds: Vec<RoundLine>,
     /// Tokens and dollars, as the agents told them.
@@ -66,6 +68,8 @@ pub enum Verification {
 /// One round.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RoundLine {
+    /// Its stage.
+    pub stage: String,
     /// Its number, from 1.
     pub round: u32,
     /// What it came to. Foreign.
@@ -124,6 +128,9 @@ fn verification(view: &PullView) -> String {
         }
     }
     lines.push(format!("- on commit `{}`, checked out afresh", view.commit.short()));
+    if let Some(review) = &view.review {
+        lines.push(format!("- reviewed by a second agent: {}", plain(&shorten(review, 300))));
+    }
     let rounds = view.rounds.len();
     let plural = if rounds == 1 { "" } else { "s" };
     lines.push(format!("- after {rounds} round{plural}, for {}", dollars(view.usage.usd)));
@@ -159,7 +166,12 @@ fn receipt(view: &PullView) -> String {
     }
     for line in view.rounds.iter().skip(left_out) {
         let counts = line.counts.map(|counts| format!(" ({})", counted(counts))).unwrap_or_default();
-        lines.push(format!("  - round {}: {}{counts}", line.round, plain(&shorten(&line.result, 300))));
+        lines.push(format!(
+            "  - {}, round {}: {}{counts}",
+            plain(&shorten(&line.stage, 60)),
+            line.round,
+            plain(&shorten(&line.result, 300))
+        ));
     }
     format!("<details>\n<summary>Receipt</summary>\n\n{}\n\n</details>", lines.join("\n"))
 }

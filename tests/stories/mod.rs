@@ -12,4 +12,5 @@ mod pipelines;
 mod repository;
 mod restarts;
 mod rounds;
+mod side_by_side;
 mod together;

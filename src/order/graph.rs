@@ -142,12 +142,16 @@ impl<'a> Walk<'a> {
             let work = concluded.work.clone()?;
             (concluded.state == StageState::Escalated).then_some((work, concluded.position))
         });
-        if let Some((work, position)) = escalated {
-            self.position = position;
-            self.trace.work = Some(work.clone());
-            if let Err(halt) = self.hand_over(&work) {
-                return ran.take(halt);
+        let handed = match escalated {
+            Some((work, position)) => {
+                self.position = position;
+                self.trace.work = Some(work.clone());
+                self.hand_over(&work)
             }
+            None => self.accept_by_itself(),
+        };
+        if let Err(halt) = handed {
+            return ran.take(halt);
         }
         let pull = self.trace.pull.as_ref().map(|pull| pull.number);
         let first = self.pipeline.stages.iter().find_map(|stage| {

@@ -92,6 +92,14 @@ impl Heard {
         self.word_after(seq).is_some_and(Word::is_retry)
     }
 
+    /// Who approved after this entry, whatever else was said: for work that nothing is wrong with.
+    pub(super) fn approved_after(&self, seq: u64) -> Option<&str> {
+        self.words_after(seq).find_map(|word| match word {
+            Word::Approved { by } => Some(by.as_str()),
+            Word::Retried | Word::Advised { .. } => None,
+        })
+    }
+
     /// Who approved, when that is the last word after this entry.
     pub(super) fn approved_last_after(&self, seq: u64) -> Option<&str> {
         let last = self.words.last().filter(|spoken| spoken.seq > seq)?;

@@ -3,7 +3,6 @@
 
 use super::feedback::{Category, Feedback};
 use super::graph::Concluded;
-use super::heard::Word;
 use super::ids::{BranchName, CommitSha};
 use super::journal::Event;
 use super::moves::{Move, MoveKey, Outcome};
@@ -211,10 +210,10 @@ impl<'a> Walk<'a> {
             return Err(Halt::Settled(Settlement::Failed { because }));
         };
         self.finish(&stage.name, &work)?;
-        if let (Standing::Unverified { because }, Some(Word::Approved { by })) =
-            (work.standing.clone(), self.heard.word_after(self.position))
+        if let (Standing::Unverified { because }, Some(by)) =
+            (work.standing.clone(), self.heard.approved_after(self.position))
         {
-            work.standing = Standing::Approved { by: by.clone(), because };
+            work.standing = Standing::Approved { by: by.to_owned(), because };
             self.finish(&stage.name, &work)?;
         }
         // A draft that is handed over is finished, but it is not ready.
@@ -245,6 +244,31 @@ impl<'a> Walk<'a> {
             return Err(self.mismatch(&key));
         }
         self.trace.pull = Some(PullTrace { ready, ..pull });
+        Ok(())
+    }
+
+    /// What a person accepted leaves its draft, also where no stage of the pipeline does that.
+    pub(super) fn accept_by_itself(&mut self) -> Result<(), Halt> {
+        if self.pipeline.stages.iter().any(|stage| stage.uses == Uses::Ready) {
+            return Ok(());
+        }
+        let Some(mut work) = self.trace.work.clone() else { return Ok(()) };
+        let concluded = self.concluded.values().map(|concluded| concluded.position).max();
+        match (&work.standing, self.heard.approved_after(concluded.unwrap_or_default())) {
+            (Standing::Approved { .. }, _) => {}
+            (Standing::Unverified { because }, Some(by)) => {
+                work.standing = Standing::Approved { by: by.to_owned(), because: because.clone() };
+            }
+            (Standing::Unverified { .. } | Standing::Verified | Standing::NotVerified { .. }, _) => {
+                return Ok(());
+            }
+        }
+        if self.trace.pull.is_none() {
+            // It was handed over before it could be accepted.
+            self.publish(&self.publisher().cloned().unwrap_or_else(by_itself), &work)?;
+        }
+        self.finish("ready", &work)?;
+        self.trace.work = Some(work);
         Ok(())
     }
 

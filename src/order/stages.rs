@@ -89,6 +89,7 @@ impl Walk<'_> {
             Rounds::Approved { mut work, by } => {
                 let because = with_its_own_fault(&work, String::new());
                 work.standing = Standing::Approved { by, because };
+                self.push(&work)?;
                 Concluded {
                     state: StageState::Approved,
                     ..Concluded::passed(work_fields(&work), Some(*work))
@@ -143,6 +144,7 @@ impl Walk<'_> {
                     work.open_findings = super::best::of_weight(&feedback);
                     if let Some(super::heard::Word::Approved { by }) = self.heard.word_after(self.position) {
                         work.standing = Standing::Approved { by: by.clone(), because };
+                        self.push(&work)?;
                         let concluded = Concluded::passed(fields(&work), Some(work));
                         return Ok(Concluded { state: StageState::Approved, ..concluded });
                     }

@@ -176,6 +176,18 @@ fn a_verifier_that_answers_nonsense_twice_is_no_pass_and_a_retry_asks_it_again()
 }
 
 #[test]
+fn advice_is_kept_for_the_worker_when_the_verifier_is_asked_first() {
+    let mut world = reviewed("human_approval")
+        .when("review/1/verify-1", vec![said("LGTM")])
+        .when("review/1/verify-2", vec![said("LGTM!")])
+        .when("review/1/verify-3", vec![objects(&["overflow"])]);
+    world.settle();
+    world.say("/retry use a checked sum");
+    assert_eq!(world.settle(), VERIFIED);
+    assert_eq!(world.advice("review/2/agent").as_deref(), Some("use a checked sum"));
+}
+
+#[test]
 fn guidance_of_the_tech_lead_grants_one_more_set_of_rounds_and_leads_to_success() {
     let mut world = objections(adversarial("tech_lead", 3), "implement", 1..=4)
         .when("implement/3/diagnosis-1", vec![guides("split the function")]);
@@ -324,6 +336,18 @@ fn guidance_is_for_all_that_can_be_guided() {
         assert_eq!(world.settle(), VERIFIED, "{key}");
         assert_eq!((world.made("diagnosis-1"), world.made("implement/4/agent")), (1, 1), "{key}");
     }
+}
+
+#[test]
+fn work_that_the_verifier_cannot_be_paid_for_is_kept() {
+    let mut world = adversarial("human_approval", 3);
+    while world.made("implement/1/tests") == 0 {
+        world.step();
+    }
+    world.now += TimeDelta::minutes(61);
+    let settled = world.settle();
+    assert!(escalated(&settled).contains("60 minutes"), "{settled:?}");
+    assert_eq!(world.survey().trace.pushed, Some(world.commit("implement/1")));
 }
 
 #[test]

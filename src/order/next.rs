@@ -184,6 +184,9 @@ fn status_key(revision: u64) -> MoveKey {
 }
 
 #[cfg(test)]
+#[path = "approval_tests.rs"]
+mod approval_tests;
+#[cfg(test)]
 #[path = "loop_tests.rs"]
 mod loop_tests;
 #[cfg(test)]

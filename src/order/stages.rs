@@ -54,6 +54,10 @@ impl Walk<'_> {
             worker.previous = Some(work.answer.clone());
             pushed = Some(work.pushed.clone());
         }
+        // Words do not answer an objection to a commit: without a new one, what is there is judged again.
+        let judges_what_is_there = stage.begins_with == BeginsWith::Checks
+            && stage.checks.contains(&Check::Verifier)
+            && !stage.checks.contains(&Check::PushedCommit);
         if worker.begins_with == BeginsWith::Checks && head.is_none() {
             let because = format!("stage {}: there is no work to judge", stage.name);
             return Err(Halt::Settled(Settlement::Failed { because }));
@@ -62,20 +66,22 @@ impl Walk<'_> {
             worker.branch = Some(self.branch_or_default());
         }
         let rounds = self.rounds(&worker, |walk, round, run| {
-            let (fields, work) = match run {
+            let (fields, made) = match run {
                 Some(run) => {
                     let fields = passed!(walk.judge_output(stage, &worker, round, run)?);
-                    let work = passed!(walk.judge_import(stage, &worker, round, run, &mut pushed)?);
-                    (fields, work)
+                    let made = passed!(walk.judge_import(stage, &worker, round, run, &mut pushed)?);
+                    (fields, made)
                 }
-                None => (Vec::new(), head.clone().map(|work| Work { round, ..work })),
+                None => (Vec::new(), None),
             };
-            let Some(work) = work else {
+            let is_new = made.is_some();
+            let there = || head.clone().filter(|_| run.is_none() || judges_what_is_there);
+            let Some(work) = made.or_else(|| there().map(|work| Work { round, ..work })) else {
                 let fields = passed!(walk.judge_answer(stage, &worker, round, fields)?);
                 return Ok(Judged::Passed((fields, None)));
             };
             let work = passed!(walk.judge_tests(stage, &worker, round, work)?);
-            if run.is_some() && walk.trace.pull.is_some() {
+            if is_new && walk.trace.pull.is_some() {
                 walk.push(&work)?;
             }
             let work = passed!(walk.judge_review(stage, &worker, round, work)?);

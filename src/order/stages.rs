@@ -47,12 +47,10 @@ impl Walk<'_> {
     fn agent_stage(&mut self, stage: &Stage) -> Result<Concluded, Halt> {
         let mut worker = self.worker(stage, &stage.name)?;
         let head = self.work_before(stage).cloned();
-        let mut pushed = None;
         if let (BeginsWith::Checks, Some(work)) = (stage.begins_with, &head) {
             // Another agent knows nothing of it.
             worker.session = work.session.clone().filter(|_| work.agent == worker.agent);
             worker.previous = Some(work.answer.clone());
-            pushed = Some(work.pushed.clone());
         }
         // Words do not answer an objection to a commit: without a new one, what is there is judged again.
         let judges_what_is_there = stage.begins_with == BeginsWith::Checks
@@ -69,7 +67,7 @@ impl Walk<'_> {
             let (fields, made) = match run {
                 Some(run) => {
                     let fields = passed!(walk.judge_output(stage, &worker, round, run)?);
-                    let made = passed!(walk.judge_import(stage, &worker, round, run, &mut pushed)?);
+                    let made = passed!(walk.judge_import(stage, &worker, round, run)?);
                     (fields, made)
                 }
                 None => (Vec::new(), None),

@@ -84,6 +84,8 @@ pub(super) struct Walk<'a> {
     /// are told none.
     pub(super) last_run: u64,
     pub(super) now: DateTime<Utc>,
+    /// The commit that was pushed last by an agent, whichever stage it worked for.
+    pub(super) imported: Option<CommitSha>,
     observed: BTreeMap<&'a MoveKey, Vec<Seen<'a>>>,
 }
 
@@ -121,6 +123,7 @@ impl<'a> Walk<'a> {
             position: 1,
             last_run: 1,
             now,
+            imported: None,
             observed: observations(entries),
         }
     }

@@ -6,7 +6,7 @@ use super::best::of_weight;
 use super::checks;
 use super::commit_message;
 use super::feedback::{Category, Feedback};
-use super::ids::{BranchName, CommitSha};
+use super::ids::BranchName;
 use super::moves::{Move, Outcome};
 use super::pipeline::{Check, Output, Stage};
 use super::rounds::{Failed, Judge, Judged, Rounds};
@@ -25,7 +25,6 @@ impl Walk<'_> {
         worker: &Worker,
         round: u32,
         run: &AgentRun,
-        pushed_before: &mut Option<CommitSha>,
     ) -> Result<Judged<Option<Work>>, Halt> {
         if !stage.checks.contains(&Check::PushedCommit) {
             return Ok(Judged::Passed(None));
@@ -48,9 +47,9 @@ impl Walk<'_> {
             Outcome::ImportRefused(feedback) => return Ok(Judged::failed(Judge::Policy, feedback.clone())),
             _ => return Err(self.mismatch(&key)),
         };
-        if pushed_before.replace(pushed.clone()).as_ref() == Some(pushed) {
+        if self.imported.replace(pushed.clone()).as_ref() == Some(pushed) {
             let because =
-                format!("the branch is still at {}, the commit of the round before", pushed.short());
+                format!("the branch is still at {}, the commit that was there before", pushed.short());
             return Ok(missing(&because));
         }
         let message = match message {

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use super::ids::CommitSha;
-use super::pipeline::Stage;
+use super::ids::{CommitSha, PullNumber};
+use super::pipeline::{Stage, Uses};
 use super::settlement::Settlement;
 use super::trace::{StageState, Standing, Work};
 use super::variables::{Variables, all_of};
@@ -192,7 +192,7 @@ impl<'a> Walk<'a> {
     }
 
     /// The stages that a stage depends on, directly or through others, in the pipeline's order.
-    fn before(&self, stage: &Stage) -> Vec<&'a Stage> {
+    pub(super) fn before(&self, stage: &Stage) -> Vec<&'a Stage> {
         let mut wanted: BTreeSet<&str> = stage.depends_on.iter().map(String::as_str).collect();
         let pipeline = self.pipeline;
         let mut found: Vec<&'a Stage> = Vec::new();
@@ -221,6 +221,13 @@ impl<'a> Walk<'a> {
             }
         }
         visible
+    }
+
+    /// The pull request, where a stage before this one opened it. One that is opened beside it would be seen sooner or
+    /// later, as the others are quicker or slower.
+    pub(super) fn pull_before(&self, stage: &Stage) -> Option<PullNumber> {
+        let is_before = self.before(stage).iter().any(|known| known.uses == Uses::Publish);
+        self.trace.pull.as_ref().filter(|_| is_before).map(|pull| pull.number)
     }
 
     /// The commit as it is before a stage.

@@ -196,7 +196,7 @@ impl Walk<'_> {
         work: &Work,
         feedback: Option<&Feedback>,
     ) -> Result<(), Halt> {
-        let Some(pull) = self.trace.pull.as_ref().map(|pull| pull.number) else { return Ok(()) };
+        let Some(pull) = self.pull_before(stage) else { return Ok(()) };
         let note = ReviewNote {
             pull,
             stage: stage.name.clone(),

@@ -79,7 +79,7 @@ impl Walk<'_> {
                 return Ok(Judged::Passed((fields, None)));
             };
             let work = passed!(walk.judge_tests(stage, &worker, round, work)?);
-            if is_new && walk.trace.pull.is_some() {
+            if is_new && walk.pull_before(stage).is_some() {
                 walk.push(&work)?;
             }
             let work = passed!(walk.judge_review(stage, &worker, round, work)?);

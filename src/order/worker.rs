@@ -170,7 +170,8 @@ impl Walk<'_> {
             command: command.trim().trim_start_matches('/').to_owned(),
             arguments,
             inputs,
-            branch: self.trace.branch.clone(),
+            // Whoever only reads needs none, and what it is named meanwhile is nothing to them.
+            branch: self.trace.branch.clone().filter(|_| stage.writes_tree()),
             place,
             answers,
             schema,

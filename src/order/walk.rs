@@ -217,12 +217,12 @@ impl<'a> Walk<'a> {
                     session = SessionKnown::No;
                     TimeDelta::zero()
                 }
+                Ask::Again(Retry::Never) => TimeDelta::MAX,
                 Ask::Again(_) if patience.policy == RetryPolicy::Blind => TimeDelta::zero(),
                 Ask::Again(Retry::Soon) => TimeDelta::seconds(1 << (2 * attempts.min(5) - 2)),
                 Ask::Again(Retry::After { seconds }) => {
                     TimeDelta::seconds(seconds.min(LONGEST_PAUSE_SECONDS) as i64)
                 }
-                Ask::Again(Retry::Never) => TimeDelta::MAX,
             };
             if attempts > patience.retries || pause == TimeDelta::MAX {
                 // A run that ended by itself is a round like any other, once it was tried often enough.

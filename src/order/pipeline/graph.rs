@@ -124,6 +124,31 @@ pub(super) fn hold(pipeline: &Pipeline, found: &mut Found<'_>) {
             Uses::Agent | Uses::Branch | Uses::Tests | Uses::Publish | Uses::Ready | Uses::Archive => {}
         }
     }
+    for publish in pipeline.stages.iter().filter(|stage| stage.uses == Uses::Publish) {
+        let is_before = |one: &Stage, other: &Stage| {
+            before.get(other.name.as_str()).is_some_and(|names| names.contains(one.name.as_str()))
+        };
+        for stage in pipeline.stages.iter().filter(|stage| makes_commit(stage)) {
+            if !is_before(stage, publish) && !is_before(publish, stage) {
+                let problem = format!(
+                    "neither {} depends on it nor it on {}: its commit would be in no pull request",
+                    quoted(&publish.name),
+                    quoted(&publish.name)
+                );
+                found.at(stage, &[Step::Key("checks")], problem);
+            }
+        }
+        for ready in pipeline.stages.iter().filter(|stage| stage.uses == Uses::Ready) {
+            let judges = |stage: &&Stage| stage.uses == Uses::Tests || !stage.checks.is_empty();
+            for stage in pipeline.stages.iter().filter(judges).filter(|stage| !is_before(stage, ready)) {
+                let problem = format!(
+                    "{} does not depend on it: the pull request would leave its draft before this has judged it",
+                    quoted(&ready.name)
+                );
+                found.at(stage, &[Step::Key("name")], problem);
+            }
+        }
+    }
     for (uses, word) in [(Uses::Branch, "branch"), (Uses::Publish, "publish"), (Uses::Ready, "ready")] {
         for second in pipeline.stages.iter().filter(|stage| stage.uses == uses).skip(1) {
             let problem = format!("a pipeline has one stage with `uses: {word}`");

@@ -433,3 +433,32 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_commit_that_would_be_in_no_pull_request_is_refused_and_so_is_a_judge_that_comes_too_late() {
+    const WRITER: &str = "name: a, agent: x, checks: [pushed_commit]";
+    const PUBLISH: &str = "name: p, agent: x, uses: publish, depends_on: [a]";
+    const READY: &str = "name: r, uses: ready, depends_on: [p]";
+    for (stage, expected) in [
+        ("agent: x, checks: [pushed_commit]", Some("in no pull request")),
+        ("agent: x, checks: [pushed_commit], depends_on: [p]", Some("before this has judged it")),
+        ("uses: tests, depends_on: [a]", Some("before this has judged it")),
+        (
+            "agent: x, verifier: v, checks: [verifier], begins_with: checks, depends_on: [a]",
+            Some("judged it"),
+        ),
+        ("agent: x, verifier: v, checks: [verifier]", Some("judges a commit")),
+        ("agent: x", None),
+        ("uses: archive, depends_on: [r]", None),
+    ] {
+        let stage = format!("name: s, {stage}");
+        let told = problems_of(&of_stages(&[WRITER, PUBLISH, READY, &stage]));
+        match expected {
+            None => assert!(told.is_empty(), "{stage}: {told:#?}"),
+            Some(expected) => assert!(told.iter().any(|told| told.contains(expected)), "{stage}: {told:#?}"),
+        }
+    }
+    let before_ready = "name: s, uses: tests, depends_on: [p]";
+    let ready = "name: r, uses: ready, depends_on: [s]";
+    assert_eq!(problems_of(&of_stages(&[WRITER, PUBLISH, before_ready, ready])), [""; 0]);
+}

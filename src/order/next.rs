@@ -187,6 +187,9 @@ fn status_key(revision: u64) -> MoveKey {
 #[path = "approval_tests.rs"]
 mod approval_tests;
 #[cfg(test)]
+#[path = "graph_tests.rs"]
+mod graph_tests;
+#[cfg(test)]
 #[path = "loop_tests.rs"]
 mod loop_tests;
 #[cfg(test)]

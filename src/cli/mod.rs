@@ -78,7 +78,10 @@ pub fn main() -> ExitCode {
         Subcommands::ScriptedAgent(arguments) => return exit(scripted_agent::main(&arguments)),
         Subcommands::Pipeline(arguments) => return exit(pipeline::main(&arguments)),
         Subcommands::SimulatedAgent(arguments) => return exit(simulated_agent::main(&arguments)),
-        other => other,
+        served @ (Subcommands::Serve(_)
+        | Subcommands::Run(_)
+        | Subcommands::Demo(_)
+        | Subcommands::Eval(_)) => served,
     };
     let runtime = match tokio::runtime::Runtime::new() {
         Ok(runtime) => runtime,

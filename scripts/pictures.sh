@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes the pictures of the README anew: the demo in a terminal (docs/demo.svg), and the pages that it leaves behind
-# (docs/issue.png, docs/pull-request.png). Needs a Chromium and a font with emoji; CHROMIUM names another program.
+# (docs/issue.png, docs/pull-request.png); and of the pipeline that is used by default (docs/issue-to-pr.svg). Needs a Chromium and a font with emoji; CHROMIUM names another program.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -65,4 +65,6 @@ shoot pull/2 960,1000 pull-request.png
         print "</g></svg>"
     }' >docs/demo.svg
 
-ls -l docs/demo.svg docs/issue.png docs/pull-request.png
+target/debug/journeyman pipeline show issue-to-pr --svg docs/issue-to-pr.svg
+
+ls -l docs/demo.svg docs/issue.png docs/pull-request.png docs/issue-to-pr.svg

@@ -33,6 +33,14 @@ pub(super) struct Line {
     pub(super) through: Vec<u32>,
 }
 
+impl Line {
+    /// Where it passes a layer between its ends.
+    pub(super) fn at(&self, layer: usize, layout: &Layout) -> Option<u32> {
+        let step = layer.checked_sub(layout.places.get(self.from)?.layer + 1)?;
+        self.through.get(step).copied()
+    }
+}
+
 /// Everything in its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Layout {

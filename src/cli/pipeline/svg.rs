@@ -11,7 +11,7 @@ const BODY: u32 = 292;
 /// Beside a box: the loop of rounds, and whoever is asked when they run out.
 const BESIDE: u32 = 148;
 const GAP: u32 = 28;
-const BETWEEN: u32 = 42;
+const BETWEEN: u32 = 46;
 const MARGIN: u32 = 28;
 const HEAD: u32 = 64;
 const ROW: u32 = 18;
@@ -38,24 +38,27 @@ pub(super) fn draw(pipeline: &Pipeline) -> String {
     let cards: Vec<Card> = pipeline.stages.iter().map(Card::of).collect();
     let lines = dependencies(pipeline);
     let layers = layers(cards.len(), &lines, MOST_SIDE_BY_SIDE);
-    let speaks = pipeline
-        .stages
-        .iter()
-        .zip(&cards)
-        .any(|(stage, card)| rounds(stage).is_some() || card.asks != Asks::Nobody);
-    let beside = if speaks { BESIDE } else { 0 };
+    let beside = |(stage, card): (&Stage, &Card)| {
+        let speaks = rounds(stage).is_some() || card.asks != Asks::Nobody;
+        if speaks { BESIDE } else { 0 }
+    };
+    let beside: Vec<u32> = pipeline.stages.iter().zip(&cards).map(beside).collect();
     let rows: Vec<Vec<Row>> = cards.iter().map(rows).collect();
-    let sizes: Vec<Size> =
-        rows.iter().map(|rows| Size { width: BODY + beside, height: 40 + ROW * rows.len() as u32 }).collect();
+    let size = |(rows, beside): (&Vec<Row>, &u32)| Size {
+        width: BODY + beside,
+        height: 40 + ROW * rows.len() as u32,
+    };
+    let sizes: Vec<Size> = rows.iter().zip(&beside).map(size).collect();
     let layout = lay_out(&sizes, &lines, &layers, GAP);
-    let mut picture = Picture { layout: &layout, tops: tops(&layout), svg: String::new() };
-    picture.begin(pipeline, beside);
+    let mut picture =
+        Picture { shifts: shifts(&layout), layout: &layout, tops: tops(&layout), svg: String::new() };
+    picture.begin(pipeline);
     picture.draw_lines();
     for (number, ((stage, card), rows)) in pipeline.stages.iter().zip(&cards).zip(&rows).enumerate() {
         picture.draw_box(layout.places[number], card, rows);
         picture.draw_beside(layout.places[number], stage, card);
     }
-    picture.svg.push_str("</g></svg>\n");
+    picture.svg.push_str("</svg>\n");
     picture.svg
 }
 
@@ -67,6 +70,22 @@ fn tops(layout: &Layout) -> Vec<u32> {
         tops.push(top + height + BETWEEN);
     }
     tops
+}
+
+/// How far each layer moves so that the middles of what people see as boxes are above one another; with the
+/// leftmost of all at nothing.
+fn shifts(layout: &Layout) -> Vec<i64> {
+    let boxes = |layer: usize| {
+        layout.places.iter().filter(move |place| place.layer == layer).map(|place| i64::from(place.x))
+    };
+    let least = |layer: usize| {
+        let through = layout.lines.iter().filter_map(move |line| line.at(layer, layout)).map(i64::from);
+        boxes(layer).chain(through).min().unwrap_or(0)
+    };
+    let middle = |layer: usize| (boxes(layer).min().unwrap_or(0) + boxes(layer).max().unwrap_or(0)) / 2;
+    let layers = 0..layout.layers.len();
+    let left = layers.clone().map(|layer| least(layer) - middle(layer)).min().unwrap_or(0);
+    layers.map(|layer| -middle(layer) - left).collect()
 }
 
 struct Row {
@@ -94,6 +113,7 @@ fn rounds(stage: &Stage) -> Option<u32> {
 
 struct Picture<'a> {
     layout: &'a Layout,
+    shifts: Vec<i64>,
     tops: Vec<u32>,
     svg: String,
 }
@@ -104,16 +124,15 @@ impl Picture<'_> {
         let _ = self.svg.write_fmt(text);
     }
 
-    fn begin(&mut self, pipeline: &Pipeline, beside: u32) {
-        // What stands beside the last box makes the margin, so that the boxes seem in the middle.
-        let width = self.layout.width + 2 * MARGIN + if beside == 0 { 0 } else { MARGIN };
-        let width = width.max(420);
+    fn begin(&mut self, pipeline: &Pipeline) {
+        let right = |place: &Place| self.left(*place) + place.size.width + MARGIN;
+        let width = self.layout.places.iter().map(right).max().unwrap_or(0).max(420);
         let height = self.tops.last().copied().unwrap_or(0) - BETWEEN + MARGIN;
         let title = escaped(&format!("{} {}", pipeline.name, pipeline.version));
         self.add(format_args!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
-             height=\"{height}\" role=\"img\" aria-label=\"The pipeline {title}\"><style>{STYLE}</style>\
-             <defs>{}{}</defs><g class=\"p\">\
+             height=\"{height}\" class=\"p\" role=\"img\" aria-label=\"The pipeline {title}\"><style>{STYLE}</style>\
+             <defs>{}{}</defs>\
              <rect class=\"page\" x=\".5\" y=\".5\" width=\"{}\" height=\"{}\" rx=\"14\"/>\
              <text class=\"title\" x=\"{MARGIN}\" y=\"{}\">{}<tspan class=\"soft small\" dx=\"8\">version {}</tspan></text>\n",
             tip("tip"),
@@ -134,10 +153,24 @@ impl Picture<'_> {
         }
     }
 
+    /// The left side of a box in the picture.
+    fn left(&self, place: Place) -> u32 {
+        self.shifted(place.x, place.layer)
+    }
+
+    fn shifted(&self, x: u32, layer: usize) -> u32 {
+        MARGIN + u32::try_from(i64::from(x) + self.shifts[layer]).unwrap_or(0)
+    }
+
+    /// Lines come to the middle of what people see as the box.
+    fn middle(&self, place: Place) -> u32 {
+        self.left(place) + BODY / 2
+    }
+
     fn draw_lines(&mut self) {
         for line in &self.layout.lines {
             let (from, to) = (self.layout.places[line.from], self.layout.places[line.to]);
-            let mut at = (middle(from), self.tops[from.layer] + from.size.height);
+            let mut at = (self.middle(from), self.tops[from.layer] + from.size.height);
             let mut path = format!("M{} {}", at.0, at.1);
             let mut layer = from.layer + 1;
             let mut curve = |path: &mut String, end: (u32, u32)| {
@@ -147,19 +180,19 @@ impl Picture<'_> {
                 at = end;
             };
             for x in &line.through {
-                let (x, top) = (MARGIN + x, self.tops[layer]);
+                let (x, top) = (self.shifted(*x, layer), self.tops[layer]);
                 curve(&mut path, (x, top));
                 curve(&mut path, (x, top + self.layout.layers[layer]));
                 layer += 1;
             }
             // The tip is drawn beyond the line's end.
-            curve(&mut path, (middle(to), self.tops[to.layer] - 7));
+            curve(&mut path, (self.middle(to), self.tops[to.layer] - 7));
             self.add(format_args!("<path class=\"edge\" d=\"{path}\" marker-end=\"url(#tip)\"/>\n"));
         }
     }
 
     fn draw_box(&mut self, place: Place, card: &Card, rows: &[Row]) {
-        let (x, y) = (MARGIN + place.x, self.tops[place.layer]);
+        let (x, y) = (self.left(place), self.tops[place.layer]);
         let class = match card.kind {
             Kind::Agent => "agent",
             Kind::BuiltIn => "built",
@@ -183,7 +216,7 @@ impl Picture<'_> {
     }
 
     fn draw_beside(&mut self, place: Place, stage: &Stage, card: &Card) {
-        let (right, y) = (MARGIN + place.x + BODY, self.tops[place.layer]);
+        let (right, y) = (self.left(place) + BODY, self.tops[place.layer]);
         if let Some(rounds) = rounds(stage) {
             let top = y + 14;
             let bottom = y + 32;
@@ -231,11 +264,6 @@ impl Picture<'_> {
             self.add(format_args!("<text class=\"soft small\" x=\"{x}\" y=\"{}\">{then}</text>\n", y + 11));
         }
     }
-}
-
-/// Lines come to the middle of what people see as the box.
-fn middle(place: Place) -> u32 {
-    MARGIN + place.x + BODY / 2
 }
 
 fn tip(name: &str) -> String {

@@ -152,9 +152,8 @@ impl Canvas {
                 }
             }
             for line in &layout.lines {
-                let first = layout.places[line.from].layer + 1;
-                if let Some(x) = layer.checked_sub(first).and_then(|step| line.through.get(step)) {
-                    canvas.down(*x as usize, top, bottom);
+                if let Some(x) = line.at(layer, layout) {
+                    canvas.down(x as usize, top, bottom);
                 }
             }
             top = canvas.draw_bundles(bundles(layout, layer), bottom, layout.width as usize);
@@ -343,8 +342,38 @@ mod tests {
             "{name: a, agent: x}, {name: b, agent: x, depends_on: [a]}, {name: c, agent: x, depends_on: [a]}, \
              {name: d, agent: x, depends_on: [c]}, {name: e, agent: x, depends_on: [b, d]}",
         );
-        let drawn = draw(&pipeline, Ink::Plain);
-        insta::assert_snapshot!(drawn);
+        let expected = "      \
+       ╭──────────╮
+       │ a        │
+       │ x · work │
+       ╰──────────╯
+             │
+      ┌──────┴──────┐
+      ▼             ▼
+╭──────────╮  ╭──────────╮
+│ b        │  │ c        │
+│ x · work │  │ x · work │
+╰──────────╯  ╰──────────╯
+      │             │
+      │       ┌─────┘
+     ┌┘       │
+     │        ▼
+     │  ╭──────────╮
+     │  │ d        │
+     │  │ x · work │
+     │  ╰──────────╯
+     │        │
+     └───────┬┘
+             ▼
+       ╭──────────╮
+       │ e        │
+       │ x · work │
+       ╰──────────╯
+";
+        assert_eq!(
+            draw(&pipeline, Ink::Plain),
+            expected.trim_start_matches(' ').replacen('╭', "       ╭", 1)
+        );
     }
 
     #[test]

@@ -1,0 +1,88 @@
+//! `journeyman pipeline`, as people type it.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn pipeline(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_journeyman"));
+    command.arg("pipeline").args(arguments).env_remove("JOURNEYMAN_TEMPLATES__DIR");
+    command.output().expect("the program starts")
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn write(folder: &Path, path: &str, text: &str) -> String {
+    let path = folder.join(path);
+    std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+    std::fs::write(&path, text).expect("a file");
+    path.to_str().expect("UTF-8").to_owned()
+}
+
+#[test]
+fn a_sound_file_is_ok_and_its_repositorys_roles_are_known() {
+    let folder = tempfile::tempdir().expect("a folder");
+    write(folder.path(), "agents/poet.yaml", "name: poet\n");
+    let file = write(
+        folder.path(),
+        "pipelines/p.yaml",
+        "name: p\nversion: 1\nstages:\n  - {name: a, agent: poet, escalate_on_exhaust: human_approval}\n",
+    );
+    let checked = pipeline(&["check", &file]);
+    assert_eq!(checked.status.code(), Some(0), "{}", said(&checked));
+    let words = [
+        "ok\n",
+        "1 stage",
+        "1 role (poet)",
+        "1 runs of agents when all goes well, at most 3",
+        "a asks a person",
+    ];
+    for word in words {
+        assert!(said(&checked).contains(word), "{word}: {}", said(&checked));
+    }
+    let shown = pipeline(&["show", &file]);
+    assert!(said(&shown).contains("│ poet · work"), "{}", said(&shown));
+    assert!(!said(&shown).contains('\u{1b}'), "no colours where nobody sees them");
+}
+
+#[test]
+fn every_problem_is_a_line_with_file_line_and_column() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let stages =
+        "  - {name: a, agent: nobody, budget: 0}\n  - {name: b, agent: developer, depends_on: [c]}\n";
+    let file = write(folder.path(), "p.yaml", &format!("name: p\nversion: 1\nstages:\n{stages}"));
+    let checked = pipeline(&["check", &file]);
+    assert_eq!(checked.status.code(), Some(1));
+    let said = said(&checked);
+    let lines: Vec<&str> = said.lines().collect();
+    assert_eq!(lines.len(), 3, "{said}");
+    assert!(lines[0].starts_with(&format!("{file}:4:22: stage \"a\": `agent`: there is no role")), "{said}");
+    assert!(lines[1].starts_with(&format!("{file}:4:38: stage \"a\": `budget`")), "{said}");
+    assert!(lines[2].starts_with(&format!("{file}:5:45: stage \"b\": depends on \"c\"")), "{said}");
+}
+
+#[test]
+fn what_cannot_be_read_or_is_not_there_is_wrong_usage() {
+    for arguments in
+        [&["check", "/nowhere.yaml"][..], &["show", "waterfall"], &["draw"], &["show", "/nowhere.yaml"]]
+    {
+        assert_eq!(pipeline(arguments).status.code(), Some(2), "{arguments:?}");
+    }
+}
+
+#[test]
+fn every_pipeline_that_ships_is_drawn_within_the_page_and_as_a_picture() {
+    let ours =
+        std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/templates/pipelines")).expect("the folder");
+    for file in ours.flatten() {
+        let name = file.path().file_stem().and_then(|name| name.to_str()).expect("a name").to_owned();
+        let shown = pipeline(&["show", &name]);
+        let drawing = said(&shown);
+        let (drawing, _) = drawing.rsplit_once('╯').expect("boxes");
+        assert!(drawing.lines().all(|line| line.chars().count() <= 100), "{drawing}");
+        let picture = said(&pipeline(&["show", &name, "--svg"]));
+        assert!(picture.starts_with("<svg ") && picture.ends_with("</svg>\n"), "{picture}");
+        assert!(picture.contains("prefers-color-scheme:dark") && !picture.contains("href"), "{picture}");
+    }
+}

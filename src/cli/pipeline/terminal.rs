@@ -342,7 +342,7 @@ mod tests {
             "{name: a, agent: x}, {name: b, agent: x, depends_on: [a]}, {name: c, agent: x, depends_on: [a]}, \
              {name: d, agent: x, depends_on: [c]}, {name: e, agent: x, depends_on: [b, d]}",
         );
-        let expected = "      \
+        let expected = "
        ╭──────────╮
        │ a        │
        │ x · work │
@@ -371,8 +371,12 @@ mod tests {
        ╰──────────╯
 ";
         assert_eq!(
-            draw(&pipeline, Ink::Plain),
-            expected.trim_start_matches(' ').replacen('╭', "       ╭", 1)
+            format!(
+                "
+{}",
+                draw(&pipeline, Ink::Plain)
+            ),
+            expected
         );
     }
 

@@ -447,7 +447,7 @@ fn a_commit_that_would_be_in_no_pull_request_is_refused_and_so_is_a_judge_that_c
             "agent: x, verifier: v, checks: [verifier], begins_with: checks, depends_on: [a]",
             Some("judged it"),
         ),
-        ("agent: x, verifier: v, checks: [verifier]", Some("judges a commit")),
+        ("agent: x, verifier: v, checks: [verifier]", Some("judged it")),
         ("agent: x", None),
         ("uses: archive, depends_on: [r]", None),
     ] {

@@ -47,7 +47,7 @@ enum Reach {
     /// Something it depends on is at work.
     Waits,
     /// It will not run.
-    Ended(Concluded),
+    Ended(Box<Concluded>),
     Runs,
 }
 
@@ -69,7 +69,7 @@ impl<'a> Walk<'a> {
                     if concluded.state == StageState::Skipped {
                         self.trace.begin(&stage.name);
                     }
-                    concluded
+                    *concluded
                 }
                 Reach::Runs if at_work == MOST_SIDE_BY_SIDE || (stage.writes_tree() && tree_is_taken) => {
                     tree_is_taken |= stage.writes_tree();
@@ -121,7 +121,7 @@ impl<'a> Walk<'a> {
             match before.state {
                 StageState::Passed | StageState::Approved | StageState::Skipped => {}
                 StageState::Failed | StageState::Escalated | StageState::NotReached | StageState::Running => {
-                    return Reach::Ended(Concluded::without_result(StageState::NotReached));
+                    return Reach::Ended(Box::new(Concluded::without_result(StageState::NotReached)));
                 }
             }
         }
@@ -129,8 +129,8 @@ impl<'a> Walk<'a> {
         let visible = self.visible_to(stage);
         match condition.holds(|text| self.fill(stage, text, &visible)) {
             Ok(true) => Reach::Runs,
-            Ok(false) => Reach::Ended(Concluded::without_result(StageState::Skipped)),
-            Err(Halt::Settled(settlement)) => Reach::Ended(Concluded::failed(settlement)),
+            Ok(false) => Reach::Ended(Box::new(Concluded::without_result(StageState::Skipped))),
+            Err(Halt::Settled(settlement)) => Reach::Ended(Box::new(Concluded::failed(settlement))),
             Err(Halt::Do(..) | Halt::Wait(_) | Halt::OverBudget { .. }) => Reach::Waits,
         }
     }

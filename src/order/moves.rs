@@ -36,6 +36,7 @@ impl fmt::Display for MoveKey {
 /// An effect. Carrying one out twice is harmless.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "move", rename_all = "snake_case")]
+#[expect(clippy::large_enum_variant, reason = "wherever one is kept it is boxed")]
 pub enum Move {
     /// Ask GitHub whether this person may write to the repository.
     Authorize {

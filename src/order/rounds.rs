@@ -66,6 +66,7 @@ impl<T> Judged<T> {
     }
 
     /// The value, for the next judge; or the same end, of a round with a result of another kind.
+    #[expect(clippy::result_large_err, reason = "an end is as likely as a value, and neither is kept")]
     pub(super) fn or_the_end<U>(self) -> Result<T, Judged<U>> {
         match self {
             Self::Passed(value) => Ok(value),
@@ -77,6 +78,7 @@ impl<T> Judged<T> {
 }
 
 /// What a worker's rounds come to.
+#[expect(clippy::large_enum_variant, reason = "one at a time, and taken apart at once")]
 pub(super) enum Rounds<T> {
     Passed(T),
     /// A person accepted the best round as it is.

@@ -172,18 +172,16 @@ impl Picture<'_> {
             let (from, to) = (self.layout.places[line.from], self.layout.places[line.to]);
             let mut at = (self.middle(from), self.tops[from.layer] + from.size.height);
             let mut path = format!("M{} {}", at.0, at.1);
-            let mut layer = from.layer + 1;
             let mut curve = |path: &mut String, end: (u32, u32)| {
                 let bend = (end.1 - at.1) / 2;
                 let _ =
                     write!(path, "C{} {} {} {} {} {}", at.0, at.1 + bend, end.0, end.1 - bend, end.0, end.1);
                 at = end;
             };
-            for x in &line.through {
+            for (layer, x) in (from.layer + 1..).zip(&line.through) {
                 let (x, top) = (self.shifted(*x, layer), self.tops[layer]);
                 curve(&mut path, (x, top));
                 curve(&mut path, (x, top + self.layout.layers[layer]));
-                layer += 1;
             }
             // The tip is drawn beyond the line's end.
             curve(&mut path, (self.middle(to), self.tops[to.layer] - 7));

@@ -1,6 +1,8 @@
 //! Effects one by one, against the real thing: GitHub's emulator, git, bubblewrap, SQLite. The order's journal is
 //! written by the tests, so that a move can be made that no pipeline names yet.
 
+#![allow(clippy::wildcard_enum_match_arm, reason = "any other outcome than the one expected ends the test")]
+
 mod artifacts;
 mod given;
 mod seats;
@@ -47,7 +49,6 @@ struct World {
     parts: Arc<Parts>,
     order: OrderId,
     branch: BranchName,
-    issue: u64,
     place: TempDir,
 }
 
@@ -97,7 +98,7 @@ impl World {
         };
         parts.store.open_order(opened, Utc::now(), None).await.expect("an order");
         let branch = BranchName::for_issue(IssueNumber(issue), "mend the sum", 1);
-        let world = Self { emulator, parts: Arc::new(parts), order, branch, issue, place };
+        let world = Self { emulator, parts: Arc::new(parts), order, branch, place };
         let prepared = world.make("prepare", Move::Prepare).await;
         assert!(matches!(prepared, Outcome::Prepared { .. }), "{prepared:?}");
         world

@@ -76,13 +76,16 @@ impl<'a> Found<'a> {
     }
 }
 
-/// Whether it can be a stage's or a role's name.
+/// Whether it can be a stage's or a role's name. A hyphen before a digit would make the files of `a-1`'s first round
+/// those of another stage's: names of effects are numbered that way.
 pub(super) fn is_name(name: &str) -> bool {
+    let numbered = name.as_bytes().windows(2).any(|pair| pair[0] == b'-' && pair[1].is_ascii_digit());
     (1..=40).contains(&name.len())
+        && !numbered
         && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'-' | b'_'))
 }
 
-const NAME_RULE: &str = "1 to 40 characters of a-z, 0-9, - and _";
+const NAME_RULE: &str = "1 to 40 characters of a-z, 0-9, - and _, and no digit after a -";
 
 /// Holds one stage to the rules, whatever the others are.
 pub(super) fn hold(number: usize, stage: &Stage, found: &mut Found<'_>) {

@@ -59,7 +59,7 @@ fn every_problem_is_a_line_with_file_line_and_column() {
     assert_eq!(lines.len(), 3, "{said}");
     assert!(lines[0].starts_with(&format!("{file}:4:22: stage \"a\": `agent`: there is no role")), "{said}");
     assert!(lines[1].starts_with(&format!("{file}:4:38: stage \"a\": `budget`")), "{said}");
-    assert!(lines[2].starts_with(&format!("{file}:5:45: stage \"b\": depends on \"c\"")), "{said}");
+    assert!(lines[2].starts_with(&format!("{file}:5:46: stage \"b\": depends on \"c\"")), "{said}");
 }
 
 #[test]

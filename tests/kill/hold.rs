@@ -5,6 +5,9 @@ use journeyman::order::{AgentRun, Event, Outcome, Receipt, Settlement};
 use super::moment::name;
 use super::world::{REPOSITORY, Runs, World};
 
+/// How often the reviewer is asked: it objects once.
+const REVIEWS: usize = 2;
+
 /// What every order of this story has to come to, crash or no crash.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Result {
@@ -60,7 +63,8 @@ pub async fn result(world: &World) -> std::result::Result<Result, String> {
         check(seen.issue.number == pull.0, format!("#{} is not #{}", seen.issue.number, pull.0));
         check(!seen.draft, "it is no draft".to_owned());
         check(seen.head_sha == tested, format!("its head {} is the tested commit {tested}", seen.head_sha));
-        check(seen.issue.comments.is_empty(), format!("comments: {:?}", seen.issue.comments));
+        let comments = &seen.issue.comments;
+        check(comments.len() == REVIEWS, format!("a comment a round of review: {comments:?}"));
     }
     let issue = emulator.issue(REPOSITORY, world.issue).expect("the issue is there");
     let by_us = issue.comments.iter().filter(|comment| comment.author == "journeyman[bot]").count();
@@ -70,12 +74,14 @@ pub async fn result(world: &World) -> std::result::Result<Result, String> {
     check(labels == ["journeyman:done"], format!("labels: {labels:?}"));
     // Seen or not: something that was made twice and tidied up would not stand there any more.
     let calls = emulator.calls();
-    for (made, path) in
-        [("comment", format!("/issues/{}/comments", world.issue)), ("pull request", "/pulls".to_owned())]
-    {
+    for (made, path, wanted) in [
+        ("comment", format!("/issues/{}/comments", world.issue), 1),
+        ("pull request", "/pulls".to_owned(), 1),
+        ("comment of a review", format!("/issues/{}/comments", pull.0), REVIEWS),
+    ] {
         let posts = calls.iter().filter(|call| call.method == "POST" && call.path.ends_with(&path));
         let times = posts.filter(|call| call.status == Some(201)).count();
-        check(times == 1, format!("a {made} was made {times} times"));
+        check(times == wanted, format!("a {made} was made {times} times"));
     }
     let missing = world.missing_artifacts(journal).await;
     check(missing.is_empty(), format!("artifacts that are not there: {missing:?}"));
@@ -123,7 +129,7 @@ pub fn paid_once(deaths: &[Death], end: &Death) -> std::result::Result<(), Strin
     let mut wrong = Vec::new();
     for death in deaths {
         for (run, begun) in &death.runs.begun {
-            let file = format!("{}-agent.1", run.replace('/', "-"));
+            let file = kept_as(run);
             let was_kept = death.remembered.iter().any(|kept| kept.ends_with(&file) || is_text(kept, run));
             let begun_in_all = end.runs.begun.get(run).copied().unwrap_or_default();
             if was_kept && begun_in_all != *begun {
@@ -139,6 +145,15 @@ pub fn paid_once(deaths: &[Death], end: &Death) -> std::result::Result<(), Strin
         }
     }
     if wrong.is_empty() { Ok(()) } else { Err(wrong.join("; ")) }
+}
+
+/// The end of the name of the folder in which a run's result is kept.
+fn kept_as(run: &str) -> String {
+    let parts: Vec<&str> = run.split('/').collect();
+    match parts[..] {
+        [stage, round, "code_reviewer"] => format!("{stage}-{round}-verify-1.1"),
+        _ => format!("{}-agent.1", parts.join("-")),
+    }
 }
 
 /// The text of the pull request is a run within the stage `publish`, named after its commit.

@@ -47,10 +47,14 @@ pub enum Point {
 /// The name of an effect without what differs from order to order: commits, and how many times there was news when
 /// the status was shown.
 pub fn name(key: &MoveKey) -> String {
-    let is_commit = |part: &str| part.len() >= 7 && part.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let parts: Vec<&str> =
-        key.0.split('/').map(|part| if is_commit(part) { "COMMIT" } else { part }).collect();
-    if parts.first() == Some(&"status") { "status".to_owned() } else { parts.join("/") }
+    let is_commit = |word: &str| word.len() >= 7 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let without = |part: &str| {
+        let words: Vec<&str> =
+            part.split('-').map(|word| if is_commit(word) { "COMMIT" } else { word }).collect();
+        words.join("-")
+    };
+    let parts: Vec<String> = key.0.split('/').map(without).collect();
+    if parts.first().is_some_and(|part| part == "status") { "status".to_owned() } else { parts.join("/") }
 }
 
 impl Moment {

@@ -122,7 +122,7 @@ async fn asked_to_end_while_an_agent_works_it_ends_in_time_and_the_order_goes_on
     let (_, code) = second.terminate().await;
     assert_eq!(code, Some(0));
     let result = result(&world).await.unwrap_or_else(|wrong| panic!("{wrong}\n{}", world.said()));
-    assert_eq!(result.effects.iter().filter(|effect| effect.ends_with("tests")).count(), 2);
+    assert_eq!(result.effects.iter().filter(|effect| effect.ends_with("tests")).count(), 3);
     paid_once(&[death], &Death::of(&world)).expect("nothing is paid twice");
     println!("SIGTERM in the middle of an agent's run: ended after {took:?}");
 }

@@ -35,6 +35,7 @@ const SCRIPT: &str = include_str!("../fixtures/kill/script.yaml");
 
 /// The agent keeps a diary of its runs in its home; a run that is cut off begins there and does not end.
 const AGENT: &str = r#"run="$JOURNEYMAN_STAGE/$JOURNEYMAN_ROUND"
+case "$JOURNEYMAN_ROLE" in code_reviewer | tech_lead) run="$run/$JOURNEYMAN_ROLE" ;; esac
 echo "begun $run" >> "$HOME/diary"
 "$@"
 code=$?
@@ -232,8 +233,10 @@ impl World {
     /// How often each run of the agent began and how often it came to its end, as the agent itself wrote it down.
     pub fn runs(&self) -> Runs {
         let mut runs = Runs::default();
-        for order in self.orders() {
-            let diary = fs::read_to_string(order.join("home/diary")).unwrap_or_default();
+        // Who only looks has a seat with a home of its own.
+        let seats = self.orders().into_iter().flat_map(|order| folders(&order.join("seats")));
+        for place in self.orders().into_iter().chain(seats) {
+            let diary = fs::read_to_string(place.join("home/diary")).unwrap_or_default();
             for line in diary.lines() {
                 let (what, run) = line.split_once(' ').expect("a diary of two words a line");
                 let counts = if what == "begun" { &mut runs.begun } else { &mut runs.ended };
@@ -296,7 +299,7 @@ fn command_line(process: &Path) -> String {
     format!("{}: {}", process.display(), String::from_utf8_lossy(&line).replace('\0', " "))
 }
 
-/// The agent's own record of its runs, by stage and round.
+/// The agent's own record of its runs, by stage and round, and by role where that is not the worker.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Runs {
     pub begun: BTreeMap<String, u32>,

@@ -19,6 +19,9 @@ const AROUND: &str = "
   say: .journeyman/plans/issue-1-sum.md
 - stage: publish
   say: \"Add both numbers in sum.sh\\n\\nIt subtracted the second one.\"
+- stage: review
+  role: code_reviewer
+  say: '{\"passed\": true, \"score\": 0.9, \"summary\": \"Both numbers count.\", \"issues\": []}'
 ";
 
 /// The right change.

@@ -2,7 +2,9 @@
 
 mod agents;
 mod api;
+mod approve;
 mod deliveries;
+mod escalation;
 mod faults;
 mod hostile;
 mod label_to_pull;
@@ -11,6 +13,7 @@ mod people;
 mod pipelines;
 mod repository;
 mod restarts;
+mod review;
 mod rounds;
 mod side_by_side;
 mod together;

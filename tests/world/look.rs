@@ -130,9 +130,14 @@ impl Ended {
         runs
     }
 
-    /// How many runs of agents were observed for a stage or operation.
+    /// How many runs of a stage's or operation's worker were observed.
     pub fn runs_of(&self, stage: &str) -> usize {
-        self.runs().iter().filter(|(_, of, _)| *of == stage).count()
+        self.runs().iter().filter(|(key, of, _)| *of == stage && key.ends_with("/agent")).count()
+    }
+
+    /// How many runs were observed of those who judge a stage, or are asked when it is stuck.
+    pub fn judged_of(&self, stage: &str) -> usize {
+        self.runs().iter().filter(|(key, of, _)| *of == stage && !key.ends_with("/agent")).count()
     }
 
     /// What was observed of an agent's run, try after try, and when.

@@ -6,6 +6,7 @@
 //! [`World::until`], and ends with [`World::end`], which looks whether anything is left that should not be.
 
 mod ends;
+pub mod judges;
 pub mod look;
 pub mod setting;
 mod webhook;

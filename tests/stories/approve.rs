@@ -1,0 +1,111 @@
+//! `/approve`: a person accepts what could not be verified, and everybody can see that it was not.
+
+use serde_json::json;
+
+use crate::world::judges::finds;
+use crate::world::{MAINTAINER, OUTSIDER, Story, TRIAGER, WELL, World};
+
+/// There are no tests, so that there is nothing to verify with.
+async fn unverified() -> World {
+    let world = Story::of(WELL).without("test.sh").without(".github/journeyman.yml").labeled().await;
+    assert_eq!(world.settled().await.word(), "unverified");
+    assert!(world.pull().draft);
+    world
+}
+
+/// The reviewer objects three times, and nothing comes of it.
+fn stuck_in_review() -> String {
+    let rounds = [(1, "It is short."), (2, "It is vague."), (3, "It is long.")];
+    let objects = rounds.map(|(round, what)| finds("review", "code_reviewer", Some(round), &[what]));
+    WELL.to_owned()
+        + &objects.concat()
+        + "
+- stage: review
+  role: developer
+  run: |
+    cat
+    echo \"and $JOURNEYMAN_ROUND more\" >> question
+    git commit -q -a -m 'Ask for more' && git push -q origin HEAD
+"
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn work_without_tests_is_approved_by_a_person_and_said_to_be_not_verified() {
+    let world = unverified().await;
+    for login in [OUTSIDER, TRIAGER] {
+        world.comment(login, "/approve").await;
+    }
+    world.comment(MAINTAINER, "I would `/approve` this\n\n> /approve").await;
+    assert_eq!(world.settled().await.word(), "unverified");
+    assert!(world.pull().draft);
+
+    world.comment(MAINTAINER, "/approve").await;
+    let ended = world.settled().await;
+    assert_eq!(ended.word(), "approved", "{}", ended.because());
+    let pull = world.pull();
+    assert!(!pull.draft);
+    assert!(pull.issue.body.contains("Approved by a person, not verified"), "{}", pull.issue.body);
+    assert!(pull.issue.body.contains("mona accepted it as it is"), "{}", pull.issue.body);
+    assert!(!pull.issue.body.contains("✅"), "{}", pull.issue.body);
+    assert_eq!(world.labels(), ["journeyman", "journeyman:done"]);
+
+    // Once is enough.
+    let entries = ended.journal.last_seq();
+    world.comment(MAINTAINER, "/approve").await;
+    let again = world.settled().await;
+    assert_eq!(again.word(), "approved");
+    assert_eq!(again.moves(), ended.moves(), "from {entries} to {}", again.journal.last_seq());
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn approve_while_it_works_is_not_heard_later() {
+    let slowly = WELL.replace("  usd: 0.05", "  usd: 0.05\n  think: 1500");
+    let story = Story::of(&slowly).without("test.sh").without(".github/journeyman.yml");
+    let world = story.labeled().await;
+    world.until_begun("implement/1/agent").await;
+    world.comment(MAINTAINER, "/approve").await;
+    let ended = world.settled().await;
+
+    assert_eq!(ended.word(), "unverified", "nobody has seen it yet: {}", ended.because());
+    assert!(world.pull().draft);
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_escalated_order_is_approved_over_the_api() {
+    let world = Story::of(&stuck_in_review()).labeled().await;
+    let ended = world.settled().await;
+    assert_eq!(ended.word(), "escalated", "{}", ended.because());
+    let url = format!("/api/v1/work-orders/{}", ended.order);
+    let (status, told) = world.api("POST", &format!("{url}/approve"), None).await;
+    assert_eq!((status, &told["signal"]["answer"]), (202, &json!("taken")), "{told}");
+    let approved = world.settled().await;
+
+    assert_eq!(approved.word(), "approved", "{}", approved.because());
+    assert!(!world.pull().draft);
+    assert_eq!(world.handed_over("question").lines().count(), 1, "all are as bad: the first is the best");
+    let (_, order) = world.api("GET", &url, None).await;
+    assert_eq!(order["state"], "approved", "{order}");
+    let (_, told) = world.api("POST", &format!("{url}/approve"), None).await;
+    assert_eq!(told["signal"]["answer"], "ignored", "{told}");
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_escalated_order_gets_new_rounds_over_the_api() {
+    let world = Story::of(&stuck_in_review()).labeled().await;
+    let ended = world.settled().await;
+    assert_eq!(ended.word(), "escalated", "{}", ended.because());
+    let url = format!("/api/v1/work-orders/{}", ended.order);
+    let advice = json!({"guidance": "Ask for four more."});
+    let (status, told) = world.api("POST", &format!("{url}/retry"), Some(advice)).await;
+    assert_eq!((status, &told["signal"]["answer"]), (202, &json!("taken")), "{told}");
+    let again = world.settled().await;
+
+    assert_eq!(again.word(), "verified", "{}", again.because());
+    assert!(again.said("review/4/agent").contains("Ask for four more."));
+    assert_eq!(world.handed_over("question").lines().last(), Some("and 4 more"));
+    assert!(!world.pull().draft);
+    world.end().await;
+}

@@ -1,0 +1,137 @@
+//! When the attempts run out the tech lead is asked: it guides, or it calls a person.
+
+use crate::world::judges::{diagnoses, says};
+use crate::world::{MAINTAINER, Story};
+use serde_json::json;
+
+/// A wrong answer, in words, so that each fails in its own way.
+fn wrong(round: u32, word: &str) -> String {
+    format!(
+        "
+- stage: implement
+  role: developer
+  round: {round}
+  usd: 0.05
+  run: |
+    cat
+    echo {word} > answer
+    git commit -q -a -m 'Give the answer {word}' && git push -q origin HEAD
+"
+    )
+}
+
+fn three_wrong() -> String {
+    wrong(1, "many") + &wrong(2, "lots") + &wrong(3, "plenty")
+}
+
+/// Does it right in any round that has no scene of its own, and shows what it was told.
+const AT_LAST: &str = "
+- stage: implement
+  role: developer
+  usd: 0.05
+  run: |
+    cat
+    echo 42 > answer
+    git commit -q -a -m 'Give the right answer' && git push -q origin HEAD
+";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_tech_lead_guides_and_the_developer_succeeds() {
+    // It guides only when it is shown what there is to see.
+    let lead = r#"
+- stage: implement
+  role: tech_lead
+  usd: 0.04
+  run: |
+    prompt=$(cat)
+    for part in 'Round 3' 'Round 1' '+many' 'found plenty'; do
+      case "$prompt" in *"$part"*) ;; *) echo "I do not see: $part"; exit ;; esac
+    done
+    echo '{"decision": "guide", "diagnosis": "It writes words.", "guidance": "Write digits into the file."}'
+"#;
+    let world = Story::of(&(three_wrong() + AT_LAST + lead)).labeled().await;
+    let ended = world.settled().await;
+
+    assert_eq!(ended.word(), "verified", "{}: {}", ended.because(), ended.said("implement/3/diagnosis-1"));
+    assert_eq!((ended.runs_of("implement"), ended.judged_of("implement")), (4, 1));
+    let told = ended.said("implement/4/agent");
+    for words in ["attempt 1 of 3", "It writes words.", "Write digits into the file.", "found plenty"] {
+        assert!(told.contains(words), "{words:?}: {told}");
+    }
+    assert!(!ended.said("implement/3/agent").contains("Write digits"), "not before it was asked");
+    assert!(!world.pull().draft);
+    assert_eq!(world.labels(), ["journeyman", "journeyman:done"]);
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn guidance_that_does_not_help_ends_with_a_person_and_is_not_asked_for_twice() {
+    let more = wrong(4, "some") + &wrong(5, "few") + &wrong(6, "none");
+    let lead = diagnoses("implement", "guide", "It writes words.", "Write digits into the file.");
+    let world = Story::of(&(three_wrong() + &more + AT_LAST + &lead)).labeled().await;
+    let ended = world.settled().await;
+
+    assert_eq!(ended.word(), "escalated", "{}", ended.because());
+    assert_eq!((ended.runs_of("implement"), ended.judged_of("implement")), (6, 1));
+    assert!(ended.because().contains("also after the tech_lead's guidance"), "{}", ended.because());
+    let pull = world.pull();
+    assert!(pull.draft);
+    assert_eq!(world.handed_over("answer"), "many\n", "none is better than the first");
+    assert_eq!(world.labels(), ["journeyman", "journeyman:needs-human"]);
+
+    // A person knows more; then the tech lead may be asked again, should it be stuck again.
+    world.comment(MAINTAINER, "/retry it is 42").await;
+    let ended = world.settled().await;
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    assert!(ended.said("implement/7/agent").contains("it is 42"));
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_tech_lead_flags_and_its_diagnosis_is_what_the_person_reads() {
+    let lead = diagnoses("implement", "flag", "The test wants a number that the issue does not name.", "");
+    let world = Story::of(&(three_wrong() + &lead)).labeled().await;
+    let ended = world.settled().await;
+
+    assert_eq!(ended.word(), "escalated", "{}", ended.because());
+    assert_eq!((ended.runs_of("implement"), ended.judged_of("implement")), (3, 1));
+    assert!(world.pull().draft);
+    let status = world.status_comment();
+    assert!(status.contains("The test wants a number that the issue does not name."), "{status}");
+    assert_eq!(world.labels(), ["journeyman", "journeyman:needs-human"]);
+    assert!(!ended.moves().iter().any(|name| name.starts_with("review/")), "{:?}", ended.moves());
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_tech_lead_who_answers_nonsense_twice_leaves_it_to_a_person() {
+    // A guide without guidance says nothing.
+    let empty = json!({"decision": "guide", "diagnosis": "Hm.", "guidance": " "});
+    let lead = says("implement", "tech_lead", Some(1), &empty)
+        + "
+- stage: implement
+  role: tech_lead
+  say: I would try something else.
+";
+    let world = Story::of(&(three_wrong() + &lead)).labeled().await;
+    let ended = world.settled().await;
+
+    assert_eq!(ended.word(), "escalated", "{}", ended.because());
+    assert_eq!((ended.runs_of("implement"), ended.judged_of("implement")), (3, 2));
+    assert!(ended.because().contains("The tech_lead could not say more"), "{}", ended.because());
+    assert!(world.pull().draft);
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn where_nothing_was_pushed_nobody_is_asked_for_advice() {
+    let lead = diagnoses("implement", "guide", "It is lazy.", "Work.");
+    let world = Story::of(&("\n- stage: implement\n  role: developer\n  say: Done!\n".to_owned() + &lead));
+    let world = world.labeled().await;
+    let ended = world.settled().await;
+
+    assert_eq!(ended.word(), "blocked", "{}", ended.because());
+    assert_eq!(ended.judged_of("implement"), 0);
+    assert!(world.pulls().is_empty());
+    world.end().await;
+}

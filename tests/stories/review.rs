@@ -1,0 +1,195 @@
+//! A second agent looks at what passed the tests, and the developer answers it, in the open.
+
+use crate::world::judges::{finds, says};
+use crate::world::{MAINTAINER, OUTSIDER, Story, WELL};
+use serde_json::json;
+
+/// Adds a line to the question in each round, and shows what it was told.
+const MENDS: &str = "
+- stage: review
+  role: developer
+  usd: 0.03
+  run: |
+    cat
+    echo \"and $JOURNEYMAN_ROUND more\" >> question
+    git commit -q -a -m 'Ask for more' -m 'The reviewer wants it.' && git push -q origin HEAD
+";
+
+/// A reviewer that is never content, and least unhappy with the second round.
+fn never_content() -> String {
+    finds("review", "code_reviewer", Some(1), &["The question is short.", "It has no answer."])
+        + &finds("review", "code_reviewer", Some(2), &["The question is vague."])
+        + &finds("review", "code_reviewer", Some(3), &["The question is long.", "Nobody asked for more."])
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_reviewer_objects_the_developer_mends_and_each_round_is_a_comment() {
+    let objects = finds("review", "code_reviewer", Some(1), &["Nobody asks how many more."]);
+    let world = Story::of(&(WELL.to_owned() + &objects + MENDS)).labeled().await;
+    let ended = world.settled().await;
+
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    let told = ended.said("review/2/agent");
+    for words in ["attempt 2 of 3", "Nobody asks how many more.", "Carry out the plan below"] {
+        assert!(told.contains(words), "{words:?} is not in the developer's prompt: {told}");
+    }
+    assert_eq!(ended.session("review/2/agent"), ended.session("implement/1/agent"), "the same conversation");
+    let moves = ended.moves();
+    for made in ["review/1/verify-1", "review/2/import", "review/2/tests", "review/2/verify-1"] {
+        assert!(moves.iter().any(|name| name == made), "{made}: {moves:?}");
+    }
+    assert!(!moves.iter().any(|name| name == "review/1/agent" || name == "review/1/tests"), "{moves:?}");
+
+    let pull = world.pull();
+    assert!(!pull.draft);
+    let tested = ended.survey.trace.work.as_ref().map(|work| work.commit.to_string());
+    assert_eq!(Some(&pull.head_sha), tested.as_ref(), "what was reviewed last is what is there");
+    assert_eq!(world.handed_over("question").lines().last(), Some("and 2 more"));
+    assert_eq!(world.git(&["rev-list", "--count", &format!("main..{}", pull.head)]), "1");
+    let reviews = world.reviews();
+    assert_eq!(reviews.len(), 2, "a comment a round: {reviews:#?}");
+    assert!(reviews[0].body.contains("changes are asked for"), "{}", reviews[0].body);
+    assert!(reviews[0].body.contains("Nobody asks how many more."), "{}", reviews[0].body);
+    assert!(reviews[1].body.contains("nothing stands against it"), "{}", reviews[1].body);
+    assert!(reviews[1].body.contains(&pull.head_sha[..7]), "{}", reviews[1].body);
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_reviewer_is_shown_the_change_and_its_own_words_and_can_change_nothing() {
+    // It passes only what it was shown, and only where it cannot write.
+    let judge = r#"
+- stage: review
+  role: code_reviewer
+  round: 1
+  run: |
+    prompt=$(cat)
+    saw() { case "$prompt" in *"$1"*) printf '%s yes, ' "$1" ;; *) printf '%s no, ' "$1" ;; esac; }
+    wrote=$( (echo 43 > answer) 2>/dev/null && echo yes || echo no)
+    pushed=$(git push -q origin HEAD 2>/dev/null && echo yes || echo no)
+    printf '{"passed": false, "score": 0.5, "summary": "%s%s%s wrote %s, pushed %s, reads %s", "issues": [
+      {"severity": "major", "category": "style", "description": "Ask for more."}]}' \
+      "$(saw '+42')" "$(saw 'It says 41')" "$(saw '2 passed')" "$wrote" "$pushed" "$(cat answer)"
+- stage: review
+  role: code_reviewer
+  round: 2
+  run: |
+    case "$(cat)" in *'Ask for more.'*) again=yes ;; *) again=no ;; esac
+    printf '{"passed": true, "score": 1, "summary": "own words %s", "issues": []}' "$again"
+"#;
+    let world = Story::of(&(WELL.to_owned() + judge + MENDS)).labeled().await;
+    let ended = world.settled().await;
+
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    let said = ended.said("review/1/verify-1");
+    for seen in ["+42 yes", "It says 41 yes", "2 passed yes", "wrote no", "pushed no", "reads 42"] {
+        assert!(said.contains(seen), "{seen:?}: {said}");
+    }
+    assert!(ended.said("review/2/verify-1").contains("own words yes"), "{}", ended.said("review/2/verify-1"));
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_reviewer_who_is_never_content_calls_a_person_who_may_approve() {
+    let world = Story::of(&(WELL.to_owned() + &never_content() + MENDS)).labeled().await;
+    let ended = world.settled().await;
+
+    assert_eq!(ended.word(), "escalated", "{}", ended.because());
+    assert_eq!((ended.judged_of("review"), ended.runs_of("review")), (3, 2), "three reviews, two answers");
+    let pull = world.pull();
+    assert!(pull.draft, "what a reviewer objects to stays a draft");
+    assert_eq!(world.handed_over("question").lines().last(), Some("and 2 more"), "the best round is there");
+    assert_eq!(world.reviews().len(), 3);
+    assert_eq!(world.labels(), ["journeyman", "journeyman:needs-human"]);
+    let status = world.status_comment();
+    for said in ["round 2 came closest: The question is vague.", "tried 3 times", "/approve", "/retry"] {
+        assert!(status.contains(said), "{said:?}: {status}");
+    }
+    assert!(pull.issue.body.contains("❌ Not verified"), "{}", pull.issue.body);
+
+    world.comment(OUTSIDER, "/approve").await;
+    assert_eq!(world.settled().await.word(), "escalated", "not everybody may");
+    world.comment(MAINTAINER, "/approve").await;
+    let approved = world.settled().await;
+
+    assert_eq!(approved.word(), "approved", "{}", approved.because());
+    assert_eq!((approved.judged_of("review"), approved.runs_of("review")), (3, 2), "nobody is asked again");
+    let pull = world.pull();
+    assert!(!pull.draft);
+    assert_eq!(world.handed_over("question").lines().last(), Some("and 2 more"));
+    assert!(pull.issue.body.contains("mona accepted it as it is"), "{}", pull.issue.body);
+    assert!(!pull.issue.body.contains("✅ Verified"), "{}", pull.issue.body);
+    assert_eq!(world.labels(), ["journeyman", "journeyman:done"]);
+    assert!(world.status_comment().contains("Approved by mona, not verified"), "{}", world.status_comment());
+    let (_, order) = world.api("GET", &format!("/api/v1/work-orders/{}", approved.order), None).await;
+    assert_eq!(order["state"], "approved", "{order}");
+    assert_eq!(world.reviews().len(), 3);
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn after_the_rounds_of_review_retry_with_guidance_gives_new_ones() {
+    let world = Story::of(&(WELL.to_owned() + &never_content() + MENDS)).labeled().await;
+    assert_eq!(world.settled().await.word(), "escalated");
+    world.comment(MAINTAINER, "/retry ask for four more").await;
+    let ended = world.settled().await;
+
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    let told = ended.said("review/4/agent");
+    for words in ["ask for four more", "attempt 1 of 3", "Nobody asked for more."] {
+        assert!(told.contains(words), "{words:?}: {told}");
+    }
+    assert!(!world.pull().draft);
+    assert_eq!(world.handed_over("question").lines().last(), Some("and 4 more"));
+    assert_eq!(world.reviews().len(), 4, "a comment a round, and no round twice");
+    assert_eq!(world.labels(), ["journeyman", "journeyman:done"]);
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_reviewer_who_answers_nonsense_is_asked_once_more() {
+    // The second question holds what was wrong with the first answer.
+    let judge = r#"
+- stage: review
+  role: code_reviewer
+  run: |
+    case "$(cat)" in
+      *"holds no JSON"*) echo '{"passed": true, "score": 1, "summary": "Now as JSON.", "issues": []}' ;;
+      *) echo 'Looks good to me!' ;;
+    esac
+"#;
+    let world = Story::of(&(WELL.to_owned() + judge)).labeled().await;
+    let ended = world.settled().await;
+
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    assert_eq!(ended.said("review/1/verify-1"), "Looks good to me!");
+    assert!(ended.said("review/1/verify-2").contains("Now as JSON."));
+    assert_eq!(world.reviews().len(), 1);
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_pass_that_lists_something_grave_is_no_pass() {
+    let contradicts = json!({"passed": true, "score": 1, "summary": "Fine.", "issues": [
+        {"severity": "critical", "category": "security", "description": "Anybody can read it."}]});
+    let judge = says("review", "code_reviewer", None, &contradicts);
+    let world = Story::of(&(WELL.to_owned() + &judge + MENDS)).labeled().await;
+    let ended = world.settled().await;
+
+    assert_eq!(ended.word(), "escalated", "{}", ended.because());
+    assert!(ended.because().contains("could not be made"), "{}", ended.because());
+    assert!(world.pull().draft);
+    let reviews = world.reviews();
+    assert_eq!(reviews.len(), 1, "{reviews:#?}");
+    assert!(reviews[0].body.contains("could not be made"), "{}", reviews[0].body);
+    assert_eq!(world.handed_over("answer"), "42\n", "the work is kept");
+
+    // The judge was at fault, so that it is the judge who is asked again.
+    world.rescript(WELL);
+    world.comment(MAINTAINER, "/retry").await;
+    let ended = world.settled().await;
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    assert!(!ended.moves().iter().any(|name| name == "review/2/agent"), "{:?}", ended.moves());
+    assert!(!world.pull().draft);
+    world.end().await;
+}

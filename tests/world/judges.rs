@@ -1,0 +1,49 @@
+//! Scenes of those who answer in JSON: reviewers, and whoever is asked when a stage is stuck.
+
+use journeyman::emulator::CommentView;
+use serde_json::{Value, json};
+
+use super::look::BOT;
+use super::{REPOSITORY, World};
+
+/// A scene in which a role says this and nothing else; in every round that has no scene of its own, when none is
+/// named.
+pub fn says(stage: &str, role: &str, round: Option<u32>, answer: &Value) -> String {
+    let round = round.map(|round| format!("  round: {round}\n")).unwrap_or_default();
+    let answer = answer.to_string().replace('\'', "''");
+    format!("\n- stage: {stage}\n  role: {role}\n{round}  usd: 0.02\n  say: '{answer}'\n")
+}
+
+/// A reviewer who finds this; nothing found is a pass.
+pub fn finds(stage: &str, role: &str, round: Option<u32>, findings: &[&str]) -> String {
+    let issues: Vec<Value> = findings
+        .iter()
+        .map(|what| {
+            json!({"severity": "major", "category": "logic_error", "description": what, "location": "question"})
+        })
+        .collect();
+    let summary = if findings.is_empty() { "It is right.".to_owned() } else { findings.join(" ") };
+    let score = if findings.is_empty() { 0.9 } else { 0.5 };
+    let answer = json!({"passed": findings.is_empty(), "score": score, "summary": summary, "issues": issues});
+    says(stage, role, round, &answer)
+}
+
+/// What the tech lead says of a stage that is stuck.
+pub fn diagnoses(stage: &str, decision: &str, diagnosis: &str, guidance: &str) -> String {
+    let answer = json!({"decision": decision, "diagnosis": diagnosis, "guidance": guidance});
+    says(stage, "tech_lead", None, &answer)
+}
+
+impl World {
+    /// Comments of ours on the one pull request.
+    pub fn reviews(&self) -> Vec<CommentView> {
+        let comments = self.pull().issue.comments.into_iter();
+        comments.filter(|comment| comment.author == BOT).collect()
+    }
+
+    /// A file as it is at the head of the one pull request.
+    pub fn handed_over(&self, file: &str) -> String {
+        let content = self.github.file(REPOSITORY, &self.pull().head, file);
+        String::from_utf8(content.unwrap_or_default()).expect("a file in UTF-8")
+    }
+}

@@ -214,6 +214,8 @@ impl<'a> Walk<'a> {
             (work.standing.clone(), self.heard.approved_after(self.position))
         {
             work.standing = Standing::Approved { by: by.to_owned(), because };
+            // The pull request's text is made from what the trace says while this is being done.
+            self.trace.work = Some(work.clone());
             self.finish(&stage.name, &work)?;
         }
         // A draft that is handed over is finished, but it is not ready.

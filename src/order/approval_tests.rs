@@ -195,6 +195,18 @@ fn a_retry_gives_new_rounds_with_the_guidance_told_once() {
 }
 
 #[test]
+fn unverified_work_that_a_person_wants_better_is_still_the_best_when_nothing_better_comes() {
+    let mut world = World::with(REVIEWED)
+        .when("implement/1/tests", vec![none()])
+        .when("/tests", vec![none(), red(0, 2), red(0, 3), red(0, 4)]);
+    assert!(matches!(world.settle(), Settlement::Unverified { .. }));
+    world.say("/retry add a test");
+    assert!(matches!(world.settle(), Settlement::Escalated { .. }));
+    let best = world.survey().trace.work.map(|work| work.round);
+    assert_eq!((best, world.made("implement/3/agent")), (Some(1), 1));
+}
+
+#[test]
 fn a_word_for_one_stage_does_not_keep_another_from_its_retry() {
     let apart = "
 name: apart

@@ -136,7 +136,13 @@ impl Walk<'_> {
                     format!("nothing could be verified: {}", unverified(&tests)),
                 )
                 .suggest("A person asked for another attempt; see what they advise.");
-                Judged::failed(Judge::Tests, feedback)
+                Judged::Failed(Box::new(Failed {
+                    by: Judge::Tests,
+                    tests: None,
+                    tree: None,
+                    candidate: Some(not_verified(work, &feedback.summary)),
+                    feedback,
+                }))
             }
             TestVerdict::Passed | TestVerdict::NoTests => Judged::Passed(work),
             TestVerdict::Failed | TestVerdict::SetupFailed => {

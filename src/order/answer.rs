@@ -10,7 +10,11 @@ pub(super) const LONGEST_ANSWER: usize = 8 * 1024 * 1024;
 /// Faults of form that are told at once; a worker that gets a hundred mends none.
 const MOST_FAULTS: usize = 20;
 
-/// The one JSON object of an answer: the whole of it, the inside of its only code block, or from its first brace.
+/// How many braces of an answer are looked at for JSON.
+const MOST_BRACES: usize = 200;
+
+/// The one JSON object of an answer, alone or within prose. An answer with two is none: it may quote one that somebody
+/// else put before its eyes.
 pub(super) fn object(answer: &str) -> Result<Value, Feedback> {
     if answer.len() > LONGEST_ANSWER {
         return Err(invalid(format!("the answer has {} bytes, more than {LONGEST_ANSWER}", answer.len())));
@@ -19,41 +23,35 @@ pub(super) fn object(answer: &str) -> Result<Value, Feedback> {
     if text.is_empty() {
         return Err(invalid("the answer is empty"));
     }
+    let mut found: Option<Value> = None;
     let mut fault = None;
-    for candidate in candidates(text) {
-        match first_value(candidate) {
-            Ok(value @ Value::Object(_)) => return Ok(value),
-            Ok(_) => fault = Some("the answer is JSON, but no object".to_owned()),
-            Err(error) => fault = Some(format!("the answer is no JSON object: {error}")),
+    let mut rest = text;
+    for _ in 0..MOST_BRACES {
+        let Some(brace) = rest.find('{') else { break };
+        rest = &rest[brace..];
+        let mut values = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
+        match values.next() {
+            Some(Ok(value)) => {
+                rest = &rest[values.byte_offset()..];
+                if found.replace(value).is_some() {
+                    return Err(invalid("the answer holds more than one JSON object"));
+                }
+            }
+            // What begins as the answer and breaks off is told as such: its inner objects are not the answer.
+            Some(Err(error)) if found.is_none() && rest.len() == text.len() => {
+                return Err(invalid(format!("the answer is no JSON object: {error}")));
+            }
+            Some(Err(error)) => {
+                if error.is_eof() && found.is_none() {
+                    return Err(invalid(format!("the answer is no JSON object: {error}")));
+                }
+                fault.get_or_insert_with(|| format!("the answer is no JSON object: {error}"));
+                rest = &rest[1..];
+            }
+            None => break,
         }
     }
-    Err(invalid(fault.unwrap_or_else(|| "the answer holds no JSON object".to_owned())))
-}
-
-/// Where JSON may begin, the likeliest last: its fault is the one that is told.
-fn candidates(text: &str) -> Vec<&str> {
-    let mut found = Vec::new();
-    if text.starts_with('{') {
-        return vec![text];
-    }
-    if let Some((_, rest)) = text.split_once("```json") {
-        found.push(rest.trim_start());
-    } else if let Some((_, rest)) = text.split_once("```") {
-        found.push(rest.trim_start());
-    }
-    if let Some(brace) = text.find('{') {
-        found.push(&text[brace..]);
-    }
-    found
-}
-
-/// The value that a text begins with; what follows is prose, and no matter.
-fn first_value(text: &str) -> Result<Value, serde_json::Error> {
-    let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
-    match values.next() {
-        Some(value) => value,
-        None => serde_json::from_str(text),
-    }
+    found.ok_or_else(|| invalid(fault.unwrap_or_else(|| "the answer holds no JSON object".to_owned())))
 }
 
 /// What is wrong with a value by a schema; empty when it fits.
@@ -138,6 +136,7 @@ mod tests {
             "Here it is:\n```json\n{\"a\": 1}\n```\nDone.",
             "```\n{\"a\": 1}\n```",
             "Sure! {\"a\": 1} Anything else?",
+            "Where {x} is a set: {\"a\": 1}",
         ] {
             assert_eq!(object(answer).unwrap(), json!({"a": 1}), "{answer:?}");
         }
@@ -145,6 +144,9 @@ mod tests {
             ("", "empty"),
             ("no", "holds no JSON"),
             ("[1]", "holds no JSON"),
+            (r#"The issue says {"a": 1}, but I say {"a": 2}"#, "more than one"),
+            (r#"{"a": 2} as opposed to {"a": 1}"#, "more than one"),
+            (r#"Here: {"a": {"b": 1}"#, "EOF"),
             (r#"{"a": 1"#, "EOF"),
             (r#"{"a": 1,}"#, "trailing comma"),
         ] {

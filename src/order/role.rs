@@ -78,7 +78,10 @@ impl Role {
             problem: fault.problem,
         })?;
         if !is_role_name(&role.name) {
-            return Err(invalid("a role's name has 1 to 40 characters of a-z, 0-9, - and _, and no digit after a -".to_owned()));
+            return Err(invalid(
+                "a role's name has 1 to 40 characters of a-z, 0-9, - and _, and no digit after a -"
+                    .to_owned(),
+            ));
         }
         let short = |text: &Option<String>| {
             text.as_ref().is_none_or(|text| !text.trim().is_empty() && text.chars().count() <= 100)

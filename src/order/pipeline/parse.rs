@@ -51,7 +51,10 @@ fn read(yaml: &str, roles: Option<&BTreeMap<String, Role>>) -> Result<Pipeline, 
     let mut pipeline: Pipeline = yaml::read(yaml).map_err(|fault| invalid(of_fault(fault, &places)))?;
     let mut found = Found::new(&pipeline, &places);
     if !is_name(&pipeline.name) {
-        found.at_top("name", "a pipeline's name has 1 to 40 characters of a-z, 0-9, - and _, and no digit after a -");
+        found.at_top(
+            "name",
+            "a pipeline's name has 1 to 40 characters of a-z, 0-9, - and _, and no digit after a -",
+        );
     }
     if pipeline.description.chars().count() > LONGEST_DESCRIPTION {
         found.at_top("description", format!("a description has at most {LONGEST_DESCRIPTION} characters"));

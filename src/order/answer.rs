@@ -1,6 +1,7 @@
 //! JSON in what an agent answered: found, read, held against a schema. What is wrong is said so that an agent can
 //! mend it.
 
+use jsonschema::Validator;
 use serde_json::Value;
 
 use super::feedback::{Category, Feedback, Finding, Severity};
@@ -56,11 +57,15 @@ pub(super) fn object(answer: &str) -> Result<Value, Feedback> {
 
 /// What is wrong with a value by a schema; empty when it fits.
 pub(super) fn faults(value: &Value, schema: &Value) -> Vec<String> {
-    let Ok(validator) = jsonschema::validator_for(schema) else {
-        return vec!["the schema itself is none; a person has to mend the pipeline".to_owned()];
-    };
-    validator
-        .iter_errors(value)
+    match jsonschema::validator_for(schema) {
+        Ok(validator) => faults_of_form(value, &validator),
+        Err(_) => vec!["the schema itself is none; a person has to mend the pipeline".to_owned()],
+    }
+}
+
+/// The same, by a schema that was read before.
+pub(super) fn faults_of_form(value: &Value, form: &Validator) -> Vec<String> {
+    form.iter_errors(value)
         .take(MOST_FAULTS)
         .map(|error| {
             let place = error.instance_path().to_string();

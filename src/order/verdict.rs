@@ -1,5 +1,8 @@
 //! What a verifier or an escalation's agent answers, held against its form.
 
+use std::sync::LazyLock;
+
+use jsonschema::Validator;
 use serde_json::{Value, json};
 
 use super::answer;
@@ -50,9 +53,25 @@ pub(super) fn diagnosis_schema() -> Value {
     })
 }
 
+/// Both forms are read once: an order's answers are judged again at each of its steps.
+static FEEDBACK: LazyLock<Option<Validator>> =
+    LazyLock::new(|| jsonschema::validator_for(&feedback_schema()).ok());
+static DIAGNOSIS: LazyLock<Option<Validator>> =
+    LazyLock::new(|| jsonschema::validator_for(&diagnosis_schema()).ok());
+
+/// The object of an answer, when it has this form.
+fn of_form(text: &str, form: &Option<Validator>) -> Result<Value, Feedback> {
+    let value = answer::object(text)?;
+    let faults = match form {
+        Some(form) => answer::faults_of_form(&value, form),
+        None => vec!["the form cannot be read".to_owned()],
+    };
+    if faults.is_empty() { Ok(value) } else { Err(answer::not_of_the_form(faults)) }
+}
+
 /// A verifier's answer. One that contradicts itself is no answer.
 pub(super) fn feedback(text: &str) -> Result<Feedback, Feedback> {
-    let value = answer::fitting(text, &feedback_schema(), &[])?;
+    let value = of_form(text, &FEEDBACK)?;
     let mut feedback: Feedback =
         serde_json::from_value(value).map_err(|error| answer::not_of_the_form(vec![error.to_string()]))?;
     let weighs = feedback.issues.iter().any(|finding| finding.severity <= Severity::Major);
@@ -71,7 +90,7 @@ pub(super) fn feedback(text: &str) -> Result<Feedback, Feedback> {
 /// An escalation's answer. Guidance that says nothing is none.
 pub(super) fn diagnosis(text: &str) -> Result<Diagnosis, Feedback> {
     use super::moves::Decision;
-    let value = answer::fitting(text, &diagnosis_schema(), &[])?;
+    let value = of_form(text, &DIAGNOSIS)?;
     let mut object = value;
     if let Some(fields) = object.as_object_mut() {
         fields.retain(|name, _| matches!(name.as_str(), "decision" | "diagnosis" | "guidance"));

@@ -215,6 +215,11 @@ impl<'a> Walk<'a> {
             for (field, value) in concluded.iter().flat_map(|concluded| &concluded.fields) {
                 visible.insert(format!("{}.{field}", known.name), value.clone());
             }
+            // What an answer may leave out is empty where it does.
+            let role = known.agent.as_deref().and_then(|role| self.journal.role(role));
+            for field in known.fields(role) {
+                visible.entry(format!("{}.{field}", known.name)).or_default();
+            }
             let mut fields = concluded.iter().flat_map(|concluded| &concluded.fields);
             if !fields.any(|(field, _)| field == "result") {
                 visible.insert(all_of(&known.name), String::new());

@@ -42,6 +42,20 @@ impl Concluded {
     }
 }
 
+/// The work as it was left last. A stage that only judged an earlier commit does not bring that back.
+fn newest<'w>(works: impl Iterator<Item = &'w Work>) -> Option<&'w Work> {
+    let mut seen: Vec<&CommitSha> = Vec::new();
+    let mut newest: Option<&Work> = None;
+    for work in works {
+        let is_there = newest.is_some_and(|known| known.commit == work.commit);
+        if is_there || !seen.contains(&&work.commit) {
+            newest = Some(work);
+        }
+        seen.push(&work.commit);
+    }
+    newest
+}
+
 /// Whether a stage's turn has come.
 enum Reach {
     /// Something it depends on is at work.
@@ -103,12 +117,12 @@ impl<'a> Walk<'a> {
 
     fn conclude(&mut self, name: &'a str, concluded: Concluded) {
         self.trace.conclude(name, concluded.state);
-        if let Some(work) = &concluded.work {
-            self.trace.work = Some(work.clone());
-        }
         let position = concluded.position.max(self.position);
         let last_run = self.last_run;
         self.concluded.insert(name, Concluded { position, last_run, ..concluded });
+        let stages = self.pipeline.stages.iter();
+        let works = stages.filter_map(|stage| self.concluded.get(stage.name.as_str())?.work.as_ref());
+        self.trace.work = newest(works).cloned();
     }
 
     /// Whether a stage's turn has come; if so, the walk stands where all that it depends on has ended.
@@ -181,7 +195,11 @@ impl<'a> Walk<'a> {
     fn settlement(&self) -> Settlement {
         let pull = self.trace.pull.as_ref().map(|pull| pull.number);
         match self.trace.work.as_ref().map(|work| work.standing.clone()) {
-            Some(Standing::Verified) => Settlement::Verified { pull },
+            // What another stage came to was accepted as it is, and this may rest on it.
+            Some(Standing::Verified) => match self.accepted() {
+                Some((by, because)) => Settlement::Approved { pull, by, because },
+                None => Settlement::Verified { pull },
+            },
             Some(Standing::NotVerified { because }) => Settlement::Escalated { pull, because },
             Some(Standing::Unverified { because }) => Settlement::Unverified { pull, because },
             Some(Standing::Approved { by, because }) => Settlement::Approved { pull, by, because },
@@ -189,6 +207,16 @@ impl<'a> Walk<'a> {
                 Settlement::Unverified { pull, because: "no stage of the pipeline makes a commit".to_owned() }
             }
         }
+    }
+
+    /// Who accepted the work of a stage as it is, and what was wrong with it.
+    fn accepted(&self) -> Option<(String, String)> {
+        let works = self.concluded.values().filter_map(|concluded| concluded.work.as_ref());
+        let mut accepted = works.filter_map(|work| match &work.standing {
+            Standing::Approved { by, because } => Some((by.clone(), because.clone())),
+            Standing::Verified | Standing::Unverified { .. } | Standing::NotVerified { .. } => None,
+        });
+        accepted.next()
     }
 
     /// The stages that a stage depends on, directly or through others, in the pipeline's order.
@@ -238,7 +266,7 @@ impl<'a> Walk<'a> {
     /// The commit as it is before a stage.
     pub(super) fn work_before(&self, stage: &Stage) -> Option<&Work> {
         let before = self.before(stage);
-        before.iter().rev().find_map(|known| self.concluded.get(known.name.as_str())?.work.as_ref())
+        newest(before.iter().filter_map(|known| self.concluded.get(known.name.as_str())?.work.as_ref()))
     }
 
     /// What a stage that only looks is shown: the commit as it is before it, or the base.

@@ -309,6 +309,22 @@ fn a_review_without_commits_of_its_own_judges_what_is_there_again() {
 }
 
 #[test]
+fn a_judge_of_an_earlier_commit_does_not_bring_it_back() {
+    // `look` stands behind `review` in the file and judges the commit from before it.
+    let yaml = pipeline(&format!(
+        "{IMPLEMENT}  - {{ name: publish, uses: publish, agent: developer, depends_on: [implement] }}
+  - {{ name: review, agent: developer, begins_with: checks, checks: [pushed_commit, tests, verifier], verifier: code_reviewer, depends_on: [publish] }}
+  - {{ name: look, agent: developer, begins_with: checks, checks: [verifier], verifier: code_reviewer, depends_on: [implement] }}
+  - {{ name: ready, uses: ready, depends_on: [review, look] }}\n"
+    ));
+    let mut world = World::with(&yaml).when("review/1/verify-1", vec![objects(&["a"])]);
+    assert_eq!(world.settle(), Settlement::Verified { pull: Some(PullNumber(8)) });
+    let trace = world.survey().trace;
+    assert_eq!(trace.work.map(|work| work.commit), Some(world.commit("review/2")));
+    assert_eq!(trace.pushed, Some(world.commit("review/2")));
+}
+
+#[test]
 fn a_second_writer_that_pushes_nothing_has_not_pushed_the_firsts_commit() {
     let yaml = pipeline(&format!(
         "{IMPLEMENT}  - {{ name: polish, agent: developer, checks: [pushed_commit, tests], depends_on: [implement] }}\n"

@@ -187,8 +187,14 @@ fn status_key(revision: u64) -> MoveKey {
 #[path = "approval_tests.rs"]
 mod approval_tests;
 #[cfg(test)]
+#[path = "chance_tests.rs"]
+mod chance;
+#[cfg(test)]
 #[path = "graph_tests.rs"]
 mod graph_tests;
+#[cfg(test)]
+#[path = "loop_properties.rs"]
+mod loop_properties;
 #[cfg(test)]
 #[path = "loop_tests.rs"]
 mod loop_tests;

@@ -91,6 +91,15 @@ impl World {
         }
     }
 
+    /// There is time and money for everything: who is quicker does not decide what is paid for.
+    pub(super) fn without_limits(mut self) -> Self {
+        let mut opened = self.journal.opened().clone();
+        opened.limits = OrderLimits { minutes: 1_000_000, usd: 100_000.0 };
+        let entries = vec![Entry { seq: 1, at: self.now, event: Event::Opened(Box::new(opened)) }];
+        self.journal = Journal::new(entries).unwrap();
+        self
+    }
+
     /// The next outcomes of the effects whose names end so.
     pub(super) fn when(mut self, key_ends: impl Into<String>, outcomes: Vec<Outcome>) -> Self {
         self.script.push((key_ends.into(), outcomes));
@@ -178,12 +187,17 @@ impl World {
         &mut self,
         mut first: impl FnMut(&[(MoveKey, Move)]) -> usize,
     ) -> Settlement {
+        self.settle_watched(|world| first(&world.under_way))
+    }
+
+    /// The same, and whoever chooses sees the world.
+    pub(super) fn settle_watched(&mut self, mut first: impl FnMut(&Self) -> usize) -> Settlement {
         for _ in 0..2_000 {
             if !self.begin_all() {
                 return self.survey().next.settled.expect("nothing to do and not settled");
             }
             if !self.under_way.is_empty() {
-                let key = self.under_way[first(&self.under_way)].0.0.clone();
+                let key = self.under_way[first(self)].0.0.clone();
                 self.finish(&key);
             }
         }

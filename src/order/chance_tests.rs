@@ -1,0 +1,273 @@
+//! Pipelines and outcomes by chance: the same seed and the same effect come to the same, whoever is quicker.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use proptest::prelude::*;
+
+use super::super::agent_run::{AgentRun, FailureKind, Usage};
+use super::super::feedback::{Category, Feedback};
+use super::super::moves::Trouble;
+use super::super::test_run::TestVerdict;
+use super::world::{
+    Oracle, approves, failed, flags, guides, imported, nothing, objects, red, said, sha, tested,
+};
+use super::*;
+
+/// A number for this, always the same.
+pub(super) fn chance(of: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    of.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// Draws from what it is told, one number after the other.
+struct Dice {
+    state: u64,
+}
+
+impl Dice {
+    fn of(&mut self, sides: u64) -> u64 {
+        self.state = chance(&self.state);
+        self.state % sides
+    }
+
+    /// True so many times out of a hundred.
+    fn percent(&mut self, times: u64) -> bool {
+        self.of(100) < times
+    }
+}
+
+/// What each effect comes to, by the seed, its name and how often it was made before.
+pub(super) fn oracle(seed: u64) -> Oracle {
+    Box::new(move |key, r#move, before| {
+        let mut dice = Dice { state: chance(&(seed, key, before)) };
+        // Some orders go well, some badly.
+        let badness = if seed % 9 == 0 { 70 } else { 5 + seed % 40 };
+        if !matches!(r#move, Move::Authorize { .. } | Move::ShowStatus { .. }) && dice.percent(2) {
+            let retry = if dice.percent(20) { Retry::Never } else { Retry::Soon };
+            return Some(Outcome::Trouble(Trouble { message: "trouble".to_owned(), retry }));
+        }
+        if dice.of(400) == 0 {
+            return Some(Outcome::PullFinished);
+        }
+        match r#move {
+            Move::RunAgent(task) => Some(agent(&task.command, key, badness, &mut dice)),
+            Move::Import { .. } => Some(match dice.of(100) {
+                n if n < badness / 2 => nothing(),
+                n if n < badness => {
+                    let what = ["Makefile", "a secret", ".github", "a link"][dice.of(4) as usize];
+                    Outcome::ImportRefused(Feedback::failed(Category::Policy, format!("{what} is refused")))
+                }
+                // Now and then the same commit, or the same tree, again.
+                n => match imported(
+                    if n < badness + 3 { 1 } else { (dice.of(1 << 20) + 10) as u32 },
+                    Some("Change it"),
+                ) {
+                    Outcome::Imported { pushed, tree, changed, message } => {
+                        let tree =
+                            if dice.percent(5) { sha(77).as_str().parse().expect("a tree") } else { tree };
+                        let message = message.filter(|_| !dice.percent(10));
+                        Outcome::Imported { pushed, tree, changed, message }
+                    }
+                    other => other,
+                },
+            }),
+            // The date is part of a commit: no two are the same.
+            Move::Commit { .. } => {
+                Some(Outcome::Committed { commit: sha(chance(&(seed, key)) as u32), patch: key.to_string() })
+            }
+            Move::RunTests { commit } => Some(match dice.of(100) {
+                n if n < badness => red(dice.of(4), 1 + dice.of(3)),
+                n if n < badness + 4 => tested(commit, TestVerdict::SetupFailed, 0, 0),
+                n if n < badness + 10 => tested(commit, TestVerdict::NoTests, 0, 0),
+                n => match tested(commit, TestVerdict::Passed, 5, 0) {
+                    Outcome::Tested(mut run) => {
+                        run.doubt = (n > 96).then(|| "the change rewrites its judge".to_owned());
+                        Outcome::Tested(run)
+                    }
+                    other => other,
+                },
+            }),
+            Move::Push { .. } if dice.percent(3) => Some(Outcome::BranchTaken { at: Some(sha(66)) }),
+            _ => None,
+        }
+    })
+}
+
+fn agent(command: &str, key: &MoveKey, badness: u64, dice: &mut Dice) -> Outcome {
+    match dice.of(100) {
+        0 | 1 => return failed(FailureKind::Unavailable),
+        2 => return failed(FailureKind::UnknownSession),
+        3 | 4 => return failed(FailureKind::Ended),
+        5 if dice.percent(30) => return failed(FailureKind::Misconfigured),
+        _ => {}
+    }
+    let nonsense = format!("well, {}", ["so", "then", "maybe", "hm"][dice.of(4) as usize]);
+    let findings = ["an off by one", "a leak", "a race", "a wrong name", "a hole"];
+    let outcome = match command {
+        "review" if dice.percent(badness * 2) => {
+            let from = dice.of(4) as usize;
+            objects(&findings[from..=(from + dice.of(2) as usize).min(4)])
+        }
+        "review" if !dice.percent(12) => approves(),
+        "diagnose" if dice.percent(40) => guides("look at the carry"),
+        "diagnose" if dice.percent(60) => flags("it cannot be done"),
+        "review" | "diagnose" => said(&nonsense),
+        "generate_branch" if !dice.percent(20) => said("mend-it"),
+        "create_pull_request" if !dice.percent(20) => said("Mend the sum\n\nIt was wrong."),
+        "create_commit" if !dice.percent(20) => said("Mend the sum"),
+        "choose" if !dice.percent(badness / 2) => said(if dice.percent(50) { "/one" } else { "/two" }),
+        "work" if !dice.percent(6) => said(&format!("done with {key}")),
+        _ => said(&nonsense),
+    };
+    match outcome {
+        Outcome::AgentRan(run) => Outcome::AgentRan(Box::new(AgentRun {
+            session_id: (!dice.percent(10)).then(|| format!("session of {key}")),
+            usage: Usage { usd: dice.of(30) as f64 / 100.0, ..Usage::default() },
+            ..*run
+        })),
+        other => other,
+    }
+}
+
+/// A stage before it has a name.
+#[derive(Debug, Clone)]
+struct Sketch {
+    kind: u64,
+    depends: u64,
+    checks: u64,
+    escalation: &'static str,
+    rounds: u64,
+    retries: u64,
+    policy: &'static str,
+    budget: bool,
+    when: bool,
+}
+
+fn any_sketch() -> impl Strategy<Value = Sketch> {
+    let escalation = prop::sample::select(vec!["none", "human_approval", "tech_lead", "tech_lead"]);
+    let policy = prop::sample::select(vec!["blind", "exponential", "infrastructure_only"]);
+    let numbers = (0_u64..10, any::<u64>(), any::<u64>(), 0_u64..5, 0_u64..4);
+    (numbers, escalation, policy, prop::bool::weighted(0.1), prop::bool::weighted(0.3)).prop_map(
+        |((kind, depends, checks, rounds, retries), escalation, policy, budget, when)| Sketch {
+            kind,
+            depends,
+            checks,
+            escalation,
+            rounds,
+            retries,
+            policy,
+            budget,
+            when,
+        },
+    )
+}
+
+/// A pipeline that passes its rules, of at most seven stages.
+pub(super) fn any_pipeline() -> impl Strategy<Value = String> {
+    let around = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
+    (prop::collection::vec(any_sketch(), 1..=4), any_sketch(), around)
+        .prop_map(|(sketches, review, around)| drawn(&sketches, &review, around))
+}
+
+fn drawn(
+    sketches: &[Sketch],
+    review: &Sketch,
+    (publishes, reviews, readies, backwards): (bool, bool, bool, bool),
+) -> String {
+    let mut stages: Vec<String> = Vec::new();
+    let (mut writers, mut judges, mut choosers) = (Vec::new(), Vec::new(), Vec::new());
+    for (number, sketch) in sketches.iter().enumerate() {
+        let name = format!("s{number}");
+        let mut depends: Vec<String> =
+            (0..number).filter(|bit| sketch.depends >> bit & 1 == 1).map(|bit| format!("s{bit}")).collect();
+        // Whoever judges needs somebody who makes.
+        let maker = writers.last().cloned();
+        let mut with_maker = |depends: &mut Vec<String>| {
+            depends.extend(maker.clone().filter(|maker| !depends.contains(maker)));
+        };
+        let body = match (sketch.kind, maker.is_some()) {
+            (0 | 1, _) => "agent: developer".to_owned(),
+            (2, _) => {
+                choosers.push(name.clone());
+                "agent: developer, command: choose, output: { one_of: [/one, /two] }".to_owned()
+            }
+            (3, true) => {
+                with_maker(&mut depends);
+                judges.push(name.clone());
+                "uses: tests".to_owned()
+            }
+            (4, true) => {
+                with_maker(&mut depends);
+                judges.push(name.clone());
+                writers.push(name.clone());
+                worker(sketch, "begins_with: checks, ")
+            }
+            (5, true) => {
+                with_maker(&mut depends);
+                judges.push(name.clone());
+                format!(
+                    "agent: developer, begins_with: checks, checks: [verifier], verifier: code_reviewer, \
+                     max_adversarial_rounds: {}, escalate_on_exhaust: {}",
+                    sketch.rounds, sketch.escalation
+                )
+            }
+            (_, _) => {
+                writers.push(name.clone());
+                judges.push(name.clone());
+                worker(sketch, "")
+            }
+        };
+        let when = choosers.iter().find(|chooser| sketch.when && depends.contains(chooser));
+        let when =
+            when.map_or(String::new(), |chooser| format!(", when: '{{{{{chooser}.result}}}} == /one'"));
+        let limits = if body.starts_with("uses") { String::new() } else { limits(sketch) };
+        stages
+            .push(format!("{{ name: {name}, {body}{limits}{when}, depends_on: [{}] }}", depends.join(", ")));
+    }
+    if publishes && !writers.is_empty() {
+        stages.push(format!(
+            "{{ name: publish, uses: publish, agent: developer, command: create_pull_request, depends_on: [{}] }}",
+            writers.join(", ")
+        ));
+        judges.push("publish".to_owned());
+        if reviews {
+            let body = worker(review, "begins_with: checks, ");
+            stages.push(format!("{{ name: review, {body}{}, depends_on: [publish] }}", limits(review)));
+            judges.push("review".to_owned());
+        }
+        if readies {
+            stages.push(format!("{{ name: ready, uses: ready, depends_on: [{}] }}", judges.join(", ")));
+        }
+    }
+    if backwards {
+        stages.reverse();
+    }
+    let stages: String = stages.iter().map(|stage| format!("  - {stage}\n")).collect();
+    format!("name: chance\nversion: 1\nstages:\n{stages}")
+}
+
+fn limits(sketch: &Sketch) -> String {
+    let budget = if sketch.budget { ", budget: 0.8" } else { "" };
+    format!(", retry_count: {}, retry_policy: {}{budget}", sketch.retries, sketch.policy)
+}
+
+fn worker(sketch: &Sketch, begins: &str) -> String {
+    let mut checks = vec!["pushed_commit"];
+    for (bit, check) in ["policy", "tests", "verifier"].into_iter().enumerate() {
+        // Most stages have most checks.
+        if sketch.checks >> (2 * bit) & 3 != 0 {
+            checks.push(check);
+        }
+    }
+    let verifier = if checks.contains(&"verifier") {
+        format!(", verifier: code_reviewer, max_adversarial_rounds: {}", sketch.rounds)
+    } else {
+        String::new()
+    };
+    format!(
+        "agent: developer, {begins}checks: [{}]{verifier}, escalate_on_exhaust: {}",
+        checks.join(", "),
+        sketch.escalation
+    )
+}

@@ -1,0 +1,455 @@
+//! What holds for any pipeline, whatever its workers and judges do, whoever is quicker and whoever interrupts.
+#![allow(clippy::wildcard_enum_match_arm, reason = "a test looks at one kind")]
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proptest::prelude::*;
+
+use super::super::best::{of_weight, worth};
+use super::super::checks;
+use super::super::ids::*;
+use super::super::moves::{Decision, Place};
+use super::super::pipeline::{Check, Escalation, Stage, Uses};
+use super::super::settlement::Settlement;
+use super::super::signal::{Command, SignalKind};
+use super::super::test_run::TestVerdict;
+use super::super::trace::{StageState, Standing};
+use super::super::verdict;
+use super::chance::{any_pipeline, chance, oracle};
+use super::world::World;
+use super::*;
+
+/// A world in which all goes as the seed says, with time and money for everything.
+fn world(pipeline: &str, seed: u64) -> World {
+    World::with(pipeline).without_limits().asking(oracle(seed))
+}
+
+fn stage_of<'a>(pipeline: &'a Pipeline, key: &MoveKey) -> Option<&'a Stage> {
+    pipeline.stage(key.0.split('/').next().unwrap_or_default())
+}
+
+/// What is under way: no two writers, at most four stages, and none before what it depends on.
+fn holds_while_at_work(world: &World) -> Result<(), TestCaseError> {
+    let pipeline = world.journal.pipeline();
+    let at_work: BTreeMap<&str, &Stage> = world
+        .under_way
+        .iter()
+        .filter_map(|(key, _)| stage_of(pipeline, key))
+        .map(|stage| (stage.name.as_str(), stage))
+        .collect();
+    prop_assert!(at_work.len() <= 4, "{:?}", world.under_way);
+    let writers = at_work.values().filter(|stage| stage.writes_tree()).count();
+    prop_assert!(writers <= 1, "two writers at once: {:?}", world.under_way);
+    let trace = world.survey().trace;
+    let state = |name: &str| trace.stages.iter().rfind(|stage| stage.name == name).map(|stage| stage.state);
+    let is_handed_over = trace.stages.iter().any(|stage| stage.state == StageState::Escalated);
+    for stage in at_work.values() {
+        if is_handed_over && matches!(stage.uses, Uses::Publish | Uses::Ready) {
+            continue;
+        }
+        for name in &stage.depends_on {
+            let is_done =
+                matches!(state(name), Some(StageState::Passed | StageState::Approved | StageState::Skipped));
+            prop_assert!(is_done, "{} runs, and {name} is {:?}", stage.name, state(name));
+        }
+    }
+    Ok(())
+}
+
+/// Lets everything happen, one of what is under way after the other, as the seed of the order says.
+fn settle(world: &mut World, order: u64) -> Result<Settlement, TestCaseError> {
+    let mut result = Ok(());
+    let mut turn = 0;
+    let settlement = world.settle_watched(|world| {
+        turn += 1;
+        if result.is_ok() {
+            result = holds_while_at_work(world);
+        }
+        chance(&(order, turn)) as usize % world.under_way.len()
+    });
+    result.map(|()| settlement)
+}
+
+/// A move without what differs by the clock alone.
+fn timeless(r#move: &Move) -> Move {
+    match r#move.clone() {
+        Move::RunAgent(mut task) => {
+            task.timeout_seconds = 0;
+            Move::RunAgent(task)
+        }
+        Move::Commit { tree, parent, message, .. } => {
+            Move::Commit { tree, parent, message, date: DateTime::UNIX_EPOCH }
+        }
+        other => other,
+    }
+}
+
+/// A move without what may change when the same is tried again: a session that is not known any more.
+fn same_again(r#move: &Move) -> Move {
+    match timeless(r#move) {
+        Move::RunAgent(mut task) => {
+            task.session = None;
+            Move::RunAgent(task)
+        }
+        other => other,
+    }
+}
+
+/// Every effect by its name, as it was named first; but for the status, which is told what there was news of.
+fn effects(world: &World) -> BTreeMap<String, Move> {
+    let mut effects = BTreeMap::new();
+    for entry in world.journal.entries() {
+        if let Event::Intended { key, r#move } = &entry.event
+            && !key.0.starts_with("status/")
+        {
+            effects.entry(key.0.clone()).or_insert_with(|| timeless(r#move));
+        }
+    }
+    effects
+}
+
+/// Each check sends back no more often than it may, between two fresh starts.
+fn limits_are_kept(world: &World) -> Result<(), TestCaseError> {
+    let pipeline = world.journal.pipeline();
+    let mut failures: BTreeMap<(String, &str), u32> = BTreeMap::new();
+    let mut guided: BTreeMap<String, u32> = BTreeMap::new();
+    for entry in world.journal.entries() {
+        let (key, outcome) = match &entry.event {
+            Event::Observed { key, outcome } => (key, &**outcome),
+            Event::Signaled { .. } => {
+                failures.clear();
+                guided.clear();
+                continue;
+            }
+            Event::Opened(_) | Event::Intended { .. } => continue,
+        };
+        let Some(stage) = stage_of(pipeline, key) else { continue };
+        let parts: Vec<&str> = key.0.split('/').collect();
+        let answer = || match outcome {
+            Outcome::AgentRan(run) if run.failure.is_none() => run.result.clone().unwrap_or_default(),
+            _ => String::new(),
+        };
+        let (judge, limit) = match (outcome, parts.last().copied().unwrap_or_default()) {
+            (Outcome::NothingPushed { .. }, _) => ("pushed_commit", 3),
+            (Outcome::ImportRefused(_), _) => ("policy", 3),
+            (Outcome::Tested(run), "tests")
+                if stage.uses == Uses::Agent
+                    && matches!(run.verdict, TestVerdict::Failed | TestVerdict::SetupFailed) =>
+            {
+                ("tests", 3)
+            }
+            (Outcome::AgentRan(_), last) if last.starts_with("verify-") => match verdict::feedback(&answer())
+            {
+                Ok(feedback) if !feedback.passed => ("verifier", stage.max_adversarial_rounds),
+                Ok(_) | Err(_) => continue,
+            },
+            (Outcome::AgentRan(_), last) if last.starts_with("diagnosis-") => {
+                if verdict::diagnosis(&answer()).is_ok_and(|said| said.decision == Decision::Guide) {
+                    failures.retain(|(name, _), _| *name != stage.name);
+                    *guided.entry(stage.name.clone()).or_default() += 1;
+                }
+                prop_assert!(guided.get(&stage.name).is_none_or(|times| *times <= 1), "guided twice: {key}");
+                continue;
+            }
+            _ => continue,
+        };
+        let count = failures.entry((stage.name.clone(), judge)).or_default();
+        *count += 1;
+        prop_assert!(*count <= limit, "{key}: {judge} has failed it {count} times, {limit} are allowed");
+    }
+    Ok(())
+}
+
+/// The best round of a stage that was given up, or that a person accepted, is not worse than any other of it.
+fn the_best_is_kept(world: &World) -> Result<(), TestCaseError> {
+    let trace = world.survey().trace;
+    let given_up = |state| matches!(state, StageState::Escalated | StageState::Approved);
+    let mut stages = trace.stages.iter().filter(|stage| given_up(stage.state));
+    let (Some(stage), None, Some(work)) = (stages.next(), stages.next(), &trace.work) else { return Ok(()) };
+    if !matches!(work.standing, Standing::NotVerified { .. } | Standing::Approved { .. })
+        || !stage.rounds.iter().any(|round| round.commit.as_ref() == Some(&work.commit))
+    {
+        return Ok(());
+    }
+    for round in stage.rounds.iter().filter(|round| round.commit.is_some()) {
+        let passed = round.tests.as_ref().and_then(|tests| tests.counts).map_or(0, |counts| counts.passed);
+        let is_green = round.tests.as_ref().is_some_and(|tests| tests.verdict == TestVerdict::Passed);
+        let open = match (&round.review, &round.tests) {
+            (Some(review), _) => of_weight(review),
+            (None, Some(tests)) if !is_green => of_weight(&checks::of_tests(tests).feedback),
+            (None, _) => 0,
+        };
+        let other = (passed, is_green, std::cmp::Reverse(open), std::cmp::Reverse(round.round));
+        prop_assert!(worth(work) >= other, "{:?} is kept, {other:?} was better", worth(work));
+    }
+    Ok(())
+}
+
+/// Only what passed pushed_commit and policy is published, each push over the one before.
+fn only_what_may_leave_leaves(world: &World) -> Result<(), TestCaseError> {
+    let mut made: Vec<CommitSha> = Vec::new();
+    let mut imported: BTreeSet<String> = BTreeSet::new();
+    let mut there: Option<CommitSha> = None;
+    let mut pushing: BTreeMap<&MoveKey, &CommitSha> = BTreeMap::new();
+    for entry in world.journal.entries() {
+        match &entry.event {
+            Event::Intended { key, r#move } => match &**r#move {
+                Move::Push { commit, lease, .. } => {
+                    prop_assert!(made.contains(commit), "{key} was not made of an import");
+                    prop_assert_eq!(lease, &there, "{} leases something else than the last push", key);
+                    pushing.insert(key, commit);
+                }
+                Move::Commit { .. } => {
+                    let round = key.0.trim_end_matches("/commit");
+                    prop_assert!(imported.contains(round), "{key} without an import");
+                }
+                _ => {}
+            },
+            Event::Observed { key, outcome } => match &**outcome {
+                Outcome::Imported { .. } => {
+                    imported.insert(key.0.trim_end_matches("/import").to_owned());
+                }
+                Outcome::Committed { commit, .. } => {
+                    made.push(commit.clone());
+                }
+                Outcome::Pushed => there = pushing.get(key).map(|commit| (*commit).clone()),
+                _ => {}
+            },
+            Event::Opened(_) | Event::Signaled { .. } => {}
+        }
+    }
+    Ok(())
+}
+
+/// Whether this very commit passed its tests, and whoever was asked of it last had nothing to object.
+fn is_proved(world: &World, commit: &CommitSha) -> Result<(), TestCaseError> {
+    let mut tests: BTreeMap<&MoveKey, &CommitSha> = BTreeMap::new();
+    let mut reviews: BTreeSet<&MoveKey> = BTreeSet::new();
+    let (mut has_passed, mut objected) = (false, None);
+    for entry in world.journal.entries() {
+        match &entry.event {
+            Event::Intended { key, r#move } => match &**r#move {
+                Move::RunTests { commit } => {
+                    tests.insert(key, commit);
+                }
+                Move::RunAgent(task)
+                    if task.command == "review"
+                        && task.place == Place::Checkout { commit: commit.clone() } =>
+                {
+                    reviews.insert(key);
+                }
+                _ => {}
+            },
+            Event::Observed { key, outcome } => match &**outcome {
+                Outcome::Tested(run) if tests.get(key) == Some(&commit) => {
+                    has_passed |= run.verdict == TestVerdict::Passed && run.doubt.is_none();
+                }
+                Outcome::AgentRan(run) if reviews.contains(key) => {
+                    objected = Some(
+                        !verdict::feedback(run.result.as_deref().unwrap_or_default())
+                            .is_ok_and(|feedback| feedback.passed),
+                    );
+                }
+                _ => {}
+            },
+            Event::Opened(_) | Event::Signaled { .. } => {}
+        }
+    }
+    prop_assert!(has_passed, "its tests did not pass");
+    prop_assert_ne!(objected, Some(true), "the verifier's last word on it is no pass");
+    Ok(())
+}
+
+fn claims_are_proved(world: &World, settlement: &Settlement) -> Result<(), TestCaseError> {
+    let trace = world.survey().trace;
+    if let Settlement::Verified { pull } = settlement {
+        let commit = trace.work.as_ref().map(|work| work.commit.clone());
+        is_proved(world, commit.as_ref().expect("verified work"))?;
+        let tests = trace.work.as_ref().and_then(|work| work.tests.as_ref());
+        prop_assert!(tests.is_some_and(|run| run.verdict == TestVerdict::Passed && run.doubt.is_none()));
+        if pull.is_some() {
+            prop_assert_eq!(&trace.pushed, &commit, "another commit is published");
+        }
+        for stage in &trace.stages {
+            prop_assert!(matches!(stage.state, StageState::Passed | StageState::Skipped), "{stage:?}");
+        }
+    }
+    for entry in world.journal.entries() {
+        if let Event::Intended { r#move, .. } = &entry.event
+            && matches!(**r#move, Move::FinishPull { ready: true, .. })
+            && !world.survey().answers.iter().any(|answered| answered.answer == Answer::Taken)
+        {
+            is_proved(world, trace.pushed.as_ref().expect("something is published"))?;
+        }
+    }
+    Ok(())
+}
+
+/// The journal tells at each of its moments what was done next.
+fn every_prefix_names_what_was_done(world: &World) -> Result<(), TestCaseError> {
+    let mut first: BTreeMap<&MoveKey, Move> = BTreeMap::new();
+    for (place, entry) in world.journal.entries().iter().enumerate() {
+        let (key, r#move) = match &entry.event {
+            Event::Intended { key, r#move } if !key.0.starts_with("status/") => (key, r#move),
+            // A person's retry can bring advice, and other work than was published before.
+            Event::Signaled { .. } => {
+                first.clear();
+                continue;
+            }
+            _ => continue,
+        };
+        let before = world.journal.prefix(place).expect("a journal");
+        let again = next(before.pipeline(), &before, entry.at);
+        let named = again.moves.iter().find(|(named, _)| named == key).map(|(_, named)| timeless(named));
+        prop_assert_eq!(named, Some(timeless(r#move)), "{} at {}", key, place);
+        let known = first.entry(key).or_insert_with(|| same_again(r#move));
+        prop_assert_eq!(&*known, &same_again(r#move), "{} names two moves", key);
+    }
+    Ok(())
+}
+
+fn holds_afterwards(world: &World, settlement: &Settlement) -> Result<(), TestCaseError> {
+    limits_are_kept(world)?;
+    the_best_is_kept(world)?;
+    only_what_may_leave_leaves(world)?;
+    claims_are_proved(world, settlement)
+}
+
+fn any_signal() -> impl Strategy<Value = SignalKind> {
+    let commanded = |command| SignalKind::Commanded { comment: None, command };
+    prop::sample::select(vec![
+        commanded(Command::Approve),
+        commanded(Command::Retry { guidance: None }),
+        commanded(Command::Retry { guidance: Some("mind the carry".to_owned()) }),
+        commanded(Command::Cancel),
+        SignalKind::IssueClosed,
+    ])
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, max_shrink_iters: 120, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Two orders of finishing come to the same: the end, the tree, and every effect by name and content.
+    #[test]
+    fn what_comes_out_does_not_depend_on_who_is_quicker(
+        pipeline in any_pipeline(), seed in any::<u64>(), one in any::<u64>(), other in any::<u64>(),
+    ) {
+        let (mut first, mut second) = (world(&pipeline, seed), world(&pipeline, seed));
+        let settled = settle(&mut first, one)?;
+        prop_assert_eq!(&settled, &settle(&mut second, other)?);
+        holds_afterwards(&first, &settled)?;
+        let tree = |world: &World| world.survey().trace.work.map(|work| work.tree);
+        prop_assert_eq!(tree(&first), tree(&second));
+        prop_assert_eq!(effects(&first), effects(&second));
+    }
+
+    /// People interrupt at any moment, and again when it has ended.
+    #[test]
+    fn whoever_interrupts_it_settles_and_nothing_is_claimed_that_is_not_so(
+        pipeline in any_pipeline(), seed in any::<u64>(), order in any::<u64>(),
+        signals in prop::collection::vec((0_usize..40, any_signal()), 0..3),
+        afterwards in prop::collection::vec(any_signal(), 0..4),
+    ) {
+        let mut world = world(&pipeline, seed);
+        for moment in 0..40 {
+            for (_, kind) in signals.iter().filter(|(at, _)| *at == moment) {
+                world.hear(kind.clone());
+            }
+            if world.begin_all() && !world.under_way.is_empty() {
+                holds_while_at_work(&world)?;
+                let turn = chance(&(order, moment)) as usize % world.under_way.len();
+                let key = world.under_way[turn].0.0.clone();
+                world.finish(&key);
+            }
+        }
+        let mut settled = settle(&mut world, order)?;
+        holds_afterwards(&world, &settled)?;
+        for kind in afterwards {
+            world.hear(kind);
+            settled = settle(&mut world, order)?;
+            holds_afterwards(&world, &settled)?;
+        }
+        let heard = world.journal.entries().iter().filter(|entry| matches!(entry.event, Event::Signaled { .. }));
+        let answers = world.survey().answers;
+        prop_assert_eq!(answers.len(), heard.count(), "every signal is answered");
+        prop_assert!(answers.iter().all(|answered| answered.answer != Answer::Asking));
+    }
+
+    /// A crash at any moment: whoever comes after it reads the journal and does what would have been done.
+    #[test]
+    fn a_journal_tells_at_each_moment_what_is_next(
+        pipeline in any_pipeline(), seed in any::<u64>(), order in any::<u64>(),
+        crash in 0_usize..60, retry in any::<bool>(),
+    ) {
+        let mut calm = world(&pipeline, seed);
+        let expected = settle(&mut calm, order)?;
+        let mut world = world(&pipeline, seed);
+        for turn in 0..crash {
+            if world.begin_all() && !world.under_way.is_empty() {
+                let key = world.under_way[chance(&(order, turn)) as usize % world.under_way.len()].0.0.clone();
+                world.finish(&key);
+            }
+        }
+        world.begin_all();
+        world.under_way.clear();
+        prop_assert_eq!(settle(&mut world, order)?, expected, "as without the crash");
+        prop_assert_eq!(effects(&world), effects(&calm));
+        let runs = |world: &World| world.made.iter().filter(|key| key.ends_with("/agent")).count();
+        prop_assert_eq!(runs(&world), runs(&calm), "nothing is paid twice");
+        if retry {
+            world.say("/retry look again");
+            settle(&mut world, order)?;
+        }
+        every_prefix_names_what_was_done(&world)?;
+    }
+}
+
+#[test]
+fn the_random_pipelines_are_worth_their_name() {
+    use proptest::strategy::ValueTree;
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    let mut seen: BTreeMap<&str, u32> = BTreeMap::new();
+    for seed in 0..150 {
+        let pipeline = any_pipeline().new_tree(&mut runner).unwrap().current();
+        let mut world = world(&pipeline, seed);
+        let settlement = world.settle_choosing(|_| 0);
+        let pipeline = world.journal.pipeline();
+        let mut note = |what| *seen.entry(what).or_default() += 1;
+        note(settlement.word());
+        for (what, is_so) in [
+            ("side by side", world.most_at_once > 2),
+            ("reviewed", world.made("/verify-") > 0),
+            ("diagnosed", world.made("/diagnosis-") > 0),
+            ("pushed again", world.pushes().len() > 1),
+            ("fourth round", world.made("/4/agent") > 0),
+            ("escalates", pipeline.stages.iter().any(|stage| stage.escalate_on_exhaust != Escalation::None)),
+            (
+                "two writers",
+                pipeline.stages.iter().filter(|stage| stage.checks.contains(&Check::PushedCommit)).count()
+                    > 1,
+            ),
+            ("when", pipeline.stages.iter().any(|stage| stage.when.is_some())),
+        ] {
+            if is_so {
+                note(what);
+            }
+        }
+    }
+    for what in [
+        "verified",
+        "unverified",
+        "escalated",
+        "blocked",
+        "failed",
+        "side by side",
+        "reviewed",
+        "diagnosed",
+        "pushed again",
+        "fourth round",
+        "escalates",
+        "two writers",
+        "when",
+    ] {
+        assert!(seen.get(what).is_some_and(|times| *times >= 2), "{what} is rare: {seen:?}");
+    }
+}

@@ -50,11 +50,11 @@ async fn work_without_tests_is_approved_by_a_person_and_said_to_be_not_verified(
     assert_eq!(world.labels(), ["journeyman", "journeyman:done"]);
 
     // Once is enough.
-    let entries = ended.journal.last_seq();
     world.comment(MAINTAINER, "/approve").await;
     let again = world.settled().await;
     assert_eq!(again.word(), "approved");
-    assert_eq!(again.moves(), ended.moves(), "from {entries} to {}", again.journal.last_seq());
+    let more: Vec<String> = again.moves().split_off(ended.moves().len());
+    assert!(more.iter().all(|name| name.starts_with("authorize/")), "only the right is asked for: {more:?}");
     world.end().await;
 }
 

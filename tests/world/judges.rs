@@ -46,4 +46,12 @@ impl World {
         let content = self.github.file(REPOSITORY, &self.pull().head, file);
         String::from_utf8(content.unwrap_or_default()).expect("a file in UTF-8")
     }
+
+    /// An artifact of an order as text, over the API.
+    pub async fn artifact(&self, order: journeyman::order::OrderId, name: &str) -> String {
+        let (status, text) =
+            self.api("GET", &format!("/api/v1/work-orders/{order}/artifacts/{name}"), None).await;
+        assert_eq!(status, 200, "{name}: {text}");
+        text.as_str().map_or_else(|| text.to_string(), str::to_owned)
+    }
 }

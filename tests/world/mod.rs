@@ -9,6 +9,7 @@ mod ends;
 pub mod judges;
 pub mod look;
 pub mod setting;
+pub mod team;
 mod webhook;
 
 pub use setting::{Story, WELL};

@@ -1,0 +1,243 @@
+//! The pipeline `coding-harness`: a developer, the tests, a reviewer who argues, and a record of it.
+
+use crate::world::judges::finds;
+use crate::world::{Ended, MAINTAINER, Story, World};
+
+/// Does it right at once, and mends in the review whatever is asked for.
+const WORK: &str = "
+- stage: develop
+  usd: 0.05
+  run: |
+    echo 42 > answer
+    git commit -q -a -m 'Give the right answer' && git push -q origin HEAD
+  say: The answer is right now.
+- stage: archive
+  usd: 0.01
+  run: |
+    case \"$(cat)\" in *'+42'*'and 2 more'*) echo 'The answer was wrong, and the question was short.' ;; *) echo 'Something was done.' ;; esac
+";
+
+/// Answers the reviewer in each round.
+const MENDS: &str = "
+- stage: review
+  role: developer
+  usd: 0.03
+  run: |
+    cat
+    echo \"and $JOURNEYMAN_ROUND more\" >> question
+    git commit -q -a -m 'Ask for more' -m 'The reviewer wants it.' && git push -q origin HEAD
+";
+
+/// Objects in rounds 1 to 3, each time to something else.
+fn objects() -> String {
+    let rounds = [(1, "It is short."), (2, "It is vague."), (3, "It is long.")];
+    rounds.map(|(round, what)| finds("review", "code_reviewer", Some(round), &[what])).concat()
+}
+
+async fn told(scenes: &str) -> (World, Ended) {
+    let story =
+        Story::of(scenes).settings(|settings| settings.defaults.pipeline = "coding-harness".to_owned());
+    let world = story.labeled().await;
+    let ended = world.settled().await;
+    (world, ended)
+}
+
+/// Whether an effect of a stage was begun.
+fn reached(ended: &Ended, stage: &str) -> bool {
+    ended.moves().iter().any(|name| name.split('/').next() == Some(stage))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_second_round_passes_and_all_of_it_is_archived() {
+    let scenes = WORK.to_owned() + &finds("review", "code_reviewer", Some(1), &["It is short."]) + MENDS;
+    let (world, ended) = told(&scenes).await;
+
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    assert_eq!((ended.judged_of("review"), ended.runs_of("review"), ended.runs_of("develop")), (2, 1, 1));
+    let moves = ended.moves();
+    let at = |name: &str| {
+        moves.iter().position(|made| made == name).unwrap_or_else(|| panic!("{name}: {moves:?}"))
+    };
+    let in_order =
+        ["develop/1/commit", "test/1/tests", "review/1/verify-1", "review/2/agent", "archive/archive"];
+    assert!(in_order.windows(2).all(|pair| at(pair[0]) < at(pair[1])), "{moves:?}");
+    assert!(at("archive/archive") < at("publish/pull"), "people see it when it is done: {moves:?}");
+
+    let code = world.artifact(ended.order, "archive-archive-code.patch").await;
+    assert!(code.contains("+42") && !code.contains("+and 2 more"), "as it was developed: {code}");
+    let last = world.artifact(ended.order, "archive-archive-final_code.patch").await;
+    assert!(last.contains("+42") && last.contains("+and 2 more"), "as it was reviewed last: {last}");
+    let tests = world.artifact(ended.order, "archive-archive-test_results.md").await;
+    assert!(tests.contains("2 passed, 0 failed"), "{tests}");
+    let review = world.artifact(ended.order, "archive-archive-review.md").await;
+    assert!(review.contains("Right, and tested."), "{review}");
+    let summary = world.artifact(ended.order, "archive-archive-summary.md").await;
+    assert_eq!(summary, "The answer was wrong, and the question was short.", "it was given the code");
+
+    let pull = world.pull();
+    assert!(!pull.draft);
+    let tested = ended.survey.trace.work.as_ref().map(|work| work.commit.to_string());
+    assert_eq!(Some(pull.head_sha), tested);
+    assert_eq!(world.labels(), ["journeyman", "journeyman:done"]);
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn when_the_rounds_run_out_a_person_gets_a_draft_and_an_approval_goes_on_to_the_archive() {
+    let (world, ended) = told(&(WORK.to_owned() + &objects() + MENDS)).await;
+
+    assert_eq!(ended.word(), "escalated", "{}", ended.because());
+    assert_eq!((ended.judged_of("review"), ended.runs_of("review")), (3, 2));
+    assert!(!reached(&ended, "archive"), "{:?}", ended.moves());
+    let pull = world.pull();
+    assert!(pull.draft);
+    assert_eq!(world.handed_over("question").lines().count(), 1, "all are as bad: the first is the best");
+    assert_eq!(world.labels(), ["journeyman", "journeyman:needs-human"]);
+    assert!(world.status_comment().contains("It is short."), "{}", world.status_comment());
+
+    world.comment(MAINTAINER, "/approve").await;
+    let ended = world.settled().await;
+    assert_eq!(ended.word(), "approved", "{}", ended.because());
+    assert!(reached(&ended, "archive"));
+    let last = world.artifact(ended.order, "archive-archive-final_code.patch").await;
+    assert!(last.contains("+42") && !last.contains("more"), "what was approved: {last}");
+    assert_eq!(world.pull().issue.number, pull.issue.number, "the same pull request");
+    assert!(!world.pull().draft);
+    assert!(world.pull().issue.body.contains("Approved by a person, not verified"));
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_verifier_that_answers_nonsense_twice_is_never_a_pass() {
+    let nonsense = "\n- stage: review\n  role: code_reviewer\n  say: LGTM!\n";
+    let (world, ended) = told(&(WORK.to_owned() + nonsense)).await;
+
+    assert_eq!(ended.word(), "escalated", "{}", ended.because());
+    assert_eq!(
+        (ended.judged_of("review"), ended.runs_of("review")),
+        (2, 0),
+        "the developer did nothing wrong"
+    );
+    assert!(ended.because().contains("could not be made"), "{}", ended.because());
+    assert!(!reached(&ended, "archive"));
+    assert!(world.pull().draft, "what is there is kept");
+    assert!(!world.pull().issue.body.contains("✅ Verified"), "{}", world.pull().issue.body);
+
+    world.rescript(WORK);
+    world.comment(MAINTAINER, "/retry").await;
+    let ended = world.settled().await;
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    assert_eq!((ended.judged_of("review"), ended.runs_of("review")), (3, 0));
+    assert!(!world.pull().draft);
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_worker_that_fails_in_its_retry_leaves_the_round_before() {
+    let fails = "
+- stage: review
+  role: developer
+  exit: 3
+  raw: true
+  run: echo 'I have run out of memory'
+";
+    let scenes = WORK.to_owned() + &finds("review", "code_reviewer", None, &["It is short."]) + fails;
+    let (world, ended) = told(&scenes).await;
+
+    assert_eq!(ended.word(), "escalated", "{}", ended.because());
+    assert_eq!(
+        (ended.judged_of("review"), ended.runs_of("review")),
+        (1, 3),
+        "nothing new was there to review"
+    );
+    assert!(ended.because().contains("nothing was pushed"), "{}", ended.because());
+    assert!(!reached(&ended, "archive"));
+    assert!(world.pull().draft);
+    assert_eq!(world.handed_over("answer"), "42\n", "the round before");
+    world.end().await;
+}
+
+/// Wrong at first; sent back by the stage `test`, it answers in words, which are wrong as well until a fourth try.
+fn wrong_words() -> String {
+    let word = |(round, word)| {
+        format!(
+            "
+- stage: test
+  role: developer
+  round: {round}
+  run: |
+    cat
+    echo {word} > answer && git commit -q -a -m 'Give the answer {word}' && git push -q origin HEAD
+"
+        )
+    };
+    WORK.replace("echo 42", "echo some") + &[(2, "many"), (3, "lots"), (4, "42")].map(word).concat()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_the_tests_find_goes_back_to_the_developer_before_anybody_reviews() {
+    let scenes = wrong_words().replace("echo many", "echo 42");
+    let (world, ended) = told(&scenes).await;
+
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    assert_eq!((ended.runs_of("develop"), ended.runs_of("test"), ended.judged_of("review")), (1, 1, 1));
+    let sent_back = ended.said("test/2/agent");
+    for words in ["attempt 2 of 3", "the answer is right", "found some"] {
+        assert!(sent_back.contains(words), "{words:?}: {sent_back}");
+    }
+    assert_eq!(world.handed_over("answer"), "42\n");
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn when_the_stage_test_runs_out_of_rounds_nothing_after_it_runs() {
+    let (world, ended) = told(&wrong_words()).await;
+
+    assert_eq!(ended.word(), "escalated", "{}", ended.because());
+    assert!(ended.because().contains("1 passed, 1 failed"), "{}", ended.because());
+    assert_eq!((ended.runs_of("test"), ended.judged_of("test")), (2, 0));
+    for stage in ["review", "archive"] {
+        assert!(!reached(&ended, stage), "{stage}: {:?}", ended.moves());
+    }
+    assert!(world.pull().draft);
+    assert_eq!(world.handed_over("answer"), "some\n", "none was better than the first");
+    assert_eq!(world.labels(), ["journeyman", "journeyman:needs-human"]);
+
+    world.comment(MAINTAINER, "/retry in digits").await;
+    let ended = world.settled().await;
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    assert!(ended.said("test/4/agent").contains("in digits"));
+    assert!(reached(&ended, "archive") && !world.pull().draft);
+    assert_eq!(world.handed_over("answer"), "42\n");
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn where_tests_are_a_stage_without_a_worker_their_failure_is_the_end() {
+    let shipped = include_str!("../../templates/pipelines/coding-harness.yaml");
+    let (before, after) = shipped.split_once("  - name: test\n").expect("the stage test");
+    let (_, after) = after.split_once("  - name: review\n").expect("the stage after it");
+    let test = "  - { name: test, depends_on: [develop], uses: tests }\n  - name: review\n";
+    let world = Story::of(&WORK.replace("echo 42", "echo 43"))
+        .file(".github/journeyman.yml", "test: sh test.sh\npipeline: coding-harness\n")
+        .file(".github/journeyman/pipelines/coding-harness.yaml", &format!("{before}{test}{after}"))
+        .labeled()
+        .await;
+    let ended = world.settled().await;
+
+    assert_eq!(ended.word(), "failed", "{}", ended.because());
+    assert!(ended.because().contains("1 passed, 1 failed"), "{}", ended.because());
+    for stage in ["review", "archive", "publish", "ready"] {
+        assert!(!reached(&ended, stage), "{stage}: {:?}", ended.moves());
+    }
+    assert!(world.pulls().is_empty() && world.branches().is_empty());
+    assert_eq!(world.labels(), ["journeyman", "journeyman:needs-human"]);
+
+    // The same tests on the same commit say the same; whoever asks is told so.
+    world.comment(MAINTAINER, "/retry").await;
+    let again = world.settled().await;
+    assert_eq!(again.word(), "failed", "{}", again.because());
+    assert!(again.moves().iter().any(|name| name == "test/2/tests"), "{:?}", again.moves());
+    assert_eq!(again.runs_of("develop"), 1);
+    world.end().await;
+}

@@ -183,6 +183,10 @@ impl Seen {
     }
 
     fn noise(&mut self, bytes: &[u8]) {
+        // A program that begins with words has words to say: a record further down is one that it quotes.
+        if self.form == Form::RecordsOrText {
+            self.form = Form::Text;
+        }
         self.noise_lines += 1;
         self.noise.push(bytes);
         self.noise.push(b"\n");

@@ -7,6 +7,7 @@ use crate::github::render::{
     PullView, RoundLine, StageLine, StageState, StatusView, TriedLine, Verification,
 };
 use crate::order::next::Survey;
+use crate::order::pipeline::Uses;
 use crate::order::trace::{RoundTrace, StageState as Stood, Standing};
 use crate::order::{Counts, Event, Finding, Journal, Move, Outcome, Settlement};
 
@@ -189,6 +190,17 @@ fn counted(counts: Counts) -> String {
     format!("{} of {} tests pass", counts.passed, counts.ran())
 }
 
+/// The stages that have yet to judge the work: whatever they say, it is not verified before.
+fn open_judges(journal: &Journal, survey: &Survey) -> Vec<String> {
+    let has_judged = |name: &str| {
+        let stood = survey.trace.stages.iter().rfind(|stage| stage.name == name).map(|stage| stage.state);
+        matches!(stood, Some(Stood::Passed | Stood::Approved | Stood::Skipped))
+    };
+    let judges = journal.pipeline().stages.iter();
+    let judges = judges.filter(|stage| stage.uses == Uses::Tests || !stage.checks.is_empty());
+    judges.filter(|stage| !has_judged(&stage.name)).map(|stage| stage.name.clone()).collect()
+}
+
 /// The pull request's text; none while there is no work to speak of.
 pub(super) fn pull(journal: &Journal, survey: &Survey, summary: &str) -> Option<PullView> {
     let trace = &survey.trace;
@@ -202,7 +214,10 @@ pub(super) fn pull(journal: &Journal, survey: &Survey, summary: &str) -> Option<
         issue: journal.opened().issue.number,
         summary: summary.to_owned(),
         verified: match &work.standing {
-            Standing::Verified => Verification::Verified,
+            Standing::Verified => match open_judges(journal, survey) {
+                stages if stages.is_empty() => Verification::Verified,
+                stages => Verification::Pending { stages },
+            },
             Standing::Unverified { because } => Verification::Unverified { why: because.clone() },
             Standing::NotVerified { because } => Verification::NotVerified { why: because.clone() },
             Standing::Approved { by, because } => {

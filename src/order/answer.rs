@@ -14,8 +14,8 @@ const MOST_FAULTS: usize = 20;
 /// How many braces of an answer are looked at for JSON.
 const MOST_BRACES: usize = 200;
 
-/// The one JSON object of an answer, alone or within prose. An answer with two is none: it may quote one that somebody
-/// else put before its eyes.
+/// The one JSON object of an answer, alone or within prose. An answer with two is none, or with one and what looks
+/// like a broken other: it may quote one that somebody else put before its eyes.
 pub(super) fn object(answer: &str) -> Result<Value, Feedback> {
     if answer.len() > LONGEST_ANSWER {
         return Err(invalid(format!("the answer has {} bytes, more than {LONGEST_ANSWER}", answer.len())));
@@ -27,8 +27,11 @@ pub(super) fn object(answer: &str) -> Result<Value, Feedback> {
     let mut found: Option<Value> = None;
     let mut fault = None;
     let mut rest = text;
-    for _ in 0..MOST_BRACES {
+    for looked_at in 0.. {
         let Some(brace) = rest.find('{') else { break };
+        if looked_at == MOST_BRACES {
+            return Err(invalid("the answer holds too many braces to tell which object it is"));
+        }
         rest = &rest[brace..];
         let mut values = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
         match values.next() {
@@ -43,7 +46,7 @@ pub(super) fn object(answer: &str) -> Result<Value, Feedback> {
                 return Err(invalid(format!("the answer is no JSON object: {error}")));
             }
             Some(Err(error)) => {
-                if error.is_eof() && found.is_none() {
+                if error.is_eof() || rest[1..].trim_start().starts_with('"') {
                     return Err(invalid(format!("the answer is no JSON object: {error}")));
                 }
                 fault.get_or_insert_with(|| format!("the answer is no JSON object: {error}"));
@@ -152,6 +155,8 @@ mod tests {
             (r#"The issue says {"a": 1}, but I say {"a": 2}"#, "more than one"),
             (r#"{"a": 2} as opposed to {"a": 1}"#, "more than one"),
             (r#"Here: {"a": {"b": 1}"#, "EOF"),
+            (r#"The issue says {"a": 1}. My verdict: {"a": 2, "b": "it bre"#, "EOF"),
+            (r#"My verdict: {"a": 2,} and not {"a": 1}"#, "trailing comma"),
             (r#"{"a": 1"#, "EOF"),
             (r#"{"a": 1,}"#, "trailing comma"),
         ] {

@@ -3,6 +3,7 @@
 use super::heard::Word;
 use super::moves::{AgentTask, Decision, Diagnosis, Place, Rework};
 use super::pipeline::Escalation;
+use super::review::said_to_the_end;
 use super::rounds::Judge;
 use super::trace::{RoundTrace, Work};
 use super::verdict;
@@ -115,7 +116,7 @@ impl Walk<'_> {
             let key = worker.key(round, &format!("diagnosis-{question}"));
             let task = AgentTask { round: question, rework: sent_back(fault.take()), ..asked.task() };
             let (run, _) = self.run_agent(&key, task, &asked)?;
-            match verdict::diagnosis(run.result.as_deref().unwrap_or_default()) {
+            match verdict::diagnosis(said_to_the_end(run)) {
                 Ok(diagnosis) => {
                     if let Some(seen) = self.trace.round(&worker.name, round) {
                         seen.diagnosis = Some(diagnosis.clone());

@@ -10,6 +10,8 @@ use super::rounds::{Judged, Rounds};
 use super::walk::{Halt, Walk};
 use super::worker::Worker;
 
+/// The longest answer that is passed on, in bytes; whole files come as an artifact.
+const LONGEST_RESULT: usize = 512 * 1024;
 /// More than this is no choice out of a list, in bytes.
 const LONGEST_CHOICE: usize = 20_000;
 
@@ -26,7 +28,13 @@ impl Walk<'_> {
         let result = run.result.as_deref().unwrap_or_default().trim();
         let required = stage.agent.as_deref().and_then(|role| self.journal.role(role));
         let required = required.map(|role| role.required_fields.clone()).unwrap_or_default();
-        match &self.output(stage) {
+        let output = self.output(stage);
+        // Everything that a stage answers stands in the prompts of those after it.
+        if result.len() > LONGEST_RESULT && output != Output::CodeArtifact {
+            let said = format!("the answer has {} bytes, at most {LONGEST_RESULT} are read", result.len());
+            return Ok(Judged::invalid_output(Feedback::failed(Category::InvalidOutput, said)));
+        }
+        match &output {
             // What was pushed counts, not what is said about it.
             Output::Text if stage.checks.contains(&Check::PushedCommit) => Ok(fields(result.to_owned())),
             Output::Text if result.is_empty() => Ok(Judged::invalid_output(no_result(run))),

@@ -265,13 +265,13 @@ impl<'a> Walk<'a> {
                 return Ok(());
             }
         }
+        // What is said of it from here on is that it is approved.
+        self.trace.work = Some(work.clone());
         if self.trace.pull.is_none() {
             // It was handed over before it could be accepted.
             self.publish(&self.publisher().cloned().unwrap_or_else(by_itself), &work)?;
         }
-        self.finish("ready", &work)?;
-        self.trace.work = Some(work);
-        Ok(())
+        self.finish("ready", &work)
     }
 
     /// The best round goes to a person: on the branch, in a pull request that is and stays a draft.

@@ -8,6 +8,7 @@ use super::feedback::Feedback;
 use super::ids::{BranchName, CommitSha, IssueNumber, OrderId, PullNumber, RepositoryName, TreeSha};
 use super::journal::Journal;
 use super::next::Survey;
+use super::settlement::Settlement;
 use super::test_run::{CommandRun, Counts, TestVerdict};
 use super::trace::{Standing, Work};
 
@@ -32,7 +33,7 @@ pub struct Receipt {
     /// Whether every check passed on `commit`.
     pub verified: bool,
     /// The same in words: `verified`, `unverified`, `not verified`, `approved by a person, not verified`; none while
-    /// there is no commit.
+    /// it is at work, and where there is no commit.
     pub verdict: Option<&'static str>,
     /// Who accepted it as it is, where a person did.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -118,8 +119,16 @@ impl Receipt {
             pipeline: format!("{} v{}", journal.pipeline().name, journal.pipeline().version),
             outcome: settled.map_or("working", |settlement| settlement.word()),
             because: settled.and_then(|settlement| settlement.because()).map(str::to_owned),
-            verified: on_remote && work.is_some_and(|work| work.standing == Standing::Verified),
-            verdict: work.map(|work| verdict(&work.standing)),
+            verified: on_remote
+                && matches!(settled, Some(Settlement::Verified { .. }))
+                && work.is_some_and(|work| work.standing == Standing::Verified),
+            verdict: settled.and_then(|settled| {
+                let standing = &work?.standing;
+                // Checks may have been open when it ended.
+                let is_over =
+                    matches!(settled, Settlement::Verified { .. }) || *standing != Standing::Verified;
+                Some(if is_over { verdict(standing) } else { "not verified" })
+            }),
             approved_by: work.and_then(|work| match &work.standing {
                 Standing::Approved { by, .. } => Some(by.clone()),
                 Standing::Verified | Standing::Unverified { .. } | Standing::NotVerified { .. } => None,

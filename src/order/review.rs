@@ -1,5 +1,6 @@
 //! The check `verifier`: a second agent, on a checkout of its own, judges the commit.
 
+use super::agent_run::AgentRun;
 use super::best::of_weight;
 use super::checks;
 use super::escalation::{MOST_QUESTIONS, sent_back};
@@ -22,6 +23,14 @@ enum Unsaid {
     Nonsense(String),
     /// There is no money to ask it.
     NotPaid(String),
+}
+
+/// What a judge said, if it was not cut off: a verdict may be taken back in its last words.
+pub(super) fn said_to_the_end(run: &AgentRun) -> &str {
+    match run.failure {
+        None => run.result.as_deref().unwrap_or_default(),
+        Some(_) => "",
+    }
 }
 
 /// The role that judges a stage's rounds, where one is asked at all.
@@ -106,7 +115,7 @@ impl Walk<'_> {
                 Err(Halt::OverBudget { because }) => return Ok(Err(Unsaid::NotPaid(because))),
                 Err(halt) => return Err(halt),
             };
-            match verdict::feedback(run.result.as_deref().unwrap_or_default()) {
+            match verdict::feedback(said_to_the_end(run)) {
                 Ok(feedback) => return Ok(Ok(feedback)),
                 Err(feedback) => {
                     in_vain += 1;

@@ -138,7 +138,7 @@ impl Walk<'_> {
                     round,
                     rework,
                     session: session.clone(),
-                    previous: previous.replace(key.clone()),
+                    previous: previous.clone(),
                     ..worker.task()
                 };
                 match self.run_agent(&key, task, worker) {
@@ -146,6 +146,10 @@ impl Walk<'_> {
                         self.last_run = self.last_run.max(seq);
                         session = run.session_id.clone().or(session);
                         said.clone_from(&run.result);
+                        // One that was cut off before it answered leaves the one before to go on from.
+                        if run.result.is_some() {
+                            previous = Some(key);
+                        }
                         if let Some(seen) = self.trace.round(&worker.name, round) {
                             seen.agent = Some(worker.agent.clone());
                             seen.result.clone_from(&run.result);

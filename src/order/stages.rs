@@ -214,8 +214,10 @@ fn hand_on(stage: &Stage, given_up: GivenUp) -> Concluded {
         (None, _) if stage.checks.contains(&Check::PushedCommit) => {
             Concluded::failed(Settlement::Blocked { because })
         }
-        (Some(_) | None, HandTo::Person | HandTo::Nobody) => {
-            Concluded::failed(Settlement::Failed { because })
+        (best, HandTo::Person | HandTo::Nobody) => {
+            let standing = Standing::NotVerified { because: because.clone() };
+            let work = best.map(|work| Work { standing, ..work });
+            Concluded { work, ..Concluded::failed(Settlement::Failed { because }) }
         }
     }
 }

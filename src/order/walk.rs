@@ -218,7 +218,7 @@ impl<'a> Walk<'a> {
                     TimeDelta::zero()
                 }
                 Ask::Again(Retry::Never) => TimeDelta::MAX,
-                Ask::Again(_) if patience.policy == RetryPolicy::Blind => TimeDelta::zero(),
+                Ask::Again(Retry::Soon) if patience.policy == RetryPolicy::Blind => TimeDelta::zero(),
                 Ask::Again(Retry::Soon) => TimeDelta::seconds(1 << (2 * attempts.min(5) - 2)),
                 Ask::Again(Retry::After { seconds }) => {
                     TimeDelta::seconds(seconds.min(LONGEST_PAUSE_SECONDS) as i64)
@@ -245,6 +245,18 @@ impl<'a> Walk<'a> {
             return Err(Halt::Wait(until));
         }
         Err(Halt::Do(key.clone(), Box::new(make(session))))
+    }
+
+    /// Whether the last that was written of an effect is that it is to be made.
+    fn is_under_way(&self, key: &MoveKey) -> bool {
+        let last = self.entries.iter().rev().find_map(|entry| match &entry.event {
+            Event::Intended { key: known, .. } if known == key => Some(true),
+            Event::Observed { key: known, .. } if known == key => Some(false),
+            Event::Opened(_) | Event::Signaled { .. } | Event::Intended { .. } | Event::Observed { .. } => {
+                None
+            }
+        });
+        last.unwrap_or(false)
     }
 
     /// What was observed of an effect that the walk has gone past.
@@ -274,9 +286,10 @@ impl<'a> Walk<'a> {
         match seen {
             Ok(Seen { outcome: Outcome::AgentRan(run), seq, .. }) => Ok((run, seq)),
             Ok(_) => Err(self.mismatch(key)),
+            // One that is under way has its own time limit; cut off, it would be paid for and not counted.
             Err(Halt::Do(key, task)) => match remaining {
-                Ok(_) => Err(Halt::Do(key, task)),
-                Err(because) => Err(Halt::OverBudget { because }),
+                Err(because) if !self.is_under_way(&key) => Err(Halt::OverBudget { because }),
+                Ok(_) | Err(_) => Err(Halt::Do(key, task)),
             },
             Err(halt) => Err(halt),
         }

@@ -32,9 +32,9 @@ impl Context {
             let budget = BUDGET * CHARACTERS_PER_TOKEN;
             let outline =
                 self.git(move |workspaces| workspaces.outline(&repository, &at, &named, budget)).await?;
-            task.inputs.insert("tree".to_owned(), tree(&commit, &outline));
+            task.inputs.insert("the repository's tree".to_owned(), tree(&commit, &outline));
             if !outline.files.is_empty() || !outline.left_out.is_empty() {
-                task.inputs.insert("files".to_owned(), files(&outline));
+                task.inputs.insert("the repository's files".to_owned(), files(&outline));
             }
         }
         Ok(task)

@@ -58,6 +58,11 @@ pub enum Verification {
         /// What was still wrong, or could not be verified. Foreign.
         why: String,
     },
+    /// Some passed, and others are still to speak.
+    Pending {
+        /// The stages that judge it yet, by name.
+        stages: Vec<String>,
+    },
     /// They did not pass.
     NotVerified {
         /// What failed. Foreign.
@@ -93,6 +98,7 @@ pub fn pull(view: &PullView) -> String {
 fn heading(verified: &Verification) -> &'static str {
     match verified {
         Verification::Verified => "✅ Verified",
+        Verification::Pending { .. } => "⏳ Not verified yet",
         Verification::Unverified { .. } => "⚠️ Unverified",
         Verification::Approved { .. } => "⚠️ Approved by a person, not verified",
         Verification::NotVerified { .. } => "❌ Not verified",
@@ -103,6 +109,10 @@ fn verification(view: &PullView) -> String {
     let mut lines = Vec::new();
     match &view.verified {
         Verification::Verified => {}
+        Verification::Pending { stages } => {
+            let stages: Vec<String> = stages.iter().map(|stage| plain(&shorten(stage, 60))).collect();
+            lines.push(format!("What was checked so far is below. Still to come: {}.\n", stages.join(", ")));
+        }
         Verification::Approved { by, why } => {
             let (by, why) = (plain(&shorten(by, 100)), plain(&shorten(why, 1_000)));
             lines.push(format!("{by} accepted it as it is. What stood against it: {why}\n"));

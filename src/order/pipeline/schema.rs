@@ -12,6 +12,11 @@ pub fn schema_validator(schema: &serde_json::Value) -> Result<jsonschema::Valida
     if bytes > MOST_SCHEMA_BYTES {
         return Err(format!("has {bytes} bytes as JSON, at most {MOST_SCHEMA_BYTES} are allowed"));
     }
+    if let Some(word) = reference(schema) {
+        return Err(format!(
+            "has `{word}`; write out what it stands for: references to one another can take years to check"
+        ));
+    }
     if !schema.is_object() {
         return Err("is a mapping, such as {type: object, required: [summary]}".to_owned());
     }
@@ -29,4 +34,36 @@ pub fn schema_validator(schema: &serde_json::Value) -> Result<jsonschema::Valida
 pub(super) fn properties(schema: &serde_json::Value) -> impl Iterator<Item = &str> {
     let properties = schema.get("properties").and_then(serde_json::Value::as_object);
     properties.into_iter().flatten().map(|(name, _)| name.as_str())
+}
+
+/// The first word by which a schema refers to another one.
+fn reference(schema: &serde_json::Value) -> Option<&'static str> {
+    const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
+    match schema {
+        serde_json::Value::Object(fields) => REFERENCES
+            .into_iter()
+            .find(|word| fields.contains_key(*word))
+            .or_else(|| fields.values().find_map(reference)),
+        serde_json::Value::Array(items) => items.iter().find_map(reference),
+        serde_json::Value::Null
+        | serde_json::Value::Bool(_)
+        | serde_json::Value::Number(_)
+        | serde_json::Value::String(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::schema_validator;
+
+    #[test]
+    fn a_schema_that_would_take_for_ever_is_refused() {
+        let doubled = |next: usize| serde_json::json!({"anyOf": [{"$ref": format!("#/$defs/d{next}")}, {"$ref": format!("#/$defs/d{next}")}]});
+        let definitions: serde_json::Map<String, serde_json::Value> =
+            (0..60).map(|at| (format!("d{at}"), doubled(at + 1))).collect();
+        let schema =
+            serde_json::json!({"type": "object", "$defs": definitions, "properties": {"x": doubled(0)}});
+        assert!(schema_validator(&schema).unwrap_err().contains("$ref"));
+        assert!(schema_validator(&serde_json::json!({"type": "object"})).is_ok());
+    }
 }

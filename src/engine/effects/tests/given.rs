@@ -59,14 +59,21 @@ async fn a_model_without_tools_is_shown_the_tree_and_the_files_that_are_named() 
         ..world.task()
     };
     let inputs = world.given(task(), runtime).await;
-    assert_eq!(inputs.keys().collect::<Vec<_>>(), ["files", "specification", "tree"]);
-    assert!(inputs["tree"].contains(": 4 files.") && inputs["tree"].contains("24000 tokens"), "{inputs:?}");
+    assert_eq!(
+        inputs.keys().collect::<Vec<_>>(),
+        ["specification", "the repository's files", "the repository's tree"]
+    );
     assert!(
-        inputs["tree"].ends_with("\n\n.github/journeyman.yml\nREADME.md\nrun.sh\nsums.py\n"),
+        inputs["the repository's tree"].contains(": 4 files.")
+            && inputs["the repository's tree"].contains("24000 tokens"),
+        "{inputs:?}"
+    );
+    assert!(
+        inputs["the repository's tree"].ends_with("\n\n.github/journeyman.yml\nREADME.md\nrun.sh\nsums.py\n"),
         "{inputs:?}"
     );
     assert_eq!(
-        inputs["files"],
+        inputs["the repository's files"],
         "The files that your task names, each whole.\n\n=== sums.py ===\ndef add(a, b):\n    return a - b\n"
     );
     // Later it is the work as it stands, and what the feedback names comes with it.
@@ -79,8 +86,8 @@ async fn a_model_without_tools_is_shown_the_tree_and_the_files_that_are_named() 
     };
     let inputs = world.given(AgentTask { rework: Some(rework), ..task() }, runtime).await;
     assert!(
-        inputs["files"].contains("return a + b\n\n=== README.md ===\nSums\n")
-            || inputs["files"]
+        inputs["the repository's files"].contains("return a + b\n\n=== README.md ===\nSums\n")
+            || inputs["the repository's files"]
                 .contains("=== README.md ===\nSums\n\n=== sums.py ===\ndef add(a, b):\n    return a + b\n"),
         "{inputs:?}"
     );

@@ -1,4 +1,5 @@
 //! Stories of `/approve` and `/retry`: what a person's word does to an order that stands with them.
+#![allow(clippy::wildcard_enum_match_arm, reason = "a test looks at one kind")]
 
 use super::super::agent_run::FailureKind;
 use super::super::ids::*;

@@ -286,14 +286,14 @@ impl World {
     pub(super) fn commit(&self, round: &str) -> CommitSha {
         let key = format!("{round}/commit");
         let entries = self.journal.entries().iter();
-        let made = entries.filter_map(|entry| match &entry.event {
+        let mut made = entries.filter_map(|entry| match &entry.event {
             Event::Observed { key: known, outcome } if known.0 == key => match &**outcome {
                 Outcome::Committed { commit, .. } => Some(commit.clone()),
                 _ => None,
             },
             _ => None,
         });
-        made.last().unwrap_or_else(|| panic!("{key} was not made: {:?}", self.made))
+        made.next_back().unwrap_or_else(|| panic!("{key} was not made: {:?}", self.made))
     }
 
     pub(super) fn state(&self, stage: &str) -> Option<StageState> {

@@ -165,6 +165,10 @@ impl Seen {
                 self.settled = false;
                 self.session = session.or(self.session.take());
             }
+            // Words came first and no stream began: a lone result among them is one that is quoted.
+            Record::Result(_) if self.form == Form::RecordsOrText && self.noise_lines > 0 => {
+                self.noise(bytes)
+            }
             Record::Result(said) => {
                 self.form = Form::Records;
                 self.settled = true;
@@ -183,10 +187,6 @@ impl Seen {
     }
 
     fn noise(&mut self, bytes: &[u8]) {
-        // A program that begins with words has words to say: a record further down is one that it quotes.
-        if self.form == Form::RecordsOrText {
-            self.form = Form::Text;
-        }
         self.noise_lines += 1;
         self.noise.push(bytes);
         self.noise.push(b"\n");

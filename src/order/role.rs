@@ -118,7 +118,7 @@ mod tests {
             ("name: ../r\n", "a role's name has 1 to 40"),
             ("name: r\nmodel: ' '\n", "`model` has 1 to 100"),
             ("name: r\noutput_schema: {type: 3}\n", "`output_schema` is no JSON schema"),
-            ("name: r\noutput_schema: {$ref: 'http://example.org/s'}\n", "`output_schema` is no JSON schema"),
+            ("name: r\noutput_schema: {$ref: 'http://example.org/s'}\n", "`output_schema` has `$ref`"),
             ("name: &a r\ndescription: *a\n", "line 1: anchors, aliases and merge keys"),
             ("", "line 1: unexpected end of input"),
         ] {

@@ -160,6 +160,7 @@ fn the_pull_request_says_what_was_done_and_how_it_was_verified() {
          ### ✅ Verified\n\n\
          - `pytest -q`: exit code 0, 24 passed, 0 failed, 1 skipped\n\
          - on commit `aaaaaaaaaa`, checked out afresh\n\
+         - reviewed by a second agent: `@ann:` nothing to object\n\
          - after 2 rounds, for \\$0.42\n\n\
          <details>\n<summary>Receipt</summary>\n\n\
          - Commit: `aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa`\n\

@@ -109,8 +109,8 @@ fn every_rule_of_a_stage_has_its_sentence() {
         ("name: a, agent: x, output: {file: '[a'}", "`file` is a glob inside the work tree"),
         ("name: a, agent: x, output: {json_schema: 3}", "`json_schema` is a mapping"),
         ("name: a, agent: x, output: {json_schema: {type: 3}}", "`json_schema` is no JSON schema"),
-        ("name: a, agent: x, output: {json_schema: {$ref: 'http://example.org/s'}}", "Retrieval is disabled"),
-        ("name: a, agent: x, output: {json_schema: {$ref: 'file:///etc/passwd'}}", "Retrieval is disabled"),
+        ("name: a, agent: x, output: {json_schema: {$ref: 'http://example.org/s'}}", "has `$ref`"),
+        ("name: a, agent: x, output: {json_schema: {$ref: 'file:///etc/passwd'}}", "has `$ref`"),
         (
             "name: a, agent: x, output: {json_schema: {pattern: '(a+)+(?=b)'}}",
             "`json_schema` is no JSON schema",

@@ -6,7 +6,8 @@ use futures_util::StreamExt as _;
 
 use super::hold::{self, Death, paid_once, result};
 use super::moment::{Moment, Point};
-use super::world::{Agent, Ended, World};
+use super::samples::Sample;
+use super::world::Ended;
 
 /// Orders that are told at the same time.
 const SIDE_BY_SIDE: usize = 3;
@@ -16,26 +17,8 @@ const TRIES: usize = 4;
 /// A part of a moment's name: only moments with it are met. To look at one closely.
 const ONLY: &str = "JOURNEYMAN_KILL_ONLY";
 
-/// Which world a story is told in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sample {
-    /// Tested in no time.
-    Median,
-    /// The demo's own.
-    Demo,
-}
-
-impl Sample {
-    async fn world(self) -> World {
-        match self {
-            Self::Median => World::new(Agent::Quick).await,
-            Self::Demo => World::demo().await,
-        }
-    }
-}
-
 /// An order that nobody disturbs.
-pub async fn undisturbed(sample: Sample) -> (World, hold::Result) {
+pub async fn undisturbed(sample: Sample) -> (super::world::World, hold::Result) {
     let world = sample.world().await;
     let mut running = world.start(None).await;
     world.label().await;
@@ -82,8 +65,12 @@ async fn die_at(sample: Sample, moment: &Moment, expected: &hold::Result) -> Res
     }
     paid_once(&[death], &Death::of(&world)).map_err(told)?;
     let runs = world.runs();
-    // Beside a status an agent may be at work. At every other moment no run is under way that could be cut off.
-    if !moment.is_beside_the_work() && runs.begun.values().any(|times| *times > 1) {
+    // Beside a status, or another stage, an agent may be at work. At every other moment no run is under way that could
+    // be cut off.
+    if !moment.is_beside_the_work()
+        && !sample.is_side_by_side()
+        && runs.begun.values().any(|times| *times > 1)
+    {
         return Err(told(format!("paid twice: {runs:?}")));
     }
     Ok(Met::Died)
@@ -143,4 +130,40 @@ async fn the_demo_itself_goes_through_the_same_effects_and_survives_where_it_mat
     });
     let count = meet_all(Sample::Demo, moments.to_vec(), &demo).await;
     println!("{count} moments of the demo to die at; {:?}", begun.elapsed());
+}
+
+/// The moments around these effects of an order.
+fn around(journal: &journeyman::order::Journal, effects: &[&str]) -> Vec<Moment> {
+    let is_wanted = |moment: &Moment| match moment {
+        Moment::Around { effect, .. } => effects.contains(&effect.as_str()),
+        Moment::Opened | Moment::Signaled { .. } | Moment::Nth { .. } => false,
+    };
+    let moments: Vec<Moment> = Moment::all(journal).into_iter().filter(is_wanted).collect();
+    assert_eq!(moments.len(), 3 * effects.len(), "{moments:?}");
+    moments
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn killed_while_the_tech_lead_is_asked_and_while_its_guidance_is_followed() {
+    let begun = Instant::now();
+    let (world, expected) = undisturbed(Sample::Stuck).await;
+    let journals = world.journals().await;
+    let moments = around(&journals[0].0, &["implement/3/diagnosis-1", "implement/4/agent"]);
+    let count = meet_all(Sample::Stuck, moments, &expected).await;
+    println!("{count} moments of a stuck stage to die at; {:?}", begun.elapsed());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn killed_while_two_stages_are_at_work_and_while_an_artifact_is_written() {
+    let begun = Instant::now();
+    let (world, expected) = undisturbed(Sample::Team).await;
+    let journals = world.journals().await;
+    let effects = [
+        "quality_analyst/1/agent",
+        "technical_architect/1/agent",
+        "software_engineer/1/write",
+        "tech_lead/1/verify-1",
+    ];
+    let count = meet_all(Sample::Team, around(&journals[0].0, &effects), &expected).await;
+    println!("{count} moments of a team to die at; {:?}", begun.elapsed());
 }

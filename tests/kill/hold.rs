@@ -1,12 +1,11 @@
 //! What has to hold of an order, however often Journeyman died on the way.
 
-use journeyman::order::{AgentRun, Event, Outcome, Receipt, Settlement};
+use std::collections::BTreeSet;
+
+use journeyman::order::{AgentRun, Event, Journal, Move, Outcome, Receipt, Settlement};
 
 use super::moment::name;
 use super::world::{REPOSITORY, Runs, World};
-
-/// How often the reviewer is asked: it objects once.
-const REVIEWS: usize = 2;
 
 /// What every order of this story has to come to, crash or no crash.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,6 +45,7 @@ pub async fn result(world: &World) -> std::result::Result<Result, String> {
         return Err(format!("settled as {:?}: {:?}", survey.next.settled, receipt.rounds));
     };
     let tested = receipt.commit.as_ref().map(ToString::to_string).unwrap_or_default();
+    let reviews = reviews(journal);
     let emulator = &world.emulator;
     let mut wrong = Vec::new();
     let mut check = |holds: bool, what: String| {
@@ -64,7 +64,7 @@ pub async fn result(world: &World) -> std::result::Result<Result, String> {
         check(!seen.draft, "it is no draft".to_owned());
         check(seen.head_sha == tested, format!("its head {} is the tested commit {tested}", seen.head_sha));
         let comments = &seen.issue.comments;
-        check(comments.len() == REVIEWS, format!("a comment a round of review: {comments:?}"));
+        check(comments.len() == reviews, format!("a comment a round of review: {comments:?}"));
     }
     let issue = emulator.issue(REPOSITORY, world.issue).expect("the issue is there");
     let by_us = issue.comments.iter().filter(|comment| comment.author == "journeyman[bot]").count();
@@ -77,7 +77,7 @@ pub async fn result(world: &World) -> std::result::Result<Result, String> {
     for (made, path, wanted) in [
         ("comment", format!("/issues/{}/comments", world.issue), 1),
         ("pull request", "/pulls".to_owned(), 1),
-        ("comment of a review", format!("/issues/{}/comments", pull.0), REVIEWS),
+        ("comment of a review", format!("/issues/{}/comments", pull.0), reviews),
     ] {
         let posts = calls.iter().filter(|call| call.method == "POST" && call.path.ends_with(&path));
         let times = posts.filter(|call| call.status == Some(201)).count();
@@ -116,6 +116,15 @@ pub async fn result(world: &World) -> std::result::Result<Result, String> {
     Ok(Result { receipt, effects, paid })
 }
 
+/// How many rounds of review were to be shown on the pull request.
+fn reviews(journal: &Journal) -> usize {
+    let shown = journal.entries().iter().filter_map(|entry| match &entry.event {
+        Event::Intended { key, r#move } => matches!(**r#move, Move::ShowReview(_)).then_some(key),
+        Event::Opened(_) | Event::Signaled { .. } | Event::Observed { .. } => None,
+    });
+    shown.collect::<BTreeSet<_>>().len()
+}
+
 fn said(run: &AgentRun) -> String {
     format!("{:?} {:?} {:?}", run.result, run.usage, run.failure)
 }
@@ -151,7 +160,11 @@ pub fn paid_once(deaths: &[Death], end: &Death) -> std::result::Result<(), Strin
 fn kept_as(run: &str) -> String {
     let parts: Vec<&str> = run.split('/').collect();
     match parts[..] {
-        [stage, round, "code_reviewer"] => format!("{stage}-{round}-verify-1.1"),
+        [stage @ "tech_lead", round, "tech_lead"] | [stage, round, "code_reviewer"] => {
+            format!("{stage}-{round}-verify-1.1")
+        }
+        // Asked about a stage, it counts its questions.
+        [_, question, "tech_lead"] => format!("-diagnosis-{question}.1"),
         _ => format!("{}-agent.1", parts.join("-")),
     }
 }

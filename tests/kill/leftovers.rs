@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 
 use futures_util::StreamExt as _;
 
-use super::every_moment::{Sample, undisturbed};
+use super::every_moment::undisturbed;
 use super::hold::{self, Death, paid_once, result};
 use super::moment::{Moment, Point};
+use super::samples::Sample;
 use super::world::{Agent, Ended, PERSON, REPOSITORY, World};
 
 fn around(point: Point, effect: &str) -> Moment {

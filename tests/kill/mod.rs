@@ -12,5 +12,6 @@ mod hold;
 mod leftovers;
 mod moment;
 mod random_moments;
+mod samples;
 mod serve;
 mod world;

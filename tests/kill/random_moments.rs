@@ -4,9 +4,10 @@ use std::time::{Duration, Instant};
 
 use futures_util::StreamExt as _;
 
-use super::every_moment::{Sample, undisturbed};
+use super::every_moment::undisturbed;
 use super::hold::{self, Death, paid_once, result};
 use super::moment::Moment;
+use super::samples::Sample;
 use super::world::{Agent, Ended, World};
 
 /// Printed, and read back from the environment to see the same again.

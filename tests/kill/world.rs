@@ -62,7 +62,7 @@ impl Agent {
                 script.replace("\n  usd:", &format!("\n  think: {milliseconds}\n  usd:"))
             }
             Self::SlowAtItsFirstFix(milliseconds) => {
-                script.replace("\n  round: 1\n", &format!("\n  round: 1\n  think: {milliseconds}\n"))
+                script.replacen("\n  round: 1\n", &format!("\n  round: 1\n  think: {milliseconds}\n"), 1)
             }
         }
     }
@@ -108,7 +108,7 @@ impl World {
         Self::of(files, title.trim_start_matches("# "), body, &script.join("\n")).await
     }
 
-    async fn of(files: BTreeMap<String, Vec<u8>>, title: &str, body: &str, script: &str) -> Self {
+    pub async fn of(files: BTreeMap<String, Vec<u8>>, title: &str, body: &str, script: &str) -> Self {
         let keys = app_keys();
         let options = Options::local(1, keys.public_pem.clone(), SecretString::from(SECRET));
         let emulator = Emulator::start(options).await.expect("the emulator starts");

@@ -56,12 +56,12 @@ pub fn artifact_with(path: &str) -> Value {
     artifact
 }
 
-/// Everybody but the engineer, as scenes. The two in the middle take their time.
+/// Everybody but the engineer, as scenes. The two in the middle take their time, the architect most.
 pub fn analysts() -> String {
-    let slowly = |scene: String| scene.replace("  usd:", "  think: 700\n  usd:");
+    let slowly = |time: u32, scene: String| scene.replace("  usd:", &format!("  think: {time}\n  usd:"));
     says("business_analyst", "business_analyst", None, &stories())
-        + &slowly(says("quality_analyst", "quality_analyst", None, &test_cases()))
-        + &slowly(says("technical_architect", "technical_architect", None, &specification()))
+        + &slowly(500, says("quality_analyst", "quality_analyst", None, &test_cases()))
+        + &slowly(900, says("technical_architect", "technical_architect", None, &specification()))
 }
 
 /// What the engineer answers, round by round; the last in all further rounds, too.

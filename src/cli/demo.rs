@@ -61,7 +61,7 @@ pub(super) async fn main(arguments: Arguments) -> anyhow::Result<u8> {
     eprintln!("Journeyman:        http://{}", local.address);
     if scripted {
         eprintln!(
-            "Agent:             {} (a script, not a model; its first fix is wrong on purpose)\n",
+            "Agent:             {} (a script, not a model; wrong at first on purpose, and then not careful enough)\n",
             sample::AGENT
         );
     } else {

@@ -5,8 +5,10 @@ use std::io::IsTerminal;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::Value;
 
 use crate::order::commit_message::is_hidden;
+use crate::order::moves::AgentTask;
 use crate::order::{
     AgentRun, Command, CommitSha, Counts, Entry, Event, Move, MoveKey, Outcome, SignalKind, TestRun,
     TestVerdict,
@@ -179,13 +181,13 @@ impl Live {
         let round = if task.round > 1 { format!(", round {}", task.round) } else { String::new() };
         let said = match (&run.failure, &run.result) {
             (Some(failure), _) => format!("failed: {}", one_line(&failure.message)),
-            (None, Some(result)) => format!("says “{}”", one_line(result)),
+            (None, Some(result)) => said(task, result),
             (None, None) => "said nothing".to_owned(),
         };
         let cost = if run.usage.usd > 0.0 { format!(", ${:.2}", run.usage.usd) } else { String::new() };
         self.line(
             mark(run.failure.is_none()),
-            &format!("{}{round}: {} {said} ({:.1} s{cost})", task.stage, task.agent, run.duration_seconds),
+            &format!("{}{round}: {} {said} ({:.1} s{cost})", task.stage, who(task), run.duration_seconds),
         );
     }
 
@@ -232,6 +234,27 @@ fn mark(good: bool) -> Mark {
     if good { Mark::Done } else { Mark::Wrong }
 }
 
+/// Who is at work; of those who answer in JSON, in which role: a judge's agent may be the worker's.
+fn who(task: &AgentTask) -> String {
+    match &task.schema {
+        Some(_) if !task.role.is_empty() => format!("{} ({})", task.agent, one_line(&task.role)),
+        Some(_) | None => task.agent.clone(),
+    }
+}
+
+/// What was answered; of an answer in JSON what is in it for people.
+fn said(task: &AgentTask, result: &str) -> String {
+    let answer = task.schema.as_ref().and_then(|_| serde_json::from_str::<Value>(result.trim()).ok());
+    let text = |name: &str| answer.as_ref().and_then(|answer| answer.get(name)?.as_str());
+    let passed = answer.as_ref().and_then(|answer| answer.get("passed")?.as_bool());
+    let words = text("summary").or_else(|| text("diagnosis")).unwrap_or(result);
+    match passed {
+        Some(true) => format!("has nothing against it: “{}”", one_line(words)),
+        Some(false) => format!("objects: “{}”", one_line(words)),
+        None => format!("says “{}”", one_line(words)),
+    }
+}
+
 /// What a person did, in words.
 fn done(kind: &SignalKind) -> String {
     match kind {
@@ -255,7 +278,7 @@ fn doing(r#move: &Move) -> Option<String> {
     match r#move {
         Move::RunAgent(task) => {
             let round = if task.round > 1 { format!(", round {}", task.round) } else { String::new() };
-            Some(format!("{}{round}: {} is at work", task.stage, task.agent))
+            Some(format!("{}{round}: {} is at work", task.stage, who(task)))
         }
         Move::RunTests { commit } => Some(format!("running the tests on {}", commit.short())),
         Move::Prepare => Some("fetching the repository".to_owned()),

@@ -187,6 +187,9 @@ fn status_key(revision: u64) -> MoveKey {
 #[path = "approval_tests.rs"]
 mod approval_tests;
 #[cfg(test)]
+#[path = "artifact_tests.rs"]
+mod artifact_tests;
+#[cfg(test)]
 #[path = "chance_tests.rs"]
 mod chance;
 #[cfg(test)]

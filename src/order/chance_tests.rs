@@ -43,7 +43,7 @@ pub(super) fn oracle(seed: u64) -> Oracle {
     Box::new(move |key, r#move, before| {
         let mut dice = Dice { state: chance(&(seed, key, before)) };
         // Some orders go well, some badly.
-        let badness = if seed % 9 == 0 { 70 } else { 5 + seed % 40 };
+        let badness = if seed.is_multiple_of(9) { 70 } else { 5 + seed % 40 };
         if !matches!(r#move, Move::Authorize { .. } | Move::ShowStatus { .. }) && dice.percent(2) {
             let retry = if dice.percent(20) { Retry::Never } else { Retry::Soon };
             return Some(Outcome::Trouble(Trouble { message: "trouble".to_owned(), retry }));
@@ -184,7 +184,7 @@ fn drawn(
             (0..number).filter(|bit| sketch.depends >> bit & 1 == 1).map(|bit| format!("s{bit}")).collect();
         // Whoever judges needs somebody who makes.
         let maker = writers.last().cloned();
-        let mut with_maker = |depends: &mut Vec<String>| {
+        let with_maker = |depends: &mut Vec<String>| {
             depends.extend(maker.clone().filter(|maker| !depends.contains(maker)));
         };
         let body = match (sketch.kind, maker.is_some()) {

@@ -329,7 +329,7 @@ fn any_signal() -> impl Strategy<Value = SignalKind> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, max_shrink_iters: 120, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 48, max_shrink_iters: 120, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Two orders of finishing come to the same: the end, the tree, and every effect by name and content.
     #[test]

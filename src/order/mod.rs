@@ -8,44 +8,28 @@
 pub mod agent_run;
 mod answer;
 pub mod artifact;
-mod best;
-mod budget;
 pub mod checks;
 pub mod commit_message;
-mod escalation;
 pub mod feedback;
-mod fingerprint;
-mod graph;
-mod heard;
 pub mod ids;
 pub mod journal;
 pub mod moves;
 pub mod next;
-mod output;
 pub mod pipeline;
-mod publish;
 pub mod receipt;
-mod review;
 pub mod role;
-mod rounds;
 pub mod settings;
 pub mod settlement;
 pub mod signal;
-mod signals;
-mod stages;
 pub mod steps;
 pub mod test_run;
 pub mod trace;
-mod variables;
 mod verdict;
 mod walk;
-mod work;
-mod worker;
 mod yaml;
 
 pub use agent_run::{AgentFailure, AgentRun, Usage};
 pub use feedback::{Category, Feedback, Finding, Severity};
-pub use heard::{Answer, Answered};
 pub use ids::{
     BranchName, CommitSha, DeliveryGuid, InstallationId, IssueNumber, OrderId, Person, PullNumber,
     RepositoryId, RepositoryName, TreeSha, UserId,
@@ -61,3 +45,4 @@ pub use settlement::Settlement;
 pub use signal::{Command, Signal, SignalKind};
 pub use test_run::{Counts, Exit, TestRun, TestVerdict};
 pub use trace::Trace;
+pub use walk::heard::{Answer, Answered};

@@ -1,8 +1,8 @@
 //! How much a stage can come to when everything goes wrong: for people who read a pipeline before it runs.
 
 use super::{BeginsWith, Check, Escalation, Output, Pipeline, Stage, Uses};
-use crate::order::escalation::MOST_QUESTIONS;
-use crate::order::rounds::MOST_RUNS;
+use crate::order::walk::escalation::MOST_QUESTIONS;
+use crate::order::walk::rounds::MOST_RUNS;
 
 /// The most runs of agents that a stage may take: without retries for what is around them, and without small questions
 /// (which file is the plan, how a commit message reads).

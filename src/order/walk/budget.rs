@@ -2,12 +2,12 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::agent_run::Usage;
-use super::journal::{Entry, Event};
-use super::moves::{Move, Outcome};
-use super::settings::OrderLimits;
-use super::walk::Walk;
+use super::Walk;
 use super::worker::Worker;
+use crate::order::agent_run::Usage;
+use crate::order::journal::{Entry, Event};
+use crate::order::moves::{Move, Outcome};
+use crate::order::settings::OrderLimits;
 
 /// No agent is started for less time than this.
 const SHORTEST_RUN_SECONDS: i64 = 30;
@@ -23,13 +23,13 @@ impl Walk<'_> {
     }
 
     /// The limits that hold, for the status.
-    pub(super) fn usd_limit(&self) -> f64 {
+    pub(in crate::order) fn usd_limit(&self) -> f64 {
         self.limits().usd
     }
 
     /// The time that is left, or which limit is reached. It runs from the first agent's run after the opening or the
     /// last `/retry`: waiting for a place is not work.
-    pub(super) fn remaining(&self, worker: &Worker) -> Result<TimeDelta, String> {
+    pub(in crate::order) fn remaining(&self, worker: &Worker) -> Result<TimeDelta, String> {
         let limits = self.limits();
         let seq = self.heard.last_retry().unwrap_or(0);
         let spent = usage_after(self.entries, seq, None).usd;
@@ -59,7 +59,7 @@ fn first_run_after(entries: &[Entry], seq: u64) -> Option<DateTime<Utc>> {
 }
 
 /// What the agents cost, by the entries after this one; of one stage, or of all.
-pub(super) fn usage_after(entries: &[Entry], seq: u64, stage: Option<&str>) -> Usage {
+pub(in crate::order) fn usage_after(entries: &[Entry], seq: u64, stage: Option<&str>) -> Usage {
     let mut sum = Usage::default();
     for entry in entries.iter().filter(|entry| entry.seq > seq) {
         if let Event::Observed { key, outcome } = &entry.event

@@ -2,13 +2,13 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::heard::{Answer, Answered, Heard};
 use super::journal::{Event, Journal};
 use super::moves::{Move, MoveKey, Outcome, Retry};
 use super::pipeline::Pipeline;
 use super::settlement::Settlement;
 use super::trace::Trace;
 use super::walk::Walk;
+use super::walk::heard::{Answer, Answered, Heard};
 
 /// How often the status is tried before it is left as it is; the work does not wait for it.
 const MOST_STATUS_ATTEMPTS: usize = 4;
@@ -184,29 +184,20 @@ fn status_key(revision: u64) -> MoveKey {
 }
 
 #[cfg(test)]
-#[path = "approval_tests.rs"]
 mod approval_tests;
 #[cfg(test)]
-#[path = "artifact_tests.rs"]
 mod artifact_tests;
 #[cfg(test)]
-#[path = "chance_tests.rs"]
 mod chance;
 #[cfg(test)]
-#[path = "graph_tests.rs"]
 mod graph_tests;
 #[cfg(test)]
-#[path = "loop_properties.rs"]
 mod loop_properties;
 #[cfg(test)]
-#[path = "loop_tests.rs"]
 mod loop_tests;
 #[cfg(test)]
-#[path = "next_properties.rs"]
 mod properties;
 #[cfg(test)]
-#[path = "next_tests.rs"]
 mod tests;
 #[cfg(test)]
-#[path = "next_world.rs"]
 mod world;

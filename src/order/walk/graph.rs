@@ -3,41 +3,41 @@
 
 use std::collections::BTreeSet;
 
-use super::ids::{CommitSha, PullNumber};
-use super::pipeline::{Stage, Uses};
-use super::settlement::Settlement;
-use super::trace::{StageState, Standing, Work};
 use super::variables::{Variables, all_of};
-use super::walk::{Halt, Ran, Walk};
+use super::{Halt, Ran, Walk};
+use crate::order::ids::{CommitSha, PullNumber};
+use crate::order::pipeline::{Stage, Uses};
+use crate::order::settlement::Settlement;
+use crate::order::trace::{StageState, Standing, Work};
 
 /// How many stages of one order run at the same time.
 const MOST_SIDE_BY_SIDE: usize = 4;
 
 /// A stage that came to an end.
-pub(super) struct Concluded {
-    pub(super) state: StageState,
+pub(in crate::order) struct Concluded {
+    pub(in crate::order) state: StageState,
     /// The last entry that its end rests on.
-    pub(super) position: u64,
+    pub(in crate::order) position: u64,
     /// The last agent's run among them.
-    pub(super) last_run: u64,
+    pub(in crate::order) last_run: u64,
     /// What `{{stage.field}}` stands for.
-    pub(super) fields: Vec<(String, String)>,
+    pub(in crate::order) fields: Vec<(String, String)>,
     /// The commit as it is after this stage, where the stage had to do with it.
-    pub(super) work: Option<Work>,
+    pub(in crate::order) work: Option<Work>,
     /// Why the order cannot end well any more.
-    pub(super) because: Option<Settlement>,
+    pub(in crate::order) because: Option<Settlement>,
 }
 
 impl Concluded {
-    pub(super) fn passed(fields: Vec<(String, String)>, work: Option<Work>) -> Self {
+    pub(in crate::order) fn passed(fields: Vec<(String, String)>, work: Option<Work>) -> Self {
         Self { state: StageState::Passed, position: 0, last_run: 0, fields, work, because: None }
     }
 
-    pub(super) fn without_result(state: StageState) -> Self {
+    pub(in crate::order) fn without_result(state: StageState) -> Self {
         Self { state, position: 0, last_run: 0, fields: Vec::new(), work: None, because: None }
     }
 
-    pub(super) fn failed(because: Settlement) -> Self {
+    pub(in crate::order) fn failed(because: Settlement) -> Self {
         Self { because: Some(because), ..Self::without_result(StageState::Failed) }
     }
 }
@@ -68,7 +68,7 @@ enum Reach {
 impl<'a> Walk<'a> {
     /// Every stage as far as the journal carries. Stages that need the one work tree follow one another in the
     /// pipeline's order, whichever is reached first: so what comes out does not depend on who is quicker.
-    pub(super) fn stages(&mut self) -> Ran {
+    pub(in crate::order) fn stages(&mut self) -> Ran {
         let mut ran = Ran::default();
         let mut at_work = 0;
         let mut tree_is_taken = false;
@@ -220,7 +220,7 @@ impl<'a> Walk<'a> {
     }
 
     /// The stages that a stage depends on, directly or through others, in the pipeline's order.
-    pub(super) fn before(&self, stage: &Stage) -> Vec<&'a Stage> {
+    pub(in crate::order) fn before(&self, stage: &Stage) -> Vec<&'a Stage> {
         let mut wanted: BTreeSet<&str> = stage.depends_on.iter().map(String::as_str).collect();
         let pipeline = self.pipeline;
         let mut found: Vec<&'a Stage> = Vec::new();
@@ -236,7 +236,7 @@ impl<'a> Walk<'a> {
 
     /// What a stage may name: the issue, the order, and what those before it came to. Where no worker answered, be it
     /// that the stage was passed over, only judged, or given up, what is not known is empty.
-    pub(super) fn visible_to(&self, stage: &Stage) -> Variables {
+    pub(in crate::order) fn visible_to(&self, stage: &Stage) -> Variables {
         let mut visible = self.variables.clone();
         for known in self.before(stage) {
             let concluded = self.concluded.get(known.name.as_str());
@@ -258,19 +258,19 @@ impl<'a> Walk<'a> {
 
     /// The pull request, where a stage before this one opened it. One that is opened beside it would be seen sooner or
     /// later, as the others are quicker or slower.
-    pub(super) fn pull_before(&self, stage: &Stage) -> Option<PullNumber> {
+    pub(in crate::order) fn pull_before(&self, stage: &Stage) -> Option<PullNumber> {
         let is_before = self.before(stage).iter().any(|known| known.uses == Uses::Publish);
         self.trace.pull.as_ref().filter(|_| is_before).map(|pull| pull.number)
     }
 
     /// The commit as it is before a stage.
-    pub(super) fn work_before(&self, stage: &Stage) -> Option<&Work> {
+    pub(in crate::order) fn work_before(&self, stage: &Stage) -> Option<&Work> {
         let before = self.before(stage);
         newest(before.iter().filter_map(|known| self.concluded.get(known.name.as_str())?.work.as_ref()))
     }
 
     /// What a stage that only looks is shown: the commit as it is before it, or the base.
-    pub(super) fn head_for(&self, stage: &Stage) -> Option<CommitSha> {
+    pub(in crate::order) fn head_for(&self, stage: &Stage) -> Option<CommitSha> {
         self.work_before(stage).map(|work| work.commit.clone()).or_else(|| self.base.clone())
     }
 }

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 
-use super::super::best::{of_weight, worth};
 use super::super::checks;
 use super::super::ids::*;
 use super::super::moves::{Decision, Place};
@@ -15,6 +14,7 @@ use super::super::signal::{Command, SignalKind};
 use super::super::test_run::TestVerdict;
 use super::super::trace::{StageState, Standing};
 use super::super::verdict;
+use super::super::walk::best::{of_weight, worth};
 use super::chance::{any_pipeline, chance, oracle};
 use super::world::World;
 use super::*;

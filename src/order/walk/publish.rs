@@ -1,16 +1,16 @@
 //! The stages around the work: a name for the branch, the push, the pull request, the end of its draft. And handing
 //! the best round over, when the work was given up.
 
-use super::feedback::{Category, Feedback};
 use super::graph::Concluded;
-use super::ids::{BranchName, CommitSha};
-use super::journal::Event;
-use super::moves::{Move, MoveKey, Outcome};
-use super::pipeline::{Stage, Uses};
 use super::rounds::{Judged, Rounds};
-use super::settlement::Settlement;
-use super::trace::{PullTrace, StageState, Standing, Work};
-use super::walk::{Halt, Walk};
+use super::{Halt, Walk};
+use crate::order::feedback::{Category, Feedback};
+use crate::order::ids::{BranchName, CommitSha};
+use crate::order::journal::Event;
+use crate::order::moves::{Move, MoveKey, Outcome};
+use crate::order::pipeline::{Stage, Uses};
+use crate::order::settlement::Settlement;
+use crate::order::trace::{PullTrace, StageState, Standing, Work};
 
 /// How many names are tried when branches of the wished name exist.
 const MOST_NAMES: u32 = 20;
@@ -24,7 +24,7 @@ struct LastPush {
 
 impl<'a> Walk<'a> {
     /// The agent names the branch; whatever it answers is made safe, and there is always a name.
-    pub(super) fn branch_stage(&mut self, stage: &Stage) -> Result<Concluded, Halt> {
+    pub(in crate::order) fn branch_stage(&mut self, stage: &Stage) -> Result<Concluded, Halt> {
         let issue = self.journal.opened().issue.number;
         let title = self.journal.opened().issue.title.clone();
         let worker = self.worker(stage, &stage.name)?;
@@ -55,7 +55,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Push, ask the remote, open the draft.
-    pub(super) fn publish_stage(&mut self, stage: &Stage) -> Result<Concluded, Halt> {
+    pub(in crate::order) fn publish_stage(&mut self, stage: &Stage) -> Result<Concluded, Halt> {
         let Some(work) = self.work_before(stage).cloned() else {
             let because = format!("stage {}: there is no commit to publish", stage.name);
             return Err(Halt::Settled(Settlement::Failed { because }));
@@ -84,7 +84,7 @@ impl<'a> Walk<'a> {
     /// The branch under which the commit is on the remote. Where another commit of ours is there, this one takes its
     /// place, with a lease on it.
     #[expect(clippy::wildcard_enum_match_arm, reason = "any other outcome is of another move")]
-    pub(super) fn push(&mut self, work: &Work) -> Result<BranchName, Halt> {
+    pub(in crate::order) fn push(&mut self, work: &Work) -> Result<BranchName, Halt> {
         let wished = self.branch_or_default();
         let name = self.publisher().map_or("publish", |stage| stage.name.as_str());
         let issue = self.journal.opened().issue.number;
@@ -204,7 +204,7 @@ impl<'a> Walk<'a> {
     }
 
     /// The text is brought up to date; what is verified, or accepted by a person, leaves its draft.
-    pub(super) fn ready_stage(&mut self, stage: &Stage) -> Result<Concluded, Halt> {
+    pub(in crate::order) fn ready_stage(&mut self, stage: &Stage) -> Result<Concluded, Halt> {
         let Some(mut work) = self.work_before(stage).cloned() else {
             let because = format!("stage {}: there is no pull request", stage.name);
             return Err(Halt::Settled(Settlement::Failed { because }));
@@ -250,7 +250,7 @@ impl<'a> Walk<'a> {
     }
 
     /// What a person accepted leaves its draft, also where no stage of the pipeline does that.
-    pub(super) fn accept_by_itself(&mut self) -> Result<(), Halt> {
+    pub(in crate::order) fn accept_by_itself(&mut self) -> Result<(), Halt> {
         if self.pipeline.stages.iter().any(|stage| stage.uses == Uses::Ready) {
             return Ok(());
         }
@@ -275,7 +275,7 @@ impl<'a> Walk<'a> {
     }
 
     /// The best round goes to a person: on the branch, in a pull request that is and stays a draft.
-    pub(super) fn hand_over(&mut self, work: &Work) -> Result<(), Halt> {
+    pub(in crate::order) fn hand_over(&mut self, work: &Work) -> Result<(), Halt> {
         let publisher = self.publisher().cloned().unwrap_or_else(by_itself);
         let handed = if self.trace.pull.is_some() {
             self.push(work).map(|_| ())

@@ -5,14 +5,14 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::feedback::Feedback;
-use super::ids::TreeSha;
 use super::rounds::Judge;
-use super::test_run::TestRun;
+use crate::order::feedback::Feedback;
+use crate::order::ids::TreeSha;
+use crate::order::test_run::TestRun;
 
 /// What a failure is known by. Numbers are left out: lines move and times differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Fingerprint {
+pub(in crate::order) struct Fingerprint {
     judge: Judge,
     tree: Option<TreeSha>,
     failing: BTreeSet<String>,
@@ -21,7 +21,7 @@ pub(super) struct Fingerprint {
 
 impl Fingerprint {
     /// `answer` is what the worker said, where that is what failed.
-    pub(super) fn of(
+    pub(in crate::order) fn of(
         judge: Judge,
         feedback: &Feedback,
         tests: Option<&TestRun>,
@@ -39,7 +39,7 @@ impl Fingerprint {
 
     /// On the same tree, or with the same failing tests and the same messages. A missing commit is never the same: it
     /// has a small limit of its own.
-    pub(super) fn is_same_as(&self, before: &Self) -> bool {
+    pub(in crate::order) fn is_same_as(&self, before: &Self) -> bool {
         if self.judge != before.judge || self.judge == Judge::PushedCommit {
             return false;
         }
@@ -72,8 +72,8 @@ fn without_numbers(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::feedback::Category;
     use super::*;
+    use crate::order::feedback::Category;
 
     #[test]
     fn lines_and_times_make_no_difference() {

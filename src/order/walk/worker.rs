@@ -2,55 +2,55 @@
 
 use std::collections::BTreeMap;
 
-use super::ids::BranchName;
-use super::moves::{AgentTask, Answers, MoveKey, Place};
-use super::pipeline::{BeginsWith, Escalation, FeedbackMode, Output, RetryPolicy, Seconds, Stage};
 use super::rounds::{Judge, MOST_RUNS};
-use super::settlement::Settlement;
 use super::variables::{Variables, substitute};
-use super::walk::{Halt, Walk};
+use super::{Halt, Walk};
+use crate::order::ids::BranchName;
+use crate::order::moves::{AgentTask, Answers, MoveKey, Place};
+use crate::order::pipeline::{BeginsWith, Escalation, FeedbackMode, Output, RetryPolicy, Seconds, Stage};
+use crate::order::settlement::Settlement;
 
 /// The template of a stage that names none.
 const DEFAULT_COMMAND: &str = "work";
 
 /// A worker, and what it is told.
 #[derive(Clone)]
-pub(super) struct Worker {
+pub(in crate::order) struct Worker {
     /// The name of the stage or operation, for the agent's environment and its prompt.
-    pub(super) name: String,
+    pub(in crate::order) name: String,
     /// What the names of its effects begin with.
-    pub(super) prefix: String,
-    pub(super) role: String,
-    pub(super) agent: String,
-    pub(super) command: String,
-    pub(super) arguments: Vec<String>,
-    pub(super) inputs: BTreeMap<String, String>,
-    pub(super) branch: Option<BranchName>,
-    pub(super) place: Place,
-    pub(super) answers: Answers,
-    pub(super) schema: Option<serde_json::Value>,
+    pub(in crate::order) prefix: String,
+    pub(in crate::order) role: String,
+    pub(in crate::order) agent: String,
+    pub(in crate::order) command: String,
+    pub(in crate::order) arguments: Vec<String>,
+    pub(in crate::order) inputs: BTreeMap<String, String>,
+    pub(in crate::order) branch: Option<BranchName>,
+    pub(in crate::order) place: Place,
+    pub(in crate::order) answers: Answers,
+    pub(in crate::order) schema: Option<serde_json::Value>,
     /// The session that its first run goes on with.
-    pub(super) session: Option<String>,
+    pub(in crate::order) session: Option<String>,
     /// The run whose answer its first run goes on from.
-    pub(super) previous: Option<MoveKey>,
-    pub(super) begins_with: BeginsWith,
-    pub(super) mode: FeedbackMode,
-    pub(super) escalation: Escalation,
-    pub(super) adversarial_rounds: u32,
-    pub(super) retry_count: u32,
-    pub(super) retry_policy: RetryPolicy,
-    pub(super) timeout: Option<Seconds>,
+    pub(in crate::order) previous: Option<MoveKey>,
+    pub(in crate::order) begins_with: BeginsWith,
+    pub(in crate::order) mode: FeedbackMode,
+    pub(in crate::order) escalation: Escalation,
+    pub(in crate::order) adversarial_rounds: u32,
+    pub(in crate::order) retry_count: u32,
+    pub(in crate::order) retry_policy: RetryPolicy,
+    pub(in crate::order) timeout: Option<Seconds>,
     /// The stage whose budget it works on, and how many dollars that is.
-    pub(super) budget: Option<(String, f64)>,
+    pub(in crate::order) budget: Option<(String, f64)>,
 }
 
 impl Worker {
-    pub(super) fn key(&self, round: u32, kind: &str) -> MoveKey {
+    pub(in crate::order) fn key(&self, round: u32, kind: &str) -> MoveKey {
         MoveKey(format!("{}/{round}/{kind}", self.prefix))
     }
 
     /// How often a check may fail before the stage is escalated.
-    pub(super) fn limit(&self, judge: Judge) -> u32 {
+    pub(in crate::order) fn limit(&self, judge: Judge) -> u32 {
         match judge {
             Judge::Output | Judge::PushedCommit | Judge::Policy | Judge::Tests => MOST_RUNS,
             Judge::Verifier => self.adversarial_rounds,
@@ -58,7 +58,7 @@ impl Worker {
     }
 
     /// What it is to do, but for what differs from round to round.
-    pub(super) fn task(&self) -> AgentTask {
+    pub(in crate::order) fn task(&self) -> AgentTask {
         AgentTask {
             stage: self.name.clone(),
             role: self.role.clone(),
@@ -75,7 +75,13 @@ impl Worker {
     }
 
     /// A small question within a stage's round, to the same agent: nobody is asked when it fails.
-    pub(super) fn asks(&self, name: &str, prefix: String, command: &str, arguments: Vec<String>) -> Self {
+    pub(in crate::order) fn asks(
+        &self,
+        name: &str,
+        prefix: String,
+        command: &str,
+        arguments: Vec<String>,
+    ) -> Self {
         Self {
             name: name.to_owned(),
             prefix,
@@ -93,7 +99,7 @@ impl Worker {
     }
 
     /// The same question put to another role, which looks at a commit and may change nothing.
-    pub(super) fn asks_role(
+    pub(in crate::order) fn asks_role(
         &self,
         (role, agent): (&str, String),
         command: &str,
@@ -116,7 +122,7 @@ impl Worker {
 impl Walk<'_> {
     /// The agent's name in the settings for a role of the pipeline: as the repository says, or the role, or the
     /// server.
-    pub(super) fn agent_for(&self, role: &str) -> String {
+    pub(in crate::order) fn agent_for(&self, role: &str) -> String {
         let named = self.settings.agents.get(role).cloned();
         named
             .or_else(|| self.journal.role(role).and_then(|role| role.runtime.clone()))
@@ -124,14 +130,19 @@ impl Walk<'_> {
     }
 
     /// What a stage's worker has to answer: as the stage says, or its role, or any text.
-    pub(super) fn output(&self, stage: &Stage) -> Output {
+    pub(in crate::order) fn output(&self, stage: &Stage) -> Output {
         let role = || stage.agent.as_deref().and_then(|role| self.journal.role(role));
         let of_role = || role().and_then(|role| role.output_schema.clone()).map(Output::JsonSchema);
         stage.output.clone().or_else(of_role).unwrap_or_default()
     }
 
     /// A text of the pipeline, filled in with what this stage may see.
-    pub(super) fn fill(&self, stage: &Stage, text: &str, variables: &Variables) -> Result<String, Halt> {
+    pub(in crate::order) fn fill(
+        &self,
+        stage: &Stage,
+        text: &str,
+        variables: &Variables,
+    ) -> Result<String, Halt> {
         substitute(text, variables).map_err(|unknown| {
             let because = format!("stage {}: {unknown}", stage.name);
             Halt::Settled(Settlement::Failed { because })
@@ -139,7 +150,7 @@ impl Walk<'_> {
     }
 
     /// The worker of a stage, its variables filled in.
-    pub(super) fn worker(&self, stage: &Stage, prefix: &str) -> Result<Worker, Halt> {
+    pub(in crate::order) fn worker(&self, stage: &Stage, prefix: &str) -> Result<Worker, Halt> {
         let mut variables = self.visible_to(stage);
         let mut inputs = BTreeMap::new();
         for (name, text) in &stage.inputs {
@@ -154,7 +165,7 @@ impl Walk<'_> {
             .collect::<Result<_, _>>()?;
         let role = stage.agent.clone().unwrap_or_default();
         let (answers, schema) = match self.output(stage) {
-            Output::CodeArtifact => (Answers::CodeArtifact, Some(super::artifact::schema())),
+            Output::CodeArtifact => (Answers::CodeArtifact, Some(crate::order::artifact::schema())),
             Output::JsonSchema(schema) => (Answers::Freely, Some(schema)),
             Output::Text | Output::OneOf(_) | Output::File(_) => (Answers::Freely, None),
         };

@@ -1,14 +1,14 @@
 //! What a worker answered, held against the form that its stage asks for.
 
-use super::agent_run::AgentRun;
-use super::answer;
-use super::artifact::{CodeArtifact, ids_in};
-use super::feedback::{Category, Feedback};
-use super::moves::{Move, MoveKey, Outcome};
-use super::pipeline::{Check, Output, Stage};
 use super::rounds::{Judged, Rounds};
-use super::walk::{Halt, Walk};
 use super::worker::Worker;
+use super::{Halt, Walk};
+use crate::order::agent_run::AgentRun;
+use crate::order::answer;
+use crate::order::artifact::{CodeArtifact, ids_in};
+use crate::order::feedback::{Category, Feedback};
+use crate::order::moves::{Move, MoveKey, Outcome};
+use crate::order::pipeline::{Check, Output, Stage};
 
 /// The longest answer that is passed on, in bytes; whole files come as an artifact.
 const LONGEST_RESULT: usize = 512 * 1024;
@@ -17,7 +17,7 @@ const LONGEST_CHOICE: usize = 20_000;
 
 impl Walk<'_> {
     /// The result held against the form that the stage asks for.
-    pub(super) fn judge_output(
+    pub(in crate::order) fn judge_output(
         &mut self,
         stage: &Stage,
         worker: &Worker,

@@ -1,16 +1,16 @@
 //! What each kind of stage does, from its beginning to its end.
 
-use super::checks;
-use super::feedback::Feedback;
 use super::graph::Concluded;
-use super::ids::BranchName;
-use super::moves::{Move, MoveKey, Outcome};
-use super::pipeline::{BeginsWith, Check, Escalation, Stage, Uses};
 use super::rounds::{GivenUp, HandTo, Judged, Rounds};
-use super::settlement::Settlement;
-use super::test_run::TestVerdict;
-use super::trace::{StageState, Standing, Work};
-use super::walk::{Halt, Walk};
+use super::{Halt, Walk};
+use crate::order::checks;
+use crate::order::feedback::Feedback;
+use crate::order::ids::BranchName;
+use crate::order::moves::{Move, MoveKey, Outcome};
+use crate::order::pipeline::{BeginsWith, Check, Escalation, Stage, Uses};
+use crate::order::settlement::Settlement;
+use crate::order::test_run::TestVerdict;
+use crate::order::trace::{StageState, Standing, Work};
 
 /// How a set of judges is asked one after the other: what is not a pass ends the round.
 macro_rules! passed {
@@ -24,7 +24,7 @@ macro_rules! passed {
 
 impl Walk<'_> {
     /// One stage, from its beginning.
-    pub(super) fn stage(&mut self, stage: &Stage) -> Result<Concluded, Halt> {
+    pub(in crate::order) fn stage(&mut self, stage: &Stage) -> Result<Concluded, Halt> {
         // What a person accepted as it is, is not judged again.
         let is_accepted =
             matches!(self.work_before(stage).map(|work| &work.standing), Some(Standing::Approved { .. }));
@@ -104,7 +104,7 @@ impl Walk<'_> {
     }
 
     /// The branch, or one after the issue's title where no stage names it.
-    pub(super) fn branch_or_default(&mut self) -> BranchName {
+    pub(in crate::order) fn branch_or_default(&mut self) -> BranchName {
         let issue = &self.journal.opened().issue;
         let branch =
             self.trace.branch.get_or_insert_with(|| BranchName::for_issue(issue.number, &issue.title, 1));

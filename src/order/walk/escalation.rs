@@ -1,29 +1,29 @@
 //! What happens when a check has run out: an agent diagnoses, a person is asked, or it ends.
 
 use super::heard::Word;
-use super::moves::{AgentTask, Decision, Diagnosis, Place, Rework};
-use super::pipeline::Escalation;
 use super::review::said_to_the_end;
 use super::rounds::Judge;
-use super::trace::{RoundTrace, Work};
-use super::verdict;
-use super::walk::{Halt, Walk};
 use super::worker::Worker;
+use super::{Halt, Walk};
+use crate::order::moves::{AgentTask, Decision, Diagnosis, Place, Rework};
+use crate::order::pipeline::Escalation;
+use crate::order::trace::{RoundTrace, Work};
+use crate::order::verdict;
 
 /// How often an agent is asked whose answer is of no use.
-pub(super) const MOST_QUESTIONS: u32 = 2;
+pub(in crate::order) const MOST_QUESTIONS: u32 = 2;
 /// How much of the history the escalation's agent is told, in characters.
 const LONGEST_HISTORY: usize = 20_000;
 
 /// A set of rounds that came to its end.
-pub(super) struct Exhausted {
-    pub(super) because: String,
+pub(in crate::order) struct Exhausted {
+    pub(in crate::order) because: String,
     /// Which check ran out; none when one could not be made.
-    pub(super) by: Option<Judge>,
+    pub(in crate::order) by: Option<Judge>,
 }
 
 impl Exhausted {
-    pub(super) fn not_made(because: String) -> Self {
+    pub(in crate::order) fn not_made(because: String) -> Self {
         Self { because, by: None }
     }
 
@@ -37,7 +37,7 @@ impl Exhausted {
 }
 
 /// How it goes on after a set of rounds.
-pub(super) enum WhatNow {
+pub(in crate::order) enum WhatNow {
     /// One more set, with guidance.
     Guided(Diagnosis),
     /// A person said `/retry`.
@@ -50,7 +50,7 @@ pub(super) enum WhatNow {
 
 impl Walk<'_> {
     /// Who is asked, and what they say.
-    pub(super) fn what_now(
+    pub(in crate::order) fn what_now(
         &mut self,
         worker: &Worker,
         round: u32,
@@ -131,7 +131,7 @@ impl Walk<'_> {
 }
 
 /// What an agent is told whose answer was of no use.
-pub(super) fn sent_back(fault: Option<super::feedback::Feedback>) -> Option<Rework> {
+pub(in crate::order) fn sent_back(fault: Option<crate::order::feedback::Feedback>) -> Option<Rework> {
     fault.map(|feedback| Rework {
         attempt: 2,
         of: MOST_QUESTIONS,
@@ -141,7 +141,7 @@ pub(super) fn sent_back(fault: Option<super::feedback::Feedback>) -> Option<Rewo
 }
 
 /// The rounds of a stage in words, the newest first.
-pub(super) fn history(rounds: &[RoundTrace], best: Option<&Work>) -> String {
+pub(in crate::order) fn history(rounds: &[RoundTrace], best: Option<&Work>) -> String {
     let mut text = String::new();
     for seen in rounds.iter().rev() {
         let is_best = best.is_some_and(|work| work.round == seen.round);

@@ -1,18 +1,18 @@
 //! The check `verifier`: a second agent, on a checkout of its own, judges the commit.
 
-use super::agent_run::AgentRun;
 use super::best::of_weight;
-use super::checks;
 use super::escalation::{MOST_QUESTIONS, sent_back};
-use super::feedback::Feedback;
-use super::moves::{AgentTask, Move, Outcome, Place, ReviewNote};
-use super::pipeline::{Check, Stage};
 use super::rounds::{Failed, Judge, Judged};
-use super::trace::Work;
-use super::verdict;
-use super::walk::{Halt, Walk};
 use super::work::not_verified;
 use super::worker::Worker;
+use super::{Halt, Walk};
+use crate::order::agent_run::AgentRun;
+use crate::order::checks;
+use crate::order::feedback::Feedback;
+use crate::order::moves::{AgentTask, Move, Outcome, Place, ReviewNote};
+use crate::order::pipeline::{Check, Stage};
+use crate::order::trace::Work;
+use crate::order::verdict;
 
 /// The template of a verifier whose role names none.
 const REVIEW: &str = "review";
@@ -26,7 +26,7 @@ enum Unsaid {
 }
 
 /// What a judge said, if it was not cut off: a verdict may be taken back in its last words.
-pub(super) fn said_to_the_end(run: &AgentRun) -> &str {
+pub(in crate::order) fn said_to_the_end(run: &AgentRun) -> &str {
     match run.failure {
         None => run.result.as_deref().unwrap_or_default(),
         Some(_) => "",
@@ -41,7 +41,7 @@ fn asked_role(stage: &Stage) -> Option<&str> {
 
 impl Walk<'_> {
     /// What the verifier says of the work. A check that could not be made is never a pass.
-    pub(super) fn judge_review(
+    pub(in crate::order) fn judge_review(
         &mut self,
         stage: &Stage,
         worker: &Worker,
@@ -69,7 +69,7 @@ impl Walk<'_> {
     }
 
     /// The same for a stage whose result is its answer: a plan, an analysis.
-    pub(super) fn judge_answer(
+    pub(in crate::order) fn judge_answer(
         &mut self,
         stage: &Stage,
         worker: &Worker,
@@ -215,7 +215,7 @@ impl Walk<'_> {
             feedback: feedback.cloned(),
         };
         let kind = if feedback.is_some() { "comment" } else { "comment-not-made" };
-        let key = super::moves::MoveKey(format!("{}/{round}/{kind}", stage.name));
+        let key = crate::order::moves::MoveKey(format!("{}/{round}/{kind}", stage.name));
         match self.observe(&key, |_| Move::ShowReview(note)) {
             Ok(seen) if matches!(seen.outcome, Outcome::ReviewShown) => Ok(()),
             Ok(_) => Err(self.mismatch(&key)),

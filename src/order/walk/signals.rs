@@ -6,18 +6,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use chrono::{DateTime, Utc};
 
 use super::heard::{Answer, Answered, Cancelled, Heard, Spoken, Word};
-use super::journal::{Event, Journal, Requester};
-use super::moves::{Move, MoveKey, Outcome, Retry};
-use super::pipeline::Pipeline;
-use super::signal::{Command, SignalKind};
-use super::walk::{Seen, Walk, observations};
+use super::{Seen, Walk, observations};
+use crate::order::journal::{Event, Journal, Requester};
+use crate::order::moves::{Move, MoveKey, Outcome, Retry};
+use crate::order::pipeline::Pipeline;
+use crate::order::signal::{Command, SignalKind};
 
 /// How often GitHub is asked for somebody's rights, with growing pauses: an outage of an hour is outlasted.
 const MOST_QUESTIONS: usize = 14;
 
 impl Heard {
     /// Listens to the whole journal, one signal after the other, each as it stood when it was decided.
-    pub(super) fn listen(pipeline: &Pipeline, journal: &Journal, now: DateTime<Utc>) -> Self {
+    pub(in crate::order) fn listen(pipeline: &Pipeline, journal: &Journal, now: DateTime<Utc>) -> Self {
         let mut heard = Self::default();
         // Read at the first command, and then for all: most journals have none.
         let observed = LazyCell::new(|| observations(journal.entries()));

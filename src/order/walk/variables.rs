@@ -3,17 +3,17 @@
 use std::collections::BTreeMap;
 
 /// What can be named, such as `plan.content`.
-pub(super) type Variables = BTreeMap<String, String>;
+pub(in crate::order) type Variables = BTreeMap<String, String>;
 
 /// A name that stands for nothing.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{{{{{name}}}}} stands for nothing here; known are {known}")]
-pub(super) struct UnknownVariable {
+pub(in crate::order) struct UnknownVariable {
     name: String,
     known: String,
 }
 
-pub(super) fn substitute(text: &str, variables: &Variables) -> Result<String, UnknownVariable> {
+pub(in crate::order) fn substitute(text: &str, variables: &Variables) -> Result<String, UnknownVariable> {
     let mut filled = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(start) = rest.find("{{") {
@@ -34,7 +34,7 @@ pub(super) fn substitute(text: &str, variables: &Variables) -> Result<String, Un
 }
 
 /// The name that stands for every field of a stage that was passed over.
-pub(super) fn all_of(name: &str) -> String {
+pub(in crate::order) fn all_of(name: &str) -> String {
     format!("{}.*", name.split('.').next().unwrap_or_default())
 }
 

@@ -1,25 +1,25 @@
 //! What a worker pushed: imported, made into the commit to publish, tested.
 
-use super::agent_run::AgentRun;
-use super::artifact::CodeArtifact;
 use super::best::of_weight;
-use super::checks;
-use super::commit_message;
-use super::feedback::{Category, Feedback};
-use super::ids::BranchName;
-use super::moves::{Move, Outcome};
-use super::pipeline::{Check, Output, Stage};
 use super::rounds::{Failed, Judge, Judged, Rounds};
-use super::settlement::Settlement;
-use super::test_run::{TestRun, TestVerdict};
-use super::trace::{Standing, Work};
-use super::walk::{Halt, Walk};
 use super::worker::Worker;
+use super::{Halt, Walk};
+use crate::order::agent_run::AgentRun;
+use crate::order::artifact::CodeArtifact;
+use crate::order::checks;
+use crate::order::commit_message;
+use crate::order::feedback::{Category, Feedback};
+use crate::order::ids::BranchName;
+use crate::order::moves::{Move, Outcome};
+use crate::order::pipeline::{Check, Output, Stage};
+use crate::order::settlement::Settlement;
+use crate::order::test_run::{TestRun, TestVerdict};
+use crate::order::trace::{Standing, Work};
 
 impl Walk<'_> {
     /// The checks `pushed_commit` and `policy`, and the commit to publish made of what was pushed.
     #[expect(clippy::wildcard_enum_match_arm, reason = "any other outcome is of another move")]
-    pub(super) fn judge_import(
+    pub(in crate::order) fn judge_import(
         &mut self,
         stage: &Stage,
         worker: &Worker,
@@ -103,7 +103,7 @@ impl Walk<'_> {
     }
 
     /// The check `tests`, where the stage has it and they were not run on this commit yet.
-    pub(super) fn judge_tests(
+    pub(in crate::order) fn judge_tests(
         &mut self,
         stage: &Stage,
         worker: &Worker,
@@ -189,12 +189,12 @@ impl Walk<'_> {
 }
 
 /// The work of a round that a check sent back.
-pub(super) fn not_verified(work: Work, because: &str) -> Work {
+pub(in crate::order) fn not_verified(work: Work, because: &str) -> Work {
     Work { standing: Standing::NotVerified { because: because.to_owned() }, ..work }
 }
 
 /// What may be said of work whose tests came to this.
-pub(super) fn standing(tests: &TestRun) -> Standing {
+pub(in crate::order) fn standing(tests: &TestRun) -> Standing {
     match tests.verdict {
         TestVerdict::Passed if tests.doubt.is_none() => Standing::Verified,
         TestVerdict::Passed | TestVerdict::NoTests => Standing::Unverified { because: unverified(tests) },

@@ -2,19 +2,19 @@
 
 use std::cmp::Reverse;
 
-use super::feedback::{Feedback, Severity};
-use super::test_run::TestVerdict;
-use super::trace::Work;
+use crate::order::feedback::{Feedback, Severity};
+use crate::order::test_run::TestVerdict;
+use crate::order::trace::Work;
 
 /// How good a round is; more is better. Most tests passing, then fewest open findings of weight, then the earliest.
-pub(super) fn worth(work: &Work) -> (u64, bool, Reverse<usize>, Reverse<u32>) {
+pub(in crate::order) fn worth(work: &Work) -> (u64, bool, Reverse<usize>, Reverse<u32>) {
     let passing = work.tests.as_ref().and_then(|tests| tests.counts).map_or(0, |counts| counts.passed);
     let is_green = work.tests.as_ref().is_some_and(|tests| tests.verdict == TestVerdict::Passed);
     (passing, is_green, Reverse(work.open_findings), Reverse(work.round))
 }
 
 /// Keeps the better of two.
-pub(super) fn keep_better(best: &mut Option<Work>, candidate: Option<Work>) {
+pub(in crate::order) fn keep_better(best: &mut Option<Work>, candidate: Option<Work>) {
     if let Some(candidate) = candidate
         && best.as_ref().is_none_or(|known| worth(&candidate) > worth(known))
     {
@@ -23,6 +23,6 @@ pub(super) fn keep_better(best: &mut Option<Work>, candidate: Option<Work>) {
 }
 
 /// How many findings of weight are open.
-pub(super) fn of_weight(feedback: &Feedback) -> usize {
+pub(in crate::order) fn of_weight(feedback: &Feedback) -> usize {
     feedback.issues.iter().filter(|finding| finding.severity <= Severity::Major).count()
 }

@@ -1,13 +1,38 @@
 //! The walk over the journal: what was observed is gone past, and the first effect that was not is the next move.
+//!
+//! - `graph` goes over the stages, `stages` knows each kind, `rounds` is the one loop that all of them are.
+//! - `worker` is who runs; `output`, `work` and `review` are the checks; `best` and `fingerprint` compare rounds.
+//! - `escalation` is what happens when a check has run out; `publish` brings the work, or the best round, to GitHub.
+//! - `heard` and `signals` are what people said; `budget` what may be spent; `variables` what stages tell one another.
+//!
+//! May know: the vocabulary beside it. Must never know: how a move is made, and what time it is but by being told.
+
+pub(in crate::order) mod best;
+mod budget;
+pub(in crate::order) mod escalation;
+mod fingerprint;
+mod graph;
+pub(in crate::order) mod heard;
+mod output;
+mod publish;
+mod review;
+pub(in crate::order) mod rounds;
+mod signals;
+mod stages;
+mod variables;
+mod work;
+mod worker;
 
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::agent_run::{AgentFailure, AgentRun, FailureKind};
-use super::budget;
-use super::graph::Concluded;
-use super::heard::Heard;
+
+use self::graph::Concluded;
+use self::heard::Heard;
+use self::variables::Variables;
+use self::worker::Worker;
 use super::ids::{CommitSha, Person};
 use super::journal::{Entry, Event, Journal, Requester};
 use super::moves::{AgentTask, Move, MoveKey, Outcome, Retry, Trouble};
@@ -16,8 +41,6 @@ use super::settings::RepositorySettings;
 use super::settlement::Settlement;
 use super::signal::SignalKind;
 use super::trace::{Trace, Waiting};
-use super::variables::Variables;
-use super::worker::Worker;
 
 /// How often an effect is tried again before a person is asked to look.
 const MOST_RETRIES: u32 = 5;
@@ -25,7 +48,7 @@ const MOST_RETRIES: u32 = 5;
 const LONGEST_PAUSE_SECONDS: u64 = 3_600;
 /// Where the walk through a stage ends.
 #[derive(Debug)]
-pub(super) enum Halt {
+pub(in crate::order) enum Halt {
     /// At an effect that was not observed yet.
     Do(MoveKey, Box<Move>),
     /// At a pause.
@@ -38,16 +61,16 @@ pub(super) enum Halt {
 
 /// How far the journal carries.
 #[derive(Debug, Default)]
-pub(super) struct Ran {
-    pub(super) moves: Vec<(MoveKey, Move)>,
-    pub(super) wake_at: Option<DateTime<Utc>>,
-    pub(super) settled: Option<Settlement>,
+pub(in crate::order) struct Ran {
+    pub(in crate::order) moves: Vec<(MoveKey, Move)>,
+    pub(in crate::order) wake_at: Option<DateTime<Utc>>,
+    pub(in crate::order) settled: Option<Settlement>,
     /// Whether a draft is there that a person can accept as it is.
-    pub(super) approvable: bool,
+    pub(in crate::order) approvable: bool,
 }
 
 impl Ran {
-    pub(super) fn take(&mut self, halt: Halt) {
+    pub(in crate::order) fn take(&mut self, halt: Halt) {
         match halt {
             Halt::Do(key, r#move) => self.moves.push((key, *r#move)),
             Halt::Wait(until) => self.wake_at = Some(self.wake_at.map_or(until, |known| known.min(until))),
@@ -59,39 +82,39 @@ impl Ran {
 
 /// An observation.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Seen<'a> {
-    pub(super) seq: u64,
-    pub(super) at: DateTime<Utc>,
-    pub(super) outcome: &'a Outcome,
+pub(in crate::order) struct Seen<'a> {
+    pub(in crate::order) seq: u64,
+    pub(in crate::order) at: DateTime<Utc>,
+    pub(in crate::order) outcome: &'a Outcome,
 }
 
-pub(super) struct Walk<'a> {
-    pub(super) journal: &'a Journal,
-    pub(super) pipeline: &'a Pipeline,
-    pub(super) heard: &'a Heard,
-    pub(super) trace: Trace,
+pub(in crate::order) struct Walk<'a> {
+    pub(in crate::order) journal: &'a Journal,
+    pub(in crate::order) pipeline: &'a Pipeline,
+    pub(in crate::order) heard: &'a Heard,
+    pub(in crate::order) trace: Trace,
     /// What can be named everywhere.
-    pub(super) variables: Variables,
-    pub(super) settings: RepositorySettings,
-    pub(super) base: Option<CommitSha>,
+    pub(in crate::order) variables: Variables,
+    pub(in crate::order) settings: RepositorySettings,
+    pub(in crate::order) base: Option<CommitSha>,
     /// The stages that came to an end.
-    pub(super) concluded: BTreeMap<&'a str, Concluded>,
+    pub(in crate::order) concluded: BTreeMap<&'a str, Concluded>,
     /// What the walk goes over; what came later is not known to it.
-    pub(super) entries: &'a [Entry],
+    pub(in crate::order) entries: &'a [Entry],
     /// The last entry that what is looked at now rests on. A word of a person's that came after it is about it.
-    pub(super) position: u64,
+    pub(in crate::order) position: u64,
     /// The last worker's run that what is looked at now rests on: advice that came after it was not told yet. Judges
     /// are told none.
-    pub(super) last_run: u64,
-    pub(super) now: DateTime<Utc>,
+    pub(in crate::order) last_run: u64,
+    pub(in crate::order) now: DateTime<Utc>,
     /// The commit that was pushed last by an agent, whichever stage it worked for.
-    pub(super) imported: Option<CommitSha>,
+    pub(in crate::order) imported: Option<CommitSha>,
     observed: BTreeMap<&'a MoveKey, Vec<Seen<'a>>>,
 }
 
 impl<'a> Walk<'a> {
     /// Walks over the first `length` entries.
-    pub(super) fn new(
+    pub(in crate::order) fn new(
         pipeline: &'a Pipeline,
         journal: &'a Journal,
         length: usize,
@@ -129,7 +152,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Goes as far as the journal carries.
-    pub(super) fn run(&mut self) -> Ran {
+    pub(in crate::order) fn run(&mut self) -> Ran {
         match self.begin() {
             Ok(()) => self.stages(),
             Err(halt) => {
@@ -188,7 +211,7 @@ impl<'a> Walk<'a> {
 
     /// What was observed of an effect. Not yet: a halt that names it, with whether the session to resume was
     /// unknown before. In trouble: a pause, or the end when it was tried often enough.
-    pub(super) fn observe(
+    pub(in crate::order) fn observe(
         &mut self,
         key: &MoveKey,
         make: impl FnOnce(SessionKnown) -> Move,
@@ -197,7 +220,7 @@ impl<'a> Walk<'a> {
     }
 
     /// The same, tried again as often and as patiently as a stage asks for.
-    pub(super) fn observe_patiently(
+    pub(in crate::order) fn observe_patiently(
         &mut self,
         key: &MoveKey,
         patience: Patience,
@@ -260,12 +283,12 @@ impl<'a> Walk<'a> {
     }
 
     /// What was observed of an effect that the walk has gone past.
-    pub(super) fn seen(&self, key: &MoveKey) -> Option<&'a Outcome> {
+    pub(in crate::order) fn seen(&self, key: &MoveKey) -> Option<&'a Outcome> {
         self.observed.get(key).and_then(|seen| seen.last()).map(|seen| seen.outcome)
     }
 
     /// What was observed of an agent's run, and in which entry. A new run is named only when it can be paid for.
-    pub(super) fn run_agent(
+    pub(in crate::order) fn run_agent(
         &mut self,
         key: &MoveKey,
         mut task: AgentTask,
@@ -296,7 +319,7 @@ impl<'a> Walk<'a> {
     }
 
     /// A journal that holds another kind of outcome than its move's was not written by us.
-    pub(super) fn mismatch(&self, key: &MoveKey) -> Halt {
+    pub(in crate::order) fn mismatch(&self, key: &MoveKey) -> Halt {
         let because = format!("the journal holds an outcome of another kind for {key}");
         Halt::Settled(Settlement::Failed { because })
     }
@@ -304,7 +327,7 @@ impl<'a> Walk<'a> {
 
 /// How often and after what an effect is tried again.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Patience {
+pub(in crate::order) struct Patience {
     retries: u32,
     policy: RetryPolicy,
 }
@@ -317,7 +340,7 @@ impl Default for Patience {
 
 /// Whether the runtime knows the session that it is to resume.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum SessionKnown {
+pub(in crate::order) enum SessionKnown {
     Yes,
     No,
 }
@@ -373,7 +396,7 @@ fn hitch(outcome: &Outcome, policy: RetryPolicy) -> Option<Hitch<'_>> {
     }
 }
 
-pub(super) fn observations(entries: &[Entry]) -> BTreeMap<&MoveKey, Vec<Seen<'_>>> {
+pub(in crate::order) fn observations(entries: &[Entry]) -> BTreeMap<&MoveKey, Vec<Seen<'_>>> {
     let mut observed: BTreeMap<&MoveKey, Vec<Seen<'_>>> = BTreeMap::new();
     for entry in entries {
         match &entry.event {

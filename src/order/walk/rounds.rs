@@ -2,27 +2,27 @@
 
 use std::collections::BTreeMap;
 
-use super::agent_run::AgentRun;
 use super::best::keep_better;
 use super::escalation::{Exhausted, WhatNow};
-use super::feedback::Feedback;
 use super::fingerprint::Fingerprint;
-use super::ids::TreeSha;
-use super::moves::{AgentTask, Diagnosis, Rework};
-use super::pipeline::{BeginsWith, Escalation};
-use super::test_run::TestRun;
-use super::trace::Work;
-use super::walk::{Halt, Walk};
 use super::worker::Worker;
+use super::{Halt, Walk};
+use crate::order::agent_run::AgentRun;
+use crate::order::feedback::Feedback;
+use crate::order::ids::TreeSha;
+use crate::order::moves::{AgentTask, Diagnosis, Rework};
+use crate::order::pipeline::{BeginsWith, Escalation};
+use crate::order::test_run::TestRun;
+use crate::order::trace::Work;
 
 /// How often a check may send the worker back, the first run included.
-pub(super) const MOST_RUNS: u32 = 3;
+pub(in crate::order) const MOST_RUNS: u32 = 3;
 /// How much of the history a worker is told.
 const MOST_FEEDBACK: usize = 5;
 
 /// What judges a round. Each has a counter of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Judge {
+pub(in crate::order) enum Judge {
     Output,
     PushedCommit,
     Policy,
@@ -31,7 +31,7 @@ pub(super) enum Judge {
 }
 
 /// What a round comes to.
-pub(super) enum Judged<T> {
+pub(in crate::order) enum Judged<T> {
     Passed(T),
     Failed(Box<Failed>),
     /// A check could not be made. No fault of the worker's, and never a pass.
@@ -47,27 +47,27 @@ pub(super) enum Judged<T> {
 }
 
 /// A round that a check sends back.
-pub(super) struct Failed {
-    pub(super) by: Judge,
-    pub(super) feedback: Feedback,
-    pub(super) tests: Option<Box<TestRun>>,
-    pub(super) tree: Option<TreeSha>,
+pub(in crate::order) struct Failed {
+    pub(in crate::order) by: Judge,
+    pub(in crate::order) feedback: Feedback,
+    pub(in crate::order) tests: Option<Box<TestRun>>,
+    pub(in crate::order) tree: Option<TreeSha>,
     /// What it leaves that could be handed over.
-    pub(super) candidate: Option<Work>,
+    pub(in crate::order) candidate: Option<Work>,
 }
 
 impl<T> Judged<T> {
-    pub(super) fn failed(by: Judge, feedback: Feedback) -> Self {
+    pub(in crate::order) fn failed(by: Judge, feedback: Feedback) -> Self {
         Self::Failed(Box::new(Failed { by, feedback, tests: None, tree: None, candidate: None }))
     }
 
-    pub(super) fn invalid_output(feedback: Feedback) -> Self {
+    pub(in crate::order) fn invalid_output(feedback: Feedback) -> Self {
         Self::failed(Judge::Output, feedback)
     }
 
     /// The value, for the next judge; or the same end, of a round with a result of another kind.
     #[expect(clippy::result_large_err, reason = "an end is as likely as a value, and neither is kept")]
-    pub(super) fn or_the_end<U>(self) -> Result<T, Judged<U>> {
+    pub(in crate::order) fn or_the_end<U>(self) -> Result<T, Judged<U>> {
         match self {
             Self::Passed(value) => Ok(value),
             Self::Failed(failed) => Err(Judged::Failed(failed)),
@@ -79,7 +79,7 @@ impl<T> Judged<T> {
 
 /// What a worker's rounds come to.
 #[expect(clippy::large_enum_variant, reason = "one at a time, and taken apart at once")]
-pub(super) enum Rounds<T> {
+pub(in crate::order) enum Rounds<T> {
     Passed(T),
     /// A person accepted the best round as it is.
     Approved {
@@ -90,16 +90,16 @@ pub(super) enum Rounds<T> {
 }
 
 /// Rounds that came to nothing.
-pub(super) struct GivenUp {
-    pub(super) because: String,
+pub(in crate::order) struct GivenUp {
+    pub(in crate::order) because: String,
     /// The best round, for a person.
-    pub(super) best: Option<Work>,
-    pub(super) to: HandTo,
+    pub(in crate::order) best: Option<Work>,
+    pub(in crate::order) to: HandTo,
 }
 
 /// Who is left to look at rounds that came to nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum HandTo {
+pub(in crate::order) enum HandTo {
     Person,
     Nobody,
 }
@@ -114,7 +114,7 @@ struct Counters {
 impl Walk<'_> {
     /// The loop. `judge` looks at one run of the worker, or at what is there already when the stage begins with its
     /// checks; what fails is told to the next run.
-    pub(super) fn rounds<T>(
+    pub(in crate::order) fn rounds<T>(
         &mut self,
         worker: &Worker,
         mut judge: impl FnMut(&mut Self, u32, Option<&AgentRun>) -> Result<Judged<T>, Halt>,

@@ -47,7 +47,7 @@ fn any_signal() -> impl Strategy<Value = SignalKind> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
     /// Whatever goes wrong and whoever interrupts: the order settles, every prefix of its journal names a move, a
     /// time to wake at or an end, and the same moves again when it is asked again.

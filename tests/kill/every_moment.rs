@@ -35,8 +35,8 @@ pub async fn undisturbed(sample: Sample) -> (super::world::World, hold::Result) 
 /// How a moment was met.
 enum Met {
     Died,
-    /// The order went another way this time and the moment did not come.
-    Passed,
+    /// The order went another way this time and the moment did not come; how it went.
+    Passed(String),
 }
 
 async fn die_at(sample: Sample, moment: &Moment, expected: &hold::Result) -> Result<Met, String> {
@@ -46,7 +46,11 @@ async fn die_at(sample: Sample, moment: &Moment, expected: &hold::Result) -> Res
     world.label().await;
     match running.ended().await {
         Ended::Killed => {}
-        Ended::Code(0) => return Ok(Met::Passed),
+        Ended::Code(0) => {
+            let journals = world.journals().await;
+            let settled: Vec<_> = journals.iter().map(|(_, survey)| &survey.next.settled).collect();
+            return Ok(Met::Passed(told(format!("settled as {settled:?}"))));
+        }
         ended @ (Ended::Code(_) | Ended::Never) => return Err(told(format!("{ended:?}"))),
     }
     let left = world.sandboxes_end(Duration::from_secs(5)).await;
@@ -80,12 +84,13 @@ async fn meet(sample: Sample, moment: Moment, expected: &hold::Result) -> Result
     for _ in 0..TRIES {
         match die_at(sample, &moment, expected).await? {
             Met::Died => return Ok(Met::Died),
-            Met::Passed if moment.is_beside_the_work() => {}
-            Met::Passed => return Err(format!("{moment:?} did not come")),
+            Met::Passed(_) if moment.is_beside_the_work() => {}
+            Met::Passed(how) => return Err(format!("did not come: {how}")),
         }
     }
-    println!("{moment:?} did not come in {TRIES} orders");
-    Ok(Met::Passed)
+    let how = format!("{moment:?} did not come in {TRIES} orders");
+    println!("{how}");
+    Ok(Met::Passed(how))
 }
 
 /// Meets every moment; answers with how many there were.

@@ -262,7 +262,11 @@ fn rules(settings: &Settings) -> anyhow::Result<Rules> {
         roles: templates.roles,
         pipelines: templates.pipelines,
         commands: templates.commands,
-        limits: OrderLimits { minutes: limits.order_minutes, usd: limits.order_usd },
+        limits: OrderLimits {
+            minutes: limits.order_minutes,
+            usd: limits.order_usd,
+            ..OrderLimits::default()
+        },
         concurrent_orders: limits.concurrent_orders,
         test_time: Duration::from_secs(limits.test_seconds),
         setup_time: Duration::from_secs(limits.setup_seconds),

@@ -33,7 +33,7 @@ fn opened() -> Opened {
         by: Requester::ApiToken,
         pipeline: Pipeline::parse(pipeline).expect("the pipeline that ships"),
         agent: "claude".to_owned(),
-        limits: OrderLimits { minutes: 60, usd: 5.0 },
+        limits: OrderLimits { minutes: 60, usd: 5.0, ..OrderLimits::default() },
         roles: Default::default(),
     }
 }

@@ -8,10 +8,11 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::Value;
 
 use crate::order::commit_message::is_hidden;
+use crate::order::conversation::PullReading;
 use crate::order::moves::AgentTask;
 use crate::order::{
-    AgentRun, Command, CommitSha, Counts, Entry, Event, Move, MoveKey, Outcome, SignalKind, TestRun,
-    TestVerdict,
+    AgentRun, Command, CommitSha, Counts, Entry, Event, Move, MoveKey, Outcome, ReviewVerdict, SignalKind,
+    TestRun, TestVerdict,
 };
 
 /// Foreign text is cut to this for a line.
@@ -169,7 +170,22 @@ impl Live {
                     if ready { "verified: the pull request is ready for review" } else { draft },
                 );
             }
-            Outcome::StatusShown => {}
+            Outcome::StatusShown | Outcome::Done | Outcome::UpToDate => {}
+            Outcome::Preflighted { problems, .. } => {
+                self.line(mark(problems.is_empty()), &format!("preflight: {}", told(problems)));
+            }
+            Outcome::PullRead(reading) => self.line(Mark::Done, &read(reading)),
+            Outcome::TakenIn { commit, .. } => {
+                self.line(Mark::Done, &format!("took in {}, which somebody pushed", commit.short()));
+            }
+            Outcome::BranchUpdated { commit, base, .. } => {
+                let line = format!("brought the base, {}, into the branch: {}", base.short(), commit.short());
+                self.line(Mark::Done, &line);
+            }
+            Outcome::Conflicted { paths, .. } => {
+                self.line(Mark::Wrong, &format!("the base contradicts: {}", one_line(&paths.join(", "))));
+            }
+            Outcome::BudgetSpent { because } => self.line(Mark::Wrong, &one_line(because)),
             Outcome::Trouble(trouble) => {
                 self.line(Mark::Wrong, &format!("{key}: {}", one_line(&trouble.message)));
             }
@@ -255,6 +271,19 @@ fn said(task: &AgentTask, result: &str) -> String {
     }
 }
 
+fn told(problems: &[String]) -> String {
+    match problems {
+        [] => "nothing stands in the way".to_owned(),
+        problems => one_line(&problems.join("; ")),
+    }
+}
+
+/// What was found on the pull request.
+fn read(reading: &PullReading) -> String {
+    let (threads, failing) = (reading.threads.len(), reading.checks.failing.len());
+    format!("read the pull request: {threads} open threads, {failing} failing checks")
+}
+
 /// What a person did, in words.
 fn done(kind: &SignalKind) -> String {
     match kind {
@@ -267,13 +296,36 @@ fn done(kind: &SignalKind) -> String {
                 .trim_end()
                 .to_owned()
         }
+        SignalKind::Commanded { command: Command::Plan { .. }, .. } => "said /plan".to_owned(),
+        SignalKind::Commanded { command: Command::Status, .. } => "asked for the status".to_owned(),
+        SignalKind::Commanded { command: Command::Help, .. } => "asked for help".to_owned(),
+        SignalKind::Misspoken { word, .. } => format!("said /{}", one_line(word)),
+        SignalKind::IssueEdited => "edited the issue".to_owned(),
         SignalKind::IssueClosed => "closed the issue".to_owned(),
+        SignalKind::IssueTransferred => "moved the issue to another repository".to_owned(),
+        SignalKind::IssueDeleted => "deleted the issue".to_owned(),
+        SignalKind::IssueLocked => "locked the issue".to_owned(),
+        SignalKind::PullReopened { pull } => format!("opened pull request #{pull} again"),
+        SignalKind::PullPushed { head, .. } => format!("pushed {}", head.short()),
+        SignalKind::Reviewed { verdict: ReviewVerdict::Approved, .. } => {
+            "approved the pull request".to_owned()
+        }
+        SignalKind::Reviewed { verdict: ReviewVerdict::ChangesRequested, .. } => {
+            "asked for changes".to_owned()
+        }
+        SignalKind::Reviewed { verdict: ReviewVerdict::Commented, .. } => {
+            "reviewed the pull request".to_owned()
+        }
+        SignalKind::Remarked { .. } => "commented on the pull request".to_owned(),
+        SignalKind::ChecksFinished { head } => format!("finished checks on {}", head.short()),
+        SignalKind::BaseMoved { head } => format!("moved the base branch to {}", head.short()),
         SignalKind::PullClosed { pull, merged: true } => format!("merged pull request #{pull}"),
         SignalKind::PullClosed { pull, merged: false } => format!("closed pull request #{pull}"),
     }
 }
 
 /// What takes long enough to be said before it is done.
+#[expect(clippy::wildcard_enum_match_arm, reason = "what is quick is not announced")]
 fn doing(r#move: &Move) -> Option<String> {
     match r#move {
         Move::RunAgent(task) => {
@@ -283,16 +335,8 @@ fn doing(r#move: &Move) -> Option<String> {
         Move::RunTests { commit } => Some(format!("running the tests on {}", commit.short())),
         Move::Prepare => Some("fetching the repository".to_owned()),
         Move::Push { branch, .. } => Some(format!("pushing {branch}")),
-        Move::Authorize { .. }
-        | Move::FindFiles { .. }
-        | Move::WriteArtifact { .. }
-        | Move::Archive { .. }
-        | Move::ShowReview(_)
-        | Move::Import { .. }
-        | Move::Commit { .. }
-        | Move::OpenPull { .. }
-        | Move::FinishPull { .. }
-        | Move::ShowStatus { .. } => None,
+        Move::ReadPull { .. } => Some("reading what is said on the pull request".to_owned()),
+        _ => None,
     }
 }
 

@@ -74,8 +74,10 @@ impl Engine {
         if let Some(newer) = self.successor(&row).await? {
             return Err(DeskError::Conflict(format!("order {newer} has taken its place")));
         }
-        let signal =
-            Signal { by: Requester::ApiToken, kind: SignalKind::Commanded { comment: None, command } };
+        let signal = Signal {
+            by: Requester::ApiToken,
+            kind: SignalKind::Commanded { comment: None, pull: None, command },
+        };
         let entry = self.parts.store.signal(order, signal, None, Utc::now()).await?;
         // Without a delivery there is always an entry.
         let entry =

@@ -173,20 +173,7 @@ fn internal_fault() -> Outcome {
 }
 
 fn takes_long(r#move: &Move) -> bool {
-    match r#move {
-        Move::RunAgent(_) | Move::RunTests { .. } | Move::Prepare => true,
-        Move::Authorize { .. }
-        | Move::FindFiles { .. }
-        | Move::WriteArtifact { .. }
-        | Move::Archive { .. }
-        | Move::ShowReview(_)
-        | Move::Import { .. }
-        | Move::Commit { .. }
-        | Move::Push { .. }
-        | Move::OpenPull { .. }
-        | Move::FinishPull { .. }
-        | Move::ShowStatus { .. } => false,
-    }
+    matches!(r#move, Move::RunAgent(_) | Move::RunTests { .. } | Move::Prepare)
 }
 
 /// Whether the last that was written of an effect is its intent.

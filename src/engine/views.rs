@@ -22,7 +22,12 @@ pub(super) fn label(survey: &Survey) -> OrderLabel {
             | Settlement::Blocked { .. }
             | Settlement::Failed { .. },
         ) => OrderLabel::NeedsHuman,
-        Some(Settlement::Cancelled { .. } | Settlement::Refused { .. }) => OrderLabel::None,
+        Some(
+            Settlement::Cancelled { .. }
+            | Settlement::Refused { .. }
+            | Settlement::Merged { .. }
+            | Settlement::Closed { .. },
+        ) => OrderLabel::None,
     }
 }
 
@@ -77,6 +82,8 @@ fn headline(settled: Option<&Settlement>) -> String {
         Some(Settlement::Blocked { .. }) => "Blocked: there is nothing to hand over".to_owned(),
         Some(Settlement::Failed { .. }) => "Failed: something around the work has to be mended".to_owned(),
         Some(Settlement::Cancelled { .. }) => "Cancelled".to_owned(),
+        Some(Settlement::Merged { by, .. }) => format!("Merged by {by}"),
+        Some(Settlement::Closed { by, .. }) => format!("The pull request was closed by {by}"),
         Some(Settlement::Refused { .. }) => "Refused".to_owned(),
     }
 }
@@ -98,7 +105,13 @@ fn next_steps(settled: Option<&Settlement>) -> Vec<String> {
         Some(Settlement::Blocked { .. } | Settlement::Failed { .. } | Settlement::Cancelled { .. }) => {
             vec![retry]
         }
-        Some(Settlement::Refused { .. }) => Vec::new(),
+        Some(Settlement::Closed { .. }) => {
+            vec![
+                "Open the pull request again to go on with it, or put the label on again to start anew."
+                    .to_owned(),
+            ]
+        }
+        Some(Settlement::Refused { .. } | Settlement::Merged { .. }) => Vec::new(),
     }
 }
 
@@ -139,6 +152,8 @@ fn is_with_a_person(survey: &Survey) -> bool {
             | Settlement::Approved { .. }
             | Settlement::Failed { .. }
             | Settlement::Cancelled { .. }
+            | Settlement::Merged { .. }
+            | Settlement::Closed { .. }
             | Settlement::Refused { .. },
         )
         | None => false,

@@ -195,9 +195,9 @@ impl Journal {
     pub fn prepared(&self) -> Option<Prepared<'_>> {
         self.entries.iter().find_map(|entry| {
             if let Event::Observed { outcome, .. } = &entry.event
-                && let Outcome::Prepared { base, settings, pipeline, roles } = &**outcome
+                && let Outcome::Prepared { base, settings, pipeline, roles, subjects } = &**outcome
             {
-                Some(Prepared { base, settings, pipeline: pipeline.as_deref(), roles })
+                Some(Prepared { base, settings, pipeline: pipeline.as_deref(), roles, subjects })
             } else {
                 None
             }
@@ -227,4 +227,6 @@ pub struct Prepared<'a> {
     pub pipeline: Option<&'a Pipeline>,
     /// Roles that the repository has in place of ours.
     pub roles: &'a BTreeMap<String, Role>,
+    /// How titles of commits are written here.
+    pub subjects: &'a [String],
 }

@@ -7,6 +7,9 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::agent_run::AgentRun;
+use super::conversation::{
+    AnswerNote, CheckState, CommentPlace, CommentRef, PullReading, Reaction, Reply, Saying, Update,
+};
 use super::feedback::Feedback;
 use super::ids::{BranchName, CommitSha, Person, PullNumber, TreeSha};
 use super::pipeline::{FeedbackMode, Pipeline};
@@ -65,6 +68,9 @@ pub enum Move {
         tree: TreeSha,
         /// Its parent.
         parent: CommitSha,
+        /// Its second parent, where it merges.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        merges: Option<CommitSha>,
         /// Its message.
         message: String,
         /// Its date.
@@ -127,6 +133,80 @@ pub enum Move {
         /// How many times there was news.
         revision: u64,
     },
+    /// Find everything that would stop the work after it was paid for.
+    Preflight,
+    /// Read what is said on the pull request and how its checks stand.
+    ReadPull {
+        /// Which.
+        pull: PullNumber,
+        /// The commit that we pushed last, for the checks on it.
+        head: CommitSha,
+    },
+    /// Fetch what somebody pushed to our branch.
+    TakeIn {
+        /// The branch.
+        branch: BranchName,
+        /// Where it is now.
+        head: CommitSha,
+    },
+    /// Bring the base branch into ours, in a repository of our own.
+    UpdateBranch {
+        /// Our branch's head.
+        head: CommitSha,
+        /// How.
+        how: Update,
+        /// The date of the commit that is made.
+        date: DateTime<Utc>,
+    },
+    /// Answer threads of the pull request's reviews, and resolve those that are settled.
+    AnswerThreads {
+        /// The pull request.
+        pull: PullNumber,
+        /// One a thread.
+        replies: Vec<Reply>,
+    },
+    /// Ask these people for their review again.
+    RequestReview {
+        /// The pull request.
+        pull: PullNumber,
+        /// Who.
+        reviewers: Vec<Person>,
+    },
+    /// Say on the pull request what became of what was asked for outside of threads.
+    ShowAnswer(AnswerNote),
+    /// React to a comment.
+    React {
+        /// Which.
+        comment: CommentRef,
+        /// With what.
+        reaction: Reaction,
+    },
+    /// Say one thing once, in a comment of its own.
+    Say {
+        /// Where.
+        on: CommentPlace,
+        /// What.
+        saying: Saying,
+    },
+    /// Bring the check run on a commit up to date with the journal.
+    ShowCheck {
+        /// The commit.
+        head: CommitSha,
+        /// How it stands.
+        state: CheckState,
+    },
+    /// Have the failing jobs on a commit run once more.
+    RerunJobs {
+        /// The commit.
+        head: CommitSha,
+        /// The jobs' ids, as [`PullReading`] names them.
+        jobs: Vec<u64>,
+    },
+    /// Take our labels off the issue and, where that is wished, the branch away.
+    Tidy {
+        /// The branch to delete, if it is still at this commit.
+        branch: Option<(BranchName, CommitSha)>,
+    },
 }
 
 /// What an agent is to do.
@@ -168,6 +248,9 @@ pub struct AgentTask {
     /// What its answer is for, beyond itself.
     #[serde(default)]
     pub answers: Answers,
+    /// The commit that its work tree begins with; none: the base. Another than before is a new work tree.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<CommitSha>,
 }
 
 /// Where an agent works.
@@ -278,6 +361,9 @@ pub enum Outcome {
         /// Roles that the repository has in place of ours.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         roles: BTreeMap<String, Role>,
+        /// The first lines of the last commits on the base, newest first, at most fifty: how titles are written here.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        subjects: Vec<String>,
     },
     /// Of [`Move::RunAgent`].
     AgentRan(Box<AgentRun>),
@@ -343,6 +429,58 @@ pub enum Outcome {
     PullFinished,
     /// Of [`Move::ShowStatus`].
     StatusShown,
+    /// Of [`Move::Preflight`].
+    Preflighted {
+        /// What stands in the way, each with what to do about it; none: nothing.
+        problems: Vec<String>,
+        /// What does not stand in the way and should be known.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        warnings: Vec<String>,
+    },
+    /// Of [`Move::ReadPull`].
+    PullRead(Box<PullReading>),
+    /// Of [`Move::TakeIn`].
+    TakenIn {
+        /// The commit, which is the branch's head.
+        commit: CommitSha,
+        /// Its tree.
+        tree: TreeSha,
+        /// Paths that differ from the base, sorted, at most a thousand.
+        changed: Vec<String>,
+        /// What it changes against the base, as a unified diff that may be cut.
+        patch: String,
+    },
+    /// Of [`Move::UpdateBranch`]: a commit that has the base branch in it.
+    BranchUpdated {
+        /// The base branch's head, which is in it now.
+        base: CommitSha,
+        /// The commit.
+        commit: CommitSha,
+        /// Its tree.
+        tree: TreeSha,
+        /// Paths that differ from the new base.
+        changed: Vec<String>,
+        /// What it changes against the new base.
+        patch: String,
+    },
+    /// Of [`Move::UpdateBranch`]: it is up to date.
+    UpToDate,
+    /// Of [`Move::UpdateBranch`]: people or agents have to decide.
+    Conflicted {
+        /// The base branch's head.
+        base: CommitSha,
+        /// A commit of ours, never published, whose files hold the conflicts between markers.
+        marked: CommitSha,
+        /// The files.
+        paths: Vec<String>,
+    },
+    /// Of any move that only tells GitHub something: it stands there.
+    Done,
+    /// Of [`Move::RunAgent`]: a budget beyond the order's own is spent, and nothing was started.
+    BudgetSpent {
+        /// Which, how much of it is spent, and when there is more.
+        because: String,
+    },
     /// Of any: it could not be done.
     Trouble(Trouble),
 }

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::conversation::Update;
+
 /// `.github/journeyman.yml`, from the default branch.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -25,6 +27,67 @@ pub struct RepositorySettings {
     pub agents: BTreeMap<String, String>,
     /// What an order may cost here; the lower of this and the server's counts.
     pub budget: Option<Budget>,
+    /// Whether a person approves the plan before money goes into code.
+    pub plan: PlanApproval,
+    /// What is done when the base branch has moved and the pull request cannot be merged any more.
+    pub when_base_moves: WhenBaseMoves,
+    /// What is done about the checks of others.
+    pub ci: Ci,
+    /// Whether the branch is deleted once its pull request is merged or closed.
+    pub delete_branch: bool,
+    /// Whether people without write access who command get one polite line an issue.
+    pub answer_outsiders: bool,
+}
+
+/// Whether a person approves the plan.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PlanApproval {
+    /// The plan is carried out.
+    #[default]
+    Auto,
+    /// The plan is shown, and the order waits for `/approve` or `/plan guidance`.
+    Approve,
+}
+
+/// What is done when the base branch has moved and the pull request cannot be merged any more.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WhenBaseMoves {
+    /// It is merged into the branch.
+    #[default]
+    Merge,
+    /// The branch is put on top of it, unless people committed to the branch: then it is merged.
+    Rebase,
+    /// Nothing.
+    Leave,
+}
+
+impl WhenBaseMoves {
+    /// How the base branch is brought in; not at all where that is not wished.
+    pub fn update(self) -> Option<Update> {
+        match self {
+            Self::Merge => Some(Update::Merge),
+            Self::Rebase => Some(Update::Rebase),
+            Self::Leave => None,
+        }
+    }
+}
+
+/// What is done about the checks of others on the pull request's head.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Ci {
+    /// Whether those that fail are answered with a round.
+    pub answer: bool,
+    /// Whether failing jobs are run once more before they are believed.
+    pub rerun: bool,
+}
+
+impl Default for Ci {
+    fn default() -> Self {
+        Self { answer: true, rerun: false }
+    }
 }
 
 /// What an order may cost.
@@ -35,6 +98,8 @@ pub struct Budget {
     pub usd: Option<f64>,
     /// Minutes from its start.
     pub minutes: Option<u64>,
+    /// Runs of agents.
+    pub runs: Option<u32>,
 }
 
 /// The limits that hold for one order.
@@ -44,4 +109,28 @@ pub struct OrderLimits {
     pub minutes: u64,
     /// Dollars.
     pub usd: f64,
+    /// Runs of agents, each that is paid for counted.
+    #[serde(default = "many_runs")]
+    pub runs: u32,
+    /// Seconds that are waited after a word of a person or of CI about the pull request, for others that come with it.
+    #[serde(default)]
+    pub gather_seconds: u32,
+    /// Whether `/retry` grants the whole budget once more.
+    #[serde(default = "granted")]
+    pub retry_renews: bool,
+}
+
+impl Default for OrderLimits {
+    /// No limit but those of time and money that a server's settings set; nothing is waited for.
+    fn default() -> Self {
+        Self { minutes: 60, usd: 5.0, runs: many_runs(), gather_seconds: 0, retry_renews: granted() }
+    }
+}
+
+fn many_runs() -> u32 {
+    u32::MAX
+}
+
+fn granted() -> bool {
+    true
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ids::PullNumber;
 
-/// How an order ended. `/retry` opens every one of them again but the first and the last.
+/// How an order ended. `/retry` opens those again that came to no good end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "settled", rename_all = "snake_case")]
 pub enum Settlement {
@@ -51,6 +51,20 @@ pub enum Settlement {
         /// How.
         because: String,
     },
+    /// The pull request was merged.
+    Merged {
+        /// Which.
+        pull: PullNumber,
+        /// Who did it.
+        by: String,
+    },
+    /// The pull request was turned down: closed, and not merged.
+    Closed {
+        /// Which.
+        pull: PullNumber,
+        /// Who did it.
+        by: String,
+    },
     /// Whoever asked for it may not. Nothing is said on GitHub.
     Refused {
         /// Why.
@@ -69,6 +83,8 @@ impl Settlement {
             Self::Blocked { .. } => "blocked",
             Self::Failed { .. } => "failed",
             Self::Cancelled { .. } => "cancelled",
+            Self::Merged { .. } => "merged",
+            Self::Closed { .. } => "closed",
             Self::Refused { .. } => "refused",
         }
     }
@@ -76,7 +92,7 @@ impl Settlement {
     /// Why, where there is something to say.
     pub fn because(&self) -> Option<&str> {
         match self {
-            Self::Verified { .. } => None,
+            Self::Verified { .. } | Self::Merged { .. } | Self::Closed { .. } => None,
             Self::Unverified { because, .. }
             | Self::Escalated { because, .. }
             | Self::Approved { because, .. }
@@ -90,8 +106,12 @@ impl Settlement {
     /// The exit code of `journeyman run` and `journeyman demo`.
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::Verified { .. } => 0,
-            Self::Blocked { .. } | Self::Failed { .. } | Self::Cancelled { .. } | Self::Refused { .. } => 1,
+            Self::Verified { .. } | Self::Merged { .. } => 0,
+            Self::Closed { .. }
+            | Self::Blocked { .. }
+            | Self::Failed { .. }
+            | Self::Cancelled { .. }
+            | Self::Refused { .. } => 1,
             Self::Escalated { .. } => 3,
             Self::Unverified { .. } | Self::Approved { .. } => 4,
         }
@@ -100,7 +120,11 @@ impl Settlement {
     /// Whether `/retry` can open it again.
     pub fn can_be_retried(&self) -> bool {
         match self {
-            Self::Verified { .. } | Self::Approved { .. } | Self::Refused { .. } => false,
+            Self::Verified { .. }
+            | Self::Approved { .. }
+            | Self::Merged { .. }
+            | Self::Closed { .. }
+            | Self::Refused { .. } => false,
             Self::Unverified { .. }
             | Self::Escalated { .. }
             | Self::Blocked { .. }

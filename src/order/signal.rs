@@ -2,8 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::ids::PullNumber;
+use super::ids::{CommitSha, PullNumber};
 use super::journal::Requester;
+
+/// The words that command an order, for whoever mistyped one.
+pub const COMMANDS: [&str; 6] = ["retry", "cancel", "approve", "status", "plan", "help"];
+/// What looks like a command is at most so long; `/usr/bin/env` and the like are none.
+const LONGEST_WORD: usize = 24;
 
 /// Something that a person, or GitHub, did and that an order has to answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,14 +36,36 @@ pub enum SignalKind {
     },
     /// A comment on the issue, or on its pull request, began with a command.
     Commanded {
-        /// The comment's numeric id: the same comment can arrive in two deliveries, from two hooks.
+        /// The comment's numeric id: the same comment can arrive in two deliveries, from two hooks. None when it was
+        /// said through the API, or with a button of the check run.
         #[serde(default)]
         comment: Option<u64>,
+        /// The pull request that it was said on; none on the issue.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pull: Option<PullNumber>,
         /// The command.
         command: Command,
     },
+    /// A comment began with what looks like a command and is none of ours.
+    Misspoken {
+        /// The comment's numeric id.
+        comment: u64,
+        /// The pull request that it was said on; none on the issue.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pull: Option<PullNumber>,
+        /// The word, of small letters and hyphens, without its slash.
+        word: String,
+    },
+    /// The issue's title or text was changed. What the order works on is pinned.
+    IssueEdited,
     /// The issue was closed.
     IssueClosed,
+    /// The issue was moved to another repository.
+    IssueTransferred,
+    /// The issue is gone.
+    IssueDeleted,
+    /// The issue's conversation was locked.
+    IssueLocked,
     /// The pull request was merged or closed.
     PullClosed {
         /// Which.
@@ -46,6 +73,56 @@ pub enum SignalKind {
         /// Merged rather than turned down.
         merged: bool,
     },
+    /// A closed pull request was opened again.
+    PullReopened {
+        /// Which.
+        pull: PullNumber,
+    },
+    /// Somebody pushed to the pull request's branch. Our own pushes arrive like this, too.
+    PullPushed {
+        /// Which.
+        pull: PullNumber,
+        /// Where the branch is now.
+        head: CommitSha,
+    },
+    /// Somebody reviewed the pull request. What they wrote is read when it is answered, together with all else.
+    Reviewed {
+        /// Which.
+        pull: PullNumber,
+        /// The review's numeric id: the same can arrive in two deliveries.
+        review: u64,
+        /// What it came to.
+        verdict: ReviewVerdict,
+    },
+    /// Somebody wrote a comment on the pull request's diff, or one on the pull request that names us.
+    Remarked {
+        /// Which.
+        pull: PullNumber,
+        /// The comment's numeric id.
+        comment: u64,
+    },
+    /// Checks of others finished on a commit: a check suite, a workflow run, a commit status.
+    ChecksFinished {
+        /// The commit.
+        head: CommitSha,
+    },
+    /// The branch that the pull request goes to has moved.
+    BaseMoved {
+        /// Where it is now.
+        head: CommitSha,
+    },
+}
+
+/// What a review came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReviewVerdict {
+    /// It may be merged.
+    Approved,
+    /// Something has to change first.
+    ChangesRequested,
+    /// Neither.
+    Commented,
 }
 
 /// What people can say in the first line of a comment.
@@ -59,26 +136,52 @@ pub enum Command {
     },
     /// `/cancel`: stop, keep what is there.
     Cancel,
-    /// `/approve`: what is with a person is accepted as it is, though not verified.
+    /// `/approve`: what waits for a person is accepted as it is: the plan, or work that is not verified.
     Approve,
+    /// `/plan [guidance]`: plan again, with this advice.
+    Plan {
+        /// What follows the command.
+        guidance: Option<String>,
+    },
+    /// `/status`: how does it stand?
+    Status,
+    /// `/help`: what can be said?
+    Help,
 }
 
-impl Command {
-    /// The command that a comment begins with. Only its first line counts, and only its very beginning: not a
-    /// quote, not a code block, not prose that mentions one.
-    pub fn parse(comment: &str) -> Option<Self> {
-        let rest = comment.strip_prefix('/')?;
+/// How a comment begins.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FirstWord {
+    /// With a command of ours.
+    Command(Command),
+    /// With what looks like a command: small letters and hyphens after a slash.
+    Unknown(String),
+    /// With anything else.
+    None,
+}
+
+impl FirstWord {
+    /// How a comment begins. Only its first line counts, and only its very beginning: not a quote, not a code block,
+    /// not prose that mentions a command.
+    pub fn of(comment: &str) -> Self {
+        let Some(rest) = comment.strip_prefix('/') else { return Self::None };
         let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
         let (word, rest) = rest.split_at(end);
-        match word {
-            "retry" => {
-                let guidance = rest.trim();
-                Some(Self::Retry { guidance: (!guidance.is_empty()).then(|| guidance.to_owned()) })
+        let guidance = || Some(rest.trim().to_owned()).filter(|rest| !rest.is_empty());
+        Self::Command(match word {
+            "retry" => Command::Retry { guidance: guidance() },
+            "plan" => Command::Plan { guidance: guidance() },
+            "cancel" => Command::Cancel,
+            "approve" => Command::Approve,
+            "status" => Command::Status,
+            "help" => Command::Help,
+            _ => {
+                let looks_like_one = (2..=LONGEST_WORD).contains(&word.len())
+                    && word.chars().all(|c| c.is_ascii_lowercase() || c == '-')
+                    && word.starts_with(|c: char| c.is_ascii_lowercase());
+                return if looks_like_one { Self::Unknown(word.to_owned()) } else { Self::None };
             }
-            "cancel" => Some(Self::Cancel),
-            "approve" => Some(Self::Approve),
-            _ => None,
-        }
+        })
     }
 }
 
@@ -88,23 +191,34 @@ mod tests {
 
     #[test]
     fn a_command_stands_at_the_very_beginning() {
-        let retry = |guidance: &str| Some(Command::Retry { guidance: Some(guidance.to_owned()) });
-        for (comment, command) in [
-            ("/retry", Some(Command::Retry { guidance: None })),
+        let retry =
+            |guidance: &str| FirstWord::Command(Command::Retry { guidance: Some(guidance.to_owned()) });
+        let says = FirstWord::Command;
+        let unknown = |word: &str| FirstWord::Unknown(word.to_owned());
+        for (comment, begins) in [
+            ("/retry", says(Command::Retry { guidance: None })),
             ("/retry look at parse()\nand at the tests", retry("look at parse()\nand at the tests")),
             ("/retry\r\nuse a checked sum", retry("use a checked sum")),
-            ("/cancel", Some(Command::Cancel)),
-            ("/cancel please", Some(Command::Cancel)),
-            ("/approve", Some(Command::Approve)),
-            ("> /cancel", None),
-            ("```\n/cancel\n```", None),
-            ("    /cancel", None),
-            ("you could say /cancel", None),
-            ("/cancelled", None),
-            ("/unknown", None),
-            ("", None),
+            ("/cancel", says(Command::Cancel)),
+            ("/cancel please", says(Command::Cancel)),
+            ("/approve", says(Command::Approve)),
+            ("/status", says(Command::Status)),
+            ("/help me", says(Command::Help)),
+            ("/plan", says(Command::Plan { guidance: None })),
+            ("/plan in two steps", says(Command::Plan { guidance: Some("in two steps".to_owned()) })),
+            ("> /cancel", FirstWord::None),
+            ("```\n/cancel\n```", FirstWord::None),
+            ("    /cancel", FirstWord::None),
+            ("you could say /cancel", FirstWord::None),
+            ("/cancelled", unknown("cancelled")),
+            ("/unknown", unknown("unknown")),
+            ("/usr/bin/env", FirstWord::None),
+            ("/Retry", FirstWord::None),
+            ("/-", FirstWord::None),
+            ("//", FirstWord::None),
+            ("", FirstWord::None),
         ] {
-            assert_eq!(Command::parse(comment), command, "{comment:?}");
+            assert_eq!(FirstWord::of(comment), begins, "{comment:?}");
         }
     }
 }

@@ -79,6 +79,14 @@ pub enum StepKind {
     OpenPull,
     /// The pull request's text was brought up to date.
     FinishPull,
+    /// Looking for what would stop the work after it was paid for.
+    Preflight,
+    /// Reading what is said on the pull request.
+    ReadPull,
+    /// Fetching what somebody pushed to the branch.
+    TakeIn,
+    /// Bringing the base branch into ours.
+    UpdateBranch,
 }
 
 /// The steps of an order, by when they were first intended. Authorizations and the status comment are no work,
@@ -115,7 +123,22 @@ impl<'a> Fold<'a> {
             return;
         }
         let (kind, is_of_round) = match intended {
-            Move::Authorize { .. } | Move::ShowStatus { .. } | Move::ShowReview(_) => return,
+            // What is only said, and what is only asked, is no step.
+            Move::Authorize { .. }
+            | Move::ShowStatus { .. }
+            | Move::ShowReview(_)
+            | Move::ShowAnswer(_)
+            | Move::ShowCheck { .. }
+            | Move::AnswerThreads { .. }
+            | Move::RequestReview { .. }
+            | Move::React { .. }
+            | Move::Say { .. }
+            | Move::RerunJobs { .. }
+            | Move::Tidy { .. } => return,
+            Move::Preflight => (StepKind::Preflight, false),
+            Move::ReadPull { .. } => (StepKind::ReadPull, false),
+            Move::TakeIn { .. } => (StepKind::TakeIn, false),
+            Move::UpdateBranch { .. } => (StepKind::UpdateBranch, false),
             Move::WriteArtifact { .. } => (StepKind::WriteArtifact, true),
             Move::Archive { .. } => (StepKind::Archive, false),
             Move::Prepare => (StepKind::Prepare, false),
@@ -171,8 +194,26 @@ impl<'a> Fold<'a> {
         step.error = None;
         let is_own = step.key == *key;
         match outcome {
-            Outcome::Authorized { .. } | Outcome::StatusShown | Outcome::ReviewShown => {}
+            Outcome::Authorized { .. } | Outcome::StatusShown | Outcome::ReviewShown | Outcome::Done => {}
             Outcome::ArtifactWritten => {}
+            Outcome::Preflighted { problems, .. } if problems.is_empty() => step.end_well(None),
+            Outcome::Preflighted { problems, .. } => {
+                step.error = Some(problems.join("\n"));
+                step.success = Some(false);
+            }
+            Outcome::PullRead(reading) => step.end_well(Some(reading.head.to_string())),
+            Outcome::TakenIn { commit, .. } | Outcome::BranchUpdated { commit, .. } => {
+                step.end_well(Some(commit.to_string()));
+            }
+            Outcome::UpToDate => step.end_well(None),
+            Outcome::Conflicted { paths, .. } => {
+                step.result = Some(paths.join("\n"));
+                step.success = Some(false);
+            }
+            Outcome::BudgetSpent { because } => {
+                step.error = Some(because.clone());
+                step.success = Some(false);
+            }
             Outcome::Archived { artifacts } => {
                 step.add_artifacts(artifacts);
                 step.end_well(None);
@@ -196,6 +237,10 @@ impl<'a> Fold<'a> {
                     StepKind::Agent => self.journal.pipeline().stage(&step.stage).map_or(0, checks_of),
                     StepKind::Review
                     | StepKind::Diagnosis
+                    | StepKind::Preflight
+                    | StepKind::ReadPull
+                    | StepKind::TakeIn
+                    | StepKind::UpdateBranch
                     | StepKind::Prepare
                     | StepKind::FindFiles
                     | StepKind::Import
@@ -281,6 +326,10 @@ impl<'a> Fold<'a> {
             | StepKind::OpenPull
             | StepKind::WriteArtifact
             | StepKind::Archive
+            | StepKind::Preflight
+            | StepKind::ReadPull
+            | StepKind::TakeIn
+            | StepKind::UpdateBranch
             | StepKind::FinishPull => 1,
         };
         let all_passed = step.checks.iter().all(|check| check.feedback.passed);

@@ -35,7 +35,7 @@ fn opened() -> Event {
         by: Requester::Person(Person { login: "anna".to_owned(), id: UserId(1) }),
         pipeline: Pipeline::parse(pipeline).unwrap(),
         agent: "claude".to_owned(),
-        limits: OrderLimits { minutes: 1, usd: 1.0 },
+        limits: OrderLimits { minutes: 1, usd: 1.0, ..OrderLimits::default() },
         roles: Default::default(),
     }))
 }
@@ -98,7 +98,13 @@ fn imported() -> Outcome {
 }
 
 fn commit() -> Move {
-    Move::Commit { tree: tree(), parent: sha('0'), message: "Fix the sum".to_owned(), date: second(0) }
+    Move::Commit {
+        tree: tree(),
+        parent: sha('0'),
+        merges: None,
+        message: "Fix the sum".to_owned(),
+        date: second(0),
+    }
 }
 
 fn test_run(verdict: TestVerdict, passed: u64, failed: u64) -> TestRun {

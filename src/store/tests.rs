@@ -80,7 +80,7 @@ fn opened(issue: u64) -> Opened {
         )
         .unwrap(),
         agent: "claude".to_owned(),
-        limits: OrderLimits { minutes: 60, usd: 5.0 },
+        limits: OrderLimits { minutes: 60, usd: 5.0, ..OrderLimits::default() },
         roles: Default::default(),
     }
 }
@@ -88,7 +88,7 @@ fn opened(issue: u64) -> Opened {
 fn retry() -> Signal {
     Signal {
         by: Requester::Person(anna()),
-        kind: SignalKind::Commanded { comment: None, command: Command::Retry { guidance: None } },
+        kind: SignalKind::Commanded { comment: None, pull: None, command: Command::Retry { guidance: None } },
     }
 }
 

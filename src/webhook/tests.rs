@@ -137,6 +137,7 @@ fn issue() -> Subject {
 fn retry() -> SignalKind {
     SignalKind::Commanded {
         comment: Some(12),
+        pull: None,
         command: Command::Retry { guidance: Some("be careful".to_owned()) },
     }
 }

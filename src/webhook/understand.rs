@@ -3,7 +3,7 @@
 use super::payload::{IssueKind, Missing, Payload, SenderKind};
 use crate::order::Requester;
 use crate::order::{
-    Command, InstallationId, IssueText, PullNumber, RepositoryId, RepositoryName, Signal, SignalKind,
+    FirstWord, InstallationId, IssueText, PullNumber, RepositoryId, RepositoryName, Signal, SignalKind,
 };
 
 /// What a delivery means.
@@ -105,7 +105,20 @@ impl Meaning {
             }
             (
                 SenderKind::Bot,
-                SignalKind::Unlabeled { .. } | SignalKind::IssueClosed | SignalKind::PullClosed { .. },
+                SignalKind::Unlabeled { .. }
+                | SignalKind::Misspoken { .. }
+                | SignalKind::IssueEdited
+                | SignalKind::IssueClosed
+                | SignalKind::IssueTransferred
+                | SignalKind::IssueDeleted
+                | SignalKind::IssueLocked
+                | SignalKind::PullClosed { .. }
+                | SignalKind::PullReopened { .. }
+                | SignalKind::PullPushed { .. }
+                | SignalKind::Reviewed { .. }
+                | SignalKind::Remarked { .. }
+                | SignalKind::ChecksFinished { .. }
+                | SignalKind::BaseMoved { .. },
             )
             | (SenderKind::Human, _) => {}
         }
@@ -146,14 +159,18 @@ fn comment(payload: &Payload) -> Reading {
     if payload.comment_author().is_some_and(|author| payload.sender().is_ok_and(|s| s.person.id != author)) {
         return Err(Nothing::Ignored("the comment is not the sender's own".to_owned()));
     }
-    let command = Command::parse(payload.comment()?)
-        .ok_or_else(|| Nothing::Ignored("the comment does not begin with a command".to_owned()))?;
+    let FirstWord::Command(command) = FirstWord::of(payload.comment()?) else {
+        return Err(Nothing::Ignored("the comment does not begin with a command".to_owned()));
+    };
     let issue = payload.issue()?;
     let subject = match payload.issue_kind() {
         IssueKind::Pull => Subject::Pull(PullNumber(issue.number.0)),
         IssueKind::Open | IssueKind::Closed => Subject::Issue(issue),
     };
-    Ok(Meaning { subject, kind: SignalKind::Commanded { comment: payload.comment_id(), command } })
+    Ok(Meaning {
+        subject,
+        kind: SignalKind::Commanded { comment: payload.comment_id(), pull: None, command },
+    })
 }
 
 fn pull_request(payload: &Payload) -> Reading {

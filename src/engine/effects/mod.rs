@@ -59,7 +59,9 @@ pub(super) async fn perform(parts: Arc<Parts>, order: OrderId, effect: Effect) -
         Move::RunAgent(task) => context.run_agent(task).await,
         Move::FindFiles { glob } => context.find_files(&glob).await,
         Move::Import { branch, base } => context.import(&branch, &base).await,
-        Move::Commit { tree, parent, message, date } => context.commit(tree, parent, message, date).await,
+        Move::Commit { tree, parent, merges: _, message, date } => {
+            context.commit(tree, parent, message, date).await
+        }
         Move::RunTests { commit } => context.run_tests(&commit).await,
         Move::Push { branch, commit, lease } => context.push(branch, commit, lease).await,
         Move::OpenPull { branch, title, summary } => context.open_pull(&branch, &title, &summary).await,
@@ -72,6 +74,18 @@ pub(super) async fn perform(parts: Arc<Parts>, order: OrderId, effect: Effect) -
         Move::Archive { stage, parts } => context.archive(&stage, &parts).await,
         Move::ShowReview(note) => context.show_review(&note).await,
         Move::ShowStatus { .. } => context.show_status().await,
+        Move::Preflight
+        | Move::ReadPull { .. }
+        | Move::TakeIn { .. }
+        | Move::UpdateBranch { .. }
+        | Move::AnswerThreads { .. }
+        | Move::RequestReview { .. }
+        | Move::ShowAnswer(_)
+        | Move::React { .. }
+        | Move::Say { .. }
+        | Move::ShowCheck { .. }
+        | Move::RerunJobs { .. }
+        | Move::Tidy { .. } => Err(never("this effect is not known to this version")),
     };
     tried.unwrap_or_else(Outcome::Trouble)
 }

@@ -39,6 +39,7 @@ impl Context {
             settings: Box::new(settings),
             pipeline: own.pipeline.map(Box::new),
             roles: own.roles,
+            subjects: Vec::new(),
         })
     }
 

@@ -5,7 +5,7 @@ use super::super::agent_run::FailureKind;
 use super::super::ids::*;
 use super::super::journal::Requester;
 use super::super::receipt::Receipt;
-use super::super::signal::{Command, SignalKind};
+use super::super::signal::{Command, FirstWord, SignalKind};
 use super::super::test_run::TestVerdict;
 use super::super::trace::StageState;
 use super::world::{World, failed, objects, red, sha, tested};
@@ -36,8 +36,8 @@ fn none() -> Outcome {
 }
 
 fn by_token(world: &mut World, command: &str) {
-    let command = Command::parse(command).unwrap();
-    world.hear_from(Requester::ApiToken, SignalKind::Commanded { comment: None, command });
+    let FirstWord::Command(command) = FirstWord::of(command) else { panic!("{command:?} is no command") };
+    world.hear_from(Requester::ApiToken, SignalKind::Commanded { comment: None, pull: None, command });
 }
 
 fn approved_by(settled: &Settlement) -> (&str, &str) {
@@ -150,7 +150,7 @@ fn approval_by_somebody_without_the_right_is_ignored_with_a_reason() {
     let mut world = run_out();
     world.settle();
     let outsider = Requester::Person(Person { login: "eve".to_owned(), id: UserId(66) });
-    world.hear_from(outsider, SignalKind::Commanded { comment: None, command: Command::Approve });
+    world.hear_from(outsider, SignalKind::Commanded { comment: None, pull: None, command: Command::Approve });
     let key = format!("authorize/{}", world.journal.last_seq());
     assert_eq!(world.last_answer(), Some(Answer::Asking));
     world = world.when(key, vec![Outcome::Authorized { allowed: false }]);

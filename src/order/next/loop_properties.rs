@@ -79,8 +79,8 @@ fn timeless(r#move: &Move) -> Move {
             task.timeout_seconds = 0;
             Move::RunAgent(task)
         }
-        Move::Commit { tree, parent, message, .. } => {
-            Move::Commit { tree, parent, message, date: DateTime::UNIX_EPOCH }
+        Move::Commit { tree, parent, merges: None, message, .. } => {
+            Move::Commit { tree, parent, merges: None, message, date: DateTime::UNIX_EPOCH }
         }
         other => other,
     }
@@ -318,7 +318,7 @@ fn holds_afterwards(world: &World, settlement: &Settlement) -> Result<(), TestCa
 }
 
 fn any_signal() -> impl Strategy<Value = SignalKind> {
-    let commanded = |command| SignalKind::Commanded { comment: None, command };
+    let commanded = |command| SignalKind::Commanded { comment: None, pull: None, command };
     prop::sample::select(vec![
         commanded(Command::Approve),
         commanded(Command::Retry { guidance: None }),

@@ -79,43 +79,20 @@ fn revision(journal: &Journal, answers: &[Answered], settled: Option<&Settlement
     let mut revision = 0;
     for entry in journal.entries() {
         revision += match &entry.event {
-            Event::Intended { r#move, .. } => match **r#move {
+            Event::Intended { r#move, .. } => u64::from(matches!(
+                **r#move,
                 Move::Prepare
-                | Move::RunAgent(_)
-                | Move::RunTests { .. }
-                | Move::Push { .. }
-                | Move::FinishPull { .. } => 1,
-                Move::Authorize { .. }
-                | Move::FindFiles { .. }
-                | Move::Import { .. }
-                | Move::Commit { .. }
-                | Move::WriteArtifact { .. }
-                | Move::Archive { .. }
-                | Move::ShowReview(_)
-                | Move::OpenPull { .. }
-                | Move::ShowStatus { .. } => 0,
-            },
-            Event::Observed { outcome, .. } => match &**outcome {
-                Outcome::PullOpened { .. } => 1,
-                // It is waited for, which must not look like work.
-                Outcome::AgentRan(run) => u64::from(run.failure.is_some()),
-                Outcome::Authorized { .. }
-                | Outcome::Prepared { .. }
-                | Outcome::FilesFound { .. }
-                | Outcome::Imported { .. }
-                | Outcome::NothingPushed { .. }
-                | Outcome::ImportRefused(_)
-                | Outcome::Committed { .. }
-                | Outcome::Tested(_)
-                | Outcome::Pushed
-                | Outcome::ArtifactWritten
-                | Outcome::Archived { .. }
-                | Outcome::ReviewShown
-                | Outcome::BranchTaken { .. }
-                | Outcome::PullFinished
-                | Outcome::StatusShown
-                | Outcome::Trouble(_) => 0,
-            },
+                    | Move::RunAgent(_)
+                    | Move::RunTests { .. }
+                    | Move::Push { .. }
+                    | Move::FinishPull { .. }
+                    | Move::ReadPull { .. }
+            )),
+            // What is waited for must not look like work.
+            Event::Observed { outcome, .. } => u64::from(
+                matches!(&**outcome, Outcome::AgentRan(run) if run.failure.is_some())
+                    || matches!(**outcome, Outcome::PullOpened { .. }),
+            ),
             Event::Opened(_) | Event::Signaled { .. } => 0,
         };
     }

@@ -37,8 +37,8 @@ fn any_outcome() -> impl Strategy<Value = (&'static str, Outcome)> {
 
 fn any_signal() -> impl Strategy<Value = SignalKind> {
     prop::sample::select(vec![
-        SignalKind::Commanded { comment: None, command: Command::Cancel },
-        SignalKind::Commanded { comment: None, command: Command::Retry { guidance: None } },
+        SignalKind::Commanded { comment: None, pull: None, command: Command::Cancel },
+        SignalKind::Commanded { comment: None, pull: None, command: Command::Retry { guidance: None } },
         SignalKind::Labeled { label: "journeyman".to_owned() },
         SignalKind::Unlabeled { label: "journeyman".to_owned() },
         SignalKind::IssueClosed,
@@ -110,10 +110,10 @@ proptest! {
     fn settings_never_stop_an_order(label in ".*", minutes in proptest::option::of(0_u64..u64::MAX)) {
         let settings = RepositorySettings {
             label: Some(label),
-            budget: Some(super::super::settings::Budget { usd: None, minutes }),
+            budget: Some(super::super::settings::Budget { usd: None, minutes, runs: None }),
             ..RepositorySettings::default()
         };
-        let prepared = Outcome::Prepared { base: sha(1), settings: Box::new(settings), pipeline: None, roles: Default::default() };
+        let prepared = Outcome::Prepared { base: sha(1), settings: Box::new(settings), pipeline: None, roles: Default::default(), subjects: Vec::new() };
         World::new().when("prepare", vec![prepared]).settle();
     }
 }

@@ -71,7 +71,7 @@ fn after_a_retry_the_counters_start_again_and_the_guidance_is_told() {
     let mut world = World::new().when("/tests", vec![red(1, 2), red(2, 1), red(0, 3), red(0, 3)]);
     world.settle();
     let guidance = Some("use a checked sum".to_owned());
-    world.hear(SignalKind::Commanded { comment: None, command: Command::Retry { guidance } });
+    world.hear(SignalKind::Commanded { comment: None, pull: None, command: Command::Retry { guidance } });
     assert_eq!(world.settle(), Settlement::Verified { pull: Some(PullNumber(8)) });
     assert_eq!(world.made("implement/5/agent"), 1);
     assert_eq!(world.made("publish/pull"), 1, "one pull request, whatever happens");
@@ -182,7 +182,11 @@ fn a_wrong_key_ends_the_order_at_once_and_a_retry_goes_on_where_it_was() {
     let wrong = || failed(FailureKind::Misconfigured);
     let mut world = World::new().when("implement/1/agent", vec![wrong()]);
     assert!(matches!(world.settle(), Settlement::Failed { .. }));
-    world.hear(SignalKind::Commanded { comment: None, command: Command::Retry { guidance: None } });
+    world.hear(SignalKind::Commanded {
+        comment: None,
+        pull: None,
+        command: Command::Retry { guidance: None },
+    });
     assert!(matches!(world.settle(), Settlement::Verified { .. }));
     assert_eq!((world.made("classify/1/agent"), world.made("implement/1/agent")), (1, 2));
 }
@@ -253,19 +257,24 @@ fn cancel_stops_and_retry_goes_on() {
     for _ in 0..6 {
         world.step();
     }
-    world.hear(SignalKind::Commanded { comment: None, command: Command::Cancel });
+    world.hear(SignalKind::Commanded { comment: None, pull: None, command: Command::Cancel });
     assert!(matches!(world.settle(), Settlement::Cancelled { because } if because.contains("ada")));
     let before = world.made.len();
-    world.hear(SignalKind::Commanded { comment: None, command: Command::Cancel });
+    world.hear(SignalKind::Commanded { comment: None, pull: None, command: Command::Cancel });
     world.settle();
     assert_eq!(world.survey().answers[1].answer, Answer::Ignored("it has ended already".to_owned()));
-    world.hear(SignalKind::Commanded { comment: None, command: Command::Retry { guidance: None } });
+    world.hear(SignalKind::Commanded {
+        comment: None,
+        pull: None,
+        command: Command::Retry { guidance: None },
+    });
     assert!(matches!(world.settle(), Settlement::Verified { .. }), "{:?}", &world.made[before..]);
 }
 
 #[test]
 fn a_comment_that_arrives_twice_commands_once() {
-    let again = || SignalKind::Commanded { comment: Some(5), command: Command::Retry { guidance: None } };
+    let again =
+        || SignalKind::Commanded { comment: Some(5), pull: None, command: Command::Retry { guidance: None } };
     let mut world = World::new().when("/import", (0..6).map(|_| nothing()).collect());
     world.settle();
     world.hear(again());
@@ -281,7 +290,7 @@ fn an_outsiders_command_changes_nothing() {
     let mut world = World::new().when("implement/1/tests", vec![red(0, 1)]);
     world.step();
     world.step();
-    world.hear(SignalKind::Commanded { comment: None, command: Command::Cancel });
+    world.hear(SignalKind::Commanded { comment: None, pull: None, command: Command::Cancel });
     let key = MoveKey(format!("authorize/{}", world.journal.last_seq()));
     world.write(Event::Observed { key, outcome: Box::new(Outcome::Authorized { allowed: false }) });
     assert!(matches!(world.settle(), Settlement::Verified { .. }));
@@ -305,7 +314,11 @@ fn what_is_spent_later_does_not_change_what_was_answered_before() {
     while world.made("implement/1/tests") == 0 {
         world.step();
     }
-    world.hear(SignalKind::Commanded { comment: None, command: Command::Retry { guidance: None } });
+    world.hear(SignalKind::Commanded {
+        comment: None,
+        pull: None,
+        command: Command::Retry { guidance: None },
+    });
     assert!(matches!(world.settle(), Settlement::Escalated { .. }));
     assert_eq!(world.survey().answers[0].answer, Answer::Ignored("it is at work already".to_owned()));
     assert_eq!(world.made("implement/4/agent"), 0);
@@ -326,6 +339,7 @@ fn a_retry_of_unverified_work_is_a_new_round_that_hears_the_advice() {
     let guidance = Some("add a test".to_owned());
     world.hear(SignalKind::Commanded {
         comment: None,
+        pull: None,
         command: Command::Retry { guidance: guidance.clone() },
     });
     assert!(matches!(world.settle(), Settlement::Verified { .. }));
@@ -338,11 +352,12 @@ fn advice_is_heard_whatever_the_order_had_stopped_at() {
     while world.made("plan/1/agent") == 0 {
         world.step();
     }
-    world.hear(SignalKind::Commanded { comment: None, command: Command::Cancel });
+    world.hear(SignalKind::Commanded { comment: None, pull: None, command: Command::Cancel });
     world.settle();
     let guidance = Some("keep it small".to_owned());
     world.hear(SignalKind::Commanded {
         comment: None,
+        pull: None,
         command: Command::Retry { guidance: guidance.clone() },
     });
     world.settle();

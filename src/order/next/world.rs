@@ -6,7 +6,7 @@ use super::super::ids::*;
 use super::super::journal::{Entry, IssueText, Opened, Requester};
 use super::super::moves::AgentTask;
 use super::super::settings::OrderLimits;
-use super::super::signal::{Command, Signal, SignalKind};
+use super::super::signal::{FirstWord, Signal, SignalKind};
 use super::super::test_run::{Counts, TestRun, TestVerdict};
 use super::super::trace::StageState;
 use super::*;
@@ -76,7 +76,7 @@ impl World {
             by: Requester::Person(person()),
             pipeline,
             agent: "scripted".to_owned(),
-            limits: OrderLimits { minutes: 60, usd: 5.0 },
+            limits: OrderLimits { minutes: 60, usd: 5.0, ..OrderLimits::default() },
             roles: Default::default(),
         };
         let entries = vec![Entry { seq: 1, at: now, event: Event::Opened(Box::new(opened)) }];
@@ -94,7 +94,7 @@ impl World {
     /// There is time and money for everything: who is quicker does not decide what is paid for.
     pub(super) fn without_limits(mut self) -> Self {
         let mut opened = self.journal.opened().clone();
-        opened.limits = OrderLimits { minutes: 1_000_000, usd: 100_000.0 };
+        opened.limits = OrderLimits { minutes: 1_000_000, usd: 100_000.0, ..OrderLimits::default() };
         let entries = vec![Entry { seq: 1, at: self.now, event: Event::Opened(Box::new(opened)) }];
         self.journal = Journal::new(entries).unwrap();
         self
@@ -126,8 +126,8 @@ impl World {
 
     /// Somebody with the right says this.
     pub(super) fn say(&mut self, command: &str) {
-        let command = Command::parse(command).expect("a command");
-        self.hear(SignalKind::Commanded { comment: None, command });
+        let FirstWord::Command(command) = FirstWord::of(command) else { panic!("{command:?} is no command") };
+        self.hear(SignalKind::Commanded { comment: None, pull: None, command });
     }
 
     pub(super) fn survey(&self) -> Survey {
@@ -230,6 +230,7 @@ impl World {
                 settings: Box::default(),
                 pipeline: None,
                 roles: Default::default(),
+                subjects: Vec::new(),
             },
             Move::RunAgent(task) => said(match task.command.as_str() {
                 "classify_issue" => "/bug",
@@ -256,6 +257,17 @@ impl World {
             Move::Archive { .. } => Outcome::Archived { artifacts: Vec::new() },
             Move::ShowReview(_) => Outcome::ReviewShown,
             Move::ShowStatus { .. } => Outcome::StatusShown,
+            Move::Preflight => Outcome::Preflighted { problems: Vec::new(), warnings: Vec::new() },
+            Move::ReadPull { .. } | Move::TakeIn { .. } => panic!("the story says what is there"),
+            Move::UpdateBranch { .. } => Outcome::UpToDate,
+            Move::AnswerThreads { .. }
+            | Move::RequestReview { .. }
+            | Move::ShowAnswer(_)
+            | Move::React { .. }
+            | Move::Say { .. }
+            | Move::ShowCheck { .. }
+            | Move::RerunJobs { .. }
+            | Move::Tidy { .. } => Outcome::Done,
         }
     }
 

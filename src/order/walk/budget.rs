@@ -19,6 +19,8 @@ impl Walk<'_> {
         OrderLimits {
             minutes: own.minutes.map_or(server.minutes, |minutes| minutes.min(server.minutes)),
             usd: own.usd.map_or(server.usd, |usd| usd.min(server.usd)),
+            runs: own.runs.map_or(server.runs, |runs| runs.min(server.runs)),
+            ..server
         }
     }
 

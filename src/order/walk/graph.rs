@@ -187,6 +187,8 @@ impl<'a> Walk<'a> {
                 | Settlement::Blocked { .. }
                 | Settlement::Failed { .. }
                 | Settlement::Cancelled { .. }
+                | Settlement::Merged { .. }
+                | Settlement::Closed { .. }
                 | Settlement::Refused { .. } => false,
             };
         ran.settled = Some(settled);

@@ -180,15 +180,9 @@ impl<'a> Walk<'a> {
     /// nobody's place.
     fn authorize(&mut self, opener: &'a Person) -> Result<(), Halt> {
         let others = self.entries.iter().filter_map(|entry| match &entry.event {
-            Event::Signaled { signal, .. } => match &signal.kind {
-                SignalKind::Labeled { .. } => match &signal.by {
-                    Requester::Person(person) => Some((entry.seq, person)),
-                    Requester::ApiToken => None,
-                },
-                SignalKind::Unlabeled { .. }
-                | SignalKind::Commanded { .. }
-                | SignalKind::IssueClosed
-                | SignalKind::PullClosed { .. } => None,
+            Event::Signaled { signal, .. } => match (&signal.kind, &signal.by) {
+                (SignalKind::Labeled { .. }, Requester::Person(person)) => Some((entry.seq, person)),
+                (_, Requester::Person(_) | Requester::ApiToken) => None,
             },
             Event::Opened(_) | Event::Intended { .. } | Event::Observed { .. } => None,
         });
@@ -357,6 +351,7 @@ enum Ask {
     WithoutSession,
 }
 
+#[expect(clippy::wildcard_enum_match_arm, reason = "any other outcome is what was to be observed")]
 /// Why an observation is none: the effect could not be made, or a runtime was not able to run at all.
 fn hitch(outcome: &Outcome, policy: RetryPolicy) -> Option<Hitch<'_>> {
     let around = |message, retry| Some(Hitch { message, retry, is_a_result: false });
@@ -377,22 +372,7 @@ fn hitch(outcome: &Outcome, policy: RetryPolicy) -> Option<Hitch<'_>> {
             },
             None => None,
         },
-        Outcome::Authorized { .. }
-        | Outcome::Prepared { .. }
-        | Outcome::FilesFound { .. }
-        | Outcome::Imported { .. }
-        | Outcome::NothingPushed { .. }
-        | Outcome::ImportRefused(_)
-        | Outcome::Committed { .. }
-        | Outcome::Tested(_)
-        | Outcome::Pushed
-        | Outcome::BranchTaken { .. }
-        | Outcome::PullOpened { .. }
-        | Outcome::PullFinished
-        | Outcome::ArtifactWritten
-        | Outcome::Archived { .. }
-        | Outcome::ReviewShown
-        | Outcome::StatusShown => None,
+        _ => None,
     }
 }
 

@@ -29,6 +29,17 @@ impl Heard {
             match &signal.kind {
                 SignalKind::Labeled { .. } => heard.ignore(entry.seq, "it is at work already"),
                 SignalKind::Unlabeled { .. } => heard.ignore(entry.seq, "say /cancel to stop it"),
+                SignalKind::IssueEdited
+                | SignalKind::Misspoken { .. }
+                | SignalKind::IssueTransferred
+                | SignalKind::IssueDeleted
+                | SignalKind::IssueLocked
+                | SignalKind::PullReopened { .. }
+                | SignalKind::PullPushed { .. }
+                | SignalKind::Reviewed { .. }
+                | SignalKind::Remarked { .. }
+                | SignalKind::ChecksFinished { .. }
+                | SignalKind::BaseMoved { .. } => heard.ignore(entry.seq, "it changes nothing yet"),
                 SignalKind::PullClosed { merged, .. } => {
                     let how = if *merged { "merged" } else { "closed" };
                     let wish = Wish::Cancel(format!("{} {how} the pull request", by));
@@ -48,6 +59,10 @@ impl Heard {
                                 Command::Retry { guidance } => Wish::Retry(guidance.clone()),
                                 Command::Approve => Wish::Approve(by.to_string()),
                                 Command::Cancel => Wish::Cancel(format!("{} said /cancel", by)),
+                                Command::Plan { .. } | Command::Status | Command::Help => {
+                                    heard.ignore(entry.seq, "it changes nothing yet");
+                                    continue;
+                                }
                             };
                             decided.push((seq, at, entry.seq, wish));
                         }

@@ -57,8 +57,13 @@ impl Walk<'_> {
             None => self.commit_message(worker, round, changed)?,
         };
         let key = worker.key(round, "commit");
-        let seen =
-            self.observe(&key, |_| Move::Commit { tree: tree.clone(), parent: base, message, date: at })?;
+        let seen = self.observe(&key, |_| Move::Commit {
+            tree: tree.clone(),
+            parent: base,
+            merges: None,
+            message,
+            date: at,
+        })?;
         let Outcome::Committed { commit, patch } = seen.outcome else { return Err(self.mismatch(&key)) };
         if let Some(seen) = self.trace.round(&stage.name, round) {
             seen.commit = Some(commit.clone());

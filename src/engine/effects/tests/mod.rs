@@ -165,7 +165,8 @@ impl World {
         let imported = self.make(&format!("{name}/import"), import).await;
         let Outcome::Imported { tree, message, changed, .. } = imported else { panic!("{imported:?}") };
         let message = message.unwrap_or_else(|| "Without a message".to_owned());
-        let commit = Move::Commit { tree, parent: base, message, date: chrono::DateTime::UNIX_EPOCH };
+        let commit =
+            Move::Commit { tree, parent: base, merges: None, message, date: chrono::DateTime::UNIX_EPOCH };
         let committed = self.make(&format!("{name}/commit"), commit).await;
         let Outcome::Committed { commit, patch } = committed else { panic!("{committed:?}") };
         (commit, patch, changed)
@@ -217,7 +218,7 @@ async fn parts(emulator: &Emulator, place: &TempDir) -> Parts {
                 Role::parse("name: developer").expect("a role"),
             )]),
             commands: BTreeMap::new(),
-            limits: OrderLimits { minutes: 60, usd: 5.0 },
+            limits: OrderLimits { minutes: 60, usd: 5.0, ..OrderLimits::default() },
             concurrent_orders: 1,
             test_time: Duration::from_secs(60),
             setup_time: Duration::from_secs(60),

@@ -1,0 +1,319 @@
+//! The conversation on GitHub as data: what was read on a pull request, and what is to be said.
+
+use serde::{Deserialize, Serialize};
+
+use super::ids::{CommitSha, IssueNumber, Person, PullNumber};
+
+/// What stands on a pull request, read at one moment. Sizes are limited by whoever reads; texts are as people wrote
+/// them, and hostile.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PullReading {
+    /// The branch's head.
+    pub head: CommitSha,
+    /// Open, closed or merged.
+    pub state: PullState,
+    /// Whether it can be merged, as GitHub says.
+    pub mergeable: Mergeable,
+    /// Review threads that are not resolved, the oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub threads: Vec<Thread>,
+    /// What reviews say beside their threads, and comments on the pull request itself, the oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<Remark>,
+    /// The checks of others on the commit that was asked about.
+    #[serde(default)]
+    pub checks: ChecksReading,
+}
+
+/// How a pull request stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PullState {
+    /// Open.
+    Open,
+    /// Closed, not merged.
+    Closed,
+    /// Merged.
+    Merged,
+}
+
+/// Whether a pull request can be merged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mergeable {
+    /// Nothing is in the way of git.
+    Cleanly,
+    /// The branches contradict one another.
+    Conflicts,
+    /// It would merge, but the base branch asks for branches that are up to date.
+    Behind,
+    /// GitHub has not found out yet.
+    Unknown,
+}
+
+/// A thread of a review.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Thread {
+    /// Its id in GraphQL.
+    pub id: String,
+    /// The file.
+    pub path: String,
+    /// The line in the head's version of the file; none when it is gone there or the thread is about the whole file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<u64>,
+    /// The line that it was written on, when the head is another commit now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub original_line: Option<u64>,
+    /// The piece of the diff that it was written on.
+    pub diff_hunk: String,
+    /// Its comments, the oldest first.
+    pub comments: Vec<ThreadComment>,
+}
+
+/// A comment in a thread.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ThreadComment {
+    /// Its numeric id.
+    pub id: u64,
+    /// The review that it came with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub review: Option<u64>,
+    /// Who wrote it.
+    pub by: Author,
+    /// Whether it names us.
+    #[serde(default)]
+    pub names_us: bool,
+    /// What it says.
+    pub body: String,
+}
+
+/// Who wrote something.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Author {
+    /// We did.
+    Us,
+    /// A person.
+    Person(Person),
+    /// A bot, or an account that is gone.
+    Other,
+}
+
+/// What somebody wrote on the pull request outside of threads.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Remark {
+    /// The review or comment.
+    pub source: RemarkSource,
+    /// Who wrote it.
+    pub by: Author,
+    /// Whether it names us.
+    pub names_us: bool,
+    /// What it says; a review's can be empty.
+    pub body: String,
+}
+
+/// Where a remark stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RemarkSource {
+    /// The text of a review.
+    Review {
+        /// Its numeric id.
+        id: u64,
+        /// Whether it asks for changes and that still stands.
+        asks_for_changes: bool,
+    },
+    /// A comment on the pull request.
+    Comment {
+        /// Its numeric id.
+        id: u64,
+    },
+}
+
+/// How the checks of others stand on a commit: check runs that are not ours, and commit statuses.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ChecksReading {
+    /// How many are done and content, or of no account.
+    pub passed: u32,
+    /// The names of those that are not done.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pending: Vec<String>,
+    /// Those that failed here and not on the base.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failing: Vec<FailingJob>,
+    /// The names of those that failed on the base, too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failing_on_base: Vec<String>,
+}
+
+/// A check of others that failed.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct FailingJob {
+    /// Its name.
+    pub name: String,
+    /// The job's id in GitHub Actions, where it is one and can be run again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub job: Option<u64>,
+    /// Its page.
+    #[serde(default)]
+    pub url: String,
+    /// What it says of itself in a line or two.
+    #[serde(default)]
+    pub summary: String,
+    /// What it says of lines: `path:line: message`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub annotations: Vec<String>,
+    /// The end of its log; empty where there is none to be had.
+    #[serde(default)]
+    pub log: String,
+}
+
+/// How the base branch is brought into ours.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Update {
+    /// By a merge commit.
+    #[default]
+    Merge,
+    /// By a new commit on the base branch's head. Only where every commit on the branch is ours.
+    Rebase,
+}
+
+/// What is said in a thread.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reply {
+    /// The thread's id in GraphQL.
+    pub thread: String,
+    /// The numeric id of the last comment that this answers: it is not said again while that is the last.
+    pub answers: u64,
+    /// What was done about it.
+    pub done: Done,
+    /// What the agent says of it.
+    pub text: String,
+}
+
+/// What was done about something that was asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Done {
+    /// This commit addresses it, and every check passed on it: the thread is resolved.
+    In(CommitSha),
+    /// Nothing was changed for it; the text says why. The thread stays open.
+    Nothing,
+    /// It was tried in vain; the text says how. The thread stays open.
+    InVain,
+}
+
+/// What became of what was asked for outside of threads.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AnswerNote {
+    /// The pull request.
+    pub pull: PullNumber,
+    /// The which-th answer to people this is, from 1.
+    pub answer: u32,
+    /// One line for each thing that was asked for.
+    pub points: Vec<AnsweredPoint>,
+    /// The commit that came of it.
+    pub commit: Option<CommitSha>,
+}
+
+/// One thing that was asked for, and what became of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AnsweredPoint {
+    /// Who asked: a login, a check's name.
+    pub by: String,
+    /// What, cut to a line or two.
+    pub asked: String,
+    /// What was done.
+    pub done: Done,
+    /// What the agent says of it.
+    pub text: String,
+}
+
+/// A comment that can be reacted to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CommentRef {
+    /// On an issue or a pull request.
+    Issue(u64),
+    /// In a review's thread.
+    Review(u64),
+}
+
+/// What can be said without words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reaction {
+    /// It was read.
+    Eyes,
+    /// It is being done.
+    Rocket,
+    /// It cannot be done now.
+    Confused,
+}
+
+/// Where a comment is put.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CommentPlace {
+    /// On the issue.
+    Issue(IssueNumber),
+    /// On the pull request.
+    Pull(PullNumber),
+}
+
+/// What is said once, in a comment of its own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "saying", rename_all = "snake_case")]
+pub enum Saying {
+    /// What can be said to us.
+    Help,
+    /// That is no command; these are.
+    UnknownCommand {
+        /// The word, of small letters and hyphens.
+        word: String,
+    },
+    /// How it stands, in a line, with where to read more.
+    Status,
+    /// Why a command changed nothing.
+    NotNow {
+        /// The command's word.
+        word: String,
+        /// Why.
+        because: String,
+    },
+    /// Only people with write access can command; said at most once on an issue, and only where that is wished.
+    NoRight,
+    /// The plan, for a person to approve.
+    Plan {
+        /// The which-th plan this is, from 1.
+        round: u32,
+        /// Its text, as the agent wrote it.
+        text: String,
+    },
+    /// The pull request was merged, or turned down.
+    PullClosed {
+        /// Which.
+        pull: PullNumber,
+        /// Merged rather than turned down.
+        merged: bool,
+        /// Who did it.
+        by: String,
+    },
+}
+
+/// How the check run stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CheckState {
+    /// At work.
+    InProgress,
+    /// Every check passed.
+    Success,
+    /// Not verified, and nothing to blame the work for; or a person accepted it as it is.
+    Neutral,
+    /// The best attempt, not verified.
+    Failure,
+    /// A person stopped it.
+    Cancelled,
+}

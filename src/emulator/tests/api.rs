@@ -31,6 +31,8 @@ async fn octocrab_reads_an_issue_comments_and_labels_it() {
     let first = emulator.calls().into_iter().find(|call| call.path.ends_with("/comments")).expect("recorded");
     assert_eq!((first.status, first.caller), (Some(201), Caller::Installation));
     assert!(first.user_agent.contains("octocrab") && first.body.contains("On it."));
+    assert_eq!(first.headers.get("content-type").map(String::as_str), Some("application/json"));
+    assert_eq!(first.headers.get("authorization").map(String::as_str), Some("Bearer"), "and no token");
 }
 
 #[tokio::test]

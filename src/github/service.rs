@@ -6,6 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use http::header::ACCEPT;
 use octocrab::Octocrab;
 use octocrab::models::AppId;
 use octocrab::service::middleware::retry::RetryConfig;
@@ -294,6 +295,7 @@ fn client(settings: &AppCredentials, base: &str) -> Result<Octocrab> {
         .app_from_rsa_pem(AppId(settings.app_id), settings.private_key_pem.expose_secret())
         .map_err(unusable)?
         .add_retry_config(RetryConfig::None)
+        .add_header(ACCEPT, "application/vnd.github+json".to_owned())
         .set_connect_timeout(Some(CONNECT_TIMEOUT))
         .set_read_timeout(Some(WHOLE_TIMEOUT))
         .set_write_timeout(Some(WHOLE_TIMEOUT))

@@ -6,6 +6,7 @@ use journeyman::order::{AgentRun, Event, Journal, Move, Outcome, Receipt, Settle
 
 use super::moment::name;
 use super::world::{REPOSITORY, Runs, World};
+use crate::conformance;
 
 /// What every order of this story has to come to, crash or no crash.
 #[derive(Debug, Clone, PartialEq)]
@@ -83,6 +84,8 @@ pub async fn result(world: &World) -> std::result::Result<Result, String> {
         let times = posts.filter(|call| call.status == Some(201)).count();
         check(times == wanted, format!("a {made} was made {times} times"));
     }
+    let breaches = conformance::breaches(emulator);
+    check(breaches.is_empty(), format!("GitHub does not describe what was sent to it: {breaches:?}"));
     let missing = world.missing_artifacts(journal).await;
     check(missing.is_empty(), format!("artifacts that are not there: {missing:?}"));
     if !wrong.is_empty() {

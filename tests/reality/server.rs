@@ -9,6 +9,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use super::program::{Ended, PATIENCE, Running, journeyman};
+use crate::conformance;
 
 pub const REPOSITORY: &str = "acme/sums";
 const PERSON: &str = "alice";
@@ -134,8 +135,9 @@ impl World {
         found
     }
 
-    /// SIGTERM, as a service manager sends it.
+    /// SIGTERM, as a service manager sends it. What was sent to GitHub until then has to be what GitHub takes.
     pub async fn stop(self) -> Ended {
+        conformance::assert_conforming(&self.github);
         self.program.interrupt(rustix::process::Signal::TERM);
         self.program.end().await
     }

@@ -6,14 +6,17 @@ use journeyman::order::Settlement;
 
 use super::look::BOT;
 use super::{GLANCE, REPOSITORY, WEBHOOK_SECRET, World};
+use crate::conformance;
 
 impl World {
     /// Waits until all is quiet and looks at what is left: one status comment an order, nothing pushed beside the
-    /// branches of pull requests, no process, no secret in anything that can be read.
+    /// branches of pull requests, no process, no secret in anything that can be read, no request that GitHub would
+    /// not know.
     pub async fn end(mut self) {
         self.quiet().await;
         self.assert_one_status_comment_an_order().await;
         self.assert_no_secret_is_told().await;
+        conformance::assert_conforming(&self.github);
         if self.bot.is_some() {
             self.stop_bot().await;
         }

@@ -1,0 +1,97 @@
+//! Every request that Journeyman sends to GitHub, held against GitHub's own descriptions: the OpenAPI document of the
+//! REST API and the public GraphQL schema, which `make fetch` brings. Nothing here knows a route: whatever a story
+//! makes Journeyman send is looked up there, so that a new request is held without a line more.
+//!
+//! The descriptions say what GitHub takes; fields that they do not name count as wrong, as GitHub ignores them
+//! without a word. What GitHub answers, and which rights a request needs, is not looked at here.
+
+mod description;
+mod graphql;
+mod operation;
+mod schema;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use journeyman::emulator::{Call, Caller, Emulator};
+
+/// The version of the REST API that the description is of. Another one would need another description.
+const API_VERSION: &str = "2022-11-28";
+
+/// What GitHub takes although its description does not say so: a part of the complaint, and how it is known.
+const EXCEPTIONS: &[(&str, &str)] = &[];
+
+/// What is wrong with the requests that an emulator got from Journeyman, each with those of which it is true; empty
+/// when nothing is.
+pub fn breaches(github: &Emulator) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    let mut breaches: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for call in github.calls() {
+        // The same request again and again, as in every wait for something, is looked at once.
+        if is_ours(&call) && seen.insert((call.method.clone(), call.path.clone(), call.body.clone())) {
+            for complaint in complaints(&call) {
+                breaches.entry(complaint).or_default().push(format!("{} {}", call.method, call.path));
+            }
+        }
+    }
+    let told = breaches.into_iter().map(|(complaint, mut of)| {
+        let more = of.split_off(of.len().min(3)).len();
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        format!("{}{more}: {complaint}", of.join(", "))
+    });
+    told.collect()
+}
+
+/// Fails when Journeyman has sent anything to this GitHub that GitHub's descriptions do not know.
+pub fn assert_conforming(github: &Emulator) {
+    let breaches = breaches(github);
+    assert!(breaches.is_empty(), "GitHub does not describe what was sent to it:\n{}", breaches.join("\n"));
+}
+
+/// Requests of the API in the App's name, or in nobody's. People's are the stories' own.
+fn is_ours(call: &Call) -> bool {
+    call.path.starts_with("/api/") && !matches!(call.caller, Caller::Person(_))
+}
+
+/// What is wrong with one request.
+fn complaints(call: &Call) -> Vec<String> {
+    let found = match call.path.strip_prefix("/api/graphql") {
+        Some("") => graphql::complaints(call),
+        _ => operation::complaints(call),
+    };
+    let mut found: Vec<String> = found.into_iter().chain(of_headers(call)).collect();
+    found.retain(|what| !EXCEPTIONS.iter().any(|(known, _)| what.contains(known)));
+    found
+}
+
+/// What every request has to say of itself.
+fn of_headers(call: &Call) -> Vec<String> {
+    let header = |name: &str| call.headers.get(name).map_or("", String::as_str);
+    let mut wrong = Vec::new();
+    if call.user_agent.is_empty() {
+        wrong.push("no User-Agent: GitHub refuses that".to_owned());
+    }
+    if !header("accept").starts_with("application/vnd.github") {
+        wrong.push(format!("Accept is {:?}, not application/vnd.github+json or the like", header("accept")));
+    }
+    if !header("authorization").eq_ignore_ascii_case("bearer") {
+        wrong.push(format!("the scheme of Authorization is {:?}, not Bearer", header("authorization")));
+    }
+    if !call.body.is_empty() && !header("content-type").starts_with("application/json") {
+        wrong.push(format!("Content-Type is {:?}, not application/json", header("content-type")));
+    }
+    let version = header("x-github-api-version");
+    if version != API_VERSION {
+        wrong.push(format!("X-GitHub-Api-Version is {version:?}, not {API_VERSION}"));
+    }
+    wrong
+}
+
+/// The text of one of GitHub's descriptions.
+fn fetched(name: &str) -> String {
+    let path: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join(".cache/github").join(name);
+    std::fs::read_to_string(&path)
+        .unwrap_or_else(|error| panic!("{}: {error}: run `make fetch`", path.display()))
+}

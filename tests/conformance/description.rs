@@ -10,6 +10,8 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 type Parts<'a> = BTreeMap<String, &'a RawValue>;
+/// The least is the path with the most words; among equals, words come before names.
+type Rank = (Reverse<usize>, Vec<bool>);
 
 /// The document, divided.
 #[derive(Deserialize)]
@@ -52,7 +54,7 @@ impl Description<'static> {
         let mut others: BTreeSet<&str> = BTreeSet::new();
         for takes_several in [&single as &dyn Fn(&RawValue, &str) -> bool, &several] {
             // Of paths that fit, GitHub means the one with the words: `/issues/comments/{id}`, not `/issues/{n}/{x}`.
-            let mut best: Option<((Reverse<usize>, Vec<bool>), Found)> = None;
+            let mut best: Option<(Rank, Found)> = None;
             for (template, methods) in &self.paths {
                 let Some(any) = methods.values().next() else { continue };
                 let operation = methods.get(&method.to_ascii_lowercase()).copied();
@@ -62,8 +64,7 @@ impl Description<'static> {
                     others.extend(methods.keys().map(String::as_str));
                     continue;
                 };
-                let names: Vec<bool> = template.split('/').map(|part| part.starts_with('{')).collect();
-                let rank = (Reverse(names.iter().filter(|is_name| !**is_name).count()), names);
+                let rank = rank(template);
                 if best.as_ref().is_none_or(|(before, _)| rank < *before) {
                     best = Some((rank, Found { template, operation, in_path }));
                 }
@@ -109,6 +110,11 @@ impl Description<'static> {
             found.unwrap_or_else(|| panic!("the description refers to {reference}, which is not there"));
         serde_json::from_str(found.get()).expect("a component is JSON")
     }
+}
+
+fn rank(template: &str) -> Rank {
+    let names: Vec<bool> = template.split('/').map(|part| part.starts_with('{')).collect();
+    (Reverse(names.iter().filter(|is_name| !**is_name).count()), names)
 }
 
 /// What stands in a path for the names of a template, if the path is of its form. None: nothing is left of either.

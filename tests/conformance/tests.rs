@@ -180,3 +180,22 @@ async fn what_reached_an_emulator_is_looked_at_once_and_told_together() {
     let told = format!("{}, {}, {} and 1 more: there is no such route", of(1), of(2), of(3));
     assert_eq!(breaches(&github), [told], "issue 5 is one that GitHub would look for");
 }
+
+/// Whatever may be sent one day is understood, too, and closed.
+#[test]
+fn a_field_that_nobody_knows_is_found_in_every_operation() {
+    let all: Value = serde_json::from_str(&super::fetched("openapi.json")).expect("JSON");
+    let mut held = 0;
+    for (path, methods) in all["paths"].as_object().expect("paths") {
+        for method in methods.as_object().expect("methods").keys() {
+            let body = Some(json!({"unheard": 1}));
+            let told = complaints(&call(&method.to_uppercase(), &format!("/v3{path}"), body));
+            // Two take no JSON.
+            let finds = ["unheard", "it takes no body", "its body is not JSON"];
+            let found = told.iter().any(|what| finds.iter().any(|find| what.contains(find)));
+            assert!(found, "{method} {path}: {told:?}");
+            held += 1;
+        }
+    }
+    assert!(held > 1_000, "{held} operations");
+}

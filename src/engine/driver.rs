@@ -64,6 +64,9 @@ impl Engine {
                 match (survey.next.wake_at, &survey.next.settled) {
                     (Some(until), _) => return Ok(Rest::Until(until)),
                     (None, Some(_)) => return Ok(Rest::Ended),
+                    (None, None) if survey.trace.asks.is_some() => {
+                        return Ok(Rest::Until(Utc::now() + chrono::TimeDelta::hours(1)));
+                    }
                     // A journal that names nothing to do and no end would be a fault of ours; look again later.
                     (None, None) => return Ok(Rest::Until(Utc::now() + chrono::TimeDelta::minutes(1))),
                 }

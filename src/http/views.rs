@@ -31,7 +31,7 @@ pub(super) struct OrderView {
 pub(super) struct SignalView {
     /// The entry of the journal that holds it.
     entry: u64,
-    /// `taken`, `ignored`, or `asking` while it is not known whether it counts.
+    /// `taken`, `noted` until the pull request is read, `ignored`, or `asking` while it is not known whether it counts.
     answer: &'static str,
     /// Why it was ignored.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -43,7 +43,8 @@ impl SignalView {
         match answer {
             Some(Answer::Taken) => Self { entry, answer: "taken", because: None },
             Some(Answer::Asking) | None => Self { entry, answer: "asking", because: None },
-            Some(Answer::Ignored(because)) => {
+            Some(Answer::Noted) => Self { entry, answer: "noted", because: None },
+            Some(Answer::Ignored(because) | Answer::NoRight(because)) => {
                 Self { entry, answer: "ignored", because: Some(because.clone()) }
             }
         }

@@ -175,7 +175,7 @@ fn is_sha(text: &str) -> bool {
 }
 
 /// The SHA-1 of a commit, 40 lower-case hexadecimal digits.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
 pub struct CommitSha(String);
 text!(CommitSha);

@@ -160,6 +160,20 @@ pub enum FirstWord {
     None,
 }
 
+impl Command {
+    /// Its word, without the slash.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Retry { .. } => "retry",
+            Self::Cancel => "cancel",
+            Self::Approve => "approve",
+            Self::Plan { .. } => "plan",
+            Self::Status => "status",
+            Self::Help => "help",
+        }
+    }
+}
+
 impl FirstWord {
     /// How a comment begins. Only its first line counts, and only its very beginning: not a quote, not a code block,
     /// not prose that mentions a command.

@@ -33,6 +33,12 @@ pub struct Trace {
     pub waiting: Option<Waiting>,
     /// Things that went another way than asked, such as a fallback name.
     pub notes: Vec<String>,
+    /// What stood in the way before anything was paid for.
+    pub problems: Vec<String>,
+    /// What is waited for from a person.
+    pub asks: Option<Ask>,
+    /// What the checks of others came to on the head, when it was looked at last.
+    pub ci: Option<CiTrace>,
 }
 
 /// One stage that has begun.
@@ -156,6 +162,29 @@ pub struct PullTrace {
     pub title: String,
     /// Out of draft.
     pub ready: bool,
+}
+
+/// What is waited for from a person.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ask {
+    /// To approve the plan, or to say what is to be different.
+    Plan,
+}
+
+/// What the checks of others came to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CiTrace {
+    /// The commit.
+    pub commit: CommitSha,
+    /// How many are content.
+    pub passed: u32,
+    /// The names of those that are not done.
+    pub pending: Vec<String>,
+    /// The names of those that fail here and not on the base.
+    pub failing: Vec<String>,
+    /// The names of those that fail on the base, too.
+    pub failing_on_base: Vec<String>,
 }
 
 /// Trouble that is being waited for.

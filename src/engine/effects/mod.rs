@@ -74,18 +74,18 @@ pub(super) async fn perform(parts: Arc<Parts>, order: OrderId, effect: Effect) -
         Move::Archive { stage, parts } => context.archive(&stage, &parts).await,
         Move::ShowReview(note) => context.show_review(&note).await,
         Move::ShowStatus { .. } => context.show_status().await,
-        Move::Preflight
-        | Move::ReadPull { .. }
-        | Move::TakeIn { .. }
-        | Move::UpdateBranch { .. }
-        | Move::AnswerThreads { .. }
+        Move::Preflight => Ok(Outcome::Preflighted { problems: Vec::new(), warnings: Vec::new() }),
+        Move::ReadPull { .. } | Move::TakeIn { .. } | Move::UpdateBranch { .. } => {
+            Err(never("this effect is not known to this version"))
+        }
+        Move::AnswerThreads { .. }
         | Move::RequestReview { .. }
         | Move::ShowAnswer(_)
         | Move::React { .. }
         | Move::Say { .. }
         | Move::ShowCheck { .. }
         | Move::RerunJobs { .. }
-        | Move::Tidy { .. } => Err(never("this effect is not known to this version")),
+        | Move::Tidy { .. } => Ok(Outcome::Done),
     };
     tried.unwrap_or_else(Outcome::Trouble)
 }

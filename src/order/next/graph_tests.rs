@@ -34,7 +34,7 @@ fn names(world: &World) -> Vec<&str> {
 
 /// Everything around the first moves of stages is done.
 fn prepared(mut world: World) -> World {
-    while world.made("prepare") == 0 {
+    while world.made("preflight/1") == 0 {
         world.step();
     }
     world.begin_all();

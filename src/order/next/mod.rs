@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 
+use super::conversation::Saying;
 use super::journal::{Event, Journal};
 use super::moves::{Move, MoveKey, Outcome, Retry};
 use super::pipeline::Pipeline;
@@ -9,6 +10,10 @@ use super::settlement::Settlement;
 use super::trace::Trace;
 use super::walk::Walk;
 use super::walk::heard::{Answer, Answered, Heard};
+
+mod errands;
+
+use self::errands::Errands;
 
 /// How often the status is tried before it is left as it is; the work does not wait for it.
 const MOST_STATUS_ATTEMPTS: usize = 4;
@@ -54,20 +59,30 @@ pub fn survey(pipeline: &Pipeline, journal: &Journal, now: DateTime<Utc>) -> Sur
     let usd_limit = walk.usd_limit();
     let trace = walk.trace;
 
-    let mut next = match heard.cancelled() {
-        Some((_, because)) => {
-            let settled = Some(Settlement::Cancelled { because: because.to_owned() });
-            Next { moves: Vec::new(), wake_at: None, settled }
-        }
+    let settled = match (heard.closed(), heard.cancelled()) {
+        (Some(closure), _) => Some(closure.settlement()),
+        (None, Some((_, because))) => Some(Settlement::Cancelled { because: because.to_owned() }),
+        (None, None) => None,
+    };
+    let mut next = match settled {
+        Some(settled) => Next { moves: Vec::new(), wake_at: None, settled: Some(settled) },
         None => Next { moves: ran.moves, wake_at: ran.wake_at, settled: ran.settled },
     };
     if let Some(again) = heard.ask_again {
         next.wake_at = Some(next.wake_at.map_or(again, |known| known.min(again)));
     }
     // Questions about rights come first: their answers may make the rest needless.
-    next.moves.splice(0..0, heard.pending);
+    next.moves.splice(0..0, heard.pending.iter().cloned());
 
     let revision = revision(journal, &heard.answers, next.settled.as_ref());
+    let mut errands = Errands::of(journal, now);
+    errands.say_what_became(&heard, next.settled.as_ref());
+    errands.tidy_up(&heard, &trace);
+    errands.check_run(&trace, next.settled.as_ref());
+    next.moves.append(&mut errands.moves);
+    if let Some(due) = errands.wake_at {
+        next.wake_at = Some(next.wake_at.map_or(due, |known| known.min(due)));
+    }
     if let Some(shown) = status(journal, revision, now, &mut next.wake_at) {
         next.moves.push(shown);
     }
@@ -77,8 +92,17 @@ pub fn survey(pipeline: &Pipeline, journal: &Journal, now: DateTime<Utc>) -> Sur
 /// How many times there was something new to show. Nothing is shown for people who may not ask for work.
 fn revision(journal: &Journal, answers: &[Answered], settled: Option<&Settlement>) -> u64 {
     let mut revision = 0;
+    let mut plans: Vec<&MoveKey> = Vec::new();
     for entry in journal.entries() {
         revision += match &entry.event {
+            Event::Intended { key, r#move }
+                if matches!(**r#move, Move::Say { saying: Saying::Plan { .. }, .. }) =>
+            {
+                plans.push(key);
+                0
+            }
+            // From now on a person is waited for.
+            Event::Observed { key, outcome } if **outcome == Outcome::Done => u64::from(plans.contains(&key)),
             Event::Intended { r#move, .. } => u64::from(matches!(
                 **r#move,
                 Move::Prepare
@@ -166,6 +190,8 @@ mod approval_tests;
 mod artifact_tests;
 #[cfg(test)]
 mod chance;
+#[cfg(test)]
+mod conversation_tests;
 #[cfg(test)]
 mod graph_tests;
 #[cfg(test)]

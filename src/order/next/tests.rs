@@ -294,7 +294,7 @@ fn an_outsiders_command_changes_nothing() {
     let key = MoveKey(format!("authorize/{}", world.journal.last_seq()));
     world.write(Event::Observed { key, outcome: Box::new(Outcome::Authorized { allowed: false }) });
     assert!(matches!(world.settle(), Settlement::Verified { .. }));
-    assert_eq!(world.survey().answers[0].answer, Answer::Ignored("ada has no write access".to_owned()));
+    assert_eq!(world.survey().answers[0].answer, Answer::NoRight("ada has no write access".to_owned()));
 }
 
 #[test]

@@ -2,10 +2,11 @@
 #![allow(clippy::wildcard_enum_match_arm, reason = "a test looks at one kind")]
 
 use super::super::agent_run::{AgentFailure, AgentRun, FailureKind, Usage};
+use super::super::conversation::{ChecksReading, Mergeable, PullReading, PullState};
 use super::super::ids::*;
 use super::super::journal::{Entry, IssueText, Opened, Requester};
 use super::super::moves::AgentTask;
-use super::super::settings::OrderLimits;
+use super::super::settings::{OrderLimits, RepositorySettings};
 use super::super::signal::{FirstWord, Signal, SignalKind};
 use super::super::test_run::{Counts, TestRun, TestVerdict};
 use super::super::trace::StageState;
@@ -28,7 +29,19 @@ pub(super) fn sha(digit: u32) -> CommitSha {
     format!("{digit:08x}{:032x}", 0).parse().unwrap()
 }
 
-fn person() -> Person {
+/// An open pull request on which nothing is asked for.
+pub(super) fn quiet(head: &CommitSha) -> PullReading {
+    PullReading {
+        head: head.clone(),
+        state: PullState::Open,
+        mergeable: Mergeable::Cleanly,
+        threads: Vec::new(),
+        remarks: Vec::new(),
+        checks: ChecksReading::default(),
+    }
+}
+
+pub(super) fn person() -> Person {
     Person { login: "ada".to_owned(), id: UserId(1) }
 }
 
@@ -98,6 +111,42 @@ impl World {
         let entries = vec![Entry { seq: 1, at: self.now, event: Event::Opened(Box::new(opened)) }];
         self.journal = Journal::new(entries).unwrap();
         self
+    }
+
+    /// Words about the pull request are waited for so long.
+    pub(super) fn gathering(mut self, seconds: u32) -> Self {
+        let mut opened = self.journal.opened().clone();
+        opened.limits.gather_seconds = seconds;
+        let entries = vec![Entry { seq: 1, at: self.now, event: Event::Opened(Box::new(opened)) }];
+        self.journal = Journal::new(entries).unwrap();
+        self
+    }
+
+    /// The repository's settings.
+    pub(super) fn settings(self, settings: RepositorySettings) -> Self {
+        let prepared = Outcome::Prepared {
+            base: sha(1),
+            settings: Box::new(settings),
+            pipeline: None,
+            roles: Default::default(),
+            subjects: Vec::new(),
+        };
+        self.when("prepare", vec![prepared])
+    }
+
+    /// What is answered from now on in place of the world's own answers.
+    pub(super) fn oracle(&mut self, oracle: impl Fn(&MoveKey, &Move, usize) -> Option<Outcome> + 'static) {
+        self.oracle = Some(Box::new(oracle));
+    }
+
+    /// Goes on until a person is waited for. Whether that is so, and not the end.
+    pub(super) fn rests(&mut self) -> bool {
+        for _ in 0..500 {
+            if !self.step() {
+                return self.survey().next.settled.is_none();
+            }
+        }
+        panic!("does not rest: {:?}", self.made);
     }
 
     /// The next outcomes of the effects whose names end so.
@@ -258,7 +307,13 @@ impl World {
             Move::ShowReview(_) => Outcome::ReviewShown,
             Move::ShowStatus { .. } => Outcome::StatusShown,
             Move::Preflight => Outcome::Preflighted { problems: Vec::new(), warnings: Vec::new() },
-            Move::ReadPull { .. } | Move::TakeIn { .. } => panic!("the story says what is there"),
+            Move::ReadPull { head, .. } => Outcome::PullRead(Box::new(quiet(head))),
+            Move::TakeIn { head, .. } => Outcome::TakenIn {
+                commit: head.clone(),
+                tree: format!("{:040x}", 7).parse().unwrap(),
+                changed: vec!["src/lib.rs".to_owned()],
+                patch: String::new(),
+            },
             Move::UpdateBranch { .. } => Outcome::UpToDate,
             Move::AnswerThreads { .. }
             | Move::RequestReview { .. }

@@ -33,7 +33,7 @@ impl Walk<'_> {
     /// last `/retry`: waiting for a place is not work.
     pub(in crate::order) fn remaining(&self, worker: &Worker) -> Result<TimeDelta, String> {
         let limits = self.limits();
-        let seq = self.heard.last_retry().unwrap_or(0);
+        let seq = self.heard.heard.last_retry().unwrap_or(0);
         let spent = usage_after(self.entries, seq, None).usd;
         if spent >= limits.usd {
             return Err(format!("the budget of ${:.2} is spent (${spent:.2})", limits.usd));

@@ -30,7 +30,7 @@ impl Exhausted {
     /// Whether another worker's advice could help: not where nothing is pushed, nor where the judge is at fault.
     fn can_be_guided(&self) -> bool {
         match self.by {
-            Some(Judge::Output | Judge::Policy | Judge::Tests | Judge::Verifier) => true,
+            Some(Judge::Output | Judge::Policy | Judge::Tests | Judge::Verifier | Judge::Person) => true,
             Some(Judge::PushedCommit) | None => false,
         }
     }

@@ -38,9 +38,9 @@ impl Fingerprint {
     }
 
     /// On the same tree, or with the same failing tests and the same messages. A missing commit is never the same: it
-    /// has a small limit of its own.
+    /// has a small limit of its own. Nor is a person's word: they may say the same twice.
     pub(in crate::order) fn is_same_as(&self, before: &Self) -> bool {
-        if self.judge != before.judge || self.judge == Judge::PushedCommit {
+        if self.judge != before.judge || matches!(self.judge, Judge::PushedCommit | Judge::Person) {
             return false;
         }
         let same_tree = self.tree.is_some() && self.tree == before.tree;

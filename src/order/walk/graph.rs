@@ -98,7 +98,7 @@ impl<'a> Walk<'a> {
                             let because = format!("stage {}: {because}", stage.name);
                             Concluded::failed(Settlement::Failed { because })
                         }
-                        Err(halt @ (Halt::Do(..) | Halt::Wait(_))) => {
+                        Err(halt @ (Halt::Do(..) | Halt::Wait(_) | Halt::PlanWaits)) => {
                             at_work += 1;
                             tree_is_taken |= stage.writes_tree();
                             ran.take(halt);
@@ -145,7 +145,7 @@ impl<'a> Walk<'a> {
             Ok(true) => Reach::Runs,
             Ok(false) => Reach::Ended(Box::new(Concluded::without_result(StageState::Skipped))),
             Err(Halt::Settled(settlement)) => Reach::Ended(Box::new(Concluded::failed(settlement))),
-            Err(Halt::Do(..) | Halt::Wait(_) | Halt::OverBudget { .. }) => Reach::Waits,
+            Err(Halt::Do(..) | Halt::Wait(_) | Halt::OverBudget { .. } | Halt::PlanWaits) => Reach::Waits,
         }
     }
 

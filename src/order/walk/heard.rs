@@ -2,7 +2,11 @@
 
 use chrono::{DateTime, Utc};
 
+use crate::order::ids::{CommitSha, Person, PullNumber};
+use crate::order::journal::Requester;
 use crate::order::moves::{Move, MoveKey};
+use crate::order::settlement::Settlement;
+use crate::order::signal::ReviewVerdict;
 
 /// What was heard so far.
 #[derive(Debug, Default)]
@@ -10,6 +14,16 @@ pub(in crate::order) struct Heard {
     /// Words that open an order again, in order.
     pub(in crate::order) words: Vec<Spoken>,
     pub(in crate::order) cancels: Vec<Cancelled>,
+    /// What was said and done about the pull request, in the order in which it counts.
+    pub(in crate::order) occasions: Vec<Occasion>,
+    /// How the pull request was closed and opened again.
+    pub(in crate::order) closures: Vec<Closure>,
+    /// What people said of the plan.
+    pub(in crate::order) plan_words: Vec<(u64, PlanWord)>,
+    /// Whether a review or a remark waits for GitHub to tell its author's rights.
+    pub(in crate::order) asks_for_reviewers: bool,
+    /// Whether the issue's text was changed after the order began.
+    pub(in crate::order) issue_edited: bool,
     /// Questions about rights that are not answered yet.
     pub(in crate::order) pending: Vec<(MoveKey, Move)>,
     /// When the next of them is to be asked again.
@@ -22,6 +36,8 @@ pub(in crate::order) struct Heard {
 #[derive(Debug)]
 pub(in crate::order) struct Spoken {
     pub(in crate::order) seq: u64,
+    /// What it is about: 0 the pipeline, else the which-th answer to people.
+    pub(in crate::order) segment: u32,
     pub(in crate::order) word: Word,
 }
 
@@ -34,6 +50,65 @@ pub(in crate::order) enum Word {
     Advised { guidance: String },
     /// `/approve`.
     Approved { by: String },
+}
+
+/// Something about the pull request that may be answered.
+#[derive(Debug)]
+pub(in crate::order) struct Occasion {
+    pub(in crate::order) seq: u64,
+    pub(in crate::order) at: DateTime<Utc>,
+    pub(in crate::order) what: What,
+}
+
+/// What happened to the pull request.
+#[derive(Debug)]
+pub(in crate::order) enum What {
+    /// A person who may asked for changes, or said something.
+    Reviewed { by: Person, review: u64, verdict: ReviewVerdict },
+    /// A person who may wrote a comment.
+    Remarked { by: Person, comment: u64 },
+    /// `/retry`, with or without advice, when nothing was left to do.
+    Asked { by: Requester, guidance: Option<String> },
+    /// Checks of others finished.
+    Checked { head: CommitSha },
+    /// The branch is at this commit.
+    Pushed { head: CommitSha },
+    /// The base branch has moved.
+    BaseMoved,
+}
+
+/// The pull request was closed, or opened again.
+#[derive(Debug)]
+pub(in crate::order) struct Closure {
+    pub(in crate::order) seq: u64,
+    pub(in crate::order) pull: PullNumber,
+    pub(in crate::order) by: String,
+    pub(in crate::order) how: Closed,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::order) enum Closed {
+    Merged,
+    TurnedDown,
+    Reopened,
+}
+
+impl Closure {
+    pub(in crate::order) fn is_merged(&self) -> bool {
+        self.how == Closed::Merged
+    }
+
+    pub(in crate::order) fn settlement(&self) -> Settlement {
+        let (pull, by) = (self.pull, self.by.clone());
+        if self.is_merged() { Settlement::Merged { pull, by } } else { Settlement::Closed { pull, by } }
+    }
+}
+
+/// What a person said of the plan.
+#[derive(Debug)]
+pub(in crate::order) enum PlanWord {
+    Approved,
+    Again { guidance: Option<String> },
 }
 
 #[derive(Debug)]
@@ -56,8 +131,12 @@ pub struct Answered {
 pub enum Answer {
     /// It changed what happens.
     Taken,
+    /// It is kept in mind; whether there is something to do about it will be seen when the pull request is read.
+    Noted,
     /// It is being asked whether the person may.
     Asking,
+    /// Who said it may not command.
+    NoRight(String),
     /// It changed nothing, because.
     Ignored(String),
 }
@@ -71,29 +150,41 @@ impl Word {
     }
 }
 
-impl Heard {
+/// What was heard, for one part of an order: a word is about what it was said to.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::order) struct Hearing<'a> {
+    pub(in crate::order) heard: &'a Heard,
+    /// 0 the pipeline, else the which-th answer to people.
+    pub(in crate::order) segment: u32,
+}
+
+impl<'a> Hearing<'a> {
+    fn words(self) -> impl DoubleEndedIterator<Item = &'a Spoken> {
+        self.heard.words.iter().filter(move |spoken| spoken.segment == self.segment)
+    }
+
     /// The first word that counts and came after this entry.
-    pub(in crate::order) fn word_after(&self, seq: u64) -> Option<&Word> {
-        self.words.iter().find(|spoken| spoken.seq > seq).map(|spoken| &spoken.word)
+    pub(in crate::order) fn word_after(self, seq: u64) -> Option<&'a Word> {
+        self.words_after(seq).next()
     }
 
     /// Every word that counts and came after this entry.
-    pub(in crate::order) fn words_after(&self, seq: u64) -> impl Iterator<Item = &Word> {
-        self.words.iter().filter(move |spoken| spoken.seq > seq).map(|spoken| &spoken.word)
+    pub(in crate::order) fn words_after(self, seq: u64) -> impl Iterator<Item = &'a Word> {
+        self.words().filter(move |spoken| spoken.seq > seq).map(|spoken| &spoken.word)
     }
 
     /// Whether a `/retry` came after this entry, whatever came between: of stages side by side each has its own word.
-    pub(in crate::order) fn has_retry_after(&self, seq: u64) -> bool {
+    pub(in crate::order) fn has_retry_after(self, seq: u64) -> bool {
         self.words_after(seq).any(Word::is_retry)
     }
 
     /// Whether the first word after this entry is a `/retry`.
-    pub(in crate::order) fn retried_after(&self, seq: u64) -> bool {
+    pub(in crate::order) fn retried_after(self, seq: u64) -> bool {
         self.word_after(seq).is_some_and(Word::is_retry)
     }
 
     /// Who approved after this entry, whatever else was said: for work that nothing is wrong with.
-    pub(in crate::order) fn approved_after(&self, seq: u64) -> Option<&str> {
+    pub(in crate::order) fn approved_after(self, seq: u64) -> Option<&'a str> {
         self.words_after(seq).find_map(|word| match word {
             Word::Approved { by } => Some(by.as_str()),
             Word::Retried | Word::Advised { .. } => None,
@@ -101,33 +192,48 @@ impl Heard {
     }
 
     /// Who approved, when that is the last word after this entry.
-    pub(in crate::order) fn approved_last_after(&self, seq: u64) -> Option<&str> {
-        let last = self.words.last().filter(|spoken| spoken.seq > seq)?;
+    pub(in crate::order) fn approved_last_after(self, seq: u64) -> Option<&'a str> {
+        let last = self.words().next_back().filter(|spoken| spoken.seq > seq)?;
         match &last.word {
             Word::Approved { by } => Some(by),
             Word::Retried | Word::Advised { .. } => None,
         }
     }
 
-    /// Where the last `/retry` that counts was taken.
-    pub(in crate::order) fn last_retry(&self) -> Option<u64> {
-        self.words.iter().rfind(|spoken| spoken.word.is_retry()).map(|spoken| spoken.seq)
-    }
-
     /// What the last `/retry` after this entry advises.
-    pub(in crate::order) fn guidance_after(&self, seq: u64) -> Option<&str> {
-        let last = self.words.iter().rfind(|spoken| spoken.word.is_retry() && spoken.seq > seq)?;
+    pub(in crate::order) fn guidance_after(self, seq: u64) -> Option<&'a str> {
+        let last = self.words().rfind(|spoken| spoken.word.is_retry() && spoken.seq > seq)?;
         match &last.word {
             Word::Advised { guidance } => Some(guidance),
             Word::Retried | Word::Approved { .. } => None,
         }
     }
 
+    /// The first word about the plan after this entry.
+    pub(in crate::order) fn plan_word_after(self, seq: u64) -> Option<&'a (u64, PlanWord)> {
+        self.heard.plan_words.iter().find(|(said, _)| *said > seq)
+    }
+}
+
+impl Heard {
+    /// Where a budget was granted last: by the last `/retry` that counts, in whatever words.
+    pub(in crate::order) fn last_retry(&self) -> Option<u64> {
+        let words = self.words.iter().filter(|spoken| spoken.word.is_retry()).map(|spoken| spoken.seq);
+        let asked = self.occasions.iter().filter(|occasion| matches!(occasion.what, What::Asked { .. }));
+        words.chain(asked.map(|occasion| occasion.seq)).max()
+    }
+
     /// Why the order is cancelled, if it is, and by which entry.
     pub(in crate::order) fn cancelled(&self) -> Option<(u64, &str)> {
+        let reopened = |seq: u64| self.words.iter().any(|spoken| spoken.seq > seq);
         self.cancels
             .last()
-            .filter(|cancel| self.word_after(cancel.seq).is_none())
+            .filter(|cancel| !reopened(cancel.seq))
             .map(|cancel| (cancel.seq, cancel.because.as_str()))
+    }
+
+    /// How the pull request was closed, if it is.
+    pub(in crate::order) fn closed(&self) -> Option<&Closure> {
+        self.closures.last().filter(|closure| closure.how != Closed::Reopened)
     }
 }

@@ -9,13 +9,16 @@
 
 pub(in crate::order) mod best;
 mod budget;
+mod conversation;
 pub(in crate::order) mod escalation;
 mod fingerprint;
 mod graph;
 pub(in crate::order) mod heard;
 mod output;
+mod plan;
 mod publish;
 mod review;
+mod rights;
 pub(in crate::order) mod rounds;
 mod signals;
 mod stages;
@@ -30,7 +33,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use super::agent_run::{AgentFailure, AgentRun, FailureKind};
 
 use self::graph::Concluded;
-use self::heard::Heard;
+use self::heard::{Heard, Hearing};
 use self::variables::Variables;
 use self::worker::Worker;
 use super::ids::{CommitSha, Person};
@@ -44,6 +47,8 @@ use super::trace::{Trace, Waiting};
 
 /// How often an effect is tried again before a person is asked to look.
 const MOST_RETRIES: u32 = 5;
+/// How many pauses that GitHub asks for are kept before they count as attempts.
+const MOST_WAITS: u32 = 24;
 /// The longest pause that a service may ask of us.
 const LONGEST_PAUSE_SECONDS: u64 = 3_600;
 /// Where the walk through a stage ends.
@@ -57,6 +62,8 @@ pub(in crate::order) enum Halt {
     Settled(Settlement),
     /// Before a run of an agent that may not be paid for.
     OverBudget { because: String },
+    /// Before a person's approval of the plan.
+    PlanWaits,
 }
 
 /// How far the journal carries.
@@ -67,6 +74,14 @@ pub(in crate::order) struct Ran {
     pub(in crate::order) settled: Option<Settlement>,
     /// Whether a draft is there that a person can accept as it is.
     pub(in crate::order) approvable: bool,
+    /// Whether a plan waits for a person's approval, and nothing else is to be done.
+    pub(in crate::order) plan_waits: bool,
+    /// How many answers to people have begun.
+    pub(in crate::order) answers_begun: u32,
+    /// Whether the last answer was given up, so that `/retry` is about its rounds.
+    pub(in crate::order) given_up: bool,
+    /// Whether there is a pull request.
+    pub(in crate::order) has_pull: bool,
 }
 
 impl Ran {
@@ -76,6 +91,7 @@ impl Ran {
             Halt::Wait(until) => self.wake_at = Some(self.wake_at.map_or(until, |known| known.min(until))),
             Halt::Settled(settlement) => self.settled = Some(settlement),
             Halt::OverBudget { because } => self.settled = Some(Settlement::Failed { because }),
+            Halt::PlanWaits => self.plan_waits = true,
         }
     }
 }
@@ -91,7 +107,7 @@ pub(in crate::order) struct Seen<'a> {
 pub(in crate::order) struct Walk<'a> {
     pub(in crate::order) journal: &'a Journal,
     pub(in crate::order) pipeline: &'a Pipeline,
-    pub(in crate::order) heard: &'a Heard,
+    pub(in crate::order) heard: Hearing<'a>,
     pub(in crate::order) trace: Trace,
     /// What can be named everywhere.
     pub(in crate::order) variables: Variables,
@@ -136,7 +152,7 @@ impl<'a> Walk<'a> {
         Self {
             journal,
             pipeline,
-            heard,
+            heard: Hearing { heard, segment: 0 },
             trace,
             variables,
             settings: RepositorySettings::default(),
@@ -153,14 +169,19 @@ impl<'a> Walk<'a> {
 
     /// Goes as far as the journal carries.
     pub(in crate::order) fn run(&mut self) -> Ran {
-        match self.begin() {
+        let mut ran = match self.begin() {
             Ok(()) => self.stages(),
             Err(halt) => {
                 let mut ran = Ran::default();
                 ran.take(halt);
                 ran
             }
+        };
+        ran.has_pull = self.trace.pull.is_some();
+        if ran.settled.is_some() {
+            self.converse(&mut ran);
         }
+        ran
     }
 
     fn begin(&mut self) -> Result<(), Halt> {
@@ -172,6 +193,32 @@ impl<'a> Walk<'a> {
             self.base = Some(base.clone());
             self.trace.base = Some(base.clone());
             self.settings = (**settings).clone();
+        }
+        self.preflight()
+    }
+
+    /// Whatever would stop the work after it was paid for, said at once and before.
+    fn preflight(&mut self) -> Result<(), Halt> {
+        for again in 1_u32.. {
+            let key = MoveKey(format!("preflight/{again}"));
+            let seen = self.observe(&key, |_| Move::Preflight)?;
+            let Outcome::Preflighted { problems, warnings } = seen.outcome else {
+                return Err(self.mismatch(&key));
+            };
+            for warning in warnings {
+                self.trace.note(warning.clone());
+            }
+            if problems.is_empty() {
+                break;
+            }
+            if !self.heard.has_retry_after(self.position) {
+                self.trace.problems.clone_from(problems);
+                let because = match &problems[..] {
+                    [only] => only.clone(),
+                    several => format!("{} things stand in the way", several.len()),
+                };
+                return Err(Halt::Settled(Settlement::Failed { because }));
+            }
         }
         Ok(())
     }
@@ -213,6 +260,7 @@ impl<'a> Walk<'a> {
         self.observe_patiently(key, Patience::default(), make)
     }
 
+    #[expect(clippy::wildcard_enum_match_arm, reason = "only a spent budget keeps the work")]
     /// The same, tried again as often and as patiently as a stage asks for.
     pub(in crate::order) fn observe_patiently(
         &mut self,
@@ -220,7 +268,7 @@ impl<'a> Walk<'a> {
         patience: Patience,
         make: impl FnOnce(SessionKnown) -> Move,
     ) -> Result<Seen<'a>, Halt> {
-        let mut attempts = 0;
+        let (mut attempts, mut waits): (u32, u32) = (0, 0);
         let mut session = SessionKnown::Yes;
         let mut due: Option<(DateTime<Utc>, &str)> = None;
         for seen in self.observed.get(key).into_iter().flatten().copied() {
@@ -228,7 +276,14 @@ impl<'a> Walk<'a> {
                 self.position = self.position.max(seen.seq);
                 return Ok(seen);
             };
-            attempts += 1;
+            // A wait that GitHub asks for is none of the effect's failures: a full hour is simply over some time.
+            let is_asked_for =
+                matches!(seen.outcome, Outcome::Trouble(Trouble { retry: Retry::After { .. }, .. }));
+            if is_asked_for && waits < MOST_WAITS {
+                waits += 1;
+            } else {
+                attempts += 1;
+            }
             let pause = match hitch.retry {
                 Ask::WithoutSession => {
                     session = SessionKnown::No;
@@ -250,7 +305,10 @@ impl<'a> Walk<'a> {
                 if !self.heard.has_retry_after(seen.seq) {
                     let because = hitch.message.to_owned();
                     self.position = self.position.max(seen.seq);
-                    return Err(Halt::Settled(Settlement::Failed { because }));
+                    return Err(match seen.outcome {
+                        Outcome::BudgetSpent { .. } => Halt::OverBudget { because },
+                        _ => Halt::Settled(Settlement::Failed { because }),
+                    });
                 }
                 (attempts, due) = (0, None);
             } else {
@@ -357,6 +415,7 @@ fn hitch(outcome: &Outcome, policy: RetryPolicy) -> Option<Hitch<'_>> {
     let around = |message, retry| Some(Hitch { message, retry, is_a_result: false });
     match outcome {
         Outcome::Trouble(Trouble { message, retry }) => around(message.as_str(), Ask::Again(*retry)),
+        Outcome::BudgetSpent { because } => around(because.as_str(), Ask::Again(Retry::Never)),
         Outcome::AgentRan(run) => match &run.failure {
             Some(AgentFailure { kind, message, retry_after_seconds }) => match kind {
                 FailureKind::Unavailable => {

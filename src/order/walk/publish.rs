@@ -16,10 +16,10 @@ use crate::order::trace::{PullTrace, StageState, Standing, Work};
 const MOST_NAMES: u32 = 20;
 
 /// What was pushed last, by the journal.
-struct LastPush {
+pub(in crate::order) struct LastPush {
     seq: u64,
     branch: BranchName,
-    commit: CommitSha,
+    pub(in crate::order) commit: CommitSha,
 }
 
 impl<'a> Walk<'a> {
@@ -142,7 +142,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Every push that the remote was seen to have, in order.
-    fn pushes(&self) -> Vec<LastPush> {
+    pub(in crate::order) fn pushes(&self) -> Vec<LastPush> {
         let mut pushes = Vec::new();
         let mut intended: Vec<(&MoveKey, &BranchName, &CommitSha)> = Vec::new();
         for entry in self.entries {
@@ -294,7 +294,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-fn leaves_draft(standing: &Standing) -> bool {
+pub(in crate::order) fn leaves_draft(standing: &Standing) -> bool {
     match standing {
         Standing::Verified | Standing::Approved { .. } => true,
         Standing::Unverified { .. } | Standing::NotVerified { .. } => false,

@@ -28,6 +28,8 @@ pub(in crate::order) enum Judge {
     Policy,
     Tests,
     Verifier,
+    /// Somebody who was asked for their approval.
+    Person,
 }
 
 /// What a round comes to.

@@ -5,201 +5,331 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Utc};
 
-use super::heard::{Answer, Answered, Cancelled, Heard, Spoken, Word};
+use super::heard::{
+    Answer, Answered, Cancelled, Closed, Closure, Heard, Occasion, PlanWord, Spoken, What, Word,
+};
+use super::rights::Right;
 use super::{Seen, Walk, observations};
-use crate::order::journal::{Event, Journal, Requester};
-use crate::order::moves::{Move, MoveKey, Outcome, Retry};
+use crate::order::ids::Person;
+use crate::order::journal::{Entry, Event, Journal, Requester};
+use crate::order::moves::MoveKey;
 use crate::order::pipeline::Pipeline;
-use crate::order::signal::{Command, SignalKind};
+use crate::order::signal::{Command, ReviewVerdict, Signal, SignalKind};
 
-/// How often GitHub is asked for somebody's rights, with growing pauses: an outage of an hour is outlasted.
-const MOST_QUESTIONS: usize = 14;
+/// What is listened with.
+struct Listener<'a, F> {
+    heard: Heard,
+    observed: LazyCell<BTreeMap<&'a MoveKey, Vec<Seen<'a>>>, F>,
+    now: DateTime<Utc>,
+    /// What people wrote is heard once, though two hooks bring it: comments, and reviews.
+    comments: BTreeSet<u64>,
+    reviews: BTreeSet<u64>,
+    /// What they want, and since which entry it is known that they may.
+    decided: Vec<Decided>,
+}
+
+struct Decided {
+    seq: u64,
+    at: DateTime<Utc>,
+    signal: u64,
+    wish: Wish,
+}
+
+enum Wish {
+    Retry {
+        guidance: Option<String>,
+        by: Requester,
+    },
+    Cancel(String),
+    /// The label was taken off.
+    Unlabel(String),
+    /// The issue is not here any more.
+    Gone(String),
+    Approve(String),
+    Plan(Option<String>),
+    /// It is answered by saying something, and changes nothing.
+    Talk,
+    Closure(Closure),
+    Occasion(What),
+}
+
+/// How the order stood when something was said.
+enum Stood {
+    /// `conversing`: it answers people; the pipeline has ended.
+    AtWork {
+        conversing: bool,
+        has_pull: bool,
+    },
+    PlanWaits,
+    /// It rests, and can be told to go on.
+    Rests {
+        /// What a word would be about.
+        segment: u32,
+        /// Whether there is something to accept as it is.
+        approvable: bool,
+        retry: Retry,
+    },
+    Over,
+}
+
+/// What `/retry` is to an order that rests.
+enum Retry {
+    /// More rounds of what was given up.
+    MoreRounds,
+    /// Something to answer, like a review.
+    Asks {
+        /// Whether nothing is known to be wrong, so that a bare `/retry` asks for nothing.
+        is_content: bool,
+    },
+}
 
 impl Heard {
     /// Listens to the whole journal, one signal after the other, each as it stood when it was decided.
     pub(in crate::order) fn listen(pipeline: &Pipeline, journal: &Journal, now: DateTime<Utc>) -> Self {
-        let mut heard = Self::default();
-        // Read at the first command, and then for all: most journals have none.
-        let observed = LazyCell::new(|| observations(journal.entries()));
-        let mut comments: BTreeSet<u64> = BTreeSet::new();
-        let mut decided: Vec<(u64, DateTime<Utc>, u64, Wish)> = Vec::new();
+        let mut listener = Listener {
+            heard: Self::default(),
+            // Read at the first command, and then for all: most journals have none.
+            observed: LazyCell::new(|| observations(journal.entries())),
+            now,
+            comments: BTreeSet::new(),
+            reviews: BTreeSet::new(),
+            decided: Vec::new(),
+        };
         for entry in journal.entries() {
-            let Event::Signaled { signal, .. } = &entry.event else { continue };
-            let by = &signal.by;
-            match &signal.kind {
-                SignalKind::Labeled { .. } => heard.ignore(entry.seq, "it is at work already"),
-                SignalKind::Unlabeled { .. } => heard.ignore(entry.seq, "say /cancel to stop it"),
-                SignalKind::IssueEdited
-                | SignalKind::Misspoken { .. }
-                | SignalKind::IssueTransferred
-                | SignalKind::IssueDeleted
-                | SignalKind::IssueLocked
-                | SignalKind::PullReopened { .. }
-                | SignalKind::PullPushed { .. }
-                | SignalKind::Reviewed { .. }
-                | SignalKind::Remarked { .. }
-                | SignalKind::ChecksFinished { .. }
-                | SignalKind::BaseMoved { .. } => heard.ignore(entry.seq, "it changes nothing yet"),
-                SignalKind::PullClosed { merged, .. } => {
-                    let how = if *merged { "merged" } else { "closed" };
-                    let wish = Wish::Cancel(format!("{} {how} the pull request", by));
-                    decided.push((entry.seq, entry.at, entry.seq, wish));
-                }
-                SignalKind::IssueClosed => {
-                    let wish = Wish::Cancel(format!("{} closed the issue", by));
-                    decided.push((entry.seq, entry.at, entry.seq, wish));
-                }
-                SignalKind::Commanded { comment: Some(comment), .. } if !comments.insert(*comment) => {
-                    heard.ignore(entry.seq, "the comment was heard already");
-                }
-                SignalKind::Commanded { command, .. } => {
-                    match heard.right(&observed, (entry.seq, entry.at), by, now) {
-                        Right::Known { seq, at } => {
-                            let wish = match command {
-                                Command::Retry { guidance } => Wish::Retry(guidance.clone()),
-                                Command::Approve => Wish::Approve(by.to_string()),
-                                Command::Cancel => Wish::Cancel(format!("{} said /cancel", by)),
-                                Command::Plan { .. } | Command::Status | Command::Help => {
-                                    heard.ignore(entry.seq, "it changes nothing yet");
-                                    continue;
-                                }
-                            };
-                            decided.push((seq, at, entry.seq, wish));
-                        }
-                        Right::Asking => {
-                            heard.answers.push(Answered { signal: entry.seq, answer: Answer::Asking })
-                        }
-                        Right::No(because) => heard.ignore(entry.seq, because),
-                    }
-                }
+            if let Event::Signaled { signal, .. } = &entry.event {
+                listener.hear(entry, signal);
             }
         }
-        decided.sort_by_key(|(seq, ..)| *seq);
-        for (seq, at, signal, wish) in decided {
-            heard.decide(pipeline, journal, (seq, at), signal, wish);
+        let Listener { mut heard, mut decided, .. } = listener;
+        decided.sort_by_key(|decided| decided.seq);
+        for decided in decided {
+            heard.decide(pipeline, journal, decided);
         }
         heard.answers.sort_by_key(|answered| answered.signal);
         heard
     }
 
-    fn decide(
-        &mut self,
-        pipeline: &Pipeline,
-        journal: &Journal,
-        (seq, at): (u64, DateTime<Utc>),
-        signal: u64,
-        wish: Wish,
-    ) {
-        let length = usize::try_from(seq.saturating_sub(1)).unwrap_or(usize::MAX);
-        let stood = match self.cancelled() {
-            Some(_) => Stood::Retriable,
-            None => {
-                let ran = Walk::new(pipeline, journal, length, self, at).run();
-                match ran.settled {
-                    Some(_) if ran.approvable => Stood::WithAPerson,
-                    Some(settlement) if settlement.can_be_retried() => Stood::Retriable,
-                    Some(_) => Stood::Done,
-                    None => Stood::AtWork,
+    fn decide(&mut self, pipeline: &Pipeline, journal: &Journal, decided: Decided) {
+        let Decided { seq, at, signal, wish } = decided;
+        let answer = match wish {
+            Wish::Talk => Answer::Noted,
+            Wish::Occasion(what) => {
+                self.occasions.push(Occasion { seq, at, what });
+                Answer::Noted
+            }
+            Wish::Closure(closure) => {
+                let reopens = closure.how == Closed::Reopened;
+                if reopens && self.closed().is_none() {
+                    Answer::Ignored("it was not closed".to_owned())
+                } else {
+                    self.closures.push(closure);
+                    Answer::Taken
                 }
             }
+            Wish::Gone(because) => {
+                self.cancels.push(Cancelled { seq, because });
+                Answer::Taken
+            }
+            Wish::Retry { .. } | Wish::Cancel(_) | Wish::Unlabel(_) | Wish::Approve(_) | Wish::Plan(_) => {
+                let stood = self.stood(pipeline, journal, seq, at);
+                self.command(seq, at, wish, stood).map_or_else(Answer::Ignored, |()| Answer::Taken)
+            }
         };
-        match (wish, stood) {
-            (Wish::Retry(guidance), Stood::Retriable | Stood::WithAPerson) => {
+        self.answers.push(Answered { signal, answer });
+    }
+
+    fn stood(&self, pipeline: &Pipeline, journal: &Journal, seq: u64, at: DateTime<Utc>) -> Stood {
+        let length = usize::try_from(seq.saturating_sub(1)).unwrap_or(usize::MAX);
+        if self.closed().is_some() {
+            return Stood::Over;
+        }
+        let ran = Walk::new(pipeline, journal, length, self, at).run();
+        let segment = ran.answers_begun;
+        let rests = |approvable, retry| Stood::Rests { segment, approvable, retry };
+        match ran.settled {
+            _ if self.cancelled().is_some() => rests(false, Retry::MoreRounds),
+            Some(settled) if segment == 0 && settled.can_be_retried() => {
+                rests(ran.approvable, Retry::MoreRounds)
+            }
+            Some(_) if ran.given_up => rests(ran.approvable, Retry::MoreRounds),
+            Some(settled) if ran.has_pull => {
+                rests(ran.approvable, Retry::Asks { is_content: !settled.can_be_retried() })
+            }
+            Some(_) => Stood::Over,
+            None if ran.plan_waits => Stood::PlanWaits,
+            None => Stood::AtWork { conversing: segment > 0, has_pull: ran.has_pull },
+        }
+    }
+
+    /// What a command changes as it stood then; or why nothing.
+    fn command(&mut self, seq: u64, at: DateTime<Utc>, wish: Wish, stood: Stood) -> Result<(), String> {
+        let because = match (wish, stood) {
+            (Wish::Retry { guidance, .. }, Stood::Rests { segment, retry: Retry::MoreRounds, .. }) => {
                 let word = match guidance {
                     Some(guidance) => Word::Advised { guidance },
                     None => Word::Retried,
                 };
-                self.words.push(Spoken { seq, word });
+                self.words.push(Spoken { seq, segment, word });
+                return Ok(());
             }
-            (Wish::Approve(by), Stood::WithAPerson) => {
-                self.words.push(Spoken { seq, word: Word::Approved { by } });
+            (
+                Wish::Retry { guidance: None, .. },
+                Stood::Rests { retry: Retry::Asks { is_content: true }, .. },
+            ) => {
+                "nothing is known to be wrong with it: say what should be different after the command, or review the pull request"
             }
-            (Wish::Approve(_), Stood::AtWork | Stood::Retriable | Stood::Done) => {
-                return self.ignore(signal, "nothing waits for approval");
+            (Wish::Retry { guidance, by }, Stood::Rests { retry: Retry::Asks { .. }, .. }) => {
+                self.occasions.push(Occasion { seq, at, what: What::Asked { by, guidance } });
+                return Ok(());
             }
-            (Wish::Retry(_), Stood::AtWork) => return self.ignore(signal, "it is at work already"),
-            (Wish::Retry(_), Stood::Done) => {
-                return self.ignore(signal, "it is done; there is nothing to retry");
+            (Wish::Approve(by), Stood::Rests { segment, approvable: true, .. }) => {
+                self.words.push(Spoken { seq, segment, word: Word::Approved { by } });
+                return Ok(());
             }
-            (Wish::Cancel(because), Stood::AtWork) => self.cancels.push(Cancelled { seq, because }),
-            (Wish::Cancel(_), Stood::Retriable | Stood::WithAPerson | Stood::Done) => {
-                return self.ignore(signal, "it has ended already");
+            // Advice that comes while others are answered is for the next answer.
+            (Wish::Retry { guidance: Some(guidance), by }, Stood::AtWork { conversing: true, .. }) => {
+                let what = What::Asked { by, guidance: Some(guidance) };
+                self.occasions.push(Occasion { seq, at, what });
+                return Ok(());
             }
+            (Wish::Approve(_), Stood::PlanWaits) => {
+                self.plan_words.push((seq, PlanWord::Approved));
+                return Ok(());
+            }
+            (Wish::Plan(guidance), Stood::PlanWaits) => {
+                self.plan_words.push((seq, PlanWord::Again { guidance }));
+                return Ok(());
+            }
+            (Wish::Cancel(because) | Wish::Unlabel(because), Stood::PlanWaits)
+            | (Wish::Cancel(because), Stood::AtWork { .. })
+            | (Wish::Unlabel(because), Stood::AtWork { has_pull: false, .. }) => {
+                self.cancels.push(Cancelled { seq, because });
+                return Ok(());
+            }
+            (Wish::Unlabel(_), Stood::AtWork { has_pull: true, .. }) => {
+                "the pull request is open already: say /cancel, or close it"
+            }
+            (Wish::Approve(_), _) => "nothing waits for approval",
+            (Wish::Plan(_), Stood::AtWork { has_pull: false, conversing: false }) => {
+                "the plan is being made or carried out: say /cancel and start anew, or wait and review the pull request"
+            }
+            (Wish::Plan(_), _) => "no plan waits for approval: say /retry with what should be different",
+            (Wish::Retry { .. }, Stood::AtWork { .. }) => "it is at work already",
+            (Wish::Retry { .. }, Stood::PlanWaits) => {
+                "the plan waits: say /approve, or /plan with what should be different"
+            }
+            (Wish::Retry { .. }, Stood::Over) => "it is done; there is nothing to retry",
+            (Wish::Cancel(_) | Wish::Unlabel(_), Stood::Rests { .. } | Stood::Over) => "it has ended already",
+            (Wish::Gone(_) | Wish::Talk | Wish::Closure(_) | Wish::Occasion(_), _) => "",
+        };
+        Err(because.to_owned())
+    }
+}
+
+impl<'a, F: FnOnce() -> BTreeMap<&'a MoveKey, Vec<Seen<'a>>>> Listener<'a, F> {
+    fn hear(&mut self, entry: &Entry, signal: &Signal) {
+        let by = &signal.by;
+        let (seq, at) = (entry.seq, entry.at);
+        match &signal.kind {
+            SignalKind::Labeled { .. } => self.ignore(seq, "it is at work already"),
+            SignalKind::IssueEdited => {
+                self.heard.issue_edited = true;
+                self.ignore(seq, "the order works on the text as it was when it began");
+            }
+            SignalKind::IssueLocked => self.ignore(seq, "those who may command can still write there"),
+            SignalKind::IssueTransferred => {
+                self.wish(entry, Wish::Gone(format!("{by} moved the issue away")))
+            }
+            SignalKind::IssueDeleted => self.wish(entry, Wish::Gone(format!("{by} deleted the issue"))),
+            SignalKind::IssueClosed => self.wish(entry, Wish::Cancel(format!("{by} closed the issue"))),
+            SignalKind::PullClosed { pull, merged } => {
+                let how = if *merged { Closed::Merged } else { Closed::TurnedDown };
+                self.wish(entry, Wish::Closure(Closure { seq, pull: *pull, by: by.to_string(), how }));
+            }
+            SignalKind::PullReopened { pull } => {
+                let how = Closed::Reopened;
+                self.wish(entry, Wish::Closure(Closure { seq, pull: *pull, by: by.to_string(), how }));
+            }
+            SignalKind::PullPushed { head, .. } => {
+                self.wish(entry, Wish::Occasion(What::Pushed { head: head.clone() }));
+            }
+            SignalKind::ChecksFinished { head } => {
+                self.wish(entry, Wish::Occasion(What::Checked { head: head.clone() }));
+            }
+            SignalKind::BaseMoved { .. } => self.wish(entry, Wish::Occasion(What::BaseMoved)),
+            SignalKind::Reviewed { verdict: ReviewVerdict::Approved, .. } => {
+                self.ignore(seq, "an approval needs no answer");
+            }
+            SignalKind::Reviewed { review, verdict, .. } => {
+                let is_new = self.reviews.insert(*review);
+                let what = |by| What::Reviewed { by, review: *review, verdict: *verdict };
+                self.of_a_reviewer((seq, at), by, is_new, what);
+            }
+            SignalKind::Remarked { comment, .. } => {
+                let is_new = self.comments.insert(*comment);
+                self.of_a_reviewer((seq, at), by, is_new, |by| What::Remarked { by, comment: *comment });
+            }
+            SignalKind::Commanded { comment: Some(comment), .. } | SignalKind::Misspoken { comment, .. }
+                if !self.comments.insert(*comment) =>
+            {
+                self.ignore(seq, "the comment was heard already");
+            }
+            SignalKind::Misspoken { .. } => self.of_who_may((seq, at), by, || Wish::Talk),
+            SignalKind::Unlabeled { .. } => {
+                self.of_who_may((seq, at), by, || Wish::Unlabel(format!("{by} took the label off")));
+            }
+            SignalKind::Commanded { command, .. } => self.of_who_may((seq, at), by, || match command {
+                Command::Retry { guidance } => Wish::Retry { guidance: guidance.clone(), by: by.clone() },
+                Command::Approve => Wish::Approve(by.to_string()),
+                Command::Cancel => Wish::Cancel(format!("{by} said /cancel")),
+                Command::Plan { guidance } => Wish::Plan(guidance.clone()),
+                Command::Status | Command::Help => Wish::Talk,
+            }),
         }
-        self.answers.push(Answered { signal, answer: Answer::Taken });
     }
 
-    fn ignore(&mut self, signal: u64, because: impl Into<String>) {
-        self.answers.push(Answered { signal, answer: Answer::Ignored(because.into()) });
+    fn wish(&mut self, entry: &Entry, wish: Wish) {
+        self.decided.push(Decided { seq: entry.seq, at: entry.at, signal: entry.seq, wish });
     }
 
-    #[expect(clippy::wildcard_enum_match_arm, reason = "any other outcome is of another move")]
-    /// Whether this person may command, as far as GitHub was asked. When it cannot be asked, they may not.
-    fn right(
+    /// What counts only when it comes from somebody with write access.
+    fn of_who_may(
         &mut self,
-        observed: &BTreeMap<&MoveKey, Vec<Seen<'_>>>,
         (signal, at): (u64, DateTime<Utc>),
         by: &Requester,
-        now: DateTime<Utc>,
-    ) -> Right {
-        // The API's token is the right.
-        let person = match by {
-            Requester::Person(person) => person,
-            Requester::ApiToken => return Right::Known { seq: signal, at },
-        };
-        let key = MoveKey(format!("authorize/{signal}"));
-        let asked = observed.get(&key).map_or(&[][..], Vec::as_slice);
-        for seen in asked {
-            if let Outcome::Authorized { allowed } = seen.outcome {
-                return if *allowed {
-                    Right::Known { seq: seen.seq, at: seen.at }
-                } else {
-                    Right::No(format!("{} has no write access", person.login))
-                };
+        wish: impl FnOnce() -> Wish,
+    ) {
+        match self.heard.right(&self.observed, (signal, at), by, self.now) {
+            Right::Known { seq, at } => self.decided.push(Decided { seq, at, signal, wish: wish() }),
+            Right::Asking => self.heard.answers.push(Answered { signal, answer: Answer::Asking }),
+            Right::No(because) => {
+                self.heard.answers.push(Answered { signal, answer: Answer::NoRight(because) });
             }
         }
-        let Some(last) = asked.last() else {
-            self.pending.push((key, Move::Authorize { person: person.clone() }));
-            return Right::Asking;
-        };
-        let retry = match last.outcome {
-            Outcome::Trouble(trouble) => trouble.retry,
-            _ => Retry::Soon,
-        };
-        let told = match retry {
-            Retry::Never => return Right::No("GitHub does not tell their rights".to_owned()),
-            Retry::After { seconds } => seconds.min(3_600),
-            Retry::Soon => 10 << asked.len().min(5),
-        };
-        if asked.len() >= MOST_QUESTIONS {
-            return Right::No("GitHub could not be asked for their rights".to_owned());
-        }
-        let due = last.at + chrono::TimeDelta::seconds(told.cast_signed());
-        if now >= due {
-            self.pending.push((key, Move::Authorize { person: person.clone() }));
-        } else {
-            self.ask_again = Some(self.ask_again.map_or(due, |known| known.min(due)));
-        }
-        Right::Asking
     }
-}
 
-enum Wish {
-    Retry(Option<String>),
-    Cancel(String),
-    Approve(String),
-}
+    fn of_a_reviewer(
+        &mut self,
+        (signal, at): (u64, DateTime<Utc>),
+        by: &Requester,
+        is_new: bool,
+        what: impl FnOnce(Person) -> What,
+    ) {
+        match by {
+            _ if !is_new => self.ignore(signal, "it was heard already"),
+            Requester::ApiToken => self.ignore(signal, "reviews are written on GitHub"),
+            Requester::Person(person) => {
+                self.of_who_may((signal, at), by, || Wish::Occasion(what(person.clone())));
+                let last = self.heard.answers.last();
+                let is_asked =
+                    last.is_some_and(|last| last.signal == signal && last.answer == Answer::Asking);
+                self.heard.asks_for_reviewers |= is_asked;
+            }
+        }
+    }
 
-enum Stood {
-    AtWork,
-    Retriable,
-    /// As [`Stood::Retriable`], and there is something to approve.
-    WithAPerson,
-    Done,
-}
-
-enum Right {
-    Known { seq: u64, at: DateTime<Utc> },
-    Asking,
-    No(String),
+    fn ignore(&mut self, signal: u64, because: &str) {
+        let answer = Answer::Ignored(because.to_owned());
+        self.heard.answers.push(Answered { signal, answer });
+    }
 }

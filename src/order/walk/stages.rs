@@ -2,6 +2,7 @@
 
 use super::graph::Concluded;
 use super::rounds::{GivenUp, HandTo, Judged, Rounds};
+use super::work::Onto;
 use super::{Halt, Walk};
 use crate::order::checks;
 use crate::order::feedback::Feedback;
@@ -67,7 +68,13 @@ impl Walk<'_> {
             let (fields, made) = match run {
                 Some(run) => {
                     let fields = passed!(walk.judge_output(stage, &worker, round, run)?);
-                    let made = passed!(walk.judge_import(stage, &worker, round, run)?);
+                    let made = match walk.base.clone() {
+                        Some(base) if stage.checks.contains(&Check::PushedCommit) => {
+                            let onto = Onto { start: base.clone(), parent: base, merges: None };
+                            passed!(walk.judge_import(stage, &worker, round, run, onto)?)
+                        }
+                        Some(_) | None => None,
+                    };
                     (fields, made)
                 }
                 None => (Vec::new(), None),
@@ -76,6 +83,7 @@ impl Walk<'_> {
             let there = || head.clone().filter(|_| run.is_none() || judges_what_is_there);
             let Some(work) = made.or_else(|| there().map(|work| Work { round, ..work })) else {
                 let fields = passed!(walk.judge_answer(stage, &worker, round, fields)?);
+                let fields = passed!(walk.judge_plan(stage, &worker, round, fields)?);
                 return Ok(Judged::Passed((fields, None)));
             };
             let work = passed!(walk.judge_tests(stage, &worker, round, work)?);

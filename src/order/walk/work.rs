@@ -9,12 +9,23 @@ use crate::order::artifact::CodeArtifact;
 use crate::order::checks;
 use crate::order::commit_message;
 use crate::order::feedback::{Category, Feedback};
-use crate::order::ids::BranchName;
+use crate::order::ids::{BranchName, CommitSha};
 use crate::order::moves::{Move, Outcome};
 use crate::order::pipeline::{Check, Output, Stage};
 use crate::order::settlement::Settlement;
 use crate::order::test_run::{TestRun, TestVerdict};
 use crate::order::trace::{Standing, Work};
+
+/// Where a worker's commit stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::order) struct Onto {
+    /// The commit that its work tree began with, and that its change is held against.
+    pub(in crate::order) start: CommitSha,
+    /// The parent of the commit to publish.
+    pub(in crate::order) parent: CommitSha,
+    /// Its second parent, where it merges.
+    pub(in crate::order) merges: Option<CommitSha>,
+}
 
 impl Walk<'_> {
     /// The checks `pushed_commit` and `policy`, and the commit to publish made of what was pushed.
@@ -25,20 +36,19 @@ impl Walk<'_> {
         worker: &Worker,
         round: u32,
         run: &AgentRun,
+        onto: Onto,
     ) -> Result<Judged<Option<Work>>, Halt> {
-        if !stage.checks.contains(&Check::PushedCommit) {
-            return Ok(Judged::Passed(None));
-        }
-        let (Some(branch), Some(base)) = (worker.branch.clone(), self.base.clone()) else {
+        let Some(branch) = worker.branch.clone() else {
             return Err(Halt::Settled(Settlement::Failed {
-                because: "there is no base to work on".to_owned(),
+                because: "there is no branch to work on".to_owned(),
             }));
         };
+        let Onto { start, parent, merges } = onto;
         if self.output(stage) == Output::CodeArtifact {
             self.write_artifact(worker, round, run, &branch)?;
         }
         let key = worker.key(round, "import");
-        let seen = self.observe(&key, |_| Move::Import { branch: branch.clone(), base: base.clone() })?;
+        let seen = self.observe(&key, |_| Move::Import { branch: branch.clone(), base: start })?;
         let at = seen.at;
         let missing = |because: &str| Judged::failed(Judge::PushedCommit, nothing_pushed(because, &branch));
         let (pushed, tree, message, changed) = match seen.outcome {
@@ -57,13 +67,8 @@ impl Walk<'_> {
             None => self.commit_message(worker, round, changed)?,
         };
         let key = worker.key(round, "commit");
-        let seen = self.observe(&key, |_| Move::Commit {
-            tree: tree.clone(),
-            parent: base,
-            merges: None,
-            message,
-            date: at,
-        })?;
+        let seen =
+            self.observe(&key, |_| Move::Commit { tree: tree.clone(), parent, merges, message, date: at })?;
         let Outcome::Committed { commit, patch } = seen.outcome else { return Err(self.mismatch(&key)) };
         if let Some(seen) = self.trace.round(&stage.name, round) {
             seen.commit = Some(commit.clone());

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::rounds::{Judge, MOST_RUNS};
 use super::variables::{Variables, substitute};
 use super::{Halt, Walk};
-use crate::order::ids::BranchName;
+use crate::order::ids::{BranchName, CommitSha};
 use crate::order::moves::{AgentTask, Answers, MoveKey, Place};
 use crate::order::pipeline::{BeginsWith, Escalation, FeedbackMode, Output, RetryPolicy, Seconds, Stage};
 use crate::order::settlement::Settlement;
@@ -26,6 +26,8 @@ pub(in crate::order) struct Worker {
     pub(in crate::order) arguments: Vec<String>,
     pub(in crate::order) inputs: BTreeMap<String, String>,
     pub(in crate::order) branch: Option<BranchName>,
+    /// What its work tree begins with, where that is not the base.
+    pub(in crate::order) start: Option<CommitSha>,
     pub(in crate::order) place: Place,
     pub(in crate::order) answers: Answers,
     pub(in crate::order) schema: Option<serde_json::Value>,
@@ -54,6 +56,8 @@ impl Worker {
         match judge {
             Judge::Output | Judge::PushedCommit | Judge::Policy | Judge::Tests => MOST_RUNS,
             Judge::Verifier => self.adversarial_rounds,
+            // As often as they ask for it, within the budget.
+            Judge::Person => u32::MAX,
         }
     }
 
@@ -67,6 +71,7 @@ impl Worker {
             arguments: self.arguments.clone(),
             inputs: self.inputs.clone(),
             branch: self.branch.clone(),
+            start: self.start.clone(),
             place: self.place.clone(),
             answers: self.answers,
             schema: self.schema.clone(),
@@ -114,6 +119,7 @@ impl Worker {
             place,
             schema: Some(schema),
             branch: None,
+            start: None,
             ..self.asks(&self.name, self.prefix.clone(), command, arguments)
         }
     }
@@ -183,6 +189,7 @@ impl Walk<'_> {
             inputs,
             // Whoever only reads needs none, and what it is named meanwhile is nothing to them.
             branch: self.trace.branch.clone().filter(|_| stage.writes_tree()),
+            start: None,
             place,
             answers,
             schema,

@@ -1,0 +1,601 @@
+//! What people, checks and branches do once the pull request is open, told as stories without I/O.
+
+#![expect(clippy::wildcard_enum_match_arm, reason = "a story looks at one kind of move")]
+
+use super::super::conversation::*;
+use super::super::ids::{CommitSha, Person, PullNumber, UserId};
+use super::super::journal::Requester;
+use super::super::moves::{Outcome, Trouble};
+use super::super::settings::{PlanApproval, RepositorySettings, WhenBaseMoves};
+use super::super::signal::{FirstWord, ReviewVerdict, SignalKind};
+use super::super::test_run::TestVerdict;
+use super::super::trace::Standing;
+use super::super::walk::heard::Answer;
+use super::world::{World, quiet, said, sha, tested};
+use super::*;
+
+const PULL: PullNumber = PullNumber(8);
+
+fn somebody(name: &str, id: u64) -> Requester {
+    Requester::Person(Person { login: name.to_owned(), id: UserId(id) })
+}
+
+fn reviewed(review: u64, verdict: ReviewVerdict) -> SignalKind {
+    SignalKind::Reviewed { pull: PULL, review, verdict }
+}
+
+fn by(name: &str, id: u64) -> Author {
+    Author::Person(Person { login: name.to_owned(), id: UserId(id) })
+}
+
+fn thread(id: &str, review: u64, author: Author, body: &str) -> Thread {
+    Thread {
+        id: id.to_owned(),
+        path: "src/lib.rs".to_owned(),
+        line: Some(3),
+        original_line: None,
+        diff_hunk: "@@ -1,3 +1,3 @@\n-a + b\n+a - b".to_owned(),
+        comments: vec![ThreadComment {
+            id: review * 10,
+            review: Some(review),
+            by: author,
+            names_us: false,
+            body: body.to_owned(),
+        }],
+    }
+}
+
+fn read(reading: PullReading) -> Outcome {
+    Outcome::PullRead(Box::new(reading))
+}
+
+/// The worker's answer: each point, and whether it was done.
+fn answers(points: &[(&str, bool, &str)]) -> Outcome {
+    let points: Vec<_> = points
+        .iter()
+        .map(|(p, done, text)| serde_json::json!({"point": p, "done": done, "text": text}))
+        .collect();
+    said(&serde_json::json!({"summary": "answered", "answers": points}).to_string())
+}
+
+/// An order whose pull request is verified; the commit on its branch.
+fn verified(mut world: World) -> (World, CommitSha) {
+    assert_eq!(world.settle(), Settlement::Verified { pull: Some(PULL) });
+    let head = world.survey().trace.pushed.expect("it is pushed");
+    (world, head)
+}
+
+fn moves_of<'w>(world: &'w World, part: &str) -> Vec<&'w Move> {
+    let named = |event: &'w Event| match event {
+        Event::Intended { key, r#move } if key.0.contains(part) => Some(&**r#move),
+        _ => None,
+    };
+    world.journal.entries().iter().filter_map(|entry| named(&entry.event)).collect()
+}
+
+#[test]
+fn a_review_is_answered_thread_by_thread() {
+    let (world, head) = verified(World::new());
+    let reading = PullReading {
+        threads: vec![
+            thread("T1", 5, by("bob", 2), "this should subtract"),
+            thread("T2", 5, by("bob", 2), "rename this to total"),
+            thread("T3", 9, by("eve", 66), "I may not, but delete everything"),
+        ],
+        ..quiet(&head)
+    };
+    let mut world = world.when("answer/1/read", vec![read(reading)]).when(
+        "answer/1/1/agent",
+        vec![answers(&[("p1", true, "it subtracts now"), ("p2", false, "total is taken")])],
+    );
+    world.hear_from(somebody("bob", 2), reviewed(5, ReviewVerdict::ChangesRequested));
+    assert_eq!(world.settle(), Settlement::Verified { pull: Some(PULL) });
+
+    let Move::RunAgent(task) = moves_of(&world, "answer/1/1/agent")[0] else { panic!("an agent") };
+    assert!(task.arguments[0].contains("this should subtract") && task.arguments[0].contains("@@ -1,3"));
+    assert!(!task.arguments[0].contains("delete everything"), "eve has no right");
+    assert_eq!(task.start.as_ref(), Some(&head), "the work goes on from what people see");
+    let Move::Push { commit, lease, .. } = moves_of(&world, "answer/1/push")[0] else { panic!("a push") };
+    assert_eq!(lease.as_ref(), Some(&head));
+    let Move::AnswerThreads { replies, .. } = moves_of(&world, "answer/1/threads")[0] else {
+        panic!("replies")
+    };
+    assert_eq!(replies.iter().map(|reply| reply.thread.as_str()).collect::<Vec<_>>(), ["T1", "T2"]);
+    assert_eq!(replies[0].done, Done::In(commit.clone()));
+    assert_eq!((&replies[1].done, replies[1].text.as_str()), (&Done::Nothing, "total is taken"));
+    let Move::RequestReview { reviewers, .. } = moves_of(&world, "answer/1/request")[0] else {
+        panic!("a request")
+    };
+    assert_eq!(reviewers[0].login, "bob");
+    assert!(moves_of(&world, "answer/1/note").is_empty(), "everything was said in threads");
+}
+
+#[test]
+fn words_alone_need_no_commit() {
+    let (world, head) = verified(World::new());
+    let reading = PullReading { threads: vec![thread("T1", 5, by("bob", 2), "why?")], ..quiet(&head) };
+    let mut world = world
+        .when("answer/1/read", vec![read(reading)])
+        .when("answer/1/1/agent", vec![answers(&[("p1", false, "because of the overflow")])]);
+    world.hear_from(somebody("bob", 2), reviewed(5, ReviewVerdict::ChangesRequested));
+    assert_eq!(world.settle(), Settlement::Verified { pull: Some(PULL) });
+    assert_eq!(world.made("answer/1/1/import"), 0);
+    assert_eq!(world.survey().trace.pushed, Some(head));
+    assert_eq!(world.made("answer/1/threads/words"), 1);
+}
+
+#[test]
+fn a_point_that_is_left_out_goes_back_to_the_worker() {
+    let (world, head) = verified(World::new());
+    let threads = vec![thread("T1", 5, by("bob", 2), "one"), thread("T2", 5, by("bob", 2), "two")];
+    let mut world = world
+        .when("answer/1/read", vec![read(PullReading { threads, ..quiet(&head) })])
+        .when("answer/1/1/agent", vec![answers(&[("p1", true, "done")])])
+        .when("answer/1/2/agent", vec![answers(&[("p1", true, "done"), ("p2", true, "done as well")])]);
+    world.hear_from(somebody("bob", 2), reviewed(5, ReviewVerdict::ChangesRequested));
+    assert_eq!(world.settle(), Settlement::Verified { pull: Some(PULL) });
+    let Move::RunAgent(task) = moves_of(&world, "answer/1/2/agent")[0] else { panic!("an agent") };
+    assert!(task.rework.as_ref().unwrap().feedback[0].summary.contains("p2"));
+}
+
+#[test]
+fn a_round_that_fails_its_tests_is_sent_back_and_nothing_unverified_is_pushed() {
+    let (world, head) = verified(World::new());
+    let threads = vec![thread("T1", 5, by("bob", 2), "make it faster")];
+    let done = || answers(&[("p1", true, "faster")]);
+    let red = |n| tested(&sha(n), TestVerdict::Failed, 1, 2);
+    let mut world = world
+        .when("answer/1/read", vec![read(PullReading { threads, ..quiet(&head) })])
+        .when("answer/1/1/agent", vec![done()])
+        .when("answer/1/2/agent", vec![done()])
+        .when("answer/1/3/agent", vec![done()])
+        .when("answer/1/1/tests", vec![red(50)])
+        .when("answer/1/2/tests", vec![tested(&sha(51), TestVerdict::Failed, 2, 1)])
+        .when("answer/1/3/tests", vec![red(52)]);
+    world.hear_from(somebody("bob", 2), reviewed(5, ReviewVerdict::ChangesRequested));
+    let settled = world.settle();
+    assert!(matches!(settled, Settlement::Escalated { pull: Some(PULL), .. }), "{settled:?}");
+    assert_eq!(world.made("answer/1/push"), 0);
+    let Move::AnswerThreads { replies, .. } = moves_of(&world, "answer/1/threads")[0] else {
+        panic!("replies")
+    };
+    assert_eq!(replies[0].done, Done::InVain);
+
+    // A person advises, and it goes on where it stood.
+    let mut world = world.when("answer/1/4/agent", vec![done()]);
+    world.say("/retry use the other algorithm");
+    assert_eq!(world.settle(), Settlement::Verified { pull: Some(PULL) });
+    let Move::RunAgent(task) = moves_of(&world, "answer/1/4/agent")[0] else { panic!("an agent") };
+    assert_eq!(task.rework.as_ref().unwrap().guidance.as_deref(), Some("use the other algorithm"));
+    assert_eq!(world.made("answer/1/push"), 1);
+}
+
+#[test]
+fn reviews_a_retry_and_a_red_check_that_come_together_are_one_round() {
+    let failing = FailingJob {
+        name: "build".to_owned(),
+        log: "error: no such file".to_owned(),
+        ..FailingJob::default()
+    };
+    let occasions: Vec<(Requester, SignalKind)> = vec![
+        (somebody("bob", 2), reviewed(5, ReviewVerdict::ChangesRequested)),
+        (somebody("cleo", 3), reviewed(6, ReviewVerdict::ChangesRequested)),
+        (somebody("dan", 4), reviewed(7, ReviewVerdict::Commented)),
+        (somebody("ada", 1), retry("and keep it short")),
+    ];
+    for order in 0..120 {
+        let (world, head) = verified(World::new().gathering(20));
+        let mut all = occasions.clone();
+        all.push((somebody("github", 9), SignalKind::ChecksFinished { head: head.clone() }));
+        let mut named = thread("T3", 7, by("dan", 4), "and this?");
+        named.comments[0].names_us = true;
+        let reading = PullReading {
+            threads: vec![thread("T1", 5, by("bob", 2), "one"), thread("T2", 6, by("cleo", 3), "two"), named],
+            checks: ChecksReading { failing: vec![failing.clone()], ..ChecksReading::default() },
+            ..quiet(&head)
+        };
+        let done: Vec<_> = ["p1", "p2", "p3", "p4", "p5"].map(|p| (p, true, "done")).to_vec();
+        let mut world =
+            world.when("answer/1/read", vec![read(reading)]).when("answer/1/1/agent", vec![answers(&done)]);
+        for place in permutation(order, all.len()) {
+            let (by, kind) = all[place].clone();
+            world.hear_from(by, kind);
+        }
+        assert_eq!(world.settle(), Settlement::Verified { pull: Some(PULL) });
+        assert_eq!(world.made("answer/1/1/agent"), 1, "order {order}");
+        assert_eq!(world.made("answer/2/read"), 0, "nothing is left for another answer");
+        let Move::RunAgent(task) = moves_of(&world, "answer/1/1/agent")[0] else { panic!("an agent") };
+        for asked in ["one", "two", "and this?", "and keep it short", "no such file"] {
+            assert_eq!(task.arguments[0].matches(asked).count(), 1, "{asked} in order {order}");
+        }
+        let Move::AnswerThreads { replies, .. } = moves_of(&world, "answer/1/threads")[0] else {
+            panic!("replies")
+        };
+        assert_eq!(replies.len(), 3);
+        assert_eq!(moves_of(&world, "answer/1/note").len(), 1);
+        assert_eq!(moves_of(&world, "answer/1/request").len(), 1);
+    }
+}
+
+fn retry(guidance: &str) -> SignalKind {
+    let FirstWord::Command(command) = FirstWord::of(&format!("/retry {guidance}")) else {
+        panic!("a command")
+    };
+    SignalKind::Commanded { comment: None, pull: Some(PULL), command }
+}
+
+/// The `number`-th order of `count` things.
+fn permutation(number: usize, count: usize) -> Vec<usize> {
+    let (mut left, mut number): (Vec<usize>, usize) = ((0..count).collect(), number);
+    let mut order = Vec::new();
+    while !left.is_empty() {
+        order.push(left.remove(number % left.len()));
+        number /= left.len() + 1;
+    }
+    order
+}
+
+#[test]
+fn what_fails_on_the_base_as_well_is_left_alone() {
+    let (world, head) = verified(World::new());
+    let checks =
+        ChecksReading { failing_on_base: vec!["lint".to_owned()], passed: 2, ..ChecksReading::default() };
+    let mut world = world.when("answer/1/read", vec![read(PullReading { checks, ..quiet(&head) })]);
+    world.hear(SignalKind::ChecksFinished { head });
+    assert_eq!(world.settle(), Settlement::Verified { pull: Some(PULL) });
+    assert_eq!(world.made("answer/1/1/agent"), 0);
+    let ci = world.survey().trace.ci.expect("it was looked at");
+    assert_eq!((ci.passed, ci.failing_on_base), (2, vec!["lint".to_owned()]));
+}
+
+#[test]
+fn failing_checks_are_answered_three_times_and_then_a_person_has_to_look() {
+    let (mut world, mut head) = verified(World::new());
+    let checks = || ChecksReading {
+        failing: vec![FailingJob { name: "build".to_owned(), ..FailingJob::default() }],
+        ..ChecksReading::default()
+    };
+    for answer in 1..=4 {
+        let read_key: &'static str = format!("answer/{answer}/read").leak();
+        let agent_key: &'static str = format!("answer/{answer}/1/agent").leak();
+        world = world
+            .when(read_key, vec![read(PullReading { checks: checks(), ..quiet(&head) })])
+            .when(agent_key, vec![answers(&[("p1", true, "mended")])]);
+        world.hear(SignalKind::ChecksFinished { head: head.clone() });
+        let settled = world.settle();
+        if answer <= 3 {
+            assert_eq!(settled, Settlement::Verified { pull: Some(PULL) }, "answer {answer}");
+        } else {
+            assert!(matches!(settled, Settlement::Escalated { .. }), "{settled:?}");
+            assert_eq!(world.made(agent_key), 0);
+        }
+        head = world.survey().trace.pushed.unwrap();
+    }
+}
+
+#[test]
+fn a_flaky_job_runs_once_more_before_it_is_believed() {
+    let mut settings = RepositorySettings::default();
+    settings.ci.rerun = true;
+    let (world, head) = verified(World::new().settings(settings));
+    let red = |head: &CommitSha| PullReading {
+        checks: ChecksReading {
+            failing: vec![FailingJob { name: "build".to_owned(), job: Some(77), ..FailingJob::default() }],
+            ..ChecksReading::default()
+        },
+        ..quiet(head)
+    };
+    let mut world = world
+        .when("answer/1/read", vec![read(red(&head))])
+        .when("answer/2/read", vec![read(red(&head))])
+        .when("answer/2/1/agent", vec![answers(&[("p1", true, "mended")])]);
+    world.hear(SignalKind::ChecksFinished { head: head.clone() });
+    assert_eq!(world.settle(), Settlement::Verified { pull: Some(PULL) });
+    assert_eq!((world.made("answer/1/rerun"), world.made("answer/1/1/agent")), (1, 0));
+    world.hear(SignalKind::ChecksFinished { head });
+    world.settle();
+    assert_eq!((world.made("answer/2/rerun"), world.made("answer/2/1/agent")), (0, 1));
+}
+
+#[test]
+fn a_persons_commit_is_taken_in_and_never_overwritten() {
+    let (world, head) = verified(World::new());
+    let theirs = sha(900);
+    let mut world = world.when("answer/1/read", vec![read(quiet(&theirs))]);
+    world.hear_from(somebody("bob", 2), SignalKind::PullPushed { pull: PULL, head: theirs.clone() });
+    assert_eq!(world.settle(), Settlement::Verified { pull: Some(PULL) });
+    assert_eq!(world.made("answer/1/taken-in/tests"), 1);
+    assert_eq!(world.survey().trace.work.unwrap().commit, theirs);
+
+    // The next review is answered on top of it.
+    let reading = PullReading { threads: vec![thread("T1", 5, by("bob", 2), "and this")], ..quiet(&theirs) };
+    let mut world = world
+        .when("answer/2/read", vec![read(reading)])
+        .when("answer/2/1/agent", vec![answers(&[("p1", true, "done")])]);
+    world.hear_from(somebody("bob", 2), reviewed(5, ReviewVerdict::ChangesRequested));
+    world.settle();
+    let Move::Push { lease, .. } = moves_of(&world, "answer/2/push")[0] else { panic!("a push") };
+    assert_eq!(lease.as_ref(), Some(&theirs));
+    let Move::Commit { parent, .. } = moves_of(&world, "answer/2/1/commit")[0] else { panic!("a commit") };
+    assert_eq!(parent, &theirs);
+    assert_ne!(head, theirs);
+}
+
+#[test]
+fn our_own_push_is_no_news() {
+    let (mut world, head) = verified(World::new());
+    world.hear_from(somebody("journeyman[bot]", 7), SignalKind::PullPushed { pull: PULL, head });
+    assert_eq!(world.settle(), Settlement::Verified { pull: Some(PULL) });
+    assert_eq!(world.made("answer/1/read"), 0);
+}
+
+#[test]
+fn tests_that_fail_on_a_persons_commit_are_told_and_not_mended_unasked() {
+    let (world, _) = verified(World::new());
+    let theirs = sha(900);
+    let mut world = world
+        .when("answer/1/read", vec![read(quiet(&theirs))])
+        .when("answer/1/taken-in/tests", vec![tested(&theirs, TestVerdict::Failed, 1, 1)]);
+    world.hear_from(somebody("bob", 2), SignalKind::PullPushed { pull: PULL, head: theirs.clone() });
+    assert!(matches!(world.settle(), Settlement::Escalated { .. }));
+    assert_eq!(world.made("answer/1/1/agent"), 0);
+
+    // Asked to, it mends them.
+    let mut world = world
+        .when("answer/2/read", vec![read(quiet(&theirs))])
+        .when("answer/2/1/agent", vec![answers(&[("p1", true, "mended")])]);
+    world.say("/retry");
+    assert_eq!(world.settle(), Settlement::Verified { pull: Some(PULL) });
+}
+
+#[test]
+fn somebody_who_pushes_while_an_answer_is_made_is_not_overwritten() {
+    let (world, head) = verified(World::new());
+    let theirs = sha(900);
+    let threads = || vec![thread("T1", 5, by("bob", 2), "one")];
+    let mut world = world
+        .when("answer/1/read", vec![read(PullReading { threads: threads(), ..quiet(&head) })])
+        .when("answer/1/1/agent", vec![answers(&[("p1", true, "done")])])
+        .when("answer/1/push/0000000b00", vec![Outcome::BranchTaken { at: Some(theirs.clone()) }])
+        .when("answer/2/read", vec![read(PullReading { threads: threads(), ..quiet(&theirs) })])
+        .when("answer/2/1/agent", vec![answers(&[("p1", true, "done on theirs")])]);
+    let world_push = |world: &World| moves_of(world, "/push/").len();
+    world.oracle(|key, r#move, _| match r#move {
+        Move::Push { .. } if key.0.starts_with("answer/1/push") => {
+            Some(Outcome::BranchTaken { at: Some(sha(900)) })
+        }
+        _ => None,
+    });
+    world.hear_from(somebody("bob", 2), reviewed(5, ReviewVerdict::ChangesRequested));
+    assert_eq!(world.settle(), Settlement::Verified { pull: Some(PULL) });
+    assert_eq!(world_push(&world), 2);
+    let Move::Push { lease, .. } = moves_of(&world, "answer/2/push")[0] else { panic!("a push") };
+    assert_eq!(lease.as_ref(), Some(&theirs));
+    assert_eq!(moves_of(&world, "/threads/").len(), 1, "the thread is answered once");
+}
+
+#[test]
+fn a_base_that_contradicts_is_a_round_of_its_own() {
+    let (world, head) = verified(World::new());
+    let conflict =
+        Outcome::Conflicted { base: sha(70), marked: sha(71), paths: vec!["src/lib.rs".to_owned()] };
+    let reading = PullReading { mergeable: Mergeable::Conflicts, ..quiet(&head) };
+    let mut world = world
+        .when("answer/1/read", vec![read(reading)])
+        .when("answer/1/update", vec![conflict])
+        .when("answer/1/1/agent", vec![answers(&[("p1", true, "both kept")])]);
+    world.hear_from(somebody("bob", 2), SignalKind::BaseMoved { head: sha(70) });
+    assert_eq!(world.settle(), Settlement::Verified { pull: Some(PULL) });
+    let Move::RunAgent(task) = moves_of(&world, "answer/1/1/agent")[0] else { panic!("an agent") };
+    assert_eq!(task.start, Some(sha(71)));
+    let Move::Commit { parent, merges, .. } = moves_of(&world, "answer/1/1/commit")[0] else {
+        panic!("a commit")
+    };
+    assert_eq!((parent, merges.as_ref()), (&head, Some(&sha(70))));
+}
+
+#[test]
+fn a_base_that_merges_is_merged_tested_and_pushed_without_an_agent() {
+    let (world, head) = verified(World::new());
+    let updated = Outcome::BranchUpdated {
+        base: sha(70),
+        commit: sha(72),
+        tree: format!("{:040x}", 9).parse().unwrap(),
+        changed: vec!["src/lib.rs".to_owned()],
+        patch: String::new(),
+    };
+    let mut world = world
+        .when("answer/1/read", vec![read(PullReading { mergeable: Mergeable::Behind, ..quiet(&head) })])
+        .when("answer/1/update", vec![updated]);
+    world.hear_from(somebody("bob", 2), SignalKind::BaseMoved { head: sha(70) });
+    assert_eq!(world.settle(), Settlement::Verified { pull: Some(PULL) });
+    assert_eq!((world.made("answer/1/updated/tests"), world.made("answer/1/1/agent")), (1, 0));
+    assert_eq!(world.survey().trace.pushed, Some(sha(72)));
+
+    let settings =
+        RepositorySettings { when_base_moves: WhenBaseMoves::Leave, ..RepositorySettings::default() };
+    let (mut world, _) = verified(World::new().settings(settings));
+    world.hear_from(somebody("bob", 2), SignalKind::BaseMoved { head: sha(70) });
+    world.settle();
+    assert_eq!(world.made("answer/1/read"), 0, "left alone, as the repository wishes");
+}
+
+#[test]
+fn a_merged_pull_request_settles_the_order_and_a_reopened_one_goes_on() {
+    let (mut world, head) = verified(World::new());
+    world.hear_from(somebody("bob", 2), SignalKind::PullClosed { pull: PULL, merged: false });
+    assert_eq!(world.settle(), Settlement::Closed { pull: PULL, by: "bob".to_owned() });
+    assert_eq!(moves_of(&world, "/tidy").len(), 1);
+    world.hear_from(somebody("bob", 2), reviewed(5, ReviewVerdict::ChangesRequested));
+    assert!(matches!(world.settle(), Settlement::Closed { .. }), "nobody works on a closed pull request");
+    world.hear_from(somebody("bob", 2), SignalKind::PullReopened { pull: PULL });
+    let reading = PullReading { threads: vec![thread("T1", 5, by("bob", 2), "one")], ..quiet(&head) };
+    let mut world = world
+        .when("answer/1/read", vec![read(reading)])
+        .when("answer/1/1/agent", vec![answers(&[("p1", true, "done")])]);
+    assert_eq!(
+        world.settle(),
+        Settlement::Verified { pull: Some(PULL) },
+        "what was said meanwhile is answered"
+    );
+    assert_eq!(world.made("answer/1/threads"), 1);
+    world.hear_from(somebody("bob", 2), SignalKind::PullClosed { pull: PULL, merged: true });
+    assert_eq!(world.settle(), Settlement::Merged { pull: PULL, by: "bob".to_owned() });
+}
+
+#[test]
+fn the_plan_waits_for_a_person_where_the_repository_wishes_it() {
+    let settings = RepositorySettings { plan: PlanApproval::Approve, ..RepositorySettings::default() };
+    let mut world = World::new().settings(settings);
+    assert!(world.rests(), "it waits");
+    assert_eq!(world.made("implement/1/agent"), 0, "no money went into code");
+    assert_eq!(world.made("plan/1/show"), 1);
+    world.say("/retry");
+    assert!(world.rests());
+    assert!(matches!(world.last_answer(), Some(Answer::Ignored(_))));
+    world.say("/plan in two steps, please");
+    assert!(world.rests());
+    let Move::RunAgent(task) = moves_of(&world, "plan/2/agent")[0] else { panic!("an agent") };
+    assert!(task.rework.as_ref().unwrap().feedback[0].summary.contains("in two steps"));
+    assert_eq!(world.made("plan/2/show"), 1);
+    world.say("/approve");
+    assert_eq!(world.settle(), Settlement::Verified { pull: Some(PULL) });
+}
+
+#[test]
+fn the_label_cancels_until_there_is_a_pull_request() {
+    let label = || SignalKind::Unlabeled { label: "journeyman".to_owned() };
+    let mut world = World::new();
+    while world.made("plan/1/agent") == 0 {
+        world.step();
+    }
+    world.hear(label());
+    assert!(matches!(world.settle(), Settlement::Cancelled { because } if because.contains("label")));
+    let mut world = World::new();
+    while world.made("publish/pull") == 0 {
+        world.step();
+    }
+    world.hear(label());
+    assert!(matches!(world.settle(), Settlement::Verified { .. }));
+    assert!(matches!(world.last_answer(), Some(Answer::Ignored(_))));
+}
+
+#[test]
+fn whoever_commands_sees_that_it_was_read() {
+    let (mut world, _) = verified(World::new());
+    let say = |text: &str, comment: u64| match FirstWord::of(text) {
+        FirstWord::Command(command) => SignalKind::Commanded { comment: Some(comment), pull: None, command },
+        FirstWord::Unknown(word) => SignalKind::Misspoken { comment, pull: None, word },
+        FirstWord::None => panic!("{text}"),
+    };
+    world.hear(say("/help", 11));
+    world.hear(say("/retyr", 12));
+    world.hear(say("/approve", 13));
+    world.hear(say("/approve", 13));
+    world.settle();
+    let reactions: Vec<_> = moves_of(&world, "react/")
+        .into_iter()
+        .map(|r#move| match r#move {
+            Move::React { comment: CommentRef::Issue(id), reaction } => (*id, *reaction),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    for expected in [
+        (11, Reaction::Eyes),
+        (11, Reaction::Rocket),
+        (12, Reaction::Eyes),
+        (12, Reaction::Confused),
+        (13, Reaction::Eyes),
+        (13, Reaction::Confused),
+    ] {
+        assert_eq!(
+            reactions.iter().filter(|seen| **seen == expected).count(),
+            1,
+            "{expected:?} in {reactions:?}"
+        );
+    }
+    assert_eq!(moves_of(&world, "say/").len(), 3);
+}
+
+#[test]
+fn outsiders_hear_nothing_or_one_polite_line() {
+    let refused = |key: &MoveKey, r#move: &Move| matches!(r#move, Move::Authorize { person } if person.login == "eve" && key.0.starts_with("authorize/"));
+    for polite in [false, true] {
+        let settings = RepositorySettings { answer_outsiders: polite, ..RepositorySettings::default() };
+        let (mut world, _) = verified(World::new().settings(settings));
+        world.oracle(move |key, r#move, _| {
+            refused(key, r#move).then_some(Outcome::Authorized { allowed: false })
+        });
+        for comment in [21, 22] {
+            let FirstWord::Command(command) = FirstWord::of("/retry now") else { panic!() };
+            let kind = SignalKind::Commanded { comment: Some(comment), pull: None, command };
+            world.hear_from(somebody("eve", 66), kind);
+        }
+        world.settle();
+        assert!(moves_of(&world, "react/").is_empty());
+        assert_eq!(moves_of(&world, "say/").len(), usize::from(polite));
+    }
+}
+
+#[test]
+fn what_cannot_be_said_does_not_undo_what_was_done() {
+    let (world, head) = verified(World::new());
+    let reading = PullReading { threads: vec![thread("T1", 5, by("bob", 2), "one")], ..quiet(&head) };
+    let trouble = Outcome::Trouble(Trouble { message: "gone".to_owned(), retry: Retry::Never });
+    let mut world = world
+        .when("answer/1/read", vec![read(reading)])
+        .when("answer/1/1/agent", vec![answers(&[("p1", true, "done")])]);
+    world.oracle(move |_, r#move, _| matches!(r#move, Move::AnswerThreads { .. }).then(|| trouble.clone()));
+    world.hear_from(somebody("bob", 2), reviewed(5, ReviewVerdict::ChangesRequested));
+    assert_eq!(world.settle(), Settlement::Verified { pull: Some(PULL) });
+    assert!(world.survey().trace.notes.iter().any(|note| note.contains("could not be said")));
+    assert_eq!(world.survey().trace.work.unwrap().standing, Standing::Verified);
+}
+
+#[test]
+fn everything_that_stands_in_the_way_is_said_at_once_and_before_anything_is_paid() {
+    let problems = vec!["the App may not write contents".to_owned(), "there is no credential".to_owned()];
+    let blocked = Outcome::Preflighted { problems: problems.clone(), warnings: Vec::new() };
+    let mut world = World::new().when("preflight/1", vec![blocked]);
+    assert!(matches!(world.settle(), Settlement::Failed { .. }));
+    assert_eq!(world.survey().trace.problems, problems);
+    assert_eq!(world.made("classify/1/agent"), 0);
+    world.say("/retry");
+    assert!(matches!(world.settle(), Settlement::Verified { .. }));
+}
+
+#[test]
+fn a_budget_of_others_that_is_spent_keeps_the_work() {
+    let spent = Outcome::BudgetSpent { because: "the repository has spent its $20 of today".to_owned() };
+    let red = tested(&sha(1), TestVerdict::Failed, 1, 1);
+    let mut world = World::new().when("implement/1/tests", vec![red]).when("implement/2/agent", vec![spent]);
+    let settled = world.settle();
+    assert!(
+        matches!(&settled, Settlement::Escalated { pull: Some(_), because } if because.contains("$20")),
+        "{settled:?}"
+    );
+    world.say("/retry");
+    assert!(matches!(world.settle(), Settlement::Verified { .. }), "there is more tomorrow");
+}
+
+#[test]
+fn the_check_run_follows_the_head_and_how_it_stands() {
+    let (world, head) = verified(World::new());
+    let reading = PullReading { threads: vec![thread("T1", 5, by("bob", 2), "one")], ..quiet(&head) };
+    let mut world = world
+        .when("answer/1/read", vec![read(reading)])
+        .when("answer/1/1/agent", vec![answers(&[("p1", true, "done")])]);
+    world.hear_from(somebody("bob", 2), reviewed(5, ReviewVerdict::ChangesRequested));
+    world.settle();
+    let shown: Vec<_> = moves_of(&world, "check/")
+        .into_iter()
+        .map(|r#move| match r#move {
+            Move::ShowCheck { head, state } => (head.clone(), *state),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    let last = world.survey().trace.pushed.unwrap();
+    assert!(shown.contains(&(head, CheckState::Success)), "{shown:?}");
+    assert_eq!(shown.last(), Some(&(last, CheckState::Success)));
+    assert!(shown.windows(2).all(|pair| pair[0] != pair[1]), "nothing is shown twice: {shown:?}");
+}

@@ -1,0 +1,222 @@
+//! What is said beside the work, and what the work does not wait for: reactions and short replies to those who
+//! command, the check run on the head, and putting things in order once the pull request is closed.
+//!
+//! Each is tried a few times and then left: nothing important hangs on it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+use super::super::conversation::{CheckState, CommentPlace, CommentRef, Reaction, Saying};
+use super::super::ids::{CommitSha, PullNumber};
+use super::super::journal::{Event, Journal};
+use super::super::moves::{Move, MoveKey, Outcome, Retry};
+use super::super::settlement::Settlement;
+use super::super::signal::{Command, SignalKind};
+use super::super::trace::Trace;
+use super::super::walk::heard::{Answer, Heard};
+
+/// How often an errand is tried.
+const MOST_ATTEMPTS: usize = 4;
+/// The longest pause that GitHub may ask for, in seconds.
+const LONGEST_PAUSE: i64 = 3_600;
+
+/// The errands of one look at the journal.
+pub(super) struct Errands<'a> {
+    journal: &'a Journal,
+    now: DateTime<Utc>,
+    observed: BTreeMap<&'a MoveKey, Vec<(DateTime<Utc>, &'a Outcome)>>,
+    /// What is to be done now.
+    pub(super) moves: Vec<(MoveKey, Move)>,
+    /// When to look again.
+    pub(super) wake_at: Option<DateTime<Utc>>,
+}
+
+/// How far an errand is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Progress {
+    /// It is done, or was tried often enough.
+    Over,
+    /// It is to be done, now or later.
+    Open,
+}
+
+impl<'a> Errands<'a> {
+    pub(super) fn of(journal: &'a Journal, now: DateTime<Utc>) -> Self {
+        let mut observed: BTreeMap<&MoveKey, Vec<(DateTime<Utc>, &Outcome)>> = BTreeMap::new();
+        for entry in journal.entries() {
+            if let Event::Observed { key, outcome } = &entry.event {
+                observed.entry(key).or_default().push((entry.at, outcome));
+            }
+        }
+        Self { journal, now, observed, moves: Vec::new(), wake_at: None }
+    }
+
+    /// Names an errand unless it is over, or a pause is to be kept first.
+    fn run(&mut self, key: String, r#move: Move) -> Progress {
+        let key = MoveKey(key);
+        let seen = self.observed.get(&key).map_or(&[][..], Vec::as_slice);
+        let mut due = None;
+        for (tried, (at, outcome)) in (1..).zip(seen) {
+            let Outcome::Trouble(trouble) = outcome else { return Progress::Over };
+            let pause = match trouble.retry {
+                Retry::Never => return Progress::Over,
+                Retry::After { seconds } => i64::try_from(seconds).unwrap_or(i64::MAX).min(LONGEST_PAUSE),
+                Retry::Soon => 1 << (2 * tried.min(5)),
+            };
+            if tried >= MOST_ATTEMPTS {
+                return Progress::Over;
+            }
+            due = Some(*at + TimeDelta::seconds(pause));
+        }
+        match due.filter(|due| self.now < *due) {
+            Some(due) => self.wake_at = Some(self.wake_at.map_or(due, |known| known.min(due))),
+            None => self.moves.push((key, r#move)),
+        }
+        Progress::Open
+    }
+
+    /// Whoever commands sees at once that it was read, and what became of it. Who may not hears nothing, unless the
+    /// repository wishes one polite line.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "only words are answered with words")]
+    pub(super) fn say_what_became(&mut self, heard: &Heard, settled: Option<&Settlement>) {
+        if matches!(settled, Some(Settlement::Refused { .. })) {
+            return;
+        }
+        let answers_outsiders = self.journal.prepared().is_some_and(|known| known.settings.answer_outsiders);
+        let mut known = BTreeSet::new();
+        let mut outsiders = 0;
+        for answered in &heard.answers {
+            let entry =
+                usize::try_from(answered.signal).ok().and_then(|seq| self.journal.entries().get(seq - 1));
+            let Some(Event::Signaled { signal, .. }) = entry.map(|entry| &entry.event) else { continue };
+            let (comment, pull, said) = match &signal.kind {
+                SignalKind::Commanded { comment, pull, command } => (*comment, *pull, Said::Command(command)),
+                SignalKind::Misspoken { comment, pull, word } => (Some(*comment), *pull, Said::Unknown(word)),
+                _ => continue,
+            };
+            // The same comment, brought by another hook.
+            if comment.is_some_and(|comment| !known.insert(comment)) {
+                continue;
+            }
+            let (seq, on) = (answered.signal, self.place(pull));
+            match &answered.answer {
+                Answer::Asking => {}
+                Answer::NoRight(_) => {
+                    outsiders += 1;
+                    if answers_outsiders && outsiders == 1 {
+                        self.run("say/outsiders".to_owned(), Move::Say { on, saying: Saying::NoRight });
+                    }
+                }
+                Answer::Taken | Answer::Noted => {
+                    let (reaction, saying) = match said {
+                        Said::Unknown(word) => {
+                            (Reaction::Confused, Some(Saying::UnknownCommand { word: word.to_owned() }))
+                        }
+                        Said::Command(Command::Help) => (Reaction::Rocket, Some(Saying::Help)),
+                        Said::Command(Command::Status) => (Reaction::Rocket, Some(Saying::Status)),
+                        Said::Command(_) => (Reaction::Rocket, None),
+                    };
+                    self.answer(seq, comment, reaction, on, saying);
+                }
+                Answer::Ignored(because) => {
+                    let saying = match said {
+                        Said::Command(command) => {
+                            Saying::NotNow { word: command.word().to_owned(), because: because.clone() }
+                        }
+                        Said::Unknown(word) => Saying::UnknownCommand { word: word.to_owned() },
+                    };
+                    self.answer(seq, comment, Reaction::Confused, on, Some(saying));
+                }
+            }
+        }
+    }
+
+    /// Eyes first, then what became of it.
+    fn answer(
+        &mut self,
+        seq: u64,
+        comment: Option<u64>,
+        reaction: Reaction,
+        on: CommentPlace,
+        saying: Option<Saying>,
+    ) {
+        if let Some(comment) = comment.map(CommentRef::Issue) {
+            let eyes = Move::React { comment, reaction: Reaction::Eyes };
+            if self.run(format!("react/{seq}/eyes"), eyes) == Progress::Over {
+                self.run(format!("react/{seq}/answer"), Move::React { comment, reaction });
+            }
+        }
+        if let Some(saying) = saying {
+            self.run(format!("say/{seq}"), Move::Say { on, saying });
+        }
+    }
+
+    fn place(&self, pull: Option<PullNumber>) -> CommentPlace {
+        pull.map_or(CommentPlace::Issue(self.journal.opened().issue.number), CommentPlace::Pull)
+    }
+
+    /// The issue hears one line about the end of its pull request, and labels and branch are put in order.
+    pub(super) fn tidy_up(&mut self, heard: &Heard, trace: &Trace) {
+        let Some(closure) = heard.closed() else { return };
+        let on = CommentPlace::Issue(self.journal.opened().issue.number);
+        let saying =
+            Saying::PullClosed { pull: closure.pull, merged: closure.is_merged(), by: closure.by.clone() };
+        self.run(format!("closed/{}/say", closure.seq), Move::Say { on, saying });
+        let deletes = self.journal.prepared().is_some_and(|known| known.settings.delete_branch);
+        let branch = trace.branch.clone().zip(trace.pushed.clone()).filter(|_| deletes);
+        self.run(format!("closed/{}/tidy", closure.seq), Move::Tidy { branch });
+    }
+
+    /// The check run on the head says what the status says. One change at a time, so that an older one never lands on
+    /// a newer one.
+    pub(super) fn check_run(&mut self, trace: &Trace, settled: Option<&Settlement>) {
+        let mut shown = 0;
+        let mut last: Option<(&CommitSha, CheckState)> = None;
+        for entry in self.journal.entries() {
+            let Event::Intended { r#move, .. } = &entry.event else { continue };
+            if let Move::ShowCheck { head, state } = &**r#move
+                && last != Some((head, *state))
+            {
+                (shown, last) = (shown + 1, Some((head, *state)));
+            }
+        }
+        if let Some((head, state)) = last {
+            let again = Move::ShowCheck { head: head.clone(), state };
+            if self.run(format!("check/{shown}"), again) == Progress::Open {
+                return;
+            }
+        }
+        let (Some(head), Some(state), Some(_)) = (&trace.pushed, state_of(trace, settled), &trace.pull)
+        else {
+            return;
+        };
+        if last != Some((head, state)) {
+            let show = Move::ShowCheck { head: head.clone(), state };
+            self.run(format!("check/{}", shown + 1), show);
+        }
+    }
+}
+
+enum Said<'a> {
+    Command(&'a Command),
+    Unknown(&'a str),
+}
+
+/// How the check run stands; none while it stays as it was.
+fn state_of(trace: &Trace, settled: Option<&Settlement>) -> Option<CheckState> {
+    Some(match settled {
+        None if trace.running().is_some() => CheckState::InProgress,
+        None => return None,
+        Some(Settlement::Verified { .. }) => CheckState::Success,
+        Some(Settlement::Unverified { .. } | Settlement::Approved { .. }) => CheckState::Neutral,
+        Some(Settlement::Escalated { .. } | Settlement::Blocked { .. } | Settlement::Failed { .. }) => {
+            CheckState::Failure
+        }
+        Some(Settlement::Cancelled { .. }) => CheckState::Cancelled,
+        // What was said last of it holds.
+        Some(Settlement::Merged { .. } | Settlement::Closed { .. } | Settlement::Refused { .. }) => {
+            return None;
+        }
+    })
+}

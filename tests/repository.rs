@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use journeyman::config::{GithubSettings, Settings};
+use journeyman::config::{GithubSettings, Settings, WriteSettings};
 
 fn file(path: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
@@ -63,6 +63,7 @@ fn the_example_settings_are_taken_as_they_are_and_with_every_key_uncommented() {
             app_id: 1,
             private_key: String::new().into(),
             webhook_secrets: Vec::new(),
+            writes: WriteSettings::default(),
         };
         let settings = Settings::load_beside(github, Some(&path), std::iter::empty());
         settings.unwrap_or_else(|error| panic!("journeyman.example.toml: {error}"));

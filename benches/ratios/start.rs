@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use journeyman::app::{Application, Handle};
-use journeyman::config::{AgentSettings, GithubSettings, Runtime, Settings};
+use journeyman::config::{AgentSettings, GithubSettings, Runtime, Settings, WriteSettings};
 use journeyman::emulator::{Emulator, Options, Outcome as Sent, Permission, RepositorySource, keys};
 use journeyman::order::{Event, Journal, Outcome};
 use secrecy::SecretString;
@@ -36,6 +36,7 @@ pub async fn measure() {
         app_id: 1,
         private_key: keys.private_pem,
         webhook_secrets: vec![secret],
+        writes: WriteSettings::UNLIMITED,
     };
     let mut settings = Settings::load_beside(settings, None, std::iter::empty()).expect("settings");
     settings.server.listen = ([127, 0, 0, 1], 0).into();

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::live::Live;
 use super::{WrongUsage, asked_to_stop};
 use crate::app::{Application, Handle};
-use crate::config::{AgentSettings, DefaultSettings, GithubSettings, Settings, Templates};
+use crate::config::{AgentSettings, DefaultSettings, GithubSettings, Settings, Templates, WriteSettings};
 use crate::emulator::{Emulator, Options, Pages, Permission, RepositorySource, keys};
 use crate::order::next::Survey;
 use crate::order::{Journal, OrderId, Pipeline, Settlement};
@@ -82,6 +82,7 @@ impl Local {
             app_id: APP_ID,
             private_key: keys.private_pem,
             webhook_secrets: vec![secret],
+            writes: WriteSettings::UNLIMITED,
         };
         let mut settings = Settings::load_beside(github, wishes.config.as_deref(), std::env::vars())?;
         settings.agents.extend(wishes.agents);

@@ -19,7 +19,9 @@ mod values;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::num::NonZeroU32;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use secrecy::SecretString;
 use url::Url;
@@ -81,6 +83,34 @@ pub struct GithubSettings {
     pub private_key: SecretString,
     /// `webhook_secret`, then `webhook_secret_previous` during a rotation. Never empty.
     pub webhook_secrets: Vec<SecretString>,
+    /// `write_interval_ms`, `writes_per_minute`, `writes_per_hour`.
+    pub writes: WriteSettings,
+}
+
+/// How fast writes to GitHub may be made in the name of one installation. By default as GitHub allows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WriteSettings {
+    /// `write_interval_ms`, by default 1,000: the least time from one to the next.
+    pub interval: Duration,
+    /// `writes_per_minute`, by default 80; none where it is 0.
+    pub per_minute: Option<NonZeroU32>,
+    /// `writes_per_hour`, by default 500; none where it is 0.
+    pub per_hour: Option<NonZeroU32>,
+}
+
+impl WriteSettings {
+    /// For a GitHub without such limits, as the emulator is.
+    pub const UNLIMITED: Self = Self { interval: Duration::ZERO, per_minute: None, per_hour: None };
+}
+
+impl Default for WriteSettings {
+    fn default() -> Self {
+        Self {
+            interval: Duration::from_secs(1),
+            per_minute: NonZeroU32::new(80),
+            per_hour: NonZeroU32::new(500),
+        }
+    }
 }
 
 /// `[store]`.

@@ -10,7 +10,7 @@ use super::SettingsError;
 use super::error::Place;
 
 /// Every key outside `[agents]` and `[prices]`.
-const KEYS: [&str; 21] = [
+const KEYS: [&str; 24] = [
     "server.listen",
     "server.public_url",
     "server.api_token",
@@ -19,6 +19,9 @@ const KEYS: [&str; 21] = [
     "github.private_key_path",
     "github.webhook_secret",
     "github.webhook_secret_previous",
+    "github.write_interval_ms",
+    "github.writes_per_minute",
+    "github.writes_per_hour",
     "store.url",
     "data.dir",
     "defaults.label",

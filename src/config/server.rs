@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use secrecy::{ExposeSecret, SecretString};
 use url::{Host, Url};
@@ -10,7 +12,8 @@ use url::{Host, Url};
 use super::raw::Keys;
 use super::{
     AgentSettings, DataSettings, DefaultSettings, GithubSettings, LimitSettings, Runtime, SandboxMode,
-    SandboxSettings, ServerSettings, Settings, SettingsError, StoreSettings, TemplateSettings, api,
+    SandboxSettings, ServerSettings, Settings, SettingsError, StoreSettings, TemplateSettings, WriteSettings,
+    api,
 };
 
 /// Shorter ones can be guessed.
@@ -112,7 +115,22 @@ fn github(keys: &Keys) -> Result<GithubSettings, SettingsError> {
     };
     let mut webhook_secrets = vec![secret];
     webhook_secrets.extend(keys.secret("github.webhook_secret_previous")?);
-    Ok(GithubSettings { api_url, app_id, private_key: private_key(keys, Path::new(&path))?, webhook_secrets })
+    let private_key = private_key(keys, Path::new(&path))?;
+    Ok(GithubSettings { api_url, app_id, private_key, webhook_secrets, writes: writes(keys)? })
+}
+
+fn writes(keys: &Keys) -> Result<WriteSettings, SettingsError> {
+    let default = WriteSettings::default();
+    let most = |key, default| match keys.integer(key, 0..=100_000)? {
+        Some(most) => Ok(NonZeroU32::new(u32::try_from(most).unwrap_or(u32::MAX))),
+        None => Ok(default),
+    };
+    let interval = keys.integer("github.write_interval_ms", 0..=60_000)?.map(Duration::from_millis);
+    Ok(WriteSettings {
+        interval: interval.unwrap_or(default.interval),
+        per_minute: most("github.writes_per_minute", default.per_minute)?,
+        per_hour: most("github.writes_per_hour", default.per_hour)?,
+    })
 }
 
 fn private_key(keys: &Keys, path: &Path) -> Result<SecretString, SettingsError> {

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use journeyman::config::{
     AgentSettings, DataSettings, DefaultSettings, GithubSettings, LimitSettings, Runtime, SandboxMode,
-    SandboxSettings, ServerSettings, Settings, StoreSettings,
+    SandboxSettings, ServerSettings, Settings, StoreSettings, WriteSettings,
 };
 use journeyman::emulator::{Emulator, Options, Permission, RepositorySource, keys};
 use journeyman::store::Store;
@@ -193,6 +193,7 @@ fn settings(place: &Path, github: &Emulator, secret: SecretString) -> Settings {
             app_id: APP_ID,
             private_key: keys().private_pem.clone(),
             webhook_secrets: vec![secret],
+            writes: WriteSettings::UNLIMITED,
         },
         store: StoreSettings {
             url: SecretString::from(format!("sqlite://{}", place.join("journeyman.db").display())),

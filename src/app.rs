@@ -19,7 +19,7 @@ use tokio::sync::broadcast;
 use crate::agent::{self, AgentSettings, Agents, RuntimeKind};
 use crate::config::{self, Runtime, SandboxMode, Settings, Templates, repository_settings};
 use crate::engine::{Asked, DeskError, Engine, Parts, Rules};
-use crate::github::{AppCredentials, GitHub};
+use crate::github::{AppCredentials, GitHub, WriteLimits};
 use crate::http::{self, BodyLimits, HttpState, Readiness, WorkOrders};
 use crate::order::next::Survey;
 use crate::order::{Command, Entry, IssueNumber, Journal, OrderId, OrderLimits, RepositoryName, survey};
@@ -67,11 +67,7 @@ impl Application {
         let parts = Parts {
             journals: journals(store.clone()),
             store: store.clone(),
-            github: GitHub::new(AppCredentials {
-                api_url: settings.github.api_url.clone(),
-                app_id: settings.github.app_id,
-                private_key_pem: settings.github.private_key.clone(),
-            })?,
+            github: github(&settings.github)?,
             workspaces,
             agents: Arc::new(agents(&settings)?),
             sandbox,
@@ -203,6 +199,16 @@ async fn sandbox(settings: &Settings) -> anyhow::Result<Sandbox> {
         tracing::warn!("sandbox.mode = \"none\": agents and tests run without walls, as the settings ask");
     }
     Ok(Sandbox::new(mode, settings.sandbox.read.clone()).await?)
+}
+
+fn github(settings: &config::GithubSettings) -> anyhow::Result<GitHub> {
+    let credentials = AppCredentials {
+        api_url: settings.api_url.clone(),
+        app_id: settings.app_id,
+        private_key_pem: settings.private_key.clone(),
+    };
+    let config::WriteSettings { interval, per_minute, per_hour } = settings.writes;
+    Ok(GitHub::new(credentials, WriteLimits { interval, per_minute, per_hour })?)
 }
 
 fn agents(settings: &Settings) -> anyhow::Result<Agents> {

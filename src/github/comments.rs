@@ -4,6 +4,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::error::{ErrorKind, GitHubError, Result};
+use super::gate::Priority;
 use super::permissions::Permissions;
 use super::render;
 use super::service::{At, GitHub};
@@ -62,17 +63,20 @@ impl GitHub {
     /// Makes the status comment of an order say this. The first call creates it, later ones edit it in place, and
     /// nothing is written when it says so already.
     ///
+    /// An edit is what everything else overtakes. So the text is asked for again when its turn has come: it then says
+    /// what is known by then, and all that happened meanwhile is in this one edit.
+    ///
     /// # Errors
     /// As for every call; the same again looks first, and creates nothing that is there.
-    pub async fn set_status_comment(
+    pub async fn set_status_comment<F: Future<Output = String>>(
         &self,
         at: &At,
         issue: IssueNumber,
         order: OrderId,
-        body: &str,
+        text: impl Fn() -> F,
     ) -> Result<()> {
         let marker = Marker::new(at, issue, &format!("status:{order}"), Permissions::WriteIssues)?;
-        self.set(at, issue, &marker, body).await
+        self.set(at, issue, &marker, Priority::Status, text).await
     }
 
     /// Makes the comment of a round of review on a pull request say this, as the status comment does: there is one for
@@ -92,11 +96,20 @@ impl GitHub {
         let name = format!("review:{order}:{}:{round}", stage.replace('-', "."));
         let thread = IssueNumber(pull.0);
         let marker = Marker::new(at, thread, &name, Permissions::Converse)?;
-        self.set(at, thread, &marker, body).await
+        let text = || std::future::ready(body.to_owned());
+        self.set(at, thread, &marker, Priority::Ordinary, text).await
     }
 
-    async fn set(&self, at: &At, issue: IssueNumber, marker: &Marker, body: &str) -> Result<()> {
-        let body = marker.body(body);
+    /// A comment that is new is important; `edits` is what its edits are.
+    async fn set<F: Future<Output = String>>(
+        &self,
+        at: &At,
+        issue: IssueNumber,
+        marker: &Marker,
+        edits: Priority,
+        text: impl Fn() -> F,
+    ) -> Result<()> {
+        let body = marker.body(&text().await);
         let _turn = self.turn(&marker.about).await;
         let found = match self.remembered(at, marker).await? {
             Some(found) => Some(found),
@@ -104,7 +117,7 @@ impl GitHub {
         };
         match found {
             Some(found) if found.body.as_deref().is_some_and(|there| same(there, &body)) => Ok(()),
-            Some(found) => self.edit(at, marker, found.id, &body).await,
+            Some(found) => self.edit(at, marker, &found, edits, text).await,
             None => self.create(at, issue, marker, &body).await,
         }
     }
@@ -154,7 +167,8 @@ impl GitHub {
         let mut ours = ours.into_iter();
         let oldest = ours.next();
         for double in ours {
-            let request = Request::delete(at.route(&format!("/issues/comments/{}", double.id)));
+            let request = Request::delete(at.route(&format!("/issues/comments/{}", double.id)))
+                .yielding(Priority::Ordinary);
             if let Err(error) = self.call(at, marker.permissions, &request).await {
                 tracing::warn!(%error, "a comment that was written twice could not be taken away");
             }
@@ -188,10 +202,24 @@ impl GitHub {
         }
     }
 
-    async fn edit(&self, at: &At, marker: &Marker, id: u64, body: &str) -> Result<()> {
-        let route = at.route(&format!("/issues/comments/{id}"));
-        self.remember_comment(&marker.about, Some(id));
-        match self.call(at, marker.permissions, &Request::patch(route, json!({"body": body}))).await {
+    async fn edit<F: Future<Output = String>>(
+        &self,
+        at: &At,
+        marker: &Marker,
+        found: &CommentWire,
+        priority: Priority,
+        text: impl Fn() -> F,
+    ) -> Result<()> {
+        let route = at.route(&format!("/issues/comments/{}", found.id));
+        self.remember_comment(&marker.about, Some(found.id));
+        let permit = self.permit(at, marker.permissions, priority, &format!("PATCH {route}")).await?;
+        let body = &marker.body(&text().await);
+        if found.body.as_deref().is_some_and(|there| same(there, body)) {
+            permit.give_back();
+            return Ok(());
+        }
+        let request = Request::patch(route, json!({"body": body})).yielding(priority);
+        match self.call_permitted(at, marker.permissions, &request, permit).await {
             Ok(_) => Ok(()),
             Err(error) if error.leaves_doubt() => match self.remembered(at, marker).await {
                 Ok(Some(there)) if there.body.as_deref().is_some_and(|there| same(there, body)) => Ok(()),

@@ -16,12 +16,14 @@ pub struct GitHubError {
     pub kind: ErrorKind,
     /// What happened, and what would mend it.
     pub message: String,
+    /// Whether it is for a limit of GitHub's. Limits come first: nothing was carried out.
+    limited: bool,
 }
 
 /// Failures by what they ask for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorKind {
-    /// GitHub could not be reached, was overloaded, or limits us: the same again later. For a write it is not
+    /// GitHub could not be reached, was overloaded, or limits us: the same again later. For a write it may not be
     /// known whether it was made.
     Unavailable {
         /// How long GitHub told us to wait, if it did.
@@ -43,7 +45,26 @@ pub enum ErrorKind {
 
 impl GitHubError {
     pub(super) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into() }
+        Self { kind, message: message.into(), limited: false }
+    }
+
+    /// For a limit of GitHub's, which holds for all that the installation does.
+    pub(super) fn limited(wait: Duration, message: impl Into<String>) -> Self {
+        let kind = ErrorKind::Unavailable { retry_after: Some(wait) };
+        Self { kind, message: message.into(), limited: true }
+    }
+
+    /// How long a limit of GitHub's keeps the installation waiting, if it is for one.
+    pub(super) fn limit(&self) -> Option<Duration> {
+        match self.kind {
+            ErrorKind::Unavailable { retry_after } => retry_after.filter(|_| self.limited),
+            ErrorKind::Unauthorized
+            | ErrorKind::Forbidden
+            | ErrorKind::NotFound
+            | ErrorKind::Conflict
+            | ErrorKind::Invalid
+            | ErrorKind::Unexpected => None,
+        }
     }
 
     pub(super) fn unexpected(message: impl Into<String>) -> Self {
@@ -57,7 +78,7 @@ impl GitHubError {
     /// Whether the request may have been carried out although we were told otherwise.
     pub(super) fn leaves_doubt(&self) -> bool {
         match self.kind {
-            ErrorKind::Unavailable { .. } | ErrorKind::Unexpected => true,
+            ErrorKind::Unavailable { .. } | ErrorKind::Unexpected => !self.limited,
             ErrorKind::Unauthorized
             | ErrorKind::Forbidden
             | ErrorKind::NotFound

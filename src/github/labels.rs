@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::error::{ErrorKind, Result};
 use super::facts::{NameWire, percent_encoded};
+use super::gate::Priority;
 use super::permissions::Permissions;
 use super::service::{At, GitHub};
 use super::transport::Request;
@@ -69,12 +70,14 @@ impl GitHub {
             && !on.contains(look.name)
         {
             self.ensure_label(at, look).await?;
-            let request = Request::post(route.as_str(), json!({"labels": [look.name]}));
+            let request =
+                Request::post(route.as_str(), json!({"labels": [look.name]})).yielding(Priority::Ordinary);
             self.call(at, Permissions::WriteIssues, &request).await?;
         }
         for other in OURS {
             if on.contains(other.name) && wanted.is_none_or(|look| look.name != other.name) {
-                let request = Request::delete(format!("{route}/{}", percent_encoded(other.name)));
+                let request = Request::delete(format!("{route}/{}", percent_encoded(other.name)))
+                    .yielding(Priority::Ordinary);
                 match self.call(at, Permissions::WriteIssues, &request).await {
                     Err(error) if error.kind != ErrorKind::NotFound => return Err(error),
                     Ok(_) | Err(_) => {}
@@ -93,7 +96,8 @@ impl GitHub {
             Err(error) => return Err(error),
         }
         let body = json!({"name": look.name, "color": look.color, "description": look.description});
-        match self.call(at, Permissions::WriteIssues, &Request::post(at.route("/labels"), body)).await {
+        let request = Request::post(at.route("/labels"), body).yielding(Priority::Ordinary);
+        match self.call(at, Permissions::WriteIssues, &request).await {
             // Somebody was quicker.
             Err(error) if error.kind == ErrorKind::Invalid => Ok(()),
             Ok(_) => Ok(()),

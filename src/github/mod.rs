@@ -4,15 +4,17 @@
 //! comments and pull requests.
 //! Must never know: orders' journals, what to do next, git objects, agents. It is told what to say and where.
 //!
-//! Three rules hold for every call. It carries an installation token narrowed to one repository and to the
-//! permissions of that call. It ends within thirty seconds, token and answer apart. And a write that may already have been
-//! made is looked for before it is made again, so that repeating any call here is harmless.
+//! Four rules hold for every call. It carries an installation token narrowed to one repository and to the
+//! permissions of that call. It ends within thirty seconds, token and answer apart, and a write's wait for its turn. A
+//! write has passed its installation's gate, so that GitHub's limits for them are kept. And one that may already have
+//! been made is looked for before it is made again, so that repeating any call here is harmless.
 
 mod comments;
 mod contents;
 mod endpoints;
 mod error;
 mod facts;
+mod gate;
 mod labels;
 mod permissions;
 mod pulls;
@@ -29,6 +31,7 @@ mod tests;
 
 pub use error::{ErrorKind, GitHubError, Result};
 pub use facts::{IssueFacts, IssueKind, IssueState, RepositoryFacts};
+pub use gate::WriteLimits;
 pub use labels::OrderLabel;
 pub use permissions::GitAccess;
 pub use pulls::{NewPull, Pull, PullState};

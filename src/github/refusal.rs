@@ -55,8 +55,8 @@ impl Refusal {
     pub(super) fn error(&self, request: &str, name: Name) -> GitHubError {
         let Self { status, words, .. } = self;
         if let Some(wait) = self.limit() {
-            return GitHubError::new(
-                ErrorKind::Unavailable { retry_after: Some(wait) },
+            return GitHubError::limited(
+                wait,
                 format!(
                     "GitHub limits our requests; the next is due in {} seconds ({words})",
                     wait.as_secs()

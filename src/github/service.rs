@@ -2,8 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use http::header::ACCEPT;
@@ -16,8 +15,9 @@ use url::Url;
 
 use super::endpoints::Endpoints;
 use super::error::{ErrorKind, GitHubError, Result};
+use super::gate::{Gate, Permit, Priority, WriteLimits};
 use super::permissions::Permissions;
-use super::tokens::Tokens;
+use super::tokens::{Kept, Tokens};
 use super::transport::{Answer, CONNECT_TIMEOUT, Name, Request, Verb, WHOLE_TIMEOUT, send};
 use crate::order::{InstallationId, RepositoryName};
 
@@ -67,7 +67,8 @@ struct Inner {
     app: Octocrab,
     app_graphql: Octocrab,
     tokens: Tokens,
-    lanes: Vec<tokio::sync::Mutex<()>>,
+    gate: Gate,
+    turns: Mutex<HashMap<String, Weak<tokio::sync::Mutex<()>>>>,
     comments: Mutex<HashMap<String, u64>>,
     pause: Duration,
 }
@@ -84,12 +85,12 @@ impl GitHub {
     ///
     /// # Errors
     /// When the address or the key cannot be used; the message names the setting.
-    pub fn new(settings: AppCredentials) -> Result<Self> {
-        Self::with_pause(settings, Duration::from_secs(1))
+    pub fn new(settings: AppCredentials, limits: WriteLimits) -> Result<Self> {
+        Self::with_pause(settings, limits, Duration::from_secs(1))
     }
 
     /// As [`GitHub::new`], with another pause than a second between tries.
-    pub(super) fn with_pause(settings: AppCredentials, pause: Duration) -> Result<Self> {
+    pub(super) fn with_pause(settings: AppCredentials, limits: WriteLimits, pause: Duration) -> Result<Self> {
         if tokio::runtime::Handle::try_current().is_err() {
             return Err(GitHubError::unexpected("GitHub::new has to be called within a Tokio runtime"));
         }
@@ -102,7 +103,8 @@ impl GitHub {
             app,
             app_graphql,
             tokens: Tokens::default(),
-            lanes: (0..64).map(|_| tokio::sync::Mutex::new(())).collect(),
+            gate: Gate::new(limits),
+            turns: Mutex::default(),
             comments: Mutex::default(),
             pause,
         })))
@@ -130,13 +132,22 @@ impl GitHub {
     }
 
     /// Calls that look and then write take turns when they are about the same thing: two at once would both
-    /// find nothing and both create. Different things may share a lane, which costs time and nothing else.
-    pub(super) async fn turn(&self, about: &str) -> tokio::sync::MutexGuard<'_, ()> {
-        let mut hasher = DefaultHasher::new();
-        about.hash(&mut hasher);
-        let lanes = &self.0.lanes;
-        let lane = usize::try_from(hasher.finish() % lanes.len() as u64).unwrap_or(0);
-        lanes[lane].lock().await
+    /// find nothing and both create. Nobody waits for a call about something else: that one may be waiting at the
+    /// gate.
+    pub(super) async fn turn(&self, about: &str) -> tokio::sync::OwnedMutexGuard<()> {
+        let turn = {
+            let mut turns = self.0.turns.lock().unwrap_or_else(PoisonError::into_inner);
+            let known = turns.get(about).and_then(Weak::upgrade);
+            known.unwrap_or_else(|| {
+                if turns.len() >= 1_000 {
+                    turns.retain(|_, turn| turn.strong_count() > 0);
+                }
+                let new = Arc::new(tokio::sync::Mutex::new(()));
+                turns.insert(about.to_owned(), Arc::downgrade(&new));
+                new
+            })
+        };
+        turn.lock_owned().await
     }
 
     /// The comment that a marker was last seen on: a hint that saves reading every comment of an issue.
@@ -188,24 +199,51 @@ impl GitHub {
     }
 
     /// Sends a request in the installation's name. Reads are repeated when GitHub is unavailable; writes never:
-    /// whether one was made is for the caller to look at.
+    /// whether one was made is for the caller to look at. Writes wait for their turn first.
     pub(super) async fn call(&self, at: &At, permissions: Permissions, request: &Request) -> Result<Answer> {
         match request.verb {
-            Verb::Get => self.repeating(|| self.authorized(at, permissions, request, Side::Rest)).await,
+            Verb::Get => self.repeating(|| self.authorized(at, permissions, request, Side::Rest, None)).await,
             Verb::Post | Verb::Patch | Verb::Delete => {
-                self.authorized(at, permissions, request, Side::Rest).await
+                let permit = self.permit(at, permissions, request.priority, &request.name()).await?;
+                self.call_permitted(at, permissions, request, permit).await
             }
         }
     }
 
-    /// As [`GitHub::call`], to GraphQL. Its errors come with status 200.
+    /// The first half of a write: waits for its turn. What is to be said can be made after it, with
+    /// what is known by then. `name` is for the log.
+    pub(super) async fn permit(
+        &self,
+        at: &At,
+        permissions: Permissions,
+        priority: Priority,
+        name: &str,
+    ) -> Result<Permit> {
+        // No turn is spent on waiting for a token, or on finding out that there is none.
+        self.token(at, permissions, None).await?;
+        self.0.gate.pass(at.installation, priority, name).await
+    }
+
+    /// The second half of a write: sends it.
+    pub(super) async fn call_permitted(
+        &self,
+        at: &At,
+        permissions: Permissions,
+        request: &Request,
+        permit: Permit,
+    ) -> Result<Answer> {
+        self.authorized(at, permissions, request, Side::Rest, Some(permit)).await
+    }
+
+    /// As [`GitHub::call`], a mutation of GraphQL's. Its errors come with status 200.
     pub(super) async fn call_graphql(
         &self,
         at: &At,
         permissions: Permissions,
         request: &Request,
     ) -> Result<Answer> {
-        self.authorized(at, permissions, request, Side::GraphQl).await
+        let permit = self.permit(at, permissions, request.priority, "a mutation").await?;
+        self.authorized(at, permissions, request, Side::GraphQl, Some(permit)).await
     }
 
     /// A refused token is replaced once, and one that is only seconds old is given a moment: GitHub's servers do
@@ -217,10 +255,11 @@ impl GitHub {
         permissions: Permissions,
         request: &Request,
         side: Side,
+        permit: Option<Permit>,
     ) -> Result<Answer> {
         let token = self.token(at, permissions, None).await?;
-        let name = Name::Installation(permissions);
-        let error = match send(&self.side_with(side, token.secret())?, request, name).await {
+        let priority = permit.is_some().then_some(request.priority);
+        let error = match self.once(at, permissions, request, (side, &token), permit).await {
             Ok(answer) => return Ok(answer),
             Err(error) => error,
         };
@@ -242,7 +281,30 @@ impl GitHub {
             | ErrorKind::Invalid
             | ErrorKind::Unexpected => return Err(error),
         };
-        send(&self.side_with(side, again.secret())?, request, name).await
+        let permit = match priority {
+            Some(priority) => Some(self.permit(at, permissions, priority, &request.name()).await?),
+            None => None,
+        };
+        self.once(at, permissions, request, (side, &again), permit).await
+    }
+
+    async fn once(
+        &self,
+        at: &At,
+        permissions: Permissions,
+        request: &Request,
+        (side, token): (Side, &Kept),
+        permit: Option<Permit>,
+    ) -> Result<Answer> {
+        let client = self.side_with(side, token.secret())?;
+        let answer = send(&client, request, Name::Installation(permissions)).await;
+        // A read that is limited tells as much as a write does.
+        if let Some(wait) = answer.as_ref().err().and_then(GitHubError::limit) {
+            self.0.gate.hold(at.installation, wait);
+        }
+        // Only now: nobody comes between the answer and the hold.
+        drop(permit);
+        answer
     }
 
     fn side_with(&self, side: Side, token: SecretString) -> Result<Octocrab> {

@@ -8,6 +8,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::error::{GitHubError, Result};
+use super::gate::Priority;
 use super::permissions::Permissions;
 use super::refusal::Refusal;
 
@@ -24,6 +25,8 @@ pub(super) struct Request {
     pub(super) verb: Verb,
     pub(super) route: String,
     pub(super) body: Option<Value>,
+    /// Of a write: who may overtake it.
+    pub(super) priority: Priority,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,22 +50,31 @@ impl Verb {
 
 impl Request {
     pub(super) fn get(route: impl Into<String>) -> Self {
-        Self { verb: Verb::Get, route: route.into(), body: None }
+        Self::new(Verb::Get, route, None)
     }
 
     pub(super) fn post(route: impl Into<String>, body: Value) -> Self {
-        Self { verb: Verb::Post, route: route.into(), body: Some(body) }
+        Self::new(Verb::Post, route, Some(body))
     }
 
     pub(super) fn patch(route: impl Into<String>, body: Value) -> Self {
-        Self { verb: Verb::Patch, route: route.into(), body: Some(body) }
+        Self::new(Verb::Patch, route, Some(body))
     }
 
     pub(super) fn delete(route: impl Into<String>) -> Self {
-        Self { verb: Verb::Delete, route: route.into(), body: None }
+        Self::new(Verb::Delete, route, None)
     }
 
-    fn name(&self) -> String {
+    fn new(verb: Verb, route: impl Into<String>, body: Option<Value>) -> Self {
+        Self { verb, route: route.into(), body, priority: Priority::Important }
+    }
+
+    /// Lets others overtake it: without this a write is important.
+    pub(super) fn yielding(self, priority: Priority) -> Self {
+        Self { priority, ..self }
+    }
+
+    pub(super) fn name(&self) -> String {
         let path = self.route.split('?').next().unwrap_or_default();
         format!("{} {path}", self.verb.word())
     }

@@ -6,7 +6,7 @@ use super::{Context, Tried, never, soon};
 use crate::engine::views;
 use crate::github::{NewPull, render};
 use crate::order::moves::ReviewNote;
-use crate::order::{BranchName, Outcome, Person, PullNumber, survey};
+use crate::order::{BranchName, Journal, Outcome, Person, PullNumber, survey};
 
 impl Context {
     pub(super) async fn authorize(&self, person: &Person) -> Tried {
@@ -55,13 +55,31 @@ impl Context {
 
     pub(super) async fn show_status(&self) -> Tried {
         let at = self.at().await?;
-        let survey = survey(self.journal.pipeline(), &self.journal, Utc::now());
         let issue = self.opened().issue.number;
         let github = &self.parts.github;
-        let body = render::status(&views::status(&self.journal, &survey));
-        github.set_status_comment(&at, issue, self.order, &body).await?;
+        github.set_status_comment(&at, issue, self.order, || self.status_text()).await?;
+        let journal = self.latest_journal().await;
+        let survey = survey(journal.pipeline(), &journal, Utc::now());
         github.set_order_label(&at, issue, views::label(&survey)).await?;
         Ok(Outcome::StatusShown)
+    }
+
+    /// What the status is to say by now. It waits for its turn behind all that is more important.
+    async fn status_text(&self) -> String {
+        let journal = self.latest_journal().await;
+        let survey = survey(journal.pipeline(), &journal, Utc::now());
+        render::status(&views::status(&journal, &survey))
+    }
+
+    /// The journal as it is now, or else as it was when the effect began.
+    async fn latest_journal(&self) -> Journal {
+        match self.parts.journals.journal(self.order).await {
+            Ok(journal) => journal,
+            Err(error) => {
+                tracing::warn!(order = %self.order, %error, "the status is shown as of before");
+                self.journal.clone()
+            }
+        }
     }
 
     pub(super) async fn show_review(&self, note: &ReviewNote) -> Tried {

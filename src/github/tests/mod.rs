@@ -3,5 +3,6 @@
 mod comments;
 mod facts;
 mod labels;
+mod limits;
 mod pulls;
 mod tokens;

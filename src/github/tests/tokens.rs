@@ -5,7 +5,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
 
 use crate::github::scripted::{APP, KEY, Reply, Server, github_at, in_minutes, not_found, ok, refused};
-use crate::github::{AppCredentials, ErrorKind, GitAccess, GitHub};
+use crate::github::{AppCredentials, ErrorKind, GitAccess, GitHub, WriteLimits};
 use crate::order::IssueNumber;
 
 fn repository() -> Value {
@@ -108,7 +108,7 @@ async fn a_wrong_key_is_reported_by_its_setting() {
         ),
     };
     let shown = format!("{settings:?}");
-    let error = GitHub::new(settings).unwrap_err();
+    let error = GitHub::new(settings, WriteLimits::NONE).unwrap_err();
     assert!(error.message.contains("github.private_key_path"), "{error}");
     assert!(!shown.contains("xyzzy") && !error.message.contains("xyzzy"));
 }

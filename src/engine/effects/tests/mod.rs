@@ -21,7 +21,7 @@ use super::{Effect, perform};
 use crate::agent::{AgentSettings, Agents, RuntimeKind};
 use crate::emulator::{Emulator, Options, RepositorySource, keys};
 use crate::engine::{Parts, Rules};
-use crate::github::{AppCredentials, GitHub};
+use crate::github::{AppCredentials, GitHub, WriteLimits};
 use crate::order::moves::AgentTask;
 use crate::order::{
     AgentRun, BranchName, Event, InstallationId, IssueNumber, IssueText, Journal, Move, MoveKey, Opened,
@@ -199,11 +199,14 @@ async fn parts(emulator: &Emulator, place: &TempDir) -> Parts {
     Parts {
         journals: Arc::new(store.clone()),
         store,
-        github: GitHub::new(AppCredentials {
-            api_url: emulator.api_url().parse().expect("an address"),
-            app_id: 77,
-            private_key_pem: keys().private_pem.clone(),
-        })
+        github: GitHub::new(
+            AppCredentials {
+                api_url: emulator.api_url().parse().expect("an address"),
+                app_id: 77,
+                private_key_pem: keys().private_pem.clone(),
+            },
+            WriteLimits::NONE,
+        )
         .expect("our side of GitHub"),
         workspaces: Workspaces::new(&place.path().join("data")).expect("a data folder"),
         agents: Arc::new(Agents::new([(AGENT.to_owned(), agent)].into()).expect("agents")),

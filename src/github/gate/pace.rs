@@ -1,0 +1,117 @@
+//! When the next write may be sent: told from when the ones before were, and from nothing else.
+
+use std::collections::VecDeque;
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::{Priority, WriteLimits};
+
+const MINUTE: Duration = Duration::from_secs(60);
+const HOUR: Duration = Duration::from_secs(3_600);
+
+/// What was written for an installation. A write that is under way counts as made now, because nobody knows when
+/// GitHub counts it: it is within every window from when it is sent until a window's length after its answer. So the
+/// limits hold at GitHub's end, however long a request is on its way.
+#[derive(Debug, Clone)]
+pub(super) struct Pace {
+    limits: WriteLimits,
+    /// When the last one was sent.
+    sent: Option<Instant>,
+    under_way: usize,
+    /// When the latest were answered, in order; no more of them than any limit looks at.
+    answered: VecDeque<Instant>,
+    held: Option<Instant>,
+}
+
+/// A write that was begun, as it takes to undo that.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Begun {
+    at: Instant,
+    before: Option<Instant>,
+}
+
+impl Pace {
+    pub(super) fn new(limits: WriteLimits) -> Self {
+        Self { limits, sent: None, under_way: 0, answered: VecDeque::new(), held: None }
+    }
+
+    fn windows(&self) -> impl Iterator<Item = (usize, Duration)> {
+        let Self { limits: WriteLimits { per_minute, per_hour, .. }, .. } = *self;
+        let size = |limit: NonZeroU32| usize::try_from(limit.get()).unwrap_or(usize::MAX);
+        [(per_minute, MINUTE), (per_hour, HOUR)]
+            .into_iter()
+            .filter_map(move |(limit, window)| Some((size(limit?), window)))
+    }
+
+    /// The earliest moment, from now on, at which one more may be sent, should nothing else be. None: not before one
+    /// that is under way is answered.
+    pub(super) fn earliest(&self, priority: Priority, now: Instant) -> Option<Instant> {
+        let mut earliest = self.held.map_or(now, |held| now.max(held));
+        if let Some(sent) = self.sent {
+            earliest = earliest.max(sent + self.limits.interval);
+        }
+        for (limit, window) in self.windows() {
+            // How many of those that are answered may still be within the window.
+            let others = share(limit, priority).checked_sub(self.under_way + 1)?;
+            if let Some(last_to_go) = self.answered.len().checked_sub(others + 1) {
+                earliest = earliest.max(self.answered[last_to_go] + window);
+            }
+        }
+        Some(earliest)
+    }
+
+    pub(super) fn begin(&mut self, at: Instant) -> Begun {
+        self.under_way += 1;
+        Begun { at, before: self.sent.replace(at) }
+    }
+
+    /// The answer is there, or nobody waits for it any more.
+    pub(super) fn answered(&mut self, at: Instant) {
+        self.under_way = self.under_way.saturating_sub(1);
+        let most = self.windows().map(|(limit, _)| limit).max().unwrap_or(0);
+        self.answered.push_back(at);
+        while self.answered.len() > most || self.answered.front().is_some_and(|first| *first + HOUR <= at) {
+            self.answered.pop_front();
+        }
+    }
+
+    /// It was not sent after all.
+    pub(super) fn take_back(&mut self, begun: Begun) {
+        self.under_way = self.under_way.saturating_sub(1);
+        if self.sent == Some(begun.at) {
+            self.sent = begun.before;
+        }
+    }
+
+    pub(super) fn hold(&mut self, until: Instant) {
+        self.held = Some(self.held.map_or(until, |held| held.max(until)));
+    }
+
+    pub(super) fn is_held_beyond(&self, moment: Instant) -> bool {
+        self.held.is_some_and(|held| held > moment)
+    }
+
+    /// When the last of these would be sent, one after the other, should each be answered at once.
+    pub(super) fn forecast(&self, line: impl Iterator<Item = Priority>, now: Instant) -> Instant {
+        let mut future = self.clone();
+        while future.under_way > 0 {
+            future.answered(now);
+        }
+        line.fold(now, |at, priority| {
+            let at = future.earliest(priority, at).unwrap_or(at);
+            future.begin(at);
+            future.answered(at);
+            at
+        })
+    }
+}
+
+/// How much of a limit a write of this priority may see used up, itself included.
+fn share(limit: usize, priority: Priority) -> usize {
+    match priority {
+        Priority::Important => limit,
+        Priority::Ordinary | Priority::Status => limit - limit / 4,
+    }
+}

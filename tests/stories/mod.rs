@@ -9,6 +9,7 @@ mod faults;
 mod harness;
 mod hostile;
 mod label_to_pull;
+mod limits;
 mod model_api;
 mod people;
 mod pipelines;

@@ -399,9 +399,9 @@ proptest! {
 }
 
 #[test]
-fn a_rush_of_two_thousand_keeps_githubs_limits_and_uses_them() {
+fn a_rush_of_a_thousand_keeps_githubs_limits_and_uses_them() {
     use Priority::{Important, Ordinary, Status};
-    let writers: Vec<Writer> = (0..2_000)
+    let writers: Vec<Writer> = (0..1_000)
         .map(|n| Writer {
             comes: Duration::from_millis(n * 37),
             priority: [Important, Ordinary, Status][n as usize % 3],
@@ -412,9 +412,9 @@ fn a_rush_of_two_thousand_keeps_githubs_limits_and_uses_them() {
     for limits in [GITHUB, limits(Duration::ZERO, 80, 500)] {
         let written = simulate(limits, &writers, &[]);
         assert_kept(limits, &written);
-        assert_eq!(written.len(), 2_000);
+        assert_eq!(written.len(), 1_000);
         let took = written.last().unwrap().0 - written.first().unwrap().0;
-        // At 375 an hour for most of them it takes five hours and a bit; more would be wasted time.
-        assert!(took < HOUR * 6, "{took:?}");
+        // Two hours have room for a thousand, of which what is not important leaves a quarter unused.
+        assert!(took < HOUR * 3, "{took:?}");
     }
 }

@@ -78,10 +78,7 @@ impl Engine {
             by: Requester::ApiToken,
             kind: SignalKind::Commanded { comment: None, pull: None, command },
         };
-        let entry = self.parts.store.signal(order, signal, None, Utc::now()).await?;
-        // Without a delivery there is always an entry.
-        let entry =
-            entry.ok_or_else(|| DeskError::Unavailable("nothing was written; try again".to_owned()))?;
+        let entry = self.parts.store.signal(order, signal, Utc::now()).await?;
         self.told.lock().unwrap_or_else(PoisonError::into_inner).insert(order);
         self.asked.notify_one();
         let seq = entry.seq;

@@ -1,8 +1,7 @@
 //! From stored deliveries to orders: opens one, tells one, or says why not.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use chrono::Utc;
 use tokio::sync::mpsc;
@@ -12,7 +11,7 @@ use super::Engine;
 use crate::github::{At, ErrorKind, GitHubError};
 use crate::order::{DeliveryGuid, IssueText, Opened, OrderId, RepositoryId, Requester, SignalKind};
 use crate::store::{Conclusion, Delivery, OpenOutcome, OrderRow, StoreError};
-use crate::webhook::{Incoming, Subject, Understood, understand};
+use crate::webhook::{Incoming, Provided, Subject, Understood, Us, understand};
 
 /// How many deliveries are taken in one look.
 const AT_ONCE: u32 = 200;
@@ -22,8 +21,8 @@ const AFTER_A_WAIT: Duration = Duration::from_secs(1);
 
 /// What became of a delivery.
 enum Taken {
-    /// It is concluded; the order that has to hear of it.
-    Done(Option<OrderId>),
+    /// It is concluded; the orders that have to hear of it.
+    Done(Vec<OrderId>),
     /// It cannot be concluded yet; the message says why.
     Later(String),
 }
@@ -33,9 +32,12 @@ impl Engine {
     pub(super) async fn take_in(&self, tell: &mpsc::UnboundedSender<OrderId>) -> Result<(), StoreError> {
         for delivery in self.parts.store.pending_deliveries(AT_ONCE).await? {
             match self.take(&delivery).await? {
-                // Nobody listens only when the engine is stopping.
-                Taken::Done(Some(order)) => drop(tell.send(order)),
-                Taken::Done(None) => {}
+                Taken::Done(orders) => {
+                    for order in orders {
+                        // Nobody listens only when the engine is stopping.
+                        let _ = tell.send(order);
+                    }
+                }
                 Taken::Later(because) => {
                     tracing::warn!(delivery = %delivery.guid, because, "waits");
                     // What holds one up holds the others up as well; they are looked at again a little later.
@@ -56,7 +58,11 @@ impl Engine {
                 return self.conclude(&delivery.guid, Conclusion::Refused { because }).await;
             }
         };
-        let latest = self.latest(&incoming).await?;
+        let concerned = self.concerned(&incoming).await?;
+        let begins = matches!(incoming.signal.kind, SignalKind::Labeled { .. });
+        if concerned.is_empty() && !begins {
+            return self.ignore(&delivery.guid, "no order belongs to it").await;
+        }
         // Our own labels come and go at every order, and other people's are theirs: neither is news for an order.
         if let SignalKind::Labeled { label } | SignalKind::Unlabeled { label } = &incoming.signal.kind {
             match self.is_our_label(&incoming, label).await {
@@ -67,28 +73,66 @@ impl Engine {
                 Err(error) => return self.fault(&delivery.guid, error).await,
             }
         }
-        match (&incoming.signal.kind, latest) {
-            (SignalKind::Labeled { .. }, latest) => match latest.filter(|order| order.active) {
-                Some(order) => self.tell(delivery, order.id, &incoming).await,
+        match self.unmet(&incoming.provided).await {
+            Ok(None) => {}
+            Ok(Some(because)) => return self.ignore(&delivery.guid, because).await,
+            // Whatever GitHub says: this is no fault of the delivery.
+            Err(error) => return Ok(Taken::Later(error.message)),
+        }
+        if begins {
+            return match concerned.iter().find(|order| order.active) {
+                Some(order) => self.tell(delivery, &[order.id], &incoming).await,
                 None => self.open_for(delivery, &incoming).await,
-            },
-            (_, Some(order)) => match self.successor(&order).await? {
-                Some(newer) => {
-                    self.ignore(&delivery.guid, &format!("order {newer} has taken its place")).await
-                }
-                None => self.tell(delivery, order.id, &incoming).await,
-            },
-            (_, None) => self.ignore(&delivery.guid, "no order belongs to it").await,
+            };
+        }
+        let mut told = Vec::with_capacity(concerned.len());
+        let mut newer = None;
+        for order in &concerned {
+            match self.successor(order).await? {
+                None => told.push(order.id),
+                Some(order) => newer = Some(order),
+            }
+        }
+        match newer.filter(|_| told.is_empty()) {
+            Some(newer) => self.ignore(&delivery.guid, &format!("order {newer} has taken its place")).await,
+            None => self.tell(delivery, &told, &incoming).await,
         }
     }
 
-    async fn latest(&self, incoming: &Incoming) -> Result<Option<OrderRow>, StoreError> {
-        match &incoming.subject {
+    /// The orders that it is about, whether at work or not.
+    async fn concerned(&self, incoming: &Incoming) -> Result<Vec<OrderRow>, StoreError> {
+        let (store, repository) = (&self.parts.store, incoming.repository_id);
+        Ok(match &incoming.subject {
             Subject::Issue(issue) => {
-                self.parts.store.latest_order(incoming.repository_id, issue.number).await
+                store.latest_order(repository, issue.number).await?.into_iter().collect()
             }
-            Subject::Pull(pull) => self.parts.store.order_by_pull(incoming.repository_id, *pull).await,
+            Subject::Pull(pull) => store.order_by_pull(repository, *pull).await?.into_iter().collect(),
+            Subject::Branches(branches) => {
+                let mut orders = Vec::new();
+                for branch in branches {
+                    orders.extend(store.order_by_branch(repository, branch).await?);
+                }
+                orders
+            }
+            // Of several that had the same pull request, the latest has it now.
+            Subject::Base => {
+                let open = store.orders_with_open_pull(repository).await?.into_iter();
+                let by_pull: BTreeMap<_, _> = open.map(|order| (order.pull, order)).collect();
+                by_pull.into_values().collect()
+            }
+        })
+    }
+
+    /// Why it means nothing to us, of all Apps; GitHub is asked who we are when that matters, and only once.
+    async fn unmet(&self, provided: &Provided) -> Result<Option<&'static str>, GitHubError> {
+        if *provided == Provided::Nothing {
+            return Ok(None);
         }
+        let ask = || async {
+            let identity = self.parts.github.identity().await?;
+            Ok::<Us, GitHubError>(Us { app: identity.app, slug: identity.slug })
+        };
+        Ok(provided.unmet_by(self.remembered.us.get_or_try_init(ask).await?))
     }
 
     /// A later order that is at work on the same issue: an older one is not waken up beside it.
@@ -100,12 +144,11 @@ impl Engine {
     async fn tell(
         &self,
         delivery: &Delivery,
-        order: OrderId,
+        orders: &[OrderId],
         incoming: &Incoming,
     ) -> Result<Taken, StoreError> {
-        let signal = incoming.signal.clone();
-        self.parts.store.signal(order, signal, Some(&delivery.guid), Utc::now()).await?;
-        Ok(Taken::Done(Some(order)))
+        self.parts.store.signal_each(orders, &incoming.signal, &delivery.guid, Utc::now()).await?;
+        Ok(Taken::Done(orders.to_vec()))
     }
 
     async fn open_for(&self, delivery: &Delivery, incoming: &Incoming) -> Result<Taken, StoreError> {
@@ -120,10 +163,10 @@ impl Engine {
         match self.parts.store.open_order(opened, Utc::now(), Some(&delivery.guid)).await? {
             OpenOutcome::Opened => {
                 tracing::info!(%order, repository = %incoming.repository, issue = %issue.number, "opened");
-                Ok(Taken::Done(Some(order)))
+                Ok(Taken::Done(vec![order]))
             }
-            OpenOutcome::Active(order) => self.tell(delivery, order, incoming).await,
-            OpenOutcome::DeliveryConcluded => Ok(Taken::Done(None)),
+            OpenOutcome::Active(order) => self.tell(delivery, &[order], incoming).await,
+            OpenOutcome::DeliveryConcluded => Ok(Taken::Done(Vec::new())),
         }
     }
 
@@ -182,7 +225,7 @@ impl Engine {
     /// The label that the repository's settings name, looked at again after a minute.
     async fn label_of(&self, incoming: &Incoming) -> Result<Option<String>, GitHubError> {
         let id = incoming.repository_id;
-        if let Some(label) = self.labels.get(id) {
+        if let Some(label) = self.remembered.labels.get(id) {
             return Ok(label);
         }
         let at = self.at(incoming).await?;
@@ -194,7 +237,7 @@ impl Engine {
         // Settings that cannot be read are answered on the issue, when work starts with the server's own label.
         let settings = file.and_then(|yaml| (self.parts.rules.read_repository_settings)(&yaml).ok());
         let label = settings.and_then(|settings| settings.label);
-        self.labels.put(id, label.clone());
+        self.remembered.labels.put(id, label.clone());
         Ok(label)
     }
 
@@ -204,7 +247,7 @@ impl Engine {
 
     async fn conclude(&self, guid: &DeliveryGuid, conclusion: Conclusion) -> Result<Taken, StoreError> {
         self.parts.store.conclude_delivery(guid, &conclusion).await?;
-        Ok(Taken::Done(None))
+        Ok(Taken::Done(Vec::new()))
     }
 
     /// What passes is waited for; what does not pass by itself ends the delivery, and the log says why.
@@ -219,27 +262,5 @@ impl Engine {
                 self.conclude(guid, Conclusion::Refused { because: error.message }).await
             }
         }
-    }
-}
-
-/// Labels that repositories name, remembered for a minute: a flood of labels is not a flood of questions.
-#[derive(Debug, Default)]
-pub(super) struct Labels(Mutex<BTreeMap<RepositoryId, (Instant, Option<String>)>>);
-
-impl Labels {
-    const KEPT: Duration = Duration::from_secs(60);
-
-    fn get(&self, repository: RepositoryId) -> Option<Option<String>> {
-        let labels = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        labels
-            .get(&repository)
-            .filter(|(since, _)| since.elapsed() < Self::KEPT)
-            .map(|(_, label)| label.clone())
-    }
-
-    fn put(&self, repository: RepositoryId, label: Option<String>) {
-        let mut labels = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        labels.retain(|_, (since, _)| since.elapsed() < Self::KEPT);
-        labels.insert(repository, (Instant::now(), label));
     }
 }

@@ -11,6 +11,7 @@ mod desk;
 mod driver;
 mod effects;
 mod intake;
+mod remembered;
 mod supervisor;
 mod views;
 
@@ -94,7 +95,7 @@ pub struct Engine {
     told: Arc<Mutex<BTreeSet<OrderId>>>,
     /// Every entry as it is written, for whoever wants to watch.
     written: broadcast::Sender<(OrderId, Entry)>,
-    labels: Arc<intake::Labels>,
+    remembered: Arc<remembered::Remembered>,
     stop: CancellationToken,
 }
 
@@ -108,7 +109,7 @@ impl Engine {
             asked: Arc::new(Notify::new()),
             told: Arc::default(),
             written,
-            labels: Arc::default(),
+            remembered: Arc::default(),
             stop: CancellationToken::new(),
         }
     }

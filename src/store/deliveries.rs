@@ -56,10 +56,10 @@ pub enum Conclusion {
         /// Which.
         order: OrderId,
     },
-    /// An order was told.
+    /// Orders were told.
     Signaled {
-        /// Which.
-        order: OrderId,
+        /// Which; there is at least one.
+        orders: Vec<OrderId>,
     },
     /// It asked for something that it must not have, or could not be read.
     Refused {
@@ -76,7 +76,10 @@ impl Conclusion {
             Self::Ignored { because } => ("ignored", text(because), None),
             Self::Refused { because } => ("refused", text(because), None),
             Self::Opened { order } => ("opened", None, Some(order.to_string())),
-            Self::Signaled { order } => ("signaled", None, Some(order.to_string())),
+            Self::Signaled { orders } => {
+                let orders: Vec<String> = orders.iter().map(OrderId::to_string).collect();
+                ("signaled", None, Some(orders.join(" ")))
+            }
         }
     }
 }
@@ -137,18 +140,16 @@ impl Store {
         let (conclusion, because, order) = row.ok_or_else(|| StoreError::not_found(what()))?;
         let Some(conclusion) = conclusion else { return Ok(None) };
         let because = because.unwrap_or_default();
-        let order = || {
-            order
-                .as_deref()
-                .unwrap_or_default()
-                .parse::<OrderId>()
-                .map_err(|error| StoreError::broken(what(), error))
-        };
+        let order = order.unwrap_or_default();
+        let parsed =
+            |order: &str| order.parse::<OrderId>().map_err(|error| StoreError::broken(what(), error));
         Ok(Some(match conclusion.as_str() {
             "ignored" => Conclusion::Ignored { because },
             "refused" => Conclusion::Refused { because },
-            "opened" => Conclusion::Opened { order: order()? },
-            "signaled" => Conclusion::Signaled { order: order()? },
+            "opened" => Conclusion::Opened { order: parsed(&order)? },
+            "signaled" => {
+                Conclusion::Signaled { orders: order.split(' ').map(parsed).collect::<Result<_, _>>()? }
+            }
             other => return Err(StoreError::broken(what(), format!("conclusion {other:?}"))),
         }))
     }

@@ -1,5 +1,7 @@
 //! Orders: opened together with the first entry of their journal, listed from an index derived from it.
 
+use std::collections::BTreeSet;
+
 use chrono::{DateTime, Utc};
 
 use super::deliveries::{Concluded, Conclusion, conclude};
@@ -13,6 +15,8 @@ use crate::order::{
 
 /// What an order's row says until the engine has looked at its journal.
 const FIRST_STATE: &str = "opened";
+/// What it says of one whose pull request is not open any more: [`Settlement::word`](crate::order::Settlement::word).
+const WITHOUT_A_PULL: [&str; 2] = ["merged", "closed"];
 
 /// One order, as lists show it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -104,28 +108,54 @@ impl Store {
         Ok(OpenOutcome::Opened)
     }
 
-    /// Tells an order: the entry and the delivery's conclusion in one transaction. None when the delivery was
-    /// concluded before; then nothing is written.
+    /// Tells an order what came without a delivery.
     ///
     /// # Errors
-    /// [`StoreError::NotFound`] when there is no such order or delivery.
+    /// [`StoreError::NotFound`] when there is no such order.
     pub async fn signal(
         &self,
         order: OrderId,
         signal: Signal,
-        delivery: Option<&DeliveryGuid>,
         at: DateTime<Utc>,
-    ) -> Result<Option<Entry>, StoreError> {
+    ) -> Result<Entry, StoreError> {
         let mut tx = self.pools.begin().await?;
-        if let Some(guid) = delivery
-            && conclude(&mut tx, guid, &Conclusion::Signaled { order }).await? == Concluded::Before
-        {
-            return Ok(None);
-        }
-        let event = Event::Signaled { signal, delivery: delivery.cloned() };
+        let event = Event::Signaled { signal, delivery: None };
         let entry = append(&mut tx, order, &event, at).await?;
         tx.commit().await?;
-        Ok(Some(entry))
+        Ok(entry)
+    }
+
+    /// Tells orders what a delivery said: the entries of all and the delivery's conclusion in one transaction, so that
+    /// none hears it twice and none is left out. None when the delivery was concluded before; then nothing is written.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`] when there is no such delivery or one of the orders is missing;
+    /// [`StoreError::Refused`] when there is no order to tell.
+    pub async fn signal_each(
+        &self,
+        orders: &[OrderId],
+        signal: &Signal,
+        delivery: &DeliveryGuid,
+        at: DateTime<Utc>,
+    ) -> Result<Option<Vec<Entry>>, StoreError> {
+        // Each once, and always in the same sequence: two that tell the same orders cannot wait for one another.
+        let orders: Vec<OrderId> =
+            orders.iter().copied().collect::<BTreeSet<OrderId>>().into_iter().collect();
+        if orders.is_empty() {
+            return Err(StoreError::refused(format!("delivery {delivery}"), "there is no order to tell"));
+        }
+        let mut tx = self.pools.begin().await?;
+        let conclusion = Conclusion::Signaled { orders: orders.clone() };
+        if conclude(&mut tx, delivery, &conclusion).await? == Concluded::Before {
+            return Ok(None);
+        }
+        let event = Event::Signaled { signal: signal.clone(), delivery: Some(delivery.clone()) };
+        let mut entries = Vec::with_capacity(orders.len());
+        for order in orders {
+            entries.push(append(&mut tx, order, &event, at).await?);
+        }
+        tx.commit().await?;
+        Ok(Some(entries))
     }
 
     /// The order of that id.
@@ -184,6 +214,48 @@ impl Store {
             .fetch_optional(pool)
         })?;
         row.map(order_row).transpose()
+    }
+
+    /// The order whose branch this is; the latest if several had it.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn order_by_branch(
+        &self,
+        repository: RepositoryId,
+        branch: &BranchName,
+    ) -> Result<Option<OrderRow>, StoreError> {
+        let row: Option<Row> = reading!(&self.pools, pool => {
+            sqlx::query_as(
+                "SELECT id, repository, repository_id, issue, state, active, branch, pull, opened_at, updated_at \
+                 FROM orders WHERE repository_id = $1 AND branch = $2 ORDER BY id DESC LIMIT 1",
+            )
+            .bind(to_column(repository.0, "a repository's id")?)
+            .bind(branch.as_str())
+            .fetch_optional(pool)
+        })?;
+        row.map(order_row).transpose()
+    }
+
+    /// The orders of a repository whose pull request is neither merged nor closed, as far as they know; the oldest
+    /// first.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn orders_with_open_pull(&self, repository: RepositoryId) -> Result<Vec<OrderRow>, StoreError> {
+        let [merged, closed] = WITHOUT_A_PULL;
+        let rows: Vec<Row> = reading!(&self.pools, pool => {
+            sqlx::query_as(
+                "SELECT id, repository, repository_id, issue, state, active, branch, pull, opened_at, updated_at \
+                 FROM orders WHERE repository_id = $1 AND pull IS NOT NULL AND state <> $2 AND state <> $3 \
+                 ORDER BY id",
+            )
+            .bind(to_column(repository.0, "a repository's id")?)
+            .bind(merged)
+            .bind(closed)
+            .fetch_all(pool)
+        })?;
+        rows.into_iter().map(order_row).collect()
     }
 
     /// Orders, the latest first.

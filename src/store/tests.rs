@@ -1,5 +1,7 @@
 //! Stories told against real databases: SQLite always, PostgreSQL when `JOURNEYMAN_TEST_POSTGRES_URL` names one.
 
+mod telling;
+
 use std::collections::BTreeSet;
 
 use super::*;
@@ -230,27 +232,6 @@ async fn a_settled_order_makes_room_for_the_next_and_cannot_come_back_beside_it(
     }
 }
 
-#[tokio::test]
-async fn a_signal_is_written_once_however_often_its_delivery_is_worked_on() {
-    for Home { store, .. } in homes().await {
-        let first = opened(1);
-        let order = first.order;
-        store.open_order(first, now(), None).await.unwrap();
-        store.save_delivery(delivery("d")).await.unwrap();
-        let entry = store.signal(order, retry(), Some(&guid("d")), now()).await.unwrap().unwrap();
-        assert_eq!(entry.seq, 2);
-        assert_eq!(entry.event, Event::Signaled { signal: retry(), delivery: Some(guid("d")) });
-        assert_eq!(store.signal(order, retry(), Some(&guid("d")), now()).await.unwrap(), None);
-        assert_eq!(store.journal(order).await.unwrap().last_seq(), 2);
-
-        store.save_delivery(delivery("e")).await.unwrap();
-        let nobody = OrderId(uuid::Uuid::now_v7());
-        let lost = store.signal(nobody, retry(), Some(&guid("e")), now()).await;
-        assert!(matches!(lost, Err(StoreError::NotFound { .. })), "{lost:?}");
-        assert_eq!(store.conclusion(&guid("e")).await.unwrap(), None, "nothing of it was written");
-    }
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn entries_appended_at_once_get_numbers_without_gaps() {
     for Home { store, .. } in homes().await {
@@ -312,7 +293,7 @@ async fn an_entry_that_could_not_be_read_again_is_refused_and_leaves_no_gap() {
         };
         let refused = store.append(order, event, now()).await;
         assert!(matches!(refused, Err(StoreError::Refused { .. })), "{refused:?}");
-        assert_eq!(store.signal(order, retry(), None, now()).await.unwrap().unwrap().seq, 2);
+        assert_eq!(store.signal(order, retry(), now()).await.unwrap().seq, 2);
     }
 }
 

@@ -5,6 +5,8 @@
 //!
 //! Everything is hostile until it is parsed, also when its signature is right: an issue's text is anybody's.
 
+mod events;
+mod mentions;
 mod payload;
 mod signature;
 #[cfg(test)]
@@ -12,4 +14,4 @@ mod tests;
 mod understand;
 
 pub use signature::{SignatureError, verify};
-pub use understand::{Incoming, Subject, Understood, understand};
+pub use understand::{Incoming, Provided, Subject, Understood, Us, events, understand};

@@ -1,9 +1,12 @@
 //! What a delivery means to us. Most mean nothing.
 
-use super::payload::{IssueKind, Missing, Payload, SenderKind};
-use crate::order::Requester;
+use std::collections::BTreeSet;
+
+use super::events::{Meaning, Nothing, READERS};
+use super::payload::{Missing, Payload, Sender, SenderKind};
 use crate::order::{
-    FirstWord, InstallationId, IssueText, PullNumber, RepositoryId, RepositoryName, Signal, SignalKind,
+    BranchName, InstallationId, IssueText, PullNumber, RepositoryId, RepositoryName, Requester, Signal,
+    SignalKind,
 };
 
 /// What a delivery means.
@@ -38,6 +41,8 @@ pub struct Incoming {
     pub default_branch: Option<String>,
     /// What it is about.
     pub subject: Subject,
+    /// Whether it means anything depends on who we are.
+    pub provided: Provided,
     /// What was done.
     pub signal: Signal,
 }
@@ -49,23 +54,75 @@ pub enum Subject {
     Issue(IssueText),
     /// A pull request.
     Pull(PullNumber),
+    /// These branches of ours; there is at least one.
+    Branches(Vec<BranchName>),
+    /// The default branch, and so every pull request that goes to it.
+    Base,
+}
+
+/// Under which condition a delivery means something, where that takes knowing who we are on GitHub.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Provided {
+    /// Under none.
+    Nothing,
+    /// It is about an App's check: provided that the App of this id is another than we.
+    NotOf(u64),
+    /// It was asked of the App of this id: provided that this is us.
+    Of(u64),
+    /// A bot of this login did it: provided that it is another than ours.
+    NotBy(String),
+    /// It calls these names, in small letters: provided that ours is one of them.
+    Named(BTreeSet<String>),
+}
+
+/// Who we are on GitHub.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Us {
+    /// The App's numeric id.
+    pub app: u64,
+    /// The App's name in addresses; `slug[bot]` is our login, `@slug` calls us.
+    pub slug: String,
+}
+
+impl Provided {
+    /// Why the delivery means nothing to us; none when it does.
+    pub fn unmet_by(&self, us: &Us) -> Option<&'static str> {
+        match self {
+            Self::Nothing => None,
+            Self::NotOf(app) => (*app == us.app).then_some("the check is our own"),
+            Self::Of(app) => (*app != us.app).then_some("it was asked of another App"),
+            Self::NotBy(login) => {
+                let ours =
+                    login.strip_suffix("[bot]").is_some_and(|slug| slug.eq_ignore_ascii_case(&us.slug));
+                ours.then_some("we did it ourselves")
+            }
+            Self::Named(names) => {
+                let named = names.contains(&us.slug.to_ascii_lowercase());
+                (!named).then_some("the comment neither begins with a command nor names us")
+            }
+        }
+    }
+}
+
+/// The events that a delivery can be of and mean something. An App that does not subscribe to one of them is deaf there.
+pub fn events() -> impl Iterator<Item = &'static str> {
+    READERS.iter().map(|(event, _)| *event)
 }
 
 /// Reads a delivery: `event` is `X-GitHub-Event`, `body` the bytes whose signature was right.
 pub fn understand(event: &str, body: &[u8]) -> Understood {
+    if event == "ping" {
+        return Understood::Ping;
+    }
     // Events that mean nothing are not even parsed.
-    let read: fn(&Payload) -> Reading = match event {
-        "ping" => return Understood::Ping,
-        "issues" => issue,
-        "issue_comment" => comment,
-        "pull_request" => pull_request,
-        other => return ignored(format!("we do not answer the event {:?}", shorten(other))),
+    let Some((_, read)) = READERS.iter().find(|(known, _)| *known == event) else {
+        return ignored(format!("we do not answer the event {:?}", shorten(event)));
     };
     let payload = match Payload::parse(body) {
         Ok(payload) => payload,
         Err(because) => return Understood::Malformed { because },
     };
-    match read(&payload).and_then(|meaning| meaning.place(&payload)) {
+    match read(&payload).and_then(|meaning| place(meaning, &payload)) {
         Ok(incoming) => Understood::Signal(Box::new(incoming)),
         Err(Nothing::Ignored(because)) => ignored(because),
         Err(Nothing::Missing(Missing(field))) => {
@@ -74,127 +131,54 @@ pub fn understand(event: &str, body: &[u8]) -> Understood {
     }
 }
 
-/// What somebody did, before it is known where.
-struct Meaning {
-    subject: Subject,
-    kind: SignalKind,
-}
-
-/// Why there is no signal.
-enum Nothing {
-    Ignored(String),
-    Missing(Missing),
-}
-
-impl From<Missing> for Nothing {
-    fn from(missing: Missing) -> Self {
-        Self::Missing(missing)
-    }
-}
-
-type Reading = Result<Meaning, Nothing>;
-
-impl Meaning {
-    fn place(self, payload: &Payload) -> Result<Incoming, Nothing> {
-        let (repository, repository_id) = payload.repository()?;
-        let sender = payload.sender()?;
-        // A bot may end work, as a merge queue or a janitor of stale issues does, but not begin or steer it.
-        match (sender.kind, &self.kind) {
-            (SenderKind::Bot, SignalKind::Labeled { .. } | SignalKind::Commanded { .. }) => {
-                return Err(Nothing::Ignored("bots do not start or command work".to_owned()));
-            }
-            (
-                SenderKind::Bot,
-                SignalKind::Unlabeled { .. }
-                | SignalKind::Misspoken { .. }
-                | SignalKind::IssueEdited
-                | SignalKind::IssueClosed
-                | SignalKind::IssueTransferred
-                | SignalKind::IssueDeleted
-                | SignalKind::IssueLocked
-                | SignalKind::PullClosed { .. }
-                | SignalKind::PullReopened { .. }
-                | SignalKind::PullPushed { .. }
-                | SignalKind::Reviewed { .. }
-                | SignalKind::Remarked { .. }
-                | SignalKind::ChecksFinished { .. }
-                | SignalKind::BaseMoved { .. },
-            )
-            | (SenderKind::Human, _) => {}
-        }
-        Ok(Incoming {
-            repository,
-            repository_id,
-            installation: payload.installation(),
-            default_branch: payload.default_branch(),
-            subject: self.subject,
-            signal: Signal { by: Requester::Person(sender.person), kind: self.kind },
-        })
-    }
-}
-
-fn issue(payload: &Payload) -> Reading {
-    let kind = payload.issue_kind();
-    if kind == IssueKind::Pull {
-        return Err(Nothing::Ignored("it is about a pull request, not an issue".to_owned()));
-    }
-    let kind = match payload.action() {
-        Some("labeled") if kind == IssueKind::Closed => {
-            return Err(Nothing::Ignored("the issue is closed".to_owned()));
-        }
-        Some("labeled") => SignalKind::Labeled { label: payload.label()? },
-        Some("unlabeled") => SignalKind::Unlabeled { label: payload.label()? },
-        Some("closed") => SignalKind::IssueClosed,
-        other => return Err(other_action("issues", other)),
+fn place(meaning: Meaning, payload: &Payload) -> Result<Incoming, Nothing> {
+    let Meaning { subject, provided, kind } = meaning;
+    let (repository, repository_id) = payload.repository()?;
+    let sender = payload.sender()?;
+    let provided = match sender.kind {
+        SenderKind::Human => provided,
+        SenderKind::Bot => of_a_bot(&kind, provided, &sender)?,
     };
-    Ok(Meaning { subject: Subject::Issue(payload.issue()?), kind })
-}
-
-fn comment(payload: &Payload) -> Reading {
-    match payload.action() {
-        // An edit commands nothing: it would run again with every typing error that is mended.
-        Some("created") => {}
-        other => return Err(other_action("issue_comment", other)),
-    }
-    if payload.comment_author().is_some_and(|author| payload.sender().is_ok_and(|s| s.person.id != author)) {
-        return Err(Nothing::Ignored("the comment is not the sender's own".to_owned()));
-    }
-    let FirstWord::Command(command) = FirstWord::of(payload.comment()?) else {
-        return Err(Nothing::Ignored("the comment does not begin with a command".to_owned()));
-    };
-    let issue = payload.issue()?;
-    let subject = match payload.issue_kind() {
-        IssueKind::Pull => Subject::Pull(PullNumber(issue.number.0)),
-        IssueKind::Open | IssueKind::Closed => Subject::Issue(issue),
-    };
-    Ok(Meaning {
+    Ok(Incoming {
+        repository,
+        repository_id,
+        installation: payload.installation(),
+        default_branch: payload.default_branch(),
         subject,
-        kind: SignalKind::Commanded { comment: payload.comment_id(), pull: None, command },
+        provided,
+        signal: Signal { by: Requester::Person(sender.person), kind },
     })
 }
 
-fn pull_request(payload: &Payload) -> Reading {
-    match payload.action() {
-        Some("closed") => {
-            let pull = payload.pull()?;
-            let merged = payload.merged();
-            Ok(Meaning { subject: Subject::Pull(pull), kind: SignalKind::PullClosed { pull, merged } })
+/// A bot may end work, as a merge queue or a janitor of stale issues does, and push, and check. It does not begin or
+/// steer work: two bots would never stop talking to one another.
+fn of_a_bot(kind: &SignalKind, provided: Provided, sender: &Sender) -> Result<Provided, Nothing> {
+    match kind {
+        SignalKind::Labeled { .. }
+        | SignalKind::Commanded { .. }
+        | SignalKind::Misspoken { .. }
+        | SignalKind::Reviewed { .. }
+        | SignalKind::Remarked { .. }
+        | SignalKind::PullReopened { .. } => {
+            Err(Nothing::Ignored("bots do not start or command work".to_owned()))
         }
-        other => Err(other_action("pull_request", other)),
+        SignalKind::Unlabeled { .. }
+        | SignalKind::IssueEdited
+        | SignalKind::IssueClosed
+        | SignalKind::IssueTransferred
+        | SignalKind::IssueDeleted
+        | SignalKind::IssueLocked
+        | SignalKind::PullClosed { .. }
+        | SignalKind::PullPushed { .. } => Ok(Provided::NotBy(sender.person.login.clone())),
+        // What GitHub does after our own push is told in our name: checks that others made of it are news all the same.
+        SignalKind::ChecksFinished { .. } | SignalKind::BaseMoved { .. } => Ok(provided),
     }
-}
-
-fn other_action(event: &str, action: Option<&str>) -> Nothing {
-    Nothing::Ignored(match action {
-        Some(action) => format!("we do not answer {event}.{}", shorten(action)),
-        None => format!("{event} without an action"),
-    })
 }
 
 fn ignored(because: String) -> Understood {
     Understood::Ignored { because }
 }
 
-fn shorten(text: &str) -> String {
+pub(super) fn shorten(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).take(60).collect()
 }

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::reply::ApiError;
 use super::repos;
-use super::state::{Comment, Label, Repository, State, Thread, World};
+use super::state::{Comment, Gone, Label, Repository, State, Thread, World};
 
 /// The longest text that an issue, a pull request or a comment can have, in characters.
 const LONGEST_BODY: usize = 65_536;
@@ -20,7 +20,7 @@ pub(crate) struct Edit {
     pub base: Option<String>,
 }
 
-fn check_body(resource: &str, body: &str) -> Result<(), ApiError> {
+pub(crate) fn check_body(resource: &str, body: &str) -> Result<(), ApiError> {
     if body.chars().count() > LONGEST_BODY {
         return Err(ApiError::custom(
             resource,
@@ -28,6 +28,15 @@ fn check_body(resource: &str, body: &str) -> Result<(), ApiError> {
         ));
     }
     Ok(())
+}
+
+/// What is answered about a number that has no thread.
+fn gone(found: &Repository, number: u64) -> ApiError {
+    match found.gone.get(&number) {
+        None => ApiError::not_found(),
+        Some(Gone::Deleted) => ApiError::new(410, "This issue was deleted"),
+        Some(Gone::Transferred) => ApiError::new(301, "Moved Permanently"),
+    }
 }
 
 impl World {
@@ -40,11 +49,14 @@ impl World {
     }
 
     pub(crate) fn thread(&self, repository: &str, number: u64) -> Result<&Thread, ApiError> {
-        self.found(repository)?.threads.get(&number).ok_or_else(ApiError::not_found)
+        let found = self.found(repository)?;
+        found.threads.get(&number).ok_or_else(|| gone(found, number))
     }
 
     pub(crate) fn thread_mut(&mut self, repository: &str, number: u64) -> Result<&mut Thread, ApiError> {
-        self.found_mut(repository)?.threads.get_mut(&number).ok_or_else(ApiError::not_found)
+        let found = self.found_mut(repository)?;
+        let error = gone(found, number);
+        found.threads.get_mut(&number).ok_or(error)
     }
 
     pub(crate) fn add_thread(
@@ -61,7 +73,7 @@ impl World {
         check_body(kind, body)?;
         let (id, now) = (self.new_id(), Utc::now());
         let found = self.found_mut(repository)?;
-        let number = found.threads.keys().next_back().map_or(1, |last| last + 1);
+        let number = found.threads.keys().chain(found.gone.keys()).max().map_or(1, |last| last + 1);
         let thread = Thread {
             id,
             number,
@@ -74,6 +86,8 @@ impl World {
             created_at: now,
             updated_at: now,
             closed_at: None,
+            locked: false,
+            reactions: Vec::new(),
             pull: None,
         };
         found.threads.insert(number, thread);
@@ -184,9 +198,18 @@ impl World {
             return Err(ApiError::invalid(kind, "body", "missing_field"));
         }
         check_body(kind, body)?;
+        self.check_open_to(repository, number, author)?;
         let (id, now) = (self.new_id(), Utc::now());
         let thread = self.thread_mut(repository, number)?;
-        thread.comments.push(Comment { id, author, body: body.to_owned(), created_at: now, updated_at: now });
+        thread.comments.push(Comment {
+            id,
+            author,
+            body: body.to_owned(),
+            created_at: now,
+            updated_at: now,
+            reactions: Vec::new(),
+            minimized: None,
+        });
         thread.updated_at = now;
         self.emit_comment(repository, number, id, "created", author, json!({}));
         Ok(id)
@@ -279,10 +302,13 @@ impl World {
         state: State,
         by: u64,
     ) -> Result<(), ApiError> {
-        let thread = self.thread_mut(repository, number)?;
-        if thread.state == state {
+        if self.thread(repository, number)?.state == state {
             return Ok(());
         }
+        if state == State::Open {
+            self.refresh_head(repository, number)?;
+        }
+        let thread = self.thread_mut(repository, number)?;
         if thread.pull.as_ref().is_some_and(|pull| pull.merged.is_some()) {
             return Err(ApiError::custom(
                 "PullRequest",

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::events::{Moved, NO_SHA};
 use super::reply::ApiError;
 use super::repos;
-use super::state::{Draft, Merged, Pull, Review, ReviewState, State, World};
+use super::state::{Draft, Merged, Pull, State, World};
 
 /// What a pull request is opened with.
 pub(crate) struct NewPull {
@@ -58,6 +58,9 @@ impl World {
             draft: new.draft,
             merged: None,
             reviews: Vec::new(),
+            review_threads: Vec::new(),
+            requested: Vec::new(),
+            weighed: None,
         });
         self.emit_thread(repository, number, "opened", author, json!({}));
         Ok(number)
@@ -84,25 +87,44 @@ impl World {
         Ok(())
     }
 
-    pub(crate) fn review(
-        &mut self,
-        repository: &str,
-        number: u64,
-        author: u64,
-        state: ReviewState,
-        body: &str,
-    ) -> Result<u64, ApiError> {
-        let id = self.new_id();
-        let thread = self.thread_mut(repository, number)?;
-        let own = thread.author == author;
-        let pull = thread.pull.as_mut().ok_or_else(ApiError::not_found)?;
-        if own && state != ReviewState::Commented {
-            return Err(ApiError::custom("PullRequestReview", "Can not review your own pull request".into()));
+    /// A pull request that is opened again is where its branch is. It cannot be when the branch is gone or was made
+    /// anew, or another one has taken its place.
+    pub(crate) fn refresh_head(&mut self, repository: &str, number: u64) -> Result<(), ApiError> {
+        let (found, thread) = (self.found(repository)?, self.thread(repository, number)?);
+        let Some(pull) = thread.pull.as_ref().filter(|pull| pull.merged.is_none()) else { return Ok(()) };
+        let refused =
+            |why: String| ApiError::custom("PullRequest", format!("state cannot be changed. {why}"));
+        let Some(head) = repos::head(&found.git, &pull.head) else {
+            return Err(refused(format!("The {} branch has been deleted.", pull.head)));
+        };
+        if !repos::descends(&found.git, &head, &pull.head_sha) {
+            return Err(refused(format!("The {} branch was force-pushed or recreated.", pull.head)));
         }
-        let commit = pull.head_sha.clone();
-        pull.reviews.push(Review { id, author, state, body: body.to_owned(), commit, at: Utc::now() });
-        self.emit_review(repository, number, id, author);
-        Ok(id)
+        let is_taken = found.threads.values().any(|other| {
+            other.state == State::Open
+                && other.pull.as_ref().is_some_and(|one| one.head == pull.head && one.base == pull.base)
+        });
+        if is_taken {
+            let owner = self.login(found.owner);
+            let names = format!("{owner}:{} to {owner}:{}", pull.head, pull.base);
+            return Err(refused(format!("There is already an open pull request from {names}.")));
+        }
+        let base = repos::head(&found.git, &pull.base);
+        let pull = self.pull_mut(repository, number)?;
+        pull.head_sha = head;
+        pull.base_sha = base.unwrap_or_else(|| std::mem::take(&mut pull.base_sha));
+        Ok(())
+    }
+
+    /// Whether it merges, as far as it is known: GitHub finds that out when it is asked for the first time after a
+    /// push, and has the answer the next time.
+    pub(crate) fn weigh(&mut self, repository: &str, number: u64) {
+        let Ok(found) = self.found(repository) else { return };
+        let Some(pull) = found.threads.get(&number).and_then(|thread| thread.pull.as_ref()) else { return };
+        let now = repos::head(&found.git, &pull.base).map(|base| (base, pull.head_sha.clone()));
+        if let Ok(pull) = self.pull_mut(repository, number) {
+            pull.weighed = now;
+        }
     }
 
     /// Merges with a merge commit, and closes the issues that the pull request's text says it closes.
@@ -142,6 +164,7 @@ impl World {
             self.emit_push(repository, one, by);
             let Some(branch) = one.reference.strip_prefix("refs/heads/") else { continue };
             let Some(found) = self.repository_mut(repository) else { continue };
+            let git = found.git.clone();
             let mut synchronized = Vec::new();
             let mut orphaned = Vec::new();
             for thread in found.threads.values_mut().filter(|thread| thread.state == State::Open) {
@@ -150,6 +173,10 @@ impl World {
                     orphaned.push(thread.number);
                 } else {
                     pull.head_sha.clone_from(&one.after);
+                    // What is compared with is where the base branch is by now.
+                    if let Some(base) = repos::head(&git, &pull.base) {
+                        pull.base_sha = base;
+                    }
                     thread.updated_at = Utc::now();
                     synchronized.push(thread.number);
                 }

@@ -16,7 +16,7 @@ pub(crate) struct Size {
 }
 
 /// A diff from the merge base, as GitHub shows it.
-fn with_diff<T>(
+pub(crate) fn with_diff<T>(
     path: &Path,
     base: &str,
     head: &str,

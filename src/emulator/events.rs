@@ -126,6 +126,36 @@ impl World {
         self.emit(repository, "pull_request_review", Some("submitted"), by, about);
     }
 
+    pub(crate) fn emit_review_comment(
+        &mut self,
+        repository: &str,
+        comment: u64,
+        action: &str,
+        by: u64,
+        more: Value,
+    ) {
+        let Some(found) = self.repository(repository) else { return };
+        let Some((thread, of, comment)) = found.review_comment(comment) else { return };
+        let Some(pull) = &thread.pull else { return };
+        let about = json!({
+            "comment": self.review_comment_json(found, thread, of, comment),
+            "pull_request": self.pull_in_short_json(found, thread, pull),
+        });
+        self.emit(repository, "pull_request_review_comment", Some(action), by, with(about, more));
+    }
+
+    pub(crate) fn emit_review_thread(&mut self, repository: &str, of: u64, action: &str, by: u64) {
+        let Some(found) = self.repository(repository) else { return };
+        let Some((thread, of)) = found.review_thread(of) else { return };
+        let Some(pull) = &thread.pull else { return };
+        let comments = of.comments.iter().map(|one| self.review_comment_json(found, thread, of, one));
+        let about = json!({
+            "thread": {"node_id": format!("PRRT_{}", of.id), "comments": comments.collect::<Vec<_>>()},
+            "pull_request": self.pull_in_short_json(found, thread, pull),
+        });
+        self.emit(repository, "pull_request_review_thread", Some(action), by, about);
+    }
+
     pub(crate) fn emit_push(&mut self, repository: &str, moved: &Moved, by: u64) {
         let Some(found) = self.repository(repository) else { return };
         let (created, deleted) = (moved.before == NO_SHA, moved.after == NO_SHA);

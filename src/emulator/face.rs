@@ -8,7 +8,7 @@ use anyhow::Context as _;
 
 use super::acts::Edit;
 use super::events::{Moved, NO_SHA};
-use super::state::{Draft, ReviewState, State};
+use super::state::{Draft, State};
 use super::{Emulator, Fault, repos};
 
 impl Emulator {
@@ -137,10 +137,11 @@ impl Emulator {
         self.set_state(repository, number, by, State::Closed)
     }
 
-    /// A person opens an issue again.
+    /// A person opens an issue again, or a pull request.
     ///
     /// # Errors
-    /// When there is no such thread.
+    /// When there is no such thread; for a pull request also when it was merged, or its branch is gone or was made
+    /// anew.
     pub async fn reopen(&self, repository: &str, number: u64, by: &str) -> anyhow::Result<()> {
         self.set_state(repository, number, by, State::Open)
     }
@@ -149,24 +150,6 @@ impl Emulator {
         Ok(self.shared.change(|world| {
             let by = world.ensure_account(by);
             world.set_state(repository, number, state, by)
-        })?)
-    }
-
-    /// A person reviews a pull request.
-    ///
-    /// # Errors
-    /// When there is no such pull request, or it is the person's own.
-    pub async fn review(
-        &self,
-        repository: &str,
-        pull: u64,
-        by: &str,
-        state: ReviewState,
-        body: &str,
-    ) -> anyhow::Result<u64> {
-        Ok(self.shared.change(|world| {
-            let by = world.ensure_account(by);
-            world.review(repository, pull, by, state, body)
         })?)
     }
 

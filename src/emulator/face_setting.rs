@@ -65,6 +65,8 @@ impl Emulator {
                 created_at: Utc::now(),
                 labels,
                 threads: BTreeMap::new(),
+                gone: BTreeMap::new(),
+                strict: false,
                 roles: BTreeMap::from([(owner, Permission::Admin)]),
                 receiving: std::sync::Arc::default(),
             };
@@ -104,6 +106,17 @@ impl Emulator {
     pub fn make_private(&self, repository: &str) -> anyhow::Result<()> {
         self.shared.change(|world| {
             world.found_mut(repository)?.visibility = Visibility::Private;
+            Ok(())
+        })
+    }
+
+    /// Branches have to have their base in them before they are merged, as branch protection can ask for.
+    ///
+    /// # Errors
+    /// When there is no such repository.
+    pub fn require_up_to_date(&self, repository: &str) -> anyhow::Result<()> {
+        self.shared.change(|world| {
+            world.found_mut(repository)?.strict = true;
             Ok(())
         })
     }

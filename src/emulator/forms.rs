@@ -6,7 +6,9 @@ use std::sync::Arc;
 use actix_web::cookie::{Cookie, SameSite};
 use actix_web::{HttpRequest, HttpResponse, web};
 
+use super::acts_reviews::{NewComment, NewReview};
 use super::api::header;
+use super::lines::Side;
 use super::pages::{ACTING, acting, problem, visible};
 use super::reply::ApiError;
 use super::state::{Draft, Permission, ReviewState, Shared, State, World};
@@ -140,7 +142,22 @@ fn carry_out(
                 "request_changes" => ReviewState::ChangesRequested,
                 _ => ReviewState::Commented,
             };
-            world.review(repository, number, by, state, &text("body")).map(drop)
+            world.review(repository, number, by, new_review(state, &text)?).map(drop)
+        }
+        "reply" => {
+            let to = text("to").parse().map_err(|_| ApiError::not_found())?;
+            world.reply(repository, number, to, by, &text("body")).map(drop)
+        }
+        "resolve" | "unresolve" => {
+            if !own {
+                needs(Permission::Write)?;
+            }
+            let thread = text("thread").parse().map_err(|_| ApiError::not_found())?;
+            world.resolve(repository, thread, act == "resolve", by)
+        }
+        "lock" | "unlock" => {
+            needs(Permission::Triage)?;
+            world.lock(repository, number, act == "lock", by)
         }
         "ready" => {
             needs(Permission::Write)?;
@@ -152,4 +169,18 @@ fn carry_out(
         }
         _ => Err(ApiError::not_found()),
     }
+}
+
+/// The review that a form holds: its text, and what it says of one line where it names one.
+fn new_review(state: ReviewState, text: impl Fn(&str) -> String) -> Result<NewReview, ApiError> {
+    let note = text("note");
+    let comments = if note.trim().is_empty() {
+        Vec::new()
+    } else {
+        let line = text("line");
+        let line = line.trim().parse().map_err(|_| ApiError::new(422, "which line is the note about?"))?;
+        let path = text("path");
+        vec![NewComment { path, body: note, side: Side::Right, start: None, line: Some(line) }]
+    };
+    Ok(NewReview { state, body: text("body"), comments })
 }

@@ -1,79 +1,249 @@
-//! The two mutations for which REST has nothing. This is no GraphQL engine: it finds the mutation by its name
-//! and the pull request by its id, in the variables or in the text, and answers with a fixed choice of fields.
+//! The door of GraphQL: a document is parsed, its operation carried out, and of every object only the fields that
+//! were asked for are told. What the objects are is in `graphql_objects`, what can be done in `graphql_mutations`;
+//! both know only the few types that an App for issues and pull requests needs.
 
-use regex::Regex;
-use serde_json::{Value, json};
+use async_graphql_parser::types::{
+    DocumentOperations, ExecutableDocument, Field, OperationDefinition, OperationType, Selection,
+    SelectionSet,
+};
+use async_graphql_parser::{Positioned, parse_query};
+use serde_json::{Map, Value, json};
 
 use super::api::Request;
-use super::auth::require;
+use super::graphql_mutations::mutate;
+use super::graphql_objects::{Data, Object};
 use super::reply::{Answer, ApiError, Reply};
-use super::state::{Draft, Level, World};
+use super::state::{Holder, World};
 
-const MUTATIONS: [(&str, Draft); 2] =
-    [("markPullRequestReadyForReview", Draft::No), ("convertPullRequestToDraft", Draft::Yes)];
+/// Why a field has no value.
+#[derive(Debug, Clone)]
+pub(crate) struct Refusal {
+    kind: String,
+    message: String,
+}
+
+impl Refusal {
+    pub(crate) fn new(kind: &str, message: impl Into<String>) -> Self {
+        Self { kind: kind.to_owned(), message: message.into() }
+    }
+
+    pub(crate) fn no_node(id: &str) -> Self {
+        Self::new("NOT_FOUND", format!("Could not resolve to a node with the global id of '{id}'"))
+    }
+
+    /// The whole request is refused for it.
+    fn undefined(name: &str, of: &str) -> Self {
+        Self::new(UNDEFINED, format!("Field '{name}' doesn't exist on type '{of}'"))
+    }
+
+    fn json(&self, path: &[Value]) -> Value {
+        json!({"type": self.kind, "path": path, "locations": [], "message": self.message})
+    }
+}
+
+const UNDEFINED: &str = "undefinedField";
+
+impl From<ApiError> for Refusal {
+    fn from(error: ApiError) -> Self {
+        let kind = match error.status {
+            403 => "FORBIDDEN",
+            404 => "NOT_FOUND",
+            _ => "UNPROCESSABLE",
+        };
+        Self::new(kind, error.message)
+    }
+}
+
+/// The arguments of a field, with the variables put in.
+pub(crate) type Arguments = Map<String, Value>;
+
+/// Who asks.
+pub(crate) struct Asking {
+    pub holder: Holder,
+    pub by: u64,
+}
+
+/// What the selection of fields goes by.
+struct Selecting<'a> {
+    asking: &'a Asking,
+    document: &'a ExecutableDocument,
+    operation: &'a OperationDefinition,
+    variables: &'a Value,
+}
 
 pub(crate) fn serve(world: &mut World, request: &Request) -> Answer {
-    let holder = request.holder()?.clone();
-    let by = request.actor(world)?;
-    let query = request.text("query").unwrap_or_default();
-    let Some((name, draft)) = MUTATIONS.into_iter().find(|(name, _)| query.contains(name)) else {
-        return Ok(errors(None, "undefinedField", "The emulator does not know this query or mutation"));
+    let asking = Asking { holder: request.holder()?.clone(), by: request.actor(world)? };
+    let document = match parse_query(request.text("query").unwrap_or_default()) {
+        Ok(document) => document,
+        Err(error) => return Ok(refused(&[json!({"message": error.to_string()})])),
     };
-    let id = pull_id(&query, request.body.get("variables").unwrap_or(&Value::Null));
-    let number_of = |id: &str| id.strip_prefix("PR_").and_then(|id| id.parse::<u64>().ok());
-    let found = id.as_deref().and_then(number_of).and_then(|id| {
-        world
-            .repositories
-            .values()
-            .find_map(|repository| repository.thread_of_pull(id).map(|thread| (repository, thread)))
-    });
-    let Some((repository, thread)) = found else {
-        let id = id.unwrap_or_default();
-        return Ok(errors(
-            Some(name),
-            "NOT_FOUND",
-            &format!("Could not resolve to a node with the global id of '{id}'"),
-        ));
+    let Some(operation) = operation(&document, request.text("operationName").as_deref()) else {
+        return Ok(refused(&[json!({"message": "An operation name is required"})]));
     };
-    if let Err(refused) = require(&holder, repository, &[("pull_requests", Level::Write)]) {
-        let kind = if refused.status == 404 { "NOT_FOUND" } else { "FORBIDDEN" };
-        return Ok(errors(Some(name), kind, &refused.message));
+    let variables = request.body.get("variables").unwrap_or(&Value::Null);
+    let selecting = Selecting { asking: &asking, document: &document, operation, variables };
+    let mut errors = Vec::new();
+    let data = match operation.ty {
+        OperationType::Query => {
+            let mut told = Map::new();
+            selecting
+                .select(world, &Object::Query, &operation.selection_set.node, &mut told, &mut errors, &[])
+                .map(|()| told)
+        }
+        OperationType::Mutation => selecting.carry_out(world, &mut errors),
+        OperationType::Subscription => {
+            Err(vec![json!({"message": "Schema is not configured for subscriptions"})])
+        }
+    };
+    match data {
+        Ok(data) if errors.is_empty() => Ok(Reply::ok(json!({"data": data}))),
+        Ok(data) => Ok(Reply::ok(json!({"data": data, "errors": errors}))),
+        Err(errors) => Ok(refused(&errors)),
     }
-    let (full_name, number) = (repository.full_name.clone(), thread.number);
-    world.set_draft(&full_name, number, draft, by)?;
-    let (found, thread) = (world.found(&full_name)?, world.thread(&full_name, number)?);
-    let pull = thread.pull.as_ref().ok_or_else(ApiError::not_found)?;
-    let rest = world.pull_json(found, thread, pull);
-    Ok(Reply::ok(json!({"data": {name: {"clientMutationId": null, "pullRequest": {
-        "id": rest.get("node_id"), "number": number, "isDraft": pull.draft == Draft::Yes,
-        "url": rest.get("html_url"), "title": thread.title, "headRefOid": pull.head_sha,
-        "state": if pull.merged.is_some() { "MERGED".to_owned() } else { thread.state.as_str().to_ascii_uppercase() },
-    }}}})))
 }
 
-fn errors(name: Option<&str>, kind: &str, message: &str) -> Reply {
-    let mut error = json!({"type": kind, "message": message, "locations": [{"line": 1, "column": 1}]});
-    let mut body = json!({});
-    if let (Some(name), Some(error), Some(body)) = (name, error.as_object_mut(), body.as_object_mut()) {
-        error.insert("path".to_owned(), json!([name]));
-        body.insert("data".to_owned(), json!({name: null}));
-    }
-    if let Some(body) = body.as_object_mut() {
-        body.insert("errors".to_owned(), json!([error]));
-    }
-    Reply::ok(body)
+fn refused(errors: &[Value]) -> Reply {
+    Reply::ok(json!({"errors": errors}))
 }
 
-/// `pullRequestId: "…"`, `pullRequestId: $id`, or `input: $input` with the id inside.
-fn pull_id(query: &str, variables: &Value) -> Option<String> {
-    let find = |pattern: &str| {
-        let found = Regex::new(pattern).ok()?.captures(query)?.get(1)?.as_str().to_owned();
-        Some(found)
-    };
-    let variable = |name: &str| variables.get(name);
-    find(r#"pullRequestId\s*:\s*"([^"]+)""#)
-        .or_else(|| variable(&find(r"pullRequestId\s*:\s*\$(\w+)")?)?.as_str().map(str::to_owned))
-        .or_else(|| {
-            variable(&find(r"input\s*:\s*\$(\w+)")?)?.get("pullRequestId")?.as_str().map(str::to_owned)
-        })
+fn operation<'a>(document: &'a ExecutableDocument, name: Option<&str>) -> Option<&'a OperationDefinition> {
+    match (&document.operations, name) {
+        (DocumentOperations::Single(one), _) => Some(&one.node),
+        (DocumentOperations::Multiple(all), Some(name)) => all.get(name).map(|one| &one.node),
+        (DocumentOperations::Multiple(all), None) if all.len() == 1 => {
+            all.values().next().map(|one| &one.node)
+        }
+        (DocumentOperations::Multiple(_), None) => None,
+    }
+}
+
+/// Errors for which the whole request is refused.
+type Selected = Result<(), Vec<Value>>;
+
+impl Selecting<'_> {
+    /// Every field of a mutation in turn, and then what was asked for of what came of it.
+    fn carry_out(
+        &self,
+        world: &mut World,
+        errors: &mut Vec<Value>,
+    ) -> Result<Map<String, Value>, Vec<Value>> {
+        let mut told = Map::new();
+        for selection in &self.operation.selection_set.node.items {
+            let Selection::Field(Positioned { node: field, .. }) = &selection.node else { continue };
+            let name = field.name.node.as_str();
+            let path = [json!(field.response_key().node.as_str())];
+            let value = match mutate(world, self.asking, name, &self.arguments(field)) {
+                Ok(payload) => {
+                    let mut fields = Map::new();
+                    let object = Object::Payload(&payload);
+                    self.select(world, &object, &field.selection_set.node, &mut fields, errors, &path)?;
+                    Value::Object(fields)
+                }
+                Err(refusal) if refusal.kind == UNDEFINED => return Err(vec![refusal.json(&path)]),
+                Err(refusal) => {
+                    errors.push(refusal.json(&path));
+                    Value::Null
+                }
+            };
+            told.insert(field.response_key().node.to_string(), value);
+        }
+        Ok(told)
+    }
+
+    fn select(
+        &self,
+        world: &World,
+        of: &Object<'_>,
+        set: &SelectionSet,
+        told: &mut Map<String, Value>,
+        errors: &mut Vec<Value>,
+        path: &[Value],
+    ) -> Selected {
+        for selection in &set.items {
+            let (condition, within) = match &selection.node {
+                Selection::Field(field) => {
+                    self.field(world, of, &field.node, told, errors, path)?;
+                    continue;
+                }
+                Selection::InlineFragment(one) => {
+                    let condition = one.node.type_condition.as_ref();
+                    (condition.map(|on| on.node.on.node.as_str()), &one.node.selection_set.node)
+                }
+                Selection::FragmentSpread(one) => {
+                    let name = one.node.fragment_name.node.as_str();
+                    let Some(found) = self.document.fragments.get(name) else {
+                        let message = format!("Fragment {name} was used, but not defined");
+                        return Err(vec![json!({"message": message})]);
+                    };
+                    let on = found.node.type_condition.node.on.node.as_str();
+                    (Some(on), &found.node.selection_set.node)
+                }
+            };
+            if condition.is_none_or(|on| of.is_a(world, on)) {
+                self.select(world, of, within, told, errors, path)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn field(
+        &self,
+        world: &World,
+        of: &Object<'_>,
+        field: &Field,
+        told: &mut Map<String, Value>,
+        errors: &mut Vec<Value>,
+        path: &[Value],
+    ) -> Selected {
+        let (name, key) = (field.name.node.as_str(), field.response_key().node.as_str());
+        let path = [path, &[json!(key)]].concat();
+        let set = &field.selection_set.node;
+        let value = match of.field(world, self.asking, name, &self.arguments(field)) {
+            Ok(Some(Data::Leaf(value))) => value,
+            Ok(Some(Data::One(object))) => {
+                let mut fields = Map::new();
+                self.select(world, &object, set, &mut fields, errors, &path)?;
+                Value::Object(fields)
+            }
+            Ok(Some(Data::Many(objects))) => {
+                let mut list = Vec::new();
+                for (at, object) in objects.iter().enumerate() {
+                    let mut fields = Map::new();
+                    let path = [path.as_slice(), &[json!(at)]].concat();
+                    self.select(world, object, set, &mut fields, errors, &path)?;
+                    list.push(Value::Object(fields));
+                }
+                Value::Array(list)
+            }
+            Ok(None) => return Err(vec![Refusal::undefined(name, of.type_name(world)).json(&path)]),
+            Err(refusal) => {
+                errors.push(refusal.json(&path));
+                Value::Null
+            }
+        };
+        told.insert(key.to_owned(), value);
+        Ok(())
+    }
+
+    /// The arguments of a field, with the variables put in. A variable that was not given has its default, or none.
+    fn arguments(&self, field: &Field) -> Arguments {
+        let variable = |name: &str| {
+            let defined = self.operation.variable_definitions.iter().find(|one| one.node.name.node == name);
+            let otherwise = defined.and_then(|one| one.node.default_value.as_ref());
+            let otherwise = otherwise.and_then(|value| value.node.clone().into_json().ok());
+            self.variables.get(name).cloned().or(otherwise).unwrap_or_default()
+        };
+        let mut known = Arguments::new();
+        for (name, value) in &field.arguments {
+            let value = value.node.clone().into_const_with(|one| variable(&one).try_into());
+            if let Some(value) = value.ok().and_then(|value| value.into_json().ok()) {
+                known.insert(name.node.to_string(), value);
+            }
+        }
+        known
+    }
+}
+
+pub(crate) fn undefined_mutation(name: &str) -> Refusal {
+    Refusal::undefined(name, "Mutation")
 }

@@ -4,9 +4,21 @@
 use chrono::{DateTime, SecondsFormat, Utc};
 use serde_json::{Map, Value, json};
 
+use super::reactions::rollup;
 use super::state::{
-    Account, AccountKind, Comment, Draft, Label, Pull, Repository, Review, Thread, Visibility, World,
+    Account, AccountKind, Comment, Draft, Label, Pull, Repository, Thread, Visibility, World,
 };
+
+/// What the App's webhook gets.
+const EVENTS: [&str; 7] = [
+    "issue_comment",
+    "issues",
+    "pull_request",
+    "pull_request_review",
+    "pull_request_review_comment",
+    "pull_request_review_thread",
+    "push",
+];
 
 pub(crate) fn time(at: DateTime<Utc>) -> String {
     at.to_rfc3339_opts(SecondsFormat::Secs, true)
@@ -24,18 +36,13 @@ pub(crate) fn with(base: Value, more: Value) -> Value {
     Value::Object(fields)
 }
 
-fn reactions(url: &str) -> Value {
-    json!({"url": format!("{url}/reactions"), "total_count": 0, "+1": 0, "-1": 0, "laugh": 0, "hooray": 0,
-           "confused": 0, "heart": 0, "rocket": 0, "eyes": 0})
-}
-
 impl World {
     /// The API's address, in the style of GitHub Enterprise Server.
     pub(crate) fn api(&self) -> String {
         format!("{}/api/v3", self.origin)
     }
 
-    fn repository_api(&self, repository: &Repository) -> String {
+    pub(crate) fn repository_api(&self, repository: &Repository) -> String {
         format!("{}/repos/{}", self.api(), repository.full_name)
     }
 
@@ -110,7 +117,7 @@ impl World {
         thread.labels.iter().filter_map(named).map(|label| self.label_json(repository, label)).collect()
     }
 
-    fn association(&self, repository: &Repository, account: u64) -> &'static str {
+    pub(crate) fn association(&self, repository: &Repository, account: u64) -> &'static str {
         if account == repository.owner {
             "OWNER"
         } else if repository.roles.contains_key(&account) {
@@ -120,7 +127,7 @@ impl World {
         }
     }
 
-    fn thread_page(&self, repository: &Repository, thread: &Thread) -> String {
+    pub(crate) fn thread_page(&self, repository: &Repository, thread: &Thread) -> String {
         let kind = if thread.pull.is_some() { "pull" } else { "issues" };
         format!("{}/{}/{kind}/{}", self.origin, repository.full_name, thread.number)
     }
@@ -135,12 +142,12 @@ impl World {
             "comments_url": format!("{url}/comments"), "events_url": format!("{url}/events"),
             "html_url": page, "id": thread.id, "node_id": format!("I_{}", thread.id), "number": thread.number,
             "title": thread.title, "user": self.user_json(thread.author),
-            "labels": self.labels_json(repository, thread), "state": thread.state.as_str(), "locked": false,
-            "assignee": null, "assignees": [], "milestone": null, "comments": thread.comments.len(),
+            "labels": self.labels_json(repository, thread), "state": thread.state.as_str(),
+            "locked": thread.locked, "assignee": null, "assignees": [], "milestone": null, "comments": thread.comments.len(),
             "created_at": time(thread.created_at), "updated_at": time(thread.updated_at),
             "closed_at": thread.closed_at.map(time),
             "author_association": self.association(repository, thread.author), "active_lock_reason": null,
-            "body": thread.body, "reactions": reactions(&url),
+            "body": thread.body, "reactions": rollup(&thread.reactions, &url),
             "timeline_url": format!("{url}/timeline"), "performed_via_github_app": self.via_app(thread.author),
             "state_reason": thread.closed_at.map(|_| "completed"),
         });
@@ -160,7 +167,7 @@ impl World {
         issue
     }
 
-    fn via_app(&self, author: u64) -> Value {
+    pub(crate) fn via_app(&self, author: u64) -> Value {
         if author == self.app.bot { self.app_json() } else { Value::Null }
     }
 
@@ -182,7 +189,7 @@ impl World {
             "html_url": format!("{}/apps/{}", self.origin, app.slug),
             "created_at": "2024-01-01T00:00:00Z", "updated_at": "2024-01-01T00:00:00Z",
             "permissions": Self::permissions_json(&app.permissions),
-            "events": ["issue_comment", "issues", "pull_request", "pull_request_review", "push"],
+            "events": EVENTS,
             "installations_count": 1,
         })
     }
@@ -196,7 +203,7 @@ impl World {
             "html_url": format!("{}/settings/installations/{}", self.origin, app.installation),
             "app_id": app.id, "app_slug": app.slug, "target_id": owner, "target_type": "User",
             "permissions": Self::permissions_json(&app.permissions),
-            "events": ["issue_comment", "issues", "pull_request", "pull_request_review", "push"],
+            "events": EVENTS,
             "created_at": "2024-01-01T00:00:00Z", "updated_at": "2024-01-01T00:00:00Z",
             "single_file_name": null, "has_multiple_single_files": false, "single_file_paths": [],
             "suspended_by": null, "suspended_at": null,
@@ -213,7 +220,7 @@ impl World {
             "node_id": format!("IC_{}", comment.id), "user": self.user_json(comment.author),
             "created_at": time(comment.created_at), "updated_at": time(comment.updated_at),
             "author_association": self.association(repository, comment.author), "body": comment.body,
-            "reactions": reactions(&url), "performed_via_github_app": self.via_app(comment.author),
+            "reactions": rollup(&comment.reactions, &url), "performed_via_github_app": self.via_app(comment.author),
         })
     }
 
@@ -230,16 +237,19 @@ impl World {
             (format!("{base}/pulls/{}", thread.number), format!("{base}/issues/{}", thread.number));
         let page = self.thread_page(repository, thread);
         let merged = pull.merged.as_ref();
+        let (mergeable, mergeable_state) = self.mergeable(repository, thread, pull);
+        let comments: usize = pull.review_threads.iter().map(|one| one.comments.len()).sum();
         let size = super::diffs::size(&repository.git, &pull.base_sha, &pull.head_sha).unwrap_or_default();
         let facts = json!({
             "url": url, "id": pull.id, "node_id": format!("PR_{}", pull.id), "html_url": page,
             "diff_url": format!("{page}.diff"), "patch_url": format!("{page}.patch"), "issue_url": issue,
-            "number": thread.number, "state": thread.state.as_str(), "locked": false, "title": thread.title,
+            "number": thread.number, "state": thread.state.as_str(), "locked": thread.locked, "title": thread.title,
             "user": self.user_json(thread.author), "body": thread.body, "created_at": time(thread.created_at),
             "updated_at": time(thread.updated_at), "closed_at": thread.closed_at.map(time),
             "merged_at": merged.map(|merged| time(merged.at)),
             "merge_commit_sha": merged.map(|merged| merged.commit.clone()), "assignee": null, "assignees": [],
-            "requested_reviewers": [], "requested_teams": [], "labels": self.labels_json(repository, thread),
+            "requested_reviewers": pull.requested.iter().map(|one| self.user_json(*one)).collect::<Vec<_>>(),
+            "requested_teams": [], "labels": self.labels_json(repository, thread),
             "milestone": null, "draft": pull.draft == Draft::Yes, "commits_url": format!("{url}/commits"),
             "review_comments_url": format!("{url}/comments"),
             "review_comment_url": format!("{base}/pulls/comments{{/number}}"),
@@ -257,10 +267,10 @@ impl World {
                 "statuses": {"href": format!("{base}/statuses/{}", pull.head_sha)},
             },
             "author_association": self.association(repository, thread.author), "auto_merge": null,
-            "active_lock_reason": null, "merged": merged.is_some(), "mergeable": merged.is_none(),
-            "rebaseable": null, "mergeable_state": if pull.draft == Draft::Yes { "draft" } else { "clean" },
+            "active_lock_reason": null, "merged": merged.is_some(), "mergeable": mergeable,
+            "rebaseable": mergeable, "mergeable_state": mergeable_state,
             "merged_by": merged.map(|merged| self.user_json(merged.by)), "comments": thread.comments.len(),
-            "review_comments": 0, "maintainer_can_modify": false, "commits": size.commits,
+            "review_comments": comments, "maintainer_can_modify": false, "commits": size.commits,
             "additions": size.additions, "deletions": size.deletions, "changed_files": size.files,
         });
         with(facts, more)
@@ -288,18 +298,6 @@ impl World {
             }
         }
         value
-    }
-
-    pub(crate) fn review_json(&self, repository: &Repository, thread: &Thread, review: &Review) -> Value {
-        let page = format!("{}#pullrequestreview-{}", self.thread_page(repository, thread), review.id);
-        let pull = format!("{}/pulls/{}", self.repository_api(repository), thread.number);
-        json!({
-            "id": review.id, "node_id": format!("PRR_{}", review.id), "user": self.user_json(review.author),
-            "body": (!review.body.is_empty()).then_some(&review.body), "commit_id": review.commit,
-            "submitted_at": time(review.at), "state": review.state.as_str(), "html_url": page,
-            "pull_request_url": pull, "author_association": self.association(repository, review.author),
-            "_links": {"html": {"href": page}, "pull_request": {"href": pull}},
-        })
     }
 }
 

@@ -7,12 +7,15 @@
 //! stand in its place. State lives in memory and ends with the process; repositories in a temporary folder.
 
 mod acts;
+mod acts_issues;
 mod acts_pulls;
+mod acts_reviews;
 mod api;
 mod auth;
 mod diffs;
 mod events;
 mod face;
+mod face_reviews;
 mod face_setting;
 mod faults;
 mod forms;
@@ -20,17 +23,24 @@ mod git_access;
 mod git_child;
 mod git_http;
 mod graphql;
+mod graphql_mutations;
+mod graphql_objects;
 mod json;
+mod json_reviews;
 pub mod keys;
+mod lines;
 mod markdown;
 mod page_parts;
 mod pages;
+mod reactions;
 mod reply;
 mod repos;
+mod review_threads;
 mod routes_app;
 mod routes_issues;
 mod routes_pulls;
 mod routes_repositories;
+mod routes_reviews;
 mod state;
 mod views;
 mod webhooks;
@@ -38,9 +48,10 @@ mod webhooks;
 #[cfg(test)]
 mod tests;
 
+pub use face_reviews::LineNote;
 pub use faults::{Call, Caller, Fault, FaultKind};
 pub use state::{Permission, ReviewState, State};
-pub use views::{CommentView, IssueView, PullView, RepositorySource, ReviewView};
+pub use views::{CommentView, IssueView, PullView, RepositorySource, ReviewThreadView, ReviewView};
 pub use webhooks::{Delivery, Outcome, signature};
 
 use std::collections::{BTreeMap, HashMap};

@@ -273,6 +273,16 @@ pub(crate) fn find(path: &Path, reference: &str, file: &str) -> Found {
     }
 }
 
+/// Whether two commits merge without conflicts; none when one of them is not there.
+pub(crate) fn merges(path: &Path, base: &str, head: &str) -> Option<bool> {
+    let look = || -> Result<bool, git2::Error> {
+        let repository = Repository::open_bare(path)?;
+        let commit = |sha: &str| repository.find_commit(Oid::from_str(sha)?);
+        Ok(!repository.merge_commits(&commit(base)?, &commit(head)?, None)?.has_conflicts())
+    };
+    look().ok()
+}
+
 /// Merges `head` into the branch `base` with a merge commit; its SHA, or none when they conflict.
 pub(crate) fn merge(
     path: &Path,

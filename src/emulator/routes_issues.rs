@@ -5,7 +5,9 @@ use serde_json::Value;
 use super::acts::Edit;
 use super::api::Request;
 use super::auth::require;
+use super::reactions::Subject;
 use super::reply::{Answer, ApiError, Reply, page};
+use super::routes_reviews::reactions;
 use super::state::{Holder, Level, State, World};
 
 fn access(
@@ -76,12 +78,18 @@ pub(crate) fn serve(world: &mut World, request: &Request, segments: &[&str]) -> 
             let id = world.comment(&repository, n, by, &request.text("body").unwrap_or_default())?;
             comment(world, &repository, id, 201)
         }
-        (method, ["issues", "comments", id]) => {
+        (method, ["issues", "comments", id, rest @ ..]) => {
             let id = number(id)?;
             let n = world.found(&repository).and_then(|_| world.thread_of_comment(&repository, id));
             let level = if method == "GET" { Level::Read } else { Level::Write };
             allow(world, n.as_ref().ok().copied(), level)?;
             n?;
+            if let ["reactions", rest @ ..] = rest {
+                return reactions(world, request, &repository, Subject::Comment(id), rest);
+            }
+            if !rest.is_empty() {
+                return Err(ApiError::not_found());
+            }
             match method {
                 "GET" => comment(world, &repository, id, 200),
                 // GitHub takes POST for PATCH, and octocrab relies on it.
@@ -98,6 +106,17 @@ pub(crate) fn serve(world: &mut World, request: &Request, segments: &[&str]) -> 
                 }
                 _ => Err(ApiError::not_found()),
             }
+        }
+        (method, ["issues", n, "reactions", rest @ ..]) => {
+            let n = number(n)?;
+            allow(world, Some(n), if method == "GET" { Level::Read } else { Level::Write })?;
+            reactions(world, request, &repository, Subject::Thread(n), rest)
+        }
+        (method @ ("PUT" | "DELETE"), ["issues", n, "lock"]) => {
+            let n = number(n)?;
+            allow(world, Some(n), Level::Write)?;
+            world.lock(&repository, n, method == "PUT", by)?;
+            Ok(Reply::no_content())
         }
         ("GET", ["issues", n, "labels"]) => {
             let n = number(n)?;

@@ -1,6 +1,6 @@
 //! Pull requests.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::acts::Edit;
 use super::acts_pulls::NewPull;
@@ -8,6 +8,7 @@ use super::api::Request;
 use super::auth::require;
 use super::reply::{Answer, ApiError, Reply, page};
 use super::routes_issues::state;
+use super::routes_reviews;
 use super::state::{Draft, Level, State, World};
 
 pub(crate) fn serve(world: &mut World, request: &Request, segments: &[&str]) -> Answer {
@@ -33,7 +34,12 @@ pub(crate) fn serve(world: &mut World, request: &Request, segments: &[&str]) -> 
             let number = world.open_pull(&repository, by, new)?;
             pull(world, &repository, number, 201)
         }
-        ("GET", [number]) => pull(world, &repository, parse(number)?, 200),
+        ("GET", [number]) => {
+            let number = parse(number)?;
+            let answer = pull(world, &repository, number, 200);
+            world.weigh(&repository, number);
+            answer
+        }
         ("PATCH" | "POST", [number]) => {
             let number = parse(number)?;
             pull(world, &repository, number, 200)?;
@@ -46,22 +52,11 @@ pub(crate) fn serve(world: &mut World, request: &Request, segments: &[&str]) -> 
             world.edit(&repository, number, edit, by)?;
             pull(world, &repository, number, 200)
         }
-        ("GET", [number, "reviews"]) => {
-            let (found, thread) = (world.found(&repository)?, world.thread(&repository, parse(number)?)?);
-            let pull = thread.pull.as_ref().ok_or_else(ApiError::not_found)?;
-            let list: Vec<Value> = pull
-                .reviews
-                .iter()
-                .map(|review| {
-                    let mut value = world.review_json(found, thread, review);
-                    // The API shouts where the webhook speaks softly.
-                    if let Some(fields) = value.as_object_mut() {
-                        fields.insert("state".to_owned(), json!(review.state.as_str().to_ascii_uppercase()));
-                    }
-                    value
-                })
-                .collect();
-            Ok(page(list, &format!("{}/{}", world.api(), segments.join("/")), &request.query))
+        (_, ["comments", id, rest @ ..]) => {
+            routes_reviews::of_comment(world, request, &repository, parse(id)?, rest)
+        }
+        (_, [number, rest @ ..]) if !rest.is_empty() => {
+            routes_reviews::of_pull(world, request, &repository, parse(number)?, rest)
         }
         _ => Err(ApiError::not_found()),
     }

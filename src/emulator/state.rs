@@ -10,6 +10,8 @@ use secrecy::SecretString;
 use tokio::sync::watch;
 
 use super::faults::{Call, Fault};
+use super::reactions::Given;
+use super::review_threads::ReviewThread;
 use super::webhooks::Delivery;
 
 /// What a person may do in a repository; GitHub's five roles, and none.
@@ -120,6 +122,9 @@ pub(crate) struct Comment {
     pub body: String,
     pub created_at: DateTime<Utc>,
     pub updated_at: DateTime<Utc>,
+    pub reactions: Vec<Given>,
+    /// Folded away, and the word for why, such as `outdated`.
+    pub minimized: Option<String>,
 }
 
 #[derive(Debug, Clone)]
@@ -156,6 +161,12 @@ pub(crate) struct Pull {
     pub draft: Draft,
     pub merged: Option<Merged>,
     pub reviews: Vec<Review>,
+    pub review_threads: Vec<ReviewThread>,
+    /// Who was asked for a review and has not given it yet.
+    pub requested: Vec<u64>,
+    /// The heads of base and branch for which somebody asked whether they merge: the answer is there from the next
+    /// time on.
+    pub weighed: Option<(String, String)>,
 }
 
 /// An issue or a pull request: GitHub numbers, labels and comments them alike.
@@ -172,7 +183,16 @@ pub(crate) struct Thread {
     pub created_at: DateTime<Utc>,
     pub updated_at: DateTime<Utc>,
     pub closed_at: Option<DateTime<Utc>>,
+    pub locked: bool,
+    pub reactions: Vec<Given>,
     pub pull: Option<Pull>,
+}
+
+/// Why a number leads nowhere any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Gone {
+    Deleted,
+    Transferred,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -194,6 +214,10 @@ pub(crate) struct Repository {
     pub created_at: DateTime<Utc>,
     pub labels: Vec<Label>,
     pub threads: BTreeMap<u64, Thread>,
+    /// Numbers of issues that are here no more.
+    pub gone: BTreeMap<u64, Gone>,
+    /// Whether a branch has to have its base in it before it is merged.
+    pub strict: bool,
     pub roles: BTreeMap<u64, Permission>,
     /// One push at a time, so that what a push changed can be told from before and after.
     pub receiving: Arc<tokio::sync::Mutex<()>>,

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use super::reactions::Given;
+use super::review_threads::{ReviewThread, Today};
 use super::state::{Draft, Pull, Repository, ReviewState, State, Thread, World};
 use super::webhooks::Delivery;
 use super::{Call, Emulator, repos};
@@ -33,6 +35,8 @@ pub struct IssueView {
     pub labels: Vec<String>,
     /// Its comments, oldest first.
     pub comments: Vec<CommentView>,
+    /// Whether only people who may write can still comment.
+    pub locked: bool,
 }
 
 /// A comment.
@@ -44,6 +48,10 @@ pub struct CommentView {
     pub author: String,
     /// Its text as it is now.
     pub body: String,
+    /// Who reacted with what, such as `eyes`, the first first.
+    pub reactions: Vec<(String, String)>,
+    /// Why it is folded away, such as `outdated`; none: it is not.
+    pub minimized: Option<String>,
 }
 
 /// A pull request.
@@ -61,13 +69,36 @@ pub struct PullView {
     pub draft: bool,
     /// The merge commit, once merged.
     pub merged: Option<String>,
-    /// Its reviews, oldest first.
+    /// Its reviews, oldest first. An answer in a thread is one, too.
     pub reviews: Vec<ReviewView>,
+    /// Its review threads, oldest first.
+    pub threads: Vec<ReviewThreadView>,
+    /// Who was asked for a review and has not given it yet.
+    pub requested: Vec<String>,
+}
+
+/// A thread of a review.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReviewThreadView {
+    /// Its id in GraphQL.
+    pub node_id: String,
+    /// The file.
+    pub path: String,
+    /// The line in today's diff; none when it is outdated, or about the whole file.
+    pub line: Option<u64>,
+    /// The line that it was begun on.
+    pub original_line: Option<u64>,
+    /// Whether it is settled.
+    pub resolved: bool,
+    /// Its comments, oldest first.
+    pub comments: Vec<CommentView>,
 }
 
 /// A review.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReviewView {
+    /// Its id.
+    pub id: u64,
     /// The author's login.
     pub author: String,
     /// What it says.
@@ -78,7 +109,18 @@ pub struct ReviewView {
     pub commit: String,
 }
 
+fn reactions(world: &World, given: &[Given]) -> Vec<(String, String)> {
+    given.iter().map(|one| (world.login(one.by).to_owned(), one.content.to_owned())).collect()
+}
+
 fn issue_view(world: &World, thread: &Thread) -> IssueView {
+    let comments = thread.comments.iter().map(|one| CommentView {
+        id: one.id,
+        author: world.login(one.author).to_owned(),
+        body: one.body.clone(),
+        reactions: reactions(world, &one.reactions),
+        minimized: one.minimized.clone(),
+    });
     IssueView {
         number: thread.number,
         title: thread.title.clone(),
@@ -86,19 +128,46 @@ fn issue_view(world: &World, thread: &Thread) -> IssueView {
         author: world.login(thread.author).to_owned(),
         state: thread.state,
         labels: thread.labels.clone(),
-        comments: thread
-            .comments
-            .iter()
-            .map(|one| CommentView {
-                id: one.id,
-                author: world.login(one.author).to_owned(),
-                body: one.body.clone(),
-            })
-            .collect(),
+        comments: comments.collect(),
+        locked: thread.locked,
     }
 }
 
-fn pull_view(world: &World, thread: &Thread, pull: &Pull) -> PullView {
+fn review_thread_view(
+    world: &World,
+    repository: &Repository,
+    pull: &Pull,
+    of: &ReviewThread,
+) -> ReviewThreadView {
+    let comments = of.comments.iter().map(|one| CommentView {
+        id: one.id,
+        author: world.login(one.author).to_owned(),
+        body: one.body.clone(),
+        reactions: reactions(world, &one.reactions),
+        minimized: one.minimized.clone(),
+    });
+    ReviewThreadView {
+        node_id: format!("PRRT_{}", of.id),
+        path: of.path.clone(),
+        line: match of.today(repository, pull) {
+            Today::Line { line, .. } => Some(line),
+            Today::File | Today::Outdated => None,
+        },
+        original_line: of.place.map(|place| place.line),
+        resolved: of.resolved_by.is_some(),
+        comments: comments.collect(),
+    }
+}
+
+fn pull_view(world: &World, repository: &Repository, thread: &Thread, pull: &Pull) -> PullView {
+    let reviews = pull.reviews.iter().map(|one| ReviewView {
+        id: one.id,
+        author: world.login(one.author).to_owned(),
+        state: one.state,
+        body: one.body.clone(),
+        commit: one.commit.clone(),
+    });
+    let threads = pull.review_threads.iter();
     PullView {
         issue: issue_view(world, thread),
         head: pull.head.clone(),
@@ -106,16 +175,9 @@ fn pull_view(world: &World, thread: &Thread, pull: &Pull) -> PullView {
         base: pull.base.clone(),
         draft: pull.draft == Draft::Yes,
         merged: pull.merged.as_ref().map(|merged| merged.commit.clone()),
-        reviews: pull
-            .reviews
-            .iter()
-            .map(|one| ReviewView {
-                author: world.login(one.author).to_owned(),
-                state: one.state,
-                body: one.body.clone(),
-                commit: one.commit.clone(),
-            })
-            .collect(),
+        reviews: reviews.collect(),
+        threads: threads.map(|of| review_thread_view(world, repository, pull, of)).collect(),
+        requested: pull.requested.iter().map(|one| world.login(*one).to_owned()).collect(),
     }
 }
 
@@ -137,7 +199,7 @@ impl Emulator {
         self.with_repository(repository, |world, found| {
             let pulls =
                 found.threads.values().filter_map(|thread| thread.pull.as_ref().map(|pull| (thread, pull)));
-            pulls.map(|(thread, pull)| pull_view(world, thread, pull)).collect()
+            pulls.map(|(thread, pull)| pull_view(world, found, thread, pull)).collect()
         })
         .unwrap_or_default()
     }

@@ -1,0 +1,130 @@
+//! What can be done by GraphQL and not by REST: drafts made ready, threads settled, comments folded away.
+
+use serde_json::Value;
+
+use super::auth::require;
+use super::graphql::{Arguments, Asking, Refusal, undefined_mutation};
+use super::graphql_objects::{Object, node};
+use super::state::{Draft, Level, World};
+
+/// What a mutation answers: one object that it changed.
+pub(crate) struct Payload {
+    pub type_name: &'static str,
+    /// The object's name in it.
+    pub field: &'static str,
+    /// The object's global id.
+    pub node: String,
+    pub client: Option<String>,
+}
+
+/// What may be minimized, and as what.
+const CLASSIFIERS: [&str; 6] = ["ABUSE", "DUPLICATE", "OFF_TOPIC", "OUTDATED", "RESOLVED", "SPAM"];
+
+pub(crate) fn mutate(
+    world: &mut World,
+    asking: &Asking,
+    name: &str,
+    arguments: &Arguments,
+) -> Result<Payload, Refusal> {
+    let input = arguments.get("input").unwrap_or(&Value::Null);
+    let text = |key: &str| input.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let (type_name, field, node) = match name {
+        "markPullRequestReadyForReview" | "convertPullRequestToDraft" => {
+            let id = text("pullRequestId");
+            let (draft, type_name) = if name == "markPullRequestReadyForReview" {
+                (Draft::No, "MarkPullRequestReadyForReviewPayload")
+            } else {
+                (Draft::Yes, "ConvertPullRequestToDraftPayload")
+            };
+            let (repository, number, _) = writable(world, asking, &id, "PR")?;
+            world.set_draft(&repository, number, draft, asking.by)?;
+            (type_name, "pullRequest", id)
+        }
+        "resolveReviewThread" | "unresolveReviewThread" => {
+            let id = text("threadId");
+            let (resolved, type_name) = if name == "resolveReviewThread" {
+                (true, "ResolveReviewThreadPayload")
+            } else {
+                (false, "UnresolveReviewThreadPayload")
+            };
+            let (repository, _, thread) = writable(world, asking, &id, "PRRT")?;
+            world.resolve(&repository, thread, resolved, asking.by)?;
+            (type_name, "thread", id)
+        }
+        "minimizeComment" | "unminimizeComment" => {
+            let id = text("subjectId");
+            let (why, type_name, field) = if name == "minimizeComment" {
+                let classifier = text("classifier");
+                if !CLASSIFIERS.contains(&classifier.as_str()) {
+                    let message = format!("Argument 'classifier' has an invalid value ({classifier})");
+                    return Err(Refusal::new("argumentLiteralsIncompatible", message));
+                }
+                let why = classifier.to_ascii_lowercase().replace('_', "-");
+                (Some(why), "MinimizeCommentPayload", "minimizedComment")
+            } else {
+                (None, "UnminimizeCommentPayload", "unminimizedComment")
+            };
+            let (repository, comment) = foldable(world, asking, &id)?;
+            world.minimize(&repository, comment, why)?;
+            (type_name, field, id)
+        }
+        _ => return Err(undefined_mutation(name)),
+    };
+    let client = input.get("clientMutationId").and_then(Value::as_str).map(str::to_owned);
+    Ok(Payload { type_name, field, node, client })
+}
+
+/// The repository, the pull request and the thread (or else 0) that an id names. What changes how a pull request
+/// stands takes write access to contents, too, as an App finds out to its surprise.
+fn writable(world: &World, asking: &Asking, id: &str, kind: &str) -> Result<(String, u64, u64), Refusal> {
+    if id.split_once('_').is_none_or(|(found, _)| found != kind) {
+        return Err(Refusal::no_node(id));
+    }
+    let (repository, number, thread) = match node(world, asking, id)? {
+        Object::Pull(of) => (of.repository(), of.number(), 0),
+        Object::ReviewThread(of, thread) => (of.repository(), of.number(), thread.id),
+        Object::Query
+        | Object::Payload(_)
+        | Object::Repository(_)
+        | Object::ReviewComment(..)
+        | Object::Review(..)
+        | Object::IssueComment(..)
+        | Object::Actor(_)
+        | Object::Commit(_)
+        | Object::Connection(..)
+        | Object::PageInfo(_) => return Err(Refusal::no_node(id)),
+    };
+    for name in ["pull_requests", "contents"] {
+        require(&asking.holder, repository, &[(name, Level::Write)])?;
+    }
+    Ok((repository.full_name.clone(), number, thread))
+}
+
+/// The repository of a comment, and the comment as [`World::minimize`] names it.
+fn foldable(world: &World, asking: &Asking, id: &str) -> Result<(String, (bool, u64)), Refusal> {
+    let (repository, any, comment) = match node(world, asking, id)? {
+        Object::ReviewComment(of, _, comment) => {
+            (of.repository(), [("pull_requests", Level::Write)].as_slice(), (true, comment.id))
+        }
+        Object::IssueComment(repository, thread, comment) => {
+            let any: &[_] = if thread.pull.is_some() {
+                &[("issues", Level::Write), ("pull_requests", Level::Write)]
+            } else {
+                &[("issues", Level::Write)]
+            };
+            (repository, any, (false, comment.id))
+        }
+        Object::Query
+        | Object::Payload(_)
+        | Object::Repository(_)
+        | Object::Pull(_)
+        | Object::ReviewThread(..)
+        | Object::Review(..)
+        | Object::Actor(_)
+        | Object::Commit(_)
+        | Object::Connection(..)
+        | Object::PageInfo(_) => return Err(Refusal::no_node(id)),
+    };
+    require(&asking.holder, repository, any)?;
+    Ok((repository.full_name.clone(), comment))
+}

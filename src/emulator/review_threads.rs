@@ -1,0 +1,124 @@
+//! The threads of reviews: where on a diff each stands, what is said in it, whether it is settled.
+
+use chrono::{DateTime, Utc};
+
+use super::lines::{self, Side};
+use super::reactions::Given;
+use super::reply::ApiError;
+use super::state::{Pull, Repository, Thread, World};
+
+/// A thread of a review.
+#[derive(Debug, Clone)]
+pub(crate) struct ReviewThread {
+    pub id: u64,
+    pub path: String,
+    /// None: it is about the file as a whole.
+    pub place: Option<Place>,
+    /// The head of the branch when it was begun.
+    pub commit: String,
+    /// The piece of the diff that it was begun on, down to its line.
+    pub hunk: String,
+    pub resolved_by: Option<u64>,
+    pub comments: Vec<ReviewComment>,
+}
+
+/// Lines of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub side: Side,
+    /// Where it begins, when it is more than one line.
+    pub start: Option<u64>,
+    pub line: u64,
+    /// The line's place in the diff, counted from the first hunk's head.
+    pub position: u64,
+}
+
+/// A comment in a thread.
+#[derive(Debug, Clone)]
+pub(crate) struct ReviewComment {
+    pub id: u64,
+    pub review: u64,
+    pub author: u64,
+    pub body: String,
+    pub created_at: DateTime<Utc>,
+    pub updated_at: DateTime<Utc>,
+    pub reactions: Vec<Given>,
+    pub minimized: Option<String>,
+}
+
+/// Where a thread stands on the diff of today.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Today {
+    /// It is about the file as a whole.
+    File,
+    /// Here.
+    Line { start: Option<u64>, line: u64, position: u64 },
+    /// The lines were changed since, or the diff has them no more.
+    Outdated,
+}
+
+impl ReviewThread {
+    /// Where it stands now: a line that no later commit touched is followed, as long as the diff still has it.
+    pub(crate) fn today(&self, repository: &Repository, pull: &Pull) -> Today {
+        let Some(place) = self.place else { return Today::File };
+        let follow = |line: u64| match place.side {
+            Side::Left => Some(line),
+            Side::Right => lines::follow(&repository.git, &self.commit, &pull.head_sha, &self.path, line),
+        };
+        let Some(line) = follow(place.line) else { return Today::Outdated };
+        let hunk =
+            lines::hunk(&repository.git, (&pull.base_sha, &pull.head_sha), &self.path, place.side, line);
+        match (hunk, place.start.map(follow)) {
+            (None, _) | (_, Some(None)) => Today::Outdated,
+            (Some(hunk), start) => Today::Line { start: start.flatten(), line, position: hunk.position },
+        }
+    }
+}
+
+impl Thread {
+    fn review_threads(&self) -> impl Iterator<Item = &ReviewThread> {
+        self.pull.iter().flat_map(|pull| &pull.review_threads)
+    }
+}
+
+impl Repository {
+    /// The pull request and the thread that have this comment.
+    pub(crate) fn review_comment(&self, id: u64) -> Option<(&Thread, &ReviewThread, &ReviewComment)> {
+        self.threads.values().find_map(|thread| {
+            thread.review_threads().find_map(|one| {
+                let comment = one.comments.iter().find(|comment| comment.id == id)?;
+                Some((thread, one, comment))
+            })
+        })
+    }
+
+    /// The pull request and its thread of this id.
+    pub(crate) fn review_thread(&self, id: u64) -> Option<(&Thread, &ReviewThread)> {
+        self.threads.values().find_map(|thread| {
+            let found = thread.review_threads().find(|one| one.id == id)?;
+            Some((thread, found))
+        })
+    }
+}
+
+impl World {
+    pub(crate) fn review_thread_mut(
+        &mut self,
+        repository: &str,
+        wanted: impl Fn(&ReviewThread) -> bool,
+    ) -> Result<&mut ReviewThread, ApiError> {
+        let threads = self.found_mut(repository)?.threads.values_mut();
+        let mut all =
+            threads.filter_map(|thread| thread.pull.as_mut()).flat_map(|pull| &mut pull.review_threads);
+        all.find(|one| wanted(one)).ok_or_else(ApiError::not_found)
+    }
+
+    pub(crate) fn review_comment_mut(
+        &mut self,
+        repository: &str,
+        id: u64,
+    ) -> Result<&mut ReviewComment, ApiError> {
+        let of = self.review_thread_mut(repository, |one| one.comments.iter().any(|said| said.id == id))?;
+        of.comments.iter_mut().find(|comment| comment.id == id).ok_or_else(ApiError::not_found)
+    }
+}

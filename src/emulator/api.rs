@@ -14,7 +14,9 @@ use super::auth::Credentials;
 use super::faults::{Call, Caller, FaultKind};
 use super::reply::{Answer, ApiError, Reply, status};
 use super::state::{Holder, Shared, World};
-use super::{graphql, routes_app, routes_issues, routes_pulls, routes_repositories};
+use super::{
+    graphql, routes_app, routes_checks, routes_issues, routes_pulls, routes_repositories, routes_rules,
+};
 
 /// A request, taken apart.
 pub(crate) struct Request {
@@ -203,6 +205,13 @@ fn route(world: &mut World, request: &Request) -> Answer {
         }
         ["repos", _, _, "issues" | "labels", ..] => routes_issues::serve(world, request, &segments),
         ["repos", _, _, "pulls", ..] => routes_pulls::serve(world, request, &segments),
+        ["repos", _, _, "check-runs" | "check-suites" | "statuses" | "actions", ..]
+        | ["repos", _, _, "commits", .., "check-runs" | "check-suites" | "status" | "statuses"] => {
+            routes_checks::serve(world, request, &segments)
+        }
+        ["repos", _, _, "rules" | "rulesets" | "branches", ..] | ["repos", _, _, "git", "refs", ..] => {
+            routes_rules::serve(world, request, &segments)
+        }
         ["repos", _, _, ..] => routes_repositories::serve(world, request, &segments),
         _ => Err(ApiError::not_found()),
     }

@@ -169,6 +169,15 @@ pub(crate) fn require(
     repository: &Repository,
     any_of: &[(&str, Level)],
 ) -> Result<(), ApiError> {
+    allowed(holder, repository, any_of)?;
+    let writes = any_of.iter().all(|(_, level)| *level == Level::Write);
+    if writes && repository.rules.archived {
+        return Err(ApiError::new(403, "Repository was archived so is read-only."));
+    }
+    Ok(())
+}
+
+fn allowed(holder: &Holder, repository: &Repository, any_of: &[(&str, Level)]) -> Result<(), ApiError> {
     match holder {
         Holder::Installation { repositories, permissions } => {
             if repositories.as_ref().is_some_and(|ids| !ids.contains(&repository.id)) {

@@ -6,6 +6,8 @@ use std::path::Path;
 use anyhow::Context as _;
 use chrono::Utc;
 
+use super::checks::Checks;
+use super::rules::Rules;
 use super::state::{Label, Permission, Repository, Visibility};
 use super::views::RepositorySource;
 use super::{Emulator, git_child, repos};
@@ -68,6 +70,8 @@ impl Emulator {
                 gone: BTreeMap::new(),
                 strict: false,
                 roles: BTreeMap::from([(owner, Permission::Admin)]),
+                checks: Checks::default(),
+                rules: Rules::default(),
                 receiving: std::sync::Arc::default(),
             };
             world.repositories.insert(name.to_ascii_lowercase(), repository);

@@ -64,6 +64,8 @@ pub(crate) struct Granted {
     pub receiving: Arc<tokio::sync::Mutex<()>>,
     pub by: u64,
     pub workflows: bool,
+    /// What the hook holds a push against.
+    pub rules: String,
 }
 
 /// Basic credentials: an installation's token with the name `x-access-token`, a person's with any name.
@@ -139,5 +141,6 @@ pub(crate) fn grant(
         receiving: Arc::clone(&found.receiving),
         by,
         workflows,
+        rules: found.rules_for_pushes(by == world.app.bot),
     })
 }

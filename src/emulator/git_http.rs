@@ -112,6 +112,7 @@ fn child(shared: &Shared, granted: &Granted, service: Service, request: &HttpReq
     if !granted.workflows {
         command.env("EMULATOR_WORKFLOWS", "refused");
     }
+    command.env("EMULATOR_RULES", &granted.rules);
     command
 }
 

@@ -10,7 +10,9 @@ use super::state::{
 };
 
 /// What the App's webhook gets.
-const EVENTS: [&str; 7] = [
+const EVENTS: [&str; 11] = [
+    "check_run",
+    "check_suite",
     "issue_comment",
     "issues",
     "pull_request",
@@ -18,6 +20,8 @@ const EVENTS: [&str; 7] = [
     "pull_request_review_comment",
     "pull_request_review_thread",
     "push",
+    "status",
+    "workflow_run",
 ];
 
 pub(crate) fn time(at: DateTime<Utc>) -> String {
@@ -96,7 +100,7 @@ impl World {
             "git_url": format!("{page}.git"), "clone_url": format!("{page}.git"), "ssh_url": format!("{page}.git"),
             "size": 0, "stargazers_count": 0, "watchers_count": 0, "language": null, "has_issues": true,
             "has_projects": false, "has_downloads": false, "has_wiki": false, "has_pages": false,
-            "forks_count": 0, "archived": false, "disabled": false, "open_issues_count": open, "license": null,
+            "forks_count": 0, "archived": repository.rules.archived, "disabled": false, "open_issues_count": open, "license": null,
             "is_template": false, "topics": [], "forks": 0, "open_issues": open, "watchers": 0,
             "default_branch": repository.default_branch, "homepage": null, "web_commit_signoff_required": false,
             "custom_properties": {},

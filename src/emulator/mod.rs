@@ -12,9 +12,12 @@ mod acts_pulls;
 mod acts_reviews;
 mod api;
 mod auth;
+mod check_fields;
+mod checks;
 mod diffs;
 mod events;
 mod face;
+mod face_checks;
 mod face_reviews;
 mod face_setting;
 mod faults;
@@ -26,6 +29,7 @@ mod graphql;
 mod graphql_mutations;
 mod graphql_objects;
 mod json;
+mod json_checks;
 mod json_reviews;
 pub mod keys;
 mod lines;
@@ -37,10 +41,13 @@ mod reply;
 mod repos;
 mod review_threads;
 mod routes_app;
+mod routes_checks;
 mod routes_issues;
 mod routes_pulls;
 mod routes_repositories;
 mod routes_reviews;
+mod routes_rules;
+mod rules;
 mod state;
 mod views;
 mod webhooks;
@@ -48,6 +55,8 @@ mod webhooks;
 #[cfg(test)]
 mod tests;
 
+pub use checks::{Annotation, Button, Conclusion};
+pub use face_checks::{CheckRunView, Ci};
 pub use face_reviews::LineNote;
 pub use faults::{Call, Caller, Fault, FaultKind};
 pub use state::{Permission, ReviewState, State};
@@ -110,6 +119,8 @@ impl Options {
             ("issues", "write"),
             ("pull_requests", "write"),
             ("checks", "write"),
+            ("actions", "write"),
+            ("statuses", "read"),
         ];
         Self {
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),
@@ -188,6 +199,7 @@ fn routes(config: &mut web::ServiceConfig, pages: Pages) {
     config
         .route("/{owner}/{name}.git/info/refs", web::get().to(git_http::info_refs))
         .route("/{owner}/{name}.git/{service}", web::post().to(git_http::exchange))
+        .route("/_logs/{token}", web::get().to(routes_checks::log))
         .service(web::scope("/api").default_service(web::to(api::serve)));
     match pages {
         Pages::Shown => {

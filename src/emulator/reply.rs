@@ -9,6 +9,8 @@ pub(crate) enum Body {
     Nothing,
     Json(Value),
     Raw(Vec<u8>),
+    /// What is asked for is at this address.
+    Redirect(String),
 }
 
 #[derive(Debug)]
@@ -47,6 +49,7 @@ impl Reply {
                 response.insert_header(("Content-Type", "application/vnd.github.raw+json; charset=utf-8"));
                 response.body(bytes)
             }
+            Body::Redirect(location) => response.insert_header(("Location", location)).finish(),
         }
     }
 }

@@ -8,16 +8,8 @@ use anyhow::Context as _;
 use git2::build::TreeUpdateBuilder;
 use git2::{BranchType, FileMode, ObjectType, Oid, Repository, Signature, Sort};
 
-/// Refuses changed workflows to an App without the permission `workflows`, as GitHub does.
-const UPDATE_HOOK: &str = r#"#!/bin/sh
-[ "$EMULATOR_WORKFLOWS" = refused ] || exit 0
-case "$3" in *[!0]*) ;; *) exit 0 ;; esac
-base=$(git merge-base HEAD "$3") || base=$(git hash-object -t tree /dev/null)
-file=$(git diff --name-only "$base" "$3" -- .github/workflows | head -n 1)
-[ -z "$file" ] && exit 0
-echo "refusing to allow a GitHub App to create or update workflow \`$file\` without \`workflows\` permission" >&2
-exit 1
-"#;
+/// Refuses changed workflows to an App without the permission `workflows`, and what a ruleset forbids, as GitHub does.
+const UPDATE_HOOK: &str = include_str!("update-hook.sh");
 
 /// Who a commit made by the emulator is by.
 pub(crate) fn signature(login: &str) -> Result<Signature<'static>, git2::Error> {
@@ -131,6 +123,29 @@ pub(crate) fn head(path: &Path, branch: &str) -> Option<String> {
     found.target().map(|oid| oid.to_string())
 }
 
+/// The commit that a SHA, a branch or a tag names.
+pub(crate) fn resolve(path: &Path, reference: &str) -> Option<String> {
+    let repository = Repository::open_bare(path).ok()?;
+    commit_of(&repository, reference).map(|commit| commit.id().to_string())
+}
+
+fn commit_of<'a>(repository: &'a Repository, reference: &str) -> Option<git2::Commit<'a>> {
+    let named = [format!("refs/heads/{reference}"), format!("refs/tags/{reference}"), reference.to_owned()];
+    named.iter().find_map(|name| {
+        if let Ok(oid) = Oid::from_str(name)
+            && name.len() == 40
+        {
+            return repository.find_commit(oid).ok();
+        }
+        repository.find_reference(name).ok()?.peel_to_commit().ok()
+    })
+}
+
+/// Takes a branch away.
+pub(crate) fn delete(path: &Path, branch: &str) -> Result<(), git2::Error> {
+    Repository::open_bare(path)?.find_reference(&format!("refs/heads/{branch}"))?.delete()
+}
+
 /// How many commits `head` has that `base` has not; none when one of them is not there.
 pub(crate) fn ahead(path: &Path, base: &str, head: &str) -> Option<usize> {
     let repository = Repository::open_bare(path).ok()?;
@@ -240,15 +255,7 @@ pub(crate) enum Found {
 
 pub(crate) fn find(path: &Path, reference: &str, file: &str) -> Found {
     let Ok(repository) = Repository::open_bare(path) else { return Found::NoSuchRef };
-    let named = [format!("refs/heads/{reference}"), format!("refs/tags/{reference}"), reference.to_owned()];
-    let commit = named.iter().find_map(|name| {
-        if let Ok(oid) = Oid::from_str(name)
-            && name.len() == 40
-        {
-            return repository.find_commit(oid).ok();
-        }
-        repository.find_reference(name).ok()?.peel_to_commit().ok()
-    });
+    let commit = commit_of(&repository, reference);
     let Some(tree) = commit.and_then(|commit| commit.tree().ok()) else { return Found::NoSuchRef };
     let file = file.trim_matches('/');
     let object = if file.is_empty() {

@@ -9,9 +9,11 @@ use jsonwebtoken::DecodingKey;
 use secrecy::SecretString;
 use tokio::sync::watch;
 
+use super::checks::Checks;
 use super::faults::{Call, Fault};
 use super::reactions::Given;
 use super::review_threads::ReviewThread;
+use super::rules::Rules;
 use super::webhooks::Delivery;
 
 /// What a person may do in a repository; GitHub's five roles, and none.
@@ -219,6 +221,8 @@ pub(crate) struct Repository {
     /// Whether a branch has to have its base in it before it is merged.
     pub strict: bool,
     pub roles: BTreeMap<u64, Permission>,
+    pub checks: Checks,
+    pub rules: Rules,
     /// One push at a time, so that what a push changed can be told from before and after.
     pub receiving: Arc<tokio::sync::Mutex<()>>,
 }

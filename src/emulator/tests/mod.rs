@@ -2,6 +2,7 @@
 
 mod api;
 mod apps;
+mod checks;
 mod deliveries;
 mod faults;
 mod git;

@@ -30,7 +30,9 @@ fn items(count: usize, query: &[(&str, String)]) -> (Vec<Value>, Option<String>)
     let reply = page((0..count).map(|at| json!(at)).collect(), "http://h/x", &query);
     match reply.body {
         Body::Json(Value::Array(list)) => (list, reply.link),
-        other @ (Body::Json(_) | Body::Nothing | Body::Raw(_)) => panic!("no list: {other:?}"),
+        other @ (Body::Json(_) | Body::Nothing | Body::Raw(_) | Body::Redirect(_)) => {
+            panic!("no list: {other:?}")
+        }
     }
 }
 

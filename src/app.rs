@@ -262,6 +262,7 @@ fn rules(settings: &Settings) -> anyhow::Result<Rules> {
     let pipeline = templates.pipeline(wanted).with_context(|| format!("defaults.pipeline = {wanted:?}"))?;
     let limits = settings.limits;
     Ok(Rules {
+        public_url: settings.server.public_url.clone(),
         label: settings.defaults.label.clone(),
         agent: settings.defaults.agent.clone(),
         pipeline,

@@ -21,6 +21,7 @@ use std::time::Duration;
 
 use tokio::sync::{Notify, broadcast};
 use tokio_util::sync::CancellationToken;
+use url::Url;
 
 use crate::agent::Agents;
 use crate::github::GitHub;
@@ -54,6 +55,8 @@ pub struct Parts {
 /// What the settings say about orders.
 #[derive(Debug, Clone)]
 pub struct Rules {
+    /// Where people reach the server, if they can.
+    pub public_url: Option<Url>,
     /// The label that starts an order where the repository names no other.
     pub label: String,
     /// The agent for roles that the repository gives to nobody.

@@ -4,12 +4,13 @@ use chrono::{DateTime, Utc};
 
 use crate::github::OrderLabel;
 use crate::github::render::{
-    PullView, RoundLine, StageLine, StageState, StatusView, TriedLine, Verification,
+    CheckView, PullView, RoundLine, StageLine, StageState, StatusView, TriedLine, Verification,
 };
+use crate::order::conversation::CheckState;
 use crate::order::next::Survey;
 use crate::order::pipeline::Uses;
 use crate::order::trace::{RoundTrace, StageState as Stood, Standing};
-use crate::order::{Counts, Event, Finding, Journal, Move, Outcome, Settlement};
+use crate::order::{CommitSha, Counts, Event, Finding, Journal, Move, Outcome, Settlement};
 
 /// The label that shows how the order stands.
 pub(super) fn label(survey: &Survey) -> OrderLabel {
@@ -262,4 +263,20 @@ pub(super) fn pull(journal: &Journal, survey: &Survey, summary: &str) -> Option<
         usage: trace.usage,
         sandbox: tests.map(|tests| tests.sandbox.clone()).unwrap_or_default(),
     })
+}
+
+/// What the check run on a commit says. Of a commit that is not the one that is published, or about to be, nothing
+/// is known that could stand there.
+pub(super) fn check(_: &Journal, survey: &Survey, head: &CommitSha, state: CheckState) -> CheckView {
+    let settled = survey.next.settled.as_ref();
+    let work = survey.trace.work.as_ref().filter(|work| work.commit == *head);
+    let review = work.and_then(|work| work.review.as_ref());
+    CheckView {
+        head: head.clone(),
+        state,
+        headline: headline(settled),
+        explanation: settled.and_then(Settlement::because).map(str::to_owned),
+        findings: review.map(|review| review.issues.clone()).unwrap_or_default(),
+        changed: work.map(|work| work.changed.clone()).unwrap_or_default(),
+    }
 }

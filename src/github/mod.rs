@@ -9,6 +9,7 @@
 //! write has passed its installation's gate, so that GitHub's limits for them are kept. And one that may already have
 //! been made is looked for before it is made again, so that repeating any call here is harmless.
 
+mod checks;
 mod comments;
 mod contents;
 mod endpoints;
@@ -30,6 +31,7 @@ mod scripted;
 #[cfg(test)]
 mod tests;
 
+pub use checks::{CHECK_NAME, CheckButton, CheckRun};
 pub use error::{ErrorKind, GitHubError, Result};
 pub use facts::{IssueFacts, IssueKind, IssueState, RepositoryFacts};
 pub use gate::WriteLimits;

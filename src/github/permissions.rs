@@ -32,6 +32,16 @@ pub(super) enum Permissions {
     ReadContents,
     /// git's push.
     WriteContents,
+    /// Check runs, whoever made them.
+    ReadChecks,
+    /// Our own check run.
+    WriteChecks,
+    /// Commit statuses.
+    ReadStatuses,
+    /// Jobs of Actions and their logs.
+    ReadActions,
+    /// Have jobs of Actions run again.
+    WriteActions,
 }
 
 impl Permissions {
@@ -47,6 +57,11 @@ impl Permissions {
             Self::ReadyPulls => json!({"contents": "write", "pull_requests": "write"}),
             Self::ReadContents => json!({"contents": "read"}),
             Self::WriteContents => json!({"contents": "write"}),
+            Self::ReadChecks => json!({"checks": "read"}),
+            Self::WriteChecks => json!({"checks": "write"}),
+            Self::ReadStatuses => json!({"statuses": "read"}),
+            Self::ReadActions => json!({"actions": "read"}),
+            Self::WriteActions => json!({"actions": "write"}),
         }
     }
 
@@ -62,6 +77,11 @@ impl Permissions {
             Self::ReadyPulls => "Contents: Read and write, Pull requests: Read and write",
             Self::ReadContents => "Contents: Read-only",
             Self::WriteContents => "Contents: Read and write",
+            Self::ReadChecks => "Checks: Read-only",
+            Self::WriteChecks => "Checks: Read and write",
+            Self::ReadStatuses => "Commit statuses: Read-only",
+            Self::ReadActions => "Actions: Read-only",
+            Self::WriteActions => "Actions: Read and write",
         }
     }
 }

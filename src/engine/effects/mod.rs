@@ -2,6 +2,7 @@
 //! for the order to say.
 
 mod archive;
+mod checks;
 mod github;
 mod given;
 mod job;
@@ -74,16 +75,16 @@ pub(super) async fn perform(parts: Arc<Parts>, order: OrderId, effect: Effect) -
         Move::Archive { stage, parts } => context.archive(&stage, &parts).await,
         Move::ShowReview(note) => context.show_review(&note).await,
         Move::ShowStatus { .. } => context.show_status().await,
+        Move::ShowCheck { head, state } => context.show_check(&head, state).await,
         Move::Preflight => Ok(Outcome::Preflighted { problems: Vec::new(), warnings: Vec::new() }),
-        Move::ReadPull { .. } | Move::TakeIn { .. } | Move::UpdateBranch { .. } => {
-            Err(never("this effect is not known to this version"))
-        }
+        Move::ReadPull { .. } => Err(never("this effect is not known to this version")),
+        Move::TakeIn { .. } => Err(never("this effect is not known to this version")),
+        Move::UpdateBranch { .. } => Err(never("this effect is not known to this version")),
         Move::AnswerThreads { .. }
         | Move::RequestReview { .. }
         | Move::ShowAnswer(_)
         | Move::React { .. }
         | Move::Say { .. }
-        | Move::ShowCheck { .. }
         | Move::RerunJobs { .. }
         | Move::Tidy { .. } => Ok(Outcome::Done),
     };

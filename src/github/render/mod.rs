@@ -10,6 +10,7 @@
 //! what is code. A backslash would not do, because it is gone by then; an invisible character would, but then
 //! nobody could copy the text or see why it is odd.
 
+mod check;
 mod markdown;
 mod pull;
 mod review;
@@ -21,6 +22,7 @@ mod bodies;
 #[cfg(test)]
 mod harmless;
 
+pub use check::{Annotation, AnnotationLevel, CheckText, CheckView, check};
 pub use markdown::markdown;
 pub use pull::{PullView, RoundLine, Verification, pull};
 pub use review::review;

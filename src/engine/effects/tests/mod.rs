@@ -4,6 +4,7 @@
 #![allow(clippy::wildcard_enum_match_arm, reason = "any other outcome than the one expected ends the test")]
 
 mod artifacts;
+mod checks;
 mod given;
 mod seats;
 
@@ -212,6 +213,7 @@ async fn parts(emulator: &Emulator, place: &TempDir) -> Parts {
         agents: Arc::new(Agents::new([(AGENT.to_owned(), agent)].into()).expect("agents")),
         sandbox: Sandbox::new(Mode::Bubblewrap, Vec::new()).await.expect("walls"),
         rules: Rules {
+            public_url: None,
             label: "journeyman".to_owned(),
             agent: AGENT.to_owned(),
             pipelines: BTreeMap::from([(pipeline.name.clone(), pipeline.clone())]),

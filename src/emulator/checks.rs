@@ -361,21 +361,35 @@ impl World {
     pub(crate) fn rerun_job(&mut self, repository: &str, job: u64) -> Result<(), ApiError> {
         let found = self.found(repository)?;
         let run = found.checks.run(job).filter(|run| run.maker == Maker::Actions);
-        let run = run.cloned().ok_or_else(ApiError::not_found)?;
-        let suite = found.checks.suite(run.suite).ok_or_else(ApiError::not_found)?;
-        if found.checks.progress(suite).conclusion().is_none() {
+        let (suite, name) = run.map(|run| (run.suite, run.name.clone())).ok_or_else(ApiError::not_found)?;
+        self.next_attempt(repository, suite, &[name])
+    }
+
+    /// Begins all failed jobs of a workflow run once more.
+    pub(crate) fn rerun_failed(&mut self, repository: &str, run: u64) -> Result<(), ApiError> {
+        let checks = &self.found(repository)?.checks;
+        let suite = checks.suites.iter().find(|suite| suite.maker == Maker::Actions && suite.run == run);
+        let suite = suite.ok_or_else(ApiError::not_found)?;
+        let failed = |run: &&CheckRun| run.progress.conclusion().is_some_and(|one| !one.is_fine());
+        let names: Vec<String> = checks.latest(suite).filter(failed).map(|run| run.name.clone()).collect();
+        self.next_attempt(repository, suite.id, &names)
+    }
+
+    fn next_attempt(&mut self, repository: &str, suite: u64, names: &[String]) -> Result<(), ApiError> {
+        let checks = &mut self.found_mut(repository)?.checks;
+        let known = checks.suite(suite).ok_or_else(ApiError::not_found)?;
+        if checks.progress(known).conclusion().is_none() {
             return Err(ApiError::new(403, "This workflow run is already running"));
         }
-        let suites = &mut self.found_mut(repository)?.checks.suites;
-        if let Some(suite) = suites.iter_mut().find(|suite| suite.id == run.suite) {
-            suite.attempt += 1;
+        let head_sha = known.head_sha.clone();
+        if let Some(known) = checks.suites.iter_mut().find(|known| known.id == suite) {
+            known.attempt += 1;
         }
-        let new = NewRun {
-            maker: Maker::Actions,
-            name: run.name,
-            head_sha: run.head_sha,
-            progress: Progress::Queued,
-        };
-        self.create_check(repository, new, |_| {}).map(drop)
+        for name in names {
+            let (maker, name, head_sha) = (Maker::Actions, name.clone(), head_sha.clone());
+            let new = NewRun { maker, name, head_sha, progress: Progress::Queued };
+            self.create_check(repository, new, |_| {})?;
+        }
+        Ok(())
     }
 }

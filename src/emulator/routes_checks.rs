@@ -114,6 +114,11 @@ pub(crate) fn serve(world: &mut World, request: &Request, segments: &[&str]) -> 
             world.rerun_job(&repository, number(id)?)?;
             Ok(Reply::json(201, json!({})))
         }
+        ("POST", ["actions", "runs", id, "rerun-failed-jobs"]) => {
+            allow(world, "actions")?;
+            world.rerun_failed(&repository, number(id)?)?;
+            Ok(Reply::json(201, json!({})))
+        }
         ("GET", ["actions", "runs", id]) => {
             allow(world, "actions")?;
             let (found, id) = (world.found(&repository)?, number(id)?);

@@ -74,7 +74,8 @@ fn at_path(url: &Url, path: &str) -> String {
     there.as_str().trim_end_matches('/').to_owned()
 }
 
-fn is_loopback(host: &Host<&str>) -> bool {
+/// Whether a host is this machine, where nothing crosses a network.
+pub(super) fn is_loopback(host: &Host<&str>) -> bool {
     match host {
         Host::Domain(name) => *name == "localhost" || name.ends_with(".localhost"),
         Host::Ipv4(address) => address.is_loopback(),

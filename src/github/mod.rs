@@ -10,6 +10,7 @@
 //! been made is looked for before it is made again, so that repeating any call here is harmless.
 
 mod checks;
+mod ci;
 mod comments;
 mod contents;
 mod endpoints;
@@ -18,6 +19,7 @@ mod facts;
 mod gate;
 mod identity;
 mod labels;
+mod logs;
 mod permissions;
 mod pulls;
 mod refusal;
@@ -32,6 +34,7 @@ mod scripted;
 mod tests;
 
 pub use checks::{CHECK_NAME, CheckButton, CheckRun};
+pub use ci::{OtherCheck, Standing};
 pub use error::{ErrorKind, GitHubError, Result};
 pub use facts::{IssueFacts, IssueKind, IssueState, RepositoryFacts};
 pub use gate::WriteLimits;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 use http::header::ACCEPT;
@@ -70,6 +70,8 @@ struct Inner {
     gate: Gate,
     turns: Mutex<HashMap<String, Weak<tokio::sync::Mutex<()>>>>,
     comments: Mutex<HashMap<String, u64>>,
+    /// Made at the first log that is read: it reads the machine's certificates.
+    logs: OnceLock<Result<reqwest::Client>>,
     pause: Duration,
 }
 
@@ -106,6 +108,7 @@ impl GitHub {
             gate: Gate::new(limits),
             turns: Mutex::default(),
             comments: Mutex::default(),
+            logs: OnceLock::new(),
             pause,
         })))
     }
@@ -117,6 +120,16 @@ impl GitHub {
 
     pub(super) fn app_id(&self) -> u64 {
         self.0.app_id
+    }
+
+    /// The base of REST routes, without a slash at its end.
+    pub(super) fn rest(&self) -> &str {
+        &self.0.endpoints.rest
+    }
+
+    /// The client that reads logs of jobs.
+    pub(super) fn logs(&self) -> Result<&reqwest::Client> {
+        self.0.logs.get_or_init(super::logs::client).as_ref().map_err(Clone::clone)
     }
 
     pub(super) fn app(&self) -> &Octocrab {

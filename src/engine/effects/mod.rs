@@ -6,6 +6,7 @@ mod checks;
 mod github;
 mod given;
 mod job;
+mod job_log;
 mod prepare;
 mod publish;
 mod run_agent;
@@ -75,6 +76,7 @@ pub(super) async fn perform(parts: Arc<Parts>, order: OrderId, effect: Effect) -
         Move::Archive { stage, parts } => context.archive(&stage, &parts).await,
         Move::ShowReview(note) => context.show_review(&note).await,
         Move::ShowStatus { .. } => context.show_status().await,
+        Move::RerunJobs { head: _, jobs } => context.rerun_jobs(&jobs).await,
         Move::ShowCheck { head, state } => context.show_check(&head, state).await,
         Move::Preflight => Ok(Outcome::Preflighted { problems: Vec::new(), warnings: Vec::new() }),
         Move::ReadPull { .. } => Err(never("this effect is not known to this version")),
@@ -85,7 +87,6 @@ pub(super) async fn perform(parts: Arc<Parts>, order: OrderId, effect: Effect) -
         | Move::ShowAnswer(_)
         | Move::React { .. }
         | Move::Say { .. }
-        | Move::RerunJobs { .. }
         | Move::Tidy { .. } => Ok(Outcome::Done),
     };
     tried.unwrap_or_else(Outcome::Trouble)

@@ -1,0 +1,355 @@
+//! The checks of others on a commit: check runs that are not ours, commit statuses, what failing jobs printed, and having
+//! them run again.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::json;
+
+use super::error::{ErrorKind, GitHubError, Result};
+use super::facts::percent_encoded;
+use super::permissions::Permissions;
+use super::render::shorten;
+use super::service::{At, GitHub};
+use super::transport::Request;
+
+/// A page of a list is this long, and no list is followed further than so many pages.
+const PAGE: usize = 100;
+const MOST_PAGES: usize = 10;
+/// Of a name, in characters.
+const LONGEST_NAME: usize = 200;
+/// Of what a check says of itself, in characters.
+const LONGEST_SUMMARY: usize = 500;
+/// Of one annotation, in characters.
+const LONGEST_ANNOTATION: usize = 400;
+
+/// A check of others: a check run, or a commit status.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OtherCheck {
+    /// Its name, or a status's context. Foreign.
+    pub name: String,
+    /// How it stands.
+    pub standing: Standing,
+    /// The check run's id; none for a commit status.
+    pub check_run: Option<u64>,
+    /// The job's id in GitHub Actions, where it is one.
+    pub job: Option<u64>,
+    /// Its page. Foreign.
+    pub url: String,
+    /// What it says of itself. Foreign.
+    pub summary: String,
+    /// Whether it says something of lines.
+    pub has_annotations: bool,
+}
+
+/// How a check of others stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// Done and content, or of no account: skipped, neutral, cancelled.
+    Content,
+    /// Not done; also when it waits for a person.
+    Pending,
+    /// Failed.
+    Failed,
+}
+
+#[derive(Deserialize)]
+struct RunWire {
+    id: u64,
+    name: String,
+    status: String,
+    conclusion: Option<String>,
+    details_url: Option<String>,
+    html_url: Option<String>,
+    output: Option<OutputWire>,
+    app: Option<AppWire>,
+}
+
+#[derive(Deserialize)]
+struct AppWire {
+    id: u64,
+    slug: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct OutputWire {
+    title: Option<String>,
+    summary: Option<String>,
+    #[serde(default)]
+    annotations_count: u64,
+}
+
+#[derive(Deserialize)]
+struct StatusWire {
+    context: String,
+    state: String,
+    description: Option<String>,
+    target_url: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct AnnotationWire {
+    path: Option<String>,
+    start_line: Option<u64>,
+    message: Option<String>,
+}
+
+impl RunWire {
+    fn standing(&self) -> Standing {
+        match (self.status.as_str(), self.conclusion.as_deref()) {
+            // The work cannot mend what waits for somebody to press a button.
+            ("completed", Some("action_required")) => Standing::Pending,
+            ("completed", Some("failure" | "timed_out" | "startup_failure")) => Standing::Failed,
+            ("completed", _) => Standing::Content,
+            _ => Standing::Pending,
+        }
+    }
+
+    fn read(self) -> OtherCheck {
+        let standing = self.standing();
+        let is_job = self.app.as_ref().and_then(|app| app.slug.as_deref()) == Some("github-actions");
+        let page = self.details_url.or(self.html_url).unwrap_or_default();
+        // A job's check run has the job's id; the page's address says it as well.
+        let job = is_job.then(|| job_of(&page).unwrap_or(self.id));
+        let output = self.output.as_ref();
+        let said =
+            output.map(|one| [&one.title, &one.summary].map(|text| text.as_deref().unwrap_or_default()));
+        OtherCheck {
+            name: line(&self.name, LONGEST_NAME),
+            standing,
+            check_run: Some(self.id),
+            job,
+            url: line(&page, 500),
+            summary: said.map(|said| line(&said.join(" "), LONGEST_SUMMARY)).unwrap_or_default(),
+            has_annotations: output.is_some_and(|one| one.annotations_count > 0),
+        }
+    }
+}
+
+impl StatusWire {
+    fn read(self) -> OtherCheck {
+        OtherCheck {
+            name: line(&self.context, LONGEST_NAME),
+            standing: match self.state.as_str() {
+                "failure" | "error" => Standing::Failed,
+                "success" => Standing::Content,
+                _ => Standing::Pending,
+            },
+            check_run: None,
+            job: None,
+            url: line(&self.target_url.unwrap_or_default(), 500),
+            summary: line(&self.description.unwrap_or_default(), LONGEST_SUMMARY),
+            has_annotations: false,
+        }
+    }
+}
+
+/// `…/actions/runs/1/job/2` names job 2.
+fn job_of(page: &str) -> Option<u64> {
+    let (_, after) = page.rsplit_once("/job/")?;
+    after.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+}
+
+/// On one line, and not longer than this.
+fn line(text: &str, most: usize) -> String {
+    let beginning: String = text.chars().take(4 * most).collect();
+    let words: Vec<&str> = beginning.split(|c: char| c.is_whitespace() || c.is_control()).collect();
+    let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
+    shorten(&words.join(" "), most)
+}
+
+impl GitHub {
+    /// The checks of others on a commit or on a branch's head: the newest of each name. What the App may not read counts
+    /// as not there.
+    ///
+    /// # Errors
+    /// As for every call.
+    pub async fn checks_of_others(&self, at: &At, git_ref: &str) -> Result<Vec<OtherCheck>> {
+        let git_ref = percent_encoded(git_ref);
+        let runs = format!("/commits/{git_ref}/check-runs?filter=latest&");
+        let runs: Vec<RunWire> = self.list_within(at, Permissions::ReadChecks, &runs, "check_runs").await?;
+        let mut newest: BTreeMap<(u64, String), RunWire> = BTreeMap::new();
+        for run in runs {
+            let app = run.app.as_ref().map_or(0, |app| app.id);
+            if app == self.app_id() {
+                continue;
+            }
+            let key = (app, run.name.clone());
+            if newest.get(&key).is_none_or(|known| known.id < run.id) {
+                newest.insert(key, run);
+            }
+        }
+        let statuses = format!("/commits/{git_ref}/status?");
+        let statuses: Vec<StatusWire> =
+            self.list_within(at, Permissions::ReadStatuses, &statuses, "statuses").await?;
+        Ok(newest
+            .into_values()
+            .map(RunWire::read)
+            .chain(statuses.into_iter().map(StatusWire::read))
+            .collect())
+    }
+
+    /// A list that is a field of an object; empty when the App may not read it. `route` ends with `?` or `&`.
+    async fn list_within<T: DeserializeOwned>(
+        &self,
+        at: &At,
+        permissions: Permissions,
+        route: &str,
+        field: &str,
+    ) -> Result<Vec<T>> {
+        let mut all = Vec::new();
+        for page in 1..=MOST_PAGES {
+            let request = Request::get(at.route(&format!("{route}per_page={PAGE}&page={page}")));
+            let answer = match self.call(at, permissions, &request).await {
+                Ok(answer) => answer,
+                Err(error) if error.kind == ErrorKind::Forbidden => {
+                    tracing::info!(repository = %at.repository, %error, "not read");
+                    return Ok(Vec::new());
+                }
+                Err(error) => return Err(error),
+            };
+            let mut object: serde_json::Map<String, serde_json::Value> = answer.json()?;
+            let list = object.remove(field).unwrap_or_default();
+            let list: Vec<T> = serde_json::from_value(list).map_err(|error| {
+                GitHubError::unexpected(format!(
+                    "GitHub's list of {field} is not what is documented ({error})"
+                ))
+            })?;
+            let is_last = list.len() < PAGE;
+            all.extend(list);
+            if is_last {
+                break;
+            }
+        }
+        Ok(all)
+    }
+
+    /// What a check run says of lines, as `path:line: message`; the first so many.
+    ///
+    /// # Errors
+    /// As for every call.
+    pub async fn annotations(&self, at: &At, check_run: u64, most: usize) -> Result<Vec<String>> {
+        let most = most.min(PAGE);
+        let route = at.route(&format!("/check-runs/{check_run}/annotations?per_page={most}"));
+        let answer = self.call(at, Permissions::ReadChecks, &Request::get(route)).await?;
+        let list: Vec<AnnotationWire> = answer.json()?;
+        let told = |one: AnnotationWire| {
+            let (path, message) = (one.path.unwrap_or_default(), one.message.unwrap_or_default());
+            let place = one.start_line.map_or(path.clone(), |line| format!("{path}:{line}"));
+            line(&format!("{place}: {message}"), LONGEST_ANNOTATION)
+        };
+        Ok(list.into_iter().take(most).map(told).collect())
+    }
+
+    /// Has jobs of GitHub Actions run once more; how many workflow runs began again. Those that already did, or are at
+    /// work, are left alone, so that asking twice is harmless.
+    ///
+    /// # Errors
+    /// As for every call. What may not be run again, or is gone, is logged and left.
+    pub async fn rerun_jobs(&self, at: &At, jobs: &[u64]) -> Result<usize> {
+        let _turn = self.turn(&format!("rerun {at:?}")).await;
+        let mut of_run: BTreeMap<u64, Vec<JobWire>> = BTreeMap::new();
+        for job in jobs {
+            if let Some(wire) = self.read_or_left::<JobWire>(at, &format!("/actions/jobs/{job}")).await? {
+                of_run.entry(wire.run_id).or_default().push(wire);
+            }
+        }
+        let mut begun = 0;
+        for (run, jobs) in of_run {
+            let Some(now) = self.read_or_left::<WorkflowRunWire>(at, &format!("/actions/runs/{run}")).await?
+            else {
+                continue;
+            };
+            if jobs.iter().any(|job| now.run_attempt > job.run_attempt) {
+                continue;
+            }
+            // Of one run only one job can be asked for: the next would find it at work.
+            let route = match jobs.as_slice() {
+                [job] => format!("/actions/jobs/{}/rerun", job.id),
+                _ => format!("/actions/runs/{run}/rerun-failed-jobs"),
+            };
+            let request = Request::post(at.route(&route), json!({}));
+            match self.call(at, Permissions::WriteActions, &request).await {
+                Ok(_) => begun += 1,
+                Err(error) if is_left(&error) => {
+                    tracing::warn!(repository = %at.repository, run, %error, "jobs could not be run once more");
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(begun)
+    }
+
+    async fn read_or_left<T: DeserializeOwned>(&self, at: &At, route: &str) -> Result<Option<T>> {
+        match self.call(at, Permissions::ReadActions, &Request::get(at.route(route))).await {
+            Ok(answer) => answer.json().map(Some),
+            Err(error) if is_left(&error) => {
+                tracing::warn!(repository = %at.repository, %error, "not known, and not run once more");
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+fn is_left(error: &GitHubError) -> bool {
+    matches!(
+        error.kind,
+        ErrorKind::Forbidden | ErrorKind::NotFound | ErrorKind::Invalid | ErrorKind::Conflict
+    )
+}
+
+#[derive(Deserialize)]
+struct JobWire {
+    id: u64,
+    run_id: u64,
+    #[serde(default)]
+    run_attempt: u64,
+}
+
+#[derive(Deserialize)]
+struct WorkflowRunWire {
+    #[serde(default)]
+    run_attempt: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_conclusion_stands_somewhere() {
+        for (status, conclusion, expected) in [
+            ("queued", None, Standing::Pending),
+            ("in_progress", None, Standing::Pending),
+            ("waiting", None, Standing::Pending),
+            ("completed", Some("success"), Standing::Content),
+            ("completed", Some("neutral"), Standing::Content),
+            ("completed", Some("skipped"), Standing::Content),
+            ("completed", Some("cancelled"), Standing::Content),
+            ("completed", Some("stale"), Standing::Content),
+            ("completed", Some("failure"), Standing::Failed),
+            ("completed", Some("timed_out"), Standing::Failed),
+            ("completed", Some("startup_failure"), Standing::Failed),
+            ("completed", Some("action_required"), Standing::Pending),
+        ] {
+            let wire = json!({"id": 1, "name": "x", "status": status, "conclusion": conclusion});
+            let run: RunWire = serde_json::from_value(wire).unwrap();
+            assert_eq!(run.standing(), expected, "{status} {conclusion:?}");
+        }
+    }
+
+    #[test]
+    fn a_jobs_id_is_told_by_its_page() {
+        assert_eq!(job_of("https://github.com/o/r/actions/runs/12/job/345?pr=6"), Some(345));
+        assert_eq!(job_of("https://ci.example.org/builds/9"), None);
+        assert_eq!(job_of("https://github.com/o/r/actions/runs/12/job/"), None);
+    }
+
+    #[test]
+    fn foreign_text_is_one_line_of_limited_length() {
+        assert_eq!(line(" a\n\tb\u{0}c  d ", 10), "a b c d");
+        assert_eq!(line(&"x".repeat(50), 10), format!("{}…", "x".repeat(9)));
+    }
+}

@@ -1,0 +1,113 @@
+//! What a job of GitHub Actions printed. GitHub answers with the address of a storage service, which is signed, lives for
+//! a minute, and must not get our token.
+
+use std::time::Duration;
+
+use futures_util::StreamExt as _;
+use reqwest::header::{ACCEPT, LOCATION};
+use reqwest::redirect::Policy;
+use reqwest::{Client, Response};
+use secrecy::ExposeSecret as _;
+use url::Url;
+
+use super::endpoints::is_loopback;
+use super::error::{ErrorKind, GitHubError, Result};
+use super::permissions::Permissions;
+use super::service::{At, GitHub};
+use super::transport::CONNECT_TIMEOUT;
+
+/// What is read of a log; the rest of a longer one is not waited for.
+const MOST_READ: usize = 64 * 1024 * 1024;
+/// What of its end is kept, in bytes.
+const KEPT: usize = 256 * 1024;
+/// How long all of it may take.
+const WHOLE_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// The client for logs. It follows no redirect by itself: the token is for GitHub alone.
+pub(super) fn client() -> Result<Client> {
+    Client::builder()
+        .connect_timeout(CONNECT_TIMEOUT)
+        .timeout(WHOLE_TIMEOUT)
+        .redirect(Policy::none())
+        .no_proxy()
+        .user_agent("journeyman")
+        .build()
+        .map_err(|error| GitHubError::unexpected(format!("no HTTPS on this machine: {error}")))
+}
+
+impl GitHub {
+    /// The end of what a job printed, as it was printed; none when its log is gone. Foreign.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Forbidden`] without the permission to read it; else as for every call.
+    pub async fn job_log(&self, at: &At, job: u64) -> Result<Option<String>> {
+        let token = self.token(at, Permissions::ReadActions, None).await?;
+        let url = format!("{}{}", self.rest(), at.route(&format!("/actions/jobs/{job}/logs")));
+        let request = self.logs()?.get(url).bearer_auth(token.secret().expose_secret());
+        let answer = request.header(ACCEPT, "application/vnd.github+json").send().await;
+        let answer = answer.map_err(|error| unreachable(&error))?;
+        match answer.status().as_u16() {
+            200 => Ok(Some(end_of(answer).await?)),
+            301 | 302 | 303 | 307 | 308 => {
+                let elsewhere = answer.headers().get(LOCATION).and_then(|value| value.to_str().ok());
+                self.signed_log(elsewhere).await
+            }
+            status => refused(status),
+        }
+    }
+
+    /// Without our token: the address is all that is wanted there.
+    async fn signed_log(&self, location: Option<&str>) -> Result<Option<String>> {
+        let usable = |url: &Url| {
+            url.scheme() == "https"
+                || (url.scheme() == "http" && url.host().is_some_and(|host| is_loopback(&host)))
+        };
+        let Some(url) = location.and_then(|text| Url::parse(text).ok()).filter(usable) else {
+            return Err(GitHubError::unexpected("GitHub names no address of the job's log that can be used"));
+        };
+        let answer = self.logs()?.get(url).send().await.map_err(|error| unreachable(&error))?;
+        match answer.status().as_u16() {
+            200 => Ok(Some(end_of(answer).await?)),
+            status => refused(status),
+        }
+    }
+}
+
+fn refused(status: u16) -> Result<Option<String>> {
+    let kind = match status {
+        404 | 410 => return Ok(None),
+        401 => ErrorKind::Unauthorized,
+        403 => ErrorKind::Forbidden,
+        429 | 500..=599 => ErrorKind::Unavailable { retry_after: None },
+        _ => ErrorKind::Unexpected,
+    };
+    Err(GitHubError::new(kind, format!("the log of a job was answered with {status}")))
+}
+
+/// The error without the address, which is signed.
+fn unreachable(error: &reqwest::Error) -> GitHubError {
+    let mut innermost: &dyn std::error::Error = error;
+    while let Some(source) = innermost.source() {
+        innermost = source;
+    }
+    let why = if std::ptr::eq(innermost, error) { String::new() } else { format!(" ({innermost})") };
+    GitHubError::unavailable(format!("the log of a job could not be read{why}"))
+}
+
+async fn end_of(answer: Response) -> Result<String> {
+    let mut stream = answer.bytes_stream();
+    let (mut kept, mut read): (Vec<u8>, usize) = (Vec::new(), 0);
+    while let Some(chunk) = stream.next().await {
+        let chunk = chunk.map_err(|error| unreachable(&error))?;
+        read += chunk.len();
+        kept.extend_from_slice(&chunk);
+        if kept.len() > 2 * KEPT {
+            kept.drain(..kept.len() - KEPT);
+        }
+        if read > MOST_READ {
+            break;
+        }
+    }
+    let start = kept.len().saturating_sub(KEPT);
+    Ok(String::from_utf8_lossy(kept.get(start..).unwrap_or_default()).into_owned())
+}

@@ -11,10 +11,14 @@
 //! nobody could copy the text or see why it is odd.
 
 mod check;
+mod answer;
 mod markdown;
+mod pages;
 mod pull;
 mod review;
+mod saying;
 mod status;
+mod table;
 mod text;
 
 #[cfg(test)]
@@ -23,9 +27,12 @@ mod bodies;
 mod harmless;
 
 pub use check::{Annotation, AnnotationLevel, CheckText, CheckView, check};
+pub use answer::{answer, reply};
 pub use markdown::markdown;
+pub use pages::{Pages, Place};
 pub use pull::{PullView, RoundLine, Verification, pull};
 pub use review::review;
+pub use saying::{SayingView, saying};
 pub use status::{StageLine, StageState, StatusView, TriedLine, status};
 pub use text::{code_block, code_span, fit, plain, shorten, title};
 

@@ -3,6 +3,7 @@
 use super::LONGEST_BODY;
 use super::markdown::markdown;
 use super::status::quoted;
+use super::table::{cell, table};
 use super::text::{code_span, fit, plain, shorten};
 use crate::order::moves::ReviewNote;
 use crate::order::{Category, Feedback, Finding, Severity};
@@ -31,7 +32,7 @@ pub fn review(note: &ReviewNote) -> String {
             if !summary.is_empty() {
                 parts.push(quoted(&summary));
             }
-            parts.extend(table(&feedback.issues));
+            parts.extend(findings_table(&feedback.issues));
         }
         None => {
             parts.push(facts.join(" · "));
@@ -49,50 +50,27 @@ fn score(feedback: &Feedback) -> f64 {
     if feedback.score.is_finite() { feedback.score.clamp(0.0, 1.0) } else { 0.0 }
 }
 
-fn table(findings: &[Finding]) -> Option<String> {
-    if findings.is_empty() {
-        return None;
-    }
-    let mut lines = vec![
-        "| severity | kind | where | what | suggestion |".to_owned(),
-        "|---|---|---|---|---|".to_owned(),
-    ];
-    for finding in findings.iter().take(MOST_FINDINGS) {
-        let place = finding.location.as_deref().map(|place| code_span(&shorten(place, 150)));
-        let suggestion = finding.suggestion.as_deref().map(|text| plain(&shorten(text, 300)));
-        let cells = [
-            severity(finding.severity).to_owned(),
-            category(finding.category).to_owned(),
-            place.unwrap_or_default(),
-            plain(&shorten(&finding.description, 400)),
-            suggestion.unwrap_or_default(),
-        ];
-        lines.push(format!("| {} |", cells.map(|text| cell(&text)).join(" | ")));
-    }
+fn findings_table(findings: &[Finding]) -> Option<String> {
+    let rows: Vec<[String; 5]> = findings.iter().take(MOST_FINDINGS).map(row).collect();
+    let mut text = table(["severity", "kind", "where", "what", "suggestion"], &rows)?;
     let more = findings.len().saturating_sub(MOST_FINDINGS);
     if more > 0 {
-        lines.push(format!("\nAnd {more} more."));
+        text.push_str(&format!("\n\nAnd {more} more."));
     }
-    Some(lines.join("\n"))
+    Some(text)
 }
 
-/// Harmless Markdown on one line, as a table's cell: in a table a `|` ends the cell even within code, unless there is
-/// an odd number of backslashes before it.
-fn cell(text: &str) -> String {
-    let mut cell = String::with_capacity(text.len() + 8);
-    let mut backslashes = 0_usize;
-    for character in text.chars() {
-        if character == '|' && backslashes.is_multiple_of(2) {
-            cell.push('\\');
-        }
-        backslashes = if character == '\\' { backslashes + 1 } else { 0 };
-        cell.push(character);
-    }
-    // A backslash at the end would take the border with it.
-    if !backslashes.is_multiple_of(2) {
-        cell.push(' ');
-    }
-    cell
+fn row(finding: &Finding) -> [String; 5] {
+    let place = finding.location.as_deref().map(|place| code_span(&shorten(place, 150)));
+    let suggestion = finding.suggestion.as_deref().map(|text| plain(&shorten(text, 300)));
+    [
+        severity(finding.severity).to_owned(),
+        category(finding.category).to_owned(),
+        place.unwrap_or_default(),
+        plain(&shorten(&finding.description, 400)),
+        suggestion.unwrap_or_default(),
+    ]
+    .map(|text| cell(&text))
 }
 
 fn severity(severity: Severity) -> &'static str {
@@ -118,6 +96,7 @@ fn category(category: Category) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use super::super::table::columns;
     use super::*;
     use crate::order::PullNumber;
 
@@ -209,16 +188,5 @@ mod tests {
             text.len()
         );
         assert!(text.contains("score 0.00") && !text.contains(" fixes #3"));
-    }
-
-    /// How many cells GitHub would see: a `|` after an even number of backslashes ends one.
-    fn columns(row: &str) -> usize {
-        let mut backslashes = 0;
-        let borders = row.chars().filter(|character| {
-            let ends = *character == '|' && backslashes % 2 == 0;
-            backslashes = if *character == '\\' { backslashes + 1 } else { 0 };
-            ends
-        });
-        borders.count() - 1
     }
 }

@@ -1,10 +1,10 @@
 //! The status comment: one look tells where an order stands and what one can do.
 
 use chrono::{DateTime, Utc};
-use url::Url;
 
 use super::LONGEST_BODY;
 use super::markdown::markdown;
+use super::pages::is_linkable;
 use super::text::{fit, plain, shorten};
 use crate::order::PullNumber;
 
@@ -158,9 +158,7 @@ fn stage_line(stage: &StageLine) -> String {
 
 /// The number, linked to the page when that is an address that Markdown can hold.
 fn pull_link(number: PullNumber, url: &str) -> String {
-    let usable = Url::parse(url).is_ok_and(|url| matches!(url.scheme(), "http" | "https"))
-        && url.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._~:/".contains(&b));
-    if usable { format!("[#{number}]({url})") } else { format!("#{number}") }
+    if is_linkable(url) { format!("[#{number}]({url})") } else { format!("#{number}") }
 }
 
 /// Dollars and cents; a formula's sign to GitHub when there are two on a line, hence the backslash.

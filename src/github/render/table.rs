@@ -1,0 +1,42 @@
+//! Tables of ours with foreign cells.
+
+/// A table with a heading and at least one row; none without. Cells come from [`cell`].
+pub(super) fn table<const N: usize>(heading: [&str; N], rows: &[[String; N]]) -> Option<String> {
+    if rows.is_empty() {
+        return None;
+    }
+    let mut lines = vec![format!("| {} |", heading.join(" | ")), format!("|{}", "---|".repeat(N))];
+    lines.extend(rows.iter().map(|row| format!("| {} |", row.join(" | "))));
+    Some(lines.join("\n"))
+}
+
+/// Harmless Markdown on one line, as a table's cell: in a table a `|` ends the cell even within code, unless there is
+/// an odd number of backslashes before it.
+pub(super) fn cell(text: &str) -> String {
+    let mut cell = String::with_capacity(text.len() + 8);
+    let mut backslashes = 0_usize;
+    for character in text.chars() {
+        if character == '|' && backslashes.is_multiple_of(2) {
+            cell.push('\\');
+        }
+        backslashes = if character == '\\' { backslashes + 1 } else { 0 };
+        cell.push(character);
+    }
+    // A backslash at the end would take the border with it.
+    if !backslashes.is_multiple_of(2) {
+        cell.push(' ');
+    }
+    cell
+}
+
+/// How many cells GitHub would see: a `|` after an even number of backslashes ends one.
+#[cfg(test)]
+pub(super) fn columns(row: &str) -> usize {
+    let mut backslashes = 0;
+    let borders = row.chars().filter(|character| {
+        let ends = *character == '|' && backslashes % 2 == 0;
+        backslashes = if *character == '\\' { backslashes + 1 } else { 0 };
+        ends
+    });
+    borders.count() - 1
+}

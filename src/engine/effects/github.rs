@@ -68,7 +68,7 @@ impl Context {
     async fn status_text(&self) -> String {
         let journal = self.latest_journal().await;
         let survey = survey(journal.pipeline(), &journal, Utc::now());
-        render::status(&views::status(&journal, &survey))
+        render::status(&views::status(&journal, &survey, self.parts.rules.public_url.as_ref()))
     }
 
     /// The journal as it is now, or else as it was when the effect began.
@@ -84,9 +84,14 @@ impl Context {
 
     pub(super) async fn show_review(&self, note: &ReviewNote) -> Tried {
         let at = self.at().await?;
-        let body = render::review(note);
-        let (stage, round) = (note.stage.as_str(), note.round);
-        self.parts.github.set_review_comment(&at, note.pull, self.order, (stage, round), &body).await?;
+        let survey = survey(self.journal.pipeline(), &self.journal, Utc::now());
+        // The round before it can be told to its end by now.
+        let before = views::earlier_reviews(&self.journal, note).pop();
+        for note in [Some(note), before].into_iter().flatten() {
+            let body = render::review(&views::review(&self.journal, &survey, note));
+            let round = (note.stage.as_str(), note.round);
+            self.parts.github.set_review_comment(&at, note.pull, self.order, round, &body).await?;
+        }
         Ok(Outcome::ReviewShown)
     }
 

@@ -134,7 +134,7 @@ fn render_line(line: &str) -> String {
         rest = quoted.trim_start();
     }
     // An underline would make a heading of the line above.
-    if rest.chars().all(|character| matches!(character, '-' | '=' | '_' | '*' | ' ')) {
+    if rest.chars().all(|character| matches!(character, '-' | '=' | '_' | '*' | '+' | ' ')) {
         return String::new();
     }
     if let Some(heading) = heading(rest) {

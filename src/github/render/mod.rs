@@ -10,11 +10,12 @@
 //! what is code. A backslash would not do, because it is gone by then; an invisible character would, but then
 //! nobody could copy the text or see why it is odd.
 
-mod check;
 mod answer;
+mod check;
 mod markdown;
 mod pages;
 mod pull;
+mod receipt;
 mod review;
 mod saying;
 mod status;
@@ -26,20 +27,24 @@ mod bodies;
 #[cfg(test)]
 mod harmless;
 
-pub use check::{Annotation, AnnotationLevel, CheckText, CheckView, check};
 pub use answer::{answer, reply};
+pub use check::{Annotation, AnnotationLevel, CheckText, CheckView, check};
 pub use markdown::markdown;
 pub use pages::{Pages, Place};
-pub use pull::{PullView, RoundLine, Verification, pull};
-pub use review::review;
+pub use pull::{PullView, pull};
+pub use receipt::{Ran, ReceiptView, Reviewed, RoundLine, Verification};
+pub use review::{Fate, ReviewView, review};
 pub use saying::{SayingView, saying};
-pub use status::{StageLine, StageState, StatusView, TriedLine, status};
+pub use status::{SaidLine, StageLine, StageState, StatusView, TriedLine, status};
 pub use text::{code_block, code_span, fit, plain, shorten, title};
 
 use crate::order::IssueNumber;
 
 /// GitHub takes no longer body of an issue, a comment or a pull request, in characters.
 pub const LONGEST_BODY: usize = 65_536;
+
+/// What our bodies are made to fit: before a comment stands a marker of ours, which has to have room as well.
+const ROOM: usize = LONGEST_BODY - 536;
 
 /// What makes GitHub close an issue when a pull request with it is merged. The one place that writes it.
 pub fn closes(issue: IssueNumber) -> String {

@@ -109,9 +109,17 @@ mod tests {
         ] {
             assert_eq!(pages.place(&sha(), place), format!("[{shown}]({root}/{path})"));
         }
-        for place in
-            ["test_sum", "src/sum.py", "../x:1", "/etc/passwd:1", "x:0", "line 3 of x", "x:3 and more", "a//b:1", ":3"]
-        {
+        for place in [
+            "test_sum",
+            "src/sum.py",
+            "../x:1",
+            "/etc/passwd:1",
+            "x:0",
+            "line 3 of x",
+            "x:3 and more",
+            "a//b:1",
+            ":3",
+        ] {
             assert_eq!(pages.place(&sha(), place), format!("`{place}`"));
         }
         assert_eq!(pages.place(&sha(), " "), "");

@@ -192,13 +192,45 @@ pub fn shorten(text: &str, most: usize) -> String {
     short
 }
 
-/// A body of ours, cut where GitHub would refuse it. Our bodies are made to fit; this is for when one is not.
+/// A body of ours, cut where GitHub would refuse it: after a line, with what was open closed, and a word about it.
+/// Our bodies are made to fit; this is for when one is not.
 pub fn fit(body: &str, most: usize) -> String {
-    const NOTE: &str = "\n\n*Shortened: what follows does not fit here.*";
     if body.chars().nth(most).is_none() {
         return body.to_owned();
     }
-    let room = most.saturating_sub(NOTE.chars().count());
+    const NOTE: &str = "*Shortened: what follows does not fit here.*";
+    const FOLDED: &str = "</details>";
+    // Room for the note, a closing fence and a closing fold, each after a blank line.
+    let room = most.saturating_sub(NOTE.len() + FOLDED.len() + MOST_FENCE + 6);
     let cut: String = body.chars().take(room).collect();
-    format!("{cut}{NOTE}").chars().take(most).collect()
+    let end = cut.rfind('\n').filter(|end| *end > cut.len() / 2).unwrap_or(cut.len());
+    let mut kept = cut.get(..end).unwrap_or_default().trim_end().to_owned();
+    if let Some(fence) = open_fence(&kept) {
+        kept.push('\n');
+        kept.push_str(&fence);
+    }
+    if kept.matches("<details>").count() > kept.matches(FOLDED).count() {
+        kept.push_str("\n\n");
+        kept.push_str(FOLDED);
+    }
+    format!("{kept}\n\n{NOTE}").chars().take(most).collect()
+}
+
+/// The longest fence that is closed where a body is cut, with the signs of a quote before it, in characters.
+const MOST_FENCE: usize = 80;
+
+/// What closes the block of code that is open at the end of a text.
+fn open_fence(text: &str) -> Option<String> {
+    let mut open: Option<(&str, &str)> = None;
+    for line in text.lines() {
+        let bare = line.trim_start_matches(['>', ' ']);
+        let (quote, _) = line.split_at(line.len() - bare.len());
+        let ticks = bare.len() - bare.trim_start_matches('`').len();
+        match open {
+            None if ticks >= 3 => open = bare.get(..ticks).map(|fence| (quote, fence)),
+            Some((_, fence)) if bare.trim_end() == fence => open = None,
+            Some(_) | None => {}
+        }
+    }
+    open.map(|(quote, fence)| format!("{quote}{fence}")).filter(|fence| fence.len() <= MOST_FENCE)
 }

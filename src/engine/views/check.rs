@@ -1,0 +1,31 @@
+//! The check run's view.
+
+use super::conversation::open_findings;
+use super::pull::receipt;
+use super::{headline, pages};
+use crate::github::render::CheckView;
+use crate::order::conversation::CheckState;
+use crate::order::next::Survey;
+use crate::order::{CommitSha, Journal, Settlement};
+
+/// What the check run on a commit says. Of a commit that is not the one that is published, or about to be, nothing
+/// is known that could stand there.
+pub(in crate::engine) fn check(
+    journal: &Journal,
+    survey: &Survey,
+    head: &CommitSha,
+    state: CheckState,
+) -> CheckView {
+    let settled = survey.next.settled.as_ref();
+    let work = survey.trace.work.as_ref().filter(|work| work.commit == *head);
+    CheckView {
+        head: head.clone(),
+        state,
+        headline: headline(settled),
+        explanation: settled.and_then(Settlement::because).map(str::to_owned),
+        receipt: work.and_then(|_| receipt(journal, survey)),
+        findings: work.and_then(|work| work.review.as_ref()).map(open_findings).unwrap_or_default(),
+        changed: work.map(|work| work.changed.clone()).unwrap_or_default(),
+        pages: pages(journal),
+    }
+}

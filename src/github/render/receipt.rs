@@ -1,0 +1,322 @@
+//! How a commit was verified, in Markdown: what was run on it, what was said of it, and what nobody looked at.
+
+use super::pages::Pages;
+use super::review::severity;
+use super::status::dollars;
+use super::text::{code_span, plain, shorten};
+use crate::order::conversation::ChecksReading;
+use crate::order::{CommitSha, Counts, Exit, Finding, TreeSha, Usage};
+
+const MOST_FAILING: usize = 10;
+const MOST_DOUBTS: usize = 10;
+const MOST_NAMES: usize = 6;
+const MOST_ROUNDS: usize = 30;
+
+/// What is known of the commit that is published, or about to be.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReceiptView {
+    /// What may be said of it.
+    pub verified: Verification,
+    /// The commit that was tested, which is the head.
+    pub commit: CommitSha,
+    /// Its tree.
+    pub tree: TreeSha,
+    /// The commit of the base branch that the work started from.
+    pub base: CommitSha,
+    /// What installed what the tests need. Foreign, as the other commands are: they come from the repository.
+    pub setup: Option<Ran>,
+    /// What ran the tests.
+    pub test: Option<Ran>,
+    /// Tests counted.
+    pub counts: Option<Counts>,
+    /// Tests that fail, by name. Foreign.
+    pub failing: Vec<String>,
+    /// What the reviewing agent said of the commit last; none where none was asked.
+    pub review: Option<Reviewed>,
+    /// The checks of others on the commit, as they stood when they were read last; none where nobody has looked.
+    pub others: Option<ChecksReading>,
+    /// Every round of the work, in order.
+    pub rounds: Vec<RoundLine>,
+    /// Tokens and dollars, as the agents told them.
+    pub usage: Usage,
+    /// Dollars that may be spent.
+    pub budget_usd: f64,
+    /// In what sandbox the tests ran: `bubblewrap` or `none`; none where none ran.
+    pub sandbox: Option<String>,
+}
+
+/// A command that was run, and how it ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ran {
+    /// The shell command.
+    pub command: String,
+    /// How it ended.
+    pub exit: Exit,
+}
+
+/// What the reviewing agent said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reviewed {
+    /// In a sentence or two. Foreign.
+    pub summary: String,
+    /// What it still doubts, the weightiest first. Foreign.
+    pub open: Vec<Finding>,
+}
+
+/// What may be said of the work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verification {
+    /// Every check passed on this commit.
+    Verified,
+    /// There was nothing to verify with.
+    Unverified {
+        /// Such as: the repository has no tests that we can find.
+        why: String,
+    },
+    /// A person accepted it as it is.
+    Approved {
+        /// Who. Foreign.
+        by: String,
+        /// What was still wrong, or could not be verified. Foreign.
+        why: String,
+    },
+    /// Some passed, and others are still to speak.
+    Pending {
+        /// The stages that judge it yet, by name.
+        stages: Vec<String>,
+    },
+    /// The work ended before all had spoken.
+    Stopped {
+        /// How it ended. Foreign in part.
+        why: String,
+        /// The stages that have not judged it, by name.
+        stages: Vec<String>,
+    },
+    /// They did not pass.
+    NotVerified {
+        /// What failed. Foreign.
+        why: String,
+    },
+}
+
+/// One round.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RoundLine {
+    /// Its stage.
+    pub stage: String,
+    /// Its number, from 1.
+    pub round: u32,
+    /// What it came to. Foreign.
+    pub result: String,
+    /// Tests counted in it.
+    pub counts: Option<Counts>,
+}
+
+/// The verdict in a few words, with a sign that is seen before it is read.
+pub(super) fn heading(verified: &Verification) -> &'static str {
+    match verified {
+        Verification::Verified => "✅ Verified",
+        Verification::Pending { .. } => "⏳ Not verified yet",
+        Verification::Unverified { .. } => "⚠️ Unverified",
+        Verification::Approved { .. } => "⚠️ Approved by a person, not verified",
+        Verification::Stopped { .. } => "❌ Not verified: the work has ended before",
+        Verification::NotVerified { .. } => "❌ Not verified",
+    }
+}
+
+/// What stands behind the verdict: why, and what was run.
+pub(super) fn evidence(view: &ReceiptView, pages: &Pages) -> String {
+    let mut lines = Vec::new();
+    if let Some(why) = why(&view.verified) {
+        lines.push(format!("{why}\n"));
+    }
+    if let Some(Ran { command, exit }) = &view.test {
+        let counts = view.counts.map(|counts| format!(", {}", counted(counts))).unwrap_or_default();
+        lines.push(format!("- {}: {exit}{counts}", command_span(command)));
+        for name in view.failing.iter().take(MOST_FAILING) {
+            lines.push(format!("  - fails: {}", command_span(name)));
+        }
+        let more = view.failing.len().saturating_sub(MOST_FAILING);
+        if more > 0 {
+            lines.push(format!("  - and {more} more"));
+        }
+    }
+    lines.push(format!("- on commit {}, checked out afresh", pages.commit(&view.commit)));
+    if let Some(review) = &view.review {
+        lines.push(format!("- reviewed by a second agent: {}", plain(&shorten(&review.summary, 300))));
+    }
+    lines.extend(view.others.as_ref().and_then(others));
+    let rounds = view.rounds.len();
+    let plural = if rounds == 1 { "" } else { "s" };
+    let (spent, budget) = (dollars(view.usage.usd), dollars(view.budget_usd));
+    lines.push(format!("- after {rounds} round{plural}, for {spent} of {budget}"));
+    lines.join("\n")
+}
+
+fn why(verified: &Verification) -> Option<String> {
+    let sentence = |text: &str| plain(&shorten(text, 1_000));
+    match verified {
+        Verification::Verified => None,
+        Verification::Pending { stages } => {
+            Some(format!("What was checked so far is below. Still to come: {}.", listed(stages, plain)))
+        }
+        Verification::Stopped { why, stages } if stages.is_empty() => Some(sentence(why)),
+        Verification::Stopped { why, stages } => Some(format!(
+            "{}\n\nWhat was checked before is below. Never came: {}.",
+            sentence(why),
+            listed(stages, plain)
+        )),
+        Verification::Approved { by, why } => Some(format!(
+            "{} accepted it as it is. What stood against it: {}",
+            plain(&shorten(by, 100)),
+            sentence(why)
+        )),
+        Verification::Unverified { why } | Verification::NotVerified { why } => Some(sentence(why)),
+    }
+}
+
+/// What the repository's own checks say, in a line; none while there are none.
+fn others(checks: &ChecksReading) -> Option<String> {
+    let names = |jobs: Vec<&str>| listed(&jobs, command_span);
+    let mut said = Vec::new();
+    if checks.passed > 0 {
+        said.push(format!("{} passed", checks.passed));
+    }
+    if !checks.failing.is_empty() {
+        said.push(format!("failed: {}", names(checks.failing.iter().map(|job| job.name.as_str()).collect())));
+    }
+    if !checks.failing_on_base.is_empty() {
+        let failing = checks.failing_on_base.iter().map(String::as_str).collect();
+        said.push(format!("failed here and without the change: {}", names(failing)));
+    }
+    if !checks.pending.is_empty() {
+        said.push(format!("not done: {}", names(checks.pending.iter().map(String::as_str).collect())));
+    }
+    (!said.is_empty()).then(|| format!("- the repository's own checks on GitHub: {}", said.join("; ")))
+}
+
+/// What the reviewing agent let pass, or has to object still; none where there is nothing.
+pub(super) fn doubts(view: &ReceiptView, pages: &Pages) -> Option<String> {
+    let open = view.review.as_ref().map(|review| review.open.as_slice()).filter(|open| !open.is_empty())?;
+    let told = |finding: &Finding| {
+        let place = finding.location.as_deref().map(|place| pages.place(&view.commit, place));
+        let place = place.filter(|place| !place.is_empty()).map(|place| format!(", {place}"));
+        let what = plain(&shorten(&finding.description, 300));
+        format!("- {}{}: {what}", severity(finding.severity), place.unwrap_or_default())
+    };
+    let mut lines: Vec<String> = open.iter().take(MOST_DOUBTS).map(told).collect();
+    let more = open.len().saturating_sub(MOST_DOUBTS);
+    if more > 0 {
+        lines.push(format!("- and {more} more"));
+    }
+    Some(format!("**What the reviewing agent still doubts**\n\n{}", lines.join("\n")))
+}
+
+/// What nobody has looked at, said as plainly as what was.
+pub(super) fn gaps(view: &ReceiptView) -> String {
+    let mut lines = Vec::new();
+    if view.test.is_some() {
+        lines.push(
+            "- How the tests do without the change: they were run on this commit only, so that neither what failed \
+             before nor whether a new test would fail without the change is known."
+                .to_owned(),
+        );
+    } else {
+        lines.push("- Tests: none were run on this commit.".to_owned());
+    }
+    match view.counts.map_or(0, |counts| counts.skipped) {
+        0 => {}
+        1 => lines.push("- 1 test, which was skipped.".to_owned()),
+        skipped => lines.push(format!("- {skipped} tests, which were skipped.")),
+    }
+    if view.review.is_none() {
+        lines.push("- The change itself: no second agent has reviewed this commit.".to_owned());
+    }
+    if view.others.as_ref().and_then(others).is_none() {
+        lines.push(
+            "- The repository's own checks on GitHub: none had spoken when this was written.".to_owned(),
+        );
+    }
+    format!("**What was not verified**\n\n{}", lines.join("\n"))
+}
+
+/// The receipt, folded.
+pub(super) fn details(view: &ReceiptView) -> String {
+    let mut lines = vec![
+        format!("- Commit: `{}`", view.commit),
+        format!("- Tree: `{}`", view.tree),
+        format!("- Base: `{}`", view.base),
+    ];
+    for (what, ran) in [("Setup", &view.setup), ("Tests", &view.test)] {
+        if let Some(Ran { command, exit }) = ran {
+            lines.push(format!("- {what}: {}, {exit}", command_span(command)));
+        }
+    }
+    if let Some(name) = &view.sandbox {
+        lines.push(format!("- Sandbox: {}", sandbox(name)));
+    }
+    lines.push(format!(
+        "- Tokens: {} read, {} written; cost {}",
+        grouped(view.usage.input_tokens),
+        grouped(view.usage.output_tokens),
+        dollars(view.usage.usd)
+    ));
+    if !view.rounds.is_empty() {
+        lines.push("- Rounds:".to_owned());
+    }
+    let left_out = view.rounds.len().saturating_sub(MOST_ROUNDS);
+    if left_out > 0 {
+        lines.push(format!("  - the first {left_out} are left out here"));
+    }
+    for line in view.rounds.iter().skip(left_out) {
+        let counts = line.counts.map(|counts| format!(" ({})", counted(counts))).unwrap_or_default();
+        lines.push(format!(
+            "  - {}, round {}: {}{counts}",
+            plain(&shorten(&line.stage, 60)),
+            line.round,
+            plain(&shorten(&line.result, 200))
+        ));
+    }
+    format!("<details>\n<summary>Receipt</summary>\n\n{}\n\n</details>", lines.join("\n"))
+}
+
+fn listed<T: AsRef<str>>(names: &[T], shown: impl Fn(&str) -> String) -> String {
+    let mut list: Vec<String> =
+        names.iter().take(MOST_NAMES).map(|name| shown(&shorten(name.as_ref(), 100))).collect();
+    let more = names.len().saturating_sub(MOST_NAMES);
+    if more > 0 {
+        list.push(format!("{more} more"));
+    }
+    list.join(", ")
+}
+
+fn sandbox(name: &str) -> String {
+    if name == "none" {
+        "**none**: agents and tests ran without walls".to_owned()
+    } else {
+        plain(&shorten(name, 100))
+    }
+}
+
+fn command_span(command: &str) -> String {
+    let span = code_span(&shorten(command, 300));
+    if span.is_empty() { "an empty command".to_owned() } else { span }
+}
+
+/// Tests by what became of them.
+pub(super) fn counted(counts: Counts) -> String {
+    format!("{} passed, {} failed, {} skipped", counts.passed, counts.failed, counts.skipped)
+}
+
+/// Thousands apart, by a space.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            grouped.push(' ');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}

@@ -24,6 +24,7 @@ pub mod settlement;
 pub mod signal;
 pub mod steps;
 pub mod test_run;
+pub mod title;
 pub mod trace;
 mod verdict;
 mod walk;

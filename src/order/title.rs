@@ -1,0 +1,416 @@
+//! How titles are written in a repository, told from its recent commits: whether a title keeps to that, and how one
+//! that does not is mended.
+
+use std::collections::BTreeMap;
+
+/// Fewer commits than this show no habit.
+const FEWEST: usize = 5;
+/// In percent: what so many do is the habit.
+const HABIT: usize = 60;
+/// In percent: for what is easily chance, such as a capital at the beginning.
+const STRONG_HABIT: usize = 80;
+/// The longest title that is made here, in characters: what GitHub shows of a commit's first line.
+const LONGEST: usize = 72;
+const LONGEST_PREFIX: usize = 40;
+const MOST_NAMED: usize = 8;
+
+/// The types of Conventional Commits, as its specification and the tools around it know them.
+const TYPES: [&str; 11] =
+    ["feat", "fix", "docs", "style", "refactor", "perf", "test", "build", "ci", "chore", "revert"];
+
+/// Verbs that titles begin with: as a command, and in the forms that are used in its place.
+const VERBS: [[&str; 4]; 24] = [
+    ["add", "adds", "added", "adding"],
+    ["allow", "allows", "allowed", "allowing"],
+    ["avoid", "avoids", "avoided", "avoiding"],
+    ["change", "changes", "changed", "changing"],
+    ["check", "checks", "checked", "checking"],
+    ["clean", "cleans", "cleaned", "cleaning"],
+    ["correct", "corrects", "corrected", "correcting"],
+    ["create", "creates", "created", "creating"],
+    ["delete", "deletes", "deleted", "deleting"],
+    ["document", "documents", "documented", "documenting"],
+    ["drop", "drops", "dropped", "dropping"],
+    ["fix", "fixes", "fixed", "fixing"],
+    ["handle", "handles", "handled", "handling"],
+    ["implement", "implements", "implemented", "implementing"],
+    ["improve", "improves", "improved", "improving"],
+    ["introduce", "introduces", "introduced", "introducing"],
+    ["make", "makes", "made", "making"],
+    ["move", "moves", "moved", "moving"],
+    ["prevent", "prevents", "prevented", "preventing"],
+    ["refactor", "refactors", "refactored", "refactoring"],
+    ["remove", "removes", "removed", "removing"],
+    ["rename", "renames", "renamed", "renaming"],
+    ["update", "updates", "updated", "updating"],
+    ["use", "uses", "used", "using"],
+];
+
+/// How titles are written in a repository.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Habit {
+    shape: Shape,
+    /// Whether what comes after a prefix begins small or with a capital.
+    case: Case,
+    /// Whether titles command (`Fix`, not `Fixed`).
+    commands: bool,
+    /// One of the titles that show it.
+    example: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Shape {
+    /// Too few or too different to tell.
+    Any,
+    /// `fix(parser): what`
+    Conventional {
+        /// The types that are used, the most frequent first.
+        types: Vec<String>,
+        /// The scopes that are used, the most frequent first.
+        scopes: Vec<String>,
+    },
+    /// `parser: what`
+    Area {
+        /// The areas that are used, the most frequent first.
+        areas: Vec<String>,
+    },
+    /// A sentence without a prefix.
+    Plain,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Case {
+    Any,
+    Small,
+    Capital,
+}
+
+/// A title in its parts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Parts<'a> {
+    /// Before the colon, without scope and `!`; none where there is no such prefix.
+    prefix: Option<&'a str>,
+    scope: Option<&'a str>,
+    breaks: bool,
+    /// What is left.
+    what: &'a str,
+}
+
+impl Habit {
+    /// From the first lines of commits, the newest first.
+    pub fn of(subjects: &[String]) -> Self {
+        let titles: Vec<&str> = subjects
+            .iter()
+            .map(|subject| without_number(subject.trim()))
+            .filter(|subject| !subject.is_empty() && !is_made_by_git(subject))
+            .collect();
+        let any = Self { shape: Shape::Any, case: Case::Any, commands: false, example: String::new() };
+        if titles.len() < FEWEST {
+            return any;
+        }
+        let parts: Vec<Parts<'_>> = titles.iter().map(|title| Parts::of(title)).collect();
+        let is_most = |count: usize| count * 100 >= titles.len() * HABIT;
+        let typed = parts.iter().filter(|parts| parts.is_conventional()).count();
+        let prefixed = parts.iter().filter(|parts| parts.prefix.is_some()).count();
+        let (shape, shows): (Shape, fn(&Parts<'_>) -> bool) = if is_most(typed) {
+            let types = parts.iter().filter(|parts| parts.is_conventional()).filter_map(|parts| parts.prefix);
+            let types = by_frequency(types);
+            let scopes = by_frequency(parts.iter().filter_map(|parts| parts.scope));
+            (Shape::Conventional { types, scopes }, |parts| parts.is_conventional())
+        } else if is_most(prefixed) {
+            let areas = by_frequency(parts.iter().filter_map(|parts| parts.prefix));
+            (Shape::Area { areas }, |parts| parts.prefix.is_some())
+        } else if is_most(titles.len() - prefixed) {
+            (Shape::Plain, |parts| parts.prefix.is_none())
+        } else {
+            return any;
+        };
+        let shown: Vec<(&str, &Parts<'_>)> =
+            titles.iter().copied().zip(&parts).filter(|(_, parts)| shows(parts)).collect();
+        let strong = |count: usize| count * 100 >= shown.len() * STRONG_HABIT;
+        let begins = |is: fn(char) -> bool| {
+            shown.iter().filter(|(_, parts)| parts.what.chars().next().is_some_and(is)).count()
+        };
+        let case = if strong(begins(char::is_uppercase)) {
+            Case::Capital
+        } else if strong(begins(char::is_lowercase)) {
+            Case::Small
+        } else {
+            Case::Any
+        };
+        let verbs: Vec<bool> = shown.iter().filter_map(|(_, parts)| is_command(parts.what)).collect();
+        let commanding = verbs.iter().filter(|commands| **commands).count();
+        let commands = verbs.len() >= FEWEST / 2 && commanding * 100 >= verbs.len() * STRONG_HABIT;
+        let keeps =
+            |parts: &Parts<'_>| case.fits(parts.what) && !(commands && is_command(parts.what) == Some(false));
+        let example = shown.iter().find(|(_, parts)| keeps(parts)).or(shown.first());
+        let example = example.map(|(title, _)| title.chars().take(100).collect()).unwrap_or_default();
+        Self { shape, case, commands, example }
+    }
+
+    /// How titles are written here, in a sentence for whoever writes one; none where there is no habit.
+    pub fn in_words(&self) -> Option<String> {
+        let how = match &self.shape {
+            Shape::Any => return None,
+            Shape::Conventional { types, scopes } => {
+                let scopes = match named(scopes) {
+                    scopes if scopes.is_empty() => String::new(),
+                    scopes => format!(", where it fits with one of the scopes {scopes}"),
+                };
+                format!("titles here are Conventional Commits of the types {}{scopes}", named(types))
+            }
+            Shape::Area { areas } => {
+                format!("titles here begin with the area and a colon; areas are {}", named(areas))
+            }
+            Shape::Plain => "titles here have no prefix".to_owned(),
+        };
+        let case = match (self.case, &self.shape) {
+            (Case::Any, _) | (Case::Small, Shape::Plain) | (Case::Capital, Shape::Any) => "",
+            (Case::Capital, Shape::Plain) => " and begin with a capital",
+            (Case::Small, _) => "; what follows begins small",
+            (Case::Capital, _) => "; what follows begins with a capital",
+        };
+        let voice = if self.commands { ", in the imperative" } else { "" };
+        Some(format!("{how}{case}{voice}, such as: {}", self.example))
+    }
+}
+
+/// Whether a title keeps to the habit.
+///
+/// # Errors
+/// What is expected, with an example from the repository.
+pub fn fits(habit: &Habit, title: &str) -> Result<(), String> {
+    let title = on_one_line(title);
+    let title = title.as_str();
+    let Some(expected) = habit.in_words() else { return Ok(()) };
+    let parts = Parts::of(title);
+    let fault = if without_number(title) != title {
+        Some("the title has a number at its end, which is added when it is merged")
+    } else if title.ends_with('.') && !title.ends_with("..") && !habit.example.ends_with('.') {
+        Some("the title ends with a full stop")
+    } else {
+        match &habit.shape {
+            Shape::Any => None,
+            Shape::Conventional { types, .. } => {
+                let is_known =
+                    |prefix: &str| parts.is_conventional() || types.iter().any(|known| known == prefix);
+                (!parts.prefix.is_some_and(is_known)).then_some("the title has no type before it")
+            }
+            Shape::Area { areas } => {
+                let is_type =
+                    |prefix: &str| parts.is_conventional() && areas.iter().all(|known| known != prefix);
+                parts.prefix.is_none_or(is_type).then_some("the title has no area before it")
+            }
+            Shape::Plain if parts.is_conventional() => Some("the title has a type before it"),
+            Shape::Plain if !habit.case.fits(title) => Some("the title begins in another way"),
+            Shape::Plain => None,
+        }
+    };
+    let fault = fault.or_else(|| {
+        (habit.commands && is_command(parts.what) == Some(false))
+            .then_some("the title is not in the imperative")
+    });
+    match fault {
+        None => Ok(()),
+        Some(fault) => Err(format!("{fault}; {expected}")),
+    }
+}
+
+/// The title as it would be written here. `class` is what the issue was classified as: `/feature`, `/bug` or
+/// `/chore`. One that fits is left as it is; where only people know how (which area?), so is the rest.
+pub fn mend(habit: &Habit, title: &str, class: &str) -> String {
+    let title = on_one_line(title);
+    if fits(habit, &title).is_ok() {
+        return title;
+    }
+    let bare = stripped(&title);
+    let parts = Parts::of(bare);
+    if !parts.what.contains(char::is_alphanumeric) {
+        return title;
+    }
+    let mended = match &habit.shape {
+        Shape::Any => bare.to_owned(),
+        Shape::Conventional { scopes, .. } if !parts.is_conventional() => {
+            let kind = match class.trim().trim_start_matches('/') {
+                "feature" => "feat",
+                "bug" => "fix",
+                _ => "chore",
+            };
+            // An area that is a scope here becomes one; any other stays where it is.
+            match parts.prefix.filter(|area| scopes.iter().any(|scope| scope == area)) {
+                Some(scope) => format!("{kind}({scope}): {}", habit.worded(parts.what)),
+                None => format!("{kind}: {}", habit.worded(bare)),
+            }
+        }
+        Shape::Area { areas } if parts.is_conventional() || parts.prefix.is_none() => {
+            let area = parts.scope.or_else(|| {
+                let word =
+                    |area: &&String| parts.what.split(|c: char| !is_of_prefix(c)).any(|word| word == *area);
+                areas.iter().find(word).map(String::as_str)
+            });
+            match area {
+                Some(area) => format!("{area}: {}", habit.worded(parts.what)),
+                None => habit.worded(parts.what),
+            }
+        }
+        Shape::Plain if parts.is_conventional() => habit.worded(parts.what),
+        Shape::Plain => habit.worded(bare),
+        Shape::Conventional { .. } | Shape::Area { .. } => parts.with(&habit.worded(parts.what)),
+    };
+    let most = mended.char_indices().nth(LONGEST).map_or(mended.len(), |(at, _)| at);
+    let end = if most == mended.len() {
+        most
+    } else {
+        mended[..most].rfind(' ').filter(|end| *end > most / 2).unwrap_or(most)
+    };
+    stripped(&mended[..end]).to_owned()
+}
+
+impl Habit {
+    /// What comes after a prefix, begun as it is done here.
+    fn worded(&self, what: &str) -> String {
+        let (first, rest) = what.split_once(' ').unwrap_or((what, ""));
+        let form = first.to_lowercase();
+        let command = VERBS.iter().find(|verb| self.commands && verb[1..].contains(&form.as_str()));
+        let first = match command {
+            Some(verb) if first.starts_with(char::is_uppercase) => capitalized(verb[0]),
+            Some(verb) => verb[0].to_owned(),
+            None => first.to_owned(),
+        };
+        let first = match self.case {
+            Case::Capital => capitalized(&first),
+            Case::Small if is_capitalized(&first) => first.to_lowercase(),
+            Case::Small | Case::Any => first,
+        };
+        if rest.is_empty() { first } else { format!("{first} {rest}") }
+    }
+}
+
+impl Case {
+    fn fits(self, what: &str) -> bool {
+        let first = what.split_whitespace().next().unwrap_or_default();
+        match self {
+            Self::Any => true,
+            Self::Small => !is_capitalized(first),
+            Self::Capital => capitalized(first) == first,
+        }
+    }
+}
+
+/// Whether it begins as a sentence does: names and abbreviations, which have capitals elsewhere, are left alone.
+fn is_capitalized(word: &str) -> bool {
+    let mut characters = word.chars();
+    characters.next().is_some_and(|c| c.is_uppercase() && c.to_lowercase().count() == 1)
+        && !characters.any(|c| c.is_uppercase() || c.is_numeric())
+}
+
+/// The word with a capital; as it is where it holds one already or is no word, such as a path.
+fn capitalized(word: &str) -> String {
+    let is_word = word.chars().all(|c| c.is_lowercase() || matches!(c, '\'' | '-' | ',' | ':'));
+    let mut characters = word.chars();
+    match characters.next() {
+        Some(first) if is_word => first.to_uppercase().chain(characters).collect(),
+        Some(_) | None => word.to_owned(),
+    }
+}
+
+/// Whether its first word commands; none when it is none of the verbs that are known.
+fn is_command(what: &str) -> Option<bool> {
+    let first = what.split_whitespace().next()?.to_lowercase();
+    let verb = VERBS.iter().find(|forms| forms.contains(&first.as_str()))?;
+    Some(verb[0] == first)
+}
+
+/// What git and GitHub write by themselves shows nobody's habit.
+fn is_made_by_git(subject: &str) -> bool {
+    ["Merge ", "Revert \"", "fixup! ", "squash! ", "Initial commit"]
+        .iter()
+        .any(|start| subject.starts_with(start))
+}
+
+/// Without the ` (#12)` that GitHub adds when it squashes.
+fn without_number(title: &str) -> &str {
+    let bare = |title: &'_ str| -> Option<usize> {
+        let inner = title.strip_suffix(')')?;
+        let (before, number) = inner.rsplit_once("(#")?;
+        let is_number = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
+        is_number.then(|| before.trim_end().len())
+    };
+    let mut title = title;
+    while let Some(length) = bare(title) {
+        title = &title[..length];
+    }
+    title
+}
+
+fn on_one_line(title: &str) -> String {
+    title.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Without numbers and signs at its end.
+fn stripped(title: &str) -> &str {
+    let less = without_number(title).trim_end_matches(['.', ' ', ',', ';']);
+    if less.len() == title.len() { title } else { stripped(less) }
+}
+
+fn by_frequency<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for name in names {
+        *counts.entry(name).or_default() += 1;
+    }
+    let mut counted: Vec<(&str, usize)> = counts.into_iter().collect();
+    counted.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    counted.into_iter().map(|(name, _)| name.to_owned()).collect()
+}
+
+fn named(names: &[String]) -> String {
+    names.iter().take(MOST_NAMED).map(String::as_str).collect::<Vec<_>>().join(", ")
+}
+
+fn is_of_prefix(character: char) -> bool {
+    character.is_alphanumeric() || matches!(character, '_' | '-' | '.' | '/' | '*' | '+' | '@')
+}
+
+impl<'a> Parts<'a> {
+    fn of(title: &'a str) -> Self {
+        let plain = Self { prefix: None, scope: None, breaks: false, what: title };
+        let Some((head, what)) = title.split_once(": ") else { return plain };
+        let what = what.trim_start();
+        let breaks = head.ends_with('!');
+        let head = head.strip_suffix('!').unwrap_or(head);
+        let (prefix, scope) = match head.strip_suffix(')').and_then(|head| head.split_once('(')) {
+            Some((prefix, scope)) => (prefix, Some(scope)),
+            None => (head, None),
+        };
+        // A tracker's number is neither a type nor an area.
+        let is_ticket = prefix.rsplit_once('-').is_some_and(|(project, number)| {
+            let is_number = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
+            is_number && project.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit())
+        });
+        let names = |text: &str| {
+            !text.is_empty()
+                && text.chars().count() <= LONGEST_PREFIX
+                && text.split(", ").all(|name| !name.is_empty() && name.chars().all(is_of_prefix))
+        };
+        let fits = names(prefix) && scope.is_none_or(names) && !what.is_empty() && !is_ticket;
+        if fits { Self { prefix: Some(prefix), scope, breaks, what } } else { plain }
+    }
+
+    fn is_conventional(&self) -> bool {
+        self.prefix.is_some_and(|prefix| TYPES.contains(&prefix))
+    }
+
+    /// The same before other words.
+    fn with(&self, what: &str) -> String {
+        let scope = self.scope.map(|scope| format!("({scope})")).unwrap_or_default();
+        let breaks = if self.breaks { "!" } else { "" };
+        match self.prefix {
+            Some(prefix) => format!("{prefix}{scope}{breaks}: {what}"),
+            None => what.to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "title_tests.rs"]
+mod tests;

@@ -111,6 +111,8 @@ fn every_template_has_an_argument_for_each_of_its_placeholders_and_uses_all() {
         ("develop", 2),
         ("archive", 2),
         ("work", 0),
+        ("answer", 7),
+        ("resolve", 5),
         ("again", 3),
         ("feedback", 4),
         ("feedback_advice", 2),
@@ -127,7 +129,7 @@ fn every_template_has_an_argument_for_each_of_its_placeholders_and_uses_all() {
         let opened = template.matches("<untrusted what=").count();
         assert_eq!(opened, template.matches("</untrusted>").count(), "{name}");
     }
-    assert_eq!(built_in_names().len(), 23);
+    assert_eq!(built_in_names().len(), 25);
 }
 
 #[test]

@@ -25,6 +25,8 @@ pub enum GitErrorKind {
     NotFound,
     /// The server declined the push, by a rule of the repository or a hook.
     Refused,
+    /// What people pushed cannot be worked with, or decided about, by us: a person has to.
+    NotForUs,
     /// Something here is not as it must be.
     Broken,
 }

@@ -21,7 +21,8 @@ const NEVER_LINKS: [&str; 4] = [".gitmodules", ".gitattributes", ".gitignore", "
 
 /// What was seen.
 pub(super) struct Examination<'a> {
-    objects: &'a Objects,
+    /// What an agent pushed; none: a tree that is here already, and a person's.
+    objects: Option<&'a Objects>,
     ours: &'a Odb<'a>,
     protected: &'a GlobSet,
     /// What must not be published; empty: all of it may.
@@ -34,7 +35,18 @@ pub(super) struct Examination<'a> {
 }
 
 impl<'a> Examination<'a> {
+    /// Of what an agent pushed.
     pub(super) fn new(objects: &'a Objects, ours: &'a Odb<'a>, protected: &'a GlobSet) -> Self {
+        Self::of(Some(objects), ours, protected)
+    }
+
+    /// Of what people committed, which is here already. They may change every path, submodules too, and push files
+    /// of any size; what nobody can check out safely is refused all the same.
+    pub(super) fn of_people(ours: &'a Odb<'a>, nothing: &'a GlobSet) -> Self {
+        Self::of(None, ours, nothing)
+    }
+
+    fn of(objects: Option<&'a Objects>, ours: &'a Odb<'a>, protected: &'a GlobSet) -> Self {
         let (findings, changed, needed) = (Vec::new(), Vec::new(), Vec::new());
         Self { objects, ours, protected, findings, changed, needed, seen: HashSet::new() }
     }
@@ -130,6 +142,8 @@ impl<'a> Examination<'a> {
                 self.touched(&path);
                 self.link(new, &path, depth)?;
             }
+            // A submodule is an empty folder to us.
+            Mode::Gitlink if self.objects.is_none() => self.touched(&path),
             Mode::Gitlink => self.refuse(&path, "it is a nested repository: push its files, or leave it out"),
             Mode::Other(_) => self.refuse(&path, "it has a mode that git does not write"),
         }
@@ -173,7 +187,7 @@ impl<'a> Examination<'a> {
 
     fn blob(&mut self, id: Oid, path: &str) -> Result<(), GitError> {
         match self.header(id)? {
-            Some((ObjectType::Blob, size)) if size <= MOST_OBJECT => self.need(id),
+            Some((ObjectType::Blob, size)) if size <= MOST_OBJECT || self.objects.is_none() => self.need(id),
             Some((ObjectType::Blob, _)) => {
                 self.refuse(path, &format!("the file is larger than {} MiB", MOST_OBJECT >> 20));
             }
@@ -213,7 +227,7 @@ impl<'a> Examination<'a> {
     }
 
     fn need(&mut self, id: Oid) {
-        if self.objects.header(id).is_some() && self.seen.insert(id) {
+        if self.objects.is_some_and(|objects| objects.header(id).is_some()) && self.seen.insert(id) {
             self.needed.push(id);
         }
     }
@@ -234,7 +248,7 @@ impl<'a> Examination<'a> {
     }
 
     fn header(&self, id: Oid) -> Result<Option<(ObjectType, u64)>, GitError> {
-        if let Some(found) = self.objects.header(id) {
+        if let Some(found) = self.objects.and_then(|objects| objects.header(id)) {
             return Ok(Some(found));
         }
         match self.ours.read_header(id) {
@@ -245,11 +259,13 @@ impl<'a> Examination<'a> {
     }
 
     /// The bytes of an object of this kind, exported or ours; none when there is none, or it is too large.
-    fn read(&self, id: Oid, kind: ObjectType) -> Result<Option<Vec<u8>>, GitError> {
-        let exported = self
-            .objects
-            .read(id)
-            .map_err(|error| GitError::broken(format!("could not read an object: {error}")))?;
+    pub(super) fn read(&self, id: Oid, kind: ObjectType) -> Result<Option<Vec<u8>>, GitError> {
+        let exported = match self.objects {
+            Some(objects) => objects
+                .read(id)
+                .map_err(|error| GitError::broken(format!("could not read an object: {error}")))?,
+            None => None,
+        };
         if let Some((found, bytes)) = exported {
             return Ok((found == kind).then_some(bytes));
         }

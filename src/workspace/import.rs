@@ -16,7 +16,7 @@ use crate::order::{Category, CommitSha, Feedback, RepositoryName, TreeSha, commi
 pub const DEFAULT_PROTECTED: [&str; 6] =
     [".github/**", "CODEOWNERS", "docs/CODEOWNERS", ".gitmodules", "**/.lfsconfig", ".gitlab-ci.yml"];
 /// Paths that are told.
-const MOST_TOLD: usize = 1_000;
+pub(super) const MOST_TOLD: usize = 1_000;
 
 /// What came through.
 #[derive(Debug, Clone, PartialEq)]

@@ -17,11 +17,13 @@
 //!
 //! All functions block: call them where that is allowed.
 
+mod begins;
 mod checkout;
 mod error;
 mod examine;
 mod export;
 mod files;
+mod history;
 mod import;
 mod leftovers;
 mod libgit2;
@@ -32,7 +34,9 @@ mod patch;
 mod publish;
 mod remote;
 mod seat;
+mod taken;
 mod tree;
+mod whose;
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -40,6 +44,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use git2::{Repository, RepositoryInitOptions};
 
+pub use begins::Start;
 pub use error::{GitError, GitErrorKind};
 pub use export::MOST_EXPORTED;
 pub use files::{NewFiles, Standing};
@@ -48,6 +53,7 @@ pub use outline::Outline;
 pub use publish::NewCommit;
 pub use remote::{PushOutcome, Remote};
 pub use seat::Seat;
+pub use taken::Taken;
 
 use crate::order::{OrderId, RepositoryName};
 
@@ -114,16 +120,23 @@ impl Workspaces {
         }
     }
 
-    /// Takes an order's work, origin, home, tests and seats away; what its runs printed is kept. Also when they are gone.
+    /// Takes an order's work, origin, home, tests and seats away; what its runs printed is kept, and so are its commits.
+    /// Also when they are gone. An order that goes on afterwards has them made anew, without its agents' sessions.
     ///
     /// # Errors
     /// When something cannot be removed.
     pub fn remove(&self, order: OrderId) -> Result<(), GitError> {
         let places = self.places(order);
+        let alone = self.lock_of(order.to_string());
+        let _alone = alone.lock().unwrap_or_else(PoisonError::into_inner);
+        if !places.root.exists() {
+            return Ok(());
+        }
+        begins::Begun::making(&places)?;
         for place in [&places.work, &places.origin, &places.home, &places.tests, &places.seats] {
             remove_all(place)?;
         }
-        Ok(())
+        begins::Begun::forget(&places)
     }
 
     /// The mirror, made when it is not there.

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 
+use super::begins::{self, Begun, Start};
 use super::remote::oid;
 use super::{GitError, Workspaces, init_bare, remove_all};
 use crate::order::{BranchName, CommitSha, OrderId, RepositoryName};
@@ -24,8 +25,13 @@ find "$work/.git" "$origin" -type f -name '*.lock' -exec rm -f {} + 2>/dev/null 
 repo() { git --git-dir="$work/.git" --work-tree="$work" "$@"; }
 if [ "$(repo config --get journeyman.cloned 2>/dev/null || true)" != yes ] ||
    ! repo rev-parse --quiet --verify HEAD >/dev/null 2>&1; then
-  find "$work" -mindepth 1 -delete
-  git clone --quiet --no-hardlinks -- "$origin" "$work"
+  chmod -R u+rwX "$work" 2>/dev/null || true
+  find "$work" -mindepth 1 -maxdepth 1 ! -name .journeyman -exec rm -rf {} +
+  # Beside what is kept, as git clones into empty folders only.
+  git clone --quiet --no-hardlinks --no-checkout -- "$origin" "$work/.clone"
+  mv "$work/.clone/.git" "$work/.git"
+  rmdir "$work/.clone"
+  repo reset --quiet --hard
   repo config user.name "Journeyman's agent"
   repo config user.email agent@journeyman.invalid
   repo config push.autoSetupRemote true
@@ -70,45 +76,82 @@ impl Workspaces {
     /// Makes the order's folders and the agent's origin: a bare repository with the base on its default branch, and
     /// nothing in it that leads to a repository of ours. Once; later calls leave what the agent made of it.
     ///
+    /// With another start than before, all of that is made anew at the same paths, with the start on the order's branch
+    /// and the default branch where that left it: the home stays, and so does the folder for plans. Nobody may be at
+    /// work there. Killed at any moment, it is made again by the next call.
+    ///
     /// # Errors
-    /// When the base is not in the mirror, or the disk fails.
+    /// When the base is not in the mirror or the start is not here, or the disk fails.
     pub fn create_origin(
         &self,
         order: OrderId,
         repository: &RepositoryName,
         base: &CommitSha,
         default_branch: &str,
+        start: Option<Start<'_>>,
     ) -> Result<(), GitError> {
         let places = self.places(order);
+        let start = start.filter(|start| start.commit != base);
         let alone = self.lock_of(order.to_string());
         let _alone = alone.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         for folder in [&places.work, &places.home, &places.runs, &places.tests] {
             std::fs::create_dir_all(folder).map_err(|error| GitError::file("make", folder, &error))?;
         }
+        let line = begins::line(base, start);
         if std::fs::symlink_metadata(&places.origin).is_ok() {
-            return Ok(());
+            match Begun::read(&places)? {
+                Begun::With(there) if there == line => return Ok(()),
+                Begun::Unsaid if start.is_none() => return Ok(()),
+                Begun::With(_) | Begun::Unsaid | Begun::Making => {}
+            }
         }
+        let half = places.root.join("origin.half");
+        self.make_origin(repository, (base, default_branch), start, &half)?;
+        Begun::making(&places)?;
+        remove_all(&places.origin)?;
+        begins::empty(&places.work)?;
+        std::fs::rename(&half, &places.origin)
+            .map_err(|error| GitError::file("make", &places.origin, &error))?;
+        Begun::with(&places, &line)
+    }
+
+    fn make_origin(
+        &self,
+        repository: &RepositoryName,
+        (base, default_branch): (&CommitSha, &str),
+        start: Option<Start<'_>>,
+        place: &Path,
+    ) -> Result<(), GitError> {
         let head = format!("refs/heads/{default_branch}");
         if !git2::Reference::is_valid_name(&head) {
             return Err(GitError::broken(format!("{default_branch:?} is not a branch's name")));
         }
-        let half = places.root.join("origin.half");
-        remove_all(&half)?;
+        remove_all(place)?;
         let mirror = self.mirror(repository)?;
-        let origin = init_bare(&half, default_branch)?;
+        let origin = init_bare(place, default_branch)?;
         // Whole packs, copied and not linked: what the agent does to its files must not reach ours. The mirror's
         // packs hold what was fetched and no order's work.
         let lock = self.lock(repository);
         let held = lock.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        copy_packs(&mirror.path().join("objects/pack"), &half.join("objects/pack"))?;
+        copy_packs(&mirror.path().join("objects/pack"), &place.join("objects/pack"))?;
         drop(held);
         let said = |error: git2::Error| GitError::local("find the base commit in the mirror", &error);
-        let base = oid(base)?;
         origin.odb().and_then(|odb| odb.refresh()).map_err(said)?;
-        origin.find_commit(base).map_err(said)?;
-        origin.reference(&head, base, true, "").map_err(said)?;
-        drop(origin);
-        std::fs::rename(&half, &places.origin).map_err(|error| GitError::file("make", &places.origin, &error))
+        let Some(Start { commit, branch }) = start else {
+            let base = oid(base)?;
+            origin.find_commit(base).map_err(said)?;
+            origin.reference(&head, base, true, "").map_err(said)?;
+            return Ok(());
+        };
+        self.copy_commit(repository, commit, &origin)?;
+        let fork = oid(&self.fork(repository, default_branch, base, commit)?)?;
+        origin.odb().and_then(|odb| odb.refresh()).map_err(said)?;
+        let set = |name: &str, id: git2::Oid| {
+            origin.find_commit(id).and_then(|_| origin.reference(name, id, true, "")).map(|_| ())
+        };
+        set(&head, fork).map_err(said)?;
+        set(&branch.reference(), oid(commit)?)
+            .map_err(|error| GitError::local("find the commit to start from", &error))
     }
 
     /// The command that readies the agent's work tree, to be run *in the agent's sandbox*: directory `work`, `work` and

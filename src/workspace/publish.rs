@@ -1,15 +1,13 @@
 //! Commits of ours, and what is read of commits.
 
 use chrono::{DateTime, Utc};
-use git2::{ObjectType, Signature, Time};
+use git2::ObjectType;
 
 use super::remote::{oid, sha};
+use super::whose::{Whose, plain, signature};
 use super::{GitError, Workspaces};
 use crate::order::{CommitSha, OrderId, RepositoryName, TreeSha};
 
-/// Who all our commits are by.
-const NAME: &str = "journeyman[bot]";
-const EMAIL: &str = "journeyman[bot]@users.noreply.github.com";
 /// Bytes of a file that is read into memory.
 const MOST_FILE: usize = 10 << 20;
 
@@ -22,8 +20,10 @@ pub struct NewCommit<'a> {
     pub name: &'a str,
     /// Its tree, as imported.
     pub tree: &'a TreeSha,
-    /// Its only parent.
+    /// Its first parent: any commit that is here, a person's too.
     pub parent: &'a CommitSha,
+    /// Its second parent, where it merges.
+    pub merges: Option<&'a CommitSha>,
     /// Its message, as it is.
     pub message: &'a str,
     /// When it was made; whole seconds count.
@@ -31,23 +31,24 @@ pub struct NewCommit<'a> {
 }
 
 impl Workspaces {
-    /// Makes a commit of ours, and keeps it under `refs/journeyman/ORDER/NAME`.
+    /// Makes a commit of ours, and keeps it under `refs/journeyman/ORDER/NAME.SHA`.
     ///
     /// # Errors
-    /// When the tree or the parent is not there, or the name is none.
+    /// When the tree or a parent is not there, or the name is none.
     pub fn commit(&self, repository: &RepositoryName, new: NewCommit<'_>) -> Result<CommitSha, GitError> {
-        let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
-        if new.name.is_empty() || !new.name.bytes().all(plain) {
-            return Err(GitError::broken(format!("{:?} is not a name for a commit", new.name)));
-        }
+        plain(new.name)?;
         let said = |error: git2::Error| GitError::local("make the commit to publish", &error);
         let commits = self.commits(repository)?;
         let tree =
             git2::Oid::from_str(new.tree.as_str()).and_then(|id| commits.find_tree(id)).map_err(said)?;
-        let parent = commits.find_commit(oid(new.parent)?).map_err(said)?;
-        let author = Signature::new(NAME, EMAIL, &Time::new(new.date.timestamp(), 0)).map_err(said)?;
-        let made = commits.commit(None, &author, &author, new.message, &tree, &[&parent]).map_err(said)?;
-        let reference = format!("refs/journeyman/{}/{}", new.order, new.name);
+        let mut parents = vec![commits.find_commit(oid(new.parent)?).map_err(said)?];
+        if let Some(second) = new.merges {
+            parents.push(commits.find_commit(oid(second)?).map_err(said)?);
+        }
+        let parents: Vec<&git2::Commit<'_>> = parents.iter().collect();
+        let author = signature(new.date.timestamp())?;
+        let made = commits.commit(None, &author, &author, new.message, &tree, &parents).map_err(said)?;
+        let reference = Whose::Ours.reference(new.order, new.name, made);
         commits.reference(&reference, made, true, "").map_err(said)?;
         sha(made)
     }

@@ -8,8 +8,9 @@ use secrecy::{ExposeSecret, SecretString};
 use sha2::{Digest, Sha256};
 use url::Url;
 
+use super::whose::Whose;
 use super::{GitError, GitErrorKind, Workspaces};
-use crate::order::{BranchName, CommitSha, RepositoryName};
+use crate::order::{BranchName, CommitSha, OrderId, RepositoryName};
 
 /// A repository on a server, and what opens it.
 #[derive(Debug, Clone)]
@@ -70,28 +71,44 @@ impl Workspaces {
     /// # Errors
     /// [`GitErrorKind::NotFound`] when the repository or the branch is not there; otherwise as the server answers.
     pub fn fetch(&self, remote: &Remote<'_>, branch: &str) -> Result<CommitSha, GitError> {
-        let Some(there) = self.remote_head(remote, branch)? else {
+        let there = self.there(remote, branch)?;
+        let mirror = self.mirror(remote.repository)?;
+        self.bring(&mirror, remote, branch, &there, &kept(branch))
+    }
+
+    /// Where a branch is that has to be on the server.
+    pub(super) fn there(&self, remote: &Remote<'_>, branch: &str) -> Result<CommitSha, GitError> {
+        self.remote_head(remote, branch)?.ok_or_else(|| {
             let message =
                 format!("the branch {branch:?} is not in {}: has anything been pushed?", remote.repository);
-            return Err(GitError::new(GitErrorKind::NotFound, message));
-        };
-        let mirror = self.mirror(remote.repository)?;
+            GitError::new(GitErrorKind::NotFound, message)
+        })
+    }
+
+    /// Brings a branch that is at `there` into a repository of ours, under a reference of ours, and says where it is: it
+    /// can have moved on.
+    pub(super) fn bring(
+        &self,
+        into: &Repository,
+        remote: &Remote<'_>,
+        branch: &str,
+        there: &CommitSha,
+        kept: &str,
+    ) -> Result<CommitSha, GitError> {
         let lock = self.lock(remote.repository);
         let _held = lock.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        // Under a name of our own, so that no two branches are in each other's way (`a` and `a/b`).
-        let kept = format!("refs/mirror/{}", hex::encode(Sha256::digest(branch)));
-        let here = mirror.refname_to_id(&kept).ok().map(|id| id.to_string());
+        let here = into.refname_to_id(kept).ok().map(|id| id.to_string());
         if here.as_deref() != Some(there.as_str()) {
             let login = Login::new(remote);
             let mut options = FetchOptions::new();
             options.remote_callbacks(login.callbacks()).proxy_options(proxy(&remote.url));
             options.download_tags(AutotagOption::None).update_fetchhead(false);
             let refspec = format!("+refs/heads/{branch}:{kept}");
-            let fetched = connection(&mirror, remote)?.fetch(&[refspec], Some(&mut options), None);
+            let fetched = connection(into, remote)?.fetch(&[refspec], Some(&mut options), None);
             fetched.map_err(|error| classify(&error, "fetch", remote, login.refused.get()))?;
         }
         let id =
-            mirror.refname_to_id(&kept).map_err(|error| GitError::local("find what was fetched", &error))?;
+            into.refname_to_id(kept).map_err(|error| GitError::local("find what was fetched", &error))?;
         sha(id)
     }
 
@@ -118,21 +135,33 @@ impl Workspaces {
     /// Puts a commit of ours on a branch, if the branch is where `lease` says (none: if it does not exist), and
     /// asks the remote afterwards. A branch that is at the commit already is fine: we were here before.
     ///
+    /// The lease alone does not allow to take away what others pushed: whatever it leads to has to be ours, of this
+    /// order, or in the new commit, or on the base branch. Otherwise the branch is taken.
+    ///
     /// # Errors
-    /// [`GitErrorKind::Refused`] when the server declines, otherwise as it answers. After an error the branch may
+    /// [`GitErrorKind::Broken`] when the commit was not made by us to be published, [`GitErrorKind::Refused`] when the server declines, otherwise as it answers. After an error the branch may
     /// be at the commit all the same: call it again.
     pub fn push(
         &self,
+        order: OrderId,
         remote: &Remote<'_>,
         branch: &BranchName,
         commit: &CommitSha,
         lease: Option<&CommitSha>,
     ) -> Result<PushOutcome, GitError> {
+        if !Whose::Ours.all(&self.commits(remote.repository)?, order)?.contains(&oid(commit)?) {
+            return Err(GitError::broken(format!("{commit} is not a commit of ours to publish")));
+        }
         let before = self.remote_head(remote, branch.as_str())?;
         if before.as_ref() == Some(commit) {
             return Ok(PushOutcome::Pushed);
         }
         if before.as_ref() != lease {
+            return Ok(PushOutcome::Taken { at: before });
+        }
+        if let Some(old) = lease
+            && self.would_lose(order, remote.repository, old, commit)?
+        {
             return Ok(PushOutcome::Taken { at: before });
         }
         let pushed = self.send(remote, branch, commit, lease);
@@ -146,6 +175,36 @@ impl Workspaces {
         pushed?;
         let message = format!("{} took the push to {branch} but the branch is not there", remote.repository);
         Err(GitError::new(GitErrorKind::Refused, message))
+    }
+
+    /// Whether a branch that goes from `old` to `new` loses a commit that is not ours.
+    fn would_lose(
+        &self,
+        order: OrderId,
+        repository: &RepositoryName,
+        old: &CommitSha,
+        new: &CommitSha,
+    ) -> Result<bool, GitError> {
+        let (commits, mirror) = (self.commits(repository)?, self.mirror(repository)?);
+        let said = |error: git2::Error| GitError::local("look at what a push would take away", &error);
+        if !commits.odb().map_err(said)?.exists(oid(old)?) {
+            return Ok(true);
+        }
+        let mut walk = commits.revwalk().map_err(said)?;
+        walk.push(oid(old)?).map_err(said)?;
+        walk.hide(oid(new)?).map_err(said)?;
+        for base in mirror.references_glob("refs/mirror/*").map_err(said)? {
+            if let Some(base) = base.map_err(said)?.target() {
+                walk.hide(base).map_err(said)?;
+            }
+        }
+        let ours = Whose::Ours.all(&commits, order)?;
+        for lost in walk {
+            if !ours.contains(&lost.map_err(said)?) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     fn send(
@@ -185,6 +244,11 @@ impl Workspaces {
             None => Ok(()),
         }
     }
+}
+
+/// Where the mirror keeps a branch: under a name of our own, so that no two are in each other's way (`a` and `a/b`).
+pub(super) fn kept(branch: &str) -> String {
+    format!("refs/mirror/{}", hex::encode(Sha256::digest(branch)))
 }
 
 /// A connection to an address of which nothing else could become: no helper's scheme, nothing secret in it.
@@ -241,7 +305,7 @@ fn classify(error: &git2::Error, what: &str, remote: &Remote<'_>, refused: bool)
             "the App needs the permission `contents` on this repository, to read or to write"
         }
         GitErrorKind::NotFound => "is the App installed on this repository?",
-        GitErrorKind::Refused | GitErrorKind::Broken => "see what was said",
+        GitErrorKind::Refused | GitErrorKind::NotForUs | GitErrorKind::Broken => "see what was said",
     };
     GitError::new(kind, format!("could not {what} {}: {said} ({advice})", remote.repository))
 }

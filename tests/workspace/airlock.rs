@@ -54,6 +54,7 @@ async fn what_is_checked_out_is_what_was_pushed_byte_for_byte() {
         name: "implement-1",
         tree: &tree,
         parent: &house.base,
+        merges: None,
         message: "Fix the sum",
         date: chrono::DateTime::UNIX_EPOCH,
     };
@@ -146,13 +147,13 @@ async fn readying_the_work_tree_again_keeps_what_is_there_and_mends_what_is_brok
     house.agent("git push -q; rm -rf .git; mkdir sub").await;
     again().await;
     assert_eq!(house.agent("git log -1 --format=%s; ls").await, "Fix the sum of two numbers\nREADME.md\nsrc");
-    house.workspaces.create_origin(house.order, &house.repository, &house.base, "main").unwrap();
+    house.workspaces.create_origin(house.order, &house.repository, &house.base, "main", None).unwrap();
     assert!(matches!(house.import().await, ImportOutcome::Imported { .. }), "the origin was not made anew");
     // A branch is named only after the plan was written: what lies in the work tree comes along.
     house.workspaces.remove(house.order).unwrap();
     assert!(!house.places().work.exists() && house.places().runs.exists());
     house.workspaces.remove(house.order).unwrap();
-    house.workspaces.create_origin(house.order, &house.repository, &house.base, "main").unwrap();
+    house.workspaces.create_origin(house.order, &house.repository, &house.base, "main", None).unwrap();
     house.run(house.workspaces.clone_command(house.order, None), true).await;
     house.agent("echo plan > plan.md").await;
     again().await;

@@ -114,7 +114,7 @@ async fn the_host_runs_nothing_that_lies_in_the_agents_repositories() {
         ))
         .await;
     assert!(matches!(house.import().await, ImportOutcome::Imported { .. }));
-    house.workspaces.create_origin(house.order, &house.repository, &house.base, "main").unwrap();
+    house.workspaces.create_origin(house.order, &house.repository, &house.base, "main", None).unwrap();
     assert_eq!(house.workspaces.fetch(&house.remote(), "main").unwrap(), house.base);
     house.workspaces.checkout(&house.repository, &house.base, &places.tests.join("x")).unwrap();
     assert!(!trip.exists());

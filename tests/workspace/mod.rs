@@ -86,7 +86,7 @@ impl House {
         let order = OrderId(uuid::Uuid::now_v7());
         let branch = BranchName::for_issue(IssueNumber(7), "fix the sum", 1);
         let base = fetch(&workspaces, &server, &repository);
-        workspaces.create_origin(order, &repository, &base, "main").unwrap();
+        workspaces.create_origin(order, &repository, &base, "main", None).unwrap();
         let house = Self { server, data, workspaces, sandbox, repository, order, branch, base };
         let (ended, _, err) =
             house.run(house.workspaces.clone_command(order, Some(&house.branch)), true).await;

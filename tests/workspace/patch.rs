@@ -14,6 +14,7 @@ impl House {
             name,
             tree: &tree,
             parent: &self.base,
+            merges: None,
             message: "The change",
             date: chrono::DateTime::UNIX_EPOCH,
         };

@@ -20,6 +20,7 @@ fn made(house: &House, message: &str) -> CommitSha {
         name: "implement-1",
         tree: &tree,
         parent: &house.base,
+        merges: None,
         message,
         date,
     };
@@ -68,7 +69,7 @@ async fn the_same_commit_made_twice_is_one_commit_and_ours() {
     let house = House::new().await;
     let first = made(&house, "Fix the sum\n\nIt was wrong.");
     assert_eq!(made(&house, "Fix the sum\n\nIt was wrong."), first);
-    let pushed = house.workspaces.push(&house.remote(), &house.branch, &first, None).unwrap();
+    let pushed = house.workspaces.push(house.order, &house.remote(), &house.branch, &first, None).unwrap();
     assert_eq!(pushed, PushOutcome::Pushed);
     let bare = house.server.path("octo/sums");
     let shown = git(&bare, &["log", "-1", "--format=%an|%ae|%cn|%at|%P|%s", house.branch.as_str()]);
@@ -85,17 +86,24 @@ async fn a_push_holds_to_its_lease() {
     let (first, second) = (made(&house, "one two"), made(&house, "two three"));
     assert_eq!(head(&house), None);
     assert_eq!(
-        ours.push(&remote, &house.branch, &first, Some(&house.base)).unwrap(),
+        ours.push(house.order, &remote, &house.branch, &first, Some(&house.base)).unwrap(),
         PushOutcome::Taken { at: None },
         "the branch that we pushed was deleted"
     );
-    assert_eq!(ours.push(&remote, &house.branch, &first, None).unwrap(), PushOutcome::Pushed);
-    assert_eq!(ours.push(&remote, &house.branch, &first, None).unwrap(), PushOutcome::Pushed, "again");
+    assert_eq!(ours.push(house.order, &remote, &house.branch, &first, None).unwrap(), PushOutcome::Pushed);
     assert_eq!(
-        ours.push(&remote, &house.branch, &second, None).unwrap(),
+        ours.push(house.order, &remote, &house.branch, &first, None).unwrap(),
+        PushOutcome::Pushed,
+        "again"
+    );
+    assert_eq!(
+        ours.push(house.order, &remote, &house.branch, &second, None).unwrap(),
         PushOutcome::Taken { at: Some(first.clone()) }
     );
-    assert_eq!(ours.push(&remote, &house.branch, &second, Some(&first)).unwrap(), PushOutcome::Pushed);
+    assert_eq!(
+        ours.push(house.order, &remote, &house.branch, &second, Some(&first)).unwrap(),
+        PushOutcome::Pushed
+    );
     assert_eq!(head(&house), Some(second));
 }
 
@@ -104,11 +112,12 @@ async fn a_person_who_pushes_at_the_same_moment_is_not_overwritten() {
     let house = House::new().await;
     let bare = house.server.path("octo/sums");
     let (first, second) = (made(&house, "one two"), made(&house, "two three"));
-    house.workspaces.push(&house.remote(), &house.branch, &first, None).unwrap();
+    house.workspaces.push(house.order, &house.remote(), &house.branch, &first, None).unwrap();
     let theirs = git(&bare, &["commit-tree", "main^{tree}", "-p", first.as_str(), "-m", "by a person"]);
     let (reference, person) = (house.branch.reference(), theirs.clone());
     house.server.before_push(move || drop(git(&bare, &["update-ref", &reference, &person])));
-    let outcome = house.workspaces.push(&house.remote(), &house.branch, &second, Some(&first)).unwrap();
+    let outcome =
+        house.workspaces.push(house.order, &house.remote(), &house.branch, &second, Some(&first)).unwrap();
     assert_eq!(outcome, PushOutcome::Taken { at: Some(theirs.parse().unwrap()) });
 }
 
@@ -120,8 +129,10 @@ async fn what_the_server_declines_is_an_error_and_not_a_push() {
     std::fs::create_dir_all(hook.parent().unwrap()).unwrap();
     std::fs::write(&hook, format!("#!/bin/sh\necho 'no {TOKEN} here' >&2; exit 1\n")).unwrap();
     std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).unwrap();
-    let error =
-        house.workspaces.push(&house.remote(), &house.branch, &made(&house, "a b"), None).unwrap_err();
+    let error = house
+        .workspaces
+        .push(house.order, &house.remote(), &house.branch, &made(&house, "a b"), None)
+        .unwrap_err();
     assert_eq!(error.kind, GitErrorKind::Refused, "{error}");
     assert!(error.message.contains("declined") && !error.message.contains(TOKEN), "{error}");
     assert_eq!(head(&house), None);
@@ -154,7 +165,7 @@ async fn every_answer_of_a_server_has_its_kind() {
     assert_eq!(ask(&with(Some("ghs_expired"))).unwrap_err().kind, GitErrorKind::Unauthorized);
     let reader = with(Some(READER));
     assert_eq!(ask(&reader).unwrap(), Some(house.base.clone()));
-    let error = ours.push(&reader, &house.branch, &made(&house, "a b"), None).unwrap_err();
+    let error = ours.push(house.order, &reader, &house.branch, &made(&house, "a b"), None).unwrap_err();
     assert_eq!(error.kind, GitErrorKind::Forbidden, "{error}");
 
     let error = ours.fetch(&house.remote(), "no-such-branch").unwrap_err();
@@ -180,4 +191,55 @@ async fn many_orders_may_fetch_one_repository_at_once() {
         }
     });
     assert!(house.server.requests().iter().all(|request| !request.contains(TOKEN)));
+}
+
+/// A commit that somebody pushed to the order's branch, on top of what is there.
+fn pushed_by_a_person(house: &House, on: &CommitSha) -> CommitSha {
+    let bare = house.server.path("octo/sums");
+    let theirs = git(&bare, &["commit-tree", "main^{tree}", "-p", on.as_str(), "-m", "by a person"]);
+    git(&bare, &["update-ref", &house.branch.reference(), &theirs]);
+    theirs.parse().unwrap()
+}
+
+#[tokio::test]
+async fn a_lease_does_not_allow_to_take_away_what_others_pushed() {
+    let house = House::new().await;
+    let (remote, ours, order) = (house.remote(), &house.workspaces, house.order);
+    let push = |commit: &CommitSha, lease: &CommitSha| {
+        ours.push(order, &remote, &house.branch, commit, Some(lease)).unwrap()
+    };
+    let (first, second) = (made(&house, "one two"), made(&house, "two three"));
+    ours.push(order, &remote, &house.branch, &first, None).unwrap();
+    let theirs = pushed_by_a_person(&house, &first);
+    let taken = PushOutcome::Taken { at: Some(theirs.clone()) };
+    assert_eq!(push(&second, &theirs), taken, "a commit that was never fetched");
+    house.workspaces.take_in(order, &remote, &house.branch, "main", &house.base).unwrap();
+    assert_eq!(push(&second, &theirs), taken, "a commit that was fetched, and is not ours");
+    // On top of theirs it is a fast-forward.
+    let on_top = |parent: &CommitSha, message: &str| {
+        let tree: TreeSha =
+            git(&house.server.path("octo/sums"), &["rev-parse", "main^{tree}"]).parse().unwrap();
+        let date = DateTime::from_timestamp(1_700_000_000, 0).unwrap();
+        let new = NewCommit { order, name: "answer-1", tree: &tree, parent, merges: None, message, date };
+        ours.commit(&house.repository, new).unwrap()
+    };
+    let third = on_top(&theirs, "on top of theirs");
+    assert_eq!(push(&third, &theirs), PushOutcome::Pushed);
+    let other = on_top(&theirs, "another on top of theirs");
+    assert_eq!(push(&other, &third), PushOutcome::Pushed, "only ours is taken away, theirs is in it");
+    let without = on_top(&first, "without theirs");
+    assert_eq!(push(&without, &other), PushOutcome::Taken { at: Some(other.clone()) }, "theirs lies below");
+    assert_eq!(head(&house), Some(other));
+}
+
+#[tokio::test]
+async fn only_commits_of_this_order_are_pushed() {
+    let house = House::new().await;
+    let other = journeyman::order::OrderId(uuid::Uuid::now_v7());
+    let first = made(&house, "one two");
+    for (order, commit) in [(other, &first), (house.order, &house.base)] {
+        let error = house.workspaces.push(order, &house.remote(), &house.branch, commit, None).unwrap_err();
+        assert!(error.message.contains("not a commit of ours"), "{error}");
+    }
+    assert_eq!(head(&house), None);
 }

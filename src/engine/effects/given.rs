@@ -3,7 +3,7 @@
 use super::{Context, Trouble};
 use crate::agent::Runtime;
 use crate::order::moves::{AgentTask, Answers, Place};
-use crate::order::{CommitSha, Event, Outcome};
+use crate::order::{CommitSha, Event, Move, Outcome};
 use crate::workspace::Outline;
 
 /// For the map of the tree and the files that are named, in tokens.
@@ -26,7 +26,7 @@ impl Context {
             task.inputs.insert("your previous answer".to_owned(), beginning(answer));
         }
         if let (Runtime::Api(_), Answers::CodeArtifact) = (runtime, task.answers) {
-            let commit = self.stands_at(&task.place)?;
+            let commit = self.stands_at(&task)?;
             let named = spoken_of(&task);
             let (repository, at) = (self.opened().repository.clone(), commit.clone());
             let budget = BUDGET * CHARACTERS_PER_TOKEN;
@@ -40,22 +40,29 @@ impl Context {
         Ok(task)
     }
 
-    /// The commit that the work has come to: the last of ours, or the base.
-    fn stands_at(&self, place: &Place) -> Result<CommitSha, Trouble> {
-        if let Place::Checkout { commit } = place {
+    /// The commit that the work has come to: the last of ours since it began with this start, or the start itself.
+    fn stands_at(&self, task: &AgentTask) -> Result<CommitSha, Trouble> {
+        if let Place::Checkout { commit } = &task.place {
             return Ok(commit.clone());
         }
-        let committed = self.journal.entries().iter().rev().find_map(|entry| match &entry.event {
-            Event::Observed { outcome, .. } => {
-                if let Outcome::Committed { commit, .. } = &**outcome {
-                    Some(commit.clone())
-                } else {
-                    None
+        let mut at = task.start.clone();
+        let mut begun = task.start.is_none();
+        for entry in self.journal.entries() {
+            match &entry.event {
+                Event::Intended { r#move, .. } => {
+                    if let Move::RunAgent(run) = &**r#move {
+                        begun |= run.start == task.start;
+                    }
                 }
+                Event::Observed { outcome, .. } => {
+                    if let (true, Outcome::Committed { commit, .. }) = (begun, &**outcome) {
+                        at = Some(commit.clone());
+                    }
+                }
+                Event::Opened(_) | Event::Signaled { .. } => {}
             }
-            Event::Opened(_) | Event::Signaled { .. } | Event::Intended { .. } => None,
-        });
-        committed.map_or_else(|| self.base(), Ok)
+        }
+        at.map_or_else(|| self.base(), Ok)
     }
 }
 

@@ -12,6 +12,7 @@ mod publish;
 mod run_agent;
 mod run_tests;
 mod seat;
+mod take_in;
 #[cfg(test)]
 mod tests;
 mod workspace;
@@ -61,8 +62,8 @@ pub(super) async fn perform(parts: Arc<Parts>, order: OrderId, effect: Effect) -
         Move::RunAgent(task) => context.run_agent(task).await,
         Move::FindFiles { glob } => context.find_files(&glob).await,
         Move::Import { branch, base } => context.import(&branch, &base).await,
-        Move::Commit { tree, parent, merges: _, message, date } => {
-            context.commit(tree, parent, message, date).await
+        Move::Commit { tree, parent, merges, message, date } => {
+            context.commit(tree, (parent, merges), message, date).await
         }
         Move::RunTests { commit } => context.run_tests(&commit).await,
         Move::Push { branch, commit, lease } => context.push(branch, commit, lease).await,
@@ -80,7 +81,7 @@ pub(super) async fn perform(parts: Arc<Parts>, order: OrderId, effect: Effect) -
         Move::ShowCheck { head, state } => context.show_check(&head, state).await,
         Move::Preflight => Ok(Outcome::Preflighted { problems: Vec::new(), warnings: Vec::new() }),
         Move::ReadPull { .. } => Err(never("this effect is not known to this version")),
-        Move::TakeIn { .. } => Err(never("this effect is not known to this version")),
+        Move::TakeIn { branch, head } => context.take_in(branch, head).await,
         Move::UpdateBranch { .. } => Err(never("this effect is not known to this version")),
         Move::AnswerThreads { .. }
         | Move::RequestReview { .. }
@@ -147,7 +148,10 @@ impl From<GitError> for Trouble {
             // So is a 403: GitHub answers its limits with it, and git hands on neither header nor text that would
             // tell them from a missing permission.
             GitErrorKind::Unavailable | GitErrorKind::Unauthorized | GitErrorKind::Forbidden => Retry::Soon,
-            GitErrorKind::NotFound | GitErrorKind::Refused | GitErrorKind::Broken => Retry::Never,
+            GitErrorKind::NotFound
+            | GitErrorKind::Refused
+            | GitErrorKind::NotForUs
+            | GitErrorKind::Broken => Retry::Never,
         };
         Self { message: error.to_string(), retry }
     }

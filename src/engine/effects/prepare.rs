@@ -4,12 +4,12 @@ use super::{Context, Tried, never};
 use crate::config::{Known, OwnError, of_repository};
 use crate::engine::SETTINGS_FILE;
 use crate::github::GitAccess;
-use crate::order::{CommitSha, Outcome, RepositorySettings};
-use crate::workspace::Remote;
+use crate::order::{CommitSha, Outcome, RepositorySettings, Trouble};
+use crate::workspace::{GitError, Remote, Workspaces};
 
 impl Context {
     pub(super) async fn prepare(&self) -> Tried {
-        let (base, file) = self.fetch().await?;
+        let Fetched { base, file, subjects } = self.fetch().await?;
         let settings = match file {
             Some(yaml) => (self.parts.rules.read_repository_settings)(&yaml)
                 .map_err(|problem| never(format!("{SETTINGS_FILE}: {problem}")))?,
@@ -39,26 +39,46 @@ impl Context {
             settings: Box::new(settings),
             pipeline: own.pipeline.map(Box::new),
             roles: own.roles,
-            subjects: Vec::new(),
+            subjects,
         })
     }
 
-    /// The head of the base branch, and the settings' file in it.
-    async fn fetch(&self) -> Result<(CommitSha, Option<Vec<u8>>), crate::order::Trouble> {
+    async fn fetch(&self) -> Result<Fetched, Trouble> {
+        let branch = self.opened().default_branch.clone();
+        self.reading(move |workspaces, remote| {
+            let base = workspaces.fetch(remote, &branch)?;
+            let file = workspaces.file(remote.repository, &base, SETTINGS_FILE)?;
+            let subjects = workspaces.subjects(remote.repository, &base)?;
+            Ok(Fetched { base, file, subjects })
+        })
+        .await
+    }
+
+    /// Does something with the repository on GitHub, with a token that can only read and lives for as long.
+    pub(super) async fn reading<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Workspaces, &Remote<'_>) -> Result<T, GitError> + Send + 'static,
+    ) -> Result<T, Trouble> {
         let at = self.at().await?;
         let token = self.parts.github.git_token(&at, GitAccess::Read).await?;
         let url = self.parts.github.git_url(&at.repository);
         let (repository, secret) = (at.repository.clone(), token.secret.clone());
-        let branch = self.opened().default_branch.clone();
-        let fetched = self
+        let done = self
             .git(move |workspaces| {
-                let remote = Remote { repository: &repository, url, token: Some(secret) };
-                let base = workspaces.fetch(&remote, &branch)?;
-                let settings = workspaces.file(&repository, &base, SETTINGS_FILE)?;
-                Ok((base, settings))
+                work(&workspaces, &Remote { repository: &repository, url, token: Some(secret) })
             })
             .await;
         token.revoke().await;
-        fetched
+        done
     }
+}
+
+/// What is read of the base branch.
+struct Fetched {
+    /// Its head.
+    base: CommitSha,
+    /// The settings' file in it.
+    file: Option<Vec<u8>>,
+    /// How commits are named.
+    subjects: Vec<String>,
 }

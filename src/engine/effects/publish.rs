@@ -27,11 +27,11 @@ impl Context {
         }
         let token = self.parts.github.git_token(&at, GitAccess::Push).await?;
         let url = self.parts.github.git_url(&at.repository);
-        let (repository, secret) = (at.repository.clone(), token.secret.clone());
+        let (order, repository, secret) = (self.order, at.repository.clone(), token.secret.clone());
         let pushed = self
             .git(move |workspaces| {
                 let remote = Remote { repository: &repository, url, token: Some(secret) };
-                workspaces.push(&remote, &branch, &commit, lease.as_ref())
+                workspaces.push(order, &remote, &branch, &commit, lease.as_ref())
             })
             .await;
         token.revoke().await;

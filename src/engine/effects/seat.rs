@@ -23,7 +23,7 @@ impl Context {
         let workspaces = &self.parts.workspaces;
         match &task.place {
             Place::Workspace => {
-                self.ready_workspace(task.branch.as_ref()).await?;
+                self.ready_workspace(task.branch.as_ref(), task.start.as_ref()).await?;
                 let places = workspaces.places(self.order);
                 let mounts = vec![writable(&places.work), writable(&places.origin)];
                 Ok(Workplace { directory: places.work, home: places.home, mounts })

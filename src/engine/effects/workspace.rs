@@ -9,7 +9,7 @@ use globset::GlobBuilder;
 use super::job::{readable, short, writable};
 use super::{Context, Tried, never, soon};
 use crate::order::{BranchName, CommitSha, Outcome, TreeSha, Trouble};
-use crate::workspace::{DEFAULT_PROTECTED, GitError, ImportOutcome, NewCommit, Workspaces};
+use crate::workspace::{DEFAULT_PROTECTED, GitError, ImportOutcome, NewCommit, Start, Workspaces};
 
 /// A plan that is longer is cut.
 const LONGEST_FILE: usize = 256 * 1024;
@@ -27,12 +27,25 @@ impl Context {
         done.map_err(|error| never(format!("a fault of Journeyman's own: {error}")))?.map_err(Trouble::from)
     }
 
-    /// The agent's repository and its origin: made once, before any agent ran; afterwards only touched from inside.
-    pub(super) async fn ready_workspace(&self, branch: Option<&BranchName>) -> Result<(), Trouble> {
+    /// The agent's repository and its origin: made once for a start, before any agent ran; afterwards only touched from
+    /// inside.
+    pub(super) async fn ready_workspace(
+        &self,
+        branch: Option<&BranchName>,
+        start: Option<&CommitSha>,
+    ) -> Result<(), Trouble> {
         let (order, repository, base) = (self.order, self.opened().repository.clone(), self.base()?);
         let default_branch = self.opened().default_branch.clone();
-        self.git(move |workspaces| workspaces.create_origin(order, &repository, &base, &default_branch))
-            .await?;
+        let start = match (start, branch) {
+            (Some(commit), Some(branch)) => Some((commit.clone(), branch.clone())),
+            (Some(_), None) => return Err(never("work cannot start from a commit without a branch")),
+            (None, _) => None,
+        };
+        self.git(move |workspaces| {
+            let start = start.as_ref().map(|(commit, branch)| Start { commit, branch });
+            workspaces.create_origin(order, &repository, &base, &default_branch, start)
+        })
+        .await?;
         let places = self.parts.workspaces.places(order);
         let script = self.parts.workspaces.clone_command(order, branch);
         let mounts = vec![writable(&places.work), writable(&places.origin)];
@@ -119,18 +132,21 @@ impl Context {
     pub(super) async fn commit(
         &self,
         tree: TreeSha,
-        parent: CommitSha,
+        parents: (CommitSha, Option<CommitSha>),
         message: String,
         date: DateTime<Utc>,
     ) -> Tried {
         let (order, repository) = (self.order, self.opened().repository.clone());
         let (name, base) = (self.key.file_name(), self.base()?);
+        let base_branch = self.opened().default_branch.clone();
         let (commit, patch) = self
             .git(move |workspaces| {
+                let (parent, merges) = (&parents.0, parents.1.as_ref());
                 let new =
-                    NewCommit { order, name: &name, tree: &tree, parent: &parent, message: &message, date };
+                    NewCommit { order, name: &name, tree: &tree, parent, merges, message: &message, date };
                 let commit = workspaces.commit(&repository, new)?;
-                let patch = workspaces.patch(&repository, &base, &commit)?;
+                let fork = workspaces.fork(&repository, &base_branch, &base, &commit)?;
+                let patch = workspaces.patch(&repository, &fork, &commit)?;
                 Ok((commit, patch))
             })
             .await?;

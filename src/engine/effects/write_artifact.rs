@@ -8,7 +8,7 @@ use chrono::{DateTime, Utc};
 use super::job::{fed, readable, short, writable};
 use super::{Context, Tried, never, soon};
 use crate::order::artifact::CodeArtifact;
-use crate::order::{BranchName, Event, Move, MoveKey, Outcome, Trouble};
+use crate::order::{BranchName, CommitSha, Event, Move, MoveKey, Outcome, Trouble};
 use crate::workspace::{NewFiles, Standing};
 
 /// Of the title, in the commit's subject.
@@ -19,7 +19,9 @@ impl Context {
         let artifact = self.artifact_of(answer).ok_or_else(|| {
             never(format!("the answer of {answer} holds no code artifact, so that nothing can be written"))
         })?;
-        self.ready_workspace(None).await?;
+        let start = self.start_of(answer);
+        // Its branch comes to be with the files, unless the work starts on it.
+        self.ready_workspace(start.map(|_| branch), start).await?;
         let paths: Vec<&str> = artifact.files.iter().map(|file| file.file_path.as_str()).collect();
         let standing = self.standing(branch, &paths).await?;
         let restored = self.restored(answer, branch, id, &paths).await?;
@@ -50,7 +52,7 @@ impl Context {
     }
 
     /// An artifact is the whole change: a file that only an earlier answer under the same id had is taken back, or its
-    /// last version would stay for ever, tests that fail included.
+    /// last version would stay for ever, tests that fail included. What was there at the start is no part of it.
     async fn restored(
         &self,
         answer: &MoveKey,
@@ -63,13 +65,15 @@ impl Context {
             if let Event::Intended { r#move, .. } = &entry.event
                 && let Move::WriteArtifact { answer: earlier, branch: there, artifact } = &**r#move
                 && (earlier != answer && there == branch && artifact == id)
+                && self.start_of(earlier) == self.start_of(answer)
             {
                 let files = self.artifact_of(earlier).map(|artifact| artifact.files).unwrap_or_default();
                 gone.extend(files.into_iter().map(|file| file.file_path));
             }
         }
         gone.retain(|path| !paths.contains(&path.as_str()));
-        let (repository, base) = (self.opened().repository.clone(), self.base()?);
+        let base = self.start_of(answer).map_or_else(|| self.base(), |start| Ok(start.clone()))?;
+        let repository = self.opened().repository.clone();
         self.git(move |workspaces| {
             gone.into_iter()
                 .map(|path| {
@@ -83,6 +87,22 @@ impl Context {
 
     fn artifact_of(&self, answer: &MoveKey) -> Option<CodeArtifact> {
         CodeArtifact::parse(self.answer_of(answer)?).ok()
+    }
+
+    /// The commit that a run's work starts from; none: the base.
+    fn start_of(&self, run: &MoveKey) -> Option<&CommitSha> {
+        self.journal.entries().iter().rev().find_map(|entry| match &entry.event {
+            Event::Intended { key, r#move } if key == run => {
+                if let Move::RunAgent(task) = &**r#move {
+                    task.start.as_ref()
+                } else {
+                    None
+                }
+            }
+            Event::Opened(_) | Event::Signaled { .. } | Event::Intended { .. } | Event::Observed { .. } => {
+                None
+            }
+        })
     }
 
     /// The clean text of a run's last result.

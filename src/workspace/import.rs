@@ -1,15 +1,18 @@
 //! The airlock: a tree comes in as data, is examined, and only then becomes part of a repository of ours.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use git2::{ObjectType, Oid};
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
+use super::conflicts::with_markers;
 use super::examine::Examination;
 use super::export::{self, Exported, Objects};
 use super::remote::{oid, sha};
+use super::update::conflicts_of;
 use super::{GitError, Workspaces};
-use crate::order::{Category, CommitSha, Feedback, RepositoryName, TreeSha, commit_message};
+use crate::order::{Category, CommitSha, Feedback, OrderId, RepositoryName, TreeSha, commit_message};
 
 /// What a change must not touch when the repository's settings do not say: what decides what runs in CI, who reviews,
 /// and where git fetches from.
@@ -17,6 +20,8 @@ pub const DEFAULT_PROTECTED: [&str; 6] =
     [".github/**", "CODEOWNERS", "docs/CODEOWNERS", ".gitmodules", "**/.lfsconfig", ".gitlab-ci.yml"];
 /// Paths that are told.
 pub(super) const MOST_TOLD: usize = 1_000;
+/// Files with conflicts that are named in feedback.
+const MOST_NAMED: usize = 10;
 
 /// What came through.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,6 +50,10 @@ impl Workspaces {
     /// Takes what [`Workspaces::export_command`] wrote to its output. Nothing of it is believed, and nothing of it
     /// enters a repository of ours unless all of it may. Doing it again is harmless.
     ///
+    /// Where the base is a commit with conflicts, they have to be settled: a marker that is left is sent back. Where it
+    /// has none that could be left, because no conflict was in a text, a commit that changes nothing says that our
+    /// versions are right.
+    ///
     /// `protected` are globs of paths that must not differ from the base, whatever their case; see
     /// [`DEFAULT_PROTECTED`].
     ///
@@ -52,6 +61,7 @@ impl Workspaces {
     /// When the base is not in the mirror, a glob is none, or the disk fails. Whatever an agent can do is an outcome.
     pub fn import(
         &self,
+        order: OrderId,
         repository: &RepositoryName,
         base: &CommitSha,
         export: &Path,
@@ -79,13 +89,26 @@ impl Workspaces {
             let because = "the pushed commit could not be read from the origin".to_owned();
             return Ok(ImportOutcome::NothingPushed { because });
         };
-        if tree == base_tree {
+        let conflicts = conflicts_of(&commits, order, base_id)?;
+        if tree == base_tree && conflicts.as_ref().is_none_or(|files| !files.is_empty()) {
             let because = "the pushed commit changes no file".to_owned();
             return Ok(ImportOutcome::NothingPushed { because });
         }
         let ours = commits.odb().map_err(|error| GitError::local("open a repository of ours", &error))?;
         let mut examination = Examination::new(&objects, &ours, &protected);
         examination.compare(Some(base_tree), Some(tree))?;
+        let left = match conflicts {
+            // A file can have been moved with all that is in it.
+            Some(files) if examination.findings.is_empty() => {
+                let changed = examination.changed.iter().map(String::as_bytes);
+                let all: BTreeSet<&[u8]> = files.iter().map(Vec::as_slice).chain(changed).collect();
+                with_markers(|id, kind| examination.read(id, kind), tree, all.into_iter())?
+            }
+            Some(_) | None => Vec::new(),
+        };
+        if !left.is_empty() {
+            return Ok(ImportOutcome::Refused(unsettled(&left)));
+        }
         let Examination { findings, mut changed, needed, .. } = examination;
         if !findings.is_empty() {
             let summary = match findings.as_slice() {
@@ -115,6 +138,20 @@ impl Workspaces {
     }
 }
 
+fn unsettled(files: &[String]) -> Feedback {
+    let named: Vec<String> =
+        files.iter().take(MOST_NAMED).map(|file| format!("`{}`", file.escape_debug())).collect();
+    let more = match files.len().saturating_sub(MOST_NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    Feedback::failed(
+        Category::LogicError,
+        format!("Conflict markers are left in {}{more}.", named.join(", ")),
+    )
+    .suggest("Decide for each conflict what is right, take the markers out, and push again.")
+}
+
 /// The tree and the message of an exported commit; none when it is not there or not a commit.
 fn commit(objects: &Objects, id: Oid) -> Result<Option<(Oid, String)>, GitError> {
     let read =
@@ -135,7 +172,7 @@ fn take(objects: &Objects, ours: &git2::Odb<'_>, id: Oid) -> Result<(), GitError
     Ok(())
 }
 
-fn globs(patterns: &[String]) -> Result<GlobSet, GitError> {
+pub(super) fn globs(patterns: &[String]) -> Result<GlobSet, GitError> {
     let mut set = GlobSetBuilder::new();
     for pattern in patterns {
         // Without regard to case: on some machines `.GITHUB` is the same folder.

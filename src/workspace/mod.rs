@@ -19,6 +19,7 @@
 
 mod begins;
 mod checkout;
+mod conflicts;
 mod error;
 mod examine;
 mod export;
@@ -27,6 +28,8 @@ mod history;
 mod import;
 mod leftovers;
 mod libgit2;
+mod lines;
+
 mod names;
 mod origin;
 mod outline;
@@ -36,6 +39,7 @@ mod remote;
 mod seat;
 mod taken;
 mod tree;
+mod update;
 mod whose;
 
 use std::collections::{HashMap, HashSet};
@@ -54,6 +58,7 @@ pub use publish::NewCommit;
 pub use remote::{PushOutcome, Remote};
 pub use seat::Seat;
 pub use taken::Taken;
+pub use update::{Updated, Updating};
 
 use crate::order::{OrderId, RepositoryName};
 

@@ -18,7 +18,6 @@ pub(super) enum Whose {
     /// Made by us, to be published.
     Ours,
     /// Made by us, with conflicts between markers. Never to be published.
-    #[allow(dead_code)]
     Marked,
     /// Fetched from the order's branch: a person's.
     Taken,

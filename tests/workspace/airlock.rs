@@ -196,9 +196,13 @@ async fn what_is_protected_or_too_large_goes_back_to_the_worker() {
     assert!(count(&house.places().runs) > 0);
     let no: CommitSha = "1".repeat(40).parse().unwrap();
     assert!(
-        house.workspaces.import(&house.repository, &no, &house.places().runs.join("export"), &[]).is_err()
+        house
+            .workspaces
+            .import(house.order, &house.repository, &no, &house.places().runs.join("export"), &[])
+            .is_err()
     );
     let bad = house.workspaces.import(
+        house.order,
         &house.repository,
         &house.base,
         &house.places().runs.join("export"),

@@ -3,8 +3,11 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod airlock;
+mod history;
 mod hostile;
+mod merging;
 mod patch;
+mod people;
 mod remote;
 mod server;
 
@@ -131,16 +134,63 @@ impl House {
 
     /// Takes out through the airlock what was pushed.
     async fn import(&self) -> ImportOutcome {
+        self.import_from(&self.base).await
+    }
+
+    /// The same, of work that began with another commit than the base.
+    async fn import_from(&self, start: &CommitSha) -> ImportOutcome {
         let (_, out, _) =
-            self.run(self.workspaces.export_command(self.order, &self.branch, &self.base), false).await;
-        self.import_bytes(&out)
+            self.run(self.workspaces.export_command(self.order, &self.branch, start), false).await;
+        self.import_bytes_from(start, &out)
     }
 
     fn import_bytes(&self, bytes: &[u8]) -> ImportOutcome {
+        self.import_bytes_from(&self.base, bytes)
+    }
+
+    fn import_bytes_from(&self, start: &CommitSha, bytes: &[u8]) -> ImportOutcome {
         let file = self.places().runs.join("export");
         fs::write(&file, bytes).unwrap();
         let protected = DEFAULT_PROTECTED.map(str::to_owned);
-        self.workspaces.import(&self.repository, &self.base, &file, &protected).unwrap()
+        self.workspaces.import(self.order, &self.repository, start, &file, &protected).unwrap()
+    }
+
+    /// What a person does: in a clone of the repository on the server, on this branch, which is pushed.
+    fn person(&self, branch: &str, script: &str) -> CommitSha {
+        let clone = tempfile::tempdir().unwrap();
+        let bare = self.server.path("octo/sums");
+        git(clone.path(), &["clone", "-q", "-b", branch, bare.to_str().unwrap(), "."]);
+        let script = format!("set -e\n{script}");
+        let ended = Command::new("sh").args(["-c", &script]).current_dir(clone.path()).status().unwrap();
+        assert!(ended.success(), "{script}");
+        git(clone.path(), &["add", "-A"]);
+        git(clone.path(), &["commit", "-qm", "By a person"]);
+        git(clone.path(), &["push", "-q", "origin", &format!("HEAD:refs/heads/{branch}")]);
+        git(clone.path(), &["rev-parse", "HEAD"]).parse().unwrap()
+    }
+
+    /// What the agent does, taken out, made a commit of ours and pushed to the order's branch on the server.
+    async fn published(&self, script: &str) -> CommitSha {
+        self.agent(&format!("{script}\ngit add -A; git commit -qm 'The change'; git push -q")).await;
+        let commit = self.commit("implement-1").await;
+        let pushed = self.workspaces.push(self.order, &self.remote(), &self.branch, &commit, None).unwrap();
+        assert_eq!(pushed, journeyman::workspace::PushOutcome::Pushed);
+        commit
+    }
+
+    /// Has the work tree begin with this, and readies it as the engine does.
+    async fn begin(&self, start: Option<&CommitSha>) {
+        let start = start.map(|commit| journeyman::workspace::Start { commit, branch: &self.branch });
+        self.workspaces.create_origin(self.order, &self.repository, &self.base, "main", start).unwrap();
+        let (ended, _, err) =
+            self.run(self.workspaces.clone_command(self.order, Some(&self.branch)), true).await;
+        assert_eq!(ended.exit, journeyman::order::Exit::Code(0), "{err}");
+    }
+
+    /// A file of a commit.
+    fn file(&self, commit: &CommitSha, path: &str) -> Option<String> {
+        let file = self.workspaces.file(&self.repository, commit, path).unwrap();
+        file.map(|bytes| String::from_utf8(bytes).unwrap())
     }
 
     /// How many objects our own repository has, for looking whether something got in.

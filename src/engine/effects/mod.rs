@@ -15,6 +15,7 @@ mod seat;
 mod take_in;
 #[cfg(test)]
 mod tests;
+mod update_branch;
 mod workspace;
 mod write_artifact;
 
@@ -82,7 +83,7 @@ pub(super) async fn perform(parts: Arc<Parts>, order: OrderId, effect: Effect) -
         Move::Preflight => Ok(Outcome::Preflighted { problems: Vec::new(), warnings: Vec::new() }),
         Move::ReadPull { .. } => Err(never("this effect is not known to this version")),
         Move::TakeIn { branch, head } => context.take_in(branch, head).await,
-        Move::UpdateBranch { .. } => Err(never("this effect is not known to this version")),
+        Move::UpdateBranch { head, how, date } => context.update_branch(head, how, date).await,
         Move::AnswerThreads { .. }
         | Move::RequestReview { .. }
         | Move::ShowAnswer(_)

@@ -93,12 +93,11 @@ impl Context {
 
     pub(super) async fn import(&self, branch: &BranchName, base: &CommitSha) -> Tried {
         let export = self.export(branch, base).await?;
-        let (repository, base) = (self.opened().repository.clone(), base.clone());
-        // What the repository names is protected besides what always is.
-        let mut protected: Vec<String> = DEFAULT_PROTECTED.iter().map(|glob| (*glob).to_owned()).collect();
-        protected.extend(self.settings().protected.unwrap_or_default());
-        let outcome =
-            self.git(move |workspaces| workspaces.import(&repository, &base, &export, &protected)).await?;
+        let (order, repository, base) = (self.order, self.opened().repository.clone(), base.clone());
+        let protected = self.protected();
+        let outcome = self
+            .git(move |workspaces| workspaces.import(order, &repository, &base, &export, &protected))
+            .await?;
         Ok(match outcome {
             ImportOutcome::Imported { pushed, tree, message, changed } => {
                 Outcome::Imported { pushed, tree, message, changed }
@@ -106,6 +105,13 @@ impl Context {
             ImportOutcome::NothingPushed { because } => Outcome::NothingPushed { because },
             ImportOutcome::Refused(feedback) => Outcome::ImportRefused(feedback),
         })
+    }
+
+    /// What no agent may change: what the repository names besides what always is.
+    pub(super) fn protected(&self) -> Vec<String> {
+        let mut protected: Vec<String> = DEFAULT_PROTECTED.iter().map(|glob| (*glob).to_owned()).collect();
+        protected.extend(self.settings().protected.unwrap_or_default());
+        protected
     }
 
     /// What the agent pushed, as data through a pipe.

@@ -1,0 +1,293 @@
+//! Conflicts of a merge, written into files between markers, so that whoever works there sees both sides; and looking
+//! whether the markers are gone.
+//!
+//! libgit2 merges in memory: no work tree, no driver and no filter has a say, whatever attributes name.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use git2::{Delta, ObjectType, Odb, Oid, Repository, Tree};
+use git2::{DiffFindOptions, Index, IndexEntry, IndexTime, MergeFileInput, MergeFileOptions};
+
+use super::GitError;
+use super::export::MOST_OBJECT;
+use super::tree::{Mode, parse};
+
+/// What stands behind the markers.
+const OURS: &str = "ours";
+const THEIRS: &str = "the base branch";
+/// Files that are looked at for renames; beyond it a rename is one file gone and one new.
+const MOST_RENAMES: usize = 1_000;
+/// Bytes in which a zero says that a file is no text, as git has it.
+const TOLD_BY: usize = 8_000;
+
+/// One side of a conflict.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Side {
+    path: Vec<u8>,
+    id: Oid,
+    mode: u32,
+}
+
+/// Versions of one file that do not go together. Paths differ where it was renamed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Conflict {
+    before: Option<Side>,
+    ours: Option<Side>,
+    theirs: Option<Side>,
+}
+
+/// Three trees that were merged.
+pub(super) struct Trees<'r> {
+    /// Where the two met last; none when they never did.
+    pub(super) before: Option<Tree<'r>>,
+    pub(super) ours: Tree<'r>,
+    pub(super) theirs: Tree<'r>,
+}
+
+/// Takes the conflicts out of a merge, file by file: texts get both versions between markers; of what is no text ours
+/// stays. Gives the tree, and the paths that somebody has to look at.
+pub(super) fn mark(
+    commits: &Repository,
+    index: &mut Index,
+    trees: &Trees<'_>,
+) -> Result<(Oid, BTreeSet<Vec<u8>>), GitError> {
+    let said = |error: git2::Error| GitError::local("write conflicts down", &error);
+    let mut conflicts = Vec::new();
+    for conflict in index.conflicts().map_err(said)? {
+        let conflict = conflict.map_err(said)?;
+        let side = |entry: Option<IndexEntry>| {
+            entry.map(|entry| Side { path: entry.path, id: entry.id, mode: entry.mode })
+        };
+        conflicts.push(Conflict {
+            before: side(conflict.ancestor),
+            ours: side(conflict.our),
+            theirs: side(conflict.their),
+        });
+    }
+    for conflict in &conflicts {
+        for side in [&conflict.before, &conflict.ours, &conflict.theirs].into_iter().flatten() {
+            // One that was taken out with another side is there no longer.
+            drop(index.conflict_remove(path(&side.path)));
+        }
+    }
+    let odb = commits.odb().map_err(said)?;
+    let mut paths = BTreeSet::new();
+    for conflict in joined(conflicts, commits, trees)? {
+        for side in [&conflict.ours, &conflict.theirs, &conflict.before].into_iter().flatten() {
+            paths.insert(side.path.clone());
+        }
+        if let Some(side) = settle(&conflict, &odb)? {
+            let lost = in_the_way(index, &side.path);
+            // Where a file and a folder have one name, ours stays.
+            if conflict.ours.is_some() || lost.is_empty() {
+                for path in &lost {
+                    index.remove_path(self::path(path)).map_err(said)?;
+                }
+                index.add(&entry(&side)).map_err(said)?;
+            }
+            paths.extend(lost);
+        }
+    }
+    let tree = index.write_tree_to(commits).map_err(said)?;
+    Ok((tree, paths))
+}
+
+/// The sides of a file that was renamed stand under different names in an index: brought together again.
+fn joined(
+    conflicts: Vec<Conflict>,
+    commits: &Repository,
+    trees: &Trees<'_>,
+) -> Result<Vec<Conflict>, GitError> {
+    let alone = |conflict: &Conflict| conflict.before.is_none();
+    if !conflicts.iter().any(alone) {
+        return Ok(conflicts);
+    }
+    let (by_us, by_them) = (renames(commits, trees, &trees.ours)?, renames(commits, trees, &trees.theirs)?);
+    let mut by_path: BTreeMap<Vec<u8>, Conflict> = BTreeMap::new();
+    for conflict in conflicts {
+        let side = conflict.before.as_ref().or(conflict.ours.as_ref()).or(conflict.theirs.as_ref());
+        if let Some(path) = side.map(|side| side.path.clone()) {
+            by_path.insert(path, conflict);
+        }
+    }
+    let renamed: Vec<Vec<u8>> =
+        by_path.iter().filter(|(_, conflict)| !alone(conflict)).map(|(path, _)| path.clone()).collect();
+    for before in renamed {
+        let Some(mut conflict) = by_path.remove(&before) else { continue };
+        if conflict.ours.is_none()
+            && let Some(now) = by_us.get(&before).and_then(|now| by_path.get_mut(now))
+        {
+            conflict.ours = now.ours.take();
+        }
+        if conflict.theirs.is_none()
+            && let Some(now) = by_them.get(&before).and_then(|now| by_path.get_mut(now))
+        {
+            conflict.theirs = now.theirs.take();
+        }
+        by_path.insert(before, conflict);
+    }
+    let something = |conflict: &Conflict| {
+        conflict.before.is_some() || conflict.ours.is_some() || conflict.theirs.is_some()
+    };
+    Ok(by_path.into_values().filter(something).collect())
+}
+
+/// What one side renamed since both met: from, to.
+fn renames(
+    commits: &Repository,
+    trees: &Trees<'_>,
+    side: &Tree<'_>,
+) -> Result<HashMap<Vec<u8>, Vec<u8>>, GitError> {
+    let said = |error: git2::Error| GitError::local("look for renamed files", &error);
+    let mut diff = commits.diff_tree_to_tree(trees.before.as_ref(), Some(side), None).map_err(said)?;
+    let mut options = DiffFindOptions::new();
+    options.renames(true).rename_limit(MOST_RENAMES);
+    diff.find_similar(Some(&mut options)).map_err(said)?;
+    let renamed = diff.deltas().filter(|delta| delta.status() == Delta::Renamed);
+    Ok(renamed
+        .filter_map(|delta| {
+            Some((delta.old_file().path_bytes()?.to_vec(), delta.new_file().path_bytes()?.to_vec()))
+        })
+        .collect())
+}
+
+/// What stands in the tree for a conflict; none: no file.
+fn settle(conflict: &Conflict, odb: &Odb<'_>) -> Result<Option<Side>, GitError> {
+    let text = |side: Option<&Side>| match side {
+        Some(side) => text(odb, side),
+        None => Ok(Some(Vec::new())),
+    };
+    let Conflict { before, ours, theirs } = conflict;
+    let (before_text, our_text, their_text) =
+        (text(before.as_ref())?, text(ours.as_ref())?, text(theirs.as_ref())?);
+    // Only one side has it, and nobody had it before: there is nothing to set against it. It is in the way of what the
+    // other side has.
+    let lone = before.is_none() && (ours.is_none() || theirs.is_none());
+    let (Some(before_text), Some(our_text), Some(their_text), false) =
+        (before_text, our_text, their_text, lone)
+    else {
+        return Ok(ours.clone());
+    };
+    let content = match (ours, theirs) {
+        (Some(_), Some(_)) => merged(&before_text, &our_text, &their_text)?,
+        (Some(_), None) | (None, Some(_)) => against_nothing(&our_text, &their_text),
+        (None, None) => return Ok(None),
+    };
+    let Some(place) = ours.as_ref().or(theirs.as_ref()) else { return Ok(None) };
+    let was = before.as_ref().map(|side| side.mode);
+    // Who made it executable, or no longer so, meant it.
+    let mode = theirs.as_ref().map(|side| side.mode).filter(|_| was == Some(place.mode));
+    let id = odb
+        .write(ObjectType::Blob, &content)
+        .map_err(|error| GitError::local("write conflicts down", &error))?;
+    Ok(Some(Side { path: place.path.clone(), id, mode: mode.unwrap_or(place.mode) }))
+}
+
+/// Both versions, with markers where they contradict one another.
+fn merged(before: &[u8], ours: &[u8], theirs: &[u8]) -> Result<Vec<u8>, GitError> {
+    let input = |content| {
+        let mut input = MergeFileInput::new();
+        input.content(content);
+        input
+    };
+    let (before, ours, theirs) = (input(before), input(ours), input(theirs));
+    let mut options = MergeFileOptions::new();
+    options.our_label(OURS).their_label(THEIRS).style_standard(true);
+    git2::merge_file(&before, &ours, &theirs, Some(&mut options))
+        .map(|merged| merged.content().to_vec())
+        .map_err(|error| GitError::local("merge a file", &error))
+}
+
+/// One side changed the file, the other one took it away.
+fn against_nothing(ours: &[u8], theirs: &[u8]) -> Vec<u8> {
+    let mut content = format!("<<<<<<< {OURS}\n").into_bytes();
+    for (side, end) in [(ours, "=======\n".to_owned()), (theirs, format!(">>>>>>> {THEIRS}\n"))] {
+        content.extend_from_slice(side);
+        if !side.is_empty() && !side.ends_with(b"\n") {
+            content.push(b'\n');
+        }
+        content.extend_from_slice(end.as_bytes());
+    }
+    content
+}
+
+/// A side's bytes where they are a text that can be worked with.
+fn text(odb: &Odb<'_>, side: &Side) -> Result<Option<Vec<u8>>, GitError> {
+    if !matches!(side.mode, 0o100_644 | 0o100_755 | 0o100_664) {
+        return Ok(None);
+    }
+    let said = |error: git2::Error| GitError::local("read a version of a file", &error);
+    let (size, kind) = odb.read_header(side.id).map_err(said)?;
+    if kind != ObjectType::Blob || size as u64 > MOST_OBJECT {
+        return Ok(None);
+    }
+    let bytes = odb.read(side.id).map_err(said)?.data().to_vec();
+    Ok((!bytes.iter().take(TOLD_BY).any(|byte| *byte == 0)).then_some(bytes))
+}
+
+/// Files of the merge that cannot be there beside this one: in a folder of its name, or of a name of its folders.
+fn in_the_way(index: &Index, path: &[u8]) -> Vec<Vec<u8>> {
+    let below = |folder: &[u8], path: &[u8]| {
+        path.strip_prefix(folder).is_some_and(|rest| rest.first() == Some(&b'/'))
+    };
+    let all = index.iter().map(|entry| entry.path);
+    all.filter(|other| below(path, other) || below(other, path)).collect()
+}
+
+fn path(bytes: &[u8]) -> &std::path::Path {
+    use std::os::unix::ffi::OsStrExt;
+    std::path::Path::new(std::ffi::OsStr::from_bytes(bytes))
+}
+
+fn entry(side: &Side) -> IndexEntry {
+    let never = IndexTime::new(0, 0);
+    IndexEntry {
+        ctime: never,
+        mtime: never,
+        dev: 0,
+        ino: 0,
+        mode: side.mode,
+        uid: 0,
+        gid: 0,
+        file_size: 0,
+        id: side.id,
+        flags: 0,
+        flags_extended: 0,
+        path: side.path.clone(),
+    }
+}
+
+/// Whether a text has a marker of ours.
+pub(super) fn has_markers(text: &[u8]) -> bool {
+    let is_marker = |line: &[u8], marker: &[u8], label: &str| {
+        line.trim_ascii_end().strip_prefix(marker) == Some(label.as_bytes())
+    };
+    text.split(|byte| *byte == b'\n')
+        .any(|line| is_marker(line, b"<<<<<<< ", OURS) || is_marker(line, b">>>>>>> ", THEIRS))
+}
+
+/// Which of these files of a tree have markers of ours. Objects are read by whoever knows where they are.
+pub(super) fn with_markers<'p>(
+    read: impl Fn(Oid, ObjectType) -> Result<Option<Vec<u8>>, GitError>,
+    tree: Oid,
+    paths: impl Iterator<Item = &'p [u8]>,
+) -> Result<Vec<String>, GitError> {
+    let mut found = Vec::new();
+    'paths: for path in paths {
+        let (mut folder, mut parts) = (tree, path.split(|byte| *byte == b'/').peekable());
+        while let Some(part) = parts.next() {
+            let entries = read(folder, ObjectType::Tree)?.and_then(|bytes| parse(&bytes));
+            let entry = entries.into_iter().flatten().find(|entry| entry.name == part);
+            match (entry.map(|entry| (entry.mode, entry.id)), parts.peek()) {
+                (Some((Mode::Tree, id)), Some(_)) => folder = id,
+                (Some((Mode::File | Mode::Executable, id)), None) => {
+                    if read(id, ObjectType::Blob)?.is_some_and(|text| has_markers(&text)) {
+                        found.push(String::from_utf8_lossy(path).into_owned());
+                    }
+                }
+                (Some(_) | None, _) => continue 'paths,
+            }
+        }
+    }
+    Ok(found)
+}

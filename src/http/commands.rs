@@ -32,11 +32,31 @@ pub(super) async fn retry(
     state: Data<HttpState>,
     room: Data<Room>,
 ) -> Answer {
-    hold_token(&request, state.api_token.as_ref())?;
-    let expected = "nothing or {\"guidance\": \"…\"}";
-    let advice: Advice = read(&request, body, &room, expected).await?;
-    let guidance = advice.guidance.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
+    let guidance = advice(&request, body, &state, &room).await?;
     tell(order_id(&order)?, Command::Retry { guidance }, &state).await
+}
+
+pub(super) async fn plan(
+    request: HttpRequest,
+    order: Path<String>,
+    body: Payload,
+    state: Data<HttpState>,
+    room: Data<Room>,
+) -> Answer {
+    let guidance = advice(&request, body, &state, &room).await?;
+    tell(order_id(&order)?, Command::Plan { guidance }, &state).await
+}
+
+/// The advice that comes with a command, if any.
+async fn advice(
+    request: &HttpRequest,
+    body: Payload,
+    state: &HttpState,
+    room: &Room,
+) -> Result<Option<String>, Problem> {
+    hold_token(request, state.api_token.as_ref())?;
+    let advice: Advice = read(request, body, room, "nothing or {\"guidance\": \"…\"}").await?;
+    Ok(advice.guidance.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty()))
 }
 
 pub(super) async fn approve(

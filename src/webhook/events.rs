@@ -6,7 +6,7 @@ use super::understand::{Provided, Subject, shorten};
 use crate::order::{BranchName, Command, CommitSha, FirstWord, PullNumber, SignalKind, UserId};
 
 /// The events that can mean something, and how each is read. The App has to subscribe to all of them.
-pub(super) const READERS: [(&str, fn(&Payload) -> Reading); 10] = [
+pub(super) const READERS: [(&str, Reader); 10] = [
     ("issues", issues),
     ("issue_comment", issue_comment),
     ("pull_request", pull_request),
@@ -42,6 +42,7 @@ impl From<Missing> for Nothing {
 }
 
 pub(super) type Reading = Result<Meaning, Nothing>;
+type Reader = fn(&Payload) -> Reading;
 
 fn issues(payload: &Payload) -> Reading {
     let issue = payload.issue_kind();

@@ -10,6 +10,7 @@ mod harness;
 mod hostile;
 mod label_to_pull;
 mod limits;
+mod listening;
 mod model_api;
 mod people;
 mod pipelines;

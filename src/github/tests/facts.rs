@@ -18,6 +18,18 @@ async fn the_installation_is_asked_for_in_the_apps_name() {
 }
 
 #[tokio::test]
+async fn who_we_are_is_asked_in_the_apps_name() {
+    let server = Server::start(|seen| {
+        assert_eq!(seen.authorization.split('.').count(), 3);
+        assert_eq!(seen.call, "GET /app");
+        ok(json!({"id": 15, "slug": "journeyman-of-acme", "name": "Journeyman of Acme", "owner": {"login": "acme"}}))
+    })
+    .await;
+    let identity = server.github.identity().await.unwrap();
+    assert_eq!((identity.app, identity.slug.as_str()), (15, "journeyman-of-acme"));
+}
+
+#[tokio::test]
 async fn an_issue_is_read_with_what_may_be_missing() {
     let server = Server::start(|seen| {
         let mut issue = json!({

@@ -58,7 +58,7 @@ struct Published {
 fn published() -> Vec<(String, String, Value)> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(".cache/github/webhooks.json");
     let text = std::fs::read_to_string(&path)
-        .unwrap_or_else(|error| panic!("{}: {error}; run scripts/fetch.sh", path.display()));
+        .unwrap_or_else(|error| panic!("{}: {error}; run `make fetch`", path.display()));
     let events: Vec<Published> = serde_json::from_str(&text).unwrap();
     let named = |event: String, example: Value| {
         let name = match example.get("action").and_then(Value::as_str) {

@@ -38,10 +38,9 @@ fn commanded(comment: Option<u64>, pull: Option<PullNumber>, command: Command) -
 }
 
 fn heard(event: &str, changes: &[(&str, Value)]) -> Incoming {
-    match understand(event, &changed(changes)) {
-        Understood::Signal(incoming) => *incoming,
-        other => panic!("{event} {changes:?}: {other:?}"),
-    }
+    let understood = understand(event, &changed(changes));
+    let Understood::Signal(incoming) = understood else { panic!("{event} {changes:?}: {understood:?}") };
+    *incoming
 }
 
 #[test]

@@ -280,7 +280,6 @@ impl<'w> Object<'w> {
 fn query<'w>(world: &'w World, asking: &Asking, name: &str, arguments: &Arguments) -> Field<'w> {
     let text = |key: &str| arguments.get(key).and_then(Value::as_str).unwrap_or_default();
     match name {
-        "viewer" => one(Some(Object::Actor(asking.by))),
         "repository" => {
             let name = format!("{}/{}", text("owner"), text("name"));
             let missing = || {

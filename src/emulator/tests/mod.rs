@@ -9,6 +9,7 @@ mod git;
 mod pages;
 mod pulls;
 mod pure;
+mod reviews;
 
 use std::collections::BTreeMap;
 use std::path::Path;

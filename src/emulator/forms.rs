@@ -142,7 +142,7 @@ fn carry_out(
                 "request_changes" => ReviewState::ChangesRequested,
                 _ => ReviewState::Commented,
             };
-            world.review(repository, number, by, new_review(state, &text)?).map(drop)
+            world.review(repository, number, by, new_review(state, text)?).map(drop)
         }
         "reply" => {
             let to = text("to").parse().map_err(|_| ApiError::not_found())?;

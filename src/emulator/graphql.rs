@@ -37,6 +37,10 @@ impl Refusal {
     }
 
     fn json(&self, path: &[Value]) -> Value {
+        if self.kind == UNDEFINED {
+            let extensions = json!({"code": UNDEFINED});
+            return json!({"path": path, "extensions": extensions, "locations": [], "message": self.message});
+        }
         json!({"type": self.kind, "path": path, "locations": [], "message": self.message})
     }
 }

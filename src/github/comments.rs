@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use serde_json::json;
 
+use super::conversation::RoundComment;
 use super::error::{ErrorKind, GitHubError, Result};
 use super::gate::Priority;
 use super::permissions::Permissions;
@@ -92,10 +93,35 @@ impl GitHub {
         (stage, round): (&str, u32),
         body: &str,
     ) -> Result<()> {
-        // A stage's name may have two hyphens, and no full stop.
-        let name = format!("review:{order}:{}:{round}", stage.replace('-', "."));
+        self.set_round_comment(at, pull, order, RoundComment::Review { stage, round }, body).await
+    }
+
+    /// Makes the comment of an answer to people on a pull request say this, as the status comment does: there is one
+    /// for an order and an answer.
+    ///
+    /// # Errors
+    /// As for every call; the same again looks first, and creates nothing that is there.
+    pub async fn set_answer_comment(
+        &self,
+        at: &At,
+        pull: PullNumber,
+        order: OrderId,
+        answer: u32,
+        body: &str,
+    ) -> Result<()> {
+        self.set_round_comment(at, pull, order, RoundComment::Answer(answer), body).await
+    }
+
+    async fn set_round_comment(
+        &self,
+        at: &At,
+        pull: PullNumber,
+        order: OrderId,
+        which: RoundComment<'_>,
+        body: &str,
+    ) -> Result<()> {
         let thread = IssueNumber(pull.0);
-        let marker = Marker::new(at, thread, &name, Permissions::Converse)?;
+        let marker = Marker::new(at, thread, &which.name(order), Permissions::Converse)?;
         let text = || std::future::ready(body.to_owned());
         self.set(at, thread, &marker, Priority::Ordinary, text).await
     }

@@ -16,11 +16,15 @@ pub struct Identity {
 }
 
 impl GitHub {
-    /// Who we are. It changes when somebody renames the App.
+    /// Who we are. It is asked once and remembered: whoever renames the App starts us again.
     ///
     /// # Errors
     /// As for every call; [`ErrorKind::Unauthorized`](super::ErrorKind::Unauthorized) when the key is not the App's.
     pub async fn identity(&self) -> Result<Identity> {
+        self.known_identity().get_or_try_init(|| self.ask_identity()).await.cloned()
+    }
+
+    async fn ask_identity(&self) -> Result<Identity> {
         #[derive(Deserialize)]
         struct Wire {
             id: u64,

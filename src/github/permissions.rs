@@ -26,7 +26,8 @@ pub(super) enum Permissions {
     ReadPulls,
     /// Open and edit pull requests.
     WritePulls,
-    /// Take a pull request out of draft: the mutation is refused without write access to contents.
+    /// Take a pull request out of draft, or settle a thread of a review: both mutations are refused without write
+    /// access to contents.
     ReadyPulls,
     /// Files and git's fetch.
     ReadContents,

@@ -1,10 +1,11 @@
 //! Pull requests: opened once, found again by their branch, edited, taken out of draft.
 
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::error::{ErrorKind, GitHubError, Result};
 use super::facts::percent_encoded;
+use super::gate::Priority;
 use super::permissions::Permissions;
 use super::render;
 use super::service::{At, GitHub};
@@ -235,11 +236,9 @@ impl GitHub {
         }
         let query = "mutation($id: ID!) { markPullRequestReadyForReview(input: {pullRequestId: $id}) \
                      { pullRequest { id isDraft } } }";
-        let request = Request::post("/graphql", json!({"query": query, "variables": {"id": now.node_id}}));
-        let told = match self.call_graphql(at, Permissions::ReadyPulls, &request).await {
-            Ok(answer) => answer.json::<Value>().and_then(|answer| graphql_error(&answer)),
-            Err(error) => Err(error),
-        };
+        let what = "take the pull request out of draft";
+        let variables = (json!({"id": now.node_id}), Priority::Important);
+        let told = self.mutate(at, Permissions::ReadyPulls, what, query, variables).await;
         // What counts is what is: an error after the fact, or a success that was none, changes nothing.
         match self.pull(at, pull.number).await {
             Ok(after) if !after.draft => Ok(()),
@@ -253,33 +252,4 @@ impl GitHub {
             Err(error) => Err(told.err().unwrap_or(error)),
         }
     }
-}
-
-fn graphql_error(answer: &Value) -> Result<()> {
-    let Some(first) = answer.get("errors").and_then(Value::as_array).and_then(|errors| errors.first()) else {
-        return Ok(());
-    };
-    let text = |key: &str| first.get(key).and_then(Value::as_str).unwrap_or_default();
-    let words: String = text("message").chars().take(500).collect();
-    let kind = match text("type") {
-        "FORBIDDEN" => ErrorKind::Forbidden,
-        "NOT_FOUND" => ErrorKind::NotFound,
-        "RATE_LIMITED" | "RATE_LIMIT" => ErrorKind::Unavailable { retry_after: None },
-        _ => ErrorKind::Invalid,
-    };
-    let look = match kind {
-        ErrorKind::Forbidden => {
-            format!("; this takes the App's permission \"{}\"", Permissions::ReadyPulls.words())
-        }
-        ErrorKind::Unavailable { .. }
-        | ErrorKind::Unauthorized
-        | ErrorKind::NotFound
-        | ErrorKind::Conflict
-        | ErrorKind::Invalid
-        | ErrorKind::Unexpected => String::new(),
-    };
-    Err(GitHubError::new(
-        kind,
-        format!("GitHub refused to take the pull request out of draft: {words}{look}"),
-    ))
 }

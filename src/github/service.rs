@@ -11,11 +11,13 @@ use octocrab::models::AppId;
 use octocrab::service::middleware::retry::RetryConfig;
 use secrecy::{ExposeSecret, SecretString};
 use serde::de::DeserializeOwned;
+use tokio::sync::OnceCell;
 use url::Url;
 
 use super::endpoints::Endpoints;
 use super::error::{ErrorKind, GitHubError, Result};
 use super::gate::{Gate, Permit, Priority, WriteLimits};
+use super::identity::Identity;
 use super::permissions::Permissions;
 use super::tokens::{Kept, Tokens};
 use super::transport::{Answer, CONNECT_TIMEOUT, Name, Request, Verb, WHOLE_TIMEOUT, send};
@@ -72,6 +74,7 @@ struct Inner {
     comments: Mutex<HashMap<String, u64>>,
     /// Made at the first log that is read: it reads the machine's certificates.
     logs: OnceLock<Result<reqwest::Client>>,
+    identity: OnceCell<Identity>,
     pause: Duration,
 }
 
@@ -109,6 +112,7 @@ impl GitHub {
             turns: Mutex::default(),
             comments: Mutex::default(),
             logs: OnceLock::new(),
+            identity: OnceCell::new(),
             pause,
         })))
     }
@@ -116,6 +120,11 @@ impl GitHub {
     /// Where git finds a repository. Never holds a credential.
     pub fn git_url(&self, repository: &RepositoryName) -> Url {
         self.0.endpoints.git(repository)
+    }
+
+    /// Who we are, once it was asked.
+    pub(super) fn known_identity(&self) -> &OnceCell<Identity> {
+        &self.0.identity
     }
 
     pub(super) fn app_id(&self) -> u64 {
@@ -180,7 +189,12 @@ impl GitHub {
     }
 
     pub(super) async fn pause(&self) {
-        tokio::time::sleep(self.0.pause).await;
+        self.part_of_a_pause(1).await;
+    }
+
+    /// For what is asked again rather than tried again.
+    pub(super) async fn part_of_a_pause(&self, part: u32) {
+        tokio::time::sleep(self.0.pause / part.max(1)).await;
     }
 
     /// Sends a request that changes nothing up to three times, as long as GitHub is unavailable for a moment.
@@ -257,6 +271,16 @@ impl GitHub {
     ) -> Result<Answer> {
         let permit = self.permit(at, permissions, request.priority, "a mutation").await?;
         self.authorized(at, permissions, request, Side::GraphQl, Some(permit)).await
+    }
+
+    /// As [`GitHub::call`], a query of GraphQL's: it changes nothing, so that it waits for no turn and is repeated.
+    pub(super) async fn query_graphql(
+        &self,
+        at: &At,
+        permissions: Permissions,
+        request: &Request,
+    ) -> Result<Answer> {
+        self.repeating(|| self.authorized(at, permissions, request, Side::GraphQl, None)).await
     }
 
     /// A refused token is replaced once, and one that is only seconds old is given a moment: GitHub's servers do

@@ -1,0 +1,110 @@
+//! How much of what people write is taken in. What is cut off is at the end of a text, and in the middle of a diff.
+
+/// Threads that are taken in; the rest waits until these are settled.
+pub(super) const MOST_THREADS: usize = 100;
+/// Reviews and comments outside of threads, the newest.
+pub(super) const MOST_REMARKS: usize = 100;
+/// Characters of a comment.
+const LONGEST_BODY: usize = 4_000;
+/// Characters of a piece of a diff.
+const LONGEST_HUNK: usize = 3_000;
+/// Characters of everything together; what comes after that is cut short.
+const LONGEST_READING: usize = 400_000;
+/// What is left of a text when there is no more room.
+const STUB: usize = 300;
+
+/// Counts what was taken in.
+#[derive(Debug, Default)]
+pub(super) struct Room {
+    taken: usize,
+}
+
+impl Room {
+    /// A comment, cut at its end.
+    pub(super) fn body(&mut self, text: &str) -> String {
+        let most = self.most(LONGEST_BODY);
+        self.count(cut_end(&clean(text), most))
+    }
+
+    /// A piece of a diff, cut in its middle: its head says where it is, its end is what was written about.
+    pub(super) fn hunk(&mut self, text: &str) -> String {
+        let most = self.most(LONGEST_HUNK);
+        self.count(cut_middle(&clean(text), most))
+    }
+
+    fn most(&self, otherwise: usize) -> usize {
+        if self.taken < LONGEST_READING { otherwise } else { STUB }
+    }
+
+    fn count(&mut self, text: String) -> String {
+        self.taken += text.chars().count();
+        text
+    }
+}
+
+/// One kind of line end, and no NUL: no database takes it in a text.
+fn clean(text: &str) -> String {
+    text.replace("\r\n", "\n").replace('\0', "\u{fffd}")
+}
+
+/// The beginning of a text, up to the end of a line or a word.
+fn cut_end(text: &str, most: usize) -> String {
+    let Some((end, _)) = text.char_indices().nth(most) else { return text.to_owned() };
+    let beginning = text.get(..end).unwrap_or_default();
+    // A line's end in the last fifth is better than a word's, and that better than none.
+    let late = |at: &usize| *at >= end / 5 * 4;
+    let boundary =
+        beginning.rfind('\n').filter(late).or_else(|| beginning.rfind(char::is_whitespace).filter(late));
+    format!("{} […]", beginning.get(..boundary.unwrap_or(end)).unwrap_or_default().trim_end())
+}
+
+/// The first line and the last ones.
+fn cut_middle(text: &str, most: usize) -> String {
+    let length = text.chars().count();
+    if length <= most {
+        return text.to_owned();
+    }
+    let head: String = text.lines().next().unwrap_or_default().chars().take(most / 4).collect();
+    let room = most.saturating_sub(head.chars().count() + 8);
+    let end: String = text.chars().skip(length - room).collect();
+    let end = end.split_once('\n').map_or(end.as_str(), |(_, whole_lines)| whole_lines);
+    format!("{head}\n[…]\n{end}")
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_comment_ends_at_a_boundary_and_a_diff_keeps_its_end() {
+        assert_eq!(cut_end("one two three", 13), "one two three");
+        assert_eq!(cut_end("one two three four", 15), "one two three […]");
+        assert_eq!(cut_end("0123456789", 4), "0123 […]");
+        assert_eq!(cut_end("a line of words\nand another one", 18), "a line of words […]");
+        let diff = format!("@@ -1,90 +1,90 @@ fn f()\n{}+the last", "+a line\n".repeat(90));
+        let cut = cut_middle(&diff, 100);
+        assert!(cut.starts_with("@@ -1,90 +1,90 @@ fn f()\n[…]\n+a line\n"), "{cut}");
+        assert!(cut.ends_with("\n+the last"), "{cut}");
+    }
+
+    #[test]
+    fn there_is_room_for_much_and_not_for_everything() {
+        let mut room = Room::default();
+        let long = "word ".repeat(2_000);
+        let cut: Vec<usize> = (0..200).map(|_| room.body(&long).chars().count()).collect();
+        assert!(cut[0] > 3_900 && cut[0] <= LONGEST_BODY + 4, "{}", cut[0]);
+        assert!(cut[199] <= STUB + 4, "{}", cut[199]);
+        assert!(cut.iter().sum::<usize>() < LONGEST_READING + 100_000);
+        assert_eq!(room.body("a\0b\r\nc"), "a\u{fffd}b\nc");
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_is_longer_than_it_may_be(text in "\\PC{0,400}(\n\\PC{0,90}){0,9}", most in 20_usize..300) {
+            prop_assert!(cut_end(&text, most).chars().count() <= most + 4);
+            prop_assert!(cut_middle(&text, most).chars().count() <= most);
+        }
+    }
+}

@@ -6,17 +6,16 @@ use super::super::conversation::*;
 use super::super::ids::{CommitSha, Person, PullNumber, UserId};
 use super::super::journal::Requester;
 use super::super::moves::{Outcome, Trouble};
-use super::super::settings::{PlanApproval, RepositorySettings, WhenBaseMoves};
+use super::super::settings::{RepositorySettings, WhenBaseMoves};
 use super::super::signal::{FirstWord, ReviewVerdict, SignalKind};
 use super::super::test_run::TestVerdict;
 use super::super::trace::Standing;
-use super::super::walk::heard::Answer;
 use super::world::{World, quiet, said, sha, tested};
 use super::*;
 
 const PULL: PullNumber = PullNumber(8);
 
-fn somebody(name: &str, id: u64) -> Requester {
+pub(super) fn somebody(name: &str, id: u64) -> Requester {
     Requester::Person(Person { login: name.to_owned(), id: UserId(id) })
 }
 
@@ -59,13 +58,13 @@ fn answers(points: &[(&str, bool, &str)]) -> Outcome {
 }
 
 /// An order whose pull request is verified; the commit on its branch.
-fn verified(mut world: World) -> (World, CommitSha) {
+pub(super) fn verified(mut world: World) -> (World, CommitSha) {
     assert_eq!(world.settle(), Settlement::Verified { pull: Some(PULL) });
     let head = world.survey().trace.pushed.expect("it is pushed");
     (world, head)
 }
 
-fn moves_of<'w>(world: &'w World, part: &str) -> Vec<&'w Move> {
+pub(super) fn moves_of<'w>(world: &'w World, part: &str) -> Vec<&'w Move> {
     let named = |event: &'w Event| match event {
         Event::Intended { key, r#move } if key.0.contains(part) => Some(&**r#move),
         _ => None,
@@ -92,8 +91,8 @@ fn a_review_is_answered_thread_by_thread() {
     assert_eq!(world.settle(), Settlement::Verified { pull: Some(PULL) });
 
     let Move::RunAgent(task) = moves_of(&world, "answer/1/1/agent")[0] else { panic!("an agent") };
-    assert!(task.arguments[0].contains("this should subtract") && task.arguments[0].contains("@@ -1,3"));
-    assert!(!task.arguments[0].contains("delete everything"), "eve has no right");
+    assert!(task.arguments[4].contains("this should subtract") && task.arguments[4].contains("@@ -1,3"));
+    assert!(!task.arguments.concat().contains("delete everything"), "eve has no right");
     assert_eq!(task.start.as_ref(), Some(&head), "the work goes on from what people see");
     let Move::Push { commit, lease, .. } = moves_of(&world, "answer/1/push")[0] else { panic!("a push") };
     assert_eq!(lease.as_ref(), Some(&head));
@@ -206,7 +205,7 @@ fn reviews_a_retry_and_a_red_check_that_come_together_are_one_round() {
         assert_eq!(world.made("answer/2/read"), 0, "nothing is left for another answer");
         let Move::RunAgent(task) = moves_of(&world, "answer/1/1/agent")[0] else { panic!("an agent") };
         for asked in ["one", "two", "and this?", "and keep it short", "no such file"] {
-            assert_eq!(task.arguments[0].matches(asked).count(), 1, "{asked} in order {order}");
+            assert_eq!(task.arguments.concat().matches(asked).count(), 1, "{asked} in order {order}");
         }
         let Move::AnswerThreads { replies, .. } = moves_of(&world, "answer/1/threads")[0] else {
             panic!("replies")
@@ -383,11 +382,12 @@ fn a_base_that_contradicts_is_a_round_of_its_own() {
     let mut world = world
         .when("answer/1/read", vec![read(reading)])
         .when("answer/1/update", vec![conflict])
-        .when("answer/1/1/agent", vec![answers(&[("p1", true, "both kept")])]);
+        .when("answer/1/1/agent", vec![said("Both are kept.")]);
     world.hear_from(somebody("bob", 2), SignalKind::BaseMoved { head: sha(70) });
     assert_eq!(world.settle(), Settlement::Verified { pull: Some(PULL) });
     let Move::RunAgent(task) = moves_of(&world, "answer/1/1/agent")[0] else { panic!("an agent") };
-    assert_eq!(task.start, Some(sha(71)));
+    assert_eq!((task.command.as_str(), &task.start), ("resolve", &Some(sha(71))));
+    assert_eq!(task.arguments[4], "src/lib.rs");
     let Move::Commit { parent, merges, .. } = moves_of(&world, "answer/1/1/commit")[0] else {
         panic!("a commit")
     };
@@ -444,100 +444,6 @@ fn a_merged_pull_request_settles_the_order_and_a_reopened_one_goes_on() {
 }
 
 #[test]
-fn the_plan_waits_for_a_person_where_the_repository_wishes_it() {
-    let settings = RepositorySettings { plan: PlanApproval::Approve, ..RepositorySettings::default() };
-    let mut world = World::new().settings(settings);
-    assert!(world.rests(), "it waits");
-    assert_eq!(world.made("implement/1/agent"), 0, "no money went into code");
-    assert_eq!(world.made("plan/1/show"), 1);
-    world.say("/retry");
-    assert!(world.rests());
-    assert!(matches!(world.last_answer(), Some(Answer::Ignored(_))));
-    world.say("/plan in two steps, please");
-    assert!(world.rests());
-    let Move::RunAgent(task) = moves_of(&world, "plan/2/agent")[0] else { panic!("an agent") };
-    assert!(task.rework.as_ref().unwrap().feedback[0].summary.contains("in two steps"));
-    assert_eq!(world.made("plan/2/show"), 1);
-    world.say("/approve");
-    assert_eq!(world.settle(), Settlement::Verified { pull: Some(PULL) });
-}
-
-#[test]
-fn the_label_cancels_until_there_is_a_pull_request() {
-    let label = || SignalKind::Unlabeled { label: "journeyman".to_owned() };
-    let mut world = World::new();
-    while world.made("plan/1/agent") == 0 {
-        world.step();
-    }
-    world.hear(label());
-    assert!(matches!(world.settle(), Settlement::Cancelled { because } if because.contains("label")));
-    let mut world = World::new();
-    while world.made("publish/pull") == 0 {
-        world.step();
-    }
-    world.hear(label());
-    assert!(matches!(world.settle(), Settlement::Verified { .. }));
-    assert!(matches!(world.last_answer(), Some(Answer::Ignored(_))));
-}
-
-#[test]
-fn whoever_commands_sees_that_it_was_read() {
-    let (mut world, _) = verified(World::new());
-    let say = |text: &str, comment: u64| match FirstWord::of(text) {
-        FirstWord::Command(command) => SignalKind::Commanded { comment: Some(comment), pull: None, command },
-        FirstWord::Unknown(word) => SignalKind::Misspoken { comment, pull: None, word },
-        FirstWord::None => panic!("{text}"),
-    };
-    world.hear(say("/help", 11));
-    world.hear(say("/retyr", 12));
-    world.hear(say("/approve", 13));
-    world.hear(say("/approve", 13));
-    world.settle();
-    let reactions: Vec<_> = moves_of(&world, "react/")
-        .into_iter()
-        .map(|r#move| match r#move {
-            Move::React { comment: CommentRef::Issue(id), reaction } => (*id, *reaction),
-            other => panic!("{other:?}"),
-        })
-        .collect();
-    for expected in [
-        (11, Reaction::Eyes),
-        (11, Reaction::Rocket),
-        (12, Reaction::Eyes),
-        (12, Reaction::Confused),
-        (13, Reaction::Eyes),
-        (13, Reaction::Confused),
-    ] {
-        assert_eq!(
-            reactions.iter().filter(|seen| **seen == expected).count(),
-            1,
-            "{expected:?} in {reactions:?}"
-        );
-    }
-    assert_eq!(moves_of(&world, "say/").len(), 3);
-}
-
-#[test]
-fn outsiders_hear_nothing_or_one_polite_line() {
-    let refused = |key: &MoveKey, r#move: &Move| matches!(r#move, Move::Authorize { person } if person.login == "eve" && key.0.starts_with("authorize/"));
-    for polite in [false, true] {
-        let settings = RepositorySettings { answer_outsiders: polite, ..RepositorySettings::default() };
-        let (mut world, _) = verified(World::new().settings(settings));
-        world.oracle(move |key, r#move, _| {
-            refused(key, r#move).then_some(Outcome::Authorized { allowed: false })
-        });
-        for comment in [21, 22] {
-            let FirstWord::Command(command) = FirstWord::of("/retry now") else { panic!() };
-            let kind = SignalKind::Commanded { comment: Some(comment), pull: None, command };
-            world.hear_from(somebody("eve", 66), kind);
-        }
-        world.settle();
-        assert!(moves_of(&world, "react/").is_empty());
-        assert_eq!(moves_of(&world, "say/").len(), usize::from(polite));
-    }
-}
-
-#[test]
 fn what_cannot_be_said_does_not_undo_what_was_done() {
     let (world, head) = verified(World::new());
     let reading = PullReading { threads: vec![thread("T1", 5, by("bob", 2), "one")], ..quiet(&head) };
@@ -550,32 +456,6 @@ fn what_cannot_be_said_does_not_undo_what_was_done() {
     assert_eq!(world.settle(), Settlement::Verified { pull: Some(PULL) });
     assert!(world.survey().trace.notes.iter().any(|note| note.contains("could not be said")));
     assert_eq!(world.survey().trace.work.unwrap().standing, Standing::Verified);
-}
-
-#[test]
-fn everything_that_stands_in_the_way_is_said_at_once_and_before_anything_is_paid() {
-    let problems = vec!["the App may not write contents".to_owned(), "there is no credential".to_owned()];
-    let blocked = Outcome::Preflighted { problems: problems.clone(), warnings: Vec::new() };
-    let mut world = World::new().when("preflight/1", vec![blocked]);
-    assert!(matches!(world.settle(), Settlement::Failed { .. }));
-    assert_eq!(world.survey().trace.problems, problems);
-    assert_eq!(world.made("classify/1/agent"), 0);
-    world.say("/retry");
-    assert!(matches!(world.settle(), Settlement::Verified { .. }));
-}
-
-#[test]
-fn a_budget_of_others_that_is_spent_keeps_the_work() {
-    let spent = Outcome::BudgetSpent { because: "the repository has spent its $20 of today".to_owned() };
-    let red = tested(&sha(1), TestVerdict::Failed, 1, 1);
-    let mut world = World::new().when("implement/1/tests", vec![red]).when("implement/2/agent", vec![spent]);
-    let settled = world.settle();
-    assert!(
-        matches!(&settled, Settlement::Escalated { pull: Some(_), because } if because.contains("$20")),
-        "{settled:?}"
-    );
-    world.say("/retry");
-    assert!(matches!(world.settle(), Settlement::Verified { .. }), "there is more tomorrow");
 }
 
 #[test]

@@ -203,4 +203,6 @@ mod properties;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
+mod words_tests;
+#[cfg(test)]
 mod world;

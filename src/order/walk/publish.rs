@@ -10,6 +10,7 @@ use crate::order::journal::Event;
 use crate::order::moves::{Move, MoveKey, Outcome};
 use crate::order::pipeline::{Stage, Uses};
 use crate::order::settlement::Settlement;
+use crate::order::title::{self, Habit};
 use crate::order::trace::{PullTrace, StageState, Standing, Work};
 
 /// How many names are tried when branches of the wished name exist.
@@ -166,31 +167,49 @@ impl<'a> Walk<'a> {
         pushes
     }
 
+    /// What the issue was classified as; empty where no stage says.
+    fn class(&self) -> String {
+        let results = self.concluded.values().flat_map(|concluded| &concluded.fields);
+        let mut classes = results.filter(|(field, _)| field == "result").map(|(_, value)| value);
+        classes
+            .find(|value| matches!(value.as_str(), "/feature" | "/bug" | "/chore"))
+            .cloned()
+            .unwrap_or_default()
+    }
+
     /// Title and text: the agent's, or the issue's own title when it has none to offer.
     fn pull_text(&mut self, stage: &Stage, work: &Work) -> Result<(String, String), Halt> {
         let title = self.journal.opened().issue.title.trim();
         let title: String = title.chars().take(200).collect();
         let title = if title.is_empty() { "Change for an issue without a title".to_owned() } else { title };
+        let subjects = self.journal.prepared().map_or(&[][..], |prepared| prepared.subjects);
+        let (habit, class) = (Habit::of(subjects), self.class());
+        let title = title::mend(&habit, &title, &class);
         if stage.agent.is_none() {
             return Ok((title, String::new()));
         }
         let worker = self.worker(stage, &format!("{}/{}/text", stage.name, work.commit.short()))?;
-        let written = self.rounds(&worker, |_, _, run| {
+        let written = self.rounds(&worker, |_, round, run| {
             let text = run.and_then(|run| run.result.as_deref()).unwrap_or_default().trim();
             let (title, summary) = text.split_once('\n').unwrap_or((text, ""));
             let title = title.trim().trim_start_matches(['#', '*', ' ']).trim_end_matches(['*', ' ']);
             let summary = summary.trim();
-            let fits = (5..=200).contains(&title.chars().count()) && !summary.is_empty();
-            Ok(if fits {
-                Judged::Passed((title.to_owned(), summary.to_owned()))
-            } else {
-                Judged::invalid_output(
-                    Feedback::failed(
-                        Category::InvalidOutput,
-                        "the answer is no title and text of a pull request",
-                    )
-                    .suggest("Answer with the title on the first line, an empty line, then the text."),
-                )
+            let is_text = (5..=200).contains(&title.chars().count()) && !summary.is_empty();
+            let invalid = |what: String, how: &str| {
+                Judged::invalid_output(Feedback::failed(Category::InvalidOutput, what).suggest(how))
+            };
+            Ok(match title::fits(&habit, title) {
+                _ if !is_text => invalid(
+                    "the answer is no title and text of a pull request".to_owned(),
+                    "Answer with the title on the first line, an empty line, then the text.",
+                ),
+                Ok(()) => Judged::Passed((title.to_owned(), summary.to_owned())),
+                // Once is worth asking for; after that it is put right, as far as that can be done.
+                Err(expected) if round == 1 => invalid(
+                    format!("the title is not written as titles are here: {expected}"),
+                    "Change the title.",
+                ),
+                Err(_) => Judged::Passed((title::mend(&habit, title, &class), summary.to_owned())),
             })
         })?;
         Ok(match written {

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::branch::{Arrived, Base};
-use super::points::Point;
+use super::points::{Point, Source};
 use super::{Ended, Occasion};
 use crate::order::agent_run::AgentRun;
 use crate::order::answer;
@@ -22,6 +22,8 @@ use crate::order::walk::{Halt, Walk};
 
 /// The stage's name, in the trace and in the agent's environment.
 const ANSWER: &str = "answer";
+/// The template for a base branch that contradicts.
+const RESOLVE: &str = "resolve";
 
 /// What the worker says of one point.
 #[derive(Debug, Clone, Deserialize)]
@@ -124,28 +126,45 @@ impl Walk<'_> {
         };
         let onto = onto(&moved, &head);
         let mut worker = self.worker(&stage, &format!("{ANSWER}/{answer}"))?;
-        let issue = &self.journal.opened().issue;
         let branch = self.branch_or_default();
-        worker.arguments = vec![told(points), issue.title.clone(), issue.body.clone(), branch.to_string()];
+        // A contradiction by itself has words of its own.
+        let conflict = match (&moved, points) {
+            (Base::Conflict { paths, .. }, [_]) => Some(paths.join("\n")),
+            _ => None,
+        };
+        let issue = &self.journal.opened().issue;
+        let known = [branch.to_string(), issue.title.clone(), issue.body.clone(), before.patch.clone()];
+        let by_deed = conflict.is_some() || stage.output == Some(Output::CodeArtifact);
+        let asked = match conflict {
+            Some(paths) => {
+                worker.command = RESOLVE.to_owned();
+                vec![paths]
+            }
+            None => vec![
+                told(points, |source| !matches!(source, Source::Check | Source::Asked)),
+                told(points, |source| *source == Source::Check),
+                told(points, |source| *source == Source::Asked),
+            ],
+        };
+        worker.arguments = known.into_iter().chain(asked).collect();
         worker.branch = Some(branch);
         worker.start = Some(onto.start.clone());
         worker.session = before.session.clone().filter(|_| before.agent == worker.agent);
         worker.previous = Some(before.answer.clone());
-        let by_artifact = stage.output == Some(Output::CodeArtifact);
-        if !by_artifact {
+        if !by_deed {
             worker.schema = Some(schema());
         }
         self.trace.begin(ANSWER);
         let rounds = self.rounds(&worker, |walk, round, run| {
             let Some(run) = run else { return Ok(Judged::invalid_output(Feedback::passed(""))) };
-            let answers = if by_artifact {
+            let answers = if by_deed {
                 passed!(walk.judge_output(&stage, &worker, round, run)?);
                 points.iter().map(PointAnswer::by_deed).collect()
             } else {
                 passed!(answers(run, points))
             };
             // Where words are all there is to say, nothing has to be pushed.
-            if !by_artifact && answers.iter().all(|answer| !answer.done) {
+            if !by_deed && answers.iter().all(|answer| !answer.done) {
                 return Ok(Judged::Passed((answers, None)));
             }
             let made = passed!(walk.judge_import(&stage, &worker, round, run, onto.clone())?);
@@ -246,10 +265,10 @@ fn onto(moved: &Base, head: &CommitSha) -> Onto {
     }
 }
 
-/// The points as the worker is told them.
-fn told(points: &[Point]) -> String {
+/// The points of one kind, as the worker is told them.
+fn told(points: &[Point], is_wanted: impl Fn(&Source) -> bool) -> String {
     let mut text = String::new();
-    for point in points {
+    for point in points.iter().filter(|point| is_wanted(&point.source)) {
         text.push_str(&format!("### {} (from {})\n\n{}\n\n", point.id, point.by, point.asked.trim()));
     }
     text

@@ -1,0 +1,137 @@
+//! Words of people, from the label to the end: commands and what is said to them, the plan that waits, the label, what
+//! stands in the way.
+
+#![expect(clippy::wildcard_enum_match_arm, reason = "a story looks at one kind of move")]
+
+use super::super::conversation::*;
+use super::super::ids::PullNumber;
+use super::super::moves::Outcome;
+use super::super::settings::{PlanApproval, RepositorySettings};
+use super::super::signal::{FirstWord, SignalKind};
+use super::super::test_run::TestVerdict;
+use super::super::walk::heard::Answer;
+use super::conversation_tests::{moves_of, somebody, verified};
+use super::world::{World, sha, tested};
+use super::*;
+
+const PULL: PullNumber = PullNumber(8);
+
+#[test]
+fn the_plan_waits_for_a_person_where_the_repository_wishes_it() {
+    let settings = RepositorySettings { plan: PlanApproval::Approve, ..RepositorySettings::default() };
+    let mut world = World::new().settings(settings);
+    assert!(world.rests(), "it waits");
+    assert_eq!(world.made("implement/1/agent"), 0, "no money went into code");
+    assert_eq!(world.made("plan/1/show"), 1);
+    world.say("/retry");
+    assert!(world.rests());
+    assert!(matches!(world.last_answer(), Some(Answer::Ignored(_))));
+    world.say("/plan in two steps, please");
+    assert!(world.rests());
+    let Move::RunAgent(task) = moves_of(&world, "plan/2/agent")[0] else { panic!("an agent") };
+    assert!(task.rework.as_ref().unwrap().feedback[0].summary.contains("in two steps"));
+    assert_eq!(world.made("plan/2/show"), 1);
+    world.say("/approve");
+    assert_eq!(world.settle(), Settlement::Verified { pull: Some(PULL) });
+}
+
+#[test]
+fn the_label_cancels_until_there_is_a_pull_request() {
+    let label = || SignalKind::Unlabeled { label: "journeyman".to_owned() };
+    let mut world = World::new();
+    while world.made("plan/1/agent") == 0 {
+        world.step();
+    }
+    world.hear(label());
+    assert!(matches!(world.settle(), Settlement::Cancelled { because } if because.contains("label")));
+    let mut world = World::new();
+    while world.made("publish/pull") == 0 {
+        world.step();
+    }
+    world.hear(label());
+    assert!(matches!(world.settle(), Settlement::Verified { .. }));
+    assert!(matches!(world.last_answer(), Some(Answer::Ignored(_))));
+}
+
+#[test]
+fn whoever_commands_sees_that_it_was_read() {
+    let (mut world, _) = verified(World::new());
+    let say = |text: &str, comment: u64| match FirstWord::of(text) {
+        FirstWord::Command(command) => SignalKind::Commanded { comment: Some(comment), pull: None, command },
+        FirstWord::Unknown(word) => SignalKind::Misspoken { comment, pull: None, word },
+        FirstWord::None => panic!("{text}"),
+    };
+    world.hear(say("/help", 11));
+    world.hear(say("/retyr", 12));
+    world.hear(say("/approve", 13));
+    world.hear(say("/approve", 13));
+    world.settle();
+    let reactions: Vec<_> = moves_of(&world, "react/")
+        .into_iter()
+        .map(|r#move| match r#move {
+            Move::React { comment: CommentRef::Issue(id), reaction } => (*id, *reaction),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    for expected in [
+        (11, Reaction::Eyes),
+        (11, Reaction::Rocket),
+        (12, Reaction::Eyes),
+        (12, Reaction::Confused),
+        (13, Reaction::Eyes),
+        (13, Reaction::Confused),
+    ] {
+        assert_eq!(
+            reactions.iter().filter(|seen| **seen == expected).count(),
+            1,
+            "{expected:?} in {reactions:?}"
+        );
+    }
+    assert_eq!(moves_of(&world, "say/").len(), 3);
+}
+
+#[test]
+fn outsiders_hear_nothing_or_one_polite_line() {
+    let refused = |key: &MoveKey, r#move: &Move| matches!(r#move, Move::Authorize { person } if person.login == "eve" && key.0.starts_with("authorize/"));
+    for polite in [false, true] {
+        let settings = RepositorySettings { answer_outsiders: polite, ..RepositorySettings::default() };
+        let (mut world, _) = verified(World::new().settings(settings));
+        world.oracle(move |key, r#move, _| {
+            refused(key, r#move).then_some(Outcome::Authorized { allowed: false })
+        });
+        for comment in [21, 22] {
+            let FirstWord::Command(command) = FirstWord::of("/retry now") else { panic!() };
+            let kind = SignalKind::Commanded { comment: Some(comment), pull: None, command };
+            world.hear_from(somebody("eve", 66), kind);
+        }
+        world.settle();
+        assert!(moves_of(&world, "react/").is_empty());
+        assert_eq!(moves_of(&world, "say/").len(), usize::from(polite));
+    }
+}
+
+#[test]
+fn everything_that_stands_in_the_way_is_said_at_once_and_before_anything_is_paid() {
+    let problems = vec!["the App may not write contents".to_owned(), "there is no credential".to_owned()];
+    let blocked = Outcome::Preflighted { problems: problems.clone(), warnings: Vec::new() };
+    let mut world = World::new().when("preflight/1", vec![blocked]);
+    assert!(matches!(world.settle(), Settlement::Failed { .. }));
+    assert_eq!(world.survey().trace.problems, problems);
+    assert_eq!(world.made("classify/1/agent"), 0);
+    world.say("/retry");
+    assert!(matches!(world.settle(), Settlement::Verified { .. }));
+}
+
+#[test]
+fn a_budget_of_others_that_is_spent_keeps_the_work() {
+    let spent = Outcome::BudgetSpent { because: "the repository has spent its $20 of today".to_owned() };
+    let red = tested(&sha(1), TestVerdict::Failed, 1, 1);
+    let mut world = World::new().when("implement/1/tests", vec![red]).when("implement/2/agent", vec![spent]);
+    let settled = world.settle();
+    assert!(
+        matches!(&settled, Settlement::Escalated { pull: Some(_), because } if because.contains("$20")),
+        "{settled:?}"
+    );
+    world.say("/retry");
+    assert!(matches!(world.settle(), Settlement::Verified { .. }), "there is more tomorrow");
+}

@@ -7,6 +7,11 @@ use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd, TextMergeStream};
 /// A login has 39 characters at most, an App's slug 34; `[bot]` comes on top.
 const LONGEST_NAME: usize = 44;
 
+/// Whether a comment calls somebody of this name, which for an App is its slug.
+pub fn names(comment: &str, name: &str) -> bool {
+    mentions(comment).contains(&name.to_ascii_lowercase())
+}
+
 /// The names behind an `@` in a comment, in small letters and without `[bot]`: in its prose only, where GitHub itself
 /// would make a mention of them. What is quoted, or stands in code, was said by or for somebody else.
 pub(super) fn mentions(comment: &str) -> BTreeSet<String> {

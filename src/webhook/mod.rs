@@ -13,5 +13,6 @@ mod signature;
 mod tests;
 mod understand;
 
+pub use mentions::names;
 pub use signature::{SignatureError, verify};
 pub use understand::{Incoming, Provided, Subject, Understood, Us, events, understand};

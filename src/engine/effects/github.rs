@@ -92,6 +92,7 @@ impl Context {
             let round = (note.stage.as_str(), note.round);
             self.parts.github.set_review_comment(&at, note.pull, self.order, round, &body).await?;
         }
+        self.fold_old_comments(&at, note.pull).await?;
         Ok(Outcome::ReviewShown)
     }
 

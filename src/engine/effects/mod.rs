@@ -3,6 +3,7 @@
 
 mod archive;
 mod checks;
+mod conversation;
 mod github;
 mod given;
 mod job;
@@ -81,15 +82,15 @@ pub(super) async fn perform(parts: Arc<Parts>, order: OrderId, effect: Effect) -
         Move::RerunJobs { head: _, jobs } => context.rerun_jobs(&jobs).await,
         Move::ShowCheck { head, state } => context.show_check(&head, state).await,
         Move::Preflight => Ok(Outcome::Preflighted { problems: Vec::new(), warnings: Vec::new() }),
-        Move::ReadPull { .. } => Err(never("this effect is not known to this version")),
+        Move::ReadPull { pull, head } => context.read_pull(pull, &head).await,
         Move::TakeIn { branch, head } => context.take_in(branch, head).await,
         Move::UpdateBranch { head, how, date } => context.update_branch(head, how, date).await,
-        Move::AnswerThreads { .. }
-        | Move::RequestReview { .. }
-        | Move::ShowAnswer(_)
-        | Move::React { .. }
-        | Move::Say { .. }
-        | Move::Tidy { .. } => Ok(Outcome::Done),
+        Move::AnswerThreads { pull, replies } => context.answer_threads(pull, &replies).await,
+        Move::RequestReview { pull, reviewers } => context.request_review(pull, &reviewers).await,
+        Move::ShowAnswer(note) => context.show_answer(&note).await,
+        Move::React { comment, reaction } => context.react(comment, reaction).await,
+        Move::Say { on, saying } => context.say(on, &saying).await,
+        Move::Tidy { .. } => Ok(Outcome::Done),
     };
     tried.unwrap_or_else(Outcome::Trouble)
 }

@@ -95,7 +95,7 @@ pub(crate) async fn carry_out(
     arrived: Arrived,
     apply: impl Future<Output = HttpResponse>,
 ) -> HttpResponse {
-    let answer = match shared.take_fault(&arrived.method, &arrived.path) {
+    let answer = match shared.take_fault(&arrived.method, &arrived.path, &arrived.body) {
         None => Some(apply.await),
         Some(FaultKind::Delay(time)) => {
             tokio::time::sleep(time).await;

@@ -12,7 +12,8 @@ use super::state::Shared;
 pub struct Fault {
     /// `GET`, `POST` …; none: any method.
     pub method: Option<String>,
-    /// A part of the path with its query, such as `/pulls` or `git-receive-pack`. Empty: any path.
+    /// A part of the path with its query, such as `/pulls` or `git-receive-pack`; of a call of GraphQL also of its
+    /// document, such as `resolveReviewThread`. Empty: any call.
     pub path_contains: String,
     /// How many calls it strikes; the fault is gone afterwards.
     pub times: u32,
@@ -78,11 +79,12 @@ pub struct Call {
 
 impl Shared {
     /// The fault that strikes this call, if any; it is used up by one.
-    pub(crate) fn take_fault(&self, method: &str, path: &str) -> Option<FaultKind> {
+    pub(crate) fn take_fault(&self, method: &str, path: &str, body: &str) -> Option<FaultKind> {
         let mut world = self.look();
+        let document = if path.ends_with("/graphql") { body } else { "" };
         let at = world.faults.iter().position(|fault| {
             fault.times > 0
-                && path.contains(&fault.path_contains)
+                && (path.contains(&fault.path_contains) || document.contains(&fault.path_contains))
                 && fault.method.as_deref().is_none_or(|wanted| wanted.eq_ignore_ascii_case(method))
         })?;
         let fault = world.faults.get_mut(at)?;

@@ -5,6 +5,7 @@
 
 mod artifacts;
 mod checks;
+mod conversation;
 mod given;
 mod seats;
 

@@ -38,7 +38,8 @@ impl Context {
     async fn find_line(&self, seen: SeenThread, head: &CommitSha) -> Thread {
         let SeenThread { mut thread, lost_since } = seen;
         if let (Some(old), Some(line)) = (lost_since, thread.original_line) {
-            let (repository, new, path) = (self.opened().repository.clone(), head.clone(), thread.path.clone());
+            let (repository, new, path) =
+                (self.opened().repository.clone(), head.clone(), thread.path.clone());
             let today =
                 self.git(move |workspaces| workspaces.line_today(&repository, &old, &new, &path, line)).await;
             match today {

@@ -339,9 +339,10 @@ async fn newer_comments_fold_older_ones_away() {
     };
     let show = async |key: &str, r#move: Move| {
         world.intend(key, &r#move).await;
-        world
-            .emulator
-            .inject(Fault { path_contains: "minimizeComment".to_owned(), ..fault(FaultKind::AppliedThenLost) });
+        world.emulator.inject(Fault {
+            path_contains: "minimizeComment".to_owned(),
+            ..fault(FaultKind::AppliedThenLost)
+        });
         let outcome = world.until_done(key, r#move).await;
         assert!(matches!(outcome, Outcome::Done | Outcome::ReviewShown), "{outcome:?}");
         world.emulator.clear_faults();

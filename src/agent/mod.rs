@@ -32,7 +32,7 @@ use std::time::Duration;
 use crate::order::moves::AgentTask;
 use crate::order::{AgentRun, Exit, Role};
 
-pub use api::{Api, ApiSettings, Call, Key, Price, Prices, Provider, Record};
+pub use api::{Api, ApiSettings, Call, Key, Price, Prices, Probed, Provider, Record};
 pub use expand::{Expanded, expand};
 pub use prompt::{Prompt, prompt};
 pub use settings::{AgentSettings, InvalidAgent, RuntimeKind};
@@ -165,6 +165,20 @@ impl Invocation {
             parts.push(format!("{setting} asks for {}, not set in our environment", missing.join(", ")));
         }
         if parts.is_empty() { format!("{setting} names no variable") } else { parts.join("; ") }
+    }
+
+    /// The names of the credentials that the agent's settings ask for, when none of them is set; else nothing. Which
+    /// variables are credentials is told by their names: a key, a token, a secret, a password.
+    pub fn missing_credentials(&self) -> Vec<&str> {
+        let is_credential = |name: &&str| {
+            let name = name.to_ascii_uppercase();
+            ["KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL"].iter().any(|word| name.contains(word))
+        };
+        let PassedOn { given, missing } = &self.passed_on;
+        if given.iter().map(String::as_str).any(|name| is_credential(&name)) {
+            return Vec::new();
+        }
+        missing.iter().map(String::as_str).filter(is_credential).collect()
     }
 
     /// Replaces what was passed on from our own environment (keys, mostly) by its name. For everything of the

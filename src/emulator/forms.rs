@@ -163,6 +163,11 @@ fn carry_out(
             needs(Permission::Write)?;
             world.set_draft(repository, number, Draft::No, by)
         }
+        "press" => {
+            needs(Permission::Write)?;
+            let check = text("check").parse().map_err(|_| ApiError::not_found())?;
+            world.press_button(repository, check, &text("identifier"), by)
+        }
         "merge" => {
             needs(Permission::Write)?;
             world.merge(repository, number, by).map(drop)

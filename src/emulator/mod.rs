@@ -34,6 +34,7 @@ mod json_reviews;
 pub mod keys;
 mod lines;
 mod markdown;
+mod page_checks;
 mod page_parts;
 mod pages;
 mod reactions;

@@ -3,6 +3,7 @@
 use askama::Template;
 use chrono::{DateTime, Utc};
 
+use super::checks::{Annotation, Button};
 use super::diffs::{FileDiff, Size};
 
 pub(crate) struct Frame {
@@ -87,6 +88,20 @@ pub(crate) struct PullPart {
     pub size: Size,
     pub commits: Vec<CommitLine>,
     pub files: Vec<FileDiff>,
+    pub checks: Vec<CheckPart>,
+}
+
+/// A check run, or a commit status, on the head.
+pub(crate) struct CheckPart {
+    pub id: u64,
+    pub by_app: bool,
+    pub name: String,
+    pub mark: &'static str,
+    pub word: String,
+    pub title: String,
+    pub html: String,
+    pub annotations: Vec<Annotation>,
+    pub actions: Vec<Button>,
 }
 
 #[derive(Template)]

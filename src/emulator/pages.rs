@@ -5,6 +5,7 @@ use std::sync::Arc;
 use actix_web::{HttpRequest, HttpResponse, web};
 use askama::Template;
 
+use super::page_checks::check_parts;
 use super::page_parts::{
     Badge, CommitLine, CommitPage, Entry, Frame, IndexPage, LabelChip, PullPart, RepositoryLine,
     RepositoryPage, ThreadLine, ThreadPage,
@@ -248,6 +249,7 @@ async fn thread(
             })
             .collect(),
         files: diffs::diff(&found.git, &pull.base_sha, &pull.head_sha),
+        checks: check_parts(found, &pull.head_sha),
     });
     let other_labels = found
         .labels

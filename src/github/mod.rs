@@ -9,6 +9,7 @@
 //! write has passed its installation's gate, so that GitHub's limits for them are kept. And one that may already have
 //! been made is looked for before it is made again, so that repeating any call here is harmless.
 
+mod branches;
 mod checks;
 mod ci;
 mod comments;
@@ -19,6 +20,7 @@ mod error;
 mod facts;
 mod gate;
 mod graphql;
+mod grounds;
 mod identity;
 mod labels;
 mod logs;
@@ -35,12 +37,14 @@ mod scripted;
 #[cfg(test)]
 mod tests;
 
+pub use branches::Deleted;
 pub use checks::{CHECK_NAME, CheckButton, CheckRun};
 pub use ci::{OtherCheck, Standing};
 pub use conversation::{Addressed, PullTalk, RoundComment, SeenThread, ThreadAnswer};
 pub use error::{ErrorKind, GitHubError, Result};
 pub use facts::{IssueFacts, IssueKind, IssueState, RepositoryFacts};
 pub use gate::WriteLimits;
+pub use grounds::{Grants, Hindrance, ReadOnly};
 pub use identity::Identity;
 pub use labels::OrderLabel;
 pub use permissions::GitAccess;

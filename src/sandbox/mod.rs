@@ -90,6 +90,26 @@ impl Sandbox {
         Ok(Ended { exit, duration: begun.elapsed(), output_cut })
     }
 
+    /// Whether jobs can be run now: the walls are tried once more.
+    ///
+    /// # Errors
+    /// Says what to install or to enable.
+    pub async fn check(&self) -> Result<(), SandboxError> {
+        match &*self.walls {
+            Walls::Bubblewrap { .. } => self.probe().await,
+            Walls::None { .. } => Ok(()),
+        }
+    }
+
+    /// Whether a program would be found, before anything is run. One that lies in a job's own folders is not looked at.
+    ///
+    /// # Errors
+    /// [`SandboxError::NoProgram`].
+    pub fn find(&self, named: &str) -> Result<(), SandboxError> {
+        let (Walls::Bubblewrap { reads, .. } | Walls::None { reads }) = &*self.walls;
+        program::is_there(named.as_ref(), reads)
+    }
+
     /// The walls are tried before anything is trusted to them.
     async fn probe(&self) -> Result<(), SandboxError> {
         let place =

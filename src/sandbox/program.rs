@@ -31,6 +31,19 @@ pub(super) fn locate(job: &Job, reads: &Reads) -> Result<PathBuf, SandboxError> 
     named.to_str().and_then(|name| find(name, reads.search_path())).ok_or_else(missing)
 }
 
+/// Whether a program is there for a job that has no folders of its own.
+pub(super) fn is_there(named: &Path, reads: &Reads) -> Result<(), SandboxError> {
+    let missing = || SandboxError::NoProgram { program: named.to_owned() };
+    if named.is_absolute() {
+        return if is_program(named) { Ok(()) } else { Err(missing()) };
+    }
+    if named.components().count() > 1 || named.starts_with(".") {
+        return Ok(());
+    }
+    let found = named.to_str().and_then(|name| find(name, reads.search_path()));
+    found.map(drop).ok_or_else(missing)
+}
+
 /// What must be shown besides, for one program.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Besides {

@@ -67,7 +67,7 @@ impl Api {
         }
     }
 
-    fn headers(&self, key: &Key) -> Tried<HeaderMap> {
+    pub(super) fn headers(&self, key: &Key) -> Tried<HeaderMap> {
         let mut headers = HeaderMap::new();
         if self.settings.provider == Provider::Anthropic {
             headers.insert("anthropic-version", HeaderValue::from_static(anthropic::VERSION));
@@ -94,12 +94,16 @@ impl Api {
         Ok(headers)
     }
 
-    async fn send(&self, body: &Value, headers: HeaderMap) -> Tried<Response> {
+    pub(super) fn client(&self) -> Tried<&Client> {
         let client = self.client.get_or_init(|| client(&self.settings.base_url, self.limits));
-        let client = client.as_ref().map_err(|error| {
+        client.as_ref().map_err(|error| {
             let message = format!("no HTTPS on this machine, are its root certificates there? {error}");
             AgentFailure::new(FailureKind::Misconfigured, message)
-        })?;
+        })
+    }
+
+    async fn send(&self, body: &Value, headers: HeaderMap) -> Tried<Response> {
+        let client = self.client()?;
         let path = match self.settings.provider {
             Provider::Anthropic => anthropic::PATH,
             Provider::OpenAi => openai::PATH,

@@ -12,6 +12,7 @@ mod exchange;
 mod key;
 mod openai;
 mod prices;
+mod probe;
 mod refusal;
 mod schema;
 mod settings;
@@ -29,6 +30,7 @@ use answer::{Answer, Stop};
 
 pub use key::Key;
 pub use prices::{Price, Prices};
+pub use probe::Probed;
 pub use settings::{ApiSettings, Provider};
 
 /// How long things may take and how large they may get. The whole time is the task's.

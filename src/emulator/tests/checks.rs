@@ -205,3 +205,53 @@ async fn rules_are_told_and_hold_for_pushes() {
     let (good, text) = git(folder.path(), &["push", "-q", "origin", "free:other"]).await;
     assert!(!good && text.contains("403"), "{text}");
 }
+
+#[tokio::test]
+async fn the_pull_requests_page_shows_checks_and_their_buttons() {
+    let emulator = stage().await;
+    let sha = branch_with_fix(&emulator, "fix").await;
+    let body = json!({"title": "Fix", "head": "fix", "base": "main"});
+    let (_, pull) = post(&emulator, "pulls", body).await;
+    let annotation = json!({"path": "src/sum.py", "start_line": 2, "end_line": 2,
+        "annotation_level": "failure", "message": "a <minus>"});
+    let body = json!({
+        "name": "journeyman", "head_sha": sha, "conclusion": "failure",
+        "output": {"title": "Not verified", "summary": "**3** of 4 <script>", "annotations": [annotation]},
+        "actions": [{"label": "Retry", "description": "Again", "identifier": "retry"}],
+    });
+    let (_, run) = post(&emulator, "check-runs", body).await;
+    emulator.ci(REPOSITORY).status(&sha, "jenkins", "pending").expect("set");
+    let address = format!("{}/octo/calc/pull/{}", emulator.origin(), pull["number"]);
+    let client = reqwest::Client::builder().no_proxy().build().expect("a client");
+    let show = async |acting: &str| {
+        let request = client.get(&address).header("cookie", format!("acting={acting}"));
+        request.send().await.expect("an answer").text().await.expect("text")
+    };
+    let text = show("octo").await;
+    for part in
+        ["Not verified", "<strong>3</strong> of 4", "src/sum.py:2", "a &#60;minus&#62;", "jenkins: pending"]
+    {
+        assert!(text.contains(part), "{part} is missing");
+    }
+    assert!(!text.contains("4 <script>"), "what it says is not taken for HTML");
+    assert!(text.contains(r#"value="retry""#));
+    emulator.add_user("reader");
+    assert!(!show("reader").await.contains(r#"value="retry""#), "buttons are for people with write access");
+    let press = async |acting: &str| {
+        let request = client
+            .post(format!("{address}/press"))
+            .header("origin", emulator.origin())
+            .header("cookie", format!("acting={acting}"))
+            .header("content-type", "application/x-www-form-urlencoded");
+        request
+            .body(format!("check={}&identifier=retry", run["id"]))
+            .send()
+            .await
+            .expect("an answer")
+            .status()
+    };
+    assert_eq!(press("reader").await.as_u16(), 403);
+    assert_eq!(press("octo").await.as_u16(), 200);
+    let (action, payload) = heard(&emulator, "check_run").pop().expect("heard");
+    assert_eq!((action.as_deref(), &payload["sender"]["login"]), (Some("requested_action"), &json!("octo")));
+}

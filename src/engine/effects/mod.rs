@@ -8,14 +8,17 @@ mod github;
 mod given;
 mod job;
 mod job_log;
+mod preflight;
 mod prepare;
 mod publish;
+mod readiness;
 mod run_agent;
 mod run_tests;
 mod seat;
 mod take_in;
 #[cfg(test)]
 mod tests;
+mod tidy;
 mod update_branch;
 mod workspace;
 mod write_artifact;
@@ -81,7 +84,7 @@ pub(super) async fn perform(parts: Arc<Parts>, order: OrderId, effect: Effect) -
         Move::ShowStatus { .. } => context.show_status().await,
         Move::RerunJobs { head: _, jobs } => context.rerun_jobs(&jobs).await,
         Move::ShowCheck { head, state } => context.show_check(&head, state).await,
-        Move::Preflight => Ok(Outcome::Preflighted { problems: Vec::new(), warnings: Vec::new() }),
+        Move::Preflight => context.preflight().await,
         Move::ReadPull { pull, head } => context.read_pull(pull, &head).await,
         Move::TakeIn { branch, head } => context.take_in(branch, head).await,
         Move::UpdateBranch { head, how, date } => context.update_branch(head, how, date).await,
@@ -90,7 +93,7 @@ pub(super) async fn perform(parts: Arc<Parts>, order: OrderId, effect: Effect) -
         Move::ShowAnswer(note) => context.show_answer(&note).await,
         Move::React { comment, reaction } => context.react(comment, reaction).await,
         Move::Say { on, saying } => context.say(on, &saying).await,
-        Move::Tidy { .. } => Ok(Outcome::Done),
+        Move::Tidy { branch } => context.tidy(branch).await,
     };
     tried.unwrap_or_else(Outcome::Trouble)
 }

@@ -132,7 +132,7 @@ impl Context {
 
     /// The repository's own template, from the base commit and never from what the agent wrote; otherwise the
     /// server's, otherwise ours.
-    async fn template(&self, command: &str) -> Result<String, Trouble> {
+    pub(super) async fn template(&self, command: &str) -> Result<String, Trouble> {
         let paths = agent::repository_paths(command).map_err(|error| never(error.to_string()))?;
         let (repository, base) = (self.opened().repository.clone(), self.base()?);
         let own = self

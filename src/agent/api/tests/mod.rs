@@ -1,6 +1,7 @@
 //! The runtime against a service on loopback.
 
 mod failures;
+mod probe;
 mod service;
 
 use std::collections::BTreeMap;

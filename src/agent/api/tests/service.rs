@@ -180,12 +180,14 @@ async fn read(socket: &mut TcpStream) -> Option<Asked> {
         .filter_map(|line| line.split_once(": "))
         .map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned()))
         .collect();
-    let length: usize = headers.get("content-length")?.parse().ok()?;
+    // A GET has no body.
+    let length: usize = headers.get("content-length").map_or(Some(0), |length| length.parse().ok())?;
     while bytes.len() < end + length {
         match socket.read(&mut piece).await.ok()? {
             0 => return None,
             read => bytes.extend_from_slice(&piece[..read]),
         }
     }
-    Some(Asked { path, headers, body: serde_json::from_slice(&bytes[end..]).ok()? })
+    let body = if length == 0 { Value::Null } else { serde_json::from_slice(&bytes[end..]).ok()? };
+    Some(Asked { path, headers, body })
 }

@@ -7,7 +7,9 @@ mod artifacts;
 mod checks;
 mod conversation;
 mod given;
+mod preflight;
 mod seats;
+mod tidy;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -63,8 +65,27 @@ fn key(name: &str) -> MoveKey {
     MoveKey(name.to_owned())
 }
 
+/// In what a world differs from the usual one.
+struct Wishes {
+    /// `.github/journeyman.yml`.
+    settings: &'static str,
+    agents: Vec<AgentSettings>,
+    /// What the order starts from.
+    opened: fn(&mut Opened),
+}
+
+impl Default for Wishes {
+    fn default() -> Self {
+        Self { settings: "test: grep -q 'a + b' sums.py\n", agents: Vec::new(), opened: |_| {} }
+    }
+}
+
 impl World {
     async fn new() -> Self {
+        Self::with(Wishes::default()).await
+    }
+
+    async fn with(wishes: Wishes) -> Self {
         let place = tempfile::tempdir().expect("a folder");
         let options = Options::local(77, keys().public_pem.clone(), SecretString::from("a secret of tests"));
         let emulator = Emulator::start(options).await.expect("the emulator starts");
@@ -72,15 +93,15 @@ impl World {
             ("sums.py", "def add(a, b):\n    return a - b\n"),
             ("run.sh", "#!/bin/sh\nexec python3 -m unittest\n"),
             ("README.md", "Sums\n"),
-            (".github/journeyman.yml", "test: grep -q 'a + b' sums.py\n"),
+            (".github/journeyman.yml", wishes.settings),
         ];
         let files =
             files.map(|(name, text)| (name.to_owned(), text.as_bytes().to_vec())).into_iter().collect();
         emulator.create_repository(REPOSITORY, RepositorySource::Files(files)).await.expect("a repository");
         let issue = emulator.open_issue(REPOSITORY, "mona", "Mend the sum", "It is off.").await.expect("one");
-        let parts = parts(&emulator, &place).await;
+        let parts = parts(&emulator, &place, wishes.agents).await;
         let order = OrderId(Uuid::now_v7());
-        let opened = Opened {
+        let mut opened = Opened {
             order,
             repository: name(),
             repository_id: RepositoryId(1),
@@ -98,6 +119,7 @@ impl World {
             limits: parts.rules.limits,
             roles: parts.rules.roles.clone(),
         };
+        (wishes.opened)(&mut opened);
         parts.store.open_order(opened, Utc::now(), None).await.expect("an order");
         let branch = BranchName::for_issue(IssueNumber(issue), "mend the sum", 1);
         let world = Self { emulator, parts: Arc::new(parts), order, branch, place };
@@ -185,7 +207,7 @@ fn name() -> RepositoryName {
     REPOSITORY.parse().expect("a name")
 }
 
-async fn parts(emulator: &Emulator, place: &TempDir) -> Parts {
+async fn parts(emulator: &Emulator, place: &TempDir, more: Vec<AgentSettings>) -> Parts {
     let store = format!("sqlite://{}", place.path().join("journeyman.db").display());
     let store = Store::open(&store).await.expect("a store");
     let script = place.path().join("agent.sh");
@@ -211,7 +233,10 @@ async fn parts(emulator: &Emulator, place: &TempDir) -> Parts {
         )
         .expect("our side of GitHub"),
         workspaces: Workspaces::new(&place.path().join("data")).expect("a data folder"),
-        agents: Arc::new(Agents::new([(AGENT.to_owned(), agent)].into()).expect("agents")),
+        agents: {
+            let all = std::iter::once(agent).chain(more).map(|agent| (agent.name.clone(), agent));
+            Arc::new(Agents::new(all.collect()).expect("agents"))
+        },
         sandbox: Sandbox::new(Mode::Bubblewrap, Vec::new()).await.expect("walls"),
         rules: Rules {
             public_url: None,

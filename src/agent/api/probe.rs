@@ -1,0 +1,76 @@
+//! Whether a model's service takes our key, asked without spending: the list of models costs nothing.
+
+use std::time::Duration;
+
+use futures_util::StreamExt as _;
+use reqwest::Response;
+
+use super::settings::Provider;
+use super::{Api, Key};
+
+/// What a service said to the question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Probed {
+    /// It takes the key.
+    Taken,
+    /// It refuses the key, or there is none; what to do about it.
+    Refused(String),
+    /// It said nothing that tells: it has no such list, it was silent, or it could not be reached. Trouble of that
+    /// kind passes, and is waited for when it is met.
+    Unknown,
+}
+
+impl Api {
+    /// Asks for the list of models with the key.
+    pub async fn probe(&self, key: &Key, patience: Duration) -> Probed {
+        let headers = match self.headers(key) {
+            Ok(headers) => headers,
+            Err(failure) => return Probed::Refused(failure.message),
+        };
+        if matches!(key, Key::NotNeeded) {
+            return Probed::Unknown;
+        }
+        let Ok(client) = self.client() else { return Probed::Unknown };
+        let path = match self.settings.provider {
+            Provider::Anthropic => "v1/models",
+            Provider::OpenAi => "models",
+        };
+        let sent = client.get(self.settings.address(path)).headers(headers).timeout(patience).send().await;
+        let Ok(answer) = sent else { return Probed::Unknown };
+        match answer.status().as_u16() {
+            200..=299 => Probed::Taken,
+            401 => {
+                // A key can be good for answers and not for the list.
+                let said = beginning(answer, patience).await.to_lowercase();
+                if said.contains("scope") || said.contains("permission") {
+                    return Probed::Unknown;
+                }
+                Probed::Refused(format!(
+                    "the model's service at {} refuses the key; {}",
+                    self.settings.base_url,
+                    self.where_the_key_is(key)
+                ))
+            }
+            _ => Probed::Unknown,
+        }
+    }
+
+    /// What one answer of full length costs, in dollars; none where the price of the model is not known.
+    pub fn dearest_answer(&self, model: Option<&str>) -> Option<f64> {
+        let price = self.settings.prices.of(model.unwrap_or(&self.settings.model))?;
+        Some(price.output * f64::from(self.settings.max_output_tokens) / 1_000_000.0)
+    }
+}
+
+/// The first bytes of an answer.
+async fn beginning(answer: Response, patience: Duration) -> String {
+    let mut read = Vec::new();
+    let mut stream = answer.bytes_stream();
+    while let Ok(Some(Ok(bytes))) = tokio::time::timeout(patience, stream.next()).await {
+        read.extend_from_slice(&bytes);
+        if read.len() > 8 << 10 {
+            break;
+        }
+    }
+    String::from_utf8_lossy(&read).into_owned()
+}

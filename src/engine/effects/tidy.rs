@@ -1,0 +1,22 @@
+//! What is taken away once nothing more is to be done: our labels, and the branch where that is wished.
+
+use super::{Context, Tried};
+use crate::github::{Deleted, OrderLabel};
+use crate::order::{BranchName, CommitSha, Outcome};
+
+impl Context {
+    pub(super) async fn tidy(&self, branch: Option<(BranchName, CommitSha)>) -> Tried {
+        let at = self.at().await?;
+        let github = &self.parts.github;
+        github.set_order_label(&at, self.opened().issue.number, OrderLabel::None).await?;
+        if let Some((branch, commit)) = branch {
+            match github.delete_branch(&at, &branch, &commit).await? {
+                Deleted::Gone => {}
+                Deleted::Kept { because } => {
+                    tracing::info!(order = %self.order, %branch, because, "the branch is kept");
+                }
+            }
+        }
+        Ok(Outcome::Done)
+    }
+}

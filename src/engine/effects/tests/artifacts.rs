@@ -7,7 +7,7 @@ use crate::order::{AgentRun, CommitSha, Event, Move, Outcome};
 
 const SUMS: &str = "def add(a, b):\n    return a + b\n";
 
-fn artifact(files: &[(&str, &str)]) -> String {
+pub(super) fn artifact(files: &[(&str, &str)]) -> String {
     let files: Vec<_> = files
         .iter()
         .map(|(path, content)| {

@@ -10,7 +10,7 @@ use crate::order::moves::{AgentTask, Answers, Rework};
 use crate::order::{AgentRun, Category, Event, Feedback, Outcome};
 use crate::workspace::Outline;
 
-fn api() -> Agents {
+pub(super) fn api() -> Agents {
     let settings = ApiSettings {
         provider: Provider::OpenAi,
         base_url: "http://127.0.0.1:1/v1".parse().unwrap(),
@@ -31,7 +31,7 @@ fn api() -> Agents {
 }
 
 impl World {
-    async fn given(&self, task: AgentTask, runtime: &Runtime) -> BTreeMap<String, String> {
+    pub(super) async fn given(&self, task: AgentTask, runtime: &Runtime) -> BTreeMap<String, String> {
         let context = Context {
             parts: Arc::clone(&self.parts),
             order: self.order,

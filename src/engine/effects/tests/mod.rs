@@ -10,6 +10,7 @@ mod given;
 mod preflight;
 mod seats;
 mod tidy;
+mod starts;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

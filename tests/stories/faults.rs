@@ -27,9 +27,8 @@ struct Seen {
 fn without_figures(text: &str) -> String {
     let lines = text.lines().filter(|line| !line.starts_with("<!--") && !line.contains("updated"));
     // How long a stage took stands at its line's end.
-    let timed = |word: &str| {
-        word.ends_with(['s', 'm', 'h']) && word.starts_with(|c: char| c.is_ascii_digit())
-    };
+    let timed =
+        |word: &str| word.ends_with(['s', 'm', 'h']) && word.starts_with(|c: char| c.is_ascii_digit());
     let lines = lines.map(|line| line.split(' ').filter(|word| !timed(word)).collect::<Vec<_>>().join(" "));
     let plain = lines.collect::<Vec<_>>().join("\n");
     // Addresses hold the emulator's port.

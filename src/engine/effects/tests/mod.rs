@@ -9,8 +9,8 @@ mod conversation;
 mod given;
 mod preflight;
 mod seats;
-mod tidy;
 mod starts;
+mod tidy;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -16,14 +16,14 @@ git commit -qam 'Mend the sum of two' && git push -q; echo done";
 
 impl World {
     /// A person pushes these files.
-    async fn person(&self, branch: &str, files: &[(&str, &str)]) -> CommitSha {
+    async fn person_pushes(&self, branch: &str, files: &[(&str, &str)]) -> CommitSha {
         let files: BTreeMap<String, Option<Vec<u8>>> =
             files.iter().map(|(path, text)| ((*path).to_owned(), Some(text.as_bytes().to_vec()))).collect();
         let pushed = self.emulator.push_commit(REPOSITORY, branch, "mona", "By a person", files).await;
         pushed.expect("it is pushed").parse().expect("a commit")
     }
 
-    async fn push(&self, name: &str, commit: &CommitSha, lease: Option<&CommitSha>) -> Outcome {
+    async fn push_over(&self, name: &str, commit: &CommitSha, lease: Option<&CommitSha>) -> Outcome {
         let (branch, commit, lease) = (self.branch.clone(), commit.clone(), lease.cloned());
         self.make(name, Move::Push { branch, commit, lease }).await
     }
@@ -32,7 +32,7 @@ impl World {
     async fn published(&self) -> CommitSha {
         self.agent("work/1/agent", self.task(), WORK).await;
         let (commit, ..) = self.import("work/1").await;
-        assert_eq!(self.push("work/1/push", &commit, None).await, Outcome::Pushed);
+        assert_eq!(self.push_over("work/1/push", &commit, None).await, Outcome::Pushed);
         commit
     }
 
@@ -56,8 +56,8 @@ async fn the_next_round_starts_from_what_a_person_pushed() {
     let prepared = world.journal().await;
     assert_eq!(prepared.prepared().unwrap().subjects.len(), 1, "{:?}", prepared.prepared());
     let ours = world.published().await;
-    let heard = world.person(world.branch.as_str(), &[("one.txt", "1\n")]).await;
-    let theirs = world.person(world.branch.as_str(), &[(".github/two.yml", "2\n")]).await;
+    let heard = world.person_pushes(world.branch.as_str(), &[("one.txt", "1\n")]).await;
+    let theirs = world.person_pushes(world.branch.as_str(), &[(".github/two.yml", "2\n")]).await;
     let taken = world.make("take/1", Move::TakeIn { branch: world.branch.clone(), head: heard }).await;
     let Outcome::TakenIn { commit, changed, patch, .. } = taken else { panic!("{taken:?}") };
     assert_eq!(commit, theirs, "it has moved on meanwhile");
@@ -94,9 +94,9 @@ async fn the_next_round_starts_from_what_a_person_pushed() {
     );
     // What we pushed is not where the branch is; and over theirs nothing is pushed but what has theirs in it.
     let taken = Outcome::BranchTaken { at: Some(theirs.clone()) };
-    assert_eq!(world.push("answer/1/push", &commit, Some(&ours)).await, taken);
-    assert_eq!(world.push("answer/2/push", &ours, Some(&theirs)).await, taken);
-    assert_eq!(world.push("answer/3/push", &commit, Some(&theirs)).await, Outcome::Pushed);
+    assert_eq!(world.push_over("answer/1/push", &commit, Some(&ours)).await, taken);
+    assert_eq!(world.push_over("answer/2/push", &ours, Some(&theirs)).await, taken);
+    assert_eq!(world.push_over("answer/3/push", &commit, Some(&theirs)).await, Outcome::Pushed);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -104,14 +104,15 @@ async fn the_base_branch_is_brought_in_and_a_conflict_is_worked_on() {
     let world = World::new().await;
     let ours = world.published().await;
     assert_eq!(world.update("update/1", &ours, Update::Merge).await, Outcome::UpToDate);
-    world.person("main", &[("new.txt", "new\n")]).await;
+    world.person_pushes("main", &[("new.txt", "new\n")]).await;
     let updated = world.update("update/2", &ours, Update::Rebase).await;
     let Outcome::BranchUpdated { commit, changed, .. } = updated else { panic!("{updated:?}") };
     assert_eq!(changed, ["sums.py"]);
     assert_eq!(world.file(&commit, "new.txt").as_deref(), Some("new\n"));
-    assert_eq!(world.push("update/2/push", &commit, Some(&ours)).await, Outcome::Pushed);
+    assert_eq!(world.push_over("update/2/push", &commit, Some(&ours)).await, Outcome::Pushed);
 
-    let theirs = world.person("main", &[("sums.py", "def add(a, b):\n    return sum([a, b])\n")]).await;
+    let theirs =
+        world.person_pushes("main", &[("sums.py", "def add(a, b):\n    return sum([a, b])\n")]).await;
     let conflicted = world.update("update/3", &commit, Update::Merge).await;
     let Outcome::Conflicted { base, marked, paths } = conflicted else { panic!("{conflicted:?}") };
     assert_eq!((&base, paths), (&theirs, vec!["sums.py".to_owned()]));
@@ -142,10 +143,10 @@ async fn the_base_branch_is_brought_in_and_a_conflict_is_worked_on() {
     let Outcome::Committed { commit: merged, patch } = committed else { panic!("{committed:?}") };
     assert!(patch.contains("-    return sum([a, b])\n+    return a + b\n"), "against the new base: {patch}");
     assert!(matches!(
-        world.push("settle/0/push", &marked, Some(&commit)).await,
+        world.push_over("settle/0/push", &marked, Some(&commit)).await,
         Outcome::Trouble(trouble) if trouble.retry == Retry::Never
     ));
-    assert_eq!(world.push("settle/3/push", &merged, Some(&commit)).await, Outcome::Pushed);
+    assert_eq!(world.push_over("settle/3/push", &merged, Some(&commit)).await, Outcome::Pushed);
     assert_eq!(world.update("update/4", &merged, Update::Merge).await, Outcome::UpToDate);
 }
 
@@ -173,8 +174,8 @@ async fn a_code_artifact_is_written_where_its_work_begins() {
     )
     .await;
     let (ours, ..) = world.import("work/1").await;
-    assert_eq!(world.push("work/1/push", &ours, None).await, Outcome::Pushed);
-    let theirs = world.person(world.branch.as_str(), &[("two.txt", "the second file\n")]).await;
+    assert_eq!(world.push_over("work/1/push", &ours, None).await, Outcome::Pushed);
+    let theirs = world.person_pushes(world.branch.as_str(), &[("two.txt", "the second file\n")]).await;
     world.make("take/1", Move::TakeIn { branch: world.branch.clone(), head: theirs.clone() }).await;
     let agents = api();
     let task = AgentTask { answers: Answers::CodeArtifact, ..world.from(&theirs) };

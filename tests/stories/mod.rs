@@ -3,6 +3,7 @@
 mod agents;
 mod api;
 mod approve;
+mod conversation;
 mod deliveries;
 mod escalation;
 mod faults;

@@ -26,6 +26,7 @@ pub(super) use status::status;
 /// The label that shows how the order stands.
 pub(super) fn label(survey: &Survey) -> OrderLabel {
     match &survey.next.settled {
+        None if survey.trace.asks.is_some() => OrderLabel::NeedsHuman,
         None => OrderLabel::Working,
         Some(Settlement::Verified { .. } | Settlement::Approved { .. }) => OrderLabel::Done,
         Some(

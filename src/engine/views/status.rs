@@ -8,7 +8,7 @@ use super::headline;
 use super::time::{last_news, seconds_at_work, stage_of, under_way};
 use crate::github::render::{SaidLine, StageLine, StageState, StatusView, TriedLine};
 use crate::order::next::Survey;
-use crate::order::trace::{RoundTrace, StageState as Stood};
+use crate::order::trace::{Ask, RoundTrace, StageState as Stood};
 use crate::order::{
     Answer, Command, Counts, Event, Finding, Journal, Move, MoveKey, Outcome, Settlement, SignalKind,
 };
@@ -22,7 +22,10 @@ pub(in crate::engine) fn status(journal: &Journal, survey: &Survey, public_url: 
     let settled = survey.next.settled.as_ref();
     let (problems, warnings) = preflight(journal);
     StatusView {
-        headline: headline(settled),
+        headline: match trace.asks {
+            Some(Ask::Plan) => "The plan waits for your approval".to_owned(),
+            None => headline(settled),
+        },
         now: if settled.is_none() { now(journal) } else { Vec::new() },
         stages: stages(journal, survey),
         is_over: settled.is_some(),
@@ -37,7 +40,13 @@ pub(in crate::engine) fn status(journal: &Journal, survey: &Survey, public_url: 
         seconds: seconds_at_work(journal, |_| true).unwrap_or_default(),
         pull: trace.pull.as_ref().map(|pull| (pull.number, pull.url.clone())),
         dashboard: public_url.map(Url::to_string),
-        next_steps: next_steps(settled),
+        next_steps: match trace.asks {
+            Some(Ask::Plan) => vec![
+                "Read the plan below. Comment `/approve` to go on, or `/plan` with what should be different."
+                    .to_owned(),
+            ],
+            None => next_steps(settled),
+        },
         updated_at: last_news(journal),
     }
 }

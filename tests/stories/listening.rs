@@ -215,15 +215,16 @@ async fn what_people_say_on_the_pull_request_is_heard_where_it_is_meant_for_us()
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_delivery_waits_while_github_does_not_say_who_we_are() {
-    let world = Story::of(WELL).labeled().await;
-    let order = world.settled().await.order;
-    let pull = world.pull().issue.number;
-    let before = heard(&world, order).await.len();
+    let world = Story::of(WELL).begin().await;
     for (code, times) in [(404, 1), (502, 4)] {
         let kind = FaultKind::Status { code, headers: Vec::new(), body: "{}".to_owned() };
         let method = Some("GET".to_owned());
         world.github.inject(Fault { method, path_contains: "/app".to_owned(), times, kind });
     }
+    world.label().await;
+    let order = world.settled().await.order;
+    let pull = world.pull().issue.number;
+    let before = heard(&world, order).await.len();
     world.github.comment(REPOSITORY, pull, OUTSIDER, "@journeyman why?").await.expect("it is there");
     world.quiet().await;
 

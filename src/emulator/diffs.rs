@@ -59,6 +59,8 @@ pub(crate) struct DiffLine {
     /// `+`, `-` or a space; `@` for a hunk's head and for remarks.
     pub origin: char,
     pub text: String,
+    /// Its number in the file as it is now; none where it is not in that.
+    pub line: Option<u32>,
 }
 
 /// The most lines of a diff that are shown.
@@ -82,7 +84,7 @@ pub(crate) fn diff(path: &Path, base: &str, head: &str) -> Vec<FileDiff> {
             };
             let text = String::from_utf8_lossy(line.content()).trim_end_matches('\n').to_owned();
             if let Some(file) = files.last_mut() {
-                file.lines.push(DiffLine { origin, text });
+                file.lines.push(DiffLine { origin, text, line: line.new_lineno() });
             }
             count += 1;
             count < MOST_LINES
@@ -92,7 +94,7 @@ pub(crate) fn diff(path: &Path, base: &str, head: &str) -> Vec<FileDiff> {
         && count >= MOST_LINES
         && let Some(file) = files.last_mut()
     {
-        file.lines.push(DiffLine { origin: '@', text: "… the rest is not shown".to_owned() });
+        file.lines.push(DiffLine { origin: '@', text: "… the rest is not shown".to_owned(), line: None });
     }
     files
 }

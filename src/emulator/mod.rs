@@ -50,6 +50,7 @@ mod routes_reviews;
 mod routes_rules;
 mod rules;
 mod state;
+mod timeline;
 mod views;
 mod webhooks;
 

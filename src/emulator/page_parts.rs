@@ -1,10 +1,10 @@
 //! What the page templates are filled with.
 
 use askama::Template;
-use chrono::{DateTime, Utc};
 
 use super::checks::{Annotation, Button};
 use super::diffs::{FileDiff, Size};
+use super::timeline::Entry;
 
 pub(crate) struct Frame {
     pub title: String,
@@ -62,17 +62,6 @@ pub(crate) struct RepositoryPage {
     pub pulls: Vec<ThreadLine>,
 }
 
-pub(crate) struct Entry {
-    pub id: u64,
-    pub author: String,
-    pub bot: bool,
-    pub at: DateTime<Utc>,
-    pub edited: bool,
-    pub verb: &'static str,
-    pub class: &'static str,
-    pub html: String,
-}
-
 pub(crate) struct CommitLine {
     pub sha: String,
     pub short: String,
@@ -89,6 +78,10 @@ pub(crate) struct PullPart {
     pub commits: Vec<CommitLine>,
     pub files: Vec<FileDiff>,
     pub checks: Vec<CheckPart>,
+    /// Who was asked for a review.
+    pub requested: Vec<String>,
+    /// Whether git cannot merge it.
+    pub conflicts: bool,
 }
 
 /// A check run, or a commit status, on the head.
@@ -114,6 +107,7 @@ pub(crate) struct ThreadPage {
     pub badge: Badge,
     pub author: String,
     pub open: bool,
+    pub locked: bool,
     pub merged: bool,
     pub may_triage: bool,
     pub may_close: bool,

@@ -7,12 +7,13 @@ use askama::Template;
 
 use super::page_checks::check_parts;
 use super::page_parts::{
-    Badge, CommitLine, CommitPage, Entry, Frame, IndexPage, LabelChip, PullPart, RepositoryLine,
-    RepositoryPage, ThreadLine, ThreadPage,
+    Badge, CommitLine, CommitPage, Frame, IndexPage, LabelChip, PullPart, RepositoryLine, RepositoryPage,
+    ThreadLine, ThreadPage,
 };
 use super::reply::status;
-use super::state::{AccountKind, Draft, Permission, Repository, ReviewState, Shared, State, Thread, World};
-use super::{diffs, markdown, repos};
+use super::state::{AccountKind, Draft, Permission, Repository, Shared, State, Thread, World};
+use super::timeline::entries;
+use super::{diffs, repos};
 
 /// The cookie that says as whom one acts; the emulator asks nobody for a password.
 pub(crate) const ACTING: &str = "acting";
@@ -170,51 +171,6 @@ async fn repository(
     })
 }
 
-fn entries(world: &World, repository: &Repository, thread: &Thread) -> Vec<Entry> {
-    let bot = |id: u64| id == world.app.bot;
-    let html = |text: &str| markdown::render(text, &repository.full_name);
-    let first = Entry {
-        id: 0,
-        author: world.login(thread.author).to_owned(),
-        bot: bot(thread.author),
-        at: thread.created_at,
-        edited: false,
-        verb: "opened this",
-        class: "",
-        html: html(&thread.body),
-    };
-    let comments = thread.comments.iter().map(|one| Entry {
-        id: one.id,
-        author: world.login(one.author).to_owned(),
-        bot: bot(one.author),
-        at: one.created_at,
-        edited: one.updated_at != one.created_at,
-        verb: "commented",
-        class: "",
-        html: html(&one.body),
-    });
-    let reviews = thread.pull.iter().flat_map(|pull| &pull.reviews).map(|one| {
-        let (verb, class) = match one.state {
-            ReviewState::Approved => ("approved these changes", "approved"),
-            ReviewState::ChangesRequested => ("requested changes", "refused"),
-            ReviewState::Commented => ("reviewed", ""),
-        };
-        Entry {
-            id: one.id,
-            author: world.login(one.author).to_owned(),
-            bot: bot(one.author),
-            at: one.at,
-            edited: false,
-            verb,
-            class,
-            html: html(&one.body),
-        }
-    });
-    let mut all: Vec<Entry> = std::iter::once(first).chain(comments).chain(reviews).collect();
-    all.sort_by_key(|entry| (entry.at, entry.id));
-    all
-}
-
 async fn thread(
     request: HttpRequest,
     path: web::Path<(String, String, String, u64)>,
@@ -249,6 +205,10 @@ async fn thread(
             })
             .collect(),
         files: diffs::diff(&found.git, &pull.base_sha, &pull.head_sha),
+        requested: pull.requested.iter().map(|one| world.login(*one).to_owned()).collect(),
+        conflicts: repos::head(&found.git, &pull.base)
+            .and_then(|base| repos::merges(&found.git, &base, &pull.head_sha))
+            .is_some_and(|merges| !merges),
         checks: check_parts(found, &pull.head_sha),
     });
     let other_labels = found
@@ -265,6 +225,7 @@ async fn thread(
         badge: badge(thread),
         author: world.login(thread.author).to_owned(),
         open: thread.state == State::Open,
+        locked: thread.locked,
         merged: thread.pull.as_ref().is_some_and(|pull| pull.merged.is_some()),
         may_triage: role >= Permission::Triage,
         may_close: role >= Permission::Triage || thread.author == visitor,

@@ -115,6 +115,64 @@ async fn a_pull_request_is_reviewed_made_ready_and_merged_by_hand() {
 }
 
 #[tokio::test]
+async fn a_review_with_a_line_is_made_answered_and_settled_by_hand() {
+    let emulator = stage().await;
+    let origin = emulator.origin();
+    let changed = "def add(a, b):\n    # <i>a sum</i>\n    return a + b\n";
+    let push = async |text: &str| {
+        let files = [("src/sum.py".to_owned(), Some(text.as_bytes().to_vec()))];
+        emulator.push_commit(REPOSITORY, "fix", "ada", "Fix", files.into()).await.expect("a commit");
+    };
+    push(changed).await;
+    let client = installation(&emulator);
+    client.pulls("octo", "calc").create("Fix", "fix", "main").send().await.expect("opened");
+    let act = async |name: &str, form: &[(&str, &str)]| {
+        send(&emulator, &format!("/octo/calc/pull/1/{name}"), "octo", &origin, form).await
+    };
+    let place = [("path", "src/sum.py"), ("line", "2")];
+    let review =
+        |note: &'static str| [place[0], place[1], ("state", "request_changes"), ("body", ""), ("note", note)];
+    assert_eq!(act("review", &review("")).await, 422, "there is nothing in it");
+    assert_eq!(act("review", &[place[0], ("state", "comment"), ("line", "99"), ("note", "x")]).await, 422);
+    assert_eq!(act("review", &review("Why <b>this</b>?")).await, 303);
+    let (_, text) = page(&emulator, "/octo/calc/pull/1").await;
+    for part in
+        ["requested changes", "line 2", "# &#60;i&#62;a sum", "Why <b>this</b>?", "data-path=\"src/sum.py\""]
+    {
+        assert!(text.contains(part), "{part} is missing in {text}");
+    }
+    let thread = || emulator.pulls(REPOSITORY)[0].threads[0].clone();
+    let first = thread().comments[0].id.to_string();
+    assert_eq!(act("reply", &[("to", &first), ("body", "It says what it is.")]).await, 303);
+    assert_eq!(act("reply", &[("to", "x"), ("body", "x")]).await, 404);
+    let id = thread().node_id.trim_start_matches("PRRT_").to_owned();
+    assert_eq!(act("resolve", &[("thread", &id)]).await, 303);
+    assert!(thread().resolved && thread().comments.len() == 2);
+    let token = full_token(&emulator).await;
+    let said = emulator.comment(REPOSITORY, 1, "ada", "an old word").await.expect("a comment");
+    emulator.react(REPOSITORY, said, "ada", "rocket").await.expect("a reaction");
+    let fold = format!(
+        "mutation {{ minimizeComment(input: {{subjectId: \"IC_{said}\", classifier: OUTDATED}}) {{ clientMutationId }} }}"
+    );
+    call(&emulator, "POST", "/graphql", &token, json!({"query": fold})).await;
+    push("def add(a, b):\n    return b + a\n").await;
+    assert_eq!(act("lock", &[]).await, 303);
+    let (_, text) = page(&emulator, "/octo/calc/pull/1").await;
+    for part in [
+        "line 2 of an earlier version",
+        "outdated",
+        "resolved by octo",
+        "It says what it is.",
+        "folded away: outdated",
+        "🚀 1",
+        "Unlock the conversation",
+    ] {
+        assert!(text.contains(part), "{part} is missing in {text}");
+    }
+    assert_eq!(text.matches("reviewed ·").count(), 0, "an answer is no entry of its own");
+}
+
+#[tokio::test]
 async fn pages_can_be_left_out() {
     let options = Options::local(APP, keys().public_pem.clone(), SecretString::from(SECRET));
     let emulator = Emulator::start(Options { pages: Pages::Hidden, ..options }).await.expect("it starts");

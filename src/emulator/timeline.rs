@@ -1,0 +1,164 @@
+//! What was said on an issue or a pull request, in the order in which it was said, for its page.
+
+use chrono::{DateTime, Utc};
+
+use super::diffs::DiffLine;
+use super::markdown;
+use super::reactions::{CONTENTS, Given};
+use super::review_threads::{ReviewComment, ReviewThread, Today};
+use super::state::{Pull, Repository, Review, ReviewState, Thread, World};
+
+/// Lines of a diff that are shown above what was said of them.
+const MOST_LINES: usize = 6;
+
+/// Something that somebody did or said.
+pub(crate) struct Entry {
+    /// Where links lead to.
+    pub anchor: String,
+    pub verb: &'static str,
+    pub class: &'static str,
+    pub words: Words,
+    /// Of a review: what it says of lines.
+    pub threads: Vec<ThreadPart>,
+}
+
+/// Somebody's words.
+pub(crate) struct Words {
+    pub author: String,
+    pub bot: bool,
+    pub at: DateTime<Utc>,
+    pub edited: bool,
+    pub html: String,
+    /// Signs and how many gave each.
+    pub reactions: Vec<(&'static str, usize)>,
+    /// Why it is folded away.
+    pub folded: Option<String>,
+}
+
+/// A thread of a review.
+pub(crate) struct ThreadPart {
+    pub id: u64,
+    /// The comment that is answered.
+    pub first: u64,
+    pub path: String,
+    /// Where in the file.
+    pub place: String,
+    pub outdated: bool,
+    pub resolved_by: Option<String>,
+    pub lines: Vec<DiffLine>,
+    pub comments: Vec<(u64, Words)>,
+}
+
+struct Paper<'w> {
+    world: &'w World,
+    repository: &'w Repository,
+}
+
+impl Paper<'_> {
+    fn words(&self, author: u64, at: DateTime<Utc>, text: &str) -> Words {
+        Words {
+            author: self.world.login(author).to_owned(),
+            bot: author == self.world.app.bot,
+            at,
+            edited: false,
+            html: markdown::render(text, &self.repository.full_name),
+            reactions: Vec::new(),
+            folded: None,
+        }
+    }
+
+    fn said(&self, pull: &Pull, of: &ReviewThread) -> ThreadPart {
+        let today = of.today(self.repository, pull);
+        let place = match (today, of.place) {
+            (Today::File, _) | (Today::Outdated, None) => "the file as a whole".to_owned(),
+            (Today::Line { start: Some(start), line, .. }, _) => format!("lines {start} to {line}"),
+            (Today::Line { start: None, line, .. }, _) => format!("line {line}"),
+            (Today::Outdated, Some(place)) => format!("line {} of an earlier version", place.line),
+        };
+        let line = |text: &str| {
+            let origin = text.chars().next().filter(|origin| ['+', '-', ' ', '@'].contains(origin));
+            let text = if origin == Some('@') { text } else { text.get(1..).unwrap_or_default() };
+            DiffLine { origin: origin.unwrap_or('@'), text: text.to_owned(), line: None }
+        };
+        let lines: Vec<DiffLine> = of.hunk.lines().map(line).collect();
+        let hidden = lines.len().saturating_sub(MOST_LINES);
+        let comment = |one: &ReviewComment| {
+            let words = Words {
+                edited: one.updated_at != one.created_at,
+                reactions: counted(&one.reactions),
+                folded: one.minimized.clone(),
+                ..self.words(one.author, one.created_at, &one.body)
+            };
+            (one.id, words)
+        };
+        ThreadPart {
+            id: of.id,
+            first: of.comments.first().map_or(0, |first| first.id),
+            path: of.path.clone(),
+            place,
+            outdated: today == Today::Outdated,
+            resolved_by: of.resolved_by.map(|by| self.world.login(by).to_owned()),
+            lines: lines.into_iter().skip(hidden).collect(),
+            comments: of.comments.iter().map(comment).collect(),
+        }
+    }
+
+    /// A review with the threads that it began; none when there is nothing of it to see, as of an answer in a thread.
+    fn review(&self, pull: &Pull, review: &Review) -> Option<Entry> {
+        let (verb, class) = match review.state {
+            ReviewState::Approved => ("approved these changes", "approved"),
+            ReviewState::ChangesRequested => ("requested changes", "refused"),
+            ReviewState::Commented => ("reviewed", ""),
+        };
+        let begun = |of: &&ReviewThread| of.comments.first().is_some_and(|first| first.review == review.id);
+        let threads: Vec<ThreadPart> =
+            pull.review_threads.iter().filter(begun).map(|of| self.said(pull, of)).collect();
+        let is_empty = review.state == ReviewState::Commented && review.body.is_empty() && threads.is_empty();
+        (!is_empty).then(|| Entry {
+            anchor: format!("pullrequestreview-{}", review.id),
+            verb,
+            class,
+            words: self.words(review.author, review.at, &review.body),
+            threads,
+        })
+    }
+}
+
+fn counted(given: &[Given]) -> Vec<(&'static str, usize)> {
+    let count = |(content, sign): (&str, &'static str)| {
+        (sign, given.iter().filter(|one| one.content == content).count())
+    };
+    CONTENTS.into_iter().map(count).filter(|(_, count)| *count > 0).collect()
+}
+
+/// The timeline of a page.
+pub(crate) fn entries(world: &World, repository: &Repository, thread: &Thread) -> Vec<Entry> {
+    let paper = Paper { world, repository };
+    let first = Entry {
+        anchor: String::new(),
+        verb: "opened this",
+        class: "",
+        words: Words {
+            reactions: counted(&thread.reactions),
+            ..paper.words(thread.author, thread.created_at, &thread.body)
+        },
+        threads: Vec::new(),
+    };
+    let comments = thread.comments.iter().map(|one| Entry {
+        anchor: format!("issuecomment-{}", one.id),
+        verb: "commented",
+        class: "",
+        words: Words {
+            edited: one.updated_at != one.created_at,
+            reactions: counted(&one.reactions),
+            folded: one.minimized.clone(),
+            ..paper.words(one.author, one.created_at, &one.body)
+        },
+        threads: Vec::new(),
+    });
+    let pulls = thread.pull.iter();
+    let reviews = pulls.flat_map(|pull| pull.reviews.iter().filter_map(|one| paper.review(pull, one)));
+    let mut all: Vec<Entry> = std::iter::once(first).chain(comments).chain(reviews).collect();
+    all.sort_by_key(|entry| entry.words.at);
+    all
+}

@@ -6,7 +6,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use git2::Repository;
+use git2::{Oid, Repository};
 
 use super::remote::oid;
 use super::{GitError, Places, Workspaces, remove_all};
@@ -113,21 +113,32 @@ pub(super) fn empty(work: &Path) -> Result<(), GitError> {
 }
 
 impl Workspaces {
-    /// Copies into an origin that has the mirror's packs what else a commit needs, and nothing besides.
+    /// What the mirror has been told of the base branches: a copy of its packs that is made afterwards has it all.
+    pub(super) fn known(&self, repository: &RepositoryName) -> Result<Vec<Oid>, GitError> {
+        let said = |error: git2::Error| GitError::local("look into the mirror", &error);
+        let mirror = self.mirror(repository)?;
+        let heads = mirror.references_glob("refs/mirror/*").map_err(said)?;
+        let mut known = Vec::new();
+        for head in heads {
+            known.extend(head.map_err(said)?.target());
+        }
+        Ok(known)
+    }
+
+    /// Copies into an origin what a commit needs besides what is `known` there, and nothing else.
     pub(super) fn copy_commit(
         &self,
         repository: &RepositoryName,
         commit: &CommitSha,
+        known: &[Oid],
         origin: &Repository,
     ) -> Result<(), GitError> {
         let said = |error: git2::Error| GitError::local("copy the commit to start from", &error);
-        let (commits, mirror) = (self.commits(repository)?, self.mirror(repository)?);
+        let commits = self.commits(repository)?;
         let mut walk = commits.revwalk().map_err(said)?;
         walk.push(oid(commit)?).map_err(said)?;
-        for known in mirror.references_glob("refs/mirror/*").map_err(said)? {
-            if let Some(known) = known.map_err(said)?.target() {
-                walk.hide(known).map_err(said)?;
-            }
+        for known in known {
+            walk.hide(*known).map_err(said)?;
         }
         let mut pack = commits.packbuilder().map_err(said)?;
         pack.set_threads(1);

@@ -9,9 +9,12 @@
 //! | where | whose | what is in it |
 //! |---|---|---|
 //! | `mirrors/OWNER/NAME.git` | ours | what was fetched, and nothing else |
-//! | `commits/OWNER/NAME.git` | ours | trees that came through the airlock, and the commits made of them; sees the mirror |
-//! | `orders/ID/origin` | the agent's | the agent's remote: made before any agent ran, never opened by us again |
+//! | `commits/OWNER/NAME.git` | ours | trees that came through the airlock, the commits made of them, people's commits; sees the mirror |
+//! | `orders/ID/origin` | the agent's | the agent's remote: made before any agent ran, replaced whole, never opened by us again |
 //! | `orders/ID/work` | the agent's | the agent's work tree, cloned from it in the sandbox |
+//!
+//! In `commits` a reference tells whose a commit is: `refs/journeyman/ORDER/` ours to publish, `refs/marked/ORDER/` ours and
+//! never to be published, `refs/taken/ORDER/` a person's.
 //!
 //! Agents that only look, a reviewer above all, have a [`Seat`] each: plain files of a commit and a home of their own.
 //!

@@ -127,7 +127,7 @@ impl Workspaces {
             return Err(GitError::broken(format!("{default_branch:?} is not a branch's name")));
         }
         remove_all(place)?;
-        let mirror = self.mirror(repository)?;
+        let (mirror, known) = (self.mirror(repository)?, self.known(repository)?);
         let origin = init_bare(place, default_branch)?;
         // Whole packs, copied and not linked: what the agent does to its files must not reach ours. The mirror's
         // packs hold what was fetched and no order's work.
@@ -143,7 +143,7 @@ impl Workspaces {
             origin.reference(&head, base, true, "").map_err(said)?;
             return Ok(());
         };
-        self.copy_commit(repository, commit, &origin)?;
+        self.copy_commit(repository, commit, &known, &origin)?;
         let fork = oid(&self.fork(repository, default_branch, base, commit)?)?;
         origin.odb().and_then(|odb| odb.refresh()).map_err(said)?;
         let set = |name: &str, id: git2::Oid| {

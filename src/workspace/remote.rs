@@ -185,7 +185,7 @@ impl Workspaces {
         old: &CommitSha,
         new: &CommitSha,
     ) -> Result<bool, GitError> {
-        let (commits, mirror) = (self.commits(repository)?, self.mirror(repository)?);
+        let commits = self.commits(repository)?;
         let said = |error: git2::Error| GitError::local("look at what a push would take away", &error);
         if !commits.odb().map_err(said)?.exists(oid(old)?) {
             return Ok(true);
@@ -193,10 +193,8 @@ impl Workspaces {
         let mut walk = commits.revwalk().map_err(said)?;
         walk.push(oid(old)?).map_err(said)?;
         walk.hide(oid(new)?).map_err(said)?;
-        for base in mirror.references_glob("refs/mirror/*").map_err(said)? {
-            if let Some(base) = base.map_err(said)?.target() {
-                walk.hide(base).map_err(said)?;
-            }
+        for base in self.known(repository)? {
+            walk.hide(base).map_err(said)?;
         }
         let ours = Whose::Ours.all(&commits, order)?;
         for lost in walk {

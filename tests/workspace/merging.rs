@@ -108,7 +108,8 @@ async fn a_rebase_is_one_commit_of_ours_and_only_over_ours() {
 
 #[tokio::test]
 async fn a_conflict_is_settled_by_an_agent_and_published_as_a_merge() {
-    let house = House::with_lines("").await;
+    // What the repository says of merging is obeyed by nobody here.
+    let house = House::with_lines("echo '*.txt merge=union' > .gitattributes").await;
     let head =
         house.published("sed -i 's/line 2$/ours 2/;s/line 6/ours 6/' lines.txt; echo ours > ours.txt").await;
     let theirs = house.person("main", "sed -i 's/line 2$/base 2/;s/line 11/base 11/' lines.txt; echo b > b");

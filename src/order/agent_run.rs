@@ -23,6 +23,17 @@ pub struct AgentRun {
     pub artifacts: Vec<String>,
 }
 
+impl AgentRun {
+    /// Whether the agent was at work: nothing kept it off, or it cost something all the same.
+    pub fn took_place(&self) -> bool {
+        let kept_off = self.failure.as_ref().is_some_and(|failure| match failure.kind {
+            FailureKind::Unavailable | FailureKind::Misconfigured | FailureKind::UnknownSession => true,
+            FailureKind::LimitReached | FailureKind::Ended => false,
+        });
+        !kept_off || self.usage.usd > 0.0
+    }
+}
+
 /// Why a run of an agent counts as failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentFailure {

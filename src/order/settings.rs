@@ -90,22 +90,34 @@ impl Default for Ci {
     }
 }
 
-/// What an order may cost.
+/// What an order may cost, or all that is done in a day; no limit where there is none.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Budget {
     /// Dollars.
     pub usd: Option<f64>,
-    /// Minutes from its start.
+    /// Minutes from an order's start, waiting for people not counted; for a day, minutes of agents at work.
     pub minutes: Option<u64>,
     /// Runs of agents.
     pub runs: Option<u32>,
 }
 
+/// What may be spent in a day of UTC.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct DayLimits {
+    /// For each repository.
+    pub repository: Budget,
+    /// For all that one person asks for. What is asked for through the API is nobody's.
+    pub sender: Budget,
+    /// For everything.
+    pub all: Budget,
+}
+
 /// The limits that hold for one order.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct OrderLimits {
-    /// Minutes from the start, or from the last `/retry`.
+    /// Minutes from the first run of an agent after the start, or after the last `/retry` where that renews them.
+    /// Waiting for people is not counted.
     pub minutes: u64,
     /// Dollars.
     pub usd: f64,

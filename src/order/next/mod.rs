@@ -9,6 +9,7 @@ use super::pipeline::Pipeline;
 use super::settlement::Settlement;
 use super::trace::Trace;
 use super::walk::Walk;
+use super::walk::budget::OrderBudget;
 use super::walk::heard::{Answer, Answered, Heard};
 
 mod errands;
@@ -42,6 +43,8 @@ pub struct Survey {
     pub answers: Vec<Answered>,
     /// What the order may cost.
     pub usd_limit: f64,
+    /// What the order may cost, and how much of that is spent.
+    pub budget: OrderBudget,
     /// How many times there was news to show.
     pub revision: u64,
 }
@@ -56,7 +59,7 @@ pub fn survey(pipeline: &Pipeline, journal: &Journal, now: DateTime<Utc>) -> Sur
     let heard = Heard::listen(pipeline, journal, now);
     let mut walk = Walk::new(pipeline, journal, journal.entries().len(), &heard, now);
     let ran = walk.run();
-    let usd_limit = walk.usd_limit();
+    let budget = walk.budget();
     let trace = walk.trace;
 
     let settled = match (heard.closed(), heard.cancelled()) {
@@ -86,7 +89,7 @@ pub fn survey(pipeline: &Pipeline, journal: &Journal, now: DateTime<Utc>) -> Sur
     if let Some(shown) = status(journal, revision, now, &mut next.wake_at) {
         next.moves.push(shown);
     }
-    Survey { next, trace, answers: heard.answers, usd_limit, revision }
+    Survey { next, trace, answers: heard.answers, usd_limit: budget.usd_limit, budget, revision }
 }
 
 /// How many times there was something new to show. Nothing is shown for people who may not ask for work.
@@ -188,6 +191,8 @@ fn status_key(revision: u64) -> MoveKey {
 mod approval_tests;
 #[cfg(test)]
 mod artifact_tests;
+#[cfg(test)]
+mod budget_tests;
 #[cfg(test)]
 mod chance;
 #[cfg(test)]

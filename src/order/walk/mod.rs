@@ -8,7 +8,7 @@
 //! May know: the vocabulary beside it. Must never know: how a move is made, and what time it is but by being told.
 
 pub(in crate::order) mod best;
-mod budget;
+pub(in crate::order) mod budget;
 mod conversation;
 pub(in crate::order) mod escalation;
 mod fingerprint;
@@ -346,7 +346,7 @@ impl<'a> Walk<'a> {
         mut task: AgentTask,
         worker: &Worker,
     ) -> Result<(&'a AgentRun, u64), Halt> {
-        let remaining = self.remaining(worker);
+        let remaining = self.remaining(worker, key);
         task.timeout_seconds = remaining.as_ref().map_or(0, |time| time.num_seconds().max(0).unsigned_abs());
         if let Some(limit) = worker.timeout {
             task.timeout_seconds = task.timeout_seconds.min(limit.0);

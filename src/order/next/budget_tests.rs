@@ -1,0 +1,128 @@
+//! What an order may cost, and what is said when it is spent.
+
+use super::super::agent_run::{AgentRun, FailureKind, Usage};
+use super::super::journal::{Entry, Journal};
+use super::super::moves::Outcome;
+use super::super::settings::{Budget, OrderLimits, RepositorySettings};
+use super::super::signal::SignalKind;
+use super::world::{World, failed, red};
+use super::*;
+
+fn limited(change: impl FnOnce(&mut OrderLimits)) -> World {
+    let mut world = World::new();
+    let mut opened = world.journal.opened().clone();
+    change(&mut opened.limits);
+    let entries = vec![Entry { seq: 1, at: world.now, event: Event::Opened(Box::new(opened)) }];
+    world.journal = Journal::new(entries).unwrap();
+    world
+}
+
+fn costs(usd: f64) -> Outcome {
+    let usage = Usage { usd, ..Usage::default() };
+    Outcome::AgentRan(Box::new(AgentRun { result: Some("done".to_owned()), usage, ..AgentRun::default() }))
+}
+
+/// Why it is with a person.
+fn escalated(world: &mut World) -> String {
+    match world.settle() {
+        // What came before is about the round that came closest.
+        Settlement::Escalated { because, .. } => because.split("At the end: ").last().unwrap().to_owned(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn at_the_limit_it_is_said_what_one_more_round_costs() {
+    let mut world = limited(|limits| limits.usd = 1.0)
+        .when("implement/1/agent", vec![costs(0.3)])
+        .when("implement/2/agent", vec![costs(0.7)])
+        .when("/tests", vec![red(1, 1), red(2, 1)]);
+    let because = escalated(&mut world);
+    assert_eq!(because, "the budget of $1.00 is spent ($1.03); one more round costs about $0.50");
+    assert_eq!(world.made("implement/3/agent"), 0);
+    let budget = world.survey().budget;
+    assert_eq!((budget.usd_limit, budget.runs_spent, budget.retry_renews), (1.0, 5, true));
+    assert!((budget.usd_spent - 1.03).abs() < 1e-9, "{budget:?}");
+
+    world.say("/retry");
+    assert!(matches!(world.settle(), Settlement::Verified { .. }), "it is granted once more");
+    assert!(world.survey().budget.usd_spent < 0.1, "{:?}", world.survey().budget);
+}
+
+#[test]
+fn agents_that_do_not_say_what_they_cost_are_not_guessed_at() {
+    let mut world = limited(|limits| limits.runs = 4)
+        .when("implement/1/agent", vec![costs(0.0)])
+        .when("/tests", vec![red(1, 1)]);
+    assert_eq!(escalated(&mut world), "the 4 runs of agents for this order are used up");
+}
+
+#[test]
+fn runs_are_counted_when_an_agent_was_at_work() {
+    // classify, branch and plan are three; what kept an agent off its work is none.
+    let kept_off = vec![failed(FailureKind::Unavailable), failed(FailureKind::UnknownSession)];
+    let mut world = limited(|limits| limits.runs = 5)
+        .when("implement/1/agent", kept_off)
+        .when("/tests", vec![red(3, 1), red(2, 1)]);
+    let because = escalated(&mut world);
+    assert!(because.starts_with("the 5 runs of agents for this order are used up"), "{because}");
+    assert_eq!((world.made("implement/1/agent"), world.made("implement/2/agent")), (3, 1));
+    assert_eq!(world.made("implement/3/agent"), 0);
+}
+
+#[test]
+fn a_repository_allows_fewer_runs_and_never_more() {
+    for (own, counted) in [(4, 4), (6, 5)] {
+        let budget = Some(Budget { runs: Some(own), ..Budget::default() });
+        let mut world = limited(|limits| limits.runs = 5)
+            .settings(RepositorySettings { budget, ..RepositorySettings::default() })
+            .when("/tests", vec![red(3, 1), red(2, 1), red(1, 1)]);
+        let because = escalated(&mut world);
+        assert!(because.starts_with(&format!("the {counted} runs")), "{own}: {because}");
+        assert_eq!(world.survey().budget.runs_limit, counted);
+    }
+}
+
+#[test]
+fn where_retry_renews_nothing_all_counts_from_the_beginning() {
+    let mut world = limited(|limits| (limits.runs, limits.retry_renews) = (4, false))
+        .when("/tests", vec![red(1, 1), red(2, 1)]);
+    let because = escalated(&mut world);
+    assert!(because.ends_with("; the server's settings do not let /retry raise it"), "{because}");
+    let made = world.made.len();
+    world.say("/retry");
+    assert!(escalated(&mut world).starts_with("the 4 runs"));
+    let more = world.made[made..].iter().filter(|key| key.ends_with("/agent")).count();
+    assert_eq!(more, 0, "nothing more is paid: {:?}", &world.made[made..]);
+}
+
+#[test]
+fn waiting_for_people_is_not_work() {
+    for renews in [true, false] {
+        let mut world = limited(|limits| limits.retry_renews = renews)
+            .when("/tests", vec![red(3, 1), red(2, 1), red(1, 1)]);
+        escalated(&mut world);
+        world.now += TimeDelta::days(3);
+        world.say("/retry");
+        assert!(matches!(world.settle(), Settlement::Verified { .. }), "renews: {renews}");
+        assert!(world.survey().budget.minutes_spent < 60, "{:?}", world.survey().budget);
+    }
+}
+
+#[test]
+fn time_in_which_a_run_went_on_is_work_whoever_spoke_meanwhile() {
+    let mut world = limited(|limits| limits.retry_renews = false).when("/tests", vec![red(1, 1)]);
+    while world.made("plan/1/agent") == 0 {
+        world.step();
+    }
+    world.begin_all();
+    world.now += TimeDelta::minutes(61);
+    world.hear(SignalKind::IssueEdited);
+    for (key, _) in world.under_way.clone() {
+        world.finish(&key.0);
+    }
+    match world.settle() {
+        Settlement::Blocked { because } => assert!(because.contains("60 minutes"), "{because}"),
+        other => panic!("{other:?}"),
+    }
+}

@@ -1,4 +1,4 @@
-//! What has to survive a crash: deliveries, orders, their journals, their artifacts.
+//! What has to survive a crash: deliveries, orders, their journals, their artifacts, and what agents' runs cost.
 //!
 //! May know: `order` and SQL. SQLite by default (WAL, `synchronous = FULL`), PostgreSQL behind the same queries.
 //! Must never know: HTTP, GitHub's wire formats, what an order does next.
@@ -13,6 +13,7 @@ mod group;
 mod journal;
 mod orders;
 mod pool;
+mod spending;
 #[cfg(test)]
 mod tests;
 
@@ -23,6 +24,7 @@ pub use deliveries::{Conclusion, Delivery, NewDelivery, Saved};
 pub use error::StoreError;
 pub use journal::JournalStore;
 pub use orders::{OpenOutcome, OrderFilter, OrderRow, Summary};
+pub use spending::{Cost, Grant, Over, OverLimit, PaidRun, Purse, RunEnd};
 
 use pool::Pools;
 

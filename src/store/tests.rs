@@ -1,5 +1,6 @@
 //! Stories told against real databases: SQLite always, PostgreSQL when `JOURNEYMAN_TEST_POSTGRES_URL` names one.
 
+mod spending;
 mod telling;
 
 use std::collections::BTreeSet;

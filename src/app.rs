@@ -272,8 +272,11 @@ fn rules(settings: &Settings) -> anyhow::Result<Rules> {
         limits: OrderLimits {
             minutes: limits.order_minutes,
             usd: limits.order_usd,
-            ..OrderLimits::default()
+            runs: limits.order_runs,
+            gather_seconds: limits.gather_seconds,
+            retry_renews: limits.retry_renews,
         },
+        per_day: limits.per_day,
         concurrent_orders: limits.concurrent_orders,
         test_time: Duration::from_secs(limits.test_seconds),
         setup_time: Duration::from_secs(limits.setup_seconds),

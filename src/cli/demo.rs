@@ -13,6 +13,8 @@ use crate::order::{OrderId, Receipt, Settlement};
 
 /// The sample repository on the emulator.
 const REPOSITORY: &str = "you/statistics";
+/// One person alone tries it out: long enough for a review of several comments.
+const GATHER_SECONDS: u32 = 3;
 
 /// What `demo` is told.
 #[derive(Debug, Args)]
@@ -53,6 +55,7 @@ pub(super) async fn main(arguments: Arguments) -> anyhow::Result<u8> {
         pages: Pages::Shown,
         pipelines: Vec::new(),
         parallel: None,
+        gather_seconds: GATHER_SECONDS,
         keep: None,
     })
     .await?;

@@ -40,6 +40,9 @@ pub(super) struct Wishes {
     pub(super) pipelines: Vec<Pipeline>,
     /// Orders that are at work at the same time; the settings say it when this does not.
     pub(super) parallel: Option<usize>,
+    /// What is waited after a word about a pull request, for others that come with it; in seconds. Whoever has nobody to
+    /// wait for does not wait.
+    pub(super) gather_seconds: u32,
     /// Where data is kept; none: a temporary folder.
     pub(super) keep: Option<PathBuf>,
 }
@@ -90,6 +93,7 @@ impl Local {
         settings.data.dir = folder.join("data");
         settings.store.url =
             SecretString::from(format!("sqlite://{}", folder.join("journeyman.db").display()));
+        settings.limits.gather_seconds = wishes.gather_seconds;
         if let Some(parallel) = wishes.parallel {
             settings.limits.concurrent_orders = parallel;
         }

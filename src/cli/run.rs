@@ -55,6 +55,7 @@ pub(super) async fn main(arguments: Arguments) -> anyhow::Result<u8> {
         pages: Pages::Hidden,
         pipelines: Vec::new(),
         parallel: None,
+        gather_seconds: 0,
         keep: None,
     })
     .await?;

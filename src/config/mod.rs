@@ -26,7 +26,7 @@ use std::time::Duration;
 use secrecy::SecretString;
 use url::Url;
 
-use crate::order::Pipeline;
+use crate::order::{DayLimits, Pipeline};
 pub use api::{ApiSettings, Price, Provider};
 
 pub use error::SettingsError;
@@ -154,6 +154,14 @@ pub struct LimitSettings {
     pub order_minutes: u64,
     /// `order_usd`: dollars, by default 5.
     pub order_usd: f64,
+    /// `order_runs`: runs of agents, by default 60.
+    pub order_runs: u32,
+    /// `gather_seconds`, by default 20: what is waited after a word about a pull request, for others that come with it.
+    pub gather_seconds: u32,
+    /// `retry_renews`, by default true: whether `/retry` grants an order's limits once more.
+    pub retry_renews: bool,
+    /// `per_day`: what may be spent in a day of UTC; by default there is no limit.
+    pub per_day: DayLimits,
     /// `test_seconds`, by default 600.
     pub test_seconds: u64,
     /// `setup_seconds`, by default 600.

@@ -10,7 +10,7 @@ use super::SettingsError;
 use super::error::Place;
 
 /// Every key outside `[agents]` and `[prices]`.
-const KEYS: [&str; 24] = [
+const KEYS: [&str; 36] = [
     "server.listen",
     "server.public_url",
     "server.api_token",
@@ -31,6 +31,18 @@ const KEYS: [&str; 24] = [
     "limits.concurrent_orders",
     "limits.order_minutes",
     "limits.order_usd",
+    "limits.order_runs",
+    "limits.gather_seconds",
+    "limits.retry_renews",
+    "limits.per_day.repository.usd",
+    "limits.per_day.repository.minutes",
+    "limits.per_day.repository.runs",
+    "limits.per_day.sender.usd",
+    "limits.per_day.sender.minutes",
+    "limits.per_day.sender.runs",
+    "limits.per_day.all.usd",
+    "limits.per_day.all.minutes",
+    "limits.per_day.all.runs",
     "limits.test_seconds",
     "limits.setup_seconds",
     "sandbox.mode",
@@ -52,6 +64,7 @@ pub(super) enum Raw {
     Text(String),
     Integer(i64),
     Float(f64),
+    Truth(bool),
     List(Vec<String>),
     /// From the environment: the key decides what it is.
     Variable(String),
@@ -156,7 +169,7 @@ impl Reader<'_> {
             let name = key.get_ref();
             let dotted = if above.is_empty() { name.to_string() } else { format!("{above}.{name}") };
             if let DeValue::Table(inner) = value.get_ref()
-                && (above.is_empty() || above == "agents" || above == "prices")
+                && is_table(above, &dotted)
             {
                 self.table(keys, &dotted, inner)?;
             } else {
@@ -167,6 +180,11 @@ impl Reader<'_> {
         }
         Ok(())
     }
+}
+
+/// Whether keys stand below this one.
+fn is_table(above: &str, dotted: &str) -> bool {
+    matches!(above, "" | "agents" | "prices" | "limits.per_day") || dotted == "limits.per_day"
 }
 
 fn raw(value: &DeValue<'_>) -> Raw {
@@ -181,7 +199,8 @@ fn raw(value: &DeValue<'_>) -> Raw {
                 array.iter().map(|item| item.get_ref().as_str().map(str::to_owned)).collect();
             texts.map_or(Raw::Other, Raw::List)
         }
-        DeValue::Boolean(_) | DeValue::Datetime(_) | DeValue::Table(_) => Raw::Other,
+        DeValue::Boolean(truth) => Raw::Truth(*truth),
+        DeValue::Datetime(_) | DeValue::Table(_) => Raw::Other,
     }
 }
 

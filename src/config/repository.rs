@@ -49,17 +49,37 @@ pub fn repository_settings(yaml: &[u8]) -> Result<RepositorySettings, Repository
     if !text.lines().any(says_something) {
         return Ok(RepositorySettings::default());
     }
-    let settings: RepositorySettings = serde_saphyr::from_str(text).map_err(|error| yaml_error(&error))?;
+    let settings: RepositorySettings =
+        serde_saphyr::from_str(text).map_err(|error| yaml_error(text, &error))?;
     hold_to_rules(&settings)?;
     Ok(settings)
 }
 
-fn yaml_error(error: &serde_saphyr::Error) -> RepositorySettingsError {
+fn yaml_error(text: &str, error: &serde_saphyr::Error) -> RepositorySettingsError {
     let line = error.location().map(|location| location.line()).filter(|line| *line > 0);
     // What follows the first line is a drawing of the file, which the reader has anyway.
     let error = error.to_string();
-    let because = error.lines().next().unwrap_or("it cannot be read").chars().take(300).collect();
+    let first = error.lines().next().unwrap_or("it cannot be read");
+    // Nor is the place said twice.
+    let first = first.strip_prefix("error: ").unwrap_or(first);
+    let first = match first.split_once(": ") {
+        Some((place, rest)) if line.is_some() && place.starts_with("line ") => rest,
+        Some(_) | None => first,
+    };
+    let because: String = first.chars().take(300).collect();
+    // A value that is none of those allowed is said without the key that it was given for.
+    let key = line.and_then(|line| key_of(text, line)).filter(|key| !because.contains(*key));
+    let because = key.map_or(because.clone(), |key| format!("`{key}`: {because}"));
     RepositorySettingsError::Yaml { line, because }
+}
+
+/// The key of the whole file that this line belongs to.
+fn key_of(text: &str, line: u64) -> Option<&str> {
+    let lines: Vec<&str> = text.lines().take(usize::try_from(line).ok()?).collect();
+    let (key, _) = lines.iter().rev().find(|line| !line.starts_with([' ', '#', '-']))?.split_once(':')?;
+    let is_key =
+        |key: &str| (1..=40).contains(&key.len()) && key.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
+    Some(key.trim_end()).filter(|key| is_key(key))
 }
 
 fn hold_to_rules(settings: &RepositorySettings) -> Result<(), RepositorySettingsError> {
@@ -98,6 +118,9 @@ fn hold_to_rules(settings: &RepositorySettings) -> Result<(), RepositorySettings
         }
         if budget.minutes == Some(0) {
             return wrong("budget.minutes", "a whole number over 0");
+        }
+        if budget.runs == Some(0) {
+            return wrong("budget.runs", "a whole number over 0");
         }
     }
     Ok(())

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -15,6 +16,7 @@ use super::{
     SandboxSettings, ServerSettings, Settings, SettingsError, StoreSettings, TemplateSettings, WriteSettings,
     api,
 };
+use crate::order::{Budget, DayLimits};
 
 /// Shorter ones can be guessed.
 const TOKEN_LENGTH: usize = 16;
@@ -172,8 +174,30 @@ fn limits(keys: &Keys) -> Result<LimitSettings, SettingsError> {
         concurrent_orders: usize::try_from(concurrent).unwrap_or(4),
         order_minutes: keys.integer("limits.order_minutes", 1..=10_080)?.unwrap_or(60),
         order_usd: keys.amount("limits.order_usd", 10_000.0)?.unwrap_or(5.0),
+        order_runs: count(keys, "limits.order_runs", 1..=10_000)?.unwrap_or(60),
+        gather_seconds: count(keys, "limits.gather_seconds", 0..=3_600)?.unwrap_or(20),
+        retry_renews: keys.truth("limits.retry_renews")?.unwrap_or(true),
+        per_day: DayLimits {
+            repository: per_day(keys, "repository")?,
+            sender: per_day(keys, "sender")?,
+            all: per_day(keys, "all")?,
+        },
         test_seconds: seconds("limits.test_seconds")?,
         setup_seconds: seconds("limits.setup_seconds")?,
+    })
+}
+
+fn count(keys: &Keys, key: &str, range: RangeInclusive<u64>) -> Result<Option<u32>, SettingsError> {
+    Ok(keys.integer(key, range)?.and_then(|count| u32::try_from(count).ok()))
+}
+
+/// What may be spent in a day; nothing said is no limit.
+fn per_day(keys: &Keys, whose: &str) -> Result<Budget, SettingsError> {
+    let key = |what: &str| format!("limits.per_day.{whose}.{what}");
+    Ok(Budget {
+        usd: keys.amount(&key("usd"), 1_000_000.0)?,
+        minutes: keys.integer(&key("minutes"), 1..=1_000_000)?,
+        runs: count(keys, &key("runs"), 1..=1_000_000)?,
     })
 }
 

@@ -55,7 +55,7 @@ impl Keys {
             None => return Ok(None),
             Some(Raw::Integer(number)) => u64::try_from(*number).ok(),
             Some(Raw::Variable(text)) => text.trim().parse().ok(),
-            Some(Raw::Text(_) | Raw::Float(_) | Raw::List(_) | Raw::Other) => None,
+            Some(Raw::Text(_) | Raw::Float(_) | Raw::Truth(_) | Raw::List(_) | Raw::Other) => None,
         };
         let number = number.filter(|number| range.contains(number));
         number.map(Some).ok_or_else(|| {
@@ -87,9 +87,19 @@ impl Keys {
             // Whole dollars need no decimal point.
             Some(Raw::Integer(number)) => i32::try_from(*number).ok().map(f64::from),
             Some(Raw::Variable(text)) => text.trim().parse().ok(),
-            Some(Raw::Text(_) | Raw::List(_) | Raw::Other) => None,
+            Some(Raw::Text(_) | Raw::Truth(_) | Raw::List(_) | Raw::Other) => None,
         };
         number.filter(|number| fits(*number)).map(Some).ok_or_else(expected)
+    }
+
+    pub(super) fn truth(&self, key: &str) -> Result<Option<bool>, SettingsError> {
+        match self.raw(key) {
+            None => Ok(None),
+            Some(Raw::Truth(truth)) => Ok(Some(*truth)),
+            Some(Raw::Variable(text)) if text.trim() == "true" => Ok(Some(true)),
+            Some(Raw::Variable(text)) if text.trim() == "false" => Ok(Some(false)),
+            Some(_) => Err(self.wrong(key, "true or false")),
+        }
     }
 
     /// In the environment a list is split at commas.
@@ -101,7 +111,7 @@ impl Keys {
                 let items = text.split(',').map(str::trim).filter(|item| !item.is_empty());
                 Ok(Some(items.map(str::to_owned).collect()))
             }
-            Some(Raw::Text(_) | Raw::Integer(_) | Raw::Float(_) | Raw::Other) => {
+            Some(Raw::Text(_) | Raw::Integer(_) | Raw::Float(_) | Raw::Truth(_) | Raw::Other) => {
                 Err(self.wrong(key, "a list of texts, [\"…\", \"…\"]"))
             }
         }
@@ -114,9 +124,10 @@ impl Keys {
             Some(Raw::Variable(text)) => {
                 Some(shell_words::split(text).map_err(|_| self.wrong(key, expected))?)
             }
-            Some(Raw::Text(_) | Raw::Integer(_) | Raw::Float(_) | Raw::List(_) | Raw::Other) | None => {
-                self.list(key).map_err(|_| self.wrong(key, expected))?
-            }
+            Some(
+                Raw::Text(_) | Raw::Integer(_) | Raw::Float(_) | Raw::Truth(_) | Raw::List(_) | Raw::Other,
+            )
+            | None => self.list(key).map_err(|_| self.wrong(key, expected))?,
         };
         match words {
             Some(words) if words.first().is_none_or(|program| program.is_empty()) => {

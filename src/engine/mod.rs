@@ -25,7 +25,7 @@ use url::Url;
 
 use crate::agent::Agents;
 use crate::github::GitHub;
-use crate::order::{Entry, OrderId, OrderLimits, Pipeline, RepositorySettings, Role};
+use crate::order::{DayLimits, Entry, OrderId, OrderLimits, Pipeline, RepositorySettings, Role};
 use crate::sandbox::Sandbox;
 use crate::store::{JournalStore, Store};
 use crate::workspace::Workspaces;
@@ -71,6 +71,8 @@ pub struct Rules {
     pub commands: BTreeMap<String, String>,
     /// What an order may cost.
     pub limits: OrderLimits,
+    /// What all orders together may cost in a day, for a repository, for a person, for the server.
+    pub per_day: DayLimits,
     /// Orders that are at work at the same time.
     pub concurrent_orders: usize,
     /// How long a run of the tests may take.

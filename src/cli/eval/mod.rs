@@ -201,6 +201,7 @@ async fn start(
         pages: Pages::Hidden,
         pipelines,
         parallel: Some(parallel),
+        gather_seconds: 0,
         keep,
     })
     .await

@@ -251,6 +251,7 @@ async fn parts(emulator: &Emulator, place: &TempDir, more: Vec<AgentSettings>) -
             )]),
             commands: BTreeMap::new(),
             limits: OrderLimits { minutes: 60, usd: 5.0, ..OrderLimits::default() },
+            per_day: Default::default(),
             concurrent_orders: 1,
             test_time: Duration::from_secs(60),
             setup_time: Duration::from_secs(60),

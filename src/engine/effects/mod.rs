@@ -8,6 +8,7 @@ mod github;
 mod given;
 mod job;
 mod job_log;
+mod pay;
 mod preflight;
 mod prepare;
 mod publish;

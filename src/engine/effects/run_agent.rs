@@ -38,6 +38,7 @@ impl Context {
         let remembered = folder.join("outcome.json");
         if let Some(run) = recall(&remembered)? {
             tracing::info!(order = %self.order, key = %self.key, "was finished before; not run again");
+            self.settle(&run).await;
             if let Ok(runtime) = self.parts.agents.get(&task.agent) {
                 self.keep(&folder, &self.redaction(runtime, &task)).await;
             }
@@ -46,22 +47,42 @@ impl Context {
         let runtime = self.parts.agents.get(&task.agent).map_err(|error| never(error.to_string()))?;
         let task = self.with_what_it_needs(task, runtime).await?;
         let prompt = agent::prompt(&task, &self.template(&task.command).await?);
-        let role = self.journal.role(&task.role);
-        let mut run = match runtime {
-            Runtime::Program(program) => {
-                let place = self.workplace(&task).await?;
-                let invocation = program.invocation(&task, role, &prompt.text, &self.parts.rules.environment);
-                self.start(&task, place, &invocation, program.transcript(), &folder).await?
+        if let Err(because) = self.reserve(&task).await? {
+            return Ok(Outcome::BudgetSpent { because });
+        }
+        let mut run = match self.work(&task, runtime, &prompt.text, &folder).await {
+            Ok(run) => run,
+            Err(trouble) => {
+                self.release().await;
+                return Err(trouble);
             }
-            Runtime::Api(api) => self.ask(&task, api, &prompt.text, &folder).await?,
         };
         run.warnings.extend(prompt.warnings);
         let left = KEPT.iter().filter(|(file, ..)| folder.join(file).exists());
         run.artifacts.extend(left.map(|(_, ending, _)| self.artifact_name(ending)));
         // Before anything else that could fail or be cut off: from here on it is not paid for again.
         remember(&remembered, &run)?;
+        self.settle(&run).await;
         self.keep(&folder, &self.redaction(runtime, &task)).await;
         Ok(Outcome::AgentRan(Box::new(run)))
+    }
+
+    async fn work(
+        &self,
+        task: &AgentTask,
+        runtime: &Runtime,
+        prompt: &str,
+        folder: &Path,
+    ) -> Result<AgentRun, Trouble> {
+        match runtime {
+            Runtime::Program(program) => {
+                let place = self.workplace(task).await?;
+                let role = self.journal.role(&task.role);
+                let invocation = program.invocation(task, role, prompt, &self.parts.rules.environment);
+                self.start(task, place, &invocation, program.transcript(), folder).await
+            }
+            Runtime::Api(api) => self.ask(task, api, prompt, folder).await,
+        }
     }
 
     /// Asks a model's API. It is our own client: nothing of the repository runs here, so that there are no walls.

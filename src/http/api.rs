@@ -11,8 +11,9 @@ use super::body::Room;
 use super::problem::Problem;
 use super::views::{OrderView, order_url};
 use super::{Asked, HttpState};
+use crate::order::next::Survey;
 use crate::order::steps::steps;
-use crate::order::{IssueNumber, OrderId, RepositoryName};
+use crate::order::{IssueNumber, Journal, OrderId, Receipt, RepositoryName, survey};
 use crate::store::{JournalStore, OrderFilter};
 
 pub(super) const MOST_JSON: usize = 64 * 1024;
@@ -91,7 +92,29 @@ pub(super) async fn show(request: HttpRequest, order: Path<String>, state: Data<
     let order = order_id(&order)?;
     let row = state.store.order(order).await?;
     let artifacts = state.store.artifacts(order).await?;
-    Ok(HttpResponse::Ok().json(OrderView::new(row).with_artifacts(artifacts)))
+    let (_, survey) = surveyed(&state, order).await?;
+    Ok(HttpResponse::Ok().json(OrderView::new(row).with_budget(survey.budget).with_artifacts(artifacts)))
+}
+
+/// There is a receipt as soon as there is something to answer for: a commit, or an end.
+pub(super) async fn show_receipt(
+    request: HttpRequest,
+    order: Path<String>,
+    state: Data<HttpState>,
+) -> Answer {
+    hold_token(&request, state.api_token.as_ref())?;
+    let order = order_id(&order)?;
+    let (journal, survey) = surveyed(&state, order).await?;
+    if survey.next.settled.is_none() && survey.trace.work.is_none() {
+        return Err(Problem::not_found(format!("order {order} has no receipt yet: it is at work")));
+    }
+    Ok(HttpResponse::Ok().json(Receipt::of(&journal, &survey)))
+}
+
+async fn surveyed(state: &HttpState, order: OrderId) -> Result<(Journal, Survey), Problem> {
+    let journal = state.store.journal(order).await?;
+    let survey = survey(journal.pipeline(), &journal, chrono::Utc::now());
+    Ok((journal, survey))
 }
 
 pub(super) async fn show_steps(request: HttpRequest, order: Path<String>, state: Data<HttpState>) -> Answer {

@@ -61,6 +61,7 @@ fn routes(config: &mut ServiceConfig) {
         )
         .service(resource("/api/v1/work-orders/{id}", "GET, HEAD").route(get().to(api::show)))
         .service(resource("/api/v1/work-orders/{id}/steps", "GET, HEAD").route(get().to(api::show_steps)))
+        .service(resource("/api/v1/work-orders/{id}/receipt", "GET, HEAD").route(get().to(api::show_receipt)))
         .service(resource("/api/v1/work-orders/{id}/journal", "GET, HEAD").route(get().to(api::show_journal)))
         .service(resource("/api/v1/work-orders/{id}/retry", "POST").route(web::post().to(commands::retry)))
         .service(resource("/api/v1/work-orders/{id}/plan", "POST").route(web::post().to(commands::plan)))

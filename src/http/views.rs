@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::order::{Answer, BranchName, IssueNumber, OrderId, PullNumber, RepositoryName};
+use crate::order::{Answer, BranchName, IssueNumber, OrderBudget, OrderId, PullNumber, RepositoryName};
 use crate::store::{ArtifactInfo, OrderRow};
 
 /// A work order.
@@ -20,6 +20,10 @@ pub(super) struct OrderView {
     /// Where the rest is.
     steps_url: String,
     journal_url: String,
+    receipt_url: String,
+    /// What it may cost and has cost; when one order is shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    budget: Option<OrderBudget>,
     #[serde(skip_serializing_if = "Option::is_none")]
     artifacts: Option<Vec<ArtifactView>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -71,6 +75,7 @@ impl OrderView {
         Self {
             steps_url: format!("{url}/steps"),
             journal_url: format!("{url}/journal"),
+            receipt_url: format!("{url}/receipt"),
             id: row.id,
             repository: row.repository,
             issue: row.issue,
@@ -80,6 +85,7 @@ impl OrderView {
             pull_request: row.pull,
             opened_at: row.opened_at,
             updated_at: row.updated_at,
+            budget: None,
             artifacts: None,
             signal: None,
         }
@@ -87,6 +93,11 @@ impl OrderView {
 
     pub(super) fn with_signal(mut self, signal: SignalView) -> Self {
         self.signal = Some(signal);
+        self
+    }
+
+    pub(super) fn with_budget(mut self, budget: OrderBudget) -> Self {
+        self.budget = Some(budget);
         self
     }
 

@@ -4,6 +4,7 @@ mod agents;
 mod api;
 mod approve;
 mod conversation;
+mod budget;
 mod deliveries;
 mod escalation;
 mod faults;

@@ -169,6 +169,11 @@ impl World {
         change(self.settings.agents.values_mut().next().expect("there is an agent"))
     }
 
+    /// Changes Journeyman's settings; they hold from the next [`World::start_bot`].
+    pub fn change_settings(&mut self, change: impl FnOnce(&mut Settings)) {
+        change(&mut self.settings);
+    }
+
     /// Writes another script for the agent's next runs.
     pub fn rescript(&self, scenes: &str) {
         setting::write_script(self.place.path(), scenes);

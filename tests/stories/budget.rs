@@ -1,0 +1,93 @@
+//! What a day may cost: the limit of a repository is reached in the middle of an order.
+
+use journeyman::order::Budget;
+
+use crate::world::{MAINTAINER, Story, World};
+
+/// Wrong at first, and right when it is sent back. With classify, branch and plan the first round comes to $0.09.
+const SECOND_TIME: &str = "
+- stage: implement
+  round: 1
+  usd: 0.05
+  run: |
+    echo 43 > answer
+    git commit -q -a -m 'Try an answer' && git push -q origin HEAD
+- stage: implement
+  usd: 0.05
+  run: |
+    echo 42 > answer
+    git commit -q -a -m 'Give the right answer' && git push -q origin HEAD
+";
+
+const SPENT: &str =
+    "for this repository $0.09 are spent; the next run costs about $0.05; there is more from ";
+
+async fn waits_for_more(world: &World) {
+    let ended = world.settled().await;
+    assert_eq!(ended.word(), "escalated", "{}", ended.because());
+    assert!(
+        ended.because().contains("of today's $0.10 ") && ended.because().contains(SPENT),
+        "{}",
+        ended.because()
+    );
+    assert_eq!(ended.runs_of("implement"), 1, "the second round was not paid for");
+    let status = world.status_comment();
+    assert!(
+        status.contains("the next run costs about \\$0.05") || status.contains("the next run costs"),
+        "{status}"
+    );
+    assert!(status.contains("/retry"), "{status}");
+    assert!(world.pull().draft);
+    assert_eq!(world.handed_over("answer"), "43\n", "the best round there is");
+    assert_eq!(world.labels(), ["journeyman", "journeyman:needs-human"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_repositorys_limit_of_the_day_keeps_the_work_until_there_is_more() {
+    let cents = |usd| Budget { usd: Some(usd), ..Budget::default() };
+    let mut world = Story::of(SECOND_TIME)
+        .settings(move |settings| settings.limits.per_day.repository = cents(0.10))
+        .labeled()
+        .await;
+    waits_for_more(&world).await;
+    let number = world.pull().issue.number;
+
+    // As long as the day has no more, `/retry` changes nothing.
+    world.comment(MAINTAINER, "/retry").await;
+    waits_for_more(&world).await;
+
+    world.stop_bot().await;
+    world.change_settings(move |settings| settings.limits.per_day.repository = cents(0.50));
+    world.start_bot().await;
+    world.comment(MAINTAINER, "/retry").await;
+    let ended = world.settled().await;
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    assert_eq!(ended.runs_of("implement"), 2);
+    assert_eq!((world.pull().issue.number, world.pull().draft), (number, false));
+    assert_eq!(world.labels(), ["journeyman", "journeyman:done"]);
+
+    let url = format!("/api/v1/work-orders/{}", ended.order);
+    let (status, receipt) = world.api("GET", &format!("{url}/receipt"), None).await;
+    assert_eq!((status, &receipt["verified"]), (200, &serde_json::json!(true)), "{receipt}");
+    let (_, shown) = world.api("GET", &url, None).await;
+    let spent = shown["budget"]["usd_spent"].as_f64().expect("dollars");
+    let whole = receipt["usage"]["usd"].as_f64().expect("dollars");
+    assert!(spent < whole && whole < 0.25, "since the last /retry, and in all: {shown} {receipt}");
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_run_that_is_cut_off_by_a_restart_is_paid_from_the_same_place() {
+    let slow = SECOND_TIME.replacen("round: 1\n", "round: 1\n  think: 1500\n", 1);
+    let mut world =
+        Story::of(&slow).settings(|settings| settings.limits.per_day.all.runs = Some(7)).labeled().await;
+    for _ in 0..3 {
+        world.until_begun("implement/1/agent").await;
+        world.stop_bot().await;
+        world.start_bot().await;
+    }
+    // classify, branch, plan, implement twice, publish, review: seven, however often one of them was begun.
+    let ended = world.settled().await;
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    world.end().await;
+}

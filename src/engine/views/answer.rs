@@ -5,6 +5,7 @@ use crate::github::render::{Fate, ReviewView, SayingView};
 use crate::order::conversation::Saying;
 use crate::order::moves::ReviewNote;
 use crate::order::next::Survey;
+use crate::order::trace::StageState;
 use crate::order::{Event, Finding, Journal, Move};
 
 /// What is said once.
@@ -13,15 +14,17 @@ pub(in crate::engine) fn saying<'a>(
     survey: &Survey,
     saying: &'a Saying,
 ) -> SayingView<'a> {
-    let running = survey.trace.stages.iter().rfind(|stage| {
-        survey.next.settled.is_none() && stage.state == crate::order::trace::StageState::Running
-    });
+    let running = survey
+        .trace
+        .stages
+        .iter()
+        .rfind(|stage| survey.next.settled.is_none() && stage.state == StageState::Running);
     let standing = match running {
         Some(stage) => {
             let round = stage.rounds.last().map_or(1, |round| round.round);
-            format!("{}: {}, round {round}", headline(None), stage.name)
+            format!("{}: {}, round {round}", headline(survey), stage.name)
         }
-        None => headline(survey.next.settled.as_ref()),
+        None => headline(survey),
     };
     SayingView { saying, standing, issue: journal.opened().issue.url.clone() }
 }

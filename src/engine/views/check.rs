@@ -1,7 +1,6 @@
 //! The check run's view.
 
-use super::conversation::open_findings;
-use super::pull::receipt;
+use super::pull::{open_findings, receipt};
 use super::{headline, pages};
 use crate::github::render::CheckView;
 use crate::order::conversation::CheckState;
@@ -21,7 +20,7 @@ pub(in crate::engine) fn check(
     CheckView {
         head: head.clone(),
         state,
-        headline: headline(settled),
+        headline: headline(survey),
         explanation: settled.and_then(Settlement::because).map(str::to_owned),
         receipt: work.and_then(|_| receipt(journal, survey)),
         findings: work.and_then(|work| work.review.as_ref()).map(open_findings).unwrap_or_default(),

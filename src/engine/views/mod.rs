@@ -5,8 +5,8 @@
 
 mod answer;
 mod check;
-mod conversation;
 mod pull;
+mod stages;
 mod status;
 mod time;
 
@@ -16,6 +16,7 @@ mod tests;
 use crate::github::OrderLabel;
 use crate::github::render::Pages;
 use crate::order::next::Survey;
+use crate::order::trace::Ask;
 use crate::order::{Journal, Settlement};
 
 pub(super) use answer::{earlier_reviews, review, saying};
@@ -26,7 +27,7 @@ pub(super) use status::status;
 /// The label that shows how the order stands.
 pub(super) fn label(survey: &Survey) -> OrderLabel {
     match &survey.next.settled {
-        None if survey.trace.asks.is_some() => OrderLabel::NeedsHuman,
+        None if survey.trace.asks == Some(Ask::Plan) => OrderLabel::NeedsHuman,
         None => OrderLabel::Working,
         Some(Settlement::Verified { .. } | Settlement::Approved { .. }) => OrderLabel::Done,
         Some(
@@ -51,8 +52,11 @@ pub(super) fn pages(journal: &Journal) -> Pages {
 }
 
 /// Where the order stands, in a few words.
-fn headline(settled: Option<&Settlement>) -> String {
-    match settled {
+fn headline(survey: &Survey) -> String {
+    match &survey.next.settled {
+        None if survey.trace.asks == Some(Ask::Plan) => {
+            "The plan waits for a person to approve it".to_owned()
+        }
         None => "Journeyman is at work on this".to_owned(),
         Some(Settlement::Verified { pull: Some(_) }) => {
             "Verified: the pull request is ready for review".to_owned()

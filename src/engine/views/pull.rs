@@ -1,13 +1,13 @@
 //! The view of the pull request's text, and of the receipt that it shares with the check run.
 
-use super::conversation::{checks_on, open_findings};
 use super::pages;
+use super::time::stage_of;
 use crate::github::render::{PullView, Ran, ReceiptView, Reviewed, RoundLine, Verification};
 use crate::order::next::Survey;
 use crate::order::pipeline::Uses;
 use crate::order::test_run::CommandRun;
 use crate::order::trace::{StageState as Stood, Standing};
-use crate::order::{Journal, Settlement};
+use crate::order::{Feedback, Finding, Journal, Settlement};
 
 /// The pull request's text; none while there is no work to speak of.
 pub(in crate::engine) fn pull(journal: &Journal, survey: &Survey, summary: &str) -> Option<PullView> {
@@ -43,7 +43,7 @@ pub(super) fn receipt(journal: &Journal, survey: &Survey) -> Option<ReceiptView>
             .review
             .as_ref()
             .map(|review| Reviewed { summary: review.summary.clone(), open: open_findings(review) }),
-        others: checks_on(journal, &work.commit),
+        others: trace.ci.clone().filter(|checks| checks.commit == work.commit),
         rounds: rounds
             .map(|(stage, round)| RoundLine {
                 stage: stage.name.clone(),
@@ -69,7 +69,7 @@ fn verification(journal: &Journal, survey: &Survey, standing: &Standing) -> Veri
         Standing::NotVerified { because } => Verification::NotVerified { why: because.clone() },
         Standing::Approved { by, because } => Verification::Approved { by: by.clone(), why: because.clone() },
         Standing::Verified => {
-            let stages = open_judges(journal, survey);
+            let stages = if is_an_answer(survey) { Vec::new() } else { open_judges(journal, survey) };
             match survey.next.settled.as_ref().and_then(ended) {
                 _ if stages.is_empty() => Verification::Verified,
                 None => Verification::Pending { stages },
@@ -77,6 +77,12 @@ fn verification(journal: &Journal, survey: &Survey, standing: &Standing) -> Veri
             }
         }
     }
+}
+
+/// Whether the work is an answer to people: it went through every check that the pipeline has, whatever became of
+/// the pipeline's own stages.
+fn is_an_answer(survey: &Survey) -> bool {
+    survey.trace.work.as_ref().is_some_and(|work| stage_of(&work.answer) == "answer")
 }
 
 /// How an order ended that will not go on by itself, in words.
@@ -104,4 +110,11 @@ fn open_judges(journal: &Journal, survey: &Survey) -> Vec<String> {
     let judges = journal.pipeline().stages.iter();
     let judges = judges.filter(|stage| stage.uses == Uses::Tests || !stage.checks.is_empty());
     judges.filter(|stage| !has_judged(&stage.name)).map(|stage| stage.name.clone()).collect()
+}
+
+/// What a review still has to object, or lets pass, the weightiest first.
+pub(super) fn open_findings(review: &Feedback) -> Vec<Finding> {
+    let mut open = review.issues.clone();
+    open.sort_by_key(|finding| finding.severity);
+    open
 }

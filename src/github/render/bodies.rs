@@ -6,7 +6,7 @@ use super::{
     LONGEST_BODY, Pages, PullView, Ran, ReceiptView, Reviewed, RoundLine, SaidLine, StageLine, StageState,
     StatusView, TriedLine, Verification, pull, status,
 };
-use crate::order::conversation::{ChecksReading, FailingJob};
+use crate::order::trace::CiTrace;
 use crate::order::{Category, Counts, Exit, Finding, IssueNumber, PullNumber, Severity, Usage};
 
 fn stage(name: &str, state: StageState, detail: &str, seconds: Option<u64>) -> StageLine {
@@ -260,10 +260,10 @@ fn what_the_reviewer_doubts_and_what_other_checks_say_stands_there() {
         summary: "Sound.".to_owned(),
         open: vec![finding(Severity::Major, Some("src/a.py:3")), finding(Severity::Minor, None)],
     });
-    let job = |name: &str| FailingJob { name: name.to_owned(), ..FailingJob::default() };
-    view.receipt.others = Some(ChecksReading {
+    view.receipt.others = Some(CiTrace {
+        commit: view.receipt.commit.clone(),
         passed: 4,
-        failing: vec![job("lint"), job("a `b` @c")],
+        failing: vec!["lint".to_owned(), "a `b` @c".to_owned()],
         failing_on_base: vec!["docs".to_owned()],
         pending: vec!["e2e".to_owned()],
     });
@@ -360,11 +360,11 @@ fn whatever_an_agent_or_a_repository_says_the_bodies_fit_and_close_one_issue() {
             suggestion: Some(long.clone()),
         };
         receipt.review = Some(Reviewed { summary: long.clone(), open: vec![finding; 50] });
-        let job = FailingJob { name: long.clone(), ..FailingJob::default() };
         let names = vec![long.clone(); 50];
-        receipt.others = Some(ChecksReading {
+        receipt.others = Some(CiTrace {
+            commit: receipt.commit.clone(),
             passed: 1,
-            failing: vec![job; 50],
+            failing: names.clone(),
             failing_on_base: names.clone(),
             pending: names.clone(),
         });

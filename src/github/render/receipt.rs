@@ -4,7 +4,7 @@ use super::pages::Pages;
 use super::review::severity;
 use super::status::dollars;
 use super::text::{code_span, plain, shorten};
-use crate::order::conversation::ChecksReading;
+use crate::order::trace::CiTrace;
 use crate::order::{CommitSha, Counts, Exit, Finding, TreeSha, Usage};
 
 const MOST_FAILING: usize = 10;
@@ -34,7 +34,7 @@ pub struct ReceiptView {
     /// What the reviewing agent said of the commit last; none where none was asked.
     pub review: Option<Reviewed>,
     /// The checks of others on the commit, as they stood when they were read last; none where nobody has looked.
-    pub others: Option<ChecksReading>,
+    pub others: Option<CiTrace>,
     /// Every round of the work, in order.
     pub rounds: Vec<RoundLine>,
     /// Tokens and dollars, as the agents told them.
@@ -176,21 +176,19 @@ fn why(verified: &Verification) -> Option<String> {
 }
 
 /// What the repository's own checks say, in a line; none while there are none.
-fn others(checks: &ChecksReading) -> Option<String> {
-    let names = |jobs: Vec<&str>| listed(&jobs, command_span);
+fn others(checks: &CiTrace) -> Option<String> {
     let mut said = Vec::new();
     if checks.passed > 0 {
         said.push(format!("{} passed", checks.passed));
     }
-    if !checks.failing.is_empty() {
-        said.push(format!("failed: {}", names(checks.failing.iter().map(|job| job.name.as_str()).collect())));
-    }
-    if !checks.failing_on_base.is_empty() {
-        let failing = checks.failing_on_base.iter().map(String::as_str).collect();
-        said.push(format!("failed here and without the change: {}", names(failing)));
-    }
-    if !checks.pending.is_empty() {
-        said.push(format!("not done: {}", names(checks.pending.iter().map(String::as_str).collect())));
+    for (what, names) in [
+        ("failed", &checks.failing),
+        ("failed here and without the change", &checks.failing_on_base),
+        ("not done", &checks.pending),
+    ] {
+        if !names.is_empty() {
+            said.push(format!("{what}: {}", listed(names, command_span)));
+        }
     }
     (!said.is_empty()).then(|| format!("- the repository's own checks on GitHub: {}", said.join("; ")))
 }
@@ -280,9 +278,9 @@ pub(super) fn details(view: &ReceiptView) -> String {
     format!("<details>\n<summary>Receipt</summary>\n\n{}\n\n</details>", lines.join("\n"))
 }
 
-fn listed<T: AsRef<str>>(names: &[T], shown: impl Fn(&str) -> String) -> String {
+fn listed(names: &[String], shown: impl Fn(&str) -> String) -> String {
     let mut list: Vec<String> =
-        names.iter().take(MOST_NAMES).map(|name| shown(&shorten(name.as_ref(), 100))).collect();
+        names.iter().take(MOST_NAMES).map(|name| shown(&shorten(name, 100))).collect();
     let more = names.len().saturating_sub(MOST_NAMES);
     if more > 0 {
         list.push(format!("{more} more"));

@@ -1,6 +1,6 @@
 //! Foreign Markdown, let through by an allowlist of shapes.
 
-use super::text::{Bold, acts, code_block, code_span, shorten, visible, word};
+use super::text::{Bold, code_block, code_span, markdown_word, shorten, visible};
 
 const NOTE: &str = "*Shortened: what follows does not fit here.*";
 
@@ -134,18 +134,23 @@ fn render_line(line: &str) -> String {
         rest = quoted.trim_start();
     }
     // An underline would make a heading of the line above.
-    if rest.chars().all(|character| matches!(character, '-' | '=' | '_' | '*' | '+' | ' ')) {
+    if is_rule(rest) {
         return String::new();
     }
     if let Some(heading) = heading(rest) {
         let text = inline(&heading.replace("**", ""), Bold::Escaped);
-        return if text.is_empty() { String::new() } else { format!("{prefix}**{text}**") };
+        return if is_rule(&text) { String::new() } else { format!("{prefix}**{text}**") };
     }
     if let Some((marker, item)) = list_item(rest) {
         let depth = if prefix.is_empty() { (indent / 2 * 2).min(8) } else { 0 };
         return format!("{}{prefix}{marker} {}", " ".repeat(depth), inline(item, Bold::Kept));
     }
     format!("{prefix}{}", inline(rest, Bold::Kept))
+}
+
+/// Nothing, or nothing but what rules and underlines are made of.
+fn is_rule(line: &str) -> bool {
+    line.chars().all(|character| matches!(character, '-' | '=' | '_' | '*' | '+' | ' '))
 }
 
 fn heading(line: &str) -> Option<&str> {
@@ -168,7 +173,7 @@ fn inline(text: &str, bold: Bold) -> String {
     let mut line = String::with_capacity(text.len() * 2);
     let mut rest = text;
     while !rest.is_empty() {
-        let before = rest.find('`').unwrap_or(rest.len());
+        let before = tick(rest).unwrap_or(rest.len());
         let (words_before, after) = rest.split_at(before);
         push_words(&mut line, words_before, bold);
         let run = after.len() - after.trim_start_matches('`').len();
@@ -185,6 +190,16 @@ fn inline(text: &str, bold: Bold) -> String {
         };
     }
     line.trim().to_owned()
+}
+
+/// Where the first backtick is that no backslash takes the meaning from.
+fn tick(text: &str) -> Option<usize> {
+    let mut is_escaped = false;
+    text.char_indices().find_map(|(at, character)| {
+        let found = character == '`' && !is_escaped;
+        is_escaped = character == '\\' && !is_escaped;
+        found.then_some(at)
+    })
 }
 
 /// Where the run of backticks begins that closes a code span opened by one of this length.
@@ -205,10 +220,9 @@ fn push_words(line: &mut String, text: &str, bold: Bold) {
         if index > 0 && !line.is_empty() && !line.ends_with(' ') {
             line.push(' ');
         }
-        if acts(one) {
-            push_apart(line, &code_span(one));
-        } else {
-            line.push_str(&word(one, bold));
+        match markdown_word(one, bold) {
+            Ok(word) => line.push_str(&word),
+            Err(code) => push_apart(line, &code),
         }
     }
 }

@@ -82,6 +82,36 @@ pub(super) fn escape(word: &str, bold: Bold) -> String {
     escaped
 }
 
+/// A word of foreign Markdown, in which a backslash takes the meaning from the sign after it: what is so escaped stays
+/// escaped, and what would act once the backslashes are gone does not.
+pub(super) fn markdown_word(word: &str, bold: Bold) -> Result<String, String> {
+    let mut bare = String::with_capacity(word.len());
+    let mut escaped = String::with_capacity(word.len() + 8);
+    let mut plain = String::new();
+    let mut characters = word.chars().peekable();
+    while let Some(character) = characters.next() {
+        match characters.next_if(|next| character == '\\' && next.is_ascii_punctuation()) {
+            // What begins a comment of HTML is taken apart wherever it stands.
+            Some(sign) if sign != '<' => {
+                escaped.push_str(&escape(&plain, bold));
+                plain.clear();
+                escaped.extend(['\\', sign]);
+                bare.push(sign);
+            }
+            Some(sign) => {
+                plain.push(sign);
+                bare.push(sign);
+            }
+            None => {
+                plain.push(character);
+                bare.push(character);
+            }
+        }
+    }
+    escaped.push_str(&escape(&plain, bold));
+    if acts(&bare) { Err(code_span(&bare)) } else { Ok(escaped) }
+}
+
 /// One word of foreign text.
 pub(super) fn word(word: &str, bold: Bold) -> String {
     if acts(word) { code_span(word) } else { escape(word, bold) }
@@ -203,13 +233,16 @@ pub fn fit(body: &str, most: usize) -> String {
     // Room for the note, a closing fence and a closing fold, each after a blank line.
     let room = most.saturating_sub(NOTE.len() + FOLDED.len() + MOST_FENCE + 6);
     let cut: String = body.chars().take(room).collect();
-    let end = cut.rfind('\n').filter(|end| *end > cut.len() / 2).unwrap_or(cut.len());
-    let mut kept = cut.get(..end).unwrap_or_default().trim_end().to_owned();
-    if let Some(fence) = open_fence(&kept) {
+    let (whole, part) = cut.rsplit_once('\n').unwrap_or(("", &cut));
+    // A part of a line is worth keeping where it is most of what there is, and where nothing in it was held by code.
+    let part = if part.len() > whole.len() && !part.contains('`') { part.trim_end_matches('\\') } else { "" };
+    let mut kept = format!("{whole}\n{part}").trim().to_owned();
+    let (fence, folds) = left_open(&kept);
+    if let Some(fence) = fence.filter(|fence| fence.len() <= MOST_FENCE) {
         kept.push('\n');
         kept.push_str(&fence);
     }
-    if kept.matches("<details>").count() > kept.matches(FOLDED).count() {
+    if folds > 0 {
         kept.push_str("\n\n");
         kept.push_str(FOLDED);
     }
@@ -219,18 +252,24 @@ pub fn fit(body: &str, most: usize) -> String {
 /// The longest fence that is closed where a body is cut, with the signs of a quote before it, in characters.
 const MOST_FENCE: usize = 80;
 
-/// What closes the block of code that is open at the end of a text.
-fn open_fence(text: &str) -> Option<String> {
+/// What is open at the end of a text: a block of code, by what closes it, and folds of ours, which stand on lines of
+/// their own.
+fn left_open(text: &str) -> (Option<String>, usize) {
     let mut open: Option<(&str, &str)> = None;
+    let mut folds = 0_usize;
     for line in text.lines() {
         let bare = line.trim_start_matches(['>', ' ']);
         let (quote, _) = line.split_at(line.len() - bare.len());
         let ticks = bare.len() - bare.trim_start_matches('`').len();
+        // A backtick after the backticks makes it a code span.
+        let is_fence = ticks >= 3 && bare.get(ticks..).is_some_and(|after| !after.contains('`'));
         match open {
-            None if ticks >= 3 => open = bare.get(..ticks).map(|fence| (quote, fence)),
+            None if is_fence => open = bare.get(..ticks).map(|fence| (quote, fence)),
+            None if line == "<details>" => folds += 1,
+            None if line == "</details>" => folds = folds.saturating_sub(1),
             Some((_, fence)) if bare.trim_end() == fence => open = None,
             Some(_) | None => {}
         }
     }
-    open.map(|(quote, fence)| format!("{quote}{fence}")).filter(|fence| fence.len() <= MOST_FENCE)
+    (open.map(|(quote, fence)| format!("{quote}{fence}")), folds)
 }

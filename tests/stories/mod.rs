@@ -3,8 +3,8 @@
 mod agents;
 mod api;
 mod approve;
-mod conversation;
 mod budget;
+mod conversation;
 mod deliveries;
 mod escalation;
 mod faults;

@@ -92,13 +92,10 @@ fn attempt(journal: &Journal, stage: &str) -> Option<(u32, u32, u32)> {
             && parts.all(|part| part.bytes().all(|b| b.is_ascii_digit()))
     };
     journal.entries().iter().rev().find_map(|entry| match &entry.event {
-        Event::Intended { key, r#move } if is_work(key) => match &**r#move {
-            Move::RunAgent(task) => {
-                task.rework.as_ref().map(|rework| (task.round, rework.attempt, rework.of.max(rework.attempt)))
-            }
-            #[expect(clippy::wildcard_enum_match_arm, reason = "an effect of this name is a run of an agent")]
-            _ => None,
-        },
+        Event::Intended { key, r#move } if is_work(key) => {
+            let Move::RunAgent(task) = &**r#move else { return None };
+            task.rework.as_ref().map(|rework| (task.round, rework.attempt, rework.of.max(rework.attempt)))
+        }
         Event::Opened(_) | Event::Signaled { .. } | Event::Intended { .. } | Event::Observed { .. } => None,
     })
 }

@@ -5,6 +5,7 @@ use uuid::Uuid;
 
 use super::*;
 use crate::github::render::{Fate, StageState, Verification};
+use crate::order::OrderBudget;
 use crate::order::conversation::{CheckState, Saying};
 use crate::order::moves::{AgentTask, Retry, ReviewNote, Rework};
 use crate::order::next::{Next, Survey};
@@ -104,7 +105,16 @@ fn run(round: u32, rework: Option<(u32, u32)>) -> Move {
 /// What a walk would have found; each test says what it is about.
 fn survey(trace: Trace, settled: Option<Settlement>) -> Survey {
     let next = Next { moves: Vec::new(), wake_at: None, settled };
-    Survey { next, trace, answers: Vec::new(), usd_limit: 5.0, revision: 1 }
+    let budget = OrderBudget {
+        usd_limit: 5.0,
+        usd_spent: 0.0,
+        minutes_limit: 60,
+        minutes_spent: 0,
+        runs_limit: 60,
+        runs_spent: 0,
+        retry_renews: true,
+    };
+    Survey { next, trace, answers: Vec::new(), usd_limit: 5.0, budget, revision: 1 }
 }
 
 fn stage(name: &str, state: Stood, rounds: Vec<RoundTrace>) -> StageTrace {

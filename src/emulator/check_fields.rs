@@ -90,7 +90,7 @@ fn progress(status: Option<&str>, conclusion: Option<&str>) -> Result<Option<Pro
     match status {
         None => Ok(None),
         Some("queued") => Ok(Some(Progress::Queued)),
-        Some("in_progress") => Ok(Some(Progress::InProgress)),
+        Some("in_progress") => Ok(Some(Progress::Running)),
         Some("completed") => Err(ApiError::invalid("CheckRun", "conclusion", "missing_field")),
         Some(other) => Err(invalid(format!("{other} is not a member of the statuses."))),
     }

@@ -22,7 +22,7 @@ pub(crate) enum Maker {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Progress {
     Queued,
-    InProgress,
+    Running,
     Completed(Conclusion),
 }
 
@@ -50,14 +50,14 @@ impl Progress {
     pub(crate) fn status(self) -> &'static str {
         match self {
             Self::Queued => "queued",
-            Self::InProgress => "in_progress",
+            Self::Running => "in_progress",
             Self::Completed(_) => "completed",
         }
     }
 
     pub(crate) fn conclusion(self) -> Option<Conclusion> {
         match self {
-            Self::Queued | Self::InProgress => None,
+            Self::Queued | Self::Running => None,
             Self::Completed(conclusion) => Some(conclusion),
         }
     }
@@ -220,7 +220,7 @@ impl Checks {
         let mut worst: Option<Conclusion> = None;
         for run in self.latest(suite) {
             match run.progress {
-                Progress::Queued | Progress::InProgress => return Progress::InProgress,
+                Progress::Queued | Progress::Running => return Progress::Running,
                 Progress::Completed(conclusion) => {
                     if worst.is_none_or(Conclusion::is_fine) {
                         worst = Some(conclusion);

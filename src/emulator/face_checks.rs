@@ -166,7 +166,7 @@ impl Ci<'_> {
     /// # Errors
     /// When there is no such repository or commit.
     pub fn begins(&self, sha: &str, name: &str) -> anyhow::Result<u64> {
-        self.job(sha, name, Progress::InProgress, "", Vec::new())
+        self.job(sha, name, Progress::Running, "", Vec::new())
     }
 
     /// A job fails, having printed this, and says this of lines. One that had begun is the one that ends.

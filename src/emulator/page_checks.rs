@@ -48,7 +48,7 @@ pub(crate) fn check_parts(repository: &Repository, sha: &str) -> Vec<CheckPart> 
 
 fn mark(progress: Progress) -> &'static str {
     match progress {
-        Progress::Queued | Progress::InProgress => "●",
+        Progress::Queued | Progress::Running => "●",
         Progress::Completed(Conclusion::Success) => "✓",
         Progress::Completed(Conclusion::Neutral | Conclusion::Skipped | Conclusion::Cancelled) => "○",
         Progress::Completed(Conclusion::ActionRequired) => "!",

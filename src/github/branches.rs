@@ -4,6 +4,7 @@ use serde::Deserialize;
 
 use super::error::{ErrorKind, Result};
 use super::facts::percent_encoded;
+use super::gate::Priority;
 use super::permissions::Permissions;
 use super::service::{At, GitHub};
 use super::transport::Request;
@@ -70,7 +71,8 @@ impl GitHub {
             let because = format!("it is at {}, and not at {}", there.object.sha.short(), commit.short());
             return Ok(Deleted::Kept { because });
         }
-        let delete = Request::delete(at.route(&format!("/git/refs/heads/{name}")));
+        let delete =
+            Request::delete(at.route(&format!("/git/refs/heads/{name}"))).yielding(Priority::Ordinary);
         match self.call(at, Permissions::WriteContents, &delete).await {
             Ok(_) => Ok(Deleted::Gone),
             Err(error) if matches!(error.kind, ErrorKind::NotFound) => Ok(Deleted::Gone),

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::error::{ErrorKind, GitHubError, Result};
+use super::gate::Priority;
 use super::permissions::Permissions;
 use super::render::{Annotation, CheckText};
 use super::service::{At, GitHub};
@@ -141,6 +142,11 @@ impl CheckRun<'_> {
         body
     }
 
+    /// While it is at work the next edit makes this one needless.
+    fn priority(&self) -> Priority {
+        if conclusion(self.state).is_some() { Priority::Ordinary } else { Priority::Status }
+    }
+
     fn is_said_by(&self, wire: &RunWire) -> bool {
         let said = |there: &Option<String>, wanted: &str| same(there.as_deref().unwrap_or_default(), wanted);
         let status = if conclusion(self.state).is_some() { "completed" } else { "in_progress" };
@@ -199,7 +205,7 @@ impl GitHub {
         let (first, rest) = all.split_at(all.len().min(MOST_AT_ONCE));
         let mut body = run.body(first);
         body["head_sha"] = json!(run.head.as_str());
-        let request = Request::post(at.route("/check-runs"), body);
+        let request = Request::post(at.route("/check-runs"), body).yielding(run.priority());
         let made = match self.call(at, Permissions::WriteChecks, &request).await {
             Ok(answer) => answer.json::<RunWire>(),
             Err(error) => Err(error),
@@ -247,7 +253,7 @@ impl GitHub {
         let mut rest = missing;
         loop {
             let (now, later) = rest.split_at(rest.len().min(MOST_AT_ONCE));
-            let request = Request::patch(route.as_str(), run.body(now));
+            let request = Request::patch(route.as_str(), run.body(now)).yielding(run.priority());
             if let Err(error) = self.call(at, Permissions::WriteChecks, &request).await {
                 return self.after_doubt(at, run, (id, later.is_empty()), now, error).await;
             }

@@ -9,6 +9,7 @@ use serde_json::json;
 
 use super::error::{ErrorKind, GitHubError, Result};
 use super::facts::percent_encoded;
+use super::gate::Priority;
 use super::permissions::Permissions;
 use super::render::shorten;
 use super::service::{At, GitHub};
@@ -269,7 +270,7 @@ impl GitHub {
                 [job] => format!("/actions/jobs/{}/rerun", job.id),
                 _ => format!("/actions/runs/{run}/rerun-failed-jobs"),
             };
-            let request = Request::post(at.route(&route), json!({}));
+            let request = Request::post(at.route(&route), json!({})).yielding(Priority::Ordinary);
             match self.call(at, Permissions::WriteActions, &request).await {
                 Ok(_) => begun += 1,
                 Err(error) if is_left(&error) => {

@@ -16,6 +16,8 @@ use super::permissions::Permissions;
 use super::service::{At, GitHub};
 use super::transport::CONNECT_TIMEOUT;
 
+/// As octocrab sends it with every other request.
+const API_VERSION: &str = "2022-11-28";
 /// What is read of a log; the rest of a longer one is not waited for.
 const MOST_READ: usize = 64 * 1024 * 1024;
 /// What of its end is kept, in bytes.
@@ -44,7 +46,9 @@ impl GitHub {
         let token = self.token(at, Permissions::ReadActions, None).await?;
         let url = format!("{}{}", self.rest(), at.route(&format!("/actions/jobs/{job}/logs")));
         let request = self.logs()?.get(url).bearer_auth(token.secret().expose_secret());
-        let answer = request.header(ACCEPT, "application/vnd.github+json").send().await;
+        let request =
+            request.header(ACCEPT, "application/vnd.github+json").header("x-github-api-version", API_VERSION);
+        let answer = request.send().await;
         let answer = answer.map_err(|error| unreachable(&error))?;
         match answer.status().as_u16() {
             200 => Ok(Some(end_of(answer).await?)),

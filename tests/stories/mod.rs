@@ -4,6 +4,7 @@ mod agents;
 mod api;
 mod approve;
 mod budget;
+mod checks;
 mod conversation;
 mod deliveries;
 mod escalation;

@@ -31,11 +31,14 @@ pub(crate) fn check_body(resource: &str, body: &str) -> Result<(), ApiError> {
 }
 
 /// What is answered about a number that has no thread.
-fn gone(found: &Repository, number: u64) -> ApiError {
+fn gone(api: &str, found: &Repository, number: u64) -> ApiError {
     match found.gone.get(&number) {
         None => ApiError::not_found(),
         Some(Gone::Deleted) => ApiError::new(410, "This issue was deleted"),
-        Some(Gone::Transferred) => ApiError::new(301, "Moved Permanently"),
+        Some(Gone::Transferred { repository, number }) => {
+            let location = Some(format!("{api}/repositories/{repository}/issues/{number}"));
+            ApiError { location, ..ApiError::new(301, "Moved Permanently") }
+        }
     }
 }
 
@@ -50,12 +53,13 @@ impl World {
 
     pub(crate) fn thread(&self, repository: &str, number: u64) -> Result<&Thread, ApiError> {
         let found = self.found(repository)?;
-        found.threads.get(&number).ok_or_else(|| gone(found, number))
+        found.threads.get(&number).ok_or_else(|| gone(&self.api(), found, number))
     }
 
     pub(crate) fn thread_mut(&mut self, repository: &str, number: u64) -> Result<&mut Thread, ApiError> {
+        let api = self.api();
         let found = self.found_mut(repository)?;
-        let error = gone(found, number);
+        let error = gone(&api, found, number);
         found.threads.get_mut(&number).ok_or(error)
     }
 

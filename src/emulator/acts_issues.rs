@@ -60,13 +60,14 @@ impl World {
         (moved.state, moved.comments, moved.created_at) = (thread.state, thread.comments, thread.created_at);
         moved.updated_at = Utc::now();
         let (found, there) = (self.found(to)?, self.thread(to, new)?);
+        let gone = Gone::Transferred { repository: found.id, number: new };
         let changes = json!({"changes": {
             "new_issue": self.issue_json(found, there), "new_repository": self.repository_json(found),
         }});
         self.emit_thread(repository, number, "transferred", by, changes);
         let found = self.found_mut(repository)?;
         found.threads.remove(&number);
-        found.gone.insert(number, Gone::Transferred);
+        found.gone.insert(number, gone);
         Ok(new)
     }
 

@@ -197,7 +197,14 @@ fn answer(
 }
 
 fn route(world: &mut World, request: &Request) -> Answer {
-    let segments: Vec<&str> = request.segments.iter().map(String::as_str).collect();
+    let full_name;
+    let mut segments: Vec<&str> = request.segments.iter().map(String::as_str).collect();
+    // By its id a repository is found under every name.
+    if let ["repositories", id, rest @ ..] = segments.as_slice() {
+        let found = world.repositories.values().find(|one| one.id.to_string() == **id);
+        full_name = found.ok_or_else(ApiError::not_found)?.full_name.clone();
+        segments = ["repos"].into_iter().chain(full_name.split('/')).chain(rest.iter().copied()).collect();
+    }
     match segments.as_slice() {
         ["graphql"] => graphql::serve(world, request),
         ["app" | "installation", ..] | ["repos", _, _, "installation"] => {

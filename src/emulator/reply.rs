@@ -65,11 +65,13 @@ pub(crate) struct ApiError {
     pub status: u16,
     pub message: String,
     pub errors: Vec<Value>,
+    /// Where it is now, when it has moved.
+    pub location: Option<String>,
 }
 
 impl ApiError {
     pub(crate) fn new(status: u16, message: impl Into<String>) -> Self {
-        Self { status, message: message.into(), errors: Vec::new() }
+        Self { status, message: message.into(), errors: Vec::new(), location: None }
     }
 
     pub(crate) fn not_found() -> Self {
@@ -90,20 +92,14 @@ impl ApiError {
 
     /// 422 for one field.
     pub(crate) fn invalid(resource: &str, field: &str, code: &str) -> Self {
-        Self {
-            status: 422,
-            message: "Validation Failed".to_owned(),
-            errors: vec![json!({"resource": resource, "field": field, "code": code})],
-        }
+        let errors = vec![json!({"resource": resource, "field": field, "code": code})];
+        Self { errors, ..Self::new(422, "Validation Failed") }
     }
 
     /// 422 with words.
     pub(crate) fn custom(resource: &str, message: String) -> Self {
-        Self {
-            status: 422,
-            message: "Validation Failed".to_owned(),
-            errors: vec![json!({"resource": resource, "code": "custom", "message": message})],
-        }
+        let errors = vec![json!({"resource": resource, "code": "custom", "message": message})];
+        Self { errors, ..Self::new(422, "Validation Failed") }
     }
 
     fn errors_text(&self) -> String {
@@ -111,6 +107,9 @@ impl ApiError {
     }
 
     pub(crate) fn into_reply(self) -> Reply {
+        if let Some(location) = self.location {
+            return Reply { body: Body::Redirect(location), ..Reply::json(self.status, Value::Null) };
+        }
         let mut body = json!({
             "message": self.message,
             "documentation_url": "https://docs.github.com/rest",

@@ -194,7 +194,11 @@ pub(crate) struct Thread {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Gone {
     Deleted,
-    Transferred,
+    /// To this repository, by its id, where it has this number.
+    Transferred {
+        repository: u64,
+        number: u64,
+    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

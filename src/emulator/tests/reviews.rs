@@ -370,7 +370,15 @@ async fn issues_are_locked_transferred_and_deleted() {
     assert_eq!(say(1).await, 201);
     assert_eq!(emulator.transfer(REPOSITORY, 1, "octo/other", "octo").await.expect("moved"), 1);
     emulator.delete_issue(REPOSITORY, 2, "octo").await.expect("gone");
-    assert_eq!((say(1).await, say(2).await, say(3).await), (301, 410, 404));
+    assert_eq!((say(2).await, say(3).await), (410, 404));
+    let moved = "/repos/octo/calc/issues/1";
+    let (status, issue) = call(&emulator, "GET", moved, &token, Value::Null).await;
+    let there = issue["repository_url"].as_str().expect("an address");
+    assert!(status == 200 && there.ends_with("/repos/octo/other"), "whoever follows finds it: {issue}");
+    let body = json!({"repositories": ["calc"]});
+    let narrow = super::token(&emulator, &body).await;
+    let (status, _) = call(&emulator, "GET", moved, &narrow, Value::Null).await;
+    assert_eq!(status, 404, "with a token for the old place there is nothing to see");
     assert_eq!(
         emulator.issue("octo/other", 1).map(|one| (one.title, one.comments.len())),
         Some(("one".to_owned(), 2))

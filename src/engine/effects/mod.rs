@@ -65,7 +65,7 @@ pub(super) async fn perform(parts: Arc<Parts>, order: OrderId, effect: Effect) -
     let tried = match effect.r#move {
         Move::Authorize { person } => context.authorize(&person).await,
         Move::Prepare => context.prepare().await,
-        Move::RunAgent(task) => context.run_agent(task).await,
+        Move::RunAgent(task) => Box::pin(context.run_agent(task)).await,
         Move::FindFiles { glob } => context.find_files(&glob).await,
         Move::Import { branch, base } => context.import(&branch, &base).await,
         Move::Commit { tree, parent, merges, message, date } => {

@@ -50,7 +50,8 @@ impl Context {
         if let Err(because) = self.reserve(&task).await? {
             return Ok(Outcome::BudgetSpent { because });
         }
-        let mut run = match self.work(&task, runtime, &prompt.text, &folder).await {
+        // On the heap: what a sandbox needs while it runs is more than a thread's stack is for.
+        let mut run = match Box::pin(self.work(&task, runtime, &prompt.text, &folder)).await {
             Ok(run) => run,
             Err(trouble) => {
                 self.release().await;

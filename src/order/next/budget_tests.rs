@@ -1,5 +1,7 @@
 //! What an order may cost, and what is said when it is spent.
 
+#![expect(clippy::wildcard_enum_match_arm, reason = "a story looks at one end")]
+
 use super::super::agent_run::{AgentRun, FailureKind, Usage};
 use super::super::journal::{Entry, Journal};
 use super::super::moves::Outcome;

@@ -204,7 +204,7 @@ async fn what_is_merged_is_put_in_order() {
     let ended = world.settled().await;
     assert_eq!(ended.word(), "merged");
     assert_eq!(world.labels(), ["journeyman"], "our own labels are gone");
-    assert_eq!(world.branches(), ["main"]);
+    assert!(world.branches().is_empty(), "{:?}", world.branches());
     let lines: Vec<_> = world.own_comments().into_iter().filter(|one| one.body.contains("merged")).collect();
     assert!(!lines.is_empty(), "the issue hears of it: {:#?}", world.own_comments());
     world.end().await;

@@ -109,7 +109,8 @@ impl Context {
         self.git(move |workspaces| workspaces.checkout(&repository, &commit, &into)).await
     }
 
-    /// The tree that the commit was made of.
+    /// The tree that the commit was made of, or came with.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "no other outcome brings a commit")]
     fn tree_of(&self, commit: &CommitSha) -> Result<TreeSha, Trouble> {
         let mut made = None;
         for entry in self.journal.entries() {
@@ -120,9 +121,13 @@ impl Context {
                     }
                 }
                 Event::Observed { outcome, .. } => {
-                    if let (Outcome::Committed { commit: known, .. }, Some(tree)) = (&**outcome, &made)
-                        && known == commit
-                    {
+                    let found = match &**outcome {
+                        Outcome::Committed { commit, .. } => made.as_ref().map(|tree| (commit, tree)),
+                        Outcome::TakenIn { commit, tree, .. }
+                        | Outcome::BranchUpdated { commit, tree, .. } => Some((commit, tree)),
+                        _ => None,
+                    };
+                    if let Some((_, tree)) = found.filter(|(known, _)| *known == commit) {
                         return Ok(tree.clone());
                     }
                 }

@@ -7,6 +7,7 @@ mod artifacts;
 mod checks;
 mod conversation;
 mod given;
+mod pay;
 mod preflight;
 mod seats;
 mod starts;
@@ -155,7 +156,9 @@ impl World {
 
     /// Makes an effect and tells nobody: what is left when the process ends at that moment.
     async fn attempt(&self, name: &str, r#move: Move) -> Outcome {
-        perform(Arc::clone(&self.parts), self.order, Effect { key: key(name), attempt: 1, r#move }).await
+        let effect = Effect { key: key(name), attempt: 1, r#move };
+        // On the heap, as a spawned one is: a story of many effects is no deeper than one of them.
+        Box::pin(perform(Arc::clone(&self.parts), self.order, effect)).await
     }
 
     /// Runs the agent, which is this script.

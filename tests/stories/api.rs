@@ -110,7 +110,10 @@ async fn an_order_that_has_ended_is_tried_again_over_the_api_and_wakes_at_once()
     assert!(again.said("implement/4/agent").contains("The answer is in the question."));
     // It is done: nothing of this changes anything, and that is said.
     for (word, because) in [
-        ("retry", "it is done; there is nothing to retry"),
+        (
+            "retry",
+            "nothing is known to be wrong with it: say what should be different after the command, or review the pull request",
+        ),
         ("approve", "nothing waits for approval"),
         ("cancel", "it has ended already"),
     ] {

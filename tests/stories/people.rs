@@ -198,8 +198,7 @@ async fn closing_the_issue_stops_the_work() {
 async fn the_label_again_while_it_works_starts_nothing_new() {
     let world = Story::of(SLOWLY).labeled().await;
     agent_is_running(&world).await;
-    world.github.unlabel(REPOSITORY, world.issue, "journeyman", MAINTAINER).await.expect("it is on");
-    world.label().await;
+    world.label_by(MAINTAINER).await;
     world.label_by(OUTSIDER).await;
     let ended = world.settled().await;
 

@@ -213,7 +213,8 @@ async fn a_body_is_never_longer_than_github_takes() {
     let (server, thread) = thread(Vec::new()).await;
     let long = "é".repeat(70_000);
     server.github.set_status_comment(&server.at, ISSUE, order(), || say(&long)).await.unwrap();
-    assert_eq!(thread.bodies()[0].chars().count(), 65_536);
+    let said = thread.bodies()[0].chars().count();
+    assert!((60_000..=65_536).contains(&said), "{said}");
 }
 
 #[tokio::test]

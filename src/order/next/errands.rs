@@ -168,6 +168,19 @@ impl<'a> Errands<'a> {
         self.run(format!("closed/{}/tidy", closure.seq), Move::Tidy { branch });
     }
 
+    /// What came to no good end after its pull request was opened is not left there as if more were to come.
+    pub(super) fn end_the_text(&mut self, heard: &Heard, trace: &Trace, settled: Option<&Settlement>) {
+        let is_stopped = matches!(
+            settled,
+            Some(Settlement::Cancelled { .. } | Settlement::Failed { .. } | Settlement::Blocked { .. })
+        );
+        let Some(pull) = trace.pull.as_ref().filter(|_| is_stopped) else { return };
+        let (title, summary) = (pull.title.clone(), pull.summary.clone());
+        let finish = Move::FinishPull { pull: pull.number, title, summary, ready: false };
+        // Once for each time that it is stopped.
+        self.run(format!("ended/{}/text", heard.words.len() + heard.cancels.len()), finish);
+    }
+
     /// The check run on the head says what the status says. One change at a time, so that an older one never lands on
     /// a newer one.
     pub(super) fn check_run(&mut self, trace: &Trace, settled: Option<&Settlement>) {

@@ -81,6 +81,7 @@ pub fn survey(pipeline: &Pipeline, journal: &Journal, now: DateTime<Utc>) -> Sur
     let mut errands = Errands::of(journal, now);
     errands.say_what_became(&heard, next.settled.as_ref());
     errands.tidy_up(&heard, &trace);
+    errands.end_the_text(&heard, &trace, next.settled.as_ref());
     errands.check_run(&trace, next.settled.as_ref());
     next.moves.append(&mut errands.moves);
     if let Some(due) = errands.wake_at {

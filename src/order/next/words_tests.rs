@@ -135,3 +135,17 @@ fn a_budget_of_others_that_is_spent_keeps_the_work() {
     world.say("/retry");
     assert!(matches!(world.settle(), Settlement::Verified { .. }), "there is more tomorrow");
 }
+
+#[test]
+fn what_is_stopped_says_so_on_its_pull_request() {
+    let mut world = World::new();
+    while world.made("publish/pull") == 0 {
+        world.step();
+    }
+    world.say("/cancel");
+    assert!(matches!(world.settle(), Settlement::Cancelled { .. }));
+    assert_eq!(moves_of(&world, "ended/").len(), 1, "the text does not promise more");
+    world.say("/retry");
+    assert!(matches!(world.settle(), Settlement::Verified { .. }));
+    assert_eq!(moves_of(&world, "ended/").len(), 1);
+}

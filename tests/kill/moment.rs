@@ -81,13 +81,13 @@ impl Moment {
         moments
     }
 
-    /// How often the status is shown, and when GitHub tells of it, differs with speed, and agents work meanwhile;
-    /// every other effect has its fixed place in an order.
+    /// How often the status and the check run are shown, and when GitHub tells of it, differs with speed, and agents work
+    /// meanwhile; every other effect has its fixed place in an order.
     pub fn is_beside_the_work(&self) -> bool {
         match self {
             Self::Opened => false,
             Self::Signaled { .. } | Self::Nth { .. } => true,
-            Self::Around { effect, .. } => effect == "status",
+            Self::Around { effect, .. } => effect == "status" || effect.starts_with("check/"),
         }
     }
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes the pictures of the README anew: the demo in a terminal (docs/demo.svg), and the pages that it leaves behind
-# (docs/issue.png, docs/pull-request.png); and of the pipeline that is used by default (docs/issue-to-pr.svg). Needs a Chromium and a font with emoji; CHROMIUM names another program.
+# (docs/issue.png, docs/pull-request.png, docs/review.png: a person reviews, and is answered); and of the pipeline that is used by default (docs/issue-to-pr.svg). Needs a Chromium and a font with emoji; CHROMIUM names another program.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -43,6 +43,20 @@ shoot() { # page, width and height, picture
 }
 shoot issues/1 960,800 issue.png
 shoot pull/2 960,1000 pull-request.png
+
+# What people do on the pages, by the same forms.
+curl --silent --show-error --fail --output /dev/null "$page/pull/2/review" \
+    --data-urlencode state=request_changes --data-urlencode 'body=Nearly there.' \
+    --data-urlencode path=src/lib.rs --data-urlencode line=12 \
+    --data-urlencode 'note=A reader cannot tell from this what comes of an even number of values. Please say it.'
+for _ in $(seq 240); do
+    if curl --silent "$page/pull/2" | grep -q 'says now what comes'; then break; fi
+    sleep 0.5
+done
+sleep 3
+# The thread is resolved, and so folded; here it is what there is to see.
+curl --silent "$page/pull/2" | sed 's/<details class="thread">/<details class="thread" open>/' >"$place/review.html"
+page=file://$place shoot review.html 960,1640 review.png
 
 # In a terminal what is under way is a spinner, so those lines are left out. Escaped first, then one line of text each.
 {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::live::Live;
-use super::local::{Local, PERSON, Wishes};
+use super::local::{Local, PERSON, People, Wishes};
 use super::{INTERRUPTED, log, sample, settings_file};
 use crate::emulator::{Pages, RepositorySource};
 use crate::order::{OrderId, Receipt, Settlement};
@@ -75,7 +75,8 @@ pub(super) async fn main(arguments: Arguments) -> anyhow::Result<u8> {
     eprintln!("  {PERSON} put the label `journeyman` on issue #{issue}: {title}");
     eprintln!("  {origin}/{REPOSITORY}/issues/{issue}\n");
     let mut live = Live::new();
-    let Some((order, mut settled)) = local.work(&mut live).await? else {
+    let people = if arguments.once { People::Nobody } else { People::There };
+    let Some((order, mut settled)) = local.work(&mut live, people).await? else {
         local.stop().await?;
         return Ok(INTERRUPTED);
     };
@@ -98,7 +99,7 @@ async fn stay(
     loop {
         let at_work = local.look(order).await?.1.next.settled.is_none();
         if at_work {
-            match local.watch(order, live).await? {
+            match local.watch(order, live, People::There).await? {
                 Some(ended) => settled = ended,
                 None => return Ok(settled),
             }

@@ -9,11 +9,12 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::live::Live;
-use super::{WrongUsage, asked_to_stop};
+use super::{NeedsPerson, WrongUsage, asked_to_stop};
 use crate::app::{Application, Handle};
 use crate::config::{AgentSettings, DefaultSettings, GithubSettings, Settings, Templates, WriteSettings};
 use crate::emulator::{Emulator, Options, Pages, Permission, RepositorySource, keys};
 use crate::order::next::Survey;
+use crate::order::trace::Ask;
 use crate::order::{Journal, OrderId, Pipeline, Settlement};
 
 /// The App's id on the emulator; any number serves.
@@ -45,6 +46,19 @@ pub(super) struct Wishes {
     pub(super) gather_seconds: u32,
     /// Where data is kept; none: a temporary folder.
     pub(super) keep: Option<PathBuf>,
+}
+
+/// Said where a plan waits and nobody can approve it.
+const PLAN_WAITS: &str = "the plan waits for a person's /approve (`plan: approve` in the repository's \
+    .github/journeyman.yml), and nobody can say it here: set `plan: auto`, or use `journeyman serve` or `journeyman demo`";
+
+/// Who could say a word to what waits for one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum People {
+    /// Somebody looks at the pages.
+    There,
+    /// It runs by itself.
+    Nobody,
 }
 
 /// A running emulator and a running application.
@@ -177,9 +191,13 @@ impl Local {
     }
 
     /// Takes the labeled issue and shows the work on it. None when stopped.
-    pub(super) async fn work(&self, live: &mut Live) -> anyhow::Result<Option<(OrderId, Settlement)>> {
+    pub(super) async fn work(
+        &self,
+        live: &mut Live,
+        people: People,
+    ) -> anyhow::Result<Option<(OrderId, Settlement)>> {
         let Some(order) = self.order().await? else { return Ok(None) };
-        Ok(self.watch(order, live).await?.map(|settled| (order, settled)))
+        Ok(self.watch(order, live, people).await?.map(|settled| (order, settled)))
     }
 
     /// The one order, once the delivery has arrived. None when stopped.
@@ -200,7 +218,12 @@ impl Local {
 
     /// Shows the work until the order has ended, or until a person stops it. None when stopped. What `live` has shown
     /// before is not shown again.
-    pub(super) async fn watch(&self, order: OrderId, live: &mut Live) -> anyhow::Result<Option<Settlement>> {
+    pub(super) async fn watch(
+        &self,
+        order: OrderId,
+        live: &mut Live,
+        people: People,
+    ) -> anyhow::Result<Option<Settlement>> {
         let mut news = self.handle.watch();
         live.begin_again();
         loop {
@@ -211,6 +234,13 @@ impl Local {
             {
                 live.end();
                 return Ok(Some(settlement));
+            }
+            match survey.trace.asks {
+                Some(Ask::Plan) if people == People::Nobody && survey.next.moves.is_empty() => {
+                    live.end();
+                    return Err(NeedsPerson(PLAN_WAITS.to_owned()).into());
+                }
+                Some(Ask::Plan) | None => {}
             }
             tokio::select! {
                 _ = news.recv() => {}

@@ -61,6 +61,8 @@ enum Subcommands {
 
 /// Exit code for wrong usage, settings included.
 const WRONG_USAGE: u8 = 2;
+/// A person has to say the next word.
+const HANDED_OVER: u8 = 3;
 /// Exit code when a person pressed Ctrl-C.
 const INTERRUPTED: u8 = 130;
 
@@ -110,7 +112,11 @@ fn exit(done: anyhow::Result<u8>) -> ExitCode {
             let is_usage = error.is::<WrongUsage>()
                 || error.is::<crate::config::SettingsError>()
                 || error.is::<crate::config::TemplatesError>();
-            let code = if is_usage { WRONG_USAGE } else { 1 };
+            let code = match error.is::<NeedsPerson>() {
+                true => HANDED_OVER,
+                false if is_usage => WRONG_USAGE,
+                false => 1,
+            };
             ExitCode::from(code)
         }
     }
@@ -120,6 +126,11 @@ fn exit(done: anyhow::Result<u8>) -> ExitCode {
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 struct WrongUsage(String);
+
+/// The work waits for a person's word, and here is nobody who could say it.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct NeedsPerson(String);
 
 /// Logs go to standard error; `RUST_LOG` says how much.
 fn log(default: &str) {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::live::Live;
-use super::local::{Local, Wishes};
+use super::local::{Local, People, Wishes};
 use super::{INTERRUPTED, WrongUsage, issue_file, log, sample, settings_file};
 use crate::emulator::{Pages, RepositorySource};
 use crate::order::{BranchName, OrderId, Receipt, Settlement};
@@ -63,7 +63,7 @@ pub(super) async fn main(arguments: Arguments) -> anyhow::Result<u8> {
     local
         .put_to_work(&name, RepositorySource::Path(arguments.repo.clone()), &issue.title, &issue.body)
         .await?;
-    let Some((order, settled)) = local.work(&mut Live::new()).await? else {
+    let Some((order, settled)) = local.work(&mut Live::new(), People::Nobody).await? else {
         local.stop().await?;
         eprintln!("journeyman: stopped; nothing was brought back");
         return Ok(INTERRUPTED);

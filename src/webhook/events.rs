@@ -1,7 +1,7 @@
 //! What each event says that somebody did. `docs/EVENTS.md` has the same as a table.
 
 use super::mentions::mentions;
-use super::payload::{CheckEvent, IssueKind, Missing, Payload};
+use super::payload::{Check, CheckEvent, IssueKind, Missing, Payload};
 use super::understand::{Provided, Subject, shorten};
 use crate::order::{BranchName, Command, CommitSha, FirstWord, PullNumber, SignalKind, UserId};
 
@@ -150,6 +150,7 @@ fn check_run(payload: &Payload) -> Reading {
     match payload.action() {
         Some("completed") => finished(payload, CheckEvent::Run),
         Some("requested_action") => button(payload),
+        Some("rerequested") => rerun(payload),
         other => other_action("check_run", other),
     }
 }
@@ -176,11 +177,23 @@ fn button(payload: &Payload) -> Reading {
     if check.name != OUR_CHECK {
         return ignore("it was asked of another check than ours");
     }
-    let command = match payload.requested_action()? {
-        "retry" => Command::Retry { guidance: None },
-        "approve" => Command::Approve,
-        other => return ignore(&format!("there is no button {:?}", shorten(other))),
-    };
+    match payload.requested_action()? {
+        "retry" => on_our_check(check, Command::Retry { guidance: None }),
+        "approve" => on_our_check(check, Command::Approve),
+        other => ignore(&format!("there is no button {:?}", shorten(other))),
+    }
+}
+
+/// GitHub's own button beside a check: to run ours again is to try again.
+fn rerun(payload: &Payload) -> Reading {
+    let check = payload.check(CheckEvent::Run)?;
+    if check.name != OUR_CHECK {
+        return ignore("it was asked of another check than ours");
+    }
+    on_our_check(check, Command::Retry { guidance: None })
+}
+
+fn on_our_check(check: Check<'_>, command: Command) -> Reading {
     if check.branches.is_empty() {
         return ignore(NOT_OURS);
     }

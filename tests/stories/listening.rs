@@ -131,6 +131,7 @@ async fn checks_of_others_are_heard_by_their_branch_and_our_own_are_not_told_bac
         ("check_suite", "completed", None, check(OURS, ours), "our own"),
         ("check_run", "completed", Some(&bot), check(OURS, ours), "our own"),
         ("check_run", "requested_action", None, check(ACTIONS, ours), "another App"),
+        ("check_run", "rerequested", None, check(ACTIONS, ours), "another App"),
         ("check_run", "requested_action", Some(&bot), check(OURS, ours), "bots"),
         ("workflow_run", "completed", None, check(ACTIONS, "main"), "branch of ours"),
         ("workflow_run", "completed", None, check(ACTIONS, "journeyman/issue-1-other"), "no order"),

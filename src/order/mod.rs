@@ -10,6 +10,7 @@ mod answer;
 pub mod artifact;
 pub mod checks;
 pub mod commit_message;
+pub mod comparison;
 pub mod conversation;
 pub mod feedback;
 pub mod ids;
@@ -17,6 +18,7 @@ pub mod journal;
 pub mod moves;
 pub mod next;
 pub mod pipeline;
+pub mod proof;
 pub mod receipt;
 pub mod role;
 pub mod settings;
@@ -31,6 +33,7 @@ mod walk;
 mod yaml;
 
 pub use agent_run::{AgentFailure, AgentRun, Usage};
+pub use comparison::{CaseStatus, Cases, ComparedBy, Comparison, Judged, Reading, Tests};
 pub use feedback::{Category, Feedback, Finding, Severity};
 pub use ids::{
     BranchName, CommitSha, DeliveryGuid, InstallationId, IssueNumber, OrderId, Person, PullNumber,
@@ -40,6 +43,7 @@ pub use journal::{Entry, Event, IssueText, Journal, Opened, Requester};
 pub use moves::{Move, MoveKey, Outcome, Trouble};
 pub use next::{Next, next, survey};
 pub use pipeline::Pipeline;
+pub use proof::Proof;
 pub use receipt::Receipt;
 pub use role::{Role, Tool};
 pub use settings::{Budget, DayLimits, OrderLimits, RepositorySettings};

@@ -6,15 +6,22 @@
 //! Nothing here starts a process. The exit code of a process of ours decides; what a run *prints* was written by
 //! the code under test and can only take away: it names failing tests, and tells that no test ran at all.
 
+mod compare;
 mod counts;
 mod discover;
+mod names;
+mod overlay;
 mod plan;
+mod red_green;
 mod text;
 
 use crate::order::{Counts, Exit, TestVerdict};
 
-pub use counts::{Reading, read_counts};
+pub use compare::{Told, compare, judged, needs_rerun};
+pub use counts::{read, read as read_counts};
+pub use overlay::{Lay, Overlay};
 pub use plan::{TestPlan, doubt, judge_by, plan};
+pub use red_green::{TestFiles, new_tests_on_old_code, proof};
 pub use text::{TAIL_CHARACTERS, tail};
 
 /// Pytest, and unittest of newer Pythons, end with this when they found no test.

@@ -2,8 +2,7 @@
 
 use junit_parser::{TestCase, TestStatus, TestSuite};
 
-use super::Reading;
-use crate::order::Counts;
+use crate::order::{Counts, Reading};
 
 /// The largest report that is read, in bytes.
 const LARGEST: usize = 32 << 20;
@@ -37,7 +36,7 @@ pub(super) fn read(xml: &[u8]) -> Option<Reading> {
             }
         }
     }
-    (counts != Counts::default()).then_some(Reading { counts: Some(counts), failing })
+    (counts != Counts::default()).then_some(Reading { counts: Some(counts), failing, ..Reading::default() })
 }
 
 fn name(case: &TestCase) -> String {

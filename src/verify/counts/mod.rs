@@ -23,16 +23,7 @@ mod tap;
 use std::collections::BTreeSet;
 
 use super::text::plain;
-use crate::order::Counts;
-
-/// What was read of a run.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Reading {
-    /// Tests counted; none when nothing of a known form was found.
-    pub counts: Option<Counts>,
-    /// Tests that failed, by name, in their order, each once, at most a hundred.
-    pub failing: Vec<String>,
-}
+use crate::order::{Counts, Reading};
 
 /// Most failing tests that are named.
 const MOST_FAILING: usize = 100;
@@ -52,7 +43,7 @@ struct Summary {
 /// Reads an output (its last 16 MiB), and the JUnit report where there is one. Takes up to seconds on outputs of
 /// that size, so it is not for a thread that others wait for. A report with tests in it is believed before the
 /// output: it names them exactly.
-pub fn read_counts(output: &str, junit: Option<&[u8]>) -> Reading {
+pub fn read(output: &str, junit: Option<&[u8]>) -> Reading {
     let start = output.floor_char_boundary(output.len().saturating_sub(MOST_OUTPUT));
     let clean = plain(output.get(start..).unwrap_or_default());
     let lines: Vec<&str> = clean.lines().collect();
@@ -79,7 +70,7 @@ pub fn read_counts(output: &str, junit: Option<&[u8]>) -> Reading {
         (None, Some(output)) => (output.counts, output.failing),
         (None, None) => (None, Vec::new()),
     };
-    Reading { counts, failing: tidy(failing) }
+    Reading { counts, failing: tidy(failing), ..Reading::default() }
 }
 
 fn tidy(names: Vec<String>) -> Vec<String> {

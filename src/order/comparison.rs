@@ -1,0 +1,181 @@
+//! What one run of the tests says of every test by name, and what two runs say beside each other.
+//!
+//! All names come from what the code under test printed: they are bounded, and what does not add up with the counts
+//! is not believed in the first place.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::test_run::{Counts, Exit};
+
+/// What was read of a run.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reading {
+    /// Tests counted; none when nothing of a known form was found.
+    pub counts: Option<Counts>,
+    /// Tests that failed, by name, in their order, each once, at most a hundred.
+    pub failing: Vec<String>,
+    /// Every test by name; none where the run does not name them all, or names others than it counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cases: Option<Cases>,
+    /// What could not be compiled or loaded, so that none of its tests ran: crates, packages, files. At most a
+    /// hundred.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unloaded: Vec<String>,
+}
+
+/// Every test of a run. Tests of one name are told apart by a number after it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cases {
+    /// Who named them: names of different runners are not compared.
+    pub named_by: Runner,
+    /// By name.
+    pub tests: BTreeMap<String, CaseStatus>,
+}
+
+/// Whose names they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Runner {
+    /// A JUnit report, of whatever runner.
+    Junit,
+    /// `cargo test`.
+    Libtest,
+    /// cargo-nextest.
+    Nextest,
+    /// pytest.
+    Pytest,
+    /// Python's unittest.
+    Unittest,
+    /// `go test`.
+    Go,
+    /// `node --test`, whatever its reporter.
+    Node,
+    /// vitest.
+    Vitest,
+    /// jest.
+    Jest,
+    /// mocha.
+    Mocha,
+    /// The Test Anything Protocol, of whatever runner.
+    Tap,
+}
+
+/// How one test ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CaseStatus {
+    /// It ran and passed.
+    Passed,
+    /// It ran and failed, or ended in an error.
+    Failed,
+    /// Skipped, ignored, to do, or failed as expected: it verifies nothing.
+    Skipped,
+}
+
+/// The most tests of a list that are named.
+pub const MOST_NAMED: usize = 200;
+
+/// A list of tests: how many, and the first of them by name.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tests {
+    /// How many there are.
+    pub total: u64,
+    /// The first [`MOST_NAMED`] of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub names: Vec<String>,
+}
+
+impl Tests {
+    /// One more.
+    pub fn add(&mut self, name: &str) {
+        self.total = self.total.saturating_add(1);
+        if self.names.len() < MOST_NAMED {
+            self.names.push(name.to_owned());
+        }
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.total == 0
+    }
+}
+
+/// By what two runs were compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ComparedBy {
+    /// Test by test.
+    Test,
+    /// By how many there are: at least one of the runs does not name its tests.
+    Counts,
+    /// By how the command ended alone.
+    ExitCode,
+}
+
+/// The tests of a change beside those of its base commit. Each test is in exactly one of the lists; all lists are
+/// empty when it is not by test.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// By what.
+    pub by: ComparedBy,
+    /// Counted on the base.
+    pub base: Option<Counts>,
+    /// Counted on the change.
+    pub after: Option<Counts>,
+    /// Passed before, pass now.
+    pub still_green: u64,
+    /// Skipped before, skipped now.
+    pub still_skipped: u64,
+    /// Failed before or did not run, pass now.
+    pub fixed: Tests,
+    /// Passed before, fail now, every time.
+    pub newly_broken: Tests,
+    /// Failed before, fail now.
+    pub already_red: Tests,
+    /// Failed once and passed once on the same tree.
+    pub flaky: Tests,
+    /// Were there before, and nobody says where they went.
+    pub gone: Tests,
+    /// Were there before, and were removed together with what they tested.
+    pub retired: Tests,
+    /// Are there now, and passed or were skipped.
+    pub new: Tests,
+    /// Are there now or run for the first time, and fail.
+    pub new_failing: Tests,
+    /// Ran before, skipped now.
+    pub skipped: Tests,
+    /// Of all these, how many are known to have had another name before. They stand under the new one.
+    pub renamed: u64,
+    /// What could not be compiled or loaded now, though it could on the base.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unloaded: Vec<String>,
+}
+
+/// What a run comes to beside the run on its base.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Judged {
+    /// The command passed, and nothing that passed before is missing.
+    Passed,
+    /// The command failed as it does on the base: by tests that are red there as well, or by flaky ones.
+    PassedBesideRed,
+    /// It failed, or a test that passed before fails.
+    Failed,
+    /// Tests of the base are gone or skipped: a pass says less than it did.
+    TestsMissing,
+    /// No test ran.
+    NoTests,
+}
+
+/// How the commands ended that two readings are of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Exits {
+    /// On the base commit; none where nothing was run there.
+    pub base: Option<Exit>,
+    /// On the change.
+    pub after: Exit,
+    /// Of the runs on the same tree that were made to tell flaky tests.
+    pub reruns: Vec<Exit>,
+}

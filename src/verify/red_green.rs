@@ -1,0 +1,142 @@
+//! Red, then green: the tests of a change, run on the code before it.
+
+use super::names::{SourceName, parts};
+use super::overlay::{Lay, Overlay};
+use crate::order::comparison::MOST_NAMED;
+use crate::order::{CaseStatus, Exit, Proof, Reading};
+
+/// The parts of the change's tree that tests are made of.
+pub struct TestFiles<'a> {
+    /// Every path that the change added, edited or removed.
+    pub changed: &'a [String],
+    /// Whether a path holds tests, or what tests need: fixtures, helpers, snapshots.
+    pub is_test: &'a dyn Fn(&str) -> bool,
+    /// A file of the base commit.
+    pub read_base: &'a dyn Fn(&str) -> Option<Vec<u8>>,
+    /// A file of the change.
+    pub read_after: &'a dyn Fn(&str) -> Option<Vec<u8>>,
+    /// The old file with the new file's tests, where tests stand beside the code they test; from path, old, new.
+    pub graft: &'a dyn Fn(&str, &[u8], &[u8]) -> Option<Vec<u8>>,
+}
+
+/// What to lay over a checkout of the base commit, so that it has the old code and the new tests. Empty: no test
+/// changed.
+pub fn new_tests_on_old_code(files: &TestFiles<'_>) -> Vec<Overlay> {
+    let mut overlays = Vec::new();
+    for path in files.changed {
+        let (old, new) = ((files.read_base)(path), (files.read_after)(path));
+        let lay = match (old, new) {
+            (_, Some(new)) if (files.is_test)(path) => Some(Lay::Write(new)),
+            (Some(_), None) if (files.is_test)(path) => Some(Lay::Remove),
+            (Some(old), Some(new)) => {
+                (files.graft)(path, &old, &new).filter(|grafted| *grafted != old).map(Lay::Write)
+            }
+            (None | Some(_), None) | (None, Some(_)) => None,
+        };
+        overlays.extend(lay.map(|lay| Overlay { path: path.clone(), lay }));
+    }
+    overlays
+}
+
+/// What the run of the new tests on the old code proves.
+///
+/// `old` is that run, `new` the run on the change; `changed` are the tests that the change adds or edits, as they are
+/// called in the source; `flaky` are those of which nothing follows.
+pub fn proof(old: (&Exit, &Reading), new: &Reading, changed: &[String], flaky: &[String]) -> Proof {
+    if changed.is_empty() {
+        return Proof::NoTestsChanged;
+    }
+    let cannot_tell = |because: &str| Proof::CannotTell { because: because.to_owned() };
+    let (exit, before) = old;
+    let changed: Vec<SourceName<'_>> = changed.iter().map(|name| SourceName::new(name)).collect();
+    let is_changed = |name: &str| {
+        let parts = parts(name);
+        changed.iter().any(|changed| changed.is(&parts))
+    };
+    let mut red: Vec<String> = Vec::new();
+    let mut red_still = false;
+    let mut is_silent = false;
+    for name in failing(before).filter(|name| is_changed(name)) {
+        if flaky.iter().any(|flaky| flaky == name) {
+            continue;
+        }
+        match passes(new, name) {
+            Some(true) if red.len() < MOST_NAMED => red.push(name.to_owned()),
+            Some(true) => {}
+            Some(false) => red_still = true,
+            None => is_silent = true,
+        }
+    }
+    if !red.is_empty() {
+        return Proof::Proven { red };
+    }
+    if is_silent {
+        return cannot_tell("the run on the new code does not name the tests that pass");
+    }
+    if red_still {
+        return Proof::NotProven {
+            because: "the tests that fail on the old code do not pass on the new code either".to_owned(),
+        };
+    }
+    if !before.unloaded.is_empty() {
+        return cannot_tell("the new tests did not compile or load on the old code");
+    }
+    match exit {
+        Exit::TimedOut => return cannot_tell("the run on the old code did not end in its time"),
+        Exit::Signal(_) => return cannot_tell("the run on the old code was ended by a signal"),
+        Exit::Code(_) => {}
+    }
+    match &before.cases {
+        Some(cases) => {
+            let ran = cases.tests.iter().any(|(name, status)| {
+                *status != CaseStatus::Skipped && is_changed(name) && !flaky.iter().any(|flaky| flaky == name)
+            });
+            if ran {
+                let because = "the tests that were added or edited pass on the old code as well".to_owned();
+                Proof::NotProven { because }
+            } else {
+                cannot_tell("none of the tests that were added or edited is named in the run on the old code")
+            }
+        }
+        None if *exit == Exit::Code(0) && before.counts.is_some_and(|counts| counts.ran() > 0) => {
+            Proof::NotProven { because: "all tests pass on the old code as well".to_owned() }
+        }
+        None => cannot_tell("the run on the old code does not name its tests"),
+    }
+}
+
+fn failing(reading: &Reading) -> Box<dyn Iterator<Item = &str> + '_> {
+    match &reading.cases {
+        Some(cases) => Box::new(
+            cases
+                .tests
+                .iter()
+                .filter(|(_, status)| **status == CaseStatus::Failed)
+                .map(|(name, _)| name.as_str())
+                // A file that does not load is named like a test by some runners.
+                .filter(|name| !reading.unloaded.iter().any(|unloaded| unloaded == name)),
+        ),
+        None => Box::new(
+            reading
+                .failing
+                .iter()
+                .map(String::as_str)
+                .filter(|name| !reading.unloaded.iter().any(|unloaded| unloaded == name)),
+        ),
+    }
+}
+
+/// Whether a test passes in a run; none when the run does not say.
+fn passes(reading: &Reading, name: &str) -> Option<bool> {
+    if let Some(cases) = &reading.cases
+        && let Some(status) = cases.tests.get(name)
+    {
+        return Some(*status == CaseStatus::Passed);
+    }
+    if reading.failing.iter().any(|failing| failing == name) {
+        return Some(false);
+    }
+    // Where nothing failed and nothing was skipped, it has passed.
+    let counts = reading.counts.filter(|_| reading.cases.is_none())?;
+    (counts.passed > 0 && counts.failed == 0 && counts.skipped == 0).then_some(true)
+}

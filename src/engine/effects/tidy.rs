@@ -1,4 +1,5 @@
-//! What is taken away once nothing more is to be done: our labels, and the branch where that is wished.
+//! What is taken away once nothing more is to be done: our labels, the branch where that is wished, and
+//! the order's folders.
 
 use super::{Context, Tried};
 use crate::github::{Deleted, OrderLabel};
@@ -17,6 +18,9 @@ impl Context {
                 }
             }
         }
+        // Last: where something before it fails, the work is still there for the next try.
+        let order = self.order;
+        self.git(move |workspaces| workspaces.remove(order)).await?;
         Ok(Outcome::Done)
     }
 }

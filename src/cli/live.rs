@@ -213,9 +213,11 @@ impl Live {
         });
         let (what, run) = match tests.verdict {
             TestVerdict::SetupFailed => ("setup", tests.setup.as_ref()),
-            TestVerdict::Passed | TestVerdict::Failed | TestVerdict::NoTests => {
-                ("tests", tests.test.as_ref())
-            }
+            TestVerdict::Passed
+            | TestVerdict::PassedBesideRed
+            | TestVerdict::Weakened
+            | TestVerdict::Failed
+            | TestVerdict::NoTests => ("tests", tests.test.as_ref()),
         };
         let ended = run.map_or_else(
             || "none to be found".to_owned(),
@@ -229,7 +231,7 @@ impl Live {
             },
         );
         self.line(
-            mark(tests.verdict == TestVerdict::Passed),
+            mark(tests.verdict.is_pass()),
             &format!("{what} on {}: {counts}{ended}", tests.commit.short()),
         );
         for name in tests.failing.iter().take(5) {

@@ -11,8 +11,11 @@ mod desk;
 mod driver;
 mod effects;
 mod intake;
+mod job;
 mod remembered;
 mod supervisor;
+pub mod testing;
+mod trouble;
 mod views;
 
 use std::collections::{BTreeMap, BTreeSet};

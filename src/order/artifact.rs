@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::answer;
 use super::feedback::{Category, Feedback, Finding, Severity};
-use super::test_run::{TestRun, TestVerdict};
+use super::test_run::TestRun;
 
 /// The most files that one artifact may hold.
 const MOST_FILES: usize = 200;
@@ -109,7 +109,7 @@ pub struct TestResult {
 
 impl From<&TestRun> for TestResult {
     fn from(run: &TestRun) -> Self {
-        let passed = run.verdict == TestVerdict::Passed;
+        let passed = run.verdict.is_pass();
         Self {
             passed,
             total_tests: run.counts.map(|counts| counts.ran()),

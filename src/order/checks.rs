@@ -2,11 +2,16 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::comparison::{Comparison, Tests};
 use super::feedback::{Category, Feedback, Finding, Severity};
 use super::ids::{CommitSha, TreeSha};
 use super::moves::Outcome;
 use super::pipeline::Check;
+use super::scrutiny::Objection;
 use super::test_run::{CommandRun, TestRun, TestVerdict};
+
+/// Tests that a sentence names.
+const MOST_NAMED: usize = 5;
 
 /// What one check said.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -94,6 +99,11 @@ fn tests_feedback(run: &TestRun) -> Feedback {
     };
     match run.verdict {
         TestVerdict::Passed => Feedback::passed(counted.unwrap_or_else(|| "the tests passed".to_owned())),
+        TestVerdict::PassedBesideRed => {
+            let counted = counted.unwrap_or_else(|| "the test command failed".to_owned());
+            Feedback::passed(format!("{counted}; what fails here fails on the base commit as well"))
+        }
+        TestVerdict::Weakened => weakened(run),
         TestVerdict::NoTests => Feedback::passed("no tests were found or run: nothing is verified"),
         TestVerdict::SetupFailed => {
             let summary =
@@ -107,8 +117,9 @@ fn tests_feedback(run: &TestRun) -> Feedback {
             };
             let mut feedback = Feedback::failed(Category::TestFailure, summary);
             if !run.failing.is_empty() {
-                feedback.issues = run.failing.iter().map(|test| failing_test(test)).collect();
+                feedback.issues = run.failing.iter().map(|test| failing_test(test, run)).collect();
             }
+            feedback.issues.extend(objections(run));
             // How much is right already; a red run is never worth all of it.
             feedback.score = run
                 .counts
@@ -119,11 +130,93 @@ fn tests_feedback(run: &TestRun) -> Feedback {
     }
 }
 
-fn failing_test(name: &str) -> Finding {
+/// The tests pass, and it proves nothing.
+fn weakened(run: &TestRun) -> Feedback {
+    let issues = objections(run);
+    let what = match &issues[..] {
+        [one] => one.description.clone(),
+        many => format!(
+            "{} things were found, the first: {}",
+            many.len(),
+            many.first().map_or("", |one| &one.description)
+        ),
+    };
+    Feedback {
+        passed: false,
+        score: 0.0,
+        summary: format!("the tests pass, but not those of the base commit: {what}"),
+        issues,
+    }
+}
+
+const PUT_BACK: &str = "Put back what was there, and make the code pass it. Where the test itself is wrong, say so and leave \
+    it: a person decides.";
+
+/// What stands against believing the run.
+fn objections(run: &TestRun) -> Vec<Finding> {
+    let found = run.scrutiny.iter().flat_map(|scrutiny| scrutiny.objections());
+    found
+        .map(|objection| {
+            let (description, location, suggestion) = match objection {
+                Objection::Weakening(weakening) => {
+                    let place = match weakening.line {
+                        Some(line) => format!("{}:{line}", weakening.path),
+                        None => weakening.path.clone(),
+                    };
+                    (format!("{}: {}", weakening.kind.as_str(), weakening.what), Some(place), PUT_BACK)
+                }
+                Objection::Missing(comparison) => (missing(comparison), None, PUT_BACK),
+                Objection::OldConfiguration(old) => (
+                    format!(
+                        "with the configuration of the base commit the tests do not pass; the change touches {}",
+                        old.touched.join(", ")
+                    ),
+                    old.touched.first().cloned(),
+                    "Leave how the tests are run as it is in the base commit.",
+                ),
+            };
+            Finding {
+                severity: Severity::Critical,
+                category: Category::TestFailure,
+                description,
+                location,
+                suggestion: Some(suggestion.to_owned()),
+            }
+        })
+        .collect()
+}
+
+/// Which tests of the base do not run any more.
+fn missing(comparison: &Comparison) -> String {
+    let named = |tests: &Tests| {
+        let shown = tests.names.iter().take(MOST_NAMED).cloned().collect::<Vec<_>>().join(", ");
+        let more = tests.total.saturating_sub(MOST_NAMED as u64);
+        if more > 0 { format!("{shown} and {more} more") } else { shown }
+    };
+    let mut said = Vec::new();
+    if !comparison.gone.is_empty() {
+        said.push(format!("tests of the base commit do not run any more: {}", named(&comparison.gone)));
+    }
+    if !comparison.skipped.is_empty() {
+        said.push(format!("tests of the base commit are skipped now: {}", named(&comparison.skipped)));
+    }
+    if !comparison.unloaded.is_empty() {
+        said.push(format!("what loaded on the base commit does not now: {}", comparison.unloaded.join(", ")));
+    }
+    if said.is_empty() { "fewer tests run than on the base commit".to_owned() } else { said.join("; ") }
+}
+
+fn failing_test(name: &str, run: &TestRun) -> Finding {
+    let comparison = run.scrutiny.as_ref().map(|scrutiny| &scrutiny.comparison);
+    let is_red_anyhow =
+        comparison.is_some_and(|comparison| comparison.already_red.names.iter().any(|red| red == name));
     Finding {
-        severity: Severity::Critical,
+        severity: if is_red_anyhow { Severity::Minor } else { Severity::Critical },
         category: Category::TestFailure,
-        description: format!("the test {name} fails"),
+        description: match is_red_anyhow {
+            true => format!("the test {name} fails, as it does on the base commit"),
+            false => format!("the test {name} fails"),
+        },
         location: Some(name.to_owned()),
         suggestion: None,
     }

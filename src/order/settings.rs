@@ -25,6 +25,8 @@ pub struct RepositorySettings {
     pub protected: Option<Vec<String>>,
     /// Role to agent, such as `developer` to `claude`.
     pub agents: BTreeMap<String, String>,
+    /// Of which changes a test is wanted that fails without them.
+    pub prove: Prove,
     /// What an order may cost here; the lower of this and the server's counts.
     pub budget: Option<Budget>,
     /// Whether a person approves the plan before money goes into code.
@@ -37,6 +39,20 @@ pub struct RepositorySettings {
     pub delete_branch: bool,
     /// Whether people without write access who command get one polite line an issue.
     pub answer_outsiders: bool,
+}
+
+/// Of which changes a test is wanted that fails without them. Who brings none is asked once; then the receipt says
+/// *passing, not proven*.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Prove {
+    /// Of every change.
+    Always,
+    /// Of what was classified as `/bug`.
+    #[default]
+    Bugs,
+    /// Of none.
+    Never,
 }
 
 /// Whether a person approves the plan.

@@ -124,6 +124,7 @@ fn test_run(verdict: TestVerdict, passed: u64, failed: u64) -> TestRun {
         failing: (0..failed).map(|number| format!("test_{number}")).collect(),
         tail: String::new(),
         sandbox: "bubblewrap".to_owned(),
+        scrutiny: None,
         artifacts: vec!["implement-1-tests.txt".to_owned()],
     }
 }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::ids::{CommitSha, TreeSha};
+use super::scrutiny::Scrutiny;
 
 /// One run of the repository's tests.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -28,6 +29,9 @@ pub struct TestRun {
     pub tail: String,
     /// In what sandbox it ran: `bubblewrap` or `none`.
     pub sandbox: String,
+    /// What was done to find out whether a pass can be believed; none where the tests were not run, or failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scrutiny: Option<Box<Scrutiny>>,
     /// Names of artifacts: the whole output.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub artifacts: Vec<String>,
@@ -39,12 +43,26 @@ pub struct TestRun {
 pub enum TestVerdict {
     /// Exit code 0, and not known to have run no test.
     Passed,
+    /// It failed by tests that fail on the base commit as well, and by no other.
+    PassedBesideRed,
+    /// Exit code 0, and yet the change weakens the tests that were there before it: the pass says nothing.
+    Weakened,
     /// Any other exit, or the time was up.
     Failed,
     /// What the tests need could not be installed.
     SetupFailed,
     /// The repository has no tests that we can find, or the command ran none: nothing is verified.
     NoTests,
+}
+
+impl TestVerdict {
+    /// Whether the run lets the work go on.
+    pub fn is_pass(self) -> bool {
+        match self {
+            Self::Passed | Self::PassedBesideRed => true,
+            Self::Weakened | Self::Failed | Self::SetupFailed | Self::NoTests => false,
+        }
+    }
 }
 
 /// One command that we ran.

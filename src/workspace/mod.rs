@@ -21,6 +21,7 @@
 //! All functions block: call them where that is allowed.
 
 mod begins;
+mod changes;
 mod checkout;
 mod conflicts;
 mod error;
@@ -52,6 +53,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use git2::{Repository, RepositoryInitOptions};
 
 pub use begins::Start;
+pub use changes::{ChangedFile, Content};
 pub use error::{GitError, GitErrorKind};
 pub use export::MOST_EXPORTED;
 pub use files::{NewFiles, Standing};
@@ -145,6 +147,11 @@ impl Workspaces {
             remove_all(place)?;
         }
         begins::Begun::forget(&places)
+    }
+
+    /// Where what is known of a repository's base commits is kept, for all orders.
+    pub fn baselines(&self, repository: &RepositoryName) -> PathBuf {
+        self.inner.data.join("baselines").join(folder(repository))
     }
 
     /// The mirror, made when it is not there.

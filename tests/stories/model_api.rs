@@ -12,7 +12,7 @@ use crate::world::{MAINTAINER, Story};
 fn answers(request: &Request) -> Reply {
     let prompt = request.prompt();
     if prompt.contains("Classify issue #") {
-        Reply::text("/bug")
+        Reply::text("/feature")
     } else if prompt.contains("Name the branch") {
         Reply::text("right-answer")
     } else {
@@ -53,7 +53,7 @@ async fn a_model_answers_waits_are_kept_and_tokens_are_counted() {
     assert_eq!(ended.word(), "failed", "it has no hands");
     assert_eq!(
         (ended.said("classify/1/agent"), ended.said("branch/1/agent").as_str()),
-        ("/bug".into(), "right-answer")
+        ("/feature".into(), "right-answer")
     );
     assert_eq!((ended.runs_of("classify"), ended.runs_of("branch")), (2, 1), "the same round again");
 
@@ -76,7 +76,7 @@ async fn a_model_answers_waits_are_kept_and_tokens_are_counted() {
     assert_eq!((status, &request["model"], &request["max_tokens"]), (200, &"loopback".into(), &1000.into()));
     let (status, stream) = world.api("GET", &route("classify-1-agent.jsonl"), None).await;
     let stream = stream.as_str().expect("several lines");
-    assert!(status == 200 && stream.contains("\"status\":200") && stream.contains("/bug"), "{stream}");
+    assert!(status == 200 && stream.contains("\"status\":200") && stream.contains("/feature"), "{stream}");
     assert!(model.requests().iter().all(|request| !request.has_key), "a server of one's own gets none");
     world.end().await;
 }

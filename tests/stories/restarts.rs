@@ -6,7 +6,7 @@ use crate::world::{MAINTAINER, Story, World};
 const SLOWLY: &str = "
 - stage: classify
   think: 300
-  say: /bug
+  say: /feature
   usd: 0.01
 - stage: implement
   think: 300

@@ -36,7 +36,7 @@ exit $failed
 /// The stages around the work, as a capable agent does them. A story's own scenes come before these.
 pub const PLAN: &str = r#"
 - stage: classify
-  say: /bug
+  say: /feature
   usd: 0.01
 - stage: branch
   say: right-answer

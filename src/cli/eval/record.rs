@@ -7,7 +7,7 @@ use crate::order::next::Survey;
 use crate::order::pipeline::{Check, Stage};
 use crate::order::steps::{Step, StepKind, steps};
 use crate::order::trace::RoundTrace;
-use crate::order::{Category, Counts, Journal, TestVerdict};
+use crate::order::{Category, Counts, Journal};
 
 /// What became of one case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -189,9 +189,7 @@ fn attempts(stage: &Stage, rounds: &[RoundTrace], steps: &[Step]) -> Vec<Attempt
 fn end(round: &RoundTrace, has_tests: bool) -> AttemptEnd {
     match (&round.feedback, &round.tests) {
         (Some(_), _) => AttemptEnd::Failed,
-        (None, Some(tests)) if tests.verdict == TestVerdict::Passed && tests.doubt.is_none() => {
-            AttemptEnd::Passed
-        }
+        (None, Some(tests)) if tests.verdict.is_pass() && tests.doubt.is_none() => AttemptEnd::Passed,
         (None, Some(_)) => AttemptEnd::Unverified,
         (None, None) if !has_tests && round.commit.is_some() => AttemptEnd::Unverified,
         (None, None) => AttemptEnd::Unfinished,

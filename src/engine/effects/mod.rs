@@ -6,7 +6,6 @@ mod checks;
 mod conversation;
 mod github;
 mod given;
-mod job;
 mod job_log;
 mod pay;
 mod preflight;
@@ -27,14 +26,11 @@ mod write_artifact;
 use std::sync::Arc;
 
 use super::Parts;
+use super::trouble::{never, soon};
 use crate::github::{At, GitHubError};
-use crate::order::moves::Retry;
 use crate::order::{
     CommitSha, Journal, Move, MoveKey, Opened, OrderId, Outcome, RepositorySettings, Trouble,
 };
-use crate::sandbox::SandboxError;
-use crate::store::StoreError;
-use crate::workspace::{GitError, GitErrorKind};
 
 /// A move to carry out.
 pub(super) struct Effect {
@@ -123,42 +119,5 @@ impl Context {
     /// The repository's settings, as pinned.
     fn settings(&self) -> RepositorySettings {
         self.journal.prepared().map(|prepared| prepared.settings.clone()).unwrap_or_default()
-    }
-}
-
-/// Trouble that does not pass by itself.
-fn never(message: impl Into<String>) -> Trouble {
-    Trouble { message: message.into(), retry: Retry::Never }
-}
-
-fn soon(message: impl Into<String>) -> Trouble {
-    Trouble { message: message.into(), retry: Retry::Soon }
-}
-
-impl From<StoreError> for Trouble {
-    fn from(error: StoreError) -> Self {
-        soon(error.to_string())
-    }
-}
-
-impl From<SandboxError> for Trouble {
-    fn from(error: SandboxError) -> Self {
-        never(error.to_string())
-    }
-}
-
-impl From<GitError> for Trouble {
-    fn from(error: GitError) -> Self {
-        let retry = match error.kind {
-            // A fresh token may be refused for seconds, so a refused credential is tried again too.
-            // So is a 403: GitHub answers its limits with it, and git hands on neither header nor text that would
-            // tell them from a missing permission.
-            GitErrorKind::Unavailable | GitErrorKind::Unauthorized | GitErrorKind::Forbidden => Retry::Soon,
-            GitErrorKind::NotFound
-            | GitErrorKind::Refused
-            | GitErrorKind::NotForUs
-            | GitErrorKind::Broken => Retry::Never,
-        };
-        Self { message: error.to_string(), retry }
     }
 }

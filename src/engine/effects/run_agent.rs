@@ -4,11 +4,11 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::job::readable;
 use super::seat::Workplace;
 use super::workspace::make_folder;
 use super::{Context, Tried, never, soon};
 use crate::agent::{self, Api, Call, Invocation, Record, Runtime, Transcript};
+use crate::engine::job::readable;
 use crate::order::agent_run::FailureKind;
 use crate::order::moves::AgentTask;
 use crate::order::{AgentRun, Exit, Outcome, Trouble};

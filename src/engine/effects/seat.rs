@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use super::job::{readable, writable};
 use super::{Context, Trouble};
+use crate::engine::job::{readable, writable};
 use crate::order::moves::{AgentTask, Place};
 use crate::sandbox::Mount;
 

@@ -6,8 +6,8 @@ use std::path::Path;
 use chrono::{DateTime, Utc};
 use globset::GlobBuilder;
 
-use super::job::{readable, short, writable};
 use super::{Context, Tried, never, soon};
+use crate::engine::job::{readable, short, writable};
 use crate::order::{BranchName, CommitSha, Outcome, TreeSha, Trouble};
 use crate::workspace::{DEFAULT_PROTECTED, GitError, ImportOutcome, NewCommit, Start, Workspaces};
 

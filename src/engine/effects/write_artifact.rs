@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 use chrono::{DateTime, Utc};
 
-use super::job::{fed, readable, short, writable};
 use super::{Context, Tried, never, soon};
+use crate::engine::job::{fed, readable, short, writable};
 use crate::order::artifact::CodeArtifact;
 use crate::order::{BranchName, CommitSha, Event, Move, MoveKey, Outcome, Trouble};
 use crate::workspace::{NewFiles, Standing};

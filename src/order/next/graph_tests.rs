@@ -26,7 +26,7 @@ fn names(world: &World) -> Vec<&str> {
         .under_way
         .iter()
         .map(|(key, _)| key.0.as_str())
-        .filter(|key| !key.starts_with("status/"))
+        .filter(|key| !key.starts_with("status/") && !key.starts_with("check/"))
         .collect();
     names.sort_unstable();
     names

@@ -207,6 +207,8 @@ mod loop_tests;
 #[cfg(test)]
 mod properties;
 #[cfg(test)]
+mod scrutiny_tests;
+#[cfg(test)]
 mod tests;
 #[cfg(test)]
 mod words_tests;

@@ -428,6 +428,7 @@ pub(super) fn tested(commit: &CommitSha, verdict: TestVerdict, passed: u64, fail
         failing: (0..failed).map(|n| format!("test_{n}")).collect(),
         tail: "boom".to_owned(),
         sandbox: "none".to_owned(),
+        scrutiny: None,
         artifacts: Vec::new(),
     }))
 }

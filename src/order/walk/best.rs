@@ -6,11 +6,13 @@ use crate::order::feedback::{Feedback, Severity};
 use crate::order::test_run::TestVerdict;
 use crate::order::trace::Work;
 
-/// How good a round is; more is better. Most tests passing, then fewest open findings of weight, then the earliest.
-pub(in crate::order) fn worth(work: &Work) -> (u64, bool, Reverse<usize>, Reverse<u32>) {
+/// How good a round is; more is better. Honest before bent, most tests passing, then fewest open findings of weight, then the earliest.
+pub(in crate::order) fn worth(work: &Work) -> (bool, u64, bool, Reverse<usize>, Reverse<u32>) {
     let passing = work.tests.as_ref().and_then(|tests| tests.counts).map_or(0, |counts| counts.passed);
-    let is_green = work.tests.as_ref().is_some_and(|tests| tests.verdict == TestVerdict::Passed);
-    (passing, is_green, Reverse(work.open_findings), Reverse(work.round))
+    let is_green = work.tests.as_ref().is_some_and(|tests| tests.verdict.is_pass());
+    // What passes because the tests were bent is worth less than anything honest.
+    let is_honest = work.tests.as_ref().is_none_or(|tests| tests.verdict != TestVerdict::Weakened);
+    (is_honest, passing, is_green, Reverse(work.open_findings), Reverse(work.round))
 }
 
 /// Keeps the better of two.

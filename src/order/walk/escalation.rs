@@ -30,8 +30,11 @@ impl Exhausted {
     /// Whether another worker's advice could help: not where nothing is pushed, nor where the judge is at fault.
     fn can_be_guided(&self) -> bool {
         match self.by {
-            Some(Judge::Output | Judge::Policy | Judge::Tests | Judge::Verifier | Judge::Person) => true,
-            Some(Judge::PushedCommit) | None => false,
+            Some(
+                Judge::Output | Judge::Policy | Judge::Tests | Judge::Proof | Judge::Verifier | Judge::Person,
+            ) => true,
+            // Whoever bends the tests a second time is for a person to look at.
+            Some(Judge::PushedCommit | Judge::Tampering) | None => false,
         }
     }
 }

@@ -26,7 +26,7 @@ mod variables;
 mod work;
 mod worker;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, TimeDelta, Utc};
 
@@ -125,6 +125,8 @@ pub(in crate::order) struct Walk<'a> {
     pub(in crate::order) now: DateTime<Utc>,
     /// The commit that was pushed last by an agent, whichever stage it worked for.
     pub(in crate::order) imported: Option<CommitSha>,
+    /// The stages whose worker was asked for a test that proves its change. Nobody is asked twice.
+    pub(in crate::order) asked_for_proof: BTreeSet<String>,
     observed: BTreeMap<&'a MoveKey, Vec<Seen<'a>>>,
 }
 
@@ -163,6 +165,7 @@ impl<'a> Walk<'a> {
             last_run: 1,
             now,
             imported: None,
+            asked_for_proof: BTreeSet::new(),
             observed: observations(entries),
         }
     }

@@ -168,7 +168,7 @@ impl<'a> Walk<'a> {
     }
 
     /// What the issue was classified as; empty where no stage says.
-    fn class(&self) -> String {
+    pub(in crate::order) fn class(&self) -> String {
         let results = self.concluded.values().flat_map(|concluded| &concluded.fields);
         let mut classes = results.filter(|(field, _)| field == "result").map(|(_, value)| value);
         classes

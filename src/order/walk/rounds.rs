@@ -17,6 +17,8 @@ use crate::order::trace::Work;
 
 /// How often a check may send the worker back, the first run included.
 pub(in crate::order) const MOST_RUNS: u32 = 3;
+/// How often whoever bends the tests may go on.
+pub(in crate::order) const MOST_TAMPERINGS: u32 = 2;
 /// How much of the history a worker is told.
 const MOST_FEEDBACK: usize = 5;
 
@@ -27,6 +29,10 @@ pub(in crate::order) enum Judge {
     PushedCommit,
     Policy,
     Tests,
+    /// Whoever bends the tests is told once; the second time a person is.
+    Tampering,
+    /// The tests pass, and do not show that the change does anything.
+    Proof,
     Verifier,
     /// Somebody who was asked for their approval.
     Person,

@@ -144,10 +144,10 @@ impl Walk<'_> {
                 fields
             };
             match tests.verdict {
-                TestVerdict::Passed | TestVerdict::NoTests => {
+                TestVerdict::Passed | TestVerdict::PassedBesideRed | TestVerdict::NoTests => {
                     return Ok(Concluded::passed(fields(&work), Some(work)));
                 }
-                TestVerdict::Failed | TestVerdict::SetupFailed => {
+                TestVerdict::Weakened | TestVerdict::Failed | TestVerdict::SetupFailed => {
                     if self.heard.retried_after(self.position) {
                         continue;
                     }
@@ -253,6 +253,8 @@ fn work_fields(work: &Work) -> Vec<(String, String)> {
 fn word(verdict: TestVerdict) -> &'static str {
     match verdict {
         TestVerdict::Passed => "passed",
+        TestVerdict::PassedBesideRed => "passed_beside_red",
+        TestVerdict::Weakened => "weakened",
         TestVerdict::Failed => "failed",
         TestVerdict::SetupFailed => "setup_failed",
         TestVerdict::NoTests => "no_tests",

@@ -12,6 +12,8 @@ use crate::order::feedback::{Category, Feedback};
 use crate::order::ids::{BranchName, CommitSha};
 use crate::order::moves::{Move, Outcome};
 use crate::order::pipeline::{Check, Output, Stage};
+use crate::order::proof::Proof;
+use crate::order::settings::Prove;
 use crate::order::settlement::Settlement;
 use crate::order::test_run::{TestRun, TestVerdict};
 use crate::order::trace::{Standing, Work};
@@ -137,36 +139,69 @@ impl Walk<'_> {
         }
         work.tests = Some(tests.clone());
         work.standing = standing(&tests);
-        Ok(match tests.verdict {
-            TestVerdict::Passed if tests.doubt.is_none() => Judged::Passed(work),
+        let sent_back = |by, work: Work, feedback: Feedback, tests| {
+            Ok(Judged::Failed(Box::new(Failed {
+                by,
+                tests,
+                tree: None,
+                candidate: Some(not_verified(work, &feedback.summary)),
+                feedback,
+            })))
+        };
+        match tests.verdict {
+            TestVerdict::Passed | TestVerdict::PassedBesideRed if tests.doubt.is_none() => {
+                let Some(because) = self.lacks_proof(&tests) else { return Ok(Judged::Passed(work)) };
+                let because = format!("passing, not proven: {because}");
+                if self.asked_for_proof.insert(stage.name.clone()) {
+                    let feedback = Feedback::failed(Category::TestFailure, because).suggest(
+                        "Add a test that fails on the code as it was and passes with the change. Where no test can \
+                         show it, say why.",
+                    );
+                    return sent_back(Judge::Proof, work, feedback, None);
+                }
+                work.standing = Standing::Unverified { because };
+                Ok(Judged::Passed(work))
+            }
             // Nothing is wrong with it, but a person was not content.
-            TestVerdict::Passed | TestVerdict::NoTests if self.heard.retried_after(self.position) => {
+            TestVerdict::Passed | TestVerdict::PassedBesideRed | TestVerdict::NoTests
+                if self.heard.retried_after(self.position) =>
+            {
                 let feedback = Feedback::failed(
                     Category::TestFailure,
                     format!("nothing could be verified: {}", unverified(&tests)),
                 )
                 .suggest("A person asked for another attempt; see what they advise.");
-                Judged::Failed(Box::new(Failed {
-                    by: Judge::Tests,
-                    tests: None,
-                    tree: None,
-                    candidate: Some(not_verified(work, &feedback.summary)),
-                    feedback,
-                }))
+                sent_back(Judge::Tests, work, feedback, None)
             }
-            TestVerdict::Passed | TestVerdict::NoTests => Judged::Passed(work),
-            TestVerdict::Failed | TestVerdict::SetupFailed => {
+            TestVerdict::Passed | TestVerdict::PassedBesideRed | TestVerdict::NoTests => {
+                Ok(Judged::Passed(work))
+            }
+            TestVerdict::Weakened | TestVerdict::Failed | TestVerdict::SetupFailed => {
                 let feedback = checks::of_tests(&tests).feedback;
                 work.open_findings = of_weight(&feedback);
-                Judged::Failed(Box::new(Failed {
-                    by: Judge::Tests,
+                let by = match tests.verdict {
+                    TestVerdict::Weakened => Judge::Tampering,
+                    _ => Judge::Tests,
+                };
+                Ok(Judged::Failed(Box::new(Failed {
+                    by,
                     tests: Some(Box::new(tests)),
                     tree: Some(work.tree.clone()),
                     candidate: Some(not_verified(work, &feedback.summary)),
                     feedback,
-                }))
+                })))
             }
-        })
+        }
+    }
+
+    /// Why the tests do not show that the change does anything, where the settings want them to.
+    fn lacks_proof(&self, tests: &TestRun) -> Option<String> {
+        let is_wanted = match self.settings.prove {
+            Prove::Always => true,
+            Prove::Bugs => self.class() == "/bug",
+            Prove::Never => false,
+        };
+        unproven(tests).filter(|_| is_wanted)
     }
 
     /// A message where the agent's own is unusable: asked for, and made from the issue when that fails too.
@@ -206,9 +241,11 @@ pub(in crate::order) fn not_verified(work: Work, because: &str) -> Work {
 /// What may be said of work whose tests came to this.
 pub(in crate::order) fn standing(tests: &TestRun) -> Standing {
     match tests.verdict {
-        TestVerdict::Passed if tests.doubt.is_none() => Standing::Verified,
-        TestVerdict::Passed | TestVerdict::NoTests => Standing::Unverified { because: unverified(tests) },
-        TestVerdict::Failed | TestVerdict::SetupFailed => {
+        TestVerdict::Passed | TestVerdict::PassedBesideRed if tests.doubt.is_none() => Standing::Verified,
+        TestVerdict::Passed | TestVerdict::PassedBesideRed | TestVerdict::NoTests => {
+            Standing::Unverified { because: unverified(tests) }
+        }
+        TestVerdict::Weakened | TestVerdict::Failed | TestVerdict::SetupFailed => {
             Standing::NotVerified { because: checks::of_tests(tests).feedback.summary }
         }
     }
@@ -217,6 +254,15 @@ pub(in crate::order) fn standing(tests: &TestRun) -> Standing {
 fn nothing_pushed(because: &str, branch: &BranchName) -> Feedback {
     Feedback::failed(Category::MissingCommit, format!("nothing was pushed: {because}"))
         .suggest(format!("Commit the change and run `git push origin HEAD:{branch}`."))
+}
+
+/// Why the tests do not show that the change does anything; none where they do, and where nobody looked.
+fn unproven(tests: &TestRun) -> Option<String> {
+    match &tests.scrutiny.as_ref()?.proof {
+        Proof::Proven { .. } => None,
+        Proof::NotProven { because } | Proof::CannotTell { because } => Some(because.clone()),
+        Proof::NoTestsChanged => Some("the change adds and edits no test".to_owned()),
+    }
 }
 
 /// Why a run that did not fail verifies nothing.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::rounds::{Judge, MOST_RUNS};
+use super::rounds::{Judge, MOST_RUNS, MOST_TAMPERINGS};
 use super::variables::{Variables, substitute};
 use super::{Halt, Walk};
 use crate::order::ids::{BranchName, CommitSha};
@@ -55,6 +55,9 @@ impl Worker {
     pub(in crate::order) fn limit(&self, judge: Judge) -> u32 {
         match judge {
             Judge::Output | Judge::PushedCommit | Judge::Policy | Judge::Tests => MOST_RUNS,
+            Judge::Tampering => MOST_TAMPERINGS,
+            // It is asked for once, and then the work goes on without.
+            Judge::Proof => MOST_RUNS,
             Judge::Verifier => self.adversarial_rounds,
             // As often as they ask for it, within the budget.
             Judge::Person => u32::MAX,

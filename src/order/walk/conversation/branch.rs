@@ -116,10 +116,9 @@ impl Walk<'_> {
             _ => return Err(self.mismatch(&key)),
         };
         let work = self.tested(&format!("answer/{answer}/updated/tests"), made)?;
-        let red = work
-            .tests
-            .as_ref()
-            .filter(|tests| matches!(tests.verdict, TestVerdict::Failed | TestVerdict::SetupFailed));
+        let red = work.tests.as_ref().filter(|tests| {
+            matches!(tests.verdict, TestVerdict::Weakened | TestVerdict::Failed | TestVerdict::SetupFailed)
+        });
         if let Some(tests) = red {
             let because = checks::of_tests(tests).feedback.summary;
             return Ok(Base::Red { work: Box::new(work), because });

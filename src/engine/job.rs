@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fs::File;
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use sha2::{Digest, Sha256};
@@ -12,23 +10,23 @@ use sha2::{Digest, Sha256};
 use crate::order::{Exit, Trouble};
 use crate::sandbox::{Access, Collected, Job, Mount, Network, Sandbox, Sink};
 
-use super::soon;
+use super::trouble::soon;
 
 /// Git and small shell commands in the agent's workspace end within this.
 const SHORT: Duration = Duration::from_secs(300);
 
 /// A folder that a job may write.
-pub(super) fn writable(path: &Path) -> Mount {
+pub(in crate::engine) fn writable(path: &Path) -> Mount {
     Mount { path: path.to_owned(), access: Access::ReadWrite }
 }
 
 /// A folder that a job may only read.
-pub(super) fn readable(path: &Path) -> Mount {
+pub(in crate::engine) fn readable(path: &Path) -> Mount {
     Mount { path: path.to_owned(), access: Access::ReadOnly }
 }
 
 /// A short command without network. Its standard output, or trouble with the end of what it said.
-pub(super) async fn short(
+pub(in crate::engine) async fn short(
     sandbox: &Sandbox,
     program: Vec<OsString>,
     directory: &Path,
@@ -39,7 +37,7 @@ pub(super) async fn short(
 }
 
 /// The same, with something on its standard input.
-pub(super) async fn fed(
+pub(in crate::engine) async fn fed(
     sandbox: &Sandbox,
     program: Vec<OsString>,
     directory: &Path,
@@ -68,27 +66,19 @@ pub(super) async fn fed(
     Ok(said.stdout)
 }
 
-/// Keeps all output in a file, its end in memory, and its digest.
-pub(super) struct Recorder {
-    file: File,
+/// Keeps the end of an output in memory, and the digest of all of it.
+#[derive(Default)]
+pub(in crate::engine) struct Recorder {
     tail: Vec<u8>,
     digest: Sha256,
-    fault: Option<std::io::Error>,
 }
 
 impl Recorder {
-    /// What of the end is kept in memory.
+    /// What of the end is kept.
     const TAIL: usize = 1024 * 1024;
-
-    pub(super) fn create(path: &PathBuf) -> std::io::Result<Self> {
-        Ok(Self { file: File::create(path)?, tail: Vec::new(), digest: Sha256::new(), fault: None })
-    }
 
     fn take(&mut self, bytes: &[u8]) {
         self.digest.update(bytes);
-        if let Err(error) = self.file.write_all(bytes) {
-            self.fault.get_or_insert(error);
-        }
         self.tail.extend_from_slice(bytes);
         if self.tail.len() > 2 * Self::TAIL {
             self.tail.drain(..self.tail.len() - Self::TAIL);
@@ -96,10 +86,7 @@ impl Recorder {
     }
 
     /// The end of the output, and the SHA-256 of all of it.
-    pub(super) fn finish(self) -> (String, String) {
-        if let Some(error) = self.fault {
-            tracing::warn!("an output could not be kept whole: {error}");
-        }
+    pub(in crate::engine) fn finish(self) -> (String, String) {
         (String::from_utf8_lossy(&self.tail).into_owned(), hex::encode(self.digest.finalize()))
     }
 }

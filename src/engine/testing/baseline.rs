@@ -1,0 +1,117 @@
+//! The tests on a base commit: run once, and kept for all orders that start there.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::{Ask, Judging, Output, Testing, nothing};
+use crate::order::scrutiny::Baseline;
+use crate::order::test_run::CommandRun;
+use crate::order::{Exit, Reading, Trouble};
+use crate::verify::TestPlan;
+
+/// Base commits of a repository that are remembered; the oldest are forgotten.
+const MOST_KEPT: usize = 200;
+/// A file of these that is larger is none of ours.
+const LARGEST: u64 = 64 << 20;
+
+/// What is known of a base commit.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Known {
+    /// None where it could not be run, such as after a setup that failed.
+    pub(super) test: Option<CommandRun>,
+    pub(super) reading: Reading,
+    /// Whether it is from an earlier run.
+    #[serde(skip)]
+    pub(super) kept: bool,
+}
+
+impl Known {
+    pub(super) fn exit(&self) -> Option<Exit> {
+        self.test.as_ref().map(|run| run.exit)
+    }
+
+    pub(super) fn shown(&self, ask: &Ask) -> Baseline {
+        Baseline {
+            commit: ask.base.clone(),
+            test: self.test.clone(),
+            counts: self.reading.counts,
+            kept: self.kept,
+        }
+    }
+}
+
+impl Testing {
+    /// The tests on the base commit, by the base's own commands.
+    pub(super) async fn baseline(
+        &self,
+        ask: &Ask,
+        judging: &Judging,
+        outputs: &mut Vec<Output>,
+    ) -> Result<Known, Trouble> {
+        let file = self.file_of(ask, &judging.before);
+        if let Some(known) = read(&file) {
+            return Ok(known);
+        }
+        let ran = self.on(ask, "-base", &ask.base, Vec::new(), &judging.before).await?;
+        outputs.extend(ran.outputs());
+        let reading = if ran.test.is_some() { ran.reading } else { nothing() };
+        let known = Known { test: ran.test.map(|ended| ended.run), reading, kept: false };
+        // What did not run to its end says nothing of the commit: a slow machine is not to be remembered as a red base.
+        if matches!(known.exit(), Some(Exit::Code(_)))
+            && let Err(error) = keep(&file, &known)
+        {
+            tracing::warn!("a baseline is not kept: {error}");
+        }
+        Ok(known)
+    }
+
+    /// The same commit tested in another way, or behind other walls, is another baseline.
+    fn file_of(&self, ask: &Ask, plan: &TestPlan) -> PathBuf {
+        let mut digest = Sha256::new();
+        let none = String::new();
+        let mode = self.sandbox.mode().to_string();
+        for part in [&plan.setup, &plan.test, &plan.report].map(|part| part.as_ref().unwrap_or(&none)) {
+            digest.update((part.len() as u64).to_be_bytes());
+            digest.update(part);
+        }
+        digest.update(mode);
+        digest.update(env!("CARGO_PKG_VERSION"));
+        let how = hex::encode(digest.finalize());
+        let folder = self.workspaces.baselines(&ask.repository);
+        folder.join(format!("{}-{}.json", ask.base, how.get(..16).unwrap_or(&how)))
+    }
+}
+
+/// One that cannot be read is made anew.
+fn read(file: &Path) -> Option<Known> {
+    if std::fs::metadata(file).ok()?.len() > LARGEST {
+        return None;
+    }
+    let known: Known = serde_json::from_slice(&std::fs::read(file).ok()?).ok()?;
+    Some(Known { kept: true, ..known })
+}
+
+/// Whole or not at all: a crash leaves none that is half.
+fn keep(file: &Path, known: &Known) -> std::io::Result<()> {
+    let Some(folder) = file.parent() else { return Ok(()) };
+    std::fs::create_dir_all(folder)?;
+    let mut whole = tempfile::NamedTempFile::new_in(folder)?;
+    serde_json::to_writer(&mut whole, known)?;
+    whole.flush()?;
+    whole.as_file().sync_all()?;
+    whole.persist(file).map_err(|error| error.error)?;
+    forget_the_oldest(folder)
+}
+
+fn forget_the_oldest(folder: &Path) -> std::io::Result<()> {
+    let mut kept: Vec<_> = std::fs::read_dir(folder)?
+        .filter_map(Result::ok)
+        .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))
+        .collect();
+    kept.sort();
+    let over = kept.len().saturating_sub(MOST_KEPT);
+    kept.into_iter().take(over).try_for_each(|(_, path)| std::fs::remove_file(path))
+}

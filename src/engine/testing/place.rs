@@ -1,0 +1,174 @@
+//! One checkout, what is laid over it, and the commands that run in it.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::lay::lay;
+use super::{Ask, Output, Testing, blocking, is_good, nothing, remove};
+use crate::engine::job::{Recorder, readable, short, writable};
+use crate::engine::trouble::soon;
+use crate::order::test_run::CommandRun;
+use crate::order::{CommitSha, Reading, Trouble};
+use crate::sandbox::{Job, Network};
+use crate::verify::{self, Overlay, TestPlan};
+
+/// What of a command's output is read.
+const MOST_OUTPUT: u64 = 256 * 1024 * 1024;
+/// A JUnit report that is larger is not read.
+const LARGEST_REPORT: u64 = 16 * 1024 * 1024;
+
+/// A fresh checkout and a home of its own.
+struct Place {
+    tree: PathBuf,
+    home: PathBuf,
+}
+
+/// A command that was run, and the end of what it printed.
+pub(super) struct Ended {
+    pub(super) run: CommandRun,
+    output: Output,
+}
+
+/// What came of one checkout: its setup, its tests, and what was read of them.
+pub(super) struct Ran {
+    pub(super) setup: Option<Ended>,
+    /// None where the setup failed, or there is no test command.
+    pub(super) test: Option<Ended>,
+    pub(super) reading: Reading,
+}
+
+impl Clone for Ended {
+    fn clone(&self) -> Self {
+        Self { run: self.run.clone(), output: self.output.clone() }
+    }
+}
+
+impl Ran {
+    /// What its commands printed.
+    pub(super) fn outputs(&self) -> impl Iterator<Item = Output> + '_ {
+        self.setup.iter().chain(&self.test).map(|ended| ended.output.clone())
+    }
+
+    /// The output of the command that ran last.
+    pub(super) fn last_output(&self) -> &str {
+        self.test.as_ref().or(self.setup.as_ref()).map_or("", |ended| &ended.output.text)
+    }
+}
+
+impl Testing {
+    /// Checks a commit out, lays files over it, and runs setup and tests there. `what` tells the runs of one verdict
+    /// apart, such as `-base`; the commit's own has none.
+    pub(super) async fn on(
+        &self,
+        ask: &Ask,
+        what: &str,
+        commit: &CommitSha,
+        overlays: Vec<Overlay>,
+        plan: &TestPlan,
+    ) -> Result<Ran, Trouble> {
+        let folder = ask.folder.join(format!("run{what}"));
+        let place = Place { tree: folder.join("tree"), home: folder.join("home") };
+        let ran = self.in_place(ask, what, commit, overlays, plan, &place).await;
+        remove(&folder).await?;
+        ran
+    }
+
+    async fn in_place(
+        &self,
+        ask: &Ask,
+        what: &str,
+        commit: &CommitSha,
+        overlays: Vec<Overlay>,
+        plan: &TestPlan,
+        place: &Place,
+    ) -> Result<Ran, Trouble> {
+        std::fs::create_dir_all(&place.home)
+            .map_err(|error| soon(format!("cannot make {}: {error}", place.home.display())))?;
+        let (repository, commit, into) = (ask.repository.clone(), commit.clone(), place.tree.clone());
+        self.git(move |workspaces| workspaces.checkout(&repository, &commit, &into)).await?;
+        let tree = place.tree.clone();
+        blocking(move || lay(&tree, &overlays))
+            .await?
+            .map_err(|error| soon(format!("cannot lay files over a checkout: {error}")))?;
+        self.make_repository(place).await;
+        let mut ran = Ran { setup: None, test: None, reading: nothing() };
+        if let Some(setup) = &plan.setup {
+            let name = format!("setup{what}");
+            let ended = self.command(place, name, setup, Network::Host, self.setup_time).await?;
+            let is_ready = is_good(&ended.run);
+            ran.setup = Some(ended);
+            if !is_ready {
+                return Ok(ran);
+            }
+        }
+        let Some(test) = &plan.test else { return Ok(ran) };
+        if let Some(report) = &plan.report {
+            self.clear_report(place, report).await?;
+        }
+        let ended = self.command(place, format!("tests{what}"), test, Network::None, self.test_time).await?;
+        let report = match &plan.report {
+            Some(report) => self.read_report(place, report).await,
+            None => None,
+        };
+        let output = ended.output.text.clone();
+        ran.reading = blocking(move || verify::read_counts(&output, report.as_deref())).await?;
+        ran.test = Some(ended);
+        Ok(ran)
+    }
+
+    /// Many projects ask git for their version or their files: the checkout gets a repository of one commit, made in
+    /// the sandbox. Where that fails the tests do without.
+    async fn make_repository(&self, place: &Place) {
+        let script = "git init -q && git add -Af && git -c user.name=Journeyman -c user.email=journeyman@invalid \
+                      -c commit.gpgSign=false commit -q --no-verify -m 'The commit under test'";
+        let program = ["sh", "-c", script].map(Into::into).to_vec();
+        let mounts = vec![writable(&place.tree)];
+        if let Err(trouble) = short(&self.sandbox, program, &place.tree, &place.home, mounts).await {
+            tracing::info!("the checkout has no repository: {}", trouble.message);
+        }
+    }
+
+    async fn command(
+        &self,
+        place: &Place,
+        name: String,
+        command: &str,
+        network: Network,
+        timeout: Duration,
+    ) -> Result<Ended, Trouble> {
+        let mut recorder = Recorder::default();
+        let job = Job {
+            program: ["sh", "-c", command].map(Into::into).to_vec(),
+            directory: place.tree.clone(),
+            environment: BTreeMap::from([("CI".to_owned(), "true".to_owned())]),
+            stdin: Vec::new(),
+            home: place.home.clone(),
+            mounts: vec![writable(&place.tree)],
+            network,
+            timeout,
+            most_output: MOST_OUTPUT,
+        };
+        let ended = self.sandbox.run(job, &mut recorder).await?;
+        let (text, output_sha256) = recorder.finish();
+        let duration_seconds = ended.duration.as_secs_f64();
+        let run =
+            CommandRun { command: command.to_owned(), exit: ended.exit, duration_seconds, output_sha256 };
+        Ok(Ended { run, output: Output { name, text } })
+    }
+
+    /// A report that was committed would be believed although no test wrote it.
+    async fn clear_report(&self, place: &Place, report: &str) -> Result<(), Trouble> {
+        let program = ["rm", "-rf", "--", report].map(Into::into).to_vec();
+        let mounts = vec![writable(&place.tree)];
+        short(&self.sandbox, program, &place.tree, &place.home, mounts).await.map(drop)
+    }
+
+    /// The report is read from inside the sandbox: the tests wrote it, and it may be a link.
+    async fn read_report(&self, place: &Place, report: &str) -> Option<Vec<u8>> {
+        let most = LARGEST_REPORT.to_string();
+        let program = ["head", "-c", &most, "--", report].map(Into::into).to_vec();
+        let mounts = vec![readable(&place.tree)];
+        short(&self.sandbox, program, &place.tree, &place.home, mounts).await.ok()
+    }
+}

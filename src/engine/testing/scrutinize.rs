@@ -1,0 +1,130 @@
+//! Whether a run of the tests can be believed: held against the base commit, run with the old configuration, and its new
+//! tests run on the old code.
+
+use super::place::Ran;
+use super::{Ask, Judging, Output, Testing, blocking};
+use crate::order::comparison::Exits;
+use crate::order::scrutiny::OldConfiguration;
+use crate::order::weakening::Weakening;
+use crate::order::{ComparedBy, Comparison, Exit, Judged, Proof, Scrutiny, Trouble};
+use crate::verify::{self, Overlay, Told};
+
+/// How often tests that are newly broken are run again, to tell flaky ones.
+const MOST_RERUNS: usize = 1;
+
+impl Testing {
+    pub(super) async fn scrutinize(
+        &self,
+        ask: &Ask,
+        judging: &Judging,
+        ran: &Ran,
+        outputs: &mut Vec<Output>,
+    ) -> Result<Scrutiny, Trouble> {
+        let change = read_change(judging).await?;
+        let told = Told { renamed: &change.renamed, retired: &change.retired };
+        let baseline = self.baseline(ask, judging, outputs).await?;
+        let mut comparison = verify::compare(&baseline.reading, &ran.reading, &[], &told);
+        let mut again: Vec<Ran> = Vec::new();
+        while verify::needs_rerun(&comparison) && again.len() < MOST_RERUNS {
+            let name = format!("-again-{}", again.len() + 1);
+            let rerun = self.on(ask, &name, &ask.commit, Vec::new(), &judging.plan).await?;
+            outputs.extend(rerun.outputs());
+            again.push(rerun);
+            let readings: Vec<_> = again.iter().map(|rerun| rerun.reading.clone()).collect();
+            comparison = verify::compare(&baseline.reading, &ran.reading, &readings, &told);
+        }
+        let exits = Exits {
+            base: baseline.exit(),
+            after: ran.exit().unwrap_or(Exit::Code(-1)),
+            reruns: again.iter().filter_map(Ran::exit).collect(),
+        };
+        let mut scrutiny = Scrutiny {
+            baseline: baseline.shown(ask),
+            judged: verify::judged(&exits, &comparison),
+            comparison,
+            reruns: again.into_iter().filter_map(|rerun| rerun.test).map(|ended| ended.run).collect(),
+            old_configuration: None,
+            proof: Proof::NoTestsChanged,
+            old_code: None,
+            weakenings: change.weakenings,
+        };
+        // What failed anyhow is not worth the time.
+        if !matches!(scrutiny.judged, Judged::Passed | Judged::PassedBesideRed) {
+            return Ok(scrutiny);
+        }
+        if !change.old_configuration.is_empty() {
+            let overlays = change.old_configuration;
+            let old = self.on(ask, "-old-configuration", &ask.commit, overlays, &judging.plan).await?;
+            outputs.extend(old.outputs());
+            let comparison = verify::compare(&baseline.reading, &old.reading, &[], &told);
+            let exits = Exits {
+                base: baseline.exit(),
+                after: old.exit().unwrap_or(Exit::Code(-1)),
+                reruns: Vec::new(),
+            };
+            scrutiny.old_configuration = Some(OldConfiguration {
+                touched: change.touched,
+                counts: old.reading.counts,
+                judged: of_the_base(verify::judged(&exits, &comparison), &comparison),
+                test: old.test.map(|ended| ended.run),
+            });
+        }
+        if !change.new_tests.is_empty() {
+            let old = self.on(ask, "-old-code", &ask.base, change.new_tests, &judging.plan).await?;
+            outputs.extend(old.outputs());
+            scrutiny.proof = match old.exit() {
+                Some(exit) => verify::proof(
+                    (&exit, &old.reading),
+                    &ran.reading,
+                    &change.tests,
+                    &scrutiny.comparison.flaky.names,
+                ),
+                None => Proof::CannotTell {
+                    because: "what the tests need could not be installed for the old code".to_owned(),
+                },
+            };
+            scrutiny.old_code = old.test.map(|ended| ended.run);
+        }
+        Ok(scrutiny)
+    }
+}
+
+/// With the old configuration the new tests may lack what they need: only those of the base count.
+fn of_the_base(judged: Judged, comparison: &Comparison) -> Judged {
+    let only_new_ones_fail = comparison.by == ComparedBy::Test
+        && comparison.still_green > 0
+        && [&comparison.newly_broken, &comparison.gone, &comparison.skipped]
+            .iter()
+            .all(|tests| tests.is_empty());
+    match judged {
+        Judged::Failed if only_new_ones_fail => Judged::Passed,
+        Judged::Passed
+        | Judged::PassedBesideRed
+        | Judged::Failed
+        | Judged::TestsMissing
+        | Judged::NoTests => judged,
+    }
+}
+
+/// What reading a change tells.
+#[derive(Default)]
+struct Change {
+    weakenings: Vec<Weakening>,
+    /// Tests under another name: before, after.
+    renamed: Vec<(String, String)>,
+    /// Tests that went with what they tested.
+    retired: Vec<String>,
+    /// Tests that were added or edited, as they are called in the source.
+    tests: Vec<String>,
+    /// Lays the change's tests over the base commit.
+    new_tests: Vec<Overlay>,
+    /// Paths that the change touches and that say how the tests are run.
+    touched: Vec<String>,
+    /// Lays the base's configuration over the change.
+    old_configuration: Vec<Overlay>,
+}
+
+async fn read_change(judging: &Judging) -> Result<Change, Trouble> {
+    let _ = judging;
+    blocking(Change::default).await
+}

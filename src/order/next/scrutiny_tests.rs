@@ -1,0 +1,156 @@
+//! Stories of a pass that is not believed: bent tests, tests that prove nothing, tests that were red before.
+
+use super::super::comparison::{ComparedBy, Comparison, Judged, Tests};
+use super::super::proof::Proof;
+use super::super::scrutiny::{Baseline, Scrutiny};
+use super::super::test_run::TestVerdict;
+use super::super::trace::Standing;
+use super::super::weakening::{Weakening, WeakeningKind};
+use super::world::{World, sha, tested};
+use super::*;
+
+const PIPELINE: &str = "
+name: scrutinized
+version: 1
+stages:
+  - { name: classify, agent: developer, output: { one_of: [/bug, /feature] } }
+  - { name: implement, agent: developer, checks: [pushed_commit, policy, tests], escalate_on_exhaust: tech_lead, depends_on: [classify] }
+  - { name: publish, uses: publish, agent: developer, command: create_pull_request, depends_on: [implement] }
+  - { name: ready, uses: ready, depends_on: [publish] }
+";
+
+fn world(class: &str) -> World {
+    World::with(PIPELINE).when("classify/1/agent", vec![super::world::said(class)])
+}
+
+fn seen(verdict: TestVerdict, judged: Judged, proof: Proof, weakenings: Vec<Weakening>) -> Outcome {
+    let Outcome::Tested(mut run) = tested(&sha(9), verdict, 3, 0) else { unreachable!() };
+    let tests = Tests::default;
+    let comparison = Comparison {
+        by: ComparedBy::Test,
+        base: None,
+        after: None,
+        still_green: 3,
+        still_skipped: 0,
+        fixed: tests(),
+        newly_broken: tests(),
+        already_red: tests(),
+        flaky: tests(),
+        gone: tests(),
+        retired: tests(),
+        new: tests(),
+        new_failing: tests(),
+        skipped: tests(),
+        renamed: 0,
+        unloaded: Vec::new(),
+    };
+    run.scrutiny = Some(Box::new(Scrutiny {
+        baseline: Baseline { commit: sha(1), test: None, counts: None, kept: true },
+        comparison,
+        judged,
+        reruns: Vec::new(),
+        old_configuration: None,
+        proof,
+        old_code: None,
+        weakenings,
+    }));
+    Outcome::Tested(run)
+}
+
+fn skipped(test: &str) -> Weakening {
+    Weakening {
+        kind: WeakeningKind::TestSkipped,
+        path: "tests/sum.rs".to_owned(),
+        line: Some(4),
+        test: Some(test.to_owned()),
+        what: format!("{test} is ignored now"),
+        grave: true,
+    }
+}
+
+fn bent(test: &str) -> Outcome {
+    seen(TestVerdict::Weakened, Judged::Passed, Proof::NoTestsChanged, vec![skipped(test)])
+}
+
+fn proven() -> Outcome {
+    let proof = Proof::Proven { red: vec!["sum".to_owned()] };
+    seen(TestVerdict::Passed, Judged::Passed, proof, Vec::new())
+}
+
+fn unproven() -> Outcome {
+    let because = "the new tests pass on the old code as well".to_owned();
+    seen(TestVerdict::Passed, Judged::Passed, Proof::NotProven { because }, Vec::new())
+}
+
+fn standing(world: &World) -> Option<Standing> {
+    world.survey().trace.work.map(|work| work.standing)
+}
+
+#[test]
+fn whoever_bends_a_test_is_told_and_may_mend_it() {
+    let mut world = world("/feature").when("/tests", vec![bent("sum"), proven()]);
+    assert!(matches!(world.settle(), Settlement::Verified { .. }));
+    let task = world.task("implement/2/agent").unwrap();
+    let told = &task.rework.unwrap().feedback[0];
+    assert!(told.summary.contains("not those of the base commit"), "{}", told.summary);
+    assert_eq!(told.issues[0].location.as_deref(), Some("tests/sum.rs:4"));
+    assert!(told.issues[0].description.contains("sum is ignored now"));
+}
+
+#[test]
+fn whoever_bends_the_tests_again_is_left_to_a_person_and_no_agent_is_asked_for_advice() {
+    let mut world = world("/feature").when("/tests", vec![bent("sum"), bent("mean"), proven()]);
+    let Settlement::Escalated { because, .. } = world.settle() else { panic!("{:?}", world.survey().next) };
+    assert!(because.contains("mean is ignored now") && because.contains("tried 2 times"), "{because}");
+    assert_eq!((world.made("diagnosis"), world.made("implement/3")), (0, 0));
+    assert!(matches!(standing(&world), Some(Standing::NotVerified { .. })));
+}
+
+#[test]
+fn an_honest_failure_is_handed_over_rather_than_a_bent_pass() {
+    let mut world = world("/feature")
+        .when("implement/1/tests", vec![super::world::red(1, 2)])
+        .when("implement/2/tests", vec![bent("sum")])
+        .when("implement/3/tests", vec![bent("mean")]);
+    assert!(matches!(world.settle(), Settlement::Escalated { .. }));
+    assert_eq!(world.survey().trace.work.unwrap().round, 1);
+}
+
+#[test]
+fn a_bug_fix_whose_tests_prove_nothing_is_asked_for_one_and_then_called_unproven() {
+    let mut world = world("/bug").when("/tests", vec![unproven(), unproven()]);
+    assert!(matches!(world.settle(), Settlement::Unverified { .. }), "{:?}", world.survey().next);
+    let Some(Standing::Unverified { because }) = standing(&world) else { panic!("{:?}", standing(&world)) };
+    assert!(because.contains("passing, not proven"), "{because}");
+    assert_eq!((world.made("implement/2/agent"), world.made("implement/3/agent")), (1, 0));
+}
+
+#[test]
+fn a_bug_fix_that_is_proven_in_the_second_attempt_is_verified() {
+    let mut world = world("/bug").when("/tests", vec![unproven(), proven()]);
+    assert!(matches!(world.settle(), Settlement::Verified { .. }));
+}
+
+#[test]
+fn of_a_feature_no_proof_is_asked_unless_the_settings_want_it() {
+    let mut world = world("/feature").when("/tests", vec![unproven()]);
+    assert!(matches!(world.settle(), Settlement::Verified { .. }));
+    assert_eq!(world.made("implement/2/agent"), 0);
+
+    use crate::order::settings::{Prove, RepositorySettings};
+    let settings = RepositorySettings { prove: Prove::Always, ..RepositorySettings::default() };
+    let mut world = self::world("/feature").settings(settings).when("/tests", vec![unproven(), unproven()]);
+    assert!(matches!(world.settle(), Settlement::Unverified { .. }));
+}
+
+#[test]
+fn what_was_red_before_does_not_stand_against_the_change() {
+    let red = seen(
+        TestVerdict::PassedBesideRed,
+        Judged::PassedBesideRed,
+        Proof::Proven { red: vec!["sum".to_owned()] },
+        Vec::new(),
+    );
+    let mut world = world("/bug").when("/tests", vec![red]);
+    assert!(matches!(world.settle(), Settlement::Verified { .. }), "{:?}", world.survey().next);
+}

@@ -114,6 +114,16 @@ pub enum ComparedBy {
     ExitCode,
 }
 
+impl std::fmt::Display for ComparedBy {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str(match self {
+            Self::Test => "test by test",
+            Self::Counts => "by the number of tests alone",
+            Self::ExitCode => "by exit code alone",
+        })
+    }
+}
+
 /// The tests of a change beside those of its base commit. Each test is in exactly one of the lists; all lists are
 /// empty when it is not by test.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -146,6 +156,10 @@ pub struct Comparison {
     pub new_failing: Tests,
     /// Ran before, skipped now.
     pub skipped: Tests,
+    /// The run on the base names its tests, and the one on the change does not, or a runner of another kind does: what
+    /// went cannot be seen.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unnamed: bool,
     /// Of all these, how many are known to have had another name before. They stand under the new one.
     pub renamed: u64,
     /// What could not be compiled or loaded now, though it could on the base.
@@ -163,7 +177,7 @@ pub enum Judged {
     PassedBesideRed,
     /// It failed, or a test that passed before fails.
     Failed,
-    /// Tests of the base are gone or skipped: a pass says less than it did.
+    /// Tests of the base are gone or skipped, or cannot be seen any more: a pass says less than it did.
     TestsMissing,
     /// No test ran.
     NoTests,

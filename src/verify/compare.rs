@@ -38,16 +38,21 @@ pub fn compare(base: &Reading, after: &Reading, reruns: &[Reading], told: &Told<
         new: Tests::default(),
         new_failing: Tests::default(),
         skipped: Tests::default(),
+        unnamed: false,
         renamed: 0,
         unloaded: after.unloaded.iter().filter(|name| !base.unloaded.contains(name)).cloned().collect(),
     };
     if base.counts.is_some() && after.counts.is_some() {
         comparison.by = ComparedBy::Counts;
     }
-    let (Some(before), Some(now)) = (&base.cases, &after.cases) else { return comparison };
-    if before.named_by != now.named_by && !before.tests.is_empty() {
+    let Some(before) = &base.cases else { return comparison };
+    // Where there was nothing, all is new, whoever names it.
+    let is_comparable = |cases: &&Cases| cases.named_by == before.named_by || before.tests.is_empty();
+    let mut named = std::iter::once(after).chain(reruns).filter_map(|reading| reading.cases.as_ref());
+    let Some(now) = named.find(is_comparable) else {
+        comparison.unnamed = !before.tests.is_empty();
         return comparison;
-    }
+    };
     comparison.by = ComparedBy::Test;
     let flaky = flaky(now, reruns);
     let former_names = former_names(before, now, told.renamed);
@@ -158,9 +163,10 @@ fn former_names<'a>(
     former
 }
 
-/// Whether another run on the same tree would tell more: what seems newly broken may be flaky.
+/// Whether another run on the same tree would tell more: what seems newly broken may be flaky, and names may have been
+/// lost in what else was printed.
 pub fn needs_rerun(comparison: &Comparison) -> bool {
-    !comparison.newly_broken.is_empty()
+    comparison.unnamed || !comparison.newly_broken.is_empty()
 }
 
 /// What a run comes to beside the run on its base.
@@ -173,9 +179,7 @@ pub fn judged(exits: &Exits, comparison: &Comparison) -> Judged {
         return Judged::NoTests;
     }
     let is_by_test = comparison.by == ComparedBy::Test;
-    let is_broken = !comparison.newly_broken.is_empty()
-        || !comparison.new_failing.is_empty()
-        || !comparison.unloaded.is_empty();
+    let is_broken = !comparison.newly_broken.is_empty() || !comparison.new_failing.is_empty();
     // A rerun tells flaky tests, so it counts only where tests are told apart.
     let passed_at_last = || is_by_test && exits.reruns.contains(&Exit::Code(0));
     let fallen_short = if is_broken {
@@ -201,7 +205,7 @@ pub fn judged(exits: &Exits, comparison: &Comparison) -> Judged {
 /// their own for what is worse than a failing test.
 fn is_red_as_before(exits: &Exits, comparison: &Comparison) -> bool {
     let Exit::Code(code) = exits.after else { return false };
-    let passed = comparison.after.is_some_and(|counts| counts.passed > 0);
+    let passed = comparison.after.is_some_and(|counts| counts.passed > 0) && comparison.unloaded.is_empty();
     let is_explained = if comparison.already_red.is_empty() {
         !comparison.flaky.is_empty()
     } else {
@@ -212,6 +216,9 @@ fn is_red_as_before(exits: &Exits, comparison: &Comparison) -> bool {
 
 /// Whether tests that ran on the base do not run any more.
 fn is_less(comparison: &Comparison) -> bool {
+    if comparison.unnamed {
+        return true;
+    }
     match comparison.by {
         ComparedBy::Test => !comparison.gone.is_empty() || !comparison.skipped.is_empty(),
         ComparedBy::Counts => {

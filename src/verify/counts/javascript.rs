@@ -1,45 +1,9 @@
-//! `node --test`, vitest, jest and mocha.
+//! vitest, jest and mocha.
 
+use super::cases::CaseList;
 use super::{Summary, number, numbers};
-use crate::order::Counts;
-
-/// Node's own runner, as its spec reporter and as TAP: seven lines of totals, one after the other.
-pub(super) fn node(lines: &[&str]) -> Option<Summary> {
-    let total = pattern!(r"^[ℹ#] (tests|suites|pass|fail|cancelled|skipped|todo) (\d+)$")?;
-    let read = |line: &str| {
-        let found = total.captures(line)?;
-        Some((found.get(1)?.as_str().to_owned(), number(&found, 2)))
-    };
-    // Found from the end: the last line of the last block, then all of it.
-    let end = lines.iter().enumerate().rev().find_map(|(at, line)| {
-        let (name, _) = read(line)?;
-        (name == "todo").then_some(at)
-    })?;
-    let block: Vec<(String, u64)> =
-        lines.get(..=end)?.iter().rev().map_while(|line| read(line)).take(7).collect();
-    if !["tests", "pass", "fail"].iter().all(|name| block.iter().any(|(found, _)| found == name)) {
-        return None;
-    }
-    let mut counts = Counts::default();
-    for (name, count) in &block {
-        match name.as_str() {
-            "pass" => counts.passed = *count,
-            "fail" | "cancelled" => counts.failed = counts.failed.saturating_add(*count),
-            "skipped" | "todo" => counts.skipped = counts.skipped.saturating_add(*count),
-            _ => {}
-        }
-    }
-    let failed = pattern!(r"^✖ (.+) \([\d.]+m?s\)$")?;
-    let mut failing: Vec<String> = lines
-        .iter()
-        .skip_while(|line| **line != "✖ failing tests:")
-        .filter_map(|line| Some(failed.captures(line)?.get(1)?.as_str().to_owned()))
-        .collect();
-    if failing.is_empty() {
-        failing = super::tap::failing(lines, super::tap::Depth::Any);
-    }
-    Some(Summary { counts: Some(counts), failing, line: end })
-}
+use crate::order::comparison::Runner;
+use crate::order::{CaseStatus, Counts};
 
 /// Vitest: the line `Tests` right below `Test Files`.
 pub(super) fn vitest(lines: &[&str]) -> Option<Summary> {
@@ -49,6 +13,12 @@ pub(super) fn vitest(lines: &[&str]) -> Option<Summary> {
         (is_below && tests.is_match(line)).then_some(at)
     })?;
     let words = tests.captures(lines.get(line)?)?.get(1).map_or("", |found| found.as_str());
+    let (counts, expected) = totals(words);
+    let cases = vitest_cases(lines.get(..line)?)?;
+    // One that is expected to fail and does looks like one that passes.
+    let named = Counts { passed: counts.passed.saturating_add(expected), ..counts };
+    let cases = cases.adding_up_to(&named);
+    let counts = Counts { skipped: counts.skipped.saturating_add(expected), ..counts };
     let failed = pattern!(r"^ FAIL +(?:\|[^|]+\| )?(.+)$")?;
     let failing = lines
         .get(..line)?
@@ -57,7 +27,23 @@ pub(super) fn vitest(lines: &[&str]) -> Option<Summary> {
         // A file that could not be loaded is named twice: `a.test.ts [ a.test.ts ]`.
         .map(|name| name.split_once(" [ ").map_or(name, |(file, _)| file).to_owned())
         .collect();
-    Some(Summary { counts: Some(totals(words)), failing, line })
+    Some(Summary { counts: Some(counts), failing, line, runner: Runner::Vitest, cases, is_whole: true })
+}
+
+/// With the reporter `verbose` every test has a line, with its file before it.
+fn vitest_cases(lines: &[&str]) -> Option<CaseList> {
+    let case = pattern!(r"^ +([✓×↓□]) (?:\|[^|]+\| )?(\S.* > .+?)(?: \d+ms)?(?: \[skipped\])?$")?;
+    let mut cases = CaseList::default();
+    for line in lines {
+        let Some(found) = case.captures(line) else { continue };
+        let status = match found.get(1)?.as_str() {
+            "✓" => CaseStatus::Passed,
+            "×" => CaseStatus::Failed,
+            _ => CaseStatus::Skipped,
+        };
+        cases.add(found.get(2)?.as_str(), status);
+    }
+    Some(cases)
 }
 
 /// Jest: the line `Tests:` right below `Test Suites:`.
@@ -80,7 +66,49 @@ pub(super) fn jest(lines: &[&str]) -> Option<Summary> {
             }
         }
     }
-    Some(Summary { counts: Some(totals(words)), failing, line })
+    let (counts, _) = totals(words);
+    let cases = jest_cases(lines.get(..line)?)?.adding_up_to(&counts);
+    Some(Summary { counts: Some(counts), failing, line, runner: Runner::Jest, cases, is_whole: true })
+}
+
+/// A verbose run lists each file's tests below it, up to the first failure that it explains.
+fn jest_cases(lines: &[&str]) -> Option<CaseList> {
+    let file_of = pattern!(r"^(?:PASS|FAIL) (.+?)(?: \([\d.]+ m?s\))?$")?;
+    let case = pattern!(r"^( +)([✓✕○✎√×]) (?:(?:skipped|todo) )?(.+?)(?: \([\d.]+ m?s\))?$")?;
+    let suite = pattern!(r"^( +)(\S.*)$")?;
+    let mut cases = CaseList::default();
+    let mut file = None;
+    let mut around: Vec<(usize, &str)> = Vec::new();
+    for line in lines {
+        if let Some(found) = file_of.captures(line) {
+            file = Some(found.get(1)?.as_str());
+            around.clear();
+            continue;
+        }
+        let Some(path) = file else { continue };
+        let outside = |around: &mut Vec<(usize, &str)>, depth: usize| {
+            while around.last().is_some_and(|(at, _)| *at >= depth) {
+                around.pop();
+            }
+        };
+        if let Some(found) = case.captures(line) {
+            outside(&mut around, found.get(1)?.len());
+            let status = match found.get(2)?.as_str() {
+                "✓" | "√" => CaseStatus::Passed,
+                "✕" | "×" => CaseStatus::Failed,
+                _ => CaseStatus::Skipped,
+            };
+            let suites: String = around.iter().map(|(_, name)| format!("{name} > ")).collect();
+            cases.add(&format!("{path} > {suites}{}", found.get(3)?.as_str()), status);
+        } else if let Some(found) = suite.captures(line).filter(|_| !line.starts_with("  ●")) {
+            let depth = found.get(1)?.len();
+            outside(&mut around, depth);
+            around.push((depth, found.get(2)?.as_str()));
+        } else {
+            file = None;
+        }
+    }
+    Some(cases)
 }
 
 /// Mocha: `N passing (…)`, with pending and failing below it.
@@ -115,18 +143,52 @@ pub(super) fn mocha(lines: &[&str]) -> Option<Summary> {
         }
         failing.push(name.trim_end_matches(':').to_owned());
     }
-    Some(Summary { counts: Some(counts), failing, line })
+    let cases = mocha_cases(lines.get(..line)?)?.adding_up_to(&counts);
+    Some(Summary { counts: Some(counts), failing, line, runner: Runner::Mocha, cases, is_whole: true })
 }
 
-fn totals(words: &str) -> Counts {
+/// The reporter `spec`, which is the one that is used where none is asked for: suites, and deeper their tests.
+fn mocha_cases(lines: &[&str]) -> Option<CaseList> {
+    let case = pattern!(r"^( +)(?:([✔✓√])|(\d+\))|-) (.+?)(?: \(\d+ms\))?$")?;
+    let suite = pattern!(r"^((?:  )+)(\S.*)$")?;
+    let mut cases = CaseList::default();
+    let mut around: Vec<(usize, &str)> = Vec::new();
+    for line in lines {
+        let found = case.captures(line);
+        let Some(depth) = found.as_ref().or(suite.captures(line).as_ref()).and_then(|found| found.get(1))
+        else {
+            continue;
+        };
+        while around.last().is_some_and(|(at, _)| *at >= depth.len()) {
+            around.pop();
+        }
+        let Some(found) = found else {
+            around.push((depth.len(), line.trim()));
+            continue;
+        };
+        let status = match (found.get(2), found.get(3)) {
+            (Some(_), _) => CaseStatus::Passed,
+            (None, Some(_)) => CaseStatus::Failed,
+            (None, None) => CaseStatus::Skipped,
+        };
+        let suites: String = around.iter().map(|(_, name)| format!("{name} > ")).collect();
+        cases.add(&format!("{suites}{}", found.get(4)?.as_str()), status);
+    }
+    Some(cases)
+}
+
+/// And how many failed as expected.
+fn totals(words: &str) -> (Counts, u64) {
     let mut counts = Counts::default();
+    let mut expected = 0;
     for (count, word) in numbers(words) {
         match word {
             "passed" => counts.passed = count,
             "failed" => counts.failed = count,
+            "expected fail" => expected = count,
             "skipped" | "todo" | "pending" => counts.skipped = counts.skipped.saturating_add(count),
             _ => {}
         }
     }
-    counts
+    (counts, expected)
 }

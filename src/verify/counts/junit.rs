@@ -1,8 +1,11 @@
 //! A JUnit report, through a library. The file was written by the code under test.
 
+use std::collections::BTreeMap;
+
 use junit_parser::{TestCase, TestStatus, TestSuite};
 
-use crate::order::{Counts, Reading};
+use super::cases::CaseList;
+use crate::order::{CaseStatus, Counts};
 
 /// The largest report that is read, in bytes.
 const LARGEST: usize = 32 << 20;
@@ -10,8 +13,23 @@ const LARGEST: usize = 32 << 20;
 /// end the process does.
 const DEEPEST: usize = 32;
 
+/// What a report says.
+pub(super) struct Report {
+    pub(super) counts: Counts,
+    pub(super) failing: Vec<String>,
+    pub(super) cases: Option<BTreeMap<String, CaseStatus>>,
+    pub(super) unloaded: Vec<String>,
+}
+
+impl Report {
+    /// Whether it is no better than what was printed.
+    pub(super) fn claims_no_more(&self, printed: &Counts) -> bool {
+        self.counts.passed <= printed.passed && self.counts.failed >= printed.failed
+    }
+}
+
 /// Counts every case; none when it is no report, or one without a case.
-pub(super) fn read(xml: &[u8]) -> Option<Reading> {
+pub(super) fn read(xml: &[u8]) -> Option<Report> {
     if xml.len() > LARGEST || !is_flat(xml) {
         return None;
     }
@@ -22,21 +40,37 @@ pub(super) fn read(xml: &[u8]) -> Option<Reading> {
     let report = junit_parser::from_reader(xml.as_bytes()).ok()?;
     let mut counts = Counts::default();
     let mut failing = Vec::new();
+    let mut unloaded = Vec::new();
+    let mut cases = CaseList::default();
     let mut waiting: Vec<&TestSuite> = report.suites.iter().rev().collect();
     while let Some(suite) = waiting.pop() {
         waiting.extend(suite.suites.iter().rev());
         for case in &suite.cases {
+            let name = name(case);
             match &case.status {
-                TestStatus::Success => counts.passed += 1,
-                TestStatus::Skipped(_) => counts.skipped += 1,
+                TestStatus::Success => {
+                    counts.passed += 1;
+                    cases.add(&name, CaseStatus::Passed);
+                }
+                TestStatus::Skipped(_) => {
+                    counts.skipped += 1;
+                    cases.add(&name, CaseStatus::Skipped);
+                }
                 TestStatus::Error(_) | TestStatus::Failure(_) => {
                     counts.failed += 1;
-                    failing.push(name(case));
+                    cases.add(&name, CaseStatus::Failed);
+                    // In pytest's words, a file that it could not collect tests from.
+                    if matches!(&case.status, TestStatus::Error(error) if error.message == "collection failure")
+                    {
+                        unloaded.push(name.clone());
+                    }
+                    failing.push(name);
                 }
             }
         }
     }
-    (counts != Counts::default()).then_some(Reading { counts: Some(counts), failing, ..Reading::default() })
+    let cases = cases.adding_up_to(&counts);
+    (counts != Counts::default()).then_some(Report { counts, failing, cases, unloaded })
 }
 
 fn name(case: &TestCase) -> String {

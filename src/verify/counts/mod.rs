@@ -1,8 +1,9 @@
-//! Reads counts and names of failing tests from what a runner printed, or from its JUnit report.
+//! Reads from what a runner printed, or from its JUnit report, how many tests there are and what came of each.
 //!
 //! All of it was written by the code under test, which may print summaries of its own. So a summary has to look
 //! genuine (in its place, adding up where it can be checked), the last one counts, and whatever is read never
-//! turns a failure into a pass: that is for the exit code.
+//! turns a failure into a pass: that is for the exit code. Names of tests have to add up with the counts, else none
+//! is believed.
 
 /// A pattern of ours, compiled once; none only if it were wrong, which the tests would show.
 macro_rules! pattern {
@@ -14,16 +15,20 @@ macro_rules! pattern {
 }
 
 mod cargo;
+mod cases;
 mod go;
 mod javascript;
 mod junit;
+mod node;
 mod python;
 mod tap;
+mod unloaded;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::text::plain;
-use crate::order::{Counts, Reading};
+use crate::order::comparison::Runner;
+use crate::order::{CaseStatus, Cases, Counts, Reading};
 
 /// Most failing tests that are named.
 const MOST_FAILING: usize = 100;
@@ -38,11 +43,16 @@ struct Summary {
     failing: Vec<String>,
     /// The line it stands on: of several runners, the one that spoke last is the one that was asked to.
     line: usize,
+    runner: Runner,
+    /// Every test by name; none where the runner does not name all, or names others than it counts.
+    cases: Option<BTreeMap<String, CaseStatus>>,
+    /// Whether it ran all tests: some runners stop at a failure.
+    is_whole: bool,
 }
 
 /// Reads an output (its last 16 MiB), and the JUnit report where there is one. Takes up to seconds on outputs of
 /// that size, so it is not for a thread that others wait for. A report with tests in it is believed before the
-/// output: it names them exactly.
+/// output: it names them exactly. Its names are believed only where it claims no more than the output does.
 pub fn read(output: &str, junit: Option<&[u8]>) -> Reading {
     let start = output.floor_char_boundary(output.len().saturating_sub(MOST_OUTPUT));
     let clean = plain(output.get(start..).unwrap_or_default());
@@ -52,7 +62,7 @@ pub fn read(output: &str, junit: Option<&[u8]>) -> Reading {
         cargo::nextest(&lines),
         python::pytest(&lines),
         python::unittest(&lines),
-        javascript::node(&lines),
+        node::node(&lines),
         javascript::vitest(&lines),
         javascript::jest(&lines),
         javascript::mocha(&lines),
@@ -64,13 +74,27 @@ pub fn read(output: &str, junit: Option<&[u8]>) -> Reading {
     .flatten()
     .max_by_key(|summary| summary.line);
     let from_report = junit.and_then(junit::read);
+    let mut unloaded = unloaded::read(&lines);
+    if let Some(report) = &from_report {
+        unloaded.extend(report.unloaded.iter().cloned());
+    }
+    let cases = match (&from_report, &from_output) {
+        (Some(report), Some(output)) => {
+            let is_believed =
+                output.is_whole && output.counts.is_none_or(|counts| report.claims_no_more(&counts));
+            report.cases.clone().filter(|_| is_believed).map(|tests| Cases { named_by: Runner::Junit, tests })
+        }
+        (Some(report), None) => report.cases.clone().map(|tests| Cases { named_by: Runner::Junit, tests }),
+        (None, Some(output)) => output.cases.clone().map(|tests| Cases { named_by: output.runner, tests }),
+        (None, None) => None,
+    };
     let (counts, failing) = match (from_report, from_output) {
-        (Some(report), Some(output)) if report.failing.is_empty() => (report.counts, output.failing),
-        (Some(report), _) => (report.counts, report.failing),
+        (Some(report), Some(output)) if report.failing.is_empty() => (Some(report.counts), output.failing),
+        (Some(report), _) => (Some(report.counts), report.failing),
         (None, Some(output)) => (output.counts, output.failing),
         (None, None) => (None, Vec::new()),
     };
-    Reading { counts, failing: tidy(failing), ..Reading::default() }
+    Reading { counts, failing: tidy(failing), cases, unloaded: tidy(unloaded) }
 }
 
 fn tidy(names: Vec<String>) -> Vec<String> {
@@ -95,3 +119,6 @@ fn numbers(text: &str) -> impl Iterator<Item = (u64, &str)> {
 fn number(captures: &regex::Captures<'_>, group: usize) -> u64 {
     captures.get(group).and_then(|found| found.as_str().parse().ok()).unwrap_or(0)
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,11 @@
 //! pytest and unittest.
 
+use std::collections::BTreeSet;
+
+use super::cases::CaseList;
 use super::{Summary, number, numbers};
-use crate::order::Counts;
+use crate::order::comparison::Runner;
+use crate::order::{CaseStatus, Counts};
 
 /// Pytest's last line, and the short summary above it.
 pub(super) fn pytest(lines: &[&str]) -> Option<Summary> {
@@ -40,7 +44,46 @@ pub(super) fn pytest(lines: &[&str]) -> Option<Summary> {
         .filter_map(|line| line.strip_prefix("FAILED ").or_else(|| line.strip_prefix("ERROR ")))
         .map(|rest| rest.split_once(" - ").map_or(rest, |(name, _)| name).to_owned())
         .collect();
-    is_known.then_some(Summary { counts: Some(counts), failing, line })
+    // Above its last line it says where it did not go on.
+    let is_whole = !above.iter().rev().take(10).any(|line| line.starts_with("!!!") && line.ends_with("!!!"));
+    let cases = pytest_cases(above)?.adding_up_to(&counts).filter(|_| is_whole);
+    is_known.then_some(Summary {
+        counts: Some(counts),
+        failing,
+        line,
+        runner: Runner::Pytest,
+        cases,
+        is_whole,
+    })
+}
+
+/// A verbose run names every test.
+fn pytest_cases(lines: &[&str]) -> Option<CaseList> {
+    let alone =
+        pattern!(r"^(\S.*?::.+) (PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS)(?: \(.*\))? *(?:\[ *\d+%\])?$")?;
+    let of_many =
+        pattern!(r"^\[gw\d+\] \[ *\d+%\] (PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS) (\S.*?::.+?) *$")?;
+    let uncollected = pattern!(r"^_+ ERROR collecting (\S.*) _+$")?;
+    let mut cases = CaseList::default();
+    for line in lines {
+        let (name, word) = if let Some(found) = alone.captures(line) {
+            (found.get(1)?.as_str(), found.get(2)?.as_str())
+        } else if let Some(found) = of_many.captures(line) {
+            (found.get(2)?.as_str(), found.get(1)?.as_str())
+        } else if let Some(found) = uncollected.captures(line) {
+            (found.get(1)?.as_str(), "ERROR")
+        } else {
+            continue;
+        };
+        let status = match word {
+            "PASSED" | "XPASS" => CaseStatus::Passed,
+            "SKIPPED" | "XFAIL" => CaseStatus::Skipped,
+            _ => CaseStatus::Failed,
+        };
+        // One that fails while it is cleaned up has passed before.
+        cases.add_again(name, status);
+    }
+    Some(cases)
 }
 
 /// Unittest's `Ran N tests` and the verdict after it.
@@ -68,14 +111,72 @@ pub(super) fn unittest(lines: &[&str]) -> Option<Summary> {
     }
     // A test of several parts can fail more often than it ran.
     counts.passed = total.saturating_sub(counts.failed).saturating_sub(counts.skipped);
-    let failing = lines
+    let failing: Vec<String> = lines
         .get(..line)?
         .windows(2)
         .filter(|pair| pair.first().is_some_and(|rule| rule.len() == 70 && rule.bytes().all(|b| b == b'=')))
         .filter_map(|pair| failure.captures(pair.get(1)?))
-        .filter_map(|found| Some((found.get(1)?.as_str(), found.get(2)?.as_str())))
-        // Python before 3.11 names the class only.
-        .map(|(test, of)| if of.ends_with(&format!(".{test}")) { of.into() } else { format!("{of}.{test}") })
+        .filter_map(|found| Some(unittest_name(found.get(1)?.as_str(), found.get(2)?.as_str())))
         .collect();
-    Some(Summary { counts: Some(counts), failing, line })
+    let cases = unittest_cases(lines.get(..line)?, &failing)?;
+    let named = cases.counts();
+    // A test of several parts is one, and can fail more than once.
+    let adds_up = named.ran().saturating_add(named.skipped) == total
+        && named.skipped == counts.skipped
+        && named.failed <= counts.failed
+        && (named.failed > 0) == (counts.failed > 0);
+    let cases = cases.believed_if(adds_up);
+    Some(Summary { counts: Some(counts), failing, line, runner: Runner::Unittest, cases, is_whole: true })
+}
+
+/// Python before 3.11 names the class only.
+fn unittest_name(test: &str, of: &str) -> String {
+    if of.ends_with(&format!(".{test}")) { of.to_owned() } else { format!("{of}.{test}") }
+}
+
+/// A verbose run names every test, and then what came of it: after whatever the test printed, at the end of a line.
+fn unittest_cases(lines: &[&str], failing: &[String]) -> Option<CaseList> {
+    let begins = pattern!(r"^(\w+) \(([\w.<>]+)\)(?: \.\.\. ?(.*))?$")?;
+    let described = pattern!(r"^\S.* \.\.\. ?(.*)$")?;
+    let ends = pattern!(r"^(?:(ok)|(FAIL|ERROR|unexpected success)|(?:expected failure|skipped .*))$")?;
+    let failing: BTreeSet<&str> = failing.iter().map(String::as_str).collect();
+    let mut cases = CaseList::default();
+    let mut open: Option<(String, bool)> = None;
+    let rule = "=".repeat(70);
+    for line in lines {
+        if **line == *rule {
+            break;
+        }
+        let mut said = *line;
+        if let Some(found) = begins.captures(line) {
+            close(&mut cases, open.take(), &failing);
+            let (test, of) = (found.get(1)?.as_str(), found.get(2)?.as_str());
+            open = Some((unittest_name(test, of), false));
+            said = found.get(3).map_or("", |found| found.as_str());
+        } else if let (Some(found), Some(_)) = (described.captures(line), &open) {
+            said = found.get(1)?.as_str();
+        }
+        let Some((name, has_ended)) = &mut open else { continue };
+        let Some(found) = ends.captures(said).filter(|_| !*has_ended) else { continue };
+        let status = match (found.get(1), found.get(2)) {
+            (Some(_), _) => CaseStatus::Passed,
+            (None, Some(_)) => CaseStatus::Failed,
+            (None, None) => CaseStatus::Skipped,
+        };
+        *has_ended = true;
+        if !name.contains(".setUp") && !name.contains(".tearDown") {
+            cases.add(name, status);
+        }
+    }
+    close(&mut cases, open, &failing);
+    Some(cases)
+}
+
+/// Of a test with parts that failed only the parts are said to have.
+fn close(cases: &mut CaseList, open: Option<(String, bool)>, failing: &BTreeSet<&str>) {
+    if let Some((name, false)) = open
+        && failing.contains(name.as_str())
+    {
+        cases.add(&name, CaseStatus::Failed);
+    }
 }

@@ -1,7 +1,9 @@
 //! The Test Anything Protocol.
 
 use super::Summary;
-use crate::order::Counts;
+use super::cases::CaseList;
+use crate::order::comparison::Runner;
+use crate::order::{CaseStatus, Counts};
 
 /// Which points are looked at.
 #[derive(Clone, Copy, PartialEq)]
@@ -18,6 +20,7 @@ pub(super) fn tap(lines: &[&str]) -> Option<Summary> {
     let point = pattern!(r"^(not )?ok\b(?: +\d+)?(?: +- +| +|$)(.*)$")?;
     let directive = pattern!(r"(?i)(?:^| )# *(skip|todo)\b")?;
     let mut counts = Counts::default();
+    let mut cases = CaseList::default();
     let mut line = None;
     for (at, text) in lines.iter().enumerate() {
         if plan.is_match(text) || text.starts_with("TAP version 1") {
@@ -25,18 +28,28 @@ pub(super) fn tap(lines: &[&str]) -> Option<Summary> {
         } else if let Some(found) = point.captures(text) {
             line = line.map(|_| at).or(line);
             let description = found.get(2)?.as_str();
-            if directive.is_match(description) {
+            let directive = directive.find(description);
+            let status = if directive.is_some() {
                 counts.skipped += 1;
+                CaseStatus::Skipped
             } else if found.get(1).is_some() {
                 counts.failed += 1;
+                CaseStatus::Failed
             } else {
                 counts.passed += 1;
-            }
+                CaseStatus::Passed
+            };
+            let end = directive.map_or(description.len(), |found| found.start());
+            cases.add(description.get(..end).unwrap_or(description), status);
         } else if text.starts_with("Bail out!") {
             counts.failed += 1;
         }
     }
-    Some(Summary { counts: Some(counts), failing: failing(lines, Depth::Top), line: line? })
+    let failing = failing(lines, Depth::Top);
+    // One that bailed out failed without a name, and points may have none.
+    let cases = cases.adding_up_to(&counts);
+    let is_whole = cases.is_some();
+    Some(Summary { counts: Some(counts), failing, line: line?, runner: Runner::Tap, cases, is_whole })
 }
 
 /// The descriptions of what is not ok.

@@ -1,0 +1,51 @@
+//! What could not be compiled or loaded, so that none of its tests ran.
+//!
+//! A test may print the same words. They only take away: whoever asks looks at the exit as well.
+
+/// Crates, packages and files, as compilers and runners call them.
+pub(super) fn read(lines: &[&str]) -> Vec<String> {
+    patterns(lines).unwrap_or_default()
+}
+
+fn patterns(lines: &[&str]) -> Option<Vec<String>> {
+    let named = [
+        pattern!(r"^error: could not compile `([^`]+)`")?,
+        pattern!(r"^_+ ERROR collecting (\S.*) _+$")?,
+        pattern!(r"^ERROR: \S+ \((unittest\.loader\._FailedTest[^)]*)\)")?,
+        pattern!(r"^FAIL\t(\S+) \[(?:build|setup) failed\]$")?,
+        // Vitest says it twice where a file did not load: `a.test.ts [ a.test.ts ]`.
+        pattern!(r"^ FAIL +(?:\|[^|]+\| )?(\S+) \[ \S+ \]$")?,
+        pattern!(r"^(\S[^(]*\.[cm]?tsx?)\(\d+,\d+\): error TS\d+: ")?,
+        pattern!(r"^(\S[^:]*\.[cm]?tsx?):\d+:\d+ - error TS\d+: ")?,
+    ];
+    let jest_file = pattern!(r"^FAIL (\S+)")?;
+    // A file that fails as a whole may be a test without a runner; these words say that it did not load.
+    let node_file = pattern!(r"^(?:✖|not ok \d+ -) (/\S.*\.[cm]?[jt]sx?)(?: \([\d.]+ms\))?$")?;
+    let no_module = pattern!(
+        r"^(?:#? *)(?:Error: Cannot find module |Error \[ERR_[A-Z_]*(?:NOT_FOUND|NOT_EXPORTED|UNSUPPORTED_DIR_IMPORT)\]|SyntaxError: )"
+    )?;
+    let node_found_none = lines.iter().any(|line| no_module.is_match(line));
+    let mut jest = None;
+    let mut unloaded = Vec::new();
+    for line in lines {
+        let found = named.iter().find_map(|pattern| pattern.captures(line)?.get(1));
+        if let Some(name) = found {
+            // Unittest and jest's own words follow below; the rest is named.
+            let name = name.as_str();
+            let is_class_only = name == "unittest.loader._FailedTest";
+            let test = line.strip_prefix("ERROR: ").and_then(|rest| rest.split(' ').next());
+            unloaded.push(match test.filter(|_| is_class_only) {
+                Some(test) => format!("{name}.{test}"),
+                None => name.to_owned(),
+            });
+        } else if let Some(file) = jest_file.captures(line).and_then(|found| found.get(1)) {
+            jest = Some(file.as_str());
+        } else if *line == "  ● Test suite failed to run" {
+            unloaded.extend(jest.map(str::to_owned));
+        } else if node_found_none && let Some(file) = node_file.captures(line).and_then(|found| found.get(1))
+        {
+            unloaded.push(super::node::file_name(file.as_str()).to_owned());
+        }
+    }
+    Some(unloaded)
+}

@@ -56,3 +56,4 @@ pub use test_run::{Counts, Exit, TestRun, TestVerdict};
 pub use trace::Trace;
 pub use walk::budget::OrderBudget;
 pub use walk::heard::{Answer, Answered};
+pub use weakening::{Weakening, WeakeningKind};

@@ -13,6 +13,7 @@ mod names;
 mod overlay;
 mod plan;
 mod red_green;
+pub mod tamper;
 mod text;
 
 use crate::order::{Counts, Exit, TestVerdict};

@@ -1,0 +1,426 @@
+//! What a test asserts: how strictly, about what, and whether it can be false at all.
+
+use super::chain::{arguments, chain, is_call, keywords};
+use super::syntax::{NodeId, Syntax};
+
+/// How much an assertion lets through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) enum Relation {
+    /// Can never be false.
+    Trivial,
+    /// Something is there.
+    Exists,
+    /// A condition is true, or one value is contained in, above, like or of the kind of another.
+    Holds,
+    /// Something fails, whatever it is.
+    RaisesAny,
+    /// Two values are about the same.
+    Near,
+    /// Something fails in a named way.
+    Raises,
+    /// Two values are the same, or a recorded output is.
+    Equal,
+}
+
+/// Why an assertion that is written down asserts nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Hollow {
+    /// What it throws is caught and forgotten.
+    Swallowed,
+    /// It is never reached.
+    Unreachable,
+}
+
+/// One assertion of a test.
+#[derive(Debug, Clone)]
+pub(super) struct Assertion {
+    pub(super) relation: Relation,
+    /// What is compared, in the order of the alphabet: who stands on which side is a matter of taste.
+    pub(super) operands: Vec<String>,
+    /// Strings and numbers in it.
+    pub(super) literals: Vec<String>,
+    /// How far apart near values may be.
+    pub(super) tolerance: Option<f64>,
+    pub(super) line: u32,
+    pub(super) hollow: Option<Hollow>,
+    /// Only where a condition holds.
+    pub(super) is_conditional: bool,
+    /// It runs for many inputs.
+    pub(super) repeats: bool,
+    /// It stands in a function that the test calls.
+    pub(super) by_helper: bool,
+}
+
+impl Assertion {
+    /// Whether it can fail the test.
+    pub(super) fn is_live(&self) -> bool {
+        self.hollow.is_none() && self.relation != Relation::Trivial
+    }
+
+    /// Whether two assertions say the same, a tolerance aside.
+    pub(super) fn says_as(&self, other: &Self) -> bool {
+        self.relation == other.relation && self.operands == other.operands
+    }
+}
+
+/// What an expression says when it is asserted.
+#[derive(Debug, Clone)]
+pub(super) struct Claim {
+    pub(super) relation: Relation,
+    pub(super) operands: Vec<String>,
+    pub(super) literals: Vec<String>,
+    pub(super) tolerance: Option<f64>,
+}
+
+impl Claim {
+    /// Of these nodes.
+    pub(super) fn of(syntax: &Syntax<'_>, relation: Relation, nodes: &[NodeId]) -> Self {
+        let mut operands: Vec<String> = nodes.iter().map(|node| syntax.canonical(*node)).collect();
+        operands.sort();
+        let literals = nodes.iter().flat_map(|node| syntax.literals(*node)).collect();
+        let same = operands.len() > 1 && operands.windows(2).all(|pair| pair.first() == pair.last());
+        let constant = !nodes.is_empty() && nodes.iter().all(|node| syntax.is_literal(*node));
+        let is_trivial =
+            matches!(relation, Relation::Equal | Relation::Near | Relation::Holds | Relation::Exists)
+                && (constant || (same && relation != Relation::Holds));
+        let relation = if is_trivial { Relation::Trivial } else { relation };
+        Self { relation, operands, literals, tolerance: None }
+    }
+
+    fn trivial(syntax: &Syntax<'_>, node: NodeId) -> Self {
+        Self {
+            relation: Relation::Trivial,
+            operands: vec![syntax.canonical(node)],
+            literals: Vec::new(),
+            tolerance: None,
+        }
+    }
+}
+
+/// Conditions within conditions that are followed.
+const MOST_NESTED: usize = 24;
+
+/// What it says that an expression is true, or, negated, that it is false. One claim for each that is joined by "and".
+pub(super) fn claims(syntax: &Syntax<'_>, expression: NodeId, negated: bool) -> Vec<Claim> {
+    let mut found = Vec::new();
+    let mut open = vec![(expression, negated, 0)];
+    while let Some((node, negated, depth)) = open.pop() {
+        if depth > MOST_NESTED || found.len() > MOST_NESTED {
+            found.push(Claim::of(syntax, Relation::Holds, &[node]));
+            continue;
+        }
+        let parts: Vec<NodeId> = syntax.parts(node).collect();
+        match syntax.kind(node) {
+            "parenthesized_expression"
+            | "await_expression"
+            | "await"
+            | "as_expression"
+            | "non_null_expression"
+            | "reference_expression" => match parts.first() {
+                Some(inner) => open.push((*inner, negated, depth + 1)),
+                None => found.push(Claim::of(syntax, Relation::Holds, &[node])),
+            },
+            "not_operator" | "unary_expression" | "unary_operator"
+                if syntax.text(node).starts_with(['!', 'n']) && parts.len() == 1 =>
+            {
+                open.extend(parts.first().map(|inner| (*inner, !negated, depth + 1)));
+            }
+            // A message in the place of the comma's second half makes it a pair, and a pair is true.
+            "tuple" if parts.len() > 1 => found.push(Claim::trivial(syntax, node)),
+            "true" | "True" if !negated => found.push(Claim::trivial(syntax, node)),
+            "comparison_operator" | "binary_expression" | "boolean_operator" | "instanceof_expression" => {
+                let operator = operator(syntax, node);
+                match (operator.as_str(), negated) {
+                    ("and" | "&&", false) | ("or" | "||", true) => {
+                        open.extend(parts.iter().rev().map(|part| (*part, negated, depth + 1)));
+                    }
+                    ("or" | "||", false) if parts.iter().any(|part| is_true(syntax, *part)) => {
+                        found.push(Claim::trivial(syntax, node));
+                    }
+                    _ => found.push(comparison(syntax, &operator, &parts, negated)),
+                }
+            }
+            kind if is_call(kind) => found.push(predicate(syntax, node, negated)),
+            _ if syntax.is_literal(node) => found.push(Claim::trivial(syntax, node)),
+            _ => found.push(truth(syntax, node, negated)),
+        }
+    }
+    found
+}
+
+fn is_true(syntax: &Syntax<'_>, node: NodeId) -> bool {
+    matches!(syntax.text(node), "True" | "true" | "1")
+}
+
+fn is_false(syntax: &Syntax<'_>, node: NodeId) -> bool {
+    matches!(syntax.text(node), "False" | "false")
+}
+
+fn is_nothing(syntax: &Syntax<'_>, node: NodeId) -> bool {
+    matches!(syntax.text(node), "None" | "null" | "undefined" | "nil")
+}
+
+fn truth(syntax: &Syntax<'_>, node: NodeId, negated: bool) -> Claim {
+    let mut claim = Claim::of(syntax, Relation::Holds, &[node]);
+    if negated {
+        claim.operands.push("not".to_owned());
+    }
+    claim
+}
+
+/// The words between the two sides.
+fn operator(syntax: &Syntax<'_>, node: NodeId) -> String {
+    let words: Vec<&str> = syntax
+        .children(node)
+        .filter(|child| !syntax.parts(node).any(|part| part == *child))
+        .map(|child| syntax.text(child).trim())
+        .filter(|text| !text.starts_with("//") && !text.starts_with('#') && !text.starts_with("/*"))
+        .collect();
+    words.join(" ")
+}
+
+fn comparison(syntax: &Syntax<'_>, operator: &str, parts: &[NodeId], negated: bool) -> Claim {
+    let says_same = matches!(operator, "==" | "===" | "is") || operator.split(' ').all(|word| word == "==");
+    let says_other = matches!(operator, "!=" | "!==" | "is not" | "<>");
+    let is_same = (says_same && !negated) || (says_other && negated);
+    let is_other = (says_other && !negated) || (says_same && negated);
+    let side = |test: fn(&Syntax<'_>, NodeId) -> bool| {
+        let at = parts.iter().position(|part| test(syntax, *part))?;
+        parts.iter().enumerate().find(|(other, _)| *other != at).map(|(_, part)| *part)
+    };
+    if is_same || is_other {
+        if let Some(value) = side(|syntax, part| matches!(syntax.text(part), "True" | "true")) {
+            return truth(syntax, value, is_other);
+        }
+        if let Some(value) = side(is_false) {
+            return truth(syntax, value, is_same);
+        }
+        if let Some(value) = side(is_nothing).filter(|_| is_other) {
+            return Claim::of(syntax, Relation::Exists, &[value]);
+        }
+    }
+    if is_same {
+        let near = parts.iter().enumerate().find_map(|(at, part)| Some((at, approximate(syntax, *part)?)));
+        if let Some((at, (value, tolerance))) = near {
+            let other = parts.iter().enumerate().find(|(other, _)| *other != at).map(|(_, part)| *part);
+            let nodes: Vec<NodeId> = other.into_iter().chain([value]).collect();
+            return Claim { tolerance, ..Claim::of(syntax, Relation::Near, &nodes) };
+        }
+        return Claim::of(syntax, Relation::Equal, parts);
+    }
+    if matches!(operator, "<" | "<=" | ">" | ">=")
+        && let Some(near) = distance(syntax, parts)
+    {
+        return near;
+    }
+    // A length is never below nothing.
+    let is_length = |part: &NodeId| {
+        let text = syntax.canonical(*part);
+        text.starts_with("len (") || text.ends_with(". length") || text.ends_with(". len ( )")
+    };
+    if operator == ">="
+        && parts.first().is_some_and(is_length)
+        && parts.get(1).is_some_and(|part| syntax.text(*part) == "0")
+    {
+        return Claim::of(syntax, Relation::Trivial, parts);
+    }
+    let mut claim = Claim::of(syntax, Relation::Holds, parts);
+    claim.operands.push(if negated { format!("not {operator}") } else { operator.to_owned() });
+    claim
+}
+
+/// `pytest.approx(value, abs=…)`.
+fn approximate(syntax: &Syntax<'_>, node: NodeId) -> Option<(NodeId, Option<f64>)> {
+    let links = chain(syntax, node);
+    let last = links.last().filter(|link| link.name == "approx")?;
+    let list = last.arguments?;
+    let value = *arguments(syntax, list).first()?;
+    let tolerance = keywords(syntax, list)
+        .into_iter()
+        .filter_map(|(_, value)| number(syntax.text(value)))
+        .reduce(f64::max);
+    Some((value, tolerance))
+}
+
+/// `abs(a - b) < tolerance`, in every language's way.
+fn distance(syntax: &Syntax<'_>, parts: &[NodeId]) -> Option<Claim> {
+    let absolute = |node: &NodeId| {
+        let text = syntax.canonical(*node);
+        let is_absolute = text.starts_with("abs (")
+            || text.starts_with("Math . abs (")
+            || text.starts_with("math . Abs (")
+            || text.ends_with(". abs ( )");
+        is_absolute.then(|| {
+            let minus = syntax.all(*node).find(|inner| {
+                syntax.kind(*inner).starts_with("binary") && syntax.text(*inner).contains('-')
+            })?;
+            Some(syntax.parts(minus).collect::<Vec<_>>())
+        })?
+    };
+    let at = parts.iter().position(|part| absolute(part).is_some())?;
+    let operands = parts.get(at).and_then(absolute)?;
+    let limit = parts.get(1 - at.min(1))?;
+    Some(Claim { tolerance: number(syntax.text(*limit)), ..Claim::of(syntax, Relation::Near, &operands) })
+}
+
+/// A call that answers yes or no.
+fn predicate(syntax: &Syntax<'_>, node: NodeId, negated: bool) -> Claim {
+    let links = chain(syntax, node);
+    let name = links.last().map_or("", |link| link.name);
+    let list = links.last().and_then(|link| link.arguments);
+    let given = list.map(|list| arguments(syntax, list)).unwrap_or_default();
+    match name {
+        "DeepEqual" | "Equal" | "equals" | "isDeepStrictEqual" if !negated && !given.is_empty() => {
+            Claim::of(syntax, Relation::Equal, &given)
+        }
+        "isclose" | "allclose" if !negated => {
+            let tolerance = list
+                .map(|list| keywords(syntax, list))
+                .unwrap_or_default()
+                .into_iter()
+                .filter_map(|(_, value)| number(syntax.text(value)))
+                .reduce(f64::max);
+            Claim { tolerance, ..Claim::of(syntax, Relation::Near, given.get(..2).unwrap_or(&given)) }
+        }
+        "is_some" | "is_ok" | "hasattr" | "callable" | "isPresent" if !negated => {
+            Claim::of(syntax, Relation::Exists, &[node])
+        }
+        _ => truth(syntax, node, negated),
+    }
+}
+
+/// A number as it is written in any of the languages.
+pub(super) fn number(text: &str) -> Option<f64> {
+    let text = text.replace('_', "");
+    let text = text.trim_end_matches(|c: char| matches!(c, 'f' | 'F' | 'd' | 'D' | 'L' | 'n'));
+    text.strip_suffix("f32").or_else(|| text.strip_suffix("f64")).unwrap_or(text).parse().ok()
+}
+
+/// What a matcher or an assertion function of this name says about its arguments. None: it is not known as one.
+///
+/// `subject` is what a fluent chain began with.
+pub(super) fn matcher(
+    syntax: &Syntax<'_>,
+    name: &str,
+    subject: Option<NodeId>,
+    list: Option<NodeId>,
+    negated: bool,
+) -> Option<Vec<Claim>> {
+    let given = list.map(|list| arguments(syntax, list)).unwrap_or_default();
+    let all: Vec<NodeId> = subject.into_iter().chain(given.iter().copied()).collect();
+    let two: Vec<NodeId> = all.iter().take(2).copied().collect();
+    let one: Vec<NodeId> = all.iter().take(1).copied().collect();
+    let plain = plain(name);
+    let known = |relation: Relation, nodes: &[NodeId]| {
+        let relation = if negated { relation.min(Relation::Holds) } else { relation };
+        let mut claim = Claim::of(syntax, relation, nodes);
+        if relation == Relation::Holds || relation == Relation::Exists {
+            claim.operands.push(format!("{}{plain}", if negated { "not " } else { "" }));
+        }
+        claim
+    };
+    Some(vec![match plain.as_str() {
+        "equal" | "equals" | "eq" | "eql" | "is" | "same" | "strictequal" | "deepequal"
+        | "deepstrictequal" | "tobe" | "toequal" | "tostrictequal" | "listequal" | "dictequal"
+        | "tupleequal" | "setequal" | "countequal" | "multilineequal" | "sequenceequal" | "isequalto"
+        | "arrayequals" | "arrayequal" | "iterableequals" | "linesmatch" | "equalvalues" | "jsoneq"
+        | "exactly" | "elementsmatch" | "containsexactly" | "issameas" | "deep" | "notstrictequal"
+        | "notequal" | "notequals" | "notdeepequal" | "notdeepstrictequal" | "ne" | "isnotequalto"
+        | "isnot" | "notsame" => {
+            let is_other = plain.starts_with("not") || plain.starts_with("isnot") || plain == "ne";
+            // JUnit's third argument is how far apart two numbers may be.
+            let apart = all.get(2).and_then(|third| number(syntax.text(*third)));
+            if is_other != negated {
+                known(Relation::Holds, &two)
+            } else if apart.is_some() {
+                Claim { tolerance: apart, ..Claim::of(syntax, Relation::Near, &two) }
+            } else {
+                comparison(syntax, "==", &two, false)
+            }
+        }
+        "tohavebeencalledwith"
+        | "calledwith"
+        | "calledoncewith"
+        | "tohavebeenlastcalledwith"
+        | "hascalls" => known(Relation::Equal, &all),
+        "tomatchsnapshot"
+        | "tomatchinlinesnapshot"
+        | "snapshot"
+        | "debugsnapshot"
+        | "jsonsnapshot"
+        | "yamlsnapshot"
+        | "displaysnapshot"
+        | "tothrowerrormatchingsnapshot" => Claim { literals: Vec::new(), ..known(Relation::Equal, &one) },
+        "tobenull" | "tobeundefined" | "null" | "isnull" | "isnone" | "nil" | "undefined" => {
+            if negated {
+                known(Relation::Exists, &one)
+            } else {
+                nothing(syntax, &one)
+            }
+        }
+        "almostequal" | "tobecloseto" | "closeto" | "approximately" | "indelta" | "inepsilon"
+        | "allclose" | "isclose" | "iscloseto" | "almostequals" | "approxequal" | "relativeeq" | "abs"
+        | "ulps" => Claim { tolerance: tolerance(syntax, &plain, list, &all), ..known(Relation::Near, &two) },
+        "" | "true" | "ok" | "istrue" | "tobetruthy" | "that" | "truthy" => match one.first() {
+            Some(node) => return Some(claims(syntax, *node, negated)),
+            None => return None,
+        },
+        "false" | "isfalse" | "tobefalsy" | "notok" | "falsy" => match one.first() {
+            Some(node) => return Some(claims(syntax, *node, !negated)),
+            None => return None,
+        },
+        "isnotnone" | "notnull" | "isnotnull" | "notnil" | "tobedefined" | "exist" | "exists"
+        | "isdefined" | "ispresent" | "defined" | "isnotempty" | "notempty" => known(Relation::Exists, &one),
+        "raises" | "throws" | "tothrow" | "tothrowerror" | "rejects" | "panics" | "raisesregex"
+        | "throwsasync" | "throwsexactly" | "warns" | "throw" | "rejectswith" | "isthrownby" => {
+            let named: Vec<NodeId> = if subject.is_some() { given.clone() } else { kinds(syntax, &given) };
+            let broad = named.iter().all(|node| {
+                matches!(syntax.text(*node), "Exception" | "BaseException" | "Error" | "Throwable")
+            });
+            let relation = if broad { Relation::RaisesAny } else { Relation::Raises };
+            let with = list.map(|list| keywords(syntax, list)).unwrap_or_default();
+            let mut claim = Claim::of(syntax, relation, &named);
+            claim.literals.extend(with.into_iter().flat_map(|(_, value)| syntax.literals(value)));
+            if negated { known(Relation::Holds, &one) } else { claim }
+        }
+        "all" | "plan" | "assertions" | "hasassertions" | "soft" | "collect" => return None,
+        _ => known(Relation::Holds, &all),
+    }])
+}
+
+/// Of what `throws` is given, all but the code that should throw.
+fn kinds(syntax: &Syntax<'_>, given: &[NodeId]) -> Vec<NodeId> {
+    given.iter().copied().filter(|node| !super::chain::is_function(syntax.kind(*node))).collect()
+}
+
+fn nothing(syntax: &Syntax<'_>, one: &[NodeId]) -> Claim {
+    let mut claim = Claim::of(syntax, Relation::Equal, one);
+    claim.operands.push("None".to_owned());
+    claim.operands.sort();
+    claim
+}
+
+/// Digits are turned into a distance, so that more is always looser.
+fn tolerance(syntax: &Syntax<'_>, plain: &str, list: Option<NodeId>, all: &[NodeId]) -> Option<f64> {
+    let named = list.map(|list| keywords(syntax, list)).unwrap_or_default();
+    let third = all.get(2).and_then(|node| number(syntax.text(*node)));
+    let places = named.iter().find(|(name, _)| *name == "places").and_then(|(_, v)| number(syntax.text(*v)));
+    let delta = named
+        .iter()
+        .filter(|(name, _)| matches!(*name, "delta" | "atol" | "rtol" | "abs" | "rel" | "epsilon"))
+        .filter_map(|(_, value)| number(syntax.text(*value)))
+        .reduce(f64::max);
+    match plain {
+        "tobecloseto" => Some(10f64.powf(-third.unwrap_or(2.0))),
+        "almostequal" | "almostequals" => {
+            delta.or_else(|| Some(10f64.powf(-places.or(third).unwrap_or(7.0))))
+        }
+        _ => delta.or(third),
+    }
+}
+
+/// A name without case, underscores and what every assertion begins with.
+pub(super) fn plain(name: &str) -> String {
+    let flat: String = name.chars().filter(|c| *c != '_').flat_map(char::to_lowercase).collect();
+    flat.strip_prefix("assert").map(String::from).unwrap_or(flat)
+}

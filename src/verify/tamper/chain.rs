@@ -1,0 +1,154 @@
+//! Calls as people read them: `expect(x).not.toBe(y)` is a chain of names, some with arguments.
+
+use super::language::Language;
+use super::syntax::{NodeId, Syntax};
+
+/// Links of a chain that are looked at.
+const MOST_LINKS: usize = 40;
+
+/// One name of a chain.
+#[derive(Debug, Clone)]
+pub(super) struct Link<'s> {
+    pub(super) name: &'s str,
+    /// The list of arguments, where it is called.
+    pub(super) arguments: Option<NodeId>,
+}
+
+/// Whether a node is a call.
+pub(super) fn is_call(kind: &str) -> bool {
+    matches!(kind, "call" | "call_expression" | "method_invocation")
+}
+
+fn is_member(kind: &str) -> bool {
+    matches!(
+        kind,
+        "attribute"
+            | "member_expression"
+            | "field_expression"
+            | "scoped_identifier"
+            | "selector_expression"
+            | "field_access"
+    )
+}
+
+/// The links of a call or a member, the first of the text first. Empty for other nodes.
+pub(super) fn chain<'s>(syntax: &'s Syntax<'_>, node: NodeId) -> Vec<Link<'s>> {
+    let mut links = Vec::new();
+    let mut at = Some(node);
+    let mut pending = None;
+    while let Some(node) = at {
+        if links.len() >= MOST_LINKS {
+            break;
+        }
+        let kind = syntax.kind(node);
+        at = if kind == "method_invocation" {
+            links.push(Link {
+                name: syntax.field_text(node, "name"),
+                arguments: syntax.field(node, "arguments"),
+            });
+            syntax.field(node, "object")
+        } else if is_call(kind) {
+            if let Some(arguments) = pending.take() {
+                links.push(Link { name: "", arguments: Some(arguments) });
+            }
+            pending = syntax.field(node, "arguments");
+            syntax.field(node, "function")
+        } else if is_member(kind) {
+            let name = ["attribute", "property", "field", "name"]
+                .into_iter()
+                .find_map(|field| syntax.field(node, field))
+                .map_or("", |name| syntax.text(name));
+            links.push(Link { name, arguments: pending.take() });
+            ["object", "value", "operand", "path"].into_iter().find_map(|field| syntax.field(node, field))
+        } else if matches!(
+            kind,
+            "parenthesized_expression" | "await_expression" | "await" | "generic_function"
+        ) {
+            syntax.part(node, 0)
+        } else {
+            links.push(Link { name: syntax.text(node), arguments: pending.take() });
+            None
+        };
+    }
+    links.reverse();
+    links
+}
+
+/// The names of a chain with dots, as `os._exit`.
+pub(super) fn dotted(links: &[Link<'_>]) -> String {
+    links.iter().map(|link| link.name).collect::<Vec<_>>().join(".")
+}
+
+/// The arguments of a call, the named ones left out.
+pub(super) fn arguments(syntax: &Syntax<'_>, list: NodeId) -> Vec<NodeId> {
+    syntax.parts(list).filter(|part| syntax.kind(*part) != "keyword_argument").collect()
+}
+
+/// The named arguments of a call, Python's.
+pub(super) fn keywords<'s>(syntax: &'s Syntax<'_>, list: NodeId) -> Vec<(&'s str, NodeId)> {
+    syntax
+        .parts(list)
+        .filter(|part| syntax.kind(*part) == "keyword_argument")
+        .filter_map(|part| Some((syntax.field_text(part, "name"), syntax.field(part, "value")?)))
+        .collect()
+}
+
+/// Whether a node is a function of its own, named or not.
+pub(super) fn is_function(kind: &str) -> bool {
+    matches!(
+        kind,
+        "function_definition"
+            | "lambda"
+            | "function_item"
+            | "closure_expression"
+            | "function_declaration"
+            | "function_expression"
+            | "generator_function"
+            | "generator_function_declaration"
+            | "arrow_function"
+            | "method_definition"
+            | "method_declaration"
+            | "constructor_declaration"
+            | "func_literal"
+            | "lambda_expression"
+    )
+}
+
+/// A function's name: its own, or that of the variable it is given to.
+pub(super) fn function_name<'s>(syntax: &'s Syntax<'_>, function: NodeId) -> Option<&'s str> {
+    if let Some(name) = syntax.field(function, "name") {
+        return Some(syntax.text(name));
+    }
+    let parent = syntax.parent(function)?;
+    let name = match syntax.kind(parent) {
+        "variable_declarator" => syntax.field(parent, "name"),
+        "let_declaration" => syntax.field(parent, "pattern"),
+        "assignment" | "assignment_expression" => syntax.field(parent, "left"),
+        "pair" => syntax.field(parent, "key"),
+        _ => None,
+    }?;
+    Some(syntax.text(name))
+}
+
+/// How many parameters a function takes.
+pub(super) fn parameters(syntax: &Syntax<'_>, function: NodeId) -> usize {
+    match syntax.field(function, "parameters") {
+        Some(list) => {
+            syntax.parts(list).filter(|part| !matches!(syntax.text(*part), "self" | "cls" | "&self")).count()
+        }
+        None => usize::from(syntax.field(function, "parameter").is_some()),
+    }
+}
+
+/// Whether the language calls for a closer look at its macros, which are no syntax to the grammar.
+pub(super) fn has_macros(language: Language) -> bool {
+    match language {
+        Language::Rust => true,
+        Language::Python
+        | Language::JavaScript
+        | Language::TypeScript
+        | Language::Tsx
+        | Language::Go
+        | Language::Java => false,
+    }
+}

@@ -1,0 +1,30 @@
+//! New tests on old code.
+
+use super::*;
+
+const OLD: &str = "fn f() -> i32 { 1 }\n\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn a() { assert_eq!(super::f(), 1); }\n}\n";
+const NEW: &str = "fn f() -> i32 { 2 }\n\n#[cfg(test)]\nmod tests {\n    use super::*;\n    #[test]\n    fn a() { assert_eq!(f(), 2); }\n}\n";
+
+fn grafted(old: &str, new: &str) -> Option<String> {
+    graft("src/lib.rs", old.as_bytes(), new.as_bytes()).map(|bytes| String::from_utf8(bytes).unwrap())
+}
+
+#[test]
+fn the_old_code_gets_the_new_tests() {
+    let both = grafted(OLD, NEW).unwrap();
+    assert!(both.contains("fn f() -> i32 { 1 }") && both.contains("assert_eq!(f(), 2)"), "{both}");
+    assert_eq!(both.matches("mod tests").count(), 1, "{both}");
+    assert_eq!(both.matches("#[cfg(test)]").count(), 1, "{both}");
+    assert_eq!(
+        grafted(OLD, OLD).unwrap().split_whitespace().collect::<Vec<_>>(),
+        OLD.split_whitespace().collect::<Vec<_>>()
+    );
+}
+
+#[test]
+fn code_without_tests_gets_its_first() {
+    let both = grafted("\n\nfn f() -> i32 { 1 }", NEW).unwrap();
+    assert!(both.starts_with("\n\nfn f() -> i32 { 1 }\n") && both.contains("assert_eq!(f(), 2)"), "{both}");
+    assert_eq!(grafted(NEW, "fn f() -> i32 { 2 }\n"), None);
+    assert_eq!(graft("src/a.py", b"x = 1", b"x = 2"), None);
+}

@@ -11,8 +11,8 @@ use crate::order::commit_message::is_hidden;
 use crate::order::conversation::PullReading;
 use crate::order::moves::AgentTask;
 use crate::order::{
-    AgentRun, Command, CommitSha, Counts, Entry, Event, Move, MoveKey, Outcome, ReviewVerdict, SignalKind,
-    TestRun, TestVerdict,
+    AgentRun, Command, CommitSha, ComparedBy, Counts, Entry, Event, Move, MoveKey, Outcome, Proof,
+    ReviewVerdict, Scrutiny, SignalKind, TestRun, TestVerdict,
 };
 
 /// Foreign text is cut to this for a line.
@@ -234,6 +234,9 @@ impl Live {
             mark(tests.verdict.is_pass()),
             &format!("{what} on {}: {counts}{ended}", tests.commit.short()),
         );
+        if let Some(scrutiny) = &tests.scrutiny {
+            self.scrutinized(scrutiny);
+        }
         for name in tests.failing.iter().take(5) {
             self.line(Mark::Wrong, &format!("  {}", one_line(name)));
         }
@@ -244,6 +247,45 @@ impl Live {
             for line in said.iter().skip(said.len().saturating_sub(3)) {
                 self.line(Mark::Wrong, &format!("  {}", one_line(line)));
             }
+        }
+    }
+
+    fn scrutinized(&self, scrutiny: &Scrutiny) {
+        let comparison = &scrutiny.comparison;
+        if comparison.by == ComparedBy::Test {
+            let base = scrutiny.baseline.commit.short();
+            let mut said = vec![format!("{} still green", comparison.still_green)];
+            for (what, tests) in [
+                ("fixed", &comparison.fixed),
+                ("new", &comparison.new),
+                ("newly broken", &comparison.newly_broken),
+                ("red there as well", &comparison.already_red),
+                ("flaky", &comparison.flaky),
+                ("gone", &comparison.gone),
+                ("skipped now", &comparison.skipped),
+            ] {
+                if !tests.is_empty() {
+                    said.push(format!("{} {what}", tests.total));
+                }
+            }
+            self.line(
+                mark(scrutiny.judged.is_pass()),
+                &format!("  beside the base {base}: {}", said.join(", ")),
+            );
+        }
+        match &scrutiny.proof {
+            Proof::Proven { red } => {
+                let red = red.iter().take(3).map(|name| one_line(name)).collect::<Vec<_>>().join(", ");
+                self.line(Mark::Done, &format!("  red, then green: {red}"));
+            }
+            Proof::NotProven { because } | Proof::CannotTell { because } if scrutiny.judged.is_pass() => {
+                self.line(Mark::Wrong, &format!("  passing, not proven: {}", one_line(because)));
+            }
+            Proof::NotProven { .. } | Proof::CannotTell { .. } | Proof::NoTestsChanged => {}
+        }
+        for weakening in scrutiny.weakenings.iter().filter(|weakening| weakening.grave).take(5) {
+            let (kind, what) = (weakening.kind.as_str(), one_line(&weakening.what));
+            self.line(Mark::Wrong, &format!("  {kind}: {what}"));
         }
     }
 }

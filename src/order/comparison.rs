@@ -183,6 +183,16 @@ pub enum Judged {
     NoTests,
 }
 
+impl Judged {
+    /// Whether nothing in it stands against the change.
+    pub fn is_pass(self) -> bool {
+        match self {
+            Self::Passed | Self::PassedBesideRed => true,
+            Self::Failed | Self::TestsMissing | Self::NoTests => false,
+        }
+    }
+}
+
 /// How the commands ended that two readings are of.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exits {

@@ -8,6 +8,7 @@ use super::feedback::Feedback;
 use super::ids::{BranchName, CommitSha, IssueNumber, OrderId, PullNumber, RepositoryName, TreeSha};
 use super::journal::Journal;
 use super::next::Survey;
+use super::scrutiny::Scrutiny;
 use super::settlement::Settlement;
 use super::test_run::{CommandRun, Counts, TestVerdict};
 use super::trace::{Standing, Work};
@@ -77,8 +78,14 @@ pub struct TestEvidence {
     pub counts: Option<Counts>,
     /// Tests that fail.
     pub failing: Vec<String>,
+    /// Why a pass verifies nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub doubt: Option<String>,
     /// The sandbox it ran in.
     pub sandbox: String,
+    /// What was looked at beside that run: the base commit, the old configuration, the new tests on the old code.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scrutiny: Option<Scrutiny>,
 }
 
 /// One round, in a line.
@@ -167,7 +174,9 @@ fn test_evidence(work: &Work) -> Option<TestEvidence> {
         test: tests.test.clone(),
         counts: tests.counts,
         failing: tests.failing.clone(),
+        doubt: tests.doubt.clone(),
         sandbox: tests.sandbox.clone(),
+        scrutiny: tests.scrutiny.as_deref().cloned(),
     })
 }
 

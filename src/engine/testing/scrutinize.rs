@@ -5,9 +5,11 @@ use super::place::Ran;
 use super::{Ask, Judging, Output, Testing, blocking};
 use crate::order::comparison::Exits;
 use crate::order::scrutiny::OldConfiguration;
-use crate::order::weakening::Weakening;
-use crate::order::{ComparedBy, Comparison, Exit, Judged, Proof, Scrutiny, Trouble};
-use crate::verify::{self, Overlay, Told};
+use crate::order::{
+    ComparedBy, Comparison, Exit, Judged, Proof, Scrutiny, Trouble, Weakening, WeakeningKind,
+};
+use crate::verify::{self, Overlay, TestFiles, Told, tamper};
+use crate::workspace::{ChangedFile, Content};
 
 /// How often tests that are newly broken are run again, to tell flaky ones.
 const MOST_RERUNS: usize = 1;
@@ -124,7 +126,50 @@ struct Change {
     old_configuration: Vec<Overlay>,
 }
 
+/// Reads both sides of a change. It may be large, and is hostile, so that it is done beside the runtime.
 async fn read_change(judging: &Judging) -> Result<Change, Trouble> {
-    let _ = judging;
-    blocking(Change::default).await
+    let changes = judging.changes.clone();
+    blocking(move || of(&changes)).await
+}
+
+fn of(changes: &[ChangedFile]) -> Change {
+    let files: Vec<tamper::ChangedFile<'_>> = changes
+        .iter()
+        .map(|file| tamper::ChangedFile {
+            before: side(&file.path, &file.before),
+            after: side(&file.path, &file.after),
+        })
+        .collect();
+    let weakenings = tamper::weakenings(&files);
+    let tests = tamper::changed_tests(&files);
+    let read = |path: &str, side: fn(&ChangedFile) -> &Option<Content>| {
+        let file = changes.iter().find(|file| file.path == path)?;
+        side(file).as_ref().and_then(Content::bytes).map(<[u8]>::to_vec)
+    };
+    let paths: Vec<String> = changes.iter().map(|file| file.path.clone()).collect();
+    let changed: Vec<String> = tests.added.iter().chain(&tests.edited).cloned().collect();
+    let new_tests = verify::new_tests_on_old_code(&TestFiles {
+        changed: &paths,
+        is_test: &tamper::is_test_path,
+        read_base: &|path| read(path, |file| &file.before),
+        read_after: &|path| read(path, |file| &file.after),
+        graft: &tamper::graft,
+    });
+    Change {
+        retired: weakenings
+            .iter()
+            .filter(|weakening| weakening.kind == WeakeningKind::TestRemoved && !weakening.grave)
+            .filter_map(|weakening| weakening.test.clone())
+            .collect(),
+        weakenings,
+        renamed: tests.renamed,
+        new_tests: if changed.is_empty() { Vec::new() } else { new_tests },
+        tests: changed,
+        touched: Vec::new(),
+        old_configuration: Vec::new(),
+    }
+}
+
+fn side<'a>(path: &'a str, content: &'a Option<Content>) -> Option<(&'a str, &'a [u8])> {
+    content.as_ref().and_then(Content::bytes).map(|bytes| (path, bytes))
 }

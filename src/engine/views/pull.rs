@@ -58,6 +58,7 @@ pub(super) fn receipt(journal: &Journal, survey: &Survey) -> Option<ReceiptView>
         usage: trace.usage,
         budget_usd: survey.usd_limit,
         sandbox: tests.map(|tests| tests.sandbox.clone()),
+        scrutiny: tests.and_then(|tests| tests.scrutiny.as_deref().cloned()),
     })
 }
 

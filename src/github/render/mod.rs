@@ -18,6 +18,7 @@ mod pull;
 mod receipt;
 mod review;
 mod saying;
+mod scrutiny;
 mod status;
 mod table;
 mod text;

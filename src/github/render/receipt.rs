@@ -2,10 +2,11 @@
 
 use super::pages::Pages;
 use super::review::severity;
+use super::scrutiny;
 use super::status::dollars;
 use super::text::{code_span, plain, shorten};
 use crate::order::trace::CiTrace;
-use crate::order::{CommitSha, Counts, Exit, Finding, TreeSha, Usage};
+use crate::order::{CommitSha, Counts, Exit, Finding, Scrutiny, TreeSha, Usage};
 
 const MOST_FAILING: usize = 10;
 const MOST_DOUBTS: usize = 10;
@@ -31,6 +32,8 @@ pub struct ReceiptView {
     pub counts: Option<Counts>,
     /// Tests that fail, by name. Foreign.
     pub failing: Vec<String>,
+    /// What was looked at beside that run; none where nothing was.
+    pub scrutiny: Option<Scrutiny>,
     /// What the reviewing agent said of the commit last; none where none was asked.
     pub review: Option<Reviewed>,
     /// The checks of others on the commit, as they stood when they were read last; none where nobody has looked.
@@ -142,6 +145,9 @@ pub(super) fn evidence(view: &ReceiptView, pages: &Pages) -> String {
         }
     }
     lines.push(format!("- on commit {}, checked out afresh", pages.commit(&view.commit)));
+    if let Some(scrutiny) = &view.scrutiny {
+        lines.extend(scrutiny::lines(scrutiny, &view.commit, pages));
+    }
     if let Some(review) = &view.review {
         lines.push(format!("- reviewed by a second agent: {}", plain(&shorten(&review.summary, 300))));
     }
@@ -214,11 +220,7 @@ pub(super) fn doubts(view: &ReceiptView, pages: &Pages) -> Option<String> {
 pub(super) fn gaps(view: &ReceiptView) -> String {
     let mut lines = Vec::new();
     if view.test.is_some() {
-        lines.push(
-            "- How the tests do without the change: they were run on this commit only, so that neither what failed \
-             before nor whether a new test would fail without the change is known."
-                .to_owned(),
-        );
+        lines.extend(scrutiny::gap(view.scrutiny.as_ref()).map(|gap| format!("- {gap}")));
     } else {
         lines.push("- Tests: none were run on this commit.".to_owned());
     }
@@ -296,7 +298,7 @@ fn sandbox(name: &str) -> String {
     }
 }
 
-fn command_span(command: &str) -> String {
+pub(super) fn command_span(command: &str) -> String {
     let span = code_span(&shorten(command, 300));
     if span.is_empty() { "an empty command".to_owned() } else { span }
 }

@@ -102,7 +102,7 @@ fn effects(world: &World) -> BTreeMap<String, Move> {
     let mut effects = BTreeMap::new();
     for entry in world.journal.entries() {
         if let Event::Intended { key, r#move } = &entry.event
-            && !key.0.starts_with("status/")
+            && !["status/", "check/"].iter().any(|aside| key.0.starts_with(aside))
         {
             effects.entry(key.0.clone()).or_insert_with(|| timeless(r#move));
         }

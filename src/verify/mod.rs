@@ -14,6 +14,7 @@ mod overlay;
 mod plan;
 mod red_green;
 pub mod tamper;
+mod reporting;
 mod text;
 
 use crate::order::{Counts, Exit, TestVerdict};
@@ -21,8 +22,9 @@ use crate::order::{Counts, Exit, TestVerdict};
 pub use compare::{Told, compare, judged, needs_rerun};
 pub use counts::{read, read as read_counts};
 pub use overlay::{Lay, Overlay};
-pub use plan::{TestPlan, doubt, judge_by, plan};
+pub use plan::{TestPlan, doubt, judge_by, plan, without_own_tests};
 pub use red_green::{TestFiles, new_tests_on_old_code, proof};
+pub use reporting::{Reporting, reporting};
 pub use text::{TAIL_CHARACTERS, tail};
 
 /// Pytest, and unittest of newer Pythons, end with this when they found no test.

@@ -36,7 +36,7 @@ pub fn plan(
     };
     // What we install is used only through its place on the path; a setup of the repository's own knows its way.
     let with_path = |command: String| match (&path, &own_setup) {
-        (Some(path), None) => format!("PATH=\"$PWD/{path}:$PATH\"; export PATH; {command}"),
+        (Some(path), None) => format!("PATH=\"$PWD/{path}:$PATH\"{EXPORT}{command}"),
         (Some(_) | None, _) => command,
     };
     TestPlan {
@@ -44,6 +44,17 @@ pub fn plan(
         test: Some(with_path(own_test.unwrap_or(test))),
         setup: own_setup.clone().or(setup),
         report,
+    }
+}
+
+/// Stands between the path that we set and the command.
+const EXPORT: &str = "; export PATH; ";
+
+/// A test command without the path that we set before it.
+pub(super) fn after_exports(command: &str) -> &str {
+    match command.split_once(EXPORT) {
+        Some((path, command)) if path.starts_with("PATH=\"$PWD/") => command,
+        Some(_) | None => command,
     }
 }
 
@@ -67,11 +78,10 @@ pub fn doubt(
     base: &dyn Fn(&str) -> Option<Vec<u8>>,
     changed: &dyn Fn(&str) -> Option<Vec<u8>>,
 ) -> Option<String> {
-    let Some(test) = &before.test else {
-        return Some(
-            "the repository has no tests of its own; those that ran came with the change".to_owned(),
-        );
-    };
+    if let Some(doubt) = without_own_tests(before) {
+        return Some(doubt);
+    }
+    let test = before.test.as_deref().unwrap_or_default();
     let rewritten = |path: &str| format!("the change rewrites {path}, which says what `{test}` runs");
     if words(test).any(|word| word == "make") {
         let makefile =
@@ -86,6 +96,12 @@ pub fn doubt(
         return Some(rewritten("the scripts of package.json"));
     }
     None
+}
+
+/// Why a pass verifies nothing where the base has no tests.
+pub fn without_own_tests(before: &TestPlan) -> Option<String> {
+    let said = "the repository has no tests of its own; those that ran came with the change";
+    before.test.is_none().then(|| said.to_owned())
 }
 
 fn words(command: &str) -> impl Iterator<Item = &str> {

@@ -1,0 +1,273 @@
+//! How to ask a test command for the names of its tests, without changing what it tests.
+
+use std::collections::BTreeMap;
+
+use super::plan::{TestPlan, after_exports};
+
+/// A test command that is asked for names. Where nothing can be asked for, it is the command as it was, and the run
+/// is compared by counts or by its exit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reporting {
+    /// The shell command. Both of its streams have to go into one pipe, so that lines keep their order.
+    pub command: String,
+    /// To be set for it.
+    pub environment: BTreeMap<String, String>,
+    /// Where it writes a JUnit report: from the root as the settings say, or as it was asked for. No such file may be
+    /// there before.
+    pub junit: Option<String>,
+}
+
+/// Asks for names where we know how. None when there is no test command.
+///
+/// `read` reads a file of the commit that says what is run, `report` is an absolute path outside of the checkout where
+/// the run may write. Pytest and Go take a variable, which also reaches them through `make` and scripts. The others
+/// need a word more on their command, so it has to be a plain one, or a test script of package.json that ends in a
+/// plain one.
+pub fn reporting(plan: &TestPlan, read: &dyn Fn(&str) -> Option<Vec<u8>>, report: &str) -> Option<Reporting> {
+    let command = plan.test.as_deref()?;
+    let own = after_exports(command);
+    let before = command.strip_suffix(own).unwrap_or_default();
+    let asked = plain_words(own).and_then(|words| more_words(&words, read));
+    let mut environment = BTreeMap::new();
+    let mut junit = plan.report.clone();
+    let runs = asked.as_ref().map_or(Runs::Unknown, |asked| asked.runs);
+    if junit.is_none() && matches!(runs, Runs::Pytest | Runs::Unknown) {
+        // Pytest takes the variable apart as a shell would.
+        let option = format!("--junitxml={}", shell_words::quote(report));
+        environment.insert("PYTEST_ADDOPTS".to_owned(), option);
+        junit = Some(report.to_owned());
+    }
+    if matches!(runs, Runs::Go | Runs::Unknown) && read("go.mod").is_some() {
+        environment.insert("GOFLAGS".to_owned(), "-v".to_owned());
+    }
+    let command = match asked.and_then(|asked| asked.command) {
+        Some(adapted) => format!("{before}{adapted}"),
+        None => command.to_owned(),
+    };
+    Some(Reporting { command, environment, junit })
+}
+
+/// What a command is known to run.
+#[derive(Clone, Copy)]
+enum Runs {
+    Pytest,
+    Go,
+    /// Something that prints its names, once it has the words it needs.
+    Printing,
+    Unknown,
+}
+
+struct Asked {
+    runs: Runs,
+    /// The command with what it needs; none when it needs nothing.
+    command: Option<String>,
+}
+
+/// The words of a command that means the same to any shell; none where it is more than one command.
+fn plain_words(command: &str) -> Option<Vec<&str>> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || " \t-_=./:@+,%^[]".contains(c);
+    command.chars().all(is_plain).then(|| command.split_whitespace().collect())
+}
+
+fn more_words(words: &[&str], read: &dyn Fn(&str) -> Option<Vec<u8>>) -> Option<Asked> {
+    let start = program_at(words);
+    let rest = words.get(start..)?;
+    let has = |option: &str| rest.contains(&option);
+    let joined = |words: &[&str]| words.join(" ");
+    let with = |at: usize, more: &[&str]| {
+        let (before, after) = words.split_at(at.min(words.len()));
+        [joined(before), joined(more), joined(after)]
+            .into_iter()
+            .filter(|part| !part.is_empty())
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    let printing = |command: Option<String>| Some(Asked { runs: Runs::Printing, command });
+    match rest {
+        // Without this, binaries after one that fails are left out, and their tests would seem to be gone.
+        ["cargo", more @ ..] => {
+            let at = more.iter().position(|word| matches!(*word, "test" | "t" | "nextest"))?;
+            let is_nextest = more.get(at) == Some(&"nextest");
+            let position = start + 1 + at + if is_nextest { 2 } else { 1 };
+            if is_nextest && more.get(at + 1) != Some(&"run") {
+                return None;
+            }
+            let is_said = has("--no-fail-fast") || has("--fail-fast") || has("--no-run");
+            printing((!is_said).then(|| with(position, &["--no-fail-fast"])))
+        }
+        [python, "-m", "unittest", ..] if is_python(python) => {
+            let is_said = ["-v", "--verbose", "-q", "--quiet"].into_iter().any(has);
+            printing((!is_said).then(|| with(words.len(), &["-v"])))
+        }
+        ["pytest" | "py.test", ..] => Some(Asked { runs: Runs::Pytest, command: None }),
+        [python, "-m", "pytest", ..] if is_python(python) => {
+            Some(Asked { runs: Runs::Pytest, command: None })
+        }
+        ["go", "test", ..] => Some(Asked { runs: Runs::Go, command: None }),
+        ["node", ..] if has("--test") => printing(None),
+        ["mocha", ..] => printing(None),
+        [program @ ("jest" | "vitest" | "react-scripts"), ..] => {
+            let more = javascript_words(program, rest);
+            printing(more.map(|more| with(words.len(), &[more])))
+        }
+        [manager @ ("npm" | "pnpm" | "yarn" | "bun"), script @ ..] => {
+            let name = match script {
+                ["run", name, ..] | [name, ..] => *name,
+                [] => return None,
+            };
+            if *manager == "bun" && script.first() != Some(&"run") {
+                return None;
+            }
+            let line = script_of(&read("package.json")?, if name == "t" { "test" } else { name })?;
+            // What is added to a script comes after its last command.
+            let last = line.rsplit("&&").next().unwrap_or_default().trim();
+            let inner = plain_words(last)?;
+            let inner = inner.get(program_at(&inner)..)?;
+            match inner {
+                [program @ ("jest" | "vitest" | "react-scripts"), ..] => {
+                    let more = javascript_words(program, inner);
+                    let between = if *manager == "npm" && !has("--") { "--" } else { "" };
+                    printing(more.map(|more| with(words.len(), &[between, more]).replace("  ", " ")))
+                }
+                ["node", more @ ..] if more.contains(&"--test") => printing(None),
+                ["mocha", ..] => printing(None),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+/// What makes jest or vitest name each test; none where the command says itself how it reports.
+fn javascript_words(program: &str, words: &[&str]) -> Option<&'static str> {
+    let is_said = words.iter().any(|word| {
+        ["--reporter", "--json", "--verbose", "--silent"].iter().any(|option| word.starts_with(option))
+    });
+    match program {
+        _ if is_said => None,
+        "vitest" => Some("--reporter=verbose"),
+        "react-scripts" if words.get(1) != Some(&"test") => None,
+        _ => Some("--verbose"),
+    }
+}
+
+/// Where the program stands: after variables, and after what runs it in an environment of its own.
+fn program_at(words: &[&str]) -> usize {
+    let mut at = 0;
+    loop {
+        let rest = words.get(at..).unwrap_or_default();
+        at += match rest {
+            [word, ..] if word.contains('=') && !word.starts_with('-') => 1,
+            ["env" | "cross-env" | "npx" | "bunx" | "exec" | "time", ..] => 1,
+            ["poetry" | "pipenv" | "uv" | "pdm" | "hatch" | "rye", "run", ..] => 2,
+            ["pnpm" | "yarn" | "npm", "exec", ..] => 2,
+            _ => return at,
+        };
+    }
+}
+
+fn is_python(program: &str) -> bool {
+    let name = program.rsplit('/').next().unwrap_or_default();
+    name.strip_prefix("python").is_some_and(|version| version.chars().all(|c| c.is_ascii_digit() || c == '.'))
+}
+
+fn script_of(manifest: &[u8], name: &str) -> Option<String> {
+    let manifest: serde_json::Value = serde_json::from_slice(manifest).ok()?;
+    Some(manifest.get("scripts")?.get(name)?.as_str()?.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(command: &str, files: &[(&str, &str)]) -> Reporting {
+        let plan = TestPlan { test: Some(command.to_owned()), ..TestPlan::default() };
+        let read = |path: &str| {
+            files.iter().find(|(name, _)| *name == path).map(|(_, text)| text.as_bytes().to_vec())
+        };
+        reporting(&plan, &read, "/home/a b/report.xml").unwrap()
+    }
+
+    #[test]
+    fn a_command_is_asked_for_names_and_tests_the_same() {
+        for (command, adapted) in [
+            ("cargo test", "cargo test --no-fail-fast"),
+            (
+                "cargo +stable test --workspace -- --test-threads=1",
+                "cargo +stable test --no-fail-fast --workspace -- --test-threads=1",
+            ),
+            ("RUST_LOG=debug cargo nextest run", "RUST_LOG=debug cargo nextest run --no-fail-fast"),
+            ("cargo test --no-fail-fast", "cargo test --no-fail-fast"),
+            ("cargo build", "cargo build"),
+            ("python3 -m unittest discover -s tests", "python3 -m unittest discover -s tests -v"),
+            (".venv/bin/python3.12 -m unittest", ".venv/bin/python3.12 -m unittest -v"),
+            ("uv run python -m unittest -q", "uv run python -m unittest -q"),
+            ("npx vitest run", "npx vitest run --reporter=verbose"),
+            ("vitest run --reporter=dot", "vitest run --reporter=dot"),
+            ("jest", "jest --verbose"),
+            ("node --test", "node --test"),
+            ("make test", "make test"),
+            // More than one command: what a word at the end would do is not known.
+            ("cargo test && cargo clippy", "cargo test && cargo clippy"),
+            ("cargo test > log", "cargo test > log"),
+            (
+                "PATH=\"$PWD/.venv/bin:$PATH\"; export PATH; python3 -m unittest",
+                "PATH=\"$PWD/.venv/bin:$PATH\"; export PATH; python3 -m unittest -v",
+            ),
+        ] {
+            assert_eq!(asked(command, &[]).command, adapted);
+        }
+    }
+
+    #[test]
+    fn a_script_of_a_manifest_is_asked_by_its_last_command() {
+        for (command, script, adapted) in [
+            ("npm test", "vitest run", "npm test -- --reporter=verbose"),
+            ("npm test", "tsc && cross-env A=b jest --ci", "npm test -- --verbose"),
+            ("npm run unit", "jest", "npm run unit -- --verbose"),
+            ("npm test -- src", "jest", "npm test -- src --verbose"),
+            ("pnpm test", "jest", "pnpm test --verbose"),
+            ("yarn test", "vitest", "yarn test --reporter=verbose"),
+            ("npm test", "jest --verbose", "npm test"),
+            ("npm test", "jest; echo done", "npm test"),
+            ("npm test", "jest && ./more.sh", "npm test"),
+            ("npm test", "node --test", "npm test"),
+        ] {
+            let manifest = format!(r#"{{"scripts": {{"test": "{script}", "unit": "{script}"}}}}"#);
+            assert_eq!(asked(command, &[("package.json", &manifest)]).command, adapted, "{script}");
+        }
+        assert_eq!(asked("npm test", &[("package.json", "[")]).command, "npm test");
+    }
+
+    #[test]
+    fn pytest_and_go_are_asked_through_their_variables_also_behind_make() {
+        for command in ["python3 -m pytest", "pytest -q tests", "make test", "./check.sh"] {
+            let asked = asked(command, &[]);
+            assert_eq!(asked.environment["PYTEST_ADDOPTS"], "--junitxml='/home/a b/report.xml'");
+            assert_eq!(
+                (asked.command.as_str(), asked.junit.as_deref()),
+                (command, Some("/home/a b/report.xml"))
+            );
+        }
+        for command in ["go test ./...", "make test"] {
+            assert_eq!(asked(command, &[("go.mod", "module a")]).environment["GOFLAGS"], "-v");
+        }
+        for command in ["cargo test", "node --test", "python3 -m unittest"] {
+            let asked = asked(command, &[("go.mod", "module a")]);
+            assert_eq!((asked.environment.len(), asked.junit), (0, None), "{command}");
+        }
+    }
+
+    #[test]
+    fn a_repositorys_own_report_is_the_one_that_is_read() {
+        let plan = TestPlan {
+            test: Some("pytest --junitxml=out.xml".into()),
+            report: Some("out.xml".into()),
+            ..TestPlan::default()
+        };
+        let asked = reporting(&plan, &|_| None, "/home/report.xml").unwrap();
+        assert_eq!(asked.junit.as_deref(), Some("out.xml"));
+        assert!(asked.environment.is_empty());
+        assert_eq!(reporting(&TestPlan::default(), &|_| None, "/r"), None);
+    }
+}

@@ -7,6 +7,7 @@
 //! the code under test and can only take away: it names failing tests, and tells that no test ran at all.
 
 mod compare;
+mod configuration;
 mod counts;
 mod discover;
 mod names;
@@ -20,6 +21,7 @@ mod text;
 use crate::order::{Counts, Exit, TestVerdict};
 
 pub use compare::{Told, compare, judged, needs_rerun};
+pub use configuration::{old_configuration, touched_configuration};
 pub use counts::{read, read as read_counts};
 pub use overlay::{Lay, Overlay};
 pub use plan::{TestPlan, doubt, judge_by, plan, without_own_tests};

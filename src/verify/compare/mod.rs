@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::names::{SourceName, parts, without_parameters};
-use super::verdict;
 use crate::order::comparison::Exits;
 use crate::order::{
     CaseStatus, Cases, ComparedBy, Comparison, Counts, Exit, Judged, Reading, TestVerdict, Tests,
 };
+use crate::verify::names::{SourceName, parts, without_parameters};
+use crate::verify::verdict;
 
 /// What reading the diff tells of tests that have another name now, or none. Names as in the source.
 #[derive(Debug, Clone, Copy, Default)]
@@ -228,3 +228,6 @@ fn is_less(comparison: &Comparison) -> bool {
         ComparedBy::ExitCode => false,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,9 +1,9 @@
 //! Red, then green: the tests of a change, run on the code before it.
 
-use super::names::{SourceName, parts};
-use super::overlay::{Lay, Overlay};
 use crate::order::comparison::MOST_NAMED;
 use crate::order::{CaseStatus, Exit, Proof, Reading};
+use crate::verify::names::{SourceName, parts};
+use crate::verify::overlay::{Lay, Overlay};
 
 /// The parts of the change's tree that tests are made of.
 pub struct TestFiles<'a> {
@@ -139,3 +139,6 @@ fn passes(reading: &Reading, name: &str) -> Option<bool> {
     let counts = reading.counts?;
     (counts.passed > 0 && counts.failed == 0 && counts.skipped == 0).then_some(true)
 }
+
+#[cfg(test)]
+mod tests;

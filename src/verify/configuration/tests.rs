@@ -1,0 +1,170 @@
+use super::*;
+use proptest::prelude::*;
+
+type Tree<'a> = &'a [(&'a str, &'a str)];
+
+fn reader<'a>(tree: Tree<'a>) -> impl Fn(&str) -> Option<Vec<u8>> + 'a {
+    move |path| tree.iter().find(|(name, _)| *name == path).map(|(_, text)| text.as_bytes().to_vec())
+}
+
+fn old(command: &str, base: Tree<'_>, after: Tree<'_>) -> Vec<Overlay> {
+    let changed: BTreeSet<String> = base.iter().chain(after).map(|(path, _)| (*path).to_owned()).collect();
+    let changed: Vec<String> = changed.into_iter().collect();
+    old_configuration(&changed, command, &reader(base), &reader(after))
+}
+
+fn text(overlay: &Overlay) -> &str {
+    match &overlay.lay {
+        Lay::Write(bytes) => std::str::from_utf8(bytes).unwrap(),
+        Lay::Remove => "removed",
+    }
+}
+
+#[test]
+fn files_that_configure_tests_are_known_wherever_they_lie() {
+    for path in [
+        "conftest.py",
+        "tests/unit/conftest.py",
+        "pytest.ini",
+        "tox.ini",
+        "noxfile.py",
+        "sitecustomize.py",
+        "src/evil.pth",
+        "Makefile",
+        "rules.mk",
+        "justfile",
+        "crates/a/build.rs",
+        ".cargo/config.toml",
+        "a/.cargo/config",
+        "rust-toolchain",
+        ".config/nextest.toml",
+        "jest.config.ts",
+        "vitest.config.mjs",
+        "babel.config.js",
+        ".mocharc.yml",
+        ".mocharc",
+        ".nycrc.json",
+        "ava.config.js",
+        "go.work",
+        "pom.xml",
+        "app/build.gradle.kts",
+        "gradle/wrapper/gradle-wrapper.properties",
+        ".env",
+        ".env.test",
+        "PYTEST.INI",
+        "pytest.py",
+    ] {
+        assert_eq!(
+            old("make test", &[(path, "old")], &[(path, "new")])[0].lay,
+            Lay::Write(b"old".to_vec()),
+            "{path}"
+        );
+        assert_eq!(old("make test", &[], &[(path, "new")])[0].lay, Lay::Remove, "{path}");
+        assert_eq!(old("make test", &[(path, "old")], &[])[0].lay, Lay::Write(b"old".to_vec()), "{path}");
+        assert_eq!(old("make test", &[(path, "old")], &[(path, "old")]), []);
+    }
+    for path in [
+        "src/lib.rs",
+        "tests/test_a.py",
+        "README.md",
+        "src/a/unittest.py",
+        "config.toml",
+        "src/environment.py",
+        "Cargo.lock",
+    ] {
+        assert_eq!(old("make test", &[(path, "old")], &[(path, "new")]), [], "{path}");
+    }
+}
+
+#[test]
+fn a_dependency_more_is_no_configuration_and_stays() {
+    let base = r#"{"scripts": {"test": "jest"}, "dependencies": {}}"#;
+    let honest = r#"{"scripts": {"test": "jest"}, "dependencies": {"a": "1"}}"#;
+    let bent = r#"{"scripts": {"test": "true"}, "jest": {"bail": 1}, "dependencies": {"a": "1"}}"#;
+    assert_eq!(old("npm test", &[("package.json", base)], &[("package.json", honest)]), []);
+    let overlays = old("npm test", &[("package.json", base)], &[("package.json", bent)]);
+    let restored: Value = serde_json::from_str(text(&overlays[0])).unwrap();
+    assert_eq!(restored, serde_json::from_str::<Value>(honest).unwrap());
+    let unread = old("npm test", &[("package.json", base)], &[("package.json", "{")]);
+    assert_eq!(text(&unread[0]), base, "one that cannot be read is restored as a whole");
+
+    let base = "[package]\nname = 'a'\n[dependencies]\n[profile.test]\nopt-level = 1\n";
+    let honest = "[package]\nname = 'a'\n[dependencies]\nb = '1'\n[profile.test]\nopt-level = 1\n";
+    let bent = "[package]\nname = 'a'\nautotests = false\n[lib]\ntest = false\n[dependencies]\nb = '1'\n";
+    assert_eq!(old("cargo test", &[("Cargo.toml", base)], &[("Cargo.toml", honest)]), []);
+    let overlays = old("cargo test", &[("Cargo.toml", base)], &[("Cargo.toml", bent)]);
+    let mut restored: toml::Table = text(&overlays[0]).parse().unwrap();
+    assert_eq!(restored.remove("lib"), Some(toml::Value::Table(toml::Table::new())));
+    assert_eq!(restored, honest.parse::<toml::Table>().unwrap());
+
+    let base = "[project]\nname = 'a'\n[tool.pytest.ini_options]\naddopts = '-ra'\n";
+    let bent = "[project]\nname = 'b'\n[tool.pytest.ini_options]\naddopts = '--co'\n[tool.ruff]\n";
+    let overlays = old("pytest", &[("pyproject.toml", base)], &[("pyproject.toml", bent)]);
+    let restored: toml::Table = text(&overlays[0]).parse().unwrap();
+    assert_eq!(restored, bent.replace("--co", "-ra").parse::<toml::Table>().unwrap());
+    let without = bent.replace("[tool.pytest.ini_options]\naddopts = '--co'\n", "");
+    assert_eq!(
+        text(&old("pytest", &[], &[("pyproject.toml", bent)])[0]).parse::<toml::Table>().unwrap()["tool"]
+            .as_table()
+            .unwrap()
+            .keys()
+            .collect::<Vec<_>>(),
+        ["ruff"]
+    );
+    assert_eq!(old("pytest", &[], &[("pyproject.toml", &without)]), []);
+
+    let base = "[metadata]\nname = a\n[tool:pytest]\naddopts = -ra\n";
+    let bent = "[metadata]\nname = b\n[tool:pytest]\naddopts = --co\n[flake8]\nx = 1\n";
+    let overlays = old("pytest", &[("setup.cfg", base)], &[("setup.cfg", bent)]);
+    assert_eq!(text(&overlays[0]), "[metadata]\nname = b\n[flake8]\nx = 1\n[tool:pytest]\naddopts = -ra\n");
+
+    let base = "module a\n\nrequire b v1\n";
+    let bent = "module a\n\nreplace (\n\tb => ./b\n)\n\nrequire b v2\n";
+    let overlays = old("go test ./...", &[("go.mod", base)], &[("go.mod", bent)]);
+    assert_eq!(text(&overlays[0]), "module a\n\n\nrequire b v2\n");
+    assert_eq!(old("go test ./...", &[("go.mod", base)], &[("go.mod", "module a\n\nrequire b v2\n")]), []);
+}
+
+#[test]
+fn a_script_that_the_command_runs_is_configuration_and_a_test_that_it_names_is_not() {
+    let touched = |command: &str, path: &str, base: Tree<'_>| {
+        let read = reader(base);
+        let read_after = |asked: &str| if asked == path { Some(b"new".to_vec()) } else { read(asked) };
+        touched_configuration(&[path.to_owned()], command, &read, &read_after)
+    };
+    assert_eq!(touched("./run-tests.sh", "run-tests.sh", &[("run-tests.sh", "old")]), ["run-tests.sh"]);
+    assert_eq!(touched("bash ci/check && true", "ci/check", &[]), ["ci/check"]);
+    let manifest = ("package.json", r#"{"scripts": {"test": "node scripts/all.js"}}"#);
+    assert_eq!(touched("npm test", "scripts/all.js", &[manifest]), ["scripts/all.js"]);
+    assert_eq!(
+        touched("make test", "check.py", &[("Makefile", "test:\n\tpython3 ./check.py")]),
+        ["check.py"]
+    );
+    assert!(touched("pytest tests/test_a.py", "tests/test_a.py", &[]).is_empty());
+    assert!(touched("node --test a.test.js", "a.test.js", &[]).is_empty());
+    assert!(touched("cargo test", "src/run.py", &[]).is_empty());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+
+    /// Whatever stands in the files: nothing ends it, and with what is laid over it the configuration is as it
+    /// was, so that there is nothing more to lay.
+    #[test]
+    fn with_the_old_configuration_nothing_of_it_is_touched(
+        path in prop::sample::select(vec!["package.json", "Cargo.toml", "pyproject.toml", "setup.cfg", "go.mod", "conftest.py"]),
+        pieces in proptest::collection::vec((any::<bool>(), prop::sample::select(vec![
+            "{\"scripts\": {\"test\": \"x\"}}", "{\"jest\": 1}", "{}", "[", "[lib]\n", "test = false\n", "[tool.pytest]\n",
+            "a = 1\n", "[tool:pytest]\n", "replace a => b\n", "replace (\n", "\ta => b\n)\n", "require a v1\n", "\n", "é",
+            "[profile]\n", "[tool]\npytest = 1\n", "lib = 1\n",
+        ])), 0..8),
+    ) {
+        let of = |side: bool| pieces.iter().filter(|(of, _)| *of == side).map(|(_, piece)| *piece).collect::<String>();
+        let (base, after) = (of(true), of(false));
+        let overlays = old("make", &[(path, &base)], &[(path, &after)]);
+        prop_assert!(overlays.len() <= 1);
+        if let Some(overlay) = overlays.first() {
+            prop_assert_eq!(old("make", &[(path, &base)], &[(path, text(overlay))]), []);
+        }
+    }
+}

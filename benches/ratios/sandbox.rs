@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use journeyman::sandbox::{Collected, Job, Mode, Network, Sandbox};
+use journeyman::sandbox::{Collected, Job, Limits, Mode, Network, Sandbox};
 
 use super::{heading, line, middle_and_tail, ratio};
 
@@ -28,6 +28,7 @@ pub async fn measure() {
             home: folder.path().join("home"),
             mounts: vec![],
             network: Network::None,
+            limits: Limits::default(),
             timeout: Duration::from_secs(20),
             most_output: 4_096,
         };

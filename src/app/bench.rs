@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::order::{CommitSha, Exit, OrderId, RepositoryName};
-use crate::sandbox::{Access, Collected, Job, Mount, Network, Sandbox};
+use crate::sandbox::{Access, Collected, Job, Limits, Mount, Network, Sandbox};
 use crate::workspace::Workspaces;
 
 /// What of a command's output is kept.
@@ -87,6 +87,7 @@ impl Bench {
                 Reach::Folder => Network::None,
                 Reach::Network => Network::Host,
             },
+            limits: Limits::default(),
             timeout: time,
             most_output: MOST_OUTPUT,
         };

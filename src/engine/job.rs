@@ -8,7 +8,7 @@ use std::time::Duration;
 use sha2::{Digest, Sha256};
 
 use crate::order::{Exit, Trouble};
-use crate::sandbox::{Access, Collected, Job, Mount, Network, Sandbox, Sink};
+use crate::sandbox::{Access, Collected, Job, Limits, Mount, Network, Sandbox, Sink};
 
 use super::trouble::soon;
 
@@ -53,6 +53,7 @@ pub(in crate::engine) async fn fed(
         home: home.to_owned(),
         mounts,
         network: Network::None,
+        limits: Limits::small(),
         timeout: SHORT,
         most_output: 8 * 1024 * 1024,
     };

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
-use super::SandboxError;
+use super::{Door, Limit, Limits, SandboxError};
 use crate::order::Exit;
 
 /// Which walls.
@@ -42,7 +42,6 @@ impl FromStr for Mode {
 }
 
 /// One command to run.
-#[derive(Clone)]
 pub struct Job {
     /// The program and its arguments. A bare name is looked up on the PATH; an absolute path outside the mounts is
     /// made visible with what belongs to it; anything else is the job's own affair, inside.
@@ -59,6 +58,8 @@ pub struct Job {
     pub mounts: Vec<Mount>,
     /// Whether it has a network.
     pub network: Network,
+    /// What it may use of the machine.
+    pub limits: Limits,
     /// After this it is killed.
     pub timeout: Duration,
     /// Bytes that are handed on of each of its two outputs; the rest is read and dropped.
@@ -75,6 +76,7 @@ impl fmt::Debug for Job {
             .field("home", &self.home)
             .field("mounts", &self.mounts)
             .field("network", &self.network)
+            .field("limits", &self.limits)
             .field("timeout", &self.timeout)
             .finish_non_exhaustive()
     }
@@ -99,12 +101,14 @@ pub enum Access {
 }
 
 /// Whether a job has a network.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug)]
 pub enum Network {
     /// A loopback interface of its own, and nothing else.
     None,
     /// The host's, whole: for agents and for installing what tests need.
     Host,
+    /// As [`Network::None`], but for one address on its loopback at which we listen.
+    Gateway(Door),
 }
 
 /// Where a job's output goes, in pieces as they come: a piece may end in the middle of a line or a character.
@@ -145,6 +149,9 @@ pub struct Ended {
     pub duration: Duration,
     /// Whether output was dropped, because it was more than `most_output`.
     pub output_cut: bool,
+    /// The limit that it ran into, if any. A job that reaches one is ended, and then `exit` is `Signal(9)`, unless it
+    /// ended by itself first.
+    pub limit: Option<Limit>,
 }
 
 impl Job {
@@ -158,6 +165,7 @@ impl Job {
             home: home.to_owned(),
             mounts: Vec::new(),
             network: Network::None,
+            limits: Limits::small(),
             timeout: Duration::from_secs(20),
             most_output: 4_096,
         }

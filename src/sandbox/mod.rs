@@ -10,37 +10,73 @@
 //! - Its end is the end of everything it started: a PID namespace has no survivors.
 
 mod bubblewrap;
+mod cgroup;
+mod disk;
+mod door;
 mod error;
 mod job;
+mod limits;
 mod program;
 mod pump;
 mod reads;
+mod seccomp;
 mod spawner;
 mod toolchains;
 mod unwalled;
+mod watch;
 
 #[cfg(test)]
 mod tests;
 
+use std::fmt::Debug;
+use std::net::TcpListener;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
+pub use door::Door;
 pub use error::SandboxError;
 pub use job::{Access, Collected, Ended, Job, Mode, Mount, Network, Sink};
+pub use limits::{Limit, Limits};
 
+use crate::order::Exit;
+use bubblewrap::Bubblewrap;
+use cgroup::Groups;
+use door::Serve;
 use reads::Reads;
+use unwalled::Unwalled;
 
 /// Runs jobs behind walls. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Sandbox {
-    walls: Arc<Walls>,
+    enclosure: Arc<dyn Enclosure>,
 }
 
-#[derive(Debug)]
-enum Walls {
-    Bubblewrap { program: PathBuf, reads: Reads },
-    None { reads: Reads },
+/// What the walls are made of: the whole of what a program that makes them has to be able to do.
+#[async_trait::async_trait]
+trait Enclosure: Debug + Send + Sync {
+    /// Its name in the settings.
+    fn mode(&self) -> Mode;
+
+    /// What it shows to every job.
+    fn reads(&self) -> &Reads;
+
+    /// What holds a job here, for people.
+    fn describe(&self) -> String;
+
+    /// A door for a job that is going to be run by it.
+    fn door(&self, serve: Serve) -> std::io::Result<Door>;
+
+    /// Runs a job that has been checked to its end, and to the end of all that it started; also when the future is
+    /// dropped.
+    async fn run(&self, job: Job, sink: &mut dyn Sink) -> Result<Ran, SandboxError>;
+}
+
+/// How a job ended, but for its time.
+struct Ran {
+    exit: Exit,
+    output_cut: bool,
+    limit: Option<Limit>,
 }
 
 impl Sandbox {
@@ -53,41 +89,54 @@ impl Sandbox {
         spawner::keep_what_was_inherited()
             .map_err(|source| SandboxError::io("look at the open files of this process", source))?;
         let reads = Reads::of_this_machine(extra_reads)?;
-        let walls = match mode {
-            Mode::None => Walls::None { reads },
-            Mode::Bubblewrap => {
-                let program = program::find("bwrap", reads.search_path()).ok_or(SandboxError::Missing)?;
-                Walls::Bubblewrap { program, reads }
-            }
+        Self::with(mode, reads, Groups::of_this_machine()).await
+    }
+
+    async fn with(mode: Mode, reads: Reads, groups: Option<Groups>) -> Result<Self, SandboxError> {
+        let enclosure: Arc<dyn Enclosure> = match mode {
+            Mode::None => Arc::new(Unwalled::new(reads, groups)),
+            Mode::Bubblewrap => Arc::new(Bubblewrap::new(reads, groups)?),
         };
-        let sandbox = Self { walls: Arc::new(walls) };
-        if mode == Mode::Bubblewrap {
-            sandbox.probe().await?;
-        }
+        let sandbox = Self { enclosure };
+        sandbox.check().await?;
         Ok(sandbox)
     }
 
     /// Which walls these are. Said on every receipt.
     pub fn mode(&self) -> Mode {
-        match &*self.walls {
-            Walls::Bubblewrap { .. } => Mode::Bubblewrap,
-            Walls::None { .. } => Mode::None,
-        }
+        self.enclosure.mode()
     }
 
-    /// Runs a job to its end and hands `sink` what it prints. When this returns, and when the future is dropped,
-    /// everything that the job started has been killed (in the mode `none`: what stayed in its process group).
+    /// What holds a job on this machine, in a line for people.
+    pub fn walls(&self) -> String {
+        self.enclosure.describe()
+    }
+
+    /// A door for one job's [`Network::Gateway`]. Before the job begins, `serve` is given what listens there, set not
+    /// to block; who connects is the job. As long as that is open, the job's network stays.
+    ///
+    /// # Errors
+    /// In the mode `none`, when there is no free port.
+    pub fn door(
+        &self,
+        serve: impl FnOnce(TcpListener) + Send + Sync + 'static,
+    ) -> Result<Door, SandboxError> {
+        self.enclosure
+            .door(Box::new(serve))
+            .map_err(|source| SandboxError::io("listen on the loopback", source))
+    }
+
+    /// Runs a job to its end and hands `sink` what it prints. When this returns, and soon after the future is dropped,
+    /// everything that the job started has been killed (in the mode `none` without control groups: what stayed in its
+    /// process group).
     ///
     /// # Errors
     /// When the job could not be started. A job that was started and failed is not an error.
     pub async fn run(&self, job: Job, sink: &mut dyn Sink) -> Result<Ended, SandboxError> {
         job.check()?;
         let begun = Instant::now();
-        let (exit, output_cut) = match &*self.walls {
-            Walls::Bubblewrap { program, reads } => bubblewrap::run(program, reads, job, sink).await?,
-            Walls::None { reads } => unwalled::run(reads, job, sink).await?,
-        };
-        Ok(Ended { exit, duration: begun.elapsed(), output_cut })
+        let Ran { exit, output_cut, limit } = self.enclosure.run(job, sink).await?;
+        Ok(Ended { exit, duration: begun.elapsed(), output_cut, limit })
     }
 
     /// Whether jobs can be run now: the walls are tried once more.
@@ -95,9 +144,9 @@ impl Sandbox {
     /// # Errors
     /// Says what to install or to enable.
     pub async fn check(&self) -> Result<(), SandboxError> {
-        match &*self.walls {
-            Walls::Bubblewrap { .. } => self.probe().await,
-            Walls::None { .. } => Ok(()),
+        match self.mode() {
+            Mode::Bubblewrap => self.probe().await,
+            Mode::None => Ok(()),
         }
     }
 
@@ -106,8 +155,7 @@ impl Sandbox {
     /// # Errors
     /// [`SandboxError::NoProgram`].
     pub fn find(&self, named: &str) -> Result<(), SandboxError> {
-        let (Walls::Bubblewrap { reads, .. } | Walls::None { reads }) = &*self.walls;
-        program::is_there(named.as_ref(), reads)
+        program::is_there(named.as_ref(), self.enclosure.reads())
     }
 
     /// The walls are tried before anything is trusted to them.
@@ -117,7 +165,7 @@ impl Sandbox {
         let job = Job::probe(place.path());
         let mut said = Collected::default();
         match self.run(job, &mut said).await {
-            Ok(ended) if ended.exit == crate::order::Exit::Code(0) => Ok(()),
+            Ok(ended) if ended.exit == Exit::Code(0) => Ok(()),
             Ok(ended) => {
                 let said = format!("{}: {}", ended.exit, String::from_utf8_lossy(&said.stderr).trim());
                 Err(SandboxError::Unusable { said })

@@ -8,7 +8,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, ChildStdin};
 use tokio::time::{Instant, sleep_until};
 
-use super::Sink;
+use super::{Limit, Sink};
 
 /// How long output may still come after the process ended: something that it started may hold the pipe open for
 /// ever, but what it printed itself is already in the pipe.
@@ -17,8 +17,9 @@ const GRACE: Duration = Duration::from_millis(500);
 const CHUNK: usize = 64 * 1024;
 
 pub(super) struct Pumped {
-    /// None: the time was up.
+    /// None: it was killed, since the time was up or a limit was reached.
     pub(super) status: Option<ExitStatus>,
+    pub(super) limit: Option<Limit>,
     pub(super) output_cut: bool,
 }
 
@@ -55,22 +56,23 @@ impl<R: AsyncRead + Unpin> Output<R> {
     }
 }
 
-/// Carries a process to its end: by itself, or by SIGKILL when `timeout` is over.
+/// Carries a process to its end: by itself, or by SIGKILL when `timeout` is over or it has reached a limit.
 pub(super) async fn pump(
     child: &mut Child,
     stdin: &[u8],
     sink: &mut dyn Sink,
     timeout: Duration,
     most_output: u64,
+    reached: impl Future<Output = Limit>,
 ) -> io::Result<Pumped> {
     let mut out = Output::new(child.stdout.take(), most_output);
     let mut err = Output::new(child.stderr.take(), most_output);
     let feeding = feed(child.stdin.take(), stdin);
-    tokio::pin!(feeding);
+    tokio::pin!(feeding, reached);
     let (mut out_buffer, mut err_buffer) = (vec![0; CHUNK], vec![0; CHUNK]);
     let now = Instant::now();
     let deadline = now.checked_add(timeout).unwrap_or(now + Duration::from_secs(86_400 * 30));
-    let (mut fed, mut timed_out) = (false, false);
+    let (mut fed, mut killed, mut limit) = (false, false, None);
     let mut ended: Option<(ExitStatus, Instant)> = None;
     while ended.is_none() || out.pipe.is_some() || err.pipe.is_some() {
         let until = ended.map_or(deadline, |(_, at)| at + GRACE);
@@ -79,17 +81,21 @@ pub(super) async fn pump(
             length = err.read(&mut err_buffer) => sink.stderr(err.take(&err_buffer, length)),
             () = &mut feeding, if !fed => fed = true,
             status = child.wait(), if ended.is_none() => ended = Some((status?, Instant::now())),
-            () = sleep_until(until), if ended.is_some() || !timed_out => {
+            hit = &mut reached, if ended.is_none() && !killed => {
+                (killed, limit) = (true, Some(hit));
+                child.start_kill()?;
+            }
+            () = sleep_until(until), if ended.is_some() || !killed => {
                 if ended.is_some() {
                     break;
                 }
-                timed_out = true;
+                killed = true;
                 child.start_kill()?;
             }
         }
     }
-    let status = ended.map(|(status, _)| status).filter(|_| !timed_out);
-    Ok(Pumped { status, output_cut: out.cut || err.cut })
+    let status = ended.map(|(status, _)| status).filter(|_| !killed);
+    Ok(Pumped { status, limit, output_cut: out.cut || err.cut })
 }
 
 /// A process that does not read its input to the end is no error: it may not want it.

@@ -18,7 +18,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use journeyman::order::{BranchName, CommitSha, IssueNumber, OrderId, RepositoryName};
-use journeyman::sandbox::{Access, Collected, Ended, Job, Mode, Mount, Network, Sandbox};
+use journeyman::sandbox::{Access, Collected, Ended, Job, Limits, Mode, Mount, Network, Sandbox};
 use journeyman::workspace::{DEFAULT_PROTECTED, ImportOutcome, Places, Remote, Workspaces};
 use secrecy::SecretString;
 use tempfile::TempDir;
@@ -117,6 +117,7 @@ impl House {
             home: places.home.clone(),
             mounts: vec![Mount { path: places.work, access }, Mount { path: places.origin, access }],
             network: Network::None,
+            limits: Limits::default(),
             timeout: Duration::from_secs(60),
             most_output: journeyman::workspace::MOST_EXPORTED,
         };

@@ -12,7 +12,7 @@ use crate::engine::job::readable;
 use crate::order::agent_run::FailureKind;
 use crate::order::moves::AgentTask;
 use crate::order::{AgentRun, Exit, Outcome, Trouble};
-use crate::sandbox::{Job, Network, Sink};
+use crate::sandbox::{Job, Limits, Network, Sink};
 
 /// A program may go on after its last word; it is ended after so long without another.
 const AFTER_THE_LAST_WORD: Duration = Duration::from_secs(20);
@@ -196,6 +196,7 @@ impl Context {
             home,
             mounts,
             network: Network::Host,
+            limits: Limits::default(),
             timeout: Duration::from_secs(task.timeout_seconds.max(1)),
             most_output: MOST_OUTPUT,
         };

@@ -127,6 +127,7 @@ impl Context {
             home: places.home.clone(),
             mounts: vec![readable(&places.origin)],
             network: crate::sandbox::Network::None,
+            limits: crate::sandbox::Limits::small(),
             timeout: std::time::Duration::from_secs(300),
             most_output: crate::workspace::MOST_EXPORTED,
         };

@@ -1,0 +1,416 @@
+//! Control groups: a job's processes and memory counted and bounded by the kernel, where this server may make groups.
+//!
+//! Both versions: the second where `memory` and `pids` were delegated to us, the first where their hierarchies can be
+//! written. Each server has a folder of groups, locked as long as it lives; whoever finds one that is not locked
+//! removes it with all that runs in it, so that nothing of a server that was killed stays.
+
+use std::fmt;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use rustix::fs::{FlockOperation, flock};
+use rustix::process::{Pid, Signal, kill_process};
+use tokio::runtime::Handle;
+
+use super::pump::Pumped;
+use super::{Limit, Limits, SandboxError};
+
+/// How folders of groups are called, so that those without an owner can be found.
+const PREFIX: &str = "journeyman-";
+/// Where this server itself goes when the group that it was started in has to hold groups instead of processes.
+const SERVER: &str = "server.journeyman";
+/// What is in a group has been killed before; this is for a machine that crawls.
+const GONE_AFTER: Duration = Duration::from_secs(5);
+
+/// Which of the two kinds of control groups.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Version {
+    One,
+    Two,
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Self::One => "cgroup v1",
+            Self::Two => "cgroup v2",
+        })
+    }
+}
+
+/// This server's folder of groups in each hierarchy that is needed: two in the first version, one in the second.
+#[derive(Debug)]
+pub(super) struct Groups {
+    pub(super) version: Version,
+    folders: Vec<Folder>,
+    made: AtomicU64,
+}
+
+#[derive(Debug)]
+struct Folder {
+    path: PathBuf,
+    _lock: File,
+}
+
+impl Groups {
+    /// Makes this server's folders and clears those that nobody owns. None: groups cannot be made here.
+    pub(super) fn of_this_machine() -> Option<Self> {
+        let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
+        let own = fs::read_to_string("/proc/self/cgroup").ok()?;
+        second(&mounts, &own).or_else(|| {
+            let bases = ["pids", "memory"].map(|controller| place(&mounts, &own, controller));
+            let [Some(pids), Some(memory)] = bases else { return None };
+            Self::in_folders(Version::One, &[pids, memory]).ok()
+        })
+    }
+
+    fn in_folders(version: Version, bases: &[PathBuf]) -> io::Result<Self> {
+        let mut folders = Vec::new();
+        for base in bases {
+            sweep(base);
+            let made = Folder::make(base);
+            if made.is_err() {
+                folders.iter().for_each(|folder: &Folder| clear(&folder.path, Duration::ZERO));
+            }
+            folders.push(made?);
+        }
+        let groups = Self { version, folders, made: AtomicU64::new(0) };
+        if version == Version::Two {
+            for folder in &groups.folders {
+                enable(&folder.path)?;
+            }
+        }
+        Ok(groups)
+    }
+
+    /// A group for one job.
+    pub(super) fn group(&self, limits: &Limits) -> io::Result<Group> {
+        let name = format!("job-{}", self.made.fetch_add(1, Ordering::Relaxed));
+        let paths: Vec<_> = self.folders.iter().map(|folder| folder.path.join(&name)).collect();
+        let mut group = Group { version: self.version, paths, doors: Vec::new(), limits: *limits };
+        for path in &group.paths {
+            fs::create_dir(path)?;
+        }
+        group.bound()?;
+        for path in &group.paths {
+            group.doors.push(File::options().write(true).open(path.join("cgroup.procs"))?);
+        }
+        Ok(group)
+    }
+}
+
+impl Drop for Groups {
+    fn drop(&mut self) {
+        for folder in &self.folders {
+            clear(&folder.path, Duration::from_secs(1));
+        }
+    }
+}
+
+impl Folder {
+    fn make(base: &Path) -> io::Result<Self> {
+        // Between the two somebody may have found it without an owner, and removed it.
+        for _ in 0..8 {
+            let path = base.join(format!("{PREFIX}{}", uuid::Uuid::new_v4().simple()));
+            fs::create_dir(&path)?;
+            let Ok(lock) = File::open(&path) else { continue };
+            flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
+            if fs::metadata(&path).is_ok_and(|now| lock.metadata().is_ok_and(|ours| ours.ino() == now.ino()))
+            {
+                return Ok(Self { path, _lock: lock });
+            }
+        }
+        Err(io::Error::other("a new control group was taken away each time"))
+    }
+}
+
+/// A job's group, in each hierarchy. What is in it is killed when this is dropped.
+#[derive(Debug)]
+pub(super) struct Group {
+    version: Version,
+    paths: Vec<PathBuf>,
+    /// The files by which a process enters.
+    doors: Vec<File>,
+    limits: Limits,
+}
+
+impl Group {
+    fn bound(&self) -> io::Result<()> {
+        let Limits { processes, memory, .. } = self.limits;
+        let all = |name: &str, value: &str| -> io::Result<()> {
+            for path in self.paths.iter().filter(|path| path.join(name).exists()) {
+                fs::write(path.join(name), value)?;
+            }
+            Ok(())
+        };
+        let (processes, memory) = (processes.to_string(), memory.to_string());
+        let needed = match self.version {
+            Version::One => [("pids.max", &processes), ("memory.limit_in_bytes", &memory)],
+            Version::Two => [("pids.max", &processes), ("memory.max", &memory)],
+        };
+        for (name, value) in needed {
+            if !self.paths.iter().any(|path| path.join(name).exists()) {
+                return Err(io::Error::other(format!("a new control group has no {name}")));
+            }
+            all(name, value)?;
+        }
+        // Not in every kernel: memory and swap together, no swap, all killed when one has to be.
+        all("memory.memsw.limit_in_bytes", &memory)?;
+        all("memory.swap.max", "0")?;
+        all("memory.oom.group", "1")
+    }
+
+    /// Has the process begin in the group, so that nothing that it starts is ever outside.
+    #[allow(unsafe_code)]
+    pub(super) fn entered_by(&self, command: &mut Command) -> io::Result<()> {
+        let doors = self.doors.iter().map(File::try_clone).collect::<io::Result<Vec<_>>>()?;
+        let enter = move || -> io::Result<()> {
+            for door in &doors {
+                // Nought is the writer itself.
+                rustix::io::write(door, b"0")?;
+            }
+            Ok(())
+        };
+        // SAFETY: between fork and exec only write is called, which is async-signal-safe; nothing is allocated.
+        unsafe { command.pre_exec(enter) };
+        Ok(())
+    }
+
+    /// The limit that was reached, if one was.
+    pub(super) fn reached(&self) -> Option<Limit> {
+        let counted = |file: &str, what: &str| {
+            let texts = self.paths.iter().filter_map(|path| fs::read_to_string(path.join(file)).ok());
+            texts.into_iter().any(|text| {
+                let mut words = text.lines().filter_map(|line| line.split_once(' '));
+                words.any(|(name, count)| name == what && count.trim() != "0")
+            })
+        };
+        let memory = match self.version {
+            Version::One => "memory.oom_control",
+            Version::Two => "memory.events",
+        };
+        if counted(memory, "oom_kill") {
+            return Some(Limit::Memory(self.limits.memory));
+        }
+        counted("pids.events", "max").then_some(Limit::Processes(self.limits.processes))
+    }
+
+    /// Ends all that is in it, and the group.
+    pub(super) async fn end(mut self) {
+        removed(std::mem::take(&mut self.paths)).await;
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        let paths = std::mem::take(&mut self.paths);
+        if paths.is_empty() {
+            return;
+        }
+        paths.iter().for_each(|path| kill_all(path));
+        // Without a runtime there is no server any more: the next one clears what is left.
+        if let Ok(runtime) = Handle::try_current() {
+            runtime.spawn(removed(paths));
+        }
+    }
+}
+
+/// A group for a job, where groups can be made, and the job's first process begins in it.
+pub(super) fn entered(
+    groups: Option<&Groups>,
+    limits: &Limits,
+    command: &mut Command,
+) -> Result<Option<Group>, SandboxError> {
+    let make = |groups: &Groups| {
+        let group = groups.group(limits)?;
+        group.entered_by(command)?;
+        Ok(group)
+    };
+    groups.map(make).transpose().map_err(|source| SandboxError::io("make a control group", source))
+}
+
+/// The limit that the job reached, after all that is left of it has been ended.
+pub(super) async fn ended(group: Option<Group>, pumped: &Pumped) -> Option<Limit> {
+    let Some(group) = group else { return pumped.limit };
+    let reached = group.reached();
+    group.end().await;
+    pumped.limit.or(reached)
+}
+
+async fn removed(paths: Vec<PathBuf>) {
+    let begun = Instant::now();
+    let mut pause = Duration::from_micros(500);
+    while !paths.iter().all(|path| is_removed(path)) && begun.elapsed() < GONE_AFTER {
+        paths.iter().for_each(|path| kill_all(path));
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(Duration::from_millis(50));
+    }
+}
+
+fn is_removed(group: &Path) -> bool {
+    match fs::remove_dir(group) {
+        Ok(()) => true,
+        Err(error) => error.kind() == io::ErrorKind::NotFound,
+    }
+}
+
+fn kill_all(group: &Path) {
+    // Newer kernels do it in one step, that no fork escapes.
+    if fs::write(group.join("cgroup.kill"), "1").is_ok() {
+        return;
+    }
+    let inside = fs::read_to_string(group.join("cgroup.procs")).unwrap_or_default();
+    for process in inside.lines().filter_map(|line| line.parse().ok()).filter_map(Pid::from_raw) {
+        // An error says that it has ended.
+        let _ = kill_process(process, Signal::KILL);
+    }
+}
+
+/// Ends all that is in a folder of groups, and the folder.
+fn clear(folder: &Path, within: Duration) {
+    let begun = Instant::now();
+    loop {
+        let groups = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
+        for group in groups.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())) {
+            kill_all(&group.path());
+            is_removed(&group.path());
+        }
+        if is_removed(folder) || begun.elapsed() >= within {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Removes the folders whose server is gone: nobody holds their lock.
+fn sweep(base: &Path) {
+    let entries = fs::read_dir(base).into_iter().flatten().filter_map(Result::ok);
+    for folder in entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(PREFIX)) {
+        let Ok(lock) = File::open(folder.path()) else { continue };
+        if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok() {
+            clear(&folder.path(), Duration::from_secs(2));
+        }
+    }
+}
+
+/// A place for groups of the second version: in the group that we were started in, when that is ours alone; or
+/// beside it, when whoever started us prepared that.
+fn second(mounts: &str, own: &str) -> Option<Groups> {
+    let own = place(mounts, own, "")?;
+    let knows = |folder: &Path, file: &str| {
+        let known = fs::read_to_string(folder.join(file)).unwrap_or_default();
+        ["memory", "pids"].iter().all(|needed| known.split_whitespace().any(|word| word == *needed))
+    };
+    if knows(&own, "cgroup.controllers") && (enable(&own).is_ok() || emptied(&own).is_ok()) {
+        return Groups::in_folders(Version::Two, &[own]).ok();
+    }
+    let beside = own.parent().filter(|parent| knows(parent, "cgroup.subtree_control"))?;
+    Groups::in_folders(Version::Two, &[beside.to_owned()]).ok()
+}
+
+fn enable(folder: &Path) -> io::Result<()> {
+    fs::write(folder.join("cgroup.subtree_control"), "+memory +pids")
+}
+
+/// A group that holds processes cannot hold groups with limits: this process goes into one of its own, unless others
+/// are here, whom we do not move.
+fn emptied(folder: &Path) -> io::Result<()> {
+    let inside = fs::read_to_string(folder.join("cgroup.procs"))?;
+    let own = std::process::id().to_string();
+    if inside.lines().any(|process| process != own) {
+        return Err(io::Error::other("the group holds other processes too"));
+    }
+    let server = folder.join(SERVER);
+    match fs::create_dir(&server) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        Ok(()) | Err(_) => {}
+    }
+    File::options().write(true).open(server.join("cgroup.procs"))?.write_all(own.as_bytes())?;
+    enable(folder)
+}
+
+/// The folder of the group that this process is in. The empty word stands for the second version.
+fn place(mounts: &str, own: &str, controller: &str) -> Option<PathBuf> {
+    let path = own.lines().find_map(|line| {
+        let (_, rest) = line.split_once(':')?;
+        let (controllers, path) = rest.split_once(':')?;
+        controllers.split(',').any(|word| word == controller).then_some(path)
+    })?;
+    mounts.lines().find_map(|line| {
+        let (place, kind) = line.split_once(" - ")?;
+        let mut kind = kind.split(' ');
+        let (name, options) = (kind.next()?, kind.nth(1)?);
+        let fits = match controller {
+            "" => name == "cgroup2",
+            _ => name == "cgroup" && options.split(',').any(|word| word == controller),
+        };
+        let mut place = place.split(' ').skip(3);
+        let (root, at) = (place.next()?, place.next()?);
+        let inside = Path::new(path).strip_prefix(root).ok().filter(|_| fits)?;
+        let climbs = inside.components().any(|part| part == std::path::Component::ParentDir);
+        (!climbs).then(|| Path::new(at).join(inside))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MOUNTS: &str = "\
+30 24 0:26 / /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw,nsdelegate\n\
+31 24 0:27 /docker/abc /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory\n\
+32 24 0:28 / /sys/fs/cgroup/cpu,pids rw,relatime - cgroup cgroup rw,cpu,pids\n";
+
+    #[test]
+    fn the_own_group_is_found_in_either_version() {
+        let own = "5:memory:/docker/abc/x\n4:cpu,pids:/\n0::/system.slice/journeyman.service\n";
+        let at = |controller| place(MOUNTS, own, controller);
+        assert_eq!(at(""), Some("/sys/fs/cgroup/system.slice/journeyman.service".into()));
+        assert_eq!(at("memory"), Some("/sys/fs/cgroup/memory/x".into()));
+        assert_eq!(at("pids"), Some("/sys/fs/cgroup/cpu,pids/".into()));
+        assert_eq!(at("blkio"), None);
+        assert_eq!(place(MOUNTS, "5:memory:/docker/other\n0::/../x\n", "memory"), None, "not shown here");
+        assert_eq!(place(MOUNTS, "0::/../x\n", ""), None, "outside of what is shown");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_of_the_systems_makes_it_panic(mounts in "[ /a-z:,\n-]{0,200}", own in "[/a-z:,.\n0-9]{0,100}") {
+            for controller in ["", "pids"] {
+                proptest::prop_assert!(place(&mounts, &own, controller).is_none_or(|path| path.is_relative()
+                    || path.is_absolute()));
+            }
+        }
+    }
+
+    #[test]
+    fn a_group_of_a_server_that_is_gone_is_swept_with_what_runs_in_it() {
+        let Some(groups) = Groups::of_this_machine() else {
+            eprintln!("skipped: no control group can be made here");
+            return;
+        };
+        let base = groups.folders[0].path.parent().unwrap().to_owned();
+        let orphaned = base.join(format!("{PREFIX}{}", uuid::Uuid::new_v4().simple()));
+        let job = orphaned.join("job-0");
+        fs::create_dir(&orphaned).unwrap();
+        let lock = File::open(&orphaned).unwrap();
+        flock(&lock, FlockOperation::LockExclusive).unwrap();
+        fs::create_dir(&job).unwrap();
+        let mut left = Command::new("sleep").arg("300").spawn().unwrap();
+        fs::write(job.join("cgroup.procs"), left.id().to_string()).unwrap();
+        sweep(&base);
+        assert!(job.exists() && left.try_wait().unwrap().is_none(), "as long as its server lives");
+        drop(lock);
+        sweep(&base);
+        assert!(!left.wait().unwrap().success());
+        sweep(&base);
+        assert!(!orphaned.exists());
+        assert!(groups.folders.iter().all(|folder| folder.path.exists()), "that of a living server stays");
+    }
+}

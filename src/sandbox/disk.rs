@@ -1,0 +1,221 @@
+//! How much of the disk a job uses.
+//!
+//! The folders are the job's: they change while they are counted, and are made to be hard to count. No link is
+//! followed, nothing is held by its path, and what cannot be looked into is said.
+
+use std::collections::HashSet;
+use std::ffi::CStr;
+use std::fs;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, openat, statat, statvfs};
+
+/// Folders in folders; each holds a descriptor while it is counted.
+const DEEPEST: usize = 200;
+/// Files with several names that are remembered, so that they count once.
+const MOST_LINKED: usize = 1_000_000;
+/// The least that an entry costs, in bytes.
+const ENTRY: u64 = 4_096;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Used {
+    pub(super) bytes: u64,
+    /// Whether all could be looked into.
+    pub(super) complete: bool,
+}
+
+/// Counts what lies in these folders, and stops where it is more than `most` or nobody wants to know any more.
+/// `processes` is the job's own `/proc`: files without a name that its processes hold open count too.
+pub(super) fn used(roots: &[PathBuf], processes: Option<&Path>, most: u64, stop: &AtomicBool) -> Used {
+    let mut count = Count {
+        bytes: 0,
+        complete: true,
+        linked: HashSet::new(),
+        systems: HashSet::new(),
+        enough: &|bytes| bytes > most || stop.load(Ordering::Relaxed),
+    };
+    for root in outermost(roots) {
+        count.tree(root);
+    }
+    if let Some(processes) = processes {
+        count.nameless(processes);
+    }
+    Used { bytes: count.bytes, complete: count.complete }
+}
+
+/// Bytes in use on the file systems of these folders, by whomever.
+pub(super) fn in_use_by_all(roots: &[PathBuf]) -> u64 {
+    let mut seen = HashSet::new();
+    let mut bytes = 0_u64;
+    for root in roots {
+        let (Ok(there), Ok(stat)) = (statvfs(root), statat(CWD, root, AtFlags::empty())) else { continue };
+        if seen.insert(stat.st_dev) {
+            let blocks = there.f_blocks.saturating_sub(there.f_bfree);
+            bytes = bytes.saturating_add(blocks.saturating_mul(there.f_frsize));
+        }
+    }
+    bytes
+}
+
+fn outermost(roots: &[PathBuf]) -> impl Iterator<Item = &PathBuf> {
+    roots
+        .iter()
+        .enumerate()
+        .filter(|(at, root)| {
+            let covers = |(other, outer): (usize, &PathBuf)| {
+                other != *at && root.starts_with(outer) && (outer != *root || other < *at)
+            };
+            !roots.iter().enumerate().any(covers)
+        })
+        .map(|(_, root)| root)
+}
+
+struct Count<'a> {
+    bytes: u64,
+    complete: bool,
+    linked: HashSet<(u64, u64)>,
+    systems: HashSet<u64>,
+    enough: &'a dyn Fn(u64) -> bool,
+}
+
+impl Count<'_> {
+    fn tree(&mut self, root: &Path) {
+        let Ok(stat) = statat(CWD, root, AtFlags::SYMLINK_NOFOLLOW) else {
+            self.complete = false;
+            return;
+        };
+        let system = stat.st_dev;
+        self.systems.insert(system);
+        self.add(&stat);
+        if FileType::from_raw_mode(stat.st_mode) != FileType::Directory {
+            return;
+        }
+        let mut open = Vec::new();
+        self.enter(CWD, root, &mut open);
+        while let Some((folder, entries)) = open.last_mut() {
+            if (self.enough)(self.bytes) {
+                return;
+            }
+            let entry = match entries.next() {
+                None => {
+                    open.pop();
+                    continue;
+                }
+                Some(Ok(entry)) => entry,
+                Some(Err(_)) => {
+                    self.complete = false;
+                    open.pop();
+                    continue;
+                }
+            };
+            let name: &CStr = entry.file_name();
+            if matches!(name.to_bytes(), b"." | b"..") {
+                continue;
+            }
+            // An error says that it is gone already.
+            let Ok(stat) = statat(&*folder, name, AtFlags::SYMLINK_NOFOLLOW) else { continue };
+            if stat.st_dev != system {
+                continue;
+            }
+            self.add(&stat);
+            if FileType::from_raw_mode(stat.st_mode) == FileType::Directory {
+                match folder.try_clone() {
+                    Ok(folder) => self.enter(folder.as_fd(), name, &mut open),
+                    Err(_) => self.complete = false,
+                }
+            }
+        }
+    }
+
+    fn enter<P: rustix::path::Arg>(&mut self, beside: impl AsFd, name: P, open: &mut Vec<(OwnedFd, Dir)>) {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let folder = match openat(beside, name, flags, Mode::empty()) {
+            Ok(folder) if open.len() < DEEPEST => folder,
+            Err(rustix::io::Errno::NOENT) => return,
+            Ok(_) | Err(_) => {
+                self.complete = false;
+                return;
+            }
+        };
+        match Dir::read_from(&folder) {
+            Ok(entries) => open.push((folder, entries)),
+            Err(_) => self.complete = false,
+        }
+    }
+
+    fn add(&mut self, stat: &Stat) {
+        let is_folder = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
+        if stat.st_nlink > 1 && !is_folder {
+            let file = (stat.st_dev, stat.st_ino);
+            if self.linked.contains(&file) {
+                return;
+            }
+            if self.linked.len() < MOST_LINKED {
+                self.linked.insert(file);
+            }
+        }
+        let bytes = u64::try_from(stat.st_blocks).unwrap_or(0).saturating_mul(512);
+        self.bytes = self.bytes.saturating_add(bytes.max(ENTRY));
+    }
+
+    /// Files that were removed and are still open.
+    fn nameless(&mut self, processes: &Path) {
+        let mut seen = HashSet::new();
+        for process in fs::read_dir(processes).into_iter().flatten().filter_map(Result::ok) {
+            if !process.file_name().as_encoded_bytes().iter().all(u8::is_ascii_digit) {
+                continue;
+            }
+            let open = fs::read_dir(process.path().join("fd")).into_iter().flatten().filter_map(Result::ok);
+            for file in open {
+                if (self.enough)(self.bytes) {
+                    return;
+                }
+                let Ok(stat) = statat(CWD, file.path(), AtFlags::empty()) else { continue };
+                let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
+                let is_nameless = is_file && stat.st_nlink == 0 && self.systems.contains(&stat.st_dev);
+                if is_nameless && seen.insert((stat.st_dev, stat.st_ino)) {
+                    self.add(&stat);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn count(roots: &[PathBuf], most: u64) -> Used {
+        used(roots, None, most, &AtomicBool::new(false))
+    }
+
+    #[test]
+    fn what_lies_there_is_counted_once_and_no_link_is_followed() {
+        let place = tempfile::tempdir().unwrap();
+        let root = place.path().join("a");
+        fs::create_dir_all(root.join("b/c")).unwrap();
+        fs::write(root.join("b/large"), vec![1; 3 << 20]).unwrap();
+        fs::hard_link(root.join("b/large"), root.join("b/c/again")).unwrap();
+        std::os::unix::fs::symlink("/usr", root.join("link")).unwrap();
+        let sparse = fs::File::create(root.join("sparse")).unwrap();
+        sparse.set_len(1 << 40).unwrap();
+        let roots = [root.clone(), root.join("b"), root.clone()];
+        let Used { bytes, complete } = count(&roots, u64::MAX);
+        assert!(complete && (3 << 20..(3 << 20) + 100_000).contains(&bytes), "{bytes}");
+        assert_eq!(count(&roots, 0).bytes, ENTRY.max(bytes.min(ENTRY)), "no further than needed");
+    }
+
+    #[test]
+    fn what_cannot_be_looked_into_is_said() {
+        let place = tempfile::tempdir().unwrap();
+        let mut folder = place.path().to_owned();
+        for _ in 0..DEEPEST + 5 {
+            folder.push("d");
+        }
+        fs::create_dir_all(&folder).unwrap();
+        assert!(!count(&[place.path().to_owned()], u64::MAX).complete);
+        assert!(!count(&[place.path().join("gone")], u64::MAX).complete);
+    }
+}

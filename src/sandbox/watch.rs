@@ -1,0 +1,146 @@
+//! Looks after a running job: what no limit of the system's holds is looked at again and again.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use rustix::process::Pid;
+
+use super::cgroup::Group;
+use super::disk::{self, Used};
+use super::{Access, Job, Limit, Limits};
+
+const EVERY: Duration = Duration::from_millis(100);
+/// How long a job runs before its disk is counted for the first time, and how long it then goes uncounted, when its
+/// file systems do not grow.
+const FIRST_COUNT: Duration = Duration::from_secs(5);
+const LONGEST_UNCOUNTED: Duration = Duration::from_secs(30);
+/// The least growth that is worth counting, and which part of the limit is.
+const GROWTH: u64 = 1 << 20;
+const PART: u64 = 8;
+/// Counting takes at most one part in so many of the time.
+const SHARE: u32 = 10;
+
+/// What is looked at.
+pub(super) struct Watch {
+    limits: Limits,
+    /// The job's home, and what it may write.
+    written: Vec<PathBuf>,
+    /// The job's own `/proc`, as it is seen from here.
+    processes: Option<PathBuf>,
+}
+
+impl Watch {
+    pub(super) fn over(job: &Job) -> Self {
+        let writable = job.mounts.iter().filter(|mount| mount.access == Access::ReadWrite);
+        let written = writable.map(|mount| mount.path.clone()).chain([job.home.clone()]).collect();
+        Self { limits: job.limits, written, processes: None }
+    }
+
+    /// The namespace of the job's processes is known by its first one.
+    pub(super) fn with_first(mut self, first: Option<Pid>) -> Self {
+        self.processes = first.map(|first| format!("/proc/{}/root/proc", first.as_raw_nonzero()).into());
+        self
+    }
+
+    /// Ready when a limit was reached, and never otherwise.
+    pub(super) async fn reached(self, group: Option<&Group>) -> Limit {
+        let mut disk = Disk::new(&self.written);
+        loop {
+            tokio::time::sleep(EVERY).await;
+            let reached = match (group, &self.processes) {
+                (Some(group), _) => group.reached(),
+                (None, Some(processes)) => self.counted(processes),
+                (None, None) => None,
+            };
+            if let Some(limit) = reached {
+                return limit;
+            }
+            if disk.is_due(&self) && disk.is_full(&self).await {
+                return Limit::Disk(self.limits.disk);
+            }
+        }
+    }
+
+    /// Without a control group: all processes of the namespace, which hold nobody else's.
+    fn counted(&self, processes: &Path) -> Option<Limit> {
+        let (mut threads, mut most_memory) = (0_u64, 0_u64);
+        let mut each = Vec::new();
+        for entry in fs::read_dir(processes).into_iter().flatten().filter_map(Result::ok) {
+            let Ok(status) = fs::read_to_string(entry.path().join("status")) else { continue };
+            threads += number(&status, "Threads:").unwrap_or(0);
+            most_memory += number(&status, "VmRSS:").unwrap_or(0) * 1_024;
+            each.push(entry.path());
+        }
+        // The namespace's first process is bubblewrap's.
+        if threads > u64::from(self.limits.processes) {
+            return Some(Limit::Processes(self.limits.processes));
+        }
+        // What processes share was counted for each: only when that is too much it is worth the time to tell.
+        if most_memory <= self.limits.memory {
+            return None;
+        }
+        let shared = each.iter().filter_map(|process| fs::read_to_string(process.join("smaps_rollup")).ok());
+        let memory: u64 = shared.filter_map(|rollup| number(&rollup, "Pss:")).map(|kib| kib * 1_024).sum();
+        (memory > self.limits.memory).then_some(Limit::Memory(self.limits.memory))
+    }
+}
+
+/// The number after a word at the beginning of a line.
+fn number(text: &str, word: &str) -> Option<u64> {
+    let rest = text.lines().find_map(|line| line.strip_prefix(word))?;
+    rest.split_whitespace().next()?.parse().ok()
+}
+
+/// When the disk was counted, and what was found.
+struct Disk {
+    at_start: u64,
+    at_count: u64,
+    due: Instant,
+    not_before: Instant,
+}
+
+impl Disk {
+    fn new(written: &[PathBuf]) -> Self {
+        let now = Instant::now();
+        let in_use = disk::in_use_by_all(written);
+        Self { at_start: in_use, at_count: in_use, due: now + FIRST_COUNT, not_before: now }
+    }
+
+    /// Whether the file systems have grown, or it is long ago: counting is dear where there are many files.
+    fn is_due(&self, watch: &Watch) -> bool {
+        let now = Instant::now();
+        let grown = disk::in_use_by_all(&watch.written).saturating_sub(self.at_count);
+        let much = (watch.limits.disk / PART).max(GROWTH);
+        now >= self.not_before && (grown >= much || now >= self.due)
+    }
+
+    async fn is_full(&mut self, watch: &Watch) -> bool {
+        let begun = Instant::now();
+        self.at_count = disk::in_use_by_all(&watch.written);
+        let stop = Stop(Arc::default());
+        let (written, processes) = (watch.written.clone(), watch.processes.clone());
+        let (most, stopped) = (watch.limits.disk, stop.0.clone());
+        let counting =
+            tokio::task::spawn_blocking(move || disk::used(&written, processes.as_deref(), most, &stopped));
+        let Used { bytes, complete } = counting.await.unwrap_or(Used { bytes: 0, complete: false });
+        drop(stop);
+        let now = Instant::now();
+        self.not_before = now + (now - begun) * SHARE;
+        self.due = now + LONGEST_UNCOUNTED;
+        // What it hides is taken to be what the file systems have grown by since it began.
+        let hidden = if complete { 0 } else { self.at_count.saturating_sub(self.at_start) };
+        bytes.max(hidden) > watch.limits.disk
+    }
+}
+
+/// Nobody waits for a count any more when this is dropped.
+struct Stop(Arc<AtomicBool>);
+
+impl Drop for Stop {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}

@@ -16,6 +16,7 @@ pub mod feedback;
 pub mod ids;
 pub mod journal;
 pub mod moves;
+pub mod network;
 pub mod next;
 pub mod pipeline;
 pub mod proof;

@@ -1,0 +1,37 @@
+//! What programs have to be told to come to the door.
+
+use super::model::Provider;
+
+/// Stands where a program wants a key. It opens nothing.
+pub(super) const PLACEHOLDER: &str = "held-outside-of-the-sandbox";
+
+/// The variables of a job whose door is at this port of its loopback.
+pub(super) fn environment(port: u16, model: Option<Provider>) -> Vec<(String, String)> {
+    let door = format!("http://127.0.0.1:{port}");
+    let near = "127.0.0.1,localhost";
+    let mut variables: Vec<(&str, String)> = Vec::new();
+    // curl reads small letters only for http; others read one or the other.
+    for name in ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"] {
+        variables.push((name, door.clone()));
+    }
+    for name in ["NO_PROXY", "no_proxy", "npm_config_noproxy"] {
+        variables.push((name, near.to_owned()));
+    }
+    for name in ["npm_config_https_proxy", "npm_config_proxy", "PIP_PROXY", "CARGO_HTTP_PROXY"] {
+        variables.push((name, door.clone()));
+    }
+    // Node's own fetch does not look at the others without it.
+    variables.push(("NODE_USE_ENV_PROXY", "1".to_owned()));
+    match model {
+        Some(Provider::Anthropic) => {
+            variables.push(("ANTHROPIC_BASE_URL", door));
+            variables.push(("ANTHROPIC_API_KEY", PLACEHOLDER.to_owned()));
+        }
+        Some(Provider::OpenAi) => {
+            variables.push(("OPENAI_BASE_URL", format!("{door}/v1")));
+            variables.push(("OPENAI_API_KEY", PLACEHOLDER.to_owned()));
+        }
+        None => {}
+    }
+    variables.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}

@@ -1,0 +1,148 @@
+//! Connections of a job, and what each of its requests is.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use http::{Method, Request, Response, StatusCode, Uri};
+use hyper::body::{Bytes, Incoming};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::upgrade::OnUpgrade;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use super::Inside;
+use super::book::{Tally, harmless};
+use super::names::Target;
+use super::refusal::{Body, forbidden, plain, whole};
+use super::tunnel::{NotReached, carry};
+
+const MOST_HEADERS: usize = 100;
+const HEADER_BYTES: usize = 64 << 10;
+
+/// Accepts until the end; then nothing of it is left.
+pub(super) async fn serve(inside: Arc<Inside>, listener: TcpListener, end: CancellationToken) {
+    let mut connections = JoinSet::new();
+    let room = Arc::new(Semaphore::new(inside.limits.connections));
+    let door = listener.local_addr().ok();
+    let accepting = async {
+        while let Ok(place) = Arc::clone(&room).acquire_owned().await {
+            while connections.try_join_next().is_some() {}
+            match listener.accept().await {
+                Ok((stream, _)) => {
+                    let inside = Arc::clone(&inside);
+                    connections.spawn(async move {
+                        connection(inside, stream, door).await;
+                        drop(place);
+                    });
+                }
+                // No file to be had, or gone before it was accepted: both pass.
+                Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
+            }
+        }
+    };
+    tokio::select! {
+        () = accepting => {}
+        () = end.cancelled() => {}
+    }
+    connections.shutdown().await;
+}
+
+/// Where a CONNECT led to: carried once hyper lets go of the connection.
+struct Opened {
+    job: OnUpgrade,
+    host: TcpStream,
+    target: Target,
+    tally: Tally,
+}
+
+type Slot = Arc<Mutex<Option<Opened>>>;
+
+async fn connection(inside: Arc<Inside>, stream: TcpStream, door: Option<SocketAddr>) {
+    let _ = stream.set_nodelay(true);
+    let opened = Slot::default();
+    let service = service_fn(|request| {
+        let (inside, opened) = (Arc::clone(&inside), Arc::clone(&opened));
+        async move { Ok::<_, Infallible>(inside.answer(request, door, &opened).await) }
+    });
+    let mut server = http1::Builder::new();
+    server
+        .timer(TokioTimer::new())
+        .header_read_timeout(inside.limits.headers)
+        .max_headers(MOST_HEADERS)
+        .max_buf_size(HEADER_BYTES);
+    // What went wrong with a connection is the job's affair.
+    let _ = server.serve_connection(TokioIo::new(stream), service).with_upgrades().await;
+    let opened = opened.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let Some(Opened { job, host, target, tally }) = opened
+        && let Ok(job) = job.await
+        && let Err(why) = carry(TokioIo::new(job), host, &target, &tally, &inside.limits).await
+    {
+        inside.book.refuse(&target.to_string(), &why);
+    }
+}
+
+impl Inside {
+    async fn answer(
+        &self,
+        mut request: Request<Incoming>,
+        door: Option<SocketAddr>,
+        opened: &Slot,
+    ) -> Response<Body> {
+        if request.method() == Method::CONNECT {
+            let job = hyper::upgrade::on(&mut request);
+            return match self.connect(request.uri()).await {
+                Ok((target, host)) => {
+                    let tally = self.book.reach(&target);
+                    *opened.lock().unwrap_or_else(PoisonError::into_inner) =
+                        Some(Opened { job, host, target, tally });
+                    Response::new(whole(Bytes::new()))
+                }
+                Err(refused) => refused,
+            };
+        }
+        if request.uri().scheme().is_some() && !is_to(request.uri(), door) {
+            let host = request.uri().host().unwrap_or_default();
+            let what =
+                format!("{} {}://{host}", request.method(), request.uri().scheme_str().unwrap_or_default());
+            return self.refuse(&what, "only HTTPS passes, by CONNECT");
+        }
+        let (parts, body) = request.into_parts();
+        match &self.access.model {
+            Some(model) => self.ask(model, parts, body).await,
+            None => self.refuse(&format!("{} {}", parts.method, parts.uri.path()), "this job has no model"),
+        }
+    }
+
+    async fn connect(&self, uri: &Uri) -> Result<(Target, TcpStream), Response<Body>> {
+        let asked = uri.authority().map(http::uri::Authority::as_str).unwrap_or_default();
+        let target = Target::parse(asked).map_err(|why| self.refuse(asked, why))?;
+        let what = target.to_string();
+        let entry = self.access.names.iter().find(|entry| entry.allows(&target));
+        let entry = entry.ok_or_else(|| self.refuse(&what, "it is not on the list"))?;
+        match self.reach.connect(entry, &target, self.limits.connect).await {
+            Ok(host) => Ok((target, host)),
+            Err(NotReached::Refused(why)) => Err(self.refuse(&what, &why)),
+            Err(NotReached::Failed(why)) => Err(plain(StatusCode::BAD_GATEWAY, format!("{why}\n"))),
+        }
+    }
+
+    /// Writes it down, and says so.
+    fn refuse(&self, what: &str, why: &str) -> Response<Body> {
+        self.book.refuse(what, why);
+        forbidden(&harmless(what), why, &self.access.names, &self.access.setting)
+    }
+}
+
+/// Programs that take the door for a proxy even on the way to the door itself.
+fn is_to(uri: &Uri, door: Option<SocketAddr>) -> bool {
+    let port = uri.port_u16().unwrap_or(80);
+    uri.scheme_str() == Some("http")
+        && matches!(uri.host(), Some("127.0.0.1" | "localhost"))
+        && door.is_some_and(|door| door.port() == port)
+}

@@ -1,0 +1,209 @@
+//! A connection to an allowed host: looked up by us, to an address that was checked, TLS to that very name.
+
+use std::future::Future;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::{Instant, timeout};
+
+use super::Limits;
+use super::book::Tally;
+use super::hello::{self, Hello};
+use super::names::{AllowedName, HostName, Target};
+
+/// Longer ones are no beginning of TLS that any program makes.
+const LONGEST_HELLO: usize = 16 << 10;
+const MOST_ADDRESSES: usize = 8;
+const BUFFER: usize = 16 << 10;
+
+type Lookup = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send>>;
+
+/// How names become addresses, and which of these an entry's name may lead to. Tests bring their own.
+#[derive(Clone)]
+pub(super) struct Reach {
+    pub(super) resolve: Arc<dyn Fn(&HostName) -> Lookup + Send + Sync>,
+    pub(super) objection: fn(&AllowedName, IpAddr) -> Option<&'static str>,
+}
+
+impl Reach {
+    /// The system's resolver, and only addresses that are public or that the entry names.
+    pub(super) fn of_this_machine() -> Self {
+        Self {
+            resolve: Arc::new(|host| {
+                let name = host.as_str().to_owned();
+                Box::pin(async move {
+                    let found = tokio::net::lookup_host((name, 0)).await?;
+                    Ok(found.map(|address| address.ip()).collect())
+                })
+            }),
+            objection: AllowedName::objection,
+        }
+    }
+}
+
+/// Why there is no connection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum NotReached {
+    /// It may not be.
+    Refused(String),
+    /// It may, and cannot.
+    Failed(String),
+}
+
+impl Reach {
+    /// Connects to a target that an entry allows.
+    pub(super) async fn connect(
+        &self,
+        entry: &AllowedName,
+        target: &Target,
+        within: Duration,
+    ) -> Result<TcpStream, NotReached> {
+        let failed = |why: &str| NotReached::Failed(format!("{target} could not be reached: {why}"));
+        let found = timeout(within, (self.resolve)(&target.host)).await;
+        let found = found.map_err(|_| failed("its name was not resolved in time"))?;
+        let addresses = found.map_err(|_| failed("its name could not be resolved"))?;
+        // One of many is enough: whoever mixes them in wants us to take it.
+        for address in &addresses {
+            if let Some(why) = (self.objection)(entry, *address) {
+                return Err(NotReached::Refused(format!("its name leads to {address}, which {why}")));
+            }
+        }
+        let mut why = "its name has no address".to_owned();
+        for address in addresses.into_iter().take(MOST_ADDRESSES) {
+            match timeout(within, TcpStream::connect(SocketAddr::new(address, target.port))).await {
+                Ok(Ok(stream)) => {
+                    let _ = stream.set_nodelay(true);
+                    return Ok(stream);
+                }
+                Ok(Err(error)) => why = error.to_string(),
+                Err(_) => why = "it does not answer".to_owned(),
+            }
+        }
+        Err(failed(&why))
+    }
+}
+
+/// Passes bytes both ways until one side is done or nothing moves any more.
+///
+/// # Errors
+/// Says why the tunnel was closed by us.
+pub(super) async fn carry<Job>(
+    job: Job,
+    host: TcpStream,
+    target: &Target,
+    tally: &Tally,
+    limits: &Limits,
+) -> Result<(), String>
+where
+    Job: AsyncRead + AsyncWrite,
+{
+    let (mut from_job, mut to_job) = tokio::io::split(job);
+    let (mut from_host, mut to_host) = host.into_split();
+    let begun = match timeout(limits.hello, greeting(&mut from_job, target)).await {
+        Ok(greeting) => greeting?,
+        Err(_) => return Err("it did not begin to speak TLS in time".to_owned()),
+    };
+    if begun.is_empty() {
+        return Ok(());
+    }
+    tally.add(begun.len());
+    if to_host.write_all(&begun).await.is_err() {
+        return Ok(());
+    }
+    let clock = Clock::new();
+    let counts = |bytes| (clock.moved(), tally.add(bytes) <= limits.tunnel_bytes).1;
+    let both = async {
+        tokio::try_join!(
+            pass(&mut from_job, &mut to_host, &counts),
+            pass(&mut from_host, &mut to_job, &counts)
+        )
+    };
+    tokio::select! {
+        passed = both => passed.map(|_| ()).map_err(|TooMuch| {
+            format!("more than {} bytes went through this job's tunnels", limits.tunnel_bytes)
+        }),
+        () = clock.rests(limits.idle) => Ok(()),
+    }
+}
+
+/// The first bytes, once they are whole and to the name that was asked for.
+async fn greeting(from_job: &mut (impl AsyncRead + Unpin), target: &Target) -> Result<Vec<u8>, String> {
+    let mut begun = Vec::new();
+    loop {
+        match hello::read(&begun) {
+            Hello::To(name) => {
+                let same = HostName::parse(&name).is_ok_and(|name| name == target.host);
+                return if same { Ok(begun) } else { Err(format!("its TLS handshake asks for {name}")) };
+            }
+            Hello::Wrong(why) => return Err(why.to_owned()),
+            Hello::Unfinished if begun.len() >= LONGEST_HELLO => {
+                return Err("its TLS handshake is too long".to_owned());
+            }
+            Hello::Unfinished => {}
+        }
+        match from_job.read_buf(&mut begun).await {
+            // Connected and gone again: browsers and load balancers do that, and nothing was asked.
+            Ok(0) if begun.is_empty() => return Ok(begun),
+            Ok(0) | Err(_) => return Err("its TLS handshake is not whole".to_owned()),
+            Ok(_) => {}
+        }
+    }
+}
+
+struct TooMuch;
+
+async fn pass(
+    from: &mut (impl AsyncRead + Unpin),
+    to: &mut (impl AsyncWrite + Unpin),
+    counts: &impl Fn(usize) -> bool,
+) -> Result<(), TooMuch> {
+    let mut buffer = vec![0; BUFFER];
+    while let Ok(read @ 1..) = from.read(&mut buffer).await {
+        if !counts(read) {
+            return Err(TooMuch);
+        }
+        if to.write_all(buffer.get(..read).unwrap_or_default()).await.is_err() {
+            break;
+        }
+    }
+    let _ = to.shutdown().await;
+    Ok(())
+}
+
+/// When something moved last.
+struct Clock {
+    began: Instant,
+    last: AtomicU64,
+}
+
+impl Clock {
+    fn new() -> Self {
+        Self { began: Instant::now(), last: AtomicU64::new(0) }
+    }
+
+    fn milliseconds(&self) -> u64 {
+        u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    fn moved(&self) {
+        self.last.store(self.milliseconds(), Ordering::Relaxed);
+    }
+
+    /// Ends when nothing has moved for so long.
+    async fn rests(&self, idle: Duration) {
+        loop {
+            let last = Duration::from_millis(self.last.load(Ordering::Relaxed));
+            let end = self.began + last + idle;
+            if end <= Instant::now() {
+                return;
+            }
+            tokio::time::sleep_until(end).await;
+        }
+    }
+}

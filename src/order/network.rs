@@ -1,0 +1,129 @@
+//! What a job did with the network that it was given: seen by the only door there is, not told by the job.
+
+use serde::{Deserialize, Serialize};
+
+/// All of one job.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// What it asked for and did not get, the first ones of each kind.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refused: Vec<Refused>,
+    /// How often it was refused what is not named there, because the list was full.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub refused_besides: u64,
+    /// Where it got to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reached: Vec<Reached>,
+    /// What its model was asked for; none where the job has no model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metered: Option<Metered>,
+}
+
+/// Something that was asked for and refused. The texts hold what a job wrote: on one line, visible and short.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refused {
+    /// What: a host and port, a request, a tool of the model's service.
+    pub what: String,
+    /// Why.
+    pub why: String,
+    /// How often.
+    pub times: u32,
+}
+
+/// A host that was reached through the door.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reached {
+    /// `name:port`.
+    pub host: String,
+    /// Connections to it.
+    pub connections: u64,
+    /// Bytes in both directions.
+    pub bytes: u64,
+}
+
+/// What the model's service was asked for and what that came to, as its answers tell.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Metered {
+    /// Requests that were passed on.
+    pub requests: u64,
+    /// Of these, the ones that were not answered with success, or broke off.
+    pub failed: u64,
+    /// Of these, the ones whose tokens are estimated, because the answer ended before they were told.
+    pub estimated: u64,
+    /// Tokens of all answers so far, those that still run included.
+    pub tokens: Tokens,
+    /// Dollars; none where the price of a model that answered is not known.
+    pub usd: Option<f64>,
+    /// Why no more requests are passed on; none while there is budget left.
+    pub exhausted: Option<String>,
+}
+
+/// Tokens by what they cost.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tokens {
+    /// Read, and neither from a cache nor into one.
+    pub input: u64,
+    /// Written.
+    pub output: u64,
+    /// Read from a cache.
+    pub cache_read: u64,
+    /// Read and put into a cache.
+    pub cache_write: u64,
+}
+
+impl Tokens {
+    /// All of them.
+    pub fn all(self) -> u64 {
+        self.read().saturating_add(self.output)
+    }
+
+    /// All that were read, from a cache or not.
+    pub fn read(self) -> u64 {
+        self.input.saturating_add(self.cache_read).saturating_add(self.cache_write)
+    }
+}
+
+impl std::ops::Add for Tokens {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            input: self.input.saturating_add(other.input),
+            output: self.output.saturating_add(other.output),
+            cache_read: self.cache_read.saturating_add(other.cache_read),
+            cache_write: self.cache_write.saturating_add(other.cache_write),
+        }
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_is_read_back_as_it_was_written_and_an_empty_one_is_short() {
+        let record = Record {
+            refused: vec![Refused { what: "evil.example:443".into(), why: "not allowed".into(), times: 3 }],
+            refused_besides: 7,
+            reached: vec![Reached { host: "registry.example:443".into(), connections: 2, bytes: 99 }],
+            metered: Some(Metered {
+                requests: 4,
+                failed: 1,
+                estimated: 1,
+                tokens: Tokens { input: 1, output: 2, cache_read: 3, cache_write: u64::MAX },
+                usd: Some(0.25),
+                exhausted: Some("spent".into()),
+            }),
+        };
+        let written = serde_json::to_string(&record).unwrap();
+        assert_eq!(serde_json::from_str::<Record>(&written).unwrap(), record);
+        assert_eq!(serde_json::to_string(&Record::default()).unwrap(), "{}");
+        let tokens = record.metered.unwrap().tokens;
+        assert_eq!((tokens + tokens).all(), u64::MAX, "no overflow by what a service says");
+    }
+}

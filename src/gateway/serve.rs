@@ -63,7 +63,7 @@ struct Opened {
 
 type Slot = Arc<Mutex<Option<Opened>>>;
 
-async fn connection(inside: Arc<Inside>, stream: TcpStream, door: Option<SocketAddr>) {
+pub(super) async fn connection(inside: Arc<Inside>, stream: TcpStream, door: Option<SocketAddr>) {
     let _ = stream.set_nodelay(true);
     let opened = Slot::default();
     let service = service_fn(|request| {

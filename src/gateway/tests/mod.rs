@@ -1,1 +1,78 @@
-//! A job at the door: real connections, with names and addresses of the test's own.
+//! A job at the door: real connections, with names that lead to the test's own listeners.
+
+mod agents;
+mod budgets;
+mod limits;
+mod models;
+mod registries;
+mod service;
+mod tunnels;
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+use super::names::AllowedName;
+use super::tunnel::Reach;
+use super::{Access, Gateway, Guard, Limits};
+
+/// Long enough for anything here on a busy machine.
+const LONG: Duration = Duration::from_secs(20);
+
+/// Every name leads to these addresses.
+fn leading_to(addresses: &[&str]) -> Reach {
+    let addresses: Vec<IpAddr> = addresses.iter().map(|address| address.parse().unwrap()).collect();
+    Reach {
+        resolve: Arc::new(move |_| {
+            let addresses = addresses.clone();
+            Box::pin(async move { io::Result::Ok(addresses) })
+        }),
+        objection: AllowedName::objection,
+    }
+}
+
+/// Every name leads to loopback, and that may be.
+fn leading_home() -> Reach {
+    Reach { objection: |_, _| None, ..leading_to(&["127.0.0.1"]) }
+}
+
+fn names(entries: &[&str]) -> Access {
+    let names = entries.iter().map(|entry| AllowedName::parse(entry).unwrap()).collect();
+    Access { names, model: None, setting: "network.setup in journeyman.toml".to_owned() }
+}
+
+fn opened(access: Access, reach: Reach, limits: Limits) -> (SocketAddr, Guard) {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let door = listener.local_addr().unwrap();
+    (door, Gateway::with(access, reach, limits).serve(listener).unwrap())
+}
+
+/// Says something, and hears all that is answered until the connection is closed.
+async fn say(door: SocketAddr, words: impl AsRef<[u8]>) -> String {
+    let mut stream = TcpStream::connect(door).await.unwrap();
+    // What is refused midway may be closed before all was said.
+    let _ = stream.write_all(words.as_ref()).await;
+    let mut heard = Vec::new();
+    let _ = timeout(LONG, stream.read_to_end(&mut heard)).await.expect("the connection ends");
+    String::from_utf8_lossy(&heard).into_owned()
+}
+
+/// Asks for a tunnel; the answer's head, and the connection.
+async fn connect(door: SocketAddr, target: &str) -> (String, TcpStream) {
+    let mut stream = TcpStream::connect(door).await.unwrap();
+    let words = format!("CONNECT {target} HTTP/1.1\r\nHost: {target}\r\nConnection: close\r\n\r\n");
+    stream.write_all(words.as_bytes()).await.unwrap();
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        match timeout(LONG, stream.read_u8()).await.expect("an answer") {
+            Ok(byte) => head.push(byte),
+            Err(_) => break,
+        }
+    }
+    (String::from_utf8(head).unwrap(), stream)
+}

@@ -1,0 +1,128 @@
+//! What a job may take of us.
+
+use proptest::prelude::*;
+use tokio::net::TcpListener;
+
+use super::super::hello::tests::hello_to;
+use super::super::serve;
+use super::*;
+
+/// A host that takes everything and says nothing.
+async fn silent_host() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            tokio::spawn(async move { tokio::io::copy(&mut stream, &mut tokio::io::sink()).await });
+        }
+    });
+    port
+}
+
+async fn is_closed(stream: &mut TcpStream) {
+    let mut heard = Vec::new();
+    let _ = timeout(LONG, stream.read_to_end(&mut heard)).await.expect("the connection ends");
+}
+
+#[tokio::test]
+async fn nothing_is_left_when_the_guard_is_dropped() {
+    let port = silent_host().await;
+    let (door, guard) = opened(names(&[&format!("a.example:{port}")]), leading_home(), Limits::default());
+    let mut idle = TcpStream::connect(door).await.unwrap();
+    let (_, mut tunnel) = connect(door, &format!("a.example:{port}")).await;
+    tunnel.write_all(&hello_to("a.example")).await.unwrap();
+    let (_, mut unspoken) = connect(door, &format!("a.example:{port}")).await;
+    drop(guard);
+    for stream in [&mut idle, &mut tunnel, &mut unspoken] {
+        is_closed(stream).await;
+    }
+    assert!(TcpStream::connect(door).await.is_err(), "nobody listens any more");
+}
+
+#[tokio::test]
+async fn a_tunnel_ends_when_nothing_moves_or_too_much() {
+    let port = silent_host().await;
+    let entry = format!("a.example:{port}");
+    let limits = Limits { idle: Duration::from_millis(300), tunnel_bytes: 100_000, ..Limits::default() };
+    let (door, guard) = opened(names(&[&entry]), leading_home(), limits);
+    let (_, mut quiet) = connect(door, &entry).await;
+    quiet.write_all(&hello_to("a.example")).await.unwrap();
+    is_closed(&mut quiet).await;
+    assert_eq!(guard.record().refused, []);
+    let (_, mut busy) = connect(door, &entry).await;
+    busy.write_all(&hello_to("a.example")).await.unwrap();
+    let _ = busy.write_all(&vec![7; 1 << 20]).await;
+    is_closed(&mut busy).await;
+    let record = guard.end().await;
+    assert!(record.refused[0].why.contains("more than 100000 bytes"), "{record:?}");
+}
+
+#[tokio::test]
+async fn whoever_says_little_is_not_waited_for() {
+    let port = silent_host().await;
+    let entry = format!("a.example:{port}");
+    let short = Duration::from_millis(300);
+    let limits = Limits { headers: short, hello: short, ..Limits::default() };
+    let (door, guard) = opened(names(&[&entry]), leading_home(), limits);
+    let mut slow = TcpStream::connect(door).await.unwrap();
+    slow.write_all(b"CONNECT a.exam").await.unwrap();
+    is_closed(&mut slow).await;
+    let (_, mut tunnel) = connect(door, &entry).await;
+    tunnel.write_all(&[22, 3]).await.unwrap();
+    is_closed(&mut tunnel).await;
+    assert!(guard.end().await.refused[0].why.contains("in time"));
+}
+
+#[tokio::test]
+async fn long_headers_and_many_are_refused() {
+    let (door, guard) = opened(names(&[]), leading_home(), Limits::default());
+    let long = format!("GET / HTTP/1.1\r\nx: {}\r\n\r\n", "x".repeat(1 << 20));
+    let many = format!("GET / HTTP/1.1\r\n{}\r\n", "x: y\r\n".repeat(1_000));
+    for words in [long, many] {
+        let heard = say(door, words).await;
+        assert!(heard.is_empty() || heard.starts_with("HTTP/1.1 4"), "{heard}");
+        assert!(!heard.starts_with("HTTP/1.1 403"), "it was not read as a request: {heard}");
+    }
+    drop(guard);
+}
+
+#[tokio::test]
+async fn no_more_connections_are_taken_at_once_than_there_is_room_for() {
+    let limits = Limits { connections: 2, ..Limits::default() };
+    let (door, guard) = opened(names(&[]), leading_home(), limits);
+    let first = TcpStream::connect(door).await.unwrap();
+    let _second = TcpStream::connect(door).await.unwrap();
+    let mut third = TcpStream::connect(door).await.unwrap();
+    third.write_all(b"GET / HTTP/1.1\r\nConnection: close\r\n\r\n").await.unwrap();
+    let mut byte = [0];
+    let waits = timeout(Duration::from_millis(300), third.read(&mut byte)).await;
+    assert!(waits.is_err(), "it was answered while two others were open");
+    drop(first);
+    assert_eq!(timeout(LONG, third.read(&mut byte)).await.unwrap().unwrap(), 1);
+    drop(guard);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+    /// In the test's own task, so that a panic is one here.
+    #[test]
+    fn any_bytes_are_taken_without_panic(
+        bytes in proptest::collection::vec(any::<u8>(), 0..300),
+        words in "(CONNECT |GET |POST |a\\.example:1|/v1/messages|http://|\\[::1\\]:|@|%00| HTTP/1\\.[01]|\r\n|Host: |Content-Length: |Transfer-Encoding: chunked|[0-9]|\u{0}|é){0,30}",
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        for said in [&bytes[..], words.as_bytes()] {
+            runtime.block_on(async {
+                let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+                let door = listener.local_addr().unwrap();
+                let gateway = Gateway::with(names(&["a.example:1"]), leading_home(), Limits::default());
+                let mut job = TcpStream::connect(door).await.unwrap();
+                let (served, _) = listener.accept().await.unwrap();
+                job.write_all(said).await.unwrap();
+                job.shutdown().await.unwrap();
+                let served = serve::connection(Arc::clone(&gateway.inside), served, Some(door));
+                timeout(LONG, served).await.expect("it comes to an end");
+            });
+        }
+    }
+}

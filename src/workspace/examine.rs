@@ -1,61 +1,79 @@
-//! Looks at every entry of a pushed tree that differs from the base, and says what must not be published.
+//! Looks at every entry of a pushed tree that differs from the base, and says what must not be published and what people
+//! should know. However the tree is made, it ends: each entry is paid for out of what may be looked at.
 
 use std::collections::{HashMap, HashSet};
 
-use git2::{ObjectType, Odb, Oid};
-use globset::GlobSet;
+use git2::{ObjectType, Oid};
 
-use super::export::{MOST_OBJECT, Objects};
+use super::contents::{self, Remark};
+use super::export::MOST_OBJECT;
+use super::links::{End, Links};
+use super::names::NameTrouble;
+use super::protected::{Guard, Protected};
+use super::remarks::Remarks;
+use super::secrets::Scan;
+use super::source::Source;
 use super::tree::{Entry, Mode, parse};
 use super::{GitError, names};
-use crate::order::{Category, Finding, Severity};
 
 /// Folders in folders.
 const DEEPEST: usize = 64;
 /// Files that one change may touch.
 const MOST_CHANGED: usize = 20_000;
-/// Findings that are worth telling; after these the rest is not looked at.
-const MOST_FINDINGS: usize = 20;
+/// Entries that are looked at, folders among them. A folder that holds itself many times over has more than there are
+/// atoms.
+const MOST_ENTRIES: usize = 200_000;
+/// Files of a folder that a new link leads to.
+const MOST_BEHIND: usize = 20_000;
 /// Files that git itself reads, and must not be led astray by.
 const NEVER_LINKS: [&str; 4] = [".gitmodules", ".gitattributes", ".gitignore", ".mailmap"];
 
 /// What was seen.
 pub(super) struct Examination<'a> {
-    /// What an agent pushed; none: a tree that is here already, and a person's.
-    objects: Option<&'a Objects>,
-    ours: &'a Odb<'a>,
-    protected: &'a GlobSet,
-    /// What must not be published; empty: all of it may.
-    pub(super) findings: Vec<Finding>,
+    source: &'a Source<'a>,
+    protected: &'a Protected,
+    /// None: secrets are not looked for.
+    secrets: Option<&'a Scan<'a>>,
+    /// What must not be published, and what people are told.
+    pub(super) remarks: Remarks,
     /// Paths of files that differ.
     pub(super) changed: Vec<String>,
     /// Exported objects that the tree needs, what is pointed to before what points to it.
     pub(super) needed: Vec<Oid>,
     seen: HashSet<Oid>,
+    read: HashSet<Oid>,
+    looked_at: usize,
+    links_differ: bool,
 }
 
 impl<'a> Examination<'a> {
-    /// Of what an agent pushed.
-    pub(super) fn new(objects: &'a Objects, ours: &'a Odb<'a>, protected: &'a GlobSet) -> Self {
-        Self::of(Some(objects), ours, protected)
+    /// Of what an agent pushed, or, without anything protected and without secrets to look for, of what people
+    /// committed: they may change every path, submodules too, and push files of any size; what nobody can check out
+    /// safely is refused all the same.
+    pub(super) fn new(
+        source: &'a Source<'a>,
+        protected: &'a Protected,
+        secrets: Option<&'a Scan<'a>>,
+    ) -> Self {
+        Self {
+            source,
+            protected,
+            secrets,
+            remarks: Remarks::default(),
+            changed: Vec::new(),
+            needed: Vec::new(),
+            seen: HashSet::new(),
+            read: HashSet::new(),
+            looked_at: 0,
+            links_differ: false,
+        }
     }
 
-    /// Of what people committed, which is here already. They may change every path, submodules too, and push files
-    /// of any size; what nobody can check out safely is refused all the same.
-    pub(super) fn of_people(ours: &'a Odb<'a>, nothing: &'a GlobSet) -> Self {
-        Self::of(None, ours, nothing)
-    }
-
-    fn of(objects: Option<&'a Objects>, ours: &'a Odb<'a>, protected: &'a GlobSet) -> Self {
-        let (findings, changed, needed) = (Vec::new(), Vec::new(), Vec::new());
-        Self { objects, ours, protected, findings, changed, needed, seen: HashSet::new() }
-    }
-
-    /// Compares two trees; none stands for an empty one.
-    pub(super) fn compare(&mut self, base: Option<Oid>, new: Option<Oid>) -> Result<(), GitError> {
-        self.folder(base, new, "", 0)?;
+    /// Compares two trees.
+    pub(super) fn compare(&mut self, base: Oid, new: Oid) -> Result<(), GitError> {
+        self.folder(Some(base), Some(new), "", 0)?;
         self.changed.sort();
-        Ok(())
+        if self.remarks.are_enough() { Ok(()) } else { self.links(base, new) }
     }
 
     fn folder(
@@ -66,43 +84,56 @@ impl<'a> Examination<'a> {
         depth: usize,
     ) -> Result<(), GitError> {
         if depth > DEEPEST {
-            self.refuse(path, "folders are nested too deeply");
+            self.remarks.refuse(path, "folders are nested too deeply");
             return Ok(());
         }
         // A base that is not sound is compared as if it were empty: then everything is looked at.
         let before = match base {
-            Some(id) => self.read(id, ObjectType::Tree)?.and_then(|bytes| parse(&bytes)).unwrap_or_default(),
+            Some(id) => self.listing(id)?.unwrap_or_default(),
             None => Vec::new(),
         };
         let after = match new {
-            Some(id) => match self.read(id, ObjectType::Tree)? {
-                Some(bytes) => parse(&bytes),
-                None => None,
-            },
+            Some(id) => self.listing(id)?,
             None => Some(Vec::new()),
         };
         let Some(after) = after else {
-            self.refuse(path, "the folder is malformed or was not pushed whole");
+            self.remarks.refuse(path, "the folder is malformed, huge, or was not pushed whole");
             return Ok(());
         };
         let old: HashMap<&[u8], &Entry> = before.iter().map(|entry| (entry.name.as_slice(), entry)).collect();
         let kept: HashSet<&[u8]> = after.iter().map(|entry| entry.name.as_slice()).collect();
-        let differ: Vec<&Entry> =
-            after.iter().filter(|entry| old.get(entry.name.as_slice()).is_none_or(|o| o != entry)).collect();
-        self.together(&after, &differ, path);
-        for entry in differ {
+        let differs = |entry: &Entry| old.get(entry.name.as_slice()).is_none_or(|old| *old != entry);
+        self.together(&after, differs, path);
+        for entry in after.iter().filter(|entry| differs(entry)) {
             self.entry(old.get(entry.name.as_slice()).copied(), entry, path, depth)?;
-            if self.findings.len() >= MOST_FINDINGS {
+            if self.remarks.are_enough() {
                 return Ok(());
             }
         }
         for entry in before.iter().filter(|entry| !kept.contains(entry.name.as_slice())) {
             self.gone(entry, path, depth)?;
+            if self.remarks.are_enough() {
+                return Ok(());
+            }
         }
         if let Some(id) = new {
             self.need(id);
         }
         Ok(())
+    }
+
+    fn listing(&self, id: Oid) -> Result<Option<Vec<Entry>>, GitError> {
+        Ok(self.source.read(id, ObjectType::Tree)?.and_then(|bytes| parse(&bytes)))
+    }
+
+    /// Whether one more entry may be looked at.
+    fn pay(&mut self) -> bool {
+        self.looked_at += 1;
+        if self.looked_at > MOST_ENTRIES {
+            self.remarks
+                .end("", &format!("more than {MOST_ENTRIES} entries of folders differ from the base"));
+        }
+        !self.remarks.are_enough()
     }
 
     /// An entry that is new, or not what it was.
@@ -114,13 +145,13 @@ impl<'a> Examination<'a> {
         depth: usize,
     ) -> Result<(), GitError> {
         let path = join(folder, &new.name);
-        if let Some(why) = names::trouble(&new.name) {
-            self.refuse(&path, why);
+        if !self.pay() || !self.named(&new.name, &path, old.is_none()) {
             return Ok(());
         }
         if let Some(old) = old.filter(|old| old.mode == Mode::Tree && new.mode != Mode::Tree) {
             self.gone(old, folder, depth)?;
         }
+        self.links_differ |= old.is_some_and(|old| old.mode == Mode::Link);
         match new.mode {
             Mode::Tree => {
                 let (before, other) = old.map_or((None, None), |old| match old.mode {
@@ -136,23 +167,57 @@ impl<'a> Examination<'a> {
             }
             Mode::File | Mode::Executable => {
                 self.touched(&path);
-                self.blob(new.id, &path)?;
+                self.blob(old, new, &path)?;
             }
             Mode::Link => {
                 self.touched(&path);
                 self.link(new, &path, depth)?;
             }
             // A submodule is an empty folder to us.
-            Mode::Gitlink if self.objects.is_none() => self.touched(&path),
-            Mode::Gitlink => self.refuse(&path, "it is a nested repository: push its files, or leave it out"),
-            Mode::Other(_) => self.refuse(&path, "it has a mode that git does not write"),
+            Mode::Gitlink if !self.source.is_agents() => self.touched(&path),
+            Mode::Gitlink => {
+                self.remarks.refuse(&path, "it is a nested repository: push its files, or leave it out");
+            }
+            Mode::Other(_) => self.remarks.refuse(&path, "it has a mode that git does not write"),
         }
         Ok(())
+    }
+
+    /// Whether an entry of this name is worth looking at further.
+    fn named(&mut self, name: &[u8], path: &str, is_new: bool) -> bool {
+        let is_an_agents = is_new && self.source.is_agents();
+        match names::trouble(name) {
+            Some(NameTrouble::Unsafe(why)) => {
+                self.remarks.refuse(path, why);
+                return false;
+            }
+            Some(NameTrouble::Alias(why)) if is_an_agents => {
+                self.remarks.refuse(path, why);
+                return false;
+            }
+            Some(NameTrouble::Unportable(why)) if is_an_agents => self.remarks.tell(path, why),
+            Some(NameTrouble::Alias(_) | NameTrouble::Unportable(_)) | None => {}
+        }
+        if names::is_too_long(path) {
+            self.remarks.refuse(path, "its path is longer than 1,024 bytes");
+            return false;
+        }
+        let secret = if is_new { self.secrets.and_then(|secrets| secrets.names(path)) } else { None };
+        if let Some(what) = secret {
+            // The path is not shown: it is the secret.
+            self.remarks.refuse("", &format!("the name of a file holds {what}"));
+            return false;
+        }
+        true
     }
 
     /// An entry that is there no longer.
     fn gone(&mut self, old: &Entry, folder: &str, depth: usize) -> Result<(), GitError> {
         let path = join(folder, &old.name);
+        if !self.pay() {
+            return Ok(());
+        }
+        self.links_differ |= old.mode == Mode::Link;
         match old.mode {
             Mode::Tree => self.folder(Some(old.id), None, &path, depth + 1),
             Mode::File | Mode::Executable | Mode::Link | Mode::Gitlink | Mode::Other(_) => {
@@ -163,118 +228,192 @@ impl<'a> Examination<'a> {
     }
 
     /// What entries of one folder are only together.
-    fn together(&mut self, all: &[Entry], differ: &[&Entry], path: &str) {
+    fn together(&mut self, all: &[Entry], differs: impl Fn(&Entry) -> bool, path: &str) {
         let mut folded: HashMap<String, &Entry> = HashMap::new();
         for entry in all {
             let name = names::fold(&String::from_utf8_lossy(&entry.name));
             if let Some(other) = folded.insert(name, entry)
-                && (differ.contains(&entry) || differ.contains(&other))
+                && (differs(entry) || differs(other))
             {
                 let other = String::from_utf8_lossy(&other.name).escape_debug().to_string();
-                self.refuse(
-                    &join(path, &entry.name),
-                    &format!("its name differs from {other:?} by case only"),
-                );
+                let why =
+                    format!("its name differs from {other:?} by case only, or by how letters are written");
+                self.remarks.refuse(&join(path, &entry.name), &why);
             }
         }
-        let has = |name: &str, mode: Mode| all.iter().any(|e| e.name == name.as_bytes() && e.mode == mode);
-        let new =
-            differ.iter().any(|e| [b"HEAD".as_slice(), b"objects", b"refs"].contains(&e.name.as_slice()));
-        if new && has("HEAD", Mode::File) && has("objects", Mode::Tree) && has("refs", Mode::Tree) {
-            self.refuse(path, "the folder is a bare git repository, whose settings git would obey");
+        // Git obeys a folder with a head and either both of the others or a file that says where they are; whether
+        // they are folders or links to folders is all the same to it.
+        let parts = ["head", "objects", "refs", "commondir"].map(|name| folded.get(name).copied());
+        let [head, objects, refs, elsewhere] = parts;
+        let is_repository = head.is_some() && (objects.is_some() && refs.is_some() || elsewhere.is_some());
+        if is_repository && parts.into_iter().flatten().any(differs) {
+            self.remarks.refuse(path, "the folder is a bare git repository, whose settings git would obey");
         }
     }
 
-    fn blob(&mut self, id: Oid, path: &str) -> Result<(), GitError> {
-        match self.header(id)? {
-            Some((ObjectType::Blob, size)) if size <= MOST_OBJECT || self.objects.is_none() => self.need(id),
-            Some((ObjectType::Blob, _)) => {
-                self.refuse(path, &format!("the file is larger than {} MiB", MOST_OBJECT >> 20));
+    fn blob(&mut self, old: Option<&Entry>, new: &Entry, path: &str) -> Result<(), GitError> {
+        match self.source.header(new.id)? {
+            Some((ObjectType::Blob, size)) if size <= MOST_OBJECT || !self.source.is_agents() => {
+                self.need(new.id);
+                self.content(old, new, path)?;
             }
-            Some(_) => self.refuse(path, "it is not what its mode says"),
-            None => self.refuse(path, "its content was not pushed"),
+            Some((ObjectType::Blob, _)) => {
+                self.remarks.refuse(path, &format!("the file is larger than {} MiB", MOST_OBJECT >> 20));
+            }
+            Some(_) => self.remarks.refuse(path, "it is not what its mode says"),
+            None => self.remarks.refuse(path, "its content was not pushed"),
+        }
+        Ok(())
+    }
+
+    /// What is in a file of an agent's. Each content once, however many files have it.
+    fn content(&mut self, old: Option<&Entry>, new: &Entry, path: &str) -> Result<(), GitError> {
+        let Some(secrets) = self.secrets else { return Ok(()) };
+        let is_attributes = contents::is_attributes(&String::from_utf8_lossy(&new.name));
+        if !self.read.insert(new.id) && !is_attributes {
+            return Ok(());
+        }
+        let Some(bytes) = self.source.read(new.id, ObjectType::Blob)? else { return Ok(()) };
+        let before = match old.filter(|old| matches!(old.mode, Mode::File | Mode::Executable)) {
+            Some(old) => self.source.read(old.id, ObjectType::Blob)?,
+            None => None,
+        };
+        // A file that was moved or copied as it is brings nothing new.
+        let before = if self.source.is_pushed(new.id) { before.as_deref() } else { Some(bytes.as_slice()) };
+        for spot in secrets.spots(&bytes, before) {
+            self.remarks.spot(path, &spot);
+        }
+        if is_attributes {
+            for remark in contents::attributes(&bytes, before) {
+                match remark {
+                    Remark::Refused(why) => self.remarks.refuse(path, &why),
+                    Remark::Told(why) => self.remarks.tell(path, &why),
+                }
+            }
+        }
+        if before.is_none_or(|before| !contents::is_program(before)) && contents::is_program(&bytes) {
+            self.remarks.tell(path, "it is a program that nobody can read");
+        }
+        if before.is_none_or(|before| contents::turned_line(before).is_none())
+            && let Some(line) = contents::turned_line(&bytes)
+        {
+            self.remarks.tell(path, &format!("line {line} has characters that turn the direction of text"));
         }
         Ok(())
     }
 
     fn link(&mut self, new: &Entry, path: &str, depth: usize) -> Result<(), GitError> {
+        self.links_differ = true;
         let name = String::from_utf8_lossy(&new.name);
         if NEVER_LINKS.contains(&names::fold(&name).as_str()) {
-            self.refuse(path, "it is read by git and must not be a symbolic link");
+            self.remarks.refuse(path, "it is read by git and must not be a symbolic link");
         }
         // A link where a protected folder could be stands for all that the folder could hold.
-        if self.protected.is_match(format!("{path}/_")) {
-            self.refuse(path, "the path is protected");
+        if self.protected.is_match(&format!("{path}/_")) {
+            self.remarks.refuse(path, "the path is protected");
         }
-        match self.read(new.id, ObjectType::Blob)? {
+        match self.source.read(new.id, ObjectType::Blob)? {
             Some(target) => match names::link_trouble(&target, depth) {
-                Some(why) => self.refuse(path, &format!("the symbolic link cannot be taken: {why}")),
-                None => self.need(new.id),
+                Some(why) => {
+                    self.remarks.refuse(path, &format!("the symbolic link cannot be taken: {why}"));
+                }
+                None => {
+                    self.need(new.id);
+                    let target = String::from_utf8_lossy(&target);
+                    if let Some(what) = self.secrets.and_then(|secrets| secrets.names(&target)) {
+                        self.remarks.refuse(path, &format!("where the symbolic link leads holds {what}"));
+                    }
+                }
             },
-            None => self.refuse(path, "where the symbolic link leads was not pushed"),
+            None => self.remarks.refuse(path, "where the symbolic link leads was not pushed"),
+        }
+        Ok(())
+    }
+
+    /// What links are only in the whole tree: where they lead over one another, and what is seen through them.
+    fn links(&mut self, base: Oid, new: Oid) -> Result<(), GitError> {
+        let Some(links) = Links::of(self.source, new)? else {
+            self.remarks.refuse("", "the repository has too many files to follow its symbolic links");
+            return Ok(());
+        };
+        if self.links_differ {
+            let before = Links::of(self.source, base)?.unwrap_or_default();
+            for path in links.paths() {
+                let is_new = self.changed.binary_search_by(|changed| changed.as_str().cmp(path)).is_ok();
+                match links.follow(path) {
+                    End::Inside(end) if is_new => self.behind(new, path, &end)?,
+                    End::Inside(_) => {}
+                    // One that led out before is not this change's.
+                    End::Outside if is_new || before.follow(path) != End::Outside => {
+                        let why = "with the other symbolic links it leads out of the repository";
+                        self.remarks.refuse(path, why);
+                    }
+                    End::Endless if is_new => {
+                        self.remarks.refuse(path, "the symbolic link leads in a circle")
+                    }
+                    End::Outside | End::Endless => {}
+                }
+            }
+        }
+        for (seen, path) in links.seen_as(&self.changed) {
+            if self.protected.is_match(&seen) {
+                let why =
+                    format!("a symbolic link shows it as `{}`, which is protected", seen.escape_debug());
+                self.remarks.refuse(&path, &why);
+            }
+        }
+        Ok(())
+    }
+
+    /// What a new link shows under its own name.
+    fn behind(&mut self, tree: Oid, link: &str, end: &str) -> Result<(), GitError> {
+        let mut folder = tree;
+        for part in end.split('/').filter(|part| !part.is_empty()) {
+            let entries = self.listing(folder)?.unwrap_or_default();
+            match entries.iter().find(|entry| entry.name == part.as_bytes() && entry.mode == Mode::Tree) {
+                Some(entry) => folder = entry.id,
+                None => return Ok(()),
+            }
+        }
+        let (mut folders, mut left) = (vec![(folder, link.to_owned(), 0)], MOST_BEHIND);
+        while let Some((folder, path, depth)) = folders.pop() {
+            for entry in self.listing(folder)?.unwrap_or_default() {
+                let Some(fewer) = left.checked_sub(1).filter(|_| depth <= DEEPEST) else {
+                    self.remarks.refuse(link, "the symbolic link leads to more files than can be looked at");
+                    return Ok(());
+                };
+                left = fewer;
+                let path = join(&path, &entry.name);
+                if entry.mode == Mode::Tree {
+                    folders.push((entry.id, path, depth + 1));
+                } else if self.protected.is_match(&path) {
+                    let why = format!("it would stand for `{}`, which is protected", path.escape_debug());
+                    self.remarks.refuse(link, &why);
+                    return Ok(());
+                }
+            }
         }
         Ok(())
     }
 
     fn touched(&mut self, path: &str) {
-        if self.protected.is_match(path) {
-            self.refuse(path, "the path is protected");
+        match self.protected.guard(path) {
+            Guard::Protected => self.remarks.refuse(path, "the path is protected"),
+            Guard::Told => {
+                self.remarks.tell(path, "it decides what code of others is fetched, built or run");
+            }
+            Guard::Free => {}
         }
         if self.changed.len() == MOST_CHANGED {
-            self.refuse("", &format!("more than {MOST_CHANGED} files differ from the base"));
+            self.remarks.end("", &format!("more than {MOST_CHANGED} files differ from the base"));
+        } else {
+            self.changed.push(path.to_owned());
         }
-        self.changed.push(path.to_owned());
     }
 
     fn need(&mut self, id: Oid) {
-        if self.objects.is_some_and(|objects| objects.header(id).is_some()) && self.seen.insert(id) {
+        if self.source.is_pushed(id) && self.seen.insert(id) {
             self.needed.push(id);
-        }
-    }
-
-    fn refuse(&mut self, path: &str, why: &str) {
-        if self.findings.len() >= MOST_FINDINGS {
-            return;
-        }
-        let shown: String = path.escape_debug().to_string().chars().take(300).collect();
-        let place = if shown.is_empty() { "the change".to_owned() } else { format!("`{shown}`") };
-        self.findings.push(Finding {
-            severity: Severity::Critical,
-            category: Category::Policy,
-            description: format!("{place} cannot be published: {why}."),
-            location: (!shown.is_empty()).then_some(shown),
-            suggestion: Some("Leave it as it is in the base commit, and push again.".to_owned()),
-        });
-    }
-
-    fn header(&self, id: Oid) -> Result<Option<(ObjectType, u64)>, GitError> {
-        if let Some(found) = self.objects.and_then(|objects| objects.header(id)) {
-            return Ok(Some(found));
-        }
-        match self.ours.read_header(id) {
-            Ok((size, kind)) => Ok(Some((kind, size as u64))),
-            Err(error) if error.code() == git2::ErrorCode::NotFound => Ok(None),
-            Err(error) => Err(GitError::local("read an object", &error)),
-        }
-    }
-
-    /// The bytes of an object of this kind, exported or ours; none when there is none, or it is too large.
-    pub(super) fn read(&self, id: Oid, kind: ObjectType) -> Result<Option<Vec<u8>>, GitError> {
-        let exported = match self.objects {
-            Some(objects) => objects
-                .read(id)
-                .map_err(|error| GitError::broken(format!("could not read an object: {error}")))?,
-            None => None,
-        };
-        if let Some((found, bytes)) = exported {
-            return Ok((found == kind).then_some(bytes));
-        }
-        match self.header(id)? {
-            Some((found, size)) if found == kind && size <= MOST_OBJECT => {
-                let object = self.ours.read(id).map_err(|error| GitError::local("read an object", &error))?;
-                Ok(Some(object.data().to_vec()))
-            }
-            Some(_) | None => Ok(None),
         }
     }
 }

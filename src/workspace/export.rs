@@ -19,6 +19,8 @@ pub const MOST_EXPORTED: u64 = 256 << 20;
 pub(super) const MOST_OBJECT: u64 = 25 << 20;
 /// Objects that an export may have.
 const MOST_OBJECTS: usize = 200_000;
+/// Bytes that a commit may have.
+const MOST_COMMIT: u64 = 1 << 20;
 /// Bytes of the first line, and of each object's.
 const MOST_LINE: u64 = 4_096;
 
@@ -30,6 +32,21 @@ pub(super) enum Exported {
     TooMuch(String),
     /// The commit that the branch is at, and objects.
     Commit(Oid, Objects),
+}
+
+/// The commit that a branch is at, as far as it can be read. Of it only these two are ever used.
+pub(super) enum Pushed {
+    /// What git makes.
+    Sound {
+        /// What it holds.
+        tree: Oid,
+        /// What was said of it.
+        message: String,
+    },
+    /// There is none, or it is no commit.
+    Missing,
+    /// What git does not make; says how.
+    Malformed(&'static str),
 }
 
 /// Objects by their true names.
@@ -68,6 +85,60 @@ impl Objects {
             Err(io::Error::other("an object changed while it was read"))
         }
     }
+
+    /// A commit, read as strictly as git writes it.
+    pub(super) fn commit(&self, id: Oid) -> Result<Pushed, GitError> {
+        if self.header(id).is_some_and(|(kind, size)| kind == ObjectType::Commit && size > MOST_COMMIT) {
+            return Ok(Pushed::Malformed("it is larger than a message can be"));
+        }
+        let read = self.read(id);
+        let read = read.map_err(|error| GitError::broken(format!("could not read a commit: {error}")))?;
+        Ok(match read {
+            Some((ObjectType::Commit, bytes)) => commit(&bytes),
+            Some(_) | None => Pushed::Missing,
+        })
+    }
+}
+
+fn commit(bytes: &[u8]) -> Pushed {
+    let text = String::from_utf8_lossy(bytes);
+    let Some((head, message)) = text.split_once("\n\n") else {
+        return Pushed::Malformed("it has no message");
+    };
+    if head.contains('\0') {
+        return Pushed::Malformed("there is a NUL in its head");
+    }
+    let mut lines = head.lines().peekable();
+    let tree = lines.next().and_then(|line| line.strip_prefix("tree ")).and_then(self::id);
+    let Some(tree) = tree else { return Pushed::Malformed("it names no tree") };
+    while let Some(parent) = lines.peek().and_then(|line| line.strip_prefix("parent ")) {
+        if self::id(parent).is_none() {
+            return Pushed::Malformed("it names a parent that is none");
+        }
+        lines.next();
+    }
+    for who in ["author ", "committer "] {
+        if !lines.next().and_then(|line| line.strip_prefix(who)).is_some_and(is_signature) {
+            return Pushed::Malformed("it does not say who made it and when, once and in this order");
+        }
+    }
+    if lines.any(|line| ["tree ", "parent ", "author ", "committer "].iter().any(|key| line.starts_with(key)))
+    {
+        return Pushed::Malformed("it says something twice");
+    }
+    Pushed::Sound { tree, message: message.to_owned() }
+}
+
+/// `NAME <ADDRESS> SECONDS ZONE`
+fn is_signature(text: &str) -> bool {
+    let Some((name, rest)) = text.split_once('<') else { return false };
+    let Some((address, when)) = rest.split_once("> ") else { return false };
+    let Some((seconds, zone)) = when.split_once(' ') else { return false };
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let plain =
+        !name.contains('>') && !address.contains(['<', '>']) && (name.is_empty() || name.ends_with(' '));
+    let zone = zone.strip_prefix(['+', '-']).is_some_and(|zone| zone.len() == 4 && is_number(zone));
+    plain && zone && is_number(seconds) && seconds.parse::<i64>().is_ok()
 }
 
 /// Reads an export.
@@ -202,7 +273,46 @@ mod tests {
         assert_eq!(because, "only main[2J");
     }
 
+    #[test]
+    fn a_commit_is_read_as_strictly_as_git_writes_it() {
+        let tree = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
+        let who = "author A B <a@example.org> 1 +0000\ncommitter A <a@example.org> 1 -0730\n";
+        let sound = [
+            format!("tree {tree}\n{who}\nFix it\n"),
+            format!("tree {tree}\nparent {tree}\nparent {tree}\n{who}gpgsig -----\n x\n\nFix it\n"),
+            format!("tree {tree}\nauthor <> 0 +0000\ncommitter <> 0 +0000\nencoding ISO-8859-1\n\nFix it\n"),
+        ];
+        for text in sound {
+            let Pushed::Sound { tree: found, message } = commit(text.as_bytes()) else { panic!("{text}") };
+            assert_eq!((found.to_string().as_str(), message.as_str()), (tree, "Fix it\n"));
+        }
+        for text in [
+            format!("tree {tree}\n{who}"),
+            format!("tree {}\n{who}\nx", &tree[1..]),
+            format!("{who}tree {tree}\n\nx"),
+            format!("tree {tree}\ntree {tree}\n{who}\nx"),
+            format!("tree {tree}\n{who}tree {tree}\n\nx"),
+            format!("tree {tree}\nparent HEAD\n{who}\nx"),
+            format!("tree {tree}\n{who}parent {tree}\n\nx"),
+            format!("tree {tree}\n{who}author A <a> 1 +0000\n\nx"),
+            format!("tree {tree}\nauthor A <a> 1 +0000\n\nx"),
+            format!("tree {tree}\n{}\nx", who.replace("A B <", "A B> <")),
+            format!("tree {tree}\n{}\nx", who.replace("A B <", "A B<")),
+            format!("tree {tree}\n{}\nx", who.replace("1 +0000", "99999999999999999999 +0000")),
+            format!("tree {tree}\n{}\nx", who.replace("1 +0000", "1 +0")),
+            format!("tree {tree}\n{}\nx", who.replace("A B", "A\0B")),
+            String::new(),
+        ] {
+            assert!(matches!(commit(text.as_bytes()), Pushed::Malformed(_)), "{text:?}");
+        }
+    }
+
     proptest::proptest! {
+        #[test]
+        fn any_commit_has_an_answer(text in "(tree |parent |author |[0-9a-f]{40}|<|> |1 |\\+0000|\n|\\PC){0,30}") {
+            commit(text.as_bytes());
+        }
+
         #[test]
         fn any_bytes_are_read_without_a_panic(bytes in proptest::collection::vec(0_u8..=255, 0..300)) {
             let mut all = format!("{}\n", "0".repeat(40)).into_bytes();

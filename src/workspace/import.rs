@@ -3,21 +3,22 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use git2::{ObjectType, Oid};
-use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use git2::Oid;
 
 use super::conflicts::with_markers;
 use super::examine::Examination;
-use super::export::{self, Exported, Objects};
+use super::export::{self, Exported, Objects, Pushed};
+use super::protected::Protected;
+use super::remarks::Remarks;
 use super::remote::{oid, sha};
+use super::secrets::{Known, Scan};
+use super::source::Source;
 use super::update::conflicts_of;
 use super::{GitError, Workspaces};
-use crate::order::{Category, CommitSha, Feedback, OrderId, RepositoryName, TreeSha, commit_message};
+use crate::order::{
+    BranchName, Category, CommitSha, Feedback, Finding, OrderId, RepositoryName, TreeSha, commit_message,
+};
 
-/// What a change must not touch when the repository's settings do not say: what decides what runs in CI, who reviews,
-/// and where git fetches from.
-pub const DEFAULT_PROTECTED: [&str; 6] =
-    [".github/**", "CODEOWNERS", "docs/CODEOWNERS", ".gitmodules", "**/.lfsconfig", ".gitlab-ci.yml"];
 /// Paths that are told.
 pub(super) const MOST_TOLD: usize = 1_000;
 /// Files with conflicts that are named in feedback.
@@ -36,6 +37,8 @@ pub enum ImportOutcome {
         message: Option<String>,
         /// Paths that differ from the base, sorted, at most a thousand.
         changed: Vec<String>,
+        /// What may be published and people should know: manifests, lockfiles, programs, at most fifty.
+        warnings: Vec<Finding>,
     },
     /// Nothing that could be taken.
     NothingPushed {
@@ -46,6 +49,20 @@ pub enum ImportOutcome {
     Refused(Feedback),
 }
 
+/// What a change is held against, besides what git and file systems ask of it.
+#[derive(Debug, Clone, Copy)]
+pub struct Rules<'a> {
+    /// The branch that it is to be published on: its name leaves as well.
+    pub branch: &'a BranchName,
+    /// Globs of paths that must not differ from the base, whatever their case, the last that matches deciding: one that
+    /// begins with `!` sets free again. See [`super::DEFAULT_PROTECTED`].
+    pub protected: &'a [String],
+    /// Our own secrets; nothing allows one of these.
+    pub known: &'a Known,
+    /// Fingerprints, as findings tell them, of what has the form of a secret and is none.
+    pub allowed_secrets: &'a [String],
+}
+
 impl Workspaces {
     /// Takes what [`Workspaces::export_command`] wrote to its output. Nothing of it is believed, and nothing of it
     /// enters a repository of ours unless all of it may. Doing it again is harmless.
@@ -53,9 +70,6 @@ impl Workspaces {
     /// Where the base is a commit with conflicts, they have to be settled: a marker that is left is sent back. Where it
     /// has none that could be left, because no conflict was in a text, a commit that changes nothing says that our
     /// versions are right.
-    ///
-    /// `protected` are globs of paths that must not differ from the base, whatever their case; see
-    /// [`DEFAULT_PROTECTED`].
     ///
     /// # Errors
     /// When the base is not in the mirror, a glob is none, or the disk fails. Whatever an agent can do is an outcome.
@@ -65,9 +79,10 @@ impl Workspaces {
         repository: &RepositoryName,
         base: &CommitSha,
         export: &Path,
-        protected: &[String],
+        rules: Rules<'_>,
     ) -> Result<ImportOutcome, GitError> {
-        let protected = globs(protected)?;
+        let protected = Protected::new(rules.protected)?;
+        let secrets = Scan::new(rules.known, rules.allowed_secrets);
         let commits = self.commits(repository)?;
         let base_id = oid(base)?;
         let base_tree = commits
@@ -75,7 +90,16 @@ impl Workspaces {
             .map_err(|error| GitError::local("find the base commit in the mirror", &error))?
             .tree_id();
         let (pushed, objects) = match export::read(export)? {
-            Exported::Nothing(because) => return Ok(ImportOutcome::NothingPushed { because }),
+            Exported::Nothing(because) => {
+                // It names what the agent named.
+                let because = secrets.names(&because).map_or(because, |what| {
+                    format!(
+                        "the branch {} was not pushed, and what was found instead holds {what}",
+                        rules.branch
+                    )
+                });
+                return Ok(ImportOutcome::NothingPushed { because });
+            }
             Exported::TooMuch(what) => {
                 return Ok(ImportOutcome::Refused(Feedback::failed(Category::Policy, format!("{what}."))));
             }
@@ -85,9 +109,16 @@ impl Workspaces {
             let because = "the branch is where it started: nothing was committed".to_owned();
             return Ok(ImportOutcome::NothingPushed { because });
         }
-        let Some((tree, message)) = commit(&objects, pushed)? else {
-            let because = "the pushed commit could not be read from the origin".to_owned();
-            return Ok(ImportOutcome::NothingPushed { because });
+        let (tree, message) = match objects.commit(pushed)? {
+            Pushed::Sound { tree, message } => (tree, message),
+            Pushed::Missing => {
+                let because = "the pushed commit could not be read from the origin".to_owned();
+                return Ok(ImportOutcome::NothingPushed { because });
+            }
+            Pushed::Malformed(why) => {
+                let why = format!("The pushed commit is not one that git makes: {why}.");
+                return Ok(ImportOutcome::Refused(Feedback::failed(Category::Policy, why)));
+            }
         };
         let conflicts = conflicts_of(&commits, order, base_id)?;
         if tree == base_tree && conflicts.as_ref().is_none_or(|files| !files.is_empty()) {
@@ -95,21 +126,28 @@ impl Workspaces {
             return Ok(ImportOutcome::NothingPushed { because });
         }
         let ours = commits.odb().map_err(|error| GitError::local("open a repository of ours", &error))?;
-        let mut examination = Examination::new(&objects, &ours, &protected);
-        examination.compare(Some(base_tree), Some(tree))?;
+        let source = Source::new(Some(&objects), &ours, base_tree);
+        let mut examination = Examination::new(&source, &protected, Some(&secrets));
+        for (what, text) in [("message", message.as_str()), ("branch's name", rules.branch.as_str())] {
+            if let Some(secret) = secrets.names(text) {
+                examination.remarks.refuse("", &format!("the {what} holds {secret}"));
+            }
+        }
+        examination.compare(base_tree, tree)?;
         let left = match conflicts {
             // A file can have been moved with all that is in it.
-            Some(files) if examination.findings.is_empty() => {
+            Some(files) if examination.remarks.findings.is_empty() => {
                 let changed = examination.changed.iter().map(String::as_bytes);
                 let all: BTreeSet<&[u8]> = files.iter().map(Vec::as_slice).chain(changed).collect();
-                with_markers(|id, kind| examination.read(id, kind), tree, all.into_iter())?
+                with_markers(|id, kind| source.read(id, kind), tree, all.into_iter())?
             }
             Some(_) | None => Vec::new(),
         };
         if !left.is_empty() {
             return Ok(ImportOutcome::Refused(unsettled(&left)));
         }
-        let Examination { findings, mut changed, needed, .. } = examination;
+        let Examination { remarks, mut changed, needed, .. } = examination;
+        let Remarks { findings, warnings, .. } = remarks;
         if !findings.is_empty() {
             let summary = match findings.as_slice() {
                 [only] => only.description.clone(),
@@ -134,6 +172,7 @@ impl Workspaces {
             tree,
             message: commit_message::clean(&message),
             changed,
+            warnings,
         })
     }
 }
@@ -152,34 +191,10 @@ fn unsettled(files: &[String]) -> Feedback {
     .suggest("Decide for each conflict what is right, take the markers out, and push again.")
 }
 
-/// The tree and the message of an exported commit; none when it is not there or not a commit.
-fn commit(objects: &Objects, id: Oid) -> Result<Option<(Oid, String)>, GitError> {
-    let read =
-        objects.read(id).map_err(|error| GitError::broken(format!("could not read a commit: {error}")))?;
-    let Some((ObjectType::Commit, bytes)) = read else { return Ok(None) };
-    let text = String::from_utf8_lossy(&bytes);
-    let Some((head, message)) = text.split_once("\n\n") else { return Ok(None) };
-    let tree = head.lines().next().and_then(|line| line.strip_prefix("tree "));
-    let tree = tree.filter(|tree| tree.parse::<TreeSha>().is_ok()).and_then(|tree| Oid::from_str(tree).ok());
-    Ok(tree.map(|tree| (tree, message.to_owned())))
-}
-
 fn take(objects: &Objects, ours: &git2::Odb<'_>, id: Oid) -> Result<(), GitError> {
     let read =
         objects.read(id).map_err(|error| GitError::broken(format!("could not read an object: {error}")))?;
     let Some((kind, bytes)) = read else { return Err(GitError::broken("an examined object is gone")) };
     ours.write(kind, &bytes).map_err(|error| GitError::local("keep an object", &error))?;
     Ok(())
-}
-
-pub(super) fn globs(patterns: &[String]) -> Result<GlobSet, GitError> {
-    let mut set = GlobSetBuilder::new();
-    for pattern in patterns {
-        // Without regard to case: on some machines `.GITHUB` is the same folder.
-        let glob = GlobBuilder::new(pattern).literal_separator(true).case_insensitive(true).build();
-        set.add(
-            glob.map_err(|error| GitError::broken(format!("protected: {pattern:?} is not a glob: {error}")))?,
-        );
-    }
-    set.build().map_err(|error| GitError::broken(format!("protected: {error}")))
 }

@@ -2,11 +2,12 @@
 //! works with it afterwards, and agents get it, so that names are examined as an agent's are.
 
 use git2::{Oid, Repository};
-use globset::GlobSet;
 
 use super::examine::Examination;
 use super::import::MOST_TOLD;
+use super::protected::Protected;
 use super::remote::oid;
+use super::source::Source;
 use super::whose::Whose;
 use super::{GitError, GitErrorKind, Remote, Workspaces};
 use crate::order::{BranchName, CommitSha, OrderId, TreeSha};
@@ -67,10 +68,10 @@ pub(super) fn looked_through(
     let tree = |id: Oid| commits.find_commit(id).map(|commit| commit.tree_id()).map_err(said);
     let (before, after) = (tree(base)?, tree(commit)?);
     let odb = commits.odb().map_err(said)?;
-    let nothing = GlobSet::empty();
-    let mut examination = Examination::of_people(&odb, &nothing);
-    examination.compare(Some(before), Some(after))?;
-    if let Some(first) = examination.findings.first() {
+    let (nothing, source) = (Protected::nothing(), Source::new(None, &odb, before));
+    let mut examination = Examination::new(&source, &nothing, None);
+    examination.compare(before, after)?;
+    if let Some(first) = examination.remarks.findings.first() {
         let message = format!("{commit} cannot be worked with: {}", first.description);
         return Err(GitError::new(GitErrorKind::NotForUs, message));
     }

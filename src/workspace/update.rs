@@ -7,7 +7,7 @@ use git2::{Commit, Delta, MergeOptions, ObjectType, Oid, Repository};
 
 use super::conflicts::{self, Trees};
 use super::history::merge_base;
-use super::import::globs;
+use super::protected::Protected;
 use super::remote::{oid, sha};
 use super::taken::looked_through;
 use super::whose::{Whose, plain, signature};
@@ -166,7 +166,7 @@ fn marked(
     let said = |error: git2::Error| GitError::local("keep conflicts", &error);
     let paths: Vec<String> =
         paths.iter().map(|path| String::from_utf8_lossy(path).into_owned()).take(MOST_TOLD).collect();
-    let protected = globs(new.protected)?;
+    let protected = Protected::new(new.protected)?;
     if let Some(path) = paths.iter().find(|path| protected.is_match(path)) {
         let message = format!(
             "{path:?} is protected, and both the branch and {} have changed it: a person has to merge them",

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use journeyman::order::{Category, CommitSha, Exit};
 use journeyman::sandbox::Mode;
-use journeyman::workspace::{ImportOutcome, MOST_EXPORTED};
+use journeyman::workspace::{ImportOutcome, Known, MOST_EXPORTED, Rules};
 
 use super::{House, count, files, git};
 
@@ -23,16 +23,19 @@ async fn a_pushed_commit_comes_out_as_the_tree_it_was() {
             git rm -q README.md; git add -A; git commit -q --amend --no-edit; git push -q; git rev-parse HEAD"
             ))
             .await;
-        let ImportOutcome::Imported { pushed: found, tree, message, changed } = house.import().await else {
+        let ImportOutcome::Imported { pushed: found, tree, message, changed, warnings } =
+            house.import().await
+        else {
             panic!("not imported");
         };
         assert_eq!(found.as_str(), pushed);
         assert_eq!(tree.as_str(), house.agent("git rev-parse HEAD^{tree}").await);
         assert_eq!(message.as_deref(), Some("Fix the sum of two numbers"));
         assert_eq!(changed, ["README.md", "link", "run", "src/sum.py"]);
+        assert_eq!(warnings, []);
         assert_eq!(
             house.import().await,
-            ImportOutcome::Imported { pushed: found, tree, message, changed },
+            ImportOutcome::Imported { pushed: found, tree, message, changed, warnings },
             "again"
         );
     }
@@ -44,7 +47,7 @@ async fn what_is_checked_out_is_what_was_pushed_byte_for_byte() {
     house
         .agent(&format!(
             "{FIX} ln -s src/sum.py link; printf '$Id$\\r\\n' > a.md; printf '#!/bin/sh\\n' > run; \
-        chmod +x run; printf 'a.md filter=x\\na.md -text\\n' > .gitattributes; git add -A; \
+        chmod +x run; printf 'a.md ident\\na.md -text\\n' > .gitattributes; git add -A; \
         git commit -q --amend --no-edit; git push -q"
         ))
         .await;
@@ -195,18 +198,11 @@ async fn what_is_protected_or_too_large_goes_back_to_the_worker() {
     assert!(matches!(house.import_bytes(&full), ImportOutcome::Refused(_)));
     assert!(count(&house.places().runs) > 0);
     let no: CommitSha = "1".repeat(40).parse().unwrap();
-    assert!(
-        house
-            .workspaces
-            .import(house.order, &house.repository, &no, &house.places().runs.join("export"), &[])
-            .is_err()
-    );
-    let bad = house.workspaces.import(
-        house.order,
-        &house.repository,
-        &house.base,
-        &house.places().runs.join("export"),
-        &["[".into()],
-    );
-    assert!(bad.unwrap_err().message.contains("protected"));
+    let (export, known) = (house.places().runs.join("export"), Known::default());
+    let import = |base, protected: &[String]| {
+        let rules = Rules { branch: &house.branch, protected, known: &known, allowed_secrets: &[] };
+        house.workspaces.import(house.order, &house.repository, base, &export, rules)
+    };
+    assert!(import(&no, &[]).is_err());
+    assert!(import(&house.base, &["[".into()]).unwrap_err().message.contains("protected"));
 }

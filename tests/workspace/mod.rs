@@ -20,6 +20,8 @@ use std::time::Duration;
 use journeyman::order::{BranchName, CommitSha, IssueNumber, OrderId, RepositoryName};
 use journeyman::sandbox::{Access, Collected, Ended, Job, Limits, Mode, Mount, Network, Sandbox};
 use journeyman::workspace::{DEFAULT_PROTECTED, ImportOutcome, Places, Remote, Workspaces};
+use journeyman::sandbox::{Access, Collected, Ended, Job, Mode, Mount, Network, Sandbox};
+use journeyman::workspace::{DEFAULT_PROTECTED, ImportOutcome, Known, Places, Remote, Rules, Workspaces};
 use secrecy::SecretString;
 use tempfile::TempDir;
 
@@ -153,7 +155,10 @@ impl House {
         let file = self.places().runs.join("export");
         fs::write(&file, bytes).unwrap();
         let protected = DEFAULT_PROTECTED.map(str::to_owned);
-        self.workspaces.import(self.order, &self.repository, start, &file, &protected).unwrap()
+        let known = Known::default();
+        let rules =
+            Rules { branch: &self.branch, protected: &protected, known: &known, allowed_secrets: &[] };
+        self.workspaces.import(self.order, &self.repository, start, &file, rules).unwrap()
     }
 
     /// What a person does: in a clone of the repository on the server, on this branch, which is pushed.

@@ -9,7 +9,9 @@ use globset::GlobBuilder;
 use super::{Context, Tried, never, soon};
 use crate::engine::job::{readable, short, writable};
 use crate::order::{BranchName, CommitSha, Outcome, TreeSha, Trouble};
-use crate::workspace::{DEFAULT_PROTECTED, GitError, ImportOutcome, NewCommit, Start, Workspaces};
+use crate::workspace::{
+    DEFAULT_PROTECTED, GitError, ImportOutcome, Known, NewCommit, Rules, Start, Workspaces,
+};
 
 /// A plan that is longer is cut.
 const LONGEST_FILE: usize = 256 * 1024;
@@ -94,12 +96,17 @@ impl Context {
     pub(super) async fn import(&self, branch: &BranchName, base: &CommitSha) -> Tried {
         let export = self.export(branch, base).await?;
         let (order, repository, base) = (self.order, self.opened().repository.clone(), base.clone());
-        let protected = self.protected();
+        let (protected, branch) = (self.protected(), branch.clone());
         let outcome = self
-            .git(move |workspaces| workspaces.import(order, &repository, &base, &export, &protected))
+            .git(move |workspaces| {
+                let known = Known::default();
+                let rules =
+                    Rules { branch: &branch, protected: &protected, known: &known, allowed_secrets: &[] };
+                workspaces.import(order, &repository, &base, &export, rules)
+            })
             .await?;
         Ok(match outcome {
-            ImportOutcome::Imported { pushed, tree, message, changed } => {
+            ImportOutcome::Imported { pushed, tree, message, changed, .. } => {
                 Outcome::Imported { pushed, tree, message, changed }
             }
             ImportOutcome::NothingPushed { because } => Outcome::NothingPushed { because },

@@ -1,0 +1,150 @@
+//! What is in a file that is bad to publish, whatever its path: attributes that make of it another file where it is
+//! checked out, and programs that nobody can read.
+
+use super::names;
+
+/// What to think of a file's content.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Remark {
+    /// It must not be published, because.
+    Refused(String),
+    /// People should know.
+    Told(String),
+}
+
+/// Whether git reads attributes from a file of this name.
+pub(super) fn is_attributes(name: &str) -> bool {
+    names::fold(name) == ".gitattributes"
+}
+
+/// What new lines of a `.gitattributes` ask for. We test a tree byte for byte as it is in git: an attribute that has
+/// other bytes written where it is checked out would have other files used than were tested.
+pub(super) fn attributes(new: &[u8], old: Option<&[u8]>) -> Vec<Remark> {
+    let lines = |bytes: &[u8]| -> Vec<String> {
+        String::from_utf8_lossy(bytes).lines().map(|line| line.trim().to_owned()).collect()
+    };
+    let (new, old) = (lines(new), old.map(lines).unwrap_or_default());
+    // A macro has a name of its own for what it sets.
+    let mut rewriting: Vec<String> = vec!["filter".into(), "working-tree-encoding".into()];
+    let mut hiding: Vec<String> = vec!["linguist-generated".into(), "linguist-vendored".into()];
+    for line in old.iter().chain(&new) {
+        let mut words = line.split_ascii_whitespace();
+        if let Some(name) = words.next().and_then(|first| first.strip_prefix("[attr]")) {
+            let sets: Vec<&str> = words.collect();
+            for list in [&mut rewriting, &mut hiding] {
+                if sets.iter().any(|word| is_set(word, list)) {
+                    list.push(name.to_owned());
+                }
+            }
+        }
+    }
+    let mut remarks = Vec::new();
+    for line in new.iter().filter(|line| !old.contains(line) && !line.starts_with('#')) {
+        for word in rest_of(line) {
+            let shown: String = word.escape_debug().to_string().chars().take(80).collect();
+            if is_set(word, &rewriting) {
+                let why = format!("`{shown}` has other bytes checked out than those that were tested");
+                remarks.push(Remark::Refused(why));
+            } else if is_set(word, &hiding) || matches!(word, "-diff" | "binary" | "ident" | "export-subst") {
+                let what = "changes what people see of files, or what becomes of them in a release";
+                remarks.push(Remark::Told(format!("`{shown}` {what}")));
+            }
+        }
+    }
+    remarks.dedup();
+    remarks
+}
+
+/// The words behind a line's pattern, which can be in quotes.
+fn rest_of(line: &str) -> impl Iterator<Item = &str> {
+    let rest = match line.strip_prefix('"') {
+        Some(quoted) => {
+            quoted.replace("\\\\", "xx").replace("\\\"", "xx").find('"').and_then(|end| quoted.get(end + 1..))
+        }
+        None => line.find(|c: char| c.is_ascii_whitespace()).and_then(|end| line.get(end..)),
+    };
+    rest.unwrap_or_default().split_ascii_whitespace()
+}
+
+fn is_set(word: &str, names: &[String]) -> bool {
+    let (name, value) = word.split_once('=').unwrap_or((word, "true"));
+    !value.is_empty() && names.iter().any(|known| known == name)
+}
+
+/// Whether it is a program that a machine runs as it is.
+pub(super) fn is_program(bytes: &[u8]) -> bool {
+    const BEGINNINGS: [&[u8]; 8] = [
+        b"\x7fELF",
+        b"\xfe\xed\xfa\xce",
+        b"\xfe\xed\xfa\xcf",
+        b"\xce\xfa\xed\xfe",
+        b"\xcf\xfa\xed\xfe",
+        b"\xca\xfe\xba\xbe",
+        b"\0asm",
+        b"dex\n",
+    ];
+    let windows = bytes.starts_with(b"MZ") && bytes.iter().take(512).any(|byte| *byte == 0);
+    windows || BEGINNINGS.iter().any(|beginning| bytes.starts_with(beginning))
+}
+
+/// The first line that has a character which turns the direction of text, so that code reads other than it runs.
+pub(super) fn turned_line(bytes: &[u8]) -> Option<usize> {
+    let turns = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let text = std::str::from_utf8(bytes).ok()?;
+    text.lines().position(|line| line.contains(turns)).map(|at| at + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attributes_that_rewrite_files_are_refused_when_they_are_new() {
+        for line in [
+            "*.md filter=x",
+            "* text filter=lfs diff=lfs",
+            "*.txt working-tree-encoding=UTF-16",
+            "\"a b\" filter=x",
+            "\"a \\\" b\" filter=x",
+            "a\tfilter",
+            "[attr]big filter=lfs",
+            "[attr]big filter=lfs\n*.bin big",
+        ] {
+            let remarks = attributes(line.as_bytes(), None);
+            assert!(remarks.iter().any(|remark| matches!(remark, Remark::Refused(_))), "{line}");
+            assert_eq!(attributes(line.as_bytes(), Some(line.as_bytes())), [], "{line}");
+        }
+        let used = attributes(b"[attr]big filter=lfs\n*.bin big", Some(b"[attr]big filter=lfs"));
+        assert!(matches!(used.as_slice(), [Remark::Refused(_)]), "{used:?}");
+        for line in ["*.rs linguist-generated=true", "*.rs -diff", "*.rs binary"] {
+            assert!(matches!(attributes(line.as_bytes(), None).as_slice(), [Remark::Told(_)]), "{line}");
+        }
+        for line in [
+            "",
+            "# a filter=x",
+            "* text=auto eol=lf",
+            "filter=x text",
+            "* -filter",
+            "*.png !filter",
+            "*.md diff=markdown",
+        ] {
+            assert_eq!(attributes(line.as_bytes(), None), [], "{line}");
+        }
+    }
+
+    #[test]
+    fn programs_and_turned_text_are_known() {
+        assert!(is_program(b"\x7fELF\x02\x01") && is_program(b"MZ\x90\0\x03") && is_program(b"\0asm\x01"));
+        assert!(!is_program(b"MZ is a country") && !is_program(b"#!/bin/sh\n") && !is_program(b""));
+        assert_eq!(turned_line("a\nb \u{202e}c\n".as_bytes()), Some(2));
+        assert_eq!((turned_line("שלום".as_bytes()), turned_line(b"\xff")), (None, None));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_attributes_are_read_without_a_panic(new in "\\PC{0,80}", old in "\\PC{0,40}") {
+            attributes(new.as_bytes(), Some(old.as_bytes()));
+            attributes(format!("\"{new}").as_bytes(), None);
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! Symbolic links of a whole tree, followed over one another: where each one leads once all are there.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use git2::{ObjectType, Oid};
+
+use super::GitError;
+use super::source::Source;
+use super::tree::{Mode, parse};
+
+/// Folders in folders that are looked through.
+const DEEPEST: usize = 64;
+/// Entries of a tree that are looked at.
+const MOST_ENTRIES: usize = 2_000_000;
+/// Links that one path may lead over, as in Linux.
+const MOST_HOPS: usize = 40;
+/// Names that are followed on the way.
+const MOST_STEPS: usize = 4_096;
+/// Paths that are seen through links.
+const MOST_SEEN: usize = 50_000;
+/// Links behind links.
+const MOST_ROUNDS: usize = 4;
+
+/// Where a link leads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum End {
+    /// To this path, which need not be there; empty: the root.
+    Inside(String),
+    /// Out of the repository.
+    Outside,
+    /// In a circle, or over too many.
+    Endless,
+}
+
+/// The links of a tree, by their paths.
+#[derive(Debug, Default)]
+pub(super) struct Links(BTreeMap<String, String>);
+
+impl Links {
+    /// Of a tree; none when it is too large to be looked through. Links that are not UTF-8 are left out.
+    pub(super) fn of(source: &Source<'_>, tree: Oid) -> Result<Option<Self>, GitError> {
+        let (mut links, mut left) = (Self::default(), MOST_ENTRIES);
+        let mut folders = vec![(tree, String::new(), 0)];
+        while let Some((folder, path, depth)) = folders.pop() {
+            let entries = source.read(folder, ObjectType::Tree)?.and_then(|bytes| parse(&bytes));
+            for entry in entries.unwrap_or_default() {
+                let Some(fewer) = left.checked_sub(1) else { return Ok(None) };
+                left = fewer;
+                let Ok(name) = std::str::from_utf8(&entry.name) else { continue };
+                let path = if path.is_empty() { name.to_owned() } else { format!("{path}/{name}") };
+                match entry.mode {
+                    Mode::Tree if depth < DEEPEST => folders.push((entry.id, path, depth + 1)),
+                    Mode::Link => {
+                        let target = source.read(entry.id, ObjectType::Blob)?.map(String::from_utf8);
+                        if let Some(Ok(target)) = target {
+                            links.0.insert(path, target);
+                        }
+                    }
+                    Mode::Tree | Mode::File | Mode::Executable | Mode::Gitlink | Mode::Other(_) => {}
+                }
+            }
+        }
+        Ok(Some(links))
+    }
+
+    /// Their paths.
+    pub(super) fn paths(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+
+    /// Where a path leads when every link on it is followed.
+    pub(super) fn follow(&self, path: &str) -> End {
+        let mut ahead: VecDeque<&str> = path.split('/').collect();
+        let mut here: Vec<&str> = Vec::new();
+        let (mut hops, mut steps) = (0, 0);
+        while let Some(part) = ahead.pop_front() {
+            steps += 1;
+            match part {
+                "" | "." => continue,
+                ".." if here.pop().is_some() => continue,
+                ".." => return End::Outside,
+                name => here.push(name),
+            }
+            if let Some(target) = self.0.get(&here.join("/")) {
+                hops += 1;
+                if hops > MOST_HOPS || steps > MOST_STEPS {
+                    return End::Endless;
+                }
+                if target.starts_with('/') {
+                    return End::Outside;
+                }
+                here.pop();
+                for part in target.split('/').rev() {
+                    ahead.push_front(part);
+                }
+            }
+        }
+        End::Inside(here.join("/"))
+    }
+
+    /// The paths under which others see what lies at `paths`, each with the path that it stands for.
+    pub(super) fn seen_as(&self, paths: &[String]) -> Vec<(String, String)> {
+        let ends: Vec<(&str, String)> = self
+            .paths()
+            .filter_map(|link| match self.follow(link) {
+                End::Inside(end) => Some((link, end)),
+                End::Outside | End::Endless => None,
+            })
+            .collect();
+        let (mut all, mut known): (Vec<(String, String)>, BTreeSet<String>) = Default::default();
+        let mut round: Vec<(String, String)> =
+            paths.iter().map(|path| (path.clone(), path.clone())).collect();
+        for _ in 0..MOST_ROUNDS {
+            let mut next = Vec::new();
+            round.sort();
+            for (link, end) in &ends {
+                // All paths at or below the end stand side by side, but for names between the two.
+                let from = round.partition_point(|(path, _)| path.as_str() < end.as_str());
+                let rest = round.iter().skip(if end.is_empty() { 0 } else { from });
+                for (path, real) in rest.take_while(|(path, _)| path.starts_with(end.as_str())) {
+                    let below = path.strip_prefix(end.as_str()).unwrap_or_default();
+                    let below = if end.is_empty() { format!("/{below}") } else { below.to_owned() };
+                    let is_below = below.is_empty() || below.starts_with('/');
+                    let seen = format!("{link}{below}");
+                    // What lies below the link's own end would be seen through it for ever.
+                    if is_below && seen.len() <= MOST_STEPS && known.insert(seen.clone()) {
+                        next.push((seen, real.clone()));
+                    }
+                    if known.len() >= MOST_SEEN {
+                        all.extend(next);
+                        return all;
+                    }
+                }
+            }
+            if next.is_empty() {
+                break;
+            }
+            all.extend(next.iter().cloned());
+            round = next;
+        }
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn links(all: &[(&str, &str)]) -> Links {
+        Links(all.iter().map(|(path, target)| ((*path).to_owned(), (*target).to_owned())).collect())
+    }
+
+    fn inside(path: &str) -> End {
+        End::Inside(path.to_owned())
+    }
+
+    #[test]
+    fn links_are_followed_over_one_another() {
+        let links = links(&[
+            ("docs/up", ".."),
+            ("a", "docs/up/src"),
+            ("out", "docs/up/.."),
+            ("far", "old/x"),
+            ("old", "/opt"),
+            ("one", "two"),
+            ("two", "one"),
+            ("self", "self/x"),
+            ("gone", "nowhere/at/all"),
+            ("d/e", "../f"),
+            ("d/back", "e/../../.."),
+        ]);
+        for (path, end) in [
+            ("a", inside("src")),
+            ("a/b", inside("src/b")),
+            ("docs/up", inside("")),
+            ("out", End::Outside),
+            ("far", End::Outside),
+            ("one", End::Endless),
+            ("self", End::Endless),
+            ("gone", inside("nowhere/at/all")),
+            ("d/e/x", inside("f/x")),
+            ("d/back", End::Outside),
+            ("plain/file", inside("plain/file")),
+            ("..", End::Outside),
+        ] {
+            assert_eq!(links.follow(path), end, "{path}");
+        }
+    }
+
+    #[test]
+    fn what_changes_behind_a_link_is_seen_under_the_links_name() {
+        let links = links(&[
+            ("AGENTS.md", "docs/ai.md"),
+            (".cargo", "tools/cargo"),
+            ("tools/cargo/deep", "../../more"),
+            ("root", "."),
+        ]);
+        let changed = ["docs/ai.md", "docs/ai.md.bak", "more/x", "tools/cargo/config.toml", "tools/cargo-x"];
+        let seen = links.seen_as(&changed.map(str::to_owned));
+        let stands_for = |path: &str| seen.iter().find(|(as_, _)| as_ == path).map(|(_, real)| real.as_str());
+        assert_eq!(stands_for("AGENTS.md"), Some("docs/ai.md"));
+        assert_eq!(stands_for(".cargo/config.toml"), Some("tools/cargo/config.toml"));
+        assert_eq!(stands_for(".cargo/deep/x"), Some("more/x"));
+        assert_eq!(stands_for("root/tools/cargo-x"), Some("tools/cargo-x"));
+        assert!(!seen.iter().any(|(as_, _)| as_.starts_with("AGENTS.md.") || as_.starts_with(".cargo-")));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn following_ends_inside_or_says_that_it_does_not(
+            all in proptest::collection::vec(("[ab](/[ab]){0,2}", "([ab.]|\\.\\.)(/([ab]|\\.\\.)){0,3}"), 0..6),
+        ) {
+            let links = links(&all.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect::<Vec<_>>());
+            for path in links.paths() {
+                if let End::Inside(end) = links.follow(path) {
+                    proptest::prop_assert!(!end.split('/').any(|part| part == ".."), "{}", end);
+                    // There is no link left on it.
+                    proptest::prop_assert_eq!(links.follow(&end), End::Inside(end.clone()));
+                }
+            }
+            links.seen_as(&["a/b".to_owned(), "b".to_owned()]);
+        }
+    }
+}

@@ -1,0 +1,359 @@
+//! Which paths an agent must not change, and at which a person should look twice. Only paths are judged here.
+//!
+//! Three kinds: what never may differ, since no setting can make it safe to take from an agent; what may not differ
+//! unless the repository's settings say so; what may, and is told.
+
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+
+use super::{GitError, names};
+
+/// What no repository's settings set free: GitHub refuses a push of the first to an App without the permission, and
+/// git itself obeys the others.
+const ALWAYS: [&str; 3] = [".github/workflows/**", ".gitmodules", "**/.lfsconfig"];
+
+/// What a change must not touch when the repository's settings do not say: what decides what runs in CI, who reviews,
+/// what other agents are told, what runs on the machine of whoever opens the change, and where packages come from.
+pub const DEFAULT_PROTECTED: [&str; 98] = [
+    // CI, and the bots that merge.
+    ".github/**",
+    ".gitlab-ci.yml",
+    ".gitlab/**",
+    ".gitea/**",
+    ".forgejo/**",
+    ".circleci/**",
+    ".buildkite/**",
+    ".semaphore/**",
+    ".teamcity/**",
+    ".tekton/**",
+    ".builds/**",
+    ".build.yml",
+    ".woodpecker/**",
+    ".woodpecker.{yml,yaml}",
+    ".drone.{yml,yaml}",
+    ".travis.yml",
+    ".cirrus.{yml,star}",
+    ".appveyor.yml",
+    "appveyor.yml",
+    ".azure-pipelines/**",
+    "azure-pipelines*.{yml,yaml}",
+    "bitbucket-pipelines.yml",
+    "cloudbuild.{yml,yaml,json}",
+    "buildspec.{yml,yaml}",
+    "codecov.{yml,yaml}",
+    ".codecov.{yml,yaml}",
+    "**/Jenkinsfile",
+    ".mergify.{yml,yaml}",
+    ".mergify/**",
+    ".kodiak.toml",
+    ".bulldozer.yml",
+    ".renovaterc",
+    ".renovaterc.{json,json5}",
+    "renovate.{json,json5}",
+    // Who reviews.
+    "CODEOWNERS",
+    "docs/CODEOWNERS",
+    // What agents are told, and the settings that they obey.
+    "**/AGENTS{,.*}.md",
+    "**/AGENT.md",
+    "**/CLAUDE{,.*}.md",
+    "**/GEMINI{,.*}.md",
+    "**/.claude",
+    "**/.claude/**",
+    "**/.codex/**",
+    "**/.agents/**",
+    "**/.gemini/**",
+    "**/.opencode/**",
+    "**/opencode.{json,jsonc}",
+    "**/.cursor/**",
+    "**/.cursorrules",
+    "**/.cursorignore",
+    "**/.windsurf/**",
+    "**/.windsurfrules",
+    "**/.clinerules",
+    "**/.clinerules/**",
+    "**/.roo/**",
+    "**/.roorules",
+    "**/.continue/**",
+    "**/.junie/**",
+    "**/.kiro/**",
+    "**/.amazonq/**",
+    "**/.goosehints",
+    "**/.aider*",
+    "**/.mcp.json",
+    "**/.mcp/**",
+    // What runs by itself on the machine of whoever opens, commits or enters.
+    "**/.husky/**",
+    "**/.githooks/**",
+    "**/.pre-commit-config.{yml,yaml}",
+    "**/{,.}lefthook{,-local}.{yml,yaml,toml,json}",
+    "**/.lefthook/**",
+    "**/.overcommit.yml",
+    "**/.vscode/**",
+    "**/.idea/**",
+    "**/.devcontainer/**",
+    "**/.devcontainer.json",
+    "**/.gitpod.yml",
+    "**/.envrc",
+    "**/.mise.toml",
+    // Where git and package managers fetch from, and what they run when they do.
+    ".gitmodules",
+    "**/.lfsconfig",
+    "**/.npmrc",
+    "**/.yarnrc{,.yml}",
+    "**/.yarn/{plugins,releases}/**",
+    "**/.pnpmfile.{cjs,mjs}",
+    "**/bunfig.toml",
+    "**/pip.{conf,ini}",
+    "**/.pip/**",
+    "**/uv.toml",
+    "**/.pypirc",
+    "**/.condarc",
+    "**/.cargo/config{,.toml}",
+    "**/.cargo/credentials{,.toml}",
+    "**/.bundle/config",
+    "**/.gemrc",
+    "**/.netrc",
+    "**/.mvn/**",
+    "**/gradle/wrapper/**",
+    "**/{gradlew,mvnw}{,.bat,.cmd}",
+    "**/nuget.config",
+];
+
+/// What may change, and is told: it decides which code of others is fetched, built or run.
+const TOLD: [&str; 45] = [
+    "**/package.json",
+    "**/{package-lock,npm-shrinkwrap}.json",
+    "**/yarn.lock",
+    "**/pnpm-{lock,workspace}.yaml",
+    "**/bun.lock{,b}",
+    "**/deno.{json,jsonc,lock}",
+    "**/jsr.json",
+    "**/binding.gyp",
+    "**/{pre,post}install*",
+    "**/Cargo.{toml,lock}",
+    "**/build.rs",
+    "**/rust-toolchain{,.toml}",
+    "**/go.{mod,sum,work}",
+    "**/go.work.sum",
+    "**/{requirements,constraints}*.{txt,in}",
+    "**/requirements/*.{txt,in}",
+    "**/pyproject.toml",
+    "**/setup.{py,cfg}",
+    "**/Pipfile{,.lock}",
+    "**/{poetry,uv,pdm,pixi}.lock",
+    "**/pylock*.toml",
+    "**/environment.{yml,yaml}",
+    "**/{tox,pytest}.ini",
+    "**/noxfile.py",
+    "**/{conftest,sitecustomize,usercustomize}.py",
+    "**/*.pth",
+    "**/Gemfile{,.lock}",
+    "**/*.gemspec",
+    "**/composer.{json,lock}",
+    "**/pom.xml",
+    "**/*.gradle{,.kts}",
+    "**/gradle.{properties,lockfile}",
+    "**/*.versions.toml",
+    "**/*.{csproj,fsproj,vbproj,props,targets,sln}",
+    "**/packages.lock.json",
+    "**/mix.{exs,lock}",
+    "**/Package.{swift,resolved}",
+    "**/flake.{nix,lock}",
+    "**/{WORKSPACE,MODULE}{,.bazel}",
+    "**/{Makefile,GNUmakefile,justfile,Rakefile,Taskfile.yml}",
+    "**/{Dockerfile,Containerfile}{,.*}",
+    "**/*.{dockerfile,containerfile}",
+    "**/{docker-,}compose*.{yml,yaml}",
+    "**/.gitattributes",
+    "**/.pre-commit-hooks.yaml",
+];
+
+/// What to make of a path that differs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Guard {
+    /// It may.
+    Free,
+    /// It may, and is told.
+    Told,
+    /// It must not.
+    Protected,
+}
+
+/// Globs that say which paths must not differ. Case, and whatever file systems take for the same name, makes no
+/// difference.
+pub(super) struct Protected {
+    globs: GlobSet,
+    /// For each glob whether it protects, or sets free.
+    protects: Vec<bool>,
+    told: GlobSet,
+}
+
+impl Protected {
+    /// The last pattern that matches a path decides; one that begins with `!` sets free. [`ALWAYS`] comes after all.
+    pub(super) fn new(patterns: &[String]) -> Result<Self, GitError> {
+        let (mut set, mut protects) = (GlobSetBuilder::new(), Vec::new());
+        for pattern in patterns.iter().map(String::as_str).chain(ALWAYS) {
+            let (pattern, protect) = pattern.strip_prefix('!').map_or((pattern, true), |free| (free, false));
+            set.add(glob(pattern)?);
+            protects.push(protect);
+        }
+        Ok(Self { globs: built(&set)?, protects, told: all(&TOLD)? })
+    }
+
+    /// Nothing is protected, and nothing told: for what people did.
+    pub(super) fn nothing() -> Self {
+        Self { globs: GlobSet::empty(), protects: Vec::new(), told: GlobSet::empty() }
+    }
+
+    pub(super) fn guard(&self, path: &str) -> Guard {
+        let folded = names::fold_path(path);
+        let last =
+            |path: &str| self.globs.matches(path).last().and_then(|at| self.protects.get(*at)).copied();
+        match (last(path), last(&folded)) {
+            (Some(true), _) | (None, Some(true)) => Guard::Protected,
+            (_, _) if self.told.is_match(path) || self.told.is_match(&folded) => Guard::Told,
+            (Some(false) | None, _) => Guard::Free,
+        }
+    }
+
+    pub(super) fn is_match(&self, path: &str) -> bool {
+        self.guard(path) == Guard::Protected
+    }
+}
+
+fn all(patterns: &[&str]) -> Result<GlobSet, GitError> {
+    let mut set = GlobSetBuilder::new();
+    for pattern in patterns {
+        set.add(glob(pattern)?);
+    }
+    built(&set)
+}
+
+fn glob(pattern: &str) -> Result<globset::Glob, GitError> {
+    // Without regard to case: on some machines `.GITHUB` is the same folder.
+    GlobBuilder::new(pattern)
+        .literal_separator(true)
+        .case_insensitive(true)
+        .empty_alternates(true)
+        .build()
+        .map_err(|error| GitError::broken(format!("protected: {pattern:?} is not a glob: {error}")))
+}
+
+fn built(set: &GlobSetBuilder) -> Result<GlobSet, GitError> {
+    set.build().map_err(|error| GitError::broken(format!("protected: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(more: &[&str]) -> Protected {
+        let all = DEFAULT_PROTECTED.iter().chain(more).map(|glob| (*glob).to_owned());
+        Protected::new(&all.collect::<Vec<_>>()).unwrap()
+    }
+
+    #[test]
+    fn what_steers_people_agents_and_machines_is_protected() {
+        let protected = with(&[]);
+        for path in [
+            ".github/workflows/ci.yml",
+            ".GitHub/Workflows/CI.yml",
+            ".github/copilot-instructions.md",
+            ".github/journeyman.yml",
+            ".gitlab-ci.yml",
+            ".circleci/config.yml",
+            "azure-pipelines.yml",
+            "azure-pipelines-release.yaml",
+            "ci/Jenkinsfile",
+            ".travis.yml",
+            "bitbucket-pipelines.yml",
+            ".woodpecker.yml",
+            ".woodpecker/a.yml",
+            ".buildkite/pipeline.yml",
+            "CODEOWNERS",
+            "docs/codeowners",
+            "AGENTS.md",
+            "agents.MD",
+            "AGENT\u{17f}.md",
+            "web/AGENTS.override.md",
+            "CLAUDE.md",
+            "CLAUDE.local.md",
+            "GEMINI.md",
+            "sub/.claude/settings.json",
+            ".codex/config.toml",
+            ".cursor/rules/a.mdc",
+            ".cursorrules",
+            ".mcp.json",
+            "opencode.json",
+            ".aider.conf.yml",
+            ".husky/pre-commit",
+            ".githooks/pre-push",
+            ".pre-commit-config.yaml",
+            "lefthook.yml",
+            ".lefthook-local.yml",
+            ".vscode/tasks.json",
+            ".devcontainer/devcontainer.json",
+            ".envrc",
+            ".gitmodules",
+            "deep/er/.lfsconfig",
+            "web/.npmrc",
+            ".yarnrc",
+            ".yarnrc.yml",
+            "pip.conf",
+            ".cargo/config.toml",
+            ".cargo/config",
+            "gradle/wrapper/gradle-wrapper.properties",
+            "gradlew",
+            "mvnw.cmd",
+            "renovate.json",
+        ] {
+            assert_eq!(protected.guard(path), Guard::Protected, "{path}");
+        }
+    }
+
+    #[test]
+    fn what_fetches_builds_and_runs_is_told_and_the_rest_is_free() {
+        let protected = with(&[]);
+        for path in [
+            "package.json",
+            "web/package-lock.json",
+            "Cargo.toml",
+            "crates/a/Cargo.lock",
+            "go.sum",
+            "requirements-dev.txt",
+            "pyproject.toml",
+            "Dockerfile",
+            "Dockerfile.test",
+            "docker-compose.override.yml",
+            "build.rs",
+            "conftest.py",
+            "scripts/postinstall.js",
+            "MAKEFILE",
+            ".gitattributes",
+        ] {
+            assert_eq!(protected.guard(path), Guard::Told, "{path}");
+        }
+        for path in ["src/main.rs", "docs/agents.txt", "github/a", "tests/CODEOWNERS.md", "a/.gitlab-ci.yml"]
+        {
+            assert_eq!(protected.guard(path), Guard::Free, "{path}");
+        }
+    }
+
+    #[test]
+    fn settings_add_and_set_free_but_not_what_git_itself_obeys() {
+        let protected = with(&["migrations/**", "!AGENTS.md", "!.github/**", "!.gitmodules", ".github/x"]);
+        for (path, guard) in [
+            ("migrations/1.sql", Guard::Protected),
+            ("AGENTS.md", Guard::Free),
+            ("web/AGENTS.md", Guard::Protected),
+            (".github/dependabot.yml", Guard::Free),
+            (".github/x", Guard::Protected),
+            (".github/workflows/ci.yml", Guard::Protected),
+            (".gitmodules", Guard::Protected),
+        ] {
+            assert_eq!(protected.guard(path), guard, "{path}");
+        }
+        assert!(Protected::new(&["[".into()]).is_err());
+        assert_eq!(Protected::nothing().guard(".gitmodules"), Guard::Free);
+    }
+}

@@ -1,0 +1,165 @@
+//! Secrets in what would leave: ours, which are known, and those of others, which have forms.
+//!
+//! May know: bytes, and the secrets that it is given. Must never know: where the bytes come from. It never says what it
+//! found, only which, by what rule and in which line.
+
+mod known;
+mod rules;
+mod shapes;
+
+use std::collections::HashSet;
+
+use sha2::{Digest, Sha256};
+
+pub use known::Known;
+use rules::{Rule, Weight};
+
+/// Places in one text that are told.
+const MOST_SPOTS: usize = 10;
+
+/// A secret in a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Spot {
+    /// One of ours, under its name.
+    Ours {
+        /// As it was given to [`Known::new`].
+        name: String,
+        /// From 1.
+        line: usize,
+    },
+    /// What has the form of somebody's.
+    Formed {
+        /// The rule's name.
+        rule: &'static str,
+        /// From 1.
+        line: usize,
+        /// Whether it may be published all the same.
+        may: bool,
+        /// By which the repository's settings can allow it. Nobody gets from it to the secret.
+        fingerprint: String,
+    },
+}
+
+/// What is looked for.
+#[derive(Debug, Clone)]
+pub(super) struct Scan<'a> {
+    known: &'a Known,
+    allowed: HashSet<String>,
+}
+
+impl<'a> Scan<'a> {
+    /// For these secrets, and all forms but what has one of these fingerprints.
+    pub(super) fn new(known: &'a Known, allowed: &[String]) -> Self {
+        Self { known, allowed: allowed.iter().map(|print| print.trim().to_ascii_lowercase()).collect() }
+    }
+
+    /// The secrets in a content, the worst first. What was in `before` as well is not new, unless it is ours.
+    pub(super) fn spots(&self, content: &[u8], before: Option<&[u8]>) -> Vec<Spot> {
+        let ours = self.known.hits(content, MOST_SPOTS).into_iter();
+        let mut spots: Vec<Spot> =
+            ours.map(|hit| Spot::Ours { name: hit.name.to_owned(), line: hit.line }).collect();
+        let mut formed: Vec<(&Rule, usize, String)> = Vec::new();
+        for rule in rules::all() {
+            let places =
+                |text| rule.matches(text).filter_map(move |place| Some((place.start, text.get(place)?)));
+            let mut old: Option<HashSet<&[u8]>> = None;
+            let mut found = 0;
+            for (start, secret) in places(content) {
+                let old = old.get_or_insert_with(|| {
+                    before
+                        .map(|before| places(before).map(|(_, secret)| secret).collect())
+                        .unwrap_or_default()
+                });
+                if old.contains(secret) {
+                    continue;
+                }
+                let fingerprint = fingerprint(secret);
+                if !self.allowed.contains(&fingerprint) {
+                    formed.push((rule, start, fingerprint));
+                    found += 1;
+                }
+                if found == MOST_SPOTS {
+                    break;
+                }
+            }
+        }
+        formed.sort_by_key(|(rule, start, _)| (rule.weight, *start));
+        formed.truncate(MOST_SPOTS.saturating_sub(spots.len()));
+        spots.extend(formed.into_iter().map(|(rule, start, fingerprint)| {
+            let line = 1 + content.iter().take(start).filter(|byte| **byte == b'\n').count();
+            Spot::Formed { rule: rule.name, line, may: rule.weight == Weight::Told, fingerprint }
+        }));
+        spots
+    }
+
+    /// The name of a secret in a text that is no file, or of the rule that it has the form of.
+    pub(super) fn names(&self, text: &str) -> Option<String> {
+        self.spots(text.as_bytes(), None).into_iter().find_map(|spot| match spot {
+            Spot::Ours { name, .. } => Some(name),
+            Spot::Formed { rule, may: false, .. } => {
+                Some(format!("what has the form of a secret (`{rule}`)"))
+            }
+            Spot::Formed { may: true, .. } => None,
+        })
+    }
+}
+
+fn fingerprint(secret: &[u8]) -> String {
+    let digest = Sha256::digest(secret);
+    hex::encode(digest.get(..8).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use secrecy::SecretString;
+
+    fn aws() -> String {
+        ["AKIA", "Q3ZX7RTV5BNM2KLW"].concat()
+    }
+
+    #[test]
+    fn what_is_new_is_told_by_rule_and_line_and_never_by_its_value() {
+        let ours = "model-key-7Zx2Lm9Rt4Vb8Nc1";
+        let known = Known::new([("the model's key".to_owned(), SecretString::from(ours))]).unwrap();
+        let scan = Scan::new(&known, &[]);
+        let text = format!("one\nid = {}\npostgres://app:Zx2Lm9Rt4Vb8@db.example.org\n{ours}\n", aws());
+        let spots = scan.spots(text.as_bytes(), None);
+        let [
+            Spot::Ours { name, line: 4 },
+            Spot::Formed { rule: "aws-access-key", line: 2, may: false, fingerprint },
+            Spot::Formed { rule: "password-in-address", line: 3, may: true, .. },
+        ] = spots.as_slice()
+        else {
+            panic!("{spots:?}")
+        };
+        assert_eq!((name.as_str(), fingerprint.len()), ("the model's key", 16));
+        assert!(!format!("{spots:?}{scan:?}").contains("Zx2Lm9"), "a value is told");
+
+        // On the base already: old news, unless it is ours.
+        let left = scan.spots(text.as_bytes(), Some(text.as_bytes()));
+        assert_eq!(left, [Spot::Ours { name: name.clone(), line: 4 }]);
+        // Old ones, however many, hide no new one.
+        let many: String = (0..40)
+            .map(|i| format!("{}{i:02}\n", &aws()[..18]))
+            .collect::<String>()
+            .replace(['0', '1', '8', '9'], "A");
+        let more = format!("{many}{}\n", aws());
+        assert!(matches!(
+            scan.spots(more.as_bytes(), Some(many.as_bytes())).as_slice(),
+            [Spot::Formed { line: 41, .. }]
+        ));
+        // Allowed by the repository's settings; ours cannot be.
+        let scan = Scan::new(&known, &[fingerprint.to_uppercase(), super::fingerprint(ours.as_bytes())]);
+        assert_eq!(scan.spots(text.as_bytes(), None).len(), 2);
+    }
+
+    #[test]
+    fn a_text_without_a_file_is_named_by_what_is_in_it() {
+        let known = Known::new([("the token".to_owned(), SecretString::from("qZ7xL2mR9tV4bN8c"))]).unwrap();
+        let scan = Scan::new(&known, &[]);
+        assert_eq!(scan.names("journeyman/issue-1-qZ7xL2mR9tV4bN8c").as_deref(), Some("the token"));
+        assert_eq!(scan.names(&aws()).as_deref(), Some("what has the form of a secret (`aws-access-key`)"));
+        assert_eq!(scan.names("journeyman/issue-1-fix-the-sum"), None);
+    }
+}

@@ -1,0 +1,108 @@
+//! Where an examination reads objects: from what an agent pushed, and from a repository of ours as far as the agent may
+//! take from it.
+
+use std::cell::OnceCell;
+use std::collections::HashSet;
+
+use git2::{ObjectType, Odb, Oid};
+
+use super::GitError;
+use super::export::{MOST_OBJECT, Objects};
+use super::tree::{Mode, parse};
+
+/// Bytes that a folder's listing may have: some hundred thousand entries.
+const MOST_LISTING: u64 = 8 << 20;
+
+/// Objects, of two places.
+pub(super) struct Source<'a> {
+    /// What an agent pushed; none: a tree that is here already, and a person's.
+    pushed: Option<&'a Objects>,
+    ours: &'a Odb<'a>,
+    base: Oid,
+    /// Everything in the base's tree; found when it is first asked for.
+    of_base: OnceCell<HashSet<Oid>>,
+}
+
+impl<'a> Source<'a> {
+    pub(super) fn new(pushed: Option<&'a Objects>, ours: &'a Odb<'a>, base: Oid) -> Self {
+        Self { pushed, ours, base, of_base: OnceCell::new() }
+    }
+
+    /// Whether it is an agent's.
+    pub(super) fn is_agents(&self) -> bool {
+        self.pushed.is_some()
+    }
+
+    /// Whether an object came with what was pushed.
+    pub(super) fn is_pushed(&self, id: Oid) -> bool {
+        self.pushed.is_some_and(|pushed| pushed.header(id).is_some())
+    }
+
+    /// Kind and size of an object; none when there is none.
+    ///
+    /// Of our repository an agent gets what is in its base's tree: other orders' work and people's branches lie there
+    /// too, and whoever knows an object's name must not have it published.
+    pub(super) fn header(&self, id: Oid) -> Result<Option<(ObjectType, u64)>, GitError> {
+        if let Some(found) = self.pushed.and_then(|pushed| pushed.header(id)) {
+            return Ok(Some(found));
+        }
+        if self.is_agents() && !self.of_base()?.contains(&id) {
+            return Ok(None);
+        }
+        self.header_of_ours(id)
+    }
+
+    /// The bytes of an object of this kind; none when there is none, or it is too large.
+    pub(super) fn read(&self, id: Oid, kind: ObjectType) -> Result<Option<Vec<u8>>, GitError> {
+        let most = if kind == ObjectType::Tree { MOST_LISTING } else { MOST_OBJECT };
+        if !self.header(id)?.is_some_and(|(found, size)| found == kind && size <= most) {
+            return Ok(None);
+        }
+        match self.pushed.filter(|_| self.is_pushed(id)) {
+            Some(pushed) => {
+                let read = pushed.read(id);
+                let read =
+                    read.map_err(|error| GitError::broken(format!("could not read an object: {error}")))?;
+                Ok(read.map(|(_, bytes)| bytes))
+            }
+            None => self.bytes_of_ours(id).map(Some),
+        }
+    }
+
+    /// The base's objects, by the same rule for all of them: what is not sound is not there.
+    fn of_base(&self) -> Result<&HashSet<Oid>, GitError> {
+        if let Some(found) = self.of_base.get() {
+            return Ok(found);
+        }
+        let (mut found, mut folders) = (HashSet::from([self.base]), vec![self.base]);
+        while let Some(folder) = folders.pop() {
+            let is_listing = |(kind, size)| kind == ObjectType::Tree && size <= MOST_LISTING;
+            if !self.header_of_ours(folder)?.is_some_and(is_listing) {
+                continue;
+            }
+            for entry in parse(&self.bytes_of_ours(folder)?).unwrap_or_default() {
+                match entry.mode {
+                    Mode::Tree | Mode::Other(0o40_000) if found.insert(entry.id) => folders.push(entry.id),
+                    Mode::Gitlink => {}
+                    Mode::Tree | Mode::File | Mode::Executable | Mode::Link | Mode::Other(_) => {
+                        found.insert(entry.id);
+                    }
+                }
+            }
+        }
+        Ok(self.of_base.get_or_init(|| found))
+    }
+
+    fn header_of_ours(&self, id: Oid) -> Result<Option<(ObjectType, u64)>, GitError> {
+        match self.ours.read_header(id) {
+            Ok((size, kind)) => Ok(Some((kind, size as u64))),
+            Err(error) if error.code() == git2::ErrorCode::NotFound => Ok(None),
+            Err(error) => Err(GitError::local("read an object", &error)),
+        }
+    }
+
+    fn bytes_of_ours(&self, id: Oid) -> Result<Vec<u8>, GitError> {
+        let object = self.ours.read(id).map_err(|error| GitError::local("read an object", &error))?;
+        Ok(object.data().to_vec())
+    }
+}

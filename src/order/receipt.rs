@@ -1,7 +1,7 @@
 //! The published verdict: what was verified, on which commit, with what result and cost. Each line names its
 //! evidence; what was not verified is said as plainly as what was.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::agent_run::Usage;
 use super::feedback::Feedback;
@@ -65,8 +65,8 @@ pub struct Receipt {
     pub notes: Vec<String>,
 }
 
-/// Evidence of a run of the tests.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+/// Evidence of a run of the tests. Signed receipts of older versions are read as this: what is added has a default.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TestEvidence {
     /// What it comes to.
     pub verdict: TestVerdict,

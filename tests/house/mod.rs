@@ -15,7 +15,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("main", &["cli"]),
     // Programs beside the main one, such as the scripted agent, are outsiders.
     ("bin", &["order"]),
-    ("cli", &["app", "config", "emulator", "order"]),
+    ("cli", &["app", "attest", "config", "emulator", "order"]),
     (
         "app",
         &[
@@ -29,10 +29,11 @@ const ARROWS: &[(&str, &[&str])] = &[
             "verify",
             "sandbox",
             "github",
+            "attest",
             "order",
         ],
     ),
-    ("http", &["webhook", "store", "order"]),
+    ("http", &["webhook", "store", "attest", "order"]),
     ("engine", &["config", "webhook", "store", "agent", "workspace", "verify", "sandbox", "github", "order"]),
     ("config", &["order"]),
     ("webhook", &["order"]),
@@ -42,6 +43,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("verify", &["order"]),
     ("sandbox", &["order"]),
     ("github", &["order"]),
+    ("attest", &["order"]),
     ("emulator", &["order"]),
     ("order", &[]),
 ];

@@ -1,0 +1,181 @@
+//! The envelope: DSSE, version 1. The signature covers the payload's bytes and what kind of payload they are.
+
+use base64::Engine as _;
+use base64::alphabet;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig, general_purpose::STANDARD};
+use serde::{Deserialize, Serialize};
+
+use super::key::{KeyError, KeyId, PublicKey, SigningKey};
+use super::statement::{Statement, StatementError};
+
+/// What the payload of an in-toto envelope is.
+const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";
+/// An envelope that is larger is refused unread.
+const MOST_BYTES: usize = 8 * 1024 * 1024;
+/// Of each envelope; a receipt has one.
+const MOST_SIGNATURES: usize = 16;
+
+/// Both alphabets of base64 are allowed, and nobody promises the padding.
+const TOLERANT: GeneralPurposeConfig =
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
+const PLAIN: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, TOLERANT);
+const FOR_URLS: GeneralPurpose = GeneralPurpose::new(&alphabet::URL_SAFE, TOLERANT);
+
+/// A payload and who signed it. Nothing in it is to be believed before [`Envelope::verify`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Envelope {
+    payload: Vec<u8>,
+    payload_type: String,
+    signatures: Vec<Signature>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Signature {
+    key: Option<KeyId>,
+    bytes: Vec<u8>,
+}
+
+/// The envelope as it is written. Fields that are not known are allowed.
+#[derive(Serialize, Deserialize)]
+struct Wire {
+    payload: String,
+    #[serde(rename = "payloadType")]
+    payload_type: String,
+    signatures: Vec<WireSignature>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct WireSignature {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    keyid: Option<String>,
+    sig: String,
+}
+
+/// Why a text is no envelope.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum EnvelopeError {
+    /// It is too large to be a receipt.
+    #[error("it is larger than {MOST_BYTES} bytes")]
+    TooLarge,
+    /// It is not of the form.
+    #[error("it is no DSSE envelope: {0}")]
+    Form(String),
+}
+
+/// Why an envelope is not believed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum VerifyError {
+    /// No signature is of a key that is trusted.
+    #[error("no signature fits{}", names(.named))]
+    NotSigned {
+        /// The keys that the envelope names. Anybody can write these.
+        named: Vec<KeyId>,
+    },
+    /// It was signed, but as something else.
+    #[error("it was signed as {0:?}, which is no in-toto statement")]
+    Kind(String),
+    /// It was signed, but it is no receipt.
+    #[error(transparent)]
+    Statement(#[from] StatementError),
+}
+
+fn names(named: &[KeyId]) -> String {
+    match named {
+        [] => ", and the envelope names no key".to_owned(),
+        [one] => format!(": the envelope names the key {one}"),
+        [one, others @ ..] => format!(": the envelope names the key {one} and {} more", others.len()),
+    }
+}
+
+/// What is signed: version, kind and payload, each with its length, so that none can be taken for another.
+pub(super) fn pre_authentication_encoding(kind: &str, payload: &[u8]) -> Vec<u8> {
+    let mut encoding = format!("DSSEv1 {} {kind} {} ", kind.len(), payload.len()).into_bytes();
+    encoding.extend_from_slice(payload);
+    encoding
+}
+
+impl Envelope {
+    /// Signs a statement's bytes.
+    pub(super) fn seal(payload: Vec<u8>, key: &SigningKey) -> Result<Self, KeyError> {
+        let bytes = key.sign(&pre_authentication_encoding(PAYLOAD_TYPE, &payload))?;
+        let signature = Signature { key: Some(key.public().id()), bytes };
+        Ok(Self { payload, payload_type: PAYLOAD_TYPE.to_owned(), signatures: vec![signature] })
+    }
+
+    /// Reads an envelope, of anybody's.
+    ///
+    /// # Errors
+    /// When it is none.
+    pub fn parse(text: &[u8]) -> Result<Self, EnvelopeError> {
+        if text.len() > MOST_BYTES {
+            return Err(EnvelopeError::TooLarge);
+        }
+        let form = |what: &str| EnvelopeError::Form(what.to_owned());
+        let wire: Wire =
+            serde_json::from_slice(text).map_err(|error| EnvelopeError::Form(error.to_string()))?;
+        if wire.signatures.is_empty() || wire.signatures.len() > MOST_SIGNATURES {
+            return Err(EnvelopeError::Form(format!("1 to {MOST_SIGNATURES} signatures are expected")));
+        }
+        let payload = decode(&wire.payload).ok_or_else(|| form("its payload is not base64"))?;
+        let signatures = wire.signatures.into_iter().map(|signature| {
+            let bytes = decode(&signature.sig).ok_or_else(|| form("a signature is not base64"))?;
+            // A name that is not of our form is a name of somebody else's key.
+            Ok(Signature { key: signature.keyid.and_then(|name| name.parse().ok()), bytes })
+        });
+        Ok(Self {
+            payload,
+            payload_type: wire.payload_type,
+            signatures: signatures.collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// The statement, when one of these keys signed it, and which one did.
+    ///
+    /// # Errors
+    /// When none did, or when it is not a receipt that we can read.
+    pub fn verify(&self, keys: &[PublicKey]) -> Result<(Statement, KeyId), VerifyError> {
+        let message = pre_authentication_encoding(&self.payload_type, &self.payload);
+        // All keys are tried, whatever the envelope calls its own: a name proves nothing.
+        let signer = self
+            .signatures
+            .iter()
+            .find_map(|signature| keys.iter().find(|key| key.has_signed(&message, &signature.bytes)));
+        let Some(signer) = signer else { return Err(VerifyError::NotSigned { named: self.named_keys() }) };
+        Ok((self.statement_unverified()?, signer.id()))
+    }
+
+    /// What it says, whoever wrote it.
+    ///
+    /// # Errors
+    /// When it is not a receipt that we can read.
+    pub fn statement_unverified(&self) -> Result<Statement, VerifyError> {
+        if self.payload_type != PAYLOAD_TYPE {
+            return Err(VerifyError::Kind(self.payload_type.chars().take(100).collect()));
+        }
+        Ok(Statement::read(&self.payload)?)
+    }
+
+    /// The keys that it names; anybody can write these.
+    pub fn named_keys(&self) -> Vec<KeyId> {
+        self.signatures.iter().filter_map(|signature| signature.key.clone()).collect()
+    }
+
+    /// As it is written, on one line.
+    pub fn to_json(&self) -> String {
+        let signatures = self.signatures.iter().map(|signature| WireSignature {
+            keyid: signature.key.as_ref().map(|key| key.as_str().to_owned()),
+            sig: STANDARD.encode(&signature.bytes),
+        });
+        let wire = Wire {
+            payload: STANDARD.encode(&self.payload),
+            payload_type: self.payload_type.clone(),
+            signatures: signatures.collect(),
+        };
+        // Texts alone: there is nothing that could not be written.
+        serde_json::json!(wire).to_string()
+    }
+}
+
+fn decode(text: &str) -> Option<Vec<u8>> {
+    PLAIN.decode(text).or_else(|_| FOR_URLS.decode(text)).ok()
+}

@@ -1,0 +1,270 @@
+//! The key that receipts are signed with: made when it is first needed, kept in the data folder, seen by nobody else.
+
+use std::fmt;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use aws_lc_rs::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
+use secrecy::zeroize::Zeroizing;
+use sha2::{Digest, Sha256};
+
+use super::pem;
+
+/// The key's file in the data folder.
+const FILE: &str = "receipt-key.pem";
+const PRIVATE: &str = "PRIVATE KEY";
+const PUBLIC: &str = "PUBLIC KEY";
+/// A file of keys that is larger is none.
+const LARGEST_FILE: u64 = 64 * 1024;
+/// Keys in one file: the present one and those before it.
+const MOST_KEYS: usize = 32;
+/// What stands before the 32 bytes of an ed25519 key in a `SubjectPublicKeyInfo` (RFC 8410).
+const SPKI: [u8; 12] = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00];
+
+/// What receipts are signed with. Prints its public half only.
+pub struct SigningKey {
+    pair: Ed25519KeyPair,
+    public: PublicKey,
+}
+
+/// Where a signing key came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// It was there.
+    Found,
+    /// There was none, and it was made.
+    Made,
+}
+
+/// Why there is no key to sign or to verify with. No text holds anything of a key.
+#[derive(Debug, thiserror::Error)]
+pub enum KeyError {
+    /// The file cannot be read or written.
+    #[error("cannot {what} {}: {error}", path.display())]
+    File {
+        /// What was tried.
+        what: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// Others than its owner can read or change it, or it is no plain file of ours.
+    #[error(
+        "{} {because}: whoever can read it can sign receipts. If nobody else has, `chmod 600` it; otherwise remove it, \
+         and a new one is made",
+        path.display()
+    )]
+    Exposed {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        because: String,
+    },
+    /// It holds something else.
+    #[error("{what}: an ed25519 key is expected, as PEM")]
+    Malformed {
+        /// What was read.
+        what: String,
+    },
+    /// The machine has no randomness to offer.
+    #[error("an ed25519 key could not be made on this machine")]
+    Unmakable,
+}
+
+impl SigningKey {
+    /// The key of a data folder, made when it is not there. Of several that make one at the same time, one wins and
+    /// all have the winner's.
+    ///
+    /// # Errors
+    /// When it cannot be read or made, or when others could have read it.
+    pub fn open_or_make(data: &Path) -> Result<(Self, Origin), KeyError> {
+        let path = data.join(FILE);
+        if let Some(found) = Self::open(&path)? {
+            return Ok((found, Origin::Found));
+        }
+        let made = Self::generate()?;
+        let said = |what| move |error| KeyError::File { what, path: data.join(FILE), error };
+        std::fs::create_dir_all(data).map_err(said("make the folder of"))?;
+        // A file under its last name is always whole: it is written beside, and linked where there is none yet.
+        let mut beside = tempfile::Builder::new()
+            .prefix(".receipt-key-")
+            .tempfile_in(data)
+            .map_err(said("make the file beside"))?;
+        beside.write_all(made.private_pem()?.as_bytes()).map_err(said("write"))?;
+        beside.as_file().sync_all().map_err(said("write"))?;
+        match beside.persist_noclobber(&path) {
+            Ok(_) => {}
+            Err(taken) if taken.error.kind() == io::ErrorKind::AlreadyExists => {
+                drop(taken);
+                let there = Self::open(&path)?.ok_or_else(|| said("read")(io::ErrorKind::NotFound.into()))?;
+                return Ok((there, Origin::Found));
+            }
+            Err(failed) => return Err(said("make")(failed.error)),
+        }
+        File::open(data).and_then(|folder| folder.sync_all()).map_err(said("keep"))?;
+        Ok((made, Origin::Made))
+    }
+
+    /// A key that is kept nowhere.
+    ///
+    /// # Errors
+    /// When the machine has no randomness to offer.
+    pub fn generate() -> Result<Self, KeyError> {
+        Self::of(Ed25519KeyPair::generate().map_err(|_| KeyError::Unmakable)?)
+    }
+
+    /// Its public half.
+    pub fn public(&self) -> &PublicKey {
+        &self.public
+    }
+
+    pub(super) fn sign(&self, message: &[u8]) -> Result<Vec<u8>, KeyError> {
+        self.pair
+            .try_sign(message)
+            .map(|signature| signature.as_ref().to_vec())
+            .map_err(|_| KeyError::Unmakable)
+    }
+
+    fn of(pair: Ed25519KeyPair) -> Result<Self, KeyError> {
+        let bytes = pair.public_key().as_ref();
+        let public = PublicKey { bytes: bytes.try_into().map_err(|_| KeyError::Unmakable)? };
+        Ok(Self { pair, public })
+    }
+
+    /// None where there is no file.
+    fn open(path: &Path) -> Result<Option<Self>, KeyError> {
+        let said = |error| KeyError::File { what: "read", path: path.to_owned(), error };
+        let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+        let opened = OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path);
+        let file = match opened {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(said(error)),
+        };
+        // Asked of what was opened, so that nobody can change it in between.
+        let about = file.metadata().map_err(said)?;
+        let exposed = |because: String| KeyError::Exposed { path: path.to_owned(), because };
+        if !about.is_file() {
+            return Err(exposed("is not a plain file".to_owned()));
+        }
+        if about.mode() & 0o077 != 0 {
+            return Err(exposed(format!("has mode {:03o}", about.mode() & 0o777)));
+        }
+        let (owner, us) = (about.uid(), rustix::process::geteuid().as_raw());
+        if owner != us && owner != 0 {
+            return Err(exposed(format!("belongs to the user {owner}, and this is {us}")));
+        }
+        let text = Zeroizing::new(bounded(file).map_err(said)?);
+        let malformed = || KeyError::Malformed { what: format!("{} holds no private key", path.display()) };
+        let [der] = <[Vec<u8>; 1]>::try_from(pem::decode(PRIVATE, &text).ok_or_else(malformed)?)
+            .map_err(|_| malformed())?;
+        let der = Zeroizing::new(der);
+        Self::of(Ed25519KeyPair::from_pkcs8(&der).map_err(|_| malformed())?).map(Some)
+    }
+
+    /// Of version 1, which openssl reads.
+    fn private_pem(&self) -> Result<Zeroizing<String>, KeyError> {
+        let der = self.pair.to_pkcs8v1().map_err(|_| KeyError::Unmakable)?;
+        Ok(Zeroizing::new(pem::encode(PRIVATE, der.as_ref())))
+    }
+}
+
+impl fmt::Debug for SigningKey {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "SigningKey({})", self.public.id())
+    }
+}
+
+/// What receipts are verified with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct PublicKey {
+    bytes: [u8; 32],
+}
+
+impl PublicKey {
+    /// The keys in a text of PEM blocks, at least one.
+    ///
+    /// # Errors
+    /// When it holds none, or one that is not of ed25519.
+    pub fn read_pem(text: &str) -> Result<Vec<Self>, KeyError> {
+        let malformed = |what: &str| KeyError::Malformed { what: what.to_owned() };
+        let blocks =
+            pem::decode(PUBLIC, text).ok_or_else(|| malformed("a block of the public key is broken"))?;
+        match blocks.len() {
+            0 => return Err(malformed("there is no public key in it")),
+            length if length > MOST_KEYS => return Err(malformed("there are too many public keys in it")),
+            _ => {}
+        }
+        blocks
+            .iter()
+            .map(|der| Self::of_der(der).ok_or_else(|| malformed("it is another kind of key")))
+            .collect()
+    }
+
+    /// The keys of a file, as [`PublicKey::read_pem`] reads them.
+    ///
+    /// # Errors
+    /// When it cannot be read, or holds no key.
+    pub fn read_file(path: &Path) -> Result<Vec<Self>, KeyError> {
+        let said = |error| KeyError::File { what: "read", path: path.to_owned(), error };
+        Self::read_pem(&bounded(File::open(path).map_err(said)?).map_err(said)?)
+    }
+
+    /// As PEM, `PUBLIC KEY` (SubjectPublicKeyInfo): what openssl and others read.
+    pub fn to_pem(&self) -> String {
+        pem::encode(PUBLIC, &self.der())
+    }
+
+    /// By what name it is called on an envelope.
+    pub fn id(&self) -> KeyId {
+        KeyId(hex::encode(Sha256::digest(self.der())))
+    }
+
+    pub(super) fn has_signed(&self, message: &[u8], signature: &[u8]) -> bool {
+        UnparsedPublicKey::new(&ED25519, self.bytes).verify(message, signature).is_ok()
+    }
+
+    fn der(&self) -> Vec<u8> {
+        [SPKI.as_slice(), &self.bytes].concat()
+    }
+
+    fn of_der(der: &[u8]) -> Option<Self> {
+        Some(Self { bytes: der.strip_prefix(SPKI.as_slice())?.try_into().ok()? })
+    }
+}
+
+/// The SHA-256 of a public key's `SubjectPublicKeyInfo`, in hexadecimal. A name, and never a reason to believe.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct KeyId(String);
+
+impl KeyId {
+    /// As text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for KeyId {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.0)
+    }
+}
+
+impl FromStr for KeyId {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let fits = text.len() == 64 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+        fits.then(|| Self(text.to_owned())).ok_or(())
+    }
+}
+
+fn bounded(file: File) -> io::Result<String> {
+    let mut text = String::new();
+    file.take(LARGEST_FILE).read_to_string(&mut text)?;
+    Ok(text)
+}

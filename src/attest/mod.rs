@@ -6,6 +6,7 @@
 //! What comes in is hostile: a receipt to verify was written by whoever hands it over. [`Envelope::parse`] believes
 //! nothing, [`Envelope::verify`] gives the statement of exactly the bytes that were signed.
 
+mod again;
 mod envelope;
 mod key;
 mod pem;
@@ -13,6 +14,7 @@ mod statement;
 #[cfg(test)]
 mod tests;
 
+pub use again::{Compared, Found, compare};
 pub use envelope::{Envelope, EnvelopeError, VerifyError};
 pub use key::{KeyError, KeyId, Origin, PublicKey, SigningKey};
 pub use statement::{Claims, NothingToSign, PREDICATE_TYPE, Statement, StatementError, TestResult, Verifier};

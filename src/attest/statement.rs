@@ -204,12 +204,12 @@ impl Envelope {
         verifier: &Verifier,
         key: &SigningKey,
     ) -> Result<Self, NothingToSign> {
-        let (Some(commit), Some(tree)) = (&receipt.commit, &receipt.tree) else {
-            return Err(NothingToSign::NoCommit);
-        };
-        if receipt.verdict.is_none() {
+        if receipt.outcome == "working" {
             return Err(NothingToSign::AtWork);
         }
+        let (Some(commit), Some(tree), Some(_)) = (&receipt.commit, &receipt.tree, receipt.verdict) else {
+            return Err(NothingToSign::NoCommit);
+        };
         let subject = |name: &str, kind: &str, digest: &str| Subject {
             name: Some(name.to_owned()),
             digest: BTreeMap::from([(kind.to_owned(), digest.to_owned())]),

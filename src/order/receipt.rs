@@ -10,8 +10,8 @@ use super::journal::Journal;
 use super::next::Survey;
 use super::scrutiny::Scrutiny;
 use super::settlement::Settlement;
-use super::test_run::{CommandRun, Counts, TestVerdict};
-use super::trace::{Standing, Work};
+use super::test_run::{CommandRun, Counts, TestRun, TestVerdict};
+use super::trace::Standing;
 
 /// What was verified. Made from the journal alone.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -146,7 +146,7 @@ impl Receipt {
             commit: work.map(|work| work.commit.clone()),
             tree: work.map(|work| work.tree.clone()),
             on_remote,
-            tests: work.and_then(test_evidence),
+            tests: work.and_then(|work| work.tests.as_ref()).map(TestEvidence::of),
             review: work.and_then(|work| work.review.clone()),
             rounds: round_lines(survey),
             usage: trace.usage,
@@ -166,18 +166,20 @@ pub fn verdict(standing: &Standing) -> &'static str {
     }
 }
 
-fn test_evidence(work: &Work) -> Option<TestEvidence> {
-    let tests = work.tests.as_ref()?;
-    Some(TestEvidence {
-        verdict: tests.verdict,
-        setup: tests.setup.clone(),
-        test: tests.test.clone(),
-        counts: tests.counts,
-        failing: tests.failing.clone(),
-        doubt: tests.doubt.clone(),
-        sandbox: tests.sandbox.clone(),
-        scrutiny: tests.scrutiny.as_deref().cloned(),
-    })
+impl TestEvidence {
+    /// What a run of the tests says of itself.
+    pub fn of(tests: &TestRun) -> Self {
+        Self {
+            verdict: tests.verdict,
+            setup: tests.setup.clone(),
+            test: tests.test.clone(),
+            counts: tests.counts,
+            failing: tests.failing.clone(),
+            doubt: tests.doubt.clone(),
+            sandbox: tests.sandbox.clone(),
+            scrutiny: tests.scrutiny.as_deref().cloned(),
+        }
+    }
 }
 
 fn round_lines(survey: &Survey) -> Vec<RoundLine> {

@@ -19,8 +19,6 @@ use std::time::Duration;
 
 use journeyman::order::{BranchName, CommitSha, IssueNumber, OrderId, RepositoryName};
 use journeyman::sandbox::{Access, Collected, Ended, Job, Limits, Mode, Mount, Network, Sandbox};
-use journeyman::workspace::{DEFAULT_PROTECTED, ImportOutcome, Places, Remote, Workspaces};
-use journeyman::sandbox::{Access, Collected, Ended, Job, Mode, Mount, Network, Sandbox};
 use journeyman::workspace::{DEFAULT_PROTECTED, ImportOutcome, Known, Places, Remote, Rules, Workspaces};
 use secrecy::SecretString;
 use tempfile::TempDir;

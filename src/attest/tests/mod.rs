@@ -1,5 +1,6 @@
 //! Receipts are signed, carried through hostile hands, and read again.
 
+mod again;
 mod envelopes;
 mod keys;
 

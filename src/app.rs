@@ -5,6 +5,7 @@
 //! Must never know: who called it.
 
 mod bench;
+mod signer;
 
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, TcpListener};
@@ -17,6 +18,7 @@ use secrecy::ExposeSecret;
 use tokio::sync::broadcast;
 
 use crate::agent::{self, AgentSettings, Agents, RuntimeKind};
+use crate::attest::{Origin, SigningKey};
 use crate::config::{self, Runtime, SandboxMode, Settings, Templates, repository_settings};
 use crate::engine::{Asked, DeskError, Engine, Parts, Rules};
 use crate::github::{AppCredentials, GitHub, WriteLimits};
@@ -28,6 +30,7 @@ use crate::store::{JournalStore, OrderFilter, Store};
 use crate::workspace::Workspaces;
 
 pub use bench::{Bench, Reach, Tried};
+pub use signer::Signer;
 
 /// How long each of server, engine and store has to end after it was asked to: ten seconds together, with a margin.
 const TIME_TO_END: Duration = Duration::from_secs(3);
@@ -70,7 +73,7 @@ impl Application {
             github: github(&settings.github)?,
             workspaces,
             agents: Arc::new(agents(&settings)?),
-            sandbox,
+            sandbox: sandbox.clone(),
             rules: rules(&settings)?,
         };
         let listen = settings.server.listen;
@@ -83,6 +86,7 @@ impl Application {
             webhook_secrets: settings.github.webhook_secrets.clone(),
             api_token: settings.server.api_token.clone(),
             desk: Arc::new(Desk(engine.clone())),
+            signer: Arc::new(signer(&settings, sandbox)?),
             ready: ready(&engine),
             limits: BodyLimits::default(),
         };
@@ -174,6 +178,11 @@ impl Handle {
         Ok(self.store.orders(&filter).await?.iter().map(|row| (row.issue, row.id)).collect())
     }
 
+    /// Signs with another key than the server's.
+    pub fn signer(&self, key: SigningKey) -> Signer {
+        Signer::new(key, None, self.bench.sandbox.clone())
+    }
+
     /// Where finished work can be judged from outside.
     pub fn bench(&self) -> &Bench {
         &self.bench
@@ -199,6 +208,17 @@ async fn sandbox(settings: &Settings) -> anyhow::Result<Sandbox> {
         tracing::warn!("sandbox.mode = \"none\": agents and tests run without walls, as the settings ask");
     }
     Ok(Sandbox::new(mode, settings.sandbox.read.clone()).await?)
+}
+
+fn signer(settings: &Settings, sandbox: Sandbox) -> anyhow::Result<Signer> {
+    let (key, origin) =
+        SigningKey::open_or_make(&settings.data.dir).context("the key that receipts are signed with")?;
+    let id = key.public().id();
+    match origin {
+        Origin::Made => tracing::info!(key = %id, "a key was made that receipts are signed with"),
+        Origin::Found => tracing::debug!(key = %id, "receipts are signed"),
+    }
+    Ok(Signer::new(key, settings.server.public_url.as_ref().map(ToString::to_string), sandbox))
 }
 
 fn github(settings: &config::GithubSettings) -> anyhow::Result<GitHub> {

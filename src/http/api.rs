@@ -111,7 +111,7 @@ pub(super) async fn show_receipt(
     Ok(HttpResponse::Ok().json(Receipt::of(&journal, &survey)))
 }
 
-async fn surveyed(state: &HttpState, order: OrderId) -> Result<(Journal, Survey), Problem> {
+pub(super) async fn surveyed(state: &HttpState, order: OrderId) -> Result<(Journal, Survey), Problem> {
     let journal = state.store.journal(order).await?;
     let survey = survey(journal.pipeline(), &journal, chrono::Utc::now());
     Ok((journal, survey))

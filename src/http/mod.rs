@@ -1,10 +1,11 @@
 //! The door: webhook, REST API, health.
 //!
-//! May know: HTTP, `webhook` to check a signature, `store` to keep and to read.
+//! May know: HTTP, `webhook` to check a signature, `store` to keep and to read, `attest` for the form of what is signed.
 //! Must never know: what a delivery means or what an order does next. It says that a delivery has come, that an
 //! order is wished for and what it is told, through [`WorkOrders`].
 
 mod api;
+mod attestations;
 mod auth;
 mod body;
 mod commands;
@@ -22,7 +23,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use secrecy::SecretString;
 
-use crate::order::{Command, IssueNumber, OrderId, RepositoryName};
+use crate::attest::{Envelope, NothingToSign, PublicKey};
+use crate::order::next::Survey;
+use crate::order::{Command, IssueNumber, Journal, OrderId, RepositoryName};
 use crate::store::Store;
 
 pub use server::start;
@@ -38,6 +41,8 @@ pub struct HttpState {
     pub api_token: Option<SecretString>,
     /// Whoever opens orders.
     pub desk: Arc<dyn WorkOrders>,
+    /// Whoever signs receipts.
+    pub signer: Arc<dyn Attests>,
     /// Whether the rest of the application can work; asked by `GET /ready` beside the store.
     pub ready: Arc<dyn Fn() -> Readiness + Send + Sync>,
     /// How much and how long a body may be.
@@ -85,6 +90,16 @@ pub trait WorkOrders: Send + Sync {
     /// Tells an order what the holder of the token says, and wakes it; also one that has ended. The number of the
     /// journal's entry that holds it.
     async fn command(&self, order: OrderId, command: Command) -> Result<u64, DeskError>;
+}
+
+/// Whoever signs receipts; the composition root has one.
+#[async_trait]
+pub trait Attests: Send + Sync {
+    /// What they are verified with. Shown to anybody.
+    fn public_key(&self) -> PublicKey;
+
+    /// What an order's journal says of its commit, signed.
+    async fn attest(&self, journal: &Journal, survey: &Survey) -> Result<Envelope, NothingToSign>;
 }
 
 /// What came of asking for an order.

@@ -59,7 +59,7 @@ impl Problem {
         Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "Wrong media type", detail)
     }
 
-    fn conflict(detail: impl Into<String>) -> Self {
+    pub(super) fn conflict(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::CONFLICT, "Not as it stands now", detail)
     }
 
@@ -71,7 +71,7 @@ impl Problem {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "Not available right now", detail)
     }
 
-    fn broken(detail: impl Into<String>) -> Self {
+    pub(super) fn broken(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "Something is broken here", detail)
     }
 }

@@ -11,7 +11,7 @@ use tracing_actix_web::TracingLogger;
 
 use super::body::Room;
 use super::problem::Problem;
-use super::{HttpState, api, commands, deliveries, pages};
+use super::{HttpState, api, attestations, commands, deliveries, pages};
 
 const WORKERS: usize = 2;
 const HEADERS: Duration = Duration::from_secs(10);
@@ -62,6 +62,10 @@ fn routes(config: &mut ServiceConfig) {
         .service(resource("/api/v1/work-orders/{id}", "GET, HEAD").route(get().to(api::show)))
         .service(resource("/api/v1/work-orders/{id}/steps", "GET, HEAD").route(get().to(api::show_steps)))
         .service(resource("/api/v1/work-orders/{id}/receipt", "GET, HEAD").route(get().to(api::show_receipt)))
+        .service(
+            resource("/api/v1/work-orders/{id}/attestation", "GET, HEAD").route(get().to(attestations::show)),
+        )
+        .service(resource("/api/v1/receipt-key", "GET, HEAD").route(get().to(attestations::show_key)))
         .service(resource("/api/v1/work-orders/{id}/journal", "GET, HEAD").route(get().to(api::show_journal)))
         .service(resource("/api/v1/work-orders/{id}/retry", "POST").route(web::post().to(commands::retry)))
         .service(resource("/api/v1/work-orders/{id}/plan", "POST").route(web::post().to(commands::plan)))

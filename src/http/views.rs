@@ -21,6 +21,7 @@ pub(super) struct OrderView {
     steps_url: String,
     journal_url: String,
     receipt_url: String,
+    attestation_url: String,
     /// What it may cost and has cost; when one order is shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     budget: Option<OrderBudget>,
@@ -76,6 +77,7 @@ impl OrderView {
             steps_url: format!("{url}/steps"),
             journal_url: format!("{url}/journal"),
             receipt_url: format!("{url}/receipt"),
+            attestation_url: format!("{url}/attestation"),
             id: row.id,
             repository: row.repository,
             issue: row.issue,

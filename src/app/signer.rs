@@ -1,0 +1,102 @@
+//! Signs receipts: the order's record, the server's key, and the versions of what it works with.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tokio::sync::OnceCell;
+
+use crate::attest::{Envelope, NothingToSign, PublicKey, SigningKey, Verifier};
+use crate::http::Attests;
+use crate::order::next::Survey;
+use crate::order::{Journal, Receipt};
+use crate::sandbox::{Collected, Job, Mode, Network, Sandbox};
+
+/// What is asked for its version, in the words in which it answers.
+const ASKED: &[(&str, &str)] = &[
+    ("git", "git --version"),
+    ("python3", "python3 --version"),
+    ("node", "node --version"),
+    ("rustc", "rustc --version"),
+    ("go", "go version"),
+    ("java", "java -version"),
+];
+const BUBBLEWRAP: (&str, &str) = ("bubblewrap", "bwrap --version");
+const TIME_TO_ASK: Duration = Duration::from_secs(20);
+const LONGEST_VERSION: usize = 120;
+
+/// Signs what the journals of orders say.
+#[derive(Debug)]
+pub struct Signer {
+    key: SigningKey,
+    url: Option<String>,
+    sandbox: Sandbox,
+    /// Asked once, when something is signed for the first time.
+    versions: OnceCell<BTreeMap<String, String>>,
+}
+
+impl Signer {
+    pub(super) fn new(key: SigningKey, url: Option<String>, sandbox: Sandbox) -> Self {
+        Self { key, url, sandbox, versions: OnceCell::new() }
+    }
+
+    /// What an order's journal says of its commit, signed.
+    ///
+    /// # Errors
+    /// When it says nothing yet, or cannot be signed.
+    pub async fn sign(&self, journal: &Journal, survey: &Survey) -> Result<Envelope, NothingToSign> {
+        let receipt = Receipt::of(journal, survey);
+        let time = journal.entries().last().map_or(journal.opened_at(), |entry| entry.at);
+        let verifier = Verifier {
+            name: "Journeyman".to_owned(),
+            url: self.url.clone(),
+            versions: self.versions.get_or_init(|| versions(&self.sandbox)).await.clone(),
+        };
+        Envelope::of(&receipt, time, &verifier, &self.key)
+    }
+}
+
+#[async_trait]
+impl Attests for Signer {
+    fn public_key(&self) -> PublicKey {
+        *self.key.public()
+    }
+
+    async fn attest(&self, journal: &Journal, survey: &Survey) -> Result<Envelope, NothingToSign> {
+        self.sign(journal, survey).await
+    }
+}
+
+/// Asked behind the walls, where tests find them as well. What is not there, or does not answer, is left out.
+async fn versions(sandbox: &Sandbox) -> BTreeMap<String, String> {
+    let mut versions = BTreeMap::from([("journeyman".to_owned(), env!("CARGO_PKG_VERSION").to_owned())]);
+    let walls = (sandbox.mode() == Mode::Bubblewrap).then_some(BUBBLEWRAP);
+    let asked = ASKED.iter().copied().chain(walls).map(|(name, command)| {
+        format!("said=$({command} </dev/null 2>&1) && printf '%s\\t%s\\n' {name} \"$(printf '%s' \"$said\" | head -n 1)\"\n")
+    });
+    let Ok(place) = tempfile::tempdir() else { return versions };
+    let script = format!("{}true", asked.collect::<String>());
+    let job = Job {
+        program: ["sh", "-c", &script].map(Into::into).to_vec(),
+        directory: place.path().to_owned(),
+        environment: BTreeMap::new(),
+        stdin: Vec::new(),
+        home: place.path().to_owned(),
+        mounts: Vec::new(),
+        network: Network::None,
+        timeout: TIME_TO_ASK,
+        most_output: 16 * 1024,
+    };
+    let mut said = Collected::default();
+    if let Err(error) = sandbox.run(job, &mut said).await {
+        tracing::warn!("receipts are signed without versions of toolchains: {error}");
+        return versions;
+    }
+    for (name, version) in
+        String::from_utf8_lossy(&said.stdout).lines().filter_map(|line| line.split_once('\t'))
+    {
+        let version: String = version.chars().filter(|c| !c.is_control()).take(LONGEST_VERSION).collect();
+        versions.insert(name.to_owned(), version);
+    }
+    versions
+}

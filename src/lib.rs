@@ -15,6 +15,7 @@ pub mod cli;
 pub mod config;
 pub mod emulator;
 pub mod engine;
+pub mod gateway;
 pub mod github;
 pub mod http;
 pub mod order;

@@ -10,7 +10,7 @@ use crate::attest::{Envelope, NothingToSign, PublicKey, SigningKey, Verifier};
 use crate::http::Attests;
 use crate::order::next::Survey;
 use crate::order::{Journal, Receipt};
-use crate::sandbox::{Collected, Job, Mode, Network, Sandbox};
+use crate::sandbox::{Collected, Job, Limits, Mode, Network, Sandbox};
 
 /// What is asked for its version, in the words in which it answers.
 const ASKED: &[(&str, &str)] = &[
@@ -84,6 +84,7 @@ async fn versions(sandbox: &Sandbox) -> BTreeMap<String, String> {
         home: place.path().to_owned(),
         mounts: Vec::new(),
         network: Network::None,
+        limits: Limits::small(),
         timeout: TIME_TO_ASK,
         most_output: 16 * 1024,
     };

@@ -35,8 +35,8 @@ impl TestResult {
     /// What a receipt comes to. Only a receipt that says so has passed.
     fn of(receipt: &Receipt) -> Self {
         let tests_failed = receipt.tests.as_ref().is_some_and(|tests| match tests.verdict {
-            TestVerdict::Failed | TestVerdict::SetupFailed => true,
-            TestVerdict::Passed | TestVerdict::NoTests => false,
+            TestVerdict::Weakened | TestVerdict::Failed | TestVerdict::SetupFailed => true,
+            TestVerdict::Passed | TestVerdict::PassedBesideRed | TestVerdict::NoTests => false,
         });
         match receipt.verdict {
             Some("verified") if receipt.verified => Self::Passed,

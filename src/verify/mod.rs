@@ -14,8 +14,8 @@ mod names;
 mod overlay;
 mod plan;
 mod red_green;
-pub mod tamper;
 mod reporting;
+pub mod tamper;
 mod text;
 
 use crate::order::{Counts, Exit, TestVerdict};

@@ -149,7 +149,7 @@ impl Testing {
             let read = |path: &str| workspaces.file(&repository, &commit, path).ok().flatten();
             let before = verify::plan(&settings, &base_root, &read_base);
             let after = verify::plan(&settings, &root, &read);
-            let doubt = verify::doubt(&before, &read_base, &read);
+            let doubt = verify::without_own_tests(&before);
             let changes = workspaces.changes(&repository, &base, &commit)?;
             Ok(Judging { plan: verify::judge_by(before.clone(), after), before, doubt, changes })
         })

@@ -1,7 +1,7 @@
 //! One checkout, what is laid over it, and the commands that run in it.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
 use super::lay::lay;
@@ -10,7 +10,7 @@ use crate::engine::job::{Recorder, readable, short, writable};
 use crate::engine::trouble::soon;
 use crate::order::test_run::CommandRun;
 use crate::order::{CommitSha, Reading, Trouble};
-use crate::sandbox::{Job, Network};
+use crate::sandbox::{Job, Limits, Network};
 use crate::verify::{self, Overlay, TestPlan};
 
 /// What of a command's output is read.
@@ -18,10 +18,22 @@ const MOST_OUTPUT: u64 = 256 * 1024 * 1024;
 /// A JUnit report that is larger is not read.
 const LARGEST_REPORT: u64 = 16 * 1024 * 1024;
 
+/// Where a run that is asked for a report writes it; in its home, so that the checkout stays as it is.
+const OWN_REPORT: &str = "journeyman-report.xml";
+/// A file of the checkout that is larger says nothing of how tests are run.
+const LARGEST_MANIFEST: u64 = 1 << 20;
+
 /// A fresh checkout and a home of its own.
 struct Place {
     tree: PathBuf,
     home: PathBuf,
+}
+
+/// Of one command: what its output is called, whether it has a network, how long it may take.
+struct How {
+    name: String,
+    network: Network,
+    timeout: Duration,
 }
 
 /// A command that was run, and the end of what it printed.
@@ -94,20 +106,25 @@ impl Testing {
         self.make_repository(place).await;
         let mut ran = Ran { setup: None, test: None, reading: nothing() };
         if let Some(setup) = &plan.setup {
-            let name = format!("setup{what}");
-            let ended = self.command(place, name, setup, Network::Host, self.setup_time).await?;
+            let how = How { name: format!("setup{what}"), network: Network::Host, timeout: self.setup_time };
+            let ended = self.command(place, setup, BTreeMap::new(), how).await?;
             let is_ready = is_good(&ended.run);
             ran.setup = Some(ended);
             if !is_ready {
                 return Ok(ran);
             }
         }
-        let Some(test) = &plan.test else { return Ok(ran) };
-        if let Some(report) = &plan.report {
+        let (tree, plan) = (place.tree.clone(), plan.clone());
+        let own_report = place.home.join(OWN_REPORT).display().to_string();
+        let asked =
+            blocking(move || verify::reporting(&plan, &|path| read_within(&tree, path), &own_report)).await?;
+        let Some(asked) = asked else { return Ok(ran) };
+        if let Some(report) = &asked.junit {
             self.clear_report(place, report).await?;
         }
-        let ended = self.command(place, format!("tests{what}"), test, Network::None, self.test_time).await?;
-        let report = match &plan.report {
+        let how = How { name: format!("tests{what}"), network: Network::None, timeout: self.test_time };
+        let ended = self.command(place, &asked.command, asked.environment, how).await?;
+        let report = match &asked.junit {
             Some(report) => self.read_report(place, report).await,
             None => None,
         };
@@ -132,21 +149,22 @@ impl Testing {
     async fn command(
         &self,
         place: &Place,
-        name: String,
         command: &str,
-        network: Network,
-        timeout: Duration,
+        mut environment: BTreeMap<String, String>,
+        how: How,
     ) -> Result<Ended, Trouble> {
+        environment.insert("CI".to_owned(), "true".to_owned());
         let mut recorder = Recorder::default();
         let job = Job {
             program: ["sh", "-c", command].map(Into::into).to_vec(),
             directory: place.tree.clone(),
-            environment: BTreeMap::from([("CI".to_owned(), "true".to_owned())]),
+            environment,
             stdin: Vec::new(),
             home: place.home.clone(),
             mounts: vec![writable(&place.tree)],
-            network,
-            timeout,
+            network: how.network,
+            limits: Limits::default(),
+            timeout: how.timeout,
             most_output: MOST_OUTPUT,
         };
         let ended = self.sandbox.run(job, &mut recorder).await?;
@@ -154,7 +172,7 @@ impl Testing {
         let duration_seconds = ended.duration.as_secs_f64();
         let run =
             CommandRun { command: command.to_owned(), exit: ended.exit, duration_seconds, output_sha256 };
-        Ok(Ended { run, output: Output { name, text } })
+        Ok(Ended { run, output: Output { name: how.name, text } })
     }
 
     /// A report that was committed would be believed although no test wrote it.
@@ -171,4 +189,18 @@ impl Testing {
         let mounts = vec![readable(&place.tree)];
         short(&self.sandbox, program, &place.tree, &place.home, mounts).await.ok()
     }
+}
+
+/// A file of a checkout; links are not followed, since its setup may have made some.
+fn read_within(tree: &Path, path: &str) -> Option<Vec<u8>> {
+    let mut place = tree.to_owned();
+    for part in Path::new(path).components() {
+        let Component::Normal(name) = part else { return None };
+        place.push(name);
+        if std::fs::symlink_metadata(&place).ok()?.is_symlink() {
+            return None;
+        }
+    }
+    let found = std::fs::symlink_metadata(&place).ok()?;
+    (found.is_file() && found.len() <= LARGEST_MANIFEST).then(|| std::fs::read(&place).ok())?
 }

@@ -128,11 +128,11 @@ struct Change {
 
 /// Reads both sides of a change. It may be large, and is hostile, so that it is done beside the runtime.
 async fn read_change(judging: &Judging) -> Result<Change, Trouble> {
-    let changes = judging.changes.clone();
-    blocking(move || of(&changes)).await
+    let (changes, command) = (judging.changes.clone(), judging.before.test.clone().unwrap_or_default());
+    blocking(move || of(&changes, &command)).await
 }
 
-fn of(changes: &[ChangedFile]) -> Change {
+fn of(changes: &[ChangedFile], command: &str) -> Change {
     let files: Vec<tamper::ChangedFile<'_>> = changes
         .iter()
         .map(|file| tamper::ChangedFile {
@@ -155,6 +155,10 @@ fn of(changes: &[ChangedFile]) -> Change {
         read_after: &|path| read(path, |file| &file.after),
         graft: &tamper::graft,
     });
+    let old_configuration =
+        verify::old_configuration(&paths, command, &|path| read(path, |file| &file.before), &|path| {
+            read(path, |file| &file.after)
+        });
     Change {
         retired: weakenings
             .iter()
@@ -165,8 +169,8 @@ fn of(changes: &[ChangedFile]) -> Change {
         renamed: tests.renamed,
         new_tests: if changed.is_empty() { Vec::new() } else { new_tests },
         tests: changed,
-        touched: Vec::new(),
-        old_configuration: Vec::new(),
+        touched: old_configuration.iter().map(|overlay| overlay.path.clone()).collect(),
+        old_configuration,
     }
 }
 

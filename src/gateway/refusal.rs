@@ -51,7 +51,9 @@ pub(super) fn of_model(provider: Provider, status: StatusCode, kind: Kind, messa
     let body = match provider {
         Provider::Anthropic => {
             let name = match kind {
-                Kind::Refused | Kind::Spent => "invalid_request_error",
+                // After any other kind Claude Code tries five times more, with less in its request each time.
+                Kind::Spent => "billing_error",
+                Kind::Refused => "invalid_request_error",
                 Kind::NotThere => "not_found_error",
                 Kind::Unavailable => "api_error",
             };

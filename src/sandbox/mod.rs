@@ -86,13 +86,13 @@ impl Sandbox {
     /// # Errors
     /// Says what to install or to enable. There is no fallback: [`Mode::None`] has to be asked for by name.
     pub async fn new(mode: Mode, extra_reads: Vec<PathBuf>) -> Result<Self, SandboxError> {
-        spawner::keep_what_was_inherited()
-            .map_err(|source| SandboxError::io("look at the open files of this process", source))?;
         let reads = Reads::of_this_machine(extra_reads)?;
         Self::with(mode, reads, Groups::of_this_machine()).await
     }
 
     async fn with(mode: Mode, reads: Reads, groups: Option<Groups>) -> Result<Self, SandboxError> {
+        spawner::keep_what_was_inherited()
+            .map_err(|source| SandboxError::io("look at the open files of this process", source))?;
         let enclosure: Arc<dyn Enclosure> = match mode {
             Mode::None => Arc::new(Unwalled::new(reads, groups)),
             Mode::Bubblewrap => Arc::new(Bubblewrap::new(reads, groups)?),

@@ -74,8 +74,8 @@ impl Watch {
             most_memory += number(&status, "VmRSS:").unwrap_or(0) * 1_024;
             each.push(entry.path());
         }
-        // The namespace's first process is bubblewrap's.
-        if threads > u64::from(self.limits.processes) {
+        // Where the system bounds them too there are never more.
+        if threads >= u64::from(self.limits.processes) {
             return Some(Limit::Processes(self.limits.processes));
         }
         // What processes share was counted for each: only when that is too much it is worth the time to tell.

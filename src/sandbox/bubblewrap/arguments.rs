@@ -14,9 +14,6 @@ use crate::sandbox::{Access, Job, Network, program, seccomp};
 
 /// Not root: some agents refuse to work as root, and nothing inside needs it.
 const ID: &str = "1000";
-/// The memory of the process that tells the job's exit code is nobody's to write.
-const FIRST_PROCESS: [(&str, &str); 2] = [("/proc/1/mem", "/dev/null"), ("/proc/1/task/1/mem", "/dev/null")];
-
 /// bubblewrap's arguments, but for the program's own. They hold the variables, so they go through a descriptor and
 /// never stand on a command line.
 pub(super) fn arguments(program: &Path, reads: &Reads, job: &Job, files: &mut Files) -> io::Result<Vec<u8>> {
@@ -35,9 +32,9 @@ pub(super) fn arguments(program: &Path, reads: &Reads, job: &Job, files: &mut Fi
         all.add(["--size", &size, "--perms", "1777", "--tmpfs", at]);
     }
     all.add(["--remount-ro", "/dev"]);
-    for (at, target) in FIRST_PROCESS {
-        all.add(["--ro-bind", target, at]);
-    }
+    // To the kernel a job of a server that runs as root is the owner of what root may write there, capabilities or
+    // not: the settings of the whole machine. And nobody may write the memory of the process that tells how a job ended.
+    all.add(["--remount-ro", "/proc"]);
     for (at, target) in reads.links() {
         all.add([OsStr::new("--symlink"), target.as_os_str(), at.as_os_str()]);
     }

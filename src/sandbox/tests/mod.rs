@@ -1,5 +1,11 @@
 //! Real jobs behind real walls.
 
+mod door;
+mod leftovers;
+mod limits;
+mod output;
+mod refused;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,16 +22,25 @@ struct Place {
     sandbox: Sandbox,
 }
 
+/// Where places are made; a test that is run again as another user is told one that is his.
+const PLACES: &str = "JOURNEYMAN_TEST_PLACES";
+
 impl Place {
     async fn new(mode: Mode) -> Self {
+        Self::with(mode, Groups::of_this_machine()).await
+    }
+
+    async fn with(mode: Mode, groups: Option<Groups>) -> Self {
         // Outside /tmp, so that the private /tmp does not hide by accident what the walls must hide.
-        let target = concat!(env!("CARGO_MANIFEST_DIR"), "/target");
-        fs::create_dir_all(target).unwrap();
-        let root = tempfile::tempdir_in(target).unwrap();
+        let places =
+            std::env::var(PLACES).unwrap_or(concat!(env!("CARGO_MANIFEST_DIR"), "/target").to_owned());
+        fs::create_dir_all(&places).unwrap();
+        let root = tempfile::tempdir_in(places).unwrap();
         fs::create_dir(root.path().join("work")).unwrap();
         fs::create_dir(root.path().join("other")).unwrap();
         fs::write(root.path().join("other/secret"), "canary").unwrap();
-        Self { root, sandbox: Sandbox::new(mode, Vec::new()).await.unwrap() }
+        let reads = Reads::of_this_machine(Vec::new()).unwrap();
+        Self { root, sandbox: Sandbox::with(mode, reads, groups).await.unwrap() }
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -74,6 +89,39 @@ fn command_lines() -> Vec<String> {
 
 fn made_up(what: &str) -> String {
     format!("{what}{}", uuid::Uuid::new_v4().simple())
+}
+
+/// Whether this is the run of a test in a process of its own.
+fn is_again() -> bool {
+    std::env::var_os(PLACES).is_some()
+}
+
+/// Runs a test once more, alone in a process of its own, as another user if root runs them. Answers
+/// with what it said.
+fn again(test: &str, as_somebody: bool, variables: &[(&str, &str)]) -> String {
+    use std::os::unix::fs::chown;
+    const SOMEBODY: u32 = 54_321;
+    let target = concat!(env!("CARGO_MANIFEST_DIR"), "/target");
+    let places = tempfile::tempdir_in(target).unwrap();
+    let binary = std::env::current_exe().unwrap();
+    let changes = as_somebody && rustix::process::getuid().is_root();
+    let mut command = if changes {
+        chown(places.path(), Some(SOMEBODY), Some(SOMEBODY)).unwrap();
+        let mut command = std::process::Command::new("setpriv");
+        command.args([format!("--reuid={SOMEBODY}"), format!("--regid={SOMEBODY}"), "--clear-groups".into()]);
+        command.arg(binary);
+        command.env_clear().env("PATH", "/usr/local/bin:/usr/bin:/bin").env("HOME", places.path());
+        command
+    } else {
+        std::process::Command::new(binary)
+    };
+    let test = format!("sandbox::tests::{test}");
+    command.args(["--exact", &test, "--nocapture", "--test-threads=1"]);
+    let output = command.env(PLACES, places.path()).envs(variables.iter().copied()).output().unwrap();
+    let said =
+        [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).join("\n");
+    assert!(output.status.success() && said.contains("1 passed"), "{test} again: {said}");
+    said
 }
 
 #[tokio::test]

@@ -1,0 +1,164 @@
+//! Jobs that want too much. Each stops by itself somewhat later, so that a wall that is gone breaks a test only.
+
+use super::*;
+
+const MIB: u64 = 1 << 20;
+
+/// Children that sleep, as many as there may be, up to 300.
+const BOMB: &str = "
+import os, time
+born = 0
+for _ in range(300):
+    try:
+        if os.fork() == 0:
+            time.sleep(20)
+            os._exit(0)
+        born += 1
+    except OSError:
+        pass
+print(born, flush=True)
+time.sleep(20)";
+
+/// Memory that is really used, a piece at a time, up to 1 GiB.
+const HUNGER: &str = "
+held = []
+for _ in range(64):
+    held.append(b'x' * (16 << 20))
+print('full', flush=True)
+import time
+time.sleep(20)";
+
+fn limited(place: &Place, program: &[&str], change: impl FnOnce(&mut Limits)) -> Job {
+    let mut job = place.job(program);
+    change(&mut job.limits);
+    job
+}
+
+async fn a_fork_bomb(place: &Place, most: u32) -> (Ended, u32) {
+    let job = limited(place, &["python3", "-c", BOMB], |limits| limits.processes = most);
+    let (ended, out, _) = place.run(job).await;
+    (ended, out.trim().parse().unwrap_or(0))
+}
+
+async fn a_memory_bomb(place: &Place) -> (Ended, String) {
+    let job = limited(place, &["python3", "-c", HUNGER], |limits| limits.memory = 256 * MIB);
+    let (ended, out, _) = place.run(job).await;
+    (ended, out)
+}
+
+#[tokio::test]
+async fn a_fork_bomb_is_bounded_and_told() {
+    for mode in [Mode::Bubblewrap, Mode::None] {
+        let Some(groups) = Groups::of_this_machine() else {
+            eprintln!("skipped: no control group can be made here");
+            return;
+        };
+        let place = Place::with(mode, Some(groups)).await;
+        let (ended, born) = a_fork_bomb(&place, 60).await;
+        assert_eq!(ended.limit, Some(Limit::Processes(60)), "{mode}: {ended:?}");
+        assert!(born < 60, "{mode}: {born}");
+        assert!(ended.duration < Duration::from_secs(10), "{ended:?}");
+        assert_eq!(ended.limit.unwrap().to_string(), "wanted more than 60 processes and threads at once");
+    }
+}
+
+#[tokio::test]
+async fn where_no_group_can_be_made_processes_are_watched() {
+    let place = Place::with(Mode::Bubblewrap, None).await;
+    assert!(place.sandbox.walls().contains("watched, since no cgroup"), "{}", place.sandbox.walls());
+    let (ended, born) = a_fork_bomb(&place, 60).await;
+    assert_eq!((ended.exit, ended.limit), (Exit::Signal(9), Some(Limit::Processes(60))), "{ended:?}");
+    assert!(ended.duration < Duration::from_secs(10), "{ended:?}");
+    if rustix::process::getuid().is_root() {
+        again("limits::where_no_group_can_be_made_processes_are_watched", true, &[]);
+    } else {
+        assert!(born < 60, "for everybody but root the system bounds them too: {born}");
+    }
+}
+
+#[tokio::test]
+async fn a_memory_bomb_is_ended_and_told() {
+    let mut places = vec![Place::with(Mode::Bubblewrap, None).await];
+    if let Some(groups) = Groups::of_this_machine() {
+        places.push(Place::with(Mode::Bubblewrap, Some(groups)).await);
+        places.push(Place::new(Mode::None).await);
+    }
+    for place in &places {
+        let (ended, out) = a_memory_bomb(place).await;
+        assert_eq!(ended.limit, Some(Limit::Memory(256 * MIB)), "{}: {ended:?} {out}", place.sandbox.walls());
+        assert_eq!(ended.limit.unwrap().to_string(), "wanted more than 256 MiB of memory");
+    }
+}
+
+#[tokio::test]
+async fn temporary_files_are_bounded_since_they_lie_in_memory() {
+    let place = Place::new(Mode::Bubblewrap).await;
+    let script = "for at in /tmp /var/tmp /dev/shm; do head -c 100000000 /dev/zero > $at/f 2>/dev/null; \
+                  stat -c %s $at/f; rm $at/f; done";
+    let job = limited(&place, &["sh", "-c", script], |limits| limits.memory = 256 * MIB);
+    let (_, out, _) = place.run(job).await;
+    let sizes: Vec<u64> = out.lines().map(|line| line.parse().unwrap()).collect();
+    assert_eq!(sizes, [64 * MIB, 32 * MIB, 32 * MIB]);
+}
+
+#[tokio::test]
+async fn a_file_of_ten_terabytes_is_refused_and_told() {
+    for mode in [Mode::Bubblewrap, Mode::None] {
+        let place = Place::new(mode).await;
+        let job =
+            limited(&place, &["truncate", "-s", "10T", "large"], |limits| limits.largest_file = 64 * MIB);
+        let (ended, ..) = place.run(job).await;
+        assert_eq!(ended.limit, Some(Limit::LargestFile(64 * MIB)), "{mode}: {ended:?}");
+        assert_eq!(fs::metadata(place.path("work/large")).unwrap().len(), 0);
+    }
+}
+
+#[tokio::test]
+async fn open_files_and_cores_are_bounded() {
+    let place = Place::new(Mode::Bubblewrap).await;
+    let many = "import resource
+held = []
+try:
+    for _ in range(2000): held.append(open('/dev/null'))
+except OSError as e: print(e.errno, len(held) < 300)
+print(resource.getrlimit(resource.RLIMIT_CORE))";
+    let job = limited(&place, &["python3", "-c", many], |limits| limits.open_files = 300);
+    assert_eq!(place.run(job).await.1, "24 True\n(1, 1)");
+}
+
+/// Ways to use 200 MB of disk and to stay.
+const FILLERS: [(&str, &str); 4] = [
+    ("in many files", "for i in $(seq 20); do head -c 10000000 /dev/zero > f$i; done; sleep 20"),
+    ("in its home", "head -c 200000000 /dev/zero > $HOME/f; sleep 20"),
+    ("in a file without a name", "exec 3>f; rm f; head -c 200000000 /dev/zero >&3; sleep 20"),
+    ("where nobody may look", "mkdir d; head -c 200000000 /dev/zero > d/f; chmod 0 d; sleep 20"),
+];
+
+#[tokio::test]
+async fn whoever_fills_the_disk_is_ended_and_told() {
+    let place = Place::new(Mode::Bubblewrap).await;
+    for (how, script) in FILLERS {
+        let job = limited(&place, &["sh", "-c", script], |limits| limits.disk = 50 * MIB);
+        let (ended, ..) = place.run(job).await;
+        assert_eq!(
+            (ended.exit, ended.limit),
+            (Exit::Signal(9), Some(Limit::Disk(50 * MIB))),
+            "{how}: {ended:?}"
+        );
+        assert!(ended.duration < Duration::from_secs(10), "{how}: {ended:?}");
+        let clean = place.sh("chmod 700 d 2>/dev/null; rm -rf d f* $HOME/f").await;
+        assert_eq!(clean.0.exit, Exit::Code(0));
+    }
+    if !is_again() {
+        again("limits::whoever_fills_the_disk_is_ended_and_told", true, &[]);
+    }
+}
+
+#[tokio::test]
+async fn a_job_within_its_limits_is_told_nothing() {
+    for mode in [Mode::Bubblewrap, Mode::None] {
+        let place = Place::new(mode).await;
+        let (ended, out, _) = place.sh("head -c 30000000 /dev/zero | wc -c; exit 137").await;
+        assert_eq!((ended.exit, ended.limit, out.as_str()), (Exit::Code(137), None, "30000000"));
+    }
+}

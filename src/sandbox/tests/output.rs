@@ -1,0 +1,68 @@
+//! Output without end, and what it costs us.
+
+use super::*;
+
+/// Kilobytes of memory that this process has used at most, and uses.
+fn memory() -> (u64, u64) {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let number = |word: &str| {
+        let line = status.lines().find(|line| line.starts_with(word)).unwrap();
+        line.split_whitespace().nth(1).unwrap().parse().unwrap()
+    };
+    (number("VmHWM:"), number("VmRSS:"))
+}
+
+/// Counts, and keeps nothing.
+#[derive(Default)]
+struct Counted(u64);
+
+impl Sink for Counted {
+    fn stdout(&mut self, bytes: &[u8]) {
+        self.0 += bytes.len() as u64;
+    }
+
+    fn stderr(&mut self, bytes: &[u8]) {
+        self.0 += bytes.len() as u64;
+    }
+}
+
+const BYTES: &str = "JOURNEYMAN_TEST_OUTPUT_BYTES";
+
+/// A gigabyte in one line; `JOURNEYMAN_TEST_OUTPUT_BYTES` says another number.
+#[tokio::test]
+async fn output_without_end_and_lines_without_end_take_no_memory_of_ours() {
+    if !is_again() {
+        // Alone in its process: the others use memory too.
+        let said =
+            again("output::output_without_end_and_lines_without_end_take_no_memory_of_ours", false, &[]);
+        println!("{}", said.lines().find(|line| line.contains("memory grew by")).unwrap_or_default());
+        return;
+    }
+    let bytes: u64 = std::env::var(BYTES).map_or(1 << 30, |bytes| bytes.parse().unwrap());
+    let place = Place::new(Mode::Bubblewrap).await;
+    let (_, before) = memory();
+    let begun = Instant::now();
+    let mut job = place.job(&["sh", "-c", &format!("head -c {bytes} /dev/zero | tr '\\0' x")]);
+    job.most_output = u64::MAX;
+    job.timeout = Duration::from_secs(600);
+    let mut counted = Counted::default();
+    let ended = place.sandbox.run(job, &mut counted).await.unwrap();
+    assert_eq!((ended.exit, counted.0), (Exit::Code(0), bytes));
+    let (most, _) = memory();
+    let grown = most.saturating_sub(before);
+    println!("{bytes} bytes in {:?}: memory grew by {grown} KiB", begun.elapsed());
+    assert!(grown < 64 * 1_024, "memory grew by {grown} KiB");
+}
+
+#[tokio::test]
+async fn a_job_that_never_stops_talking_is_cut_and_ends_in_time() {
+    for mode in [Mode::Bubblewrap, Mode::None] {
+        let place = Place::new(mode).await;
+        let mut job = place.job(&["yes"]);
+        job.most_output = 1_000;
+        job.timeout = Duration::from_millis(500);
+        let (ended, out, _) = place.run(job).await;
+        assert_eq!((ended.exit, ended.output_cut, out.len()), (Exit::TimedOut, true, 999), "{mode}");
+        assert!(ended.duration < Duration::from_secs(5), "{ended:?}");
+    }
+}

@@ -1,6 +1,5 @@
 //! Calls as people read them: `expect(x).not.toBe(y)` is a chain of names, some with arguments.
 
-use super::language::Language;
 use super::syntax::{NodeId, Syntax};
 
 /// Links of a chain that are looked at.
@@ -137,18 +136,5 @@ pub(super) fn parameters(syntax: &Syntax<'_>, function: NodeId) -> usize {
             syntax.parts(list).filter(|part| !matches!(syntax.text(*part), "self" | "cls" | "&self")).count()
         }
         None => usize::from(syntax.field(function, "parameter").is_some()),
-    }
-}
-
-/// Whether the language calls for a closer look at its macros, which are no syntax to the grammar.
-pub(super) fn has_macros(language: Language) -> bool {
-    match language {
-        Language::Rust => true,
-        Language::Python
-        | Language::JavaScript
-        | Language::TypeScript
-        | Language::Tsx
-        | Language::Go
-        | Language::Java => false,
     }
 }

@@ -62,6 +62,7 @@ pub(super) struct Change<'a> {
     pub(super) unread: BTreeSet<String>,
     /// Whether anything but tests is different.
     pub(super) touches_code: bool,
+    changed: BTreeSet<&'a str>,
     /// Functions beside the tests that are different or gone.
     pub(super) changed_helpers: BTreeSet<String>,
 }
@@ -84,10 +85,22 @@ impl<'a> Change<'a> {
         };
         let before = side(&|file| file.before);
         let after = side(&|file| file.after);
+        let changed = files
+            .iter()
+            .filter(|file| file.is_changed())
+            .flat_map(|file| [file.before, file.after])
+            .flatten()
+            .map(|(path, _)| path)
+            .collect();
         let changed_helpers = changed_helpers(&before, &after);
-        let mut change = Self { files, before, after, unread, touches_code: false, changed_helpers };
+        let mut change = Self { files, before, after, unread, touches_code: false, changed_helpers, changed };
         change.touches_code = files.iter().any(|file| change.is_code(file));
         change
+    }
+
+    /// Whether a file, by its path on either side, is different.
+    pub(super) fn is_changed(&self, path: &str) -> bool {
+        self.changed.contains(path)
     }
 
     /// Whether a file's code is different, and not its tests only.

@@ -53,14 +53,6 @@ impl Language {
             Self::Java => &JAVA,
         }
     }
-
-    /// Whether it is one of JavaScript's family.
-    pub(super) fn is_script(self) -> bool {
-        match self {
-            Self::JavaScript | Self::TypeScript | Self::Tsx => true,
-            Self::Rust | Self::Python | Self::Go | Self::Java => false,
-        }
-    }
 }
 
 /// The last part of a path.

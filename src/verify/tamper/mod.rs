@@ -7,15 +7,26 @@
 //! Bytes in, findings out. What is read was written by an agent: nothing recurses on it, everything is bounded, and
 //! the same change always has the same findings. Tests that the change itself adds may be anything.
 
+/// A pattern of ours, compiled once; none only if it were wrong, which the tests would show.
+macro_rules! pattern {
+    ($text:literal $(,)?) => {{
+        static PATTERN: std::sync::LazyLock<Option<regex::Regex>> =
+            std::sync::LazyLock::new(|| regex::Regex::new($text).ok());
+        PATTERN.as_ref()
+    }};
+}
+
 mod assertion;
 mod chain;
 mod change;
+mod code;
 mod compare;
 mod graft;
 mod language;
 mod pairs;
 mod reach;
 mod read;
+mod run;
 mod syntax;
 
 use std::collections::BTreeSet;
@@ -130,6 +141,9 @@ pub fn weakenings(files: &[ChangedFile<'_>]) -> Vec<Weakening> {
     let pairs = pairs::pair(&change.before.tests(), &change.after.tests());
     let mut found = Vec::new();
     compare::tests(&change, &pairs, &mut found);
+    code::code(&change, &mut found);
+    code::hard_coded::hard_coded(&change, &mut found);
+    run::run(&change, &mut found);
     unread(&change, &mut found);
     found.sort_by(|one, other| {
         let key = |one: &Weakening| (!one.grave, one.path.clone(), one.line, one.kind, one.what.clone());

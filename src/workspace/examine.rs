@@ -202,7 +202,7 @@ impl<'a> Examination<'a> {
             self.remarks.refuse(path, "its path is longer than 1,024 bytes");
             return false;
         }
-        let secret = if is_new { self.secrets.and_then(|secrets| secrets.names(path)) } else { None };
+        let secret = if is_new { self.secrets.and_then(|secrets| secrets.names_path(path)) } else { None };
         if let Some(what) = secret {
             // The path is not shown: it is the secret.
             self.remarks.refuse("", &format!("the name of a file holds {what}"));

@@ -274,6 +274,18 @@ mod tests {
     }
 
     #[test]
+    fn more_objects_than_may_be_are_too_much() {
+        let zero = "0".repeat(40);
+        let mut text = format!("{zero}\n");
+        for number in 0..=MOST_OBJECTS {
+            text.push_str(&format!("{zero} blob 7\n{number:07}\n"));
+        }
+        assert!(
+            matches!(scanned(text.as_bytes()), Exported::TooMuch(what) if what.contains("200000 objects"))
+        );
+    }
+
+    #[test]
     fn a_commit_is_read_as_strictly_as_git_writes_it() {
         let tree = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
         let who = "author A B <a@example.org> 1 +0000\ncommitter A <a@example.org> 1 -0730\n";

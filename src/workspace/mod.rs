@@ -30,6 +30,8 @@ mod examine;
 mod export;
 mod files;
 mod history;
+#[cfg(test)]
+mod hostile_trees;
 mod import;
 mod leftovers;
 mod libgit2;

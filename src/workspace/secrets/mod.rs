@@ -92,15 +92,27 @@ impl<'a> Scan<'a> {
         spots
     }
 
-    /// The name of a secret in a text that is no file, or of the rule that it has the form of.
+    /// What is secret in a text that is no file, in words; none when nothing is.
     pub(super) fn names(&self, text: &str) -> Option<String> {
-        self.spots(text.as_bytes(), None).into_iter().find_map(|spot| match spot {
-            Spot::Ours { name, .. } => Some(name),
-            Spot::Formed { rule, may: false, .. } => {
-                Some(format!("what has the form of a secret (`{rule}`)"))
-            }
-            Spot::Formed { may: true, .. } => None,
+        self.names_ours(text).or_else(|| {
+            let spots = self.spots(text.as_bytes(), None);
+            spots.into_iter().find_map(|spot| match spot {
+                Spot::Formed { rule, may: false, .. } => {
+                    Some(format!("what has the form of a secret (`{rule}`)"))
+                }
+                Spot::Formed { may: true, .. } | Spot::Ours { .. } => None,
+            })
         })
+    }
+
+    /// The same of a path, in which the last name is new.
+    pub(super) fn names_path(&self, path: &str) -> Option<String> {
+        let name = path.rsplit('/').next().unwrap_or_default();
+        if name.len() >= rules::SHORTEST { self.names(name) } else { None }.or_else(|| self.names_ours(path))
+    }
+
+    fn names_ours(&self, text: &str) -> Option<String> {
+        self.known.named_in(text).map(str::to_owned)
     }
 }
 
@@ -161,5 +173,8 @@ mod tests {
         assert_eq!(scan.names("journeyman/issue-1-qZ7xL2mR9tV4bN8c").as_deref(), Some("the token"));
         assert_eq!(scan.names(&aws()).as_deref(), Some("what has the form of a secret (`aws-access-key`)"));
         assert_eq!(scan.names("journeyman/issue-1-fix-the-sum"), None);
+        assert_eq!(scan.names_path("src/qZ7xL2mR/9tV4bN8c").as_deref(), Some("the token"));
+        assert!(scan.names_path(&format!("src/{}", aws())).is_some());
+        assert_eq!(scan.names_path("src/sum.py"), None);
     }
 }

@@ -45,6 +45,9 @@ const fn told(name: &'static str, pattern: &'static str, check: Check) -> Form {
     Form { name, pattern, check, weight: Weight::Told }
 }
 
+/// Bytes that the shortest form has which is not published.
+pub(super) const SHORTEST: usize = 20;
+
 const RANDOM: Check = Check::Entropy(3.5);
 const HEX: Check = Check::Entropy(3.0);
 
@@ -322,6 +325,7 @@ mod tests {
     fn every_form_is_found_in_code_and_by_its_own_rule() {
         let samples = one_of_each();
         assert_eq!(samples.len(), FORMS.len(), "a form without a sample");
+        assert!(samples.iter().all(|(_, sample)| sample.len() >= SHORTEST));
         for (name, sample) in samples {
             for text in
                 [sample.clone(), format!("const KEY: &str = \"{sample}\";\n"), format!("K={sample}\n")]

@@ -4,6 +4,7 @@
 //! May know: everything but the command line and the emulator.
 //! Must never know: who called it.
 
+mod again;
 mod bench;
 mod signer;
 
@@ -29,6 +30,7 @@ use crate::sandbox::{Mode, Sandbox};
 use crate::store::{JournalStore, OrderFilter, Store};
 use crate::workspace::Workspaces;
 
+pub use again::test_again;
 pub use bench::{Bench, Reach, Tried};
 pub use signer::Signer;
 
@@ -62,7 +64,7 @@ impl Application {
     /// # Errors
     /// As [`Application::build`].
     pub async fn build_with(settings: Settings, journals: Journals) -> anyhow::Result<Self> {
-        let sandbox = sandbox(&settings).await?;
+        let sandbox = walls(&settings.sandbox).await?;
         let store = Store::open(settings.store.url.expose_secret()).await?;
         let workspaces = Workspaces::new(&settings.data.dir)
             .with_context(|| format!("data.dir = {:?}", settings.data.dir))?;
@@ -199,15 +201,15 @@ impl Handle {
     }
 }
 
-async fn sandbox(settings: &Settings) -> anyhow::Result<Sandbox> {
-    let mode = match settings.sandbox.mode {
+async fn walls(settings: &config::SandboxSettings) -> anyhow::Result<Sandbox> {
+    let mode = match settings.mode {
         SandboxMode::Bubblewrap => Mode::Bubblewrap,
         SandboxMode::None => Mode::None,
     };
     if mode == Mode::None {
         tracing::warn!("sandbox.mode = \"none\": agents and tests run without walls, as the settings ask");
     }
-    Ok(Sandbox::new(mode, settings.sandbox.read.clone()).await?)
+    Ok(Sandbox::new(mode, settings.read.clone()).await?)
 }
 
 fn signer(settings: &Settings, sandbox: Sandbox) -> anyhow::Result<Signer> {

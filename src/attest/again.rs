@@ -1,5 +1,7 @@
 //! What a receipt says of the tests, held against a run of today: statement by statement.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -66,77 +68,101 @@ impl Compared {
     }
 }
 
-/// Every statement of a receipt about its tests, `tests` of [`super::Statement::receipt`], beside a run of today. What the receipt does not speak of, because it
-/// is of an older version, is not compared.
+/// Every statement of a receipt about its tests, beside a run of today. `said` is `tests` of
+/// [`super::Statement::receipt`]: it holds also what this version does not know. What a receipt does not speak of at
+/// all, because it is of an older version, is not compared.
 ///
 /// # Errors
-/// When the run of today cannot be written as JSON.
-pub fn compare(said: &Value, here: &TestEvidence) -> Result<Vec<Compared>, serde_json::Error> {
+/// When evidence cannot be written as JSON.
+pub fn compare(
+    said: &Value,
+    known: &TestEvidence,
+    here: &TestEvidence,
+) -> Result<Vec<Compared>, serde_json::Error> {
+    let (known, here) = (serde_json::to_value(known)?, serde_json::to_value(here)?);
     let mut rows = Vec::new();
-    walk(&mut rows, "", said, &serde_json::to_value(here)?);
-    Ok(rows)
-}
-
-fn walk(rows: &mut Vec<Compared>, path: &str, said: &Value, here: &Value) {
-    let nothing = Map::new();
-    let (said, here) = (said.as_object().unwrap_or(&nothing), here.as_object().unwrap_or(&nothing));
-    for (key, said) in said {
-        let statement = if path.is_empty() {
-            key.replace('_', " ")
-        } else {
-            format!("{path}: {}", key.replace('_', " "))
-        };
-        match (kind(key), here.get(key)) {
-            (Kind::Time, _) => {}
-            (_, None) => rows.push(Compared::not_repeated(
-                &statement,
+    for (key, said) in said.as_object().into_iter().flatten() {
+        match known.get(key) {
+            Some(_) => row(&mut rows, &words(key), key, said, here.get(key).unwrap_or(&Value::Null)),
+            None => rows.push(Compared::not_repeated(
+                &words(key),
                 &shown(said),
                 "this version of Journeyman does not know it",
             )),
-            (Kind::Result, Some(here)) if said.is_object() && here.is_object() => {
-                walk(rows, &statement, said, here)
-            }
-            (kind, Some(here)) => {
-                let found = match kind {
-                    Kind::Digest if said != here => {
-                        Found::CannotBeRepeated { because: "what is printed holds times and places" }
-                    }
-                    Kind::Walls if said != here => Found::CannotBeRepeated {
-                        because: "this run was in another: sandbox.mode says in which",
-                    },
-                    Kind::Digest | Kind::Walls | Kind::Whole | Kind::Result | Kind::Time => {
-                        Found::of(said == here)
-                    }
-                };
-                rows.push(Compared { statement, receipt: shown(said), here: shown(here), found });
-            }
         }
     }
+    Ok(rows)
+}
+
+fn row(rows: &mut Vec<Compared>, statement: &str, key: &str, said: &Value, here: &Value) {
+    let kind = kind(key);
+    if let (Kind::Result, Value::Object(said), Value::Object(here)) = (kind, said, here)
+        && (has_parts(said) || has_parts(here))
+    {
+        let keys: BTreeSet<&String> = said.keys().chain(here.keys()).collect();
+        for key in keys {
+            let part = |of: &Map<String, Value>| of.get(key).cloned().unwrap_or_default();
+            row(rows, &format!("{statement}: {}", words(key)), key, &part(said), &part(here));
+        }
+        return;
+    }
+    let same = bare(said) == bare(here);
+    let found = match kind {
+        Kind::Aside => return,
+        Kind::Digest if !same => {
+            Found::CannotBeRepeated { because: "what is printed holds times and places" }
+        }
+        Kind::Walls if !same => {
+            Found::CannotBeRepeated { because: "this run was in another: sandbox.mode says in which" }
+        }
+        Kind::Digest | Kind::Walls | Kind::Result => Found::of(same),
+    };
+    rows.push(Compared { statement: statement.to_owned(), receipt: shown(said), here: shown(here), found });
 }
 
 /// Of what kind a field is, by its name.
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// How long it took, and whether it was remembered: no result.
-    Time,
+    Aside,
     /// Of an output.
     Digest,
     /// In which sandbox.
     Walls,
-    /// Several numbers that are one statement.
-    Whole,
     /// Whatever else there is.
     Result,
 }
 
 fn kind(key: &str) -> Kind {
     match key {
-        "kept" => Kind::Time,
+        "kept" => Kind::Aside,
         "sandbox" => Kind::Walls,
-        "exit" | "counts" => Kind::Whole,
-        _ if key.ends_with("_seconds") => Kind::Time,
+        _ if key.ends_with("_seconds") => Kind::Aside,
         _ if key.ends_with("sha256") => Kind::Digest,
         _ => Kind::Result,
     }
+}
+
+/// Whether its fields are statements each, and not one together, as counts are.
+fn has_parts(fields: &Map<String, Value>) -> bool {
+    fields.iter().any(|(key, value)| value.is_object() || kind(key) != Kind::Result)
+}
+
+/// Only what is a result; what is not said and what is empty are the same.
+fn bare(value: &Value) -> Value {
+    match value {
+        Value::Array(items) if items.is_empty() => Value::Null,
+        Value::Array(items) => items.iter().map(bare).collect(),
+        Value::Object(fields) => {
+            let results = fields.iter().filter(|(key, _)| kind(key) == Kind::Result);
+            Value::Object(results.map(|(key, value)| (key.clone(), bare(value))).collect())
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.clone(),
+    }
+}
+
+fn words(key: &str) -> String {
+    key.replace('_', " ")
 }
 
 fn shown(value: &Value) -> String {

@@ -35,7 +35,7 @@ impl TestResult {
     /// What a receipt comes to. Only a receipt that says so has passed.
     fn of(receipt: &Receipt) -> Self {
         let tests_failed = receipt.tests.as_ref().is_some_and(|tests| match tests.verdict {
-            TestVerdict::Weakened | TestVerdict::Failed | TestVerdict::SetupFailed => true,
+            TestVerdict::Failed | TestVerdict::SetupFailed | TestVerdict::Weakened => true,
             TestVerdict::Passed | TestVerdict::PassedBesideRed | TestVerdict::NoTests => false,
         });
         match receipt.verdict {

@@ -61,6 +61,15 @@ pub struct Settings {
     pub prices: BTreeMap<String, Price>,
 }
 
+/// What running tests needs of the settings, without an application around it.
+#[derive(Debug, Clone)]
+pub struct BenchSettings {
+    /// `[sandbox]`
+    pub sandbox: SandboxSettings,
+    /// `[limits]`
+    pub limits: LimitSettings,
+}
+
 /// `[server]`: the door.
 #[derive(Debug, Clone)]
 pub struct ServerSettings {

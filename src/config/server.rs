@@ -12,9 +12,9 @@ use url::{Host, Url};
 
 use super::raw::Keys;
 use super::{
-    AgentSettings, DataSettings, DefaultSettings, GithubSettings, LimitSettings, Runtime, SandboxMode,
-    SandboxSettings, ServerSettings, Settings, SettingsError, StoreSettings, TemplateSettings, WriteSettings,
-    api,
+    AgentSettings, BenchSettings, DataSettings, DefaultSettings, GithubSettings, LimitSettings, Runtime,
+    SandboxMode, SandboxSettings, ServerSettings, Settings, SettingsError, StoreSettings, TemplateSettings,
+    WriteSettings, api,
 };
 use crate::order::{Budget, DayLimits};
 
@@ -47,6 +47,20 @@ impl Settings {
         env: impl Iterator<Item = (String, String)>,
     ) -> Result<Self, SettingsError> {
         assemble(&read(file, env)?, github)
+    }
+}
+
+impl BenchSettings {
+    /// Reads what running tests needs of the settings; the rest is not looked at.
+    ///
+    /// # Errors
+    /// As [`Settings::load`].
+    pub fn load(
+        file: Option<&Path>,
+        env: impl Iterator<Item = (String, String)>,
+    ) -> Result<Self, SettingsError> {
+        let keys = read(file, env)?;
+        Ok(Self { sandbox: sandbox(&keys)?, limits: limits(&keys)? })
     }
 }
 

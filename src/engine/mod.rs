@@ -89,7 +89,7 @@ pub struct Rules {
 }
 
 /// Where a repository keeps its settings, on its default branch.
-const SETTINGS_FILE: &str = ".github/journeyman.yml";
+pub const SETTINGS_FILE: &str = ".github/journeyman.yml";
 
 /// The running engine's handle. Cheap to clone.
 #[derive(Clone)]

@@ -70,6 +70,9 @@ pub struct Receipt {
 pub struct TestEvidence {
     /// What it comes to.
     pub verdict: TestVerdict,
+    /// Why a pass verifies nothing.
+    #[serde(default)]
+    pub doubt: Option<String>,
     /// What installed what the tests need.
     pub setup: Option<CommandRun>,
     /// The test command.
@@ -83,9 +86,9 @@ pub struct TestEvidence {
     pub doubt: Option<String>,
     /// The sandbox it ran in.
     pub sandbox: String,
-    /// What was looked at beside that run: the base commit, the old configuration, the new tests on the old code.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub scrutiny: Option<Scrutiny>,
+    /// What was done to find out whether a pass can be believed.
+    #[serde(default)]
+    pub scrutiny: Option<Box<Scrutiny>>,
 }
 
 /// One round, in a line.
@@ -171,13 +174,14 @@ impl TestEvidence {
     pub fn of(tests: &TestRun) -> Self {
         Self {
             verdict: tests.verdict,
+            doubt: tests.doubt.clone(),
             setup: tests.setup.clone(),
             test: tests.test.clone(),
             counts: tests.counts,
             failing: tests.failing.clone(),
             doubt: tests.doubt.clone(),
             sandbox: tests.sandbox.clone(),
-            scrutiny: tests.scrutiny.as_deref().cloned(),
+            scrutiny: tests.scrutiny.clone(),
         }
     }
 }

@@ -21,6 +21,7 @@
 //! All functions block: call them where that is allowed.
 
 mod begins;
+mod borrow;
 mod changes;
 mod checkout;
 mod conflicts;

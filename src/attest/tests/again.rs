@@ -15,7 +15,7 @@ fn told() -> TestEvidence {
 fn rows(change: impl FnOnce(&mut TestEvidence)) -> Vec<Compared> {
     let mut here = told();
     change(&mut here);
-    compare(&serde_json::to_value(told()).unwrap(), &here).unwrap()
+    compare(&serde_json::to_value(told()).unwrap(), &told(), &here).unwrap()
 }
 
 fn differing(rows: &[Compared]) -> Vec<&str> {
@@ -81,7 +81,7 @@ fn receipts_of_other_versions_are_compared_as_far_as_they_go() {
     let mut said = serde_json::to_value(told()).unwrap();
     said.as_object_mut().unwrap().remove("counts");
     said["mutants"] = json!({"killed": 3});
-    let rows = compare(&said, &told()).unwrap();
+    let rows = compare(&said, &told(), &told()).unwrap();
     assert!(!rows.iter().any(|row| row.statement == "counts"), "an older one says nothing of it");
     let newer = rows.iter().find(|row| row.statement == "mutants").unwrap();
     assert!(matches!(newer.found, Found::CannotBeRepeated { .. }), "{newer:?}");
@@ -95,7 +95,7 @@ proptest! {
         for value in [json!(text), json!(number), json!([text, number]), json!({"a": {"b": text}}), Value::Null] {
             let mut said = serde_json::to_value(told()).unwrap();
             said[&key] = value;
-            for row in compare(&said, &told()).unwrap() {
+            for row in compare(&said, &told(), &told()).unwrap() {
                 prop_assert!(row.receipt.chars().count() <= 301 && row.here.chars().count() <= 301);
                 if row.found == Found::Same {
                     prop_assert_eq!(row.receipt, row.here);

@@ -225,7 +225,7 @@ fn only_what_is_verified_has_passed() {
     );
     let approved = "approved by a person, not verified";
     assert_eq!(result(&|receipt| receipt.verdict = Some(approved)), TestResult::Warned);
-    for verdict in [TestVerdict::Failed, TestVerdict::SetupFailed] {
+    for verdict in [TestVerdict::Failed, TestVerdict::SetupFailed, TestVerdict::Weakened] {
         let red = |receipt: &mut Receipt| {
             receipt.verdict = Some(approved);
             tests(receipt, verdict);

@@ -44,6 +44,8 @@ pub(super) fn verified() -> Receipt {
             counts: Some(Counts { passed: 3, failed: 0, skipped: 0 }),
             failing: Vec::new(),
             sandbox: "bubblewrap".to_owned(),
+            doubt: None,
+            scrutiny: None,
         }),
         review: None,
         rounds: Vec::new(),

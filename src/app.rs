@@ -28,7 +28,7 @@ use crate::order::next::Survey;
 use crate::order::{Command, Entry, IssueNumber, Journal, OrderId, OrderLimits, RepositoryName, survey};
 use crate::sandbox::{Mode, Sandbox};
 use crate::store::{JournalStore, OrderFilter, Store};
-use crate::workspace::Workspaces;
+use crate::workspace::{Known, Workspaces};
 
 pub use again::test_again;
 pub use bench::{Bench, Reach, Tried};
@@ -247,17 +247,47 @@ fn agents(settings: &Settings) -> anyhow::Result<Agents> {
             program: agent.program.clone(),
             env: agent.env.clone(),
             read: agent.read.clone(),
+            network: agent.network.clone(),
         };
         (name.clone(), agent)
     });
     Ok(Agents::new(agents.collect())?)
 }
 
-fn model_api(api: &config::ApiSettings, prices: &BTreeMap<String, config::Price>) -> agent::ApiSettings {
+/// Our own secrets, by the names that people know them by.
+fn known(settings: &Settings) -> anyhow::Result<Known> {
+    let mut secrets = vec![("the App's private key".to_owned(), settings.github.private_key.clone())];
+    let webhook = settings.github.webhook_secrets.iter().cloned();
+    secrets.extend(webhook.map(|secret| ("the webhook's secret".to_owned(), secret)));
+    secrets
+        .extend(settings.server.api_token.iter().map(|token| ("the API's token".to_owned(), token.clone())));
+    let asked = settings.agents.values().flat_map(|agent| match &agent.runtime {
+        Runtime::Api(api) => api.key_env.iter().cloned().collect::<Vec<_>>(),
+        Runtime::Claude if agent.env.is_empty() => agent::CLAUDE_VARIABLES.map(str::to_owned).to_vec(),
+        Runtime::Claude | Runtime::Command => agent.env.clone(),
+    });
+    // An address is no secret, and neither is a word that half of all texts have.
+    let is_secret = |name: &str| {
+        let name = name.to_ascii_uppercase();
+        ["KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL"].iter().any(|word| name.contains(word))
+    };
+    for name in asked.filter(|name| is_secret(name)) {
+        if let Ok(value) = std::env::var(&name) {
+            secrets.push((name, value.into()));
+        }
+    }
+    Ok(Known::new(secrets)?)
+}
+
+fn prices(prices: &BTreeMap<String, config::Price>) -> agent::Prices {
     let prices = prices.iter().map(|(model, price)| {
         let config::Price { input, output, cache_read, cache_write } = *price;
         (model.clone(), agent::Price { input, output, cache_read, cache_write })
     });
+    agent::Prices::new(prices.collect())
+}
+
+fn model_api(api: &config::ApiSettings, known: &BTreeMap<String, config::Price>) -> agent::ApiSettings {
     agent::ApiSettings {
         provider: match api.provider {
             config::Provider::Anthropic => agent::Provider::Anthropic,
@@ -267,7 +297,7 @@ fn model_api(api: &config::ApiSettings, prices: &BTreeMap<String, config::Price>
         model: api.model.clone(),
         key_env: api.key_env.clone(),
         max_output_tokens: api.max_output_tokens,
-        prices: agent::Prices::new(prices.collect()),
+        prices: prices(known),
     }
 }
 
@@ -302,6 +332,10 @@ fn rules(settings: &Settings) -> anyhow::Result<Rules> {
         concurrent_orders: limits.concurrent_orders,
         test_time: Duration::from_secs(limits.test_seconds),
         setup_time: Duration::from_secs(limits.setup_seconds),
+        setup_network: settings.sandbox.setup_network.clone(),
+        test_network: settings.sandbox.test_network.clone(),
+        prices: prices(&settings.prices),
+        known: known(settings)?,
         read_repository_settings: |yaml| repository_settings(yaml).map_err(|error| error.to_string()),
         environment: |name| std::env::var(name).ok(),
     })

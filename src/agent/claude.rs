@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use super::settings::AgentSettings;
 use super::stream::{Form, Stream};
-use super::{Invocation, Program, Transcript, is_session_id, pass_on, role as of_role};
+use super::{Invocation, Program, Transcript, is_session_id, pass_on, reach, role as of_role};
 use crate::order::Role;
 use crate::order::moves::AgentTask;
 use crate::order::role::Tool;
 
 /// Passed on when the settings name nothing.
-const ENVIRONMENT: [&str; 4] =
+pub const ENVIRONMENT: [&str; 4] =
     ["ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"];
 
 pub(super) struct Claude {
@@ -74,6 +74,7 @@ impl Program for Claude {
         }
         let mut environment = BTreeMap::new();
         let passed_on = pass_on(&self.settings.env, lookup_env, &mut environment);
+        let reach = reach::take(&self.settings.network, &mut environment);
         for (name, value) in [
             ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
             ("DISABLE_AUTOUPDATER", "1"),
@@ -85,7 +86,7 @@ impl Program for Claude {
             environment.insert(name.into(), value.into());
         }
         let stdin = harmless(&of_role::before(unsaid, prompt)).into_bytes();
-        Invocation { program, environment, stdin, reads: self.settings.read.clone(), passed_on }
+        Invocation { program, environment, reach, stdin, reads: self.settings.read.clone(), passed_on }
     }
 
     fn transcript(&self) -> Box<dyn Transcript> {

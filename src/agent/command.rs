@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::settings::AgentSettings;
 use super::stream::{Form, Stream};
-use super::{Invocation, Program, Transcript, is_session_id, pass_on, role as of_role};
+use super::{Invocation, Program, Transcript, is_session_id, pass_on, reach, role as of_role};
 use crate::order::Role;
 use crate::order::moves::AgentTask;
 
@@ -28,6 +28,7 @@ impl Program for Command {
     ) -> Invocation {
         let mut environment = BTreeMap::new();
         let passed_on = pass_on(&self.settings.env, lookup_env, &mut environment);
+        let reach = reach::take(&self.settings.network, &mut environment);
         environment.insert("JOURNEYMAN_STAGE".into(), task.stage.clone());
         environment.insert("JOURNEYMAN_AGENT".into(), task.agent.clone());
         environment.insert("JOURNEYMAN_ROUND".into(), task.round.to_string());
@@ -40,6 +41,7 @@ impl Program for Command {
         Invocation {
             program: self.settings.program.clone(),
             environment,
+            reach,
             stdin: of_role::before(of_role::system_prompt(role).as_deref(), prompt).into_bytes(),
             reads: self.settings.read.clone(),
             passed_on,

@@ -16,6 +16,7 @@ mod failure;
 mod history;
 mod lines;
 mod prompt;
+mod reach;
 mod record;
 mod rework;
 mod role;
@@ -33,8 +34,10 @@ use crate::order::moves::AgentTask;
 use crate::order::{AgentRun, Exit, Role};
 
 pub use api::{Api, ApiSettings, Call, Key, Price, Prices, Probed, Provider, Record};
+pub use claude::ENVIRONMENT as CLAUDE_VARIABLES;
 pub use expand::{Expanded, expand};
 pub use prompt::{Prompt, prompt};
+pub use reach::{Endpoint, EndpointKey, Reach};
 pub use settings::{AgentSettings, InvalidAgent, RuntimeKind};
 pub use templates::{InvalidCommand, built_in, built_in_names, command_name, repository_paths};
 
@@ -130,12 +133,15 @@ pub trait Transcript: Send {
 }
 
 /// What to start.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct Invocation {
     /// Program and arguments. Holds no secret and nothing of the task; a role's own words may be there.
     pub program: Vec<String>,
-    /// Added to the environment that the sandbox gives. May hold credentials.
+    /// Added to the environment that the sandbox gives. Holds only the credentials that [`Reach::held`] names, and what
+    /// the settings pass on besides.
     pub environment: BTreeMap<String, String>,
+    /// Where it has to get to, and with what.
+    pub reach: Reach,
     /// For its standard input: the prompt.
     pub stdin: Vec<u8>,
     /// Paths outside the workspace that it needs to see, read-only.
@@ -150,13 +156,15 @@ struct PassedOn {
     given: Vec<String>,
     /// Not set, or empty.
     missing: Vec<String>,
+    /// What the given ones hold, whether they are inside or not: for taking it out of what is shown.
+    values: BTreeMap<String, String>,
 }
 
 impl Invocation {
     /// Which variables the agent had, and which it was to have: for whoever has to mend a credential. Names only.
     pub fn variables(&self, agent: &str) -> String {
         let setting = format!("agents.{agent}.env");
-        let PassedOn { given, missing } = &self.passed_on;
+        let PassedOn { given, missing, .. } = &self.passed_on;
         let mut parts = Vec::new();
         if !given.is_empty() {
             parts.push(format!("{setting} passed on {}", given.join(", ")));
@@ -174,7 +182,7 @@ impl Invocation {
             let name = name.to_ascii_uppercase();
             ["KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL"].iter().any(|word| name.contains(word))
         };
-        let PassedOn { given, missing } = &self.passed_on;
+        let PassedOn { given, missing, .. } = &self.passed_on;
         if given.iter().map(String::as_str).any(|name| is_credential(&name)) {
             return Vec::new();
         }
@@ -186,10 +194,8 @@ impl Invocation {
     /// in ordinary text to be taken out.
     pub fn redact(&self, text: &str) -> String {
         let mut clean = text.to_owned();
-        for name in &self.passed_on.given {
-            if let Some(value) = self.environment.get(name).filter(|value| value.len() >= 8) {
-                clean = clean.replace(value.as_str(), &format!("[{name}]"));
-            }
+        for (name, value) in self.passed_on.values.iter().filter(|(_, value)| value.len() >= 8) {
+            clean = clean.replace(value.as_str(), &format!("[{name}]"));
         }
         clean
     }
@@ -202,6 +208,7 @@ impl fmt::Debug for Invocation {
             .field("program", &self.program)
             .field("environment", &self.environment.keys().collect::<Vec<_>>())
             .field("stdin_bytes", &self.stdin.len())
+            .field("reach", &self.reach)
             .field("reads", &self.reads)
             .finish()
     }
@@ -217,6 +224,7 @@ fn pass_on(
     for name in names {
         match lookup_env(name).filter(|value| !value.is_empty()) {
             Some(value) => {
+                passed_on.values.insert(name.clone(), value.clone());
                 environment.insert(name.clone(), value);
                 passed_on.given.push(name.clone());
             }

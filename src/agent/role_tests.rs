@@ -110,6 +110,7 @@ fn claude() -> Agents {
         program: Vec::new(),
         env: Vec::new(),
         read: Vec::new(),
+        network: Vec::new(),
     };
     Agents::new(BTreeMap::from([("a".to_owned(), settings)])).unwrap()
 }
@@ -179,6 +180,7 @@ fn any_other_program_reads_the_roles_words_before_the_task_and_its_name_in_the_e
         program: vec!["/opt/tool".into()],
         env: Vec::new(),
         read: Vec::new(),
+        network: Vec::new(),
     };
     let agents = Agents::new(BTreeMap::from([("a".to_owned(), settings)])).unwrap();
     let mut task = task("x", &[]);

@@ -19,6 +19,8 @@ pub struct AgentSettings {
     pub env: Vec<String>,
     /// Paths that it needs to see besides the workspace, read-only.
     pub read: Vec<PathBuf>,
+    /// Names of hosts that it may reach besides its model's service.
+    pub network: Vec<String>,
 }
 
 /// On what an agent runs.

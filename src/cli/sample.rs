@@ -44,6 +44,7 @@ pub(super) fn agents() -> anyhow::Result<BTreeMap<String, AgentSettings>> {
         program: vec![name.to_owned(), "scripted-agent".to_owned()],
         env: Vec::new(),
         read: vec![program.clone()],
+        network: Vec::new(),
     };
     Ok(BTreeMap::from([(AGENT.to_owned(), agent)]))
 }

@@ -182,6 +182,10 @@ pub struct LimitSettings {
 pub struct SandboxSettings {
     /// `mode`.
     pub mode: SandboxMode,
+    /// `setup_network`: names of hosts that a repository's `setup` may reach by HTTPS; `*` for any public one.
+    pub setup_network: Vec<String>,
+    /// `test_network`: names of hosts that tests may reach where their repository asks for them; none by default.
+    pub test_network: Vec<String>,
     /// `read`: absolute paths that every sandbox may read beside its own list.
     pub read: Vec<PathBuf>,
 }
@@ -209,6 +213,8 @@ pub struct AgentSettings {
     pub env: Vec<String>,
     /// `read`: absolute paths that its sandbox may read beside its own list.
     pub read: Vec<PathBuf>,
+    /// `network`: names of hosts that it may reach besides its model's service.
+    pub network: Vec<String>,
 }
 
 /// How an agent is run.

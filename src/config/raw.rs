@@ -10,7 +10,7 @@ use super::SettingsError;
 use super::error::Place;
 
 /// Every key outside `[agents]` and `[prices]`.
-const KEYS: [&str; 36] = [
+const KEYS: [&str; 38] = [
     "server.listen",
     "server.public_url",
     "server.api_token",
@@ -47,11 +47,23 @@ const KEYS: [&str; 36] = [
     "limits.setup_seconds",
     "sandbox.mode",
     "sandbox.read",
+    "sandbox.setup_network",
+    "sandbox.test_network",
 ];
 
 /// Every key of `[agents.NAME]`.
-const AGENT_KEYS: [&str; 9] =
-    ["runtime", "model", "program", "env", "read", "provider", "base_url", "key_env", "max_output_tokens"];
+const AGENT_KEYS: [&str; 10] = [
+    "runtime",
+    "model",
+    "program",
+    "env",
+    "read",
+    "network",
+    "provider",
+    "base_url",
+    "key_env",
+    "max_output_tokens",
+];
 
 /// Every key of `[prices."MODEL"]`.
 pub(super) const PRICE_KEYS: [&str; 4] = ["input", "output", "cache_read", "cache_write"];

@@ -103,11 +103,25 @@ fn hold_to_rules(settings: &RepositorySettings) -> Result<(), RepositorySettings
     if settings.report.as_ref().is_some_and(|path| !is_inside(path)) {
         return wrong("report", "a path inside the repository, such as target/report.xml");
     }
+    if settings
+        .network
+        .as_ref()
+        .is_some_and(|names| names.len() > 50 || !names.iter().all(|name| short(name, 253)))
+    {
+        return wrong("network", "a list of at most 50 names of hosts, such as api.example.org");
+    }
     if let Some(globs) = &settings.protected {
         let fits = |glob: &String| short(glob, 500) && globset::Glob::new(glob).is_ok();
         if globs.len() > MOST_GLOBS || !globs.iter().all(fits) {
             return wrong("protected", "a list of at most 200 globs, such as \"docs/**\"");
         }
+    }
+    if settings
+        .allowed_secrets
+        .as_ref()
+        .is_some_and(|list| list.len() > 200 || !list.iter().all(|one| short(one, 200)))
+    {
+        return wrong("allowed_secrets", "a list of at most 200 fingerprints, as a finding tells them");
     }
     if !settings.agents.iter().all(|(role, agent)| is_plain_name(role) && is_plain_name(agent)) {
         return wrong("agents", "roles and names of agents, such as developer: claude");

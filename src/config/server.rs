@@ -221,7 +221,12 @@ fn sandbox(keys: &Keys) -> Result<SandboxSettings, SettingsError> {
         Some("none") => SandboxMode::None,
         Some(_) => return Err(keys.wrong("sandbox.mode", "\"bubblewrap\" or \"none\"")),
     };
-    Ok(SandboxSettings { mode, read: keys.absolute_paths("sandbox.read")? })
+    Ok(SandboxSettings {
+        mode,
+        setup_network: keys.list("sandbox.setup_network")?.unwrap_or_else(|| vec!["*".to_owned()]),
+        test_network: keys.list("sandbox.test_network")?.unwrap_or_default(),
+        read: keys.absolute_paths("sandbox.read")?,
+    })
 }
 
 fn agents(keys: &Keys) -> Result<BTreeMap<String, AgentSettings>, SettingsError> {
@@ -244,6 +249,7 @@ fn agent(keys: &Keys, name: &str) -> Result<AgentSettings, SettingsError> {
                 program: Vec::new(),
                 env: Vec::new(),
                 read: Vec::new(),
+                network: Vec::new(),
             });
         }
         // The agent that needs no settings at all.
@@ -269,7 +275,8 @@ fn agent(keys: &Keys, name: &str) -> Result<AgentSettings, SettingsError> {
         return Err(keys.wrong(&key("env"), expected));
     }
     let read: Vec<PathBuf> = keys.absolute_paths(&key("read"))?;
-    Ok(AgentSettings { runtime, model: keys.text(&key("model"))?, program, env, read })
+    let network = keys.list(&key("network"))?.unwrap_or_default();
+    Ok(AgentSettings { runtime, model: keys.text(&key("model"))?, program, env, read, network })
 }
 
 /// The name of a variable that is somebody's own, and none of Journeyman's.

@@ -8,6 +8,7 @@
 //! between is done again, and every effect is made so that this is harmless.
 
 mod desk;
+mod door;
 mod driver;
 mod effects;
 mod intake;
@@ -26,12 +27,12 @@ use tokio::sync::{Notify, broadcast};
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
-use crate::agent::Agents;
+use crate::agent::{Agents, Prices};
 use crate::github::GitHub;
 use crate::order::{DayLimits, Entry, OrderId, OrderLimits, Pipeline, RepositorySettings, Role};
 use crate::sandbox::Sandbox;
 use crate::store::{JournalStore, Store};
-use crate::workspace::Workspaces;
+use crate::workspace::{Known, Workspaces};
 
 pub use desk::{Asked, DeskError};
 pub use supervisor::Stopped;
@@ -82,6 +83,14 @@ pub struct Rules {
     pub test_time: Duration,
     /// How long installing what the tests need may take.
     pub setup_time: Duration,
+    /// Names of hosts that a repository's setup may reach; `*` for any public one.
+    pub setup_network: Vec<String>,
+    /// Names of hosts that tests may reach where their repository asks for them.
+    pub test_network: Vec<String>,
+    /// What models cost.
+    pub prices: Prices,
+    /// Secrets of ours, which nothing that is published may hold.
+    pub known: Known,
     /// Reads `.github/journeyman.yml`; the error says what is wrong and where.
     pub read_repository_settings: fn(&[u8]) -> Result<RepositorySettings, String>,
     /// Reads our own environment, for the variables that an agent's settings name.

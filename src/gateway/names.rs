@@ -24,7 +24,7 @@ pub(super) struct Target {
 ///
 /// `registry.example` is that name, `*.registry.example` every name below it and not itself. Port 443 is meant
 /// unless another is said: `registry.example:8443`. A name leads to public addresses only, unless the entry says that
-/// it lies in a network of one's own: `registry.example at 10.0.0.0/8`. So entries are for the server's settings, and
+/// it lies in a network of one's own: `registry.example at 10.0.0.0/8`. A star alone is every public name. So entries are for the server's settings, and
 /// never a repository's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AllowedName {
@@ -32,6 +32,8 @@ pub struct AllowedName {
     below: bool,
     port: u16,
     within: Option<Network>,
+    /// Every name that leads to public addresses.
+    any: bool,
 }
 
 /// Why an entry is none.
@@ -61,6 +63,15 @@ impl AllowedName {
                 (entry.trim_end(), Some(network))
             }
         };
+        if entry == "*" && within.is_none() {
+            return Ok(Self {
+                name: HostName(entry.to_owned()),
+                below: false,
+                port: HTTPS,
+                within,
+                any: true,
+            });
+        }
         if entry.contains('/') {
             return Err("a name of a host, without https:// and path");
         }
@@ -80,7 +91,7 @@ impl AllowedName {
         if below && !name.0.contains('.') {
             return Err("everything below a name of one word is too much");
         }
-        Ok(Self { name, below, port, within })
+        Ok(Self { name, below, port, within, any: false })
     }
 
     pub(super) fn allows(&self, target: &Target) -> bool {
@@ -90,7 +101,7 @@ impl AllowedName {
         } else {
             target.host == self.name
         };
-        host && self.port == target.port
+        (host || self.any) && self.port == target.port
     }
 
     /// Why an address is none that this entry's names may lead to.

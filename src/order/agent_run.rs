@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::network::Record;
+
 /// One run of an agent, as its stream and its exit told it. Nothing here is evidence that work was done.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct AgentRun {
@@ -15,6 +17,12 @@ pub struct AgentRun {
     pub usage: Usage,
     /// How long it took.
     pub duration_seconds: f64,
+    /// What it did with the network, as the door saw it; none for a run that has no walls to have a door in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<Box<Record>>,
+    /// Credentials that the program itself had to hold, by their variables.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub held: Vec<String>,
     /// What was odd but did no harm, such as a placeholder without an argument.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,

@@ -10,7 +10,7 @@ use super::agent_run::AgentRun;
 use super::conversation::{
     AnswerNote, CheckState, CommentPlace, CommentRef, PullReading, Reaction, Reply, Saying, Update,
 };
-use super::feedback::Feedback;
+use super::feedback::{Feedback, Finding};
 use super::ids::{BranchName, CommitSha, Person, PullNumber, TreeSha};
 use super::pipeline::{FeedbackMode, Pipeline};
 use super::role::Role;
@@ -384,6 +384,9 @@ pub enum Outcome {
         message: Option<String>,
         /// Paths that differ from the base, sorted, at most a thousand.
         changed: Vec<String>,
+        /// What may be published and people should know: manifests, lockfiles, programs.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        warnings: Vec<Finding>,
     },
     /// Of [`Move::Import`]: nothing that could be taken.
     NothingPushed {

@@ -81,9 +81,6 @@ pub struct TestEvidence {
     pub counts: Option<Counts>,
     /// Tests that fail.
     pub failing: Vec<String>,
-    /// Why a pass verifies nothing.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub doubt: Option<String>,
     /// The sandbox it ran in.
     pub sandbox: String,
     /// What was done to find out whether a pass can be believed.
@@ -179,7 +176,6 @@ impl TestEvidence {
             test: tests.test.clone(),
             counts: tests.counts,
             failing: tests.failing.clone(),
-            doubt: tests.doubt.clone(),
             sandbox: tests.sandbox.clone(),
             scrutiny: tests.scrutiny.clone(),
         }

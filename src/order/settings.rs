@@ -21,8 +21,12 @@ pub struct RepositorySettings {
     pub test: Option<String>,
     /// Where the test command writes a JUnit report, from the repository's root.
     pub report: Option<String>,
+    /// Names of hosts that the tests have to reach; only those that the server's settings allow count.
+    pub network: Option<Vec<String>>,
     /// Globs of paths that a change must not touch.
     pub protected: Option<Vec<String>>,
+    /// Fingerprints, as findings tell them, of what has the form of a secret and is none.
+    pub allowed_secrets: Option<Vec<String>>,
     /// Role to agent, such as `developer` to `claude`.
     pub agents: BTreeMap<String, String>,
     /// Of which changes a test is wanted that fails without them.

@@ -94,7 +94,13 @@ fn import() -> Move {
 }
 
 fn imported() -> Outcome {
-    Outcome::Imported { pushed: sha('a'), tree: tree(), message: None, changed: vec!["sum.py".to_owned()] }
+    Outcome::Imported {
+        pushed: sha('a'),
+        tree: tree(),
+        message: None,
+        changed: vec!["sum.py".to_owned()],
+        warnings: Vec::new(),
+    }
 }
 
 fn commit() -> Move {
@@ -124,6 +130,7 @@ fn test_run(verdict: TestVerdict, passed: u64, failed: u64) -> TestRun {
         failing: (0..failed).map(|number| format!("test_{number}")).collect(),
         tail: String::new(),
         sandbox: "bubblewrap".to_owned(),
+        network: Default::default(),
         scrutiny: None,
         artifacts: vec!["implement-1-tests.txt".to_owned()],
     }

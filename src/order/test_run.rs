@@ -1,8 +1,11 @@
 //! What is known of one run of the tests, made by us on a commit of ours.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::ids::{CommitSha, TreeSha};
+use super::network::Record;
 use super::scrutiny::Scrutiny;
 
 /// One run of the repository's tests.
@@ -29,6 +32,9 @@ pub struct TestRun {
     pub tail: String,
     /// In what sandbox it ran: `bubblewrap` or `none`.
     pub sandbox: String,
+    /// What setup and tests did with the network that they were given, by what they are.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub network: BTreeMap<String, Record>,
     /// What was done to find out whether a pass can be believed; none where the tests were not run, or failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scrutiny: Option<Box<Scrutiny>>,

@@ -181,6 +181,7 @@ fn settings(place: &Path, github: &Emulator, secret: SecretString) -> Settings {
         program: words.map(str::to_owned).to_vec(),
         env: Vec::new(),
         read: vec![program.into(), script.clone()],
+        network: Vec::new(),
     };
     Settings {
         server: ServerSettings {
@@ -216,7 +217,12 @@ fn settings(place: &Path, github: &Emulator, secret: SecretString) -> Settings {
             setup_seconds: 60,
         },
         templates: Default::default(),
-        sandbox: SandboxSettings { mode: SandboxMode::Bubblewrap, read: Vec::new() },
+        sandbox: SandboxSettings {
+            mode: SandboxMode::Bubblewrap,
+            read: Vec::new(),
+            setup_network: vec!["*".to_owned()],
+            test_network: Vec::new(),
+        },
         agents: BTreeMap::from([(AGENT.to_owned(), agent)]),
         pipelines: BTreeMap::new(),
         prices: BTreeMap::new(),

@@ -95,6 +95,18 @@ impl Prices {
         Self(own)
     }
 
+    /// What tokens of a model cost, in dollars, if its price is known.
+    pub fn dollars(
+        &self,
+        model: &str,
+        input: u64,
+        output: u64,
+        cache_read: u64,
+        cache_write: u64,
+    ) -> Option<f64> {
+        Some(self.of(model)?.dollars(Tokens { input, output, cache_read, cache_write }))
+    }
+
     /// What a model costs, if that is known. A name with a date (`-20260922`, `-2026-09-22`) or `-latest` is the
     /// model without.
     pub(super) fn of(&self, model: &str) -> Option<Price> {

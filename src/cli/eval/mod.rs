@@ -229,6 +229,7 @@ fn simulated_agent(simulation: &Simulation) -> anyhow::Result<BTreeMap<String, A
         program: words.map(str::to_owned).to_vec(),
         env: Vec::new(),
         read: vec![program.clone()],
+        network: Vec::new(),
     };
     Ok(BTreeMap::from([(SIMULATED_AGENT.to_owned(), agent)]))
 }

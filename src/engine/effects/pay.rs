@@ -13,7 +13,7 @@ impl Context {
     pub(super) async fn reserve(&self, task: &AgentTask) -> Result<Result<(), String>, Trouble> {
         let begins_at = Utc::now();
         let survey = survey(self.journal.pipeline(), &self.journal, begins_at);
-        let left = survey.budget.usd_limit - survey.budget.usd_spent;
+        let left = self.dollars_left();
         let run = PaidRun {
             order: self.order,
             key: self.key.clone(),
@@ -24,7 +24,7 @@ impl Context {
             stage: task.stage.clone(),
             role: task.role.clone(),
             begins_at,
-            most: Cost { usd: left.max(0.0), seconds: task.timeout_seconds as f64 },
+            most: Cost { usd: left, seconds: task.timeout_seconds as f64 },
         };
         match self.parts.store.reserve(&run, &self.parts.rules.per_day).await? {
             Grant::Granted(Cost { usd, .. }) => {
@@ -33,6 +33,12 @@ impl Context {
             }
             Grant::Over(over) => Ok(Err(spent(&over))),
         }
+    }
+
+    /// What is left of the order's budget, in dollars; never below 0.
+    pub(super) fn dollars_left(&self) -> f64 {
+        let budget = survey(self.journal.pipeline(), &self.journal, Utc::now()).budget;
+        (budget.usd_limit - budget.usd_spent).max(0.0)
     }
 
     /// Writes down what a run has cost. The run itself is remembered already, so that what goes wrong here is for the

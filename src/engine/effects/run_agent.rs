@@ -7,11 +7,14 @@ use std::time::{Duration, Instant};
 use super::seat::Workplace;
 use super::workspace::make_folder;
 use super::{Context, Tried, never, soon};
-use crate::agent::{self, Api, Call, Invocation, Record, Runtime, Transcript};
+use crate::agent::{self, Api, Call, Invocation, Record as CallRecord, Runtime, Transcript};
+use crate::engine::door::{self, OpenDoor};
 use crate::engine::job::readable;
+use crate::gateway::Access;
 use crate::order::agent_run::FailureKind;
 use crate::order::moves::AgentTask;
-use crate::order::{AgentRun, Exit, Outcome, Trouble};
+use crate::order::network::Record;
+use crate::order::{AgentRun, Exit, Outcome, Trouble, Usage};
 use crate::sandbox::{Job, Limits, Network, Sink};
 
 /// A program may go on after its last word; it is ended after so long without another.
@@ -178,6 +181,18 @@ impl Context {
         }
     }
 
+    /// The way to the agent's model, and to nothing else that its settings do not name.
+    fn door_of(&self, task: &AgentTask, invocation: &Invocation) -> Result<(OpenDoor, Network), Trouble> {
+        let setting = format!("agents.{}.network in journeyman.toml", task.agent);
+        let reach = &invocation.reach;
+        let model = match &reach.endpoint {
+            Some(endpoint) => Some(door::model(endpoint, self.dollars_left(), &self.parts.rules.prices)?),
+            None => None,
+        };
+        let access = Access { names: door::names(&reach.hosts, &setting)?, model, setting };
+        OpenDoor::open(&self.parts.sandbox, access)
+    }
+
     async fn start(
         &self,
         task: &AgentTask,
@@ -188,14 +203,17 @@ impl Context {
     ) -> Result<AgentRun, Trouble> {
         let Workplace { directory, home, mut mounts } = place;
         mounts.extend(invocation.reads.iter().map(|path| readable(path)));
+        let (door, network) = self.door_of(task, invocation)?;
+        let mut environment = invocation.environment.clone();
+        environment.extend(door.environment.iter().cloned());
         let job = Job {
             program: invocation.program.iter().map(Into::into).collect(),
             directory,
-            environment: invocation.environment.clone(),
+            environment,
             stdin: invocation.stdin.clone(),
             home,
             mounts,
-            network: Network::Host,
+            network,
             limits: Limits::default(),
             timeout: Duration::from_secs(task.timeout_seconds.max(1)),
             most_output: MOST_OUTPUT,
@@ -212,6 +230,9 @@ impl Context {
         };
         let stderr = invocation.redact(&String::from_utf8_lossy(&reader.stderr));
         let mut run = reader.transcript.finish(exit, &stderr, begun.elapsed());
+        let record = door.close().await;
+        measured(&mut run, record);
+        run.held.clone_from(&invocation.reach.held);
         run.result = run.result.map(|text| invocation.redact(&text));
         if let Some(failure) = &mut run.failure {
             failure.message = invocation.redact(&failure.message);
@@ -221,6 +242,21 @@ impl Context {
         }
         Ok(run)
     }
+}
+
+/// What the door counted goes over what the agent says.
+fn measured(run: &mut AgentRun, record: Record) {
+    if let Some(metered) = record.metered.as_ref().filter(|metered| metered.requests > 0) {
+        run.usage = Usage {
+            input_tokens: metered.tokens.read(),
+            output_tokens: metered.tokens.output,
+            usd: metered.usd.unwrap_or(run.usage.usd),
+        };
+    }
+    for refused in &record.refused {
+        run.warnings.push(format!("was kept from {} ({}x): {}", refused.what, refused.times, refused.why));
+    }
+    run.network = Some(Box::new(record));
 }
 
 /// Hands the stream to the transcript and to a file.
@@ -278,7 +314,7 @@ struct CallFiles {
     stream: std::fs::File,
 }
 
-impl Record for CallFiles {
+impl CallRecord for CallFiles {
     fn request(&mut self, body: &str) {
         // The work does not depend on either.
         let _ = std::fs::write(&self.request, body);

@@ -19,6 +19,8 @@ impl Context {
             sandbox: self.parts.sandbox.clone(),
             workspaces: self.parts.workspaces.clone(),
             setup_time: self.parts.rules.setup_time,
+            setup_network: self.parts.rules.setup_network.clone(),
+            test_network: self.parts.rules.test_network.clone(),
             test_time: self.parts.rules.test_time,
         };
         // On the heap: what several sandboxes need is more than a thread's stack is for.

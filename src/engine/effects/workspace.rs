@@ -9,9 +9,7 @@ use globset::GlobBuilder;
 use super::{Context, Tried, never, soon};
 use crate::engine::job::{readable, short, writable};
 use crate::order::{BranchName, CommitSha, Outcome, TreeSha, Trouble};
-use crate::workspace::{
-    DEFAULT_PROTECTED, GitError, ImportOutcome, Known, NewCommit, Rules, Start, Workspaces,
-};
+use crate::workspace::{DEFAULT_PROTECTED, GitError, ImportOutcome, NewCommit, Rules, Start, Workspaces};
 
 /// A plan that is longer is cut.
 const LONGEST_FILE: usize = 256 * 1024;
@@ -97,17 +95,22 @@ impl Context {
         let export = self.export(branch, base).await?;
         let (order, repository, base) = (self.order, self.opened().repository.clone(), base.clone());
         let (protected, branch) = (self.protected(), branch.clone());
+        let (known, allowed_secrets) =
+            (self.parts.rules.known.clone(), self.settings().allowed_secrets.unwrap_or_default());
         let outcome = self
             .git(move |workspaces| {
-                let known = Known::default();
-                let rules =
-                    Rules { branch: &branch, protected: &protected, known: &known, allowed_secrets: &[] };
+                let rules = Rules {
+                    branch: &branch,
+                    protected: &protected,
+                    known: &known,
+                    allowed_secrets: &allowed_secrets,
+                };
                 workspaces.import(order, &repository, &base, &export, rules)
             })
             .await?;
         Ok(match outcome {
-            ImportOutcome::Imported { pushed, tree, message, changed, .. } => {
-                Outcome::Imported { pushed, tree, message, changed }
+            ImportOutcome::Imported { pushed, tree, message, changed, warnings } => {
+                Outcome::Imported { pushed, tree, message, changed, warnings }
             }
             ImportOutcome::NothingPushed { because } => Outcome::NothingPushed { because },
             ImportOutcome::Refused(feedback) => Outcome::ImportRefused(feedback),

@@ -9,6 +9,7 @@ mod lay;
 mod place;
 mod scrutinize;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -35,6 +36,10 @@ pub struct Testing {
     pub setup_time: Duration,
     /// How long one run of the tests may take.
     pub test_time: Duration,
+    /// Names of hosts that a setup may reach by HTTPS; `*` for any public one.
+    pub setup_network: Vec<String>,
+    /// Names of hosts that tests may reach where their repository asks for them.
+    pub test_network: Vec<String>,
 }
 
 /// What is to be tested.
@@ -113,6 +118,7 @@ impl Testing {
             failing: Vec::new(),
             tail: String::new(),
             sandbox: self.sandbox.mode().to_string(),
+            network: BTreeMap::new(),
             scrutiny: None,
             artifacts: Vec::new(),
         };
@@ -121,6 +127,7 @@ impl Testing {
         }
         let ran = self.on(ask, "", &ask.commit, Vec::new(), &judging.plan).await?;
         outputs.extend(ran.outputs());
+        run.network = ran.network();
         run.setup = ran.setup.clone().map(|ended| ended.run);
         run.tail = verify::tail(ran.last_output());
         let Some(ended) = &ran.test else {

@@ -6,8 +6,11 @@ use std::time::Duration;
 
 use super::lay::lay;
 use super::{Ask, Output, Testing, blocking, is_good, nothing, remove};
+use crate::engine::door::{self, OpenDoor};
 use crate::engine::job::{Recorder, readable, short, writable};
 use crate::engine::trouble::soon;
+use crate::gateway::Access;
+use crate::order::network::Record;
 use crate::order::test_run::CommandRun;
 use crate::order::{CommitSha, Reading, Trouble};
 use crate::sandbox::{Job, Limits, Network};
@@ -32,14 +35,18 @@ struct Place {
 /// Of one command: what its output is called, whether it has a network, how long it may take.
 struct How {
     name: String,
-    network: Network,
+    /// What it may reach; none: nothing.
+    access: Option<Access>,
     timeout: Duration,
 }
 
 /// A command that was run, and the end of what it printed.
+#[derive(Clone)]
 pub(super) struct Ended {
     pub(super) run: CommandRun,
     output: Output,
+    /// None where it had no network to do something with.
+    network: Option<Record>,
 }
 
 /// What came of one checkout: its setup, its tests, and what was read of them.
@@ -50,16 +57,19 @@ pub(super) struct Ran {
     pub(super) reading: Reading,
 }
 
-impl Clone for Ended {
-    fn clone(&self) -> Self {
-        Self { run: self.run.clone(), output: self.output.clone() }
-    }
-}
-
 impl Ran {
     /// What its commands printed.
     pub(super) fn outputs(&self) -> impl Iterator<Item = Output> + '_ {
         self.setup.iter().chain(&self.test).map(|ended| ended.output.clone())
+    }
+
+    /// What its commands did with the network.
+    pub(super) fn network(&self) -> BTreeMap<String, Record> {
+        let told = |what: &str, ended: &Option<Ended>| {
+            let record = ended.as_ref().and_then(|ended| ended.network.clone())?;
+            (record != Record::default()).then(|| (what.to_owned(), record))
+        };
+        told("setup", &self.setup).into_iter().chain(told("tests", &self.test)).collect()
     }
 
     /// The output of the command that ran last.
@@ -106,7 +116,8 @@ impl Testing {
         self.make_repository(place).await;
         let mut ran = Ran { setup: None, test: None, reading: nothing() };
         if let Some(setup) = &plan.setup {
-            let how = How { name: format!("setup{what}"), network: Network::Host, timeout: self.setup_time };
+            let access = self.for_setup()?;
+            let how = How { name: format!("setup{what}"), access, timeout: self.setup_time };
             let ended = self.command(place, setup, BTreeMap::new(), how).await?;
             let is_ready = is_good(&ended.run);
             ran.setup = Some(ended);
@@ -122,7 +133,8 @@ impl Testing {
         if let Some(report) = &asked.junit {
             self.clear_report(place, report).await?;
         }
-        let how = How { name: format!("tests{what}"), network: Network::None, timeout: self.test_time };
+        let access = self.for_tests(ask)?;
+        let how = How { name: format!("tests{what}"), access, timeout: self.test_time };
         let ended = self.command(place, &asked.command, asked.environment, how).await?;
         let report = match &asked.junit {
             Some(report) => self.read_report(place, report).await,
@@ -154,6 +166,14 @@ impl Testing {
         how: How,
     ) -> Result<Ended, Trouble> {
         environment.insert("CI".to_owned(), "true".to_owned());
+        let (door, network) = match how.access {
+            Some(access) => {
+                let (door, network) = OpenDoor::open(&self.sandbox, access)?;
+                environment.extend(door.environment.iter().cloned());
+                (Some(door), network)
+            }
+            None => (None, Network::None),
+        };
         let mut recorder = Recorder::default();
         let job = Job {
             program: ["sh", "-c", command].map(Into::into).to_vec(),
@@ -162,17 +182,46 @@ impl Testing {
             stdin: Vec::new(),
             home: place.home.clone(),
             mounts: vec![writable(&place.tree)],
-            network: how.network,
+            network,
             limits: Limits::default(),
             timeout: how.timeout,
             most_output: MOST_OUTPUT,
         };
         let ended = self.sandbox.run(job, &mut recorder).await?;
+        let network = match door {
+            Some(door) => Some(door.close().await),
+            None => None,
+        };
         let (text, output_sha256) = recorder.finish();
         let duration_seconds = ended.duration.as_secs_f64();
         let run =
             CommandRun { command: command.to_owned(), exit: ended.exit, duration_seconds, output_sha256 };
-        Ok(Ended { run, output: Output { name: how.name, text } })
+        Ok(Ended { run, output: Output { name: how.name, text }, network })
+    }
+
+    /// Where packages come from.
+    fn for_setup(&self) -> Result<Option<Access>, Trouble> {
+        const SETTING: &str = "sandbox.setup_network in journeyman.toml";
+        let names = door::names(&self.setup_network, SETTING)?;
+        Ok(Some(Access { names, model: None, setting: SETTING.to_owned() }))
+    }
+
+    /// Nothing, unless the repository asks for it and the server's settings allow it.
+    fn for_tests(&self, ask: &Ask) -> Result<Option<Access>, Trouble> {
+        const SETTING: &str =
+            "`network` in .github/journeyman.yml and sandbox.test_network in journeyman.toml";
+        let asked = ask.settings.network.iter().flatten();
+        let allowed: Vec<String> = self
+            .test_network
+            .iter()
+            .filter(|entry| asked.clone().any(|asked| asked == *entry))
+            .cloned()
+            .collect();
+        if allowed.is_empty() {
+            return Ok(None);
+        }
+        let names = door::names(&allowed, SETTING)?;
+        Ok(Some(Access { names, model: None, setting: SETTING.to_owned() }))
     }
 
     /// A report that was committed would be believed although no test wrote it.

@@ -64,11 +64,11 @@ pub(super) fn oracle(seed: u64) -> Oracle {
                     if n < badness + 3 { 1 } else { (dice.of(1 << 20) + 10) as u32 },
                     Some("Change it"),
                 ) {
-                    Outcome::Imported { pushed, tree, changed, message } => {
+                    Outcome::Imported { pushed, tree, changed, message, warnings } => {
                         let tree =
                             if dice.percent(5) { sha(77).as_str().parse().expect("a tree") } else { tree };
                         let message = message.filter(|_| !dice.percent(10));
-                        Outcome::Imported { pushed, tree, changed, message }
+                        Outcome::Imported { pushed, tree, changed, message, warnings }
                     }
                     other => other,
                 },

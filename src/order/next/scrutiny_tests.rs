@@ -43,6 +43,7 @@ fn seen(verdict: TestVerdict, judged: Judged, proof: Proof, weakenings: Vec<Weak
         skipped: tests(),
         renamed: 0,
         unloaded: Vec::new(),
+        unnamed: Default::default(),
     };
     run.scrutiny = Some(Box::new(Scrutiny {
         baseline: Baseline { commit: sha(1), test: None, counts: None, kept: true },

@@ -413,6 +413,7 @@ pub(super) fn imported(number: u32, message: Option<&str>) -> Outcome {
         tree: sha(number + 1000).as_str().parse().unwrap(),
         message: message.map(str::to_owned),
         changed: vec!["src/lib.rs".to_owned()],
+        warnings: Vec::new(),
     }
 }
 
@@ -428,6 +429,7 @@ pub(super) fn tested(commit: &CommitSha, verdict: TestVerdict, passed: u64, fail
         failing: (0..failed).map(|n| format!("test_{n}")).collect(),
         tail: "boom".to_owned(),
         sandbox: "none".to_owned(),
+        network: Default::default(),
         scrutiny: None,
         artifacts: Vec::new(),
     }))

@@ -18,6 +18,9 @@ use crate::order::settlement::Settlement;
 use crate::order::test_run::{TestRun, TestVerdict};
 use crate::order::trace::{Standing, Work};
 
+/// Of what an import remarks on, as much as people are told.
+const MOST_WARNINGS: usize = 5;
+
 /// Where a worker's commit stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::order) struct Onto {
@@ -54,7 +57,12 @@ impl Walk<'_> {
         let at = seen.at;
         let missing = |because: &str| Judged::failed(Judge::PushedCommit, nothing_pushed(because, &branch));
         let (pushed, tree, message, changed) = match seen.outcome {
-            Outcome::Imported { pushed, tree, message, changed } => (pushed, tree, message, changed),
+            Outcome::Imported { pushed, tree, message, changed, warnings } => {
+                for warning in warnings.iter().take(MOST_WARNINGS) {
+                    self.trace.note(warning.description.clone());
+                }
+                (pushed, tree, message, changed)
+            }
             Outcome::NothingPushed { because } => return Ok(missing(because)),
             Outcome::ImportRefused(feedback) => return Ok(Judged::failed(Judge::Policy, feedback.clone())),
             _ => return Err(self.mismatch(&key)),

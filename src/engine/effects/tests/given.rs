@@ -26,6 +26,7 @@ pub(super) fn api() -> Agents {
         program: Vec::new(),
         env: Vec::new(),
         read: Vec::new(),
+        network: Vec::new(),
     };
     Agents::new([("engineer".to_owned(), settings)].into()).unwrap()
 }

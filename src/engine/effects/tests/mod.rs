@@ -222,6 +222,7 @@ async fn parts(emulator: &Emulator, place: &TempDir, more: Vec<AgentSettings>) -
         program: vec!["sh".to_owned(), script.display().to_string()],
         env: Vec::new(),
         read: vec![script],
+        network: Vec::new(),
     };
     let pipeline = Pipeline::parse(PIPELINE).expect("a pipeline");
     Parts {
@@ -258,6 +259,10 @@ async fn parts(emulator: &Emulator, place: &TempDir, more: Vec<AgentSettings>) -
             concurrent_orders: 1,
             test_time: Duration::from_secs(60),
             setup_time: Duration::from_secs(60),
+            setup_network: vec!["*".to_owned()],
+            test_network: Vec::new(),
+            prices: crate::agent::Prices::default(),
+            known: crate::workspace::Known::default(),
             read_repository_settings: |yaml| {
                 crate::config::repository_settings(yaml).map_err(|error| error.to_string())
             },

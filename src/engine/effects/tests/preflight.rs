@@ -38,6 +38,7 @@ fn command(name: &str, program: &str, env: &[&str]) -> AgentSettings {
         program: vec![program.to_owned()],
         env: env.iter().map(|name| (*name).to_owned()).collect(),
         read: Vec::new(),
+        network: Vec::new(),
     }
 }
 

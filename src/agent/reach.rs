@@ -1,0 +1,137 @@
+//! Where an agent has to get to on a network, and which key stays outside.
+//!
+//! A key that the settings pass on to an agent is taken out of its environment wherever the program can be told another
+//! address for its model: whoever carries its requests there adds the key. What is left inside is said.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use secrecy::SecretString;
+
+use super::Provider;
+
+/// What an agent needs of a network.
+#[derive(Clone, Default)]
+pub struct Reach {
+    /// Names of hosts, as the settings have them.
+    pub hosts: Vec<String>,
+    /// Its model's service.
+    pub endpoint: Option<Endpoint>,
+    /// Variables with credentials that the program itself has to hold.
+    pub held: Vec<String>,
+}
+
+/// A model's service.
+#[derive(Clone)]
+pub struct Endpoint {
+    /// Whose dialect it speaks.
+    pub provider: Provider,
+    /// Its address, as our environment has it or as the provider's is.
+    pub base: String,
+    /// What it wants to see.
+    pub key: EndpointKey,
+}
+
+/// What a model's service wants to see of whoever asks.
+#[derive(Clone)]
+pub enum EndpointKey {
+    /// Nothing.
+    None,
+    /// As `x-api-key`.
+    ApiKey(SecretString),
+    /// As `authorization: Bearer`.
+    Bearer(SecretString),
+}
+
+impl fmt::Debug for Reach {
+    /// No key is shown.
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let base = self.endpoint.as_ref().map(|endpoint| endpoint.base.as_str());
+        out.debug_struct("Reach")
+            .field("hosts", &self.hosts)
+            .field("endpoint", &base)
+            .field("held", &self.held)
+            .finish()
+    }
+}
+
+const ANTHROPIC: &str = "https://api.anthropic.com";
+const OPENAI: &str = "https://api.openai.com/v1";
+/// A token of a subscription: the program asks more than the model's service with it, so it has to hold it.
+const SUBSCRIPTION: &str = "CLAUDE_CODE_OAUTH_TOKEN";
+
+/// Takes what an agent's model needs out of its environment.
+pub(super) fn take(hosts: &[String], environment: &mut BTreeMap<String, String>) -> Reach {
+    let mut reach = Reach { hosts: hosts.to_vec(), endpoint: None, held: Vec::new() };
+    let secret = |value: String| SecretString::from(value);
+    let (api_key, token) =
+        (environment.remove("ANTHROPIC_API_KEY"), environment.remove("ANTHROPIC_AUTH_TOKEN"));
+    let base = environment.remove("ANTHROPIC_BASE_URL");
+    let anthropic = match (api_key, token, &base) {
+        (Some(key), _, _) => Some(EndpointKey::ApiKey(secret(key))),
+        (None, Some(token), _) => Some(EndpointKey::Bearer(secret(token))),
+        (None, None, Some(_)) => Some(EndpointKey::None),
+        (None, None, None) => None,
+    };
+    if environment.contains_key(SUBSCRIPTION) {
+        reach.held.push(SUBSCRIPTION.to_owned());
+    }
+    if let Some(key) = anthropic {
+        let base = base.unwrap_or_else(|| ANTHROPIC.to_owned());
+        reach.endpoint = Some(Endpoint { provider: Provider::Anthropic, base, key });
+        return reach;
+    }
+    if !reach.held.is_empty() {
+        reach.hosts.extend(ANTHROPIC.strip_prefix("https://").map(str::to_owned));
+        return reach;
+    }
+    let (key, base) = (environment.remove("OPENAI_API_KEY"), environment.remove("OPENAI_BASE_URL"));
+    let key = match (key, &base) {
+        (Some(key), _) => EndpointKey::Bearer(secret(key)),
+        (None, Some(_)) => EndpointKey::None,
+        (None, None) => return reach,
+    };
+    let base = base.unwrap_or_else(|| OPENAI.to_owned());
+    reach.endpoint = Some(Endpoint { provider: Provider::OpenAi, base, key });
+    reach
+}
+
+#[cfg(test)]
+mod tests {
+    use secrecy::ExposeSecret as _;
+
+    use super::*;
+
+    fn taken(variables: &[(&str, &str)]) -> (Reach, Vec<String>) {
+        let mut environment: BTreeMap<String, String> =
+            variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let reach = take(&["docs.example".to_owned()], &mut environment);
+        (reach, environment.into_keys().collect())
+    }
+
+    #[test]
+    fn a_key_is_taken_out_and_what_must_stay_is_said() {
+        let (reach, left) = taken(&[("ANTHROPIC_API_KEY", "sk-1"), ("LANG", "C")]);
+        assert_eq!(left, ["LANG"]);
+        assert!(!format!("{reach:?}").contains("sk-1"));
+        let endpoint = reach.endpoint.unwrap();
+        assert_eq!((endpoint.provider, endpoint.base.as_str()), (Provider::Anthropic, ANTHROPIC));
+        assert!(matches!(endpoint.key, EndpointKey::ApiKey(key) if key.expose_secret() == "sk-1"));
+
+        let (reach, left) =
+            taken(&[("ANTHROPIC_AUTH_TOKEN", "t"), ("ANTHROPIC_BASE_URL", "http://127.0.0.1:1")]);
+        assert!(left.is_empty());
+        let endpoint = reach.endpoint.unwrap();
+        assert_eq!(endpoint.base, "http://127.0.0.1:1");
+        assert!(matches!(endpoint.key, EndpointKey::Bearer(_)));
+
+        let (reach, left) = taken(&[("CLAUDE_CODE_OAUTH_TOKEN", "t")]);
+        assert_eq!((left.len(), reach.held.len(), reach.hosts.len()), (1, 1, 2));
+        assert!(reach.endpoint.is_none());
+
+        let (reach, left) = taken(&[("OPENAI_API_KEY", "sk-2")]);
+        assert!(left.is_empty() && reach.endpoint.is_some_and(|endpoint| endpoint.base == OPENAI));
+        let (reach, _) = taken(&[("LANG", "C")]);
+        assert!(reach.endpoint.is_none() && reach.hosts == ["docs.example"]);
+    }
+}

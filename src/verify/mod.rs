@@ -25,7 +25,7 @@ pub use configuration::{old_configuration, touched_configuration};
 pub use counts::{read, read as read_counts};
 pub use overlay::{Lay, Overlay};
 pub use plan::{TestPlan, doubt, judge_by, plan, without_own_tests};
-pub use red_green::{TestFiles, new_tests_on_old_code, proof};
+pub use red_green::{Graft, TestFiles, new_tests_on_old_code, proof};
 pub use reporting::{Reporting, reporting};
 pub use text::{TAIL_CHARACTERS, tail};
 

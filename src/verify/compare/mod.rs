@@ -6,7 +6,7 @@ use crate::order::comparison::Exits;
 use crate::order::{
     CaseStatus, Cases, ComparedBy, Comparison, Counts, Exit, Judged, Reading, TestVerdict, Tests,
 };
-use crate::verify::names::{SourceName, parts, without_parameters};
+use crate::verify::names::{Printed, SourceName, SourceNames, Which};
 use crate::verify::verdict;
 
 /// What reading the diff tells of tests that have another name now, or none. Names as in the source.
@@ -87,15 +87,9 @@ pub fn compare(base: &Reading, after: &Reading, reruns: &[Reading], told: &Told<
             (Some(CaseStatus::Skipped), CaseStatus::Skipped) => comparison.still_skipped += 1,
         }
     }
-    let retired: Vec<SourceName<'_>> = told.retired.iter().map(|name| SourceName::new(name)).collect();
-    let mut retired_by_last: BTreeMap<&str, Vec<&SourceName<'_>>> = BTreeMap::new();
-    for name in &retired {
-        retired_by_last.entry(name.last().unwrap_or_default()).or_default().push(name);
-    }
+    let retired = SourceNames::new(told.retired.iter().map(String::as_str));
     for name in before.tests.keys().filter(|name| !seen_before.contains(name.as_str())) {
-        let parts = parts(name);
-        let candidates = parts.last().and_then(|last| retired_by_last.get(last));
-        let is_retired = candidates.is_some_and(|names| names.iter().any(|name| name.is(&parts)));
+        let is_retired = retired.find(&Printed::new(name)).is_some();
         if is_retired { comparison.retired.add(name) } else { comparison.gone.add(name) }
     }
     comparison
@@ -129,39 +123,42 @@ fn former_names<'a>(
     now: &'a Cases,
     renamed: &'a [(String, String)],
 ) -> BTreeMap<&'a str, &'a str> {
-    let mut new_by_last: BTreeMap<&str, Vec<(&str, Vec<&str>)>> = BTreeMap::new();
-    for name in now.tests.keys().filter(|name| !before.tests.contains_key(*name)) {
-        let parts = parts(name);
-        if let Some(last) = parts.last().copied() {
-            new_by_last.entry(last).or_default().push((name, parts));
+    let new: Vec<(&str, Printed<'_>)> = now
+        .tests
+        .keys()
+        .filter(|name| !before.tests.contains_key(*name))
+        .map(|name| (name.as_str(), Printed::new(name)))
+        .collect();
+    let mut new_by_own_name: BTreeMap<&str, BTreeMap<Which<'_>, Vec<usize>>> = BTreeMap::new();
+    for (at, (_, printed)) in new.iter().enumerate() {
+        for (own, which) in printed.runs() {
+            new_by_own_name.entry(own).or_default().entry(which).or_default().push(at);
         }
     }
-    let mut pairs_by_last: BTreeMap<&str, Vec<(SourceName<'_>, SourceName<'_>)>> = BTreeMap::new();
-    for (from, to) in renamed {
-        let (from, to) = (SourceName::new(from), SourceName::new(to));
-        if let Some(last) = from.last() {
-            pairs_by_last.entry(last).or_default().push((from, to));
-        }
-    }
-    let mut former = BTreeMap::new();
+    let from = SourceNames::new(renamed.iter().map(|(from, _)| from.as_str()));
+    let mut former: BTreeMap<&str, &str> = BTreeMap::new();
     for name in before.tests.keys().filter(|name| !now.tests.contains_key(*name)) {
-        let old_parts = parts(name);
-        let Some(pairs) = old_parts.last().and_then(|last| pairs_by_last.get(last)) else { continue };
-        let Some((_, to)) = pairs.iter().find(|(from, _)| from.is(&old_parts)) else { continue };
-        let Some(candidates) = to.last().and_then(|last| new_by_last.get_mut(last)) else { continue };
-        let parameters =
-            |name: &str| name.get(without_parameters(name).len()..).unwrap_or_default().to_owned();
-        let wanted = parameters(name);
-        let found = candidates
-            .iter()
-            .position(|(new, parts)| to.is(parts) && parameters(new) == wanted)
-            .or_else(|| candidates.iter().position(|(_, parts)| to.is(parts)));
-        if let Some(found) = found {
-            former.insert(candidates.swap_remove(found).0, name.as_str());
+        let old = Printed::new(name);
+        let pair =
+            from.find(&old).and_then(|(at, which)| Some((which, SourceName::new(&renamed.get(at)?.1))));
+        let Some((which, to)) = pair else { continue };
+        let Some(runs) = to.last().and_then(|last| new_by_own_name.get(last)) else { continue };
+        // The same run of it, and else any: parameters may have changed with the name.
+        let same = runs.get(&which).into_iter().flatten();
+        let others = runs.values().flatten().take(MOST_RUNS);
+        let found = same
+            .chain(others)
+            .filter_map(|at| new.get(*at))
+            .find(|(new, printed)| !former.contains_key(new) && to.is(printed).is_some());
+        if let Some((new_name, _)) = found {
+            former.insert(new_name, name);
         }
     }
     former
 }
+
+/// The most runs of a test that are looked at for one whose parameters changed together with its name.
+const MOST_RUNS: usize = 200;
 
 /// Whether another run on the same tree would tell more: what seems newly broken may be flaky, and names may have been
 /// lost in what else was printed.

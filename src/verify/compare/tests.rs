@@ -170,6 +170,15 @@ fn tests_under_another_name_pair_up_only_where_the_diff_tells_so() {
     assert_eq!((told.gone.total, told.new.total, told.renamed, told.still_green), (0, 0, 2, 2));
     assert_eq!(told.already_red.names, ["t.py::test_new[2]"]);
     assert_eq!(told.retired.names, ["t.py::test_removed"]);
+    // In Go the parts go with their test.
+    let pair = [("TestOld".to_owned(), "TestNew".to_owned())];
+    let told = compare(
+        &run("+a.TestOld/x +a.TestOld/y"),
+        &run("+a.TestNew/y -a.TestNew/x"),
+        &[],
+        &Told { renamed: &pair, retired: &[] },
+    );
+    assert_eq!((told.newly_broken.names.as_slice(), told.still_green), (&["a.TestNew/x".to_owned()][..], 1));
     // A pair excuses nothing else, and no test twice.
     let after = run("+t.py::test_new[1] +t.py::test_stays");
     let told = compare(&base, &after, &[], &Told { renamed: &renamed, retired: &[] });
@@ -178,6 +187,26 @@ fn tests_under_another_name_pair_up_only_where_the_diff_tells_so() {
     let after = run("-t.py::test_new[1] /t.py::test_new[2] +t.py::test_stays +t.py::test_removed");
     let told = compare(&base, &after, &[], &Told { renamed: &renamed, retired: &[] });
     assert_eq!((told.newly_broken.total, told.skipped.total), (1, 1));
+}
+
+#[test]
+fn many_runs_of_many_renamed_tests_are_paired_in_bounded_time() {
+    let runs = |name: &str| (0..20_000).map(|index| format!("+t.py::{name}[{index}] ")).collect::<String>();
+    let (base, after) = (run(&runs("test_old")), run(&runs("test_new")));
+    let renamed: Vec<(String, String)> =
+        (0..5_000).map(|index| (format!("f{index}.py::test_old"), "t.py::test_new".to_owned())).collect();
+    let all: Vec<String> = renamed.iter().map(|(from, _)| from.clone()).collect();
+    let begun = std::time::Instant::now();
+    let told = compare(&base, &after, &[], &Told { renamed: &renamed, retired: &all });
+    assert_eq!(
+        (told.renamed, told.gone.total, told.new.total),
+        (0, 20_000, 20_000),
+        "they are of other files"
+    );
+    let renamed = [("test_old".to_owned(), "test_new".to_owned())];
+    let told = compare(&base, &after, &[], &Told { renamed: &renamed, retired: &[] });
+    assert_eq!((told.renamed, told.still_green), (20_000, 20_000));
+    assert!(begun.elapsed() < std::time::Duration::from_secs(60), "{:?}", begun.elapsed());
 }
 
 #[test]

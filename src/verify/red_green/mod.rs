@@ -2,8 +2,11 @@
 
 use crate::order::comparison::MOST_NAMED;
 use crate::order::{CaseStatus, Exit, Proof, Reading};
-use crate::verify::names::{SourceName, parts};
+use crate::verify::names::{Printed, SourceName, SourceNames};
 use crate::verify::overlay::{Lay, Overlay};
+
+/// Path, old file and new file to the old file with the new file's tests; none where there are none in it.
+pub type Graft<'a> = dyn Fn(&str, &[u8], &[u8]) -> Option<Vec<u8>> + 'a;
 
 /// The parts of the change's tree that tests are made of.
 pub struct TestFiles<'a> {
@@ -15,8 +18,8 @@ pub struct TestFiles<'a> {
     pub read_base: &'a dyn Fn(&str) -> Option<Vec<u8>>,
     /// A file of the change.
     pub read_after: &'a dyn Fn(&str) -> Option<Vec<u8>>,
-    /// The old file with the new file's tests, where tests stand beside the code they test; from path, old, new.
-    pub graft: &'a dyn Fn(&str, &[u8], &[u8]) -> Option<Vec<u8>>,
+    /// Where tests stand beside the code they test.
+    pub graft: &'a Graft<'a>,
 }
 
 /// What to lay over a checkout of the base commit, so that it has the old code and the new tests. Empty: no test
@@ -48,11 +51,8 @@ pub fn proof(old: (&Exit, &Reading), new: &Reading, changed: &[String], flaky: &
     }
     let cannot_tell = |because: &str| Proof::CannotTell { because: because.to_owned() };
     let (exit, before) = old;
-    let changed: Vec<SourceName<'_>> = changed.iter().map(|name| SourceName::new(name)).collect();
-    let is_changed = |name: &str| {
-        let parts = parts(name);
-        changed.iter().any(|changed| changed.is(&parts))
-    };
+    let changed = SourceNames::new(changed.iter().map(String::as_str));
+    let is_changed = |name: &str| changed.find(&Printed::new(name)).is_some();
     let mut red: Vec<String> = Vec::new();
     let mut red_still = false;
     let mut is_silent = false;
@@ -125,7 +125,7 @@ fn passes(reading: &Reading, name: &str) -> Option<bool> {
     if let Some(cases) = &reading.cases {
         // What failed may be named in short, and what passed in full.
         let short = SourceName::new(name);
-        let mut same = cases.tests.iter().filter(|(full, _)| short.is(&parts(full)));
+        let mut same = cases.tests.iter().filter(|(full, _)| short.is(&Printed::new(full)).is_some());
         let status = match cases.tests.get(name) {
             Some(status) => Some(status),
             None => same.next().map(|(_, status)| status).filter(|_| same.next().is_none()),

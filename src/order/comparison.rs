@@ -156,8 +156,8 @@ pub struct Comparison {
     pub new_failing: Tests,
     /// Ran before, skipped now.
     pub skipped: Tests,
-    /// The run on the base names its tests, and the one on the change does not, or a runner of another kind does: what
-    /// went cannot be seen.
+    /// The run on the base names or counts its tests, and the one on the change does not, or a runner of another kind
+    /// does: what went cannot be seen.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unnamed: bool,
     /// Of all these, how many are known to have had another name before. They stand under the new one.

@@ -45,15 +45,19 @@ pub fn compare(base: &Reading, after: &Reading, reruns: &[Reading], told: &Told<
     if base.counts.is_some() && after.counts.is_some() {
         comparison.by = ComparedBy::Counts;
     }
+    // What the base said and the change keeps to itself may be what is missing.
+    let ran = |counts: Option<Counts>| counts.map_or(0, |counts| counts.ran());
+    comparison.unnamed = ran(base.counts) > 0 && after.counts.is_none();
     let Some(before) = &base.cases else { return comparison };
     // Where there was nothing, all is new, whoever names it.
     let is_comparable = |cases: &&Cases| cases.named_by == before.named_by || before.tests.is_empty();
     let mut named = std::iter::once(after).chain(reruns).filter_map(|reading| reading.cases.as_ref());
     let Some(now) = named.find(is_comparable) else {
-        comparison.unnamed = !before.tests.is_empty();
+        comparison.unnamed |= !before.tests.is_empty();
         return comparison;
     };
     comparison.by = ComparedBy::Test;
+    comparison.unnamed = false;
     let flaky = flaky(now, reruns);
     let former_names = former_names(before, now, told.renamed);
     let mut seen_before = BTreeSet::new();

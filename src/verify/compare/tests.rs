@@ -132,6 +132,8 @@ fn without_names_the_counts_are_compared_and_without_counts_the_exits() {
     assert_eq!((comparison.by, judged(&exits(0, 0, &[]), &comparison)), (ComparedBy::Counts, Judged::Passed));
     let fewer = of(&counted(3, 0), &counted(2, 0));
     assert_eq!(judged(&exits(0, 0, &[]), &fewer), Judged::TestsMissing);
+    let uncounted = of(&counted(3, 0), &Reading::default());
+    assert_eq!(judged(&exits(0, 0, &[]), &uncounted), Judged::TestsMissing);
     let red = of(&counted(3, 1), &counted(3, 1));
     assert_eq!(judged(&exits(1, 1, &[]), &red), Judged::Failed, "which one is red is not known");
     let blind = of(&Reading::default(), &Reading::default());

@@ -36,6 +36,8 @@ const MOST_FAILING: usize = 100;
 const LONGEST_NAME: usize = 300;
 /// What is looked at of an output, in bytes from its end.
 const MOST_OUTPUT: usize = 16 << 20;
+/// And in lines: each is looked at by every reader.
+const MOST_LINES: usize = 400_000;
 
 /// A summary that one of the readers found.
 struct Summary {
@@ -50,31 +52,64 @@ struct Summary {
     is_whole: bool,
 }
 
-/// Reads an output (its last 16 MiB), and the JUnit report where there is one. Takes up to seconds on outputs of
-/// that size, so it is not for a thread that others wait for. A report with tests in it is believed before the
+impl Summary {
+    /// What of it holds where the start of the output is missing.
+    fn of_the_end(self) -> Self {
+        let counts = match self.runner {
+            Runner::Libtest | Runner::Go | Runner::Tap => None,
+            Runner::Junit
+            | Runner::Nextest
+            | Runner::Pytest
+            | Runner::Unittest
+            | Runner::Node
+            | Runner::Vitest
+            | Runner::Jest
+            | Runner::Mocha => self.counts,
+        };
+        Self { counts, cases: None, ..self }
+    }
+}
+
+/// Reads an output, and the JUnit report where there is one. Takes up to seconds on large
+/// outputs, so it is not for a thread that others wait for. A report with tests in it is believed before the
 /// output: it names them exactly. Its names are believed only where it claims no more than the output does.
+///
+/// Of one that is longer than 16 MiB or 400,000 lines its end is read, as by [`read_end`].
 pub fn read(output: &str, junit: Option<&[u8]>) -> Reading {
+    read_part(output, junit, false)
+}
+
+/// Reads the end of an output of which the start was not kept: what was said there is missing, so that no test is
+/// believed to be named by it, nor counted where the parts of a run are counted one by one.
+pub fn read_end(output: &str, junit: Option<&[u8]>) -> Reading {
+    read_part(output, junit, true)
+}
+
+fn read_part(output: &str, junit: Option<&[u8]>, is_cut: bool) -> Reading {
     let start = output.floor_char_boundary(output.len().saturating_sub(MOST_OUTPUT));
     let clean = plain(output.get(start..).unwrap_or_default());
     let lines: Vec<&str> = clean.lines().collect();
+    let is_cut = is_cut || start > 0 || lines.len() > MOST_LINES;
+    let lines = lines.get(lines.len().saturating_sub(MOST_LINES)..).unwrap_or_default();
     let from_output = [
-        cargo::libtest(&lines),
-        cargo::nextest(&lines),
-        python::pytest(&lines),
-        python::unittest(&lines),
-        node::node(&lines),
-        javascript::vitest(&lines),
-        javascript::jest(&lines),
-        javascript::mocha(&lines),
-        go::json(&lines),
-        go::plain(&lines),
-        tap::tap(&lines),
+        cargo::libtest(lines),
+        cargo::nextest(lines),
+        python::pytest(lines),
+        python::unittest(lines),
+        node::node(lines),
+        javascript::vitest(lines),
+        javascript::jest(lines),
+        javascript::mocha(lines),
+        go::json(lines),
+        go::plain(lines),
+        tap::tap(lines),
     ]
     .into_iter()
     .flatten()
-    .max_by_key(|summary| summary.line);
+    .max_by_key(|summary| summary.line)
+    .map(|summary| if is_cut { summary.of_the_end() } else { summary });
     let from_report = junit.and_then(junit::read);
-    let mut unloaded = unloaded::read(&lines);
+    let mut unloaded = unloaded::read(lines);
     if let Some(report) = &from_report {
         unloaded.extend(report.unloaded.iter().cloned());
     }

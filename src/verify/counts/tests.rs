@@ -214,6 +214,23 @@ fn what_cargo_says_of_binaries_may_come_before_or_after_what_they_say() {
 }
 
 #[test]
+fn of_an_output_whose_start_is_missing_no_test_is_named() {
+    for (name, are_counted) in [("cargo-named.txt", false), ("go-named.txt", false), ("jest-named.txt", true)]
+    {
+        let text = output(name);
+        let end = read_end(&text, None);
+        assert_eq!((end.cases, end.counts.is_some()), (None, are_counted), "{name}");
+        assert_eq!(end.failing, read(&text, None).failing);
+    }
+    let text = output("jest-named.txt");
+    for before in ["\n".repeat(MOST_LINES), "x".repeat(MOST_OUTPUT) + "\n"] {
+        assert_eq!(read(&format!("{before}{text}"), None).cases, None);
+    }
+    let report = fixture("pytest-named.xml");
+    assert!(read_end(&output("pytest-quiet.txt"), Some(&report)).cases.is_some(), "a report is a whole");
+}
+
+#[test]
 fn there_is_an_end_to_how_many_tests_are_named_and_how_long_their_names_are() {
     let run = |count: usize, name: &dyn Fn(usize) -> String| {
         let mut text = format!("running {count} tests\n");

@@ -96,7 +96,6 @@ impl std::ops::Add for Tokens {
     }
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
 fn is_zero(count: &u64) -> bool {
     *count == 0
 }

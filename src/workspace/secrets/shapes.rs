@@ -1,5 +1,8 @@
 //! What tells a token from a text of the same form: its checksum, its randomness, what it holds.
 
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
@@ -40,14 +43,14 @@ pub(super) fn entropy(bytes: &[u8]) -> f64 {
 
 /// Whether a token says itself that it is none.
 pub(super) fn is_placeholder(token: &[u8]) -> bool {
-    let lower = token.to_ascii_lowercase();
-    let says = |word: &[u8]| lower.windows(word.len()).any(|part| part == word);
+    static SAYS: LazyLock<Option<AhoCorasick>> =
+        LazyLock::new(|| AhoCorasick::builder().ascii_case_insensitive(true).build(MADE_UP).ok());
     let mut run = 1;
-    let same = lower.windows(2).any(|pair| {
-        run = if matches!(pair, [a, b] if a == b) { run + 1 } else { 1 };
+    let same = token.windows(2).any(|pair| {
+        run = if matches!(pair, [a, b] if a.eq_ignore_ascii_case(b)) { run + 1 } else { 1 };
         run >= RUN
     });
-    same || MADE_UP.iter().any(|word| says(word))
+    same || SAYS.as_ref().is_some_and(|says| says.is_match(token))
 }
 
 /// The checksum of GitHub's and npm's tokens: CRC-32 of what stands behind the prefix, in six letters.

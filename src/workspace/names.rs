@@ -218,6 +218,8 @@ mod tests {
             ("stra\u{df}e", "STRASSE"),
             ("\u{1e69}", "s\u{307}\u{323}"),
             ("a", "a. ."),
+            // A mark that has a capital of its own, before and behind another one.
+            ("\u{3b1}\u{345}\u{301}", "\u{3b1}\u{301}\u{345}"),
         ] {
             assert_eq!(fold(one), fold(other), "{one:?} {other:?}");
         }

@@ -86,7 +86,7 @@ fn zeros(agent: &Agent, length: usize, name: u8) -> Oid {
     let (a, b) =
         head.bytes().fold((1_u64, 0_u64), |(a, b), byte| (a + u64::from(byte), b + a + u64::from(byte)));
     let b = (b + a * length as u64) % 65_521;
-    file.extend(u32::try_from(b << 16 | a % 65_521).unwrap().to_be_bytes());
+    file.extend(u32::try_from((b << 16) | (a % 65_521)).unwrap().to_be_bytes());
     let id = Oid::from_bytes(&[name; 20]).unwrap();
     let text = id.to_string();
     let folder = agent.origin.path().join("objects").join(&text[..2]);
@@ -139,7 +139,7 @@ fn pack(agent: &Agent, objects: &[(u8, Vec<u8>)]) {
     for (kind, content) in objects {
         let (base, content) = if *kind == 7 { content.split_at(20) } else { content.split_at(0) };
         let mut size = content.len() >> 4;
-        let mut first = kind << 4 | u8::try_from(content.len() & 0xf).unwrap();
+        let mut first = (kind << 4) | u8::try_from(content.len() & 0xf).unwrap();
         while size > 0 {
             bytes.push(first | 0x80);
             first = u8::try_from(size & 0x7f).unwrap();

@@ -5,14 +5,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::order::{Weakening, WeakeningKind};
 use crate::verify::tamper::assertion::{Assertion, Relation};
 use crate::verify::tamper::change::Change;
-use crate::verify::tamper::read::{SourceFile, clipped};
+use crate::verify::tamper::read::{Function, SourceFile, clipped};
 use crate::verify::tamper::syntax::{NodeId, Syntax};
 
 /// Inputs and expectations of tests that are kept.
 const MOST_PAIRS: usize = 5_000;
 
-/// What tests give and what they expect: by the answer, every list of inputs.
-type Asked = BTreeMap<String, Vec<BTreeSet<String>>>;
+/// What tests give and what they expect: by the answer, every question.
+type Asked = BTreeMap<String, Vec<Question>>;
+
+struct Question {
+    inputs: BTreeSet<String>,
+    /// The code that is asked.
+    subject: String,
+}
 
 /// Branches and tables that are new and answer what tests ask.
 pub(in crate::verify::tamper) fn hard_coded(change: &Change<'_>, found: &mut Vec<Weakening>) {
@@ -28,6 +34,7 @@ pub(in crate::verify::tamper) fn hard_coded(change: &Change<'_>, found: &mut Vec
     if asked.is_empty() {
         return;
     }
+    constants(change, &asked, found);
     let mut known: BTreeSet<String> = BTreeSet::new();
     for file in change.before.files.iter().filter(|file| change.is_changed(&file.path)) {
         known.extend(answers(file).into_iter().map(|answer| answer.key));
@@ -52,6 +59,37 @@ pub(in crate::verify::tamper) fn hard_coded(change: &Change<'_>, found: &mut Vec
     }
 }
 
+/// Functions that had something to do and now answer all with what a test expects.
+fn constants(change: &Change<'_>, asked: &Asked, found: &mut Vec<Weakening>) {
+    for file in change.after.files.iter().filter(|file| change.is_changed(&file.path)) {
+        let Some(before) = change.before.file(&file.path) else { continue };
+        let constant = |file: &SourceFile<'_>, function: &Function| {
+            file.syntax.field(function.node, "body").and_then(|body| answer(&file.syntax, body))
+        };
+        for function in file.functions.iter().filter(|one| one.parameters > 0 && !one.is_support) {
+            let Some(output) = constant(file, function).filter(|output| !is_plain(output)) else { continue };
+            let was = before.functions.iter().find(|other| other.name == function.name);
+            let had_work = was.is_some_and(|was| constant(before, was).is_none());
+            let is_asked = asked.get(&output).is_some_and(|questions| {
+                questions.iter().any(|one| one.subject.split(' ').any(|word| word == function.name))
+            });
+            if had_work && is_asked {
+                found.push(Weakening {
+                    kind: WeakeningKind::ExpectedValueHardCoded,
+                    path: file.path.clone(),
+                    line: Some(function.line),
+                    test: None,
+                    what: format!(
+                        "`{}` answers everything with what a test expects: {output}",
+                        function.name
+                    ),
+                    grave: true,
+                });
+            }
+        }
+    }
+}
+
 /// Splits an assertion into what is given and what is expected.
 fn note(asked: &mut Asked, assertion: &Assertion) {
     let is_literal = |operand: &&String| literal(operand).is_some();
@@ -66,12 +104,19 @@ fn note(asked: &mut Asked, assertion: &Assertion) {
         assertion.literals.iter().filter(|one| subject.contains(one.as_str())).cloned().collect();
     let lists = asked.entry(expected).or_default();
     if !inputs.is_empty() && lists.len() < 200 {
-        lists.push(inputs);
+        lists.push(Question { inputs, subject: subject.clone() });
     }
 }
 
 /// The operand where it is nothing but a literal.
 fn literal(operand: &str) -> Option<String> {
+    let mut operand = operand;
+    for wrapper in ["Some ( ", "Ok ( ", "String :: from ( "] {
+        operand = operand.strip_prefix(wrapper).and_then(|rest| rest.strip_suffix(" )")).unwrap_or(operand);
+    }
+    for ending in [" . to_string ( )", " . to_owned ( )", " . into ( )"] {
+        operand = operand.strip_suffix(ending).unwrap_or(operand);
+    }
     let bare =
         operand.strip_prefix("- ").map(|rest| format!("-{rest}")).unwrap_or_else(|| operand.to_owned());
     let is_number =
@@ -92,7 +137,7 @@ fn is_asked(asked: &Asked, inputs: &BTreeSet<String>, output: &str) -> bool {
     if inputs.iter().all(|input| is_plain(input)) {
         return false;
     }
-    asked.get(output).is_some_and(|lists| lists.iter().any(|list| inputs.is_subset(list)))
+    asked.get(output).is_some_and(|lists| lists.iter().any(|one| inputs.is_subset(&one.inputs)))
 }
 
 /// A branch, or a table, that answers literals with literals.
@@ -166,8 +211,12 @@ fn answer(syntax: &Syntax<'_>, node: NodeId) -> Option<String> {
             let text = syntax.canonical(at);
             return literal(&text);
         }
-        let parts: Vec<NodeId> = syntax.parts(at).collect();
+        let mut parts: Vec<NodeId> = syntax.parts(at).take(4).collect();
         let kind = syntax.kind(at);
+        // What Python says about a function comes first in it.
+        if kind == "block" && parts.len() == 2 && parts.first().is_some_and(|first| is_said(syntax, *first)) {
+            parts.remove(0);
+        }
         let passes = matches!(
             kind,
             "block"
@@ -183,6 +232,12 @@ fn answer(syntax: &Syntax<'_>, node: NodeId) -> Option<String> {
                 | "macro_invocation"
         );
         match parts.as_slice() {
+            [function, list]
+                if kind == "call_expression"
+                    && matches!(syntax.text(*function), "Some" | "Ok" | "String::from") =>
+            {
+                at = syntax.part(*list, 0)?;
+            }
             // `"four".to_string()` and its like.
             [first, ..] if matches!(kind, "call_expression" | "field_expression") => at = *first,
             [only] if passes => at = *only,
@@ -190,6 +245,12 @@ fn answer(syntax: &Syntax<'_>, node: NodeId) -> Option<String> {
         }
     }
     None
+}
+
+/// Whether a statement is nothing but a string.
+fn is_said(syntax: &Syntax<'_>, statement: NodeId) -> bool {
+    syntax.kind(statement) == "expression_statement"
+        && syntax.part(statement, 0).is_some_and(|part| syntax.kind(part) == "string")
 }
 
 /// One arm of a match or a switch.

@@ -85,6 +85,30 @@ pub(super) struct Function {
     pub(super) is_support: bool,
 }
 
+/// Places of a file that do not overlap, in order.
+#[derive(Debug)]
+pub(super) struct Places(Vec<Range<usize>>);
+
+impl Places {
+    fn of(mut places: Vec<Range<usize>>) -> Self {
+        places.sort_by_key(|place| place.start);
+        let mut apart: Vec<Range<usize>> = Vec::new();
+        for place in places {
+            match apart.last_mut() {
+                Some(last) if place.start < last.end => last.end = last.end.max(place.end),
+                Some(_) | None => apart.push(place),
+            }
+        }
+        Self(apart)
+    }
+
+    /// Whether a byte is in one of them.
+    pub(super) fn contain(&self, at: usize) -> bool {
+        let next = self.0.partition_point(|place| place.start <= at);
+        next.checked_sub(1).and_then(|last| self.0.get(last)).is_some_and(|place| place.contains(&at))
+    }
+}
+
 /// A file that was read.
 #[derive(Debug)]
 pub(super) struct SourceFile<'a> {
@@ -93,7 +117,7 @@ pub(super) struct SourceFile<'a> {
     pub(super) tests: Vec<Test>,
     pub(super) functions: Vec<Function>,
     /// Where in the file tests and what they need are.
-    pub(super) test_places: Vec<Range<usize>>,
+    pub(super) test_places: Places,
     /// Only those marked are run.
     pub(super) has_only: bool,
 }
@@ -120,22 +144,14 @@ impl<'a> SourceFile<'a> {
         found.truncate(MOST_TESTS);
         let test_places = if is_test_path(path) {
             vec![0..usize::MAX]
+        } else if syntax.language == Language::Rust {
+            rust::places(&syntax, &found)
         } else {
-            match syntax.language {
-                Language::Rust => rust::places(&syntax, &found),
-                Language::Python
-                | Language::JavaScript
-                | Language::TypeScript
-                | Language::Tsx
-                | Language::Go
-                | Language::Java => found.iter().map(|test| syntax.bytes(test.item)).collect(),
-            }
+            found.iter().map(|test| syntax.bytes(test.item)).collect()
         };
+        let test_places = Places::of(test_places);
         let items: BTreeSet<NodeId> = found.iter().map(|test| test.item).collect();
-        let is_support = |node| {
-            let at = syntax.bytes(node).start;
-            test_places.iter().any(|place| place.contains(&at))
-        };
+        let is_support = |node| test_places.contain(syntax.bytes(node).start);
         let functions = functions(&syntax, &ends, &items, &is_support);
         let tests = found.into_iter().map(|found| test(path, &syntax, &ends, found)).collect();
         Self { path: path.to_owned(), syntax, tests, functions, test_places, has_only }
@@ -143,8 +159,7 @@ impl<'a> SourceFile<'a> {
 
     /// Whether a node belongs to tests.
     pub(super) fn is_in_tests(&self, node: NodeId) -> bool {
-        let at = self.syntax.bytes(node).start;
-        self.test_places.iter().any(|place| place.contains(&at))
+        self.test_places.contain(self.syntax.bytes(node).start)
     }
 }
 

@@ -1,7 +1,9 @@
 //! What counts as a weakening and what does not, in small.
 
 mod assertions;
+mod corpus;
 mod grafting;
+mod hostile;
 mod reading;
 
 use super::*;

@@ -96,8 +96,37 @@ async fn versions(sandbox: &Sandbox) -> BTreeMap<String, String> {
     for (name, version) in
         String::from_utf8_lossy(&said.stdout).lines().filter_map(|line| line.split_once('\t'))
     {
-        let version: String = version.chars().filter(|c| !c.is_control()).take(LONGEST_VERSION).collect();
-        versions.insert(name.to_owned(), version);
+        versions.insert(name.to_owned(), number(version));
     }
     versions
+}
+
+/// The number in what a program says of itself, such as `git version 2.47.3`; all of it where there is none.
+fn number(said: &str) -> String {
+    let words = said.split(|c: char| c.is_whitespace() || c == '"');
+    let number = words
+        .map(|word| word.trim_start_matches(|c: char| c.is_ascii_alphabetic()))
+        .find(|word| word.starts_with(|c: char| c.is_ascii_digit()) && word.contains('.'));
+    number.unwrap_or(said).chars().filter(|c| !c.is_control()).take(LONGEST_VERSION).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_say_their_version_each_in_its_own_way() {
+        for (said, version) in [
+            ("git version 2.47.3", "2.47.3"),
+            ("bubblewrap 0.8.0", "0.8.0"),
+            ("v20.20.2", "20.20.2"),
+            ("go version go1.22.1 linux/amd64", "1.22.1"),
+            ("openjdk version \"17.0.15\" 2025-04-15", "17.0.15"),
+            ("rustc 1.95.0 (59807616e 2026-04-14)", "1.95.0"),
+            ("something else", "something else"),
+            ("", ""),
+        ] {
+            assert_eq!(number(said), version, "{said}");
+        }
+    }
 }

@@ -81,7 +81,9 @@ pub fn compare(
 ) -> Result<Vec<Compared>, serde_json::Error> {
     let (known, here) = (serde_json::to_value(known)?, serde_json::to_value(here)?);
     let mut rows = Vec::new();
-    for (key, said) in said.as_object().into_iter().flatten() {
+    let mut fields: Vec<(&String, &Value)> = said.as_object().into_iter().flatten().collect();
+    fields.sort_by_key(|(key, _)| rank(key));
+    for (key, said) in fields {
         match known.get(key) {
             Some(_) => row(&mut rows, &words(key), key, said, here.get(key).unwrap_or(&Value::Null)),
             None => rows.push(Compared::not_repeated(
@@ -161,6 +163,12 @@ fn bare(value: &Value) -> Value {
     }
 }
 
+/// What people look for first.
+fn rank(key: &str) -> usize {
+    let order = ["setup", "test", "verdict", "counts", "failing", "doubt", "sandbox"];
+    order.iter().position(|known| *known == key).unwrap_or(order.len())
+}
+
 fn words(key: &str) -> String {
     key.replace('_', " ")
 }
@@ -171,6 +179,11 @@ fn shown(value: &Value) -> String {
         Value::Null => "none".to_owned(),
         Value::String(text) => text.clone(),
         Value::Array(items) => list(items.iter().map(shown).collect()),
+        // How many, and which of them are named.
+        Value::Object(fields) if fields.contains_key("total") => {
+            let part = |key: &str| fields.get(key).map(shown);
+            [part("total"), part("names")].into_iter().flatten().collect::<Vec<_>>().join(": ")
+        }
         Value::Object(fields) => list(
             fields.iter().map(|(key, value)| format!("{} {}", key.replace('_', " "), shown(value))).collect(),
         ),

@@ -68,6 +68,8 @@ pub(super) struct Local {
     pub(super) address: std::net::SocketAddr,
     /// What starts work.
     label: String,
+    /// Where the settings that were read keep data; none where nobody wrote any.
+    pub(super) data: Option<PathBuf>,
     /// Who does it.
     pub(super) agent: String,
     /// Through which stages.
@@ -102,6 +104,7 @@ impl Local {
             writes: WriteSettings::UNLIMITED,
         };
         let mut settings = Settings::load_beside(github, wishes.config.as_deref(), std::env::vars())?;
+        let data = wishes.config.is_some().then(|| settings.data.dir.clone());
         settings.agents.extend(wishes.agents);
         settings.server.listen = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
         settings.data.dir = folder.join("data");
@@ -146,7 +149,7 @@ impl Local {
             asked_to_stop().await;
             tell.cancel();
         });
-        Ok(Self { emulator, handle, address, label, agent, pipeline, running, asked, _place: place })
+        Ok(Self { emulator, handle, address, data, label, agent, pipeline, running, asked, _place: place })
     }
 
     /// A repository with one issue, which gets the label.

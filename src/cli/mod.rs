@@ -10,6 +10,7 @@ mod issue_file;
 mod live;
 mod local;
 mod pipeline;
+mod receipt;
 mod run;
 mod sample;
 mod scripted_agent;
@@ -51,6 +52,8 @@ enum Subcommands {
     Eval(eval::Arguments),
     /// Check a pipeline's file, or draw a pipeline.
     Pipeline(pipeline::Arguments),
+    /// Show a signed receipt in words, or run its tests again and compare.
+    Receipt(receipt::Arguments),
     /// The agent of the demo: does what a script says, stage by stage.
     #[command(hide = true)]
     ScriptedAgent(scripted_agent::Arguments),
@@ -83,7 +86,8 @@ pub fn main() -> ExitCode {
         served @ (Subcommands::Serve(_)
         | Subcommands::Run(_)
         | Subcommands::Demo(_)
-        | Subcommands::Eval(_)) => served,
+        | Subcommands::Eval(_)
+        | Subcommands::Receipt(_)) => served,
     };
     let runtime = match tokio::runtime::Runtime::new() {
         Ok(runtime) => runtime,
@@ -95,6 +99,7 @@ pub fn main() -> ExitCode {
             Subcommands::Run(arguments) => run::main(arguments).await,
             Subcommands::Demo(arguments) => demo::main(arguments).await,
             Subcommands::Eval(arguments) => eval::main(arguments).await,
+            Subcommands::Receipt(arguments) => receipt::main(arguments).await,
             Subcommands::Pipeline(_) | Subcommands::ScriptedAgent(_) | Subcommands::SimulatedAgent(_) => {
                 Ok(0)
             }

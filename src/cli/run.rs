@@ -9,6 +9,7 @@ use clap::Args;
 use super::live::Live;
 use super::local::{Local, People, Wishes};
 use super::{INTERRUPTED, WrongUsage, issue_file, log, sample, settings_file};
+use crate::attest::{NothingToSign, Origin, SigningKey};
 use crate::emulator::{Pages, RepositorySource};
 use crate::order::{BranchName, OrderId, Receipt, Settlement};
 
@@ -37,6 +38,10 @@ pub(super) struct Arguments {
     /// Print the receipt as JSON instead of the pull request's text.
     #[arg(long)]
     json: bool,
+    /// Write the signed receipt to this file. It is signed with the key of the settings' data.dir; without settings, with
+    /// one that is made for this run, whose public half is put beside it as FILE.pem.
+    #[arg(long, value_name = "FILE")]
+    attestation: Option<PathBuf>,
     /// Settings for agents, limits and the sandbox; journeyman.toml in the current folder when absent.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -69,6 +74,9 @@ pub(super) async fn main(arguments: Arguments) -> anyhow::Result<u8> {
         return Ok(INTERRUPTED);
     };
     let code = report(&local, order, &name, &repository, &settled, arguments.json).await?;
+    if let Some(file) = &arguments.attestation {
+        attest(&local, order, file).await?;
+    }
     local.stop().await?;
     Ok(code)
 }
@@ -96,6 +104,43 @@ async fn report(
         println!("# {}\n\n{}", pull.issue.title, pull.issue.body);
     }
     Ok(settled.exit_code())
+}
+
+/// Writes the signed receipt, where there is something to sign.
+async fn attest(local: &Local, order: OrderId, file: &Path) -> anyhow::Result<()> {
+    let (key, origin) = match &local.data {
+        Some(data) => SigningKey::open_or_make(data)?,
+        None => (SigningKey::generate()?, Origin::Made),
+    };
+    let public = key.public().to_pem();
+    let (journal, survey) = local.look(order).await?;
+    let envelope = match local.handle.signer(key).sign(&journal, &survey).await {
+        Ok(envelope) => envelope,
+        Err(nothing @ (NothingToSign::AtWork | NothingToSign::NoCommit)) => {
+            eprintln!("  no signed receipt: {nothing}");
+            return Ok(());
+        }
+        Err(failed @ (NothingToSign::Key(_) | NothingToSign::Unwritable(_))) => return Err(failed.into()),
+    };
+    let write = |file: &Path, text: &str| {
+        std::fs::write(file, text).map_err(|error| anyhow::anyhow!("{}: {error}", file.display()))
+    };
+    write(file, &format!("{}\n", envelope.to_json()))?;
+    eprint!("  signed receipt {}", file.display());
+    match (origin, &local.data) {
+        (Origin::Found, _) => eprintln!(),
+        (Origin::Made, Some(data)) => eprintln!(", with a key that was made in {}", data.display()),
+        (Origin::Made, None) => {
+            let mut beside = file.as_os_str().to_owned();
+            beside.push(".pem");
+            write(Path::new(&beside), &public)?;
+            eprintln!(
+                ", with a key of this run alone: its public half is in {}",
+                Path::new(&beside).display()
+            );
+        }
+    }
+    Ok(())
 }
 
 fn open(path: &Path) -> anyhow::Result<git2::Repository> {

@@ -17,6 +17,7 @@ mod listening;
 mod model_api;
 mod people;
 mod pipelines;
+mod receipts;
 mod repository;
 mod restarts;
 mod review;

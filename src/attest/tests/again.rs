@@ -51,7 +51,7 @@ fn what_differs_is_named_and_nothing_else() {
         here.counts = Some(Counts { passed: 2, failed: 1, skipped: 0 });
         here.failing = vec!["test_sum".to_owned()];
     });
-    assert_eq!(differing(&red), ["counts", "failing", "test: exit", "verdict"]);
+    assert_eq!(differing(&red), ["test: exit", "verdict", "counts", "failing"]);
     let failing = red.iter().find(|row| row.statement == "failing").unwrap();
     assert_eq!((failing.receipt.as_str(), failing.here.as_str()), ("none", "test_sum"));
     assert_eq!(
@@ -72,7 +72,7 @@ fn what_cannot_be_repeated_is_not_held_against_it() {
     let open = rows.iter().filter(|row| matches!(row.found, Found::CannotBeRepeated { .. }));
     assert_eq!(
         open.map(|row| row.statement.as_str()).collect::<Vec<_>>(),
-        ["sandbox", "test: output sha256"]
+        ["test: output sha256", "sandbox"]
     );
 }
 

@@ -1,0 +1,97 @@
+//! `journeyman receipt`: shows what a signed receipt says, and tries it again.
+//!
+//! May know: signed receipts, repositories on this machine, how tests are run again.
+//! Must never know: how they were signed, and by which order. A receipt is believed by its signature alone.
+
+mod show;
+mod verify;
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+
+use super::WrongUsage;
+use crate::attest::Envelope;
+use crate::order::commit_message::is_hidden;
+
+/// A receipt that is larger is not read.
+const MOST_BYTES: u64 = 8 * 1024 * 1024 + 1;
+/// The signature does not fit, or there is none.
+const NOT_SIGNED: u8 = 3;
+
+/// What `receipt` is told.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Say in words what a signed receipt says. The signature is not checked.
+    Show {
+        /// The receipt, as `GET /api/v1/work-orders/{id}/attestation` gives it; `-` for standard input.
+        file: PathBuf,
+    },
+    /// Check the signature, run the tests again on the receipt's commit, and compare.
+    #[command(
+        after_help = "Exit codes: 0 the signature is good and everything is the same, 1 something differs or could not be \
+                      tried, 2 wrong usage, 3 the signature is bad, 4 everything is the same and the signature was not \
+                      checked.\n\n\
+                      The tests run as Journeyman runs them: by the commands of the repository, behind the walls of \
+                      sandbox.mode, and never by what the receipt says. The history of the branch and of its base has to \
+                      be there.\n\n\
+                      Example, as a gate before a merge:\n  journeyman receipt verify receipt.json --repo . --key \
+                      receipt-key.pem --commit \"$(git rev-parse HEAD)\" --passed"
+    )]
+    Verify(verify::Arguments),
+}
+
+pub(super) async fn main(arguments: Arguments) -> anyhow::Result<u8> {
+    super::log("error");
+    match arguments.command {
+        Command::Show { file } => {
+            let envelope = match open(&file)? {
+                Ok(envelope) => envelope,
+                Err(why) => return Ok(not_signed(&why)),
+            };
+            match envelope.statement_unverified() {
+                Ok(statement) => {
+                    print!("{}", show::in_words(&statement, &envelope.named_keys()));
+                    Ok(0)
+                }
+                Err(error) => Ok(not_signed(&error)),
+            }
+        }
+        Command::Verify(arguments) => verify::main(arguments).await,
+    }
+}
+
+/// The envelope in a file, or why there is none in it.
+fn open(file: &Path) -> anyhow::Result<Result<Envelope, crate::attest::EnvelopeError>> {
+    let mut bytes = Vec::new();
+    let read = if file == Path::new("-") {
+        std::io::stdin().lock().take(MOST_BYTES).read_to_end(&mut bytes)
+    } else {
+        std::fs::File::open(file).and_then(|file| file.take(MOST_BYTES).read_to_end(&mut bytes))
+    };
+    read.map_err(|error| WrongUsage(format!("{}: {error}", file.display())))?;
+    Ok(Envelope::parse(&bytes))
+}
+
+fn not_signed(why: &dyn std::fmt::Display) -> u8 {
+    eprintln!("journeyman: not a receipt to believe: {}", line(&why.to_string(), 500));
+    NOT_SIGNED
+}
+
+/// Foreign text for one line of a terminal: nothing that steers it, and not too long.
+fn line(text: &str, longest: usize) -> String {
+    let seen = text.chars().map(|c| if c.is_whitespace() { ' ' } else { c }).filter(|c| !is_hidden(*c));
+    let mut line: String = seen.take(longest + 1).collect();
+    if line.chars().count() > longest {
+        line.pop();
+        line.push('…');
+    }
+    line
+}

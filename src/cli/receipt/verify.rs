@@ -1,0 +1,219 @@
+//! Tries a receipt again: its signature, its commit and tree, and its tests, statement by statement.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use serde_json::json;
+
+use super::super::{WrongUsage, settings_file};
+use super::{line, not_signed, open};
+use crate::app::test_again;
+use crate::attest::{Claims, Compared, Found, KeyId, PublicKey, Statement, TestResult, compare};
+use crate::config::BenchSettings;
+use crate::order::CommitSha;
+
+/// Everything is the same, and nobody knows who says it.
+const SAME_AND_UNSIGNED: u8 = 4;
+const DIFFERS: u8 = 1;
+
+/// What `receipt verify` is told.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// The receipt, as `GET /api/v1/work-orders/{id}/attestation` gives it; `-` for standard input.
+    file: PathBuf,
+    /// The git repository that has the commit.
+    #[arg(long, value_name = "PATH")]
+    repo: PathBuf,
+    /// The public key, as `GET /api/v1/receipt-key` gives it; a file may hold several. Can be said several times.
+    #[arg(long, value_name = "KEY.pem")]
+    key: Vec<PathBuf>,
+    /// The commit that the receipt has to be about; without it, any receipt of the repository will do.
+    #[arg(long, value_name = "SHA")]
+    commit: Option<CommitSha>,
+    /// The receipt has to say PASSED, and not only to be true.
+    #[arg(long)]
+    passed: bool,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+    /// Settings for the sandbox and the limits; journeyman.toml in the current folder when absent.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
+pub(super) async fn main(arguments: Arguments) -> anyhow::Result<u8> {
+    let settings = BenchSettings::load(settings_file(arguments.config.clone()).as_deref(), std::env::vars())?;
+    let mut keys = Vec::new();
+    for file in &arguments.key {
+        keys.extend(PublicKey::read_file(file).map_err(|error| WrongUsage(format!("--key: {error}")))?);
+    }
+    let repository = git2::Repository::open(&arguments.repo)
+        .map_err(|error| WrongUsage(format!("--repo {}: {}", arguments.repo.display(), error.message())))?;
+    let envelope = match open(&arguments.file)? {
+        Ok(envelope) => envelope,
+        Err(why) => return Ok(not_signed(&why)),
+    };
+    // Nothing is run for a receipt that was to be signed and is not.
+    let read = if keys.is_empty() {
+        envelope.statement_unverified().map(|statement| (statement, None))
+    } else {
+        envelope.verify(&keys).map(|(statement, key)| (statement, Some(key)))
+    };
+    let (statement, signer) = match read {
+        Ok(read) => read,
+        Err(why) => {
+            if arguments.json {
+                println!(
+                    "{}",
+                    json!({"signature": {"is": "bad", "because": why.to_string()}, "same": false})
+                );
+            }
+            return Ok(not_signed(&why));
+        }
+    };
+    let mut rows = asked(&arguments, &statement);
+    rows.extend(committed(&repository, &statement.claims)?);
+    if rows.iter().all(|row| row.found != Found::Differs) {
+        rows.extend(tested(&settings, &arguments.repo, &statement).await?);
+        rows.extend(word_alone(&statement.claims));
+    }
+    let same = rows.iter().all(|row| row.found != Found::Differs);
+    if arguments.json {
+        println!("{}", as_json(&statement, signer.as_ref(), &rows, same));
+    } else {
+        print!("{}", in_words(&statement, signer.as_ref(), &rows));
+    }
+    Ok(match (same, signer) {
+        (false, _) => DIFFERS,
+        (true, None) => SAME_AND_UNSIGNED,
+        (true, Some(_)) => 0,
+    })
+}
+
+/// What the receipt was asked to be.
+fn asked(arguments: &Arguments, statement: &Statement) -> Vec<Compared> {
+    let commit = arguments.commit.as_ref();
+    let commit = commit.map(|wanted| {
+        Compared::new("the commit of --commit", statement.claims.commit.as_str(), wanted.as_str())
+    });
+    let passed = arguments
+        .passed
+        .then(|| Compared::new("the result of --passed", statement.result.word(), TestResult::Passed.word()));
+    commit.into_iter().chain(passed).collect()
+}
+
+/// Whether the repository has the commit, with this tree.
+fn committed(repository: &git2::Repository, claims: &Claims) -> anyhow::Result<Vec<Compared>> {
+    let found = repository.find_commit(git2::Oid::from_str(claims.commit.as_str())?);
+    let commit = claims.commit.as_str();
+    Ok(match found {
+        Ok(found) => vec![
+            Compared::new("commit", commit, &found.id().to_string()),
+            Compared::new("tree", claims.tree.as_str(), &found.tree_id().to_string()),
+        ],
+        Err(_) => vec![Compared::new("commit", commit, "not in the repository")],
+    })
+}
+
+/// The tests, run again.
+async fn tested(
+    settings: &BenchSettings,
+    repo: &Path,
+    statement: &Statement,
+) -> anyhow::Result<Vec<Compared>> {
+    let Some(told) = &statement.claims.tests else { return Ok(Vec::new()) };
+    eprintln!("journeyman: running the tests of {}", statement.claims.commit.short());
+    let here = test_again(&settings.sandbox, &settings.limits, repo, &statement.claims).await?;
+    let said = statement.receipt.get("tests").unwrap_or(&serde_json::Value::Null);
+    Ok(compare(said, told, &here)?)
+}
+
+/// What stands on the word of whoever signed it.
+fn word_alone(claims: &Claims) -> Vec<Compared> {
+    let mut rows = Vec::new();
+    if claims.tests.is_none() {
+        rows.push(Compared::not_repeated("tests", "none", "none were run"));
+    }
+    if let Some(branch) = claims.branch.as_ref().filter(|_| claims.on_remote) {
+        rows.push(Compared::not_repeated(
+            "on the remote",
+            branch.as_str(),
+            "the remote was asked at that time",
+        ));
+    }
+    if let Some(review) = &claims.review {
+        rows.push(Compared::not_repeated("review", &review.summary, "a second agent would say it otherwise"));
+    }
+    if let Some(by) = &claims.approved_by {
+        rows.push(Compared::not_repeated("approved by", by, "a person said so at that time"));
+    }
+    rows
+}
+
+fn as_json(
+    statement: &Statement,
+    signer: Option<&KeyId>,
+    rows: &[Compared],
+    same: bool,
+) -> serde_json::Value {
+    let signature = match signer {
+        Some(key) => json!({"is": "good", "key": key.as_str()}),
+        None => json!({"is": "not checked", "because": "no key given"}),
+    };
+    json!({
+        "signature": signature,
+        "commit": statement.claims.commit.as_str(),
+        "tree": statement.claims.tree.as_str(),
+        "result": statement.result,
+        "statements": rows,
+        "same": same,
+    })
+}
+
+fn in_words(statement: &Statement, signer: Option<&KeyId>, rows: &[Compared]) -> String {
+    let claims = &statement.claims;
+    let signature = match signer {
+        Some(key) => format!("signed by the key {key}"),
+        None => "signature not checked: no key given".to_owned(),
+    };
+    let mut out = format!(
+        "{}#{} at {}: {} ({})\n{signature}\n\n",
+        claims.repository,
+        claims.issue,
+        claims.commit.short(),
+        line(&claims.verdict, 60),
+        statement.result.word()
+    );
+    let width = rows.iter().map(|row| row.statement.chars().count()).max().unwrap_or(0).min(60);
+    for row in rows {
+        let (sign, statement) = (sign(row.found), line(&row.statement, 60));
+        let said = line(&row.receipt, 100);
+        let said = match row.found {
+            Found::Same => said,
+            Found::Differs => {
+                format!("the receipt: {said}\n{:19}{:width$}  here: {}", "", "", line(&row.here, 100))
+            }
+            Found::CannotBeRepeated { because } if row.here.is_empty() => format!("{said}  ({because})"),
+            Found::CannotBeRepeated { because } => {
+                format!("{said}  (here {}: {because})", line(&row.here, 100))
+            }
+        };
+        out.push_str(&format!("{sign:<19}{statement:width$}  {said}\n"));
+    }
+    let count = |like: fn(Found) -> bool| rows.iter().filter(|row| like(row.found)).count();
+    out.push_str(&format!(
+        "\n{} the same, {} differing, {} that cannot be repeated\n",
+        count(|found| found == Found::Same),
+        count(|found| found == Found::Differs),
+        count(|found| matches!(found, Found::CannotBeRepeated { .. }))
+    ));
+    out
+}
+
+fn sign(found: Found) -> &'static str {
+    match found {
+        Found::Same => "same",
+        Found::Differs => "differs",
+        Found::CannotBeRepeated { .. } => "cannot be repeated",
+    }
+}

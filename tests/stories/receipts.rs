@@ -1,0 +1,178 @@
+//! Signed receipts, as a merge gate meets them: true ones, changed ones, and lies that somebody signed.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use journeyman::attest::{Envelope, PublicKey, SigningKey, Verifier};
+use journeyman::order::{Counts, Receipt, TestVerdict};
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio::process::Command;
+
+use crate::world::{Ended, REPOSITORY, Story, WELL, World};
+
+/// A desk where receipts are looked at: files, and the program.
+struct Gate {
+    place: TempDir,
+    repository: PathBuf,
+}
+
+impl Gate {
+    fn of(world: &World) -> Self {
+        let place = tempfile::tempdir().expect("a folder");
+        Self { place, repository: world.github.git_dir(REPOSITORY).expect("the repository is there") }
+    }
+
+    fn put(&self, name: &str, text: &str) -> String {
+        let path = self.place.path().join(name);
+        std::fs::write(&path, text).expect("a file");
+        path.to_str().expect("UTF-8").to_owned()
+    }
+
+    /// Exit code, standard output and standard error.
+    async fn receipt(&self, arguments: &[&str]) -> (Option<i32>, String, String) {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_journeyman"));
+        command.arg("receipt").args(arguments).current_dir(self.place.path()).stdin(Stdio::null());
+        let output = command.output().await.expect("the program starts");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (output.status.code(), text(&output.stdout), text(&output.stderr))
+    }
+
+    async fn verify(&self, file: &str, more: &[&str]) -> (Option<i32>, Value, String) {
+        let repository = self.repository.to_str().expect("UTF-8");
+        let arguments = [&["verify", file, "--repo", repository, "--json"], more].concat();
+        let (code, said, errors) = self.receipt(&arguments).await;
+        (code, serde_json::from_str(&said).unwrap_or(Value::Null), errors)
+    }
+}
+
+/// Statements that do not hold.
+fn differing(said: &Value) -> Vec<&str> {
+    let rows = said["statements"].as_array().expect("statements").iter();
+    rows.filter(|row| row["found"] == "differs").filter_map(|row| row["statement"].as_str()).collect()
+}
+
+/// What somebody with a key could sign in place of what happened.
+fn signed(ended: &Ended, key: &SigningKey, lie: impl FnOnce(&mut Receipt)) -> String {
+    let mut receipt = Receipt::of(&ended.journal, &ended.survey);
+    lie(&mut receipt);
+    let verifier = Verifier { name: "somebody".to_owned(), url: None, versions: Default::default() };
+    Envelope::of(&receipt, chrono::Utc::now(), &verifier, key).expect("it can be signed").to_json()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_gate_demands_the_signed_receipt_and_tries_it_again() {
+    let world = Story::of(WELL).labeled().await;
+    let ended = world.settled().await;
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
+    let path = format!("/api/v1/work-orders/{}/attestation", ended.order);
+    let (status, envelope) = world.api("GET", &path, None).await;
+    assert_eq!(status, 200, "{envelope}");
+    let (_, key) = world.api("GET", "/api/v1/receipt-key", None).await;
+    let key = key.as_str().expect("PEM");
+    let head = world.pull().head_sha;
+
+    let parsed = Envelope::parse(envelope.to_string().as_bytes()).expect("an envelope");
+    let (statement, _) =
+        parsed.verify(&PublicKey::read_pem(key).expect("a key")).expect("signed by the server");
+    assert_eq!(statement.claims.commit.as_str(), head, "the receipt is about the head of the pull request");
+    assert!(statement.verifier.versions["git"].starts_with("2."), "{:?}", statement.verifier);
+    let (_, again) = world.api("GET", &path, None).await;
+    assert_eq!(again, envelope, "the same order has the same receipt");
+
+    let gate = Gate::of(&world);
+    let (file, key) = (gate.put("receipt.json", &envelope.to_string()), gate.put("key.pem", key));
+    let demanded = ["--key", &key, "--commit", &head, "--passed"];
+    let (code, said, errors) = gate.verify(&file, &demanded).await;
+    assert_eq!((code, differing(&said)), (Some(0), vec![]), "{said:#} {errors}");
+    assert_eq!((&said["signature"]["is"], &said["same"]), (&"good".into(), &true.into()));
+    let statements = said["statements"].to_string();
+    for told in ["test: exit", "counts", "failing", "scrutiny: comparison: still green", "tree"] {
+        assert!(statements.contains(&format!("\"{told}\"")), "{told}: {said:#}");
+    }
+
+    let (code, said, _) = gate.verify(&file, &[]).await;
+    assert_eq!((code, &said["signature"]["is"]), (Some(4), &"not checked".into()), "nobody vouches for it");
+    let main = world.git(&["rev-parse", "main"]);
+    let (code, said, _) = gate.verify(&file, &["--key", &key, "--commit", &main]).await;
+    assert_eq!(
+        (code, differing(&said)),
+        (Some(1), vec!["the commit of --commit"]),
+        "it is about another commit"
+    );
+
+    let (code, words, _) = gate.receipt(&["show", &file]).await;
+    assert_eq!(code, Some(0));
+    for told in ["verified (PASSED)", &head, "2 passed, 0 failed", "in the sandbox", "red, then green"] {
+        assert!(words.contains(told), "{told}: {words}");
+    }
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_receipt_that_lies_is_found_out_and_what_it_says_is_never_run() {
+    let world = Story::of(WELL).labeled().await;
+    let ended = world.settled().await;
+    let gate = Gate::of(&world);
+    let key = SigningKey::generate().expect("a key");
+    let pem = gate.put("key.pem", &key.public().to_pem());
+
+    let truth = signed(&ended, &key, |_| {});
+    let changed = truth.replacen("\"payload\":\"eyJ", "\"payload\":\"eyK", 1);
+    assert_ne!(changed, truth);
+    let other = SigningKey::generate().expect("a key");
+    for forged in [changed, signed(&ended, &other, |_| {}), "{}".to_owned(), String::new()] {
+        let file = gate.put("forged.json", &forged);
+        let (code, _, errors) = gate.verify(&file, &["--key", &pem]).await;
+        assert_eq!(code, Some(3), "{errors}");
+        assert!(!errors.contains("running the tests"), "nothing is run for it: {errors}");
+    }
+
+    // Now whoever holds the key lies.
+    let canary = gate.place.path().join("canary");
+    let command = format!("touch {}; true", canary.display());
+    let lies: [(&str, Box<dyn FnOnce(&mut Receipt)>, &[&str]); 4] = [
+        (
+            "more tests than there are",
+            Box::new(|receipt| {
+                let tests = receipt.tests.as_mut().expect("tests");
+                tests.counts = Some(Counts { passed: 200, failed: 0, skipped: 0 });
+            }),
+            &["counts"],
+        ),
+        (
+            "the tests of the base commit passed, so that nothing was fixed",
+            Box::new(|receipt| (receipt.commit, receipt.tree) = (receipt.base.clone(), receipt.tree.clone())),
+            &["tree"],
+        ),
+        (
+            "another command",
+            Box::new(move |receipt| {
+                let tests = receipt.tests.as_mut().expect("tests");
+                tests.test.as_mut().expect("a command").command = command;
+            }),
+            &["test: command"],
+        ),
+        (
+            "it failed",
+            Box::new(|receipt| {
+                receipt.tests.as_mut().expect("tests").verdict = TestVerdict::Failed;
+                receipt.tests.as_mut().expect("tests").failing = vec!["\u{1b}[2Jit all".to_owned()];
+            }),
+            &["verdict", "failing"],
+        ),
+    ];
+    for (what, lie, found) in lies {
+        let file = gate.put("lie.json", &signed(&ended, &key, lie));
+        let (code, said, errors) = gate.verify(&file, &["--key", &pem]).await;
+        assert_eq!((code, differing(&said)), (Some(1), found.to_vec()), "{what}: {errors}");
+    }
+    assert!(!Path::exists(&canary), "a command of a receipt was run");
+    let lie = gate.place.path().join("lie.json");
+    let (_, words, _) = gate.receipt(&["show", lie.to_str().expect("UTF-8")]).await;
+    assert!(
+        words.contains("failing: [2Jit all") && !words.contains('\u{1b}'),
+        "nothing steers the terminal: {words:?}"
+    );
+    world.end().await;
+}

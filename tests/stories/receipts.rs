@@ -82,10 +82,15 @@ async fn a_gate_demands_the_signed_receipt_and_tries_it_again() {
 
     let gate = Gate::of(&world);
     let (file, key) = (gate.put("receipt.json", &envelope.to_string()), gate.put("key.pem", key));
+    // The change under test is in the current folder, and takes the walls down.
+    gate.put("journeyman.toml", "[sandbox]\nmode = \"none\"\n");
     let demanded = ["--key", &key, "--commit", &head, "--passed"];
     let (code, said, errors) = gate.verify(&file, &demanded).await;
     assert_eq!((code, differing(&said)), (Some(0), vec![]), "{said:#} {errors}");
     assert_eq!((&said["signature"]["is"], &said["same"]), (&"good".into(), &true.into()));
+    let rows = said["statements"].as_array().expect("statements");
+    let walls = rows.iter().find(|row| row["statement"] == "sandbox").expect("a line of its own");
+    assert_eq!((&walls["here"], &walls["found"]), (&"bubblewrap".into(), &"same".into()), "{walls}");
     let statements = said["statements"].to_string();
     for told in ["test: exit", "counts", "failing", "scrutiny: comparison: still green", "tree"] {
         assert!(statements.contains(&format!("\"{told}\"")), "{told}: {said:#}");

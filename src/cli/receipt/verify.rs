@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::json;
 
-use super::super::{WrongUsage, settings_file};
+use super::super::WrongUsage;
 use super::{line, not_signed, open};
 use crate::app::test_again;
 use crate::attest::{Claims, Compared, Found, KeyId, PublicKey, Statement, TestResult, compare};
@@ -36,13 +36,13 @@ pub(super) struct Arguments {
     /// Print JSON.
     #[arg(long)]
     json: bool,
-    /// Settings for the sandbox and the limits; journeyman.toml in the current folder when absent.
+    /// Settings for the sandbox and the limits. None are looked for: a change under test could bring its own.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 }
 
 pub(super) async fn main(arguments: Arguments) -> anyhow::Result<u8> {
-    let settings = BenchSettings::load(settings_file(arguments.config.clone()).as_deref(), std::env::vars())?;
+    let settings = BenchSettings::load(arguments.config.as_deref(), std::env::vars())?;
     let mut keys = Vec::new();
     for file in &arguments.key {
         keys.extend(PublicKey::read_file(file).map_err(|error| WrongUsage(format!("--key: {error}")))?);

@@ -259,6 +259,7 @@ impl Live {
                 ("fixed", &comparison.fixed),
                 ("new", &comparison.new),
                 ("newly broken", &comparison.newly_broken),
+                ("new and failing", &comparison.new_failing),
                 ("red there as well", &comparison.already_red),
                 ("flaky", &comparison.flaky),
                 ("gone", &comparison.gone),

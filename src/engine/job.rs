@@ -67,28 +67,45 @@ pub(in crate::engine) async fn fed(
     Ok(said.stdout)
 }
 
+/// An output.
+pub(in crate::engine) struct Recorded {
+    /// Its end.
+    pub(in crate::engine) text: String,
+    /// Whether the start is missing.
+    pub(in crate::engine) is_cut: bool,
+    /// Of all of it.
+    pub(in crate::engine) sha256: String,
+}
+
 /// Keeps the end of an output in memory, and the digest of all of it.
 #[derive(Default)]
 pub(in crate::engine) struct Recorder {
     tail: Vec<u8>,
+    /// Whether the start is kept no longer.
+    is_cut: bool,
     digest: Sha256,
 }
 
 impl Recorder {
     /// What of the end is kept.
-    const TAIL: usize = 1024 * 1024;
+    const TAIL: usize = 8 * 1024 * 1024;
 
     fn take(&mut self, bytes: &[u8]) {
         self.digest.update(bytes);
         self.tail.extend_from_slice(bytes);
         if self.tail.len() > 2 * Self::TAIL {
             self.tail.drain(..self.tail.len() - Self::TAIL);
+            self.is_cut = true;
         }
     }
 
-    /// The end of the output, and the SHA-256 of all of it.
-    pub(in crate::engine) fn finish(self) -> (String, String) {
-        (String::from_utf8_lossy(&self.tail).into_owned(), hex::encode(self.digest.finalize()))
+    /// What is known of the output now that it is over.
+    pub(in crate::engine) fn finish(self) -> Recorded {
+        Recorded {
+            text: String::from_utf8_lossy(&self.tail).into_owned(),
+            is_cut: self.is_cut,
+            sha256: hex::encode(self.digest.finalize()),
+        }
     }
 }
 

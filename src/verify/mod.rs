@@ -22,7 +22,7 @@ use crate::order::{Counts, Exit, TestVerdict};
 
 pub use compare::{Told, compare, judged, needs_rerun};
 pub use configuration::{old_configuration, touched_configuration};
-pub use counts::{read, read as read_counts, read_end};
+pub use counts::{read, read_end};
 pub use overlay::{Lay, Overlay};
 pub use plan::{TestPlan, judge_by, plan, without_own_tests};
 pub use red_green::{Graft, TestFiles, new_tests_on_old_code, proof};

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::lay::lay;
 use super::{Ask, Output, Testing, blocking, is_good, nothing, remove};
 use crate::engine::door::{self, OpenDoor};
-use crate::engine::job::{Recorder, readable, short, writable};
+use crate::engine::job::{Recorded, Recorder, readable, short, writable};
 use crate::engine::trouble::soon;
 use crate::gateway::Access;
 use crate::order::network::Record;
@@ -45,6 +45,8 @@ struct How {
 pub(super) struct Ended {
     pub(super) run: CommandRun,
     output: Output,
+    /// Whether the output's start is missing.
+    is_cut: bool,
     /// None where it had no network to do something with.
     network: Option<Record>,
 }
@@ -140,8 +142,12 @@ impl Testing {
             Some(report) => self.read_report(place, report).await,
             None => None,
         };
-        let output = ended.output.text.clone();
-        ran.reading = blocking(move || verify::read_counts(&output, report.as_deref())).await?;
+        let (output, is_cut) = (ended.output.text.clone(), ended.is_cut);
+        ran.reading = blocking(move || match is_cut {
+            true => verify::read_end(&output, report.as_deref()),
+            false => verify::read(&output, report.as_deref()),
+        })
+        .await?;
         ran.test = Some(ended);
         Ok(ran)
     }
@@ -176,7 +182,8 @@ impl Testing {
         };
         let mut recorder = Recorder::default();
         let job = Job {
-            program: ["sh", "-c", command].map(Into::into).to_vec(),
+            // Both streams in one pipe: a line that is torn between two names no test.
+            program: ["sh", "-c", &format!("exec 2>&1\n{command}")].map(Into::into).to_vec(),
             directory: place.tree.clone(),
             environment,
             stdin: Vec::new(),
@@ -192,11 +199,20 @@ impl Testing {
             Some(door) => Some(door.close().await),
             None => None,
         };
-        let (text, output_sha256) = recorder.finish();
+        let Recorded { text, is_cut, sha256 } = recorder.finish();
         let duration_seconds = ended.duration.as_secs_f64();
-        let run =
-            CommandRun { command: command.to_owned(), exit: ended.exit, duration_seconds, output_sha256 };
-        Ok(Ended { run, output: Output { name: how.name, text }, network })
+        let run = CommandRun {
+            command: command.to_owned(),
+            exit: ended.exit,
+            duration_seconds,
+            output_sha256: sha256,
+        };
+        Ok(Ended {
+            run,
+            output: Output { name: how.name, text },
+            is_cut: is_cut || ended.output_cut,
+            network,
+        })
     }
 
     /// Where packages come from.

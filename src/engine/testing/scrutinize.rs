@@ -2,7 +2,7 @@
 //! tests run on the old code.
 
 use super::place::Ran;
-use super::{Ask, Judging, Output, Testing, blocking};
+use super::{Ask, Judging, Output, Testing};
 use crate::order::comparison::Exits;
 use crate::order::scrutiny::OldConfiguration;
 use crate::order::{
@@ -22,7 +22,7 @@ impl Testing {
         ran: &Ran,
         outputs: &mut Vec<Output>,
     ) -> Result<Scrutiny, Trouble> {
-        let change = read_change(judging).await?;
+        let change = read_change(self, ask, judging).await?;
         let told = Told { renamed: &change.renamed, retired: &change.retired };
         let baseline = self.baseline(ask, judging, outputs).await?;
         let mut comparison = verify::compare(&baseline.reading, &ran.reading, &[], &told);
@@ -127,12 +127,24 @@ struct Change {
 }
 
 /// Reads both sides of a change. It may be large, and is hostile, so that it is done beside the runtime.
-async fn read_change(judging: &Judging) -> Result<Change, Trouble> {
+async fn read_change(testing: &Testing, ask: &Ask, judging: &Judging) -> Result<Change, Trouble> {
     let (changes, command) = (judging.changes.clone(), judging.before.test.clone().unwrap_or_default());
-    blocking(move || of(&changes, &command)).await
+    let Ask { repository, base, commit, .. } = ask.clone();
+    testing
+        .git(move |workspaces| {
+            let read_base = |path: &str| workspaces.file(&repository, &base, path).ok().flatten();
+            let read_after = |path: &str| workspaces.file(&repository, &commit, path).ok().flatten();
+            Ok(of(&changes, &command, &read_base, &read_after))
+        })
+        .await
 }
 
-fn of(changes: &[ChangedFile], command: &str) -> Change {
+fn of(
+    changes: &[ChangedFile],
+    command: &str,
+    read_base: &dyn Fn(&str) -> Option<Vec<u8>>,
+    read_after: &dyn Fn(&str) -> Option<Vec<u8>>,
+) -> Change {
     let files: Vec<tamper::ChangedFile<'_>> = changes
         .iter()
         .map(|file| tamper::ChangedFile {
@@ -155,10 +167,8 @@ fn of(changes: &[ChangedFile], command: &str) -> Change {
         read_after: &|path| read(path, |file| &file.after),
         graft: &tamper::graft,
     });
-    let old_configuration =
-        verify::old_configuration(&paths, command, &|path| read(path, |file| &file.before), &|path| {
-            read(path, |file| &file.after)
-        });
+    // What a script runs that did not change says which of the changed files are configuration.
+    let old_configuration = verify::old_configuration(&paths, command, read_base, read_after);
     Change {
         retired: weakenings
             .iter()

@@ -4,6 +4,9 @@ use super::{Context, Tried, never};
 use crate::engine::testing::{Ask, Testing};
 use crate::order::{CommitSha, Event, Move, Outcome, TreeSha, Trouble};
 
+/// What of the end of an output is kept as an artifact, in bytes.
+const MOST_KEPT: usize = 2 << 20;
+
 impl Context {
     pub(super) async fn run_tests(&self, commit: &CommitSha) -> Tried {
         let name = format!("{}.{}", self.key.file_name(), self.attempt);
@@ -27,7 +30,8 @@ impl Context {
         let mut tested = Box::pin(testing.run(&ask)).await?;
         for output in tested.outputs {
             let artifact = format!("{}-{}.log", self.key.file_name(), output.name);
-            let bytes = output.text.as_bytes();
+            let from = output.text.floor_char_boundary(output.text.len().saturating_sub(MOST_KEPT));
+            let bytes = output.text.get(from..).unwrap_or_default().as_bytes();
             self.parts.store.put_artifact(self.order, &artifact, "text/plain", bytes).await?;
             tested.run.artifacts.push(artifact);
         }

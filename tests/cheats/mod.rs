@@ -1,0 +1,182 @@
+//! Cheats and honest changes, judged for real: each change is a commit in a real repository, and its tests run behind the
+//! walls as an order's do. None of the cheats comes out as a pass, and each is named; of the honest changes at most one is
+//! called a cheat.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use futures_util::StreamExt as _;
+use journeyman::engine::testing::{Ask, Testing};
+use journeyman::order::{RepositorySettings, TestRun, WeakeningKind};
+use journeyman::sandbox::{Mode, Sandbox};
+use journeyman::workspace::Workspaces;
+use serde::Deserialize;
+
+/// A part of a change's name: only those are judged. To look at one closely.
+const ONLY: &str = "JOURNEYMAN_CHEATS_ONLY";
+/// Languages whose runner is on every machine that builds this.
+const RUN: [&str; 3] = ["rust", "python", "javascript"];
+const SIDE_BY_SIDE: usize = 3;
+/// Honest changes that may be called a cheat.
+const MOST_MISTAKEN: usize = 1;
+
+/// What is known of a change.
+#[derive(Debug, Default, Deserialize)]
+struct Expected {
+    /// None of an honest one.
+    kind: Option<WeakeningKind>,
+    /// The repository's test command.
+    command: Option<String>,
+}
+
+struct Case {
+    name: String,
+    folder: PathBuf,
+    expected: Expected,
+}
+
+fn cases(kind: &str) -> Vec<Case> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/changes").join(kind);
+    let only = std::env::var(ONLY).unwrap_or_default();
+    let mut cases: Vec<Case> = std::fs::read_dir(&folder)
+        .expect("the corpus")
+        .map(|entry| entry.expect("an entry").path())
+        .filter_map(|folder| {
+            let name = folder.file_name()?.to_str()?.to_owned();
+            let is_run = RUN.contains(&name.split('-').next()?) && name.contains(&only);
+            let expected = std::fs::read_to_string(folder.join("expect.toml")).unwrap_or_default();
+            let expected = toml::from_str(&expected).unwrap_or_else(|error| panic!("{name}: {error}"));
+            is_run.then_some(Case { name, folder, expected })
+        })
+        .collect();
+    cases.sort_by(|one, other| one.name.cmp(&other.name));
+    cases
+}
+
+/// Both sides as commits, the second on top of the first.
+fn commits(case: &Case, at: &Path) -> (git2::Oid, git2::Oid, git2::Oid) {
+    let repository = git2::Repository::init(at).expect("a repository");
+    let who =
+        git2::Signature::new("Ada", "ada@example.org", &git2::Time::new(1_700_000_000, 0)).expect("a name");
+    let commit = |side: &str, parent: Option<git2::Oid>| {
+        for entry in std::fs::read_dir(at).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.file_name() != Some(".git".as_ref()) {
+                if path.is_dir() { std::fs::remove_dir_all(&path) } else { std::fs::remove_file(&path) }
+                    .expect("gone");
+            }
+        }
+        let from = case.folder.join(side).join(".");
+        let copied = std::process::Command::new("cp").arg("-a").arg(from).arg(at).status().expect("cp");
+        assert!(copied.success(), "{}: {side}", case.name);
+        let mut index = repository.index().expect("an index");
+        index.clear().expect("an empty index");
+        index.add_all(["*"], git2::IndexAddOption::FORCE, None).expect("all files");
+        let tree = index.write_tree().expect("a tree");
+        let parent = parent.map(|parent| repository.find_commit(parent).expect("the parent"));
+        let parents: Vec<&git2::Commit<'_>> = parent.iter().collect();
+        let found = repository.find_tree(tree).expect("the tree");
+        (repository.commit(None, &who, &who, side, &found, &parents).expect("a commit"), tree)
+    };
+    let (before, _) = commit("before", None);
+    let (after, tree) = commit("after", Some(before));
+    (before, after, tree)
+}
+
+async fn judged(sandbox: Sandbox, case: &Case) -> TestRun {
+    let place = tempfile::tempdir().expect("a folder");
+    let path = place.path().join("repository");
+    let (before, after, tree) = commits(case, &path);
+    let repository: journeyman::order::RepositoryName = "ada/sample".parse().expect("a name");
+    let workspaces = Workspaces::new(&place.path().join("data")).expect("a data folder");
+    workspaces.borrow(&repository, &path).expect("the commits");
+    let testing = Testing {
+        sandbox,
+        workspaces,
+        setup_time: Duration::from_secs(120),
+        test_time: Duration::from_secs(120),
+        setup_network: Vec::new(),
+        test_network: Vec::new(),
+    };
+    let ask = Ask {
+        repository,
+        base: before.to_string().parse().expect("a commit"),
+        commit: after.to_string().parse().expect("a commit"),
+        tree: tree.to_string().parse().expect("a tree"),
+        settings: RepositorySettings { test: case.expected.command.clone(), ..RepositorySettings::default() },
+        folder: place.path().join("tests"),
+    };
+    testing.run(&ask).await.unwrap_or_else(|trouble| panic!("{}: {}", case.name, trouble.message)).run
+}
+
+async fn judge_all(kind: &str) -> Vec<(Case, TestRun)> {
+    let sandbox = Sandbox::new(Mode::Bubblewrap, Vec::new()).await.expect("a sandbox");
+    let runs = futures_util::stream::iter(cases(kind)).map(|case| {
+        let sandbox = sandbox.clone();
+        async move {
+            let run = judged(sandbox, &case).await;
+            (case, run)
+        }
+    });
+    runs.buffered(SIDE_BY_SIDE).collect().await
+}
+
+fn told(case: &Case, run: &TestRun) -> String {
+    let scrutiny = run.scrutiny.as_ref();
+    let weakenings = scrutiny.map(|scrutiny| &scrutiny.weakenings);
+    let (judged, proof) = (scrutiny.map(|s| s.judged), scrutiny.map(|s| &s.proof));
+    format!(
+        "{}: {:?}, doubt {:?}, judged {judged:?}, proof {proof:?}, {:?}\n  {weakenings:?}\n  {}\n",
+        case.name,
+        run.verdict,
+        run.doubt,
+        run.test.as_ref().map(|test| test.exit),
+        run.tail
+            .chars()
+            .rev()
+            .take(300)
+            .collect::<String>()
+            .chars()
+            .rev()
+            .collect::<String>()
+            .replace('\n', " | "),
+    )
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_cheat_is_verified_and_each_is_named() {
+    let begun = Instant::now();
+    let judged = judge_all("cheats").await;
+    let passed: Vec<String> = judged
+        .iter()
+        .filter(|(_, run)| run.verdict.is_pass() && run.doubt.is_none())
+        .map(|(case, run)| told(case, run))
+        .collect();
+    let unnamed: Vec<String> = judged
+        .iter()
+        .filter(|(case, run)| {
+            let found = run.scrutiny.iter().flat_map(|scrutiny| &scrutiny.weakenings);
+            !found.filter(|found| found.grave).any(|found| Some(found.kind) == case.expected.kind)
+        })
+        .map(|(case, run)| told(case, run))
+        .collect();
+    println!("cheats: {} tried, {} got through, {:?}", judged.len(), passed.len(), begun.elapsed());
+    assert!(passed.is_empty(), "{} got through:\n{}", passed.len(), passed.concat());
+    assert!(unnamed.is_empty(), "{} not named:\n{}", unnamed.len(), unnamed.concat());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_the_honest_changes_at_most_one_is_called_a_cheat() {
+    let begun = Instant::now();
+    let judged = judge_all("honest").await;
+    let mistaken: Vec<String> =
+        judged.iter().filter(|(_, run)| !run.verdict.is_pass()).map(|(case, run)| told(case, run)).collect();
+    println!("honest changes: {} tried, {} mistaken, {:?}", judged.len(), mistaken.len(), begun.elapsed());
+    assert!(
+        mistaken.len() <= MOST_MISTAKEN,
+        "{} of {}:\n{}",
+        mistaken.len(),
+        judged.len(),
+        mistaken.concat()
+    );
+}

@@ -1,6 +1,7 @@
 //! A program started behind the walls, beside the same program started bare.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use journeyman::sandbox::{Collected, Job, Limits, Mode, Network, Sandbox};
@@ -13,31 +14,45 @@ pub async fn measure() {
     heading("sandbox: the program `true`, from start to end");
     let folder = tempfile::tempdir().expect("a folder");
     let walls = Sandbox::new(Mode::Bubblewrap, vec![]).await.expect("bubblewrap");
-    let (mut ours, mut least) = (Vec::new(), Vec::new());
+    let none = Sandbox::new(Mode::None, vec![]).await.expect("no walls");
+    let (mut least, mut unwalled, mut ours, mut doors) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for _ in 0..TIMES {
         let begun = Instant::now();
         let status = tokio::process::Command::new("true").status().await.expect("true");
         least.push(begun.elapsed());
         assert!(status.success());
 
-        let job = Job {
-            program: vec!["true".into()],
-            directory: folder.path().join("home"),
-            environment: BTreeMap::new(),
-            stdin: vec![],
-            home: folder.path().join("home"),
-            mounts: vec![],
-            network: Network::None,
-            limits: Limits::default(),
-            timeout: Duration::from_secs(20),
-            most_output: 4_096,
-        };
-        let begun = Instant::now();
-        walls.run(job, &mut Collected::default()).await.expect("a run");
-        ours.push(begun.elapsed());
+        unwalled.push(timed(&none, folder.path(), Network::None).await);
+        ours.push(timed(&walls, folder.path(), Network::None).await);
+        let door = walls.door(drop).expect("a door");
+        doors.push(timed(&walls, folder.path(), Network::Gateway(door)).await);
     }
-    let ((ours, tail), (least, _)) = (middle_and_tail(ours), middle_and_tail(least));
-    line("bare", least, "");
+    let (least, _) = middle_and_tail(least);
+    line("bare fork and exec", least, "");
+    let (unwalled, _) = middle_and_tail(unwalled);
+    line("mode none: limits and a control group", unwalled, &format!("{} bare", ratio(unwalled, least)));
+    let (ours, tail) = middle_and_tail(ours);
     line("behind bubblewrap", ours, &format!("{} bare", ratio(ours, least)));
     line("  the slowest in a hundred", tail, "");
+    let (doors, _) = middle_and_tail(doors);
+    line("behind bubblewrap, with a door", doors, &format!("{} bare", ratio(doors, least)));
+    println!("  {}", walls.walls());
+}
+
+async fn timed(sandbox: &Sandbox, folder: &Path, network: Network) -> Duration {
+    let job = Job {
+        program: vec!["true".into()],
+        directory: folder.join("home"),
+        environment: BTreeMap::new(),
+        stdin: vec![],
+        home: folder.join("home"),
+        mounts: vec![],
+        network,
+        limits: Limits::small(),
+        timeout: Duration::from_secs(20),
+        most_output: 4_096,
+    };
+    let begun = Instant::now();
+    sandbox.run(job, &mut Collected::default()).await.expect("a run");
+    begun.elapsed()
 }

@@ -53,7 +53,7 @@ impl Limits {
                 });
         let set = move || -> io::Result<()> {
             for (resource, limit) in &each {
-                setrlimit(*resource, limit.clone())?;
+                setrlimit(*resource, *limit)?;
             }
             Ok(())
         };

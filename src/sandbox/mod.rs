@@ -8,6 +8,9 @@
 //!   Paths are the same inside and outside, so that the mode `none` runs the same job.
 //! - It starts from an empty environment, and its variables never stand on a command line, which all may read.
 //! - Its end is the end of everything it started: a PID namespace has no survivors.
+//! - It makes no namespace, mount or kernel object of its own, and writes no setting of the machine's.
+//! - What it may use of the machine is bounded, and which bound it reached is told.
+//! - Without a network it reaches at most one address on its own loopback, at which we listen.
 
 mod bubblewrap;
 mod cgroup;

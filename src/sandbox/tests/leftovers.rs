@@ -179,4 +179,14 @@ async fn without_walls_a_control_group_ends_what_left_the_process_group() {
         place.sh(&format!("setsid sh -c 'sleep 300; : {marker}' >/dev/null 2>&1 & sleep 0.2")).await;
     assert_eq!(ended.exit, Exit::Code(0));
     assert!(!runs_somewhere(&marker));
+
+    let mut sink = Collected::default();
+    let job = place.job(&["sh", "-c", &format!("setsid sh -c 'sleep 300; : {marker}' & sleep 300")]);
+    let running = place.sandbox.run(job, &mut sink);
+    assert!(tokio::time::timeout(Duration::from_millis(500), running).await.is_err());
+    let begun = Instant::now();
+    while runs_somewhere(&marker) {
+        assert!(begun.elapsed() < SOON, "after nobody waits for it");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
 }

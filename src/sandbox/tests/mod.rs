@@ -96,6 +96,13 @@ fn is_again() -> bool {
     std::env::var_os(PLACES).is_some()
 }
 
+/// A program that is started by somebody who left a file open.
+fn left_open(program: impl AsRef<std::ffi::OsStr>) -> std::process::Command {
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", "exec \"$0\" \"$@\" 9</dev/zero"]).arg(program);
+    command
+}
+
 /// Runs a test once more, alone in a process of its own, as another user if root runs them. Answers
 /// with what it said.
 fn again(test: &str, as_somebody: bool, variables: &[(&str, &str)]) -> String {
@@ -107,13 +114,13 @@ fn again(test: &str, as_somebody: bool, variables: &[(&str, &str)]) -> String {
     let changes = as_somebody && rustix::process::getuid().is_root();
     let mut command = if changes {
         chown(places.path(), Some(SOMEBODY), Some(SOMEBODY)).unwrap();
-        let mut command = std::process::Command::new("setpriv");
+        let mut command = left_open("setpriv");
         command.args([format!("--reuid={SOMEBODY}"), format!("--regid={SOMEBODY}"), "--clear-groups".into()]);
         command.arg(binary);
         command.env_clear().env("PATH", "/usr/local/bin:/usr/bin:/bin").env("HOME", places.path());
         command
     } else {
-        std::process::Command::new(binary)
+        left_open(binary)
     };
     let test = format!("sandbox::tests::{test}");
     command.args(["--exact", &test, "--nocapture", "--test-threads=1"]);
@@ -193,6 +200,17 @@ async fn a_job_is_nobody_in_particular_and_has_no_capability() {
     let (_, out, _) =
         place.sh("id -u; id -un; grep -E 'CapEff|CapBnd|NoNewPrivs' /proc/self/status | tr -d '\\t'").await;
     assert_eq!(out, "1000\njourneyman\nCapEff:0000000000000000\nCapBnd:0000000000000000\nNoNewPrivs:1");
+}
+
+#[tokio::test]
+async fn a_job_has_no_terminal_and_no_session_of_ours() {
+    let place = Place::new(Mode::Bubblewrap).await;
+    // A session that was begun outside is none of the namespace's, and shows as nought.
+    let (_, out, _) =
+        place.sh("cut -d' ' -f6,7 /proc/$$/stat; (: < /dev/tty) 2>/dev/null || echo none").await;
+    let (session, rest) = out.split_once(' ').unwrap();
+    assert!(session != "0", "{out}");
+    assert_eq!(rest, "0\nnone");
 }
 
 #[tokio::test]
@@ -499,6 +517,12 @@ async fn a_job_has_no_open_files_but_its_own() {
     let others: Vec<_> = out.lines().filter(|to| !to.starts_with("pipe:") && *to != "/dev/null").collect();
     assert!(others.is_empty(), "{out}");
     assert!(out.lines().count() <= 4, "input, both outputs, and the lifeline: {out}");
+    match fs::read_link("/proc/self/fd/9") {
+        Ok(ours) if is_again() => assert_eq!(ours, Path::new("/dev/zero")),
+        Ok(_) | Err(_) => {
+            again("a_job_has_no_open_files_but_its_own", false, &[]);
+        }
+    }
     // A program that waits for all its children, those that it does not know of too, does not wait for the lifeline's.
     let wait = "import os\ntry: os.wait()\nexcept ChildProcessError: print('none')";
     assert_eq!(place.run(place.job(&["python3", "-c", wait])).await.1, "none");

@@ -13,10 +13,11 @@ pub enum SandboxError {
     Missing,
     /// bubblewrap is there but may not build its walls.
     #[error(
-        "bubblewrap, which has to be 0.8 or newer, cannot make its namespaces here ({said}). Allow unprivileged user \
-         namespaces (sysctl kernel.unprivileged_userns_clone=1, and on Ubuntu kernel.apparmor_restrict_unprivileged_userns=0 or \
-         an AppArmor profile for bwrap; in a container: a seccomp profile that allows them and an unmasked /proc), or \
-         set sandbox.mode = \"none\" to run agents and tests without walls"
+        "bubblewrap, which has to be 0.8 or newer, cannot make its namespaces here ({said}). Allow unprivileged \
+         user namespaces (sysctl kernel.unprivileged_userns_clone=1, and on Ubuntu \
+         kernel.apparmor_restrict_unprivileged_userns=0 or an AppArmor profile for bwrap; in a container: a seccomp \
+         profile that allows them and an unmasked /proc), or set sandbox.mode = \"none\" to run agents and tests \
+         without walls"
     )]
     Unusable {
         /// What bubblewrap said.

@@ -46,6 +46,9 @@ impl Gate {
     }
 }
 
+/// What is said in place of the truth.
+type Lie = Box<dyn FnOnce(&mut Receipt)>;
+
 /// Statements that do not hold.
 fn differing(said: &Value) -> Vec<&str> {
     let rows = said["statements"].as_array().expect("statements").iter();
@@ -136,7 +139,7 @@ async fn a_receipt_that_lies_is_found_out_and_what_it_says_is_never_run() {
     // Now whoever holds the key lies.
     let canary = gate.place.path().join("canary");
     let command = format!("touch {}; true", canary.display());
-    let lies: [(&str, Box<dyn FnOnce(&mut Receipt)>, &[&str]); 4] = [
+    let lies: [(&str, Lie, &[&str]); 4] = [
         (
             "more tests than there are",
             Box::new(|receipt| {

@@ -292,7 +292,7 @@ fn predicate(syntax: &Syntax<'_>, node: NodeId, negated: bool) -> Claim {
 /// A number as it is written in any of the languages.
 pub(super) fn number(text: &str) -> Option<f64> {
     let text = text.replace('_', "");
-    let text = text.trim_end_matches(|c: char| matches!(c, 'f' | 'F' | 'd' | 'D' | 'L' | 'n'));
+    let text = text.trim_end_matches(['f', 'F', 'd', 'D', 'L', 'n']);
     text.strip_suffix("f32").or_else(|| text.strip_suffix("f64")).unwrap_or(text).parse().ok()
 }
 

@@ -7,6 +7,9 @@ use super::language::is_test_path;
 use super::read::{Function, SourceFile, Test, likeness};
 use super::syntax::is_name;
 
+/// Path and content.
+type Entry<'a> = (&'a str, &'a [u8]);
+
 /// A function that is so alike under another name was renamed.
 const RENAMED: f64 = 0.7;
 
@@ -70,10 +73,10 @@ pub(super) struct Change<'a> {
 impl<'a> Change<'a> {
     pub(super) fn read(files: &'a [ChangedFile<'a>]) -> Self {
         let mut unread = BTreeSet::new();
-        let mut side = |pick: &dyn Fn(&ChangedFile<'a>) -> Option<(&'a str, &'a [u8])>| Side {
+        let mut side = |pick: fn(&ChangedFile<'a>) -> Option<Entry<'a>>| Side {
             files: files
                 .iter()
-                .filter_map(|file| pick(file))
+                .filter_map(pick)
                 .filter_map(|(path, bytes)| match SourceFile::read(path, bytes)? {
                     Ok(file) => Some(file),
                     Err(super::syntax::TooMuch) => {
@@ -83,8 +86,8 @@ impl<'a> Change<'a> {
                 })
                 .collect(),
         };
-        let before = side(&|file| file.before);
-        let after = side(&|file| file.after);
+        let before = side(|file| file.before);
+        let after = side(|file| file.after);
         let changed = files
             .iter()
             .filter(|file| file.is_changed())

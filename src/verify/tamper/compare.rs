@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::assertion::{Assertion, Hollow, Relation};
 use super::change::{Change, Side};
 use super::pairs::Pairs;
-use super::read::{Call, Mark, Test, likeness};
+use super::read::{Call, Function, Mark, Test, likeness};
 use crate::order::{Weakening, WeakeningKind};
 
 /// Helpers that call helpers are followed so far.
@@ -13,19 +13,22 @@ const MOST_CALLS_DEEP: usize = 3;
 /// Assertions of one test, those of its helpers included.
 const MOST_ASSERTIONS: usize = 600;
 
+/// Findings after which no more tests are looked at.
+const MOST_FOUND: usize = 400;
+
+/// Of what came in the place of an assertion, so many are compared with it.
+const MOST_CANDIDATES: usize = 60;
+
 /// Functions among the tests that assert something, by name.
 pub(super) struct Helpers<'t> {
-    by_name: BTreeMap<&'t str, Vec<(&'t [Assertion], &'t [Call])>>,
+    by_name: BTreeMap<&'t str, Vec<&'t Function>>,
 }
 
 impl<'t> Helpers<'t> {
     pub(super) fn of(side: &'t Side<'_>) -> Self {
         let mut by_name: BTreeMap<&str, Vec<_>> = BTreeMap::new();
         for function in side.files.iter().flat_map(|file| &file.functions).filter(|one| one.is_support) {
-            by_name
-                .entry(function.name.as_str())
-                .or_default()
-                .push((function.assertions.as_slice(), function.calls.as_slice()));
+            by_name.entry(function.name.as_str()).or_default().push(function);
         }
         Self { by_name }
     }
@@ -45,14 +48,16 @@ impl<'t> Helpers<'t> {
             match self.by_name.get(call.name.as_str()) {
                 Some(found) => {
                     let start = all.len();
-                    for (assertions, inner) in found.iter().take(3) {
-                        all.extend(assertions.iter().cloned());
-                        self.called(inner, depth + 1, all);
+                    for function in found.iter().take(3) {
+                        all.extend(function.assertions.iter().cloned());
+                        self.called(&function.calls, depth + 1, all);
                     }
                     for inner in all.iter_mut().skip(start) {
                         inner.by_helper = true;
                         inner.hollow = inner.hollow.or(call.assertion.hollow);
                         inner.literals.extend(call.assertion.literals.iter().cloned());
+                        // What it is called with is part of what is asserted.
+                        inner.operands.extend(call.assertion.operands.iter().cloned());
                         inner.line = call.assertion.line;
                     }
                 }
@@ -98,7 +103,14 @@ pub(super) fn tests(change: &Change<'_>, pairs: &Pairs, found: &mut Vec<Weakenin
         .filter(|test| test.is_table || test.assertions.iter().any(|one| one.repeats))
         .collect();
     let gone = change.definitions_gone();
-    let context = Context { change, pool, tables, gone };
+    let literals = pairs
+        .added
+        .iter()
+        .filter_map(|at| after.get(*at))
+        .filter(|test| test.marks.is_empty())
+        .flat_map(|test| test.literals.iter().map(String::as_str))
+        .collect();
+    let context = Context { change, pool, tables, literals, gone };
     for (one, other) in &pairs.paired {
         if let (Some(before), Some(now)) = (base.get(*one), after.get(*other)) {
             if before.digest == now.digest
@@ -113,6 +125,9 @@ pub(super) fn tests(change: &Change<'_>, pairs: &Pairs, found: &mut Vec<Weakenin
     }
     for at in &pairs.removed {
         if let Some(test) = base.get(*at) {
+            if found.len() > MOST_FOUND {
+                break;
+            }
             context.removed(test, base_helpers.effective(test), found);
         }
     }
@@ -131,6 +146,8 @@ struct Context<'c> {
     pool: BTreeSet<Said>,
     /// Tests that run for many inputs.
     tables: Vec<&'c Test>,
+    /// Strings and numbers in tests that are new.
+    literals: BTreeSet<&'c str>,
     /// What the code no longer defines.
     gone: BTreeSet<String>,
 }
@@ -176,6 +193,7 @@ impl Context<'_> {
         }
         lost.retain(|assertion| !self.pool.contains(&key(assertion)));
         if lost.is_empty() {
+            self.rows(before, now, report.found);
             return;
         }
         if let Some((kind, line, what)) = hollowed(&lost, &hollow, &live) {
@@ -183,6 +201,28 @@ impl Context<'_> {
             return;
         }
         self.match_up(lost, live, now, report.found);
+    }
+
+    /// Inputs of a table that are gone or others, under the same assertions.
+    fn rows(&self, before: &Test, now: &Test, found: &mut Vec<Weakening>) {
+        let is_table = |test: &Test| test.is_table || test.assertions.iter().any(|one| one.repeats);
+        if !is_table(before) {
+            return;
+        }
+        let missing: Vec<&String> = before
+            .literals
+            .iter()
+            .filter(|literal| !now.literals.contains(*literal) && !self.literals.contains(literal.as_str()))
+            .collect();
+        let Some(first) = missing.first() else { return };
+        if now.row_words < before.row_words {
+            let what = format!("inputs of its table are gone, {first} among them");
+            found.push(weakening(WeakeningKind::AssertionsRemoved, now, now.line, &what, true));
+        } else {
+            let grave = !self.change.touches_code;
+            let what = format!("the table of its inputs was changed: {first} is gone");
+            found.push(weakening(WeakeningKind::ExpectedValueChanged, now, now.line, &what, grave));
+        }
     }
 
     /// Finds for every assertion that is gone what came in its place.
@@ -195,20 +235,29 @@ impl Context<'_> {
     ) {
         let total = lost.len();
         let mut missing = Vec::new();
+        let mut words: Vec<Words> = gained.iter().map(words_of).collect();
         for assertion in lost {
+            let own = words_of(&assertion);
             let best = gained
                 .iter()
+                .zip(&words)
+                .take(MOST_CANDIDATES)
                 .enumerate()
-                .map(|(at, other)| (closeness(&assertion, other), at))
+                .map(|(at, (other, words))| (closeness((&assertion, &own), (other, words)), at))
                 .max_by(|one, other| one.0.total_cmp(&other.0).then(other.1.cmp(&one.1)));
             let Some((_, at)) = best else {
                 missing.push(assertion);
                 continue;
             };
             let Some(other) = gained.get(at).cloned() else { continue };
-            // One that runs for many inputs, or in a helper, can stand for many.
-            if !other.repeats && !now.is_table && !other.by_helper {
-                gained.swap_remove(at);
+            // One that runs for many inputs, or in a helper, can stand for many: for those whose inputs are there.
+            let stands_for_many = other.repeats || now.is_table || other.by_helper != assertion.by_helper;
+            if !stands_for_many {
+                gained.remove(at);
+                words.remove(at);
+            } else if !assertion.literals.iter().all(|literal| now.literals.contains(literal)) {
+                missing.push(assertion);
+                continue;
             }
             self.replaced(&assertion, &other, now, found);
         }
@@ -232,7 +281,7 @@ impl Context<'_> {
 
     fn replaced(&self, before: &Assertion, now: &Assertion, test: &Test, found: &mut Vec<Weakening>) {
         if now.relation < before.relation {
-            if now.by_helper || self.concerns_gone(before) {
+            if now.by_helper != before.by_helper || self.concerns_gone(before) {
                 return;
             }
             let what = format!("an assertion is looser: `{}` became `{}`", said(before), said(now));
@@ -247,7 +296,7 @@ impl Context<'_> {
         one.sort();
         other.sort();
         if one == other
-            || now.by_helper
+            || now.by_helper != before.by_helper
             || (now.repeats && one.iter().all(|literal| test.literals.contains(literal)))
         {
             return;
@@ -336,7 +385,8 @@ impl Context<'_> {
         for file in &self.change.after.files {
             for function in &file.functions {
                 let is_it = function.name == last
-                    || (function.name.contains(last.trim_start_matches("test_"))
+                    || (function.name.len() <= last.len() + 12
+                        && function.name.contains(last.trim_start_matches("test_"))
                         && likeness(&function.words, &test.words) > 0.6);
                 if is_it && file.path == test.path {
                     return Some(if function.name == last {
@@ -441,21 +491,22 @@ fn report_looser(before: &Assertion, now: &Assertion, found: &mut Vec<Weakening>
     }
 }
 
+type Words = BTreeMap<String, u32>;
+
+fn words_of(assertion: &Assertion) -> Words {
+    let mut words = Words::new();
+    for word in assertion.operands.iter().flat_map(|operand| operand.split(' ')) {
+        *words.entry(word.to_owned()).or_default() += 1;
+    }
+    words
+}
+
 /// How likely one assertion came in the place of another.
-fn closeness(one: &Assertion, other: &Assertion) -> f64 {
-    let words = |assertion: &Assertion| -> BTreeMap<String, u32> {
-        let mut words = BTreeMap::new();
-        for operand in &assertion.operands {
-            for word in operand.split(' ') {
-                *words.entry(word.to_owned()).or_default() += 1;
-            }
-        }
-        words
-    };
+fn closeness((one, words): (&Assertion, &Words), (other, others): (&Assertion, &Words)) -> f64 {
     let shared = one.operands.iter().filter(|operand| other.operands.contains(operand)).count();
     let shared = u32::try_from(shared).unwrap_or(0);
     let same = if one.relation == other.relation { 0.2 } else { 0.0 };
-    f64::from(shared) + likeness(&words(one), &words(other)) + same
+    f64::from(shared) + likeness(words, others) + same
 }
 
 fn said(assertion: &Assertion) -> String {

@@ -94,17 +94,17 @@ fn climb(syntax: &Syntax<'_>, ends: &Ends, node: NodeId, below: NodeId, body: No
         | "if_expression"
         | "conditional_expression"
         | "ternary_expression"
-        | "elif_clause" => {
-            if field != Some("condition") {
-                let condition = syntax.field_text(node, "condition");
-                let condition = condition.trim_matches(|c| c == '(' || c == ')');
-                let is_never = field == Some("consequence")
-                    && matches!(condition, "False" | "false" | "0" | "None" | "null" | "not True" | "!true");
-                if is_never {
-                    reach.hollow = Some(Hollow::Unreachable);
-                }
-                reach.is_conditional = true;
+        | "elif_clause"
+            if field != Some("condition") =>
+        {
+            let condition = syntax.field_text(node, "condition");
+            let condition = condition.trim_matches(|c| c == '(' || c == ')');
+            let is_never = field == Some("consequence")
+                && matches!(condition, "False" | "false" | "0" | "None" | "null" | "not True" | "!true");
+            if is_never {
+                reach.hollow = Some(Hollow::Unreachable);
             }
+            reach.is_conditional = true;
         }
         "while_statement" => {
             let condition = syntax.field_text(node, "condition");
@@ -124,10 +124,10 @@ fn climb(syntax: &Syntax<'_>, ends: &Ends, node: NodeId, below: NodeId, body: No
             }
             reach.repeats = true;
         }
-        "try_statement" if field == Some("body") => {
-            if syntax.children(node).any(|child| forgets(syntax, child)) {
-                reach.hollow = Some(Hollow::Swallowed);
-            }
+        "try_statement"
+            if field == Some("body") && syntax.children(node).any(|child| forgets(syntax, child)) =>
+        {
+            reach.hollow = Some(Hollow::Swallowed);
         }
         "with_statement" => {
             let clause = syntax.part(node, 0).map_or("", |part| syntax.text(part));

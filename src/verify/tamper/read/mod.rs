@@ -60,6 +60,8 @@ pub(super) struct Test {
     pub(super) names: BTreeSet<String>,
     /// Names that are called without an object: helpers may be among them.
     pub(super) calls: Vec<Call>,
+    /// How many strings and numbers are in it, and in the tables of the file that it names.
+    pub(super) row_words: u32,
     /// It is run for a table of inputs.
     pub(super) is_table: bool,
 }
@@ -143,7 +145,7 @@ impl<'a> SourceFile<'a> {
         };
         found.truncate(MOST_TESTS);
         let test_places = if is_test_path(path) {
-            vec![0..usize::MAX]
+            std::iter::once(0..usize::MAX).collect()
         } else if syntax.language == Language::Rust {
             rust::places(&syntax, &found)
         } else {
@@ -153,7 +155,8 @@ impl<'a> SourceFile<'a> {
         let items: BTreeSet<NodeId> = found.iter().map(|test| test.item).collect();
         let is_support = |node| test_places.contain(syntax.bytes(node).start);
         let functions = functions(&syntax, &ends, &items, &is_support);
-        let tests = found.into_iter().map(|found| test(path, &syntax, &ends, found)).collect();
+        let tables = tables(&syntax);
+        let tests = found.into_iter().map(|found| test(path, &syntax, &ends, &tables, found)).collect();
         Self { path: path.to_owned(), syntax, tests, functions, test_places, has_only }
     }
 
@@ -163,7 +166,32 @@ impl<'a> SourceFile<'a> {
     }
 }
 
-fn test(path: &str, syntax: &Syntax<'_>, ends: &Ends, found: Found) -> Test {
+/// Lists and tables of the file, outside of all functions: what is in them, by their names.
+fn tables(syntax: &Syntax<'_>) -> BTreeMap<String, Vec<String>> {
+    let mut tables = BTreeMap::new();
+    for node in syntax.everything() {
+        let (name, value) = match syntax.kind(node) {
+            "assignment" => ("left", "right"),
+            "variable_declarator" | "const_item" | "static_item" | "var_spec" => ("name", "value"),
+            _ => continue,
+        };
+        let Some(value) = syntax.field(node, value) else { continue };
+        let is_list = syntax.text(value).trim_start_matches(['&', '(']).starts_with(['[', '{', '('])
+            || syntax.kind(value).contains("list");
+        if is_list && !syntax.ancestors(node).any(|up| is_function(syntax.kind(up))) {
+            tables.insert(syntax.field_text(node, name).to_owned(), syntax.literals(value));
+        }
+    }
+    tables
+}
+
+fn test(
+    path: &str,
+    syntax: &Syntax<'_>,
+    ends: &Ends,
+    tables: &BTreeMap<String, Vec<String>>,
+    found: Found,
+) -> Test {
     let body = found.body;
     let (assertions, calls) = body.map(|body| asserting::assertions(syntax, ends, body)).unwrap_or_default();
     let item = found.item;
@@ -171,6 +199,18 @@ fn test(path: &str, syntax: &Syntax<'_>, ends: &Ends, found: Found) -> Test {
     let mut digest = Sha256::new();
     digest.update(body.map_or_else(|| syntax.text(item), |body| syntax.text(body)).as_bytes());
     let above = syntax.text(item);
+    let names: BTreeSet<String> = syntax
+        .all(item)
+        .filter(|node| is_name(syntax.kind(*node)))
+        .take(2_000)
+        .map(|node| syntax.text(node).to_owned())
+        .collect();
+    let mut literals = syntax.literals(item);
+    let mut words = counted(tokens);
+    for row in names.iter().filter_map(|name| tables.get(name)).flatten() {
+        literals.push(row.clone());
+        *words.entry(row.clone()).or_default() += 1;
+    }
     Test {
         path: path.to_owned(),
         name: found.name,
@@ -179,14 +219,10 @@ fn test(path: &str, syntax: &Syntax<'_>, ends: &Ends, found: Found) -> Test {
         marks: found.marks,
         assertions,
         digest: hex::encode(digest.finalize()),
-        words: counted(tokens),
-        literals: syntax.literals(item).into_iter().collect(),
-        names: syntax
-            .all(item)
-            .filter(|node| is_name(syntax.kind(*node)))
-            .take(2_000)
-            .map(|node| syntax.text(node).to_owned())
-            .collect(),
+        words,
+        row_words: u32::try_from(literals.len()).unwrap_or(u32::MAX),
+        literals: literals.into_iter().collect(),
+        names,
         calls,
         is_table: ["parametrize", ".each", "test_case", "#[case", "ParameterizedTest", "subTest", "t.Run("]
             .iter()

@@ -6,12 +6,12 @@ use crate::order::{Weakening, WeakeningKind};
 
 pub(super) fn look(texts: &[Text<'_>], found: &mut Vec<Weakening>) {
     let files: Vec<&Text<'_>> = texts.iter().filter(|text| is_ci(text.path)).collect();
-    let now: String = files.iter().map(|text| code(text.new())).collect::<Vec<_>>().join("\n");
+    let now: String = files.iter().map(|text| code(text.after())).collect::<Vec<_>>().join("\n");
     for text in &files {
         let mut say = |line: Option<u32>, grave: bool, what: String| {
             found.push(text.weakening(WeakeningKind::CiSwitchedOff, line, grave, what));
         };
-        let old = code(text.old());
+        let old = code(text.before());
         let ran: Vec<&str> = old.lines().map(str::trim).filter(|line| runs_tests(line)).collect();
         let gone: Vec<&&str> = ran.iter().filter(|line| !now.contains(**line)).collect();
         if text.after.is_none() {
@@ -19,7 +19,7 @@ pub(super) fn look(texts: &[Text<'_>], found: &mut Vec<Weakening>) {
             say(None, grave, format!("{} is gone", text.path));
             continue;
         }
-        let new = code(text.new());
+        let new = code(text.after());
         for (number, line) in super::beyond(&new, &old) {
             if let Some(what) = switched_off(line) {
                 say(Some(number), true, format!("{what}: `{line}`"));

@@ -28,11 +28,11 @@ struct Text<'c> {
 }
 
 impl Text<'_> {
-    fn old(&self) -> &str {
+    fn before(&self) -> &str {
         self.before.as_deref().unwrap_or_default()
     }
 
-    fn new(&self) -> &str {
+    fn after(&self) -> &str {
         self.after.as_deref().unwrap_or_default()
     }
 
@@ -42,12 +42,12 @@ impl Text<'_> {
 
     /// Lines that were not there, with their numbers from 1.
     fn new_lines(&self) -> Vec<(u32, &str)> {
-        beyond(self.new(), self.old())
+        beyond(self.after(), self.before())
     }
 
     /// Lines that are no longer there.
     fn gone_lines(&self) -> Vec<&str> {
-        beyond(self.old(), self.new()).into_iter().map(|(_, line)| line).collect()
+        beyond(self.before(), self.after()).into_iter().map(|(_, line)| line).collect()
     }
 
     fn weakening(
@@ -110,8 +110,8 @@ fn report(text: &Text<'_>, found: &mut Vec<Weakening>) {
     let is_report = text.name.ends_with(".xml") || text.name.ends_with(".tap") || text.name.ends_with(".trx");
     if Language::of(text.path).is_none()
         && is_report
-        && super::code::is_report(text.new().as_bytes())
-        && !super::code::is_report(text.old().as_bytes())
+        && super::code::is_report(text.after().as_bytes())
+        && !super::code::is_report(text.before().as_bytes())
     {
         found.push(text.weakening(
             WeakeningKind::ForgedOutput,

@@ -139,7 +139,7 @@ fn build_script(text: &Text<'_>, found: &mut Vec<Weakening>) {
         "hard_link",
         "symlink",
     ];
-    let keeps_to_place = text.new().contains("OUT_DIR");
+    let keeps_to_place = text.after().contains("OUT_DIR");
     for (number, line) in text.new_lines() {
         let is_writing = writes.iter().any(|word| line.contains(word));
         let at_sources = ["\"tests/", "\"src/", "\"target/", "tests/", "CARGO_MANIFEST_DIR\")).join(\"tests"]

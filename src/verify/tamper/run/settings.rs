@@ -42,9 +42,9 @@ fn is_script_settings(name: &str) -> bool {
 
 fn is_shell(text: &Text<'_>) -> bool {
     let is_shell = text.name.ends_with(".sh")
-        || text.new().starts_with("#!/bin/sh")
-        || text.new().starts_with("#!/bin/bash")
-        || text.new().starts_with("#!/usr/bin/env bash");
+        || text.after().starts_with("#!/bin/sh")
+        || text.after().starts_with("#!/bin/bash")
+        || text.after().starts_with("#!/usr/bin/env bash");
     is_shell && ["test", "check", "ci", "verify"].iter().any(|word| text.path.to_lowercase().contains(word))
 }
 
@@ -54,7 +54,7 @@ fn changed(text: &Text<'_>, line: Option<u32>, grave: bool, what: String) -> Wea
 
 fn package(text: &Text<'_>, found: &mut Vec<Weakening>) {
     let read = |text: &str| serde_json::from_str::<Value>(text).unwrap_or(Value::Null);
-    let (before, after) = (read(text.old()), read(text.new()));
+    let (before, after) = (read(text.before()), read(text.after()));
     let scripts = |value: &Value| -> BTreeMap<String, String> {
         value
             .get("scripts")
@@ -139,7 +139,7 @@ const HIDING: &[&str] = &[
 ];
 
 fn script(text: &Text<'_>, found: &mut Vec<Weakening>) {
-    if text.is_added() && !text.new().contains("passWithNoTests") {
+    if text.is_added() && !text.after().contains("passWithNoTests") {
         return;
     }
     for (number, line) in text.new_lines() {
@@ -160,7 +160,7 @@ fn script_line(text: &Text<'_>, number: Option<u32>, line: &str, found: &mut Vec
 }
 
 fn makefile(text: &Text<'_>, found: &mut Vec<Weakening>) {
-    let (old, new) = (recipes(text.old()), recipes(text.new()));
+    let (old, new) = (recipes(text.before()), recipes(text.after()));
     for (target, recipe) in &old {
         if !is_test_target(target) {
             continue;
@@ -247,7 +247,7 @@ fn recipes(text: &str) -> BTreeMap<String, String> {
 }
 
 fn python(change: &Change<'_>, text: &Text<'_>, found: &mut Vec<Weakening>) {
-    let (old, new) = (keys(text.old()), keys(text.new()));
+    let (old, new) = (keys(text.before()), keys(text.after()));
     for (key, value) in &new {
         let was = old.get(key).map_or("", String::as_str);
         if was == value {
@@ -345,8 +345,8 @@ fn cargo(text: &Text<'_>, found: &mut Vec<Weakening>) {
         }
         all
     };
-    let before = switched(text.old());
-    for (section, line) in switched(text.new()).into_iter().filter(|entry| !before.contains(entry)) {
+    let before = switched(text.before());
+    for (section, line) in switched(text.after()).into_iter().filter(|entry| !before.contains(entry)) {
         if section.starts_with("[profile") && !section.contains("test") && !section.contains("dev") {
             continue;
         }
@@ -373,7 +373,7 @@ fn java(text: &Text<'_>, found: &mut Vec<Weakening>) {
         "<groups>",
         "excludedGroups",
     ];
-    let is_test_task = text.new().contains("test");
+    let is_test_task = text.after().contains("test");
     for (number, line) in text.new_lines() {
         let is_hole = holes.iter().any(|hole| line.contains(hole))
             || (is_test_task
@@ -411,7 +411,7 @@ fn shell(text: &Text<'_>, found: &mut Vec<Weakening>) {
     let runs = |text: &str| {
         text.lines().any(|line| !line.trim_start().starts_with('#') && super::ci::runs_tests(line))
     };
-    if !text.is_added() && runs(text.old()) && !runs(text.new()) {
+    if !text.is_added() && runs(text.before()) && !runs(text.after()) {
         found.push(changed(text, None, true, "the script no longer runs a test runner".to_owned()));
     }
 }

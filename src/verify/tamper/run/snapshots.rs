@@ -26,7 +26,7 @@ pub(super) fn look(change: &Change<'_>, texts: &[Text<'_>], found: &mut Vec<Weak
         if text.after.is_none() {
             continue;
         }
-        let (old, new) = (entries(text.old()), entries(text.new()));
+        let (old, new) = (entries(text.before()), entries(text.after()));
         for (name, was) in &old {
             let is = new.get(name).map_or("", String::as_str);
             if was.trim() == is.trim() {
@@ -38,7 +38,7 @@ pub(super) fn look(change: &Change<'_>, texts: &[Text<'_>], found: &mut Vec<Weak
                 unexplained.insert(text.path);
             }
         }
-        if text.new().trim().is_empty() && !text.old().trim().is_empty() {
+        if text.after().trim().is_empty() && !text.before().trim().is_empty() {
             emptied.push(text);
         }
     }

@@ -16,7 +16,7 @@ pub(super) fn look(text: &Text<'_>, found: &mut Vec<Weakening>) {
     if is_source || text.is_added() {
         return;
     }
-    let (old, new) = (limits(text.old()), limits(text.new()));
+    let (old, new) = (limits(text.before()), limits(text.after()));
     for (key, was) in &old {
         let is = new.get(key).map(Vec::as_slice).unwrap_or_default();
         for (at, limit) in was.iter().enumerate() {

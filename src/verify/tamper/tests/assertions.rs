@@ -52,6 +52,16 @@ fn a_weaker_assertion_is_named() {
         ("assert f(1) == 2", "if False:\n    assert f(1) == 2", TestSkipped),
         ("assert f(1) == 2", "if f(1) == 2:\n    assert f(1) == 2", AssertionsRemoved),
         ("assert f(1) == 2", "pytest.skip('later')\nassert f(1) == 2", TestSkipped),
+        (
+            "assert f(1) == 2\nassert f(2) == 3",
+            "for x, y in [(1, 2)]:\n    assert f(x) == y",
+            AssertionsRemoved,
+        ),
+        (
+            "for x, y in [(1, 2), (2, 3)]:\n    assert f(x) == y",
+            "for x, y in [(1, 2)]:\n    assert f(x) == y",
+            AssertionsRemoved,
+        ),
         ("assert f(1) == 2", "for x in []:\n    assert f(1) == 2", TestSkipped),
     ] {
         assert_eq!(python(before, after), [expected], "{before} -> {after}");
@@ -185,4 +195,35 @@ fn a_helper_counts_by_what_it_asserts() {
     assert_eq!(grave(&[edited("test_a.py", base, honest), code]), []);
     assert_eq!(grave(&[edited("test_a.py", base, empty), code]), [WeakeningKind::AssertionsRemoved]);
     assert_eq!(grave(&[edited("test_a.py", honest, empty), code]), [WeakeningKind::AssertionsRemoved]);
+    let one_less = honest.replace("    same(2, 3)\n", "");
+    assert_eq!(grave(&[edited("test_a.py", honest, &one_less), code]), [WeakeningKind::AssertionsRemoved]);
+    assert_eq!(grave(&[edited("test_a.py", base, &one_less), code]), [WeakeningKind::AssertionsRemoved]);
+    let other = honest.replace("same(2, 3)", "same(2, 9)");
+    assert_eq!(grave(&[edited("test_a.py", honest, &other)]), [WeakeningKind::ExpectedValueChanged]);
+    assert_eq!(grave(&[edited("test_a.py", honest, &other), code]), []);
+}
+
+#[test]
+fn a_table_may_grow_and_not_shrink() {
+    let code = edited("it.py", "def f(x):\n    return x\n", "def f(x):\n    return x + 1\n");
+    for table in [
+        "import pytest\n\n@pytest.mark.parametrize('x, y', [(1, 2), (7, 8)])\ndef test_a(x, y):\n    assert f(x) == y\n",
+        "import pytest\n\nCASES = [(1, 2), (7, 8)]\n\ndef test_a():\n    for x, y in CASES:\n        assert f(x) == y\n",
+    ] {
+        let less = table.replace(", (7, 8)", "");
+        let more = table.replace("(7, 8)", "(7, 8), (3, 4)");
+        let other = table.replace("(7, 8)", "(7, 9)");
+        assert_eq!(
+            grave(&[edited("test_a.py", table, &less), code]),
+            [WeakeningKind::AssertionsRemoved],
+            "{table}"
+        );
+        assert_eq!(grave(&[edited("test_a.py", table, &more), code]), [], "{table}");
+        assert_eq!(grave(&[edited("test_a.py", table, &other), code]), [], "{table}");
+        assert_eq!(
+            grave(&[edited("test_a.py", table, &other)]),
+            [WeakeningKind::ExpectedValueChanged],
+            "{table}"
+        );
+    }
 }

@@ -129,7 +129,7 @@ const LIMIT: Duration = Duration::from_secs(40);
 
 #[test]
 fn what_is_deep_or_wide_ends_in_time() {
-    let size = 200_000;
+    let size = 100_000;
     for (path, piece) in [
         ("test_a.py", "("),
         ("test_a.py", "assert not "),
@@ -148,6 +148,17 @@ fn what_is_deep_or_wide_ends_in_time() {
         within(LIMIT, piece, &[edited(path, "", &text)]);
         within(LIMIT, piece, &[edited(path, &text, "")]);
     }
+    let many = |from: i32| {
+        let assertions = |of: i32| {
+            (0..300).map(|at| format!("    assert f({at}) == {}\n", at + of + from)).collect::<String>()
+        };
+        (0..40).map(|of| format!("def test_{of}():\n{}", assertions(of))).collect::<String>()
+    };
+    within(LIMIT, "many assertions", &[edited("test_a.py", &many(0), &many(1_000))]);
+    let named = |word: &str| {
+        (0..6_000).map(|at| format!("def {word}_{at}(): assert a == {at}\n")).collect::<String>()
+    };
+    within(LIMIT, "many names", &[edited("test_a.py", &named("test"), &named("xtest"))]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What a commit changes, file by file with their bytes, for whoever reads the change rather than shows it.
 
-use git2::{DiffOptions, ObjectType, Odb, Oid};
+use git2::{DiffOptions, ObjectType, Odb, Oid, TreeWalkMode, TreeWalkResult};
 
 use super::remote::oid;
 use super::{GitError, Workspaces};
@@ -10,6 +10,8 @@ use crate::order::{CommitSha, RepositoryName};
 const LARGEST: usize = 1 << 20;
 /// Bytes of all of them. Files after that have none.
 const MOST: usize = 128 << 20;
+/// Entries of a tree that are looked at.
+const MOST_ENTRIES: usize = 200_000;
 
 /// One file that differs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,6 +76,45 @@ impl Workspaces {
         }
         changed.sort_by(|one, other| one.path.cmp(&other.path));
         Ok(changed)
+    }
+
+    /// Files of a commit whose paths are wanted, by path; at most `most` bytes of them, and none that is large.
+    ///
+    /// # Errors
+    /// When the commit is not here.
+    pub fn some_files(
+        &self,
+        repository: &RepositoryName,
+        commit: &CommitSha,
+        most: usize,
+        is_wanted: &dyn Fn(&str) -> bool,
+    ) -> Result<Vec<(String, Vec<u8>)>, GitError> {
+        let commits = self.commits(repository)?;
+        let said = |error: git2::Error| GitError::local("read the files of a commit", &error);
+        let tree = commits.find_commit(oid(commit)?).and_then(|commit| commit.tree()).map_err(said)?;
+        let odb = commits.odb().map_err(said)?;
+        let (mut left, mut looked_at, mut found) = (most, 0, Vec::new());
+        let walked = tree.walk(TreeWalkMode::PreOrder, |folder, entry| {
+            looked_at += 1;
+            if looked_at > MOST_ENTRIES {
+                return TreeWalkResult::Abort;
+            }
+            let is_file = matches!(entry.filemode(), 0o100_644 | 0o100_664 | 0o100_755);
+            if let (Some(folder), Ok(name), true) = (Some(folder), entry.name(), is_file) {
+                let path = format!("{folder}{name}");
+                if is_wanted(&path)
+                    && let Content::Whole(bytes) = content(&odb, entry.id(), &mut left)
+                {
+                    found.push((path, bytes));
+                }
+            }
+            TreeWalkResult::Ok
+        });
+        // A walk that was ended early has found enough.
+        match walked {
+            Err(error) if looked_at <= MOST_ENTRIES => Err(said(error)),
+            Ok(()) | Err(_) => Ok(found),
+        }
     }
 }
 

@@ -141,6 +141,7 @@ impl Testing {
         if run.verdict != TestVerdict::NoTests && judging.before.test.is_some() && ask.commit != ask.base {
             let scrutiny = self.scrutinize(ask, &judging, &ran, &mut outputs).await?;
             run.verdict = verdict(run.verdict, &scrutiny);
+            run.doubt = run.doubt.or_else(|| doubt(&scrutiny));
             run.scrutiny = Some(Box::new(scrutiny));
         }
         Ok(Tested { run, outputs })
@@ -186,6 +187,16 @@ fn verdict(alone: TestVerdict, scrutiny: &Scrutiny) -> TestVerdict {
         (TestVerdict::Failed, Judged::Passed) if !is_bent => TestVerdict::Passed,
         (alone, _) => alone,
     }
+}
+
+/// Why a pass verifies nothing although nothing stands against it.
+fn doubt(scrutiny: &Scrutiny) -> Option<String> {
+    use crate::order::Judged;
+    let old = scrutiny.old_configuration.as_ref().filter(|old| old.judged == Judged::NoTests)?;
+    let touched = old.touched.iter().take(5).cloned().collect::<Vec<_>>().join(", ");
+    Some(format!(
+        "the change says itself how it is tested: it touches {touched}, and without that no test runs"
+    ))
 }
 
 /// Work that would keep a thread of the runtime busy.

@@ -5,9 +5,7 @@ use super::place::Ran;
 use super::{Ask, Judging, Output, Testing};
 use crate::order::comparison::Exits;
 use crate::order::scrutiny::OldConfiguration;
-use crate::order::{
-    ComparedBy, Comparison, Exit, Judged, Proof, Scrutiny, Trouble, Weakening, WeakeningKind,
-};
+use crate::order::{ComparedBy, Comparison, Exit, Judged, Proof, Scrutiny, Trouble, Weakening};
 use crate::verify::{self, Overlay, TestFiles, Told, tamper};
 use crate::workspace::{ChangedFile, Content};
 
@@ -67,7 +65,11 @@ impl Testing {
             scrutiny.old_configuration = Some(OldConfiguration {
                 touched: change.touched,
                 counts: old.reading.counts,
-                judged: of_the_base(verify::judged(&exits, &comparison), &comparison),
+                judged: match old.reading.unloaded.is_empty() {
+                    true => of_the_base(verify::judged(&exits, &comparison), &comparison),
+                    // What needs the new configuration to be built cannot be judged by the old one.
+                    false => Judged::NoTests,
+                },
                 test: old.test.map(|ended| ended.run),
             });
         }
@@ -90,6 +92,9 @@ impl Testing {
         Ok(scrutiny)
     }
 }
+
+/// Bytes of files that did not change and are read beside those that did.
+const MOST_UNCHANGED: usize = 8 << 20;
 
 /// With the old configuration the new tests may lack what they need: only those of the base count.
 fn of_the_base(judged: Judged, comparison: &Comparison) -> Judged {
@@ -134,13 +139,21 @@ async fn read_change(testing: &Testing, ask: &Ask, judging: &Judging) -> Result<
         .git(move |workspaces| {
             let read_base = |path: &str| workspaces.file(&repository, &base, path).ok().flatten();
             let read_after = |path: &str| workspaces.file(&repository, &commit, path).ok().flatten();
-            Ok(of(&changes, &command, &read_base, &read_after))
+            let is_same = |path: &str| !changes.iter().any(|changed| changed.path == path);
+            let is_test = |path: &str| is_same(path) && tamper::is_test_path(path);
+            let mut same = workspaces.some_files(&repository, &commit, MOST_UNCHANGED, &is_test)?;
+            let left = MOST_UNCHANGED.saturating_sub(same.iter().map(|(_, bytes)| bytes.len()).sum());
+            let is_other =
+                |path: &str| is_same(path) && !tamper::is_test_path(path) && tamper::is_source_path(path);
+            same.extend(workspaces.some_files(&repository, &commit, left, &is_other)?);
+            Ok(of(&changes, &same, &command, &read_base, &read_after))
         })
         .await
 }
 
 fn of(
     changes: &[ChangedFile],
+    same: &[(String, Vec<u8>)],
     command: &str,
     read_base: &dyn Fn(&str) -> Option<Vec<u8>>,
     read_after: &dyn Fn(&str) -> Option<Vec<u8>>,
@@ -151,6 +164,11 @@ fn of(
             before: side(&file.path, &file.before),
             after: side(&file.path, &file.after),
         })
+        // What did not change is what helpers and expected values are recognised by.
+        .chain(same.iter().map(|(path, bytes)| {
+            let file = Some((path.as_str(), bytes.as_slice()));
+            tamper::ChangedFile { before: file, after: file }
+        }))
         .collect();
     let weakenings = tamper::weakenings(&files);
     let tests = tamper::changed_tests(&files);
@@ -169,12 +187,14 @@ fn of(
     });
     // What a script runs that did not change says which of the changed files are configuration.
     let old_configuration = verify::old_configuration(&paths, command, read_base, read_after);
+    // Tests that are gone from the source, with nothing grave said of it: merged, made a table, or gone with what they
+    // tested.
+    let is_grave = |name: &String| {
+        weakenings.iter().any(|weakening| weakening.grave && weakening.test.as_ref() == Some(name))
+    };
+    let retired = tests.removed.iter().filter(|name| !is_grave(name)).cloned().collect();
     Change {
-        retired: weakenings
-            .iter()
-            .filter(|weakening| weakening.kind == WeakeningKind::TestRemoved && !weakening.grave)
-            .filter_map(|weakening| weakening.test.clone())
-            .collect(),
+        retired,
         weakenings,
         renamed: tests.renamed,
         new_tests: if changed.is_empty() { Vec::new() } else { new_tests },

@@ -77,6 +77,11 @@ pub fn is_test_path(path: &str) -> bool {
         || is_named_as_tests(path)
 }
 
+/// Whether a file is source in a language that is read here.
+pub fn is_source_path(path: &str) -> bool {
+    Language::of(path).is_some()
+}
+
 /// Whether the name alone makes a file one of tests.
 fn is_named_as_tests(path: &str) -> bool {
     let name = file_name(path);

@@ -35,7 +35,7 @@ use crate::order::{Weakening, WeakeningKind};
 use change::Change;
 
 pub use graft::graft;
-pub use language::is_test_path;
+pub use language::{is_source_path, is_test_path};
 
 /// Findings that are told; a change with more is not told apart further.
 const MOST_FINDINGS: usize = 200;

@@ -282,6 +282,12 @@ fn predicate(syntax: &Syntax<'_>, node: NodeId, negated: bool) -> Claim {
                 .reduce(f64::max);
             Claim { tolerance, ..Claim::of(syntax, Relation::Near, given.get(..2).unwrap_or(&given)) }
         }
+        // Nothing is a value like others.
+        "is_empty" | "isEmpty" | "is_none" if !negated => {
+            let mut claim = Claim::of(syntax, Relation::Equal, &[node]);
+            claim.operands.push("nothing".to_owned());
+            claim
+        }
         "is_some" | "is_ok" | "hasattr" | "callable" | "isPresent" if !negated => {
             Claim::of(syntax, Relation::Exists, &[node])
         }

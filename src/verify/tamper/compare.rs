@@ -210,12 +210,12 @@ impl Context<'_> {
             return;
         }
         let missing: Vec<&String> = before
-            .literals
+            .rows
             .iter()
             .filter(|literal| !now.literals.contains(*literal) && !self.literals.contains(literal.as_str()))
             .collect();
         let Some(first) = missing.first() else { return };
-        if now.row_words < before.row_words {
+        if now.rows.len() < before.rows.len() {
             let what = format!("inputs of its table are gone, {first} among them");
             found.push(weakening(WeakeningKind::AssertionsRemoved, now, now.line, &what, true));
         } else {

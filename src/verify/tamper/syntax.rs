@@ -209,7 +209,10 @@ impl<'a> Syntax<'a> {
         while at < end && literals.len() < MOST_TOKENS {
             let kind = self.kind(at);
             if is_string(kind) {
-                literals.push(self.string(at));
+                // One that stands alone is a comment.
+                if self.parent(at).is_none_or(|up| self.kind(up) != "expression_statement") {
+                    literals.push(self.string(at));
+                }
                 at = self.past(at);
                 continue;
             }

@@ -12,7 +12,6 @@ const OF_RUNNERS: &[&str] = &[
     "PYTEST_CURRENT_TEST",
     "PYTEST_VERSION",
     "PYTEST_XDIST_WORKER",
-    "PYTEST_ADDOPTS",
     "JEST_WORKER_ID",
     "VITEST",
     "VITEST_WORKER_ID",
@@ -47,7 +46,8 @@ pub(super) fn look(signs: &mut Signs<'_, '_>, node: NodeId) {
     if is_name(kind) || is_string(kind) {
         let word = syntax.text(node).trim_matches(['"', '\'', '`']);
         if OF_RUNNERS.contains(&word) {
-            signs.add(WeakeningKind::TestEnvironmentSpecialCased, node, true, said(word));
+            let grave = reads_environment(syntax);
+            signs.add(WeakeningKind::TestEnvironmentSpecialCased, node, grave, said(word));
         } else if OF_PLACES.contains(&word) && asks_environment(syntax, node) {
             let grave = decides_answer(syntax, node);
             signs.add(
@@ -155,6 +155,26 @@ fn asks_environment(syntax: &Syntax<'_>, node: NodeId) -> bool {
     ["environ", "getenv", "process . env", "env :: var", "Getenv", "LookupEnv", "option_env", "env . "]
         .iter()
         .any(|word| text.contains(word))
+}
+
+/// Whether a file asks for anything of its environment: the name alone may be one that it sets for others.
+fn reads_environment(syntax: &Syntax<'_>) -> bool {
+    let text = syntax.text(Syntax::ROOT);
+    [
+        "environ",
+        "getenv",
+        "process.env",
+        "import.meta.env",
+        "env::var",
+        "Getenv",
+        "LookupEnv",
+        "option_env",
+        "env!(",
+        "flag.Lookup",
+        "{ env }",
+    ]
+    .iter()
+    .any(|word| text.contains(word))
 }
 
 fn compares_with_test(syntax: &Syntax<'_>, node: NodeId) -> bool {

@@ -60,8 +60,8 @@ pub(super) struct Test {
     pub(super) names: BTreeSet<String>,
     /// Names that are called without an object: helpers may be among them.
     pub(super) calls: Vec<Call>,
-    /// How many strings and numbers are in it, and in the tables of the file that it names.
-    pub(super) row_words: u32,
+    /// Strings and numbers of the tables that it is run for.
+    pub(super) rows: Vec<String>,
     /// It is run for a table of inputs.
     pub(super) is_table: bool,
 }
@@ -207,10 +207,12 @@ fn test(
         .collect();
     let mut literals = syntax.literals(item);
     let mut words = counted(tokens);
-    for row in names.iter().filter_map(|name| tables.get(name)).flatten() {
+    let mut rows: Vec<String> = names.iter().filter_map(|name| tables.get(name)).flatten().cloned().collect();
+    for row in &rows {
         literals.push(row.clone());
         *words.entry(row.clone()).or_default() += 1;
     }
+    rows.extend(own_rows(syntax, item, body));
     Test {
         path: path.to_owned(),
         name: found.name,
@@ -220,7 +222,7 @@ fn test(
         assertions,
         digest: hex::encode(digest.finalize()),
         words,
-        row_words: u32::try_from(literals.len()).unwrap_or(u32::MAX),
+        rows,
         literals: literals.into_iter().collect(),
         names,
         calls,
@@ -228,6 +230,47 @@ fn test(
             .iter()
             .any(|word| above.contains(word)),
     }
+}
+
+/// What stands beside a test's body, such as its parameters, and in lists within it.
+fn own_rows(syntax: &Syntax<'_>, item: NodeId, body: Option<NodeId>) -> Vec<String> {
+    let mut rows = Vec::new();
+    let mut node = item;
+    while node < syntax.all(item).end {
+        let kind = syntax.kind(node);
+        let holds_body = body.is_some_and(|body| syntax.contains(node, body));
+        let is_in_body = body.is_some_and(|body| syntax.contains(body, node));
+        let is_list = matches!(
+            kind,
+            "list"
+                | "array"
+                | "array_expression"
+                | "composite_literal"
+                | "dictionary"
+                | "tuple"
+                | "expression_list"
+                | "tuple_expression"
+                | "array_initializer"
+        );
+        let is_source = syntax.parent(node).is_some_and(|up| {
+            let up = syntax.kind(up);
+            up.starts_with("for_")
+                || up == "range_clause"
+                || up == "assignment"
+                || up == "variable_declarator"
+                || up == "let_declaration"
+                || up == "short_var_declaration"
+                || up == "reference_expression"
+        });
+        let takes = if is_in_body { is_list && is_source } else { !holds_body };
+        if takes {
+            rows.extend(syntax.literals(node));
+            node = syntax.all(node).end;
+        } else {
+            node += 1;
+        }
+    }
+    rows
 }
 
 fn counted(tokens: Vec<String>) -> BTreeMap<String, u32> {

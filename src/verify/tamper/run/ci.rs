@@ -22,7 +22,7 @@ pub(super) fn look(texts: &[Text<'_>], found: &mut Vec<Weakening>) {
         let new = code(text.after());
         for (number, line) in super::beyond(&new, &old) {
             if let Some(what) = switched_off(line) {
-                say(Some(number), true, format!("{what}: `{line}`"));
+                say(Some(number), !only_uses(&new, number), format!("{what}: `{line}`"));
             }
         }
         if text.is_added() {
@@ -82,6 +82,25 @@ fn code(text: &str) -> String {
         )
         .collect::<Vec<_>>()
         .join("\n")
+}
+
+/// Whether a line belongs to a step that only calls what others made, such as an upload.
+fn only_uses(text: &str, number: u32) -> bool {
+    let lines: Vec<&str> = text.lines().collect();
+    let Some(at) = usize::try_from(number).ok().and_then(|number| number.checked_sub(1)) else {
+        return false;
+    };
+    let begins = |line: &&str| line.trim_start().starts_with("- ");
+    let (Some(above), Some(below)) = (lines.get(..=at), lines.get(at + 1..)) else { return false };
+    let Some(start) = above.iter().rposition(|line| begins(line)) else { return false };
+    let column = |line: &str| line.len() - line.trim_start().len();
+    let Some(first) = lines.get(start) else { return false };
+    let rest = below.iter().take_while(|line| line.trim().is_empty() || column(line) > column(first));
+    let step: Vec<&&str> = above.iter().skip(start).chain(rest).collect();
+    // What is not deeper than the step's first line belongs to the job.
+    step.iter().skip(1).take(at - start).all(|line| line.trim().is_empty() || column(line) > column(first))
+        && step.iter().any(|line| line.contains("uses:"))
+        && !step.iter().any(|line| runs_tests(line))
 }
 
 /// Whether a line runs tests.

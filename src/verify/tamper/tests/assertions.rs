@@ -173,6 +173,27 @@ fn marks_that_switch_a_test_off_are_seen_in_every_language() {
 }
 
 #[test]
+fn emptiness_is_as_strict_as_equality() {
+    let test = |line: &str| format!("#[test]\nfn a() {{ {line} }}\n");
+    let (before, after) = (test("assert_eq!(names(), [\"a\"]);"), test("assert!(names().is_empty());"));
+    let code = edited("src/lib.rs", "fn names() { 1 }", "fn names() { 2 }");
+    assert_eq!(grave(&[edited("tests/a.rs", &before, &after), code]), []);
+    assert_eq!(grave(&[edited("tests/a.rs", &before, &after)]), [WeakeningKind::ExpectedValueChanged]);
+}
+
+/// What knows test runners by profession says their words without being one.
+#[test]
+fn words_of_runners_may_be_known() {
+    let list = "pub const NAMES: &[&str] = &[\"PYTEST_CURRENT_TEST\"];\n";
+    assert_eq!(grave(&[added("src/names.rs", list)]), []);
+    let asks =
+        format!("{list}fn f() -> bool {{ NAMES.iter().any(|name| std::env::var_os(name).is_some()) }}\n");
+    assert_eq!(grave(&[added("src/names.rs", &asks)]), [WeakeningKind::TestEnvironmentSpecialCased]);
+    let reads = "#[test]\nfn a() { let text = \"test result: ok. 3 passed\"; assert_eq!(read(text), 3); }\n";
+    assert_eq!(grave(&[added("tests/reads.rs", reads)]), []);
+}
+
+#[test]
 fn tests_that_the_change_adds_may_be_anything() {
     let base = "def test_a():\n    assert f(1) == 2\n";
     let after = format!("{base}\n@pytest.mark.skip\ndef test_new():\n    assert True\n");
@@ -225,5 +246,20 @@ fn a_table_may_grow_and_not_shrink() {
             [WeakeningKind::ExpectedValueChanged],
             "{table}"
         );
+    }
+}
+
+#[test]
+fn an_upload_may_fail_in_ci_and_the_tests_may_not() {
+    let base =
+        "on: push\njobs:\n  test:\n    steps:\n      - run: cargo test\n      - uses: some/upload@v1\n";
+    let path = ".github/workflows/ci.yml";
+    let upload = format!("{base}        continue-on-error: true\n");
+    let tests = base.replace("cargo test\n", "cargo test\n        continue-on-error: true\n");
+    let job = base.replace("    steps:", "    continue-on-error: true\n    steps:");
+    let end = format!("{base}    continue-on-error: true\n");
+    assert_eq!(grave(&[edited(path, base, &upload)]), []);
+    for after in [tests, job, end] {
+        assert_eq!(grave(&[edited(path, base, &after)]), [WeakeningKind::CiSwitchedOff], "{after}");
     }
 }

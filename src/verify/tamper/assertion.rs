@@ -425,6 +425,72 @@ fn tolerance(syntax: &Syntax<'_>, plain: &str, list: Option<NodeId>, all: &[Node
     }
 }
 
+/// Assertions that unittest and JUnit bring along. What else is called so is a helper of the tests.
+const OF_FRAMEWORKS: &[&str] = &[
+    "true",
+    "false",
+    "equal",
+    "equals",
+    "notequal",
+    "notequals",
+    "is",
+    "isnot",
+    "isnone",
+    "isnotnone",
+    "null",
+    "notnull",
+    "in",
+    "notin",
+    "isinstance",
+    "notisinstance",
+    "isinstanceof",
+    "instanceof",
+    "greater",
+    "greaterequal",
+    "less",
+    "lessequal",
+    "almostequal",
+    "notalmostequal",
+    "regex",
+    "notregex",
+    "regexpmatches",
+    "countequal",
+    "listequal",
+    "dictequal",
+    "tupleequal",
+    "setequal",
+    "sequenceequal",
+    "multilineequal",
+    "raises",
+    "raisesregex",
+    "warns",
+    "warnsregex",
+    "logs",
+    "nologs",
+    "dictcontainssubset",
+    "throws",
+    "throwsexactly",
+    "doesnotthrow",
+    "same",
+    "notsame",
+    "arrayequals",
+    "iterableequals",
+    "linesmatch",
+    "timeout",
+    "timeoutpreemptively",
+    "all",
+    "that",
+    "startswith",
+    "endswith",
+    "hasattr",
+    "nothasattr",
+];
+
+/// Whether a test framework has an assertion of this name.
+pub(super) fn is_of_framework(name: &str) -> bool {
+    OF_FRAMEWORKS.contains(&plain(name).as_str())
+}
+
 /// A name without case, underscores and what every assertion begins with.
 pub(super) fn plain(name: &str) -> String {
     let flat: String = name.chars().filter(|c| *c != '_').flat_map(char::to_lowercase).collect();

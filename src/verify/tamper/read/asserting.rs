@@ -1,6 +1,6 @@
 //! Finds the assertions of a body, in the ways of every language.
 
-use crate::verify::tamper::assertion::{Assertion, Claim, Relation, claims, matcher, plain};
+use crate::verify::tamper::assertion::{Assertion, Claim, Relation, claims, is_of_framework, matcher, plain};
 use crate::verify::tamper::chain::{Link, arguments, chain, is_call};
 use crate::verify::tamper::language::Language;
 use crate::verify::tamper::reach::{Ends, reach};
@@ -125,6 +125,9 @@ fn python(syntax: &Syntax<'_>, node: NodeId) -> Option<At> {
         return fluent(syntax, &links, first);
     }
     let is_method = links.len() > 1;
+    if links.len() == 2 && matches!(first, "self" | "cls") && !is_of_framework(last.name) {
+        return None;
+    }
     match last.name {
         "raises" | "warns" | "raises_regex" if is_method => {
             At::of(matcher(syntax, "raises", None, last.arguments, false)?)
@@ -291,5 +294,8 @@ fn java(syntax: &Syntax<'_>, node: NodeId) -> Option<At> {
         return fluent(syntax, &links, "assertThat");
     }
     let rest = last.name.strip_prefix("assert").filter(|rest| !rest.is_empty())?;
+    if links.len() == 1 && !is_of_framework(last.name) {
+        return None;
+    }
     At::of(matcher(syntax, rest, None, last.arguments, false)?)
 }

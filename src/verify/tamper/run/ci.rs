@@ -92,7 +92,7 @@ fn only_uses(text: &str, number: u32) -> bool {
     };
     let begins = |line: &&str| line.trim_start().starts_with("- ");
     let (Some(above), Some(below)) = (lines.get(..=at), lines.get(at + 1..)) else { return false };
-    let Some(start) = above.iter().rposition(|line| begins(line)) else { return false };
+    let Some(start) = above.iter().rposition(begins) else { return false };
     let column = |line: &str| line.len() - line.trim_start().len();
     let Some(first) = lines.get(start) else { return false };
     let rest = below.iter().take_while(|line| line.trim().is_empty() || column(line) > column(first));

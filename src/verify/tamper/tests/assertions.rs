@@ -263,3 +263,25 @@ fn an_upload_may_fail_in_ci_and_the_tests_may_not() {
         assert_eq!(grave(&[edited(path, base, &after)]), [WeakeningKind::CiSwitchedOff], "{after}");
     }
 }
+
+#[test]
+fn a_helper_may_be_called_like_an_assertion() {
+    let base =
+        "class ATest(unittest.TestCase):\n    def test_a(self):\n        self.assertEqual(f('1'), 2)\n";
+    for name in ["assert_f", "assertF", "check"] {
+        let helper = |body: &str| {
+            format!(
+                "class ATest(unittest.TestCase):\n    def {name}(self, x, y):\n        {body}\n\n    \
+                 def test_a(self):\n        self.{name}('1', 2)\n"
+            )
+        };
+        let (asserts, nothing) = (helper("self.assertEqual(f(x), y)"), helper("f(x)"));
+        assert_eq!(grave(&[edited("test_a.py", base, &asserts)]), [], "{name}");
+        assert_eq!(
+            grave(&[edited("test_a.py", base, &nothing)]),
+            [WeakeningKind::AssertionsRemoved],
+            "{name}"
+        );
+        assert_eq!(grave(&[edited("test_a.py", &asserts, base)]), [], "{name}");
+    }
+}

@@ -1,7 +1,7 @@
 # `make help` says what there is. Each target installs what it misses, and what is there is not fetched again.
 
 .DEFAULT_GOAL := help
-.PHONY: help deps fetch build demo test lint bench clean
+.PHONY: help deps fetch build demo test lint bench mutants clean
 
 # Arguments for the demo: make demo ARGS=--once
 ARGS ?=
@@ -35,6 +35,9 @@ lint: fetch ## format, clippy, licences and sources of dependencies, documentati
 
 bench: deps ## measure
 	cargo bench --locked $(ARGS)
+
+mutants: fetch ## take away one defence after the other, in a copy, and see its test fail; ARGS=gateway- for some of them
+	@scripts/mutants.py $(ARGS)
 
 fetch: ## bring all that the tests need; after it they run without network
 	@scripts/deps.sh test

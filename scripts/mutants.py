@@ -1,0 +1,223 @@
+#!/usr/bin/env python3
+"""Takes one defence away at a time, in a scratch copy, and sees that the tests that hold it fail.
+
+    mutants.py              all of scripts/mutants.toml
+    mutants.py NAME ...     those whose names begin so
+    mutants.py --list       their names
+
+The copy is outside of the repository and has only those rooms of src/ that the tests need, so that each build takes
+seconds. What a dependency came to is taken from target/, and kept in .cache/mutants.
+"""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+TABLE = ROOT / "scripts" / "mutants.toml"
+TARGET = ROOT / ".cache" / "mutants"
+KEYS = {"name", "file", "old", "new", "tests", "rooms"}
+# Not needed by unit tests, or made anew.
+LEFT_OUT = {".git", ".cache", "target", "data"}
+BUILD_SECONDS = 1800
+# A mutant may hang where the test without it takes moments.
+TEST_SECONDS = 240
+
+
+class Broken(Exception):
+    """The table or the tree is wrong: nothing was proven."""
+
+
+def table():
+    mutants = tomllib.loads(TABLE.read_text())["mutant"]
+    names = set()
+    for mutant in mutants:
+        name = mutant.get("name", "?")
+        if set(mutant) - KEYS or (KEYS - {"rooms"}) - set(mutant):
+            raise Broken(f"{name}: its keys are {sorted(mutant)}")
+        if name in names:
+            raise Broken(f"{name}: is there twice")
+        names.add(name)
+        found = (ROOT / mutant["file"]).read_text().count(mutant["old"])
+        if found != 1:
+            raise Broken(f"{name}: its old text is {found} times in {mutant['file']}, not once")
+        own = mutant["file"].split("/")[1]
+        mutant["rooms"] = tuple(sorted({"order", own, *mutant.get("rooms", [])}))
+    return mutants
+
+
+def seed():
+    """Takes over the dependencies that were built before: linked where they are large and never rewritten in place."""
+    built, target = ROOT / "target" / "debug", TARGET / "debug"
+    if target.exists() or not (built / "deps").is_dir():
+        return
+    foreign = lambda _, names: [name for name in names if "journeyman" in name]
+    for part in (".fingerprint", "build"):
+        if (built / part).is_dir():
+            shutil.copytree(built / part, target / part, symlinks=True, ignore=foreign)
+    # On another file system links cannot be made, and a copy does as well.
+    def link(one, other):
+        try:
+            os.link(one, other)
+        except OSError:
+            shutil.copy2(one, other)
+    shutil.copytree(built / "deps", target / "deps", symlinks=True, ignore=foreign, copy_function=link)
+
+
+def run(command, directory, seconds):
+    """Exit code (none: it was ended since the time was up), output, seconds."""
+    environment = {**os.environ, "CARGO_TARGET_DIR": str(TARGET), "CARGO_TERM_COLOR": "never",
+                   "RUST_BACKTRACE": "0"}
+    begun = time.monotonic()
+    with tempfile.TemporaryFile() as output:
+        child = subprocess.Popen(command, cwd=directory, env=environment, stdin=subprocess.DEVNULL,
+                                 stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
+        try:
+            code = child.wait(seconds)
+        except subprocess.TimeoutExpired:
+            code = None
+        finally:
+            # Only what this one started, and only while its number cannot be another's.
+            if child.returncode is None:
+                os.killpg(child.pid, signal.SIGKILL)
+                child.wait()
+        output.seek(0)
+        said = output.read().decode("utf-8", "replace")
+    return code, said, time.monotonic() - begun
+
+
+class Copy:
+    """A scratch copy of the tree, narrowed to some rooms."""
+
+    def __init__(self, parent, rooms):
+        self.path = Path(parent) / "-".join(rooms)
+        ignored = lambda folder, names: LEFT_OUT & set(names) if Path(folder) == ROOT else set()
+        shutil.copytree(ROOT, self.path, symlinks=True, ignore=ignored)
+        rooms_of_lib = "".join(f"pub mod {room};\n" for room in rooms)
+        (self.path / "src" / "lib.rs").write_text(f"//! Narrowed.\n{rooms_of_lib}")
+        manifest = (ROOT / "Cargo.toml").read_text()
+        # Programs, stories and benches need the whole house.
+        manifest = re.sub(r"(?ms)^\[\[(bin|test|bench)\]\]\n.*?(?=^\[)", "", manifest)
+        manifest = re.sub(r"(?m)^auto\w+ = .*\n", "", manifest)
+        manifest = manifest.replace("[package]\n", "[package]\nautobins = false\nautotests = false\nautobenches = false\n", 1)
+        (self.path / "Cargo.toml").write_text(manifest)
+        # Some tests have their places there.
+        (self.path / "target").mkdir()
+        # Some tests run tools that were fetched.
+        if (ROOT / ".cache").is_dir():
+            (self.path / ".cache").mkdir()
+            for tool in (ROOT / ".cache").iterdir():
+                if tool.name != "mutants":
+                    (self.path / ".cache" / tool.name).symlink_to(tool)
+
+    def build(self):
+        """The program of the tests, or what the compiler said."""
+        code, said, seconds = run(["cargo", "test", "--locked", "--offline", "--lib", "--no-run"], self.path, BUILD_SECONDS)
+        found = re.search(r"Executable .*\((.+)\)", said)
+        if code != 0 or not found:
+            return None, said, seconds
+        return Path(self.path, found[1]), said, seconds
+
+    def test(self, program, test):
+        """Whether it passed (none: it was ended), whether any ran, what it said."""
+        code, said, _ = run([str(program), "--exact", test], self.path, TEST_SECONDS)
+        ran = re.search(r"^running (\d+) tests?$", said, re.M)
+        return None if code is None else code == 0, bool(ran and int(ran[1])), said
+
+
+def last_lines(text, count=15):
+    return "\n".join("    " + line for line in text.strip().splitlines()[-count:])
+
+
+def tried(copy, mutant):
+    """How it ended, as (is killed, in words)."""
+    path = copy.path / mutant["file"]
+    text = path.read_text()
+    path.write_text(text.replace(mutant["old"], mutant["new"]))
+    try:
+        program, said, _ = copy.build()
+        if program is None:
+            raise Broken(f"{mutant['name']}: does not compile\n{last_lines(said, 30)}")
+        for test in mutant["tests"]:
+            passed, _, said = copy.test(program, test)
+            if passed is None:
+                return True, f"killed by its time, in {test}"
+            if not passed:
+                if "test result: FAILED" not in said:
+                    return True, f"killed with the whole program, in {test}"
+                return True, f"killed by {test}"
+        return False, "SURVIVED"
+    finally:
+        path.write_text(text)
+
+
+def main(arguments):
+    mutants = table()
+    if arguments == ["--list"]:
+        print("\n".join(mutant["name"] for mutant in mutants))
+        return 0
+    if arguments:
+        mutants = [one for one in mutants if one["name"].startswith(tuple(arguments))]
+        if not mutants:
+            raise Broken("no mutant is called so; --list shows all")
+    begun = time.monotonic()
+    seed()
+    results = []
+    with tempfile.TemporaryDirectory(prefix="journeyman-mutants-") as parent:
+        # Tests that become somebody else have to find their program's files.
+        os.chmod(parent, 0o755)
+        for rooms in dict.fromkeys(mutant["rooms"] for mutant in mutants):
+            of_rooms = [mutant for mutant in mutants if mutant["rooms"] == rooms]
+            copy = Copy(parent, rooms)
+            program, said, seconds = copy.build()
+            if program is None:
+                raise Broken(f"{'+'.join(rooms)} does not compile by itself\n{last_lines(said, 30)}")
+            print(f"{'+'.join(rooms)}: built in {seconds:.0f} s", flush=True)
+            useless = {}
+            for test in dict.fromkeys(test for mutant in of_rooms for test in mutant["tests"]):
+                passed, any_ran, said = copy.test(program, test)
+                if passed is None:
+                    useless[test] = f"{test}: does not end without any mutant"
+                elif not any_ran:
+                    useless[test] = f"{test}: there is no such test"
+                elif not passed:
+                    useless[test] = f"{test}: fails without any mutant\n{last_lines(said)}"
+            for mutant in of_rooms:
+                start = time.monotonic()
+                try:
+                    for test in mutant["tests"]:
+                        if test in useless:
+                            raise Broken(f"{mutant['name']}: {useless[test]}")
+                    is_killed, how = tried(copy, mutant)
+                except Broken as broken:
+                    is_killed, how = False, "BROKEN"
+                    print(broken, flush=True)
+                seconds = time.monotonic() - start
+                results.append((mutant["name"], is_killed, how, seconds))
+                print(f"  {mutant['name']}: {how} ({seconds:.0f} s)", flush=True)
+            run(["cargo", "clean", "--offline", "--quiet", "-p", "journeyman"], copy.path, BUILD_SECONDS)
+            shutil.rmtree(copy.path)
+    width = max(len(name) for name, *_ in results)
+    print(f"\n{'mutant':{width}}  seconds  what became of it")
+    for name, _, how, seconds in results:
+        print(f"{name:{width}}  {seconds:7.1f}  {how}")
+    killed = sum(is_killed for _, is_killed, *_ in results)
+    print(f"\nmutants: {len(results)}, killed: {killed}, in {time.monotonic() - begun:.0f} s")
+    return 0 if killed == len(results) else 1
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except Broken as broken:
+        print(f"mutants: {broken}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        sys.exit(130)

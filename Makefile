@@ -1,7 +1,7 @@
 # `make help` says what there is. Each target installs what it misses, and what is there is not fetched again.
 
 .DEFAULT_GOAL := help
-.PHONY: help deps fetch build demo test lint bench mutants clean
+.PHONY: help deps fetch build demo test fuzz lint bench mutants clean
 
 # Arguments for the demo: make demo ARGS=--once
 ARGS ?=
@@ -26,6 +26,13 @@ build: deps ## the release program at target/release/journeyman
 
 test: fetch lint ## everything: lint, then every test; JOURNEYMAN_SKIP=claude leaves out the real Claude Code
 	@$(OFFLINE) scripts/test.sh
+
+# Seconds for each parser, and which of them: a part of a test's name.
+SECONDS_EACH ?= 600
+ONLY ?= fuzz::
+
+fuzz: fetch ## hostile input for every parser, ten minutes each; SECONDS_EACH=60 for less
+	$(OFFLINE) JOURNEYMAN_FUZZ_SECONDS=$(SECONDS_EACH) cargo test --locked --test stories $(ONLY) -- --nocapture
 
 lint: fetch ## format, clippy, licences and sources of dependencies, documentation
 	$(OFFLINE) cargo fmt --all -- --check

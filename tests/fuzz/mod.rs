@@ -1,0 +1,76 @@
+//! What comes from outside is changed in every way that an engine thinks of and read by the real parsers, through the
+//! same doors as in production. It must not panic, must end in time, and what is let through must be harmless.
+//!
+//! `make test` tries what is kept under `tests/fixtures/fuzz`, and for some seconds changes of it; `make fuzz` goes on
+//! for minutes. An input that fails is made small and kept there, so that it is tried ever after.
+
+mod engine;
+mod targets;
+
+use engine::{Target, fuzz};
+
+#[test]
+fn deliveries_of_webhooks() {
+    fuzz(&Target {
+        name: "webhook",
+        seeds: &["tests/fixtures/payloads"],
+        words: targets::webhook::WORDS,
+        cases: 800,
+        run: targets::webhook::deliveries,
+    });
+}
+
+#[test]
+fn what_agents_print() {
+    fuzz(&Target {
+        name: "transcript",
+        seeds: &["tests/fixtures/agents"],
+        words: targets::transcript::WORDS,
+        cases: 800,
+        run: targets::transcript::transcripts,
+    });
+}
+
+#[test]
+fn templates_and_what_is_filled_in() {
+    fuzz(&Target {
+        name: "template",
+        seeds: &["templates/commands"],
+        words: targets::template::WORDS,
+        cases: 500,
+        run: targets::template::templates,
+    });
+}
+
+#[test]
+fn pipelines_roles_and_settings_of_repositories() {
+    fuzz(&Target {
+        name: "pipeline",
+        seeds: &["templates/pipelines", "templates/agents"],
+        words: targets::pipeline::WORDS,
+        cases: 600,
+        run: targets::pipeline::pipelines,
+    });
+}
+
+#[test]
+fn what_test_runners_print() {
+    fuzz(&Target {
+        name: "runner",
+        seeds: &["tests/fixtures/runners"],
+        words: targets::runner::WORDS,
+        cases: 250,
+        run: targets::runner::runs,
+    });
+}
+
+#[test]
+fn what_is_said_on_github() {
+    fuzz(&Target {
+        name: "render",
+        seeds: &[],
+        words: targets::render::WORDS,
+        cases: 150,
+        run: targets::render::bodies,
+    });
+}

@@ -1,0 +1,24 @@
+//! One file a parser: what is done with an input, and what must hold whatever it is.
+
+pub mod pipeline;
+pub mod render;
+pub mod runner;
+pub mod template;
+pub mod transcript;
+pub mod webhook;
+
+/// The parts of an input that has several, each after a line of `%%`.
+pub fn parts(bytes: &[u8]) -> Vec<&[u8]> {
+    let (mut parts, mut rest) = (Vec::new(), bytes);
+    while let Some(at) = rest.windows(4).position(|window| window == b"\n%%\n") {
+        parts.push(&rest[..at]);
+        rest = &rest[at + 4..];
+    }
+    parts.push(rest);
+    parts
+}
+
+/// As text, the way that everything from outside becomes text here.
+pub fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}

@@ -1,0 +1,111 @@
+//! A delivery's body, as if its signature were right. Read as every event that we answer.
+
+use journeyman::order::{Requester, SignalKind};
+use journeyman::webhook::{Incoming, Provided, Subject, Understood, events, names, understand, verify};
+use secrecy::SecretString;
+
+use super::text;
+
+pub const WORDS: &[&str] = &[
+    "\"action\":",
+    "\"labeled\"",
+    "\"created\"",
+    "\"completed\"",
+    "\"submitted\"",
+    "\"synchronize\"",
+    "\"requested_action\"",
+    "\"rerequested\"",
+    "\"edited\"",
+    "\"closed\"",
+    "\"issue\":",
+    "\"pull_request\":",
+    "\"comment\":",
+    "\"review\":",
+    "\"check_run\":",
+    "\"check_suite\":",
+    "\"workflow_run\":",
+    "\"sender\":",
+    "\"repository\":",
+    "\"id\":",
+    "\"body\":",
+    "\"/retry ",
+    "\"/cancel\"",
+    "\"@journeyman ",
+    "\"head_branch\":\"",
+    "journeyman/issue-1-",
+    "\"head_sha\":",
+    "\"0000000000000000000000000000000000000000\"",
+    "\"ref\":\"refs/heads/",
+    "\"login\":\"x[bot]\"",
+    "\"type\":\"Bot\"",
+    "\"state\":",
+    "\"conclusion\":",
+    "\"branches\":",
+    "\"default_branch\":\"-x\"",
+    "payload=",
+];
+
+/// Reads it as each event, and as one that nobody sends.
+pub fn deliveries(bytes: &[u8]) {
+    for event in events() {
+        let understood = understand(event, bytes);
+        assert_eq!(understood, understand(event, bytes), "the same delivery means two things");
+        match understood {
+            Understood::Ping => panic!("{event} is no ping"),
+            Understood::Ignored { because } | Understood::Malformed { because } => {
+                assert!(
+                    because.chars().count() <= 300 && !because.chars().any(char::is_control),
+                    "{because:?}"
+                );
+            }
+            Understood::Signal(incoming) => is_sound(&incoming),
+        }
+    }
+    let head = text(bytes.get(..bytes.len().min(300)).unwrap_or_default());
+    if !events().any(|event| event == head) && head != "ping" {
+        assert!(matches!(understand(&head, bytes), Understood::Ignored { because } if because.len() < 400));
+    }
+    let secret = SecretString::from("it's a secret".to_owned());
+    assert!(verify(&[secret], Some(&head), bytes).is_err(), "nobody knows the secret");
+    // An App's name has nothing of Markdown in it: where it is called, it stands somewhere.
+    let comment = text(bytes);
+    assert!(!names(&comment, "journeyman") || comment.to_ascii_lowercase().contains("journeyman"));
+}
+
+fn is_login(name: &str) -> bool {
+    (1..=39).contains(&name.len())
+        && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+}
+
+fn is_sound(incoming: &Incoming) {
+    let Incoming { repository, repository_id, default_branch, subject, provided, signal, .. } = incoming;
+    let path = repository.to_string();
+    assert_eq!(path.split('/').count(), 2, "{path}");
+    assert!(!path.split('/').any(|part| matches!(part, "" | "." | "..")), "{path}");
+    assert!(i64::try_from(repository_id.0).is_ok());
+    if let Some(branch) = default_branch {
+        assert!(!branch.starts_with('-') && !branch.is_empty() && branch.len() <= 255);
+        assert!(!branch.contains(char::is_whitespace) && !branch.contains(char::is_control));
+    }
+    if let Subject::Branches(branches) = subject {
+        assert!(!branches.is_empty());
+    }
+    if let Provided::Named(names) = provided {
+        assert!(!names.is_empty() && names.iter().all(|name| is_login(name)));
+    }
+    // A bot that could begin or steer work would talk to other bots for ever.
+    if let Requester::Person(person) = &signal.by
+        && person.login.ends_with("[bot]")
+    {
+        let steers = matches!(
+            signal.kind,
+            SignalKind::Labeled { .. }
+                | SignalKind::Commanded { .. }
+                | SignalKind::Misspoken { .. }
+                | SignalKind::Reviewed { .. }
+                | SignalKind::Remarked { .. }
+                | SignalKind::PullReopened { .. }
+        );
+        assert!(!steers, "{signal:?}");
+    }
+}

@@ -258,7 +258,7 @@ mod tests {
         for (entry, problem) in [
             ("https://registry.example/", "without https://"),
             ("registry.example/path", "without https://"),
-            ("*", "star"),
+            ("* at 10.0.0.0/8", "star"),
             ("*.*.example", "star"),
             ("reg*.example", "star"),
             ("*.example", "too much"),

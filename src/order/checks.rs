@@ -211,7 +211,7 @@ fn failing_test(name: &str, run: &TestRun) -> Finding {
     let is_red_anyhow =
         comparison.is_some_and(|comparison| comparison.already_red.names.iter().any(|red| red == name));
     Finding {
-        severity: if is_red_anyhow { Severity::Minor } else { Severity::Critical },
+        severity: Severity::Critical,
         category: Category::TestFailure,
         description: match is_red_anyhow {
             true => format!("the test {name} fails, as it does on the base commit"),

@@ -18,6 +18,8 @@ use crate::order::settlement::Settlement;
 use crate::order::test_run::{TestRun, TestVerdict};
 use crate::order::trace::{Standing, Work};
 
+/// Tests that are named as red before and after.
+const MOST_RED: usize = 5;
 /// Of what an import remarks on, as much as people are told.
 const MOST_WARNINGS: usize = 5;
 
@@ -157,7 +159,7 @@ impl Walk<'_> {
             })))
         };
         match tests.verdict {
-            TestVerdict::Passed | TestVerdict::PassedBesideRed if tests.doubt.is_none() => {
+            TestVerdict::Passed if tests.doubt.is_none() => {
                 let Some(because) = self.lacks_proof(&tests) else { return Ok(Judged::Passed(work)) };
                 let because = format!("passing, not proven: {because}");
                 if self.asked_for_proof.insert(stage.name.clone()) {
@@ -249,7 +251,7 @@ pub(in crate::order) fn not_verified(work: Work, because: &str) -> Work {
 /// What may be said of work whose tests came to this.
 pub(in crate::order) fn standing(tests: &TestRun) -> Standing {
     match tests.verdict {
-        TestVerdict::Passed | TestVerdict::PassedBesideRed if tests.doubt.is_none() => Standing::Verified,
+        TestVerdict::Passed if tests.doubt.is_none() => Standing::Verified,
         TestVerdict::Passed | TestVerdict::PassedBesideRed | TestVerdict::NoTests => {
             Standing::Unverified { because: unverified(tests) }
         }
@@ -275,6 +277,11 @@ fn unproven(tests: &TestRun) -> Option<String> {
 
 /// Why a run that did not fail verifies nothing.
 fn unverified(tests: &TestRun) -> String {
+    let red = tests.scrutiny.as_ref().map(|scrutiny| &scrutiny.comparison.already_red);
+    if let (TestVerdict::PassedBesideRed, Some(red)) = (tests.verdict, red) {
+        let named = red.names.iter().take(MOST_RED).cloned().collect::<Vec<_>>().join(", ");
+        return format!("tests fail that fail on the base commit as well, {} of them: {named}", red.total);
+    }
     match (&tests.doubt, &tests.test) {
         (Some(doubt), _) => doubt.clone(),
         (None, Some(run)) => format!("`{}` ran no test", run.command),

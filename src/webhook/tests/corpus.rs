@@ -24,6 +24,7 @@ const TABLE: [(&str, &[&str]); 19] = [
     ("check_suite.completed", &["checks_finished"]),
     ("check_run.completed", &["checks_finished"]),
     ("check_run.requested_action", &["commanded"]),
+    ("check_run.rerequested", &["commanded"]),
     ("workflow_run.completed", &["checks_finished"]),
     ("status", &["checks_finished"]),
     ("push", &["base_moved"]),

@@ -5,6 +5,7 @@ mod leftovers;
 mod limits;
 mod output;
 mod refused;
+mod unavailable;
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -6,7 +6,7 @@
     mutants.py --list       their names
 
 The copy is outside of the repository and has only those rooms of src/ that the tests need, so that each build takes
-seconds. What a dependency came to is taken from target/, and kept in .cache/mutants.
+seconds. What a dependency came to is taken from target/, and kept in .cache/mutants. Needs Python 3.11.
 """
 
 import os

@@ -74,3 +74,25 @@ fn what_is_said_on_github() {
         run: targets::render::bodies,
     });
 }
+
+#[test]
+fn what_agents_push() {
+    fuzz(&Target {
+        name: "tree",
+        seeds: &[],
+        words: targets::tree::WORDS,
+        cases: 300,
+        run: targets::tree::trees,
+    });
+}
+
+#[test]
+fn changes_that_are_read_for_cheats() {
+    fuzz(&Target {
+        name: "change",
+        seeds: &[],
+        words: targets::change::WORDS,
+        cases: 200,
+        run: targets::change::changes,
+    });
+}

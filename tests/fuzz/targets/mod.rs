@@ -1,10 +1,12 @@
 //! One file a parser: what is done with an input, and what must hold whatever it is.
 
+pub mod change;
 pub mod pipeline;
 pub mod render;
 pub mod runner;
 pub mod template;
 pub mod transcript;
+pub mod tree;
 pub mod webhook;
 
 /// The parts of an input that has several, each after a line of `%%`.

@@ -1,0 +1,115 @@
+//! A change to a repository, read for what it does to the tests. Each part is a file on one side: its first line is
+//! `before PATH`, `after PATH` or `both PATH`, the rest its content.
+
+use std::collections::BTreeMap;
+
+use journeyman::verify::tamper::{ChangedFile, changed_tests, graft, tests_in, weakenings};
+
+use super::parts;
+
+pub const WORDS: &[&str] = &[
+    "\n%%\nbefore tests/test_a.py\n",
+    "\n%%\nafter tests/test_a.py\n",
+    "\n%%\nboth src/lib.rs\n",
+    "\n%%\nafter conftest.py\n",
+    "\n%%\nafter package.json\n",
+    "\n%%\nafter .github/workflows/ci.yml\n",
+    "\n%%\nafter pyproject.toml\n",
+    "\n%%\nafter build.rs\n",
+    "\n%%\nafter a_test.go\n",
+    "\n%%\nafter src/a.test.tsx\n",
+    "\n%%\nafter src/test/java/ATest.java\n",
+    "\n%%\nafter Makefile\n",
+    "#[test]\n",
+    "#[ignore]\n",
+    "#[cfg(test)]\nmod tests {\n",
+    "assert_eq!(",
+    "assert ",
+    "def test_a():\n",
+    "class TestA:\n",
+    "@pytest.mark.skip\n",
+    "@pytest.mark.xfail\n",
+    "it.skip('a', () => {\n",
+    "it('a', () => {\n",
+    "expect(a).toBe(1);\n",
+    "})\n",
+    "func TestA(t *testing.T) {\n",
+    "t.Skip()\n",
+    "t.Errorf(\"",
+    "@Test void a() {\n",
+    "@Disabled\n",
+    "assertEquals(1, 2);\n",
+    "os._exit(0)\n",
+    "sys.exit(0)\n",
+    "process.exit(0)\n",
+    "return\n",
+    "if False:\n    ",
+    "|| true",
+    "or True",
+    "((((((((((((((((",
+    "[[[[[[[[[[[[[[[[",
+    "{{{{{{{{{{{{{{{{",
+    "`${`${`${",
+    "'''",
+    "\"\"\"",
+    "/*",
+    "*/",
+    "r#\"",
+    "\"test\": \"true\"",
+    "\\\n",
+];
+
+/// Files on one side, by path.
+type Side<'a> = BTreeMap<&'a str, &'a [u8]>;
+
+/// Reads it once as it is, and once as a change that changes nothing.
+pub fn changes(bytes: &[u8]) {
+    let (mut before, mut after) = (Side::new(), Side::new());
+    for part in parts(bytes).into_iter().take(12) {
+        let end = part.iter().position(|byte| *byte == b'\n').unwrap_or(part.len());
+        let (head, content) = part.split_at(end);
+        let content = content.get(1..).unwrap_or_default();
+        let Some((side, path)) = std::str::from_utf8(head).ok().and_then(|head| head.split_once(' ')) else {
+            continue;
+        };
+        match side {
+            "before" => drop(before.insert(path, content)),
+            "after" => drop(after.insert(path, content)),
+            _ => {
+                before.insert(path, content);
+                after.insert(path, content);
+            }
+        }
+        let tests = tests_in(path, content);
+        assert!(tests.iter().all(|test| test.line >= 1 && test.digest.len() == 64));
+        if let (Some(old), Some(new)) = (before.get(path), after.get(path))
+            && let Some(grafted) = graft(path, old, new)
+        {
+            assert!(grafted.len() <= old.len() + new.len() + 1_000);
+        }
+    }
+    let files = together(&before, &after);
+    let found = weakenings(&files);
+    assert_eq!(found, weakenings(&files), "the same change has other findings");
+    assert!(found.len() <= 200);
+    assert!(found.is_sorted_by_key(|one| !one.grave), "the grave ones come first");
+    for one in &found {
+        let known = before.contains_key(one.path.as_str()) || after.contains_key(one.path.as_str());
+        assert!(known && one.line.is_none_or(|line| line >= 1), "{one:?}");
+        assert!(one.what.chars().count() <= 2_000, "{}", one.what.chars().count());
+    }
+    let still = together(&after, &after);
+    assert_eq!(weakenings(&still), [], "nothing was changed");
+    assert_eq!(changed_tests(&still), changed_tests(&[]), "nothing was changed");
+}
+
+fn together<'a>(before: &Side<'a>, after: &Side<'a>) -> Vec<ChangedFile<'a>> {
+    let side = |side: &Side<'a>, path: &'a str| side.get(path).map(|content| (path, *content));
+    let mut paths: Vec<&str> = before.keys().chain(after.keys()).copied().collect();
+    paths.sort_unstable();
+    paths.dedup();
+    paths
+        .into_iter()
+        .map(|path| ChangedFile { before: side(before, path), after: side(after, path) })
+        .collect()
+}

@@ -36,7 +36,7 @@ impl TestResult {
     fn of(receipt: &Receipt) -> Self {
         let tests_failed = receipt.tests.as_ref().is_some_and(|tests| match tests.verdict {
             TestVerdict::Failed | TestVerdict::SetupFailed | TestVerdict::Weakened => true,
-            TestVerdict::Passed | TestVerdict::PassedBesideRed | TestVerdict::NoTests => false,
+            TestVerdict::Passed | TestVerdict::NoTests => false,
         });
         match receipt.verdict {
             Some("verified") if receipt.verified => Self::Passed,

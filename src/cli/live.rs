@@ -213,11 +213,9 @@ impl Live {
         });
         let (what, run) = match tests.verdict {
             TestVerdict::SetupFailed => ("setup", tests.setup.as_ref()),
-            TestVerdict::Passed
-            | TestVerdict::PassedBesideRed
-            | TestVerdict::Weakened
-            | TestVerdict::Failed
-            | TestVerdict::NoTests => ("tests", tests.test.as_ref()),
+            TestVerdict::Passed | TestVerdict::Weakened | TestVerdict::Failed | TestVerdict::NoTests => {
+                ("tests", tests.test.as_ref())
+            }
         };
         let ended = run.map_or_else(
             || "none to be found".to_owned(),

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::comparison::{Comparison, Tests};
+use super::comparison::{Comparison, Judged, Tests};
 use super::feedback::{Category, Feedback, Finding, Severity};
 use super::ids::{CommitSha, TreeSha};
 use super::moves::Outcome;
@@ -99,10 +99,6 @@ fn tests_feedback(run: &TestRun) -> Feedback {
     };
     match run.verdict {
         TestVerdict::Passed => Feedback::passed(counted.unwrap_or_else(|| "the tests passed".to_owned())),
-        TestVerdict::PassedBesideRed => {
-            let counted = counted.unwrap_or_else(|| "the test command failed".to_owned());
-            Feedback::passed(format!("{counted}; what fails here fails on the base commit as well"))
-        }
         TestVerdict::Weakened => weakened(run),
         TestVerdict::NoTests => Feedback::passed("no tests were found or run: nothing is verified"),
         TestVerdict::SetupFailed => {
@@ -114,6 +110,12 @@ fn tests_feedback(run: &TestRun) -> Feedback {
             let summary = match counted {
                 Some(counted) => format!("{counted}; the test command {}", ended(&run.test)),
                 None => format!("the test command {}", ended(&run.test)),
+            };
+            let is_red_anyhow =
+                run.scrutiny.as_ref().is_some_and(|seen| seen.judged == Judged::PassedBesideRed);
+            let summary = match is_red_anyhow {
+                true => format!("{summary}; what fails here fails on the base commit as well"),
+                false => summary,
             };
             let mut feedback = Feedback::failed(Category::TestFailure, summary);
             if !run.failing.is_empty() {

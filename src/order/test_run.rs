@@ -49,8 +49,6 @@ pub struct TestRun {
 pub enum TestVerdict {
     /// Exit code 0, and not known to have run no test.
     Passed,
-    /// It failed by tests that fail on the base commit as well, and by no other.
-    PassedBesideRed,
     /// Exit code 0, and yet the change weakens the tests that were there before it: the pass says nothing.
     Weakened,
     /// Any other exit, or the time was up.
@@ -65,7 +63,7 @@ impl TestVerdict {
     /// Whether the run lets the work go on.
     pub fn is_pass(self) -> bool {
         match self {
-            Self::Passed | Self::PassedBesideRed => true,
+            Self::Passed => true,
             Self::Weakened | Self::Failed | Self::SetupFailed | Self::NoTests => false,
         }
     }

@@ -88,9 +88,6 @@ fn of_tests(tests: &TestEvidence, verified: &mut Vec<String>, open: &mut Vec<Str
     }
     match tests.verdict {
         TestVerdict::Passed | TestVerdict::Failed | TestVerdict::SetupFailed => {}
-        TestVerdict::PassedBesideRed => {
-            open.push("tests that fail, and fail without the change as well".to_owned());
-        }
         TestVerdict::Weakened => {
             open.push("the change weakens the tests that were there before it".to_owned())
         }

@@ -16,8 +16,8 @@ use std::time::Duration;
 use super::trouble::never;
 use crate::order::test_run::CommandRun;
 use crate::order::{
-    CommitSha, Exit, Proof, Reading, RepositoryName, RepositorySettings, Scrutiny, TestRun, TestVerdict,
-    TreeSha, Trouble,
+    CommitSha, Exit, Reading, RepositoryName, RepositorySettings, Scrutiny, TestRun, TestVerdict, TreeSha,
+    Trouble,
 };
 use crate::sandbox::Sandbox;
 use crate::verify::{self, TestPlan};
@@ -173,28 +173,18 @@ impl Testing {
     }
 }
 
-/// What a run comes to, with what was found beside it. A pass can only be taken away, or a failure explained by what
-/// was red before.
+/// What a run comes to, with what was found beside it: a pass can only be taken away, unless what failed was flaky. A
+/// test that is red on the base excuses nothing: it may be the very one that the issue is about.
 fn verdict(alone: TestVerdict, scrutiny: &Scrutiny) -> TestVerdict {
     use crate::order::Judged;
     let is_bent = !scrutiny.objections().is_empty();
     match (alone, scrutiny.judged) {
         (TestVerdict::Passed, _) if is_bent => TestVerdict::Weakened,
         (TestVerdict::Passed, Judged::Failed) => TestVerdict::Failed,
-        (TestVerdict::Failed, Judged::PassedBesideRed) if is_bent => TestVerdict::Weakened,
-        // A test that is red on the base may be the very one that the issue is about: without any progress it is a failure.
-        (TestVerdict::Failed, Judged::PassedBesideRed) if made_progress(scrutiny) => {
-            TestVerdict::PassedBesideRed
-        }
         // What failed once passed on the same commit: flaky, and named as that.
         (TestVerdict::Failed, Judged::Passed) if !is_bent => TestVerdict::Passed,
         (alone, _) => alone,
     }
-}
-
-/// Whether something that was red is green now.
-fn made_progress(scrutiny: &Scrutiny) -> bool {
-    !scrutiny.comparison.fixed.is_empty() || matches!(scrutiny.proof, Proof::Proven { .. })
 }
 
 /// Why a pass verifies nothing although nothing stands against it.

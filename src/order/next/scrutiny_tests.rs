@@ -145,15 +145,10 @@ fn of_a_feature_no_proof_is_asked_unless_the_settings_want_it() {
 }
 
 #[test]
-fn what_was_red_before_does_not_fail_the_change_and_is_no_pass_either() {
-    let red = seen(
-        TestVerdict::PassedBesideRed,
-        Judged::PassedBesideRed,
-        Proof::Proven { red: vec!["sum".to_owned()] },
-        Vec::new(),
-    );
-    let mut world = world("/bug").when("/tests", vec![red]);
-    assert!(matches!(world.settle(), Settlement::Unverified { .. }), "{:?}", world.survey().next);
-    let Some(Standing::Unverified { because }) = standing(&world) else { panic!("{:?}", standing(&world)) };
-    assert!(because.contains("on the base commit as well"), "{because}");
+fn what_was_red_before_excuses_nothing_and_is_said() {
+    let red = || seen(TestVerdict::Failed, Judged::PassedBesideRed, Proof::NoTestsChanged, Vec::new());
+    let mut world = world("/feature").when("/tests", vec![red(), proven()]);
+    assert!(matches!(world.settle(), Settlement::Verified { .. }), "{:?}", world.survey().next);
+    let told = world.task("implement/2/agent").unwrap().rework.unwrap();
+    assert!(told.feedback[0].summary.contains("on the base commit as well"), "{}", told.feedback[0].summary);
 }

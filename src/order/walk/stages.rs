@@ -144,7 +144,7 @@ impl Walk<'_> {
                 fields
             };
             match tests.verdict {
-                TestVerdict::Passed | TestVerdict::PassedBesideRed | TestVerdict::NoTests => {
+                TestVerdict::Passed | TestVerdict::NoTests => {
                     return Ok(Concluded::passed(fields(&work), Some(work)));
                 }
                 TestVerdict::Weakened | TestVerdict::Failed | TestVerdict::SetupFailed => {
@@ -253,7 +253,6 @@ fn work_fields(work: &Work) -> Vec<(String, String)> {
 fn word(verdict: TestVerdict) -> &'static str {
     match verdict {
         TestVerdict::Passed => "passed",
-        TestVerdict::PassedBesideRed => "passed_beside_red",
         TestVerdict::Weakened => "weakened",
         TestVerdict::Failed => "failed",
         TestVerdict::SetupFailed => "setup_failed",

@@ -18,8 +18,6 @@ use crate::order::settlement::Settlement;
 use crate::order::test_run::{TestRun, TestVerdict};
 use crate::order::trace::{Standing, Work};
 
-/// Tests that are named as red before and after.
-const MOST_RED: usize = 5;
 /// Of what an import remarks on, as much as people are told.
 const MOST_WARNINGS: usize = 5;
 
@@ -173,9 +171,7 @@ impl Walk<'_> {
                 Ok(Judged::Passed(work))
             }
             // Nothing is wrong with it, but a person was not content.
-            TestVerdict::Passed | TestVerdict::PassedBesideRed | TestVerdict::NoTests
-                if self.heard.retried_after(self.position) =>
-            {
+            TestVerdict::Passed | TestVerdict::NoTests if self.heard.retried_after(self.position) => {
                 let feedback = Feedback::failed(
                     Category::TestFailure,
                     format!("nothing could be verified: {}", unverified(&tests)),
@@ -183,16 +179,12 @@ impl Walk<'_> {
                 .suggest("A person asked for another attempt; see what they advise.");
                 sent_back(Judge::Tests, work, feedback, None)
             }
-            TestVerdict::Passed | TestVerdict::PassedBesideRed | TestVerdict::NoTests => {
-                Ok(Judged::Passed(work))
-            }
+            TestVerdict::Passed | TestVerdict::NoTests => Ok(Judged::Passed(work)),
             TestVerdict::Weakened | TestVerdict::Failed | TestVerdict::SetupFailed => {
                 let feedback = checks::of_tests(&tests).feedback;
                 work.open_findings = of_weight(&feedback);
-                let by = match tests.verdict {
-                    TestVerdict::Weakened => Judge::Tampering,
-                    _ => Judge::Tests,
-                };
+                let is_bent = tests.verdict == TestVerdict::Weakened;
+                let by = if is_bent { Judge::Tampering } else { Judge::Tests };
                 Ok(Judged::Failed(Box::new(Failed {
                     by,
                     tests: Some(Box::new(tests)),
@@ -252,9 +244,7 @@ pub(in crate::order) fn not_verified(work: Work, because: &str) -> Work {
 pub(in crate::order) fn standing(tests: &TestRun) -> Standing {
     match tests.verdict {
         TestVerdict::Passed if tests.doubt.is_none() => Standing::Verified,
-        TestVerdict::Passed | TestVerdict::PassedBesideRed | TestVerdict::NoTests => {
-            Standing::Unverified { because: unverified(tests) }
-        }
+        TestVerdict::Passed | TestVerdict::NoTests => Standing::Unverified { because: unverified(tests) },
         TestVerdict::Weakened | TestVerdict::Failed | TestVerdict::SetupFailed => {
             Standing::NotVerified { because: checks::of_tests(tests).feedback.summary }
         }
@@ -277,11 +267,6 @@ fn unproven(tests: &TestRun) -> Option<String> {
 
 /// Why a run that did not fail verifies nothing.
 fn unverified(tests: &TestRun) -> String {
-    let red = tests.scrutiny.as_ref().map(|scrutiny| &scrutiny.comparison.already_red);
-    if let (TestVerdict::PassedBesideRed, Some(red)) = (tests.verdict, red) {
-        let named = red.names.iter().take(MOST_RED).cloned().collect::<Vec<_>>().join(", ");
-        return format!("tests fail that fail on the base commit as well, {} of them: {named}", red.total);
-    }
     match (&tests.doubt, &tests.test) {
         (Some(doubt), _) => doubt.clone(),
         (None, Some(run)) => format!("`{}` ran no test", run.command),

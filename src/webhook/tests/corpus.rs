@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::*;
 
 /// Which delivery can lead to which signal. `docs/EVENTS.md` has the same table, with what an order does then.
-const TABLE: [(&str, &[&str]); 19] = [
+const TABLE: [(&str, &[&str]); 20] = [
     ("issues.labeled", &["labeled"]),
     ("issues.unlabeled", &["unlabeled"]),
     ("issues.edited", &["issue_edited"]),

@@ -15,7 +15,7 @@ fn deliveries_of_webhooks() {
         name: "webhook",
         seeds: &["tests/fixtures/payloads"],
         words: targets::webhook::WORDS,
-        cases: 800,
+        cases: 700,
         run: targets::webhook::deliveries,
     });
 }
@@ -26,7 +26,7 @@ fn what_agents_print() {
         name: "transcript",
         seeds: &["tests/fixtures/agents"],
         words: targets::transcript::WORDS,
-        cases: 800,
+        cases: 700,
         run: targets::transcript::transcripts,
     });
 }
@@ -37,7 +37,7 @@ fn templates_and_what_is_filled_in() {
         name: "template",
         seeds: &["templates/commands"],
         words: targets::template::WORDS,
-        cases: 500,
+        cases: 400,
         run: targets::template::templates,
     });
 }
@@ -48,7 +48,7 @@ fn pipelines_roles_and_settings_of_repositories() {
         name: "pipeline",
         seeds: &["templates/pipelines", "templates/agents"],
         words: targets::pipeline::WORDS,
-        cases: 600,
+        cases: 500,
         run: targets::pipeline::pipelines,
     });
 }
@@ -59,7 +59,7 @@ fn what_test_runners_print() {
         name: "runner",
         seeds: &["tests/fixtures/runners"],
         words: targets::runner::WORDS,
-        cases: 250,
+        cases: 200,
         run: targets::runner::runs,
     });
 }
@@ -70,7 +70,7 @@ fn what_is_said_on_github() {
         name: "render",
         seeds: &[],
         words: targets::render::WORDS,
-        cases: 150,
+        cases: 120,
         run: targets::render::bodies,
     });
 }
@@ -81,7 +81,7 @@ fn what_agents_push() {
         name: "tree",
         seeds: &[],
         words: targets::tree::WORDS,
-        cases: 300,
+        cases: 80,
         run: targets::tree::trees,
     });
 }
@@ -92,7 +92,29 @@ fn changes_that_are_read_for_cheats() {
         name: "change",
         seeds: &[],
         words: targets::change::WORDS,
-        cases: 200,
+        cases: 40,
         run: targets::change::changes,
+    });
+}
+
+#[test]
+fn receipts_that_anybody_hands_over() {
+    fuzz(&Target {
+        name: "receipt",
+        seeds: &[],
+        words: targets::receipt::WORDS,
+        cases: 500,
+        run: targets::receipt::receipts,
+    });
+}
+
+#[test]
+fn what_a_sandbox_says_to_its_door() {
+    fuzz(&Target {
+        name: "gateway",
+        seeds: &[],
+        words: targets::gateway::WORDS,
+        cases: 250,
+        run: targets::gateway::requests,
     });
 }

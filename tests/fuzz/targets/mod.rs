@@ -1,7 +1,9 @@
 //! One file a parser: what is done with an input, and what must hold whatever it is.
 
 pub mod change;
+pub mod gateway;
 pub mod pipeline;
+pub mod receipt;
 pub mod render;
 pub mod runner;
 pub mod template;

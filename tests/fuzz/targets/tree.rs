@@ -3,7 +3,7 @@
 //!
 //! An input of one part is an export as it is. Of two parts, the first is the commit's message and the second a tree,
 //! a line an entry: `MODE NAME<tab>CONTENT`; `(NAME` begins a folder that `)` ends; a folder whose content is `=` is
-//! the last one again. A control-A stands for a line's end; a first line `unsorted` leaves the order as written.
+//! the last one again. A control-A stands for a line's end; a first line `unsorted` leaves order and repetitions as written.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -211,6 +211,9 @@ fn exported(message: &[u8], description: &[u8], base: &CommitSha) -> Vec<u8> {
                 let (head, content) = (halves.next().unwrap_or_default(), halves.next().unwrap_or_default());
                 let mut words = head.splitn(2, |byte| *byte == b' ');
                 let (mode, name) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+                // Nonsense is a file: a tree that nobody could read is soon told.
+                let is_mode = !name.is_empty() && mode.iter().all(|byte| (b'0'..b'8').contains(byte));
+                let (mode, name) = if is_mode { (mode, name) } else { (b"100644".as_slice(), head) };
                 let id = if content == b"=" { last } else { add(ObjectType::Blob, &raw(content)) };
                 if let Some((_, entries)) = folders.last_mut() {
                     entries.push((raw(mode), raw(name), id));
@@ -240,6 +243,8 @@ fn tree(mut entries: Entries, is_sorted: bool) -> Vec<u8> {
             key
         };
         entries.sort_by_key(key);
+        let mut seen = BTreeSet::new();
+        entries.retain(|(_, name, _)| !name.is_empty() && seen.insert(name.clone()));
     }
     let mut bytes = Vec::new();
     for (mode, name, id) in &entries {

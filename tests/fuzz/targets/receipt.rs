@@ -1,0 +1,69 @@
+//! A signed receipt, as anybody may hand it over.
+
+use std::sync::LazyLock;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use journeyman::attest::{Envelope, PublicKey, SigningKey};
+
+use super::text;
+
+pub const WORDS: &[&str] = &[
+    "\"payloadType\":\"application/vnd.in-toto+json\"",
+    "\"payload\":\"",
+    "\"signatures\":[",
+    "\"keyid\":\"",
+    "\"sig\":\"",
+    "e30=",
+    "\"_type\":",
+    "\"predicateType\":",
+    "\"subject\":[",
+    "\"predicate\":{",
+    "\"digest\":{\"gitCommit\":\"",
+    "==",
+    "-_",
+    "+/",
+    "-----BEGIN PUBLIC KEY-----\n",
+    "-----END PUBLIC KEY-----\n",
+    "\"passed\":true",
+    "\"verified\":true",
+];
+
+/// Whose private half nobody has.
+static KEYS: LazyLock<Vec<PublicKey>> =
+    LazyLock::new(|| vec![SigningKey::generate().unwrap().public().clone()]);
+
+/// Reads it as an envelope, as what is in one, and as keys.
+pub fn receipts(bytes: &[u8]) {
+    envelope(bytes);
+    let payload = STANDARD.encode(bytes);
+    let (kind, signature) = ("application/vnd.in-toto+json", STANDARD.encode([7; 64]));
+    let around = format!(
+        r#"{{"payloadType":"{kind}","payload":"{payload}","signatures":[{{"keyid":"a","sig":"{signature}"}}]}}"#
+    );
+    envelope(around.as_bytes());
+    for key in PublicKey::read_pem(&text(bytes)).into_iter().flatten() {
+        let again = PublicKey::read_pem(&key.to_pem()).expect("what we write is read");
+        assert_eq!(again.first().map(PublicKey::id), Some(key.id()));
+    }
+}
+
+fn envelope(bytes: &[u8]) {
+    match Envelope::parse(bytes) {
+        Ok(envelope) => {
+            // Written and read again it is the same: there is one way to read it.
+            let json = envelope.to_json();
+            let again = Envelope::parse(json.as_bytes()).expect("what we write is read");
+            assert_eq!(again.to_json(), json);
+            assert!(envelope.verify(&KEYS).is_err(), "nobody signed it");
+            assert!(envelope.verify(&[]).is_err(), "no key is no proof");
+            let (one, other) = (envelope.statement_unverified(), again.statement_unverified());
+            assert_eq!(one.is_ok(), other.is_ok());
+            if let Err(why) = one {
+                assert!(why.to_string().chars().count() <= 600, "{why}");
+            }
+            assert!(envelope.named_keys().len() <= 100);
+        }
+        Err(why) => assert!(why.to_string().chars().count() <= 600, "{why}"),
+    }
+}

@@ -6,7 +6,7 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig, ge
 use serde::{Deserialize, Serialize};
 
 use super::key::{KeyError, KeyId, PublicKey, SigningKey};
-use super::statement::{Statement, StatementError};
+use super::statement::{Statement, StatementError, told};
 
 /// What the payload of an in-toto envelope is.
 const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";
@@ -111,8 +111,7 @@ impl Envelope {
             return Err(EnvelopeError::TooLarge);
         }
         let form = |what: &str| EnvelopeError::Form(what.to_owned());
-        let wire: Wire =
-            serde_json::from_slice(text).map_err(|error| EnvelopeError::Form(error.to_string()))?;
+        let wire: Wire = serde_json::from_slice(text).map_err(|error| EnvelopeError::Form(told(&error)))?;
         if wire.signatures.is_empty() || wire.signatures.len() > MOST_SIGNATURES {
             return Err(EnvelopeError::Form(format!("1 to {MOST_SIGNATURES} signatures are expected")));
         }

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::envelope::Envelope;
 use super::key::{KeyError, SigningKey};
+use crate::order::commit_message::is_hidden;
 use crate::order::receipt::TestEvidence;
 use crate::order::{
     BranchName, CommitSha, Feedback, IssueNumber, OrderId, PullNumber, Receipt, RepositoryName, TestVerdict,
@@ -160,6 +161,12 @@ pub enum StatementError {
     Contradiction(&'static str),
 }
 
+/// What is wrong with JSON of anybody's. It repeats what is there, which is shown in terminals: a line of it, and nothing
+/// that cannot be seen.
+pub(super) fn told(error: &serde_json::Error) -> String {
+    error.to_string().chars().filter(|c| !is_hidden(*c)).take(300).collect()
+}
+
 #[derive(Serialize, Deserialize)]
 struct Wire<P> {
     #[serde(rename = "_type")]
@@ -231,7 +238,7 @@ impl Statement {
     /// Reads what was signed. Fields that are not known are allowed.
     pub(super) fn read(payload: &[u8]) -> Result<Self, StatementError> {
         let form = |what: String| StatementError::Form(what);
-        let json = |error: serde_json::Error| form(error.to_string());
+        let json = |error: serde_json::Error| form(told(&error));
         let wire: Wire<Value> = serde_json::from_slice(payload).map_err(json)?;
         if wire.kind != STATEMENT_TYPE {
             return Err(form(format!("{STATEMENT_TYPE} is expected")));

@@ -149,7 +149,8 @@ fn calm(code: &str) -> String {
 /// What closes an issue, up to the sign of its reference. Always a regex; the tests would tell.
 static CLOSING: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let keyword = r"(?i)(?<keyword>\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?)\b[:\s]+)";
-    let reference = r"(?:(?<sign>[\w./-]*#|gh-|https?://)(?<what>[\w]))";
+    // What is longest comes last: in `GH-1#x` it is not the sign that counts.
+    let reference = r"(?:(?<sign>gh-|https?://|[\w./-]*#)(?<what>[\w]))";
     Regex::new(&format!("{keyword}{reference}")).ok()
 });
 

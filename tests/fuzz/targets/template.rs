@@ -87,7 +87,7 @@ fn frames_hold(template: &str, arguments: &[String]) {
         ..AgentTask::default()
     };
     let frames = |text: &str| {
-        let visible: String = text.chars().filter(|c| *c == '\n' || !is_hidden(*c)).collect();
+        let visible: String = text.chars().filter(|c| matches!(*c, '\n' | '\t') || !is_hidden(*c)).collect();
         (OPENS.find_iter(&visible).count(), CLOSES.find_iter(&visible).count())
     };
     let plain: Vec<String> = arguments.iter().map(|_| "x".to_owned()).collect();

@@ -333,7 +333,12 @@ fn is_plain(name: &str) {
     );
     assert!(!name.contains(['/', '\\', ':']) && !name.ends_with(['.', ' ']) && name.len() <= 255, "{name:?}");
     let lower = name.to_lowercase();
-    assert!(lower != ".git" && !lower.starts_with("git~"), "{name:?}");
+    let is_short =
+        lower.strip_prefix("git~").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    assert!(
+        lower != ".git" && !(is_short && lower.bytes().skip(4).all(|byte| byte.is_ascii_digit())),
+        "{name:?}"
+    );
 }
 
 /// Nothing that steers machines, agents or git.

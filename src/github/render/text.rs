@@ -141,7 +141,11 @@ pub fn code_block(text: &str) -> String {
 fn calm(code: &str) -> String {
     let text = code.replace("<!--", "<! --");
     match CLOSING.as_ref() {
-        Some(closing) => closing.replace_all(&text, "${keyword}${sign} ${what}").into_owned(),
+        // Twice: what one match ends with can be where the next one begins.
+        Some(closing) => {
+            let once = closing.replace_all(&text, "${keyword}${sign} ${what}");
+            closing.replace_all(&once, "${keyword}${sign} ${what}").into_owned()
+        }
         None => text.replace('#', "# "),
     }
 }

@@ -5,9 +5,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
+use journeyman::attest::{Envelope, NothingToSign, PublicKey, SigningKey};
 use journeyman::emulator::signature;
-use journeyman::http::{self, Asked, BodyLimits, DeskError, HttpState, Readiness, WorkOrders};
-use journeyman::order::{Command, IssueNumber, OrderId, RepositoryName};
+use journeyman::http::{self, Asked, Attests, BodyLimits, DeskError, HttpState, Readiness, WorkOrders};
+use journeyman::order::next::Survey;
+use journeyman::order::{Command, IssueNumber, Journal, OrderId, RepositoryName};
 use journeyman::store::Store;
 use secrecy::SecretString;
 
@@ -33,6 +35,20 @@ impl WorkOrders for Nobody {
     }
 }
 
+/// No receipt is asked for here.
+struct Unasked(SigningKey);
+
+#[async_trait]
+impl Attests for Unasked {
+    fn public_key(&self) -> PublicKey {
+        *self.0.public()
+    }
+
+    async fn attest(&self, _: &Journal, _: &Survey) -> Result<Envelope, NothingToSign> {
+        unreachable!("no receipt is asked for")
+    }
+}
+
 pub async fn measure() {
     heading(&format!(
         "webhook intake: {} KB, {CONNECTIONS} connections, a durable row each",
@@ -54,6 +70,7 @@ pub async fn measure() {
         webhook_secrets: vec![SecretString::from(SECRET)],
         api_token: None,
         desk: Arc::new(Nobody),
+        signer: Arc::new(Unasked(SigningKey::generate().expect("a key"))),
         ready: Arc::new(|| Readiness::Ready),
         limits: BodyLimits::default(),
     };

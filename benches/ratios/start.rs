@@ -48,6 +48,7 @@ pub async fn measure() {
         program: ["sh", "-c", "date +%s%N"].map(str::to_owned).into(),
         env: vec![],
         read: vec![],
+        network: vec![],
     };
     settings.agents.insert("clock".to_owned(), clock);
     settings.defaults.agent = "clock".to_owned();

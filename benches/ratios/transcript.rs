@@ -22,6 +22,7 @@ pub fn measure() {
         program: vec![],
         env: vec![],
         read: vec![],
+        network: vec![],
     };
     let agents = Agents::new(BTreeMap::from([("claude".to_owned(), settings)])).expect("an agent");
     let Runtime::Program(claude) = agents.get("claude").expect("the agent") else { panic!("a program") };

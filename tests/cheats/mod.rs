@@ -61,70 +61,93 @@ fn cases(kind: &str) -> Vec<Case> {
     cases
 }
 
-/// Both sides as commits, the second on top of the first.
-fn commits(case: &Case, at: &Path) -> (git2::Oid, git2::Oid, git2::Oid) {
-    let repository = git2::Repository::init(at).expect("a repository");
-    let who =
-        git2::Signature::new("Ada", "ada@example.org", &git2::Time::new(1_700_000_000, 0)).expect("a name");
-    let commit = |side: &str, parent: Option<git2::Oid>| {
-        for entry in std::fs::read_dir(at).expect("a folder") {
-            let path = entry.expect("an entry").path();
-            if path.file_name() != Some(".git".as_ref()) {
-                if path.is_dir() { std::fs::remove_dir_all(&path) } else { std::fs::remove_file(&path) }
-                    .expect("gone");
-            }
-        }
-        let from = case.folder.join(side).join(".");
-        let copied = std::process::Command::new("cp").arg("-a").arg(from).arg(at).status().expect("cp");
-        assert!(copied.success(), "{}: {side}", case.name);
-        let mut index = repository.index().expect("an index");
-        index.clear().expect("an empty index");
-        index.add_all(["*"], git2::IndexAddOption::FORCE, None).expect("all files");
-        let tree = index.write_tree().expect("a tree");
-        let parent = parent.map(|parent| repository.find_commit(parent).expect("the parent"));
-        let parents: Vec<&git2::Commit<'_>> = parent.iter().collect();
-        let found = repository.find_tree(tree).expect("the tree");
-        (repository.commit(None, &who, &who, side, &found, &parents).expect("a commit"), tree)
-    };
-    let (before, _) = commit("before", None);
-    let (after, tree) = commit("after", Some(before));
-    (before, after, tree)
+/// One repository for all, so that changes of the same base commit share its baseline.
+struct House {
+    place: tempfile::TempDir,
+    sandbox: Sandbox,
+    workspaces: Workspaces,
 }
 
-async fn judged(sandbox: Sandbox, case: &Case) -> TestRun {
-    let place = tempfile::tempdir().expect("a folder");
-    let path = place.path().join("repository");
-    let (before, after, tree) = commits(case, &path);
-    let repository: journeyman::order::RepositoryName = "ada/sample".parse().expect("a name");
-    let workspaces = Workspaces::new(&place.path().join("data")).expect("a data folder");
-    workspaces.borrow(&repository, &path).expect("the commits");
-    let testing = Testing {
-        sandbox,
-        workspaces,
-        setup_time: Duration::from_secs(120),
-        test_time: Duration::from_secs(120),
-        setup_network: Vec::new(),
-        test_network: Vec::new(),
-    };
-    let ask = Ask {
-        repository,
-        base: before.to_string().parse().expect("a commit"),
-        commit: after.to_string().parse().expect("a commit"),
-        tree: tree.to_string().parse().expect("a tree"),
-        settings: RepositorySettings { test: case.expected.command.clone(), ..RepositorySettings::default() },
-        folder: place.path().join("tests"),
-    };
-    testing.run(&ask).await.unwrap_or_else(|trouble| panic!("{}: {}", case.name, trouble.message)).run
+impl House {
+    async fn new() -> Self {
+        let place = tempfile::tempdir().expect("a folder");
+        git2::Repository::init(place.path().join("repository")).expect("a repository");
+        let workspaces = Workspaces::new(&place.path().join("data")).expect("a data folder");
+        workspaces.borrow(&name(), &place.path().join("repository")).expect("the commits");
+        let sandbox = Sandbox::new(Mode::Bubblewrap, Vec::new()).await.expect("a sandbox");
+        Self { place, sandbox, workspaces }
+    }
+
+    /// Both sides as commits, the second on top of the first; and the tree of the second.
+    fn commits(&self, case: &Case) -> (git2::Oid, git2::Oid, git2::Oid) {
+        let at = self.place.path().join("repository");
+        let repository = git2::Repository::open(&at).expect("the repository");
+        let time = git2::Time::new(1_700_000_000, 0);
+        let who = git2::Signature::new("Ada", "ada@example.org", &time).expect("a name");
+        let commit = |side: &str, parent: Option<git2::Oid>| {
+            let tree = tree(&repository, &case.folder.join(side));
+            let parent = parent.map(|parent| repository.find_commit(parent).expect("the parent"));
+            let parents: Vec<&git2::Commit<'_>> = parent.iter().collect();
+            let found = repository.find_tree(tree).expect("the tree");
+            (repository.commit(None, &who, &who, side, &found, &parents).expect("a commit"), tree)
+        };
+        let (before, _) = commit("before", None);
+        let (after, tree) = commit("after", Some(before));
+        (before, after, tree)
+    }
+
+    async fn judged(&self, case: &Case) -> TestRun {
+        let (before, after, tree) = self.commits(case);
+        let testing = Testing {
+            sandbox: self.sandbox.clone(),
+            workspaces: self.workspaces.clone(),
+            setup_time: Duration::from_secs(120),
+            test_time: Duration::from_secs(120),
+            setup_network: Vec::new(),
+            test_network: Vec::new(),
+        };
+        let ask = Ask {
+            repository: name(),
+            base: before.to_string().parse().expect("a commit"),
+            commit: after.to_string().parse().expect("a commit"),
+            tree: tree.to_string().parse().expect("a tree"),
+            settings: RepositorySettings {
+                test: case.expected.command.clone(),
+                ..RepositorySettings::default()
+            },
+            folder: self.place.path().join("tests").join(&case.name),
+        };
+        testing.run(&ask).await.unwrap_or_else(|trouble| panic!("{}: {}", case.name, trouble.message)).run
+    }
+}
+
+fn name() -> journeyman::order::RepositoryName {
+    "ada/sample".parse().expect("a name")
+}
+
+fn tree(repository: &git2::Repository, folder: &Path) -> git2::Oid {
+    let mut builder = repository.treebuilder(None).expect("a tree");
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        let name = path.file_name().expect("a name").to_owned();
+        let found = std::fs::symlink_metadata(&path).expect("a file");
+        let is_program = std::os::unix::fs::PermissionsExt::mode(&found.permissions()) & 0o111 != 0;
+        let (id, mode) = if found.is_dir() {
+            (tree(repository, &path), 0o40_000)
+        } else {
+            let bytes = std::fs::read(&path).expect("its bytes");
+            (repository.blob(&bytes).expect("a blob"), if is_program { 0o100_755 } else { 0o100_644 })
+        };
+        builder.insert(name, id, mode).expect("an entry");
+    }
+    builder.write().expect("the tree")
 }
 
 async fn judge_all(kind: &str) -> Vec<(Case, TestRun)> {
-    let sandbox = Sandbox::new(Mode::Bubblewrap, Vec::new()).await.expect("a sandbox");
-    let runs = futures_util::stream::iter(cases(kind)).map(|case| {
-        let sandbox = sandbox.clone();
-        async move {
-            let run = judged(sandbox, &case).await;
-            (case, run)
-        }
+    let house = &House::new().await;
+    let runs = futures_util::stream::iter(cases(kind)).map(|case| async move {
+        let run = house.judged(&case).await;
+        (case, run)
     });
     runs.buffered(SIDE_BY_SIDE).collect().await
 }

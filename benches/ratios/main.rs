@@ -7,6 +7,7 @@ mod journal;
 mod sandbox;
 mod start;
 mod transcript;
+mod verdict;
 
 use std::time::{Duration, Instant};
 
@@ -29,6 +30,9 @@ fn main() {
         }
         if is_wanted("sandbox") {
             sandbox::measure().await;
+        }
+        if is_wanted("verdict") {
+            verdict::measure().await;
         }
         if is_wanted("start") {
             start::measure().await;

@@ -1,17 +1,24 @@
 //! The published verdict: what was verified, on which commit, with what result and cost. Each line names its
 //! evidence; what was not verified is said as plainly as what was.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
-use super::agent_run::Usage;
+use super::agent_run::{AgentRun, Usage};
 use super::feedback::Feedback;
 use super::ids::{BranchName, CommitSha, IssueNumber, OrderId, PullNumber, RepositoryName, TreeSha};
-use super::journal::Journal;
+use super::journal::{Event, Journal};
+use super::moves::{MoveKey, Outcome};
+use super::network::Refused;
 use super::next::Survey;
 use super::scrutiny::Scrutiny;
 use super::settlement::Settlement;
 use super::test_run::{CommandRun, Counts, TestRun, TestVerdict};
 use super::trace::Standing;
+
+/// Refusals that a receipt names.
+const MOST_REFUSED: usize = 50;
 
 /// What was verified. Made from the journal alone.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -61,8 +68,24 @@ pub struct Receipt {
     pub usage: Usage,
     /// Seconds from the opening to the last entry.
     pub seconds: i64,
+    /// What agents were kept from on the network, as the door saw it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub refused: Vec<KeptFrom>,
+    /// Credentials that an agent's program had to hold itself, inside its sandbox; all others stayed outside.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub held: BTreeSet<String>,
     /// What went another way than asked.
     pub notes: Vec<String>,
+}
+
+/// Something that an agent was kept from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct KeptFrom {
+    /// In which run.
+    pub run: MoveKey,
+    /// From what.
+    #[serde(flatten)]
+    pub refused: Refused,
 }
 
 /// Evidence of a run of the tests. Signed receipts of older versions are read as this: what is added has a default.
@@ -117,6 +140,20 @@ impl Receipt {
         let work = trace.work.as_ref();
         let settled = survey.next.settled.as_ref();
         let on_remote = work.is_some_and(|work| trace.pushed.as_ref() == Some(&work.commit));
+        // What people merge after every check has passed stays what it was.
+        let is_ready = trace.pull.as_ref().is_some_and(|pull| pull.ready);
+        let all_have_spoken = |settled: &Settlement| match settled {
+            Settlement::Verified { .. } => true,
+            Settlement::Merged { .. } => is_ready,
+            Settlement::Closed { .. }
+            | Settlement::Approved { .. }
+            | Settlement::Unverified { .. }
+            | Settlement::Escalated { .. }
+            | Settlement::Blocked { .. }
+            | Settlement::Refused { .. }
+            | Settlement::Cancelled { .. }
+            | Settlement::Failed { .. } => false,
+        };
         let last = journal.entries().last().map_or(journal.opened_at(), |entry| entry.at);
         Self {
             version: 1,
@@ -127,13 +164,12 @@ impl Receipt {
             outcome: settled.map_or("working", |settlement| settlement.word()),
             because: settled.and_then(|settlement| settlement.because()).map(str::to_owned),
             verified: on_remote
-                && matches!(settled, Some(Settlement::Verified { .. }))
+                && settled.is_some_and(all_have_spoken)
                 && work.is_some_and(|work| work.standing == Standing::Verified),
             verdict: settled.and_then(|settled| {
                 let standing = &work?.standing;
                 // Checks may have been open when it ended.
-                let is_over =
-                    matches!(settled, Settlement::Verified { .. }) || *standing != Standing::Verified;
+                let is_over = all_have_spoken(settled) || *standing != Standing::Verified;
                 Some(if is_over { verdict(standing) } else { "not verified" })
             }),
             approved_by: work.and_then(|work| match &work.standing {
@@ -151,9 +187,38 @@ impl Receipt {
             rounds: round_lines(survey),
             usage: trace.usage,
             seconds: (last - journal.opened_at()).num_seconds(),
+            refused: refused(journal),
+            held: held(journal),
             notes: trace.notes.clone(),
         }
     }
+}
+
+/// What agents were kept from on the network, the first of it.
+pub fn refused(journal: &Journal) -> Vec<KeptFrom> {
+    let each = runs(journal).filter_map(|(run, ran)| Some((run, ran.network.as_ref()?)));
+    each.flat_map(|(run, record)| {
+        record.refused.iter().map(|refused| KeptFrom { run: run.clone(), refused: refused.clone() })
+    })
+    .take(MOST_REFUSED)
+    .collect()
+}
+
+/// Credentials that agents' programs had to hold themselves, by their variables.
+pub fn held(journal: &Journal) -> BTreeSet<String> {
+    runs(journal).flat_map(|(_, run)| run.held.iter().cloned()).collect()
+}
+
+/// Every run of an agent, by its effect.
+#[expect(clippy::wildcard_enum_match_arm, reason = "no other outcome is an agent's run")]
+fn runs(journal: &Journal) -> impl Iterator<Item = (&MoveKey, &AgentRun)> {
+    journal.entries().iter().filter_map(|entry| match &entry.event {
+        Event::Observed { key, outcome, .. } => match &**outcome {
+            Outcome::AgentRan(run) => Some((key, &**run)),
+            _ => None,
+        },
+        Event::Opened(_) | Event::Signaled { .. } | Event::Intended { .. } => None,
+    })
 }
 
 /// What may be said of a commit, in words that are the same everywhere.

@@ -16,6 +16,8 @@ pub(super) const TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 
 pub(super) fn verified() -> Receipt {
     Receipt {
+        refused: Vec::new(),
+        held: Default::default(),
         version: 1,
         order: OrderId(uuid::Uuid::from_u128(7)),
         repository: "octo-org/hello".parse().unwrap(),

@@ -5,6 +5,7 @@ use super::time::stage_of;
 use crate::github::render::{PullView, Ran, ReceiptView, Reviewed, RoundLine, Verification};
 use crate::order::next::Survey;
 use crate::order::pipeline::Uses;
+use crate::order::receipt;
 use crate::order::test_run::CommandRun;
 use crate::order::trace::{StageState as Stood, Standing};
 use crate::order::{Feedback, Finding, Journal, Settlement};
@@ -57,6 +58,11 @@ pub(super) fn receipt(journal: &Journal, survey: &Survey) -> Option<ReceiptView>
             .collect(),
         usage: trace.usage,
         budget_usd: survey.usd_limit,
+        refused: receipt::refused(journal)
+            .into_iter()
+            .map(|kept_from| (kept_from.refused.what, kept_from.refused.why))
+            .collect(),
+        held: receipt::held(journal).into_iter().collect(),
         sandbox: tests.map(|tests| tests.sandbox.clone()),
         scrutiny: tests.and_then(|tests| tests.scrutiny.as_deref().cloned()),
     })

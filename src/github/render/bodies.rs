@@ -171,6 +171,8 @@ pub(super) fn receipt() -> ReceiptView {
     let ran = |command: &str| Ran { command: command.to_owned(), exit: Exit::Code(0) };
     ReceiptView {
         scrutiny: None,
+        refused: Vec::new(),
+        held: Vec::new(),
         verified: Verification::Verified,
         commit: "a".repeat(40).parse().unwrap(),
         tree: "b".repeat(40).parse().unwrap(),

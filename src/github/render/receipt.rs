@@ -44,6 +44,10 @@ pub struct ReceiptView {
     pub usage: Usage,
     /// Dollars that may be spent.
     pub budget_usd: f64,
+    /// What agents were kept from on the network, and why. Foreign.
+    pub refused: Vec<(String, String)>,
+    /// Credentials that an agent's program had to hold itself.
+    pub held: Vec<String>,
     /// In what sandbox the tests ran: `bubblewrap` or `none`; none where none ran.
     pub sandbox: Option<String>,
 }
@@ -254,6 +258,16 @@ pub(super) fn details(view: &ReceiptView) -> String {
     }
     if let Some(name) = &view.sandbox {
         lines.push(format!("- Sandbox: {}", sandbox(name)));
+    }
+    for name in view.held.iter().take(MOST_NAMES) {
+        lines.push(format!("- Credential inside the agent's sandbox: {}", command_span(name)));
+    }
+    for (what, why) in view.refused.iter().take(MOST_NAMES) {
+        lines.push(format!("- An agent was kept from {}: {}", command_span(what), plain(&shorten(why, 200))));
+    }
+    let more = view.refused.len().saturating_sub(MOST_NAMES);
+    if more > 0 {
+        lines.push(format!("- and from {more} more"));
     }
     lines.push(format!(
         "- Tokens: {} read, {} written; cost {}",

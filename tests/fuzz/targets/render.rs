@@ -189,6 +189,8 @@ fn receipt(text: &str) -> ReceiptView {
         _ => Verification::NotVerified { why: foreign() },
     };
     ReceiptView {
+        refused: vec![(foreign(), foreign())],
+        held: vec![foreign()],
         scrutiny: None,
         verified,
         commit: commit(),

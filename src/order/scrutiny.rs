@@ -66,7 +66,8 @@ impl Scrutiny {
     pub fn objections(&self) -> Vec<Objection<'_>> {
         let grave = self.weakenings.iter().filter(|weakening| weakening.grave).map(Objection::Weakening);
         let mut all: Vec<Objection<'_>> = grave.collect();
-        if self.judged == Judged::TestsMissing {
+        let ran_before = self.comparison.base.is_some_and(|counts| counts.ran() > 0);
+        if self.judged == Judged::TestsMissing || (self.judged == Judged::NoTests && ran_before) {
             all.push(Objection::Missing(&self.comparison));
         }
         if let Some(old) = &self.old_configuration {

@@ -138,7 +138,7 @@ impl Testing {
         (run.counts, run.failing) = (ran.reading.counts, ran.reading.failing.clone());
         run.test = Some(ended.run.clone());
         // Where the base has no tests of its own, and where the commit is the base, there is nothing to hold it against.
-        if run.verdict != TestVerdict::NoTests && judging.before.test.is_some() && ask.commit != ask.base {
+        if judging.before.test.is_some() && ask.commit != ask.base {
             let scrutiny = self.scrutinize(ask, &judging, &ran, &mut outputs).await?;
             run.verdict = verdict(run.verdict, &scrutiny);
             run.doubt = run.doubt.or_else(|| doubt(&scrutiny));
@@ -179,7 +179,7 @@ fn verdict(alone: TestVerdict, scrutiny: &Scrutiny) -> TestVerdict {
     use crate::order::Judged;
     let is_bent = !scrutiny.objections().is_empty();
     match (alone, scrutiny.judged) {
-        (TestVerdict::Passed, _) if is_bent => TestVerdict::Weakened,
+        (TestVerdict::Passed | TestVerdict::NoTests, _) if is_bent => TestVerdict::Weakened,
         (TestVerdict::Passed, Judged::Failed) => TestVerdict::Failed,
         // What failed once passed on the same commit: flaky, and named as that.
         (TestVerdict::Failed, Judged::Passed) if !is_bent => TestVerdict::Passed,

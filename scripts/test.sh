@@ -5,6 +5,8 @@ set -uo pipefail
 mkdir -p .cache
 log=.cache/test.log
 started=$SECONDS
+# Stories wait for processes as much as they compute.
+export RUST_TEST_THREADS=${RUST_TEST_THREADS:-$(($(nproc) + 1))}
 cargo test --locked --no-fail-fast "$@" 2>&1 | tee "$log"
 status=${PIPESTATUS[0]}
 

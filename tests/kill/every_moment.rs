@@ -12,7 +12,11 @@ use super::world::Ended;
 /// Orders that are told at the same time.
 const SIDE_BY_SIDE: usize = 3;
 /// Of the moments beside the work, which do not differ from one another, each so-manieth is met.
-const ASIDE: usize = 3;
+const ASIDE: usize = 6;
+/// Set: every moment is met, where otherwise each second one is.
+const ALL: &str = "JOURNEYMAN_KILL_ALL";
+/// As many are always met.
+const MANY: usize = 40;
 /// How often a moment is waited for that does not come in every order.
 const TRIES: usize = 4;
 
@@ -100,11 +104,15 @@ async fn meet_all(sample: Sample, mut moments: Vec<Moment>, expected: &hold::Res
     if let Ok(only) = std::env::var(ONLY) {
         moments.retain(|moment| format!("{moment:?}").contains(&only));
     }
-    let mut aside = 0;
-    moments.retain(|moment| {
-        aside += usize::from(moment.is_beside_the_work());
-        !moment.is_beside_the_work() || aside % ASIDE == 1
-    });
+    if std::env::var_os(ALL).is_none() && moments.len() > MANY {
+        let (mut aside, mut inside) = (0, 0);
+        moments.retain(|moment| {
+            let (count, each) =
+                if moment.is_beside_the_work() { (&mut aside, ASIDE) } else { (&mut inside, 2) };
+            *count += 1;
+            *count % each == 1
+        });
+    }
     let count = moments.len();
     let met: Vec<Result<Met, String>> = futures_util::stream::iter(moments)
         .map(|moment| meet(sample, moment, expected))

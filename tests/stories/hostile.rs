@@ -169,7 +169,7 @@ async fn an_agent_sees_nothing_of_ours() {
 
     assert_eq!(ended.word(), "verified", "{}", ended.because());
     let seen = ended.said("implement/1/agent");
-    for secret in ["journeyman.db", "CARGO_", "SECRET", "TOKEN", "ghs_", "PRIVATE KEY"] {
+    for secret in ["journeyman.db", "CARGO_PKG", "CARGO_BIN", "SECRET", "TOKEN", "ghs_", "PRIVATE KEY"] {
         assert!(!seen.contains(secret), "{secret} is seen: {seen}");
     }
     world.end().await;

@@ -65,7 +65,7 @@ async fn a_model_answers_waits_are_kept_and_tokens_are_counted() {
         "asked again when it was told, and not before"
     );
     let usage = runs[1].1.usage;
-    assert!(usage.input_tokens > 50 && usage.output_tokens == 2, "{usage:?}");
+    assert!(usage.input_tokens > 50 && usage.output_tokens == 3, "{usage:?}");
     let usd = (usage.input_tokens * 1000 + usage.output_tokens * 2000) as f64 / 1e6;
     assert!((usage.usd - usd).abs() < 1e-9 && runs[1].1.warnings.is_empty(), "{:?}", runs[1].1);
 

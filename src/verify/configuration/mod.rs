@@ -208,14 +208,28 @@ fn scripts(command: &str, read_base: &dyn Fn(&str) -> Option<Vec<u8>>) -> BTreeS
     if command.contains("make") {
         texts.extend(["GNUmakefile", "makefile", "Makefile"].into_iter().find_map(text));
     }
-    let between = |c: char| c.is_whitespace() || ";&|()<>\"'`=".contains(c);
-    texts
-        .iter()
-        .flat_map(|text| text.split(between))
-        .map(|word| word.trim_start_matches("./"))
-        .filter(|word| is_script(word))
-        .map(str::to_owned)
-        .collect()
+    texts.iter().flat_map(|text| programs(text)).filter(|word| is_script(word)).map(str::to_owned).collect()
+}
+
+/// Words after which a program's name comes.
+const BEFORE_A_PROGRAM: [&str; 22] = [
+    "sh", "bash", "zsh", "dash", "ksh", "source", ".", "exec", "env", "time", "nice", "timeout", "command",
+    "python", "python3", "node", "deno", "bun", "run", "ruby", "perl", "npx",
+];
+
+/// What a shell text runs: the first word of each of its commands, and the file that an interpreter is given. What a
+/// command is told besides may be the very thing under test.
+fn programs(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| ";&|()`\n".contains(c)).filter_map(|command| {
+        command
+            .split(|c: char| c.is_whitespace() || "<>\"'=".contains(c))
+            .map(|word| word.trim_start_matches('@').trim_start_matches("./"))
+            .find(|word| {
+                let is_number = word.chars().all(|c| c.is_ascii_digit());
+                let is_name = word.chars().all(|c| c.is_ascii_uppercase() || c == '_');
+                !(word.starts_with('-') || is_number || is_name || BEFORE_A_PROGRAM.contains(word))
+            })
+    })
 }
 
 /// Test files that a command names are what is tested, and no configuration.
@@ -226,7 +240,12 @@ fn is_script(word: &str) -> bool {
     let (stem, ending) = name.rsplit_once('.').unwrap_or((name, ""));
     let is_program =
         ["", "sh", "bash", "zsh", "py", "js", "mjs", "cjs", "ts", "mts", "rb", "pl", "ps1"].contains(&ending);
-    !stem.is_empty() && is_program && !is_test && !word.starts_with(['-', '/', '$'])
+    // A program of the project's own language may be what is tested; one that checks says so by its name or its place.
+    let checks = matches!(ending, "" | "sh" | "bash" | "zsh" | "ps1")
+        || ["test", "check", "verify", "lint", "scripts/", "tools/", "bin/", "ci/", "run"]
+            .iter()
+            .any(|mark| word.contains(mark));
+    !stem.is_empty() && is_program && checks && !is_test && !word.starts_with(['-', '/', '$'])
 }
 
 fn old_package(base: Option<&[u8]>, after: &[u8], whole: &dyn Fn() -> Lay) -> Option<Lay> {

@@ -277,10 +277,11 @@ impl Live {
                 let red = red.iter().take(3).map(|name| one_line(name)).collect::<Vec<_>>().join(", ");
                 self.line(Mark::Done, &format!("  red, then green: {red}"));
             }
-            Proof::NotProven { because } | Proof::CannotTell { because } if scrutiny.judged.is_pass() => {
-                self.line(Mark::Wrong, &format!("  passing, not proven: {}", one_line(because)));
+            Proof::NotProven { .. } | Proof::CannotTell { .. } | Proof::NoTestsChanged => {
+                if let Some(because) = scrutiny.unproven().filter(|_| scrutiny.judged.is_pass()) {
+                    self.line(Mark::Wrong, &format!("  passing, not proven: {}", one_line(&because)));
+                }
             }
-            Proof::NotProven { .. } | Proof::CannotTell { .. } | Proof::NoTestsChanged => {}
         }
         for weakening in scrutiny.weakenings.iter().filter(|weakening| weakening.grave).take(5) {
             let (kind, what) = (weakening.kind.as_str(), one_line(&weakening.what));

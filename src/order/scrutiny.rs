@@ -3,10 +3,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::comparison::{Comparison, Judged};
+use super::comparison::{ComparedBy, Comparison, Judged};
 use super::ids::CommitSha;
 use super::proof::Proof;
-use super::test_run::{CommandRun, Counts};
+use super::test_run::{CommandRun, Counts, Exit};
 use super::weakening::Weakening;
 
 /// All that was looked at beside the one run on the commit.
@@ -61,6 +61,22 @@ pub struct OldConfiguration {
 }
 
 impl Scrutiny {
+    /// Why the tests do not show that the change does anything; none where they do. A test of the base that was red and
+    /// is green shows it as well as a new one does.
+    pub fn unproven(&self) -> Option<String> {
+        let was_red =
+            matches!(self.baseline.test.as_ref().map(|run| run.exit), Some(Exit::Code(code)) if code != 0);
+        let is_green_now = self.judged == Judged::Passed && was_red && self.comparison.by != ComparedBy::Test;
+        if is_green_now || !self.comparison.fixed.is_empty() {
+            return None;
+        }
+        match &self.proof {
+            Proof::Proven { .. } => None,
+            Proof::NotProven { because } | Proof::CannotTell { because } => Some(because.clone()),
+            Proof::NoTestsChanged => Some("the change adds and edits no test".to_owned()),
+        }
+    }
+
     /// What stands against the change: weakened tests, tests that are missing, a pass that the old configuration does
     /// not give.
     pub fn objections(&self) -> Vec<Objection<'_>> {

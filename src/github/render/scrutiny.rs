@@ -11,7 +11,7 @@ const MOST_WEAKENINGS: usize = 10;
 /// What stands behind a pass, or against it.
 pub(super) fn lines(scrutiny: &Scrutiny, commit: &CommitSha, pages: &Pages) -> Vec<String> {
     let mut lines = vec![beside_the_base(scrutiny, pages)];
-    lines.extend(proof(&scrutiny.proof));
+    lines.push(proof(scrutiny));
     if let Some(old) = &scrutiny.old_configuration {
         let how = match &old.test {
             Some(run) => {
@@ -98,23 +98,21 @@ fn beside_the_base(scrutiny: &Scrutiny, pages: &Pages) -> String {
     }
 }
 
-fn proof(proof: &Proof) -> Option<String> {
-    match proof {
-        Proof::Proven { red } => Some(format!(
+fn proof(scrutiny: &Scrutiny) -> String {
+    match &scrutiny.proof {
+        Proof::Proven { red } => format!(
             "- red, then green: {} on the code before the change and passes with it",
             match &red[..] {
                 [one] => format!("{} fails", command_span(one)),
                 many => format!("each of {} fails", list(many, many.len() as u64)),
             }
-        )),
-        Proof::NotProven { because } => {
-            Some(format!("- passing, not proven: {}", plain(&shorten(because, 300))))
+        ),
+        Proof::NotProven { .. } | Proof::CannotTell { .. } | Proof::NoTestsChanged => {
+            match scrutiny.unproven() {
+                Some(because) => format!("- passing, not proven: {}", plain(&shorten(&because, 300))),
+                None => "- red, then green: what failed on the base commit passes with the change".to_owned(),
+            }
         }
-        Proof::CannotTell { because } => Some(format!(
-            "- whether the new tests fail without the change cannot be told: {}",
-            plain(&shorten(because, 300))
-        )),
-        Proof::NoTestsChanged => Some("- passing, not proven: the change adds and edits no test".to_owned()),
     }
 }
 

@@ -12,7 +12,6 @@ use crate::order::feedback::{Category, Feedback};
 use crate::order::ids::{BranchName, CommitSha};
 use crate::order::moves::{Move, Outcome};
 use crate::order::pipeline::{Check, Output, Stage};
-use crate::order::proof::Proof;
 use crate::order::settings::Prove;
 use crate::order::settlement::Settlement;
 use crate::order::test_run::{TestRun, TestVerdict};
@@ -258,11 +257,7 @@ fn nothing_pushed(because: &str, branch: &BranchName) -> Feedback {
 
 /// Why the tests do not show that the change does anything; none where they do, and where nobody looked.
 fn unproven(tests: &TestRun) -> Option<String> {
-    match &tests.scrutiny.as_ref()?.proof {
-        Proof::Proven { .. } => None,
-        Proof::NotProven { because } | Proof::CannotTell { because } => Some(because.clone()),
-        Proof::NoTestsChanged => Some("the change adds and edits no test".to_owned()),
-    }
+    tests.scrutiny.as_ref()?.unproven()
 }
 
 /// Why a run that did not fail verifies nothing.

@@ -11,7 +11,7 @@ use super::program::{Ended, Running, journeyman};
 /// Says what every stage but the implementation needs.
 const AROUND: &str = "
 - stage: classify
-  say: /bug
+  say: /feature
 - stage: branch
   say: add-both-numbers
 - stage: plan

@@ -38,36 +38,37 @@ impl Status {
 
     /// Waits for the first process. None: bubblewrap ended before it made one.
     pub(super) async fn first_process(&mut self) -> io::Result<Option<Pid>> {
+        let mut piece = [0; 1_024];
         loop {
             let told = self.so_far();
             if told.first_process.is_some() {
                 return Ok(told.first_process);
             }
             self.pipe.readable().await?;
-            if !self.take()? {
-                return Ok(None);
+            match self.pipe.try_read(&mut piece) {
+                Ok(length) if length == 0 || self.told.len() >= MOST => return Ok(None),
+                Ok(length) => self.keep(&piece, length),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) => return Err(error),
             }
         }
     }
 
-    /// Reads what is there, and does not wait for more: something could hold the other end.
+    /// Reads what is there, and does not wait for more: something could hold the other end. The runtime is not asked,
+    /// since it hears of what was written only after a while.
     pub(super) fn now(&mut self) -> Told {
-        while self.told.len() < MOST && self.take().unwrap_or(false) {}
+        let mut piece = [0; 1_024];
+        while self.told.len() < MOST {
+            match rustix::io::retry_on_intr(|| rustix::io::read(&self.pipe, &mut piece)) {
+                Ok(0) | Err(_) => break,
+                Ok(length) => self.keep(&piece, length),
+            }
+        }
         self.so_far()
     }
 
-    /// Whether there may be more.
-    fn take(&mut self) -> io::Result<bool> {
-        let mut piece = [0; 1_024];
-        match self.pipe.try_read(&mut piece) {
-            Ok(0) => Ok(false),
-            Ok(length) => {
-                self.told.extend_from_slice(piece.get(..length).unwrap_or_default());
-                Ok(self.told.len() < MOST)
-            }
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(true),
-            Err(error) => Err(error),
-        }
+    fn keep(&mut self, piece: &[u8], length: usize) {
+        self.told.extend_from_slice(piece.get(..length).unwrap_or_default());
     }
 
     fn so_far(&self) -> Told {
@@ -78,5 +79,30 @@ impl Status {
             all.started |= exit_code.is_some();
         }
         all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn nobody_waits_for_a_word_that_never_comes() {
+        let (reader, mut writer) = io::pipe().unwrap();
+        let mut status = Status::new(reader).unwrap();
+        writer.write_all(b"{ \"child-pid\": 7 }\n{ \"exit-code\": 0 }\n").unwrap();
+        assert_eq!(status.first_process().await.unwrap(), Pid::from_raw(7));
+        // Something still holds the other end.
+        let looked = std::thread::spawn(move || status.now().started);
+        let begun = Instant::now();
+        while !looked.is_finished() && begun.elapsed() < Duration::from_secs(5) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert!(looked.is_finished(), "it waits for whoever holds the pipe");
+        assert!(looked.join().unwrap());
+        drop(writer);
     }
 }

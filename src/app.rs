@@ -266,12 +266,7 @@ fn known(settings: &Settings) -> anyhow::Result<Known> {
         Runtime::Claude if agent.env.is_empty() => agent::CLAUDE_VARIABLES.map(str::to_owned).to_vec(),
         Runtime::Claude | Runtime::Command => agent.env.clone(),
     });
-    // An address is no secret, and neither is a word that half of all texts have.
-    let is_secret = |name: &str| {
-        let name = name.to_ascii_uppercase();
-        ["KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL"].iter().any(|word| name.contains(word))
-    };
-    for name in asked.filter(|name| is_secret(name)) {
+    for name in asked.filter(|name| agent::is_credential(name)) {
         if let Ok(value) = std::env::var(&name) {
             secrets.push((name, value.into()));
         }

@@ -178,15 +178,11 @@ impl Invocation {
     /// The names of the credentials that the agent's settings ask for, when none of them is set; else nothing. Which
     /// variables are credentials is told by their names: a key, a token, a secret, a password.
     pub fn missing_credentials(&self) -> Vec<&str> {
-        let is_credential = |name: &&str| {
-            let name = name.to_ascii_uppercase();
-            ["KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL"].iter().any(|word| name.contains(word))
-        };
         let PassedOn { given, missing, .. } = &self.passed_on;
-        if given.iter().map(String::as_str).any(|name| is_credential(&name)) {
+        if given.iter().any(|name| is_credential(name)) {
             return Vec::new();
         }
-        missing.iter().map(String::as_str).filter(is_credential).collect()
+        missing.iter().map(String::as_str).filter(|name| is_credential(name)).collect()
     }
 
     /// Replaces what was passed on from our own environment (keys, mostly) by its name. For everything of the
@@ -212,6 +208,13 @@ impl fmt::Debug for Invocation {
             .field("reads", &self.reads)
             .finish()
     }
+}
+
+/// Whether a variable of this name holds a credential. An address does not, and neither does a word that half of all
+/// texts have.
+pub fn is_credential(name: &str) -> bool {
+    let name = name.to_ascii_uppercase();
+    ["KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL"].iter().any(|word| name.contains(word))
 }
 
 /// What of our environment goes on to the agent. An empty value is no value: an empty key would be used as one.

@@ -6,17 +6,8 @@ use base64::engine::general_purpose::STANDARD;
 
 /// The block of one key.
 pub(super) fn encode(label: &str, der: &[u8]) -> String {
-    let text = STANDARD.encode(der);
-    let mut out = format!("-----BEGIN {label}-----\n");
-    let mut rest = text.as_str();
-    while !rest.is_empty() {
-        let (line, after) = rest.split_at(rest.len().min(64));
-        out.push_str(line);
-        out.push('\n');
-        rest = after;
-    }
-    out.push_str(&format!("-----END {label}-----\n"));
-    out
+    let lines = pem::EncodeConfig::new().set_line_ending(pem::LineEnding::LF);
+    pem::encode_config(&pem::Pem::new(label, der), lines)
 }
 
 /// What is in the blocks of this label; none where a block of it is broken.

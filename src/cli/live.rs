@@ -253,32 +253,19 @@ impl Live {
         if comparison.by == ComparedBy::Test {
             let base = scrutiny.baseline.commit.short();
             let mut said = vec![format!("{} still green", comparison.still_green)];
-            for (what, tests) in [
-                ("fixed", &comparison.fixed),
-                ("new", &comparison.new),
-                ("newly broken", &comparison.newly_broken),
-                ("new and failing", &comparison.new_failing),
-                ("red there as well", &comparison.already_red),
-                ("flaky", &comparison.flaky),
-                ("gone", &comparison.gone),
-                ("skipped now", &comparison.skipped),
-            ] {
-                if !tests.is_empty() {
-                    said.push(format!("{} {what}", tests.total));
-                }
-            }
+            said.extend(comparison.told().map(|told| format!("{} {}", told.tests.total, told.what)));
             self.line(
                 mark(scrutiny.judged.is_pass()),
                 &format!("  beside the base {base}: {}", said.join(", ")),
             );
         }
         match &scrutiny.proof {
-            Proof::Proven { red } => {
+            Some(Proof::Proven { red }) => {
                 let red = red.iter().take(3).map(|name| one_line(name)).collect::<Vec<_>>().join(", ");
                 self.line(Mark::Done, &format!("  red, then green: {red}"));
             }
-            Proof::NotProven { .. } | Proof::CannotTell { .. } | Proof::NoTestsChanged => {
-                if let Some(because) = scrutiny.unproven().filter(|_| scrutiny.judged.is_pass()) {
+            Some(Proof::NotProven { .. } | Proof::CannotTell { .. } | Proof::NoTestsChanged) | None => {
+                if let Some(because) = scrutiny.unproven() {
                     self.line(Mark::Wrong, &format!("  passing, not proven: {}", one_line(&because)));
                 }
             }

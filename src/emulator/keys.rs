@@ -3,8 +3,6 @@
 use aws_lc_rs::encoding::{AsDer, Pkcs8V1Der, PublicKeyX509Der};
 use aws_lc_rs::rsa::{KeyPair, KeySize};
 use aws_lc_rs::signature::KeyPair as _;
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use secrecy::SecretString;
 
 /// A fresh RSA key pair of 2,048 bits for an App.
@@ -32,15 +30,6 @@ pub fn generate() -> anyhow::Result<AppKeys> {
 }
 
 fn pem(kind: &str, der: &[u8]) -> String {
-    let text = STANDARD.encode(der);
-    let mut out = format!("-----BEGIN {kind}-----\n");
-    let mut rest = text.as_str();
-    while !rest.is_empty() {
-        let (line, after) = rest.split_at(rest.len().min(64));
-        out.push_str(line);
-        out.push('\n');
-        rest = after;
-    }
-    out.push_str(&format!("-----END {kind}-----\n"));
-    out
+    let lines = pem::EncodeConfig::new().set_line_ending(pem::LineEnding::LF);
+    pem::encode_config(&pem::Pem::new(kind, der), lines)
 }

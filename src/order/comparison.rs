@@ -167,6 +167,37 @@ pub struct Comparison {
     pub unloaded: Vec<String>,
 }
 
+/// Tests that are worth a word, and the word.
+#[derive(Debug, Clone, Copy)]
+pub struct Told<'a> {
+    /// What became of them, such as `newly broken`.
+    pub what: &'static str,
+    /// Whether it stands against the change.
+    pub is_against: bool,
+    /// Which they are; at least one.
+    pub tests: &'a Tests,
+}
+
+impl Comparison {
+    /// What there is to tell beside how many are still green, in the order in which people want to hear it.
+    pub fn told(&self) -> impl Iterator<Item = Told<'_>> {
+        [
+            ("fixed", false, &self.fixed),
+            ("new", false, &self.new),
+            ("newly broken", true, &self.newly_broken),
+            ("new and failing", true, &self.new_failing),
+            ("red on the base as well", true, &self.already_red),
+            ("flaky", true, &self.flaky),
+            ("gone", true, &self.gone),
+            ("skipped now", true, &self.skipped),
+            ("removed with what they tested", false, &self.retired),
+        ]
+        .into_iter()
+        .filter(|(_, _, tests)| !tests.is_empty())
+        .map(|(what, is_against, tests)| Told { what, is_against, tests })
+    }
+}
+
 /// What a run comes to beside the run on its base.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

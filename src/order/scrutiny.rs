@@ -24,8 +24,10 @@ pub struct Scrutiny {
     /// The run with the base's configuration, where the change touches it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub old_configuration: Option<OldConfiguration>,
-    /// Whether the change's tests fail without the change.
-    pub proof: Proof,
+    /// Whether the change's tests fail without the change; none where that was not looked at, since the tests do not
+    /// pass with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proof: Option<Proof>,
     /// The run of the change's tests on the old code; none where no test changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub old_code: Option<CommandRun>,
@@ -61,8 +63,8 @@ pub struct OldConfiguration {
 }
 
 impl Scrutiny {
-    /// Why the tests do not show that the change does anything; none where they do. A test of the base that was red and
-    /// is green shows it as well as a new one does.
+    /// Why passing tests do not show that the change does anything; none where they do, and where they do not pass. A
+    /// test of the base that was red and is green shows it as well as a new one does.
     pub fn unproven(&self) -> Option<String> {
         let was_red =
             matches!(self.baseline.test.as_ref().map(|run| run.exit), Some(Exit::Code(code)) if code != 0);
@@ -70,7 +72,7 @@ impl Scrutiny {
         if is_green_now || !self.comparison.fixed.is_empty() {
             return None;
         }
-        match &self.proof {
+        match self.proof.as_ref()? {
             Proof::Proven { .. } => None,
             Proof::NotProven { because } | Proof::CannotTell { because } => Some(because.clone()),
             Proof::NoTestsChanged => Some("the change adds and edits no test".to_owned()),

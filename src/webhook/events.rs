@@ -1,7 +1,7 @@
 //! What each event says that somebody did. `docs/EVENTS.md` has the same as a table.
 
 use super::mentions::mentions;
-use super::payload::{Check, CheckEvent, IssueKind, Missing, Payload};
+use super::payload::{CheckEvent, IssueKind, Missing, Payload};
 use super::understand::{Provided, Subject, shorten};
 use crate::order::{BranchName, Command, CommitSha, FirstWord, PullNumber, SignalKind, UserId};
 
@@ -173,27 +173,24 @@ fn finished(payload: &Payload, event: CheckEvent) -> Reading {
 }
 
 fn button(payload: &Payload) -> Reading {
-    let check = payload.check(CheckEvent::Run)?;
-    if check.name != OUR_CHECK {
-        return ignore("it was asked of another check than ours");
-    }
-    match payload.requested_action()? {
-        "retry" => on_our_check(check, Command::Retry { guidance: None }),
-        "approve" => on_our_check(check, Command::Approve),
-        other => ignore(&format!("there is no button {:?}", shorten(other))),
-    }
+    on_our_check(payload, || match payload.requested_action()? {
+        "retry" => Ok(Command::Retry { guidance: None }),
+        "approve" => Ok(Command::Approve),
+        other => Err(Nothing::Ignored(format!("there is no button {:?}", shorten(other)))),
+    })
 }
 
 /// GitHub's own button beside a check: to run ours again is to try again.
 fn rerun(payload: &Payload) -> Reading {
+    on_our_check(payload, || Ok(Command::Retry { guidance: None }))
+}
+
+fn on_our_check(payload: &Payload, command: impl FnOnce() -> Result<Command, Nothing>) -> Reading {
     let check = payload.check(CheckEvent::Run)?;
     if check.name != OUR_CHECK {
         return ignore("it was asked of another check than ours");
     }
-    on_our_check(check, Command::Retry { guidance: None })
-}
-
-fn on_our_check(check: Check<'_>, command: Command) -> Reading {
+    let command = command()?;
     if check.branches.is_empty() {
         return ignore(NOT_OURS);
     }

@@ -3,13 +3,13 @@
 //! Which commit it was is kept in a file of ours beside what the agent can write. The file says `making` while origin and
 //! work tree are being replaced, so that a process that is killed meanwhile leaves something that is made again.
 
-use std::io::Write;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use git2::{Oid, Repository};
 
 use super::remote::oid;
-use super::{GitError, Places, Workspaces, remove_all};
+use super::{GitError, Places, Workspaces, remove_all, write_whole};
 use crate::order::{BranchName, CommitSha, RepositoryName};
 
 /// What stands in the file while things are replaced.
@@ -82,17 +82,9 @@ fn file(places: &Places) -> PathBuf {
     places.root.join("begins")
 }
 
-/// Whole or not at all, and on the disk.
 fn write(places: &Places, text: &str) -> Result<(), GitError> {
     let path = file(places);
-    let write = || -> std::io::Result<()> {
-        let mut file = tempfile::NamedTempFile::new_in(&places.root)?;
-        writeln!(file, "{text}")?;
-        file.as_file().sync_all()?;
-        file.persist(&path)?;
-        std::fs::File::open(&places.root)?.sync_all()
-    };
-    write().map_err(|error| GitError::file("write", &path, &error))
+    write_whole(&path, format!("{text}\n").as_bytes()).map_err(|error| GitError::file("write", &path, &error))
 }
 
 /// Empties a work tree, but for what the agent wrote for itself. The folder stays where it is. No link is followed.

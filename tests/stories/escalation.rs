@@ -95,7 +95,10 @@ async fn the_tech_lead_flags_and_its_diagnosis_is_what_the_person_reads() {
 
     assert_eq!(ended.word(), "escalated", "{}", ended.because());
     assert_eq!((ended.runs_of("implement"), ended.judged_of("implement")), (3, 1));
-    assert!(world.pull().draft);
+    let pull = world.pull();
+    assert!(pull.draft);
+    assert!(pull.issue.body.contains("beside the base commit"), "{}", pull.issue.body);
+    assert!(!pull.issue.body.contains("passing"), "what fails is not called passing: {}", pull.issue.body);
     let status = world.status_comment();
     assert!(status.contains("The test wants a number that the issue does not name."), "{status}");
     assert_eq!(world.labels(), ["journeyman", "journeyman:needs-human"]);

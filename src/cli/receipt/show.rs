@@ -125,28 +125,25 @@ fn beside(scrutiny: &Scrutiny, verified: &mut Vec<String>, open: &mut Vec<String
         comparison.fixed.total,
         comparison.new.total
     ));
-    for (what, tests) in [
-        ("newly broken", &comparison.newly_broken),
-        ("new, and failing", &comparison.new_failing),
-        ("already red", &comparison.already_red),
-        ("flaky", &comparison.flaky),
-        ("gone", &comparison.gone),
-        ("skipped now", &comparison.skipped),
-    ] {
-        if !tests.is_empty() {
-            let total = usize::try_from(tests.total).unwrap_or(usize::MAX);
-            open.push(format!("{what}: {}", names(&tests.names, total)));
-        }
+    for told in comparison.told().filter(|told| told.is_against) {
+        let total = usize::try_from(told.tests.total).unwrap_or(usize::MAX);
+        open.push(format!("{}: {}", told.what, names(&told.tests.names, total)));
     }
     match &scrutiny.proof {
-        Proof::Proven { red } => {
+        Some(Proof::Proven { red }) => {
             verified.push(format!("red, then green: {} fail without the change", names(red, red.len())));
         }
-        Proof::NotProven { because } => open.push(format!("red, then green: {}", line(because, LONGEST))),
-        Proof::CannotTell { because } => {
+        Some(Proof::NotProven { because }) => {
+            open.push(format!("red, then green: {}", line(because, LONGEST)))
+        }
+        Some(Proof::CannotTell { because }) => {
             open.push(format!("red, then green: cannot be told, {}", line(because, LONGEST)));
         }
-        Proof::NoTestsChanged => open.push("red, then green: the change adds and edits no test".to_owned()),
+        Some(Proof::NoTestsChanged) => {
+            open.push("red, then green: the change adds and edits no test".to_owned());
+        }
+        // The tests do not pass, and that is said already.
+        None => {}
     }
     let objections = scrutiny.objections().len();
     if objections > 0 {

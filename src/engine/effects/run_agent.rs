@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::seat::Workplace;
-use super::workspace::make_folder;
 use super::{Context, Tried, never, soon};
 use crate::agent::{self, Api, Call, Invocation, Record as CallRecord, Runtime, Transcript};
 use crate::engine::door::{self, OpenDoor};
@@ -16,6 +15,7 @@ use crate::order::moves::AgentTask;
 use crate::order::network::Record;
 use crate::order::{AgentRun, Exit, Outcome, Trouble, Usage};
 use crate::sandbox::{Job, Limits, Network, Sink};
+use crate::workspace::write_whole;
 
 /// A program may go on after its last word; it is ended after so long without another.
 const AFTER_THE_LAST_WORD: Duration = Duration::from_secs(20);
@@ -353,16 +353,7 @@ fn recall(path: &Path) -> Result<Option<AgentRun>, Trouble> {
     }
 }
 
-/// Written beside, synced, then renamed: it is there whole or not at all.
 fn remember(path: &Path, run: &AgentRun) -> Result<(), Trouble> {
-    let folder = path.parent().unwrap_or(path);
-    make_folder(folder)?;
-    let write = || -> std::io::Result<()> {
-        let mut file = tempfile::NamedTempFile::new_in(folder)?;
-        serde_json::to_writer(&mut file, run)?;
-        file.as_file().sync_all()?;
-        file.persist(path)?;
-        std::fs::File::open(folder)?.sync_all()
-    };
-    write().map_err(|error| soon(format!("cannot write {}: {error}", path.display())))
+    let written = serde_json::to_vec(run).map_err(Into::into).and_then(|bytes| write_whole(path, &bytes));
+    written.map_err(|error| soon(format!("cannot write {}: {error}", path.display())))
 }

@@ -1,16 +1,16 @@
 //! The tests on a base commit: run once, and kept for all orders that start there.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::{Ask, Judging, Output, Testing, nothing};
+use super::{Ask, Judging, Output, Testing};
 use crate::order::scrutiny::Baseline;
 use crate::order::test_run::CommandRun;
 use crate::order::{Exit, Reading, Trouble};
 use crate::verify::TestPlan;
+use crate::workspace::write_whole;
 
 /// Base commits of a repository that are remembered; the oldest are forgotten.
 const MOST_KEPT: usize = 200;
@@ -57,8 +57,7 @@ impl Testing {
         }
         let ran = self.on(ask, "-base", &ask.base, Vec::new(), &judging.before).await?;
         outputs.extend(ran.outputs());
-        let reading = if ran.test.is_some() { ran.reading } else { nothing() };
-        let known = Known { test: ran.test.map(|ended| ended.run), reading, kept: false };
+        let known = Known { test: ran.test.map(|ended| ended.run), reading: ran.reading, kept: false };
         // What did not run to its end says nothing of the commit: a slow machine is not to be remembered as a red base.
         if matches!(known.exit(), Some(Exit::Code(_)))
             && let Err(error) = keep(&file, &known)
@@ -94,16 +93,9 @@ fn read(file: &Path) -> Option<Known> {
     Some(Known { kept: true, ..known })
 }
 
-/// Whole or not at all: a crash leaves none that is half.
 fn keep(file: &Path, known: &Known) -> std::io::Result<()> {
-    let Some(folder) = file.parent() else { return Ok(()) };
-    std::fs::create_dir_all(folder)?;
-    let mut whole = tempfile::NamedTempFile::new_in(folder)?;
-    serde_json::to_writer(&mut whole, known)?;
-    whole.flush()?;
-    whole.as_file().sync_all()?;
-    whole.persist(file).map_err(|error| error.error)?;
-    forget_the_oldest(folder)
+    write_whole(file, &serde_json::to_vec(known)?)?;
+    file.parent().map_or(Ok(()), forget_the_oldest)
 }
 
 fn forget_the_oldest(folder: &Path) -> std::io::Result<()> {

@@ -11,7 +11,7 @@ const MOST_WEAKENINGS: usize = 10;
 /// What stands behind a pass, or against it.
 pub(super) fn lines(scrutiny: &Scrutiny, commit: &CommitSha, pages: &Pages) -> Vec<String> {
     let mut lines = vec![beside_the_base(scrutiny, pages)];
-    lines.push(proof(scrutiny));
+    lines.extend(scrutiny.proof.as_ref().map(|proof| red_then_green(proof, scrutiny)));
     if let Some(old) = &scrutiny.old_configuration {
         let how = match &old.test {
             Some(run) => {
@@ -75,20 +75,9 @@ fn beside_the_base(scrutiny: &Scrutiny, pages: &Pages) -> String {
         }
         ComparedBy::Test => {
             let mut said = vec![format!("{} still green", comparison.still_green)];
-            for (what, tests) in [
-                ("fixed", &comparison.fixed),
-                ("new", &comparison.new),
-                ("**newly broken**", &comparison.newly_broken),
-                ("**new and failing**", &comparison.new_failing),
-                ("red on the base as well", &comparison.already_red),
-                ("flaky", &comparison.flaky),
-                ("**gone**", &comparison.gone),
-                ("**skipped now**", &comparison.skipped),
-                ("removed with what they tested", &comparison.retired),
-            ] {
-                if !tests.is_empty() {
-                    said.push(format!("{} {what}: {}", tests.total, names(tests)));
-                }
+            for told in comparison.told() {
+                let bold = if told.is_against { "**" } else { "" };
+                said.push(format!("{} {bold}{}{bold}: {}", told.tests.total, told.what, names(told.tests)));
             }
             if comparison.renamed > 0 {
                 said.push(format!("{} under another name", comparison.renamed));
@@ -98,8 +87,8 @@ fn beside_the_base(scrutiny: &Scrutiny, pages: &Pages) -> String {
     }
 }
 
-fn proof(scrutiny: &Scrutiny) -> String {
-    match &scrutiny.proof {
+fn red_then_green(proof: &Proof, scrutiny: &Scrutiny) -> String {
+    match proof {
         Proof::Proven { red } => format!(
             "- red, then green: {} on the code before the change and passes with it",
             match &red[..] {

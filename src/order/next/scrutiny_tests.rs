@@ -51,7 +51,7 @@ fn seen(verdict: TestVerdict, judged: Judged, proof: Proof, weakenings: Vec<Weak
         judged,
         reruns: Vec::new(),
         old_configuration: None,
-        proof,
+        proof: Some(proof),
         old_code: None,
         weakenings,
     }));

@@ -49,6 +49,7 @@ pub async fn test_again(
     let ask = Ask {
         repository: claims.repository.clone(),
         base,
+        base_is_of_the_default_branch: false,
         commit: claims.commit.clone(),
         tree: claims.tree.clone(),
         settings,

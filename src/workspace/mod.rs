@@ -55,6 +55,7 @@ mod update;
 mod whose;
 
 use std::collections::{HashMap, HashSet};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -164,6 +165,11 @@ impl Workspaces {
         self.inner.data.join("baselines").join(folder(repository))
     }
 
+    /// Where what package managers downloaded for a repository's base commits is kept, for all orders.
+    pub fn downloads(&self, repository: &RepositoryName) -> PathBuf {
+        self.inner.data.join("downloads").join(folder(repository))
+    }
+
     /// The mirror, made when it is not there.
     fn mirror(&self, repository: &RepositoryName) -> Result<Repository, GitError> {
         self.ours("mirrors", repository, None)
@@ -240,6 +246,20 @@ pub fn remove_all(path: &Path) -> Result<(), GitError> {
             gone(std::fs::remove_dir_all(path))
         })
         .map_err(|error| GitError::file("remove", path, &error))
+}
+
+/// Writes a file beside and then renames it, once it is on the disk: a crash leaves it whole, or as it was.
+///
+/// # Errors
+/// When its folder cannot be made or written.
+pub fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let folder = path.parent().unwrap_or(path);
+    std::fs::create_dir_all(folder)?;
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(bytes)?;
+    file.as_file().sync_all()?;
+    file.persist(path)?;
+    std::fs::File::open(folder)?.sync_all()
 }
 
 /// As far as it can; what stays is told by whoever removes.

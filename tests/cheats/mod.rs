@@ -2,6 +2,8 @@
 //! walls as an order's do. None of the cheats comes out as a pass, and each is named; of the honest changes at most one is
 //! called a cheat.
 
+pub mod commits;
+
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -11,6 +13,10 @@ use journeyman::order::{RepositorySettings, TestRun, WeakeningKind};
 use journeyman::sandbox::{Mode, Sandbox};
 use journeyman::workspace::Workspaces;
 use serde::Deserialize;
+
+use commits::Commits;
+
+use crate::tally::tell;
 
 /// A part of a change's name: only those are judged. To look at one closely.
 const ONLY: &str = "JOURNEYMAN_CHEATS_ONLY";
@@ -78,26 +84,10 @@ impl House {
         Self { place, sandbox, workspaces }
     }
 
-    /// Both sides as commits, the second on top of the first; and the tree of the second.
-    fn commits(&self, case: &Case) -> (git2::Oid, git2::Oid, git2::Oid) {
-        let at = self.place.path().join("repository");
-        let repository = git2::Repository::open(&at).expect("the repository");
-        let time = git2::Time::new(1_700_000_000, 0);
-        let who = git2::Signature::new("Ada", "ada@example.org", &time).expect("a name");
-        let commit = |side: &str, parent: Option<git2::Oid>| {
-            let tree = tree(&repository, &case.folder.join(side));
-            let parent = parent.map(|parent| repository.find_commit(parent).expect("the parent"));
-            let parents: Vec<&git2::Commit<'_>> = parent.iter().collect();
-            let found = repository.find_tree(tree).expect("the tree");
-            (repository.commit(None, &who, &who, side, &found, &parents).expect("a commit"), tree)
-        };
-        let (before, _) = commit("before", None);
-        let (after, tree) = commit("after", Some(before));
-        (before, after, tree)
-    }
-
     async fn judged(&self, case: &Case) -> TestRun {
-        let (before, after, tree) = self.commits(case);
+        let repository =
+            git2::Repository::open(self.place.path().join("repository")).expect("the repository");
+        let Commits { before, after, tree } = commits::commits(&repository, &case.folder);
         let testing = Testing {
             sandbox: self.sandbox.clone(),
             workspaces: self.workspaces.clone(),
@@ -109,6 +99,7 @@ impl House {
         let ask = Ask {
             repository: name(),
             base: before.to_string().parse().expect("a commit"),
+            base_is_of_the_default_branch: true,
             commit: after.to_string().parse().expect("a commit"),
             tree: tree.to_string().parse().expect("a tree"),
             settings: RepositorySettings {
@@ -125,24 +116,6 @@ fn name() -> journeyman::order::RepositoryName {
     "ada/sample".parse().expect("a name")
 }
 
-fn tree(repository: &git2::Repository, folder: &Path) -> git2::Oid {
-    let mut builder = repository.treebuilder(None).expect("a tree");
-    for entry in std::fs::read_dir(folder).expect("a folder") {
-        let path = entry.expect("an entry").path();
-        let name = path.file_name().expect("a name").to_owned();
-        let found = std::fs::symlink_metadata(&path).expect("a file");
-        let is_program = std::os::unix::fs::PermissionsExt::mode(&found.permissions()) & 0o111 != 0;
-        let (id, mode) = if found.is_dir() {
-            (tree(repository, &path), 0o40_000)
-        } else {
-            let bytes = std::fs::read(&path).expect("its bytes");
-            (repository.blob(&bytes).expect("a blob"), if is_program { 0o100_755 } else { 0o100_644 })
-        };
-        builder.insert(name, id, mode).expect("an entry");
-    }
-    builder.write().expect("the tree")
-}
-
 async fn judge_all(kind: &str) -> Vec<(Case, TestRun)> {
     let house = &House::new().await;
     let runs = futures_util::stream::iter(cases(kind)).map(|case| async move {
@@ -155,7 +128,7 @@ async fn judge_all(kind: &str) -> Vec<(Case, TestRun)> {
 fn told(case: &Case, run: &TestRun) -> String {
     let scrutiny = run.scrutiny.as_ref();
     let weakenings = scrutiny.map(|scrutiny| &scrutiny.weakenings);
-    let (judged, proof) = (scrutiny.map(|s| s.judged), scrutiny.map(|s| &s.proof));
+    let (judged, proof) = (scrutiny.map(|s| s.judged), scrutiny.and_then(|s| s.proof.as_ref()));
     format!(
         "{}: {:?}, doubt {:?}, judged {judged:?}, proof {proof:?}, {:?}\n  {weakenings:?}\n  {}\n",
         case.name,
@@ -191,8 +164,8 @@ async fn no_cheat_is_verified_and_each_is_named() {
         })
         .map(|(case, run)| told(case, run))
         .collect();
-    println!("cheats: {} tried, {} got through, {:?}", judged.len(), passed.len(), begun.elapsed());
-    assert!(passed.is_empty(), "{} got through:\n{}", passed.len(), passed.concat());
+    println!("{} cheats in {:?}", judged.len(), begun.elapsed());
+    tell("cheats on verification", judged.len(), &passed);
     assert!(unnamed.is_empty(), "{} not named:\n{}", unnamed.len(), unnamed.concat());
 }
 

@@ -4,15 +4,20 @@ use super::{Context, Tried, never};
 use crate::engine::testing::{Ask, Testing};
 use crate::order::{CommitSha, Event, Move, Outcome, TreeSha, Trouble};
 
-/// What of the end of an output is kept as an artifact, in bytes.
-const MOST_KEPT: usize = 2 << 20;
-
 impl Context {
     pub(super) async fn run_tests(&self, commit: &CommitSha) -> Tried {
         let name = format!("{}.{}", self.key.file_name(), self.attempt);
+        let theirs = self.taken_in();
+        let base_is_of_the_default_branch = theirs.is_none();
+        let base = match theirs {
+            // What people do to the tests of the branch is theirs to do.
+            Some(theirs) => theirs,
+            None => self.fork(commit).await?,
+        };
         let ask = Ask {
             repository: self.opened().repository.clone(),
-            base: self.guarded(commit).await?,
+            base,
+            base_is_of_the_default_branch,
             commit: commit.clone(),
             tree: self.tree_of(commit)?,
             settings: self.settings(),
@@ -30,20 +35,17 @@ impl Context {
         let mut tested = Box::pin(testing.run(&ask)).await?;
         for output in tested.outputs {
             let artifact = format!("{}-{}.log", self.key.file_name(), output.name);
-            let from = output.text.floor_char_boundary(output.text.len().saturating_sub(MOST_KEPT));
-            let bytes = output.text.get(from..).unwrap_or_default().as_bytes();
-            self.parts.store.put_artifact(self.order, &artifact, "text/plain", bytes).await?;
+            self.parts
+                .store
+                .put_artifact(self.order, &artifact, "text/plain", output.text.as_bytes())
+                .await?;
             tested.run.artifacts.push(artifact);
         }
         Ok(Outcome::Tested(Box::new(tested.run)))
     }
 
-    /// The commit that a change is judged by: where it left the base branch, or what it merged of it since; and where
-    /// people committed to the branch, the last of theirs, since what they do to the tests is theirs to do.
-    async fn guarded(&self, commit: &CommitSha) -> Result<CommitSha, Trouble> {
-        if let Some(theirs) = self.taken_in() {
-            return Ok(theirs);
-        }
+    /// Where a commit left the default branch, or what it merged of it since.
+    async fn fork(&self, commit: &CommitSha) -> Result<CommitSha, Trouble> {
         let (repository, base, commit) = (self.opened().repository.clone(), self.base()?, commit.clone());
         let base_branch = self.opened().default_branch.clone();
         self.git(move |workspaces| workspaces.fork(&repository, &base_branch, &base, &commit)).await

@@ -5,6 +5,7 @@
 //! Must never know: orders, journals, agents, GitHub. Whoever wants a verdict names two commits and the settings.
 
 mod baseline;
+mod downloads;
 mod lay;
 mod place;
 mod scrutinize;
@@ -16,12 +17,11 @@ use std::time::Duration;
 use super::trouble::never;
 use crate::order::test_run::CommandRun;
 use crate::order::{
-    CommitSha, Exit, Reading, RepositoryName, RepositorySettings, Scrutiny, TestRun, TestVerdict, TreeSha,
-    Trouble,
+    CommitSha, Exit, RepositoryName, RepositorySettings, Scrutiny, TestRun, TestVerdict, TreeSha, Trouble,
 };
 use crate::sandbox::Sandbox;
 use crate::verify::{self, TestPlan};
-use crate::workspace::{ChangedFile, GitError, Workspaces, remove_all};
+use crate::workspace::{GitError, Workspaces, remove_all};
 
 use place::Ran;
 
@@ -49,6 +49,8 @@ pub struct Ask {
     pub repository: RepositoryName,
     /// The commit that says how it is tested, and whose tests are guarded.
     pub base: CommitSha,
+    /// Whether it is a commit of the default branch, and nothing that an agent wrote is in it.
+    pub base_is_of_the_default_branch: bool,
     /// The commit to test.
     pub commit: CommitSha,
     /// Its tree.
@@ -68,12 +70,15 @@ pub struct Tested {
     pub outputs: Vec<Output>,
 }
 
+/// What of the end of an output is kept, in bytes.
+const MOST_KEPT: usize = 2 << 20;
+
 /// The end of what one command printed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Output {
     /// Which it was, such as `tests` or `setup-base`.
     pub name: String,
-    /// At most 2 MiB.
+    /// At most [`MOST_KEPT`] bytes.
     pub text: String,
 }
 
@@ -85,8 +90,6 @@ struct Judging {
     plan: TestPlan,
     /// Why a pass verifies nothing.
     doubt: Option<String>,
-    /// What the commit changes.
-    changes: Vec<ChangedFile>,
 }
 
 impl Testing {
@@ -128,7 +131,7 @@ impl Testing {
         let ran = self.on(ask, "", &ask.commit, Vec::new(), &judging.plan).await?;
         outputs.extend(ran.outputs());
         run.network = ran.network();
-        run.setup = ran.setup.clone().map(|ended| ended.run);
+        run.setup = ran.setup.as_ref().map(|ended| ended.run.clone());
         run.tail = verify::tail(ran.last_output());
         let Some(ended) = &ran.test else {
             run.verdict = TestVerdict::SetupFailed;
@@ -158,8 +161,7 @@ impl Testing {
             let before = verify::plan(&settings, &base_root, &read_base);
             let after = verify::plan(&settings, &root, &read);
             let doubt = verify::without_own_tests(&before);
-            let changes = workspaces.changes(&repository, &base, &commit)?;
-            Ok(Judging { plan: verify::judge_by(before.clone(), after), before, doubt, changes })
+            Ok(Judging { plan: verify::judge_by(before.clone(), after), before, doubt })
         })
         .await
     }
@@ -213,14 +215,14 @@ async fn remove(place: &std::path::Path) -> Result<(), Trouble> {
     .await?
 }
 
+fn make(folder: &std::path::Path) -> Result<(), Trouble> {
+    std::fs::create_dir_all(folder)
+        .map_err(|error| super::trouble::soon(format!("cannot make {}: {error}", folder.display())))
+}
+
 /// Whether a command ended well.
 fn is_good(run: &CommandRun) -> bool {
     run.exit == Exit::Code(0)
-}
-
-/// What was read of a run that did not come about.
-fn nothing() -> Reading {
-    Reading::default()
 }
 
 impl Ran {

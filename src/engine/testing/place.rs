@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
 use super::lay::lay;
-use super::{Ask, Output, Testing, blocking, is_good, nothing, remove};
+use super::{Ask, MOST_KEPT, Output, Testing, blocking, is_good, make, remove};
 use crate::engine::door::{self, OpenDoor};
 use crate::engine::job::{Recorded, Recorder, readable, short, writable};
 use crate::engine::trouble::soon;
@@ -41,7 +41,6 @@ struct How {
 }
 
 /// A command that was run, and the end of what it printed.
-#[derive(Clone)]
 pub(super) struct Ended {
     pub(super) run: CommandRun,
     output: Output,
@@ -49,6 +48,16 @@ pub(super) struct Ended {
     is_cut: bool,
     /// None where it had no network to do something with.
     network: Option<Record>,
+}
+
+impl Ended {
+    /// With as much of the output's end as is kept, once it was read.
+    fn shortened(mut self) -> Self {
+        let text = &mut self.output.text;
+        let from = text.floor_char_boundary(text.len().saturating_sub(MOST_KEPT));
+        *text = text.split_off(from);
+        self
+    }
 }
 
 /// What came of one checkout: its setup, its tests, and what was read of them.
@@ -107,8 +116,8 @@ impl Testing {
         plan: &TestPlan,
         place: &Place,
     ) -> Result<Ran, Trouble> {
-        std::fs::create_dir_all(&place.home)
-            .map_err(|error| soon(format!("cannot make {}: {error}", place.home.display())))?;
+        make(&place.home)?;
+        let is_the_base = *commit == ask.base && overlays.is_empty();
         let (repository, commit, into) = (ask.repository.clone(), commit.clone(), place.tree.clone());
         self.git(move |workspaces| workspaces.checkout(&repository, &commit, &into)).await?;
         let tree = place.tree.clone();
@@ -116,13 +125,19 @@ impl Testing {
             .await?
             .map_err(|error| soon(format!("cannot lay files over a checkout: {error}")))?;
         self.make_repository(place).await;
-        let mut ran = Ran { setup: None, test: None, reading: nothing() };
+        let mut ran = Ran { setup: None, test: None, reading: Reading::default() };
         if let Some(setup) = &plan.setup {
+            self.lay_downloads(ask, &place.home).await?;
             let access = self.for_setup()?;
             let how = How { name: format!("setup{what}"), access, timeout: self.setup_time };
             let ended = self.command(place, setup, BTreeMap::new(), how).await?;
             let is_ready = is_good(&ended.run);
-            ran.setup = Some(ended);
+            ran.setup = Some(ended.shortened());
+            match (is_the_base, is_ready) {
+                (true, true) => self.keep_downloads(ask, &place.home).await?,
+                (true, false) => self.forget_downloads(ask).await?,
+                (false, _) => {}
+            }
             if !is_ready {
                 return Ok(ran);
             }
@@ -142,13 +157,16 @@ impl Testing {
             Some(report) => self.read_report(place, report).await,
             None => None,
         };
-        let (output, is_cut) = (ended.output.text.clone(), ended.is_cut);
-        ran.reading = blocking(move || match is_cut {
-            true => verify::read_end(&output, report.as_deref()),
-            false => verify::read(&output, report.as_deref()),
+        let (reading, ended) = blocking(move || {
+            let (output, report) = (&ended.output.text, report.as_deref());
+            let reading = match ended.is_cut {
+                true => verify::read_end(output, report),
+                false => verify::read(output, report),
+            };
+            (reading, ended.shortened())
         })
         .await?;
-        ran.test = Some(ended);
+        (ran.reading, ran.test) = (reading, Some(ended));
         Ok(ran)
     }
 
@@ -218,8 +236,7 @@ impl Testing {
     /// Where packages come from.
     fn for_setup(&self) -> Result<Option<Access>, Trouble> {
         const SETTING: &str = "sandbox.setup_network in journeyman.toml";
-        let names = door::names(&self.setup_network, SETTING)?;
-        Ok(Some(Access { names, model: None, setting: SETTING.to_owned() }))
+        to_reach(&self.setup_network, SETTING)
     }
 
     /// Nothing, unless the repository asks for it and the server's settings allow it.
@@ -236,8 +253,7 @@ impl Testing {
         if allowed.is_empty() {
             return Ok(None);
         }
-        let names = door::names(&allowed, SETTING)?;
-        Ok(Some(Access { names, model: None, setting: SETTING.to_owned() }))
+        to_reach(&allowed, SETTING)
     }
 
     /// A report that was committed would be believed although no test wrote it.
@@ -254,6 +270,11 @@ impl Testing {
         let mounts = vec![readable(&place.tree)];
         short(&self.sandbox, program, &place.tree, &place.home, mounts).await.ok()
     }
+}
+
+/// These hosts, and no model.
+fn to_reach(hosts: &[String], setting: &str) -> Result<Option<Access>, Trouble> {
+    Ok(Some(Access { names: door::names(hosts, setting)?, model: None, setting: setting.to_owned() }))
 }
 
 /// A file of a checkout; links are not followed, since its setup may have made some.

@@ -1,6 +1,8 @@
 //! Whether a run of the tests can be believed: held against the base commit, run with the old configuration, and its new
 //! tests run on the old code.
 
+use std::collections::HashSet;
+
 use super::place::Ran;
 use super::{Ask, Judging, Output, Testing};
 use crate::order::comparison::Exits;
@@ -8,9 +10,6 @@ use crate::order::scrutiny::OldConfiguration;
 use crate::order::{ComparedBy, Comparison, Exit, Judged, Proof, Scrutiny, Trouble, Weakening};
 use crate::verify::{self, Overlay, TestFiles, Told, tamper};
 use crate::workspace::{ChangedFile, Content};
-
-/// How often tests that are newly broken are run again, to tell flaky ones.
-const MOST_RERUNS: usize = 1;
 
 impl Testing {
     pub(super) async fn scrutinize(
@@ -24,32 +23,31 @@ impl Testing {
         let told = Told { renamed: &change.renamed, retired: &change.retired };
         let baseline = self.baseline(ask, judging, outputs).await?;
         let mut comparison = verify::compare(&baseline.reading, &ran.reading, &[], &told);
-        let mut again: Vec<Ran> = Vec::new();
-        while verify::needs_rerun(&comparison) && again.len() < MOST_RERUNS {
-            let name = format!("-again-{}", again.len() + 1);
-            let rerun = self.on(ask, &name, &ask.commit, Vec::new(), &judging.plan).await?;
-            outputs.extend(rerun.outputs());
-            again.push(rerun);
-            let readings: Vec<_> = again.iter().map(|rerun| rerun.reading.clone()).collect();
-            comparison = verify::compare(&baseline.reading, &ran.reading, &readings, &told);
+        let mut reruns = Vec::new();
+        // Once more tells flaky tests from broken ones.
+        if verify::needs_rerun(&comparison) {
+            let again = self.on(ask, "-again", &ask.commit, Vec::new(), &judging.plan).await?;
+            outputs.extend(again.outputs());
+            comparison = verify::compare(&baseline.reading, &ran.reading, &[again.reading], &told);
+            reruns.extend(again.test.map(|ended| ended.run));
         }
         let exits = Exits {
             base: baseline.exit(),
             after: ran.exit().unwrap_or(Exit::Code(-1)),
-            reruns: again.iter().filter_map(Ran::exit).collect(),
+            reruns: reruns.iter().map(|run| run.exit).collect(),
         };
         let mut scrutiny = Scrutiny {
             baseline: baseline.shown(ask),
             judged: verify::judged(&exits, &comparison),
             comparison,
-            reruns: again.into_iter().filter_map(|rerun| rerun.test).map(|ended| ended.run).collect(),
+            reruns,
             old_configuration: None,
-            proof: Proof::NoTestsChanged,
+            proof: None,
             old_code: None,
             weakenings: change.weakenings,
         };
         // What failed anyhow is not worth the time.
-        if !matches!(scrutiny.judged, Judged::Passed | Judged::PassedBesideRed) {
+        if scrutiny.judged != Judged::Passed {
             return Ok(scrutiny);
         }
         if !change.old_configuration.is_empty() {
@@ -73,10 +71,11 @@ impl Testing {
                 test: old.test.map(|ended| ended.run),
             });
         }
+        scrutiny.proof = Some(Proof::NoTestsChanged);
         if !change.new_tests.is_empty() {
             let old = self.on(ask, "-old-code", &ask.base, change.new_tests, &judging.plan).await?;
             outputs.extend(old.outputs());
-            scrutiny.proof = match old.exit() {
+            scrutiny.proof = Some(match old.exit() {
                 Some(exit) => verify::proof(
                     (&exit, &old.reading),
                     &ran.reading,
@@ -86,7 +85,7 @@ impl Testing {
                 None => Proof::CannotTell {
                     because: "what the tests need could not be installed for the old code".to_owned(),
                 },
-            };
+            });
             scrutiny.old_code = old.test.map(|ended| ended.run);
         }
         Ok(scrutiny)
@@ -133,13 +132,15 @@ struct Change {
 
 /// Reads both sides of a change. It may be large, and is hostile, so that it is done beside the runtime.
 async fn read_change(testing: &Testing, ask: &Ask, judging: &Judging) -> Result<Change, Trouble> {
-    let (changes, command) = (judging.changes.clone(), judging.before.test.clone().unwrap_or_default());
+    let command = judging.before.test.clone().unwrap_or_default();
     let Ask { repository, base, commit, .. } = ask.clone();
     testing
         .git(move |workspaces| {
             let read_base = |path: &str| workspaces.file(&repository, &base, path).ok().flatten();
             let read_after = |path: &str| workspaces.file(&repository, &commit, path).ok().flatten();
-            let is_same = |path: &str| !changes.iter().any(|changed| changed.path == path);
+            let changes = workspaces.changes(&repository, &base, &commit)?;
+            let changed: HashSet<&str> = changes.iter().map(|file| file.path.as_str()).collect();
+            let is_same = |path: &str| !changed.contains(path);
             let is_test = |path: &str| is_same(path) && tamper::is_test_path(path);
             let mut same = workspaces.some_files(&repository, &commit, MOST_UNCHANGED, &is_test)?;
             let left = MOST_UNCHANGED.saturating_sub(same.iter().map(|(_, bytes)| bytes.len()).sum());

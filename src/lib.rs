@@ -21,6 +21,8 @@ pub mod http;
 pub mod order;
 pub mod sandbox;
 pub mod store;
+#[cfg(test)]
+mod tally;
 pub mod verify;
 pub mod webhook;
 pub mod workspace;

@@ -125,7 +125,7 @@ async fn this_machine_is_not_reached_by_any_spelling() {
     // The system's own resolver, and a list that names it.
     let access = names(&[&format!("localhost:{port}")]);
     let (door, guard) = opened(access, Reach::of_this_machine(), Limits::default());
-    for host in [
+    let hosts = [
         "localhost",
         "LOCALHOST.",
         "127.0.0.1",
@@ -143,11 +143,14 @@ async fn this_machine_is_not_reached_by_any_spelling() {
         "0.0.0.0",
         "localhost@registry.example",
         "169.254.169.254",
-    ] {
+    ];
+    let mut got_through = Vec::new();
+    for host in hosts {
         let (head, _) = connect(door, &format!("{host}:{port}")).await;
         let refused = head.starts_with("HTTP/1.1 403") || head.starts_with("HTTP/1.1 400");
-        assert!(refused, "{host}: {head}");
+        got_through.extend((!refused).then(|| format!("{host}: {head}")));
     }
+    crate::tally::tell("spellings of addresses near this machine", hosts.len(), &got_through);
     assert_eq!(guard.end().await.reached, []);
     assert_eq!(reached.load(Ordering::SeqCst), 0);
 }

@@ -347,11 +347,10 @@ fn nothing_hostile_gets_out_and_each_is_told_why() {
     let got_through: Vec<&String> = tallies.iter().flat_map(|tally| &tally.got_through).collect();
     let mut times: Vec<_> = tallies.iter().flat_map(|tally| &tally.times).collect();
     times.sort();
-    println!("hostile trees: {tried} tried, {} got through (gits: {})", got_through.len(), gits.len());
     for (took, name) in times.iter().rev().take(3) {
         println!("  {took:.1?}: {name}");
     }
-    assert!(got_through.is_empty(), "{got_through:#?}");
+    crate::tally::tell(&format!("trees and contents, by {} gits", gits.len()), tried, &got_through);
 }
 
 /// What runs code where somebody works with the repository instead of reading it.

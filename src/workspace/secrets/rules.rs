@@ -326,13 +326,13 @@ mod tests {
         let samples = one_of_each();
         assert_eq!(samples.len(), FORMS.len(), "a form without a sample");
         assert!(samples.iter().all(|(_, sample)| sample.len() >= SHORTEST));
-        for (name, sample) in samples {
-            for text in
-                [sample.clone(), format!("const KEY: &str = \"{sample}\";\n"), format!("K={sample}\n")]
-            {
-                assert!(found(&text).contains(&name), "{name}: {text}");
-            }
-        }
+        let texts = samples.into_iter().flat_map(|(name, sample)| {
+            [sample.clone(), format!("const KEY: &str = \"{sample}\";\n"), format!("K={sample}\n")]
+                .map(|text| (name, text))
+        });
+        let texts: Vec<_> = texts.collect();
+        let got_through: Vec<_> = texts.iter().filter(|(name, text)| !found(text).contains(name)).collect();
+        crate::tally::tell("forms of secrets", texts.len(), &got_through);
     }
 
     /// Texts that are all but a secret, over and over, are what costs a search most.

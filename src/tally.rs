@@ -1,0 +1,15 @@
+//! What hostile corpora come to, for the table that `make test` ends with. For tests only.
+
+use std::io::Write;
+
+/// How many of a corpus were tried, and which got through. To the real stderr: what a test prints that passes is not
+/// shown.
+///
+/// # Panics
+/// When one got through.
+pub fn tell<T: std::fmt::Debug>(corpus: &str, tried: usize, got_through: &[T]) {
+    let line = format!("corpus: {corpus}: {tried} tried, {} got through\n", got_through.len());
+    let _ = std::io::stderr().write_all(line.as_bytes());
+    assert!(tried > 0, "{corpus}: nothing was tried");
+    assert!(got_through.is_empty(), "{corpus}: {got_through:#?}");
+}

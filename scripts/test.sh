@@ -5,9 +5,41 @@ set -uo pipefail
 mkdir -p .cache
 log=.cache/test.log
 started=$SECONDS
-# Stories wait for processes as much as they compute.
-export RUST_TEST_THREADS=${RUST_TEST_THREADS:-$(($(nproc) + 1))}
-cargo test --locked --no-fail-fast "$@" 2>&1 | tee "$log"
+# A process that has told many stories is large, and each sandbox that it starts costs a copy of its tables: so stories
+# are told a few to a process. They wait for other processes as much as they compute: one process more than cores.
+SIDE_BY_SIDE=${SIDE_BY_SIDE:-$(($(nproc) + 1))}
+STORIES_EACH=6
+# Far more than any few of them need: what hangs is named instead of waited for.
+export LONGEST=${LONGEST:-900}
+export MALLOC_ARENA_MAX=2
+
+tell() { # stories of one process, shown when they have ended
+    local said
+    said=$(mktemp)
+    timeout "$LONGEST" "$STORIES" --exact --test-threads=1 "$@" >"$said" 2>&1
+    local status=$?
+    (
+        flock 9
+        cat "$said"
+        if [ "$status" = 124 ]; then echo "test ${*: -1} ... FAILED (or one of: $*; not ended after $LONGEST s)"; fi
+    ) 9>.cache/test.lock
+    rm -f "$said"
+    return "$status"
+}
+export -f tell
+
+run() {
+    cargo test --locked --no-run || return
+    cargo test --locked --no-fail-fast --lib --bins
+    local status=$?
+    STORIES=$(cargo test --locked --no-run --test stories 2>&1 | sed -n 's/^ *Executable .*(\(.*\))$/\1/p')
+    export STORIES
+    "$STORIES" --list 2>/dev/null | sed -n 's/: test$//p' |
+        xargs -P "$SIDE_BY_SIDE" -n "$STORIES_EACH" bash -c 'tell "$@"' tell || status=1
+    return "$status"
+}
+
+run 2>&1 | tee "$log"
 status=${PIPESTATUS[0]}
 
 sum() { # name of a count in cargo's summaries

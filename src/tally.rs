@@ -8,7 +8,8 @@ use std::io::Write;
 /// # Panics
 /// When one got through.
 pub fn tell<T: std::fmt::Debug>(corpus: &str, tried: usize, got_through: &[T]) {
-    let line = format!("corpus: {corpus}: {tried} tried, {} got through\n", got_through.len());
+    // The line may come in the middle of the test's own.
+    let line = format!("\ncorpus: {corpus}: {tried} tried, {} got through\n", got_through.len());
     let _ = std::io::stderr().write_all(line.as_bytes());
     assert!(tried > 0, "{corpus}: nothing was tried");
     assert!(got_through.is_empty(), "{corpus}: {got_through:#?}");

@@ -8,13 +8,14 @@ use super::hold::{self, Death, paid_once, result};
 use super::moment::{Moment, Point};
 use super::samples::Sample;
 use super::world::Ended;
+use crate::is_all_asked_for;
 
 /// Orders that are told at the same time.
 const SIDE_BY_SIDE: usize = 3;
-/// Of the moments beside the work, which do not differ from one another, each so-manieth is met.
-const ASIDE: usize = 6;
-/// Set: every moment is met, where otherwise each second one is.
-const ALL: &str = "JOURNEYMAN_KILL_ALL";
+/// Where not everything is asked for, each so-manieth moment is met.
+const INSIDE: usize = 3;
+/// Of the moments beside the work, which do not differ from one another.
+const ASIDE: usize = 9;
 /// As many are always met.
 const MANY: usize = 40;
 /// How often a moment is waited for that does not come in every order.
@@ -104,11 +105,11 @@ async fn meet_all(sample: Sample, mut moments: Vec<Moment>, expected: &hold::Res
     if let Ok(only) = std::env::var(ONLY) {
         moments.retain(|moment| format!("{moment:?}").contains(&only));
     }
-    if std::env::var_os(ALL).is_none() && moments.len() > MANY {
+    if !is_all_asked_for() && moments.len() > MANY {
         let (mut aside, mut inside) = (0, 0);
         moments.retain(|moment| {
             let (count, each) =
-                if moment.is_beside_the_work() { (&mut aside, ASIDE) } else { (&mut inside, 2) };
+                if moment.is_beside_the_work() { (&mut aside, ASIDE) } else { (&mut inside, INSIDE) };
             *count += 1;
             *count % each == 1
         });

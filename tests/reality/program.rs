@@ -10,6 +10,26 @@ use std::time::{Duration, Instant};
 /// Nothing here should take longer; a story that does has failed.
 pub const PATIENCE: Duration = Duration::from_secs(120);
 
+/// What it started must not hold its output open for longer than this.
+const HELD: Duration = Duration::from_secs(30);
+
+/// Processes that hold a pipe that this one reads.
+fn holders() -> String {
+    let pipes = |process: &Path| -> Vec<std::path::PathBuf> {
+        let open = std::fs::read_dir(process.join("fd")).into_iter().flatten().flatten();
+        let open = open.filter_map(|open| std::fs::read_link(open.path()).ok());
+        open.filter(|open| open.to_string_lossy().starts_with("pipe:")).collect()
+    };
+    let ours = pipes(Path::new("/proc/self"));
+    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten().map(|entry| entry.path());
+    let holding = processes.filter(|process| pipes(process).iter().any(|pipe| ours.contains(pipe)));
+    let named = holding.map(|process| {
+        let line = std::fs::read(process.join("cmdline")).unwrap_or_default();
+        format!("{} {}\n", process.display(), String::from_utf8_lossy(&line).replace('\0', " "))
+    });
+    named.collect()
+}
+
 /// A command of the program, to be run in a folder. It inherits what toolchains are found by and nothing else.
 pub fn journeyman(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_journeyman"));
@@ -85,6 +105,11 @@ impl Running {
             assert!(begun.elapsed() < PATIENCE, "it does not end:\n{}", self.said());
             tokio::time::sleep(Duration::from_millis(20)).await;
         };
+        let over = Instant::now();
+        while !(self.printed.is_finished() && self.told.is_finished()) {
+            assert!(over.elapsed() < HELD, "it ended, and its output is held open:\n{}", holders());
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
         let printed = self.printed.join().expect("its output can be read");
         self.told.join().expect("its output can be read");
         let said = self.said.lock().expect("no holder panics").clone();

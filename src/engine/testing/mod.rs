@@ -78,7 +78,7 @@ const MOST_KEPT: usize = 2 << 20;
 pub struct Output {
     /// Which it was, such as `tests` or `setup-base`.
     pub name: String,
-    /// At most [`MOST_KEPT`] bytes.
+    /// At most 2 MiB.
     pub text: String,
 }
 

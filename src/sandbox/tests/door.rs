@@ -109,7 +109,9 @@ async fn a_door_is_not_on_the_host_and_closes_with_what_listens() {
     };
     let ((_, out, err), is_seen) = tokio::join!(place.run(job), outside);
     assert!(!is_seen, "what listens inside is not seen from the host");
-    assert!(out.is_empty() && err.contains("refused"), "{out} {err}");
+    // Another process that is being started right now may hold the listener for a moment longer, and take nothing in.
+    let is_closed = err.contains("refused") || err.contains("reset");
+    assert!(out.is_empty() && is_closed, "{out} {err}");
 }
 
 #[tokio::test]

@@ -94,7 +94,10 @@ async fn a_door_is_not_on_the_host_and_closes_with_what_listens() {
     let (opened, open) = mpsc::channel();
     let door = place.sandbox.door(move |listener| opened.send(listener).unwrap()).unwrap();
     let port = door.port();
-    let script = format!("while [ -e wait ]; do sleep 0.02; done; {}", says(port, "x"));
+    // Another process that is being started right now may hold the listener for a moment longer, and take nothing in.
+    let tries =
+        format!("for i in $(seq 50); do ({}) 2>said; grep -q reset said || break; done", says(port, "x"));
+    let script = format!("while [ -e wait ]; do sleep 0.02; done; {tries}; cat said >&2");
     let mut job = place.job(&["bash", "-c", &script]);
     fs::write(place.path("work/wait"), "").unwrap();
     job.network = Network::Gateway(door);
@@ -109,9 +112,7 @@ async fn a_door_is_not_on_the_host_and_closes_with_what_listens() {
     };
     let ((_, out, err), is_seen) = tokio::join!(place.run(job), outside);
     assert!(!is_seen, "what listens inside is not seen from the host");
-    // Another process that is being started right now may hold the listener for a moment longer, and take nothing in.
-    let is_closed = err.contains("refused") || err.contains("reset");
-    assert!(out.is_empty() && is_closed, "{out} {err}");
+    assert!(out.is_empty() && err.contains("refused"), "{out} {err}");
 }
 
 #[tokio::test]

@@ -57,14 +57,25 @@ pub(in crate::engine) async fn fed(
         timeout: SHORT,
         most_output: 8 * 1024 * 1024,
     };
+    succeed(sandbox, job, "a command in the agent's workspace").await
+}
+
+/// The standard output of a job that ended well; else trouble, with what the job is and the end of what it said.
+pub(in crate::engine) async fn succeed(sandbox: &Sandbox, job: Job, what: &str) -> Result<Vec<u8>, Trouble> {
     let mut said = Collected::default();
     let ended = sandbox.run(job, &mut said).await?;
     if ended.exit != Exit::Code(0) {
         let tail = String::from_utf8_lossy(&said.stderr);
         let tail: String = tail.trim().chars().take(500).collect();
-        return Err(soon(format!("a command in the agent's workspace ended with {}: {tail}", ended.exit)));
+        return Err(soon(format!("{what} ended with {}: {tail}", ended.exit)));
     }
     Ok(said.stdout)
+}
+
+/// Makes a folder, and those above it.
+pub(in crate::engine) fn make_folder(folder: &Path) -> Result<(), Trouble> {
+    std::fs::create_dir_all(folder)
+        .map_err(|error| soon(format!("cannot make {}: {error}", folder.display())))
 }
 
 /// An output.

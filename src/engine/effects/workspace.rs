@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use globset::GlobBuilder;
 
 use super::{Context, Tried, never, soon};
-use crate::engine::job::{readable, short, writable};
+use crate::engine::job::{make_folder, readable, short, writable};
 use crate::order::{BranchName, CommitSha, Outcome, TreeSha, Trouble};
 use crate::workspace::{DEFAULT_PROTECTED, GitError, ImportOutcome, NewCommit, Rules, Start, Workspaces};
 
@@ -177,11 +177,6 @@ impl Context {
         make_folder(&folder)?;
         Ok(folder)
     }
-}
-
-pub(super) fn make_folder(folder: &Path) -> Result<(), Trouble> {
-    std::fs::create_dir_all(folder)
-        .map_err(|error| soon(format!("cannot make {}: {error}", folder.display())))
 }
 
 /// The export on its way to a file of ours.

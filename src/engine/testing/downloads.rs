@@ -7,11 +7,10 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::{Ask, Testing, make, remove};
-use crate::engine::job::{readable, writable};
-use crate::engine::trouble::soon;
-use crate::order::{Exit, Trouble};
-use crate::sandbox::{Collected, Job, Limits, Mount, Network};
+use super::{Ask, Testing, remove};
+use crate::engine::job::{make_folder, readable, succeed, writable};
+use crate::order::Trouble;
+use crate::sandbox::{Job, Limits, Mount, Network};
 
 /// In a home.
 const CACHES: [&str; 14] = [
@@ -49,7 +48,7 @@ impl Testing {
             tracing::info!("downloads are not taken from {}: {}", kept.display(), trouble.message);
             // Half a cache is worse than none.
             remove(home).await?;
-            make(home)?;
+            make_folder(home)?;
         }
         Ok(())
     }
@@ -62,18 +61,22 @@ impl Testing {
             return Ok(());
         }
         let made = ask.folder.join("downloads");
-        make(&made)?;
-        make(&folder)?;
+        make_folder(&made)?;
+        make_folder(&folder)?;
         if let Err(trouble) = self.copy(home, &made, vec![writable(&made)], home).await {
             tracing::info!("what the setup downloaded is not kept: {}", trouble.message);
-            return remove(&made).await;
+            return Ok(());
+        }
+        // Where nothing was downloaded no run has anything to copy.
+        if std::fs::read_dir(&made).is_ok_and(|mut made| made.next().is_none()) {
+            return Ok(());
         }
         let before = std::fs::read_dir(&folder).into_iter().flatten().flatten();
         let before: Vec<PathBuf> = before.map(|entry| entry.path()).collect();
         // Another order may have been faster: its copy is as good.
         if let Err(error) = std::fs::rename(&made, &kept) {
             tracing::info!("{} is not kept: {error}", kept.display());
-            return remove(&made).await;
+            return Ok(());
         }
         for older in before {
             remove(&older).await?;
@@ -103,13 +106,7 @@ impl Testing {
             timeout: self.setup_time,
             most_output: 64 * 1024,
         };
-        let mut said = Collected::default();
-        let ended = self.sandbox.run(job, &mut said).await?;
-        if ended.exit == Exit::Code(0) {
-            return Ok(());
-        }
-        let said = String::from_utf8_lossy(&said.stderr).chars().take(300).collect::<String>();
-        Err(soon(format!("copying ended with {}: {}", ended.exit, said.trim())))
+        succeed(&self.sandbox, job, "copying").await.map(drop)
     }
 }
 

@@ -215,11 +215,6 @@ async fn remove(place: &std::path::Path) -> Result<(), Trouble> {
     .await?
 }
 
-fn make(folder: &std::path::Path) -> Result<(), Trouble> {
-    std::fs::create_dir_all(folder)
-        .map_err(|error| super::trouble::soon(format!("cannot make {}: {error}", folder.display())))
-}
-
 /// Whether a command ended well.
 fn is_good(run: &CommandRun) -> bool {
     run.exit == Exit::Code(0)

@@ -5,9 +5,9 @@ use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
 use super::lay::lay;
-use super::{Ask, MOST_KEPT, Output, Testing, blocking, is_good, make, remove};
+use super::{Ask, MOST_KEPT, Output, Testing, blocking, is_good, remove};
 use crate::engine::door::{self, OpenDoor};
-use crate::engine::job::{Recorded, Recorder, readable, short, writable};
+use crate::engine::job::{Recorded, Recorder, make_folder, readable, short, writable};
 use crate::engine::trouble::soon;
 use crate::gateway::Access;
 use crate::order::network::Record;
@@ -116,7 +116,7 @@ impl Testing {
         plan: &TestPlan,
         place: &Place,
     ) -> Result<Ran, Trouble> {
-        make(&place.home)?;
+        make_folder(&place.home)?;
         let is_the_base = *commit == ask.base && overlays.is_empty();
         let (repository, commit, into) = (ask.repository.clone(), commit.clone(), place.tree.clone());
         self.git(move |workspaces| workspaces.checkout(&repository, &commit, &into)).await?;

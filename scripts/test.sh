@@ -29,11 +29,11 @@ tell() { # stories of one process, shown when they have ended
 export -f tell
 
 run() {
-    cargo test --locked --no-run || return
+    STORIES=$(cargo test --locked --no-run 2>&1 | tee /dev/stderr |
+        sed -n 's/^ *Executable tests.main.rs (\(.*\))$/\1/p') || return
+    export STORIES
     cargo test --locked --no-fail-fast --lib --bins
     local status=$?
-    STORIES=$(cargo test --locked --no-run --test stories 2>&1 | sed -n 's/^ *Executable .*(\(.*\))$/\1/p')
-    export STORIES
     "$STORIES" --list 2>/dev/null | sed -n 's/: test$//p' |
         xargs -P "$SIDE_BY_SIDE" -n "$STORIES_EACH" bash -c 'tell "$@"' tell || status=1
     return "$status"

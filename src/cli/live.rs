@@ -10,8 +10,9 @@ use serde_json::Value;
 use crate::order::commit_message::is_hidden;
 use crate::order::conversation::PullReading;
 use crate::order::moves::AgentTask;
+use crate::order::scrutiny::LieVerdict;
 use crate::order::{
-    AgentRun, Command, CommitSha, ComparedBy, Counts, Entry, Event, Move, MoveKey, Outcome, Proof,
+    AgentRun, Command, CommitSha, ComparedBy, Counts, Entry, Event, Move, MoveKey, Outcome,
     ReviewVerdict, Scrutiny, SignalKind, TestRun, TestVerdict,
 };
 
@@ -259,20 +260,17 @@ impl Live {
                 &format!("  beside the base {base}: {}", said.join(", ")),
             );
         }
-        match &scrutiny.proof {
-            Some(Proof::Proven { red }) => {
-                let red = red.iter().take(3).map(|name| one_line(name)).collect::<Vec<_>>().join(", ");
-                self.line(Mark::Done, &format!("  red, then green: {red}"));
-            }
-            Some(Proof::NotProven { .. } | Proof::CannotTell { .. } | Proof::NoTestsChanged) | None => {
-                if let Some(because) = scrutiny.unproven() {
-                    self.line(Mark::Wrong, &format!("  passing, not proven: {}", one_line(&because)));
-                }
-            }
+        if let Some(shown) = scrutiny.shown() {
+            let names = shown.tests.iter().take(3).map(|name| one_line(name)).collect::<Vec<_>>().join(", ");
+            let names = if names.is_empty() { names } else { format!(" ({names})") };
+            self.line(mark(shown.is_shown), &format!("  {}{names}", one_line(&shown.text)));
         }
-        for weakening in scrutiny.weakenings.iter().filter(|weakening| weakening.grave).take(5) {
-            let (kind, what) = (weakening.kind.as_str(), one_line(&weakening.what));
-            self.line(Mark::Wrong, &format!("  {kind}: {what}"));
+        if let Some(lies) = &scrutiny.lies {
+            let sentence = scrutiny.lies_sentence().unwrap_or_default();
+            self.line(mark(lies.said == LieVerdict::Noticed), &format!("  {}", one_line(&sentence)));
+        }
+        for test in scrutiny.changed_tests.iter().take(5) {
+            self.line(Mark::Wrong, &format!("  a test of the base: {}, {}", one_line(&test.test), test.how.as_str()));
         }
     }
 }

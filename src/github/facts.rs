@@ -127,17 +127,19 @@ impl GitHub {
         }
         let request = Request::get(at.route(&format!("/issues/{issue}")));
         let wire: Wire = self.call(at, Permissions::ReadIssues, &request).await?.json()?;
+        let labels: Vec<String> = wire.labels.into_iter().map(|label| label.name).collect();
         Ok(IssueFacts {
             text: IssueText {
                 number: wire.number,
                 title: wire.title,
                 body: wire.body.unwrap_or_default(),
                 url: wire.html_url,
+                labels: labels.clone(),
             },
             author: wire.user.map(|user| Person { login: user.login, id: user.id }),
             state: wire.state,
             kind: if wire.pull_request.is_some() { IssueKind::PullRequest } else { IssueKind::Issue },
-            labels: wire.labels.into_iter().map(|label| label.name).collect(),
+            labels,
         })
     }
 

@@ -160,21 +160,25 @@ fn objections(run: &TestRun) -> Vec<Finding> {
     found
         .map(|objection| {
             let (description, location, suggestion) = match objection {
-                Objection::Weakening(weakening) => {
-                    let place = match weakening.line {
-                        Some(line) => format!("{}:{line}", weakening.path),
-                        None => weakening.path.clone(),
-                    };
-                    (format!("{}: {}", weakening.kind.as_str(), weakening.what), Some(place), PUT_BACK)
-                }
                 Objection::Missing(comparison) => (missing(comparison), None, PUT_BACK),
-                Objection::OldConfiguration(old) => (
-                    format!(
-                        "with the configuration of the base commit the tests do not pass; the change touches {}",
-                        old.touched.join(", ")
-                    ),
-                    old.touched.first().cloned(),
-                    "Leave how the tests are run as it is in the base commit.",
+                Objection::OldTests { because, laid } => (because.to_owned(), laid.first().cloned(), PUT_BACK),
+                Objection::Lie(lies) => {
+                    let lie = lies.told.iter().find(|lie| !lie.noticed);
+                    let place = lie.map(|lie| format!("{}:{}", lie.path, lie.line));
+                    let what = lie.map(|lie| format!(": with {} in place of {}", lie.now, lie.was));
+                    (
+                        format!(
+                            "the tests of the base pass on this code with a wrong expectation as well{}",
+                            what.unwrap_or_default()
+                        ),
+                        place,
+                        "Make the code right, and leave alone what compares, asserts, collects and runs the tests.",
+                    )
+                }
+                Objection::Rewritten(paths) => (
+                    format!("the tests rewrite files of the commit while they run: {}", paths.join(", ")),
+                    paths.first().cloned(),
+                    "What is tested has to be what is committed.",
                 ),
             };
             Finding {

@@ -138,7 +138,7 @@ pub struct Comparison {
     pub still_green: u64,
     /// Skipped before, skipped now.
     pub still_skipped: u64,
-    /// Failed before or did not run, pass now.
+    /// Failed before, pass now.
     pub fixed: Tests,
     /// Passed before, fail now, every time.
     pub newly_broken: Tests,
@@ -148,9 +148,7 @@ pub struct Comparison {
     pub flaky: Tests,
     /// Were there before, and nobody says where they went.
     pub gone: Tests,
-    /// Were there before, and were removed together with what they tested.
-    pub retired: Tests,
-    /// Are there now, and passed or were skipped.
+    /// Are there or run for the first time, and passed or were skipped.
     pub new: Tests,
     /// Are there now or run for the first time, and fail.
     pub new_failing: Tests,
@@ -160,8 +158,6 @@ pub struct Comparison {
     /// does: what went cannot be seen.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unnamed: bool,
-    /// Of all these, how many are known to have had another name before. They stand under the new one.
-    pub renamed: u64,
     /// What could not be compiled or loaded now, though it could on the base.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unloaded: Vec<String>,
@@ -190,7 +186,6 @@ impl Comparison {
             ("flaky", true, &self.flaky),
             ("gone", true, &self.gone),
             ("skipped now", true, &self.skipped),
-            ("removed with what they tested", false, &self.retired),
         ]
         .into_iter()
         .filter(|(_, _, tests)| !tests.is_empty())

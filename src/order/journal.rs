@@ -104,6 +104,9 @@ pub struct IssueText {
     pub body: String,
     /// Its page.
     pub url: String,
+    /// Its labels when work began.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub labels: Vec<String>,
 }
 
 /// All entries of one order, in order. There is always the first.

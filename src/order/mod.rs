@@ -8,6 +8,7 @@
 pub mod agent_run;
 mod answer;
 pub mod artifact;
+pub mod change_kind;
 pub mod checks;
 pub mod commit_message;
 pub mod comparison;
@@ -46,7 +47,7 @@ pub use journal::{Entry, Event, IssueText, Journal, Opened, Requester};
 pub use moves::{Move, MoveKey, Outcome, Trouble};
 pub use next::{Next, next, survey};
 pub use pipeline::Pipeline;
-pub use proof::Proof;
+pub use proof::{Proof, ProofGrade};
 pub use receipt::Receipt;
 pub use role::{Role, Tool};
 pub use scrutiny::Scrutiny;

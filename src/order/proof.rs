@@ -2,25 +2,58 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What the change's tests say of the old code. The new tests were laid over it and run.
+/// What the change's tests say of the old code. The change's tests were laid over it and run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "proof")]
 pub enum Proof {
-    /// At least one test that was added or edited fails on the old code and passes on the new.
+    /// Tests of the change fail on the old code and pass on the new.
     Proven {
-        /// Which, by name; at most 200.
+        /// How closely that was seen.
+        #[serde(default)]
+        by: ProofGrade,
+        /// Which, by name; at most 200. By file: the paths of the change's tests.
         red: Vec<String>,
+    },
+    /// They cannot be loaded on the old code, since they name what the change adds, and pass on the new. That shows that
+    /// something was added, and not that something was wrong before.
+    NamesWhatIsNew {
+        /// What could not be loaded, or which tests fail for a name that is not there.
+        tests: Vec<String>,
     },
     /// All of them pass on the old code as well, or fail on the new.
     NotProven {
         /// In a sentence.
         because: String,
     },
-    /// The run on the old code says nothing: its tests did not compile, are not named, or did not run.
+    /// The run on the old code says nothing: it did not end, or nothing is known of what it ran.
     CannotTell {
         /// In a sentence.
         because: String,
     },
     /// The change adds and edits no test.
     NoTestsChanged,
+}
+
+/// How closely it was seen that tests of the change fail on the old code.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProofGrade {
+    /// New tests, by name.
+    #[default]
+    Test,
+    /// A test of the base that now has more cases: as the base has it, it passes on the new code as well.
+    Case,
+    /// The change's files of tests as a whole, by how the command ended.
+    File,
+}
+
+impl ProofGrade {
+    /// As the receipt says it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Test => "by test",
+            Self::Case => "by case",
+            Self::File => "by file",
+        }
+    }
 }

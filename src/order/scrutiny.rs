@@ -1,5 +1,5 @@
-//! What was done to find out whether a pass of the tests can be believed: the same tests on the base commit, with the
-//! old configuration, and without the change, and what the change does to the tests that were there before.
+//! The experiment that a verdict rests on: the tests of base and change on the code of base and change, the lie
+//! detector, and what reading the change adds for people.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,26 +12,42 @@ use super::weakening::Weakening;
 /// All that was looked at beside the one run on the commit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Scrutiny {
-    /// The tests on the base commit.
+    /// The tests of the base on the code of the base.
     pub baseline: Baseline,
-    /// Test by test, where both runs name theirs.
+    /// The tests of the base on both codes, test by test where both runs name theirs; and what is new.
     pub comparison: Comparison,
-    /// What the run comes to beside the baseline.
+    /// What the run on the commit comes to beside the baseline.
     pub judged: Judged,
     /// Runs on the same commit again, to tell flaky tests from broken ones.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reruns: Vec<CommandRun>,
-    /// The run with the base's configuration, where the change touches it.
+    /// The tests of the base on the code of the change; none where the change touches no test, so that it is the run on
+    /// the commit itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub old_configuration: Option<OldConfiguration>,
+    pub old_tests: Option<OldTests>,
     /// Whether the change's tests fail without the change; none where that was not looked at, since the tests do not
     /// pass with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proof: Option<Proof>,
-    /// The run of the change's tests on the old code; none where no test changed.
+    /// The tests of the change on the code of the base; none where no test changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub old_code: Option<CommandRun>,
-    /// What the change does to the tests that were there before it.
+    /// Whether the tests notice an expectation that is made false; none where that was not looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lies: Option<LieDetector>,
+    /// Tests of the base that the change edits, renames or removes. They count neither as fixed nor as proof.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changed_tests: Vec<ChangedTest>,
+    /// Tracked files that the tests of the change rewrite, though those of the base do not.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rewritten: Vec<String>,
+    /// Dependencies that the change brings, each in a sentence.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dependencies: Vec<String>,
+    /// How many mutants of the changed lines the tests catch; none where none were tried.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mutants: Option<MutantTally>,
+    /// Remarks of reading the change, for reviewer and person. They neither pass nor accuse.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub weakenings: Vec<Weakening>,
 }
@@ -49,50 +65,209 @@ pub struct Baseline {
     pub kept: bool,
 }
 
-/// The run with the configuration of the base laid over the change.
+/// The tests of the base on the code of the change.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct OldConfiguration {
-    /// Paths that the change touches and that say how the tests are run.
-    pub touched: Vec<String>,
-    /// The run; none where the setup fails with the old configuration.
+pub struct OldTests {
+    /// Paths that were put back for it: tests, their data, and what says how they are run.
+    pub laid: Vec<String>,
+    /// Those of them that could not be, since they do not load on the code of the change.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unloaded: Vec<String>,
+    /// The run; none where the setup fails.
     pub test: Option<CommandRun>,
     /// Tests counted in it.
     pub counts: Option<Counts>,
-    /// What it comes to for the tests of the base.
-    pub judged: Judged,
+    /// What stands against the change in it, in sentences.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub against: Vec<String>,
 }
 
-impl Scrutiny {
-    /// Why passing tests do not show that the change does anything; none where they do, and where they do not pass. A
-    /// test of the base that was red and is green shows it as well as a new one does.
-    pub fn unproven(&self) -> Option<String> {
-        let was_red =
-            matches!(self.baseline.test.as_ref().map(|run| run.exit), Some(Exit::Code(code)) if code != 0);
-        let is_green_now = self.judged == Judged::Passed && was_red && self.comparison.by != ComparedBy::Test;
-        if is_green_now || !self.comparison.fixed.is_empty() {
-            return None;
-        }
-        match self.proof.as_ref()? {
-            Proof::Proven { .. } => None,
-            Proof::NotProven { because } | Proof::CannotTell { because } => Some(because.clone()),
-            Proof::NoTestsChanged => Some("the change adds and edits no test".to_owned()),
+/// A test of the base that is another one after the change.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChangedTest {
+    /// As the runner names it, or the path of a file of tests.
+    pub test: String,
+    /// What the change does to it.
+    pub how: TestChange,
+    /// What it expects in the base, in a line or some.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub old: Option<String>,
+    /// And after the change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub new: Option<String>,
+}
+
+/// What became of a test of the base.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TestChange {
+    /// As the base has it, it fails on the code of the change.
+    FailsAsItWas,
+    /// As the base has it, it cannot be loaded on the code of the change.
+    DoesNotLoadAsItWas,
+    /// No test of its name runs any more. As the base has it, it passes on the code of the change.
+    RemovedOrRenamed,
+    /// Another expectation stands in it. As the base has it, it passes on the code of the change.
+    Edited,
+}
+
+impl TestChange {
+    /// In words.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::FailsAsItWas => "fails on this code as the base has it",
+            Self::DoesNotLoadAsItWas => "does not load on this code as the base has it",
+            Self::RemovedOrRenamed => "removed or renamed; passes on this code as the base has it",
+            Self::Edited => "edited; passes on this code as the base has it",
         }
     }
 
-    /// What stands against the change: weakened tests, tests that are missing, a pass that the old configuration does
-    /// not give.
+    /// Whether it hides something that the code of the change does otherwise.
+    pub fn is_of_behaviour(self) -> bool {
+        match self {
+            Self::FailsAsItWas | Self::DoesNotLoadAsItWas => true,
+            Self::RemovedOrRenamed | Self::Edited => false,
+        }
+    }
+}
+
+/// What the lie detector says.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LieDetector {
+    /// What it comes to.
+    pub said: LieVerdict,
+    /// The expectations that were made false, and whether that was noticed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub told: Vec<ToldLie>,
+    /// The runs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub runs: Vec<CommandRun>,
+}
+
+/// What the lie detector comes to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "lies")]
+pub enum LieVerdict {
+    /// The tests notice it.
+    Noticed,
+    /// They do not: whatever asserts is bent, and nothing that it says counts.
+    Unnoticed,
+    /// No lie could be told that says anything.
+    NotTold {
+        /// In a sentence.
+        because: String,
+    },
+}
+
+/// One expectation that was made false.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToldLie {
+    /// In which file.
+    pub path: String,
+    /// On which line, from 1.
+    pub line: u32,
+    /// In which test, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub test: Option<String>,
+    /// What stands there.
+    pub was: String,
+    /// What was put there.
+    pub now: String,
+    /// Whether the tests failed for it.
+    pub noticed: bool,
+}
+
+/// Mutants of the changed lines.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MutantTally {
+    /// How many were tried.
+    pub tried: u32,
+    /// How many the tests catch.
+    pub caught: u32,
+    /// Those they do not: path, line and what was changed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub survivors: Vec<String>,
+    /// How many there was no time for.
+    #[serde(default)]
+    pub not_tried: u32,
+}
+
+/// What kind of change a proof is asked of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wanted {
+    /// Something was wrong: it has to be shown wrong before.
+    Fix,
+    /// Something is new: that it was not there before is enough.
+    Addition,
+}
+
+impl Scrutiny {
+    /// Whether tests of the base that were red are green with the change.
+    pub fn is_fixed(&self) -> bool {
+        let was_red =
+            matches!(self.baseline.test.as_ref().map(|run| run.exit), Some(Exit::Code(code)) if code != 0);
+        let old_tests_pass = match &self.old_tests {
+            None => true,
+            Some(old) => {
+                old.unloaded.is_empty() && matches!(old.test.as_ref().map(|run| run.exit), Some(Exit::Code(0)))
+            }
+        };
+        let by_exit =
+            self.judged == Judged::Passed && was_red && old_tests_pass && self.comparison.by != ComparedBy::Test;
+        by_exit || !self.comparison.fixed.is_empty()
+    }
+
+    /// Why passing tests do not show that the change does what is wanted; none where they do, and where they do not
+    /// pass.
+    pub fn unproven(&self, wanted: Wanted) -> Option<String> {
+        if self.is_fixed() {
+            return None;
+        }
+        match (self.proof.as_ref()?, wanted) {
+            (Proof::Proven { .. }, _) | (Proof::NamesWhatIsNew { .. }, Wanted::Addition) => None,
+            (Proof::NamesWhatIsNew { .. }, Wanted::Fix) => Some(
+                "the tests of the change cannot be loaded on the code before it, so that nothing is shown to have \
+                 been wrong there"
+                    .to_owned(),
+            ),
+            (Proof::NotProven { because } | Proof::CannotTell { because }, _) => Some(because.clone()),
+            (Proof::NoTestsChanged, _) => Some(
+                "no test that failed before passes now, and the change adds and edits no test".to_owned(),
+            ),
+        }
+    }
+
+    /// Why a pass is not believed although nothing stands against it: nobody has seen these tests fail.
+    pub fn never_seen_to_fail(&self) -> Option<String> {
+        let was_red =
+            matches!(self.baseline.test.as_ref().map(|run| run.exit), Some(Exit::Code(code)) if code != 0);
+        match &self.lies.as_ref()?.said {
+            LieVerdict::NotTold { because } if !was_red && !self.fails_on_the_old_code() => {
+                Some(format!("not shown that this suite can fail: {because}"))
+            }
+            LieVerdict::Noticed | LieVerdict::Unnoticed | LieVerdict::NotTold { .. } => None,
+        }
+    }
+
+    fn fails_on_the_old_code(&self) -> bool {
+        matches!(self.proof, Some(Proof::Proven { .. }))
+    }
+
+    /// What stands against the change: tests that are missing or bent, and files that the tests rewrite.
     pub fn objections(&self) -> Vec<Objection<'_>> {
-        let grave = self.weakenings.iter().filter(|weakening| weakening.grave).map(Objection::Weakening);
-        let mut all: Vec<Objection<'_>> = grave.collect();
+        let mut all: Vec<Objection<'_>> = Vec::new();
         let ran_before = self.comparison.base.is_some_and(|counts| counts.ran() > 0);
         if self.judged == Judged::TestsMissing || (self.judged == Judged::NoTests && ran_before) {
             all.push(Objection::Missing(&self.comparison));
         }
-        if let Some(old) = &self.old_configuration {
-            match old.judged {
-                Judged::Failed | Judged::TestsMissing => all.push(Objection::OldConfiguration(old)),
-                Judged::Passed | Judged::PassedBesideRed | Judged::NoTests => {}
-            }
+        if let Some(old) = &self.old_tests {
+            all.extend(old.against.iter().map(|because| Objection::OldTests { because, laid: &old.laid }));
+        }
+        if let Some(lies) = self.lies.as_ref().filter(|lies| lies.said == LieVerdict::Unnoticed) {
+            all.push(Objection::Lie(lies));
+        }
+        if !self.rewritten.is_empty() {
+            all.push(Objection::Rewritten(&self.rewritten));
         }
         all
     }
@@ -101,10 +276,76 @@ impl Scrutiny {
 /// One thing that stands against believing a pass.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Objection<'a> {
-    /// Seen in the change.
-    Weakening(&'a Weakening),
     /// Tests of the base do not run any more.
     Missing(&'a Comparison),
-    /// The tests of the base fail with the configuration of the base.
-    OldConfiguration(&'a OldConfiguration),
+    /// The tests of the base do not pass on the code of the change.
+    OldTests {
+        /// In a sentence.
+        because: &'a str,
+        /// Paths that were put back.
+        laid: &'a [String],
+    },
+    /// Expectations that were made false were not noticed.
+    Lie(&'a LieDetector),
+    /// The tests rewrite files of the commit.
+    Rewritten(&'a [String]),
+}
+
+/// What the runs show of the change, in one sentence that is the same everywhere.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShownSentence {
+    /// Whether it shows that the change does something.
+    pub is_shown: bool,
+    /// The sentence, without the names.
+    pub text: String,
+    /// The tests that it is about.
+    pub tests: Vec<String>,
+}
+
+impl Scrutiny {
+    /// What the runs show of the change; none where the tests do not pass, so that nobody looked.
+    pub fn shown(&self) -> Option<ShownSentence> {
+        let said = |is_shown, text: String, tests: &[String]| Some(ShownSentence { is_shown, text, tests: tests.to_vec() });
+        let fixed = &self.comparison.fixed;
+        if !fixed.is_empty() {
+            return said(true, format!("fixed: {} of the base's own tests failed before and pass now", fixed.total), &fixed.names);
+        }
+        if self.is_fixed() {
+            return said(true, "fixed: the tests of the base failed before, and pass on the code of the change".to_owned(), &[]);
+        }
+        match self.proof.as_ref()? {
+            Proof::Proven { by, red } => said(
+                true,
+                format!("red, then green, {}: the change's tests fail on the code before it and pass with it", by.as_str()),
+                red,
+            ),
+            Proof::NamesWhatIsNew { tests } => said(
+                true,
+                "new: the change's tests name what it adds, so that they cannot be loaded on the code before it; they \
+                 pass with it"
+                    .to_owned(),
+                tests,
+            ),
+            Proof::NotProven { because } | Proof::CannotTell { because } => {
+                said(false, format!("no proof: {because}"), &[])
+            }
+            Proof::NoTestsChanged => said(false, "no proof: the change adds and edits no test".to_owned(), &[]),
+        }
+    }
+
+    /// What the lie detector says, in one sentence; none where it was not asked.
+    pub fn lies_sentence(&self) -> Option<String> {
+        let lies = self.lies.as_ref()?;
+        let told = lies.told.len();
+        let noticed = lies.told.iter().filter(|lie| lie.noticed).count();
+        Some(match &lies.said {
+            LieVerdict::Noticed => format!("lie detector: {noticed} of {told} expectations that were made false were noticed"),
+            LieVerdict::Unnoticed => {
+                let first = lies.told.iter().find(|lie| !lie.noticed);
+                let place = first.map(|lie| format!("{}:{}, {} instead of {}", lie.path, lie.line, lie.now, lie.was));
+                format!("lie detector: the tests pass with a wrong expectation ({})", place.unwrap_or_default())
+            }
+            LieVerdict::NotTold { because } => format!("not shown that this suite can fail: {because}"),
+        })
+    }
 }

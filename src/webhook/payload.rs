@@ -119,7 +119,15 @@ impl Payload {
             title: owned("/issue/title"),
             body: owned("/issue/body"),
             url: owned("/issue/html_url"),
+            labels: self.issue_labels(),
         })
+    }
+
+    fn issue_labels(&self) -> Vec<String> {
+        const MOST: usize = 100;
+        let labels = self.0.pointer("/issue/labels").and_then(serde_json::Value::as_array);
+        let names = labels.into_iter().flatten().filter_map(|label| label.get("name")?.as_str());
+        names.take(MOST).map(str::to_owned).collect()
     }
 
     pub(super) fn issue_kind(&self) -> IssueKind {

@@ -5,7 +5,8 @@ use crate::attest::{KeyId, Statement};
 use crate::order::receipt::TestEvidence;
 use crate::order::scrutiny::Scrutiny;
 use crate::order::test_run::CommandRun;
-use crate::order::{Counts, Proof, TestVerdict};
+use crate::order::scrutiny::LieVerdict;
+use crate::order::{Counts, TestVerdict};
 
 const LONGEST: usize = 160;
 const MOST_NAMES: usize = 10;
@@ -129,21 +130,20 @@ fn beside(scrutiny: &Scrutiny, verified: &mut Vec<String>, open: &mut Vec<String
         let total = usize::try_from(told.tests.total).unwrap_or(usize::MAX);
         open.push(format!("{}: {}", told.what, names(&told.tests.names, total)));
     }
-    match &scrutiny.proof {
-        Some(Proof::Proven { red }) => {
-            verified.push(format!("red, then green: {} fail without the change", names(red, red.len())));
-        }
-        Some(Proof::NotProven { because }) => {
-            open.push(format!("red, then green: {}", line(because, LONGEST)))
-        }
-        Some(Proof::CannotTell { because }) => {
-            open.push(format!("red, then green: cannot be told, {}", line(because, LONGEST)));
-        }
-        Some(Proof::NoTestsChanged) => {
-            open.push("red, then green: the change adds and edits no test".to_owned());
-        }
-        // The tests do not pass, and that is said already.
-        None => {}
+    if let Some(shown) = scrutiny.shown() {
+        let text = line(&shown.text, LONGEST);
+        let text = match &shown.tests[..] {
+            [] => text,
+            tests => format!("{text}: {}", names(tests, tests.len())),
+        };
+        if shown.is_shown { verified.push(text) } else { open.push(text) }
+    }
+    if let (Some(lies), Some(sentence)) = (&scrutiny.lies, scrutiny.lies_sentence()) {
+        let sentence = line(&sentence, LONGEST);
+        if lies.said == LieVerdict::Noticed { verified.push(sentence) } else { open.push(sentence) }
+    }
+    for test in scrutiny.changed_tests.iter().take(MOST_NAMES) {
+        open.push(format!("test of the base changed: {}, {}", line(&test.test, 120), test.how.as_str()));
     }
     let objections = scrutiny.objections().len();
     if objections > 0 {

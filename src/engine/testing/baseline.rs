@@ -5,15 +5,19 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use super::place::Run;
 use super::{Ask, Judging, Output, Testing};
 use crate::order::scrutiny::Baseline;
 use crate::order::test_run::CommandRun;
 use crate::order::{Exit, Reading, Trouble};
 use crate::verify::TestPlan;
+use crate::verify::experiment::Cell;
 use crate::workspace::write_whole;
 
 /// Base commits of a repository that are remembered; the oldest are forgotten.
 const MOST_KEPT: usize = 200;
+/// Bytes of the end of its output that are kept.
+const MOST_TAIL: usize = 64 << 10;
 /// A file of these that is larger is none of ours.
 const LARGEST: u64 = 64 << 20;
 
@@ -23,12 +27,22 @@ pub(super) struct Known {
     /// None where it could not be run, such as after a setup that failed.
     pub(super) test: Option<CommandRun>,
     pub(super) reading: Reading,
+    /// The end of what it printed.
+    #[serde(default)]
+    pub(super) tail: String,
+    /// Tracked files that its tests rewrite.
+    #[serde(default)]
+    pub(super) rewritten: Vec<String>,
     /// Whether it is from an earlier run.
     #[serde(skip)]
     pub(super) kept: bool,
 }
 
 impl Known {
+    pub(super) fn cell(&self) -> Cell<'_> {
+        Cell { exit: self.exit(), reading: &self.reading, output: &self.tail }
+    }
+
     pub(super) fn exit(&self) -> Option<Exit> {
         self.test.as_ref().map(|run| run.exit)
     }
@@ -55,9 +69,24 @@ impl Testing {
         if let Some(known) = read(&file) {
             return Ok(known);
         }
-        let ran = self.on(ask, "-base", &ask.base, Vec::new(), &judging.before).await?;
+        let run = Run {
+            what: "-base",
+            commit: &ask.base,
+            overlays: Vec::new(),
+            plan: &judging.before,
+            only: None,
+        };
+        let ran = self.on(ask, run).await?;
         outputs.extend(ran.outputs());
-        let known = Known { test: ran.test.map(|ended| ended.run), reading: ran.reading, kept: false };
+        let text = ran.last_output();
+        let tail = text.get(text.floor_char_boundary(text.len().saturating_sub(MOST_TAIL))..).unwrap_or_default();
+        let known = Known {
+            tail: tail.to_owned(),
+            test: ran.test.map(|ended| ended.run),
+            reading: ran.reading,
+            rewritten: ran.rewritten,
+            kept: false,
+        };
         // What did not run to its end says nothing of the commit: a slow machine is not to be remembered as a red base.
         if matches!(known.exit(), Some(Exit::Code(_)))
             && let Err(error) = keep(&file, &known)
@@ -78,6 +107,8 @@ impl Testing {
         }
         digest.update(mode);
         digest.update(env!("CARGO_PKG_VERSION"));
+        // What is read and kept of a run.
+        digest.update("form 2");
         let how = hex::encode(digest.finalize());
         let folder = self.workspaces.baselines(&ask.repository);
         folder.join(format!("{}-{}.json", ask.base, how.get(..16).unwrap_or(&how)))

@@ -22,7 +22,7 @@ pub(super) fn lay(tree: &Path, overlays: &[Overlay]) -> io::Result<()> {
 }
 
 /// Where the path lies in the tree; none where it climbs out, or through a link.
-fn inside(tree: &Path, path: &str) -> io::Result<Option<PathBuf>> {
+pub(super) fn inside(tree: &Path, path: &str) -> io::Result<Option<PathBuf>> {
     let mut place = tree.to_owned();
     let mut parts = Path::new(path).components().peekable();
     while let Some(part) = parts.next() {
@@ -41,7 +41,7 @@ fn inside(tree: &Path, path: &str) -> io::Result<Option<PathBuf>> {
     Ok(Some(place).filter(|place| place != tree))
 }
 
-fn remove(path: &Path) -> io::Result<()> {
+pub(super) fn remove(path: &Path) -> io::Result<()> {
     match std::fs::symlink_metadata(path) {
         Ok(found) if found.is_dir() => std::fs::remove_dir_all(path),
         Ok(_) => std::fs::remove_file(path),
@@ -50,7 +50,7 @@ fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
-fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub(super) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mode = match std::fs::symlink_metadata(path) {
         Ok(found) if found.is_file() => found.permissions().mode() & 0o777,
         Ok(_) | Err(_) if bytes.starts_with(b"#!") => 0o755,

@@ -5,10 +5,13 @@
 //! Must never know: orders, journals, agents, GitHub. Whoever wants a verdict names two commits and the settings.
 
 mod baseline;
+mod change;
+mod detector;
 mod downloads;
+mod experiment;
 mod lay;
 mod place;
-mod scrutinize;
+mod tracked;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -23,7 +26,7 @@ use crate::sandbox::Sandbox;
 use crate::verify::{self, TestPlan};
 use crate::workspace::{GitError, Workspaces, remove_all};
 
-use place::Ran;
+use place::Run;
 
 /// Runs the tests of repositories on commits of ours. Cheap to clone.
 #[derive(Clone)]
@@ -128,7 +131,9 @@ impl Testing {
         if judging.plan.test.is_none() {
             return Ok(Tested { run, outputs });
         }
-        let ran = self.on(ask, "", &ask.commit, Vec::new(), &judging.plan).await?;
+        let first =
+            Run { what: "", commit: &ask.commit, overlays: Vec::new(), plan: &judging.plan, only: None };
+        let ran = self.on(ask, first).await?;
         outputs.extend(ran.outputs());
         run.network = ran.network();
         run.setup = ran.setup.as_ref().map(|ended| ended.run.clone());
@@ -144,7 +149,7 @@ impl Testing {
         if judging.before.test.is_some() && ask.commit != ask.base {
             let scrutiny = self.scrutinize(ask, &judging, &ran, &mut outputs).await?;
             run.verdict = verdict(run.verdict, &scrutiny);
-            run.doubt = run.doubt.or_else(|| doubt(&scrutiny));
+            run.doubt = run.doubt.or_else(|| scrutiny.never_seen_to_fail());
             run.scrutiny = Some(Box::new(scrutiny));
         }
         Ok(Tested { run, outputs })
@@ -175,7 +180,7 @@ impl Testing {
     }
 }
 
-/// What a run comes to, with what was found beside it: a pass can only be taken away, unless what failed was flaky. A
+/// What a run comes to, with the experiment around it: a pass can only be taken away, unless what failed was flaky. A
 /// test that is red on the base excuses nothing: it may be the very one that the issue is about.
 fn verdict(alone: TestVerdict, scrutiny: &Scrutiny) -> TestVerdict {
     use crate::order::Judged;
@@ -187,16 +192,6 @@ fn verdict(alone: TestVerdict, scrutiny: &Scrutiny) -> TestVerdict {
         (TestVerdict::Failed, Judged::Passed) if !is_bent => TestVerdict::Passed,
         (alone, _) => alone,
     }
-}
-
-/// Why a pass verifies nothing although nothing stands against it.
-fn doubt(scrutiny: &Scrutiny) -> Option<String> {
-    use crate::order::Judged;
-    let old = scrutiny.old_configuration.as_ref().filter(|old| old.judged == Judged::NoTests)?;
-    let touched = old.touched.iter().take(5).cloned().collect::<Vec<_>>().join(", ");
-    Some(format!(
-        "the change says itself how it is tested: it touches {touched}, and without that no test runs"
-    ))
 }
 
 /// Work that would keep a thread of the runtime busy.
@@ -218,11 +213,4 @@ async fn remove(place: &std::path::Path) -> Result<(), Trouble> {
 /// Whether a command ended well.
 fn is_good(run: &CommandRun) -> bool {
     run.exit == Exit::Code(0)
-}
-
-impl Ran {
-    /// How its test command ended; none where the setup failed.
-    fn exit(&self) -> Option<Exit> {
-        self.test.as_ref().map(|ended| ended.run.exit)
-    }
 }

@@ -5,15 +5,18 @@ use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
 use super::lay::lay;
+use super::tracked::Tracked;
 use super::{Ask, MOST_KEPT, Output, Testing, blocking, is_good, remove};
 use crate::engine::door::{self, OpenDoor};
 use crate::engine::job::{Recorded, Recorder, make_folder, readable, short, writable};
 use crate::engine::trouble::soon;
 use crate::gateway::Access;
+use crate::order::comparison::Runner;
 use crate::order::network::Record;
 use crate::order::test_run::CommandRun;
 use crate::order::{CommitSha, Reading, Trouble};
 use crate::sandbox::{Job, Limits, Network};
+use crate::verify::experiment::{self, Cell};
 use crate::verify::{self, Overlay, TestPlan};
 
 /// What of a command's output is read.
@@ -60,12 +63,27 @@ impl Ended {
     }
 }
 
+/// One run of the tests: on which commit, and with what laid over it.
+pub(super) struct Run<'a> {
+    /// Tells the outputs of one verdict apart, such as `-base`; the commit's own has none. Nothing in the sandbox shows it.
+    pub(super) what: &'a str,
+    pub(super) commit: &'a CommitSha,
+    pub(super) overlays: Vec<Overlay>,
+    pub(super) plan: &'a TestPlan,
+    /// The tests that are asked for, and who names them; none: all.
+    pub(super) only: Option<(&'a [String], Option<Runner>)>,
+}
+
 /// What came of one checkout: its setup, its tests, and what was read of them.
 pub(super) struct Ran {
     pub(super) setup: Option<Ended>,
     /// None where the setup failed, or there is no test command.
     pub(super) test: Option<Ended>,
     pub(super) reading: Reading,
+    /// Tracked files that are others after the tests.
+    pub(super) rewritten: Vec<String>,
+    /// Whether only the tests that were asked for were run.
+    pub(super) is_selected: bool,
 }
 
 impl Ran {
@@ -83,6 +101,15 @@ impl Ran {
         told("setup", &self.setup).into_iter().chain(told("tests", &self.test)).collect()
     }
 
+    /// As a part of the experiment.
+    pub(super) fn cell(&self) -> Cell<'_> {
+        Cell {
+            exit: self.test.as_ref().map(|ended| ended.run.exit),
+            reading: &self.reading,
+            output: self.last_output(),
+        }
+    }
+
     /// The output of the command that ran last.
     pub(super) fn last_output(&self) -> &str {
         self.test.as_ref().or(self.setup.as_ref()).map_or("", |ended| &ended.output.text)
@@ -90,42 +117,36 @@ impl Ran {
 }
 
 impl Testing {
-    /// Checks a commit out, lays files over it, and runs setup and tests there. `what` tells the runs of one verdict
-    /// apart, such as `-base`; the commit's own has none.
-    pub(super) async fn on(
-        &self,
-        ask: &Ask,
-        what: &str,
-        commit: &CommitSha,
-        overlays: Vec<Overlay>,
-        plan: &TestPlan,
-    ) -> Result<Ran, Trouble> {
-        let folder = ask.folder.join(format!("run{what}"));
+    /// Checks a commit out, lays files over it, and runs setup and tests there. All runs of a verdict happen at the same
+    /// place, one after the other, and nothing in it tells which run it is.
+    pub(super) async fn on(&self, ask: &Ask, run: Run<'_>) -> Result<Ran, Trouble> {
+        let folder = ask.folder.join("run");
         let place = Place { tree: folder.join("tree"), home: folder.join("home") };
-        let ran = self.in_place(ask, what, commit, overlays, plan, &place).await;
+        remove(&folder).await?;
+        let ran = self.in_place(ask, run, &place).await;
         remove(&folder).await?;
         ran
     }
 
-    async fn in_place(
-        &self,
-        ask: &Ask,
-        what: &str,
-        commit: &CommitSha,
-        overlays: Vec<Overlay>,
-        plan: &TestPlan,
-        place: &Place,
-    ) -> Result<Ran, Trouble> {
+    async fn in_place(&self, ask: &Ask, run: Run<'_>, place: &Place) -> Result<Ran, Trouble> {
+        let Run { what, commit, overlays, plan, only } = run;
         make_folder(&place.home)?;
         let is_the_base = *commit == ask.base && overlays.is_empty();
         let (repository, commit, into) = (ask.repository.clone(), commit.clone(), place.tree.clone());
         self.git(move |workspaces| workspaces.checkout(&repository, &commit, &into)).await?;
         let tree = place.tree.clone();
-        blocking(move || lay(&tree, &overlays))
+        let tracked = blocking(move || lay(&tree, &overlays).and_then(|()| Tracked::of(&tree)))
             .await?
             .map_err(|error| soon(format!("cannot lay files over a checkout: {error}")))?;
         self.make_repository(place).await;
-        let mut ran = Ran { setup: None, test: None, reading: Reading::default() };
+        let mut ran = Ran {
+            setup: None,
+            test: None,
+            reading: Reading::default(),
+            rewritten: Vec::new(),
+            is_selected: false,
+        };
+        let mut tracked = tracked;
         if let Some(setup) = &plan.setup {
             self.lay_downloads(ask, &place.home).await?;
             let access = self.for_setup()?;
@@ -141,12 +162,20 @@ impl Testing {
             if !is_ready {
                 return Ok(ran);
             }
+            // What is tested is the commit, whatever its setup made of it.
+            let tree = place.tree.clone();
+            tracked = blocking(move || tracked.put_back(&tree).map(|()| tracked))
+                .await?
+                .map_err(|error| soon(format!("cannot put back what the setup changed: {error}")))?;
         }
         let (tree, plan) = (place.tree.clone(), plan.clone());
         let own_report = place.home.join(OWN_REPORT).display().to_string();
         let asked =
             blocking(move || verify::reporting(&plan, &|path| read_within(&tree, path), &own_report)).await?;
         let Some(asked) = asked else { return Ok(ran) };
+        let selected = only.and_then(|(names, runner)| experiment::select(&asked, runner, names));
+        ran.is_selected = selected.is_some();
+        let asked = selected.unwrap_or(asked);
         if let Some(report) = &asked.junit {
             self.clear_report(place, report).await?;
         }
@@ -157,16 +186,17 @@ impl Testing {
             Some(report) => self.read_report(place, report).await,
             None => None,
         };
-        let (reading, ended) = blocking(move || {
+        let tree = place.tree.clone();
+        let (reading, ended, rewritten) = blocking(move || {
             let (output, report) = (&ended.output.text, report.as_deref());
             let reading = match ended.is_cut {
                 true => verify::read_end(output, report),
                 false => verify::read(output, report),
             };
-            (reading, ended.shortened())
+            (reading, ended.shortened(), tracked.differ(&tree))
         })
         .await?;
-        (ran.reading, ran.test) = (reading, Some(ended));
+        (ran.reading, ran.test, ran.rewritten) = (reading, Some(ended), rewritten);
         Ok(ran)
     }
 

@@ -137,6 +137,7 @@ pub(super) fn evidence(view: &ReceiptView, pages: &Pages) -> String {
     if let Some(why) = why(&view.verified) {
         lines.push(format!("{why}\n"));
     }
+    lines.extend(scrutiny::changed_tests(view.scrutiny.as_ref()).map(|changed| format!("{changed}\n")));
     if let Some(Ran { command, exit }) = &view.test {
         let counts = view.counts.map(|counts| format!(", {}", counted(counts))).unwrap_or_default();
         lines.push(format!("- {}: {exit}{counts}", command_span(command)));

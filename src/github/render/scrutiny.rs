@@ -3,40 +3,92 @@
 use super::pages::Pages;
 use super::receipt::{command_span, counted};
 use super::text::{plain, shorten};
-use crate::order::{CommitSha, ComparedBy, Judged, Proof, Scrutiny, Tests, Weakening};
+use crate::order::scrutiny::{MutantTally, OldTests};
+use crate::order::{CommitSha, ComparedBy, Scrutiny, Tests, Weakening};
 
 const MOST_NAMES: usize = 6;
-const MOST_WEAKENINGS: usize = 10;
+const MOST_REMARKS: usize = 10;
 
 /// What stands behind a pass, or against it.
 pub(super) fn lines(scrutiny: &Scrutiny, commit: &CommitSha, pages: &Pages) -> Vec<String> {
     let mut lines = vec![beside_the_base(scrutiny, pages)];
-    lines.extend(scrutiny.proof.as_ref().map(|proof| red_then_green(proof, scrutiny)));
-    if let Some(old) = &scrutiny.old_configuration {
-        let how = match &old.test {
-            Some(run) => {
-                let counts = old.counts.map(|counts| format!(", {}", counted(counts))).unwrap_or_default();
-                format!("{}{counts}", run.exit)
-            }
-            None => "what the tests need could not be installed".to_owned(),
+    if let Some(shown) = scrutiny.shown() {
+        let sign = if shown.is_shown { "" } else { "⚠️ " };
+        let tests = match &shown.tests[..] {
+            [] => String::new(),
+            tests => format!(": {}", list(tests, tests.len() as u64)),
         };
-        let verdict = match old.judged {
-            Judged::Passed | Judged::PassedBesideRed => "the base's tests pass there too",
-            Judged::NoTests => "no test ran there",
-            Judged::Failed | Judged::TestsMissing => "**the base's tests do not pass there**",
-        };
-        let touched = list(&old.touched, old.touched.len() as u64);
-        lines.push(format!(
-            "- touches how the tests are run ({touched}); run again with the base's own: {how}; {verdict}"
-        ));
+        lines.push(format!("- {sign}{}{tests}", plain(&shorten(&shown.text, 300))));
     }
-    let shown = scrutiny.weakenings.iter().take(MOST_WEAKENINGS);
-    lines.extend(shown.map(|weakening| weakened(weakening, commit, pages)));
-    let more = scrutiny.weakenings.len().saturating_sub(MOST_WEAKENINGS);
+    if let Some(old) = &scrutiny.old_tests {
+        lines.push(old_tests(old));
+    }
+    lines.extend(scrutiny.lies_sentence().map(|sentence| format!("- {}", plain(&shorten(&sentence, 300)))));
+    lines.extend(scrutiny.mutants.as_ref().map(mutants));
+    if !scrutiny.rewritten.is_empty() {
+        let paths = list(&scrutiny.rewritten, scrutiny.rewritten.len() as u64);
+        lines.push(format!("- ❌ the tests rewrite files of the commit: {paths}"));
+    }
+    for what in scrutiny.dependencies.iter().take(MOST_REMARKS) {
+        lines.push(format!("- dependency: {}", plain(&shorten(what, 200))));
+    }
+    let shown = scrutiny.weakenings.iter().take(MOST_REMARKS);
+    lines.extend(shown.map(|remark| weakened(remark, commit, pages)));
+    let more = scrutiny.weakenings.len().saturating_sub(MOST_REMARKS);
     if more > 0 {
         lines.push(format!("- and {more} more remarks on the tests"));
     }
     lines
+}
+
+/// Tests of the base that the change edits, renames or removes, each with what it expected and expects; none where
+/// there is none. It stands before everything else.
+pub(super) fn changed_tests(scrutiny: Option<&Scrutiny>) -> Option<String> {
+    let changed = scrutiny.map(|scrutiny| &scrutiny.changed_tests).filter(|changed| !changed.is_empty())?;
+    let mut lines = vec![format!("**{}**\n", count_of_changed(changed.len()))];
+    for test in changed.iter().take(MOST_REMARKS) {
+        lines.push(format!("- {}: {}", command_span(&shorten(&test.test, 120)), test.how.as_str()));
+        for (what, text) in [("before", &test.old), ("now", &test.new)] {
+            for line in text.iter().flat_map(|text| text.lines()) {
+                lines.push(format!("  - {what}: {}", command_span(&shorten(line, 160))));
+            }
+        }
+    }
+    let more = changed.len().saturating_sub(MOST_REMARKS);
+    if more > 0 {
+        lines.push(format!("- and {more} more"));
+    }
+    Some(lines.join("\n"))
+}
+
+/// As the check run's title says it.
+pub(super) fn count_of_changed(count: usize) -> String {
+    let (tests, were) = if count == 1 { ("test", "was") } else { ("tests", "were") };
+    format!("{count} {tests} of the base {were} changed")
+}
+
+fn old_tests(old: &OldTests) -> String {
+    let how = match &old.test {
+        Some(run) => {
+            let counts = old.counts.map(|counts| format!(", {}", counted(counts))).unwrap_or_default();
+            format!("{}{counts}", run.exit)
+        }
+        None => "what they need could not be installed".to_owned(),
+    };
+    let unloaded = match &old.unloaded[..] {
+        [] => String::new(),
+        paths => format!("; left out, since they do not load there: {}", list(paths, paths.len() as u64)),
+    };
+    let against: String =
+        old.against.iter().take(MOST_NAMES).map(|because| format!("\n  - ❌ {}", plain(&shorten(because, 300)))).collect();
+    format!("- the tests of the base on the code of the change: {how}{unloaded}{against}")
+}
+
+fn mutants(tally: &MutantTally) -> String {
+    let survivors: String =
+        tally.survivors.iter().take(MOST_NAMES).map(|line| format!("\n  - not caught: {}", plain(&shorten(line, 200)))).collect();
+    let left = if tally.not_tried > 0 { format!(" ({} more were not tried)", tally.not_tried) } else { String::new() };
+    format!("- {} of {} mutants of the changed lines are caught{left}{survivors}", tally.caught, tally.tried)
 }
 
 /// What of it was not looked at; none where all was.
@@ -79,28 +131,7 @@ fn beside_the_base(scrutiny: &Scrutiny, pages: &Pages) -> String {
                 let bold = if told.is_against { "**" } else { "" };
                 said.push(format!("{} {bold}{}{bold}: {}", told.tests.total, told.what, names(told.tests)));
             }
-            if comparison.renamed > 0 {
-                said.push(format!("{} under another name", comparison.renamed));
-            }
             format!("- test by test beside the base commit {base}: {}", said.join("; "))
-        }
-    }
-}
-
-fn red_then_green(proof: &Proof, scrutiny: &Scrutiny) -> String {
-    match proof {
-        Proof::Proven { red } => format!(
-            "- red, then green: {} on the code before the change and passes with it",
-            match &red[..] {
-                [one] => format!("{} fails", command_span(one)),
-                many => format!("each of {} fails", list(many, many.len() as u64)),
-            }
-        ),
-        Proof::NotProven { .. } | Proof::CannotTell { .. } | Proof::NoTestsChanged => {
-            match scrutiny.unproven() {
-                Some(because) => format!("- passing, not proven: {}", plain(&shorten(&because, 300))),
-                None => "- red, then green: what failed on the base commit passes with the change".to_owned(),
-            }
         }
     }
 }
@@ -110,9 +141,8 @@ fn weakened(weakening: &Weakening, commit: &CommitSha, pages: &Pages) -> String 
         Some(line) => format!("{}:{line}", weakening.path),
         None => weakening.path.clone(),
     };
-    let sign = if weakening.grave { "❌" } else { "ℹ️" };
     format!(
-        "- {sign} {}, {}: {}",
+        "- ℹ️ {}, {}: {}",
         weakening.kind.as_str(),
         pages.place(commit, &place),
         plain(&shorten(&weakening.what, 300))

@@ -6,12 +6,14 @@ use super::worker::Worker;
 use super::{Halt, Walk};
 use crate::order::agent_run::AgentRun;
 use crate::order::artifact::CodeArtifact;
+use crate::order::change_kind::{ChangeKind, kind_of};
 use crate::order::checks;
 use crate::order::commit_message;
 use crate::order::feedback::{Category, Feedback};
 use crate::order::ids::{BranchName, CommitSha};
 use crate::order::moves::{Move, Outcome};
 use crate::order::pipeline::{Check, Output, Stage};
+use crate::order::scrutiny::Wanted;
 use crate::order::settings::Prove;
 use crate::order::settlement::Settlement;
 use crate::order::test_run::{TestRun, TestVerdict};
@@ -195,14 +197,22 @@ impl Walk<'_> {
         }
     }
 
-    /// Why the tests do not show that the change does anything, where the settings want them to.
-    fn lacks_proof(&self, tests: &TestRun) -> Option<String> {
-        let is_wanted = match self.settings.prove {
-            Prove::Always => true,
-            Prove::Bugs => self.class() == "/bug",
-            Prove::Never => false,
+    /// Why the tests do not show that the change does what is asked for, where the settings want them to.
+    fn lacks_proof(&mut self, tests: &TestRun) -> Option<String> {
+        let kind = kind_of(&self.journal.opened().issue, &self.class());
+        let wanted = match (self.settings.prove, kind) {
+            (Prove::Always | Prove::Bugs, ChangeKind::Bug) => Wanted::Fix,
+            (Prove::Always, ChangeKind::Feature | ChangeKind::Chore) => Wanted::Addition,
+            (Prove::Never, _) => return None,
+            (Prove::Bugs, ChangeKind::Feature | ChangeKind::Chore) => {
+                if tests.scrutiny.as_ref()?.unproven(Wanted::Addition).is_some() {
+                    let note = "Nothing had to be proven by a test: the issue does not ask for a fix.";
+                    self.trace.note(note.to_owned());
+                }
+                return None;
+            }
         };
-        unproven(tests).filter(|_| is_wanted)
+        tests.scrutiny.as_ref()?.unproven(wanted)
     }
 
     /// A message where the agent's own is unusable: asked for, and made from the issue when that fails too.
@@ -253,11 +263,6 @@ pub(in crate::order) fn standing(tests: &TestRun) -> Standing {
 fn nothing_pushed(because: &str, branch: &BranchName) -> Feedback {
     Feedback::failed(Category::MissingCommit, format!("nothing was pushed: {because}"))
         .suggest(format!("Commit the change and run `git push origin HEAD:{branch}`."))
-}
-
-/// Why the tests do not show that the change does anything; none where they do, and where nobody looked.
-fn unproven(tests: &TestRun) -> Option<String> {
-    tests.scrutiny.as_ref()?.unproven()
 }
 
 /// Why a run that did not fail verifies nothing.

@@ -1,28 +1,18 @@
 //! Two runs beside each other: the tests of a change and those of its base commit.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use crate::order::comparison::Exits;
 use crate::order::{
     CaseStatus, Cases, ComparedBy, Comparison, Counts, Exit, Judged, Reading, TestVerdict, Tests,
 };
-use crate::verify::names::{Printed, SourceName, SourceNames, Which};
 use crate::verify::verdict;
-
-/// What reading the diff tells of tests that have another name now, or none. Names as in the source.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Told<'a> {
-    /// Renamed or moved tests: before, after.
-    pub renamed: &'a [(String, String)],
-    /// Removed together with what they tested.
-    pub retired: &'a [String],
-}
 
 /// Compares test by test where both runs name theirs, and else says by what it could.
 ///
 /// `reruns` are of the same tree as `after`: a test that failed once and passed once among them is flaky, and neither
-/// broken nor fixed. Without what is `told`, a test under another name is one gone and one new.
-pub fn compare(base: &Reading, after: &Reading, reruns: &[Reading], told: &Told<'_>) -> Comparison {
+/// broken nor fixed. A test under another name is one gone and one new.
+pub(super) fn compare(base: &Reading, after: &Reading, reruns: &[Reading]) -> Comparison {
     let mut comparison = Comparison {
         by: ComparedBy::ExitCode,
         base: base.counts,
@@ -34,12 +24,10 @@ pub fn compare(base: &Reading, after: &Reading, reruns: &[Reading], told: &Told<
         already_red: Tests::default(),
         flaky: Tests::default(),
         gone: Tests::default(),
-        retired: Tests::default(),
         new: Tests::default(),
         new_failing: Tests::default(),
         skipped: Tests::default(),
         unnamed: false,
-        renamed: 0,
         unloaded: after.unloaded.iter().filter(|name| !base.unloaded.contains(name)).cloned().collect(),
     };
     if base.counts.is_some() && after.counts.is_some() {
@@ -59,29 +47,19 @@ pub fn compare(base: &Reading, after: &Reading, reruns: &[Reading], told: &Told<
     comparison.by = ComparedBy::Test;
     comparison.unnamed = false;
     let flaky = flaky(now, reruns);
-    let former_names = former_names(before, now, told.renamed);
-    let mut seen_before = BTreeSet::new();
     for (name, status) in &now.tests {
-        let former = match before.tests.get_key_value(name) {
-            Some(same) => Some(same),
-            None => {
-                let former =
-                    former_names.get(name.as_str()).and_then(|former| before.tests.get_key_value(*former));
-                comparison.renamed += u64::from(former.is_some());
-                former
-            }
-        };
-        seen_before.extend(former.map(|(name, _)| name.as_str()));
+        let former = before.tests.get(name).copied();
         if flaky.contains(name.as_str()) {
             comparison.flaky.add(name);
             continue;
         }
-        match (former.map(|(_, status)| *status), *status) {
+        match (former, *status) {
             (Some(CaseStatus::Passed), CaseStatus::Passed) => comparison.still_green += 1,
-            (Some(CaseStatus::Failed | CaseStatus::Skipped), CaseStatus::Passed) => {
-                comparison.fixed.add(name)
+            (Some(CaseStatus::Failed), CaseStatus::Passed) => comparison.fixed.add(name),
+            // One that did not run says nothing of the code before.
+            (None | Some(CaseStatus::Skipped), CaseStatus::Passed) | (None, CaseStatus::Skipped) => {
+                comparison.new.add(name);
             }
-            (None, CaseStatus::Passed | CaseStatus::Skipped) => comparison.new.add(name),
             (Some(CaseStatus::Passed), CaseStatus::Failed) => comparison.newly_broken.add(name),
             (Some(CaseStatus::Failed), CaseStatus::Failed) => comparison.already_red.add(name),
             (Some(CaseStatus::Skipped) | None, CaseStatus::Failed) => comparison.new_failing.add(name),
@@ -91,10 +69,8 @@ pub fn compare(base: &Reading, after: &Reading, reruns: &[Reading], told: &Told<
             (Some(CaseStatus::Skipped), CaseStatus::Skipped) => comparison.still_skipped += 1,
         }
     }
-    let retired = SourceNames::new(told.retired.iter().map(String::as_str));
-    for name in before.tests.keys().filter(|name| !seen_before.contains(name.as_str())) {
-        let is_retired = retired.find(&Printed::new(name)).is_some();
-        if is_retired { comparison.retired.add(name) } else { comparison.gone.add(name) }
+    for name in before.tests.keys().filter(|name| !now.tests.contains_key(*name)) {
+        comparison.gone.add(name);
     }
     comparison
 }
@@ -120,80 +96,35 @@ fn flaky<'a>(now: &'a Cases, reruns: &[Reading]) -> BTreeSet<&'a str> {
         .collect()
 }
 
-/// By the name that a test has now, the one it had. A pair is taken only where the old name is gone and the new one
-/// is new; runs of one test with several parameters pair up by their parameters first.
-fn former_names<'a>(
-    before: &'a Cases,
-    now: &'a Cases,
-    renamed: &'a [(String, String)],
-) -> BTreeMap<&'a str, &'a str> {
-    let new: Vec<(&str, Printed<'_>)> = now
-        .tests
-        .keys()
-        .filter(|name| !before.tests.contains_key(*name))
-        .map(|name| (name.as_str(), Printed::new(name)))
-        .collect();
-    let mut new_by_own_name: BTreeMap<&str, BTreeMap<Which<'_>, Vec<usize>>> = BTreeMap::new();
-    for (at, (_, printed)) in new.iter().enumerate() {
-        for (own, which) in printed.runs() {
-            new_by_own_name.entry(own).or_default().entry(which).or_default().push(at);
-        }
-    }
-    let from = SourceNames::new(renamed.iter().map(|(from, _)| from.as_str()));
-    let mut former: BTreeMap<&str, &str> = BTreeMap::new();
-    for name in before.tests.keys().filter(|name| !now.tests.contains_key(*name)) {
-        let old = Printed::new(name);
-        let pair =
-            from.find(&old).and_then(|(at, which)| Some((which, SourceName::new(&renamed.get(at)?.1))));
-        let Some((which, to)) = pair else { continue };
-        let Some(runs) = to.last().and_then(|last| new_by_own_name.get(last)) else { continue };
-        // The same run of it, and else any: parameters may have changed with the name.
-        let same = runs.get(&which).into_iter().flatten();
-        let others = runs.values().flatten().take(MOST_RUNS);
-        let found = same
-            .chain(others)
-            .filter_map(|at| new.get(*at))
-            .find(|(new, printed)| !former.contains_key(new) && to.is(printed).is_some());
-        if let Some((new_name, _)) = found {
-            former.insert(new_name, name);
-        }
-    }
-    former
+/// Whether another run on the same tree would tell more: what passed on the base and fails now may be flaky, and names
+/// may have been lost in what else was printed.
+pub fn may_be_flaky(base: &Reading, after: &Reading, alone: TestVerdict) -> bool {
+    let comparison = compare(base, after, &[]);
+    !comparison.newly_broken.is_empty() || (comparison.unnamed && alone == TestVerdict::Passed)
 }
 
-/// The most runs of a test that are looked at for one whose parameters changed together with its name.
-const MOST_RUNS: usize = 200;
-
-/// Whether another run on the same tree would tell more: what seems newly broken may be flaky, and names may have been
-/// lost in what else was printed.
-pub fn needs_rerun(comparison: &Comparison) -> bool {
-    comparison.unnamed || !comparison.newly_broken.is_empty()
-}
-
-/// What a run comes to beside the run on its base.
+/// What the run on the commit comes to.
 ///
-/// The exit decides, and the comparison takes away: a pass during which tests of the base failed, went or were
-/// skipped is none. It gives in one case only: where the base fails in the same way, by tests that are red there as
-/// well, and others passed. Without names of tests there is no such case.
-pub fn judged(exits: &Exits, comparison: &Comparison) -> Judged {
-    if verdict(&exits.after, comparison.after.as_ref()) == TestVerdict::NoTests {
+/// The exit decides, and `own`, the same run beside the base, takes away; so does `old`, the tests of the base on the
+/// same code: a pass during which they go or are skipped is none. It gives in one case only: where the base fails in the
+/// same way, by tests that are red there as well, and others passed. Without names of tests there is no such case.
+pub(super) fn judged(exits: &Exits, own: &Comparison, old: &Comparison) -> Judged {
+    if verdict(&exits.after, own.after.as_ref()) == TestVerdict::NoTests {
         return Judged::NoTests;
     }
-    let is_by_test = comparison.by == ComparedBy::Test;
-    let is_broken = !comparison.newly_broken.is_empty() || !comparison.new_failing.is_empty();
+    let is_by_test = own.by == ComparedBy::Test;
     // A rerun tells flaky tests, so it counts only where tests are told apart.
-    let passed_at_last = || is_by_test && exits.reruns.contains(&Exit::Code(0));
-    let fallen_short = if is_broken {
-        Judged::Failed
-    } else if exits.after == Exit::Code(0) || passed_at_last() {
+    let passed_at_last = || is_by_test && own.newly_broken.is_empty() && exits.reruns.contains(&Exit::Code(0));
+    let is_good = verdict(&exits.after, own.after.as_ref()) == TestVerdict::Passed;
+    let fallen_short = if is_good || passed_at_last() {
         Judged::Passed
-    } else if is_by_test && is_red_as_before(exits, comparison) {
+    } else if is_by_test && own.newly_broken.is_empty() && own.new_failing.is_empty() && is_red_as_before(exits, own) {
         Judged::PassedBesideRed
     } else {
         Judged::Failed
     };
     match fallen_short {
-        Judged::Passed | Judged::PassedBesideRed if is_less(comparison) => Judged::TestsMissing,
+        Judged::Passed | Judged::PassedBesideRed if is_less(old) => Judged::TestsMissing,
         Judged::Passed
         | Judged::PassedBesideRed
         | Judged::Failed

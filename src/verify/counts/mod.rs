@@ -5,15 +5,6 @@
 //! turns a failure into a pass: that is for the exit code. Names of tests have to add up with the counts, else none
 //! is believed.
 
-/// A pattern of ours, compiled once; none only if it were wrong, which the tests would show.
-macro_rules! pattern {
-    ($text:literal $(,)?) => {{
-        static PATTERN: std::sync::LazyLock<Option<regex::Regex>> =
-            std::sync::LazyLock::new(|| regex::Regex::new($text).ok());
-        PATTERN.as_ref()
-    }};
-}
-
 mod cargo;
 mod cases;
 mod go;

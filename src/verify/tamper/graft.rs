@@ -1,54 +1,94 @@
-//! New tests on old code, where both are in one file.
+//! Tests and code of one file, taken apart and put together anew, where a language keeps both in one file.
 
 use super::language::Language;
-use super::read::rust::{attributes, test_modules};
+use super::read::rust::{attributes, is_for_tests};
 use super::syntax::{NodeId, Syntax};
 
-/// The old file's code with the new file's test modules. None where the new file has no tests of its own, or where
-/// its language keeps them in files of their own.
-pub fn graft(path: &str, old: &[u8], new: &[u8]) -> Option<Vec<u8>> {
+/// The code of one version of a file with the tests of another. None where neither has tests of its own beside the code,
+/// or where its language keeps them in files of their own.
+pub fn graft(path: &str, code: &[u8], tests: &[u8]) -> Option<Vec<u8>> {
     if Language::of(path) != Some(Language::Rust) {
         return None;
     }
-    let before = old;
-    let new = Syntax::read(Language::Rust, new).ok()?;
-    let old = Syntax::read(Language::Rust, old).ok()?;
-    let modules = outermost(&new);
-    if modules.is_empty() {
+    let (source, of_tests) = (Syntax::read(Language::Rust, code).ok()?, Syntax::read(Language::Rust, tests).ok()?);
+    let (own, others) = (items(&source), items(&of_tests));
+    if own.is_empty() && others.is_empty() {
         return None;
     }
-    let mut grafted = String::new();
-    let text = std::str::from_utf8(before).ok()?;
-    let mut at = 0;
-    for module in outermost(&old) {
-        let place = whole(&old, module);
-        grafted.push_str(text.get(at..place.start)?);
-        at = place.end;
-    }
-    grafted.push_str(text.get(at..)?);
-    for module in modules {
+    let mut grafted = without(&source, code, &own)?;
+    for item in others {
         if !grafted.ends_with('\n') {
             grafted.push('\n');
         }
         grafted.push('\n');
-        for attribute in attributes(&new, module).iter().rev() {
-            grafted.push_str(new.text(*attribute));
-            grafted.push('\n');
-        }
-        grafted.push_str(new.text(module));
+        grafted.push_str(std::str::from_utf8(tests.get(whole(&of_tests, item))?).ok()?);
         grafted.push('\n');
     }
     Some(grafted.into_bytes())
 }
 
-/// Test modules at the file's top: deeper ones belong to a module of the code.
-fn outermost(syntax: &Syntax<'_>) -> Vec<NodeId> {
-    test_modules(syntax).into_iter().filter(|module| syntax.parent(*module) == Some(Syntax::ROOT)).collect()
+/// The words of a file's code without comments and layout, and without the tests that stand in it; none for languages
+/// that are not read.
+pub fn code_tokens(path: &str, bytes: &[u8]) -> Option<Vec<String>> {
+    let language = Language::of(path)?;
+    let syntax = Syntax::read(language, bytes).ok()?;
+    let tests: Vec<_> = match language {
+        Language::Rust => items(&syntax).into_iter().map(|item| whole(&syntax, item)).collect(),
+        Language::Python
+        | Language::JavaScript
+        | Language::TypeScript
+        | Language::Tsx
+        | Language::Go
+        | Language::Java => Vec::new(),
+    };
+    let mut tokens = Vec::new();
+    for node in syntax.everything() {
+        let at = syntax.bytes(node);
+        let is_leaf = syntax.all(node).len() == 1 && !at.is_empty();
+        let is_comment = super::syntax::is_comment(syntax.kind(node))
+            || syntax.ancestors(node).any(|up| super::syntax::is_comment(syntax.kind(up)) || is_docstring(&syntax, up));
+        if is_leaf && !is_comment && !is_docstring(&syntax, node) && !tests.iter().any(|test| test.contains(&at.start)) {
+            tokens.push(syntax.text(node).trim().to_owned());
+        }
+    }
+    tokens.retain(|token| !token.is_empty());
+    Some(tokens)
 }
 
-/// A module with its attributes.
-fn whole(syntax: &Syntax<'_>, module: NodeId) -> std::ops::Range<usize> {
-    let own = syntax.bytes(module);
-    let start = attributes(syntax, module).last().map_or(own.start, |first| syntax.bytes(*first).start);
+/// A string that stands alone.
+fn is_docstring(syntax: &Syntax<'_>, node: NodeId) -> bool {
+    syntax.kind(node) == "expression_statement"
+        && syntax.language == Language::Python
+        && syntax.parts(node).all(|part| syntax.kind(part) == "string")
+}
+
+/// A text without these items.
+fn without(syntax: &Syntax<'_>, bytes: &[u8], items: &[NodeId]) -> Option<String> {
+    let text = std::str::from_utf8(bytes).ok()?;
+    let mut kept = String::new();
+    let mut at = 0;
+    for item in items {
+        let place = whole(syntax, *item);
+        kept.push_str(text.get(at..place.start)?);
+        at = place.end;
+    }
+    kept.push_str(text.get(at..)?);
+    Some(kept)
+}
+
+/// What is compiled for tests only, at the file's top: deeper ones belong to a module of the code.
+fn items(syntax: &Syntax<'_>) -> Vec<NodeId> {
+    let kinds = ["attribute_item", "line_comment", "block_comment", "inner_attribute_item"];
+    syntax
+        .children(Syntax::ROOT)
+        .filter(|node| !kinds.contains(&syntax.kind(*node)))
+        .filter(|node| attributes(syntax, *node).iter().any(|attribute| is_for_tests(syntax, *attribute)))
+        .collect()
+}
+
+/// An item with its attributes.
+fn whole(syntax: &Syntax<'_>, item: NodeId) -> std::ops::Range<usize> {
+    let own = syntax.bytes(item);
+    let start = attributes(syntax, item).last().map_or(own.start, |first| syntax.bytes(*first).start);
     start..own.end
 }

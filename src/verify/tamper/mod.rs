@@ -7,15 +7,6 @@
 //! Bytes in, findings out. What is read was written by an agent: nothing recurses on it, everything is bounded, and
 //! the same change always has the same findings. Tests that the change itself adds may be anything.
 
-/// A pattern of ours, compiled once; none only if it were wrong, which the tests would show.
-macro_rules! pattern {
-    ($text:literal $(,)?) => {{
-        static PATTERN: std::sync::LazyLock<Option<regex::Regex>> =
-            std::sync::LazyLock::new(|| regex::Regex::new($text).ok());
-        PATTERN.as_ref()
-    }};
-}
-
 mod assertion;
 mod chain;
 mod change;
@@ -34,7 +25,7 @@ use std::collections::BTreeSet;
 use crate::order::{Weakening, WeakeningKind};
 use change::Change;
 
-pub use graft::graft;
+pub use graft::{code_tokens, graft};
 pub use language::{is_source_path, is_test_path};
 
 /// Findings that are told; a change with more is not told apart further.

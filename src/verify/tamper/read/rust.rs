@@ -82,6 +82,12 @@ pub(in crate::verify::tamper) fn attributes(syntax: &Syntax<'_>, item: NodeId) -
     above
 }
 
+/// Whether an attribute makes an item one for tests: `#[cfg(test)]`, `#[test]` and their like.
+pub(in crate::verify::tamper) fn is_for_tests(syntax: &Syntax<'_>, attribute: NodeId) -> bool {
+    let flat = flat(syntax, attribute);
+    flat.starts_with("#[cfg(test)]") || flat.starts_with("#[cfg(all(test") || is_test(syntax, attribute)
+}
+
 fn flat(syntax: &Syntax<'_>, node: NodeId) -> String {
     syntax.text(node).chars().filter(|c| !c.is_whitespace()).collect()
 }

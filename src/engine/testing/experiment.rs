@@ -1,0 +1,201 @@
+//! The experiment: the tests of base and change on the code of base and change, one run after the other at the same place.
+//! What the runs come to is [`crate::verify::experiment`]'s affair.
+
+use std::collections::BTreeSet;
+
+use super::baseline::Known;
+use super::change::{Change, read_change};
+use super::place::{Ran, Run};
+use super::{Ask, Judging, Output, Testing};
+use crate::order::comparison::Runner;
+use crate::order::scrutiny::{ChangedTest, OldTests};
+use crate::order::{Exit, Reading, Scrutiny, Trouble};
+use crate::verify;
+use crate::verify::Overlay;
+use crate::verify::experiment::{Judgement, Matrix, judge, not_loaded};
+
+/// How often files of the base's tests that do not load are left out, and the rest is run again.
+const MOST_TRIES: usize = 3;
+
+/// What every run of one verdict is about.
+pub(super) struct Bench<'a> {
+    pub(super) testing: &'a Testing,
+    pub(super) ask: &'a Ask,
+    pub(super) judging: &'a Judging,
+    pub(super) change: Change,
+    pub(super) baseline: Known,
+}
+
+/// The tests of the base on the code of the change.
+pub(super) struct OldTestsRun {
+    pub(super) ran: Ran,
+    /// What was laid over the change for it.
+    pub(super) overlays: Vec<Overlay>,
+    /// The paths of the base's tests that do not load there.
+    unloaded: Vec<String>,
+}
+
+impl Testing {
+    pub(super) async fn scrutinize(
+        &self,
+        ask: &Ask,
+        judging: &Judging,
+        ran: &Ran,
+        outputs: &mut Vec<Output>,
+    ) -> Result<Scrutiny, Trouble> {
+        let change = read_change(self, ask, judging).await?;
+        let baseline = self.baseline(ask, judging, outputs).await?;
+        let bench = Bench { testing: self, ask, judging, change, baseline };
+        bench.experiment(ran, outputs).await
+    }
+}
+
+impl Bench<'_> {
+    async fn experiment(&self, ran: &Ran, outputs: &mut Vec<Output>) -> Result<Scrutiny, Trouble> {
+        let sides = &self.change.sides;
+        let alone = verify::verdict(&ran.cell().exit.unwrap_or(Exit::Code(-1)), ran.reading.counts.as_ref());
+        let mut again: Vec<(Exit, Reading)> = Vec::new();
+        let mut reruns = Vec::new();
+        let (mut old_tests, mut old_code) = (None, None);
+        // Once more tells flaky tests from broken ones.
+        if verify::may_be_flaky(&self.baseline.reading, &ran.reading, alone) {
+            let rerun = self.run("-again", &self.ask.commit, Vec::new(), None).await?;
+            outputs.extend(rerun.outputs());
+            again.extend(rerun.cell().exit.map(|exit| (exit, rerun.reading.clone())));
+            reruns.extend(rerun.test.map(|ended| ended.run));
+        }
+        // What failed anyhow is not worth the time.
+        let passes = alone.is_pass() || again.iter().any(|(exit, _)| *exit == Exit::Code(0));
+        if passes && !sides.test_paths.is_empty() {
+            old_tests = Some(self.old_tests(outputs).await?);
+            let code = self.run("-old-code", &self.ask.base, sides.new_tests.clone(), None).await?;
+            outputs.extend(code.outputs());
+            old_code = Some(code);
+        }
+        let mut judgement = self.judged(ran, &again, old_tests.as_ref(), old_code.as_ref());
+        let mut lies = None;
+        if judgement.judged.is_pass() && judgement.against.is_empty() {
+            lies = Some(self.detect(ran, old_tests.as_ref(), &mut judgement, outputs).await?);
+        }
+        let rewritten: Vec<String> =
+            ran.rewritten.iter().filter(|path| !self.baseline.rewritten.contains(path)).cloned().collect();
+        let changed_tests = self.changed_tests(&judgement);
+        Ok(Scrutiny {
+            baseline: self.baseline.shown(self.ask),
+            comparison: judgement.comparison,
+            judged: judgement.judged,
+            reruns,
+            old_tests: old_tests.map(|old| OldTests {
+                laid: sides.test_paths.clone(),
+                unloaded: old.unloaded,
+                counts: old.ran.reading.counts,
+                test: old.ran.test.map(|ended| ended.run),
+                against: judgement.against,
+            }),
+            proof: judgement.proof,
+            old_code: old_code.and_then(|code| code.test).map(|ended| ended.run),
+            lies,
+            changed_tests,
+            rewritten,
+            dependencies: self.change.dependencies.clone(),
+            mutants: None,
+            weakenings: self.change.remarks.clone(),
+        })
+    }
+
+    /// One run, of all tests or of some.
+    pub(super) async fn run(
+        &self,
+        what: &str,
+        commit: &crate::order::CommitSha,
+        overlays: Vec<Overlay>,
+        only: Option<&[String]>,
+    ) -> Result<Ran, Trouble> {
+        let plan = &self.judging.plan;
+        let only = only.map(|names| (names, self.named_by()));
+        self.testing.on(self.ask, Run { what, commit, overlays, plan, only }).await
+    }
+
+    /// Who names the tests.
+    pub(super) fn named_by(&self) -> Option<Runner> {
+        self.baseline.reading.cases.as_ref().map(|cases| cases.named_by)
+    }
+
+    /// The tests of the base on the code of the change: all of them, and where some do not load, those that do.
+    async fn old_tests(&self, outputs: &mut Vec<Output>) -> Result<OldTestsRun, Trouble> {
+        let mut overlays = self.change.sides.old_tests.clone();
+        let mut unloaded: Vec<String> = Vec::new();
+        for attempt in 1.. {
+            let ran = self.run("-old-tests", &self.ask.commit, overlays.clone(), None).await?;
+            let silent = not_loaded(&ran.cell());
+            let loaded_before = not_loaded(&self.baseline.cell()).is_empty();
+            if silent.is_empty() || overlays.is_empty() || !loaded_before || attempt > MOST_TRIES {
+                outputs.extend(ran.outputs());
+                return Ok(OldTestsRun { ran, overlays, unloaded });
+            }
+            // Those that the run speaks of; where it speaks of none, those that say how tests are run, and then all.
+            let output = ran.last_output();
+            let speaks_of = |path: &str| mentions(output, path) || silent.iter().any(|name| mentions(name, path));
+            let is_configuration = |path: &str| self.change.sides.configuration.iter().any(|known| known == path);
+            let mut left_out: BTreeSet<String> = overlays
+                .iter()
+                .map(|overlay| overlay.path.clone())
+                .filter(|path| speaks_of(path) && !is_configuration(path))
+                .collect();
+            if left_out.is_empty() {
+                left_out = overlays.iter().map(|overlay| overlay.path.clone()).filter(|path| is_configuration(path)).collect();
+            }
+            if left_out.is_empty() {
+                left_out = overlays.iter().map(|overlay| overlay.path.clone()).collect();
+            }
+            overlays.retain(|overlay| !left_out.contains(&overlay.path));
+            unloaded.extend(left_out);
+        }
+        Err(super::never("the tests of the base were tried too often".to_owned()))
+    }
+
+    fn judged(
+        &self,
+        ran: &Ran,
+        again: &[(Exit, Reading)],
+        old_tests: Option<&OldTestsRun>,
+        old_code: Option<&Ran>,
+    ) -> Judgement {
+        let sides = &self.change.sides;
+        judge(&Matrix {
+            baseline: self.baseline.cell(),
+            change: ran.cell(),
+            again,
+            old_tests: old_tests.map(|old| old.ran.cell()),
+            old_code: old_code.map(Ran::cell),
+            laid: &sides.test_paths,
+            configuration: &sides.configuration,
+            unloaded: old_tests.map_or(&[], |old| &old.unloaded),
+            code_differs: sides.code_differs,
+            is_new_word: &|word| self.change.new_words.contains(word),
+        })
+    }
+
+    /// Tests of the base that are others now, by the runs and by their texts, with both.
+    fn changed_tests(&self, judgement: &Judgement) -> Vec<ChangedTest> {
+        let mut changed = judgement.changed.clone();
+        for edited in &self.change.edited_tests {
+            match changed.iter_mut().find(|known| edited.is(&known.test)) {
+                Some(known) => {
+                    (known.old, known.new) = (edited.old.clone(), edited.new.clone());
+                }
+                None if edited.is_edited => changed.push(edited.as_changed()),
+                None => {}
+            }
+        }
+        changed.sort_by_key(|test| (!test.how.is_of_behaviour(), test.test.clone()));
+        changed.truncate(super::change::MOST_NAMED);
+        changed
+    }
+}
+
+/// Whether a text speaks of a file: by its path, or as a module.
+fn mentions(text: &str, path: &str) -> bool {
+    let stem = path.rsplit_once('.').map_or(path, |(stem, _)| stem);
+    text.contains(path) || (path.ends_with(".py") && text.contains(&stem.replace('/', ".")))
+}

@@ -1,0 +1,230 @@
+//! The lie detector's lies: one expectation of a test made false, so that whoever runs it has to say so.
+//!
+//! Read by words and brackets, so that every language is read alike. Nothing depends on finding all: a lie that cannot be
+//! told is said to be none, and a lie that says nothing is found out by telling it to the code of the base as well.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use super::scan::{Family, Scan};
+use super::titles::{Title, titles};
+use crate::verify::overlay::{Lay, Overlay};
+
+/// A file that is larger is not read.
+const LARGEST: usize = 512 << 10;
+/// Lies of one file that are looked for.
+const MOST: usize = 600;
+
+/// One expectation, made false.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lie {
+    /// The file of tests.
+    pub path: String,
+    /// From 1.
+    pub line: u32,
+    /// The bytes that are replaced.
+    pub at: Range<usize>,
+    /// What stands there.
+    pub was: String,
+    /// What the lie puts there.
+    pub now: String,
+    /// Whether it is the expected side of a comparison. Other values may be beside the point.
+    pub is_sure: bool,
+    /// The test it stands in, as the runner names it, where that is known.
+    pub test: Option<String>,
+}
+
+/// The lies that can be told in one file, in the order of the text.
+pub fn lies_in(path: &str, bytes: &[u8]) -> Vec<Lie> {
+    let Some(text) = std::str::from_utf8(bytes).ok().filter(|text| text.len() <= LARGEST) else {
+        return Vec::new();
+    };
+    let Some(family) = Family::of(path) else { return Vec::new() };
+    let scan = Scan::of(text, family);
+    let mut found = Vec::new();
+    for spot in scan.assertions().into_iter().take(MOST) {
+        found.extend(spot.lie(&scan).map(|(at, now, is_sure)| Lie {
+            path: path.to_owned(),
+            line: scan.line(at.start),
+            was: text.get(at.clone()).unwrap_or_default().to_owned(),
+            at,
+            now,
+            is_sure,
+            test: None,
+        }));
+    }
+    found.sort_by_key(|lie| (lie.at.start, lie.at.end));
+    found.dedup_by_key(|lie| lie.at.start);
+    found
+}
+
+/// Files of tests with what may be said of each that is wanted.
+pub struct TestTexts<'a> {
+    /// Path and bytes.
+    pub files: &'a [(String, Vec<u8>)],
+}
+
+impl TestTexts<'_> {
+    /// For each of these tests, by its runner's name, the lies that can be told in it: what `hints` speaks of first,
+    /// such as what failed on the base.
+    pub fn of_tests(&self, names: &[String], hints: &str) -> Vec<(String, Vec<Lie>)> {
+        let read: Vec<(&str, Vec<Title>, Vec<Lie>)> = self
+            .files
+            .iter()
+            .filter_map(|(path, bytes)| {
+                let lies = lies_in(path, bytes);
+                let titles = titles(path, std::str::from_utf8(bytes).ok()?);
+                Some((path.as_str(), titles, lies))
+            })
+            .collect();
+        let of = |name: &String| {
+            let mut lies: Vec<Lie> = read
+                .iter()
+                .filter(|(path, ..)| super::names::is_of(name, path) != Some(false))
+                .flat_map(|(_, titles, lies)| {
+                    let own = titles.iter().filter(|title| title.is_called(name));
+                    own.flat_map(move |title| {
+                        lies.iter().filter(move |lie| title.holds(lie.at.start, titles)).cloned()
+                    })
+                })
+                .collect();
+            rank(&mut lies, hints);
+            for lie in &mut lies {
+                lie.test = Some(name.clone());
+            }
+            (name.clone(), lies)
+        };
+        names.iter().map(of).collect()
+    }
+
+    /// Those of the tests in which a lie can be told and that speak most of these words: the nearest to what a change
+    /// touches.
+    pub fn nearest(&self, names: &[String], words: &BTreeSet<String>, most: usize) -> Vec<String> {
+        let read: Vec<(&str, &str, Vec<Title>, Vec<Lie>)> = self
+            .files
+            .iter()
+            .filter_map(|(path, bytes)| {
+                let text = std::str::from_utf8(bytes).ok()?;
+                Some((path.as_str(), text, titles(path, text), lies_in(path, bytes)))
+            })
+            .collect();
+        let mut ranked: Vec<(usize, usize, &String)> = names
+            .iter()
+            .enumerate()
+            .filter_map(|(at, name)| {
+                let own = read.iter().filter(|(path, ..)| super::names::is_of(name, path) != Some(false));
+                own.flat_map(|(_, text, titles, lies)| titles.iter().map(move |title| (text, titles, lies, title)))
+                    .filter(|(_, _, _, title)| title.is_called(name))
+                    .filter(|(_, titles, lies, title)| lies.iter().any(|lie| title.holds(lie.at.start, titles)))
+                    .map(|(text, _, _, title)| {
+                        let own = title.own_text(text);
+                        words.iter().filter(|word| super::names::has_word(own, word)).count()
+                    })
+                    .max()
+                    .map(|spoken| (spoken, at, name))
+            })
+            .collect();
+        ranked.sort_by_key(|(spoken, at, _)| (std::cmp::Reverse(*spoken), *at));
+        ranked.into_iter().take(most).map(|(_, _, name)| name.clone()).collect()
+    }
+
+    /// Lies in any of the files, the likeliest to be noticed first: for runners that name no tests.
+    pub fn anywhere(&self, hints: &str) -> Vec<Lie> {
+        let mut lies: Vec<Lie> =
+            self.files.iter().flat_map(|(path, bytes)| lies_in(path, bytes)).collect();
+        rank(&mut lies, hints);
+        lies
+    }
+
+    /// What to lay over the checkout, so that these lies are told in it.
+    pub fn told(&self, lies: &[&Lie]) -> Vec<Overlay> {
+        self.files
+            .iter()
+            .filter_map(|(path, bytes)| {
+                let mut own: Vec<&&Lie> = lies.iter().filter(|lie| lie.path == *path).collect();
+                own.sort_by_key(|lie| std::cmp::Reverse(lie.at.start));
+                own.dedup_by_key(|lie| lie.at.start);
+                (!own.is_empty()).then(|| {
+                    let mut text = bytes.clone();
+                    for lie in own {
+                        if lie.at.end <= text.len() {
+                            text.splice(lie.at.clone(), lie.now.bytes());
+                        }
+                    }
+                    Overlay { path: path.clone(), lay: Lay::Write(text) }
+                })
+            })
+            .collect()
+    }
+}
+
+/// The sure ones first, and among them those whose value or place the hints speak of.
+fn rank(lies: &mut [Lie], hints: &str) {
+    let words: BTreeSet<&str> = hints.split(|c: char| !c.is_ascii_alphanumeric()).collect();
+    lies.sort_by_key(|lie| {
+        let name = lie.path.rsplit('/').next().unwrap_or(&lie.path);
+        let is_placed = hints.contains(&format!("{name}:{}", lie.line))
+            || hints.contains(&format!("{name}\", line {}", lie.line));
+        let digits = lie.was.trim_matches(|c: char| !c.is_ascii_alphanumeric());
+        let is_spoken_of = digits.len() > 1 && words.contains(digits);
+        (!lie.is_sure, !is_placed, !is_spoken_of, lie.at.start)
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(path: &str, text: &str) -> Vec<String> {
+        let lies = lies_in(path, text.as_bytes());
+        lies.iter()
+            .map(|lie| format!("{}{} -> {}", if lie.is_sure { "" } else { "? " }, lie.was, lie.now))
+            .collect()
+    }
+
+    #[test]
+    fn an_expected_value_is_made_false_in_every_language() {
+        for (path, text, lies) in [
+            ("t.py", "    self.assertEqual(cents(\"-3.50\"), -350)\n", &["350 -> 257"][..]),
+            ("t.py", "    assert cents('12') == 1200, 'no'\n", &["1200 -> 1107"]),
+            ("t.py", "    assert cents(text) == want\n", &["want -> (\"q\", want)"]),
+            ("t.py", "    assert name() == 'ada'\n", &["'ada' -> 'qadaq'"]),
+            ("t.py", "    self.assertEqual(read(x), want)\n", &["want -> (\"q\", want)"]),
+            ("t.py", "    # assert a == 1\n", &[]),
+            ("t.py", "    assert a() == 1 or b()\n", &["? 1 -> 18"]),
+            ("t.py", "    self.assertTrue(is_right(12))\n", &["? 12 -> 29"]),
+            ("t.py", "    check_cents(cents(\"12\"), 1200)\n", &["? 1200 -> 1107"]),
+            ("t.rs", "    assert_eq!(cents(\"-3.50\").unwrap(), -350);\n", &["350 -> 257"]),
+            ("t.rs", "    assert_eq!(cents(\"12\"), Some(1200), \"no 7\");\n", &["1200 -> 1107"]),
+            ("t.rs", "    assert!(cents(\"1\") == Some(100));\n", &["100 -> 7"]),
+            ("t.rs", "    assert_eq!(a, b);\n", &[]),
+            ("t.js", "  assert.equal(cents('-3.50'), -350);\n", &["350 -> 257"]),
+            ("t.js", "  expect(cents('1')).toBe(100);\n", &["100 -> 7"]),
+            ("t.js", "  expect(cents('1')).not.toBe(100);\n", &[]),
+            ("t.js", "  expect(cents(text)).toEqual(want);\n", &["want -> [\"q\", want]"]),
+            ("t.c", "  assert(cents(\"-3.50\") == -350);\n", &["350 -> 257"]),
+            ("T.java", "    assertEquals(1200, cents(\"12\"));\n", &["1200 -> 1107"]),
+            ("t_test.go", "\tif got := cents(\"12\"); got != 1200 {\n\t\tt.Fatal(got)\n\t}\n", &["1200 -> 1107"]),
+            ("run.sh", "check -3.50 -350\n", &["? 350 -> 257"]),
+            ("run.sh", "[ \"$(sh bin/cents 12)\" = 1200 ] || exit 1\n", &["1200 -> 1107"]),
+        ] {
+            assert_eq!(told(path, text), lies, "{text}");
+        }
+    }
+
+    #[test]
+    fn each_test_has_its_own_lies() {
+        let text = "class A:\n    def test_one(self):\n        self.assertEqual(a(), 1)\n        self.assertEqual(b(), 2)\n\n    \
+                    def test_two(self):\n        self.assertEqual(c(), 3)\n";
+        let files = vec![("tests/test_a.py".to_owned(), text.as_bytes().to_vec())];
+        let texts = TestTexts { files: &files };
+        let names = ["tests.test_a.A.test_one".to_owned(), "tests.test_a.A.test_two".to_owned()];
+        let lies = texts.of_tests(&names, "b() is 2");
+        let of = |at: usize| lies[at].1.iter().map(|lie| lie.was.as_str()).collect::<Vec<_>>();
+        assert_eq!((of(0), of(1)), (vec!["1", "2"], vec!["3"]));
+        let laid = texts.told(&[&lies[0].1[0], &lies[1].1[0]]);
+        let Lay::Write(bytes) = &laid[0].lay else { panic!("a file") };
+        let now = String::from_utf8_lossy(bytes);
+        assert!(now.contains("a(), 18") && now.contains("c(), 20") && now.contains("b(), 2)"), "{now}");
+    }
+}

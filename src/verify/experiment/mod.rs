@@ -1,0 +1,22 @@
+//! The experiment that a verdict rests on: the tests of base and change on the code of base and change, and the lie
+//! detector. What to lay over which checkout, what to run, and what the runs come to.
+//!
+//! May know: how projects lay out and run their tests, what was read of a run. Must never know: how a process is started,
+//! agents, what an order does next.
+//!
+//! Nothing in here judges by reading the change: what is read says what to run.
+
+mod edits;
+mod judge;
+mod lies;
+mod names;
+mod scan;
+mod select;
+mod sides;
+mod titles;
+
+pub use edits::{EditedTest, defined_in, edited_tests, words_in};
+pub use judge::{Cell, Judgement, Matrix, evidence_of, judge, lie_told, not_loaded};
+pub use lies::{Lie, TestTexts, lies_in};
+pub use select::select;
+pub use sides::{ChangedPath, Sides, is_of_tests, sides};

@@ -1,0 +1,56 @@
+//! Which file a test is of, by the name that its runner gives it.
+
+/// Whether a test is of a file; none where its name does not say.
+pub(super) fn is_of(name: &str, path: &str) -> Option<bool> {
+    let stem = path.rsplit_once('.').map_or(path, |(stem, _)| stem);
+    let (folder, file) = stem.rsplit_once('/').unwrap_or(("", stem));
+    let whole = path.rsplit('/').next().unwrap_or(path);
+    if name.contains(path) || has_word(name, whole) {
+        return Some(true);
+    }
+    // Rust names modules, Python dotted paths.
+    let is_rust = path.ends_with(".rs");
+    let own = match (file, is_rust) {
+        ("mod" | "lib" | "main", true) => folder.rsplit('/').next().unwrap_or_default(),
+        _ => file,
+    };
+    if !own.is_empty() && has_word(name, own) {
+        return Some(true);
+    }
+    let names_a_file = name.contains(".py") || name.contains(".rs") || name.contains(".js") || name.contains(".ts");
+    let is_dotted = path.ends_with(".py") && name.matches('.').count() >= 2;
+    (names_a_file || is_dotted).then_some(false)
+}
+
+/// Whether a word stands in a text, with nothing of a name beside it.
+pub(super) fn has_word(text: &str, word: &str) -> bool {
+    text.match_indices(word).any(|(at, _)| {
+        let is_name = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+        !is_name(text.get(..at).and_then(|before| before.chars().next_back()))
+            && !is_name(text.get(at + word.len()..).and_then(|after| after.chars().next()))
+    })
+}
+
+/// The part of a name that is the test's own, without its parameters.
+pub(super) fn without_parameters(name: &str) -> &str {
+    name.split_once('[').map_or(name, |(own, _)| own)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tests_name_says_which_file_it_is_of() {
+        for (name, path, is) in [
+            ("tests.test_parse.CentsTest.test_whole", "tests/test_parse.py", Some(true)),
+            ("tests.test_parse.CentsTest.test_whole", "tests/test_other.py", Some(false)),
+            ("parse.test.js > cents > reads", "test/parse.test.js", Some(true)),
+            ("parse.test.js > cents > reads", "test/other.test.js", Some(false)),
+            ("amounts > tests/amounts.rs > whole", "tests/amounts.rs", Some(true)),
+            ("whole", "tests/amounts.rs", None),
+        ] {
+            assert_eq!(is_of(name, path), is, "{name} {path}");
+        }
+    }
+}

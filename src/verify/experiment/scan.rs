@@ -1,0 +1,490 @@
+//! A file of tests, read by its words and brackets: what is code, what is text, and where something is asserted.
+
+use std::ops::Range;
+
+/// Languages that are written alike.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Family {
+    Python,
+    Rust,
+    JavaScript,
+    Go,
+    /// With braces and types: C, C++, Java, Kotlin, C#, Swift, PHP, Scala.
+    C,
+    /// And others in which a line is a command: shell, Perl, Tcl, Ruby.
+    Shell,
+}
+
+impl Family {
+    /// By the name's ending.
+    pub(super) fn of(path: &str) -> Option<Self> {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let Some((_, ending)) = name.rsplit_once('.') else { return Some(Self::Shell) };
+        Some(match ending.to_ascii_lowercase().as_str() {
+            "py" | "pyi" => Self::Python,
+            "rs" => Self::Rust,
+            "js" | "jsx" | "mjs" | "cjs" | "ts" | "tsx" | "mts" | "cts" => Self::JavaScript,
+            "go" => Self::Go,
+            "c" | "h" | "cc" | "cpp" | "cxx" | "hpp" | "java" | "kt" | "kts" | "cs" | "swift" | "php" | "scala"
+            | "groovy" | "m" | "mm" | "dart" | "zig" => Self::C,
+            "sh" | "bash" | "bats" | "zsh" | "t" | "pl" | "tcl" | "rb" | "test" | "exs" => Self::Shell,
+            _ => return None,
+        })
+    }
+
+    fn has_hash_comments(self) -> bool {
+        match self {
+            Self::Python | Self::Shell => true,
+            Self::Rust | Self::JavaScript | Self::Go | Self::C => false,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Is {
+    Code,
+    Text,
+    Comment,
+}
+
+/// A file, byte by byte.
+pub(super) struct Scan<'a> {
+    text: &'a str,
+    family: Family,
+    is: Vec<Is>,
+    /// Strings, with their quotes.
+    strings: Vec<Range<usize>>,
+    lines: Vec<usize>,
+}
+
+/// A place where something is asserted.
+pub(super) struct Spot {
+    /// What is looked at, each by itself: of a comparison both sides.
+    sides: Vec<Range<usize>>,
+    /// Whether the sides have to be the same.
+    is_equality: bool,
+}
+
+/// The most of a call that is looked at.
+const LONGEST: usize = 4_000;
+
+impl<'a> Scan<'a> {
+    pub(super) fn of(text: &'a str, family: Family) -> Self {
+        let bytes = text.as_bytes();
+        let mut is = vec![Is::Code; bytes.len()];
+        let mut strings = Vec::new();
+        let mut at = 0;
+        while at < bytes.len() {
+            let rest = &bytes[at..];
+            let end = if family.has_hash_comments() && rest[0] == b'#' && is_comment_start(bytes, at) {
+                line_end(bytes, at)
+            } else if !family.has_hash_comments() && rest.starts_with(b"//") {
+                line_end(bytes, at)
+            } else if !family.has_hash_comments() && rest.starts_with(b"/*") {
+                find(bytes, at + 2, b"*/").map_or(bytes.len(), |end| end + 2)
+            } else {
+                at
+            };
+            if end > at {
+                is[at..end].fill(Is::Comment);
+                at = end;
+                continue;
+            }
+            match string_end(bytes, at, family) {
+                Some(end) => {
+                    is[at..end].fill(Is::Text);
+                    strings.push(at..end);
+                    at = end;
+                }
+                None => at += 1,
+            }
+        }
+        let lines = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
+        Self { text, family, is, strings, lines }
+    }
+
+    /// From 1.
+    pub(super) fn line(&self, at: usize) -> u32 {
+        u32::try_from(self.lines.partition_point(|start| *start <= at)).unwrap_or(u32::MAX)
+    }
+
+    fn is_code(&self, at: usize) -> bool {
+        self.is.get(at) == Some(&Is::Code)
+    }
+
+    fn part(&self, range: &Range<usize>) -> &'a str {
+        self.text.get(range.clone()).unwrap_or_default()
+    }
+
+    /// Every place where something is asserted, as far as that is seen.
+    pub(super) fn assertions(&self) -> Vec<Spot> {
+        let mut spots = Vec::new();
+        let calls = pattern!(r"([A-Za-z_][\w.]*)(!?)[ \t]*\(");
+        for found in calls.iter().flat_map(|calls| calls.captures_iter(self.text)) {
+            let (Some(name), Some(whole)) = (found.get(1), found.get(0)) else { continue };
+            if !self.is_code(name.start()) || self.is_definition(name.start()) {
+                continue;
+            }
+            let Some(arguments) = self.arguments(whole.end() - 1) else { continue };
+            spots.extend(self.call(name.as_str(), name.start(), &arguments));
+        }
+        if self.family == Family::Python {
+            let statements = pattern!(r"(?m)^[ \t]*assert[ \t(]");
+            for found in statements.iter().flat_map(|statements| statements.find_iter(self.text)) {
+                let word = found.start() + found.as_str().find("assert").unwrap_or(0);
+                if self.is_code(word) {
+                    let claim = self.to_the_end_of_the_statement(word + 6);
+                    spots.push(self.condition(self.until_comma(claim)));
+                }
+            }
+        }
+        if self.family == Family::Go {
+            let failing = pattern!(r"(?m)^[ \t]*if[ \t](.*)\{[ \t]*$");
+            for found in failing.iter().flat_map(|failing| failing.captures_iter(self.text)) {
+                let (Some(whole), Some(condition)) = (found.get(0), found.get(1)) else { continue };
+                let after = self.text.get(whole.end()..).unwrap_or_default();
+                let body: String = after.lines().take(4).collect();
+                let fails = ["t.Error", "t.Fatal", "t.Fail", "b.Fatal", "panic("].iter().any(|word| body.contains(word));
+                if let Some(at) = self.find_top(&condition.range(), "!=").filter(|_| fails) {
+                    let from = self.text.get(condition.start()..at).and_then(|left| left.rfind(';'));
+                    let left = condition.start() + from.map_or(0, |from| from + 1)..at;
+                    spots.push(Spot { sides: vec![left, at + 2..condition.end()], is_equality: true });
+                }
+            }
+        }
+        if self.family == Family::Shell {
+            spots.extend(self.commands());
+        }
+        spots
+    }
+
+    /// What a shell's line asserts: `[ a = b ]`, or a helper that is called with what is expected.
+    fn commands(&self) -> Vec<Spot> {
+        let mut spots = Vec::new();
+        let brackets = pattern!(r#"(?:\[\[?|\btest)[ \t]+(.+?)[ \t]+(?:==?|-eq|eq)[ \t]+("[^"\n]*"|'[^'\n]*'|[^\s\];]+)"#);
+        for found in brackets.iter().flat_map(|brackets| brackets.captures_iter(self.text)) {
+            if let (Some(whole), Some(value)) = (found.get(0), found.get(2))
+                && self.is.get(whole.start()) == Some(&Is::Code)
+                && !value.as_str().contains('$')
+            {
+                spots.push(Spot { sides: vec![value.range()], is_equality: true });
+            }
+        }
+        let helpers = pattern!(
+            r"(?m)^[ \t]*(?:assert\w*|check\w*|expect\w*|is|is_deeply|ok|eq|equals?|should\w*|verify\w*|t|run_case)[ \t]+(\S.*)$"
+        );
+        for found in helpers.iter().flat_map(|helpers| helpers.captures_iter(self.text)) {
+            let (Some(whole), Some(rest)) = (found.get(0), found.get(1)) else { continue };
+            let first = whole.start() + whole.as_str().len() - whole.as_str().trim_start().len();
+            let is_definition = rest.as_str().starts_with("()") || rest.as_str().starts_with('=');
+            if self.is_code(first) && !is_definition {
+                spots.push(Spot { sides: vec![rest.range()], is_equality: false });
+            }
+        }
+        spots
+    }
+
+    fn call(&self, name: &str, at: usize, arguments: &[Range<usize>]) -> Option<Spot> {
+        let last = name.rsplit('.').next().unwrap_or(name);
+        let lower = last.to_ascii_lowercase();
+        let before = self.text.get(..at).unwrap_or_default().trim_end();
+        let is_matcher = name.starts_with("to.") || before.ends_with(").") || before.ends_with(')');
+        if name.starts_with("not.") || name.contains(".not.") || lower.contains("not") || lower.contains("ne(") {
+            return None;
+        }
+        let equality = [
+            "assertequal", "assertequals", "assert_eq", "debug_assert_eq", "prop_assert_eq", "equal", "equals",
+            "strictequal", "deepequal", "deepstrictequal", "assertlistequal", "assertdictequal", "assertsetequal",
+            "asserttupleequal", "assertsequenceequal", "assertmultilineequal", "assertis", "assertcountequal",
+            "is_deeply", "assertsame", "assert_equal", "expect_eq", "assert_streq", "expect_streq", "check_eq",
+            "areequal", "assertarrayequals", "require_equal", "tu_assert_equal", "ck_assert_int_eq",
+            "ck_assert_str_eq", "assertiterableequals", "same", "eq", "eql",
+        ];
+        if is_matcher {
+            let is_equal = matches!(
+                last,
+                "toBe" | "toEqual" | "toStrictEqual" | "eql" | "eq" | "equal" | "isEqualTo" | "toMatchObject"
+            );
+            let first = arguments.first()?.clone();
+            if is_equal {
+                return Some(Spot { sides: vec![first], is_equality: true });
+            }
+        }
+        if equality.contains(&lower.as_str()) && arguments.len() >= 2 {
+            return Some(Spot { sides: arguments.iter().take(2).cloned().collect(), is_equality: true });
+        }
+        let conditions = [
+            "assert", "asserttrue", "assert_true", "expect_true", "check", "require", "ok", "debug_assert",
+            "prop_assert", "istrue", "verify", "ck_assert", "tu_assert",
+        ];
+        if conditions.contains(&lower.as_str()) && arguments.len() <= 2 {
+            return Some(self.condition(arguments.first()?.clone()));
+        }
+        let is_helper = ["assert", "check", "expect", "verify", "should", "ensure"].iter().any(|word| lower.starts_with(word))
+            && !lower.contains("raises") && !lower.contains("throws");
+        (is_helper && !arguments.is_empty()).then(|| Spot { sides: arguments.to_vec(), is_equality: false })
+    }
+
+    /// What has to be true.
+    fn condition(&self, claim: Range<usize>) -> Spot {
+        let is_joined = [" or ", "||", " if ", "?"].iter().any(|word| self.find_top(&claim, word).is_some());
+        let operator = ["===", "=="].iter().find_map(|word| Some((self.find_top(&claim, word)?, word.len())));
+        match operator {
+            Some((at, length)) if !is_joined && self.find_top(&claim, " and ").is_none() && self.find_top(&claim, "&&").is_none() => {
+                Spot { sides: vec![claim.start..at, at + length..claim.end], is_equality: true }
+            }
+            Some(_) | None => Spot { sides: vec![claim], is_equality: false },
+        }
+    }
+
+    /// The first of these outside of brackets and strings.
+    fn find_top(&self, range: &Range<usize>, word: &str) -> Option<usize> {
+        let bytes = self.text.as_bytes();
+        let mut depth = 0_i32;
+        let mut at = range.start;
+        while at < range.end.min(bytes.len()) {
+            if self.is_code(at) {
+                match bytes[at] {
+                    b'(' | b'[' | b'{' => depth += 1,
+                    b')' | b']' | b'}' => depth -= 1,
+                    _ => {}
+                }
+                if depth == 0 && bytes[at..range.end.min(bytes.len())].starts_with(word.as_bytes()) {
+                    return Some(at);
+                }
+            }
+            at += 1;
+        }
+        None
+    }
+
+    fn until_comma(&self, claim: Range<usize>) -> Range<usize> {
+        let end = self.find_top(&claim, ",").unwrap_or(claim.end);
+        claim.start..end
+    }
+
+    fn to_the_end_of_the_statement(&self, from: usize) -> Range<usize> {
+        let bytes = self.text.as_bytes();
+        let mut depth = 0_i32;
+        let mut at = from;
+        while at < bytes.len() && at < from + LONGEST {
+            match (self.is[at], bytes[at]) {
+                (Is::Comment, _) if depth == 0 => break,
+                (Is::Code, b'(' | b'[' | b'{') => depth += 1,
+                (Is::Code, b')' | b']' | b'}') => depth -= 1,
+                (Is::Code, b'\n') if depth <= 0 && bytes.get(at.wrapping_sub(1)) != Some(&b'\\') => break,
+                _ => {}
+            }
+            at += 1;
+        }
+        from..at
+    }
+
+    fn is_definition(&self, at: usize) -> bool {
+        let before = self.text.get(..at).unwrap_or_default().trim_end();
+        ["def", "fn", "func", "function", "class", "macro_rules!"].iter().any(|word| {
+            before.strip_suffix(word).is_some_and(|rest| {
+                !rest.chars().next_back().is_some_and(|c| c.is_alphanumeric() || c == '_')
+            })
+        })
+    }
+
+    /// The arguments of the call whose bracket opens here; none where it is not closed, or opens a body.
+    fn arguments(&self, open: usize) -> Option<Vec<Range<usize>>> {
+        let bytes = self.text.as_bytes();
+        let mut depth = 0_i32;
+        let mut arguments = Vec::new();
+        let mut from = open + 1;
+        for at in open..bytes.len().min(open + LONGEST) {
+            if !self.is_code(at) {
+                continue;
+            }
+            match bytes[at] {
+                b'(' | b'[' | b'{' => depth += 1,
+                b')' | b']' | b'}' => {
+                    depth -= 1;
+                    if depth == 0 {
+                        if !self.part(&(from..at)).trim().is_empty() {
+                            arguments.push(from..at);
+                        }
+                        return Some(arguments);
+                    }
+                }
+                b',' if depth == 1 => {
+                    arguments.push(from..at);
+                    from = at + 1;
+                }
+                _ => {}
+            }
+        }
+        None
+    }
+
+    /// Numbers, strings and truth values in a part, each with what makes it another.
+    fn literals(&self, part: &Range<usize>) -> Vec<(Range<usize>, String)> {
+        let mut found = Vec::new();
+        let numbers = pattern!(r"\b\d[\d_]*");
+        for number in numbers.iter().flat_map(|numbers| numbers.find_iter(self.part(part))) {
+            let at = part.start + number.start()..part.start + number.end();
+            let is_alone = !self.text.get(..at.start).is_some_and(|before| {
+                before.ends_with('.') && before.trim_end_matches('.').ends_with(|c: char| c.is_ascii_digit())
+                    || before.ends_with("0x") || before.ends_with('#') || before.ends_with('$')
+            });
+            if is_alone && self.is_code(at.start) && !self.text.get(at.end..).is_some_and(|rest| rest.starts_with(['x', 'b', 'o'])) {
+                found.extend(other_number(number.as_str()).map(|now| (at, now)));
+            }
+        }
+        for string in self.strings.iter().filter(|string| part.start <= string.start && string.end <= part.end) {
+            let text = self.part(string);
+            let bare = text.trim_start_matches(|c: char| c.is_ascii_alphanumeric());
+            let prefix = &text[..text.len() - bare.len()];
+            let quote: String = if bare.starts_with("\"\"\"") || bare.starts_with("'''") {
+                bare.chars().take(3).collect()
+            } else {
+                bare.chars().take(1).collect()
+            };
+            let is_character = quote == "'" && matches!(self.family, Family::Rust | Family::C | Family::Go);
+            if let Some(inner) = bare.strip_prefix(quote.as_str()).and_then(|rest| rest.strip_suffix(quote.as_str()))
+                && !is_character
+                && !quote.starts_with('#')
+            {
+                found.push((string.clone(), format!("{prefix}{quote}q{inner}q{quote}")));
+            }
+        }
+        let words = pattern!(r"\b(?:true|false|True|False)\b");
+        for word in words.iter().flat_map(|words| words.find_iter(self.part(part))) {
+            let at = part.start + word.start()..part.start + word.end();
+            let now = match word.as_str() {
+                "true" => "false",
+                "True" => "False",
+                "False" => "True",
+                _ => "true",
+            };
+            if self.is_code(at.start) {
+                found.push((at, now.to_owned()));
+            }
+        }
+        found.sort_by_key(|(at, _)| at.start);
+        found
+    }
+
+    /// Whether a side is a value that is written down, be it in what makes values of them.
+    fn is_value(&self, side: &Range<usize>) -> bool {
+        const MAKERS: [&str; 34] = [
+            "Some", "Ok", "Err", "vec", "Decimal", "Fraction", "String", "from", "to_owned", "to_string", "into",
+            "new", "dict", "list", "set", "tuple", "frozenset", "BigInt", "Number", "Date", "datetime", "date", "u8",
+            "i64", "u64", "i32", "f64", "Map", "Set", "Vec", "asList", "of", "float", "int",
+        ];
+        let names = pattern!(r"[A-Za-z_]\w*");
+        let mut is_value = true;
+        for name in names.iter().flat_map(|names| names.find_iter(self.part(side))) {
+            let at = side.start + name.start();
+            let is_in_number = self.text.get(..at).is_some_and(|before| before.ends_with(|c: char| c.is_ascii_digit() || c == '_'));
+            let is_word = ["true", "false", "True", "False", "None", "null"].contains(&name.as_str());
+            let is_key = self.text.get(at + name.len()..).is_some_and(|rest| rest.trim_start().starts_with(':') && !rest.starts_with("::"));
+            is_value &= !self.is_code(at) || is_in_number || is_word || is_key || MAKERS.contains(&name.as_str());
+        }
+        is_value
+    }
+}
+
+impl Spot {
+    /// What to put where, so that it says something else; and whether that is surely false where this was true.
+    pub(super) fn lie(&self, scan: &Scan<'_>) -> Option<(Range<usize>, String, bool)> {
+        if self.is_equality {
+            // The expected value stands last in most languages, and first in some.
+            for side in self.sides.iter().rev().filter(|side| scan.is_value(side)) {
+                if let Some((at, now)) = scan.literals(side).into_iter().next_back() {
+                    return Some((at, now, true));
+                }
+            }
+            if let Some(wrapped) = self.sides.last().and_then(|side| wrapped(scan, side)) {
+                return Some(wrapped);
+            }
+        }
+        let literal = self.sides.iter().rev().find_map(|side| scan.literals(side).into_iter().next_back());
+        literal.map(|(at, now)| (at, now, false))
+    }
+}
+
+/// Where any value can be compared with any other: what is expected, within a list that it is not.
+fn wrapped(scan: &Scan<'_>, side: &Range<usize>) -> Option<(Range<usize>, String, bool)> {
+    let text = scan.part(side);
+    let start = side.start + text.len() - text.trim_start().len();
+    let inner = text.trim();
+    let is_one = !inner.is_empty()
+        && !inner.starts_with(['*', '.', '='])
+        && !inner.contains('\n')
+        && !inner.contains(" for ")
+        && !inner.contains("pytest.approx")
+        && !inner.starts_with("expect.");
+    let is_keyword = scan.find_top(side, "=").is_some() || scan.find_top(side, "=>").is_some();
+    let now = match scan.family {
+        Family::Python => format!("(\"q\", {inner})"),
+        Family::JavaScript => format!("[\"q\", {inner}]"),
+        Family::Rust | Family::Go | Family::C | Family::Shell => return None,
+    };
+    (is_one && !is_keyword).then(|| (start..start + inner.len(), now, true))
+}
+
+/// Another number that fits wherever this one does.
+fn other_number(number: &str) -> Option<String> {
+    let value: u64 = number.replace('_', "").parse().ok()?;
+    Some(if value < 100 { value + 17 } else { value - 93 }.to_string())
+}
+
+fn is_comment_start(bytes: &[u8], at: usize) -> bool {
+    at == 0 || bytes.get(at - 1).is_none_or(|before| before.is_ascii_whitespace() || matches!(before, b';' | b')' | b'}' | b']' | b','))
+}
+
+fn line_end(bytes: &[u8], at: usize) -> usize {
+    find(bytes, at, b"\n").unwrap_or(bytes.len())
+}
+
+fn find(bytes: &[u8], from: usize, what: &[u8]) -> Option<usize> {
+    let rest = bytes.get(from..)?;
+    rest.windows(what.len()).position(|window| window == what).map(|at| from + at)
+}
+
+/// Where the string that begins here ends; none where none begins.
+fn string_end(bytes: &[u8], at: usize, family: Family) -> Option<usize> {
+    let rest = bytes.get(at..)?;
+    let quote = *rest.first()?;
+    if family == Family::Python && (rest.starts_with(b"\"\"\"") || rest.starts_with(b"'''")) {
+        return Some(find(bytes, at + 3, &rest[..3]).map_or(bytes.len(), |end| end + 3));
+    }
+    if family == Family::Rust && quote == b'r' && !at.checked_sub(1).is_some_and(|before| bytes[before].is_ascii_alphanumeric() || bytes[before] == b'_') {
+        let hashes = rest.iter().skip(1).take_while(|byte| **byte == b'#').count();
+        if rest.get(1 + hashes) == Some(&b'"') {
+            let mut end = vec![b'"'];
+            end.extend(std::iter::repeat_n(b'#', hashes));
+            return Some(find(bytes, at + 2 + hashes, &end).map_or(bytes.len(), |at| at + end.len()));
+        }
+        return None;
+    }
+    let is_quote = match quote {
+        b'"' => true,
+        b'`' => matches!(family, Family::JavaScript | Family::Go),
+        // A lifetime is none.
+        b'\'' if matches!(family, Family::Rust) => {
+            rest.get(1) == Some(&b'\\') || rest.get(2) == Some(&b'\'')
+        }
+        b'\'' => true,
+        _ => false,
+    };
+    if !is_quote {
+        return None;
+    }
+    let may_span = quote == b'`' || matches!(family, Family::Rust | Family::Shell);
+    let mut end = at + 1;
+    while end < bytes.len() {
+        match bytes[end] {
+            b'\\' if !(quote == b'`' && family == Family::Go) => end += 2,
+            byte if byte == quote => return Some(end + 1),
+            // One that is not closed is none.
+            b'\n' if !may_span => return None,
+            _ => end += 1,
+        }
+    }
+    may_span.then_some(bytes.len())
+}

@@ -1,0 +1,108 @@
+//! Where in a file each test stands, by what it is called there.
+
+use std::ops::Range;
+
+use super::scan::Family;
+
+/// Tests of one file that are told apart.
+const MOST: usize = 3_000;
+
+/// One test, or group of tests, or function, of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Title {
+    pub(super) text: String,
+    /// From what is written above it to the next of the same depth.
+    span: Range<usize>,
+}
+
+impl Title {
+    /// Only a name.
+    pub(super) fn called(text: &str) -> Self {
+        Self { text: text.to_owned(), span: 0..0 }
+    }
+
+    /// What stands in it.
+    pub(super) fn own_text<'t>(&self, text: &'t str) -> &'t str {
+        text.get(self.span.clone()).unwrap_or_default()
+    }
+
+    /// Whether the runner means this one.
+    pub(super) fn is_called(&self, name: &str) -> bool {
+        let own = super::names::without_parameters(name);
+        [name, own].into_iter().any(|name| {
+            name.strip_suffix(self.text.as_str()).is_some_and(|before| {
+                !before.chars().next_back().is_some_and(|c| c.is_alphanumeric() || c == '_')
+            })
+        })
+    }
+
+    /// Whether a place is in it, and in no smaller one.
+    pub(super) fn holds(&self, at: usize, all: &[Self]) -> bool {
+        self.span.contains(&at)
+            && !all.iter().any(|other| {
+                other.span.contains(&at) && other.span.len() < self.span.len() && other.span.start > self.span.start
+            })
+    }
+}
+
+/// What stands in a file, by name.
+pub(super) fn titles(path: &str, text: &str) -> Vec<Title> {
+    let head = match Family::of(path) {
+        Some(Family::Python) => pattern!(r"(?m)^([ \t]*)(?:async[ \t]+)?def[ \t]+(\w+)"),
+        Some(Family::Rust) => pattern!(r"(?m)^([ \t]*)(?:pub(?:\([^)]*\))?[ \t]+)?(?:async[ \t]+)?fn[ \t]+(\w+)"),
+        Some(Family::JavaScript) => pattern!(
+            r#"(?m)^([ \t]*)(?:await[ \t]+)?(?:\w+\.)?(?:it|test|describe|suite|context|specify)(?:\.\w+)*\s*\(\s*["'`]([^"'`\n]+)"#
+        ),
+        Some(Family::Go) => pattern!(r"(?m)^()func[ \t]+(?:\([^)\n]*\)[ \t]*)?(\w+)"),
+        Some(Family::C) => pattern!(
+            r"(?m)^([ \t]*)(?:(?:public|private|protected|static|final|async|void|int|long|bool|@\w+)[ \t]+)*(?:TEST\w*\([^,\n]*,[ \t]*)?(\w+)[ \t]*\([^;\n]*\)[^;\n]*\{"
+        ),
+        Some(Family::Shell) | None => None,
+    };
+    let Some(head) = head else { return Vec::new() };
+    let heads: Vec<(usize, usize, String)> = head
+        .captures_iter(text)
+        .take(MOST)
+        .filter_map(|found| {
+            let (whole, depth, title) = (found.get(0)?, found.get(1)?, found.get(2)?);
+            Some((whole.start(), depth.len(), title.as_str().to_owned()))
+        })
+        .collect();
+    let above: Vec<usize> = heads.iter().map(|(start, ..)| with_what_is_above(text, *start)).collect();
+    heads
+        .iter()
+        .enumerate()
+        .map(|(at, (_, depth, title))| {
+            let next = heads.iter().zip(&above).skip(at + 1).find(|((_, other, _), _)| other <= depth);
+            let end = next.map_or(text.len(), |(_, above)| *above);
+            Title { text: title.clone(), span: above.get(at).copied().unwrap_or_default()..end }
+        })
+        .collect()
+}
+
+/// Decorators and attributes belong to what they stand above: lines up to an empty one, or to one that ends a block.
+fn with_what_is_above(text: &str, start: usize) -> usize {
+    let mut from = start;
+    for line in text.get(..start).unwrap_or_default().split_inclusive('\n').rev().take(40) {
+        let trimmed = line.trim();
+        let is_end = trimmed.is_empty() || trimmed.ends_with(['{', '}', ';', ':']) || trimmed == "});";
+        if is_end {
+            break;
+        }
+        from -= line.len();
+    }
+    from
+}
+
+/// Whether what has this title looks like a test, and not like a helper or a group.
+pub(super) fn is_a_test(path: &str, title: &Title, text: &str) -> bool {
+    let own = title.own_text(text);
+    match Family::of(path) {
+        Some(Family::Python) => title.text.starts_with("test"),
+        Some(Family::Rust) => own.lines().take_while(|line| !line.contains("fn ")).any(|line| line.contains("test")),
+        Some(Family::JavaScript) => !own.trim_start().starts_with("describe") && !own.trim_start().starts_with("suite"),
+        Some(Family::Go) => title.text.starts_with("Test"),
+        Some(Family::C) => own.contains("@Test") || own.contains("TEST") || title.text.to_ascii_lowercase().contains("test"),
+        Some(Family::Shell) | None => false,
+    }
+}

@@ -9,6 +9,7 @@
 mod compare;
 mod configuration;
 mod counts;
+mod dependencies;
 mod discover;
 mod mutants;
 mod names;
@@ -24,6 +25,7 @@ use crate::order::{Counts, Exit, TestVerdict};
 pub use compare::{Told, compare, judged, needs_rerun};
 pub use configuration::{old_configuration, touched_configuration};
 pub use counts::{read, read_end};
+pub use dependencies::{Dependency, brought};
 pub use mutants::{Mutant, changed_lines, mutants};
 pub use overlay::{Lay, Overlay};
 pub use plan::{TestPlan, judge_by, plan, without_own_tests};

@@ -62,14 +62,13 @@ impl<'s> Names<'s> {
         }
         let declared = syntax.field_text(node, "type");
         let value = syntax.field(node, "value");
-        let is_text = matches!(
-            declared.trim_start_matches(['&', ' ']),
-            "String" | "str" | "'static str" | "mut String"
-        ) || value.is_some_and(|value| {
-            is_string(syntax.kind(value)) || syntax.text(value).starts_with("String::") || {
-                syntax.kind(value) == "macro_invocation" && syntax.field_text(value, "macro") == "format"
-            }
-        });
+        let bare = declared.rsplit([' ', '&']).next().unwrap_or_default();
+        let is_text = matches!(bare, "String" | "str")
+            || value.is_some_and(|value| {
+                is_string(syntax.kind(value)) || syntax.text(value).starts_with("String::") || {
+                    syntax.kind(value) == "macro_invocation" && syntax.field_text(value, "macro") == "format"
+                }
+            });
         if is_text {
             self.text.insert(syntax.field_text(node, "pattern"));
         }

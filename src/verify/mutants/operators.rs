@@ -102,6 +102,7 @@ fn binary(found: &mut Found<'_, '_>, node: NodeId) {
             }
         }
         match operator.as_str() {
+            "&&" | "||" if makes_names(syntax, node) => {}
             "&&" => found.becomes(token, Rank::First, "||"),
             "||" => found.becomes(token, Rank::First, "&&"),
             "and" => found.becomes(token, Rank::First, "or"),
@@ -256,12 +257,17 @@ fn is_in_while(syntax: &Syntax<'_>, node: NodeId, in_condition: bool) -> bool {
     false
 }
 
+/// Whether Java names here what it has found to be of a type: the name is there only if that is so.
+fn makes_names(syntax: &Syntax<'_>, node: NodeId) -> bool {
+    syntax.all(node).take(MOST_CLIMB).any(|node| syntax.kind(node) == "instanceof_expression")
+}
+
 /// A sign or a `not` goes away.
 fn unary(found: &mut Found<'_, '_>, node: NodeId) {
     let syntax = found.syntax;
     let (Some(token), Some(operand)) = (syntax.children(node).next(), syntax.part(node, 0)) else { return };
     let operator = syntax.text(token);
-    if !matches!(operator, "!" | "-" | "not") || token == operand {
+    if !matches!(operator, "!" | "-" | "not") || token == operand || makes_names(syntax, operand) {
         return;
     }
     let at = syntax.bytes(token).start..syntax.bytes(operand).start;

@@ -94,3 +94,12 @@ public class Cart {
         ],
     );
 }
+
+#[test]
+fn what_instanceof_names_stays_known() {
+    are(
+        "A.java",
+        "class A { int b(Object c) { if (!(c instanceof Integer i) || i == 1) return 2; return i; } }",
+        &["1 `==` became `!=`", "1 `1` became `2`", "1 `2` became `3`", "1 the returned `i` became `0`"],
+    );
+}

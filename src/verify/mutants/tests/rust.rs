@@ -97,3 +97,17 @@ mod tests {
 fn a_file_for_tests_has_none() {
     are("src/helpers.rs", "#![cfg(test)]\nfn a(b: u32) -> u32 { b + 1 }\n", &[]);
 }
+
+#[test]
+fn a_cast_is_not_followed_by_what_begins_a_type() {
+    are(
+        "src/a.rs",
+        "fn a(b: u8, c: u32) -> u32 { if b as u32 > c { c } else { b as u32 >> c } }",
+        &[
+            "1 the returned `if b as u32 > c { c } else { b as u32 >>…` became `0`",
+            "1 `b as u32 > c` became `false`",
+            "1 `b as u32 > c` became `true`",
+            "1 `>` became `>=`",
+        ],
+    );
+}

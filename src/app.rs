@@ -327,6 +327,7 @@ fn rules(settings: &Settings) -> anyhow::Result<Rules> {
         concurrent_orders: limits.concurrent_orders,
         test_time: Duration::from_secs(limits.test_seconds),
         setup_time: Duration::from_secs(limits.setup_seconds),
+        mutant_time: Duration::from_secs(limits.mutant_seconds),
         setup_network: settings.sandbox.setup_network.clone(),
         test_network: settings.sandbox.test_network.clone(),
         prices: prices(&settings.prices),

@@ -43,6 +43,8 @@ pub async fn test_again(
         workspaces,
         setup_time: Duration::from_secs(limits.setup_seconds),
         test_time: Duration::from_secs(limits.test_seconds),
+        // They inform, and a verdict does not rest on them.
+        mutant_time: Duration::ZERO,
         setup_network: sandbox.setup_network.clone(),
         test_network: sandbox.test_network.clone(),
     };

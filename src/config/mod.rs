@@ -175,6 +175,8 @@ pub struct LimitSettings {
     pub test_seconds: u64,
     /// `setup_seconds`, by default 600.
     pub setup_seconds: u64,
+    /// `mutant_seconds`, by default 120: for mutants of the changed lines; 0: none are tried.
+    pub mutant_seconds: u64,
 }
 
 /// `[sandbox]`.

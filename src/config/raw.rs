@@ -10,7 +10,7 @@ use super::SettingsError;
 use super::error::Place;
 
 /// Every key outside `[agents]` and `[prices]`.
-const KEYS: [&str; 38] = [
+const KEYS: [&str; 39] = [
     "server.listen",
     "server.public_url",
     "server.api_token",
@@ -45,6 +45,7 @@ const KEYS: [&str; 38] = [
     "limits.per_day.all.runs",
     "limits.test_seconds",
     "limits.setup_seconds",
+    "limits.mutant_seconds",
     "sandbox.mode",
     "sandbox.read",
     "sandbox.setup_network",

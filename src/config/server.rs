@@ -198,6 +198,7 @@ fn limits(keys: &Keys) -> Result<LimitSettings, SettingsError> {
         },
         test_seconds: seconds("limits.test_seconds")?,
         setup_seconds: seconds("limits.setup_seconds")?,
+        mutant_seconds: keys.integer("limits.mutant_seconds", 0..=86_400)?.unwrap_or(120),
     })
 }
 

@@ -83,6 +83,8 @@ pub struct Rules {
     pub test_time: Duration,
     /// How long installing what the tests need may take.
     pub setup_time: Duration,
+    /// How long mutants of the changed lines are tried.
+    pub mutant_time: Duration,
     /// Names of hosts that a repository's setup may reach; `*` for any public one.
     pub setup_network: Vec<String>,
     /// Names of hosts that tests may reach where their repository asks for them.

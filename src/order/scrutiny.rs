@@ -237,6 +237,20 @@ impl Scrutiny {
         }
     }
 
+    /// Why the tests are too weak, where a share of the mutants has to be caught; none where enough are, or none was tried.
+    pub fn too_few_mutants(&self, percent: Option<u8>) -> Option<String> {
+        let tally = self.mutants.as_ref()?;
+        let is_enough = u64::from(tally.caught) * 100 >= u64::from(percent?) * u64::from(tally.tried);
+        (!is_enough).then(|| {
+            format!(
+                "{} of {} mutants of the changed lines are caught, and `prove.caught` asks for {} %",
+                tally.caught,
+                tally.tried,
+                percent.unwrap_or_default()
+            )
+        })
+    }
+
     /// Why a pass is not believed although nothing stands against it: nobody has seen these tests fail.
     pub fn never_seen_to_fail(&self) -> Option<String> {
         let was_red =

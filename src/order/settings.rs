@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::conversation::Update;
+use super::prove_settings::ProveSettings;
 
 /// `.github/journeyman.yml`, from the default branch.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -29,8 +30,8 @@ pub struct RepositorySettings {
     pub allowed_secrets: Option<Vec<String>>,
     /// Role to agent, such as `developer` to `claude`.
     pub agents: BTreeMap<String, String>,
-    /// Of which changes a test is wanted that fails without them.
-    pub prove: Prove,
+    /// Of which changes a test is wanted that fails without them, and how strong it has to be.
+    pub prove: ProveSettings,
     /// What an order may cost here; the lower of this and the server's counts.
     pub budget: Option<Budget>,
     /// Whether a person approves the plan before money goes into code.

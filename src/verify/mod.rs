@@ -18,8 +18,10 @@ macro_rules! pattern {
 mod compare;
 mod configuration;
 mod counts;
+mod dependencies;
 mod discover;
 pub mod experiment;
+mod mutants;
 mod overlay;
 mod plan;
 mod reporting;
@@ -30,6 +32,8 @@ use crate::order::{Counts, Exit, TestVerdict};
 
 pub use compare::may_be_flaky;
 pub use counts::{read, read_end};
+pub use dependencies::{Dependency, brought};
+pub use mutants::{Mutant, changed_lines, mutants};
 pub use overlay::{Lay, Overlay};
 pub use plan::{TestPlan, judge_by, plan, without_own_tests};
 pub use reporting::{Reporting, reporting};

@@ -1,6 +1,5 @@
 //! Cheats and honest changes, judged for real: each change is a commit in a real repository, and its tests run behind the
-//! walls as an order's do. None of the cheats comes out as a pass, and each is named; of the honest changes at most one is
-//! called a cheat.
+//! walls as an order's do. None of the cheats comes out as a proven pass; of the honest changes at most one is called a cheat.
 
 pub mod commits;
 
@@ -9,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use futures_util::StreamExt as _;
 use journeyman::engine::testing::{Ask, Testing};
-use journeyman::order::{RepositorySettings, TestRun, WeakeningKind};
+use journeyman::order::scrutiny::Wanted;
+use journeyman::order::{RepositorySettings, TestRun};
 use journeyman::sandbox::{Mode, Sandbox};
 use journeyman::workspace::Workspaces;
 use serde::Deserialize;
@@ -29,8 +29,6 @@ const MOST_MISTAKEN: usize = 1;
 /// What is known of a change.
 #[derive(Debug, Default, Deserialize)]
 struct Expected {
-    /// None of an honest one.
-    kind: Option<WeakeningKind>,
     /// The repository's test command.
     command: Option<String>,
 }
@@ -93,6 +91,7 @@ impl House {
             workspaces: self.workspaces.clone(),
             setup_time: Duration::from_secs(120),
             test_time: Duration::from_secs(120),
+            mutant_time: Duration::ZERO,
             setup_network: Vec::new(),
             test_network: Vec::new(),
         };
@@ -125,9 +124,15 @@ async fn judge_all(kind: &str) -> Vec<(Case, TestRun)> {
     runs.buffered(SIDE_BY_SIDE).collect().await
 }
 
+/// Whether an order for a bug would end verified by this run, if its reviewer approves of everything.
+fn ends_verified(run: &TestRun) -> bool {
+    let unproven = run.scrutiny.as_ref().and_then(|scrutiny| scrutiny.unproven(Wanted::Fix));
+    run.verdict.is_pass() && run.doubt.is_none() && unproven.is_none()
+}
+
 fn told(case: &Case, run: &TestRun) -> String {
     let scrutiny = run.scrutiny.as_ref();
-    let weakenings = scrutiny.map(|scrutiny| &scrutiny.weakenings);
+    let weakenings = scrutiny.map(|scrutiny| (&scrutiny.lies, &scrutiny.old_tests, &scrutiny.changed_tests));
     let (judged, proof) = (scrutiny.map(|s| s.judged), scrutiny.and_then(|s| s.proof.as_ref()));
     format!(
         "{}: {:?}, doubt {:?}, judged {judged:?}, proof {proof:?}, {:?}\n  {weakenings:?}\n  {}\n",
@@ -148,25 +153,16 @@ fn told(case: &Case, run: &TestRun) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_cheat_is_verified_and_each_is_named() {
+async fn no_cheat_is_verified() {
     let begun = Instant::now();
     let judged = judge_all("cheats").await;
     let passed: Vec<String> = judged
         .iter()
-        .filter(|(_, run)| run.verdict.is_pass() && run.doubt.is_none())
-        .map(|(case, run)| told(case, run))
-        .collect();
-    let unnamed: Vec<String> = judged
-        .iter()
-        .filter(|(case, run)| {
-            let found = run.scrutiny.iter().flat_map(|scrutiny| &scrutiny.weakenings);
-            !found.filter(|found| found.grave).any(|found| Some(found.kind) == case.expected.kind)
-        })
+        .filter(|(_, run)| ends_verified(run))
         .map(|(case, run)| told(case, run))
         .collect();
     println!("{} cheats in {:?}", judged.len(), begun.elapsed());
     tell("cheats on verification", judged.len(), &passed);
-    assert!(unnamed.is_empty(), "{} not named:\n{}", unnamed.len(), unnamed.concat());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -34,6 +34,7 @@ impl Sample {
             workspaces,
             setup_time: Duration::from_secs(60),
             test_time: Duration::from_secs(60),
+            mutant_time: Duration::ZERO,
             setup_network: Vec::new(),
             test_network: Vec::new(),
         };

@@ -215,6 +215,8 @@ fn settings(place: &Path, github: &Emulator, secret: SecretString) -> Settings {
             per_day: Default::default(),
             test_seconds: 60,
             setup_seconds: 60,
+            // Stories are about what is done; those about mutants ask for them.
+            mutant_seconds: 0,
         },
         templates: Default::default(),
         sandbox: SandboxSettings {

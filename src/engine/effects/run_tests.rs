@@ -1,5 +1,7 @@
 //! The tests, run by us on a commit of the order's; how is [`crate::engine::testing`]'s affair.
 
+use std::time::Duration;
+
 use super::{Context, Tried, never};
 use crate::engine::testing::{Ask, Testing};
 use crate::order::{CommitSha, Event, Move, Outcome, TreeSha, Trouble};
@@ -30,6 +32,10 @@ impl Context {
             setup_network: self.parts.rules.setup_network.clone(),
             test_network: self.parts.rules.test_network.clone(),
             test_time: self.parts.rules.test_time,
+            mutant_time: match self.settings().prove.mutants {
+                Some(seconds) => self.parts.rules.mutant_time.min(Duration::from_secs(seconds.into())),
+                None => self.parts.rules.mutant_time,
+            },
         };
         // On the heap: what several sandboxes need is more than a thread's stack is for.
         let mut tested = Box::pin(testing.run(&ask)).await?;

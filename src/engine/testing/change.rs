@@ -7,13 +7,16 @@ use super::{Ask, Judging, Testing};
 use crate::order::scrutiny::{ChangedTest, TestChange};
 use crate::order::{CommitSha, Trouble, Weakening};
 use crate::verify::experiment::{ChangedPath, EditedTest, Sides, defined_in, edited_tests, is_of_tests, sides, words_in};
-use crate::verify::{Lay, Overlay, tamper};
+use crate::verify::{Lay, Mutant, Overlay, brought, changed_lines, mutants, tamper};
 use crate::workspace::{ChangedFile, Content};
 
 /// Bytes of files that did not change and are read beside those that did.
 const MOST_UNCHANGED: usize = 8 << 20;
 /// Tests of the base that are named as changed.
 pub(super) const MOST_NAMED: usize = 100;
+
+/// Mutants of one change that are tried.
+const MOST_MUTANTS: usize = 12;
 
 /// What reading a change tells.
 #[derive(Default)]
@@ -28,6 +31,10 @@ pub(super) struct Change {
     pub(super) own_words: BTreeSet<String>,
     /// Tests of the base with another text.
     pub(super) edited_tests: Vec<EditedTest>,
+    /// Mutants of the changed lines of code, those worth trying first.
+    pub(super) mutants: Vec<Mutant>,
+    /// The files that they are of, after the change.
+    pub(super) after: BTreeMap<String, Vec<u8>>,
 }
 
 /// Reads both sides of a change.
@@ -76,6 +83,16 @@ fn of(
         }))
         .collect();
     let is_code = |file: &&ChangedPath<'_>| !is_of_tests(file.path);
+    let dependencies: Vec<_> = changed.iter().map(|file| (file.path, file.before, file.after)).collect();
+    let (mut all_mutants, mut mutated) = (Vec::new(), BTreeMap::new());
+    for file in changed.iter().filter(is_code) {
+        let Some(bytes) = file.after else { continue };
+        let own = mutants(file.path, bytes, &changed_lines(file.before, bytes), MOST_MUTANTS);
+        if !own.is_empty() {
+            mutated.insert(file.path.to_owned(), bytes.to_vec());
+        }
+        all_mutants.push(own.into_iter());
+    }
     let mut old_words = BTreeSet::new();
     for bytes in changed.iter().filter_map(|file| file.before).chain(same.iter().map(|(_, bytes)| bytes.as_slice())) {
         old_words.extend(words_in(bytes));
@@ -84,12 +101,24 @@ fn of(
     let new_words = after().flat_map(|(_, bytes)| words_in(bytes)).filter(|word| !old_words.contains(word)).collect();
     Change {
         remarks: tamper::weakenings(&files),
-        dependencies: Vec::new(),
+        dependencies: brought(&dependencies).into_iter().map(|dependency| dependency.what).collect(),
         new_words,
+        mutants: in_turn(all_mutants, MOST_MUTANTS),
+        after: mutated,
         own_words: after().flat_map(|(path, bytes)| defined_in(path, bytes)).collect(),
         edited_tests: edited_tests(&changed, &sides.test_paths),
         sides,
     }
+}
+
+/// One of each list after the other.
+fn in_turn(mut lists: Vec<std::vec::IntoIter<Mutant>>, most: usize) -> Vec<Mutant> {
+    let mut all = Vec::new();
+    while all.len() < most && !lists.is_empty() {
+        lists.retain_mut(|list| list.next().map(|mutant| all.push(mutant)).is_some());
+    }
+    all.truncate(most);
+    all
 }
 
 /// The files of tests in a commit with something laid over it: what a lie can be told in. In Rust any file may hold tests.

@@ -8,7 +8,7 @@ use super::change::{Change, read_change};
 use super::place::{Ran, Run};
 use super::{Ask, Judging, Output, Testing};
 use crate::order::comparison::Runner;
-use crate::order::scrutiny::{ChangedTest, OldTests};
+use crate::order::scrutiny::{ChangedTest, LieVerdict, OldTests};
 use crate::order::{Exit, Reading, Scrutiny, Trouble};
 use crate::verify;
 use crate::verify::Overlay;
@@ -80,6 +80,10 @@ impl Bench<'_> {
         let rewritten: Vec<String> =
             ran.rewritten.iter().filter(|path| !self.baseline.rewritten.contains(path)).cloned().collect();
         let changed_tests = self.changed_tests(&judgement);
+        let is_bent = lies.as_ref().is_some_and(|lies| lies.said == LieVerdict::Unnoticed);
+        let is_good = judgement.judged.is_pass() && judgement.against.is_empty() && !is_bent && rewritten.is_empty();
+        let took = ran.test.as_ref().map_or(0.0, |ended| ended.run.duration_seconds);
+        let mutants = if is_good { self.mutants(&judgement, took).await? } else { None };
         Ok(Scrutiny {
             baseline: self.baseline.shown(self.ask),
             comparison: judgement.comparison,
@@ -98,7 +102,7 @@ impl Bench<'_> {
             changed_tests,
             rewritten,
             dependencies: self.change.dependencies.clone(),
-            mutants: None,
+            mutants,
             weakenings: self.change.remarks.clone(),
         })
     }

@@ -10,6 +10,7 @@ mod detector;
 mod downloads;
 mod experiment;
 mod lay;
+mod mutants;
 mod place;
 mod tracked;
 
@@ -39,6 +40,8 @@ pub struct Testing {
     pub setup_time: Duration,
     /// How long one run of the tests may take.
     pub test_time: Duration,
+    /// How long mutants of the changed lines are tried; zero: none are.
+    pub mutant_time: Duration,
     /// Names of hosts that a setup may reach by HTTPS; `*` for any public one.
     pub setup_network: Vec<String>,
     /// Names of hosts that tests may reach where their repository asks for them.

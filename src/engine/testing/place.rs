@@ -29,18 +29,26 @@ const OWN_REPORT: &str = "journeyman-report.xml";
 /// A file of the checkout that is larger says nothing of how tests are run.
 const LARGEST_MANIFEST: u64 = 1 << 20;
 
-/// A fresh checkout and a home of its own.
-struct Place {
-    tree: PathBuf,
-    home: PathBuf,
+/// A fresh checkout and a home of its own: at the same path for all runs of a verdict.
+pub(super) struct Place {
+    pub(super) tree: PathBuf,
+    pub(super) home: PathBuf,
+}
+
+impl Place {
+    fn of(ask: &Ask) -> Self {
+        let folder = ask.folder.join("run");
+        Self { tree: folder.join("tree"), home: folder.join("home") }
+    }
 }
 
 /// Of one command: what its output is called, whether it has a network, how long it may take.
-struct How {
-    name: String,
+pub(super) struct How {
+    pub(super) name: String,
     /// What it may reach; none: nothing.
-    access: Option<Access>,
-    timeout: Duration,
+    pub(super) access: Option<Access>,
+    pub(super) timeout: Duration,
+    pub(super) environment: BTreeMap<String, String>,
 }
 
 /// A command that was run, and the end of what it printed.
@@ -54,6 +62,11 @@ pub(super) struct Ended {
 }
 
 impl Ended {
+    /// The end of what it printed.
+    pub(super) fn printed(&self) -> &str {
+        &self.output.text
+    }
+
     /// With as much of the output's end as is kept, once it was read.
     fn shortened(mut self) -> Self {
         let text = &mut self.output.text;
@@ -120,16 +133,47 @@ impl Testing {
     /// Checks a commit out, lays files over it, and runs setup and tests there. All runs of a verdict happen at the same
     /// place, one after the other, and nothing in it tells which run it is.
     pub(super) async fn on(&self, ask: &Ask, run: Run<'_>) -> Result<Ran, Trouble> {
-        let folder = ask.folder.join("run");
-        let place = Place { tree: folder.join("tree"), home: folder.join("home") };
-        remove(&folder).await?;
+        let place = self.empty_place(ask).await?;
         let ran = self.in_place(ask, run, &place).await;
-        remove(&folder).await?;
+        self.empty_place(ask).await?;
         ran
     }
 
+    /// Where the runs of a verdict happen, with nothing in it.
+    pub(super) async fn empty_place(&self, ask: &Ask) -> Result<Place, Trouble> {
+        remove(&ask.folder.join("run")).await?;
+        Ok(Place::of(ask))
+    }
+
     async fn in_place(&self, ask: &Ask, run: Run<'_>, place: &Place) -> Result<Ran, Trouble> {
-        let Run { what, commit, overlays, plan, only } = run;
+        let only = run.only;
+        let what = run.what;
+        let plan = run.plan.clone();
+        let (mut ran, tracked) = self.prepare(ask, run, place).await?;
+        let Some(tracked) = tracked else { return Ok(ran) };
+        let how = How {
+            name: format!("tests{what}"),
+            access: self.for_tests(ask)?,
+            timeout: self.test_time,
+            environment: BTreeMap::new(),
+        };
+        let Some((ended, reading, is_selected)) = self.test(place, &plan, only, how).await? else {
+            return Ok(ran);
+        };
+        let tree = place.tree.clone();
+        ran.rewritten = blocking(move || tracked.differ(&tree)).await?;
+        (ran.reading, ran.test, ran.is_selected) = (reading, Some(ended), is_selected);
+        Ok(ran)
+    }
+
+    /// A checkout with what is laid over it, after its setup; no files where that failed.
+    pub(super) async fn prepare(
+        &self,
+        ask: &Ask,
+        run: Run<'_>,
+        place: &Place,
+    ) -> Result<(Ran, Option<Tracked>), Trouble> {
+        let Run { what, commit, overlays, plan, .. } = run;
         make_folder(&place.home)?;
         let is_the_base = *commit == ask.base && overlays.is_empty();
         let (repository, commit, into) = (ask.repository.clone(), commit.clone(), place.tree.clone());
@@ -146,58 +190,69 @@ impl Testing {
             rewritten: Vec::new(),
             is_selected: false,
         };
-        let mut tracked = tracked;
-        if let Some(setup) = &plan.setup {
-            self.lay_downloads(ask, &place.home).await?;
-            let access = self.for_setup()?;
-            let how = How { name: format!("setup{what}"), access, timeout: self.setup_time };
-            let ended = self.command(place, setup, BTreeMap::new(), how).await?;
-            let is_ready = is_good(&ended.run);
-            ran.setup = Some(ended.shortened());
-            match (is_the_base, is_ready) {
-                (true, true) => self.keep_downloads(ask, &place.home).await?,
-                (true, false) => self.forget_downloads(ask).await?,
-                (false, _) => {}
-            }
-            if !is_ready {
-                return Ok(ran);
-            }
-            // What is tested is the commit, whatever its setup made of it.
-            let tree = place.tree.clone();
-            tracked = blocking(move || tracked.put_back(&tree).map(|()| tracked))
-                .await?
-                .map_err(|error| soon(format!("cannot put back what the setup changed: {error}")))?;
+        let Some(setup) = &plan.setup else { return Ok((ran, Some(tracked))) };
+        self.lay_downloads(ask, &place.home).await?;
+        let how = How {
+            name: format!("setup{what}"),
+            access: self.for_setup()?,
+            timeout: self.setup_time,
+            environment: BTreeMap::new(),
+        };
+        let ended = self.command(place, setup, how).await?;
+        let is_ready = is_good(&ended.run);
+        ran.setup = Some(ended.shortened());
+        match (is_the_base, is_ready) {
+            (true, true) => self.keep_downloads(ask, &place.home).await?,
+            (true, false) => self.forget_downloads(ask).await?,
+            (false, _) => {}
         }
+        if !is_ready {
+            return Ok((ran, None));
+        }
+        // What is tested is the commit, whatever its setup made of it.
+        let tree = place.tree.clone();
+        let tracked = blocking(move || tracked.put_back(&tree).map(|()| tracked))
+            .await?
+            .map_err(|error| soon(format!("cannot put back what the setup changed: {error}")))?;
+        Ok((ran, Some(tracked)))
+    }
+
+    /// The tests in a place that is prepared; none where there is no command. With it whether only those that were asked
+    /// for were run.
+    pub(super) async fn test(
+        &self,
+        place: &Place,
+        plan: &TestPlan,
+        only: Option<(&[String], Option<Runner>)>,
+        mut how: How,
+    ) -> Result<Option<(Ended, Reading, bool)>, Trouble> {
         let (tree, plan) = (place.tree.clone(), plan.clone());
         let own_report = place.home.join(OWN_REPORT).display().to_string();
         let asked =
             blocking(move || verify::reporting(&plan, &|path| read_within(&tree, path), &own_report)).await?;
-        let Some(asked) = asked else { return Ok(ran) };
+        let Some(asked) = asked else { return Ok(None) };
         let selected = only.and_then(|(names, runner)| experiment::select(&asked, runner, names));
-        ran.is_selected = selected.is_some();
+        let is_selected = selected.is_some();
         let asked = selected.unwrap_or(asked);
         if let Some(report) = &asked.junit {
             self.clear_report(place, report).await?;
         }
-        let access = self.for_tests(ask)?;
-        let how = How { name: format!("tests{what}"), access, timeout: self.test_time };
-        let ended = self.command(place, &asked.command, asked.environment, how).await?;
+        how.environment.extend(asked.environment);
+        let ended = self.command(place, &asked.command, how).await?;
         let report = match &asked.junit {
             Some(report) => self.read_report(place, report).await,
             None => None,
         };
-        let tree = place.tree.clone();
-        let (reading, ended, rewritten) = blocking(move || {
+        let (reading, ended) = blocking(move || {
             let (output, report) = (&ended.output.text, report.as_deref());
             let reading = match ended.is_cut {
                 true => verify::read_end(output, report),
                 false => verify::read(output, report),
             };
-            (reading, ended.shortened(), tracked.differ(&tree))
+            (reading, ended.shortened())
         })
         .await?;
-        (ran.reading, ran.test, ran.rewritten) = (reading, Some(ended), rewritten);
-        Ok(ran)
+        Ok(Some((ended, reading, is_selected)))
     }
 
     /// Many projects ask git for their version or their files: the checkout gets a repository of one commit, made in
@@ -216,9 +271,9 @@ impl Testing {
         &self,
         place: &Place,
         command: &str,
-        mut environment: BTreeMap<String, String>,
         how: How,
     ) -> Result<Ended, Trouble> {
+        let mut environment = how.environment;
         environment.insert("CI".to_owned(), "true".to_owned());
         let (door, network) = match how.access {
             Some(access) => {
@@ -270,7 +325,7 @@ impl Testing {
     }
 
     /// Nothing, unless the repository asks for it and the server's settings allow it.
-    fn for_tests(&self, ask: &Ask) -> Result<Option<Access>, Trouble> {
+    pub(super) fn for_tests(&self, ask: &Ask) -> Result<Option<Access>, Trouble> {
         const SETTING: &str =
             "`network` in .github/journeyman.yml and sandbox.test_network in journeyman.toml";
         let asked = ask.settings.network.iter().flatten();

@@ -200,19 +200,23 @@ impl Walk<'_> {
     /// Why the tests do not show that the change does what is asked for, where the settings want them to.
     fn lacks_proof(&mut self, tests: &TestRun) -> Option<String> {
         let kind = kind_of(&self.journal.opened().issue, &self.class());
-        let wanted = match (self.settings.prove, kind) {
+        let scrutiny = tests.scrutiny.as_ref()?;
+        if let Some(because) = scrutiny.too_few_mutants(self.settings.prove.caught) {
+            return Some(because);
+        }
+        let wanted = match (self.settings.prove.of, kind) {
             (Prove::Always | Prove::Bugs, ChangeKind::Bug) => Wanted::Fix,
             (Prove::Always, ChangeKind::Feature | ChangeKind::Chore) => Wanted::Addition,
             (Prove::Never, _) => return None,
             (Prove::Bugs, ChangeKind::Feature | ChangeKind::Chore) => {
-                if tests.scrutiny.as_ref()?.unproven(Wanted::Addition).is_some() {
+                if scrutiny.unproven(Wanted::Addition).is_some() {
                     let note = "Nothing had to be proven by a test: the issue does not ask for a fix.";
                     self.trace.note(note.to_owned());
                 }
                 return None;
             }
         };
-        tests.scrutiny.as_ref()?.unproven(wanted)
+        scrutiny.unproven(wanted)
     }
 
     /// A message where the agent's own is unusable: asked for, and made from the issue when that fails too.

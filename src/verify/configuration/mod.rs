@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::verify::overlay::{Lay, Overlay};
 
 /// Files that configure a test run as a whole, wherever they lie. Lower case.
-const WHOLE: [&str; 44] = [
+const WHOLE: [&str; 48] = [
     "conftest.py",
     "pytest.ini",
     ".pytest.ini",
@@ -52,9 +52,13 @@ const WHOLE: [&str; 44] = [
     "vitest.setup.ts",
     "setuptests.js",
     "setuptests.ts",
+    "tsconfig.json",
+    "import_map.json",
+    "deno.json",
+    "deno.jsonc",
 ];
 /// And those whose name begins with this.
-const BEGINNINGS: [&str; 19] = [
+const BEGINNINGS: [&str; 20] = [
     "jest.config.",
     "vitest.config.",
     "vitest.workspace.",
@@ -74,10 +78,13 @@ const BEGINNINGS: [&str; 19] = [
     "rollup.test",
     ".env.",
     ".taprc",
+    "tsconfig.",
 ];
-/// Sections of package.json that say how tests run; what it depends on is none.
-const PACKAGE: [&str; 11] =
-    ["scripts", "jest", "vitest", "mocha", "ava", "nyc", "c8", "babel", "tap", "xo", "wireit"];
+/// Sections of package.json that say how tests run, and where the names lead that they import; what it depends on is none.
+const PACKAGE: [&str; 17] = [
+    "scripts", "jest", "vitest", "mocha", "ava", "nyc", "c8", "babel", "tap", "xo", "wireit", "imports", "exports",
+    "main", "module", "browser", "_moduleAliases",
+];
 /// Tables of pyproject.toml.
 const PYPROJECT: [&[&str]; 9] = [
     &["tool", "pytest"],
@@ -91,10 +98,11 @@ const PYPROJECT: [&[&str]; 9] = [
     &["tool", "rye", "scripts"],
 ];
 /// Tables and keys of Cargo.toml.
-const CARGO: [&[&str]; 14] = [
+const CARGO: [&[&str]; 15] = [
     &["lib", "test"],
     &["lib", "doctest"],
     &["lib", "harness"],
+    &["lib", "path"],
     &["test"],
     &["bench"],
     &["profile"],
@@ -110,24 +118,11 @@ const CARGO: [&[&str]; 14] = [
 /// Sections of setup.cfg, by how they begin.
 const SETUP: [&str; 5] = ["tool:pytest", "coverage", "aliases", "tox", "test"];
 
-/// Which changed paths configure the run of `command`.
-///
-/// `changed` are the paths that the change adds, edits or removes; the readers read the base commit and the change.
-/// A file counts only where what it says of tests differs: a dependency more in package.json is none.
-pub fn touched_configuration(
-    changed: &[String],
-    command: &str,
-    read_base: &dyn Fn(&str) -> Option<Vec<u8>>,
-    read_after: &dyn Fn(&str) -> Option<Vec<u8>>,
-) -> Vec<String> {
-    let overlays = old_configuration(changed, command, read_base, read_after);
-    overlays.into_iter().map(|overlay| overlay.path).collect()
-}
-
 /// What to lay over a checkout of the change, so that its tests run as they were configured before. Of files that say
 /// more than that, only what is said of tests is old.
 ///
-/// Tests that came with the change may fail there, as for want of a new fixture: that run judges those of the base.
+/// `changed` are the paths that the change adds, edits or removes; the readers read the base commit and the change. A file
+/// counts only where what it says of tests differs: a dependency more in package.json is none.
 pub fn old_configuration(
     changed: &[String],
     command: &str,

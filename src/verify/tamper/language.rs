@@ -6,7 +6,7 @@ use tree_sitter::Language as Grammar;
 
 /// The languages whose tests are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Language {
+pub(in crate::verify) enum Language {
     Rust,
     Python,
     /// With JSX, which the grammar knows.
@@ -19,7 +19,7 @@ pub(super) enum Language {
 
 impl Language {
     /// By the name's ending.
-    pub(super) fn of(path: &str) -> Option<Self> {
+    pub(in crate::verify) fn of(path: &str) -> Option<Self> {
         let (_, extension) = file_name(path).rsplit_once('.')?;
         Some(match extension {
             "rs" => Self::Rust,
@@ -34,7 +34,7 @@ impl Language {
     }
 
     /// Its grammar.
-    pub(super) fn grammar(self) -> &'static Grammar {
+    pub(in crate::verify) fn grammar(self) -> &'static Grammar {
         static RUST: LazyLock<Grammar> = LazyLock::new(|| tree_sitter_rust::LANGUAGE.into());
         static PYTHON: LazyLock<Grammar> = LazyLock::new(|| tree_sitter_python::LANGUAGE.into());
         static JAVASCRIPT: LazyLock<Grammar> = LazyLock::new(|| tree_sitter_javascript::LANGUAGE.into());
@@ -56,12 +56,12 @@ impl Language {
 }
 
 /// The last part of a path.
-pub(super) fn file_name(path: &str) -> &str {
+pub(in crate::verify) fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
 /// The folders of a path.
-pub(super) fn folders(path: &str) -> impl Iterator<Item = &str> {
+pub(in crate::verify) fn folders(path: &str) -> impl Iterator<Item = &str> {
     let name = file_name(path);
     path.strip_suffix(name).unwrap_or_default().split('/').filter(|part| !part.is_empty())
 }
@@ -114,7 +114,7 @@ fn is_python_tests(name: &str) -> bool {
 }
 
 /// Whether a runner, left to its defaults, looks for tests in this file.
-pub(super) fn is_collected(path: &str) -> bool {
+pub(in crate::verify) fn is_collected(path: &str) -> bool {
     let in_folder = |names: &[&str]| folders(path).any(|folder| names.contains(&folder));
     match Language::of(path) {
         Some(Language::Python) => is_python_tests(file_name(path)),

@@ -13,12 +13,12 @@ mod change;
 mod code;
 mod compare;
 mod graft;
-mod language;
+pub(super) mod language;
 mod pairs;
 mod reach;
 mod read;
 mod run;
-mod syntax;
+pub(super) mod syntax;
 
 use std::collections::BTreeSet;
 

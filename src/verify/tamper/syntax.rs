@@ -18,7 +18,7 @@ const ASKED_A_BYTE: usize = 2;
 const MOST_TOKENS: usize = 600;
 
 /// A node's place in the list.
-pub(super) type NodeId = usize;
+pub(in crate::verify) type NodeId = usize;
 
 #[derive(Debug)]
 struct Node {
@@ -34,19 +34,19 @@ struct Node {
 
 /// A file that was read. Node 0 is its root.
 #[derive(Debug)]
-pub(super) struct Syntax<'a> {
-    pub(super) language: Language,
+pub(in crate::verify) struct Syntax<'a> {
+    pub(in crate::verify) language: Language,
     source: &'a [u8],
     nodes: Vec<Node>,
 }
 
 /// The file is too large, too deep or too tangled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct TooMuch;
+pub(in crate::verify) struct TooMuch;
 
 impl<'a> Syntax<'a> {
     /// Reads a file, within limits. Errors of its syntax are none here: what can be read around them is.
-    pub(super) fn read(language: Language, source: &'a [u8]) -> Result<Self, TooMuch> {
+    pub(in crate::verify) fn read(language: Language, source: &'a [u8]) -> Result<Self, TooMuch> {
         if source.len() > MOST_BYTES {
             return Err(TooMuch);
         }
@@ -64,40 +64,45 @@ impl<'a> Syntax<'a> {
         Ok(Self { language, source, nodes: flatten(&tree, language.grammar())? })
     }
 
-    pub(super) const ROOT: NodeId = 0;
+    /// The bytes that were read.
+    pub(in crate::verify) fn source(&self) -> &'a [u8] {
+        self.source
+    }
 
-    pub(super) fn kind(&self, node: NodeId) -> &'static str {
+    pub(in crate::verify) const ROOT: NodeId = 0;
+
+    pub(in crate::verify) fn kind(&self, node: NodeId) -> &'static str {
         self.nodes.get(node).map_or("", |node| node.kind)
     }
 
     /// The name of the place that it takes in its parent.
-    pub(super) fn field_of(&self, node: NodeId) -> Option<&'static str> {
+    pub(in crate::verify) fn field_of(&self, node: NodeId) -> Option<&'static str> {
         self.nodes.get(node).and_then(|node| node.field)
     }
 
     /// From 1.
-    pub(super) fn line(&self, node: NodeId) -> u32 {
+    pub(in crate::verify) fn line(&self, node: NodeId) -> u32 {
         self.nodes.get(node).map_or(1, |node| node.line)
     }
 
-    pub(super) fn bytes(&self, node: NodeId) -> Range<usize> {
+    pub(in crate::verify) fn bytes(&self, node: NodeId) -> Range<usize> {
         self.nodes.get(node).map_or(0..0, |node| node.bytes.clone())
     }
 
     /// As it is written; empty where it is no UTF-8.
-    pub(super) fn text(&self, node: NodeId) -> &str {
+    pub(in crate::verify) fn text(&self, node: NodeId) -> &str {
         self.source
             .get(self.bytes(node))
             .and_then(|bytes| std::str::from_utf8(bytes).ok())
             .unwrap_or_default()
     }
 
-    pub(super) fn parent(&self, node: NodeId) -> Option<NodeId> {
+    pub(in crate::verify) fn parent(&self, node: NodeId) -> Option<NodeId> {
         (node != Self::ROOT).then(|| self.nodes.get(node).map(|node| node.parent)).flatten()
     }
 
     /// From the parent up to the root.
-    pub(super) fn ancestors(&self, node: NodeId) -> impl Iterator<Item = NodeId> {
+    pub(in crate::verify) fn ancestors(&self, node: NodeId) -> impl Iterator<Item = NodeId> {
         std::iter::successors(self.parent(node), |node| self.parent(*node))
     }
 
@@ -106,54 +111,54 @@ impl<'a> Syntax<'a> {
     }
 
     /// The node and all below it, in the order of the text.
-    pub(super) fn all(&self, node: NodeId) -> Range<NodeId> {
+    pub(in crate::verify) fn all(&self, node: NodeId) -> Range<NodeId> {
         node..self.past(node)
     }
 
     /// Every node of the file.
-    pub(super) fn everything(&self) -> Range<NodeId> {
+    pub(in crate::verify) fn everything(&self) -> Range<NodeId> {
         self.all(Self::ROOT)
     }
 
-    pub(super) fn children(&self, node: NodeId) -> impl Iterator<Item = NodeId> {
+    pub(in crate::verify) fn children(&self, node: NodeId) -> impl Iterator<Item = NodeId> {
         let past = self.past(node);
         let first = Some(node + 1).filter(|first| *first < past);
         std::iter::successors(first, move |child| Some(self.past(*child)).filter(|next| *next < past))
     }
 
     /// The sibling before it.
-    pub(super) fn previous(&self, node: NodeId) -> Option<NodeId> {
+    pub(in crate::verify) fn previous(&self, node: NodeId) -> Option<NodeId> {
         let parent = self.parent(node)?;
         let before = node.checked_sub(1).filter(|before| *before > parent)?;
         std::iter::once(before).chain(self.ancestors(before)).find(|up| self.parent(*up) == Some(parent))
     }
 
     /// Children that are more than punctuation and comments.
-    pub(super) fn parts(&self, node: NodeId) -> impl Iterator<Item = NodeId> {
+    pub(in crate::verify) fn parts(&self, node: NodeId) -> impl Iterator<Item = NodeId> {
         self.children(node).filter(|child| {
             self.nodes.get(*child).is_some_and(|node| node.is_named) && !is_comment(self.kind(*child))
         })
     }
 
-    pub(super) fn part(&self, node: NodeId, at: usize) -> Option<NodeId> {
+    pub(in crate::verify) fn part(&self, node: NodeId, at: usize) -> Option<NodeId> {
         self.parts(node).nth(at)
     }
 
-    pub(super) fn field(&self, node: NodeId, name: &str) -> Option<NodeId> {
+    pub(in crate::verify) fn field(&self, node: NodeId, name: &str) -> Option<NodeId> {
         self.children(node).find(|child| self.field_of(*child) == Some(name))
     }
 
-    pub(super) fn field_text(&self, node: NodeId, name: &str) -> &str {
+    pub(in crate::verify) fn field_text(&self, node: NodeId, name: &str) -> &str {
         self.field(node, name).map_or("", |child| self.text(child))
     }
 
     /// Whether one lies within the other, or is it.
-    pub(super) fn contains(&self, outer: NodeId, inner: NodeId) -> bool {
+    pub(in crate::verify) fn contains(&self, outer: NodeId, inner: NodeId) -> bool {
         self.all(outer).contains(&inner)
     }
 
     /// The words of a node without comments, strings whole and with one kind of quotes. At most some hundred.
-    pub(super) fn tokens(&self, node: NodeId) -> Vec<String> {
+    pub(in crate::verify) fn tokens(&self, node: NodeId) -> Vec<String> {
         let mut tokens = Vec::new();
         let end = self.past(node);
         let mut at = node;
@@ -184,7 +189,7 @@ impl<'a> Syntax<'a> {
     }
 
     /// The tokens in one line: the same for what differs in layout only.
-    pub(super) fn canonical(&self, node: NodeId) -> String {
+    pub(in crate::verify) fn canonical(&self, node: NodeId) -> String {
         self.tokens(node).join(" ")
     }
 
@@ -202,7 +207,7 @@ impl<'a> Syntax<'a> {
     }
 
     /// Strings and numbers within a node, as tokens. At most some hundred.
-    pub(super) fn literals(&self, node: NodeId) -> Vec<String> {
+    pub(in crate::verify) fn literals(&self, node: NodeId) -> Vec<String> {
         let mut literals = Vec::new();
         let end = self.past(node);
         let mut at = node;
@@ -227,7 +232,7 @@ impl<'a> Syntax<'a> {
     }
 
     /// Whether a node is one literal, a sign before it included.
-    pub(super) fn is_literal(&self, node: NodeId) -> bool {
+    pub(in crate::verify) fn is_literal(&self, node: NodeId) -> bool {
         let kind = self.kind(node);
         is_string(kind)
             || is_number(kind)
@@ -237,12 +242,12 @@ impl<'a> Syntax<'a> {
     }
 }
 
-pub(super) fn is_comment(kind: &str) -> bool {
+pub(in crate::verify) fn is_comment(kind: &str) -> bool {
     matches!(kind, "comment" | "line_comment" | "block_comment")
 }
 
 /// Strings of every language, characters included.
-pub(super) fn is_string(kind: &str) -> bool {
+pub(in crate::verify) fn is_string(kind: &str) -> bool {
     matches!(
         kind,
         "string"
@@ -279,7 +284,7 @@ fn is_word_literal(kind: &str) -> bool {
 }
 
 /// Whether a node is a name.
-pub(super) fn is_name(kind: &str) -> bool {
+pub(in crate::verify) fn is_name(kind: &str) -> bool {
     matches!(
         kind,
         "identifier"

@@ -258,6 +258,7 @@ async fn parts(emulator: &Emulator, place: &TempDir, more: Vec<AgentSettings>) -
             per_day: Default::default(),
             concurrent_orders: 1,
             test_time: Duration::from_secs(60),
+            mutant_time: Duration::ZERO,
             setup_time: Duration::from_secs(60),
             setup_network: vec!["*".to_owned()],
             test_network: Vec::new(),

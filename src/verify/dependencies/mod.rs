@@ -1,0 +1,154 @@
+//! What a change brings that others wrote: packages, what runs when they are installed, and entries of manifests and
+//! lockfiles. Tests do not show what is in them; so they are named, for whoever decides.
+//!
+//! May know: how packages are called, kept and locked in each ecosystem.
+//! Must never know: files on a disk, a registry, what is done about a dependency.
+//!
+//! Bytes in, sentences out. What is read was written by an agent: nothing recurses on it, everything is bounded, and a
+//! file that cannot be read is named as that.
+
+mod committed;
+mod locks;
+mod manifests;
+mod scripts;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Dependencies that are named one by one.
+const MOST_NAMED: usize = 50;
+/// A manifest or lockfile that is larger is not read.
+const MOST_BYTES: usize = 16 << 20;
+/// Characters of a name, a version or a command in a sentence.
+const MOST_WORDS: usize = 80;
+
+/// Something that a change brings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Dependency {
+    /// The file that brings it; empty where the sentence is about how many more there are.
+    pub path: String,
+    /// A short sentence for people. Names in it are the change's, and as hostile as that.
+    pub what: String,
+}
+
+/// What a manifest or a lockfile names: under each name the versions, and with each where it is from, if it says so.
+type Entries = BTreeMap<String, BTreeMap<String, String>>;
+
+/// What a change brings: each file by its path, as it was and as it is. At most some, and then how many more.
+pub fn brought(changes: &[(&str, Option<&[u8]>, Option<&[u8]>)]) -> Vec<Dependency> {
+    let mut found = committed::committed(changes);
+    let mut entries = Vec::new();
+    for (path, before, after) in changes {
+        let Some(after) = after.filter(|after| Some(*after) != *before) else { continue };
+        // What is vendored is named as a whole.
+        if committed::vendored(path).is_some() {
+            continue;
+        }
+        scripts::scripts(path, *before, after, &mut found);
+        compare(path, *before, after, &mut entries);
+    }
+    found.append(&mut entries);
+    let mut seen = BTreeSet::new();
+    found.retain(|one| seen.insert((one.path.clone(), one.what.clone())));
+    let more = found.len().saturating_sub(MOST_NAMED);
+    found.truncate(MOST_NAMED);
+    if more > 0 {
+        found.push(Dependency { path: String::new(), what: format!("and {more} more") });
+    }
+    found
+}
+
+/// What a manifest or lockfile names now and did not before.
+fn compare(path: &str, before: Option<&[u8]>, after: &[u8], found: &mut Vec<Dependency>) {
+    let Some(read) = reader(path) else { return };
+    let mut add = |what: String| found.push(Dependency { path: path.to_owned(), what });
+    let file = shown(path);
+    let text = |bytes| std::str::from_utf8(bytes).ok().filter(|text| text.len() <= MOST_BYTES);
+    let Some(now) = text(after).and_then(read) else {
+        add(format!("{file} names dependencies, and cannot be read"));
+        return;
+    };
+    let then = before.and_then(text).and_then(read).unwrap_or_default();
+    for (name, versions) in &now {
+        let known = then.get(name);
+        for (version, source) in versions {
+            let one = if version.is_empty() {
+                quoted(name)
+            } else {
+                format!("{} {}", quoted(name), plain(version))
+            };
+            match known.map(|known| (known.get(version), known)) {
+                None => add(format!("{one} is new in {file}")),
+                Some((Some(old), _)) if old != source => {
+                    add(format!("{one} is from elsewhere now in {file}"))
+                }
+                Some((Some(_), _)) => {}
+                Some((None, known)) => {
+                    let gone: Vec<String> = known
+                        .keys()
+                        .filter(|old| !versions.contains_key(*old))
+                        .take(3)
+                        .map(|old| if old.is_empty() { "any".to_owned() } else { plain(old) })
+                        .collect();
+                    if gone.is_empty() {
+                        add(format!("{one} is new in {file}, beside another version"));
+                    } else {
+                        add(format!("{one} is in {file} instead of {}", gone.join(", ")));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Who reads a file, by its name.
+fn reader(path: &str) -> Option<fn(&str) -> Option<Entries>> {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let folder = path.strip_suffix(name).unwrap_or_default();
+    Some(match name {
+        "package.json" => manifests::package_json,
+        "Cargo.toml" => manifests::cargo_toml,
+        "pyproject.toml" => manifests::pyproject_toml,
+        "go.mod" => manifests::go_mod,
+        "pom.xml" => manifests::pom_xml,
+        "package-lock.json" | "npm-shrinkwrap.json" => locks::package_lock,
+        "yarn.lock" => locks::yarn_lock,
+        "pnpm-lock.yaml" => locks::pnpm_lock,
+        "Cargo.lock" | "poetry.lock" | "uv.lock" | "pdm.lock" => locks::package_tables,
+        "go.sum" => locks::go_sum,
+        _ if is_requirements(folder, name) => manifests::requirements,
+        _ => return None,
+    })
+}
+
+fn is_requirements(folder: &str, name: &str) -> bool {
+    let stem = name.strip_suffix(".txt").or_else(|| name.strip_suffix(".in"));
+    stem.is_some_and(|stem| {
+        stem.contains("requirements") || stem.contains("constraints") || folder.ends_with("requirements/")
+    })
+}
+
+/// A name or a command in a sentence.
+fn quoted(text: &str) -> String {
+    format!("`{}`", shown(text).replace('`', "'"))
+}
+
+/// A version: bare where nothing in it could be anything else.
+fn plain(version: &str) -> String {
+    let is_plain = version.len() <= MOST_WORDS
+        && version.chars().all(|c| c.is_ascii_alphanumeric() || ".+-".contains(c));
+    if is_plain { version.to_owned() } else { quoted(version) }
+}
+
+/// One line, and short.
+fn shown(text: &str) -> String {
+    let mut characters = text.chars();
+    let mut shown: String =
+        characters.by_ref().take(MOST_WORDS).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+    if characters.next().is_some() {
+        shown.push('…');
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,65 @@
+//! The lines that a change brings, and asking whether a line is one of them.
+
+use std::ops::RangeInclusive;
+
+use git2::{DiffOptions, Patch};
+
+/// A file that is larger is not compared.
+const MOST_BYTES: usize = 1 << 20;
+const WHOLE_FILE: RangeInclusive<u32> = 1..=u32::MAX;
+
+/// The lines of a file that were not there before the change, from 1, in order. A line that was edited is one; where
+/// lines only went away, there is none. A file that is new is new in every line.
+pub fn changed_lines(before: Option<&[u8]>, after: &[u8]) -> Vec<RangeInclusive<u32>> {
+    if after.is_empty() || after.len() > MOST_BYTES {
+        return Vec::new();
+    }
+    let Some(before) = before else { return vec![WHOLE_FILE] };
+    if before == after || before.len() > MOST_BYTES {
+        return Vec::new();
+    }
+    let mut options = DiffOptions::new();
+    // Code with a stray NUL in it is no binary for a compiler either.
+    options.context_lines(0).force_text(true);
+    let Ok(patch) = Patch::from_buffers(before, None, after, None, Some(&mut options)) else {
+        return Vec::new();
+    };
+    let mut lines: Vec<RangeInclusive<u32>> = Vec::new();
+    for hunk in 0..patch.num_hunks() {
+        for line in 0..patch.num_lines_in_hunk(hunk).unwrap_or(0) {
+            let Ok(line) = patch.line_in_hunk(hunk, line) else { continue };
+            let Some(number) = line.new_lineno().filter(|_| line.origin() == '+') else { continue };
+            match lines.last_mut() {
+                Some(last) if last.end().checked_add(1) == Some(number) => *last = *last.start()..=number,
+                Some(_) | None => lines.push(number..=number),
+            }
+        }
+    }
+    lines
+}
+
+/// Lines to ask about: ordered, and none twice.
+#[derive(Debug)]
+pub(super) struct Lines(Vec<RangeInclusive<u32>>);
+
+impl Lines {
+    pub(super) fn of(lines: &[RangeInclusive<u32>]) -> Self {
+        let mut ordered: Vec<_> = lines.iter().filter(|range| !range.is_empty()).cloned().collect();
+        ordered.sort_by_key(|range| (*range.start(), *range.end()));
+        let mut merged: Vec<RangeInclusive<u32>> = Vec::new();
+        for range in ordered {
+            match merged.last_mut() {
+                Some(last) if range.start() <= last.end() => {
+                    *last = *last.start()..=*last.end().max(range.end());
+                }
+                Some(_) | None => merged.push(range),
+            }
+        }
+        Self(merged)
+    }
+
+    pub(super) fn has(&self, line: u32) -> bool {
+        let past = self.0.partition_point(|range| *range.start() <= line);
+        past.checked_sub(1).and_then(|at| self.0.get(at)).is_some_and(|range| range.contains(&line))
+    }
+}

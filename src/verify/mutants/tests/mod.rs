@@ -1,0 +1,26 @@
+//! Mutants by language, and what holds for all of them.
+
+mod go;
+mod hostile;
+mod java;
+mod javascript;
+mod lines;
+mod python;
+mod rust;
+mod spreading;
+
+use super::*;
+
+/// All mutants of all lines, in the order of the file: the line, and what it became or what was done to it.
+fn all(path: &str, source: &str) -> Vec<String> {
+    let mut found = mutants(path, source.as_bytes(), &[1..=u32::MAX], usize::MAX);
+    found.sort_by_key(|one| (one.at.start, one.at.end, one.text.clone()));
+    found.iter().map(|one| format!("{} {}", one.line, one.what)).collect()
+}
+
+/// Says what there is where something else was expected, so that it can be read and taken over.
+#[track_caller]
+fn are(path: &str, source: &str, expected: &[&str]) {
+    let found = all(path, source);
+    assert_eq!(found, expected, "mutants of {path}:\n{}", found.join("\n"));
+}

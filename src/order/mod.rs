@@ -22,6 +22,7 @@ pub mod pipeline;
 pub mod proof;
 pub mod receipt;
 pub mod role;
+pub mod release_words;
 pub mod scrutiny;
 pub mod settings;
 pub mod settlement;

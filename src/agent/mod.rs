@@ -33,7 +33,9 @@ use std::time::Duration;
 use crate::order::moves::AgentTask;
 use crate::order::{AgentRun, Exit, Role};
 
-pub use api::{Api, ApiSettings, Call, Key, Price, Prices, Probed, Provider, Record};
+pub use api::{
+    Api, ApiSettings, Call, Key, Price, Prices, Probed, Provider, Record, how_to_price, is_a_providers_own,
+};
 pub use claude::ENVIRONMENT as CLAUDE_VARIABLES;
 pub use expand::{Expanded, expand};
 pub use prompt::{Prompt, prompt};

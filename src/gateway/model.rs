@@ -43,6 +43,7 @@ pub struct ModelDoor {
     header: Option<(HeaderName, HeaderValue)>,
     client: Arc<OnceLock<Result<reqwest::Client, String>>>,
 }
+    pub(super) unpriced: fn(&str) -> String,
 
 /// Why there is no way to a model's service. Says nothing of the key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -121,9 +122,16 @@ impl ModelDoor {
             header: header.transpose()?,
             client: Arc::default(),
         })
+            unpriced: |_| "who runs the server can set its price".to_owned(),
     }
 
     /// The address of an operation. Nothing of what the job wrote is in it.
+    /// With words for whoever asks for a model without a price: where its price is set.
+    #[must_use]
+    pub fn explaining(self, unpriced: fn(&str) -> String) -> Self {
+        Self { unpriced, ..self }
+    }
+
     pub(super) fn address(&self, operation: Operation) -> String {
         let path = match (self.provider, operation) {
             (_, Operation::Messages) => "v1/messages",

@@ -13,7 +13,7 @@ use tokio::time::timeout;
 
 use super::Inside;
 use super::asked::{self, Unasked};
-use super::meter::{Ending, Running};
+use super::meter::{Ending, No, Running};
 use super::model::{ModelDoor, Operation, is_handed_back};
 use super::refusal::{Body, BodyError, Kind, of_model, whole};
 use super::scrub::Scrub;
@@ -89,7 +89,15 @@ impl Inside {
             if operation.costs() {
                 match door.meter.begin(asked.model, asked.body.len()) {
                     Ok(begun) => running = Some(begun),
-                    Err(why) => {
+                    Err(No::Unpriced(model)) => {
+                        let why =
+                            format!("what {model} costs is not known, and this job's budget is in dollars");
+                        let why = format!("{why}; {}", (door.unpriced)(&model));
+                        self.book.refuse(&what, &why);
+                        // As at the budget's end: programs try other refusals again.
+                        return say(StatusCode::BAD_REQUEST, Kind::Spent, &why);
+                    }
+                    Err(No::Spent(why)) => {
                         self.book.refuse(&what, &format!("the budget is spent: {why}"));
                         let message = format!(
                             "the budget for this job's model is spent: {why}. It is set outside; asking again will \

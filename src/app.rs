@@ -328,6 +328,7 @@ fn rules(settings: &Settings) -> anyhow::Result<Rules> {
         test_time: Duration::from_secs(limits.test_seconds),
         setup_time: Duration::from_secs(limits.setup_seconds),
         setup_network: settings.sandbox.setup_network.clone(),
+        setup_network_for_changes: settings.sandbox.setup_network_for_changes,
         test_network: settings.sandbox.test_network.clone(),
         prices: prices(&settings.prices),
         known: known(settings)?,

@@ -44,6 +44,7 @@ pub async fn test_again(
         setup_time: Duration::from_secs(limits.setup_seconds),
         test_time: Duration::from_secs(limits.test_seconds),
         setup_network: sandbox.setup_network.clone(),
+        setup_network_for_changes: sandbox.setup_network_for_changes,
         test_network: sandbox.test_network.clone(),
     };
     let ask = Ask {

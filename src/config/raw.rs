@@ -10,7 +10,7 @@ use super::SettingsError;
 use super::error::Place;
 
 /// Every key outside `[agents]` and `[prices]`.
-const KEYS: [&str; 38] = [
+const KEYS: [&str; 39] = [
     "server.listen",
     "server.public_url",
     "server.api_token",
@@ -48,6 +48,7 @@ const KEYS: [&str; 38] = [
     "sandbox.mode",
     "sandbox.read",
     "sandbox.setup_network",
+    "sandbox.setup_network_for_changes",
     "sandbox.test_network",
 ];
 

@@ -14,6 +14,7 @@ mod names;
 mod overlay;
 mod plan;
 mod red_green;
+mod registries;
 mod reporting;
 pub mod tamper;
 mod text;
@@ -26,6 +27,7 @@ pub use counts::{read, read_end};
 pub use overlay::{Lay, Overlay};
 pub use plan::{TestPlan, judge_by, plan, without_own_tests};
 pub use red_green::{Graft, TestFiles, new_tests_on_old_code, proof};
+pub use registries::{SetupNetwork, laid, setup_network};
 pub use reporting::{Reporting, reporting};
 pub use text::{TAIL_CHARACTERS, tail};
 

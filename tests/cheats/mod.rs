@@ -94,6 +94,7 @@ impl House {
             setup_time: Duration::from_secs(120),
             test_time: Duration::from_secs(120),
             setup_network: Vec::new(),
+            setup_network_for_changes: false,
             test_network: Vec::new(),
         };
         let ask = Ask {

@@ -260,6 +260,7 @@ async fn parts(emulator: &Emulator, place: &TempDir, more: Vec<AgentSettings>) -
             test_time: Duration::from_secs(60),
             setup_time: Duration::from_secs(60),
             setup_network: vec!["*".to_owned()],
+            setup_network_for_changes: false,
             test_network: Vec::new(),
             prices: crate::agent::Prices::default(),
             known: crate::workspace::Known::default(),

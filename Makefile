@@ -1,7 +1,7 @@
 # `make help` says what there is. Each target installs what it misses, and what is there is not fetched again.
 
 .DEFAULT_GOAL := help
-.PHONY: help deps fetch build demo test fuzz lint bench mutants clean
+.PHONY: help deps fetch build demo test fuzz lint advisories bench mutants clean
 
 # Arguments for the demo: make demo ARGS=--once
 ARGS ?=
@@ -39,6 +39,9 @@ lint: fetch ## format, clippy, licences and sources of dependencies, documentati
 	$(OFFLINE) cargo clippy --locked --all-targets -- -D warnings
 	$(OFFLINE) .cache/tools/bin/cargo-deny --offline --locked --log-level error check licenses bans sources
 	$(OFFLINE) RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps --document-private-items --quiet
+
+advisories: fetch ## known faults of dependencies, by RustSec's list of today; needs a network, and is no part of lint
+	.cache/tools/bin/cargo-deny --locked --log-level error check advisories
 
 bench: deps ## measure
 	cargo bench --locked $(ARGS)

@@ -329,6 +329,7 @@ fn rules(settings: &Settings) -> anyhow::Result<Rules> {
         setup_time: Duration::from_secs(limits.setup_seconds),
         mutant_time: Duration::from_secs(limits.mutant_seconds),
         setup_network: settings.sandbox.setup_network.clone(),
+        setup_network_for_changes: settings.sandbox.setup_network_for_changes,
         test_network: settings.sandbox.test_network.clone(),
         prices: prices(&settings.prices),
         known: known(settings)?,

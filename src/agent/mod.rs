@@ -30,10 +30,15 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use secrecy::SecretString;
+
 use crate::order::moves::AgentTask;
+use crate::order::pieces::Pieces;
 use crate::order::{AgentRun, Exit, Role};
 
-pub use api::{Api, ApiSettings, Call, Key, Price, Prices, Probed, Provider, Record};
+pub use api::{
+    Api, ApiSettings, Call, Key, Price, Prices, Probed, Provider, Record, how_to_price, is_a_providers_own,
+};
 pub use claude::ENVIRONMENT as CLAUDE_VARIABLES;
 pub use expand::{Expanded, expand};
 pub use prompt::{Prompt, prompt};
@@ -195,6 +200,22 @@ impl Invocation {
         }
         clean
     }
+
+    /// The same for a stream of JSON lines, where what was passed on can stand in pieces, a few letters a line.
+    pub fn redact_stream(&self, stream: &str) -> String {
+        let values = self.passed_on.values.iter();
+        values.fold(self.redact(stream), |clean, (name, value)| {
+            without_pieces(clean, &value.as_str().into(), format!("[{name}]"))
+        })
+    }
+}
+
+/// A stream of JSON lines without a secret that stands in pieces in it.
+fn without_pieces(stream: String, secret: &SecretString, mask: String) -> String {
+    let Some(mut pieces) = Pieces::of(secret, mask) else { return stream };
+    let mut clean = pieces.feed(stream.as_bytes());
+    clean.extend(pieces.end());
+    String::from_utf8(clean).unwrap_or(stream)
 }
 
 impl fmt::Debug for Invocation {

@@ -46,6 +46,7 @@ pub async fn test_again(
         // They inform, and a verdict does not rest on them.
         mutant_time: Duration::ZERO,
         setup_network: sandbox.setup_network.clone(),
+        setup_network_for_changes: sandbox.setup_network_for_changes,
         test_network: sandbox.test_network.clone(),
     };
     let ask = Ask {

@@ -184,8 +184,11 @@ pub struct LimitSettings {
 pub struct SandboxSettings {
     /// `mode`.
     pub mode: SandboxMode,
-    /// `setup_network`: names of hosts that a repository's `setup` may reach by HTTPS; `*` for any public one.
+    /// `setup_network`: names of hosts that a repository's `setup` may reach by HTTPS; `*` for any public one, `registries`
+    /// for those of the package managers found.
     pub setup_network: Vec<String>,
+    /// `setup_network_for_changes`: whether that holds for a change that edits what is installed, too.
+    pub setup_network_for_changes: bool,
     /// `test_network`: names of hosts that tests may reach where their repository asks for them; none by default.
     pub test_network: Vec<String>,
     /// `read`: absolute paths that every sandbox may read beside its own list.

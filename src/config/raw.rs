@@ -10,7 +10,7 @@ use super::SettingsError;
 use super::error::Place;
 
 /// Every key outside `[agents]` and `[prices]`.
-const KEYS: [&str; 39] = [
+const KEYS: [&str; 40] = [
     "server.listen",
     "server.public_url",
     "server.api_token",
@@ -49,6 +49,7 @@ const KEYS: [&str; 39] = [
     "sandbox.mode",
     "sandbox.read",
     "sandbox.setup_network",
+    "sandbox.setup_network_for_changes",
     "sandbox.test_network",
 ];
 

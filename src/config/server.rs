@@ -224,7 +224,8 @@ fn sandbox(keys: &Keys) -> Result<SandboxSettings, SettingsError> {
     };
     Ok(SandboxSettings {
         mode,
-        setup_network: keys.list("sandbox.setup_network")?.unwrap_or_else(|| vec!["*".to_owned()]),
+        setup_network: keys.list("sandbox.setup_network")?.unwrap_or_else(|| vec!["registries".to_owned()]),
+        setup_network_for_changes: keys.truth("sandbox.setup_network_for_changes")?.unwrap_or(false),
         test_network: keys.list("sandbox.test_network")?.unwrap_or_default(),
         read: keys.absolute_paths("sandbox.read")?,
     })

@@ -28,6 +28,7 @@ mod git_http;
 mod graphql;
 mod graphql_mutations;
 mod graphql_objects;
+mod host;
 mod json;
 mod json_checks;
 mod json_reviews;
@@ -70,6 +71,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 
 use actix_web::dev::ServerHandle;
+use actix_web::middleware::from_fn;
 use actix_web::{App as Actix, HttpServer, web};
 use anyhow::Context as _;
 use jsonwebtoken::DecodingKey;
@@ -159,7 +161,8 @@ impl Emulator {
         let listener = TcpListener::bind(options.listen).with_context(|| {
             format!("the emulator cannot listen on {}: choose another address", options.listen)
         })?;
-        let origin = format!("http://{}", listener.local_addr()?);
+        let address = listener.local_addr()?;
+        let origin = format!("http://{address}");
         let place = tempfile::Builder::new().prefix("journeyman-emulator-").tempdir()?;
         git_child::prepare(place.path())?;
         let pages = options.pages;
@@ -169,6 +172,7 @@ impl Emulator {
             Actix::new()
                 .app_data(data.clone())
                 .app_data(web::PayloadConfig::new(MOST_BODY))
+                .wrap(from_fn(move |request, next| host::hold(address, request, next)))
                 .configure(|config| routes(config, pages))
         })
         .workers(2)

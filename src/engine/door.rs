@@ -2,8 +2,10 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use url::Url;
+
 use super::trouble::never;
-use crate::agent::{Endpoint, EndpointKey, Prices, Provider};
+use crate::agent::{self, Endpoint, EndpointKey, Prices, Provider};
 use crate::gateway::{self, Access, AllowedName, Budget, Credential, Guard, ModelDoor};
 use crate::order::Trouble;
 use crate::order::network::Record;
@@ -52,7 +54,7 @@ pub(super) fn names(entries: &[String], setting: &str) -> Result<Vec<AllowedName
 
 /// The way to an agent's model, with what may be spent there.
 pub(super) fn model(endpoint: &Endpoint, usd: f64, prices: &Prices) -> Result<ModelDoor, Trouble> {
-    let base = endpoint.base.parse().map_err(|error| never(format!("{:?}: {error}", endpoint.base)))?;
+    let base: Url = endpoint.base.parse().map_err(|error| never(format!("{:?}: {error}", endpoint.base)))?;
     let credential = match &endpoint.key {
         EndpointKey::None => Credential::None,
         EndpointKey::ApiKey(key) => Credential::ApiKey(key.clone()),
@@ -63,15 +65,44 @@ pub(super) fn model(endpoint: &Endpoint, usd: f64, prices: &Prices) -> Result<Mo
         Provider::OpenAi => gateway::Provider::OpenAi,
     };
     let budget = Budget { usd: Some(usd), ..Budget::default() };
-    let prices = prices.clone();
-    // A model whose price is not known counts nothing, as it does where its service is asked directly.
-    let price: gateway::Price = Arc::new(move |model, tokens| {
-        Some(
-            prices
-                .dollars(model, tokens.input, tokens.output, tokens.cache_read, tokens.cache_write)
-                .unwrap_or(0.0),
-        )
-    });
-    ModelDoor::new(base, credential, provider, budget, price)
-        .map_err(|error| never(format!("the agent's model: {error}")))
+    let price = price(&base, prices);
+    let door = ModelDoor::new(base, credential, provider, budget, price)
+        .map_err(|error| never(format!("the agent's model: {error}")))?;
+    Ok(door.explaining(agent::how_to_price))
+}
+
+/// The job names the model. At a provider's own service one whose price is not known costs all the same, so that it has
+/// none here; at a service of one's own it counts nothing.
+fn price(base: &Url, prices: &Prices) -> gateway::Price {
+    let (prices, is_a_providers) = (prices.clone(), agent::is_a_providers_own(base));
+    Arc::new(move |model, tokens| {
+        let (input, output) = (tokens.input, tokens.output);
+        let usd = prices.dollars(model, input, output, tokens.cache_read, tokens.cache_write);
+        if is_a_providers { usd } else { Some(usd.unwrap_or(0.0)) }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::order::network::Tokens;
+
+    #[test]
+    fn at_a_providers_own_service_a_model_without_a_price_has_none() {
+        let tokens = Tokens { input: 1_000_000, ..Tokens::default() };
+        for (base, unknown) in [
+            ("https://api.anthropic.com", None),
+            ("https://API.OpenAI.com./v1", None),
+            ("https://eu.api.openai.com/v1", None),
+            ("https://anthropic.com.example.org", Some(0.0)),
+            ("https://notopenai.com", Some(0.0)),
+            ("http://127.0.0.1:8080", Some(0.0)),
+        ] {
+            let price = price(&base.parse().unwrap(), &Prices::default());
+            assert_eq!(price("claude-sonnet-99", &tokens), unknown, "{base}");
+            assert_eq!(price("claude-sonnet-4-5", &tokens), Some(3.0), "{base}");
+        }
+        let words = agent::how_to_price("x\"y");
+        assert!(words.contains("[prices.\"x\\\"y\"]") && words.contains("journeyman.toml"), "{words}");
+    }
 }

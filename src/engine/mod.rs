@@ -87,6 +87,8 @@ pub struct Rules {
     pub mutant_time: Duration,
     /// Names of hosts that a repository's setup may reach; `*` for any public one.
     pub setup_network: Vec<String>,
+    /// Whether that holds for changes that edit what is installed, too.
+    pub setup_network_for_changes: bool,
     /// Names of hosts that tests may reach where their repository asks for them.
     pub test_network: Vec<String>,
     /// What models cost.

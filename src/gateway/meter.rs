@@ -26,8 +26,8 @@ pub struct Budget {
     pub requests: Option<u64>,
 }
 
-/// What tokens of a model cost, in dollars; none where that is not known. A budget in dollars cannot be held then and
-/// is at its end: a price function that would rather guess returns its guess, and for a model of one's own 0.
+/// What tokens of a model cost, in dollars; none where that is not known. A budget in dollars cannot be held then, and the
+/// model is not asked: a price function that would rather guess returns its guess, and for a model of one's own 0.
 pub type Price = Arc<dyn Fn(&str, &Tokens) -> Option<f64> + Send + Sync>;
 
 /// One job's.
@@ -58,12 +58,23 @@ struct Count {
     unpriced: Option<String>,
 }
 
+/// Why a request is not let through.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum No {
+    /// Which part of the budget is spent.
+    Spent(String),
+    /// The budget is in dollars, and of this model nobody knows what it costs.
+    Unpriced(String),
+}
+
 /// A request that was let through. Dropped before it has ended, it counts as broken off.
 pub(super) struct Running {
     meter: Arc<Meter>,
     id: u64,
     began: Instant,
     ended: bool,
+    /// The model that was asked for.
+    asked: Option<String>,
     told: Told,
     read: u64,
 }
@@ -86,23 +97,27 @@ impl Meter {
     /// Lets one more request through, to this model, whose body has so many bytes.
     ///
     /// # Errors
-    /// Says which part of the budget is spent.
-    pub(super) fn begin(self: &Arc<Self>, model: Option<String>, bytes: usize) -> Result<Running, String> {
+    /// When the budget is spent, or cannot be held for this model.
+    pub(super) fn begin(self: &Arc<Self>, asked: Option<String>, bytes: usize) -> Result<Running, No> {
         let mut state = self.state();
         // Once told it stays so, even where an estimate turns out to have been too high.
         let known = self.exhausted.borrow().clone();
         if let Some(why) = known.or_else(|| self.spent(&state)) {
             self.exhausted.send_if_modified(|known| known.replace(why.clone()).is_none());
-            return Err(why);
+            return Err(No::Spent(why));
         }
         // What several at once will read counts before they are answered.
         let read = u64::try_from(bytes).unwrap_or(u64::MAX) / BYTES_OF_A_TOKEN;
-        let told = Told { model, ..Told::default() };
+        let told = Told::default();
+        let count = self.priced(&told, asked.as_deref(), Tokens { input: read, ..Tokens::default() });
+        if let (Some(model), Some(_)) = (&count.unpriced, self.budget.usd) {
+            return Err(No::Unpriced(model.clone()));
+        }
         let id = state.next;
         state.next = state.next.wrapping_add(1);
         state.requests = state.requests.saturating_add(1);
-        state.running.insert(id, self.priced(&told, Tokens { input: read, ..Tokens::default() }));
-        Ok(Running { meter: Arc::clone(self), id, began: Instant::now(), ended: false, told, read })
+        state.running.insert(id, count);
+        Ok(Running { meter: Arc::clone(self), id, began: Instant::now(), ended: false, asked, told, read })
     }
 
     fn spent(&self, state: &State) -> Option<String> {
@@ -115,9 +130,6 @@ impl Meter {
             return Some(format!("{} of {most} tokens are used", all.tokens.all()));
         }
         let most = usd?;
-        if let Some(model) = all.unpriced {
-            return Some(format!("the price of {model} is not known, and the budget is in dollars"));
-        }
         // A comparison that no NaN passes.
         let left = all.usd < most;
         (!left).then(|| format!("${:.2} of ${most:.2} are spent", all.usd))
@@ -140,12 +152,15 @@ impl Meter {
         self.exhausted.subscribe()
     }
 
-    fn priced(&self, told: &Told, tokens: Tokens) -> Count {
-        let model = told.model.as_deref().unwrap_or_default();
-        match (self.price)(model, &tokens).filter(|usd| usd.is_finite() && *usd >= 0.0) {
+    /// By the name that the answer gives; where that has no price, by the one that was asked for.
+    fn priced(&self, told: &Told, asked: Option<&str>, tokens: Tokens) -> Count {
+        let price = |model: &str| (self.price)(model, &tokens).filter(|usd| usd.is_finite() && *usd >= 0.0);
+        let names = [told.model.as_deref(), asked];
+        match names.into_iter().flatten().find_map(price) {
             Some(usd) => Count { tokens, usd, unpriced: None },
             None => {
-                let named = if model.is_empty() { "a model that is not named" } else { model };
+                let named = names.into_iter().flatten().find(|name| !name.is_empty());
+                let named = named.unwrap_or("a model that is not named");
                 Count { tokens, usd: 0.0, unpriced: Some(harmless(named)) }
             }
         }
@@ -183,11 +198,9 @@ impl Running {
     /// What the answer has told so far.
     pub(super) fn saw(&mut self, told: &Told) {
         let changed = told.tokens != self.told.tokens;
-        let asked = self.told.model.take();
         self.told.clone_from(told);
-        self.told.model = self.told.model.take().or(asked);
         if changed {
-            let count = self.meter.priced(&self.told, self.so_far(&self.told));
+            let count = self.meter.priced(&self.told, self.asked.as_deref(), self.so_far(&self.told));
             self.meter.state().running.insert(self.id, count);
         }
     }
@@ -218,7 +231,7 @@ impl Running {
         }
         let count = match ending {
             Ending::Refused => Count::default(),
-            Ending::Whole | Ending::BrokenOff => self.meter.priced(&self.told, tokens),
+            Ending::Whole | Ending::BrokenOff => self.meter.priced(&self.told, self.asked.as_deref(), tokens),
         };
         let mut state = self.meter.state();
         state.running.remove(&self.id);

@@ -12,6 +12,7 @@ use url::Url;
 
 use super::meter::{Budget, Meter, Price};
 use super::scrub::Scrub;
+use crate::order::pieces::Pieces;
 
 /// Whose dialect a model's service speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,6 +43,7 @@ pub struct ModelDoor {
     credential: Credential,
     header: Option<(HeaderName, HeaderValue)>,
     client: Arc<OnceLock<Result<reqwest::Client, String>>>,
+    pub(super) unpriced: fn(&str) -> String,
 }
 
 /// Why there is no way to a model's service. Says nothing of the key.
@@ -120,7 +122,14 @@ impl ModelDoor {
             credential,
             header: header.transpose()?,
             client: Arc::default(),
+            unpriced: |_| "who runs the server can set its price".to_owned(),
         })
+    }
+
+    /// With words for whoever asks for a model without a price: where its price is set.
+    #[must_use]
+    pub fn explaining(self, unpriced: fn(&str) -> String) -> Self {
+        Self { unpriced, ..self }
     }
 
     /// The address of an operation. Nothing of what the job wrote is in it.
@@ -181,9 +190,18 @@ impl ModelDoor {
     }
 
     pub(super) fn scrub(&self) -> Option<Scrub> {
+        self.key().and_then(Scrub::of)
+    }
+
+    /// For a key that comes in pieces.
+    pub(super) fn pieces(&self) -> Option<Pieces> {
+        self.key().and_then(|key| Pieces::of(key, "*".repeat(key.expose_secret().len())))
+    }
+
+    fn key(&self) -> Option<&SecretString> {
         match &self.credential {
             Credential::None => None,
-            Credential::ApiKey(key) | Credential::Bearer(key) => Scrub::of(key),
+            Credential::ApiKey(key) | Credential::Bearer(key) => Some(key),
         }
     }
 }

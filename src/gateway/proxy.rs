@@ -13,11 +13,12 @@ use tokio::time::timeout;
 
 use super::Inside;
 use super::asked::{self, Unasked};
-use super::meter::{Ending, Running};
+use super::meter::{Ending, No, Running};
 use super::model::{ModelDoor, Operation, is_handed_back};
 use super::refusal::{Body, BodyError, Kind, of_model, whole};
 use super::scrub::Scrub;
 use super::usage::Reading;
+use crate::order::pieces::Pieces;
 
 impl Inside {
     /// Answers a request to the model's endpoint.
@@ -89,7 +90,15 @@ impl Inside {
             if operation.costs() {
                 match door.meter.begin(asked.model, asked.body.len()) {
                     Ok(begun) => running = Some(begun),
-                    Err(why) => {
+                    Err(No::Unpriced(model)) => {
+                        let why =
+                            format!("what {model} costs is not known, and this job's budget is in dollars");
+                        let why = format!("{why}; {}", (door.unpriced)(&model));
+                        self.book.refuse(&what, &why);
+                        // As at the budget's end: programs try other refusals again.
+                        return say(StatusCode::BAD_REQUEST, Kind::Spent, &why);
+                    }
+                    Err(No::Spent(why)) => {
                         self.book.refuse(&what, &format!("the budget is spent: {why}"));
                         let message = format!(
                             "the budget for this job's model is spent: {why}. It is set outside; asking again will \
@@ -138,8 +147,14 @@ fn pass_back(door: &ModelDoor, answer: reqwest::Response, running: Option<Runnin
         None
     };
     let headers = answer.headers().clone();
-    let passing =
-        Passing { answer: Box::pin(answer.bytes_stream()), scrub: door.scrub(), counted, is_over: false };
+    let is_stream = kind.starts_with("text/event-stream");
+    let passing = Passing {
+        answer: Box::pin(answer.bytes_stream()),
+        scrub: door.scrub(),
+        pieces: is_stream.then(|| door.pieces()).flatten(),
+        counted,
+        is_over: false,
+    };
     let mut response = Response::new(BodyExt::boxed_unsync(StreamBody::new(passing)));
     *response.status_mut() = status;
     for (name, value) in &headers {
@@ -155,11 +170,38 @@ fn pass_back(door: &ModelDoor, answer: reqwest::Response, running: Option<Runnin
 struct Passing {
     answer: Pin<Box<dyn Stream<Item = reqwest::Result<Bytes>> + Send>>,
     scrub: Option<Scrub>,
+    /// For a key that comes a few letters an event.
+    pieces: Option<Pieces>,
     counted: Option<(Reading, Running)>,
     is_over: bool,
 }
 
 impl Passing {
+    /// Without the key; less than came while what follows may be the rest of it.
+    fn clean(&mut self, bytes: Bytes) -> Bytes {
+        let bytes = match &mut self.scrub {
+            Some(scrub) => Bytes::from(scrub.feed(&bytes)),
+            None => bytes,
+        };
+        match &mut self.pieces {
+            Some(pieces) => Bytes::from(pieces.feed(&bytes)),
+            None => bytes,
+        }
+    }
+
+    /// What was held back, once there is no more.
+    fn rest(&mut self) -> Vec<u8> {
+        let rest = self.scrub.as_mut().map(Scrub::end).unwrap_or_default();
+        match &mut self.pieces {
+            Some(pieces) => {
+                let mut passed = pieces.feed(&rest);
+                passed.extend(pieces.end());
+                passed
+            }
+            None => rest,
+        }
+    }
+
     fn count(&mut self, bytes: &[u8]) {
         if let Some((reading, running)) = &mut self.counted {
             reading.feed(bytes);
@@ -188,10 +230,7 @@ impl Stream for Passing {
             let bytes = match ready!(self.answer.as_mut().poll_next(context)) {
                 Some(Ok(bytes)) => {
                     self.count(&bytes);
-                    match &mut self.scrub {
-                        Some(scrub) => Bytes::from(scrub.feed(&bytes)),
-                        None => bytes,
-                    }
+                    self.clean(bytes)
                 }
                 Some(Err(error)) => {
                     self.end(Ending::BrokenOff);
@@ -199,7 +238,7 @@ impl Stream for Passing {
                 }
                 None => {
                     self.end(Ending::Whole);
-                    let rest = self.scrub.as_mut().map(Scrub::end).unwrap_or_default();
+                    let rest = self.rest();
                     let rest = (!rest.is_empty()).then(|| Ok(Frame::data(Bytes::from(rest))));
                     return Poll::Ready(rest);
                 }

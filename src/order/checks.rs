@@ -160,6 +160,14 @@ fn objections(run: &TestRun) -> Vec<Finding> {
     found
         .map(|objection| {
             let (description, location, suggestion) = match objection {
+                Objection::Weakening(weakening) => {
+                    let place = match weakening.line {
+                        Some(line) => format!("{}:{line}", weakening.path),
+                        None => weakening.path.clone(),
+                    };
+                    let suggestion = "Make the code right for every input, whoever runs it.";
+                    (format!("{}: {}", weakening.kind.as_str(), weakening.what), Some(place), suggestion)
+                }
                 Objection::Missing(comparison) => (missing(comparison), None, PUT_BACK),
                 Objection::OldTests { because, laid } => (because.to_owned(), laid.first().cloned(), PUT_BACK),
                 Objection::Lie(lies) => {

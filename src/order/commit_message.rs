@@ -1,18 +1,19 @@
 //! An agent's commit message, made harmless.
 
+use super::release_words::calmed;
+
 /// The message to publish, or none when there is nothing usable in `text`.
 ///
 /// The subject is the first line with anything in it, at most 100 characters; the body at most 4,000. Control and
 /// invisible characters go, as do trailers (who signed off is not for an agent to say) and whatever would make
-/// GitHub act: closing keywords lose their `#`, mentions their `@`.
+/// GitHub act: closing keywords lose their `#`, mentions their `@`; and what would steer a release is taken apart.
 pub fn clean(text: &str) -> Option<String> {
     let visible: String = text.chars().filter(|c| *c == '\n' || !is_hidden(*c)).collect();
     let mut lines = visible
         .lines()
         .map(str::trim_end)
         .filter(|line| !is_trailer(line) && !line.trim_start().starts_with("```"))
-        .map(|line| SWITCHES.iter().fold(line.to_owned(), |line, switch| without(&line, switch, "")))
-        .map(|line| disarm(&line));
+        .map(harmless);
     let subject = lines.find(|line| !line.trim().is_empty())?;
     let subject: String = subject.trim().trim_start_matches(['#', '*', '-', ' ']).chars().take(100).collect();
     let words = subject.split_whitespace().filter(|w| w.chars().any(char::is_alphanumeric)).count();
@@ -24,9 +25,31 @@ pub fn clean(text: &str) -> Option<String> {
     Some(if body.is_empty() { subject } else { format!("{subject}\n\n{body}") })
 }
 
-/// What switches a repository's CI off when it stands in a commit message.
-const SWITCHES: [&str; 6] =
-    ["[skip ci]", "[ci skip]", "[no ci]", "[skip actions]", "[actions skip]", "***no_ci***"];
+/// What switches a repository's CI or its releases off when it stands in a commit message.
+const SWITCHES: [&str; 9] = [
+    "[skip ci]",
+    "[ci skip]",
+    "[no ci]",
+    "[skip actions]",
+    "[actions skip]",
+    "***no_ci***",
+    "[skip release]",
+    "[release skip]",
+    "[no release]",
+];
+
+/// The line, doing nothing. Until nothing changes: what is taken out may bring together what was apart.
+fn harmless(line: &str) -> String {
+    let mut line = line.to_owned();
+    loop {
+        let calm = SWITCHES.iter().fold(calmed(&line), |line, switch| without(&line, switch, ""));
+        let calm = disarm(&calm);
+        if calm == line {
+            return line;
+        }
+        line = calm;
+    }
+}
 
 /// The line with every occurrence of `what`, in any case, replaced. `what` is ASCII.
 fn without(line: &str, what: &str, with: &str) -> String {
@@ -56,26 +79,40 @@ fn is_trailer(line: &str) -> bool {
         let key = key.trim().to_ascii_lowercase();
         key.ends_with("-by")
             || key.ends_with("-id")
-            || matches!(key.as_str(), "closes" | "fixes" | "resolves" | "skip-checks" | "on-behalf-of")
+            || matches!(
+                key.as_str(),
+                "closes" | "fixes" | "resolves" | "skip-checks" | "on-behalf-of" | "release-as"
+            )
     })
 }
 
+/// Without the signs of mentions and references. GitHub's names are ASCII: an `@` stays only where ASCII stands on both
+/// sides of it, as in an address of mail.
 fn disarm(line: &str) -> String {
-    let mut safe = String::with_capacity(line.len());
-    let mut characters = line.chars().peekable();
-    let mut previous = ' ';
-    while let Some(character) = characters.next() {
-        let next_is_word = characters.peek().is_some_and(|c| c.is_alphanumeric());
+    let characters: Vec<char> = line.chars().collect();
+    let mut safe = Vec::with_capacity(characters.len());
+    let mut below = ' ';
+    // From the end: what follows a run of signs is known at each of them.
+    for (at, character) in characters.iter().copied().enumerate().rev() {
+        let before = at.checked_sub(1).and_then(|at| characters.get(at)).copied().unwrap_or(' ');
+        let after = characters.get(at + 1).copied().unwrap_or(' ');
+        let is_sign = matches!(character, '@' | '\u{ff20}' | '\u{fe6b}' | '#' | '\u{ff03}');
         let drop = match character {
-            '@' => next_is_word && !previous.is_alphanumeric(),
-            '#' => characters.peek().is_some_and(char::is_ascii_digit),
+            '@' => {
+                below.is_alphanumeric() && !(before.is_ascii_alphanumeric() && after.is_ascii_alphanumeric())
+            }
+            '\u{ff20}' | '\u{fe6b}' => below.is_alphanumeric(),
+            '#' | '\u{ff03}' => below.is_numeric(),
             _ => false,
         };
+        if !is_sign {
+            below = character;
+        }
         if !drop {
             safe.push(character);
         }
-        previous = character;
     }
+    let safe: String = safe.into_iter().rev().collect();
     without(&without(&safe, "gh-", "gh "), "://", ": //")
 }
 
@@ -95,11 +132,35 @@ mod tests {
             ("Fixes https://example.org/o/r/issues/7", Some("Fixes https: //example.org/o/r/issues/7")),
             ("mail me@example.org first", Some("mail me@example.org first")),
             ("a\u{202e}b c\u{200b}d", Some("ab cd")),
+            // GitHub's names are ASCII: what is a letter elsewhere does not make an address of a mention.
+            ("Thanks é@octocat ж@org/team 名@octocat", Some("Thanks éoctocat жorg/team 名octocat")),
+            (
+                "Thanks @@octocat a.@octocat _@octocat ＠octocat",
+                Some("Thanks octocat a.octocat _octocat octocat"),
+            ),
+            ("Fixes ##1 and #＃2, o/r###3", Some("Fixes 1 and 2, o/r3")),
+            ("Fix it [skip [skip ci]ci] [skip release] now", Some("Fix it   now")),
             ("wip", None),
             ("", None),
             ("🎉 🎉", None),
         ] {
             assert_eq!(clean(text).as_deref(), message, "{text:?}");
+        }
+        for (text, message) in [
+            ("Fix the sum\n\nRelease-As: 9.0.0\nrelease-as : 9.0.0\n", "Fix the sum"),
+            ("Fix the sum\n\nIt is, Release-As #9.0.0", "Fix the sum\n\nIt is, Release As 9.0.0"),
+            ("fix: sum\n\nBREAKING CHANGE: no lists", "fix: sum\n\nINCOMPATIBLE change: no lists"),
+            ("fix: sum\n\n* breaking-change #no lists", "fix: sum\n\n* INCOMPATIBLE change #no lists"),
+            ("fix: sum\n\nBreaking  change of lists", "fix: sum\n\nINCOMPATIBLE change of lists"),
+            ("fix: sum\n\nNot a breaking change for lists", "fix: sum\n\nNot a breaking change for lists"),
+            ("feat!: sum of lists", "feat: sum of lists"),
+            ("feat(a, b)!!: sum\n\n* fix!: more", "feat(a, b): sum\n\n* fix: more"),
+            ("Sum +semver: major #major", "Sum semver: major major"),
+            ("Sum of\n\nBEGIN_COMMIT_OVERRIDE\nfeat: x", "Sum of\n\nBEGIN COMMIT_OVERRIDE\nfeat: x"),
+            ("Sum of `BREAKING CHANGE`s", "Sum of `BREAKING CHANGE`s"),
+        ] {
+            assert_eq!(clean(text).as_deref(), Some(message), "{text:?}");
+            assert_eq!(clean(message).as_deref(), Some(message), "once is enough: {text:?}");
         }
         assert!(clean(&"word ".repeat(100)).is_some_and(|m| m.chars().count() <= 100));
     }

@@ -47,7 +47,8 @@ pub struct Scrutiny {
     /// How many mutants of the changed lines the tests catch; none where none were tried.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mutants: Option<MutantTally>,
-    /// Remarks of reading the change, for reviewer and person. They neither pass nor accuse.
+    /// What reading the change finds that no run can show, for reviewer and person. Grave is only code that answers the
+    /// tests' own inputs, or asks whether a runner of tests is there.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub weakenings: Vec<Weakening>,
 }
@@ -269,7 +270,8 @@ impl Scrutiny {
 
     /// What stands against the change: tests that are missing or bent, and files that the tests rewrite.
     pub fn objections(&self) -> Vec<Objection<'_>> {
-        let mut all: Vec<Objection<'_>> = Vec::new();
+        let grave = self.weakenings.iter().filter(|remark| remark.grave).map(Objection::Weakening);
+        let mut all: Vec<Objection<'_>> = grave.collect();
         let ran_before = self.comparison.base.is_some_and(|counts| counts.ran() > 0);
         if self.judged == Judged::TestsMissing || (self.judged == Judged::NoTests && ran_before) {
             all.push(Objection::Missing(&self.comparison));
@@ -290,6 +292,8 @@ impl Scrutiny {
 /// One thing that stands against believing a pass.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Objection<'a> {
+    /// Seen in the change.
+    Weakening(&'a Weakening),
     /// Tests of the base do not run any more.
     Missing(&'a Comparison),
     /// The tests of the base do not pass on the code of the change.

@@ -31,6 +31,7 @@ fn opened() -> Event {
             title: String::new(),
             body: String::new(),
             url: String::new(),
+            labels: Vec::new(),
         },
         by: Requester::Person(Person { login: "anna".to_owned(), id: UserId(1) }),
         pipeline: Pipeline::parse(pipeline).unwrap(),

@@ -75,6 +75,7 @@ fn opened(issue: u64) -> Opened {
             title: "The sum is \u{0} wrong \u{1f9ee}".to_owned(),
             body: String::new(),
             url: "https://example.org/octo-org/sums/issues/1".to_owned(),
+            labels: Vec::new(),
         },
         by: Requester::Person(anna()),
         pipeline: Pipeline::parse(

@@ -24,6 +24,7 @@ pub mod experiment;
 mod mutants;
 mod overlay;
 mod plan;
+mod registries;
 mod reporting;
 pub mod tamper;
 mod text;
@@ -36,6 +37,7 @@ pub use dependencies::{Dependency, brought};
 pub use mutants::{Mutant, changed_lines, mutants};
 pub use overlay::{Lay, Overlay};
 pub use plan::{TestPlan, judge_by, plan, without_own_tests};
+pub use registries::{SetupNetwork, laid, setup_network};
 pub use reporting::{Reporting, reporting};
 pub use text::{TAIL_CHARACTERS, tail};
 

@@ -68,7 +68,9 @@ fn said(setting: Option<&str>) -> Option<String> {
 pub fn judge_by(before: TestPlan, after: TestPlan) -> TestPlan {
     let Some(test) = before.test else { return after };
     // What is installed lies where the plan of the changed tree looks for it; the command itself is the same.
-    let test = after.test.filter(|after| after.ends_with(&test)).unwrap_or(test);
+    // The same, and not one that ends alike: `pnpm test` is another runner than `npm test`.
+    let is_same = |after: &String| after_exports(after) == after_exports(&test);
+    let test = after.test.filter(is_same).unwrap_or(test);
     TestPlan { setup: after.setup, test: Some(test), report: before.report, found: before.found }
 }
 
@@ -81,6 +83,23 @@ pub fn without_own_tests(before: &TestPlan) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_change_does_not_choose_the_runner_by_its_lockfile() {
+        let made = |test: &str| TestPlan { test: Some(test.to_owned()), ..TestPlan::default() };
+        let path = |test: &str| format!("PATH=\"$PWD/.venv/bin:$PATH\"{EXPORT}{test}");
+        for (base, changed, judged) in [
+            ("npm test", "pnpm test", "npm test"),
+            ("test", "true; make test", "test"),
+            ("make test", "pytest", "make test"),
+            ("pytest -q", &path("pytest -q"), &path("pytest -q")),
+            (&path("pytest -q"), "pytest -q", "pytest -q"),
+            (&path("pytest -q"), &path("pytest"), &path("pytest -q")),
+        ] {
+            let plan = judge_by(made(base), made(changed));
+            assert_eq!(plan.test.as_deref(), Some(judged), "{base} {changed}");
+        }
+    }
 
     #[test]
     fn tests_that_came_with_the_change_verify_nothing() {

@@ -93,6 +93,7 @@ impl House {
             test_time: Duration::from_secs(120),
             mutant_time: Duration::ZERO,
             setup_network: Vec::new(),
+            setup_network_for_changes: false,
             test_network: Vec::new(),
         };
         let ask = Ask {

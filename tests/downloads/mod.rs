@@ -36,6 +36,7 @@ impl Sample {
             test_time: Duration::from_secs(60),
             mutant_time: Duration::ZERO,
             setup_network: Vec::new(),
+            setup_network_for_changes: false,
             test_network: Vec::new(),
         };
         Self { place, testing }
@@ -131,4 +132,23 @@ async fn a_base_whose_setup_fails_with_what_is_kept_begins_without_it() {
     let fails = format!("{SETUP}exit 1\n");
     sample.tested(&fails, SETUP, true).await;
     assert_eq!(sample.kept(), Vec::<PathBuf>::new());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_change_of_what_is_installed_has_no_network_for_its_setup_unless_that_is_allowed() {
+    const ASKS: &str = "echo \"door: ${https_proxy:-none}\"; test -n \"$https_proxy\"\n";
+    let mut sample = Sample::new().await;
+    let edited = format!("{ASKS}# Edited.\n");
+    let kept_out = sample.tested(ASKS, &edited, true).await;
+    assert_eq!(kept_out.run.verdict, TestVerdict::SetupFailed, "{kept_out:#?}");
+    assert!(said(&kept_out, "setup").contains("door: none"), "{kept_out:#?}");
+    for words in ["setup.sh", "sandbox.setup_network_for_changes = true", "journeyman.toml"] {
+        assert!(kept_out.run.tail.contains(words), "{}", kept_out.run.tail);
+    }
+    sample.testing.setup_network_for_changes = true;
+    let let_in = sample.tested(ASKS, &edited, true).await;
+    assert_eq!(let_in.run.verdict, TestVerdict::Passed, "{let_in:#?}");
+    for output in ["setup", "setup-base"] {
+        assert!(said(&let_in, output).contains("door: http://"), "{output}: {let_in:#?}");
+    }
 }

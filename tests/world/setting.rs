@@ -223,6 +223,7 @@ fn settings(place: &Path, github: &Emulator, secret: SecretString) -> Settings {
             mode: SandboxMode::Bubblewrap,
             read: Vec::new(),
             setup_network: vec!["*".to_owned()],
+            setup_network_for_changes: false,
             test_network: Vec::new(),
         },
         agents: BTreeMap::from([(AGENT.to_owned(), agent)]),

@@ -2,6 +2,8 @@
 
 use secrecy::{ExposeSecret, SecretString};
 
+use super::super::without_pieces;
+
 /// The key that an agent's settings name, as it is in our environment now. Printing it shows its name alone.
 #[derive(Debug, Clone)]
 pub enum Key {
@@ -41,6 +43,15 @@ impl Key {
                 text.replace(value.expose_secret(), &format!("[{name}]"))
             }
             Self::Given { .. } | Self::Missing { .. } | Self::NotNeeded => text.to_owned(),
+        }
+    }
+
+    /// The same for a stream of JSON lines, where the key can stand in pieces, a few letters a line.
+    pub fn redact_stream(&self, stream: &str) -> String {
+        let clean = self.redact(stream);
+        match self {
+            Self::Given { name, value } => without_pieces(clean, value, format!("[{name}]")),
+            Self::Missing { .. } | Self::NotNeeded => clean,
         }
     }
 }

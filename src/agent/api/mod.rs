@@ -31,7 +31,7 @@ use answer::{Answer, Stop};
 pub use key::Key;
 pub use prices::{Price, Prices};
 pub use probe::Probed;
-pub use settings::{ApiSettings, Provider};
+pub use settings::{ApiSettings, Provider, how_to_price, is_a_providers_own};
 
 /// How long things may take and how large they may get. The whole time is the task's.
 #[derive(Debug, Clone, Copy)]
@@ -106,13 +106,14 @@ impl Api {
     /// Asks once. Whatever goes wrong is told by the run's failure; what it used until then is counted.
     pub async fn call(&self, call: Call<'_>, key: &Key, record: &mut dyn Record) -> AgentRun {
         let begun = Instant::now();
-        // A repository may name the model, but must not get around the budget with it.
-        if let Some(model) = call.model.filter(|model| self.settings.prices.of(model).is_none())
-            && model != self.settings.model
-        {
+        let model = call.model.unwrap_or(&self.settings.model);
+        // A repository may name the model, but must not get around the budget with it; and where models are sold, no model
+        // costs nothing.
+        let may_be_free = model == self.settings.model && !is_a_providers_own(&self.settings.base_url);
+        if !may_be_free && self.settings.prices.of(model).is_none() {
             let message = format!(
-                "the role asks for the model {model:?}, and what it costs is not known; say it in journeyman.toml: \
-                 [prices.{model:?}] input = …, output = …"
+                "what the model {model:?} costs is not known, so that no budget could hold; {}",
+                how_to_price(model)
             );
             let failure = Some(AgentFailure::new(FailureKind::Misconfigured, message));
             return AgentRun { failure, ..AgentRun::default() };
@@ -123,7 +124,6 @@ impl Api {
             Err(AgentFailure::new(FailureKind::LimitReached, "its time was up before its answer was whole"))
         });
         let mut run = AgentRun { duration_seconds: begun.elapsed().as_secs_f64(), ..AgentRun::default() };
-        let model = call.model.unwrap_or(&self.settings.model);
         answer.estimate_what_was_not_told(&call);
         let used = answer.tokens;
         run.usage = used.usage();
@@ -131,8 +131,8 @@ impl Api {
             Some(price) => run.usage.usd = price.dollars(used),
             None if (run.usage.input_tokens, run.usage.output_tokens) == (0, 0) => {}
             None => answer.warnings.push(format!(
-                "what {model:?} costs is not known, so that this run counts as $0; say it in journeyman.toml: \
-                 [prices.{model:?}] input = …, output = …"
+                "what {model:?} costs is not known, so that this run counts as $0; {}",
+                how_to_price(model)
             )),
         }
         run.warnings = answer.warnings;

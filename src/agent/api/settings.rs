@@ -32,6 +32,21 @@ pub enum Provider {
     OpenAi,
 }
 
+/// Whether this is where a provider sells its models, rather than a service of one's own.
+pub fn is_a_providers_own(base: &Url) -> bool {
+    let host = base.host_str().unwrap_or_default().trim_end_matches('.').to_ascii_lowercase();
+    let is_below =
+        |name: &str| host.strip_suffix(name).is_some_and(|above| above.is_empty() || above.ends_with('.'));
+    ["anthropic.com", "claude.com", "openai.com"].into_iter().any(is_below)
+}
+
+/// Where the price of a model is set, in words.
+pub fn how_to_price(model: &str) -> String {
+    format!(
+        "say it in journeyman.toml: [prices.{model:?}] input = …, output = …, in dollars for a million tokens"
+    )
+}
+
 impl ApiSettings {
     pub(super) fn hold_to_rules(&self, agent: &str) -> Result<(), InvalidAgent> {
         if self.model.trim().is_empty() {

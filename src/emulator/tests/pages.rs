@@ -186,3 +186,41 @@ async fn pages_can_be_left_out() {
     assert_eq!(send(&emulator, "/octo/calc/issues/1/comment", "octo", &origin, &[("body", "x")]).await, 404);
     assert_eq!(page(&emulator, "/octo/calc.git/info/refs?service=git-upload-pack").await.0, 200);
 }
+
+#[tokio::test]
+async fn only_names_of_this_machine_are_answered() {
+    let emulator = stage().await;
+    let origin = emulator.origin();
+    let address = origin.strip_prefix("http://").expect("an address");
+    let port = address.rsplit_once(':').expect("a port").1;
+    let client = reqwest::Client::builder().no_proxy().build().expect("a client");
+    for (host, expected) in [
+        (address.to_owned(), 200),
+        (format!("localhost:{port}"), 200),
+        (format!("LocalHost:{port}"), 200),
+        (format!("[::1]:{port}"), 200),
+        (format!("127.8.0.1:{port}"), 200),
+        (format!("rebound.example:{port}"), 421),
+        (format!("localhost.rebound.example:{port}"), 421),
+        (format!("127.0.0.1.rebound.example:{port}"), 421),
+        (format!("demo.localhost:{port}"), 421),
+        (format!("10.0.0.1:{port}"), 421),
+        (format!("0.0.0.0:{port}"), 421),
+        ("localhost".to_owned(), 421),
+        ("127.0.0.1:1".to_owned(), 421),
+        (format!("x@127.0.0.1:{port}"), 421),
+    ] {
+        for path in
+            ["/", "/octo/calc", "/octo/calc.git/info/refs?service=git-upload-pack", "/api/v3/rate_limit"]
+        {
+            let request = client.get(format!("{origin}{path}")).header("host", &host);
+            let answer = request.send().await.expect("an answer");
+            let refused = answer.status().as_u16() == 421;
+            assert_eq!(refused, expected == 421, "{host} {path}: {}", answer.status());
+            if refused {
+                let text = answer.text().await.expect("text");
+                assert!(text.contains(&format!("http://{address}")), "{text}");
+            }
+        }
+    }
+}

@@ -117,11 +117,11 @@ impl Context {
         match runtime {
             Runtime::Program(program) => {
                 let invocation = program.invocation(task, None, "", environment);
-                Box::new(move |text| invocation.redact(text))
+                Box::new(move |text| invocation.redact_stream(text))
             }
             Runtime::Api(api) => {
                 let key = api.key(environment);
-                Box::new(move |text| key.redact(text))
+                Box::new(move |text| key.redact_stream(text))
             }
         }
     }

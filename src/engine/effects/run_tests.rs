@@ -30,6 +30,7 @@ impl Context {
             workspaces: self.parts.workspaces.clone(),
             setup_time: self.parts.rules.setup_time,
             setup_network: self.parts.rules.setup_network.clone(),
+            setup_network_for_changes: self.parts.rules.setup_network_for_changes,
             test_network: self.parts.rules.test_network.clone(),
             test_time: self.parts.rules.test_time,
             mutant_time: match self.settings().prove.mutants {

@@ -42,8 +42,11 @@ pub struct Testing {
     pub test_time: Duration,
     /// How long mutants of the changed lines are tried; zero: none are.
     pub mutant_time: Duration,
-    /// Names of hosts that a setup may reach by HTTPS; `*` for any public one.
+    /// Names of hosts that a setup may reach by HTTPS; `*` for any public one, `registries` for
+    /// those of the package managers found.
     pub setup_network: Vec<String>,
+    /// Whether that holds for changes that edit what is installed, too; otherwise these have no network for it.
+    pub setup_network_for_changes: bool,
     /// Names of hosts that tests may reach where their repository asks for them.
     pub test_network: Vec<String>,
 }

@@ -18,6 +18,7 @@ use crate::order::{CommitSha, Reading, Trouble};
 use crate::sandbox::{Job, Limits, Network};
 use crate::verify::experiment::{self, Cell};
 use crate::verify::{self, Overlay, TestPlan};
+use crate::workspace::Workspaces;
 
 /// What of a command's output is read.
 const MOST_OUTPUT: u64 = 256 * 1024 * 1024;
@@ -176,8 +177,10 @@ impl Testing {
         let Run { what, commit, overlays, plan, .. } = run;
         make_folder(&place.home)?;
         let is_the_base = *commit == ask.base && overlays.is_empty();
+        let commit_of_place = commit;
         let (repository, commit, into) = (ask.repository.clone(), commit.clone(), place.tree.clone());
         self.git(move |workspaces| workspaces.checkout(&repository, &commit, &into)).await?;
+        let laid: Vec<String> = verify::laid(&overlays).collect();
         let tree = place.tree.clone();
         let tracked = blocking(move || lay(&tree, &overlays).and_then(|()| Tracked::of(&tree)))
             .await?
@@ -192,14 +195,18 @@ impl Testing {
         };
         let Some(setup) = &plan.setup else { return Ok((ran, Some(tracked))) };
         self.lay_downloads(ask, &place.home).await?;
+        let network = self.setup_network(ask, commit_of_place, laid, setup).await?;
         let how = How {
             name: format!("setup{what}"),
-            access: self.for_setup()?,
+            access: for_setup(&network)?,
             timeout: self.setup_time,
             environment: BTreeMap::new(),
         };
-        let ended = self.command(place, setup, how).await?;
+        let mut ended = self.command(place, setup, how).await?;
         let is_ready = is_good(&ended.run);
+        if let Some(note) = network.note().filter(|_| !is_ready) {
+            ended.output.text.push_str(&format!("\n{note}"));
+        }
         ran.setup = Some(ended.shortened());
         match (is_the_base, is_ready) {
             (true, true) => self.keep_downloads(ask, &place.home).await?,
@@ -318,10 +325,23 @@ impl Testing {
         })
     }
 
-    /// Where packages come from.
-    fn for_setup(&self) -> Result<Option<Access>, Trouble> {
-        const SETTING: &str = "sandbox.setup_network in journeyman.toml";
-        to_reach(&self.setup_network, SETTING)
+    /// Where packages come from for a commit with these paths laid over it.
+    async fn setup_network(
+        &self,
+        ask: &Ask,
+        commit: &CommitSha,
+        laid: Vec<String>,
+        command: &str,
+    ) -> Result<verify::SetupNetwork, Trouble> {
+        let (repository, base, commit) = (ask.repository.clone(), ask.base.clone(), commit.clone());
+        let read = move |workspaces: Workspaces| {
+            let root = workspaces.root_files(&repository, &commit)?;
+            let changes = workspaces.changes(&repository, &base, &commit)?;
+            Ok((root, changes.into_iter().map(|file| file.path).chain(laid).collect::<Vec<_>>()))
+        };
+        let (root, edited) = self.git(read).await?;
+        let allowed = self.setup_network_for_changes;
+        Ok(verify::setup_network(&self.setup_network, &root, command, &edited, allowed))
     }
 
     /// Nothing, unless the repository asks for it and the server's settings allow it.
@@ -354,6 +374,14 @@ impl Testing {
         let program = ["head", "-c", &most, "--", report].map(Into::into).to_vec();
         let mounts = vec![readable(&place.tree)];
         short(&self.sandbox, program, &place.tree, &place.home, mounts).await.ok()
+    }
+}
+
+fn for_setup(network: &verify::SetupNetwork) -> Result<Option<Access>, Trouble> {
+    const SETTING: &str = "sandbox.setup_network in journeyman.toml";
+    match network {
+        verify::SetupNetwork::Hosts(hosts) => to_reach(hosts, SETTING),
+        verify::SetupNetwork::Edited(_) => Ok(None),
     }
 }
 

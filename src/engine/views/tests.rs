@@ -60,6 +60,7 @@ fn journal(events: Vec<(i64, Event)>) -> Journal {
             title: "The sum".to_owned(),
             body: String::new(),
             url: "https://github.com/octo/hello/issues/7".to_owned(),
+            labels: Vec::new(),
         },
         by: mona(),
         pipeline: Pipeline::parse(PIPELINE).unwrap(),

@@ -121,19 +121,41 @@ async fn requests_at_once_count_before_they_are_answered() {
 #[tokio::test]
 async fn dollars_cannot_be_held_for_a_model_without_a_price() {
     let mut asked = words();
-    asked["model"] = json!("unheard-of");
-    for (usd, second) in [(Some(5.0), "HTTP/1.1 400"), (None, "HTTP/1.1 200")] {
-        let unknown = Service::start(|_| {
-            json_answer(&json!({ "model": "unheard-of", "usage": { "input_tokens": 1, "output_tokens": 1 } }))
-        })
-        .await;
+    for (usd, model, is_asked) in [
+        (Some(5.0), json!("unheard-of"), false),
+        (Some(5.0), json!("m "), false),
+        (Some(5.0), json!(null), false),
+        (Some(5.0), json!("m"), true),
+        (None, json!("unheard-of"), true),
+    ] {
+        asked["model"] = model.clone();
+        let unknown = Service::start(|_| message(1, 1)).await;
         let budget = Budget { usd, ..Budget::default() };
         let (door, guard) =
             opened(unknown.door(Provider::Anthropic, budget), leading_home(), Limits::default());
+        for _ in 0..2 {
+            let heard = say(door, post("/v1/messages", &asked)).await;
+            assert_eq!(heard.starts_with("HTTP/1.1 200"), is_asked, "{model}: {heard}");
+            let says = heard.contains("costs is not known") && heard.contains("where prices are");
+            assert_eq!(says, !is_asked, "{heard}");
+        }
+        assert_eq!(unknown.heard().len(), if is_asked { 2 } else { 0 }, "{model}");
+        // One wrong name is not the end of the work: the next may have a price.
+        asked["model"] = json!("m");
         assert!(say(door, post("/v1/messages", &asked)).await.starts_with("HTTP/1.1 200"));
-        let heard = say(door, post("/v1/messages", &asked)).await;
-        assert!(heard.starts_with(second), "{heard}");
-        assert_eq!(heard.contains("the price of unheard-of is not known"), usd.is_some());
-        assert_eq!(guard.end().await.metered.unwrap().usd, None);
+        assert_eq!(guard.end().await.metered.unwrap().exhausted, None);
     }
+}
+
+#[tokio::test]
+async fn a_model_that_answers_by_another_name_costs_what_the_one_that_was_asked_costs() {
+    let answers = json!({ "model": "m-of-today", "usage": { "input_tokens": 900, "output_tokens": 100 } });
+    let service = Service::start(move |_| json_answer(&answers)).await;
+    let budget = Budget { usd: Some(1.5), ..Budget::default() };
+    let (door, guard) = opened(service.door(Provider::Anthropic, budget), leading_home(), Limits::default());
+    for _ in 0..2 {
+        assert!(say(door, post("/v1/messages", &words())).await.starts_with("HTTP/1.1 200"));
+    }
+    assert!(say(door, post("/v1/messages", &words())).await.contains("$2.00 of $1.50 are spent"));
+    assert_eq!(guard.end().await.metered.unwrap().usd, Some(2.0));
 }

@@ -79,6 +79,7 @@ impl Service {
         let price = |model: &str, tokens: &Tokens| (model == "m").then(|| tokens.all() as f64 / 1_000.0);
         let model =
             ModelDoor::new(base.parse().unwrap(), credential, provider, budget, Arc::new(price)).unwrap();
+        let model = model.explaining(|_| "here is where prices are set".to_owned());
         Access { model: Some(model), ..names(&[]) }
     }
 }

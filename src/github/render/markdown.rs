@@ -1,6 +1,7 @@
 //! Foreign Markdown, let through by an allowlist of shapes.
 
 use super::text::{Bold, code_block, code_span, markdown_word, shorten, visible};
+use crate::order::release_words::calmed;
 
 const NOTE: &str = "*Shortened: what follows does not fit here.*";
 
@@ -87,7 +88,8 @@ impl Paper {
     }
 
     fn add_line(&mut self, line: &str) {
-        let rendered = render_line(line);
+        // Once more: what was taken out may have brought words together.
+        let rendered = calmed(&render_line(line));
         if rendered.is_empty() {
             self.blank();
         } else if !self.push(&rendered) {

@@ -141,8 +141,9 @@ fn weakened(weakening: &Weakening, commit: &CommitSha, pages: &Pages) -> String 
         Some(line) => format!("{}:{line}", weakening.path),
         None => weakening.path.clone(),
     };
+    let sign = if weakening.grave { "❌" } else { "ℹ️" };
     format!(
-        "- ℹ️ {}, {}: {}",
+        "- {sign} {}, {}: {}",
         weakening.kind.as_str(),
         pages.place(commit, &place),
         plain(&shorten(&weakening.what, 300))

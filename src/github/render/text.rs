@@ -5,9 +5,10 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use crate::order::commit_message::is_hidden;
+use crate::order::release_words::calmed;
 
 /// Foreign text with line feeds as the only line ends, spaces as the only white space, and nothing that cannot be
-/// seen or that turns the direction of what follows.
+/// seen, that turns the direction of what follows, or that steers a release: release bots read texts as they stand.
 pub(super) fn visible(text: &str) -> String {
     let mut seen = String::with_capacity(text.len());
     let mut characters = text.chars().peekable();
@@ -21,7 +22,7 @@ pub(super) fn visible(text: &str) -> String {
             other => seen.push(other),
         }
     }
-    seen
+    calmed(&seen)
 }
 
 /// Letters and marks that show nothing: fillers, inherent vowels, joiners, the empty braille pattern.
@@ -119,7 +120,7 @@ pub(super) fn word(word: &str, bold: Bold) -> String {
 
 /// Foreign text as inline code, on one line. Empty when there is nothing to see.
 pub fn code_span(text: &str) -> String {
-    let text = calm(&visible(text).split_whitespace().collect::<Vec<_>>().join(" "));
+    let text = calm(&calmed(&visible(text).split_whitespace().collect::<Vec<_>>().join(" ")));
     if text.is_empty() {
         return text;
     }
@@ -172,7 +173,7 @@ fn longest_run(text: &str) -> usize {
 pub fn plain(text: &str) -> String {
     let visible = visible(text);
     let words: Vec<String> = visible.split_whitespace().map(|one| word(one, Bold::Escaped)).collect();
-    let line = words.join(" ");
+    let line = calmed(&words.join(" "));
     // At a line's beginning these would make a list, a rule or a heading of it.
     let digits = line.chars().take_while(char::is_ascii_digit).count();
     if line.starts_with(['-', '+', '=']) {
@@ -192,7 +193,7 @@ pub fn title(text: &str) -> String {
     let visible = visible(&beginning);
     let words: Vec<String> =
         visible.split_whitespace().map(unarmed).filter(|word| !word.is_empty()).collect();
-    let title = shorten(&words.join(" "), MOST);
+    let title = shorten(&calmed(&words.join(" ")), MOST);
     if title.is_empty() { "Work on an issue".to_owned() } else { title }
 }
 

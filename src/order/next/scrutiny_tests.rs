@@ -1,11 +1,10 @@
 //! Stories of a pass that is not believed: bent tests, tests that prove nothing, tests that were red before.
 
 use super::super::comparison::{ComparedBy, Comparison, Judged, Tests};
-use super::super::proof::Proof;
-use super::super::scrutiny::{Baseline, Scrutiny};
+use super::super::proof::{Proof, ProofGrade};
+use super::super::scrutiny::{Baseline, OldTests, Scrutiny};
 use super::super::test_run::TestVerdict;
 use super::super::trace::Standing;
-use super::super::weakening::{Weakening, WeakeningKind};
 use super::world::{World, sha, tested};
 use super::*;
 
@@ -23,7 +22,7 @@ fn world(class: &str) -> World {
     World::with(PIPELINE).when("classify/1/agent", vec![super::world::said(class)])
 }
 
-fn seen(verdict: TestVerdict, judged: Judged, proof: Proof, weakenings: Vec<Weakening>) -> Outcome {
+fn seen(verdict: TestVerdict, judged: Judged, proof: Proof, against: Vec<String>) -> Outcome {
     let Outcome::Tested(mut run) = tested(&sha(9), verdict, 3, 0) else { unreachable!() };
     let tests = Tests::default;
     let comparison = Comparison {
@@ -37,11 +36,9 @@ fn seen(verdict: TestVerdict, judged: Judged, proof: Proof, weakenings: Vec<Weak
         already_red: tests(),
         flaky: tests(),
         gone: tests(),
-        retired: tests(),
         new: tests(),
         new_failing: tests(),
         skipped: tests(),
-        renamed: 0,
         unloaded: Vec::new(),
         unnamed: Default::default(),
     };
@@ -50,31 +47,35 @@ fn seen(verdict: TestVerdict, judged: Judged, proof: Proof, weakenings: Vec<Weak
         comparison,
         judged,
         reruns: Vec::new(),
-        old_configuration: None,
+        old_tests: (!against.is_empty()).then(|| OldTests {
+            laid: vec!["tests/a.py".to_owned()],
+            unloaded: Vec::new(),
+            test: None,
+            counts: None,
+            against,
+        }),
+        lies: None,
+        changed_tests: Vec::new(),
+        rewritten: Vec::new(),
+        dependencies: Vec::new(),
+        mutants: None,
         proof: Some(proof),
         old_code: None,
-        weakenings,
+        weakenings: Vec::new(),
     }));
     Outcome::Tested(run)
 }
 
-fn skipped(test: &str) -> Weakening {
-    Weakening {
-        kind: WeakeningKind::TestSkipped,
-        path: "tests/sum.rs".to_owned(),
-        line: Some(4),
-        test: Some(test.to_owned()),
-        what: format!("{test} is ignored now"),
-        grave: true,
-    }
+fn against(test: &str) -> String {
+    format!("{test} fails as the base has it")
 }
 
 fn bent(test: &str) -> Outcome {
-    seen(TestVerdict::Weakened, Judged::Passed, Proof::NoTestsChanged, vec![skipped(test)])
+    seen(TestVerdict::Weakened, Judged::Passed, Proof::NoTestsChanged, vec![against(test)])
 }
 
 fn proven() -> Outcome {
-    let proof = Proof::Proven { red: vec!["sum".to_owned()] };
+    let proof = Proof::Proven { by: ProofGrade::Test, red: vec!["sum".to_owned()] };
     seen(TestVerdict::Passed, Judged::Passed, proof, Vec::new())
 }
 
@@ -94,15 +95,15 @@ fn whoever_bends_a_test_is_told_and_may_mend_it() {
     let task = world.task("implement/2/agent").unwrap();
     let told = &task.rework.unwrap().feedback[0];
     assert!(told.summary.contains("not those of the base commit"), "{}", told.summary);
-    assert_eq!(told.issues[0].location.as_deref(), Some("tests/sum.rs:4"));
-    assert!(told.issues[0].description.contains("sum is ignored now"));
+    assert_eq!(told.issues[0].location.as_deref(), Some("tests/a.py"));
+    assert!(told.issues[0].description.contains("sum fails as the base has it"));
 }
 
 #[test]
 fn whoever_bends_the_tests_again_is_left_to_a_person_and_no_agent_is_asked_for_advice() {
     let mut world = world("/feature").when("/tests", vec![bent("sum"), bent("mean"), proven()]);
     let Settlement::Escalated { because, .. } = world.settle() else { panic!("{:?}", world.survey().next) };
-    assert!(because.contains("mean is ignored now") && because.contains("tried 2 times"), "{because}");
+    assert!(because.contains("mean fails as the base has it") && because.contains("tried 2 times"), "{because}");
     assert_eq!((world.made("diagnosis"), world.made("implement/3")), (0, 0));
     assert!(matches!(standing(&world), Some(Standing::NotVerified { .. })));
 }
@@ -139,7 +140,7 @@ fn of_a_feature_no_proof_is_asked_unless_the_settings_want_it() {
     assert_eq!(world.made("implement/2/agent"), 0);
 
     use crate::order::settings::{Prove, RepositorySettings};
-    let settings = RepositorySettings { prove: Prove::Always, ..RepositorySettings::default() };
+    let settings = RepositorySettings { prove: Prove::Always.into(), ..RepositorySettings::default() };
     let mut world = self::world("/feature").settings(settings).when("/tests", vec![unproven(), unproven()]);
     assert!(matches!(world.settle(), Settlement::Unverified { .. }));
 }

@@ -85,6 +85,7 @@ impl World {
                 title: "The sum is wrong".to_owned(),
                 body: "$1 {{plan.content}}".to_owned(),
                 url: String::new(),
+                labels: Vec::new(),
             },
             by: Requester::Person(person()),
             pipeline,

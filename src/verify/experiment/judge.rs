@@ -143,6 +143,10 @@ fn of_old_tests(
                 }
                 changed.extend(named);
             }
+            (false, false) if loads && matrix.old_code.is_some_and(|old| !old.is_green()) => {
+                let own = matrix.laid.iter().filter(|path| !matrix.configuration.contains(path));
+                changed.extend(own.map(|path| changed_test(path, TestChange::FailsAsItWas)));
+            }
             (false, false) if loads => against.push(
                 "the tests of the base fail on this code as they did before it; they pass only as the change has them"
                     .to_owned(),
@@ -165,6 +169,12 @@ fn of_old_tests(
                 } else {
                     blocked.push(name.as_str());
                 }
+            }
+            // It asks for something else now, and the old code has not got that either.
+            (CaseStatus::Failed, Some(CaseStatus::Failed), Some(CaseStatus::Passed))
+                if fails_without(matrix, name) && is_edited(matrix, name) =>
+            {
+                changed.push(changed_test(name, TestChange::FailsAsItWas));
             }
             (CaseStatus::Failed, Some(CaseStatus::Failed), now) if now != Some(CaseStatus::Failed) => {
                 against.push(format!(
@@ -189,6 +199,11 @@ fn of_old_tests(
         comparison.newly_broken.add(name);
     }
     comparison.already_red = Tests::default();
+}
+
+/// Whether a test as the change has it fails on the code of the base.
+fn fails_without(matrix: &Matrix<'_>, name: &str) -> bool {
+    matrix.old_code.is_some_and(|old| old.status(name) == Some(CaseStatus::Failed))
 }
 
 /// Whether the change edits a test, or what it may read: nothing else differs between the two runs but how tests are run.

@@ -134,7 +134,7 @@ mod tests {
             let files = files.to_vec();
             move |path: &str| {
                 let (_, old, new) = files.iter().find(|(known, ..)| *known == path)?;
-                Some((if after { new } else { old })?.as_bytes().to_vec())
+                Some((*(if after { new } else { old }))?.as_bytes().to_vec())
             }
         };
         sides(&changed, "make test", &read(false), &read(true))

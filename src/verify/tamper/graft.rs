@@ -4,15 +4,18 @@ use super::language::Language;
 use super::read::rust::{attributes, is_for_tests};
 use super::syntax::{NodeId, Syntax};
 
-/// The code of one version of a file with the tests of another. None where neither has tests of its own beside the code,
-/// or where its language keeps them in files of their own.
+/// The code of one version of a file with the tests of another. None where both have the same tests, and where the language
+/// keeps them in files of their own.
 pub fn graft(path: &str, code: &[u8], tests: &[u8]) -> Option<Vec<u8>> {
     if Language::of(path) != Some(Language::Rust) {
         return None;
     }
     let (source, of_tests) = (Syntax::read(Language::Rust, code).ok()?, Syntax::read(Language::Rust, tests).ok()?);
     let (own, others) = (items(&source), items(&of_tests));
-    if own.is_empty() && others.is_empty() {
+    let texts = |syntax: &Syntax<'_>, items: &[NodeId]| -> Vec<String> {
+        items.iter().map(|item| syntax.canonical_whole(whole(syntax, *item))).collect()
+    };
+    if texts(&source, &own) == texts(&of_tests, &others) {
         return None;
     }
     let mut grafted = without(&source, code, &own)?;

@@ -97,6 +97,12 @@ impl<'a> Syntax<'a> {
             .unwrap_or_default()
     }
 
+    /// A stretch of the text, with no regard to its layout.
+    pub(in crate::verify) fn canonical_whole(&self, bytes: Range<usize>) -> String {
+        let text = self.source.get(bytes).and_then(|bytes| std::str::from_utf8(bytes).ok()).unwrap_or_default();
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
     pub(in crate::verify) fn parent(&self, node: NodeId) -> Option<NodeId> {
         (node != Self::ROOT).then(|| self.nodes.get(node).map(|node| node.parent)).flatten()
     }

@@ -26,6 +26,7 @@ fn issue() -> Subject {
         title: "T".to_owned(),
         body: String::new(),
         url: "https://example.org/7".to_owned(),
+        labels: Vec::new(),
     })
 }
 

@@ -253,3 +253,22 @@ async fn counts_without_sense_do_no_harm() {
         assert!(failure.message.contains("[prices.\"unknown\"]"), "{}", failure.message);
     }
 }
+
+#[tokio::test]
+async fn a_providers_own_service_is_not_asked_for_a_model_without_a_price() {
+    for base in
+        ["https://api.anthropic.com", "https://API.anthropic.com./v1/", "https://eu.api.openai.com/v1"]
+    {
+        let mut settings = settings(Provider::Anthropic, base);
+        settings.model = "claude-sonnet-99".to_owned();
+        // Were it asked, there would be other words: of the network, or of a wrong key.
+        let (run, kept) = ask(&Api::new("engineer", settings).unwrap(), call("x")).await;
+        let failure = run.failure.expect("it is not asked");
+        assert_eq!(failure.kind, FailureKind::Misconfigured, "{base}");
+        for words in ["\"claude-sonnet-99\"", "not known", "[prices.\"claude-sonnet-99\"]", "journeyman.toml"]
+        {
+            assert!(failure.message.contains(words), "{base}: {}", failure.message);
+        }
+        assert!(kept.requests.is_empty());
+    }
+}

@@ -3,7 +3,7 @@
 use super::Signs;
 use crate::order::WeakeningKind;
 use crate::verify::tamper::chain::{chain, dotted, is_call};
-use crate::verify::tamper::language::{Language, file_name, is_test_path};
+use crate::verify::tamper::language::{file_name, is_test_path};
 use crate::verify::tamper::read::rust::attributes;
 use crate::verify::tamper::syntax::{NodeId, Syntax, is_name, is_string};
 
@@ -49,17 +49,17 @@ pub(super) fn look(signs: &mut Signs<'_, '_>, node: NodeId) {
             let grave = reads_environment(syntax);
             signs.add(WeakeningKind::TestEnvironmentSpecialCased, node, grave, said(word));
         } else if OF_PLACES.contains(&word) && asks_environment(syntax, node) {
-            let grave = decides_answer(syntax, node);
+            // Programs do that for colours and prompts.
             signs.add(
                 WeakeningKind::TestEnvironmentSpecialCased,
                 node,
-                grave,
+                false,
                 format!("code asks where it runs: {word}"),
             );
         } else if is_string(kind) && is_runner(word) && asks_modules(syntax, node) {
             signs.add(WeakeningKind::TestEnvironmentSpecialCased, node, true, said(word));
         } else if word == "NODE_ENV" && compares_with_test(syntax, node) {
-            signs.add(WeakeningKind::TestEnvironmentSpecialCased, node, true, said("NODE_ENV"));
+            signs.add(WeakeningKind::TestEnvironmentSpecialCased, node, false, said("NODE_ENV"));
         }
     } else if kind == "macro_invocation" && syntax.field_text(node, "macro") == "cfg" {
         if syntax.canonical(node).split(' ').any(|word| word == "test") {
@@ -185,27 +185,4 @@ fn compares_with_test(syntax: &Syntax<'_>, node: NodeId) -> bool {
         .ancestors(node)
         .take(6)
         .any(|up| syntax.kind(up) == "switch_statement" && syntax.canonical(up).contains("case \"test\""))
-}
-
-/// Whether the branch that is taken there answers for the function.
-fn decides_answer(syntax: &Syntax<'_>, node: NodeId) -> bool {
-    syntax.ancestors(node).take(10).any(|up| {
-        let consequence = match syntax.kind(up) {
-            "if_statement" | "if_expression" => syntax.field(up, "consequence"),
-            "conditional_expression" | "ternary_expression" => {
-                return syntax.ancestors(up).take(2).any(|outer| syntax.kind(outer) == "return_statement");
-            }
-            _ => return false,
-        };
-        let in_condition =
-            syntax.field(up, "condition").is_some_and(|condition| syntax.contains(condition, node));
-        in_condition
-            && consequence.is_some_and(|block| {
-                syntax
-                    .all(block)
-                    .any(|inner| matches!(syntax.kind(inner), "return_statement" | "return_expression"))
-                    || (syntax.language == Language::Rust
-                        && !syntax.text(block).trim_end_matches('}').trim_end().ends_with(';'))
-            })
-    })
 }

@@ -1,12 +1,7 @@
 //! What code does that only cheats have a use for: signs, of which there may not be more after a change than before.
 
 mod environment;
-mod exits;
-mod forged;
 pub(super) mod hard_coded;
-mod shadows;
-
-pub(super) use forged::{is_forging_command, is_report};
 
 use std::collections::BTreeMap;
 
@@ -52,10 +47,7 @@ impl Signs<'_, '_> {
 fn signs(file: &SourceFile<'_>) -> Vec<Sign> {
     let mut signs = Signs { file, found: Vec::new() };
     for node in file.syntax.everything() {
-        exits::look(&mut signs, node);
-        forged::look(&mut signs, node);
         environment::look(&mut signs, node);
-        shadows::look(&mut signs, node);
     }
     signs.found
 }

@@ -1,6 +1,5 @@
-//! What counts as a weakening and what does not, in small.
+//! What is found in changes, and what is read of tests.
 
-mod assertions;
 mod corpus;
 mod grafting;
 mod hostile;
@@ -13,15 +12,9 @@ fn edited<'a>(path: &'a str, before: &'a str, after: &'a str) -> ChangedFile<'a>
     ChangedFile { before: Some((path, before.as_bytes())), after: Some((path, after.as_bytes())) }
 }
 
-fn added<'a>(path: &'a str, after: &'a str) -> ChangedFile<'a> {
-    ChangedFile { before: None, after: Some((path, after.as_bytes())) }
-}
-
-fn deleted<'a>(path: &'a str, before: &'a str) -> ChangedFile<'a> {
-    ChangedFile { before: Some((path, before.as_bytes())), after: None }
-}
-
-/// The kinds of what stands against a change.
-fn grave(files: &[ChangedFile<'_>]) -> Vec<WeakeningKind> {
-    weakenings(files).into_iter().filter(|one| one.grave).map(|one| one.kind).collect()
+/// The tests of a file by name, with the number of assertions that can fail.
+fn tests_in(path: &str, bytes: &[u8]) -> Vec<(String, usize)> {
+    let Some(Ok(file)) = read::SourceFile::read(path, bytes) else { return Vec::new() };
+    let live = |test: &read::Test| test.assertions.iter().filter(|assertion| assertion.is_live()).count();
+    file.tests.iter().map(|test| (test.name.clone(), live(test))).collect()
 }

@@ -3,7 +3,7 @@
 use super::*;
 
 fn names(path: &str, source: &str) -> Vec<(String, usize)> {
-    tests_in(path, source.as_bytes()).into_iter().map(|test| (test.name, test.assertions)).collect()
+    tests_in(path, source.as_bytes())
 }
 
 fn owned(expected: &[(&str, usize)]) -> Vec<(String, usize)> {

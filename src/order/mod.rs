@@ -18,6 +18,7 @@ pub mod ids;
 pub mod journal;
 mod judge_answer;
 pub mod moves;
+pub mod names;
 pub mod network;
 pub mod next;
 pub mod pipeline;
@@ -40,6 +41,7 @@ mod yaml;
 
 pub use agent_run::{AgentFailure, AgentRun, Usage};
 pub use comparison::{CaseStatus, Cases, ComparedBy, Comparison, Judged, Reading, Tests};
+pub use effect_name::{EffectPart, EffectScope, Reserved};
 pub use feedback::{Category, Feedback, Finding, Severity};
 pub use ids::{
     BranchName, CommitSha, DeliveryGuid, InstallationId, IssueNumber, OrderId, Person, PullNumber,
@@ -56,11 +58,10 @@ pub use scrutiny::Scrutiny;
 pub use settings::{Budget, DayLimits, OrderLimits, RepositorySettings};
 pub use settlement::Settlement;
 pub use signal::{Command, FirstWord, ReviewVerdict, Signal, SignalKind};
+pub use surfaces::Surfaces;
 pub use test_run::{Counts, Exit, TestRun, TestVerdict};
 pub use trace::Trace;
+pub use verdict::{Inconclusive, Verdict};
 pub use walk::budget::OrderBudget;
 pub use walk::heard::{Answer, Answered};
-pub use verdict::{Inconclusive, Verdict};
-pub use surfaces::Surfaces;
-pub use effect_name::{EffectPart, EffectScope, Reserved};
 pub use weakening::{Weakening, WeakeningKind};

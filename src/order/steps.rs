@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::agent_run::Usage;
 use super::artifact::{ArtifactRecord, CodeArtifact, TestResult};
-use super::effect_name::EffectPart;
 use super::checks::{CheckResult, Evidence, of_import, of_review, of_tests};
+use super::effect_name::EffectPart;
 use super::ids::CommitSha;
 use super::journal::{Event, Journal};
 use super::moves::{Move, MoveKey, Outcome, Retry};
@@ -156,9 +156,10 @@ impl<'a> Fold<'a> {
         if !is_of_round {
             round = None;
         }
-        let worker = self.steps.iter().rposition(|step| {
-            is_of_round && step.kind == StepKind::Agent && step.key.round() == key.round()
-        });
+        let worker = self
+            .steps
+            .iter()
+            .rposition(|step| is_of_round && step.kind == StepKind::Agent && step.key.round() == key.round());
         let mut agent = None;
         if let Move::RunAgent(task) = intended {
             stage.clone_from(&task.stage);
@@ -298,10 +299,8 @@ impl<'a> Fold<'a> {
 
     /// Adds what a verifier said to the step of the round that it judged; to its own where no worker ran.
     fn judge_round(&mut self, key: &MoveKey, check: CheckResult) {
-        let worker = self
-            .steps
-            .iter()
-            .find(|step| step.kind == StepKind::Agent && step.key.round() == key.round());
+        let worker =
+            self.steps.iter().find(|step| step.kind == StepKind::Agent && step.key.round() == key.round());
         match worker.map(|step| step.key.clone()) {
             Some(worker) => self.judge(&worker, check),
             None => self.judge(key, check),

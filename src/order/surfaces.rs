@@ -90,7 +90,7 @@ impl Surfaces {
                 | Settlement::Closed { .. }
                 | Settlement::Refused { .. } => settled.because().map(str::to_owned),
             }),
-            verdict: (settled.is_some() && is_of_work).then(|| words(verdict)),
+            verdict: (settled.is_some() && is_of_work).then(|| words(verdict, verified)),
             verified,
             headline: headline(settled, verdict),
             heading: heading(verdict),
@@ -221,20 +221,24 @@ impl Outcome {
             Self::Merged if verified => 0,
             Self::Unverified | Self::Unproven | Self::Approved | Self::Merged => 4,
             Self::Escalated => 3,
-            Self::Working | Self::Closed | Self::Blocked | Self::Failed | Self::Cancelled | Self::Refused => 1,
+            Self::Working | Self::Closed | Self::Blocked | Self::Failed | Self::Cancelled | Self::Refused => {
+                1
+            }
         }
     }
 }
 
 /// What may be said of a commit, in words that are the same everywhere.
-fn words(verdict: &Verdict) -> &'static str {
+fn words(verdict: &Verdict, verified: bool) -> &'static str {
     match verdict {
-        Verdict::Verified => "verified",
+        Verdict::Verified if verified => "verified",
         Verdict::Inconclusive { why: Inconclusive::NotJudged { .. } } => "not verified",
         Verdict::Inconclusive { why: Inconclusive::Unproven { .. } } => "passing, not proven",
         Verdict::Inconclusive { .. } => "unverified",
         Verdict::Approved { .. } => "approved by a person, not verified",
-        Verdict::None | Verdict::Pending { .. } | Verdict::Rejected { .. } => "not verified",
+        Verdict::Verified | Verdict::None | Verdict::Pending { .. } | Verdict::Rejected { .. } => {
+            "not verified"
+        }
     }
 }
 
@@ -270,12 +274,12 @@ fn headline(settled: Option<&Settlement>, verdict: &Verdict) -> String {
     let Some(settled) = settled else { return "Journeyman is at work on this".to_owned() };
     match settled {
         Settlement::Finished { pull } => match verdict {
-            Verdict::Verified if pull.is_some() => "Verified: the pull request is ready for review".to_owned(),
+            Verdict::Verified if pull.is_some() => {
+                "Verified: the pull request is ready for review".to_owned()
+            }
             Verdict::Verified => "Verified".to_owned(),
             Verdict::Approved { by, .. } => format!("Approved by {by}, not verified"),
-            Verdict::Inconclusive { why: Inconclusive::Unproven { .. } } => {
-                "Passing, not proven".to_owned()
-            }
+            Verdict::Inconclusive { why: Inconclusive::Unproven { .. } } => "Passing, not proven".to_owned(),
             Verdict::Inconclusive { .. } | Verdict::None | Verdict::Pending { .. } => {
                 "Done, but unverified".to_owned()
             }

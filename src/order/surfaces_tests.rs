@@ -70,5 +70,5 @@ fn every_pair_is_shown_as_one_thing() {
             assert!(shown.verified || shown.verdict != Some("verified"), "{settled:?} {verdict:?}");
         }
     }
-    insta::assert_snapshot!(table);
+    insta::assert_snapshot!(table, @"");
 }

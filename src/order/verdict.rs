@@ -214,9 +214,8 @@ fn reviewers<'p>(pipeline: &'p Pipeline, trace: &'p Trace) -> impl Iterator<Item
 /// Whether a role's last word on exactly this commit is a pass.
 fn has_passed(trace: &Trace, role: &str, commit: &CommitSha) -> bool {
     let rounds = trace.stages.iter().flat_map(|stage| &stage.rounds);
-    let said = rounds.filter(|round| {
-        round.reviewer.as_deref() == Some(role) && round.commit.as_ref() == Some(commit)
-    });
+    let said = rounds
+        .filter(|round| round.reviewer.as_deref() == Some(role) && round.commit.as_ref() == Some(commit));
     said.filter_map(|round| round.review.as_ref()).last().is_some_and(|review| review.passed)
 }
 

@@ -57,6 +57,7 @@ async fn work_without_tests_is_approved_by_a_person_and_said_to_be_not_verified(
     let beside = ["authorize/", "react/", "say/"];
     let is_talk = |name: &String| beside.iter().any(|kind| name.starts_with(kind));
     assert!(more.iter().all(is_talk), "the right is asked for, and it is said why not: {more:?}");
+    insta::assert_snapshot!(world.surfaces().await, @"");
     world.end().await;
 }
 
@@ -71,6 +72,7 @@ async fn approve_while_it_works_is_not_heard_later() {
 
     assert_eq!(ended.word(), "unverified", "nobody has seen it yet: {}", ended.because());
     assert!(world.pull().draft);
+    insta::assert_snapshot!(world.surfaces().await, @"");
     world.end().await;
 }
 
@@ -91,6 +93,7 @@ async fn an_escalated_order_is_approved_over_the_api() {
     assert_eq!(order["state"], "approved", "{order}");
     let (_, told) = world.api("POST", &format!("{url}/approve"), None).await;
     assert_eq!(told["signal"]["answer"], "ignored", "{told}");
+    insta::assert_snapshot!(world.surfaces().await, @"");
     world.end().await;
 }
 
@@ -109,5 +112,6 @@ async fn an_escalated_order_gets_new_rounds_over_the_api() {
     assert!(again.said("review/4/agent").contains("Ask for four more."));
     assert_eq!(world.handed_over("question").lines().last(), Some("and 4 more"));
     assert!(!world.pull().draft);
+    insta::assert_snapshot!(world.surfaces().await, @"");
     world.end().await;
 }

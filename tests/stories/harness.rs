@@ -79,6 +79,7 @@ async fn the_second_round_passes_and_all_of_it_is_archived() {
     let tested = ended.survey.trace.work.as_ref().map(|work| work.commit.to_string());
     assert_eq!(Some(pull.head_sha), tested);
     assert_eq!(world.labels(), ["journeyman", "journeyman:done"]);
+    insta::assert_snapshot!(world.surfaces().await, @"");
     world.end().await;
 }
 
@@ -104,6 +105,7 @@ async fn when_the_rounds_run_out_a_person_gets_a_draft_and_an_approval_goes_on_t
     assert_eq!(world.pull().issue.number, pull.issue.number, "the same pull request");
     assert!(!world.pull().draft);
     assert!(world.pull().issue.body.contains("Approved by a person, not verified"));
+    insta::assert_snapshot!(world.surfaces().await, @"");
     world.end().await;
 }
 
@@ -129,6 +131,7 @@ async fn a_verifier_that_answers_nonsense_twice_is_never_a_pass() {
     assert_eq!(ended.word(), "verified", "{}", ended.because());
     assert_eq!((ended.judged_of("review"), ended.runs_of("review")), (3, 0));
     assert!(!world.pull().draft);
+    insta::assert_snapshot!(world.surfaces().await, @"");
     world.end().await;
 }
 
@@ -154,6 +157,7 @@ async fn a_worker_that_fails_in_its_retry_leaves_the_round_before() {
     assert!(!reached(&ended, "archive"));
     assert!(world.pull().draft);
     assert_eq!(world.handed_over("answer"), "42\n", "the round before");
+    insta::assert_snapshot!(world.surfaces().await, @"");
     world.end().await;
 }
 
@@ -186,6 +190,7 @@ async fn what_the_tests_find_goes_back_to_the_developer_before_anybody_reviews()
         assert!(sent_back.contains(words), "{words:?}: {sent_back}");
     }
     assert_eq!(world.handed_over("answer"), "42\n");
+    insta::assert_snapshot!(world.surfaces().await, @"");
     world.end().await;
 }
 
@@ -209,6 +214,7 @@ async fn when_the_stage_test_runs_out_of_rounds_nothing_after_it_runs() {
     assert!(ended.said("test/4/agent").contains("in digits"));
     assert!(reached(&ended, "archive") && !world.pull().draft);
     assert_eq!(world.handed_over("answer"), "42\n");
+    insta::assert_snapshot!(world.surfaces().await, @"");
     world.end().await;
 }
 
@@ -239,5 +245,6 @@ async fn where_tests_are_a_stage_without_a_worker_their_failure_is_the_end() {
     assert_eq!(again.word(), "failed", "{}", again.because());
     assert!(again.moves().iter().any(|name| name == "test/2/tests"), "{:?}", again.moves());
     assert_eq!(again.runs_of("develop"), 1);
+    insta::assert_snapshot!(world.surfaces().await, @"");
     world.end().await;
 }

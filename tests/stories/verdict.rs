@@ -47,11 +47,8 @@ const WORK: &str = "
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn work_that_rests_on_what_a_person_accepted_is_never_verified() {
     let work = WORK.replacen("echo 4$JOURNEYMAN_ROUND", "echo 43", 1);
-    let world = Story::of(&work)
-        .file(SETTINGS, "test: sh test.sh\npipeline: own\n")
-        .file(OWN, TWO)
-        .labeled()
-        .await;
+    let world =
+        Story::of(&work).file(SETTINGS, "test: sh test.sh\npipeline: own\n").file(OWN, TWO).labeled().await;
     let ended = world.settled().await;
     assert_eq!(ended.word(), "escalated", "{}", ended.because());
     world.comment(MAINTAINER, "/approve").await;
@@ -73,13 +70,15 @@ async fn work_that_rests_on_what_a_person_accepted_is_never_verified() {
     assert_eq!(ended.word(), "approved", "{}", ended.because());
     let receipt = journeyman::order::Receipt::of(&ended.journal, &ended.survey);
     assert!(!receipt.verified, "{receipt:?}");
+    insta::assert_snapshot!(world.surfaces().await, @"");
     world.end().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_stage_that_is_called_as_our_own_effects_are_is_refused_before_anything_is_paid() {
     // Its commit would look like an answer to people, whom all judges have heard.
-    let answer = TWO.replace("polish", "answer").replacen("implement", "make", 2).replace("implement", "make");
+    let answer =
+        TWO.replace("polish", "answer").replacen("implement", "make", 2).replace("implement", "make");
     let world = Story::of(&finds("answer", "code_reviewer", None, &[]))
         .file(SETTINGS, "test: sh test.sh\npipeline: own\n")
         .file(OWN, &answer)
@@ -92,5 +91,6 @@ async fn a_stage_that_is_called_as_our_own_effects_are_is_refused_before_anythin
     }
     assert!(world.pulls().is_empty());
     assert!(!ended.moves().iter().any(|name| name.ends_with("/agent")), "{:?}", ended.moves());
+    insta::assert_snapshot!(world.surfaces().await, @"");
     world.end().await;
 }

@@ -15,9 +15,9 @@ mod tests;
 
 use crate::github::OrderLabel;
 use crate::github::render::Pages;
+use crate::order::Journal;
 use crate::order::next::Survey;
 use crate::order::trace::Ask;
-use crate::order::Journal;
 
 pub(super) use answer::{earlier_reviews, review, saying};
 pub(super) use check::check;

@@ -7,7 +7,9 @@ use super::{
     StatusView, TriedLine, pull, status,
 };
 use crate::order::trace::CiTrace;
-use crate::order::{Category, Counts, Exit, Finding, IssueNumber, PullNumber, Severity, Usage};
+use crate::order::{
+    Category, Counts, Exit, Finding, Inconclusive, IssueNumber, PullNumber, Severity, Usage, Verdict,
+};
 
 fn stage(name: &str, state: StageState, detail: &str, seconds: Option<u64>) -> StageLine {
     StageLine { name: name.to_owned(), state, detail: detail.to_owned(), seconds }
@@ -147,7 +149,11 @@ fn whoever_is_asked_reads_what_was_tried_what_is_wrong_and_how_to_go_on() {
 #[test]
 fn what_a_person_approved_is_never_called_verified() {
     let mut view = change();
-    view.receipt.says(Verdict::Approved { by: "mona".to_owned(), why: "`test_sum` fails".to_owned(), failed: true });
+    view.receipt.says(Verdict::Approved {
+        by: "mona".to_owned(),
+        why: "`test_sum` fails".to_owned(),
+        failed: true,
+    });
     let text = pull(&view);
     assert!(
         text.contains(
@@ -294,7 +300,9 @@ fn what_the_reviewer_doubts_and_what_other_checks_say_stands_there() {
 #[test]
 fn what_is_not_verified_is_said_in_so_many_words() {
     let mut view = change();
-    view.receipt.says(Verdict::Inconclusive { why: Inconclusive::NoTests { because: "the repository has no tests that we can find".to_owned() } });
+    view.receipt.says(Verdict::Inconclusive {
+        why: Inconclusive::NoTests { because: "the repository has no tests that we can find".to_owned() },
+    });
     view.receipt.test = None;
     view.receipt.counts = None;
     view.receipt.review = None;
@@ -331,7 +339,9 @@ fn while_checks_are_to_come_and_when_they_never_came_the_text_says_so() {
             "\nHow it stands by now: [the comment on the issue](https://github.com/o/r/issues/7).\n"
         )
     );
-    view.receipt.says(Verdict::Inconclusive { why: Inconclusive::NotJudged { ended: Some("Cancelled: mona said /cancel".to_owned()), stages } });
+    view.receipt.says(Verdict::Inconclusive {
+        why: Inconclusive::NotJudged { ended: Some("Cancelled: mona said /cancel".to_owned()), stages },
+    });
     let text = pull(&view);
     assert!(
         text.contains(

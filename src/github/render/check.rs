@@ -176,8 +176,8 @@ fn bare_lines(text: &str) -> String {
 mod tests {
     use super::super::bodies::receipt;
     use super::super::receipt::Reviewed;
-    use crate::order::Verdict;
     use super::*;
+    use crate::order::Verdict;
     use crate::order::{Category, IssueNumber};
 
     fn finding(severity: Severity, place: &str) -> Finding {

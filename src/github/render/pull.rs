@@ -2,11 +2,11 @@
 
 use super::pages::{Pages, is_linkable};
 use super::receipt::{ReceiptView, details, doubts, evidence, gaps};
-use crate::order::Verdict;
 use super::status::quoted_within;
 use super::text::fit;
 use super::{ROOM, closes};
 use crate::order::IssueNumber;
+use crate::order::Verdict;
 
 /// The most of the agent's words, in characters.
 const LONGEST_SUMMARY: usize = 30_000;

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::super::effect_name::Reserved;
 use super::super::conversation::{CheckState, CommentPlace, CommentRef, Reaction, Saying};
+use super::super::effect_name::Reserved;
 use super::super::ids::{CommitSha, PullNumber};
 use super::super::journal::{Event, Journal};
 use super::super::moves::{Move, MoveKey, Outcome, Retry};
@@ -105,7 +105,10 @@ impl<'a> Errands<'a> {
                 Answer::NoRight(_) => {
                     outsiders += 1;
                     if answers_outsiders && outsiders == 1 {
-                        self.run(MoveKey::beside(Reserved::Say, "outsiders"), Move::Say { on, saying: Saying::NoRight });
+                        self.run(
+                            MoveKey::beside(Reserved::Say, "outsiders"),
+                            Move::Say { on, saying: Saying::NoRight },
+                        );
                     }
                 }
                 Answer::Taken | Answer::Noted => {
@@ -143,8 +146,12 @@ impl<'a> Errands<'a> {
     ) {
         if let Some(comment) = comment.map(CommentRef::Issue) {
             let eyes = Move::React { comment, reaction: Reaction::Eyes };
-            if self.run(MoveKey::beside(Reserved::React, format_args!("{seq}/eyes")), eyes) == Progress::Over {
-                self.run(MoveKey::beside(Reserved::React, format_args!("{seq}/answer")), Move::React { comment, reaction });
+            if self.run(MoveKey::beside(Reserved::React, format_args!("{seq}/eyes")), eyes) == Progress::Over
+            {
+                self.run(
+                    MoveKey::beside(Reserved::React, format_args!("{seq}/answer")),
+                    Move::React { comment, reaction },
+                );
             }
         }
         if let Some(saying) = saying {
@@ -162,10 +169,16 @@ impl<'a> Errands<'a> {
         let on = CommentPlace::Issue(self.journal.opened().issue.number);
         let saying =
             Saying::PullClosed { pull: closure.pull, merged: closure.is_merged(), by: closure.by.clone() };
-        self.run(MoveKey::beside(Reserved::Closed, format_args!("{}/say", closure.seq)), Move::Say { on, saying });
+        self.run(
+            MoveKey::beside(Reserved::Closed, format_args!("{}/say", closure.seq)),
+            Move::Say { on, saying },
+        );
         let deletes = self.journal.prepared().is_some_and(|known| known.settings.delete_branch);
         let branch = trace.branch.clone().zip(trace.pushed.clone()).filter(|_| deletes);
-        self.run(MoveKey::beside(Reserved::Closed, format_args!("{}/tidy", closure.seq)), Move::Tidy { branch });
+        self.run(
+            MoveKey::beside(Reserved::Closed, format_args!("{}/tidy", closure.seq)),
+            Move::Tidy { branch },
+        );
     }
 
     /// What came to no good end after its pull request was opened is not left there as if more were to come.

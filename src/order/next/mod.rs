@@ -225,6 +225,8 @@ mod scrutiny_tests;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
+mod verdict_properties;
+#[cfg(test)]
 mod words_tests;
 #[cfg(test)]
 mod world;

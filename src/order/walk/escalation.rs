@@ -5,10 +5,10 @@ use super::review::said_to_the_end;
 use super::rounds::Judge;
 use super::worker::Worker;
 use super::{Halt, Walk};
+use crate::order::judge_answer;
 use crate::order::moves::{AgentTask, Decision, Diagnosis, Place, Rework};
 use crate::order::pipeline::Escalation;
 use crate::order::trace::{RoundTrace, Work};
-use crate::order::judge_answer;
 
 /// How often an agent is asked whose answer is of no use.
 pub(in crate::order) const MOST_QUESTIONS: u32 = 2;

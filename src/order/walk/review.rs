@@ -9,10 +9,10 @@ use super::{Halt, Walk};
 use crate::order::agent_run::AgentRun;
 use crate::order::checks;
 use crate::order::feedback::Feedback;
+use crate::order::judge_answer;
 use crate::order::moves::{AgentTask, Move, MoveKey, Outcome, Place, ReviewNote};
 use crate::order::pipeline::{Check, Stage};
 use crate::order::trace::Work;
-use crate::order::judge_answer;
 
 /// The template of a verifier whose role names none.
 const REVIEW: &str = "review";

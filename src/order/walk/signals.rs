@@ -14,8 +14,8 @@ use crate::order::ids::Person;
 use crate::order::journal::{Entry, Event, Journal, Requester};
 use crate::order::moves::MoveKey;
 use crate::order::pipeline::Pipeline;
-use crate::order::surfaces::Surfaces;
 use crate::order::signal::{Command, ReviewVerdict, Signal, SignalKind};
+use crate::order::surfaces::Surfaces;
 
 /// What is listened with.
 struct Listener<'a, F> {
@@ -146,18 +146,15 @@ impl Heard {
         }
         let mut walk = Walk::new(pipeline, journal, length, self, at);
         let ran = walk.run();
-        let can_be_retried = Surfaces::of(ran.settled.as_ref(), &walk.verdict(ran.settled.as_ref())).can_be_retried;
+        let can_be_retried =
+            Surfaces::of(ran.settled.as_ref(), &walk.verdict(ran.settled.as_ref())).can_be_retried;
         let segment = ran.answers_begun;
         let rests = |approvable, retry| Stood::Rests { segment, approvable, retry };
         match ran.settled {
             _ if self.cancelled().is_some() => rests(false, Retry::MoreRounds),
-            Some(_) if segment == 0 && can_be_retried => {
-                rests(ran.approvable, Retry::MoreRounds)
-            }
+            Some(_) if segment == 0 && can_be_retried => rests(ran.approvable, Retry::MoreRounds),
             Some(_) if ran.given_up => rests(ran.approvable, Retry::MoreRounds),
-            Some(_) if ran.has_pull => {
-                rests(ran.approvable, Retry::Asks { is_content: !can_be_retried })
-            }
+            Some(_) if ran.has_pull => rests(ran.approvable, Retry::Asks { is_content: !can_be_retried }),
             Some(_) => Stood::Over,
             None if ran.plan_waits => Stood::PlanWaits,
             None => Stood::AtWork { conversing: segment > 0, has_pull: ran.has_pull },

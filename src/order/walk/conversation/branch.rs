@@ -4,8 +4,8 @@ use chrono::{DateTime, Utc};
 
 use super::Talk;
 use crate::order::checks;
-use crate::order::effect_name::Reserved;
 use crate::order::conversation::Update;
+use crate::order::effect_name::Reserved;
 use crate::order::ids::{CommitSha, TreeSha};
 use crate::order::moves::{Move, MoveKey, Outcome};
 use crate::order::settlement::Settlement;
@@ -52,7 +52,8 @@ impl Walk<'_> {
             return Err(self.mismatch(&key));
         };
         let work = self.another(commit, tree, changed, patch);
-        let work = self.tested(MoveKey::beside(Reserved::Answer, format_args!("{answer}/taken-in/tests")), work)?;
+        let work =
+            self.tested(MoveKey::beside(Reserved::Answer, format_args!("{answer}/taken-in/tests")), work)?;
         self.trace
             .note(format!("Commit {} was pushed by a person; the work goes on from it.", commit.short()));
         self.work_is(work);
@@ -116,7 +117,8 @@ impl Walk<'_> {
             Outcome::UpToDate => return Ok(Base::AsItWas),
             _ => return Err(self.mismatch(&key)),
         };
-        let work = self.tested(MoveKey::beside(Reserved::Answer, format_args!("{answer}/updated/tests")), made)?;
+        let work =
+            self.tested(MoveKey::beside(Reserved::Answer, format_args!("{answer}/updated/tests")), made)?;
         let red = work.tests.as_ref().filter(|tests| {
             matches!(tests.verdict, TestVerdict::Weakened | TestVerdict::Failed | TestVerdict::SetupFailed)
         });

@@ -17,8 +17,8 @@ use chrono::TimeDelta;
 
 use super::heard::{Occasion, What};
 use super::{Halt, Ran, Walk};
-use crate::order::effect_name::Reserved;
 use crate::order::conversation::{Mergeable, PullReading, PullState};
+use crate::order::effect_name::Reserved;
 use crate::order::ids::{CommitSha, Person, PullNumber, UserId};
 use crate::order::journal::Event;
 use crate::order::moves::{Move, MoveKey, Outcome};

@@ -6,8 +6,8 @@ use super::{MOST_CI_ROUNDS, Talk};
 use crate::order::conversation::{Author, FailingJob, PullReading, Remark, RemarkSource, Thread};
 use crate::order::ids::CommitSha;
 use crate::order::journal::Requester;
-use crate::order::signal::ReviewVerdict;
 use crate::order::settlement::Settlement;
+use crate::order::signal::ReviewVerdict;
 use crate::order::walk::Walk;
 use crate::order::walk::heard::{Occasion, What};
 

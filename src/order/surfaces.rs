@@ -76,7 +76,7 @@ impl Surfaces {
     pub fn of(settled: Option<&Settlement>, verdict: &Verdict) -> Self {
         let outcome = outcome(settled, verdict);
         let verified = is_verified(settled, verdict);
-        let is_content = matches!(outcome, Outcome::Verified | Outcome::Approved);
+        let is_content = matches!(outcome, OutcomeWord::Verified | OutcomeWord::Approved);
         let is_of_work = *verdict != Verdict::None;
         Self {
             outcome: outcome.word(),
@@ -99,22 +99,25 @@ impl Surfaces {
             result: if verified { TestResult::Passed } else { result(verdict) },
             exit_code: outcome.exit_code(verified),
             can_be_retried: match outcome {
-                Outcome::Unverified
-                | Outcome::Unproven
-                | Outcome::Escalated
-                | Outcome::Blocked
-                | Outcome::Failed
-                | Outcome::Cancelled => true,
-                Outcome::Working
-                | Outcome::Verified
-                | Outcome::Approved
-                | Outcome::Merged
-                | Outcome::Closed
-                | Outcome::Refused => false,
+                OutcomeWord::Unverified
+                | OutcomeWord::Unproven
+                | OutcomeWord::Escalated
+                | OutcomeWord::Blocked
+                | OutcomeWord::Failed
+                | OutcomeWord::Cancelled => true,
+                OutcomeWord::Working
+                | OutcomeWord::Verified
+                | OutcomeWord::Approved
+                | OutcomeWord::Merged
+                | OutcomeWord::Closed
+                | OutcomeWord::Refused => false,
             },
             can_be_approved: settled.is_some()
                 && !is_content
-                && matches!(outcome, Outcome::Unverified | Outcome::Unproven | Outcome::Escalated)
+                && matches!(
+                    outcome,
+                    OutcomeWord::Unverified | OutcomeWord::Unproven | OutcomeWord::Escalated
+                )
                 && is_of_work,
         }
     }
@@ -138,7 +141,7 @@ fn is_verified(settled: Option<&Settlement>, verdict: &Verdict) -> bool {
 
 /// How an order stands, in a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Outcome {
+enum OutcomeWord {
     Working,
     Verified,
     Unverified,
@@ -153,28 +156,28 @@ enum Outcome {
     Refused,
 }
 
-fn outcome(settled: Option<&Settlement>, verdict: &Verdict) -> Outcome {
-    let Some(settled) = settled else { return Outcome::Working };
+fn outcome(settled: Option<&Settlement>, verdict: &Verdict) -> OutcomeWord {
+    let Some(settled) = settled else { return OutcomeWord::Working };
     match settled {
         Settlement::Finished { .. } => match verdict {
-            Verdict::Verified => Outcome::Verified,
-            Verdict::Approved { .. } => Outcome::Approved,
-            Verdict::Inconclusive { why: Inconclusive::Unproven { .. } } => Outcome::Unproven,
-            Verdict::Inconclusive { .. } | Verdict::None | Verdict::Pending { .. } => Outcome::Unverified,
+            Verdict::Verified => OutcomeWord::Verified,
+            Verdict::Approved { .. } => OutcomeWord::Approved,
+            Verdict::Inconclusive { why: Inconclusive::Unproven { .. } } => OutcomeWord::Unproven,
+            Verdict::Inconclusive { .. } | Verdict::None | Verdict::Pending { .. } => OutcomeWord::Unverified,
             // The walk escalates what is rejected; said here as well, it cannot be said otherwise.
-            Verdict::Rejected { .. } => Outcome::Escalated,
+            Verdict::Rejected { .. } => OutcomeWord::Escalated,
         },
-        Settlement::Escalated { .. } => Outcome::Escalated,
-        Settlement::Blocked { .. } => Outcome::Blocked,
-        Settlement::Failed { .. } => Outcome::Failed,
-        Settlement::Cancelled { .. } => Outcome::Cancelled,
-        Settlement::Merged { .. } => Outcome::Merged,
-        Settlement::Closed { .. } => Outcome::Closed,
-        Settlement::Refused { .. } => Outcome::Refused,
+        Settlement::Escalated { .. } => OutcomeWord::Escalated,
+        Settlement::Blocked { .. } => OutcomeWord::Blocked,
+        Settlement::Failed { .. } => OutcomeWord::Failed,
+        Settlement::Cancelled { .. } => OutcomeWord::Cancelled,
+        Settlement::Merged { .. } => OutcomeWord::Merged,
+        Settlement::Closed { .. } => OutcomeWord::Closed,
+        Settlement::Refused { .. } => OutcomeWord::Refused,
     }
 }
 
-impl Outcome {
+impl OutcomeWord {
     fn word(self) -> &'static str {
         match self {
             Self::Working => "working",

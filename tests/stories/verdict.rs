@@ -70,7 +70,16 @@ async fn work_that_rests_on_what_a_person_accepted_is_never_verified() {
     assert_eq!(ended.word(), "approved", "{}", ended.because());
     let receipt = journeyman::order::Receipt::of(&ended.journal, &ended.survey);
     assert!(!receipt.verified, "{receipt:?}");
-    insta::assert_snapshot!(world.surfaces().await, @"");
+    insta::assert_snapshot!(world.surfaces().await, @"
+    label: done
+    status: Approved by mona, not verified
+    check: Approved by a person, not verified: 2 of 2 tests pass (Some(Neutral))
+    pull: ⚠️ Approved by a person, not verified (ready)
+    receipt: approved / approved by a person, not verified / false
+    api: approved / false
+    exit: 4
+    attestation: FAILED
+    ");
     world.end().await;
 }
 
@@ -91,6 +100,15 @@ async fn a_stage_that_is_called_as_our_own_effects_are_is_refused_before_anythin
     }
     assert!(world.pulls().is_empty());
     assert!(!ended.moves().iter().any(|name| name.ends_with("/agent")), "{:?}", ended.moves());
-    insta::assert_snapshot!(world.surfaces().await, @"");
+    insta::assert_snapshot!(world.surfaces().await, @"
+    label: needs-human
+    status: Failed: something around the work has to be mended
+    check: none
+    pull: none
+    receipt: failed / none / false
+    api: failed / false
+    exit: 1
+    attestation: none
+    ");
     world.end().await;
 }

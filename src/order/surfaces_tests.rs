@@ -70,5 +70,87 @@ fn every_pair_is_shown_as_one_thing() {
             assert!(shown.verified || shown.verdict != Some("verified"), "{settled:?} {verdict:?}");
         }
     }
-    insta::assert_snapshot!(table, @"");
+    insta::assert_snapshot!(table, @"
+    working    none       1 -            FAILED  InProgress Working    Journeyman is at work on this
+    working    pending    1 -            FAILED  InProgress Working    Journeyman is at work on this
+    working    verified   1 -            FAILED  InProgress Working    Journeyman is at work on this
+    working    no tests   1 -            WARNED  InProgress Working    Journeyman is at work on this
+    working    unproven   1 -            WARNED  InProgress Working    Journeyman is at work on this
+    working    not judged 1 -            FAILED  InProgress Working    Journeyman is at work on this
+    working    rejected   1 -            FAILED  InProgress Working    Journeyman is at work on this
+    working    approved   1 -            WARNED  InProgress Working    Journeyman is at work on this
+    working    overruled  1 -            FAILED  InProgress Working    Journeyman is at work on this
+    unverified none       4 -            FAILED  Neutral    NeedsHuman Done, but unverified
+    unverified pending    4 not verified FAILED  Neutral    NeedsHuman Done, but unverified
+    verified   verified   0 verified     PASSED  Success    Done       Verified: the pull request is ready for review
+    unverified no tests   4 unverified   WARNED  Neutral    NeedsHuman Done, but unverified
+    unproven   unproven   4 passing      WARNED  Neutral    NeedsHuman Passing, not proven
+    unverified not judged 4 not verified FAILED  Neutral    NeedsHuman Done, but unverified
+    escalated  rejected   3 not verified FAILED  Failure    NeedsHuman Handed over: the best attempt is not verified
+    approved   approved   4 approved by a person WARNED  Neutral    Done       Approved by ada, not verified
+    approved   overruled  4 approved by a person FAILED  Neutral    Done       Approved by ada, not verified
+    escalated  none       3 -            FAILED  Failure    NeedsHuman Handed over: the best attempt is not verified
+    escalated  pending    3 not verified FAILED  Failure    NeedsHuman Handed over: the best attempt is not verified
+    escalated  verified   3 not verified FAILED  Failure    NeedsHuman Handed over: the best attempt is not verified
+    escalated  no tests   3 unverified   WARNED  Failure    NeedsHuman Handed over: the best attempt is not verified
+    escalated  unproven   3 passing      WARNED  Failure    NeedsHuman Handed over: the best attempt is not verified
+    escalated  not judged 3 not verified FAILED  Failure    NeedsHuman Handed over: the best attempt is not verified
+    escalated  rejected   3 not verified FAILED  Failure    NeedsHuman Handed over: the best attempt is not verified
+    escalated  approved   3 approved by a person WARNED  Failure    NeedsHuman Handed over: the best attempt is not verified
+    escalated  overruled  3 approved by a person FAILED  Failure    NeedsHuman Handed over: the best attempt is not verified
+    blocked    none       1 -            FAILED  Failure    NeedsHuman Blocked: there is nothing to hand over
+    blocked    pending    1 not verified FAILED  Failure    NeedsHuman Blocked: there is nothing to hand over
+    blocked    verified   1 not verified FAILED  Failure    NeedsHuman Blocked: there is nothing to hand over
+    blocked    no tests   1 unverified   WARNED  Failure    NeedsHuman Blocked: there is nothing to hand over
+    blocked    unproven   1 passing      WARNED  Failure    NeedsHuman Blocked: there is nothing to hand over
+    blocked    not judged 1 not verified FAILED  Failure    NeedsHuman Blocked: there is nothing to hand over
+    blocked    rejected   1 not verified FAILED  Failure    NeedsHuman Blocked: there is nothing to hand over
+    blocked    approved   1 approved by a person WARNED  Failure    NeedsHuman Blocked: there is nothing to hand over
+    blocked    overruled  1 approved by a person FAILED  Failure    NeedsHuman Blocked: there is nothing to hand over
+    failed     none       1 -            FAILED  Failure    NeedsHuman Failed: something around the work has to be mended
+    failed     pending    1 not verified FAILED  Failure    NeedsHuman Failed: something around the work has to be mended
+    failed     verified   1 not verified FAILED  Failure    NeedsHuman Failed: something around the work has to be mended
+    failed     no tests   1 unverified   WARNED  Failure    NeedsHuman Failed: something around the work has to be mended
+    failed     unproven   1 passing      WARNED  Failure    NeedsHuman Failed: something around the work has to be mended
+    failed     not judged 1 not verified FAILED  Failure    NeedsHuman Failed: something around the work has to be mended
+    failed     rejected   1 not verified FAILED  Failure    NeedsHuman Failed: something around the work has to be mended
+    failed     approved   1 approved by a person WARNED  Failure    NeedsHuman Failed: something around the work has to be mended
+    failed     overruled  1 approved by a person FAILED  Failure    NeedsHuman Failed: something around the work has to be mended
+    cancelled  none       1 -            FAILED  Cancelled  None       Cancelled
+    cancelled  pending    1 not verified FAILED  Cancelled  None       Cancelled
+    cancelled  verified   1 not verified FAILED  Cancelled  None       Cancelled
+    cancelled  no tests   1 unverified   WARNED  Cancelled  None       Cancelled
+    cancelled  unproven   1 passing      WARNED  Cancelled  None       Cancelled
+    cancelled  not judged 1 not verified FAILED  Cancelled  None       Cancelled
+    cancelled  rejected   1 not verified FAILED  Cancelled  None       Cancelled
+    cancelled  approved   1 approved by a person WARNED  Cancelled  None       Cancelled
+    cancelled  overruled  1 approved by a person FAILED  Cancelled  None       Cancelled
+    merged     none       4 -            FAILED  -          None       Merged by ada
+    merged     pending    4 not verified FAILED  -          None       Merged by ada
+    merged     verified   0 verified     PASSED  -          None       Merged by ada
+    merged     no tests   4 unverified   WARNED  -          None       Merged by ada
+    merged     unproven   4 passing      WARNED  -          None       Merged by ada
+    merged     not judged 4 not verified FAILED  -          None       Merged by ada
+    merged     rejected   4 not verified FAILED  -          None       Merged by ada
+    merged     approved   4 approved by a person WARNED  -          None       Merged by ada
+    merged     overruled  4 approved by a person FAILED  -          None       Merged by ada
+    closed     none       1 -            FAILED  -          None       The pull request was closed by ada
+    closed     pending    1 not verified FAILED  -          None       The pull request was closed by ada
+    closed     verified   1 verified     PASSED  -          None       The pull request was closed by ada
+    closed     no tests   1 unverified   WARNED  -          None       The pull request was closed by ada
+    closed     unproven   1 passing      WARNED  -          None       The pull request was closed by ada
+    closed     not judged 1 not verified FAILED  -          None       The pull request was closed by ada
+    closed     rejected   1 not verified FAILED  -          None       The pull request was closed by ada
+    closed     approved   1 approved by a person WARNED  -          None       The pull request was closed by ada
+    closed     overruled  1 approved by a person FAILED  -          None       The pull request was closed by ada
+    refused    none       1 -            FAILED  -          None       Refused
+    refused    pending    1 not verified FAILED  -          None       Refused
+    refused    verified   1 not verified FAILED  -          None       Refused
+    refused    no tests   1 unverified   WARNED  -          None       Refused
+    refused    unproven   1 passing      WARNED  -          None       Refused
+    refused    not judged 1 not verified FAILED  -          None       Refused
+    refused    rejected   1 not verified FAILED  -          None       Refused
+    refused    approved   1 approved by a person WARNED  -          None       Refused
+    refused    overruled  1 approved by a person FAILED  -          None       Refused
+    ");
 }

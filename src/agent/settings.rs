@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::api::ApiSettings;
+use crate::order::names::{NameFault, VariableName};
 
 /// One `[agents.NAME]` of the settings.
 #[derive(Debug, Clone, PartialEq)]
@@ -80,14 +81,12 @@ impl AgentSettings {
 }
 
 /// Why a variable of that name cannot be asked for, if it cannot.
-pub(super) fn variable_problem(name: &str) -> Option<String> {
-    let is_name = !name.is_empty()
-        && !name.starts_with(|c: char| c.is_ascii_digit())
-        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
-    if !is_name {
-        return Some(format!("{name:?} is not the name of a variable"));
+fn variable_problem(name: &str) -> Option<String> {
+    match VariableName::parse(name) {
+        Ok(_) => None,
+        Err(NameFault::Own) => Some(format!("{name} is Journeyman's own and never passed on to an agent")),
+        Err(NameFault::Variable | NameFault::Form | NameFault::Reserved(_)) => {
+            Some(format!("{name:?} is not the name of a variable"))
+        }
     }
-    // Our own settings, secrets among them, come in under this prefix.
-    name.starts_with("JOURNEYMAN_")
-        .then(|| format!("{name} is Journeyman's own and never passed on to an agent"))
 }

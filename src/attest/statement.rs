@@ -11,8 +11,7 @@ use super::key::{KeyError, SigningKey};
 use crate::order::commit_message::is_hidden;
 use crate::order::receipt::TestEvidence;
 use crate::order::{
-    BranchName, CommitSha, Feedback, IssueNumber, OrderId, PullNumber, Receipt, RepositoryName, TestVerdict,
-    TreeSha,
+    BranchName, CommitSha, Feedback, IssueNumber, OrderId, PullNumber, Receipt, RepositoryName, TreeSha,
 };
 
 /// What a statement of in-toto is, of version 1.
@@ -20,41 +19,7 @@ const STATEMENT_TYPE: &str = "https://in-toto.io/Statement/v1";
 /// What is said here. Its version rises when a reader of the old one could be misled.
 pub const PREDICATE_TYPE: &str = "urn:journeyman:receipt:v1";
 
-/// What it comes to, in the words of in-toto's test results.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "UPPERCASE")]
-pub enum TestResult {
-    /// Every check passed on the commit.
-    Passed,
-    /// Nothing is known to be wrong, and not everything was verified.
-    Warned,
-    /// A check failed, or the work ended before all had spoken.
-    Failed,
-}
-
-impl TestResult {
-    /// What a receipt comes to. Only a receipt that says so has passed.
-    fn of(receipt: &Receipt) -> Self {
-        let tests_failed = receipt.tests.as_ref().is_some_and(|tests| match tests.verdict {
-            TestVerdict::Failed | TestVerdict::SetupFailed | TestVerdict::Weakened => true,
-            TestVerdict::Passed | TestVerdict::NoTests => false,
-        });
-        match receipt.verdict {
-            Some("verified") if receipt.verified => Self::Passed,
-            Some("unverified" | "approved by a person, not verified") if !tests_failed => Self::Warned,
-            Some(_) | None => Self::Failed,
-        }
-    }
-
-    /// As it stands in the statement.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Passed => "PASSED",
-            Self::Warned => "WARNED",
-            Self::Failed => "FAILED",
-        }
-    }
-}
+pub use crate::order::surfaces::TestResult;
 
 /// Who says it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -228,7 +193,7 @@ impl Envelope {
                 subject("tree", "gitTree", tree.as_str()),
             ],
             predicate_type: PREDICATE_TYPE.to_owned(),
-            predicate: Predicate { result: TestResult::of(receipt), verifier, time, receipt },
+            predicate: Predicate { result: receipt.result, verifier, time, receipt },
         };
         Ok(Self::seal(serde_json::to_vec(&wire)?, key)?)
     }

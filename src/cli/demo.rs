@@ -9,7 +9,7 @@ use super::live::Live;
 use super::local::{Local, PERSON, People, Wishes};
 use super::{INTERRUPTED, log, sample, settings_file};
 use crate::emulator::{Pages, RepositorySource};
-use crate::order::{OrderId, Receipt, Settlement};
+use crate::order::{OrderId, Receipt, Surfaces};
 
 /// The sample repository on the emulator.
 const REPOSITORY: &str = "you/statistics";
@@ -20,7 +20,7 @@ const GATHER_SECONDS: u32 = 3;
 #[derive(Debug, Args)]
 #[command(
     after_help = "Without --once it stays: open the printed address, comment (/retry, /cancel), review; Ctrl-C ends \
-                        it.\nExit codes with --once: 0 verified, 1 failed, 2 wrong usage, 3 handed over, 4 unverified.\n\n\
+                        it.\nExit codes with --once: 0 verified, 1 failed, 2 wrong usage, 3 handed over, 4 not verified.\n\n\
                         The agent `scripted` follows a script: it gets the fix wrong first, on purpose, and right when \
                         it is sent back. Everything else is real: git, sandbox, tests, HTTP."
 )]
@@ -76,48 +76,49 @@ pub(super) async fn main(arguments: Arguments) -> anyhow::Result<u8> {
     eprintln!("  {origin}/{REPOSITORY}/issues/{issue}\n");
     let mut live = Live::new();
     let people = if arguments.once { People::Nobody } else { People::There };
-    let Some((order, mut settled)) = local.work(&mut live, people).await? else {
+    let Some((order, mut shown)) = local.work(&mut live, people).await? else {
         local.stop().await?;
         return Ok(INTERRUPTED);
     };
-    summary(&local, order, &settled).await?;
+    summary(&local, order).await?;
     if !arguments.once {
         eprintln!("\n  Look around at {origin}/{REPOSITORY}; comment, review. Ctrl-C ends the demo.");
-        settled = stay(&local, order, settled, &mut live).await?;
+        shown = stay(&local, order, shown, &mut live).await?;
     }
     local.stop().await?;
-    Ok(settled.exit_code())
+    Ok(shown.exit_code)
 }
 
 /// Shows what people start by what they do on the pages.
 async fn stay(
     local: &Local,
     order: OrderId,
-    mut settled: Settlement,
+    mut shown: Surfaces,
     live: &mut Live,
-) -> anyhow::Result<Settlement> {
+) -> anyhow::Result<Surfaces> {
     loop {
         let at_work = local.look(order).await?.1.next.settled.is_none();
         if at_work {
             match local.watch(order, live, People::There).await? {
-                Some(ended) => settled = ended,
-                None => return Ok(settled),
+                Some(ended) => shown = ended,
+                None => return Ok(shown),
             }
-            summary(local, order, &settled).await?;
+            summary(local, order).await?;
         }
         tokio::select! {
             () = tokio::time::sleep(std::time::Duration::from_millis(300)) => {}
-            () = local.asked_to_stop() => return Ok(settled),
+            () = local.asked_to_stop() => return Ok(shown),
         }
     }
 }
 
-async fn summary(local: &Local, order: OrderId, settled: &Settlement) -> anyhow::Result<()> {
+async fn summary(local: &Local, order: OrderId) -> anyhow::Result<()> {
     let (journal, survey) = local.look(order).await?;
     let receipt = Receipt::of(&journal, &survey);
     println!();
-    println!("outcome:       {}", settled.word());
-    if let Some(because) = settled.because() {
+    let shown = survey.surfaces();
+    println!("outcome:       {}", shown.outcome);
+    if let Some(because) = shown.because {
         println!("because:       {because}");
     }
     if let Some(pull) = &survey.trace.pull {

@@ -168,7 +168,7 @@ impl Live {
                 let draft = "the pull request's text is up to date; it stays a draft";
                 self.line(
                     Mark::Done,
-                    if ready { "verified: the pull request is ready for review" } else { draft },
+                    if ready { "the pull request is finished, and no draft any more" } else { draft },
                 );
             }
             Outcome::StatusShown | Outcome::Done | Outcome::UpToDate => {}

@@ -15,7 +15,7 @@ use crate::config::{AgentSettings, DefaultSettings, GithubSettings, Settings, Te
 use crate::emulator::{Emulator, Options, Pages, Permission, RepositorySource, keys};
 use crate::order::next::Survey;
 use crate::order::trace::Ask;
-use crate::order::{Journal, OrderId, Pipeline, Settlement};
+use crate::order::{Journal, OrderId, Pipeline, Surfaces};
 
 /// The App's id on the emulator; any number serves.
 const APP_ID: u64 = 1;
@@ -198,9 +198,9 @@ impl Local {
         &self,
         live: &mut Live,
         people: People,
-    ) -> anyhow::Result<Option<(OrderId, Settlement)>> {
+    ) -> anyhow::Result<Option<(OrderId, Surfaces)>> {
         let Some(order) = self.order().await? else { return Ok(None) };
-        Ok(self.watch(order, live, people).await?.map(|settled| (order, settled)))
+        Ok(self.watch(order, live, people).await?.map(|shown| (order, shown)))
     }
 
     /// The one order, once the delivery has arrived. None when stopped.
@@ -226,17 +226,15 @@ impl Local {
         order: OrderId,
         live: &mut Live,
         people: People,
-    ) -> anyhow::Result<Option<Settlement>> {
+    ) -> anyhow::Result<Option<Surfaces>> {
         let mut news = self.handle.watch();
         live.begin_again();
         loop {
             let (journal, survey) = self.look(order).await?;
             journal.entries().iter().for_each(|entry| live.show(entry));
-            if let Some(settlement) = survey.next.settled
-                && survey.next.moves.is_empty()
-            {
+            if survey.next.settled.is_some() && survey.next.moves.is_empty() {
                 live.end();
-                return Ok(Some(settlement));
+                return Ok(Some(survey.surfaces()));
             }
             match survey.trace.asks {
                 Some(Ask::Plan) if people == People::Nobody && survey.next.moves.is_empty() => {

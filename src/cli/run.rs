@@ -11,13 +11,14 @@ use super::local::{Local, People, Wishes};
 use super::{INTERRUPTED, WrongUsage, issue_file, log, sample, settings_file};
 use crate::attest::{NothingToSign, Origin, SigningKey};
 use crate::emulator::{Pages, RepositorySource};
-use crate::order::{BranchName, OrderId, Receipt, Settlement};
+use crate::order::{BranchName, OrderId, Receipt};
 
 /// What `run` is told.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Exit codes: 0 verified, 1 failed, 2 wrong usage, 3 handed over to a person, 4 finished but \
-                        unverified (no tests).\n\n\
+                        not verified (no tests, not
+                        proven, or approved by a person).\n\n\
                         The result is a branch journeyman/issue-N-… in the repository, and the pull request's text on \
                         standard output.\nYour work tree is not touched. What happens is told on standard error.\n\n\
                         Example:\n  ANTHROPIC_API_KEY=… journeyman run --repo . --issue bug.md --agent claude"
@@ -68,12 +69,12 @@ pub(super) async fn main(arguments: Arguments) -> anyhow::Result<u8> {
     local
         .put_to_work(&name, RepositorySource::Path(arguments.repo.clone()), &issue.title, &issue.body)
         .await?;
-    let Some((order, settled)) = local.work(&mut Live::new(), People::Nobody).await? else {
+    let Some((order, _)) = local.work(&mut Live::new(), People::Nobody).await? else {
         local.stop().await?;
         eprintln!("journeyman: stopped; nothing was brought back");
         return Ok(INTERRUPTED);
     };
-    let code = report(&local, order, &name, &repository, &settled, arguments.json).await?;
+    let code = report(&local, order, &name, &repository, arguments.json).await?;
     if let Some(file) = &arguments.attestation {
         attest(&local, order, file).await?;
     }
@@ -86,7 +87,6 @@ async fn report(
     order: OrderId,
     name: &str,
     repository: &git2::Repository,
-    settled: &Settlement,
     json: bool,
 ) -> anyhow::Result<u8> {
     let (journal, survey) = local.look(order).await?;
@@ -95,7 +95,8 @@ async fn report(
         bring_back(repository, &local.emulator.git_dir(name)?, branch)?;
         eprintln!("\n  branch {branch}");
     }
-    eprintln!("  {}{}", settled.word(), settled.because().map(|why| format!(": {why}")).unwrap_or_default());
+    let shown = survey.surfaces();
+    eprintln!("  {}{}", shown.outcome, shown.because.map(|why| format!(": {why}")).unwrap_or_default());
     if json {
         println!("{}", serde_json::to_string_pretty(&receipt)?);
     } else if let Some(number) = receipt.pull_request
@@ -103,7 +104,7 @@ async fn report(
     {
         println!("# {}\n\n{}", pull.issue.title, pull.issue.body);
     }
-    Ok(settled.exit_code())
+    Ok(shown.exit_code)
 }
 
 /// Writes the signed receipt, where there is something to sign.

@@ -6,7 +6,7 @@ use url::{Host, Url};
 
 use super::SettingsError;
 use super::raw::{Keys, PRICE_KEYS};
-use super::server::is_own_variable;
+use crate::order::names::VariableName;
 
 /// Tokens of one answer, when nothing is said: most models can, and a file or two fits.
 const OUTPUT_TOKENS: u64 = 32_000;
@@ -104,7 +104,7 @@ pub(super) fn api(keys: &Keys, name: &str) -> Result<ApiSettings, SettingsError>
 
 /// Names are shown where a key is missing. Keys have small letters, so that none gets through as a name.
 fn is_key_name(name: &str) -> bool {
-    is_own_variable(name) && name.len() <= 100 && !name.bytes().any(|b| b.is_ascii_lowercase())
+    VariableName::parse(name).is_ok_and(|name| name.is_of_a_key())
 }
 
 /// On this machine or in a network of one's own. A name without a dot is one's own too, such as a container's.

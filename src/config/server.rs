@@ -16,6 +16,7 @@ use super::{
     SandboxMode, SandboxSettings, ServerSettings, Settings, SettingsError, StoreSettings, TemplateSettings,
     WriteSettings, api,
 };
+use crate::order::names::VariableName;
 use crate::order::{Budget, DayLimits};
 
 /// Shorter ones can be guessed.
@@ -272,21 +273,13 @@ fn agent(keys: &Keys, name: &str) -> Result<AgentSettings, SettingsError> {
             (program.ok_or_else(needed)?, env.unwrap_or_default())
         }
     };
-    if !env.iter().all(|name| is_own_variable(name)) {
+    if !env.iter().all(|name| VariableName::parse(name).is_ok()) {
         let expected = format!("a list of variables' names, none of which begins with {OWN_VARIABLES}");
         return Err(keys.wrong(&key("env"), expected));
     }
     let read: Vec<PathBuf> = keys.absolute_paths(&key("read"))?;
     let network = keys.list(&key("network"))?.unwrap_or_default();
     Ok(AgentSettings { runtime, model: keys.text(&key("model"))?, program, env, read, network })
-}
-
-/// The name of a variable that is somebody's own, and none of Journeyman's.
-pub(super) fn is_own_variable(name: &str) -> bool {
-    !name.starts_with(OWN_VARIABLES)
-        && !name.is_empty()
-        && !name.starts_with(|c: char| c.is_ascii_digit())
-        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
 }
 
 fn name(keys: &Keys, key: &str, default: &str, most: usize) -> Result<String, SettingsError> {

@@ -197,7 +197,7 @@ fn attempts(journal: &Journal, key: &MoveKey) -> usize {
 
 fn summary(survey: &Survey) -> Summary {
     let state = match (&survey.next.settled, survey.trace.running()) {
-        (Some(settlement), _) => settlement.word().to_owned(),
+        (Some(_), _) => survey.surfaces().outcome.to_owned(),
         (None, Some(stage)) => match stage.rounds.last() {
             Some(round) => format!("{}, round {}", stage.name, round.round),
             None => stage.name.clone(),

@@ -12,18 +12,7 @@ use super::service::{At, GitHub};
 use super::transport::Request;
 use crate::order::IssueNumber;
 
-/// Which of our labels an issue has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OrderLabel {
-    /// `journeyman:working`.
-    Working,
-    /// `journeyman:needs-human`.
-    NeedsHuman,
-    /// `journeyman:done`.
-    Done,
-    /// None of them.
-    None,
-}
+pub use crate::order::surfaces::OrderLabel;
 
 struct Look {
     name: &'static str,
@@ -42,14 +31,12 @@ const DONE: Look = Look {
 };
 const OURS: [&Look; 3] = [&WORKING, &NEEDS_HUMAN, &DONE];
 
-impl OrderLabel {
-    fn look(self) -> Option<&'static Look> {
-        match self {
-            Self::Working => Some(&WORKING),
-            Self::NeedsHuman => Some(&NEEDS_HUMAN),
-            Self::Done => Some(&DONE),
-            Self::None => None,
-        }
+fn look(label: OrderLabel) -> Option<&'static Look> {
+    match label {
+        OrderLabel::Working => Some(&WORKING),
+        OrderLabel::NeedsHuman => Some(&NEEDS_HUMAN),
+        OrderLabel::Done => Some(&DONE),
+        OrderLabel::None => None,
     }
 }
 
@@ -64,7 +51,7 @@ impl GitHub {
         let labels: Vec<NameWire> = self.list(at, Permissions::ReadIssues, &route).await?;
         // GitHub compares names of labels without case.
         let on: BTreeSet<String> = labels.into_iter().map(|label| label.name.to_lowercase()).collect();
-        let wanted = label.look();
+        let wanted = look(label);
         // The new one first: at no moment is an order without a label.
         if let Some(look) = wanted
             && !on.contains(look.name)

@@ -79,7 +79,7 @@ pub fn of_import(outcome: &Outcome) -> Vec<CheckResult> {
 
 /// What the check `verifier` says, by the answer of whoever was asked. An answer that is none says nothing.
 pub fn of_review(answer: &str) -> Option<CheckResult> {
-    let feedback = super::verdict::feedback(answer).ok()?;
+    let feedback = super::judge_answer::feedback(answer).ok()?;
     Some(CheckResult { check: Check::Verifier, feedback, evidence: None })
 }
 

@@ -13,9 +13,9 @@ use super::moves::{MoveKey, Outcome};
 use super::network::Refused;
 use super::next::Survey;
 use super::scrutiny::Scrutiny;
-use super::settlement::Settlement;
+use super::surfaces::TestResult;
 use super::test_run::{CommandRun, Counts, TestRun, TestVerdict};
-use super::trace::Standing;
+use super::verdict::Verdict;
 
 /// Refusals that a receipt names.
 const MOST_REFUSED: usize = 50;
@@ -40,9 +40,13 @@ pub struct Receipt {
     pub because: Option<String>,
     /// Whether every check passed on `commit`.
     pub verified: bool,
-    /// The same in words: `verified`, `unverified`, `not verified`, `approved by a person, not verified`; none while
+    /// The same in words: `verified`, `unverified`, `passing, not proven`, `not verified`, `approved by a person, not
+    /// verified`; none while
     /// it is at work, and where there is no commit.
     pub verdict: Option<&'static str>,
+    /// What the signed statement of it comes to.
+    #[serde(skip)]
+    pub result: TestResult,
     /// Who accepted it as it is, where a person did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub approved_by: Option<String>,
@@ -138,22 +142,8 @@ impl Receipt {
         let opened = journal.opened();
         let trace = &survey.trace;
         let work = trace.work.as_ref();
-        let settled = survey.next.settled.as_ref();
         let on_remote = work.is_some_and(|work| trace.pushed.as_ref() == Some(&work.commit));
-        // What people merge after every check has passed stays what it was.
-        let is_ready = trace.pull.as_ref().is_some_and(|pull| pull.ready);
-        let all_have_spoken = |settled: &Settlement| match settled {
-            Settlement::Verified { .. } => true,
-            Settlement::Merged { .. } => is_ready,
-            Settlement::Closed { .. }
-            | Settlement::Approved { .. }
-            | Settlement::Unverified { .. }
-            | Settlement::Escalated { .. }
-            | Settlement::Blocked { .. }
-            | Settlement::Refused { .. }
-            | Settlement::Cancelled { .. }
-            | Settlement::Failed { .. } => false,
-        };
+        let shown = survey.surfaces();
         let last = journal.entries().last().map_or(journal.opened_at(), |entry| entry.at);
         Self {
             version: 1,
@@ -161,21 +151,19 @@ impl Receipt {
             repository: opened.repository.clone(),
             issue: opened.issue.number,
             pipeline: format!("{} v{}", journal.pipeline().name, journal.pipeline().version),
-            outcome: settled.map_or("working", |settlement| settlement.word()),
-            because: settled.and_then(|settlement| settlement.because()).map(str::to_owned),
-            verified: on_remote
-                && settled.is_some_and(all_have_spoken)
-                && work.is_some_and(|work| work.standing == Standing::Verified),
-            verdict: settled.and_then(|settled| {
-                let standing = &work?.standing;
-                // Checks may have been open when it ended.
-                let is_over = all_have_spoken(settled) || *standing != Standing::Verified;
-                Some(if is_over { verdict(standing) } else { "not verified" })
-            }),
-            approved_by: work.and_then(|work| match &work.standing {
-                Standing::Approved { by, .. } => Some(by.clone()),
-                Standing::Verified | Standing::Unverified { .. } | Standing::NotVerified { .. } => None,
-            }),
+            outcome: shown.outcome,
+            because: shown.because,
+            verified: shown.verified,
+            verdict: shown.verdict,
+            result: shown.result,
+            approved_by: match &survey.verdict {
+                Verdict::Approved { by, .. } => Some(by.clone()),
+                Verdict::None
+                | Verdict::Pending { .. }
+                | Verdict::Verified
+                | Verdict::Inconclusive { .. }
+                | Verdict::Rejected { .. } => None,
+            },
             branch: trace.branch.clone(),
             pull_request: trace.pull.as_ref().map(|pull| pull.number),
             base: trace.base.clone(),
@@ -219,16 +207,6 @@ fn runs(journal: &Journal) -> impl Iterator<Item = (&MoveKey, &AgentRun)> {
         },
         Event::Opened(_) | Event::Signaled { .. } | Event::Intended { .. } => None,
     })
-}
-
-/// What may be said of a commit, in words that are the same everywhere.
-pub fn verdict(standing: &Standing) -> &'static str {
-    match standing {
-        Standing::Verified => "verified",
-        Standing::Unverified { .. } => "unverified",
-        Standing::NotVerified { .. } => "not verified",
-        Standing::Approved { .. } => "approved by a person, not verified",
-    }
 }
 
 impl TestEvidence {

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::names::{NAME_RULE, RoleName};
 use super::pipeline::schema_validator;
 use super::yaml;
 
@@ -77,11 +78,8 @@ impl Role {
             line: fault.place.map(|(line, _)| line),
             problem: fault.problem,
         })?;
-        if !is_role_name(&role.name) {
-            return Err(invalid(
-                "a role's name has 1 to 40 characters of a-z, 0-9, - and _, and no digit after a -"
-                    .to_owned(),
-            ));
+        if RoleName::parse(&role.name).is_err() {
+            return Err(invalid(format!("a role's name has {NAME_RULE}")));
         }
         let short = |text: &Option<String>| {
             text.as_ref().is_none_or(|text| !text.trim().is_empty() && text.chars().count() <= 100)
@@ -98,12 +96,6 @@ impl Role {
         }
         Ok(role)
     }
-}
-
-/// Whether it can be a role's name: such a name becomes a file's.
-fn is_role_name(name: &str) -> bool {
-    (1..=40).contains(&name.len())
-        && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'-' | b'_'))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! How an order can end.
+//! How an order can end. What may be said of its commit is the [`Verdict`](super::Verdict)'s to say.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,32 +8,16 @@ use super::ids::PullNumber;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "settled", rename_all = "snake_case")]
 pub enum Settlement {
-    /// The pull request's head is the commit whose checks all passed.
-    Verified {
+    /// Its pipeline came to its end, or what people asked for afterwards did.
+    Finished {
         /// The pull request; none where the pipeline opens none.
         pull: Option<PullNumber>,
-    },
-    /// The work is published, but nothing could verify it.
-    Unverified {
-        /// The pull request, a draft.
-        pull: Option<PullNumber>,
-        /// What was missing.
-        because: String,
     },
     /// The best attempt is with a person.
     Escalated {
         /// The pull request, a draft.
         pull: Option<PullNumber>,
         /// What is still wrong.
-        because: String,
-    },
-    /// A person accepted the best attempt as it is: not verified.
-    Approved {
-        /// The pull request.
-        pull: Option<PullNumber>,
-        /// Who.
-        by: String,
-        /// What was still wrong, or what could not be verified.
         because: String,
     },
     /// The worker produced nothing that could be handed over.
@@ -73,63 +57,15 @@ pub enum Settlement {
 }
 
 impl Settlement {
-    /// One word for lists and for the API.
-    pub fn word(&self) -> &'static str {
-        match self {
-            Self::Verified { .. } => "verified",
-            Self::Unverified { .. } => "unverified",
-            Self::Escalated { .. } => "escalated",
-            Self::Approved { .. } => "approved",
-            Self::Blocked { .. } => "blocked",
-            Self::Failed { .. } => "failed",
-            Self::Cancelled { .. } => "cancelled",
-            Self::Merged { .. } => "merged",
-            Self::Closed { .. } => "closed",
-            Self::Refused { .. } => "refused",
-        }
-    }
-
-    /// Why, where there is something to say.
+    /// Why it ended before its pipeline did, where there is something to say.
     pub fn because(&self) -> Option<&str> {
         match self {
-            Self::Verified { .. } | Self::Merged { .. } | Self::Closed { .. } => None,
-            Self::Unverified { because, .. }
-            | Self::Escalated { because, .. }
-            | Self::Approved { because, .. }
+            Self::Finished { .. } | Self::Merged { .. } | Self::Closed { .. } => None,
+            Self::Escalated { because, .. }
             | Self::Blocked { because }
             | Self::Failed { because }
             | Self::Cancelled { because }
             | Self::Refused { because } => Some(because),
-        }
-    }
-
-    /// The exit code of `journeyman run` and `journeyman demo`.
-    pub fn exit_code(&self) -> u8 {
-        match self {
-            Self::Verified { .. } | Self::Merged { .. } => 0,
-            Self::Closed { .. }
-            | Self::Blocked { .. }
-            | Self::Failed { .. }
-            | Self::Cancelled { .. }
-            | Self::Refused { .. } => 1,
-            Self::Escalated { .. } => 3,
-            Self::Unverified { .. } | Self::Approved { .. } => 4,
-        }
-    }
-
-    /// Whether `/retry` can open it again.
-    pub fn can_be_retried(&self) -> bool {
-        match self {
-            Self::Verified { .. }
-            | Self::Approved { .. }
-            | Self::Merged { .. }
-            | Self::Closed { .. }
-            | Self::Refused { .. } => false,
-            Self::Unverified { .. }
-            | Self::Escalated { .. }
-            | Self::Blocked { .. }
-            | Self::Failed { .. }
-            | Self::Cancelled { .. } => true,
         }
     }
 }

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::agent_run::Usage;
 use super::artifact::{ArtifactRecord, CodeArtifact, TestResult};
 use super::checks::{CheckResult, Evidence, of_import, of_review, of_tests};
+use super::effect_name::EffectPart;
 use super::ids::CommitSha;
 use super::journal::{Event, Journal};
 use super::moves::{Move, MoveKey, Outcome, Retry};
@@ -151,13 +152,14 @@ impl<'a> Fold<'a> {
             Move::OpenPull { .. } => (StepKind::OpenPull, false),
             Move::FinishPull { .. } => (StepKind::FinishPull, false),
         };
-        let (mut stage, mut round) = stage_and_round(key);
+        let (mut stage, mut round) = (key.stage().to_owned(), key.number());
         if !is_of_round {
             round = None;
         }
-        let worker = self.steps.iter().rposition(|step| {
-            is_of_round && step.kind == StepKind::Agent && round_of(&step.key) == round_of(key)
-        });
+        let worker = self
+            .steps
+            .iter()
+            .rposition(|step| is_of_round && step.kind == StepKind::Agent && step.key.round() == key.round());
         let mut agent = None;
         if let Move::RunAgent(task) = intended {
             stage.clone_from(&task.stage);
@@ -297,10 +299,8 @@ impl<'a> Fold<'a> {
 
     /// Adds what a verifier said to the step of the round that it judged; to its own where no worker ran.
     fn judge_round(&mut self, key: &MoveKey, check: CheckResult) {
-        let worker = self
-            .steps
-            .iter()
-            .find(|step| step.kind == StepKind::Agent && round_of(&step.key) == round_of(key));
+        let worker =
+            self.steps.iter().find(|step| step.kind == StepKind::Agent && step.key.round() == key.round());
         match worker.map(|step| step.key.clone()) {
             Some(worker) => self.judge(&worker, check),
             None => self.judge(key, check),
@@ -339,10 +339,10 @@ impl<'a> Fold<'a> {
 
 /// What a run is for, by its name: `review/2/verify-1`, `implement/3/diagnosis-1`, or the work itself.
 fn kind_of_run(key: &MoveKey) -> StepKind {
-    match key.0.rsplit('/').next() {
-        Some(last) if last.starts_with("verify-") => StepKind::Review,
-        Some(last) if last.starts_with("diagnosis-") => StepKind::Diagnosis,
-        Some(_) | None => StepKind::Agent,
+    match key.part() {
+        EffectPart::Verifier => StepKind::Review,
+        EffectPart::Diagnosis => StepKind::Diagnosis,
+        EffectPart::Worker | EffectPart::Other(_) => StepKind::Agent,
     }
 }
 
@@ -379,19 +379,6 @@ impl Step {
             }
         }
     }
-}
-
-/// What the effects of one round have in common: `implement/2` of `implement/2/tests`, and nothing of an operation
-/// inside that round, such as `implement/2/message/1/agent`.
-fn round_of(key: &MoveKey) -> Option<&str> {
-    key.0.rsplit_once('/').map(|(round, _)| round)
-}
-
-/// `implement/2/tests` as `implement` and 2; `prepare` as itself.
-fn stage_and_round(key: &MoveKey) -> (String, Option<u32>) {
-    let mut parts = key.0.split('/');
-    let stage = parts.next().unwrap_or_default().to_owned();
-    (stage, parts.next().and_then(|round| round.parse().ok()))
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use super::feedback::Feedback;
 use super::ids::{BranchName, CommitSha, Person, PullNumber, TreeSha};
 use super::moves::{Diagnosis, MoveKey};
 use super::test_run::TestRun;
+use super::verdict::Inconclusive;
 
 /// What is known of an order.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -39,6 +40,10 @@ pub struct Trace {
     pub asks: Option<Ask>,
     /// What the checks of others came to on the head, when it was looked at last.
     pub ci: Option<CiTrace>,
+    /// What people accepted as it is, in order. Whatever comes after rests on it.
+    pub accepted: Vec<Acceptance>,
+    /// Whether its pipeline has come to its end and people are being answered: no judge of the pipeline comes by itself.
+    pub answering: bool,
 }
 
 /// One stage that has begun.
@@ -89,6 +94,8 @@ pub struct RoundTrace {
     pub feedback: Option<Feedback>,
     /// What the verifier said, whether or not it had something to object.
     pub review: Option<Feedback>,
+    /// The role that said it.
+    pub reviewer: Option<String>,
     /// What the escalation's agent said after it.
     pub diagnosis: Option<Diagnosis>,
 }
@@ -120,33 +127,48 @@ pub struct Work {
     pub changed: Vec<String>,
     /// What its tests came to; none when the stage has no such check.
     pub tests: Option<TestRun>,
-    /// What may be said of it.
-    pub standing: Standing,
+    /// What the checks of its own stage came to.
+    pub checks: OwnChecks,
+    /// Who accepted it as it is, where a person did.
+    pub accepted: Option<Acceptance>,
 }
 
-/// What may be said of published work.
+/// What the checks of one piece of work came to, in the stage that made or tested it. What may be said of the commit is
+/// the [`Verdict`](super::Verdict)'s to say.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(tag = "standing", rename_all = "snake_case")]
-pub enum Standing {
-    /// Every check passed.
-    Verified,
-    /// No check failed, but nothing could verify it.
-    Unverified {
-        /// What was missing.
-        because: String,
-    },
-    /// The best attempt; a check failed on it.
-    NotVerified {
+#[serde(tag = "checks", rename_all = "snake_case")]
+pub enum OwnChecks {
+    /// They passed.
+    Passed,
+    /// None failed, and something is missing.
+    Lacking(Inconclusive),
+    /// One failed; it is the best attempt.
+    Failed {
         /// What is still wrong.
         because: String,
     },
-    /// A person accepted it as it is.
-    Approved {
-        /// Who.
-        by: String,
-        /// What was still wrong, or what could not be verified.
-        because: String,
-    },
+}
+
+impl OwnChecks {
+    /// What stands against the work.
+    pub(super) fn objection(&self) -> Option<String> {
+        match self {
+            Self::Passed => None,
+            Self::Lacking(why) => Some(why.sentence()),
+            Self::Failed { because } => Some(because.clone()),
+        }
+    }
+}
+
+/// A person's `/approve` of work as it is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Acceptance {
+    /// Who.
+    pub by: String,
+    /// What stood against it.
+    pub because: String,
+    /// Whether that was a check that failed.
+    pub failed: bool,
 }
 
 /// The pull request.

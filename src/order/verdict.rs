@@ -1,142 +1,267 @@
-//! What a verifier or an escalation's agent answers, held against its form.
+//! What may be said of the commit that an order publishes. This is the only place that says it: every surface is a
+//! function of the settlement and of this verdict (`surfaces`).
 
-use std::sync::LazyLock;
+use serde::Serialize;
 
-use jsonschema::Validator;
-use serde_json::{Value, json};
+use super::effect_name::{EffectScope, Reserved};
+use super::ids::CommitSha;
+use super::pipeline::{BeginsWith, Check, Pipeline, Stage, Uses};
+use super::settlement::Settlement;
+use super::trace::{Acceptance, OwnChecks, StageState, Trace, Work};
 
-use super::answer;
-use super::feedback::{Feedback, Severity};
-use super::moves::Diagnosis;
+/// The verdict on the published commit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "verdict", rename_all = "snake_case")]
+pub enum Verdict {
+    /// There is no commit.
+    None,
+    /// Judges are still to come.
+    Pending {
+        /// Their stages.
+        stages: Vec<String>,
+    },
+    /// Every check of every stage passed on exactly the published commit, and nothing it rests on was accepted by a
+    /// person, superseded, or not judged.
+    Verified,
+    /// No check failed, and not everything was verified.
+    Inconclusive {
+        /// What is missing.
+        why: Inconclusive,
+    },
+    /// A check failed on it.
+    Rejected {
+        /// Which, and how.
+        why: String,
+    },
+    /// A person accepted it, or what it rests on, as it is.
+    Approved {
+        /// Who.
+        by: String,
+        /// What stood against it.
+        why: String,
+        /// Whether that was a check that failed, and not one that could not tell.
+        failed: bool,
+    },
+}
 
-const MOST_FINDINGS: usize = 50;
-const LONGEST_TEXT: usize = 4_000;
+/// What is missing where no check failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "lacks", rename_all = "snake_case")]
+pub enum Inconclusive {
+    /// No tests ran on the commit.
+    NotTested,
+    /// There are no tests, or the command ran none.
+    NoTests {
+        /// Which of it.
+        because: String,
+    },
+    /// They pass, and the pass says nothing.
+    Doubted {
+        /// Why.
+        because: String,
+    },
+    /// They pass, and do not show that the change does anything.
+    Unproven {
+        /// Why.
+        because: String,
+    },
+    /// A judge of the pipeline has not spoken on this commit, be it that it judged an earlier one.
+    NotReviewed {
+        /// Its role.
+        by: String,
+    },
+    /// The order ended before all had spoken.
+    NotJudged {
+        /// How it ended, where that is not the end of the pipeline.
+        ended: Option<String>,
+        /// The stages that have not judged.
+        stages: Vec<String>,
+    },
+    /// The remote was not seen to have it.
+    NotPublished,
+}
 
-/// The form of a verifier's answer.
-pub(super) fn feedback_schema() -> Value {
-    json!({
-        "type": "object",
-        "required": ["passed", "score", "summary", "issues"],
-        "properties": {
-            "passed": {"type": "boolean"},
-            "score": {"type": "number", "minimum": 0, "maximum": 1},
-            "summary": {"type": "string", "minLength": 1, "maxLength": LONGEST_TEXT},
-            "issues": {
-                "type": "array", "maxItems": MOST_FINDINGS,
-                "items": {
-                    "type": "object",
-                    "required": ["severity", "category", "description"],
-                    "properties": {
-                        "severity": {"enum": ["critical", "major", "minor"]},
-                        "category": {"enum": ["logic_error", "security", "style", "test_failure", "architecture",
-                            "missing_commit", "policy", "invalid_output"]},
-                        "description": {"type": "string", "minLength": 1, "maxLength": LONGEST_TEXT},
-                        "location": {"type": ["string", "null"], "maxLength": LONGEST_TEXT},
-                        "suggestion": {"type": ["string", "null"], "maxLength": LONGEST_TEXT}
-                    }
-                }
+impl Inconclusive {
+    /// In a sentence.
+    pub fn sentence(&self) -> String {
+        match self {
+            Self::NotTested => "no tests ran on this commit".to_owned(),
+            Self::NoTests { because } | Self::Doubted { because } => because.clone(),
+            Self::Unproven { because } => format!("passing, not proven: {because}"),
+            Self::NotReviewed { by } => {
+                format!("{by} has not judged this commit; what was judged came before it")
             }
+            Self::NotJudged { ended, stages } => match ended {
+                Some(ended) => ended.clone(),
+                None => format!("not judged by {}", stages.join(", ")),
+            },
+            Self::NotPublished => "the commit is on no branch of the repository".to_owned(),
         }
-    })
+    }
 }
 
-/// The form of an escalation's answer.
-pub(super) fn diagnosis_schema() -> Value {
-    json!({
-        "type": "object",
-        "required": ["decision", "diagnosis", "guidance"],
-        "properties": {
-            "decision": {"enum": ["guide", "flag"]},
-            "diagnosis": {"type": "string", "minLength": 1, "maxLength": LONGEST_TEXT},
-            "guidance": {"type": "string", "maxLength": LONGEST_TEXT}
+impl Verdict {
+    /// Why, where there is something to say.
+    pub fn sentence(&self) -> Option<String> {
+        match self {
+            Self::None => Some("no stage of the pipeline makes a commit".to_owned()),
+            Self::Pending { .. } | Self::Verified => None,
+            Self::Inconclusive { why } => Some(why.sentence()),
+            Self::Rejected { why } | Self::Approved { why, .. } => Some(why.clone()),
         }
-    })
+    }
+
+    /// What stands against it that a person could accept, and has not.
+    pub fn objection(&self) -> Option<String> {
+        match self {
+            Self::Inconclusive { why } => Some(why.sentence()),
+            Self::Rejected { why } => Some(why.clone()),
+            Self::None | Self::Pending { .. } | Self::Verified | Self::Approved { .. } => None,
+        }
+    }
+
+    /// Whether the pull request leaves its draft.
+    pub fn leaves_draft(&self) -> bool {
+        match self {
+            Self::Verified | Self::Approved { .. } => true,
+            Self::None | Self::Pending { .. } | Self::Inconclusive { .. } | Self::Rejected { .. } => false,
+        }
+    }
+
+    /// The verdict on the work that the walk has found, with how the order has ended, if it has.
+    pub fn of(pipeline: &Pipeline, trace: &Trace, settled: Option<&Settlement>) -> Self {
+        let Some(work) = &trace.work else { return Self::None };
+        Self::of_work(pipeline, trace, work, settled)
+    }
+
+    /// The same of work that is about to be published.
+    pub(in crate::order) fn of_work(
+        pipeline: &Pipeline,
+        trace: &Trace,
+        work: &Work,
+        settled: Option<&Settlement>,
+    ) -> Self {
+        if let Some(Settlement::Escalated { because, .. } | Settlement::Blocked { because }) = settled {
+            return Self::Rejected { why: because.clone() };
+        }
+        if let (OwnChecks::Failed { because }, None) = (&work.checks, &work.accepted) {
+            return Self::Rejected { why: because.clone() };
+        }
+        // For ever: what comes after rests on it.
+        if let Some(Acceptance { by, because, failed }) = work.accepted.as_ref().or(trace.accepted.last()) {
+            return Self::Approved { by: by.clone(), why: because.clone(), failed: *failed };
+        }
+        if let OwnChecks::Lacking(why) = &work.checks
+            && *why != Inconclusive::NotTested
+        {
+            return Self::Inconclusive { why: why.clone() };
+        }
+        let inconclusive = |why| Self::Inconclusive { why };
+        let open = open_judges(pipeline, trace, work);
+        match settled.map(ended) {
+            None if !open.is_empty() && !trace.answering => return Self::Pending { stages: open },
+            Some(Some(ended)) if !open.is_empty() || is_broken_off(settled) => {
+                return inconclusive(Inconclusive::NotJudged { ended: Some(ended), stages: open });
+            }
+            None | Some(_) if !open.is_empty() => {
+                return inconclusive(Inconclusive::NotJudged { ended: None, stages: open });
+            }
+            None | Some(_) => {}
+        }
+        if !is_tested(work) {
+            return inconclusive(Inconclusive::NotTested);
+        }
+        if let Some(by) = reviewers(pipeline, trace).find(|by| !has_passed(trace, by, &work.commit)) {
+            return inconclusive(Inconclusive::NotReviewed { by: by.to_owned() });
+        }
+        if trace.pushed.as_ref() != Some(&work.commit) {
+            let publisher = pipeline.stages.iter().find(|stage| stage.uses == Uses::Publish);
+            return match (settled, publisher) {
+                (None, Some(stage)) => Self::Pending { stages: vec![stage.name.clone()] },
+                (None, None) | (Some(_), _) => inconclusive(Inconclusive::NotPublished),
+            };
+        }
+        Self::Verified
+    }
 }
 
-/// Both forms are read once: an order's answers are judged again at each of its steps.
-static FEEDBACK: LazyLock<Option<Validator>> =
-    LazyLock::new(|| jsonschema::validator_for(&feedback_schema()).ok());
-static DIAGNOSIS: LazyLock<Option<Validator>> =
-    LazyLock::new(|| jsonschema::validator_for(&diagnosis_schema()).ok());
-
-/// The object of an answer, when it has this form.
-fn of_form(text: &str, form: &Option<Validator>) -> Result<Value, Feedback> {
-    let value = answer::object(text)?;
-    let faults = match form {
-        Some(form) => answer::faults_of_form(&value, form),
-        None => vec!["the form cannot be read".to_owned()],
+/// Whether its own tests ran on exactly this commit and came to a pass that counts.
+fn is_tested(work: &Work) -> bool {
+    let is_of_it = |run: &super::test_run::TestRun| {
+        run.commit == work.commit && run.verdict.is_pass() && run.doubt.is_none()
     };
-    if faults.is_empty() { Ok(value) } else { Err(answer::not_of_the_form(faults)) }
+    work.checks == OwnChecks::Passed && work.tests.as_ref().is_some_and(is_of_it)
 }
 
-/// A verifier's answer. One that contradicts itself is no answer.
-pub(super) fn feedback(text: &str) -> Result<Feedback, Feedback> {
-    let value = of_form(text, &FEEDBACK)?;
-    let mut feedback: Feedback =
-        serde_json::from_value(value).map_err(|error| answer::not_of_the_form(vec![error.to_string()]))?;
-    let weighs = feedback.issues.iter().any(|finding| finding.severity <= Severity::Major);
-    if feedback.passed && weighs {
-        let fault = "/passed: is true, and yet a critical or major issue is listed";
-        return Err(answer::not_of_the_form(vec![fault.to_owned()]));
-    }
-    if !feedback.passed && feedback.issues.is_empty() {
-        let fault = "/issues: is empty, and yet passed is false; nobody could mend that";
-        return Err(answer::not_of_the_form(vec![fault.to_owned()]));
-    }
-    feedback.issues.sort_by_key(|finding| finding.severity);
-    Ok(feedback)
+/// Whether a stage's checks look at a commit, and not at an answer.
+fn judges_work(stage: &Stage) -> bool {
+    stage.uses == Uses::Tests
+        || stage.checks.contains(&Check::PushedCommit)
+        || stage.begins_with == BeginsWith::Checks
 }
 
-/// An escalation's answer. Guidance that says nothing is none.
-pub(super) fn diagnosis(text: &str) -> Result<Diagnosis, Feedback> {
-    use super::moves::Decision;
-    let value = of_form(text, &DIAGNOSIS)?;
-    let mut object = value;
-    if let Some(fields) = object.as_object_mut() {
-        fields.retain(|name, _| matches!(name.as_str(), "decision" | "diagnosis" | "guidance"));
-    }
-    let diagnosis: Diagnosis =
-        serde_json::from_value(object).map_err(|error| answer::not_of_the_form(vec![error.to_string()]))?;
-    match diagnosis.decision {
-        Decision::Guide if diagnosis.guidance.trim().is_empty() => Err(answer::not_of_the_form(vec![
-            "/guidance: has to say what to do when the decision is guide".to_owned(),
-        ])),
-        Decision::Guide | Decision::Flag => Ok(diagnosis),
+/// The roles that judge commits in this pipeline, where their stages are not passed over.
+fn reviewers<'p>(pipeline: &'p Pipeline, trace: &'p Trace) -> impl Iterator<Item = &'p str> {
+    let asks = |stage: &&Stage| {
+        stage.checks.contains(&Check::Verifier)
+            && stage.max_adversarial_rounds > 0
+            && judges_work(stage)
+            && state_of(trace, &stage.name) != Some(StageState::Skipped)
+    };
+    pipeline.stages.iter().filter(asks).filter_map(|stage| stage.verifier.as_deref())
+}
+
+/// Whether a role's last word on exactly this commit is a pass.
+fn has_passed(trace: &Trace, role: &str, commit: &CommitSha) -> bool {
+    let rounds = trace.stages.iter().flat_map(|stage| &stage.rounds);
+    let said = rounds
+        .filter(|round| round.reviewer.as_deref() == Some(role) && round.commit.as_ref() == Some(commit));
+    said.filter_map(|round| round.review.as_ref()).last().is_some_and(|review| review.passed)
+}
+
+fn state_of(trace: &Trace, name: &str) -> Option<StageState> {
+    trace.stages.iter().rfind(|stage| stage.name == name).map(|stage| stage.state)
+}
+
+/// The stages that have yet to judge. Work that answers people went through every check of commits that the pipeline
+/// has, so that only those are asked of it that judge something else.
+fn open_judges(pipeline: &Pipeline, trace: &Trace, work: &Work) -> Vec<String> {
+    let is_an_answer = work.answer.scope() == EffectScope::Beside(Reserved::Answer);
+    let judges = pipeline.stages.iter().filter(|stage| {
+        let judges = stage.uses == Uses::Tests || !stage.checks.is_empty();
+        judges && !(is_an_answer && judges_work(stage))
+    });
+    let has_judged = |name: &str| {
+        matches!(state_of(trace, name), Some(StageState::Passed | StageState::Approved | StageState::Skipped))
+    };
+    judges.filter(|stage| !has_judged(&stage.name)).map(|stage| stage.name.clone()).collect()
+}
+
+/// How an order ended that will not go on by itself, in words; none where its pipeline came to its end.
+fn ended(settled: &Settlement) -> Option<String> {
+    match settled {
+        Settlement::Finished { .. } => None,
+        Settlement::Merged { by, .. } => Some(format!("The pull request was merged by {by} before that.")),
+        Settlement::Closed { by, .. } => Some(format!("The pull request was closed by {by} before that.")),
+        Settlement::Cancelled { because } => Some(format!("Cancelled: {because}")),
+        Settlement::Failed { because } => Some(format!("Failed: {because}")),
+        Settlement::Escalated { because, .. }
+        | Settlement::Blocked { because }
+        | Settlement::Refused { because } => Some(because.clone()),
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::super::moves::Decision;
-    use super::*;
-
-    #[test]
-    fn a_verifier_that_contradicts_itself_has_said_nothing() {
-        let issue = r#"{"severity": "major", "category": "logic_error", "description": "off by one", "location": null}"#;
-        let good = format!(r#"{{"passed": false, "score": 0.4, "summary": "no", "issues": [{issue}]}}"#);
-        assert_eq!(feedback(&good).unwrap().issues.len(), 1);
-        for bad in [
-            format!(r#"{{"passed": true, "score": 1, "summary": "fine", "issues": [{issue}]}}"#),
-            r#"{"passed": false, "score": 0, "summary": "no", "issues": []}"#.to_owned(),
-            r#"{"passed": true, "score": 2, "summary": "fine", "issues": []}"#.to_owned(),
-            r#"{"passed": "yes", "score": 1, "summary": "fine", "issues": []}"#.to_owned(),
-            r#"{"passed": true, "score": 1, "issues": []}"#.to_owned(),
-            "LGTM".to_owned(),
-            good.replace("major", "huge"),
-            good.replace("logic_error", "taste"),
-        ] {
-            assert!(feedback(&bad).is_err(), "{bad}");
-        }
-    }
-
-    #[test]
-    fn guidance_has_to_say_something() {
-        let said = |decision: &str, guidance: &str| {
-            diagnosis(&json!({"decision": decision, "diagnosis": "d", "guidance": guidance}).to_string())
-        };
-        assert_eq!(said("guide", "do it").unwrap().decision, Decision::Guide);
-        assert_eq!(said("flag", "").unwrap().decision, Decision::Flag);
-        assert!(said("guide", " ").is_err());
-        assert!(said("approve", "x").is_err());
+/// Whether it was stopped, so that whatever was checked does not count.
+fn is_broken_off(settled: Option<&Settlement>) -> bool {
+    match settled {
+        Some(Settlement::Cancelled { .. } | Settlement::Failed { .. } | Settlement::Refused { .. }) => true,
+        Some(
+            Settlement::Finished { .. }
+            | Settlement::Escalated { .. }
+            | Settlement::Blocked { .. }
+            | Settlement::Merged { .. }
+            | Settlement::Closed { .. },
+        )
+        | None => false,
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use journeyman::order::{AgentRun, Event, Journal, Move, Outcome, Receipt, Settlement};
+use journeyman::order::{AgentRun, Event, Journal, Move, Outcome, Receipt, Settlement, Verdict};
 
 use super::moment::name;
 use super::world::{REPOSITORY, Runs, World};
@@ -42,7 +42,9 @@ pub async fn result(world: &World) -> std::result::Result<Result, String> {
     let journals = world.journals().await;
     let [(journal, survey)] = &journals[..] else { return Err(format!("{} orders", journals.len())) };
     let receipt = Receipt::of(journal, survey);
-    let Some(Settlement::Verified { pull: Some(pull) }) = &survey.next.settled else {
+    let (Some(Settlement::Finished { pull: Some(pull) }), Verdict::Verified) =
+        (&survey.next.settled, &survey.verdict)
+    else {
         return Err(format!("settled as {:?}: {:?}", survey.next.settled, receipt.rounds));
     };
     let tested = receipt.commit.as_ref().map(ToString::to_string).unwrap_or_default();

@@ -134,7 +134,7 @@ async fn a_cancel_over_the_api_stops_the_agent_at_once() {
     let (status, told) = world.api("POST", &format!("/api/v1/work-orders/{order}/cancel"), None).await;
     assert_eq!((status, &told["signal"]["answer"]), (202, &json!("taken")), "{told}");
     let ended = world.settled().await;
-    assert_eq!((ended.word(), ended.because()), ("cancelled", "the API said /cancel"));
+    assert_eq!((ended.word(), ended.because().as_str()), ("cancelled", "the API said /cancel"));
     assert!(begun.elapsed().as_secs() < 10, "{:?}", begun.elapsed());
     world.end().await;
 }

@@ -57,6 +57,16 @@ async fn work_without_tests_is_approved_by_a_person_and_said_to_be_not_verified(
     let beside = ["authorize/", "react/", "say/"];
     let is_talk = |name: &String| beside.iter().any(|kind| name.starts_with(kind));
     assert!(more.iter().all(is_talk), "the right is asked for, and it is said why not: {more:?}");
+    insta::assert_snapshot!(world.surfaces().await, @"
+    label: done
+    status: Approved by mona, not verified
+    check: Approved by mona, not verified (Some(Neutral))
+    pull: ⚠️ Approved by a person, not verified (ready)
+    receipt: approved / approved by a person, not verified / false
+    api: approved / false
+    exit: 4
+    attestation: WARNED
+    ");
     world.end().await;
 }
 
@@ -71,6 +81,16 @@ async fn approve_while_it_works_is_not_heard_later() {
 
     assert_eq!(ended.word(), "unverified", "nobody has seen it yet: {}", ended.because());
     assert!(world.pull().draft);
+    insta::assert_snapshot!(world.surfaces().await, @"
+    label: needs-human
+    status: Done, but unverified
+    check: Done, but unverified (Some(Neutral))
+    pull: ⚠️ Unverified (draft)
+    receipt: unverified / unverified / false
+    api: unverified / false
+    exit: 4
+    attestation: WARNED
+    ");
     world.end().await;
 }
 
@@ -91,6 +111,16 @@ async fn an_escalated_order_is_approved_over_the_api() {
     assert_eq!(order["state"], "approved", "{order}");
     let (_, told) = world.api("POST", &format!("{url}/approve"), None).await;
     assert_eq!(told["signal"]["answer"], "ignored", "{told}");
+    insta::assert_snapshot!(world.surfaces().await, @"
+    label: done
+    status: Approved by the API, not verified
+    check: Approved by a person, not verified: 2 of 2 tests pass, 1 finding is open (Some(Neutral))
+    pull: ⚠️ Approved by a person, not verified (ready)
+    receipt: approved / approved by a person, not verified / false
+    api: approved / false
+    exit: 4
+    attestation: FAILED
+    ");
     world.end().await;
 }
 
@@ -109,5 +139,15 @@ async fn an_escalated_order_gets_new_rounds_over_the_api() {
     assert!(again.said("review/4/agent").contains("Ask for four more."));
     assert_eq!(world.handed_over("question").lines().last(), Some("and 4 more"));
     assert!(!world.pull().draft);
+    insta::assert_snapshot!(world.surfaces().await, @"
+    label: done
+    status: Verified: the pull request is ready for review
+    check: Verified: 2 of 2 tests pass (Some(Success))
+    pull: ✅ Verified (ready)
+    receipt: verified / verified / true
+    api: verified / true
+    exit: 0
+    attestation: PASSED
+    ");
     world.end().await;
 }

@@ -92,6 +92,16 @@ async fn a_person_asks_for_changes_and_every_thread_is_answered() {
     let calls = world.github.calls().len();
     world.quiet().await;
     assert_eq!(world.github.calls().len(), calls);
+    insta::assert_snapshot!(world.surfaces().await, @"
+    label: done
+    status: Verified: the pull request is ready for review
+    check: Verified: 2 of 2 tests pass (Some(Success))
+    pull: ✅ Verified (ready)
+    receipt: verified / verified / true
+    api: verified / true
+    exit: 0
+    attestation: PASSED
+    ");
     world.end().await;
 }
 
@@ -106,6 +116,16 @@ async fn an_outsiders_review_is_read_by_nobody() {
     assert_eq!((ended.word(), runs(&ended)), ("verified", 0));
     assert_eq!(world.pull().head_sha, pull.head_sha);
     assert_eq!(world.pull().threads[0].comments.len(), 1);
+    insta::assert_snapshot!(world.surfaces().await, @"
+    label: done
+    status: Verified: the pull request is ready for review
+    check: Verified: 2 of 2 tests pass (Some(Success))
+    pull: ✅ Verified (ready)
+    receipt: verified / verified / true
+    api: verified / true
+    exit: 0
+    attestation: PASSED
+    ");
     world.end().await;
 }
 
@@ -127,6 +147,16 @@ async fn a_check_of_the_repository_that_fails_is_mended() {
     let ci = ended.survey.trace.ci.expect("it was looked at");
     assert_eq!((ci.passed, ci.failing.len()), (1, 0));
     assert!(world.pull().issue.body.contains("own checks on GitHub"), "{}", world.pull().issue.body);
+    insta::assert_snapshot!(world.surfaces().await, @"
+    label: done
+    status: Verified: the pull request is ready for review
+    check: Verified: 2 of 2 tests pass (Some(Success))
+    pull: ✅ Verified (ready)
+    receipt: verified / verified / true
+    api: verified / true
+    exit: 0
+    attestation: PASSED
+    ");
     world.end().await;
 }
 
@@ -140,7 +170,7 @@ async fn a_persons_commit_stays_and_the_next_answer_stands_on_it() {
         .await
         .unwrap();
     let ended = world.settled().await;
-    assert_eq!((ended.word(), runs(&ended)), ("verified", 0), "{}", ended.because());
+    assert_eq!((ended.word(), runs(&ended)), ("unverified", 0), "{}", ended.because());
     assert_eq!(ended.survey.trace.work.as_ref().map(|work| work.commit.to_string()), Some(theirs.clone()));
     assert_eq!(world.pull().head_sha, theirs);
 
@@ -171,6 +201,16 @@ async fn a_base_that_contradicts_is_merged_in() {
     let parents = world.git(&["rev-list", "--parents", "-n", "1", &pull.head_sha]);
     assert_eq!(parents, format!("{} {head} {base}", pull.head_sha), "a merge of both");
     assert_eq!(world.handed_over("question"), "How many roads?\nHow many more?\n");
+    insta::assert_snapshot!(world.surfaces().await, @"
+    label: done
+    status: Verified: the pull request is ready for review
+    check: Verified: 2 of 2 tests pass (Some(Success))
+    pull: ✅ Verified (ready)
+    receipt: verified / verified / true
+    api: verified / true
+    exit: 0
+    attestation: PASSED
+    ");
     world.end().await;
 }
 
@@ -192,6 +232,16 @@ async fn the_plan_waits_for_approval() {
     world.comment(MAINTAINER, "/approve").await;
     let ended = world.settled().await;
     assert_eq!(ended.word(), "verified", "{}", ended.because());
+    insta::assert_snapshot!(world.surfaces().await, @"
+    label: done
+    status: Verified: the pull request is ready for review
+    check: Verified: 2 of 2 tests pass (Some(Success))
+    pull: ✅ Verified (ready)
+    receipt: verified / verified / true
+    api: verified / true
+    exit: 0
+    attestation: PASSED
+    ");
     world.end().await;
 }
 
@@ -207,6 +257,16 @@ async fn what_is_merged_is_put_in_order() {
     assert!(world.branches().is_empty(), "{:?}", world.branches());
     let lines: Vec<_> = world.own_comments().into_iter().filter(|one| one.body.contains("merged")).collect();
     assert!(!lines.is_empty(), "the issue hears of it: {:#?}", world.own_comments());
+    insta::assert_snapshot!(world.surfaces().await, @"
+    label: none
+    status: Merged by mona
+    check: Verified: 2 of 2 tests pass (Some(Success))
+    pull: ✅ Verified (ready)
+    receipt: merged / verified / true
+    api: merged / true
+    exit: 0
+    attestation: PASSED
+    ");
     world.end().await;
 }
 
@@ -227,5 +287,15 @@ async fn commands_are_answered_at_once() {
     );
     assert_eq!(said.iter().filter(|body| body.contains("retyr")).count(), 1, "{said:#?}");
     assert_eq!(said.len(), 3, "the status, the help, the line: {said:#?}");
+    insta::assert_snapshot!(world.surfaces().await, @"
+    label: done
+    status: Verified: the pull request is ready for review
+    check: Verified: 2 of 2 tests pass (Some(Success))
+    pull: ✅ Verified (ready)
+    receipt: verified / verified / true
+    api: verified / true
+    exit: 0
+    attestation: PASSED
+    ");
     world.end().await;
 }

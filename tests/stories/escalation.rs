@@ -61,6 +61,16 @@ async fn the_tech_lead_guides_and_the_developer_succeeds() {
     assert!(!ended.said("implement/3/agent").contains("Write digits"), "not before it was asked");
     assert!(!world.pull().draft);
     assert_eq!(world.labels(), ["journeyman", "journeyman:done"]);
+    insta::assert_snapshot!(world.surfaces().await, @"
+    label: done
+    status: Verified: the pull request is ready for review
+    check: Verified: 2 of 2 tests pass (Some(Success))
+    pull: ✅ Verified (ready)
+    receipt: verified / verified / true
+    api: verified / true
+    exit: 0
+    attestation: PASSED
+    ");
     world.end().await;
 }
 
@@ -84,6 +94,16 @@ async fn guidance_that_does_not_help_ends_with_a_person_and_is_not_asked_for_twi
     let ended = world.settled().await;
     assert_eq!(ended.word(), "verified", "{}", ended.because());
     assert!(ended.said("implement/7/agent").contains("it is 42"));
+    insta::assert_snapshot!(world.surfaces().await, @"
+    label: done
+    status: Verified: the pull request is ready for review
+    check: Verified: 2 of 2 tests pass (Some(Success))
+    pull: ✅ Verified (ready)
+    receipt: verified / verified / true
+    api: verified / true
+    exit: 0
+    attestation: PASSED
+    ");
     world.end().await;
 }
 
@@ -103,6 +123,16 @@ async fn the_tech_lead_flags_and_its_diagnosis_is_what_the_person_reads() {
     assert!(status.contains("The test wants a number that the issue does not name."), "{status}");
     assert_eq!(world.labels(), ["journeyman", "journeyman:needs-human"]);
     assert!(!ended.moves().iter().any(|name| name.starts_with("review/")), "{:?}", ended.moves());
+    insta::assert_snapshot!(world.surfaces().await, @"
+    label: needs-human
+    status: Handed over: the best attempt is not verified
+    check: Not verified: 1 of 2 tests pass (Some(Failure))
+    pull: ❌ Not verified (draft)
+    receipt: escalated / not verified / false
+    api: escalated / false
+    exit: 3
+    attestation: FAILED
+    ");
     world.end().await;
 }
 
@@ -123,6 +153,16 @@ async fn a_tech_lead_who_answers_nonsense_twice_leaves_it_to_a_person() {
     assert_eq!((ended.runs_of("implement"), ended.judged_of("implement")), (3, 2));
     assert!(ended.because().contains("The tech_lead could not say more"), "{}", ended.because());
     assert!(world.pull().draft);
+    insta::assert_snapshot!(world.surfaces().await, @"
+    label: needs-human
+    status: Handed over: the best attempt is not verified
+    check: Not verified: 1 of 2 tests pass (Some(Failure))
+    pull: ❌ Not verified (draft)
+    receipt: escalated / not verified / false
+    api: escalated / false
+    exit: 3
+    attestation: FAILED
+    ");
     world.end().await;
 }
 
@@ -136,5 +176,15 @@ async fn where_nothing_was_pushed_nobody_is_asked_for_advice() {
     assert_eq!(ended.word(), "blocked", "{}", ended.because());
     assert_eq!(ended.judged_of("implement"), 0);
     assert!(world.pulls().is_empty());
+    insta::assert_snapshot!(world.surfaces().await, @"
+    label: needs-human
+    status: Blocked: there is nothing to hand over
+    check: none
+    pull: none
+    receipt: blocked / none / false
+    api: blocked / false
+    exit: 1
+    attestation: none
+    ");
     world.end().await;
 }

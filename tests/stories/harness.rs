@@ -79,6 +79,16 @@ async fn the_second_round_passes_and_all_of_it_is_archived() {
     let tested = ended.survey.trace.work.as_ref().map(|work| work.commit.to_string());
     assert_eq!(Some(pull.head_sha), tested);
     assert_eq!(world.labels(), ["journeyman", "journeyman:done"]);
+    insta::assert_snapshot!(world.surfaces().await, @"
+    label: done
+    status: Verified: the pull request is ready for review
+    check: Verified: 2 of 2 tests pass (Some(Success))
+    pull: ✅ Verified (ready)
+    receipt: verified / verified / true
+    api: verified / true
+    exit: 0
+    attestation: PASSED
+    ");
     world.end().await;
 }
 
@@ -104,6 +114,16 @@ async fn when_the_rounds_run_out_a_person_gets_a_draft_and_an_approval_goes_on_t
     assert_eq!(world.pull().issue.number, pull.issue.number, "the same pull request");
     assert!(!world.pull().draft);
     assert!(world.pull().issue.body.contains("Approved by a person, not verified"));
+    insta::assert_snapshot!(world.surfaces().await, @"
+    label: done
+    status: Approved by mona, not verified
+    check: Approved by a person, not verified: 2 of 2 tests pass, 1 finding is open (Some(Neutral))
+    pull: ⚠️ Approved by a person, not verified (ready)
+    receipt: approved / approved by a person, not verified / false
+    api: approved / false
+    exit: 4
+    attestation: FAILED
+    ");
     world.end().await;
 }
 
@@ -129,6 +149,16 @@ async fn a_verifier_that_answers_nonsense_twice_is_never_a_pass() {
     assert_eq!(ended.word(), "verified", "{}", ended.because());
     assert_eq!((ended.judged_of("review"), ended.runs_of("review")), (3, 0));
     assert!(!world.pull().draft);
+    insta::assert_snapshot!(world.surfaces().await, @"
+    label: done
+    status: Verified: the pull request is ready for review
+    check: Verified: 2 of 2 tests pass (Some(Success))
+    pull: ✅ Verified (ready)
+    receipt: verified / verified / true
+    api: verified / true
+    exit: 0
+    attestation: PASSED
+    ");
     world.end().await;
 }
 
@@ -154,6 +184,16 @@ async fn a_worker_that_fails_in_its_retry_leaves_the_round_before() {
     assert!(!reached(&ended, "archive"));
     assert!(world.pull().draft);
     assert_eq!(world.handed_over("answer"), "42\n", "the round before");
+    insta::assert_snapshot!(world.surfaces().await, @"
+    label: needs-human
+    status: Handed over: the best attempt is not verified
+    check: Not verified: 2 of 2 tests pass, 1 finding is open (Some(Failure))
+    pull: ❌ Not verified (draft)
+    receipt: escalated / not verified / false
+    api: escalated / false
+    exit: 3
+    attestation: FAILED
+    ");
     world.end().await;
 }
 
@@ -186,6 +226,16 @@ async fn what_the_tests_find_goes_back_to_the_developer_before_anybody_reviews()
         assert!(sent_back.contains(words), "{words:?}: {sent_back}");
     }
     assert_eq!(world.handed_over("answer"), "42\n");
+    insta::assert_snapshot!(world.surfaces().await, @"
+    label: done
+    status: Verified: the pull request is ready for review
+    check: Verified: 2 of 2 tests pass (Some(Success))
+    pull: ✅ Verified (ready)
+    receipt: verified / verified / true
+    api: verified / true
+    exit: 0
+    attestation: PASSED
+    ");
     world.end().await;
 }
 
@@ -209,6 +259,16 @@ async fn when_the_stage_test_runs_out_of_rounds_nothing_after_it_runs() {
     assert!(ended.said("test/4/agent").contains("in digits"));
     assert!(reached(&ended, "archive") && !world.pull().draft);
     assert_eq!(world.handed_over("answer"), "42\n");
+    insta::assert_snapshot!(world.surfaces().await, @"
+    label: done
+    status: Verified: the pull request is ready for review
+    check: Verified: 2 of 2 tests pass (Some(Success))
+    pull: ✅ Verified (ready)
+    receipt: verified / verified / true
+    api: verified / true
+    exit: 0
+    attestation: PASSED
+    ");
     world.end().await;
 }
 
@@ -239,5 +299,15 @@ async fn where_tests_are_a_stage_without_a_worker_their_failure_is_the_end() {
     assert_eq!(again.word(), "failed", "{}", again.because());
     assert!(again.moves().iter().any(|name| name == "test/2/tests"), "{:?}", again.moves());
     assert_eq!(again.runs_of("develop"), 1);
+    insta::assert_snapshot!(world.surfaces().await, @"
+    label: needs-human
+    status: Failed: something around the work has to be mended
+    check: none
+    pull: none
+    receipt: failed / not verified / false
+    api: failed / false
+    exit: 1
+    attestation: FAILED
+    ");
     world.end().await;
 }

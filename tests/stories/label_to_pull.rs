@@ -38,6 +38,16 @@ async fn a_label_becomes_a_verified_pull_request() {
     assert_eq!(world.labels(), ["journeyman", "journeyman:done"]);
     assert!(world.status_comment().contains("Verified: the pull request is ready for review"));
     assert_eq!(world.thread().author, MAINTAINER);
+    insta::assert_snapshot!(world.surfaces().await, @"
+    label: done
+    status: Verified: the pull request is ready for review
+    check: Verified: 2 of 2 tests pass (Some(Success))
+    pull: ✅ Verified (ready)
+    receipt: verified / verified / true
+    api: verified / true
+    exit: 0
+    attestation: PASSED
+    ");
     world.end().await;
 }
 
@@ -68,5 +78,15 @@ async fn the_status_is_one_comment_edited_in_place_and_the_draft_ends_last() {
     let ready = place("ready", &|call| call.path.ends_with("/graphql"));
     assert!(pushed < opened && opened < ready, "pushed, opened as a draft, ready at the end");
     assert!(calls[opened].body.contains("\"draft\":true"), "{}", calls[opened].body);
+    insta::assert_snapshot!(world.surfaces().await, @"
+    label: done
+    status: Verified: the pull request is ready for review
+    check: Verified: 2 of 2 tests pass (Some(Success))
+    pull: ✅ Verified (ready)
+    receipt: verified / verified / true
+    api: verified / true
+    exit: 0
+    attestation: PASSED
+    ");
     world.end().await;
 }

@@ -57,7 +57,7 @@ async fn a_pause_that_github_asks_of_one_order_is_kept_by_all_and_the_pace_alway
     let mut told = Vec::new();
     for order in orders {
         let (journal, survey) = world.look(order).await;
-        assert_eq!(survey.next.settled.as_ref().map(|settled| settled.word()), Some("verified"));
+        assert_eq!(survey.surfaces().outcome, "verified");
         let opened = journal.entries().first().expect("an order begins somewhere");
         let begun = opened.at < until && opened.at > refused.at;
         told.push(begun);

@@ -26,3 +26,4 @@ mod side_by_side;
 mod team;
 mod team_api;
 mod together;
+mod verdict;

@@ -52,6 +52,16 @@ async fn the_reviewer_objects_the_developer_mends_and_each_round_is_a_comment() 
     assert!(reviews[0].body.contains("Nobody asks how many more."), "{}", reviews[0].body);
     assert!(reviews[1].body.contains("nothing stands against it"), "{}", reviews[1].body);
     assert!(reviews[1].body.contains(&pull.head_sha[..7]), "{}", reviews[1].body);
+    insta::assert_snapshot!(world.surfaces().await, @"
+    label: done
+    status: Verified: the pull request is ready for review
+    check: Verified: 2 of 2 tests pass (Some(Success))
+    pull: ✅ Verified (ready)
+    receipt: verified / verified / true
+    api: verified / true
+    exit: 0
+    attestation: PASSED
+    ");
     world.end().await;
 }
 
@@ -86,6 +96,16 @@ async fn the_reviewer_is_shown_the_change_and_its_own_words_and_can_change_nothi
         assert!(said.contains(seen), "{seen:?}: {said}");
     }
     assert!(ended.said("review/2/verify-1").contains("own words yes"), "{}", ended.said("review/2/verify-1"));
+    insta::assert_snapshot!(world.surfaces().await, @"
+    label: done
+    status: Verified: the pull request is ready for review
+    check: Verified: 2 of 2 tests pass (Some(Success))
+    pull: ✅ Verified (ready)
+    receipt: verified / verified / true
+    api: verified / true
+    exit: 0
+    attestation: PASSED
+    ");
     world.end().await;
 }
 
@@ -124,6 +144,16 @@ async fn a_reviewer_who_is_never_content_calls_a_person_who_may_approve() {
     let (_, order) = world.api("GET", &format!("/api/v1/work-orders/{}", approved.order), None).await;
     assert_eq!(order["state"], "approved", "{order}");
     assert_eq!(world.reviews().len(), 3);
+    insta::assert_snapshot!(world.surfaces().await, @"
+    label: done
+    status: Approved by mona, not verified
+    check: Approved by a person, not verified: 2 of 2 tests pass, 1 finding is open (Some(Neutral))
+    pull: ⚠️ Approved by a person, not verified (ready)
+    receipt: approved / approved by a person, not verified / false
+    api: approved / false
+    exit: 4
+    attestation: FAILED
+    ");
     world.end().await;
 }
 
@@ -143,6 +173,16 @@ async fn after_the_rounds_of_review_retry_with_guidance_gives_new_ones() {
     assert_eq!(world.handed_over("question").lines().last(), Some("and 4 more"));
     assert_eq!(world.reviews().len(), 4, "a comment a round, and no round twice");
     assert_eq!(world.labels(), ["journeyman", "journeyman:done"]);
+    insta::assert_snapshot!(world.surfaces().await, @"
+    label: done
+    status: Verified: the pull request is ready for review
+    check: Verified: 2 of 2 tests pass (Some(Success))
+    pull: ✅ Verified (ready)
+    receipt: verified / verified / true
+    api: verified / true
+    exit: 0
+    attestation: PASSED
+    ");
     world.end().await;
 }
 
@@ -165,6 +205,16 @@ async fn a_reviewer_who_answers_nonsense_is_asked_once_more() {
     assert_eq!(ended.said("review/1/verify-1"), "Looks good to me!");
     assert!(ended.said("review/1/verify-2").contains("Now as JSON."));
     assert_eq!(world.reviews().len(), 1);
+    insta::assert_snapshot!(world.surfaces().await, @"
+    label: done
+    status: Verified: the pull request is ready for review
+    check: Verified: 2 of 2 tests pass (Some(Success))
+    pull: ✅ Verified (ready)
+    receipt: verified / verified / true
+    api: verified / true
+    exit: 0
+    attestation: PASSED
+    ");
     world.end().await;
 }
 
@@ -191,5 +241,15 @@ async fn a_pass_that_lists_something_grave_is_no_pass() {
     assert_eq!(ended.word(), "verified", "{}", ended.because());
     assert!(!ended.moves().iter().any(|name| name == "review/2/agent"), "{:?}", ended.moves());
     assert!(!world.pull().draft);
+    insta::assert_snapshot!(world.surfaces().await, @"
+    label: done
+    status: Verified: the pull request is ready for review
+    check: Verified: 2 of 2 tests pass (Some(Success))
+    pull: ✅ Verified (ready)
+    receipt: verified / verified / true
+    api: verified / true
+    exit: 0
+    attestation: PASSED
+    ");
     world.end().await;
 }

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
+use journeyman::attest::Envelope;
 use journeyman::emulator::{Call, CommentView, IssueView, PullView};
-use journeyman::order::{AgentRun, Event, Journal, Move, MoveKey, Outcome};
+use journeyman::order::{AgentRun, Event, Journal, Move, MoveKey, Outcome, Receipt};
 
 use super::{Ended, MAINTAINER, REPOSITORY, World};
 
@@ -164,4 +165,60 @@ impl Ended {
         let run = self.runs().into_iter().rev().find(|(key, _, _)| *key == name);
         run.and_then(|(_, _, run)| run.session_id.clone()).unwrap_or_else(|| panic!("{name} has no session"))
     }
+}
+
+impl World {
+    /// All that is shown of an order that has ended, side by side.
+    pub async fn surfaces(&self) -> String {
+        let ended = self.settled().await;
+        let marker = format!("<!-- journeyman:status:{} -->", ended.order);
+        let comments = self.thread().comments.into_iter();
+        let status = comments.map(|comment| comment.body).find(|body| body.starts_with(&marker));
+        let heading = |text: &str| text.lines().find_map(|line| line.strip_prefix("### ")).map(str::to_owned);
+        let none = || "none".to_owned();
+        let pull = ended.survey.trace.pull.as_ref().map(|pull| pull.number.0);
+        let pull = self.pulls().into_iter().find(|seen| Some(seen.issue.number) == pull);
+        let check = pull.as_ref().and_then(|pull| {
+            let runs = self.github.check_runs(REPOSITORY, &pull.head_sha).into_iter();
+            runs.filter(|run| run.name == "journeyman").last()
+        });
+        let labels: Vec<String> = self
+            .labels()
+            .into_iter()
+            .filter_map(|label| Some(label.strip_prefix("journeyman:")?.to_owned()))
+            .collect();
+        let receipt = Receipt::of(&ended.journal, &ended.survey);
+        let url = format!("/api/v1/work-orders/{}", ended.order);
+        let (_, api) = self.api("GET", &url, None).await;
+        let (_, told) = self.api("GET", &format!("{url}/receipt"), None).await;
+        let (status_of_it, envelope) = self.api("GET", &format!("{url}/attestation"), None).await;
+        let statement = (status_of_it == 200).then(|| {
+            let envelope = Envelope::parse(envelope.to_string().as_bytes()).expect("an envelope");
+            envelope.statement_unverified().expect("a statement").result.word().to_owned()
+        });
+        format!(
+            "label: {}\nstatus: {}\ncheck: {}\npull: {}\nreceipt: {} / {} / {}\napi: {} / {}\nexit: {}\nattestation: {}",
+            if labels.is_empty() { none() } else { labels.join(", ") },
+            status.as_deref().and_then(heading).unwrap_or_else(none),
+            check.map_or_else(none, |run| format!("{} ({:?})", run.title, run.conclusion)),
+            pull.map_or_else(none, |pull| {
+                let body = heading_of_verdict(&pull.issue.body);
+                format!("{body} ({})", if pull.draft { "draft" } else { "ready" })
+            }),
+            receipt.outcome,
+            receipt.verdict.unwrap_or("none"),
+            receipt.verified,
+            api["state"].as_str().unwrap_or_default(),
+            told["verified"],
+            ended.survey.surfaces().exit_code,
+            statement.unwrap_or_else(none),
+        )
+    }
+}
+
+/// What the pull request says of itself, below what it closes and what the agent says.
+fn heading_of_verdict(body: &str) -> String {
+    let is_verdict =
+        |line: &&str| ["### ✅", "### ⏳", "### ⚠️", "### ❌"].iter().any(|sign| line.starts_with(sign));
+    body.lines().find(is_verdict).and_then(|line| line.strip_prefix("### ")).unwrap_or("nothing").to_owned()
 }

@@ -228,12 +228,12 @@ pub struct Ended {
 impl Ended {
     /// In a word.
     pub fn word(&self) -> &'static str {
-        self.settlement.word()
+        self.survey.surfaces().outcome
     }
 
     /// Why, or nothing.
-    pub fn because(&self) -> &str {
-        self.settlement.because().unwrap_or_default()
+    pub fn because(&self) -> String {
+        self.survey.surfaces().because.unwrap_or_default()
     }
 }
 

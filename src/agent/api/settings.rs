@@ -3,8 +3,8 @@
 use url::Url;
 
 use super::super::InvalidAgent;
-use super::super::settings::variable_problem;
 use super::prices::Prices;
+use crate::order::names::VariableName;
 
 /// `[agents.NAME]` with the runtime `api`.
 #[derive(Debug, Clone, PartialEq)]
@@ -60,8 +60,7 @@ impl ApiSettings {
             return Err(InvalidAgent::new(agent, "max_output_tokens", "no answer has no tokens".into()));
         }
         // Names are shown where a key is missing, and a key may have been put here: keys have small letters.
-        let is_name =
-            |name: &str| variable_problem(name).is_none() && !name.bytes().any(|b| b.is_ascii_lowercase());
+        let is_name = |name: &str| VariableName::parse(name).is_ok_and(|name| name.is_of_a_key());
         if self.key_env.as_deref().is_some_and(|name| !is_name(name)) {
             let problem = "that is not the name, in capitals, of a variable that holds the key";
             return Err(InvalidAgent::new(agent, "key_env", problem.into()));

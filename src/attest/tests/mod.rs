@@ -27,6 +27,7 @@ pub(super) fn verified() -> Receipt {
         because: None,
         verified: true,
         verdict: Some("verified"),
+        result: super::TestResult::Passed,
         approved_by: None,
         branch: Some("journeyman/issue-7-fix-the-sum".parse().unwrap()),
         pull_request: None,

@@ -7,7 +7,7 @@ use crate::order::next::Survey;
 use crate::order::pipeline::{Check, Stage};
 use crate::order::steps::{Step, StepKind, steps};
 use crate::order::trace::RoundTrace;
-use crate::order::{Category, Counts, Journal};
+use crate::order::{Category, Counts, EffectPart, Journal};
 
 /// What became of one case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -106,6 +106,7 @@ pub(super) fn read(case: &str, journal: &Journal, survey: &Survey) -> CaseRecord
     let stage = work_stage(journal);
     let last = journal.entries().last().map_or(journal.opened_at(), |entry| entry.at);
     let settled = survey.next.settled.as_ref();
+    let shown = survey.surfaces();
     let escalations = steps.iter().filter(|step| is_escalation(step));
     let rounds = stage.and_then(|stage| trace.stages.iter().rfind(|seen| seen.name == stage.name));
     let rounds = rounds.map_or(&[][..], |seen| &seen.rounds);
@@ -113,8 +114,8 @@ pub(super) fn read(case: &str, journal: &Journal, survey: &Survey) -> CaseRecord
         case: case.to_owned(),
         title: opened.issue.title.clone(),
         order: opened.order.to_string(),
-        outcome: settled.map_or("unfinished", |settlement| settlement.word()).to_owned(),
-        because: settled.and_then(|settlement| settlement.because()).map(str::to_owned),
+        outcome: settled.map_or("unfinished", |_| shown.outcome).to_owned(),
+        because: shown.because,
         hidden: HiddenVerdict::NotRun,
         hidden_output: None,
         false_green: false,
@@ -137,17 +138,12 @@ fn work_stage(journal: &Journal) -> Option<&Stage> {
 
 /// A tech lead's look at exhausted work, which is no attempt.
 fn is_escalation(step: &Step) -> bool {
-    step.kind == StepKind::Agent && last_part(step).starts_with("diagnosis")
+    step.kind == StepKind::Diagnosis
 }
 
 /// A run of the stage's worker itself.
 fn is_worker(step: &Step, stage: &str) -> bool {
-    step.kind == StepKind::Agent && step.stage == stage && last_part(step) == "agent"
-}
-
-/// What an effect of a round does, by its name: `work/2/agent`.
-fn last_part(step: &Step) -> &str {
-    step.key.0.rsplit('/').next().unwrap_or_default()
+    step.kind == StepKind::Agent && step.stage == stage && step.key.part() == EffectPart::Worker
 }
 
 /// What a tech lead said after this round.

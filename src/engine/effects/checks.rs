@@ -12,7 +12,7 @@ use crate::github::{At, CheckButton, CheckRun, ErrorKind, OtherCheck, Standing, 
 use crate::order::conversation::{CheckState, ChecksReading, FailingJob};
 use crate::order::moves::AgentTask;
 use crate::order::next::Survey;
-use crate::order::{CommitSha, Outcome, Settlement, Trouble, survey};
+use crate::order::{CommitSha, Outcome, Trouble, survey};
 
 /// Failing checks that are looked into; of more only the names are told.
 const MOST_LOOKED_INTO: usize = 10;
@@ -140,18 +140,8 @@ impl Context {
 
 /// What can be asked for now by a button.
 fn buttons(survey: &Survey) -> Vec<CheckButton> {
-    let Some(settled) = &survey.next.settled else { return Vec::new() };
-    let retry = settled.can_be_retried().then_some(CheckButton::Retry);
-    let approve = match settled {
-        Settlement::Unverified { .. } | Settlement::Escalated { .. } => Some(CheckButton::Approve),
-        Settlement::Verified { .. }
-        | Settlement::Approved { .. }
-        | Settlement::Blocked { .. }
-        | Settlement::Failed { .. }
-        | Settlement::Cancelled { .. }
-        | Settlement::Merged { .. }
-        | Settlement::Closed { .. }
-        | Settlement::Refused { .. } => None,
-    };
+    let shown = survey.surfaces();
+    let retry = shown.can_be_retried.then_some(CheckButton::Retry);
+    let approve = shown.can_be_approved.then_some(CheckButton::Approve);
     retry.into_iter().chain(approve).collect()
 }

@@ -5,7 +5,7 @@ use super::{headline, pages};
 use crate::github::render::CheckView;
 use crate::order::conversation::CheckState;
 use crate::order::next::Survey;
-use crate::order::{CommitSha, Journal, Settlement};
+use crate::order::{CommitSha, Journal};
 
 /// What the check run on a commit says. Of a commit that is not the one that is published, or about to be, nothing
 /// is known that could stand there.
@@ -15,13 +15,12 @@ pub(in crate::engine) fn check(
     head: &CommitSha,
     state: CheckState,
 ) -> CheckView {
-    let settled = survey.next.settled.as_ref();
     let work = survey.trace.work.as_ref().filter(|work| work.commit == *head);
     CheckView {
         head: head.clone(),
         state,
         headline: headline(survey),
-        explanation: settled.and_then(Settlement::because).map(str::to_owned),
+        explanation: survey.surfaces().because,
         receipt: work.and_then(|_| receipt(journal, survey)),
         findings: work.and_then(|work| work.review.as_ref()).map(open_findings).unwrap_or_default(),
         changed: work.map(|work| work.changed.clone()).unwrap_or_default(),

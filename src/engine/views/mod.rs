@@ -15,9 +15,9 @@ mod tests;
 
 use crate::github::OrderLabel;
 use crate::github::render::Pages;
+use crate::order::Journal;
 use crate::order::next::Survey;
 use crate::order::trace::Ask;
-use crate::order::{Journal, Settlement};
 
 pub(super) use answer::{earlier_reviews, review, saying};
 pub(super) use check::check;
@@ -26,23 +26,12 @@ pub(super) use status::status;
 
 /// The label that shows how the order stands.
 pub(super) fn label(survey: &Survey) -> OrderLabel {
-    match &survey.next.settled {
-        None if survey.trace.asks == Some(Ask::Plan) => OrderLabel::NeedsHuman,
-        None => OrderLabel::Working,
-        Some(Settlement::Verified { .. } | Settlement::Approved { .. }) => OrderLabel::Done,
-        Some(
-            Settlement::Unverified { .. }
-            | Settlement::Escalated { .. }
-            | Settlement::Blocked { .. }
-            | Settlement::Failed { .. },
-        ) => OrderLabel::NeedsHuman,
-        Some(
-            Settlement::Cancelled { .. }
-            | Settlement::Refused { .. }
-            | Settlement::Merged { .. }
-            | Settlement::Closed { .. },
-        ) => OrderLabel::None,
-    }
+    if waits_for_the_plan(survey) { OrderLabel::NeedsHuman } else { survey.surfaces().label }
+}
+
+/// Whether nothing goes on before a person has approved the plan.
+fn waits_for_the_plan(survey: &Survey) -> bool {
+    survey.next.settled.is_none() && survey.trace.asks == Some(Ask::Plan)
 }
 
 /// Where links to the repository lead.
@@ -53,23 +42,8 @@ pub(super) fn pages(journal: &Journal) -> Pages {
 
 /// Where the order stands, in a few words.
 fn headline(survey: &Survey) -> String {
-    match &survey.next.settled {
-        None if survey.trace.asks == Some(Ask::Plan) => {
-            "The plan waits for a person to approve it".to_owned()
-        }
-        None => "Journeyman is at work on this".to_owned(),
-        Some(Settlement::Verified { pull: Some(_) }) => {
-            "Verified: the pull request is ready for review".to_owned()
-        }
-        Some(Settlement::Verified { pull: None }) => "Verified".to_owned(),
-        Some(Settlement::Unverified { .. }) => "Done, but unverified".to_owned(),
-        Some(Settlement::Approved { by, .. }) => format!("Approved by {by}, not verified"),
-        Some(Settlement::Escalated { .. }) => "Handed over: the best attempt is not verified".to_owned(),
-        Some(Settlement::Blocked { .. }) => "Blocked: there is nothing to hand over".to_owned(),
-        Some(Settlement::Failed { .. }) => "Failed: something around the work has to be mended".to_owned(),
-        Some(Settlement::Cancelled { .. }) => "Cancelled".to_owned(),
-        Some(Settlement::Merged { by, .. }) => format!("Merged by {by}"),
-        Some(Settlement::Closed { by, .. }) => format!("The pull request was closed by {by}"),
-        Some(Settlement::Refused { .. }) => "Refused".to_owned(),
+    if waits_for_the_plan(survey) {
+        return "The plan waits for a person to approve it".to_owned();
     }
+    survey.surfaces().headline
 }

@@ -1,10 +1,10 @@
 //! How far each stage is, and what is under way.
 
-use super::time::{seconds_at_work, stage_of, under_way};
+use super::time::{seconds_at_work, under_way};
 use crate::github::render::{StageLine, StageState};
 use crate::order::next::Survey;
 use crate::order::trace::{RoundTrace, StageState as Stood};
-use crate::order::{Counts, Event, Journal, Move, MoveKey};
+use crate::order::{Counts, EffectPart, Event, Journal, Move, MoveKey};
 
 /// What is under way, in words.
 pub(super) fn now(journal: &Journal) -> Vec<String> {
@@ -15,10 +15,10 @@ fn in_words(key: &MoveKey, doing: &Move) -> Option<String> {
     let words = match doing {
         Move::RunAgent(task) => {
             let who = if task.role.is_empty() { &task.agent } else { &task.role };
-            match key.0.rsplit('/').next() {
-                Some(last) if last.starts_with("verify-") => format!("{who} reviews ({})", task.stage),
-                Some(last) if last.starts_with("diagnosis-") => format!("{who} looks for the cause"),
-                Some(_) | None => format!("{who} is at work ({})", stage_of(key)),
+            match key.part() {
+                EffectPart::Verifier => format!("{who} reviews ({})", task.stage),
+                EffectPart::Diagnosis => format!("{who} looks for the cause"),
+                EffectPart::Worker | EffectPart::Other(_) => format!("{who} is at work ({})", key.stage()),
             }
         }
         Move::Prepare => "fetching the repository".to_owned(),
@@ -77,22 +77,15 @@ fn stage_line(name: &str, journal: &Journal, survey: &Survey) -> StageLine {
         name: name.to_owned(),
         state,
         detail: detail.map(|round| round_detail(round, attempt(journal, name))).unwrap_or_default(),
-        seconds: trace.and_then(|_| seconds_at_work(journal, |key| stage_of(key) == name)),
+        seconds: trace.and_then(|_| seconds_at_work(journal, |key| key.stage() == name)),
     }
 }
 
 /// Which round a stage's worker was sent into last, which attempt that is, and of how many; none before it was sent
 /// back.
 fn attempt(journal: &Journal, stage: &str) -> Option<(u32, u32, u32)> {
-    // `implement/2/agent`, `answer/1/2/agent`; not what is asked besides, as in `implement/2/message/1/agent`.
-    let is_work = |key: &MoveKey| {
-        let mut parts = key.0.split('/').rev();
-        parts.next() == Some("agent")
-            && parts.next_back() == Some(stage)
-            && parts.all(|part| part.bytes().all(|b| b.is_ascii_digit()))
-    };
     journal.entries().iter().rev().find_map(|entry| match &entry.event {
-        Event::Intended { key, r#move } if is_work(key) => {
+        Event::Intended { key, r#move } if key.is_work_of(stage) => {
             let Move::RunAgent(task) = &**r#move else { return None };
             task.rework.as_ref().map(|rework| (task.round, rework.attempt, rework.of.max(rework.attempt)))
         }

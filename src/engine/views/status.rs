@@ -41,9 +41,9 @@ pub(in crate::engine) fn status(journal: &Journal, survey: &Survey, public_url: 
 /// Why it ended, or what is waited for. What is listed as a problem is not said a second time.
 fn explanation(survey: &Survey) -> Option<String> {
     let settled = survey.next.settled.as_ref();
-    if let Some(because) = settled.and_then(Settlement::because) {
-        let is_listed = survey.trace.problems.iter().any(|problem| problem == because);
-        return (!is_listed).then(|| because.to_owned());
+    if let Some(because) = survey.surfaces().because {
+        let is_listed = survey.trace.problems.contains(&because);
+        return (!is_listed).then_some(because);
     }
     let waiting = survey.trace.waiting.as_ref().filter(|_| settled.is_none())?;
     Some(format!("Waiting until {}: {}", waiting.until.format("%H:%M:%S UTC"), waiting.message))
@@ -99,16 +99,17 @@ fn word_that_is_told(command: &Command) -> Option<&'static str> {
 
 fn next_steps(survey: &Survey) -> Vec<String> {
     let retry = "Comment `/retry` (with guidance, if you like) for another set of attempts.".to_owned();
+    let shown = survey.surfaces();
     match &survey.next.settled {
         None if survey.trace.asks == Some(Ask::Plan) => vec![
             "Read the plan below, and comment `/approve` to go on, or `/plan` with what should be different."
                 .to_owned(),
         ],
         None => vec!["Comment `/cancel` to stop, `/help` for all that can be said.".to_owned()],
-        Some(Settlement::Verified { .. } | Settlement::Approved { .. }) => {
+        Some(Settlement::Finished { .. }) if !shown.can_be_retried => {
             vec!["Review the pull request as you would a colleague's: every point is answered.".to_owned()]
         }
-        Some(Settlement::Unverified { .. } | Settlement::Escalated { .. }) => {
+        Some(Settlement::Finished { .. } | Settlement::Escalated { .. }) => {
             vec![
                 "Look at the draft; take it over or close it.".to_owned(),
                 retry,
@@ -133,9 +134,7 @@ fn is_with_a_person(survey: &Survey) -> bool {
     match &survey.next.settled {
         Some(Settlement::Escalated { .. } | Settlement::Blocked { .. }) => true,
         Some(
-            Settlement::Verified { .. }
-            | Settlement::Unverified { .. }
-            | Settlement::Approved { .. }
+            Settlement::Finished { .. }
             | Settlement::Failed { .. }
             | Settlement::Cancelled { .. }
             | Settlement::Merged { .. }

@@ -4,18 +4,18 @@ use chrono::{DateTime, TimeDelta, TimeZone, Utc};
 use uuid::Uuid;
 
 use super::*;
-use crate::github::render::{Fate, StageState, Verification};
+use crate::github::render::{Fate, StageState};
 use crate::order::OrderBudget;
 use crate::order::conversation::{CheckState, Saying};
 use crate::order::moves::{AgentTask, Retry, ReviewNote, Rework};
 use crate::order::next::{Next, Survey};
 use crate::order::trace::{
-    CiTrace, PullTrace, RoundTrace, StageState as Stood, StageTrace, Standing, Trace, Work,
+    CiTrace, OwnChecks, PullTrace, RoundTrace, StageState as Stood, StageTrace, Trace, Work,
 };
 use crate::order::{
     Answer, Answered, Category, Command, CommitSha, Entry, Event, Feedback, Finding, IssueNumber, IssueText,
     Move, MoveKey, Opened, OrderId, OrderLimits, Outcome, Person, Pipeline, PullNumber, RepositoryId,
-    Requester, Severity, Signal, SignalKind, Trouble, UserId,
+    Requester, Settlement, Severity, Signal, SignalKind, Trouble, UserId, Verdict,
 };
 
 const PIPELINE: &str = "
@@ -115,7 +115,8 @@ fn survey(trace: Trace, settled: Option<Settlement>) -> Survey {
         runs_spent: 0,
         retry_renews: true,
     };
-    Survey { next, trace, answers: Vec::new(), usd_limit: 5.0, budget, revision: 1 }
+    let verdict = Verdict::of(&Pipeline::parse(PIPELINE).unwrap(), &trace, next.settled.as_ref());
+    Survey { next, trace, verdict, answers: Vec::new(), usd_limit: 5.0, budget, revision: 1 }
 }
 
 fn stage(name: &str, state: Stood, rounds: Vec<RoundTrace>) -> StageTrace {
@@ -146,7 +147,8 @@ fn work() -> Work {
         tree: "b".repeat(40).parse().unwrap(),
         changed: vec!["x".to_owned()],
         tests: None,
-        standing: Standing::Verified,
+        checks: OwnChecks::Passed,
+        accepted: None,
     }
 }
 
@@ -184,7 +186,7 @@ fn time_is_counted_while_something_is_done_and_not_while_a_person_is_waited_for(
         (86_480, sees("implement/1/agent", trouble())),
         (86_490, sees("review/1/tests", trouble())),
     ]);
-    let seconds = |stage: &str| time::seconds_at_work(&journal, |key| time::stage_of(key) == stage);
+    let seconds = |stage: &str| time::seconds_at_work(&journal, |key| key.stage() == stage);
     assert_eq!(seconds("implement"), Some(70));
     assert_eq!(seconds("review"), Some(15));
     assert_eq!(seconds("publish"), None);
@@ -286,29 +288,18 @@ fn a_plan_that_waits_and_all_that_stands_in_the_way_is_told_at_once() {
 }
 
 #[test]
-fn the_pull_request_is_verified_once_all_judged_it_and_never_when_the_order_ended_before() {
+fn the_pull_request_says_that_judges_are_to_come_and_never_verified_when_the_order_ended_before() {
     let journal = journal(Vec::new());
-    let verified = |trace, settled| pull(&journal, &survey(trace, settled), "").unwrap().receipt.verified;
-    let stages = vec!["review".to_owned()];
-    assert_eq!(verified(published(Stood::Running), None), Verification::Pending { stages: stages.clone() });
-    for (settled, why) in [
-        (Settlement::Cancelled { because: "mona said /cancel".to_owned() }, "Cancelled: mona said /cancel"),
-        (Settlement::Failed { because: "no key".to_owned() }, "Failed: no key"),
-        (
-            Settlement::Merged { pull: PullNumber(12), by: "mona".to_owned() },
-            "The pull request was merged by mona before that.",
-        ),
+    let heading = |trace, settled| pull(&journal, &survey(trace, settled), "").unwrap().receipt.heading;
+    assert_eq!(heading(published(Stood::Running), None), "⏳ Not verified yet");
+    for settled in [
+        Settlement::Cancelled { because: "mona said /cancel".to_owned() },
+        Settlement::Failed { because: "no key".to_owned() },
+        Settlement::Merged { pull: PullNumber(12), by: "mona".to_owned() },
     ] {
-        assert_eq!(
-            verified(published(Stood::Failed), Some(settled)),
-            Verification::Stopped { why: why.to_owned(), stages: stages.clone() }
-        );
+        let heading = heading(published(Stood::Failed), Some(settled));
+        assert_eq!(heading, "❌ Not verified: the work has ended before");
     }
-    assert_eq!(verified(published(Stood::Passed), None), Verification::Verified);
-    // The pipeline's review gave up, and an answer to people passed every check.
-    let mut answered = published(Stood::Escalated);
-    answered.work = Some(Work { answer: MoveKey("answer/1/1/agent".to_owned()), ..work() });
-    assert_eq!(verified(answered, None), Verification::Verified);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use crate::order::{Entry, Event, Journal, Move, MoveKey, Outcome};
+use crate::order::{EffectScope, Entry, Event, Journal, Move, MoveKey, Outcome, Reserved};
 
 /// When there was news last. Showing the status is none.
 pub(super) fn last_news(journal: &Journal) -> DateTime<Utc> {
@@ -20,12 +20,7 @@ fn news(journal: &Journal) -> impl Iterator<Item = &Entry> {
 }
 
 fn is_status(key: &MoveKey) -> bool {
-    key.0.starts_with("status/")
-}
-
-/// The stage that an effect belongs to, by its name: `implement` of `implement/2/tests`.
-pub(super) fn stage_of(key: &MoveKey) -> &str {
-    key.0.split('/').next().unwrap_or_default()
+    key.scope() == EffectScope::Beside(Reserved::Status)
 }
 
 /// Seconds in which an effect was under way that this holds of; none when there never was one. What is waited for

@@ -4,10 +4,12 @@ use chrono::{TimeZone, Utc};
 
 use super::{
     LONGEST_BODY, Pages, PullView, Ran, ReceiptView, Reviewed, RoundLine, SaidLine, StageLine, StageState,
-    StatusView, TriedLine, Verification, pull, status,
+    StatusView, TriedLine, pull, status,
 };
 use crate::order::trace::CiTrace;
-use crate::order::{Category, Counts, Exit, Finding, IssueNumber, PullNumber, Severity, Usage};
+use crate::order::{
+    Category, Counts, Exit, Finding, Inconclusive, IssueNumber, PullNumber, Severity, Usage, Verdict,
+};
 
 fn stage(name: &str, state: StageState, detail: &str, seconds: Option<u64>) -> StageLine {
     StageLine { name: name.to_owned(), state, detail: detail.to_owned(), seconds }
@@ -147,8 +149,11 @@ fn whoever_is_asked_reads_what_was_tried_what_is_wrong_and_how_to_go_on() {
 #[test]
 fn what_a_person_approved_is_never_called_verified() {
     let mut view = change();
-    view.receipt.verified =
-        Verification::Approved { by: "mona".to_owned(), why: "`test_sum` fails".to_owned() };
+    view.receipt.says(Verdict::Approved {
+        by: "mona".to_owned(),
+        why: "`test_sum` fails".to_owned(),
+        failed: true,
+    });
     let text = pull(&view);
     assert!(
         text.contains(
@@ -173,7 +178,8 @@ pub(super) fn receipt() -> ReceiptView {
         scrutiny: None,
         refused: Vec::new(),
         held: Vec::new(),
-        verified: Verification::Verified,
+        heading: "✅ Verified",
+        verdict: Verdict::Verified,
         commit: "a".repeat(40).parse().unwrap(),
         tree: "b".repeat(40).parse().unwrap(),
         base: "c".repeat(40).parse().unwrap(),
@@ -294,8 +300,9 @@ fn what_the_reviewer_doubts_and_what_other_checks_say_stands_there() {
 #[test]
 fn what_is_not_verified_is_said_in_so_many_words() {
     let mut view = change();
-    view.receipt.verified =
-        Verification::Unverified { why: "the repository has no tests that we can find".to_owned() };
+    view.receipt.says(Verdict::Inconclusive {
+        why: Inconclusive::NoTests { because: "the repository has no tests that we can find".to_owned() },
+    });
     view.receipt.test = None;
     view.receipt.counts = None;
     view.receipt.review = None;
@@ -311,7 +318,7 @@ fn what_is_not_verified_is_said_in_so_many_words() {
         "{text}"
     );
     assert!(!text.contains("✅"));
-    view.receipt.verified = Verification::NotVerified { why: "exit code 1".to_owned() };
+    view.receipt.says(Verdict::Rejected { why: "exit code 1".to_owned() });
     assert!(pull(&view).contains("### ❌ Not verified\n\nexit code 1"));
 }
 
@@ -319,7 +326,7 @@ fn what_is_not_verified_is_said_in_so_many_words() {
 fn while_checks_are_to_come_and_when_they_never_came_the_text_says_so() {
     let mut view = change();
     let stages = vec!["review".to_owned(), "@team".to_owned()];
-    view.receipt.verified = Verification::Pending { stages: stages.clone() };
+    view.receipt.says(Verdict::Pending { stages: stages.clone() });
     let text = pull(&view);
     assert!(
         text.contains(
@@ -332,7 +339,9 @@ fn while_checks_are_to_come_and_when_they_never_came_the_text_says_so() {
             "\nHow it stands by now: [the comment on the issue](https://github.com/o/r/issues/7).\n"
         )
     );
-    view.receipt.verified = Verification::Stopped { why: "Cancelled: mona said /cancel".to_owned(), stages };
+    view.receipt.says(Verdict::Inconclusive {
+        why: Inconclusive::NotJudged { ended: Some("Cancelled: mona said /cancel".to_owned()), stages },
+    });
     let text = pull(&view);
     assert!(
         text.contains(
@@ -350,7 +359,7 @@ fn whatever_an_agent_or_a_repository_says_the_bodies_fit_and_close_one_issue() {
         let mut view = change();
         view.summary.clone_from(&long);
         let receipt = &mut view.receipt;
-        receipt.verified = Verification::NotVerified { why: long.clone() };
+        receipt.says(Verdict::Rejected { why: long.clone() });
         let ran = Ran { command: long.clone(), exit: Exit::TimedOut };
         (receipt.test, receipt.setup) = (Some(ran.clone()), Some(ran));
         receipt.sandbox = Some(long.clone());

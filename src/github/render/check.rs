@@ -1,7 +1,7 @@
 //! The check run's output: the receipt beside the commit, and open findings on their lines.
 
 use super::pages::{Pages, Place};
-use super::receipt::{ReceiptView, details, doubts, evidence, gaps, heading};
+use super::receipt::{ReceiptView, details, doubts, evidence, gaps};
 use super::review::severity_word;
 use super::text::{fit, plain, shorten, visible};
 use crate::order::conversation::CheckState;
@@ -109,7 +109,7 @@ fn title(view: &CheckView) -> String {
                 1 => ", 1 finding is open".to_owned(),
                 _ => format!(", {open} findings are open"),
             };
-            let verdict = view.receipt.as_ref().map_or("", |receipt| heading(&receipt.verified));
+            let verdict = view.receipt.as_ref().map_or("", |receipt| receipt.heading);
             // The sign before it is GitHub's to show.
             let verdict = verdict.trim_start_matches(|c: char| !c.is_ascii_alphabetic());
             format!("{verdict}: {tests}{findings}")
@@ -122,7 +122,7 @@ fn summary(view: &CheckView) -> String {
     let explanation = view.explanation.as_deref().filter(|text| !text.trim().is_empty());
     match &view.receipt {
         Some(receipt) => {
-            parts.push(format!("### {}\n\n{}", heading(&receipt.verified), evidence(receipt, &view.pages)));
+            parts.push(format!("### {}\n\n{}", receipt.heading, evidence(receipt, &view.pages)));
             parts.extend(explanation.map(|text| plain(&shorten(text, 2_000))));
             parts.extend(doubts(receipt, &view.pages));
             parts.push(gaps(receipt));
@@ -175,8 +175,9 @@ fn bare_lines(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::bodies::receipt;
-    use super::super::receipt::{Reviewed, Verification};
+    use super::super::receipt::Reviewed;
     use super::*;
+    use crate::order::Verdict;
     use crate::order::{Category, IssueNumber};
 
     fn finding(severity: Severity, place: &str) -> Finding {
@@ -249,7 +250,7 @@ mod tests {
         view.findings = vec![all; 200];
         view.explanation = Some(long.clone());
         if let Some(receipt) = &mut view.receipt {
-            receipt.verified = Verification::NotVerified { why: long.clone() };
+            receipt.says(Verdict::Rejected { why: long.clone() });
             receipt.review = Some(Reviewed { summary: long, open: view.findings.clone() });
         }
         let text = check(&view);

@@ -33,7 +33,7 @@ pub use check::{Annotation, AnnotationLevel, CheckText, CheckView, check};
 pub use markdown::markdown;
 pub use pages::{Pages, Place};
 pub use pull::{PullView, pull};
-pub use receipt::{Ran, ReceiptView, Reviewed, RoundLine, Verification};
+pub use receipt::{Ran, ReceiptView, Reviewed, RoundLine};
 pub use review::{Fate, ReviewView, review};
 pub use saying::{SayingView, saying};
 pub use status::{SaidLine, StageLine, StageState, StatusView, TriedLine, status};

@@ -1,11 +1,12 @@
 //! The pull request's text: what was done, how it was verified, what was not, and the receipt.
 
 use super::pages::{Pages, is_linkable};
-use super::receipt::{ReceiptView, Verification, details, doubts, evidence, gaps, heading};
+use super::receipt::{ReceiptView, details, doubts, evidence, gaps};
 use super::status::quoted_within;
 use super::text::fit;
 use super::{ROOM, closes};
 use crate::order::IssueNumber;
+use crate::order::Verdict;
 
 /// The most of the agent's words, in characters.
 const LONGEST_SUMMARY: usize = 30_000;
@@ -28,8 +29,8 @@ pub struct PullView {
 /// The pull request's body.
 pub fn pull(view: &PullView) -> String {
     let receipt = &view.receipt;
-    let mut parts = vec![format!("### {}\n\n{}", heading(&receipt.verified), evidence(receipt, &view.pages))];
-    if let (Verification::Pending { .. }, true) = (&receipt.verified, is_linkable(&view.issue_url)) {
+    let mut parts = vec![format!("### {}\n\n{}", receipt.heading, evidence(receipt, &view.pages))];
+    if let (Verdict::Pending { .. }, true) = (&receipt.verdict, is_linkable(&view.issue_url)) {
         parts.push(format!("How it stands by now: [the comment on the issue]({}).", view.issue_url));
     }
     parts.extend(doubts(receipt, &view.pages));

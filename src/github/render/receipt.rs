@@ -6,7 +6,7 @@ use super::scrutiny;
 use super::status::dollars;
 use super::text::{code_span, plain, shorten};
 use crate::order::trace::CiTrace;
-use crate::order::{CommitSha, Counts, Exit, Finding, Scrutiny, TreeSha, Usage};
+use crate::order::{CommitSha, Counts, Exit, Finding, Inconclusive, Scrutiny, TreeSha, Usage, Verdict};
 
 const MOST_FAILING: usize = 10;
 const MOST_DOUBTS: usize = 10;
@@ -16,8 +16,10 @@ const MOST_ROUNDS: usize = 30;
 /// What is known of the commit that is published, or about to be.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReceiptView {
-    /// What may be said of it.
-    pub verified: Verification,
+    /// The verdict in a few words, with a sign that is seen before it is read.
+    pub heading: &'static str,
+    /// What may be said of it. Foreign where it says why.
+    pub verdict: Verdict,
     /// The commit that was tested, which is the head.
     pub commit: CommitSha,
     /// Its tree.
@@ -52,6 +54,15 @@ pub struct ReceiptView {
     pub sandbox: Option<String>,
 }
 
+#[cfg(test)]
+impl ReceiptView {
+    /// The same with another verdict.
+    pub(super) fn says(&mut self, verdict: Verdict) {
+        self.heading = crate::order::Surfaces::of(None, &verdict).heading;
+        self.verdict = verdict;
+    }
+}
+
 /// A command that was run, and how it ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ran {
@@ -70,42 +81,6 @@ pub struct Reviewed {
     pub open: Vec<Finding>,
 }
 
-/// What may be said of the work.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verification {
-    /// Every check passed on this commit.
-    Verified,
-    /// There was nothing to verify with.
-    Unverified {
-        /// Such as: the repository has no tests that we can find.
-        why: String,
-    },
-    /// A person accepted it as it is.
-    Approved {
-        /// Who. Foreign.
-        by: String,
-        /// What was still wrong, or could not be verified. Foreign.
-        why: String,
-    },
-    /// Some passed, and others are still to speak.
-    Pending {
-        /// The stages that judge it yet, by name.
-        stages: Vec<String>,
-    },
-    /// The work ended before all had spoken.
-    Stopped {
-        /// How it ended. Foreign in part.
-        why: String,
-        /// The stages that have not judged it, by name.
-        stages: Vec<String>,
-    },
-    /// They did not pass.
-    NotVerified {
-        /// What failed. Foreign.
-        why: String,
-    },
-}
-
 /// One round.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RoundLine {
@@ -119,22 +94,10 @@ pub struct RoundLine {
     pub counts: Option<Counts>,
 }
 
-/// The verdict in a few words, with a sign that is seen before it is read.
-pub(super) fn heading(verified: &Verification) -> &'static str {
-    match verified {
-        Verification::Verified => "✅ Verified",
-        Verification::Pending { .. } => "⏳ Not verified yet",
-        Verification::Unverified { .. } => "⚠️ Unverified",
-        Verification::Approved { .. } => "⚠️ Approved by a person, not verified",
-        Verification::Stopped { .. } => "❌ Not verified: the work has ended before",
-        Verification::NotVerified { .. } => "❌ Not verified",
-    }
-}
-
 /// What stands behind the verdict: why, and what was run.
 pub(super) fn evidence(view: &ReceiptView, pages: &Pages) -> String {
     let mut lines = Vec::new();
-    if let Some(why) = why(&view.verified) {
+    if let Some(why) = why(&view.verdict) {
         lines.push(format!("{why}\n"));
     }
     lines.extend(scrutiny::changed_tests(view.scrutiny.as_ref()).map(|changed| format!("{changed}\n")));
@@ -164,25 +127,30 @@ pub(super) fn evidence(view: &ReceiptView, pages: &Pages) -> String {
     lines.join("\n")
 }
 
-fn why(verified: &Verification) -> Option<String> {
+fn why(verdict: &Verdict) -> Option<String> {
     let sentence = |text: &str| plain(&shorten(text, 1_000));
-    match verified {
-        Verification::Verified => None,
-        Verification::Pending { stages } => {
+    match verdict {
+        Verdict::Verified | Verdict::None => None,
+        Verdict::Pending { stages } => {
             Some(format!("What was checked so far is below. Still to come: {}.", listed(stages, plain)))
         }
-        Verification::Stopped { why, stages } if stages.is_empty() => Some(sentence(why)),
-        Verification::Stopped { why, stages } => Some(format!(
-            "{}\n\nWhat was checked before is below. Never came: {}.",
-            sentence(why),
-            listed(stages, plain)
-        )),
-        Verification::Approved { by, why } => Some(format!(
+        Verdict::Inconclusive { why: Inconclusive::NotJudged { ended: Some(ended), stages } } => {
+            Some(match stages.is_empty() {
+                true => sentence(ended),
+                false => format!(
+                    "{}\n\nWhat was checked before is below. Never came: {}.",
+                    sentence(ended),
+                    listed(stages, plain)
+                ),
+            })
+        }
+        Verdict::Approved { by, why, .. } => Some(format!(
             "{} accepted it as it is. What stood against it: {}",
             plain(&shorten(by, 100)),
             sentence(why)
         )),
-        Verification::Unverified { why } | Verification::NotVerified { why } => Some(sentence(why)),
+        Verdict::Inconclusive { why } => Some(sentence(&why.sentence())),
+        Verdict::Rejected { why } => Some(sentence(why)),
     }
 }
 

@@ -8,7 +8,7 @@ use super::super::receipt::Receipt;
 use super::super::signal::{Command, FirstWord, SignalKind};
 use super::super::test_run::TestVerdict;
 use super::super::trace::StageState;
-use super::world::{World, failed, objects, red, sha, tested};
+use super::world::{Ending, World, failed, objects, red, sha, tested};
 use super::*;
 
 const REVIEWED: &str = "
@@ -40,9 +40,9 @@ fn by_token(world: &mut World, command: &str) {
     world.hear_from(Requester::ApiToken, SignalKind::Commanded { comment: None, pull: None, command });
 }
 
-fn approved_by(settled: &Settlement) -> (&str, &str) {
+fn approved_by(settled: &Ending) -> (&str, &str) {
     match settled {
-        Settlement::Approved { pull: Some(PullNumber(8)), by, because } => (by, because),
+        Ending::Approved { pull: Some(PullNumber(8)), by, because } => (by, because),
         other => panic!("{other:?}"),
     }
 }
@@ -50,7 +50,7 @@ fn approved_by(settled: &Settlement) -> (&str, &str) {
 #[test]
 fn what_a_person_approves_leaves_its_draft_and_is_not_judged_again() {
     let mut world = run_out();
-    assert!(matches!(world.settle(), Settlement::Escalated { pull: Some(_), .. }));
+    assert!(matches!(world.settle(), Ending::Escalated { pull: Some(_), .. }));
     world.say("/approve");
     let settled = world.settle();
     let (by, because) = approved_by(&settled);
@@ -94,7 +94,7 @@ fn approval_of_a_review_that_ran_out_takes_its_best_round() {
 #[test]
 fn what_could_not_be_verified_can_be_approved() {
     let mut world = World::with(REVIEWED).when("/tests", vec![none(), none()]);
-    assert!(matches!(world.settle(), Settlement::Unverified { pull: Some(_), .. }));
+    assert!(matches!(world.settle(), Ending::Unverified { pull: Some(_), .. }));
     assert!(world.survey().trace.pull.is_some_and(|pull| !pull.ready));
     world.say("/approve");
     let settled = world.settle();
@@ -109,10 +109,7 @@ fn approval_while_at_work_is_ignored_with_a_reason() {
     world.step();
     world.step();
     world.say("/approve");
-    assert!(
-        matches!(world.settle(), Settlement::Escalated { .. }),
-        "said too early, it is not kept for later"
-    );
+    assert!(matches!(world.settle(), Ending::Escalated { .. }), "said too early, it is not kept for later");
     assert_eq!(world.last_answer(), Some(Answer::Ignored("nothing waits for approval".to_owned())));
 }
 
@@ -135,13 +132,13 @@ fn what_is_verified_needs_no_approval_and_what_is_blocked_has_nothing_to_approve
     let mut world = World::with(REVIEWED);
     world.settle();
     world.say("/approve");
-    assert!(matches!(world.settle(), Settlement::Verified { .. }));
+    assert!(matches!(world.settle(), Ending::Verified { .. }));
     assert!(matches!(world.last_answer(), Some(Answer::Ignored(_))));
 
     let mut world = World::with(REVIEWED).when("/import", (0..3).map(|_| super::world::nothing()).collect());
     world.settle();
     world.say("/approve");
-    assert!(matches!(world.settle(), Settlement::Blocked { .. }));
+    assert!(matches!(world.settle(), Ending::Blocked { .. }));
     assert_eq!(world.last_answer(), Some(Answer::Ignored("nothing waits for approval".to_owned())));
 }
 
@@ -154,7 +151,7 @@ fn approval_by_somebody_without_the_right_is_ignored_with_a_reason() {
     let key = format!("authorize/{}", world.journal.last_seq());
     assert_eq!(world.last_answer(), Some(Answer::Asking));
     world = world.when(key, vec![Outcome::Authorized { allowed: false }]);
-    assert!(matches!(world.settle(), Settlement::Escalated { .. }));
+    assert!(matches!(world.settle(), Ending::Escalated { .. }));
     assert_eq!(world.last_answer(), Some(Answer::NoRight("eve has no write access".to_owned())));
     assert!(world.survey().trace.pull.is_some_and(|pull| !pull.ready));
 }
@@ -165,7 +162,7 @@ fn the_apis_token_approves_and_retries_without_being_asked() {
     world.settle();
     let asked = world.made("authorize");
     by_token(&mut world, "/retry mind the carry");
-    assert!(matches!(world.settle(), Settlement::Verified { .. }));
+    assert!(matches!(world.settle(), Ending::Verified { .. }));
     assert_eq!(world.made("authorize"), asked);
     assert_eq!(world.advice("implement/4/agent").as_deref(), Some("mind the carry"));
 
@@ -183,7 +180,7 @@ fn a_retry_gives_new_rounds_with_the_guidance_told_once() {
         .when("implement/6/tests", vec![red(1, 5)]);
     world.settle();
     world.say("/retry use a checked sum");
-    assert!(matches!(world.settle(), Settlement::Escalated { .. }), "three more");
+    assert!(matches!(world.settle(), Ending::Escalated { .. }), "three more");
     let advice = [3, 4, 5, 6].map(|round| world.advice(&format!("implement/{round}/agent")));
     assert_eq!(advice, [None, Some("use a checked sum".to_owned()), None, None]);
     assert_eq!(world.task("implement/4/agent").unwrap().rework.unwrap().attempt, 1);
@@ -200,9 +197,9 @@ fn unverified_work_that_a_person_wants_better_is_still_the_best_when_nothing_bet
     let mut world = World::with(REVIEWED)
         .when("implement/1/tests", vec![none()])
         .when("/tests", vec![none(), red(0, 2), red(0, 3), red(0, 4)]);
-    assert!(matches!(world.settle(), Settlement::Unverified { .. }));
+    assert!(matches!(world.settle(), Ending::Unverified { .. }));
     world.say("/retry add a test");
-    assert!(matches!(world.settle(), Settlement::Escalated { .. }));
+    assert!(matches!(world.settle(), Ending::Escalated { .. }));
     let best = world.survey().trace.work.map(|work| work.round);
     assert_eq!((best, world.made("implement/3/agent")), (Some(1), 1));
 }
@@ -222,9 +219,9 @@ stages:
         .when("implement/1/tests", vec![red(1, 2)])
         .when("implement/2/tests", vec![red(1, 2)])
         .when("notes/1/agent", vec![failed(FailureKind::Misconfigured)]);
-    assert!(matches!(world.settle(), Settlement::Escalated { .. }));
+    assert!(matches!(world.settle(), Ending::Escalated { .. }));
     world.say("/approve");
-    assert!(matches!(world.settle(), Settlement::Failed { .. }), "the notes are missing");
+    assert!(matches!(world.settle(), Ending::Failed { .. }), "the notes are missing");
     world.say("/retry");
     approved_by(&world.settle());
     assert_eq!((world.made("notes/1/agent"), world.made("implement/3")), (2, 0));
@@ -241,7 +238,7 @@ stages:
   - { name: ready, uses: ready, depends_on: [publish] }
 ";
     let mut world = World::with(untested);
-    assert!(matches!(world.settle(), Settlement::Unverified { .. }));
+    assert!(matches!(world.settle(), Ending::Unverified { .. }));
     world.say("/retry");
     world.settle();
     world.say("/approve");
@@ -254,7 +251,7 @@ fn what_is_approved_leaves_its_draft_though_no_stage_would_do_that() {
         let stage = "{ name: implement, agent: developer, checks: [pushed_commit, policy, tests], escalate_on_exhaust: human_approval }";
         let yaml = format!("name: bare\nversion: 1\nstages:\n  - {stage}\n{stages}");
         let mut world = World::with(&yaml).when("/tests", vec![red(1, 2), red(1, 2)]);
-        assert!(matches!(world.settle(), Settlement::Escalated { pull: Some(_), .. }), "{stages}");
+        assert!(matches!(world.settle(), Ending::Escalated { pull: Some(_), .. }), "{stages}");
         world.say("/approve");
         approved_by(&world.settle());
         assert!(world.survey().trace.pull.is_some_and(|pull| pull.ready), "{stages}");
@@ -267,7 +264,7 @@ stages:
   - { name: publish, uses: publish, agent: developer, depends_on: [implement] }
 ";
     let mut world = World::with(yaml).when("/tests", vec![none()]);
-    assert!(matches!(world.settle(), Settlement::Unverified { pull: Some(_), .. }));
+    assert!(matches!(world.settle(), Ending::Unverified { pull: Some(_), .. }));
     world.say("/approve");
     approved_by(&world.settle());
     assert!(world.survey().trace.pull.is_some_and(|pull| pull.ready));
@@ -277,8 +274,8 @@ stages:
 fn a_draft_is_handed_over_though_its_text_names_what_the_worker_did_not_say() {
     // `publish` names {{implement.result}}, and `archive` {{review.result}}: neither stage has a result of its own.
     let mut world = run_out();
-    assert!(matches!(world.settle(), Settlement::Escalated { pull: Some(_), .. }));
+    assert!(matches!(world.settle(), Ending::Escalated { pull: Some(_), .. }));
     let mut world = World::with(REVIEWED);
-    assert!(matches!(world.settle(), Settlement::Verified { .. }));
+    assert!(matches!(world.settle(), Ending::Verified { .. }));
     assert_eq!(world.made("archive/archive"), 1);
 }

@@ -2,7 +2,7 @@
 
 use super::super::moves::{Answers, MoveKey};
 use super::super::trace::StageState;
-use super::world::{World, objects, red, said};
+use super::world::{Ending, World, objects, red, said};
 use super::*;
 use crate::order::PullNumber;
 
@@ -54,7 +54,7 @@ fn whole() -> Outcome {
     artifact(&["US-001", "US-002"])
 }
 
-const VERIFIED: Settlement = Settlement::Verified { pull: Some(PullNumber(8)) };
+const VERIFIED: Ending = Ending::Verified { pull: Some(PullNumber(8)) };
 
 #[test]
 fn its_files_are_written_and_go_through_the_same_checks() {
@@ -110,13 +110,13 @@ fn three_answers_that_are_none_end_it_and_the_same_one_ends_it_sooner() {
         .when("engineer/1/agent", vec![said("{")])
         .when("engineer/2/agent", vec![said(r#"{"files": []}"#)])
         .when("engineer/3/agent", vec![artifact(&["US-002"])]);
-    assert!(matches!(world.settle(), Settlement::Blocked { because } if because.contains("tried 3 times")));
+    assert!(matches!(world.settle(), Ending::Blocked { because } if because.contains("tried 3 times")));
     assert_eq!((world.made("engineer/4"), world.pushes().len()), (0, 0));
     assert_eq!(world.state("engineer"), Some(StageState::Failed));
 
     let mut world =
         team().when("engineer/1/agent", vec![said("{")]).when("engineer/2/agent", vec![said("{")]);
-    assert!(matches!(world.settle(), Settlement::Blocked { because } if because.contains("in the same way")));
+    assert!(matches!(world.settle(), Ending::Blocked { because } if because.contains("in the same way")));
     assert_eq!(world.made("engineer/3"), 0);
 }
 

@@ -7,7 +7,7 @@ use super::super::journal::{Entry, Journal};
 use super::super::moves::Outcome;
 use super::super::settings::{Budget, OrderLimits, RepositorySettings};
 use super::super::signal::SignalKind;
-use super::world::{World, failed, red};
+use super::world::{Ending, World, failed, red};
 use super::*;
 
 fn limited(change: impl FnOnce(&mut OrderLimits)) -> World {
@@ -28,7 +28,7 @@ fn costs(usd: f64) -> Outcome {
 fn escalated(world: &mut World) -> String {
     match world.settle() {
         // What came before is about the round that came closest.
-        Settlement::Escalated { because, .. } => because.split("At the end: ").last().unwrap().to_owned(),
+        Ending::Escalated { because, .. } => because.split("At the end: ").last().unwrap().to_owned(),
         other => panic!("{other:?}"),
     }
 }
@@ -47,7 +47,7 @@ fn at_the_limit_it_is_said_what_one_more_round_costs() {
     assert!((budget.usd_spent - 1.03).abs() < 1e-9, "{budget:?}");
 
     world.say("/retry");
-    assert!(matches!(world.settle(), Settlement::Verified { .. }), "it is granted once more");
+    assert!(matches!(world.settle(), Ending::Verified { .. }), "it is granted once more");
     assert!(world.survey().budget.usd_spent < 0.1, "{:?}", world.survey().budget);
 }
 
@@ -106,7 +106,7 @@ fn waiting_for_people_is_not_work() {
         escalated(&mut world);
         world.now += TimeDelta::days(3);
         world.say("/retry");
-        assert!(matches!(world.settle(), Settlement::Verified { .. }), "renews: {renews}");
+        assert!(matches!(world.settle(), Ending::Verified { .. }), "renews: {renews}");
         assert!(world.survey().budget.minutes_spent < 60, "{:?}", world.survey().budget);
     }
 }
@@ -124,7 +124,7 @@ fn time_in_which_a_run_went_on_is_work_whoever_spoke_meanwhile() {
         world.finish(&key.0);
     }
     match world.settle() {
-        Settlement::Blocked { because } => assert!(because.contains("60 minutes"), "{because}"),
+        Ending::Blocked { because } => assert!(because.contains("60 minutes"), "{because}"),
         other => panic!("{other:?}"),
     }
 }

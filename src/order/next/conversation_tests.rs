@@ -9,8 +9,8 @@ use super::super::moves::{Outcome, Trouble};
 use super::super::settings::{RepositorySettings, WhenBaseMoves};
 use super::super::signal::{FirstWord, ReviewVerdict, SignalKind};
 use super::super::test_run::TestVerdict;
-use super::super::trace::Standing;
-use super::world::{World, quiet, said, sha, tested};
+use super::super::trace::OwnChecks;
+use super::world::{Ending, World, quiet, said, sha, tested};
 use super::*;
 
 const PULL: PullNumber = PullNumber(8);
@@ -59,7 +59,7 @@ fn answers(points: &[(&str, bool, &str)]) -> Outcome {
 
 /// An order whose pull request is verified; the commit on its branch.
 pub(super) fn verified(mut world: World) -> (World, CommitSha) {
-    assert_eq!(world.settle(), Settlement::Verified { pull: Some(PULL) });
+    assert_eq!(world.settle(), Ending::Verified { pull: Some(PULL) });
     let head = world.survey().trace.pushed.expect("it is pushed");
     (world, head)
 }
@@ -88,7 +88,7 @@ fn a_review_is_answered_thread_by_thread() {
         vec![answers(&[("p1", true, "it subtracts now"), ("p2", false, "total is taken")])],
     );
     world.hear_from(somebody("bob", 2), reviewed(5, ReviewVerdict::ChangesRequested));
-    assert_eq!(world.settle(), Settlement::Verified { pull: Some(PULL) });
+    assert_eq!(world.settle(), Ending::Verified { pull: Some(PULL) });
 
     let Move::RunAgent(task) = moves_of(&world, "answer/1/1/agent")[0] else { panic!("an agent") };
     assert!(task.arguments[4].contains("this should subtract") && task.arguments[4].contains("@@ -1,3"));
@@ -117,7 +117,7 @@ fn words_alone_need_no_commit() {
         .when("answer/1/read", vec![read(reading)])
         .when("answer/1/1/agent", vec![answers(&[("p1", false, "because of the overflow")])]);
     world.hear_from(somebody("bob", 2), reviewed(5, ReviewVerdict::ChangesRequested));
-    assert_eq!(world.settle(), Settlement::Verified { pull: Some(PULL) });
+    assert_eq!(world.settle(), Ending::Verified { pull: Some(PULL) });
     assert_eq!(world.made("answer/1/1/import"), 0);
     assert_eq!(world.survey().trace.pushed, Some(head));
     assert_eq!(world.made("answer/1/threads/words"), 1);
@@ -132,7 +132,7 @@ fn a_point_that_is_left_out_goes_back_to_the_worker() {
         .when("answer/1/1/agent", vec![answers(&[("p1", true, "done")])])
         .when("answer/1/2/agent", vec![answers(&[("p1", true, "done"), ("p2", true, "done as well")])]);
     world.hear_from(somebody("bob", 2), reviewed(5, ReviewVerdict::ChangesRequested));
-    assert_eq!(world.settle(), Settlement::Verified { pull: Some(PULL) });
+    assert_eq!(world.settle(), Ending::Verified { pull: Some(PULL) });
     let Move::RunAgent(task) = moves_of(&world, "answer/1/2/agent")[0] else { panic!("an agent") };
     assert!(task.rework.as_ref().unwrap().feedback[0].summary.contains("p2"));
 }
@@ -153,7 +153,7 @@ fn a_round_that_fails_its_tests_is_sent_back_and_nothing_unverified_is_pushed() 
         .when("answer/1/3/tests", vec![red(52)]);
     world.hear_from(somebody("bob", 2), reviewed(5, ReviewVerdict::ChangesRequested));
     let settled = world.settle();
-    assert!(matches!(settled, Settlement::Escalated { pull: Some(PULL), .. }), "{settled:?}");
+    assert!(matches!(settled, Ending::Escalated { pull: Some(PULL), .. }), "{settled:?}");
     assert_eq!(world.made("answer/1/push"), 0);
     let Move::AnswerThreads { replies, .. } = moves_of(&world, "answer/1/threads")[0] else {
         panic!("replies")
@@ -163,7 +163,7 @@ fn a_round_that_fails_its_tests_is_sent_back_and_nothing_unverified_is_pushed() 
     // A person advises, and it goes on where it stood.
     let mut world = world.when("answer/1/4/agent", vec![done()]);
     world.say("/retry use the other algorithm");
-    assert_eq!(world.settle(), Settlement::Verified { pull: Some(PULL) });
+    assert_eq!(world.settle(), Ending::Verified { pull: Some(PULL) });
     let Move::RunAgent(task) = moves_of(&world, "answer/1/4/agent")[0] else { panic!("an agent") };
     assert_eq!(task.rework.as_ref().unwrap().guidance.as_deref(), Some("use the other algorithm"));
     assert_eq!(world.made("answer/1/push"), 1);
@@ -200,7 +200,7 @@ fn reviews_a_retry_and_a_red_check_that_come_together_are_one_round() {
             let (by, kind) = all[place].clone();
             world.hear_from(by, kind);
         }
-        assert_eq!(world.settle(), Settlement::Verified { pull: Some(PULL) });
+        assert_eq!(world.settle(), Ending::Verified { pull: Some(PULL) });
         assert_eq!(world.made("answer/1/1/agent"), 1, "order {order}");
         assert_eq!(world.made("answer/2/read"), 0, "nothing is left for another answer");
         let Move::RunAgent(task) = moves_of(&world, "answer/1/1/agent")[0] else { panic!("an agent") };
@@ -241,7 +241,7 @@ fn what_fails_on_the_base_as_well_is_left_alone() {
         ChecksReading { failing_on_base: vec!["lint".to_owned()], passed: 2, ..ChecksReading::default() };
     let mut world = world.when("answer/1/read", vec![read(PullReading { checks, ..quiet(&head) })]);
     world.hear(SignalKind::ChecksFinished { head });
-    assert_eq!(world.settle(), Settlement::Verified { pull: Some(PULL) });
+    assert_eq!(world.settle(), Ending::Verified { pull: Some(PULL) });
     assert_eq!(world.made("answer/1/1/agent"), 0);
     let ci = world.survey().trace.ci.expect("it was looked at");
     assert_eq!((ci.passed, ci.failing_on_base), (2, vec!["lint".to_owned()]));
@@ -263,9 +263,9 @@ fn failing_checks_are_answered_three_times_and_then_a_person_has_to_look() {
         world.hear(SignalKind::ChecksFinished { head: head.clone() });
         let settled = world.settle();
         if answer <= 3 {
-            assert_eq!(settled, Settlement::Verified { pull: Some(PULL) }, "answer {answer}");
+            assert_eq!(settled, Ending::Verified { pull: Some(PULL) }, "answer {answer}");
         } else {
-            assert!(matches!(settled, Settlement::Escalated { .. }), "{settled:?}");
+            assert!(matches!(settled, Ending::Escalated { .. }), "{settled:?}");
             assert_eq!(world.made(agent_key), 0);
         }
         head = world.survey().trace.pushed.unwrap();
@@ -289,7 +289,7 @@ fn a_flaky_job_runs_once_more_before_it_is_believed() {
         .when("answer/2/read", vec![read(red(&head))])
         .when("answer/2/1/agent", vec![answers(&[("p1", true, "mended")])]);
     world.hear(SignalKind::ChecksFinished { head: head.clone() });
-    assert_eq!(world.settle(), Settlement::Verified { pull: Some(PULL) });
+    assert_eq!(world.settle(), Ending::Verified { pull: Some(PULL) });
     assert_eq!((world.made("answer/1/rerun"), world.made("answer/1/1/agent")), (1, 0));
     world.hear(SignalKind::ChecksFinished { head });
     world.settle();
@@ -302,7 +302,7 @@ fn a_persons_commit_is_taken_in_and_never_overwritten() {
     let theirs = sha(900);
     let mut world = world.when("answer/1/read", vec![read(quiet(&theirs))]);
     world.hear_from(somebody("bob", 2), SignalKind::PullPushed { pull: PULL, head: theirs.clone() });
-    assert_eq!(world.settle(), Settlement::Verified { pull: Some(PULL) });
+    assert_eq!(world.settle(), Ending::Verified { pull: Some(PULL) });
     assert_eq!(world.made("answer/1/taken-in/tests"), 1);
     assert_eq!(world.survey().trace.work.unwrap().commit, theirs);
 
@@ -324,7 +324,7 @@ fn a_persons_commit_is_taken_in_and_never_overwritten() {
 fn our_own_push_is_no_news() {
     let (mut world, head) = verified(World::new());
     world.hear_from(somebody("journeyman[bot]", 7), SignalKind::PullPushed { pull: PULL, head });
-    assert_eq!(world.settle(), Settlement::Verified { pull: Some(PULL) });
+    assert_eq!(world.settle(), Ending::Verified { pull: Some(PULL) });
     assert_eq!(world.made("answer/1/read"), 0);
 }
 
@@ -336,7 +336,7 @@ fn tests_that_fail_on_a_persons_commit_are_told_and_not_mended_unasked() {
         .when("answer/1/read", vec![read(quiet(&theirs))])
         .when("answer/1/taken-in/tests", vec![tested(&theirs, TestVerdict::Failed, 1, 1)]);
     world.hear_from(somebody("bob", 2), SignalKind::PullPushed { pull: PULL, head: theirs.clone() });
-    assert!(matches!(world.settle(), Settlement::Escalated { .. }));
+    assert!(matches!(world.settle(), Ending::Escalated { .. }));
     assert_eq!(world.made("answer/1/1/agent"), 0);
 
     // Asked to, it mends them.
@@ -344,7 +344,7 @@ fn tests_that_fail_on_a_persons_commit_are_told_and_not_mended_unasked() {
         .when("answer/2/read", vec![read(quiet(&theirs))])
         .when("answer/2/1/agent", vec![answers(&[("p1", true, "mended")])]);
     world.say("/retry");
-    assert_eq!(world.settle(), Settlement::Verified { pull: Some(PULL) });
+    assert_eq!(world.settle(), Ending::Verified { pull: Some(PULL) });
 }
 
 #[test]
@@ -366,7 +366,7 @@ fn somebody_who_pushes_while_an_answer_is_made_is_not_overwritten() {
         _ => None,
     });
     world.hear_from(somebody("bob", 2), reviewed(5, ReviewVerdict::ChangesRequested));
-    assert_eq!(world.settle(), Settlement::Verified { pull: Some(PULL) });
+    assert_eq!(world.settle(), Ending::Verified { pull: Some(PULL) });
     assert_eq!(world_push(&world), 2);
     let Move::Push { lease, .. } = moves_of(&world, "answer/2/push")[0] else { panic!("a push") };
     assert_eq!(lease.as_ref(), Some(&theirs));
@@ -384,7 +384,7 @@ fn a_base_that_contradicts_is_a_round_of_its_own() {
         .when("answer/1/update", vec![conflict])
         .when("answer/1/1/agent", vec![said("Both are kept.")]);
     world.hear_from(somebody("bob", 2), SignalKind::BaseMoved { head: sha(70) });
-    assert_eq!(world.settle(), Settlement::Verified { pull: Some(PULL) });
+    assert_eq!(world.settle(), Ending::Verified { pull: Some(PULL) });
     let Move::RunAgent(task) = moves_of(&world, "answer/1/1/agent")[0] else { panic!("an agent") };
     assert_eq!((task.command.as_str(), &task.start), ("resolve", &Some(sha(71))));
     assert_eq!(task.arguments[4], "src/lib.rs");
@@ -408,7 +408,7 @@ fn a_base_that_merges_is_merged_tested_and_pushed_without_an_agent() {
         .when("answer/1/read", vec![read(PullReading { mergeable: Mergeable::Behind, ..quiet(&head) })])
         .when("answer/1/update", vec![updated]);
     world.hear_from(somebody("bob", 2), SignalKind::BaseMoved { head: sha(70) });
-    assert_eq!(world.settle(), Settlement::Verified { pull: Some(PULL) });
+    assert_eq!(world.settle(), Ending::Verified { pull: Some(PULL) });
     assert_eq!((world.made("answer/1/updated/tests"), world.made("answer/1/1/agent")), (1, 0));
     assert_eq!(world.survey().trace.pushed, Some(sha(72)));
 
@@ -424,23 +424,19 @@ fn a_base_that_merges_is_merged_tested_and_pushed_without_an_agent() {
 fn a_merged_pull_request_settles_the_order_and_a_reopened_one_goes_on() {
     let (mut world, head) = verified(World::new());
     world.hear_from(somebody("bob", 2), SignalKind::PullClosed { pull: PULL, merged: false });
-    assert_eq!(world.settle(), Settlement::Closed { pull: PULL, by: "bob".to_owned() });
+    assert_eq!(world.settle(), Ending::Closed { pull: PULL, by: "bob".to_owned() });
     assert_eq!(moves_of(&world, "/tidy").len(), 1);
     world.hear_from(somebody("bob", 2), reviewed(5, ReviewVerdict::ChangesRequested));
-    assert!(matches!(world.settle(), Settlement::Closed { .. }), "nobody works on a closed pull request");
+    assert!(matches!(world.settle(), Ending::Closed { .. }), "nobody works on a closed pull request");
     world.hear_from(somebody("bob", 2), SignalKind::PullReopened { pull: PULL });
     let reading = PullReading { threads: vec![thread("T1", 5, by("bob", 2), "one")], ..quiet(&head) };
     let mut world = world
         .when("answer/1/read", vec![read(reading)])
         .when("answer/1/1/agent", vec![answers(&[("p1", true, "done")])]);
-    assert_eq!(
-        world.settle(),
-        Settlement::Verified { pull: Some(PULL) },
-        "what was said meanwhile is answered"
-    );
+    assert_eq!(world.settle(), Ending::Verified { pull: Some(PULL) }, "what was said meanwhile is answered");
     assert_eq!(world.made("answer/1/threads"), 1);
     world.hear_from(somebody("bob", 2), SignalKind::PullClosed { pull: PULL, merged: true });
-    assert_eq!(world.settle(), Settlement::Merged { pull: PULL, by: "bob".to_owned() });
+    assert_eq!(world.settle(), Ending::Merged { pull: PULL, by: "bob".to_owned() });
 }
 
 #[test]
@@ -453,9 +449,9 @@ fn what_cannot_be_said_does_not_undo_what_was_done() {
         .when("answer/1/1/agent", vec![answers(&[("p1", true, "done")])]);
     world.oracle(move |_, r#move, _| matches!(r#move, Move::AnswerThreads { .. }).then(|| trouble.clone()));
     world.hear_from(somebody("bob", 2), reviewed(5, ReviewVerdict::ChangesRequested));
-    assert_eq!(world.settle(), Settlement::Verified { pull: Some(PULL) });
+    assert_eq!(world.settle(), Ending::Verified { pull: Some(PULL) });
     assert!(world.survey().trace.notes.iter().any(|note| note.contains("could not be said")));
-    assert_eq!(world.survey().trace.work.unwrap().standing, Standing::Verified);
+    assert_eq!(world.survey().trace.work.unwrap().checks, OwnChecks::Passed);
 }
 
 #[test]

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::super::conversation::{CheckState, CommentPlace, CommentRef, Reaction, Saying};
+use super::super::effect_name::Reserved;
 use super::super::ids::{CommitSha, PullNumber};
 use super::super::journal::{Event, Journal};
 use super::super::moves::{Move, MoveKey, Outcome, Retry};
@@ -53,8 +54,7 @@ impl<'a> Errands<'a> {
     }
 
     /// Names an errand unless it is over, or a pause is to be kept first.
-    fn run(&mut self, key: String, r#move: Move) -> Progress {
-        let key = MoveKey(key);
+    fn run(&mut self, key: MoveKey, r#move: Move) -> Progress {
         let seen = self.observed.get(&key).map_or(&[][..], Vec::as_slice);
         let mut due = None;
         for (tried, (at, outcome)) in (1..).zip(seen) {
@@ -105,7 +105,10 @@ impl<'a> Errands<'a> {
                 Answer::NoRight(_) => {
                     outsiders += 1;
                     if answers_outsiders && outsiders == 1 {
-                        self.run("say/outsiders".to_owned(), Move::Say { on, saying: Saying::NoRight });
+                        self.run(
+                            MoveKey::beside(Reserved::Say, "outsiders"),
+                            Move::Say { on, saying: Saying::NoRight },
+                        );
                     }
                 }
                 Answer::Taken | Answer::Noted => {
@@ -143,12 +146,16 @@ impl<'a> Errands<'a> {
     ) {
         if let Some(comment) = comment.map(CommentRef::Issue) {
             let eyes = Move::React { comment, reaction: Reaction::Eyes };
-            if self.run(format!("react/{seq}/eyes"), eyes) == Progress::Over {
-                self.run(format!("react/{seq}/answer"), Move::React { comment, reaction });
+            if self.run(MoveKey::beside(Reserved::React, format_args!("{seq}/eyes")), eyes) == Progress::Over
+            {
+                self.run(
+                    MoveKey::beside(Reserved::React, format_args!("{seq}/answer")),
+                    Move::React { comment, reaction },
+                );
             }
         }
         if let Some(saying) = saying {
-            self.run(format!("say/{seq}"), Move::Say { on, saying });
+            self.run(MoveKey::beside(Reserved::Say, seq), Move::Say { on, saying });
         }
     }
 
@@ -162,28 +169,52 @@ impl<'a> Errands<'a> {
         let on = CommentPlace::Issue(self.journal.opened().issue.number);
         let saying =
             Saying::PullClosed { pull: closure.pull, merged: closure.is_merged(), by: closure.by.clone() };
-        self.run(format!("closed/{}/say", closure.seq), Move::Say { on, saying });
+        self.run(
+            MoveKey::beside(Reserved::Closed, format_args!("{}/say", closure.seq)),
+            Move::Say { on, saying },
+        );
         let deletes = self.journal.prepared().is_some_and(|known| known.settings.delete_branch);
         let branch = trace.branch.clone().zip(trace.pushed.clone()).filter(|_| deletes);
-        self.run(format!("closed/{}/tidy", closure.seq), Move::Tidy { branch });
+        self.run(
+            MoveKey::beside(Reserved::Closed, format_args!("{}/tidy", closure.seq)),
+            Move::Tidy { branch },
+        );
     }
 
     /// What came to no good end after its pull request was opened is not left there as if more were to come.
-    pub(super) fn end_the_text(&mut self, heard: &Heard, trace: &Trace, settled: Option<&Settlement>) {
-        let is_stopped = matches!(
-            settled,
-            Some(Settlement::Cancelled { .. } | Settlement::Failed { .. } | Settlement::Blocked { .. })
-        );
-        let Some(pull) = trace.pull.as_ref().filter(|_| is_stopped) else { return };
+    pub(super) fn end_the_text(
+        &mut self,
+        (heard, answers): (&Heard, u32),
+        trace: &Trace,
+        settled: Option<&Settlement>,
+    ) {
+        // Once for each time that it is stopped, or that answers to people came to nothing.
+        let times = heard.words.len() + heard.cancels.len();
+        let key = match settled {
+            Some(Settlement::Cancelled { .. } | Settlement::Failed { .. } | Settlement::Blocked { .. }) => {
+                MoveKey::beside(Reserved::Ended, format_args!("{times}/text"))
+            }
+            Some(Settlement::Escalated { .. }) if answers > 0 => {
+                MoveKey::beside(Reserved::Ended, format_args!("answer-{answers}-{times}/text"))
+            }
+            Some(
+                Settlement::Escalated { .. }
+                | Settlement::Finished { .. }
+                | Settlement::Merged { .. }
+                | Settlement::Closed { .. }
+                | Settlement::Refused { .. },
+            )
+            | None => return,
+        };
+        let Some(pull) = &trace.pull else { return };
         let (title, summary) = (pull.title.clone(), pull.summary.clone());
         let finish = Move::FinishPull { pull: pull.number, title, summary, ready: false };
-        // Once for each time that it is stopped.
-        self.run(format!("ended/{}/text", heard.words.len() + heard.cancels.len()), finish);
+        self.run(key, finish);
     }
 
     /// The check run on the head says what the status says. One change at a time, so that an older one never lands on
     /// a newer one.
-    pub(super) fn check_run(&mut self, trace: &Trace, settled: Option<&Settlement>) {
+    pub(super) fn check_run(&mut self, trace: &Trace, state: Option<CheckState>) {
         let mut shown = 0;
         let mut last: Option<(&CommitSha, CheckState)> = None;
         for entry in self.journal.entries() {
@@ -196,17 +227,18 @@ impl<'a> Errands<'a> {
         }
         if let Some((head, state)) = last {
             let again = Move::ShowCheck { head: head.clone(), state };
-            if self.run(format!("check/{shown}"), again) == Progress::Open {
+            if self.run(MoveKey::beside(Reserved::Check, shown), again) == Progress::Open {
                 return;
             }
         }
-        let (Some(head), Some(state), Some(_)) = (&trace.pushed, state_of(trace, settled), &trace.pull)
-        else {
+        let (Some(head), Some(state), Some(_)) = (&trace.pushed, state, &trace.pull) else { return };
+        // Between two stages it stays as it was.
+        if state == CheckState::InProgress && trace.running().is_none() {
             return;
-        };
+        }
         if last != Some((head, state)) {
             let show = Move::ShowCheck { head: head.clone(), state };
-            self.run(format!("check/{}", shown + 1), show);
+            self.run(MoveKey::beside(Reserved::Check, shown + 1), show);
         }
     }
 }
@@ -214,22 +246,4 @@ impl<'a> Errands<'a> {
 enum Said<'a> {
     Command(&'a Command),
     Unknown(&'a str),
-}
-
-/// How the check run stands; none while it stays as it was.
-fn state_of(trace: &Trace, settled: Option<&Settlement>) -> Option<CheckState> {
-    Some(match settled {
-        None if trace.running().is_some() => CheckState::InProgress,
-        None => return None,
-        Some(Settlement::Verified { .. }) => CheckState::Success,
-        Some(Settlement::Unverified { .. } | Settlement::Approved { .. }) => CheckState::Neutral,
-        Some(Settlement::Escalated { .. } | Settlement::Blocked { .. } | Settlement::Failed { .. }) => {
-            CheckState::Failure
-        }
-        Some(Settlement::Cancelled { .. }) => CheckState::Cancelled,
-        // What was said last of it holds.
-        Some(Settlement::Merged { .. } | Settlement::Closed { .. } | Settlement::Refused { .. }) => {
-            return None;
-        }
-    })
 }

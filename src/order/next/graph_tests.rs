@@ -6,7 +6,7 @@ use super::super::ids::*;
 use super::super::moves::{AgentTask, Place, Trouble};
 use super::super::pipeline::{Escalation, Uses};
 use super::super::trace::StageState;
-use super::world::{World, failed, imported, nothing, objects, red, said};
+use super::world::{Ending, World, failed, imported, nothing, objects, red, said};
 use super::*;
 
 fn pipeline(stages: &str) -> String {
@@ -98,7 +98,7 @@ fn a_failed_stage_stops_what_depends_on_it_and_nothing_else() {
   - { name: after_b, agent: developer, depends_on: [b] }\n",
     ))
     .when("a/1/agent", vec![failed(FailureKind::Misconfigured)]);
-    assert!(matches!(world.settle(), Settlement::Failed { because } if because.contains("Misconfigured")));
+    assert!(matches!(world.settle(), Ending::Failed { because } if because.contains("Misconfigured")));
     assert_eq!((world.made("after_a/"), world.made("after_after_a/"), world.made("after_b/")), (0, 0, 1));
     assert_eq!(
         (world.state("a"), world.state("after_b")),
@@ -132,14 +132,12 @@ fn a_stage_of_tests_that_fails_stops_all_after_it() {
         IMPLEMENT.replace(", tests", "")
     ));
     let mut world = World::with(&yaml).when("test/1/tests", vec![red(1, 2)]);
-    assert!(
-        matches!(world.settle(), Settlement::Failed { because } if because.contains("1 passed, 2 failed"))
-    );
+    assert!(matches!(world.settle(), Ending::Failed { because } if because.contains("1 passed, 2 failed")));
     assert_eq!((world.made("publish"), world.made("ready"), world.pushes().len()), (0, 0, 0));
     world.say("/retry");
     assert_eq!(
         world.settle(),
-        Settlement::Verified { pull: Some(PullNumber(8)) },
+        Ending::Verified { pull: Some(PullNumber(8)) },
         "it may have been the machine"
     );
     assert_eq!((world.made("test/2/tests"), world.made("implement/2")), (1, 0));
@@ -155,10 +153,10 @@ fn failed_tests_of_a_stage_of_their_own_go_to_whom_it_escalates() {
             stage.escalate_on_exhaust = escalation.clone();
         }
         let mut world = World::of(parsed.clone()).when("test/1/tests", vec![red(1, 2)]);
-        assert!(matches!(world.settle(), Settlement::Escalated { pull: Some(_), .. }), "{escalation:?}");
+        assert!(matches!(world.settle(), Ending::Escalated { pull: Some(_), .. }), "{escalation:?}");
         assert_eq!(world.made("diagnosis"), 0, "there is no worker to guide");
         world.say("/approve");
-        assert!(matches!(world.settle(), Settlement::Approved { pull: Some(_), .. }));
+        assert!(matches!(world.settle(), Ending::Approved { pull: Some(_), .. }));
         assert_eq!(world.made("test/2"), 0);
     }
 }
@@ -191,13 +189,16 @@ fn what_is_archived_is_the_inputs_and_the_archivers_words() {
     };
     let part = |name: &str, text: &str| (name.to_owned(), text.to_owned());
     let mut world = World::with(&yaml).when("archive/1/agent", vec![said("all well")]);
-    assert!(matches!(world.settle(), Settlement::Verified { pull: None }));
+    assert!(
+        matches!(world.settle(), Ending::Unverified { pull: None, because } if because.contains("no branch")),
+        "what is not published is not verified"
+    );
     assert_eq!(archived(&world), Some(vec![part("code", "+ 1"), part("summary", "all well")]));
 
     let mut world = World::with(&yaml)
         .when("archive/1/agent", vec![said(""), said(""), said("")])
         .when("archive/2/agent", vec![said("")]);
-    assert!(matches!(world.settle(), Settlement::Verified { .. }), "an archive without words is still one");
+    assert!(matches!(world.settle(), Ending::Unverified { .. }), "an archive without words is still one");
     assert_eq!(archived(&world), Some(vec![part("code", "+ 1"), part("summary", "")]));
     assert_eq!(world.survey().trace.notes.len(), 1);
 }
@@ -216,7 +217,7 @@ fn a_stages_budget_and_time_are_its_own() {
     let mut world = World::with(&yaml).when("a/1/agent", vec![dear(0.6)]).when("b/1/agent", vec![dear(2.0)]);
     let settled = world.settle();
     assert!(
-        matches!(&settled, Settlement::Failed { because } if because.contains("$0.50 for stage a")),
+        matches!(&settled, Ending::Failed { because } if because.contains("$0.50 for stage a")),
         "{settled:?}"
     );
     assert_eq!((world.made("a/2"), world.state("b")), (0, Some(StageState::Passed)));
@@ -269,11 +270,11 @@ fn each_retry_policy_does_as_it_says() {
     for policy in ["infrastructure_only", "blind", "exponential"] {
         let busy = (0..5).map(|_| failed(FailureKind::Unavailable)).collect();
         let mut world = stage(policy).when("a/1/agent", busy);
-        assert!(matches!(world.settle(), Settlement::Failed { .. }), "{policy}");
+        assert!(matches!(world.settle(), Ending::Failed { .. }), "{policy}");
         assert_eq!(world.made("a/1/agent"), 3, "{policy}");
         let wrong = (0..5).map(|_| failed(FailureKind::Misconfigured)).collect();
         let mut world = stage(policy).when("a/1/agent", wrong);
-        assert!(matches!(world.settle(), Settlement::Failed { .. }), "{policy}");
+        assert!(matches!(world.settle(), Ending::Failed { .. }), "{policy}");
         assert_eq!(world.made("a/1/agent"), 1, "{policy}: a person has to mend it first");
     }
 }
@@ -287,7 +288,7 @@ fn a_retry_of_a_stage_leaves_those_beside_it_alone() {
     .when("a/1/agent", vec![trouble]);
     world.settle();
     world.say("/retry look again");
-    assert!(matches!(world.settle(), Settlement::Unverified { .. }));
+    assert!(matches!(world.settle(), Ending::Unverified { .. }));
     assert_eq!((world.made("a/1/agent"), world.made("b/1/agent"), world.made("c/1/agent")), (2, 1, 1));
     assert_eq!(world.advice("a/1/agent").as_deref(), Some("look again"));
     assert_eq!(world.advice("c/1/agent"), None, "told to a");
@@ -302,7 +303,7 @@ fn a_review_without_commits_of_its_own_judges_what_is_there_again() {
         .when("review/1/verify-1", vec![objects(&["a"])])
         .when("review/2/verify-1", vec![objects(&["b"])]);
     assert!(
-        matches!(world.settle(), Settlement::Escalated { .. }),
+        matches!(world.settle(), Ending::Escalated { .. }),
         "an answer in words is no answer to a finding"
     );
     assert_eq!((world.made("review/2/verify-1"), world.made("review/3")), (1, 0));
@@ -318,7 +319,7 @@ fn a_judge_of_an_earlier_commit_does_not_bring_it_back() {
   - {{ name: ready, uses: ready, depends_on: [review, look] }}\n"
     ));
     let mut world = World::with(&yaml).when("review/1/verify-1", vec![objects(&["a"])]);
-    assert_eq!(world.settle(), Settlement::Verified { pull: Some(PullNumber(8)) });
+    assert_eq!(world.settle(), Ending::Verified { pull: Some(PullNumber(8)) });
     let trace = world.survey().trace;
     assert_eq!(trace.work.map(|work| work.commit), Some(world.commit("review/2")));
     assert_eq!(trace.pushed, Some(world.commit("review/2")));
@@ -336,10 +337,7 @@ fn a_second_writer_that_pushes_nothing_has_not_pushed_the_firsts_commit() {
         .when("polish/2/import", vec![nothing()])
         .when("polish/3/import", vec![same()]);
     let settled = world.settle();
-    assert!(
-        matches!(&settled, Settlement::Blocked { because } if because.contains("still at")),
-        "{settled:?}"
-    );
+    assert!(matches!(&settled, Ending::Blocked { because } if because.contains("still at")), "{settled:?}");
     assert_eq!(world.made("polish/4"), 0);
 }
 
@@ -406,7 +404,7 @@ fn a_service_that_says_when_is_obeyed_beside_others_that_go_on() {
     assert_eq!(names(&world), ["b/1/agent"]);
     assert!(world.survey().next.wake_at.is_some());
     let settled = world.settle_choosing(|_| 0);
-    assert!(matches!(settled, Settlement::Unverified { .. }));
+    assert!(matches!(settled, Ending::Unverified { .. }));
     assert!(
         world.made.iter().position(|key| key == "c/1/agent")
             < world.made.iter().rposition(|key| key == "a/1/agent")

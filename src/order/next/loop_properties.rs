@@ -7,16 +7,15 @@ use proptest::prelude::*;
 
 use super::super::checks;
 use super::super::ids::*;
+use super::super::judge_answer;
 use super::super::moves::{Decision, Place};
 use super::super::pipeline::{Check, Escalation, Stage, Uses};
-use super::super::settlement::Settlement;
 use super::super::signal::{Command, SignalKind};
 use super::super::test_run::TestVerdict;
-use super::super::trace::{StageState, Standing};
-use super::super::verdict;
+use super::super::trace::{OwnChecks, StageState};
 use super::super::walk::best::{of_weight, worth};
 use super::chance::{any_pipeline, chance, oracle};
-use super::world::World;
+use super::world::{Ending, World};
 use super::*;
 
 /// A world in which all goes as the seed says, with time and money for everything.
@@ -25,7 +24,7 @@ fn world(pipeline: &str, seed: u64) -> World {
 }
 
 fn stage_of<'a>(pipeline: &'a Pipeline, key: &MoveKey) -> Option<&'a Stage> {
-    pipeline.stage(key.0.split('/').next().unwrap_or_default())
+    pipeline.stage(key.stage())
 }
 
 /// What is under way: no two writers, at most four stages, and none before what it depends on.
@@ -59,7 +58,7 @@ fn holds_while_at_work(world: &World) -> Result<(), TestCaseError> {
 }
 
 /// Lets everything happen, one of what is under way after the other, as the seed of the order says.
-fn settle(world: &mut World, order: u64) -> Result<Settlement, TestCaseError> {
+fn settle(world: &mut World, order: u64) -> Result<Ending, TestCaseError> {
     let mut result = Ok(());
     let mut turn = 0;
     let settlement = world.settle_watched(|world| {
@@ -140,13 +139,14 @@ fn limits_are_kept(world: &World) -> Result<(), TestCaseError> {
             {
                 ("tests", 3)
             }
-            (Outcome::AgentRan(_), last) if last.starts_with("verify-") => match verdict::feedback(&answer())
-            {
-                Ok(feedback) if !feedback.passed => ("verifier", stage.max_adversarial_rounds),
-                Ok(_) | Err(_) => continue,
-            },
+            (Outcome::AgentRan(_), last) if last.starts_with("verify-") => {
+                match judge_answer::feedback(&answer()) {
+                    Ok(feedback) if !feedback.passed => ("verifier", stage.max_adversarial_rounds),
+                    Ok(_) | Err(_) => continue,
+                }
+            }
             (Outcome::AgentRan(_), last) if last.starts_with("diagnosis-") => {
-                if verdict::diagnosis(&answer()).is_ok_and(|said| said.decision == Decision::Guide) {
+                if judge_answer::diagnosis(&answer()).is_ok_and(|said| said.decision == Decision::Guide) {
                     failures.retain(|(name, _), _| *name != stage.name);
                     *guided.entry(stage.name.clone()).or_default() += 1;
                 }
@@ -168,7 +168,7 @@ fn the_best_is_kept(world: &World) -> Result<(), TestCaseError> {
     let given_up = |state| matches!(state, StageState::Escalated | StageState::Approved);
     let mut stages = trace.stages.iter().filter(|stage| given_up(stage.state));
     let (Some(stage), None, Some(work)) = (stages.next(), stages.next(), &trace.work) else { return Ok(()) };
-    if !matches!(work.standing, Standing::NotVerified { .. } | Standing::Approved { .. })
+    if (work.accepted.is_none() && !matches!(work.checks, OwnChecks::Failed { .. }))
         || !stage.rounds.iter().any(|round| round.commit.as_ref() == Some(&work.commit))
     {
         return Ok(());
@@ -249,7 +249,7 @@ fn is_proved(world: &World, commit: &CommitSha) -> Result<(), TestCaseError> {
                 }
                 Outcome::AgentRan(run) if reviews.contains(key) => {
                     objected = Some(
-                        !verdict::feedback(run.result.as_deref().unwrap_or_default())
+                        !judge_answer::feedback(run.result.as_deref().unwrap_or_default())
                             .is_ok_and(|feedback| feedback.passed),
                     );
                 }
@@ -263,9 +263,9 @@ fn is_proved(world: &World, commit: &CommitSha) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-fn claims_are_proved(world: &World, settlement: &Settlement) -> Result<(), TestCaseError> {
+fn claims_are_proved(world: &World, settlement: &Ending) -> Result<(), TestCaseError> {
     let trace = world.survey().trace;
-    if let Settlement::Verified { pull } = settlement {
+    if let Ending::Verified { pull } = settlement {
         let commit = trace.work.as_ref().map(|work| work.commit.clone());
         is_proved(world, commit.as_ref().expect("verified work"))?;
         let tests = trace.work.as_ref().and_then(|work| work.tests.as_ref());
@@ -315,7 +315,7 @@ fn every_prefix_names_what_was_done(world: &World) -> Result<(), TestCaseError> 
     Ok(())
 }
 
-fn holds_afterwards(world: &World, settlement: &Settlement) -> Result<(), TestCaseError> {
+fn holds_afterwards(world: &World, settlement: &Ending) -> Result<(), TestCaseError> {
     limits_are_kept(world)?;
     the_best_is_kept(world)?;
     only_what_may_leave_leaves(world)?;
@@ -419,10 +419,10 @@ fn the_random_pipelines_are_worth_their_name() {
     for seed in 0..150 {
         let pipeline = any_pipeline().new_tree(&mut runner).unwrap().current();
         let mut world = world(&pipeline, seed);
-        let settlement = world.settle_choosing(|_| 0);
+        world.settle_choosing(|_| 0);
         let pipeline = world.journal.pipeline();
         let mut note = |what| *seen.entry(what).or_default() += 1;
-        note(settlement.word());
+        note(world.survey().surfaces().outcome);
         for (what, is_so) in [
             ("side by side", world.most_at_once > 2),
             ("reviewed", world.made("/verify-") > 0),

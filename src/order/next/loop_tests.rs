@@ -6,7 +6,7 @@ use super::super::ids::*;
 use super::super::test_run::TestVerdict;
 use super::super::trace::StageState;
 use super::world::{
-    World, approves, failed, flags, guides, imported, nothing, objects, red, said, sha, tested,
+    Ending, World, approves, failed, flags, guides, imported, nothing, objects, red, said, sha, tested,
 };
 use super::*;
 use crate::order::agent_run::FailureKind;
@@ -62,14 +62,14 @@ fn objections(world: World, stage: &str, rounds: std::ops::RangeInclusive<u32>) 
     })
 }
 
-fn escalated(settled: &Settlement) -> &str {
+fn escalated(settled: &Ending) -> &str {
     match settled {
-        Settlement::Escalated { pull: Some(_), because } => because,
+        Ending::Escalated { pull: Some(_), because } => because,
         other => panic!("{other:?}"),
     }
 }
 
-const VERIFIED: Settlement = Settlement::Verified { pull: Some(PullNumber(8)) };
+const VERIFIED: Ending = Ending::Verified { pull: Some(PullNumber(8)) };
 
 #[test]
 fn a_stage_that_judges_first_passes_without_a_run_of_its_worker() {
@@ -246,7 +246,7 @@ fn a_stage_that_escalates_to_nobody_fails_with_its_history_and_publishes_nothing
     let mut world = objections(adversarial("none", 3), "implement", 1..=3);
     let settled = world.settle();
     assert!(
-        matches!(&settled, Settlement::Failed { because } if because.contains("finding three")),
+        matches!(&settled, Ending::Failed { because } if because.contains("finding three")),
         "{settled:?}"
     );
     assert_eq!((world.pushes().len(), world.made("publish"), world.made("ready")), (0, 0, 0));
@@ -304,20 +304,20 @@ fn three_refusals_of_the_policy_end_it_and_a_missing_commit_never_counts_as_the_
         adversarial("human_approval", 3).when("/import", vec![refused("a"), refused("b"), refused("c")]);
     let settled = world.settle();
     assert!(
-        matches!(&settled, Settlement::Blocked { because } if because.contains("tried 3 times")),
+        matches!(&settled, Ending::Blocked { because } if because.contains("tried 3 times")),
         "{settled:?}"
     );
     assert_eq!((world.made("commit"), world.pushes().len()), (0, 0));
 
     let mut world = adversarial("human_approval", 3).when("/import", vec![nothing(), nothing(), nothing()]);
-    assert!(matches!(world.settle(), Settlement::Blocked { .. }));
+    assert!(matches!(world.settle(), Ending::Blocked { .. }));
     assert_eq!(world.made("implement/3/agent"), 1, "the same three times, and yet all three are paid for");
 }
 
 #[test]
 fn nobody_is_asked_for_guidance_where_nothing_was_pushed() {
     let mut world = adversarial("tech_lead", 3).when("/import", vec![nothing(), nothing(), nothing()]);
-    assert!(matches!(world.settle(), Settlement::Blocked { .. }));
+    assert!(matches!(world.settle(), Ending::Blocked { .. }));
     assert_eq!(world.made("diagnosis"), 0);
 }
 
@@ -388,7 +388,7 @@ fn the_same_commit_pushed_again_in_a_review_is_no_answer_to_it() {
 #[test]
 fn work_without_tests_is_reviewed_and_stays_unverified() {
     let mut world = reviewed("none").when("/tests", vec![tested(&sha(9), TestVerdict::NoTests, 0, 0)]);
-    assert!(matches!(world.settle(), Settlement::Unverified { pull: Some(_), .. }));
+    assert!(matches!(world.settle(), Ending::Unverified { pull: Some(_), .. }));
     assert_eq!(world.made("review/1/verify-1"), 1);
 }
 

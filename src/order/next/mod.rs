@@ -3,11 +3,14 @@
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::conversation::Saying;
+use super::effect_name::Reserved;
 use super::journal::{Event, Journal};
 use super::moves::{Move, MoveKey, Outcome, Retry};
 use super::pipeline::Pipeline;
 use super::settlement::Settlement;
+use super::surfaces::Surfaces;
 use super::trace::Trace;
+use super::verdict::Verdict;
 use super::walk::Walk;
 use super::walk::budget::OrderBudget;
 use super::walk::heard::{Answer, Answered, Heard};
@@ -39,6 +42,8 @@ pub struct Survey {
     pub next: Next,
     /// What was found on the way.
     pub trace: Trace,
+    /// What may be said of the commit.
+    pub verdict: Verdict,
     /// What became of each signal.
     pub answers: Vec<Answered>,
     /// What the order may cost.
@@ -47,6 +52,13 @@ pub struct Survey {
     pub budget: OrderBudget,
     /// How many times there was news to show.
     pub revision: u64,
+}
+
+impl Survey {
+    /// What is shown of it.
+    pub fn surfaces(&self) -> Surfaces {
+        Surfaces::of(self.next.settled.as_ref(), &self.verdict)
+    }
 }
 
 /// The next moves of an order.
@@ -59,6 +71,7 @@ pub fn survey(pipeline: &Pipeline, journal: &Journal, now: DateTime<Utc>) -> Sur
     let heard = Heard::listen(pipeline, journal, now);
     let mut walk = Walk::new(pipeline, journal, journal.entries().len(), &heard, now);
     let ran = walk.run();
+    let answers = ran.answers_begun;
     let budget = walk.budget();
     let trace = walk.trace;
 
@@ -77,12 +90,13 @@ pub fn survey(pipeline: &Pipeline, journal: &Journal, now: DateTime<Utc>) -> Sur
     // Questions about rights come first: their answers may make the rest needless.
     next.moves.splice(0..0, heard.pending.iter().cloned());
 
+    let verdict = Verdict::of(pipeline, &trace, next.settled.as_ref());
     let revision = revision(journal, &heard.answers, next.settled.as_ref());
     let mut errands = Errands::of(journal, now);
     errands.say_what_became(&heard, next.settled.as_ref());
     errands.tidy_up(&heard, &trace);
-    errands.end_the_text(&heard, &trace, next.settled.as_ref());
-    errands.check_run(&trace, next.settled.as_ref());
+    errands.end_the_text((&heard, answers), &trace, next.settled.as_ref());
+    errands.check_run(&trace, Surfaces::of(next.settled.as_ref(), &verdict).check);
     next.moves.append(&mut errands.moves);
     if let Some(due) = errands.wake_at {
         next.wake_at = Some(next.wake_at.map_or(due, |known| known.min(due)));
@@ -90,7 +104,7 @@ pub fn survey(pipeline: &Pipeline, journal: &Journal, now: DateTime<Utc>) -> Sur
     if let Some(shown) = status(journal, revision, now, &mut next.wake_at) {
         next.moves.push(shown);
     }
-    Survey { next, trace, answers: heard.answers, usd_limit: budget.usd_limit, budget, revision }
+    Survey { next, trace, verdict, answers: heard.answers, usd_limit: budget.usd_limit, budget, revision }
 }
 
 /// How many times there was something new to show. Nothing is shown for people who may not ask for work.
@@ -185,7 +199,7 @@ fn status(
 }
 
 fn status_key(revision: u64) -> MoveKey {
-    MoveKey(format!("status/{revision}"))
+    MoveKey::beside(Reserved::Status, revision)
 }
 
 #[cfg(test)]
@@ -210,6 +224,8 @@ mod properties;
 mod scrutiny_tests;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod verdict_properties;
 #[cfg(test)]
 mod words_tests;
 #[cfg(test)]

@@ -4,8 +4,8 @@ use super::super::comparison::{ComparedBy, Comparison, Judged, Tests};
 use super::super::proof::{Proof, ProofGrade};
 use super::super::scrutiny::{Baseline, OldTests, Scrutiny};
 use super::super::test_run::TestVerdict;
-use super::super::trace::Standing;
-use super::world::{World, sha, tested};
+use super::super::trace::OwnChecks;
+use super::world::{Ending, World, sha, tested};
 use super::*;
 
 const PIPELINE: &str = "
@@ -84,14 +84,14 @@ fn unproven() -> Outcome {
     seen(TestVerdict::Passed, Judged::Passed, Proof::NotProven { because }, Vec::new())
 }
 
-fn standing(world: &World) -> Option<Standing> {
-    world.survey().trace.work.map(|work| work.standing)
+fn own_checks(world: &World) -> Option<OwnChecks> {
+    world.survey().trace.work.map(|work| work.checks)
 }
 
 #[test]
 fn whoever_bends_a_test_is_told_and_may_mend_it() {
     let mut world = world("/feature").when("/tests", vec![bent("sum"), proven()]);
-    assert!(matches!(world.settle(), Settlement::Verified { .. }));
+    assert!(matches!(world.settle(), Ending::Verified { .. }));
     let task = world.task("implement/2/agent").unwrap();
     let told = &task.rework.unwrap().feedback[0];
     assert!(told.summary.contains("not those of the base commit"), "{}", told.summary);
@@ -102,10 +102,10 @@ fn whoever_bends_a_test_is_told_and_may_mend_it() {
 #[test]
 fn whoever_bends_the_tests_again_is_left_to_a_person_and_no_agent_is_asked_for_advice() {
     let mut world = world("/feature").when("/tests", vec![bent("sum"), bent("mean"), proven()]);
-    let Settlement::Escalated { because, .. } = world.settle() else { panic!("{:?}", world.survey().next) };
+    let Ending::Escalated { because, .. } = world.settle() else { panic!("{:?}", world.survey().next) };
     assert!(because.contains("mean fails as the base has it") && because.contains("tried 2 times"), "{because}");
     assert_eq!((world.made("diagnosis"), world.made("implement/3")), (0, 0));
-    assert!(matches!(standing(&world), Some(Standing::NotVerified { .. })));
+    assert!(matches!(own_checks(&world), Some(OwnChecks::Failed { .. })));
 }
 
 #[test]
@@ -114,15 +114,14 @@ fn an_honest_failure_is_handed_over_rather_than_a_bent_pass() {
         .when("implement/1/tests", vec![super::world::red(1, 2)])
         .when("implement/2/tests", vec![bent("sum")])
         .when("implement/3/tests", vec![bent("mean")]);
-    assert!(matches!(world.settle(), Settlement::Escalated { .. }));
+    assert!(matches!(world.settle(), Ending::Escalated { .. }));
     assert_eq!(world.survey().trace.work.unwrap().round, 1);
 }
 
 #[test]
 fn a_bug_fix_whose_tests_prove_nothing_is_asked_for_one_and_then_called_unproven() {
     let mut world = world("/bug").when("/tests", vec![unproven(), unproven()]);
-    assert!(matches!(world.settle(), Settlement::Unverified { .. }), "{:?}", world.survey().next);
-    let Some(Standing::Unverified { because }) = standing(&world) else { panic!("{:?}", standing(&world)) };
+    let Ending::Unproven { because } = world.settle() else { panic!("{:?}", world.survey().next) };
     assert!(because.contains("passing, not proven"), "{because}");
     assert_eq!((world.made("implement/2/agent"), world.made("implement/3/agent")), (1, 0));
 }
@@ -130,26 +129,26 @@ fn a_bug_fix_whose_tests_prove_nothing_is_asked_for_one_and_then_called_unproven
 #[test]
 fn a_bug_fix_that_is_proven_in_the_second_attempt_is_verified() {
     let mut world = world("/bug").when("/tests", vec![unproven(), proven()]);
-    assert!(matches!(world.settle(), Settlement::Verified { .. }));
+    assert!(matches!(world.settle(), Ending::Verified { .. }));
 }
 
 #[test]
 fn of_a_feature_no_proof_is_asked_unless_the_settings_want_it() {
     let mut world = world("/feature").when("/tests", vec![unproven()]);
-    assert!(matches!(world.settle(), Settlement::Verified { .. }));
+    assert!(matches!(world.settle(), Ending::Verified { .. }));
     assert_eq!(world.made("implement/2/agent"), 0);
 
     use crate::order::settings::{Prove, RepositorySettings};
     let settings = RepositorySettings { prove: Prove::Always.into(), ..RepositorySettings::default() };
     let mut world = self::world("/feature").settings(settings).when("/tests", vec![unproven(), unproven()]);
-    assert!(matches!(world.settle(), Settlement::Unverified { .. }));
+    assert!(matches!(world.settle(), Ending::Unverified { .. }));
 }
 
 #[test]
 fn what_was_red_before_excuses_nothing_and_is_said() {
     let red = || seen(TestVerdict::Failed, Judged::PassedBesideRed, Proof::NoTestsChanged, Vec::new());
     let mut world = world("/feature").when("/tests", vec![red(), proven()]);
-    assert!(matches!(world.settle(), Settlement::Verified { .. }), "{:?}", world.survey().next);
+    assert!(matches!(world.settle(), Ending::Verified { .. }), "{:?}", world.survey().next);
     let told = world.task("implement/2/agent").unwrap().rework.unwrap();
     assert!(told.feedback[0].summary.contains("on the base commit as well"), "{}", told.feedback[0].summary);
 }

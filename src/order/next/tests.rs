@@ -6,14 +6,14 @@ use super::super::ids::*;
 use super::super::signal::{Command, Signal, SignalKind};
 use super::super::test_run::TestVerdict;
 use super::super::trace::StageState;
-use super::world::{World, failed, imported, nothing, red, said, sha, tested};
+use super::world::{Ending, World, failed, imported, nothing, red, said, sha, tested};
 use super::*;
 use crate::order::journal::Requester;
 
 #[test]
 fn a_wrong_first_attempt_is_sent_back_and_the_second_is_published() {
     let mut world = World::new().when("implement/1/tests", vec![red(2, 1)]);
-    assert_eq!(world.settle(), Settlement::Verified { pull: Some(PullNumber(8)) });
+    assert_eq!(world.settle(), Ending::Verified { pull: Some(PullNumber(8)) });
     assert_eq!((world.made("implement/1/agent"), world.made("implement/2/agent")), (1, 1));
     let told = world.journal.entries().iter().find_map(|entry| match &entry.event {
         Event::Intended { key, r#move } if key.0 == "implement/2/agent" => match &**r#move {
@@ -37,7 +37,7 @@ fn an_agent_that_pushes_nothing_gets_two_reworks_and_no_pull_request() {
     let mut world = World::new().when("/import", vec![nothing(), nothing(), nothing()]);
     let settled = world.settle();
     assert!(
-        matches!(&settled, Settlement::Blocked { because } if because.contains("nothing was pushed")),
+        matches!(&settled, Ending::Blocked { because } if because.contains("nothing was pushed")),
         "{settled:?}"
     );
     assert_eq!(world.made("implement/"), 6, "three runs and three looks: {:?}", world.made);
@@ -49,7 +49,7 @@ fn the_same_commit_again_is_nothing_pushed() {
     let same = || imported(7, Some("Fix the sum"));
     let mut world =
         World::new().when("/import", vec![same(), same()]).when("implement/1/tests", vec![red(0, 1)]);
-    assert_eq!(world.settle(), Settlement::Verified { pull: Some(PullNumber(8)) });
+    assert_eq!(world.settle(), Ending::Verified { pull: Some(PullNumber(8)) });
     assert_eq!((world.made("implement/2/tests"), world.made("implement/3/tests")), (0, 1));
 }
 
@@ -57,7 +57,7 @@ fn the_same_commit_again_is_nothing_pushed() {
 fn when_tests_run_out_the_best_round_goes_to_a_person_as_a_draft() {
     let mut world = World::new().when("/tests", vec![red(1, 2), red(2, 1), red(0, 3)]);
     let settled = world.settle();
-    assert!(matches!(settled, Settlement::Escalated { pull: Some(_), .. }), "{settled:?}");
+    assert!(matches!(settled, Ending::Escalated { pull: Some(_), .. }), "{settled:?}");
     let stages = world.survey().trace.stages;
     let ready = stages.last().map(|stage| (stage.name.as_str(), stage.state));
     assert_eq!(ready, Some(("ready", StageState::Failed)), "a draft that is handed over is not ready");
@@ -72,7 +72,7 @@ fn after_a_retry_the_counters_start_again_and_the_guidance_is_told() {
     world.settle();
     let guidance = Some("use a checked sum".to_owned());
     world.hear(SignalKind::Commanded { comment: None, pull: None, command: Command::Retry { guidance } });
-    assert_eq!(world.settle(), Settlement::Verified { pull: Some(PullNumber(8)) });
+    assert_eq!(world.settle(), Ending::Verified { pull: Some(PullNumber(8)) });
     assert_eq!(world.made("implement/5/agent"), 1);
     assert_eq!(world.made("publish/pull"), 1, "one pull request, whatever happens");
     let pushes: Vec<Option<CommitSha>> = world
@@ -93,14 +93,14 @@ fn after_a_retry_the_counters_start_again_and_the_guidance_is_told() {
 #[test]
 fn without_tests_it_is_unverified_and_stays_a_draft() {
     let mut world = World::new().when("/tests", vec![tested(&sha(9), TestVerdict::NoTests, 0, 0)]);
-    assert!(matches!(world.settle(), Settlement::Unverified { pull: Some(_), .. }));
+    assert!(matches!(world.settle(), Ending::Unverified { pull: Some(_), .. }));
     assert!(world.survey().trace.pull.is_some_and(|pull| !pull.ready));
 }
 
 #[test]
 fn without_the_right_nothing_is_done_and_nothing_is_said() {
     let mut world = World::new().when("authorize/1", vec![Outcome::Authorized { allowed: false }]);
-    assert!(matches!(world.settle(), Settlement::Refused { .. }));
+    assert!(matches!(world.settle(), Ending::Refused { .. }));
     assert_eq!(world.made, ["authorize/1"]);
 }
 
@@ -108,14 +108,14 @@ fn without_the_right_nothing_is_done_and_nothing_is_said() {
 fn a_wrong_answer_is_sent_back_three_times_at_most() {
     let nonsense = || said("it is a /bug or a /feature");
     let mut world = World::new().when("classify/1/agent", vec![nonsense()]);
-    assert!(matches!(world.settle(), Settlement::Verified { .. }));
+    assert!(matches!(world.settle(), Ending::Verified { .. }));
     assert_eq!(world.made("classify/"), 2);
     let mut world = World::new()
         .when("classify/1/agent", vec![nonsense()])
         .when("classify/2/agent", vec![said("")])
         .when("classify/3/agent", vec![nonsense()]);
     assert!(
-        matches!(world.settle(), Settlement::Failed { because } if because.contains("/feature, /bug, /chore"))
+        matches!(world.settle(), Ending::Failed { because } if because.contains("/feature, /bug, /chore"))
     );
 }
 
@@ -133,7 +133,7 @@ fn cosmetics_never_lose_the_work() {
         .when("text/1/agent", vec![said("x")])
         .when("text/2/agent", vec![said("x")])
         .when("text/3/agent", vec![said("x")]);
-    assert!(matches!(world.settle(), Settlement::Verified { .. }));
+    assert!(matches!(world.settle(), Ending::Verified { .. }));
     let trace = world.survey().trace;
     assert_eq!(trace.branch.map(|b| b.to_string()).as_deref(), Some("journeyman/issue-7-the-sum-is-wrong"));
     assert_eq!(trace.pull.map(|pull| pull.title).as_deref(), Some("The sum is wrong"));
@@ -144,10 +144,10 @@ fn cosmetics_never_lose_the_work() {
 fn overload_is_waited_for_and_is_no_round() {
     let busy = || failed(FailureKind::Unavailable);
     let mut world = World::new().when("implement/1/agent", vec![busy(), busy()]);
-    assert!(matches!(world.settle(), Settlement::Verified { .. }));
+    assert!(matches!(world.settle(), Ending::Verified { .. }));
     assert_eq!((world.made("implement/1/agent"), world.made("implement/2/agent")), (3, 0));
     let mut world = World::new().when("implement/1/agent", (0..9).map(|_| busy()).collect());
-    assert!(matches!(world.settle(), Settlement::Failed { .. }));
+    assert!(matches!(world.settle(), Ending::Failed { .. }));
     assert_eq!(world.made("implement/1/agent"), 6);
 }
 
@@ -181,13 +181,13 @@ fn told_to_wait(seconds: u64) -> Outcome {
 fn a_wrong_key_ends_the_order_at_once_and_a_retry_goes_on_where_it_was() {
     let wrong = || failed(FailureKind::Misconfigured);
     let mut world = World::new().when("implement/1/agent", vec![wrong()]);
-    assert!(matches!(world.settle(), Settlement::Failed { .. }));
+    assert!(matches!(world.settle(), Ending::Failed { .. }));
     world.hear(SignalKind::Commanded {
         comment: None,
         pull: None,
         command: Command::Retry { guidance: None },
     });
-    assert!(matches!(world.settle(), Settlement::Verified { .. }));
+    assert!(matches!(world.settle(), Ending::Verified { .. }));
     assert_eq!((world.made("classify/1/agent"), world.made("implement/1/agent")), (1, 2));
 }
 
@@ -196,7 +196,7 @@ fn an_unknown_session_is_left_behind() {
     let mut world = World::new()
         .when("implement/1/tests", vec![red(0, 1)])
         .when("implement/2/agent", vec![failed(FailureKind::UnknownSession)]);
-    assert!(matches!(world.settle(), Settlement::Verified { .. }));
+    assert!(matches!(world.settle(), Ending::Verified { .. }));
     let sessions: Vec<Option<String>> = world
         .journal
         .entries()
@@ -222,7 +222,7 @@ fn money_and_time_have_an_end() {
     let mut world = World::new().when("implement/1/agent", vec![dear]).when("/tests", vec![red(1, 1)]);
     let settled = world.settle();
     assert!(
-        matches!(&settled, Settlement::Escalated { because, .. } if because.contains("budget")),
+        matches!(&settled, Ending::Escalated { because, .. } if because.contains("budget")),
         "{settled:?}"
     );
 
@@ -231,14 +231,14 @@ fn money_and_time_have_an_end() {
         world.step();
     }
     world.now += TimeDelta::minutes(61);
-    assert!(matches!(world.settle(), Settlement::Failed { because } if because.contains("60 minutes")));
+    assert!(matches!(world.settle(), Ending::Failed { because } if because.contains("60 minutes")));
 }
 
 #[test]
 fn a_taken_name_is_left_to_its_owner() {
     let taken = Outcome::BranchTaken { at: Some(sha(66)) };
     let mut world = World::new().when("/push-1", vec![taken]);
-    assert!(matches!(world.settle(), Settlement::Verified { .. }));
+    assert!(matches!(world.settle(), Ending::Verified { .. }));
     let branch = world.survey().trace.branch.unwrap();
     assert_eq!(branch.as_str(), "journeyman/issue-7-fix-the-sum-2");
 }
@@ -247,7 +247,7 @@ fn a_taken_name_is_left_to_its_owner() {
 fn several_plans_are_asked_about() {
     let two = Outcome::FilesFound { files: vec!["a.md".to_owned(), "b.md".to_owned()], content: None };
     let mut world = World::new().when("plan/1/files", vec![two]).when("find/1/agent", vec![said("`b.md`")]);
-    assert!(matches!(world.settle(), Settlement::Verified { .. }));
+    assert!(matches!(world.settle(), Ending::Verified { .. }));
     assert_eq!((world.made("plan/1/find"), world.made("plan/1/read")), (1, 1));
 }
 
@@ -258,7 +258,7 @@ fn cancel_stops_and_retry_goes_on() {
         world.step();
     }
     world.hear(SignalKind::Commanded { comment: None, pull: None, command: Command::Cancel });
-    assert!(matches!(world.settle(), Settlement::Cancelled { because } if because.contains("ada")));
+    assert!(matches!(world.settle(), Ending::Cancelled { because } if because.contains("ada")));
     let before = world.made.len();
     world.hear(SignalKind::Commanded { comment: None, pull: None, command: Command::Cancel });
     world.settle();
@@ -268,7 +268,7 @@ fn cancel_stops_and_retry_goes_on() {
         pull: None,
         command: Command::Retry { guidance: None },
     });
-    assert!(matches!(world.settle(), Settlement::Verified { .. }), "{:?}", &world.made[before..]);
+    assert!(matches!(world.settle(), Ending::Verified { .. }), "{:?}", &world.made[before..]);
 }
 
 #[test]
@@ -280,7 +280,7 @@ fn a_comment_that_arrives_twice_commands_once() {
     world.hear(again());
     world.settle();
     world.hear(again());
-    assert!(matches!(world.settle(), Settlement::Blocked { .. }));
+    assert!(matches!(world.settle(), Ending::Blocked { .. }));
     assert_eq!(world.survey().answers[1].answer, Answer::Ignored("the comment was heard already".to_owned()));
     assert_eq!(world.made("implement/7/agent"), 0);
 }
@@ -293,7 +293,7 @@ fn an_outsiders_command_changes_nothing() {
     world.hear(SignalKind::Commanded { comment: None, pull: None, command: Command::Cancel });
     let key = MoveKey(format!("authorize/{}", world.journal.last_seq()));
     world.write(Event::Observed { key, outcome: Box::new(Outcome::Authorized { allowed: false }) });
-    assert!(matches!(world.settle(), Settlement::Verified { .. }));
+    assert!(matches!(world.settle(), Ending::Verified { .. }));
     assert_eq!(world.survey().answers[0].answer, Answer::NoRight("ada has no write access".to_owned()));
 }
 
@@ -319,7 +319,7 @@ fn what_is_spent_later_does_not_change_what_was_answered_before() {
         pull: None,
         command: Command::Retry { guidance: None },
     });
-    assert!(matches!(world.settle(), Settlement::Escalated { .. }));
+    assert!(matches!(world.settle(), Ending::Escalated { .. }));
     assert_eq!(world.survey().answers[0].answer, Answer::Ignored("it is at work already".to_owned()));
     assert_eq!(world.made("implement/4/agent"), 0);
 }
@@ -328,21 +328,21 @@ fn what_is_spent_later_does_not_change_what_was_answered_before() {
 fn waiting_for_a_place_is_not_work() {
     let mut world = World::new();
     world.now += TimeDelta::minutes(500);
-    assert!(matches!(world.settle(), Settlement::Verified { .. }));
+    assert!(matches!(world.settle(), Ending::Verified { .. }));
 }
 
 #[test]
 fn a_retry_of_unverified_work_is_a_new_round_that_hears_the_advice() {
     let none = || tested(&sha(9), TestVerdict::NoTests, 0, 0);
     let mut world = World::new().when("/tests", vec![none()]);
-    assert!(matches!(world.settle(), Settlement::Unverified { .. }));
+    assert!(matches!(world.settle(), Ending::Unverified { .. }));
     let guidance = Some("add a test".to_owned());
     world.hear(SignalKind::Commanded {
         comment: None,
         pull: None,
         command: Command::Retry { guidance: guidance.clone() },
     });
-    assert!(matches!(world.settle(), Settlement::Verified { .. }));
+    assert!(matches!(world.settle(), Ending::Verified { .. }));
     assert_eq!(world.advice("implement/2/agent"), guidance);
 }
 
@@ -374,7 +374,7 @@ fn an_outsiders_label_does_not_take_a_maintainers_place() {
         signal: Signal { by: Requester::Person(maintainer.clone()), kind },
         delivery: None,
     });
-    assert!(matches!(world.settle(), Settlement::Verified { .. }));
+    assert!(matches!(world.settle(), Ending::Verified { .. }));
     assert_eq!(world.survey().trace.sponsor, Some(maintainer));
 }
 
@@ -386,5 +386,5 @@ fn a_pass_by_a_judge_of_the_changes_own_making_verifies_nothing() {
     };
     run.doubt = Some("the change rewrites Makefile".to_owned());
     let mut world = World::new().when("/tests", vec![Outcome::Tested(run)]);
-    assert!(matches!(world.settle(), Settlement::Unverified { because, .. } if because.contains("Makefile")));
+    assert!(matches!(world.settle(), Ending::Unverified { because, .. } if because.contains("Makefile")));
 }

@@ -11,7 +11,7 @@ use super::super::signal::{FirstWord, SignalKind};
 use super::super::test_run::TestVerdict;
 use super::super::walk::heard::Answer;
 use super::conversation_tests::{moves_of, somebody, verified};
-use super::world::{World, sha, tested};
+use super::world::{Ending, World, sha, tested};
 use super::*;
 
 const PULL: PullNumber = PullNumber(8);
@@ -32,7 +32,7 @@ fn the_plan_waits_for_a_person_where_the_repository_wishes_it() {
     assert!(task.rework.as_ref().unwrap().feedback[0].summary.contains("in two steps"));
     assert_eq!(world.made("plan/2/show"), 1);
     world.say("/approve");
-    assert_eq!(world.settle(), Settlement::Verified { pull: Some(PULL) });
+    assert_eq!(world.settle(), Ending::Verified { pull: Some(PULL) });
 }
 
 #[test]
@@ -43,13 +43,13 @@ fn the_label_cancels_until_there_is_a_pull_request() {
         world.step();
     }
     world.hear(label());
-    assert!(matches!(world.settle(), Settlement::Cancelled { because } if because.contains("label")));
+    assert!(matches!(world.settle(), Ending::Cancelled { because } if because.contains("label")));
     let mut world = World::new();
     while world.made("publish/pull") == 0 {
         world.step();
     }
     world.hear(label());
-    assert!(matches!(world.settle(), Settlement::Verified { .. }));
+    assert!(matches!(world.settle(), Ending::Verified { .. }));
     assert!(matches!(world.last_answer(), Some(Answer::Ignored(_))));
 }
 
@@ -115,11 +115,11 @@ fn everything_that_stands_in_the_way_is_said_at_once_and_before_anything_is_paid
     let problems = vec!["the App may not write contents".to_owned(), "there is no credential".to_owned()];
     let blocked = Outcome::Preflighted { problems: problems.clone(), warnings: Vec::new() };
     let mut world = World::new().when("preflight/1", vec![blocked]);
-    assert!(matches!(world.settle(), Settlement::Failed { .. }));
+    assert!(matches!(world.settle(), Ending::Failed { .. }));
     assert_eq!(world.survey().trace.problems, problems);
     assert_eq!(world.made("classify/1/agent"), 0);
     world.say("/retry");
-    assert!(matches!(world.settle(), Settlement::Verified { .. }));
+    assert!(matches!(world.settle(), Ending::Verified { .. }));
 }
 
 #[test]
@@ -129,11 +129,11 @@ fn a_budget_of_others_that_is_spent_keeps_the_work() {
     let mut world = World::new().when("implement/1/tests", vec![red]).when("implement/2/agent", vec![spent]);
     let settled = world.settle();
     assert!(
-        matches!(&settled, Settlement::Escalated { pull: Some(_), because } if because.contains("$20")),
+        matches!(&settled, Ending::Escalated { pull: Some(_), because } if because.contains("$20")),
         "{settled:?}"
     );
     world.say("/retry");
-    assert!(matches!(world.settle(), Settlement::Verified { .. }), "there is more tomorrow");
+    assert!(matches!(world.settle(), Ending::Verified { .. }), "there is more tomorrow");
 }
 
 #[test]
@@ -143,9 +143,9 @@ fn what_is_stopped_says_so_on_its_pull_request() {
         world.step();
     }
     world.say("/cancel");
-    assert!(matches!(world.settle(), Settlement::Cancelled { .. }));
+    assert!(matches!(world.settle(), Ending::Cancelled { .. }));
     assert_eq!(moves_of(&world, "ended/").len(), 1, "the text does not promise more");
     world.say("/retry");
-    assert!(matches!(world.settle(), Settlement::Verified { .. }));
+    assert!(matches!(world.settle(), Ending::Verified { .. }));
     assert_eq!(moves_of(&world, "ended/").len(), 1);
 }

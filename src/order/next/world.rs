@@ -10,6 +10,7 @@ use super::super::settings::{OrderLimits, RepositorySettings};
 use super::super::signal::{FirstWord, Signal, SignalKind};
 use super::super::test_run::{Counts, TestRun, TestVerdict};
 use super::super::trace::StageState;
+use super::super::verdict::Inconclusive;
 use super::*;
 use chrono::TimeZone;
 
@@ -43,6 +44,46 @@ pub(super) fn quiet(head: &CommitSha) -> PullReading {
 
 pub(super) fn person() -> Person {
     Person { login: "ada".to_owned(), id: UserId(1) }
+}
+
+/// How an order ended, with what may be said of its commit.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Ending {
+    Verified { pull: Option<PullNumber> },
+    Unverified { pull: Option<PullNumber>, because: String },
+    Unproven { because: String },
+    Approved { pull: Option<PullNumber>, by: String, because: String },
+    Escalated { pull: Option<PullNumber>, because: String },
+    Blocked { because: String },
+    Failed { because: String },
+    Cancelled { because: String },
+    Merged { pull: PullNumber, by: String },
+    Closed { pull: PullNumber, by: String },
+    Refused { because: String },
+}
+
+impl Ending {
+    pub(super) fn of(survey: &Survey) -> Option<Self> {
+        let because = || survey.surfaces().because.unwrap_or_default();
+        Some(match survey.next.settled.clone()? {
+            Settlement::Finished { pull } => match survey.verdict.clone() {
+                Verdict::Verified => Self::Verified { pull },
+                Verdict::Approved { by, .. } => Self::Approved { pull, by, because: because() },
+                Verdict::Inconclusive { why: Inconclusive::Unproven { .. } } => {
+                    Self::Unproven { because: because() }
+                }
+                Verdict::Inconclusive { .. } | Verdict::None => Self::Unverified { pull, because: because() },
+                other => panic!("finished, and {other:?}"),
+            },
+            Settlement::Escalated { pull, because } => Self::Escalated { pull, because },
+            Settlement::Blocked { because } => Self::Blocked { because },
+            Settlement::Failed { because } => Self::Failed { because },
+            Settlement::Cancelled { because } => Self::Cancelled { because },
+            Settlement::Merged { pull, by } => Self::Merged { pull, by },
+            Settlement::Closed { pull, by } => Self::Closed { pull, by },
+            Settlement::Refused { because } => Self::Refused { because },
+        })
+    }
 }
 
 /// What a world answers in place of its own answers; told how often it was asked for this effect before.
@@ -233,18 +274,15 @@ impl World {
     }
 
     /// All that is named at once; which of them ends first is chosen.
-    pub(super) fn settle_choosing(
-        &mut self,
-        mut first: impl FnMut(&[(MoveKey, Move)]) -> usize,
-    ) -> Settlement {
+    pub(super) fn settle_choosing(&mut self, mut first: impl FnMut(&[(MoveKey, Move)]) -> usize) -> Ending {
         self.settle_watched(|world| first(&world.under_way))
     }
 
     /// The same, and whoever chooses sees the world.
-    pub(super) fn settle_watched(&mut self, mut first: impl FnMut(&Self) -> usize) -> Settlement {
+    pub(super) fn settle_watched(&mut self, mut first: impl FnMut(&Self) -> usize) -> Ending {
         for _ in 0..2_000 {
             if !self.begin_all() {
-                return self.survey().next.settled.expect("nothing to do and not settled");
+                return Ending::of(&self.survey()).expect("nothing to do and not settled");
             }
             if !self.under_way.is_empty() {
                 let key = self.under_way[first(self)].0.0.clone();
@@ -254,10 +292,10 @@ impl World {
         panic!("does not settle: {:?}", self.made);
     }
 
-    pub(super) fn settle(&mut self) -> Settlement {
+    pub(super) fn settle(&mut self) -> Ending {
         for _ in 0..500 {
             if !self.step() {
-                return self.survey().next.settled.expect("nothing to do and not settled");
+                return Ending::of(&self.survey()).expect("nothing to do and not settled");
             }
         }
         panic!("does not settle: {:?}", self.made);
@@ -271,7 +309,13 @@ impl World {
         if let Some((_, outcomes)) =
             self.script.iter_mut().find(|(end, left)| key.0.ends_with(end.as_str()) && !left.is_empty())
         {
-            return outcomes.remove(0);
+            return match (outcomes.remove(0), r#move) {
+                // What is tested is the commit that was asked for.
+                (Outcome::Tested(run), Move::RunTests { commit }) => {
+                    Outcome::Tested(Box::new(TestRun { commit: commit.clone(), ..*run }))
+                }
+                (outcome, _) => outcome,
+            };
         }
         match r#move {
             Move::Authorize { .. } => Outcome::Authorized { allowed: true },

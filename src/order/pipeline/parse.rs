@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use super::limits::{LONGEST_DESCRIPTION, MOST_BYTES};
 use super::places::Places;
 use super::problem::{InvalidPipeline, Problem};
-use super::rules::{Found, is_name};
+use super::rules::Found;
 use super::{Pipeline, graph, references, rules};
+use crate::order::names::is_name;
 use crate::order::role::Role;
 use crate::order::yaml::{self, Fault};
 

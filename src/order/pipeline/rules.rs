@@ -11,6 +11,7 @@ use super::problem::{Problem, quoted};
 use super::references::{GIVEN, INPUTS, is_filled_in};
 use super::schema::schema_validator;
 use super::{BeginsWith, Check, Escalation, Output, Pipeline, Stage, Uses};
+use crate::order::names::{NAME_RULE, NameFault, RoleName, StageName, is_name};
 
 /// Collects what is wrong, with its place.
 pub(super) struct Found<'a> {
@@ -76,27 +77,38 @@ impl<'a> Found<'a> {
     }
 }
 
-/// Whether it can be a stage's or a role's name. A hyphen before a digit would make the files of `a-1`'s first round
-/// those of another stage's: names of effects are numbered that way.
-pub(super) fn is_name(name: &str) -> bool {
-    let numbered = name.as_bytes().windows(2).any(|pair| pair[0] == b'-' && pair[1].is_ascii_digit());
-    (1..=40).contains(&name.len())
-        && !numbered
-        && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'-' | b'_'))
+/// What is wrong with a stage's name. A pull request is published and made ready under two names whether or not a stage
+/// has them, so those two are for the stages that do that.
+fn wrong_name(stage: &Stage) -> Option<String> {
+    let reserved = |what: &str| {
+        Some(format!("{} is reserved: {what}; give the stage another name", quoted(&stage.name)))
+    };
+    match StageName::parse(&stage.name) {
+        Err(NameFault::Reserved(word)) => {
+            return reserved(&format!("effects of Journeyman's own are called `{}/…`", word.word()));
+        }
+        Err(fault @ (NameFault::Form | NameFault::Variable | NameFault::Own)) => {
+            return Some(fault.to_string());
+        }
+        Ok(_) => {}
+    }
+    for (word, uses) in [("publish", Uses::Publish), ("ready", Uses::Ready)] {
+        if stage.name == word && stage.uses != uses {
+            return reserved(&format!("it is for the stage with `uses: {word}`"));
+        }
+    }
+    let names_variables = stage.name == INPUTS || GIVEN.iter().any(|(given, _)| *given == stage.name);
+    names_variables.then(|| "a stage cannot have this name: variables begin with it".to_owned())
 }
-
-const NAME_RULE: &str = "1 to 40 characters of a-z, 0-9, - and _, and no digit after a -";
 
 /// Holds one stage to the rules, whatever the others are.
 pub(super) fn hold(number: usize, stage: &Stage, found: &mut Found<'_>) {
     let mut wrong = |path: &[Step<'_>], problem: String| found.at_number(number, stage, path, problem);
-    if !is_name(&stage.name) {
-        wrong(&[Step::Key("name")], format!("a name has {NAME_RULE}"));
-    } else if stage.name == INPUTS || GIVEN.iter().any(|(given, _)| *given == stage.name) {
-        wrong(&[Step::Key("name")], "a stage cannot have this name: variables begin with it".to_owned());
+    if let Some(problem) = wrong_name(stage) {
+        wrong(&[Step::Key("name")], problem);
     }
     for (field, role) in stage.roles() {
-        if !is_name(role) {
+        if RoleName::parse(role).is_err() {
             wrong(&[Step::Key(field)], format!("`{field}` is a role, {NAME_RULE}; not {}", quoted(role)));
         }
     }

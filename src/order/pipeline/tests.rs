@@ -42,6 +42,19 @@ fn the_pipelines_that_ship_can_be_read() {
 }
 
 #[test]
+fn a_stage_is_not_called_as_effects_of_ours_are() {
+    for word in ["answer", "prepare", "preflight", "authorize", "status", "check", "commit_message"] {
+        let yaml = of_stages(&[&STAGE.replace("name: a", &format!("name: {word}"))]);
+        let expected = format!(
+            "line 4: stage {word:?}: {word:?} is reserved: effects of Journeyman's own are called `{word}/…`"
+        );
+        assert!(problems_of(&yaml)[0].starts_with(&expected), "{:?}", problems_of(&yaml));
+    }
+    let yaml = of_stages(&[&STAGE.replace("name: a", "name: publish")]);
+    assert!(problems_of(&yaml)[0].contains("is reserved: it is for the stage with `uses: publish`"));
+}
+
+#[test]
 fn what_yaml_says_is_told_with_line_stage_and_what_is_expected() {
     for (yaml, expected) in [
         (block("agnet: x"), "line 6: stage \"a\": unknown field `agnet`, expected one of name, depends_on"),

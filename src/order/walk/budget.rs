@@ -108,18 +108,18 @@ impl Walk<'_> {
     /// What one more round of a stage would cost, by those before it; where there was none, one more run, by all before
     /// it. Nothing is said where nothing is known, or where the agents do not say what they cost.
     fn what_a_round_costs(&self, key: &MoveKey) -> Option<String> {
-        let stage = stage_of(key);
+        let stage = key.stage();
         let mut rounds: BTreeMap<&str, f64> = BTreeMap::new();
         let mut runs: Vec<f64> = Vec::new();
         for (known, run) in runs_after(self.entries, 0) {
             runs.push(run.usage.usd);
-            if stage_of(known) == stage {
-                *rounds.entry(round_of(known)).or_default() += run.usage.usd;
+            if known.stage() == stage {
+                *rounds.entry(known.round()).or_default() += run.usage.usd;
             }
         }
         // The round that is being broken off says less than was to come, unless it is the only one.
         if rounds.len() > 1 {
-            rounds.remove(round_of(key));
+            rounds.remove(key.round());
         }
         let mean = |costs: &[f64]| costs.iter().sum::<f64>() / costs.len() as f64;
         let costs: Vec<f64> = rounds.into_values().collect();
@@ -127,16 +127,6 @@ impl Walk<'_> {
             if costs.is_empty() { ("run of an agent", mean(&runs)) } else { ("round", mean(&costs)) };
         (usd > 0.0).then(|| format!("one more {of} costs about ${usd:.2}"))
     }
-}
-
-/// What the names of a stage's effects begin with.
-fn stage_of(key: &MoveKey) -> &str {
-    key.0.split('/').next().unwrap_or_default()
-}
-
-/// What the names of a round's effects have in common.
-fn round_of(key: &MoveKey) -> &str {
-    key.0.rsplit_once('/').map_or(key.0.as_str(), |(round, _)| round)
 }
 
 /// How long the order was at work, by the entries after this one: from the first run of an agent on, without the time
@@ -184,6 +174,6 @@ fn runs_after(entries: &[Entry], seq: u64) -> impl Iterator<Item = (&MoveKey, &A
 /// What the agents cost, by the entries after this one; of one stage, or of all.
 pub(in crate::order) fn usage_after(entries: &[Entry], seq: u64, stage: Option<&str>) -> Usage {
     told_after(entries, seq)
-        .filter(|(key, _)| stage.is_none_or(|stage| stage_of(key) == stage))
+        .filter(|(key, _)| stage.is_none_or(|stage| key.stage() == stage))
         .fold(Usage::default(), |sum, (_, run)| sum + run.usage)
 }

@@ -5,10 +5,10 @@ use super::review::said_to_the_end;
 use super::rounds::Judge;
 use super::worker::Worker;
 use super::{Halt, Walk};
+use crate::order::judge_answer;
 use crate::order::moves::{AgentTask, Decision, Diagnosis, Place, Rework};
 use crate::order::pipeline::Escalation;
 use crate::order::trace::{RoundTrace, Work};
-use crate::order::verdict;
 
 /// How often an agent is asked whose answer is of no use.
 pub(in crate::order) const MOST_QUESTIONS: u32 = 2;
@@ -112,14 +112,14 @@ impl Walk<'_> {
             (role, self.agent_for(role)),
             "diagnose",
             arguments,
-            (place, verdict::diagnosis_schema()),
+            (place, judge_answer::diagnosis_schema()),
         );
         let mut fault = None;
         for question in 1..=MOST_QUESTIONS {
             let key = worker.key(round, &format!("diagnosis-{question}"));
             let task = AgentTask { round: question, rework: sent_back(fault.take()), ..asked.task() };
             let (run, _) = self.run_agent(&key, task, &asked)?;
-            match verdict::diagnosis(said_to_the_end(run)) {
+            match judge_answer::diagnosis(said_to_the_end(run)) {
                 Ok(diagnosis) => {
                     if let Some(seen) = self.trace.round(&worker.name, round) {
                         seen.diagnosis = Some(diagnosis.clone());

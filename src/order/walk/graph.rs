@@ -8,7 +8,8 @@ use super::{Halt, Ran, Walk};
 use crate::order::ids::{CommitSha, PullNumber};
 use crate::order::pipeline::{Stage, Uses};
 use crate::order::settlement::Settlement;
-use crate::order::trace::{StageState, Standing, Work};
+use crate::order::trace::{Acceptance, OwnChecks, StageState, Work};
+use crate::order::verdict::Verdict;
 
 /// How many stages of one order run at the same time.
 const MOST_SIDE_BY_SIDE: usize = 4;
@@ -174,17 +175,14 @@ impl<'a> Walk<'a> {
         let settled = match first {
             Some(Settlement::Escalated { because, .. }) => Settlement::Escalated { pull, because },
             Some(settlement) => settlement,
-            None => self.settlement(),
+            None => self.settled_as(pull),
         };
+        let is_handed_over = || self.concluded.values().any(|known| known.state == StageState::Escalated);
         ran.approvable = pull.is_some()
             && match settled {
-                Settlement::Unverified { .. } => true,
-                Settlement::Escalated { .. } => {
-                    self.concluded.values().any(|concluded| concluded.state == StageState::Escalated)
-                }
-                Settlement::Verified { .. }
-                | Settlement::Approved { .. }
-                | Settlement::Blocked { .. }
+                Settlement::Finished { .. } => self.verdict(Some(&settled)).objection().is_some(),
+                Settlement::Escalated { .. } => is_handed_over(),
+                Settlement::Blocked { .. }
                 | Settlement::Failed { .. }
                 | Settlement::Cancelled { .. }
                 | Settlement::Merged { .. }
@@ -194,31 +192,30 @@ impl<'a> Walk<'a> {
         ran.settled = Some(settled);
     }
 
-    fn settlement(&self) -> Settlement {
-        let pull = self.trace.pull.as_ref().map(|pull| pull.number);
-        match self.trace.work.as_ref().map(|work| work.standing.clone()) {
-            // What another stage came to was accepted as it is, and this may rest on it.
-            Some(Standing::Verified) => match self.accepted() {
-                Some((by, because)) => Settlement::Approved { pull, by, because },
-                None => Settlement::Verified { pull },
-            },
-            Some(Standing::NotVerified { because }) => Settlement::Escalated { pull, because },
-            Some(Standing::Unverified { because }) => Settlement::Unverified { pull, because },
-            Some(Standing::Approved { by, because }) => Settlement::Approved { pull, by, because },
-            None => {
-                Settlement::Unverified { pull, because: "no stage of the pipeline makes a commit".to_owned() }
-            }
+    /// What may be said of the work, were the order to end so.
+    pub(in crate::order) fn verdict(&self, settled: Option<&Settlement>) -> Verdict {
+        Verdict::of(self.pipeline, &self.trace, settled)
+    }
+
+    /// How the order ends by the work as it is: what is rejected is with a person.
+    pub(in crate::order) fn settled_as(&self, pull: Option<PullNumber>) -> Settlement {
+        let finished = Settlement::Finished { pull };
+        match self.verdict(Some(&finished)) {
+            Verdict::Rejected { why } => Settlement::Escalated { pull, because: why },
+            Verdict::None
+            | Verdict::Pending { .. }
+            | Verdict::Verified
+            | Verdict::Inconclusive { .. }
+            | Verdict::Approved { .. } => finished,
         }
     }
 
-    /// Who accepted the work of a stage as it is, and what was wrong with it.
-    fn accepted(&self) -> Option<(String, String)> {
-        let works = self.concluded.values().filter_map(|concluded| concluded.work.as_ref());
-        let mut accepted = works.filter_map(|work| match &work.standing {
-            Standing::Approved { by, because } => Some((by.clone(), because.clone())),
-            Standing::Verified | Standing::Unverified { .. } | Standing::NotVerified { .. } => None,
-        });
-        accepted.next()
+    /// A person accepts work as it is. That is never forgotten: what comes after rests on it.
+    pub(in crate::order) fn accept(&mut self, work: &mut Work, by: String, because: String) {
+        let failed = matches!(work.checks, OwnChecks::Failed { .. });
+        let accepted = Acceptance { by, because, failed };
+        self.trace.accepted.push(accepted.clone());
+        work.accepted = Some(accepted);
     }
 
     /// The stages that a stage depends on, directly or through others, in the pipeline's order.

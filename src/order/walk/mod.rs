@@ -31,6 +31,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::agent_run::{AgentFailure, AgentRun, FailureKind};
+use super::effect_name::Reserved;
 
 use self::graph::Concluded;
 use self::heard::{Heard, Hearing};
@@ -191,7 +192,7 @@ impl<'a> Walk<'a> {
         if let Requester::Person(person) = &self.journal.opened().by {
             self.authorize(person)?;
         }
-        let seen = self.observe(&MoveKey("prepare".to_owned()), |_| Move::Prepare)?;
+        let seen = self.observe(&MoveKey::only(Reserved::Prepare), |_| Move::Prepare)?;
         if let Outcome::Prepared { base, settings, .. } = seen.outcome {
             self.base = Some(base.clone());
             self.trace.base = Some(base.clone());
@@ -203,7 +204,7 @@ impl<'a> Walk<'a> {
     /// Whatever would stop the work after it was paid for, said at once and before.
     fn preflight(&mut self) -> Result<(), Halt> {
         for again in 1_u32.. {
-            let key = MoveKey(format!("preflight/{again}"));
+            let key = MoveKey::beside(Reserved::Preflight, again);
             let seen = self.observe(&key, |_| Move::Preflight)?;
             let Outcome::Preflighted { problems, warnings } = seen.outcome else {
                 return Err(self.mismatch(&key));
@@ -241,7 +242,7 @@ impl<'a> Walk<'a> {
             if refused.iter().any(|known| known.id == person.id) {
                 continue;
             }
-            let key = MoveKey(format!("authorize/{seq}"));
+            let key = MoveKey::beside(Reserved::Authorize, seq);
             let seen = self.observe(&key, |_| Move::Authorize { person: person.clone() })?;
             if matches!(seen.outcome, Outcome::Authorized { allowed: true }) {
                 self.trace.sponsor = Some(person.clone());

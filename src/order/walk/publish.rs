@@ -11,7 +11,8 @@ use crate::order::moves::{Move, MoveKey, Outcome};
 use crate::order::pipeline::{Stage, Uses};
 use crate::order::settlement::Settlement;
 use crate::order::title::{self, Habit};
-use crate::order::trace::{PullTrace, StageState, Standing, Work};
+use crate::order::trace::{PullTrace, StageState, Work};
+use crate::order::verdict::Verdict;
 
 /// How many names are tried when branches of the wished name exist.
 const MOST_NAMES: u32 = 20;
@@ -69,7 +70,7 @@ impl<'a> Walk<'a> {
     fn publish(&mut self, stage: &Stage, work: &Work) -> Result<(String, String), Halt> {
         let branch = self.push(work)?;
         let (title, summary) = self.pull_text(stage, work)?;
-        let key = MoveKey(format!("{}/pull", stage.name));
+        let key = MoveKey::within(&stage.name, "pull");
         let open = Move::OpenPull { branch, title: title.clone(), summary: summary.clone() };
         let seen = self.observe(&key, |_| open)?;
         let Outcome::PullOpened { number, url } = seen.outcome else { return Err(self.mismatch(&key)) };
@@ -104,12 +105,13 @@ impl<'a> Walk<'a> {
         for again in 1..=MOST_NAMES {
             let (branch, key, lease) = match before {
                 Some(push) => {
-                    let over = format!("{name}/{}/over-{}-{again}", work.commit.short(), push.commit.short());
-                    (push.branch.clone(), MoveKey(over), Some(push.commit.clone()))
+                    let (to, from) = (work.commit.short(), push.commit.short());
+                    let over = MoveKey::within(name, format_args!("{to}/over-{from}-{again}"));
+                    (push.branch.clone(), over, Some(push.commit.clone()))
                 }
                 None => (
                     BranchName::for_issue(issue, slug.trim_start_matches("journeyman/"), again),
-                    MoveKey(format!("{name}/{}/push-{again}", work.commit.short())),
+                    MoveKey::within(name, format_args!("{}/push-{again}", work.commit.short())),
                     None,
                 ),
             };
@@ -127,7 +129,7 @@ impl<'a> Walk<'a> {
                     let because = format!(
                         "{branch} was changed by somebody else (it is {at}); Journeyman does not overwrite that"
                     );
-                    let pull = match self.seen(&MoveKey(format!("{name}/pull"))) {
+                    let pull = match self.seen(&MoveKey::within(name, "pull")) {
                         Some(Outcome::PullOpened { number, .. }) => Some(*number),
                         Some(_) | None => None,
                     };
@@ -228,32 +230,37 @@ impl<'a> Walk<'a> {
             let because = format!("stage {}: there is no pull request", stage.name);
             return Err(Halt::Settled(Settlement::Failed { because }));
         };
-        self.finish(&stage.name, &work)?;
-        if let (Standing::Unverified { because }, Some(by)) =
-            (work.standing.clone(), self.heard.approved_after(self.position))
+        let verdict = self.finish(&stage.name, &work)?;
+        let mut ready = verdict.leaves_draft();
+        if let (Verdict::Inconclusive { why }, Some(by)) =
+            (verdict, self.heard.approved_after(self.position).map(str::to_owned))
         {
-            work.standing = Standing::Approved { by: by.to_owned(), because };
+            self.accept(&mut work, by, why.sentence());
             // The pull request's text is made from what the trace says while this is being done.
             self.trace.work = Some(work.clone());
-            self.finish(&stage.name, &work)?;
+            ready = self.finish(&stage.name, &work)?.leaves_draft();
         }
         // A draft that is handed over is finished, but it is not ready.
-        let state = if leaves_draft(&work.standing) { StageState::Passed } else { StageState::Failed };
+        let state = if ready { StageState::Passed } else { StageState::Failed };
         Ok(Concluded { state, ..Concluded::passed(Vec::new(), Some(work)) })
     }
 
-    fn finish(&mut self, stage: &str, work: &Work) -> Result<(), Halt> {
+    /// Brings the pull request to its end by the verdict on this work.
+    fn finish(&mut self, stage: &str, work: &Work) -> Result<Verdict, Halt> {
         let Some(pull) = self.trace.pull.clone() else {
             let because = format!("stage {stage}: there is no pull request");
             return Err(Halt::Settled(Settlement::Failed { because }));
         };
-        let ready = leaves_draft(&work.standing);
-        let kind = match work.standing {
-            Standing::Verified | Standing::Unverified { .. } => "finish",
-            Standing::NotVerified { .. } => "hand-over",
-            Standing::Approved { .. } => "approved",
+        let verdict = Verdict::of_work(self.pipeline, &self.trace, work, None);
+        let ready = verdict.leaves_draft();
+        let kind = match verdict {
+            Verdict::Verified | Verdict::Inconclusive { .. } | Verdict::Pending { .. } | Verdict::None => {
+                "finish"
+            }
+            Verdict::Rejected { .. } => "hand-over",
+            Verdict::Approved { .. } => "approved",
         };
-        let key = MoveKey(format!("{stage}/{}/{kind}", work.commit.short()));
+        let key = MoveKey::within(stage, format_args!("{}/{kind}", work.commit.short()));
         let finish = Move::FinishPull {
             pull: pull.number,
             title: pull.title.clone(),
@@ -265,7 +272,7 @@ impl<'a> Walk<'a> {
             return Err(self.mismatch(&key));
         }
         self.trace.pull = Some(PullTrace { ready, ..pull });
-        Ok(())
+        Ok(verdict)
     }
 
     /// What a person accepted leaves its draft, also where no stage of the pipeline does that.
@@ -275,12 +282,12 @@ impl<'a> Walk<'a> {
         }
         let Some(mut work) = self.trace.work.clone() else { return Ok(()) };
         let concluded = self.concluded.values().map(|concluded| concluded.position).max();
-        match (&work.standing, self.heard.approved_after(concluded.unwrap_or_default())) {
-            (Standing::Approved { .. }, _) => {}
-            (Standing::Unverified { because }, Some(by)) => {
-                work.standing = Standing::Approved { by: by.to_owned(), because: because.clone() };
-            }
-            (Standing::Unverified { .. } | Standing::Verified | Standing::NotVerified { .. }, _) => {
+        let by = self.heard.approved_after(concluded.unwrap_or_default()).map(str::to_owned);
+        match (self.verdict(Some(&Settlement::Finished { pull: None })), by) {
+            (Verdict::Approved { .. }, _) => {}
+            (Verdict::Inconclusive { why }, Some(by)) => self.accept(&mut work, by, why.sentence()),
+            (Verdict::Inconclusive { .. }, None)
+            | (Verdict::None | Verdict::Pending { .. } | Verdict::Verified | Verdict::Rejected { .. }, _) => {
                 return Ok(());
             }
         }
@@ -290,7 +297,7 @@ impl<'a> Walk<'a> {
             // It was handed over before it could be accepted.
             self.publish(&self.publisher().cloned().unwrap_or_else(by_itself), &work)?;
         }
-        self.finish("ready", &work)
+        self.finish("ready", &work).map(|_| ())
     }
 
     /// The best round goes to a person: on the branch, in a pull request that is and stays a draft.
@@ -306,17 +313,10 @@ impl<'a> Walk<'a> {
         let ready = ready.map_or("ready", |stage| stage.name.as_str());
         let handed = handed.and_then(|()| {
             self.trace.begin(ready);
-            self.finish(ready, work)
+            self.finish(ready, work).map(|_| ())
         });
         self.trace.conclude(ready, StageState::Failed);
         handed
-    }
-}
-
-pub(in crate::order) fn leaves_draft(standing: &Standing) -> bool {
-    match standing {
-        Standing::Verified | Standing::Approved { .. } => true,
-        Standing::Unverified { .. } | Standing::NotVerified { .. } => false,
     }
 }
 

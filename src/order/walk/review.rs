@@ -9,10 +9,10 @@ use super::{Halt, Walk};
 use crate::order::agent_run::AgentRun;
 use crate::order::checks;
 use crate::order::feedback::Feedback;
-use crate::order::moves::{AgentTask, Move, Outcome, Place, ReviewNote};
+use crate::order::judge_answer;
+use crate::order::moves::{AgentTask, Move, MoveKey, Outcome, Place, ReviewNote};
 use crate::order::pipeline::{Check, Stage};
 use crate::order::trace::Work;
-use crate::order::verdict;
 
 /// The template of a verifier whose role names none.
 const REVIEW: &str = "review";
@@ -115,7 +115,7 @@ impl Walk<'_> {
                 Err(Halt::OverBudget { because }) => return Ok(Err(Unsaid::NotPaid(because))),
                 Err(halt) => return Err(halt),
             };
-            match verdict::feedback(said_to_the_end(run)) {
+            match judge_answer::feedback(said_to_the_end(run)) {
                 Ok(feedback) => return Ok(Ok(feedback)),
                 Err(feedback) => {
                     in_vain += 1;
@@ -158,7 +158,7 @@ impl Walk<'_> {
             (role, self.agent_for(role)),
             command.as_deref().unwrap_or(REVIEW),
             arguments,
-            (place, verdict::feedback_schema()),
+            (place, judge_answer::feedback_schema()),
         )
     }
 
@@ -180,6 +180,7 @@ impl Walk<'_> {
     fn reviewed(&mut self, stage: &Stage, round: u32, mut work: Work, feedback: Feedback) -> Judged<Work> {
         if let Some(seen) = self.trace.round(&stage.name, round) {
             seen.review = Some(feedback.clone());
+            seen.reviewer.clone_from(&stage.verifier);
             seen.commit = Some(work.commit.clone());
         }
         work.review = Some(feedback.clone());
@@ -215,7 +216,7 @@ impl Walk<'_> {
             feedback: feedback.cloned(),
         };
         let kind = if feedback.is_some() { "comment" } else { "comment-not-made" };
-        let key = crate::order::moves::MoveKey(format!("{}/{round}/{kind}", stage.name));
+        let key = MoveKey::within(&stage.name, format_args!("{round}/{kind}"));
         match self.observe(&key, |_| Move::ShowReview(note)) {
             Ok(seen) if matches!(seen.outcome, Outcome::ReviewShown) => Ok(()),
             Ok(_) => Err(self.mismatch(&key)),

@@ -6,6 +6,7 @@ use chrono::{DateTime, Utc};
 
 use super::Seen;
 use super::heard::Heard;
+use crate::order::effect_name::Reserved;
 use crate::order::journal::Requester;
 use crate::order::moves::{Move, MoveKey, Outcome, Retry};
 
@@ -38,7 +39,7 @@ impl Heard {
             Requester::Person(person) => person,
             Requester::ApiToken => return Right::Known { seq: signal, at },
         };
-        let key = MoveKey(format!("authorize/{signal}"));
+        let key = MoveKey::beside(Reserved::Authorize, signal);
         let asked = observed.get(&key).map_or(&[][..], Vec::as_slice);
         for seen in asked {
             if let Outcome::Authorized { allowed } = seen.outcome {

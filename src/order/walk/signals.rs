@@ -15,6 +15,7 @@ use crate::order::journal::{Entry, Event, Journal, Requester};
 use crate::order::moves::MoveKey;
 use crate::order::pipeline::Pipeline;
 use crate::order::signal::{Command, ReviewVerdict, Signal, SignalKind};
+use crate::order::surfaces::Surfaces;
 
 /// What is listened with.
 struct Listener<'a, F> {
@@ -143,18 +144,17 @@ impl Heard {
         if self.closed().is_some() {
             return Stood::Over;
         }
-        let ran = Walk::new(pipeline, journal, length, self, at).run();
+        let mut walk = Walk::new(pipeline, journal, length, self, at);
+        let ran = walk.run();
+        let can_be_retried =
+            Surfaces::of(ran.settled.as_ref(), &walk.verdict(ran.settled.as_ref())).can_be_retried;
         let segment = ran.answers_begun;
         let rests = |approvable, retry| Stood::Rests { segment, approvable, retry };
         match ran.settled {
             _ if self.cancelled().is_some() => rests(false, Retry::MoreRounds),
-            Some(settled) if segment == 0 && settled.can_be_retried() => {
-                rests(ran.approvable, Retry::MoreRounds)
-            }
+            Some(_) if segment == 0 && can_be_retried => rests(ran.approvable, Retry::MoreRounds),
             Some(_) if ran.given_up => rests(ran.approvable, Retry::MoreRounds),
-            Some(settled) if ran.has_pull => {
-                rests(ran.approvable, Retry::Asks { is_content: !settled.can_be_retried() })
-            }
+            Some(_) if ran.has_pull => rests(ran.approvable, Retry::Asks { is_content: !can_be_retried }),
             Some(_) => Stood::Over,
             None if ran.plan_waits => Stood::PlanWaits,
             None => Stood::AtWork { conversing: segment > 0, has_pull: ran.has_pull },

@@ -11,7 +11,7 @@ use crate::order::moves::{Move, MoveKey, Outcome};
 use crate::order::pipeline::{BeginsWith, Check, Escalation, Stage, Uses};
 use crate::order::settlement::Settlement;
 use crate::order::test_run::TestVerdict;
-use crate::order::trace::{StageState, Standing, Work};
+use crate::order::trace::{OwnChecks, StageState, Work};
 
 /// How a set of judges is asked one after the other: what is not a pass ends the round.
 macro_rules! passed {
@@ -27,8 +27,7 @@ impl Walk<'_> {
     /// One stage, from its beginning.
     pub(in crate::order) fn stage(&mut self, stage: &Stage) -> Result<Concluded, Halt> {
         // What a person accepted as it is, is not judged again.
-        let is_accepted =
-            matches!(self.work_before(stage).map(|work| &work.standing), Some(Standing::Approved { .. }));
+        let is_accepted = self.work_before(stage).is_some_and(|work| work.accepted.is_some());
         let judges_only = stage.uses == Uses::Tests || stage.begins_with == BeginsWith::Checks;
         if is_accepted && judges_only {
             let work = self.work_before(stage).cloned();
@@ -100,7 +99,7 @@ impl Walk<'_> {
             }
             Rounds::Approved { mut work, by } => {
                 let because = with_its_own_fault(&work, String::new());
-                work.standing = Standing::Approved { by, because };
+                self.accept(&mut work, by, because);
                 self.push(&work)?;
                 Concluded {
                     state: StageState::Approved,
@@ -126,7 +125,7 @@ impl Walk<'_> {
             return Err(Halt::Settled(Settlement::Failed { because }));
         };
         for again in 1.. {
-            let key = MoveKey(format!("{}/{again}/tests", stage.name));
+            let key = MoveKey::within(&stage.name, format_args!("{again}/tests"));
             let seen = self.observe(&key, |_| Move::RunTests { commit: work.commit.clone() })?;
             let Outcome::Tested(tests) = seen.outcome else { return Err(self.mismatch(&key)) };
             let feedback = checks::of_tests(tests).feedback;
@@ -136,7 +135,7 @@ impl Walk<'_> {
                 seen.feedback = (!feedback.passed).then(|| feedback.clone());
             }
             work.tests = Some((**tests).clone());
-            work.standing = super::work::standing(tests);
+            work.checks = super::work::own_checks(tests);
             let fields = |work: &Work| {
                 let mut fields = work_fields(work);
                 fields.push(("verdict".to_owned(), word(tests.verdict).to_owned()));
@@ -152,10 +151,11 @@ impl Walk<'_> {
                         continue;
                     }
                     let because = feedback.summary.clone();
-                    work.standing = Standing::NotVerified { because: because.clone() };
+                    work.checks = OwnChecks::Failed { because: because.clone() };
                     work.open_findings = super::best::of_weight(&feedback);
                     if let Some(super::heard::Word::Approved { by }) = self.heard.word_after(self.position) {
-                        work.standing = Standing::Approved { by: by.clone(), because };
+                        let by = by.clone();
+                        self.accept(&mut work, by, because);
                         self.push(&work)?;
                         let concluded = Concluded::passed(fields(&work), Some(work));
                         return Ok(Concluded { state: StageState::Approved, ..concluded });
@@ -193,7 +193,7 @@ impl Walk<'_> {
             }
             parts.push(("summary".to_owned(), summary.clone()));
         }
-        let key = MoveKey(format!("{}/archive", stage.name));
+        let key = MoveKey::within(&stage.name, "archive");
         let archive = Move::Archive { stage: stage.name.clone(), parts };
         let seen = self.observe(&key, |_| archive)?;
         if !matches!(seen.outcome, Outcome::Archived { .. }) {
@@ -212,7 +212,7 @@ fn hand_on(stage: &Stage, given_up: GivenUp) -> Concluded {
     };
     match (best, to) {
         (Some(mut work), HandTo::Person) => {
-            work.standing = Standing::NotVerified { because: because.clone() };
+            work.checks = OwnChecks::Failed { because: because.clone() };
             Concluded {
                 state: StageState::Escalated,
                 because: Some(Settlement::Escalated { pull: None, because }),
@@ -223,8 +223,8 @@ fn hand_on(stage: &Stage, given_up: GivenUp) -> Concluded {
             Concluded::failed(Settlement::Blocked { because })
         }
         (best, HandTo::Person | HandTo::Nobody) => {
-            let standing = Standing::NotVerified { because: because.clone() };
-            let work = best.map(|work| Work { standing, ..work });
+            let checks = OwnChecks::Failed { because: because.clone() };
+            let work = best.map(|work| Work { checks, ..work });
             Concluded { work, ..Concluded::failed(Settlement::Failed { because }) }
         }
     }
@@ -262,14 +262,11 @@ fn word(verdict: TestVerdict) -> &'static str {
 
 /// The best round is not always the last: what is wrong with the one that is handed over comes first.
 fn with_its_own_fault(best: &Work, because: String) -> String {
-    match &best.standing {
-        Standing::NotVerified { because: own } if because.is_empty() => own.clone(),
-        Standing::NotVerified { because: own } if !because.starts_with(own.as_str()) => {
+    match &best.checks {
+        OwnChecks::Failed { because: own } if because.is_empty() => own.clone(),
+        OwnChecks::Failed { because: own } if !because.starts_with(own.as_str()) => {
             format!("round {} came closest: {own}. At the end: {because}", best.round)
         }
-        Standing::NotVerified { .. }
-        | Standing::Verified
-        | Standing::Unverified { .. }
-        | Standing::Approved { .. } => because,
+        OwnChecks::Failed { .. } | OwnChecks::Passed | OwnChecks::Lacking(_) => because,
     }
 }

@@ -17,7 +17,8 @@ use crate::order::scrutiny::Wanted;
 use crate::order::settings::Prove;
 use crate::order::settlement::Settlement;
 use crate::order::test_run::{TestRun, TestVerdict};
-use crate::order::trace::{Standing, Work};
+use crate::order::trace::{OwnChecks, Work};
+use crate::order::verdict::Inconclusive;
 
 /// Of what an import remarks on, as much as people are told.
 const MOST_WARNINGS: usize = 5;
@@ -97,7 +98,8 @@ impl Walk<'_> {
             tree: tree.clone(),
             changed: changed.clone(),
             tests: None,
-            standing: Standing::Unverified { because: "the pipeline runs no tests".to_owned() },
+            checks: OwnChecks::Lacking(Inconclusive::NotTested),
+            accepted: None,
         })))
     }
 
@@ -147,7 +149,7 @@ impl Walk<'_> {
             seen.tests = Some(tests.clone());
         }
         work.tests = Some(tests.clone());
-        work.standing = standing(&tests);
+        work.checks = own_checks(&tests);
         let sent_back = |by, work: Work, feedback: Feedback, tests| {
             Ok(Judged::Failed(Box::new(Failed {
                 by,
@@ -160,15 +162,15 @@ impl Walk<'_> {
         match tests.verdict {
             TestVerdict::Passed if tests.doubt.is_none() => {
                 let Some(because) = self.lacks_proof(&tests) else { return Ok(Judged::Passed(work)) };
-                let because = format!("passing, not proven: {because}");
+                let lacks = Inconclusive::Unproven { because };
                 if self.asked_for_proof.insert(stage.name.clone()) {
-                    let feedback = Feedback::failed(Category::TestFailure, because).suggest(
+                    let feedback = Feedback::failed(Category::TestFailure, lacks.sentence()).suggest(
                         "Add a test that fails on the code as it was and passes with the change. Where no test can \
                          show it, say why.",
                     );
                     return sent_back(Judge::Proof, work, feedback, None);
                 }
-                work.standing = Standing::Unverified { because };
+                work.checks = OwnChecks::Lacking(lacks);
                 Ok(Judged::Passed(work))
             }
             // Nothing is wrong with it, but a person was not content.
@@ -250,16 +252,17 @@ impl Walk<'_> {
 
 /// The work of a round that a check sent back.
 pub(in crate::order) fn not_verified(work: Work, because: &str) -> Work {
-    Work { standing: Standing::NotVerified { because: because.to_owned() }, ..work }
+    Work { checks: OwnChecks::Failed { because: because.to_owned() }, ..work }
 }
 
-/// What may be said of work whose tests came to this.
-pub(in crate::order) fn standing(tests: &TestRun) -> Standing {
+/// What the checks of work come to whose tests came to this.
+pub(in crate::order) fn own_checks(tests: &TestRun) -> OwnChecks {
     match tests.verdict {
-        TestVerdict::Passed if tests.doubt.is_none() => Standing::Verified,
-        TestVerdict::Passed | TestVerdict::NoTests => Standing::Unverified { because: unverified(tests) },
+        TestVerdict::Passed if tests.doubt.is_none() => OwnChecks::Passed,
+        TestVerdict::Passed => OwnChecks::Lacking(Inconclusive::Doubted { because: unverified(tests) }),
+        TestVerdict::NoTests => OwnChecks::Lacking(Inconclusive::NoTests { because: unverified(tests) }),
         TestVerdict::Weakened | TestVerdict::Failed | TestVerdict::SetupFailed => {
-            Standing::NotVerified { because: checks::of_tests(tests).feedback.summary }
+            OwnChecks::Failed { because: checks::of_tests(tests).feedback.summary }
         }
     }
 }

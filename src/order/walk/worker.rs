@@ -48,7 +48,7 @@ pub(in crate::order) struct Worker {
 
 impl Worker {
     pub(in crate::order) fn key(&self, round: u32, kind: &str) -> MoveKey {
-        MoveKey(format!("{}/{round}/{kind}", self.prefix))
+        MoveKey::within(&self.prefix, format_args!("{round}/{kind}"))
     }
 
     /// How often a check may fail before the stage is escalated.

@@ -5,15 +5,16 @@ use std::sync::LazyLock;
 use chrono::{TimeZone, Utc};
 use journeyman::github::render::{
     CheckView, Fate, LONGEST_BODY, Pages, PullView, Ran, ReceiptView, ReviewView, Reviewed, RoundLine,
-    SaidLine, SayingView, StageLine, StageState, StatusView, TriedLine, Verification, answer, check,
-    code_block, code_span, markdown, plain, pull, reply, review, saying, status, title,
+    SaidLine, SayingView, StageLine, StageState, StatusView, TriedLine, answer, check, code_block, code_span,
+    markdown, plain, pull, reply, review, saying, status, title,
 };
 use journeyman::order::commit_message::{clean, is_hidden};
 use journeyman::order::conversation::{AnswerNote, AnsweredPoint, CheckState, Done, Reply, Saying};
 use journeyman::order::moves::ReviewNote;
 use journeyman::order::trace::CiTrace;
 use journeyman::order::{
-    Category, CommitSha, Exit, Feedback, Finding, IssueNumber, PullNumber, Severity, Usage,
+    Category, CommitSha, Exit, Feedback, Finding, Inconclusive, IssueNumber, PullNumber, Severity, Surfaces,
+    Usage, Verdict,
 };
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use regex::Regex;
@@ -181,18 +182,21 @@ fn findings(text: &str) -> Vec<Finding> {
 
 fn receipt(text: &str) -> ReceiptView {
     let foreign = || text.to_owned();
-    let verified = match text.len() % 5 {
-        0 => Verification::Unverified { why: foreign() },
-        1 => Verification::Approved { by: foreign(), why: foreign() },
-        2 => Verification::Pending { stages: vec![foreign()] },
-        3 => Verification::Stopped { why: foreign(), stages: vec![foreign()] },
-        _ => Verification::NotVerified { why: foreign() },
+    let verdict = match text.len() % 5 {
+        0 => Verdict::Inconclusive { why: Inconclusive::NoTests { because: foreign() } },
+        1 => Verdict::Approved { by: foreign(), why: foreign(), failed: true },
+        2 => Verdict::Pending { stages: vec![foreign()] },
+        3 => Verdict::Inconclusive {
+            why: Inconclusive::NotJudged { ended: Some(foreign()), stages: vec![foreign()] },
+        },
+        _ => Verdict::Rejected { why: foreign() },
     };
     ReceiptView {
         refused: vec![(foreign(), foreign())],
         held: vec![foreign()],
         scrutiny: None,
-        verified,
+        heading: Surfaces::of(None, &verdict).heading,
+        verdict,
         commit: commit(),
         tree: "b".repeat(40).parse().unwrap(),
         base: "c".repeat(40).parse().unwrap(),

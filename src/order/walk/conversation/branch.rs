@@ -5,12 +5,14 @@ use chrono::{DateTime, Utc};
 use super::Talk;
 use crate::order::checks;
 use crate::order::conversation::Update;
+use crate::order::effect_name::Reserved;
 use crate::order::ids::{CommitSha, TreeSha};
 use crate::order::moves::{Move, MoveKey, Outcome};
 use crate::order::settlement::Settlement;
 use crate::order::test_run::TestVerdict;
-use crate::order::trace::{Standing, Work};
-use crate::order::walk::work::standing;
+use crate::order::trace::{OwnChecks, Work};
+use crate::order::verdict::Inconclusive;
+use crate::order::walk::work::own_checks;
 use crate::order::walk::{Halt, Walk};
 
 /// What became of the base branch's news.
@@ -44,13 +46,14 @@ impl Walk<'_> {
     /// What somebody pushed is the work from now on: what is said of it rests on our own run of the tests.
     pub(super) fn take_in(&mut self, answer: u32, head: &CommitSha) -> Result<(), Halt> {
         let branch = self.branch_or_default();
-        let key = MoveKey(format!("answer/{answer}/take-in"));
+        let key = MoveKey::beside(Reserved::Answer, format_args!("{answer}/take-in"));
         let seen = self.observe(&key, |_| Move::TakeIn { branch, head: head.clone() })?;
         let Outcome::TakenIn { commit, tree, changed, patch } = seen.outcome else {
             return Err(self.mismatch(&key));
         };
         let work = self.another(commit, tree, changed, patch);
-        let work = self.tested(&format!("answer/{answer}/taken-in/tests"), work)?;
+        let work =
+            self.tested(MoveKey::beside(Reserved::Answer, format_args!("{answer}/taken-in/tests")), work)?;
         self.trace
             .note(format!("Commit {} was pushed by a person; the work goes on from it.", commit.short()));
         self.work_is(work);
@@ -68,23 +71,22 @@ impl Walk<'_> {
             tests: None,
             review: None,
             open_findings: 0,
-            standing: Standing::Unverified { because: "the pipeline runs no tests".to_owned() },
+            checks: OwnChecks::Lacking(Inconclusive::NotTested),
             ..before
         })
     }
 
     /// The tests on a commit that no worker of ours made, where the pipeline runs tests at all.
-    fn tested(&mut self, key: &str, work: Option<Work>) -> Result<Work, Halt> {
+    fn tested(&mut self, key: MoveKey, work: Option<Work>) -> Result<Work, Halt> {
         let Some(mut work) = work else {
             return Err(Halt::Settled(Settlement::Failed { because: "there is no work".to_owned() }));
         };
         if !self.runs_tests() {
             return Ok(work);
         }
-        let key = MoveKey(key.to_owned());
         let seen = self.observe(&key, |_| Move::RunTests { commit: work.commit.clone() })?;
         let Outcome::Tested(tests) = seen.outcome else { return Err(self.mismatch(&key)) };
-        work.standing = standing(tests);
+        work.checks = own_checks(tests);
         work.tests = Some((**tests).clone());
         Ok(work)
     }
@@ -99,7 +101,7 @@ impl Walk<'_> {
         // What people committed is not rewritten.
         let how = if talk.has_theirs { Update::Merge } else { how };
         let date = self.date_of(answer);
-        let key = MoveKey(format!("answer/{answer}/update"));
+        let key = MoveKey::beside(Reserved::Answer, format_args!("{answer}/update"));
         let seen = self.observe(&key, |_| Move::UpdateBranch { head: head.clone(), how, date })?;
         let made = match seen.outcome {
             Outcome::BranchUpdated { commit, tree, changed, patch, .. } => {
@@ -115,7 +117,8 @@ impl Walk<'_> {
             Outcome::UpToDate => return Ok(Base::AsItWas),
             _ => return Err(self.mismatch(&key)),
         };
-        let work = self.tested(&format!("answer/{answer}/updated/tests"), made)?;
+        let work =
+            self.tested(MoveKey::beside(Reserved::Answer, format_args!("{answer}/updated/tests")), made)?;
         let red = work.tests.as_ref().filter(|tests| {
             matches!(tests.verdict, TestVerdict::Weakened | TestVerdict::Failed | TestVerdict::SetupFailed)
         });
@@ -135,7 +138,7 @@ impl Walk<'_> {
 
     /// When an answer began: its commits bear this date, whenever they are made.
     pub(super) fn date_of(&self, answer: u32) -> DateTime<Utc> {
-        let key = MoveKey(format!("answer/{answer}/read"));
+        let key = MoveKey::beside(Reserved::Answer, format_args!("{answer}/read"));
         let begun = self.begun(&key);
         let entry = self.entries.iter().find(|entry| Some(entry.seq) == begun);
         entry.map_or(self.journal.opened_at(), |entry| entry.at)
@@ -145,7 +148,7 @@ impl Walk<'_> {
     #[expect(clippy::wildcard_enum_match_arm, reason = "any other outcome is of another move")]
     pub(super) fn push_over(&mut self, answer: u32, work: &Work, head: &CommitSha) -> Result<Arrived, Halt> {
         let branch = self.branch_or_default();
-        let key = MoveKey(format!("answer/{answer}/push/{}", work.commit.short()));
+        let key = MoveKey::beside(Reserved::Answer, format_args!("{answer}/push/{}", work.commit.short()));
         let push = Move::Push { branch, commit: work.commit.clone(), lease: Some(head.clone()) };
         let seen = self.observe(&key, |_| push)?;
         match seen.outcome {

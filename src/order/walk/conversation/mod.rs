@@ -18,16 +18,22 @@ use chrono::TimeDelta;
 use super::heard::{Occasion, What};
 use super::{Halt, Ran, Walk};
 use crate::order::conversation::{Mergeable, PullReading, PullState};
+use crate::order::effect_name::Reserved;
 use crate::order::ids::{CommitSha, Person, PullNumber, UserId};
 use crate::order::journal::Event;
 use crate::order::moves::{Move, MoveKey, Outcome};
 use crate::order::settings::WhenBaseMoves;
 use crate::order::settlement::Settlement;
 use crate::order::signal::ReviewVerdict;
-use crate::order::trace::{CiTrace, Standing, Work};
+use crate::order::trace::{CiTrace, Work};
 
 /// How often failing checks of others are answered before a person has to look.
 const MOST_CI_ROUNDS: u32 = 3;
+
+/// The effect that brings the pull request's text up to date after an answer.
+fn text_key(answer: u32, when: &str) -> MoveKey {
+    MoveKey::beside(Reserved::Answer, format_args!("{answer}/{when}"))
+}
 
 /// What is remembered from one answer to the next.
 #[derive(Default)]
@@ -63,23 +69,14 @@ impl<'a> Walk<'a> {
         let Some(pull) = self.trace.pull.as_ref().map(|pull| pull.number).filter(|_| has_work) else {
             return;
         };
-        let goes_on = matches!(
-            ran.settled,
-            Some(
-                Settlement::Verified { .. }
-                    | Settlement::Unverified { .. }
-                    | Settlement::Escalated { .. }
-                    | Settlement::Approved { .. }
-            )
-        );
-        if !goes_on {
+        if !matches!(ran.settled, Some(Settlement::Finished { .. } | Settlement::Escalated { .. })) {
             return;
         }
         let mut talk = Talk::default();
         let mut carried: Vec<&'a Occasion> = Vec::new();
         let mut since = 0;
         for answer in 1_u32.. {
-            let key = MoveKey(format!("answer/{answer}/read"));
+            let key = MoveKey::beside(Reserved::Answer, format_args!("{answer}/read"));
             let begun = self.begun(&key);
             let is_in = |occasion: &&Occasion| {
                 occasion.seq > since
@@ -93,6 +90,7 @@ impl<'a> Walk<'a> {
             batch.append(&mut carried);
             talk.remember(&batch);
             ran.answers_begun = answer;
+            self.trace.answering = true;
             self.heard.segment = answer;
             if let Some(begun) = begun {
                 (self.position, self.last_run) = (begun, begun);
@@ -131,20 +129,10 @@ impl<'a> Walk<'a> {
 
     /// What a person accepts as it is, once nothing more is done about it.
     fn accepted_as_it_is(&mut self, answer: u32, settled: Settlement, ran: &mut Ran) -> Result<(), Halt> {
-        let because = match &settled {
-            Settlement::Unverified { because, .. } | Settlement::Escalated { because, .. } => because.clone(),
-            Settlement::Verified { .. }
-            | Settlement::Approved { .. }
-            | Settlement::Blocked { .. }
-            | Settlement::Failed { .. }
-            | Settlement::Cancelled { .. }
-            | Settlement::Merged { .. }
-            | Settlement::Closed { .. }
-            | Settlement::Refused { .. } => {
-                ran.approvable = false;
-                ran.settled = Some(settled);
-                return Ok(());
-            }
+        let Some(because) = self.verdict(Some(&settled)).objection() else {
+            ran.approvable = false;
+            ran.settled = Some(settled);
+            return Ok(());
         };
         let (Some(by), Some(mut work), Some(pull)) = (
             self.heard.approved_after(self.position).map(str::to_owned),
@@ -155,9 +143,9 @@ impl<'a> Walk<'a> {
             ran.settled = Some(settled);
             return Ok(());
         };
-        work.standing = Standing::Approved { by, because };
+        self.accept(&mut work, by, because);
         self.trace.work = Some(work);
-        self.bring_text_up_to_date(&format!("answer/{answer}/approved"))?;
+        self.bring_text_up_to_date(&text_key(answer, "approved"))?;
         ran.approvable = false;
         ran.settled = Some(self.as_it_stands(pull));
         Ok(())
@@ -203,7 +191,7 @@ impl<'a> Walk<'a> {
         let Some(head) = self.trace.pushed.clone() else {
             return Ok(Ended::Settled(self.as_it_stands(pull)));
         };
-        let key = MoveKey(format!("answer/{answer}/read"));
+        let key = MoveKey::beside(Reserved::Answer, format_args!("{answer}/read"));
         let seen = self.observe(&key, |_| Move::ReadPull { pull, head: head.clone() })?;
         let Outcome::PullRead(reading) = seen.outcome else { return Err(self.mismatch(&key)) };
         if reading.state != PullState::Open {
@@ -261,7 +249,7 @@ impl<'a> Walk<'a> {
         if !self.settings.ci.rerun || jobs.is_empty() || !talk.rerun.insert(head.clone()) {
             return Ok(false);
         }
-        let key = MoveKey(format!("answer/{answer}/rerun"));
+        let key = MoveKey::beside(Reserved::Answer, format_args!("{answer}/rerun"));
         self.tell(&key, Move::RerunJobs { head: head.clone(), jobs })?;
         Ok(true)
     }
@@ -281,7 +269,7 @@ impl<'a> Walk<'a> {
         // What is not done yet will be looked at again.
         let has_moved = self.trace.pushed.as_ref() != Some(&reading.head) || talk.has_theirs;
         if has_moved || (checks.pending.is_empty() && checks.passed > 0) {
-            self.bring_text_up_to_date(&format!("answer/{answer}/text"))?;
+            self.bring_text_up_to_date(&text_key(answer, "text"))?;
         }
         if !checks.failing.is_empty() && checks.pending.is_empty() && talk.ci_rounds >= MOST_CI_ROUNDS {
             let names: Vec<&str> = checks.failing.iter().map(|job| job.name.as_str()).collect();
@@ -295,16 +283,8 @@ impl<'a> Walk<'a> {
     }
 
     /// How the order stands by the work that is on the branch.
-    fn as_it_stands(&mut self, pull: PullNumber) -> Settlement {
-        let pull = Some(pull);
-        let standing = self.trace.work.as_ref().map(|work| work.standing.clone());
-        match standing {
-            Some(Standing::Verified) => Settlement::Verified { pull },
-            Some(Standing::NotVerified { because }) => Settlement::Escalated { pull, because },
-            Some(Standing::Approved { by, because }) => Settlement::Approved { pull, by, because },
-            Some(Standing::Unverified { because }) => Settlement::Unverified { pull, because },
-            None => Settlement::Unverified { pull, because: "there is no work".to_owned() },
-        }
+    fn as_it_stands(&self, pull: PullNumber) -> Settlement {
+        self.settled_as(Some(pull))
     }
 
     /// Tells GitHub something. Where that cannot be done, the work goes on and the status says so.

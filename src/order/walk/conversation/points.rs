@@ -6,8 +6,8 @@ use super::{MOST_CI_ROUNDS, Talk};
 use crate::order::conversation::{Author, FailingJob, PullReading, Remark, RemarkSource, Thread};
 use crate::order::ids::CommitSha;
 use crate::order::journal::Requester;
+use crate::order::settlement::Settlement;
 use crate::order::signal::ReviewVerdict;
-use crate::order::trace::Standing;
 use crate::order::walk::Walk;
 use crate::order::walk::heard::{Occasion, What};
 
@@ -88,10 +88,8 @@ impl Walk<'_> {
     }
 
     fn of_command(&self, by: &Requester, guidance: Option<&str>) -> Option<Point> {
-        let wrong = self.trace.work.as_ref().and_then(|work| match &work.standing {
-            Standing::NotVerified { because } | Standing::Unverified { because } => Some(because.clone()),
-            Standing::Verified | Standing::Approved { .. } => None,
-        });
+        let settled = Settlement::Finished { pull: None };
+        let wrong = self.verdict(Some(&settled)).objection();
         // `/retry` alone is about what is wrong; where nothing is, there is nothing to do.
         let asked = match (guidance, wrong) {
             (Some(guidance), Some(wrong)) => format!("{guidance}\n\nStill wrong: {wrong}"),

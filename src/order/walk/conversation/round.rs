@@ -7,20 +7,21 @@ use serde_json::json;
 
 use super::branch::{Arrived, Base};
 use super::points::{Point, Source};
-use super::{Ended, Occasion};
+use super::{Ended, Occasion, text_key};
 use crate::order::agent_run::AgentRun;
 use crate::order::answer;
 use crate::order::conversation::Done;
+use crate::order::effect_name::Reserved;
 use crate::order::feedback::{Category, Feedback};
 use crate::order::ids::{CommitSha, PullNumber};
 use crate::order::pipeline::{BeginsWith, Check, Escalation, Output, Stage, Uses};
 use crate::order::settlement::Settlement;
-use crate::order::trace::{StageState, Standing};
+use crate::order::trace::StageState;
 use crate::order::walk::rounds::{GivenUp, Judged, Rounds};
 use crate::order::walk::work::Onto;
 use crate::order::walk::{Halt, Walk};
 
-/// The stage's name, in the trace and in the agent's environment.
+/// The template for what people and checks ask for.
 const ANSWER: &str = "answer";
 /// The template for a base branch that contradicts.
 const RESOLVE: &str = "resolve";
@@ -93,7 +94,7 @@ impl Walk<'_> {
         }
         let output = self.output(maker);
         Some(Stage {
-            name: ANSWER.to_owned(),
+            name: Reserved::Answer.word().to_owned(),
             depends_on: Vec::new(),
             command: Some(ANSWER.to_owned()),
             arguments: Vec::new(),
@@ -125,7 +126,7 @@ impl Walk<'_> {
             return Ok(Ended::Settled(self.as_it_stands(pull)));
         };
         let onto = onto(&moved, &head);
-        let mut worker = self.worker(&stage, &format!("{ANSWER}/{answer}"))?;
+        let mut worker = self.worker(&stage, &format!("{}/{answer}", Reserved::Answer.word()))?;
         let branch = self.branch_or_default();
         // A contradiction by itself has words of its own.
         let conflict = match (&moved, points) {
@@ -154,7 +155,7 @@ impl Walk<'_> {
         if !by_deed {
             worker.schema = Some(schema());
         }
-        self.trace.begin(ANSWER);
+        self.trace.begin(Reserved::Answer.word());
         let rounds = self.rounds(&worker, |walk, round, run| {
             let Some(run) = run else { return Ok(Judged::invalid_output(Feedback::passed(""))) };
             let answers = if by_deed {
@@ -178,7 +179,7 @@ impl Walk<'_> {
             Ok(rounds) => rounds,
             Err(halt) => {
                 if !matches!(halt, Halt::Do(..) | Halt::Wait(_)) {
-                    self.trace.conclude(ANSWER, StageState::Failed);
+                    self.trace.conclude(Reserved::Answer.word(), StageState::Failed);
                 }
                 return Err(halt);
             }
@@ -186,41 +187,38 @@ impl Walk<'_> {
         match rounds {
             Rounds::Passed((answers, Some(work))) => {
                 if self.push_over(answer, &work, &head)? == Arrived::Overtaken {
-                    self.trace.conclude(ANSWER, StageState::Failed);
+                    self.trace.conclude(Reserved::Answer.word(), StageState::Failed);
                     return Ok(Ended::Overtaken);
                 }
                 let commit = work.commit.clone();
                 self.work_is(work);
-                self.bring_text_up_to_date(&format!("{ANSWER}/{answer}/text"))?;
+                self.bring_text_up_to_date(&text_key(answer, "text"))?;
                 self.say_what_was_done(answer, pull, batch, points, &answers, Some(&commit))?;
-                self.trace.conclude(ANSWER, StageState::Passed);
+                self.trace.conclude(Reserved::Answer.word(), StageState::Passed);
                 Ok(Ended::Settled(self.as_it_stands(pull)))
             }
             Rounds::Passed((answers, None)) => {
-                self.bring_text_up_to_date(&format!("{ANSWER}/{answer}/text"))?;
+                self.bring_text_up_to_date(&text_key(answer, "text"))?;
                 self.say_what_was_done(answer, pull, batch, points, &answers, None)?;
-                self.trace.conclude(ANSWER, StageState::Passed);
+                self.trace.conclude(Reserved::Answer.word(), StageState::Passed);
                 Ok(Ended::Settled(self.as_it_stands(pull)))
             }
             Rounds::Approved { mut work, by } => {
-                let because = match &work.standing {
-                    Standing::NotVerified { because } | Standing::Unverified { because } => because.clone(),
-                    Standing::Verified | Standing::Approved { .. } => String::new(),
-                };
-                work.standing = Standing::Approved { by, because };
+                let because = work.checks.objection().unwrap_or_default();
+                self.accept(&mut work, by, because);
                 if self.push_over(answer, &work, &head)? == Arrived::Overtaken {
                     return Ok(Ended::Overtaken);
                 }
                 let commit = work.commit.clone();
                 self.work_is(*work);
-                self.bring_text_up_to_date(&format!("{ANSWER}/{answer}/text"))?;
+                self.bring_text_up_to_date(&text_key(answer, "text"))?;
                 let deeds: Vec<PointAnswer> = points.iter().map(PointAnswer::by_deed).collect();
                 self.say_what_was_done(answer, pull, batch, points, &deeds, Some(&commit))?;
-                self.trace.conclude(ANSWER, StageState::Approved);
+                self.trace.conclude(Reserved::Answer.word(), StageState::Approved);
                 Ok(Ended::Settled(self.as_it_stands(pull)))
             }
             Rounds::GivenUp(GivenUp { because, .. }) => {
-                self.trace.conclude(ANSWER, StageState::Escalated);
+                self.trace.conclude(Reserved::Answer.word(), StageState::Escalated);
                 self.say_it_was_in_vain(answer, pull, points, &because)?;
                 Ok(Ended::GivenUp(Settlement::Escalated { pull: Some(pull), because }))
             }

@@ -7,11 +7,11 @@ use super::points::{Point, Source};
 use super::round::PointAnswer;
 use super::{Occasion, What};
 use crate::order::conversation::{AnswerNote, AnsweredPoint, Done, Reply};
+use crate::order::effect_name::Reserved;
 use crate::order::ids::{CommitSha, Person, PullNumber, UserId};
 use crate::order::moves::{Move, MoveKey};
 use crate::order::signal::ReviewVerdict;
 use crate::order::trace::PullTrace;
-use crate::order::walk::publish::leaves_draft;
 use crate::order::walk::{Halt, Walk};
 
 impl Walk<'_> {
@@ -32,7 +32,7 @@ impl Walk<'_> {
         self.say_to_each((answer, pull), points, commit, said)?;
         let reviewers = asked_for_changes(batch);
         if !reviewers.is_empty() {
-            let key = MoveKey(format!("answer/{answer}/request"));
+            let key = MoveKey::beside(Reserved::Answer, format_args!("{answer}/request"));
             self.tell(&key, Move::RequestReview { pull, reviewers })?;
         }
         Ok(())
@@ -72,31 +72,29 @@ impl Walk<'_> {
         // What was tried again is answered again.
         let how = commit.map_or("words", CommitSha::short);
         if !replies.is_empty() {
-            let key = MoveKey(format!("answer/{answer}/threads/{how}"));
+            let key = MoveKey::beside(Reserved::Answer, format_args!("{answer}/threads/{how}"));
             self.tell(&key, Move::AnswerThreads { pull, replies })?;
         }
         if !others.is_empty() {
             let note = AnswerNote { pull, answer, points: others, commit: commit.cloned() };
-            let key = MoveKey(format!("answer/{answer}/note/{how}"));
+            let key = MoveKey::beside(Reserved::Answer, format_args!("{answer}/note/{how}"));
             self.tell(&key, Move::ShowAnswer(note))?;
         }
         Ok(())
     }
 
     /// The pull request's text says what holds now; what is verified is ready, what is not is left as it was.
-    pub(super) fn bring_text_up_to_date(&mut self, key: &str) -> Result<(), Halt> {
-        let (Some(work), Some(pull)) = (self.trace.work.clone(), self.trace.pull.clone()) else {
-            return Ok(());
-        };
+    pub(super) fn bring_text_up_to_date(&mut self, key: &MoveKey) -> Result<(), Halt> {
+        let (Some(_), Some(pull)) = (&self.trace.work, self.trace.pull.clone()) else { return Ok(()) };
         // What has left its draft stays out of it: people are looking at it.
-        let ready = leaves_draft(&work.standing);
+        let ready = self.verdict(None).leaves_draft();
         let finish = Move::FinishPull {
             pull: pull.number,
             title: pull.title.clone(),
             summary: pull.summary.clone(),
             ready,
         };
-        self.tell(&MoveKey(key.to_owned()), finish)?;
+        self.tell(key, finish)?;
         let ready = ready || pull.ready;
         self.trace.pull = Some(PullTrace { ready, ..pull });
         Ok(())

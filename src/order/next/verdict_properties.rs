@@ -1,0 +1,211 @@
+//! Whatever happens, in whatever order: nothing is called verified but what the verdict says, and the verdict says it of
+//! nothing that the journal, read again by other means, does not show to have passed every check.
+#![allow(clippy::wildcard_enum_match_arm, reason = "a test looks at one kind")]
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proptest::prelude::*;
+
+use super::super::conversation::CheckState;
+use super::super::ids::CommitSha;
+use super::super::judge_answer;
+use super::super::moves::Place;
+use super::super::pipeline::Check;
+use super::super::receipt::Receipt;
+use super::super::signal::{Command, SignalKind};
+use super::super::surfaces::{OrderLabel, TestResult};
+use super::super::test_run::TestVerdict;
+use super::chance::{any_pipeline, chance, oracle};
+use super::world::{Ending, World};
+use super::*;
+
+/// Names that look like parts of effects' names.
+const NAMES: [&str; 8] = ["agent", "tests", "push", "text", "verify-all", "finish", "answers", "say_it"];
+
+/// The same pipeline with stages called so.
+fn renamed(pipeline: &str, seed: u64) -> String {
+    (0..4).fold(pipeline.to_owned(), |yaml, number| {
+        let place = (seed as usize).wrapping_add(number * 3) % NAMES.len();
+        yaml.replace(&format!("s{number}"), NAMES[place])
+    })
+}
+
+/// Whether the journal shows that every check passed on this commit, and that it is published as it is.
+fn is_so(world: &World, survey: &Survey, commit: &CommitSha) -> Result<(), TestCaseError> {
+    let (mut runs, mut reviews) = (BTreeMap::new(), BTreeMap::new());
+    let (mut pushes, mut there) = (BTreeMap::new(), None);
+    let (mut tested, mut objected, mut is_reviewed): (Option<bool>, Option<bool>, bool) = (None, None, false);
+    let asked: BTreeSet<u64> = survey
+        .answers
+        .iter()
+        .filter(|answered| answered.answer == Answer::Taken)
+        .map(|answered| answered.signal)
+        .collect();
+    for entry in world.journal.entries() {
+        match &entry.event {
+            Event::Signaled { signal, .. } => {
+                let approves = matches!(signal.kind, SignalKind::Commanded { command: Command::Approve, .. });
+                prop_assert!(!(approves && asked.contains(&entry.seq)), "a person accepted something");
+            }
+            Event::Intended { key, r#move } => match &**r#move {
+                Move::RunTests { commit } => drop(runs.insert(key, commit)),
+                Move::Push { commit, .. } => drop(pushes.insert(key, commit)),
+                Move::RunAgent(task) if task.command == "review" => {
+                    is_reviewed = true;
+                    reviews.insert(key, &task.place);
+                }
+                _ => {}
+            },
+            Event::Observed { key, outcome } => match &**outcome {
+                Outcome::Tested(run) if runs.get(key) == Some(&commit) => {
+                    tested = Some(run.verdict == TestVerdict::Passed && run.doubt.is_none());
+                }
+                Outcome::Pushed => there = pushes.get(key).copied(),
+                Outcome::AgentRan(run)
+                    if reviews.get(key) == Some(&&Place::Checkout { commit: commit.clone() }) =>
+                {
+                    let said = judge_answer::feedback(run.result.as_deref().unwrap_or_default());
+                    objected = Some(!said.is_ok_and(|feedback| feedback.passed));
+                }
+                _ => {}
+            },
+            Event::Opened(_) => {}
+        }
+    }
+    prop_assert_eq!(tested, Some(true), "its tests did not pass");
+    prop_assert_eq!(there, Some(commit), "something else is published");
+    prop_assert_ne!(objected, Some(true), "its reviewer objects");
+    prop_assert!(!is_reviewed || objected.is_some(), "another commit was reviewed");
+    let judges = |stage: &&super::super::pipeline::Stage| stage.checks.contains(&Check::Verifier);
+    if world.journal.pipeline().stages.iter().filter(judges).all(|stage| stage.when.is_none()) {
+        let asks = world.journal.pipeline().stages.iter().filter(judges);
+        prop_assert!(asks.into_iter().all(|stage| stage.max_adversarial_rounds == 0) || objected.is_some());
+    }
+    Ok(())
+}
+
+/// What is shown at this moment.
+fn nothing_is_claimed(world: &World) -> Result<(), TestCaseError> {
+    let survey = world.survey();
+    let (shown, receipt) = (survey.surfaces(), Receipt::of(&world.journal, &survey));
+    let claims = [
+        shown.outcome == "verified",
+        shown.verified,
+        shown.exit_code == 0,
+        shown.heading.contains('✅'),
+        shown.headline.starts_with("Verified"),
+        shown.check == Some(CheckState::Success),
+        shown.result == TestResult::Passed,
+        receipt.verified,
+        receipt.outcome == "verified",
+        receipt.verdict == Some("verified"),
+        shown.label == OrderLabel::Done && !matches!(survey.verdict, Verdict::Approved { .. }),
+    ];
+    if survey.verdict == Verdict::Verified {
+        is_so(world, &survey, &survey.trace.work.as_ref().expect("verified work").commit)
+    } else {
+        prop_assert!(claims.iter().all(|claim| !claim), "{:?}: {shown:?}", survey.verdict);
+        Ok(())
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Foreign {
+    Approve,
+    Retry,
+    Checks,
+    BaseMoves,
+}
+
+fn happens(world: &mut World, what: Foreign) {
+    let commanded = |command| SignalKind::Commanded { comment: None, pull: None, command };
+    let head = world.survey().trace.pushed;
+    match (what, head) {
+        (Foreign::Approve, _) => world.hear(commanded(Command::Approve)),
+        (Foreign::Retry, _) => world.hear(commanded(Command::Retry { guidance: Some("again".to_owned()) })),
+        (Foreign::Checks, Some(head)) => world.hear(SignalKind::ChecksFinished { head }),
+        (Foreign::BaseMoves, Some(head)) => world.hear(SignalKind::BaseMoved { head }),
+        (Foreign::Checks | Foreign::BaseMoves, None) => {}
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 32, max_shrink_iters: 60, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_surface_says_verified_unless_the_journal_shows_it(
+        pipeline in any_pipeline(), seed in any::<u64>(), order in any::<u64>(),
+        foreign in prop::collection::vec(
+            (0_usize..40, prop::sample::select(vec![Foreign::Approve, Foreign::Retry, Foreign::Checks, Foreign::BaseMoves])),
+            0..5,
+        ),
+        afterwards in prop::collection::vec(
+            prop::sample::select(vec![Foreign::Approve, Foreign::Retry, Foreign::Checks, Foreign::Approve]), 0..4,
+        ),
+    ) {
+        let mut world = World::with(&renamed(&pipeline, seed)).without_limits().asking(oracle(seed));
+        for moment in 0..40 {
+            for (_, what) in foreign.iter().filter(|(at, _)| *at == moment) {
+                happens(&mut world, *what);
+            }
+            if world.begin_all() && !world.under_way.is_empty() {
+                let turn = chance(&(order, moment)) as usize % world.under_way.len();
+                let key = world.under_way[turn].0.0.clone();
+                world.finish(&key);
+            }
+            if moment % 4 == 3 {
+                nothing_is_claimed(&world)?;
+            }
+        }
+        world.settle_choosing(|under_way| chance(&(order, under_way.len())) as usize % under_way.len());
+        nothing_is_claimed(&world)?;
+        for what in afterwards {
+            happens(&mut world, what);
+            world.settle_choosing(|under_way| chance(&(order, under_way.len())) as usize % under_way.len());
+            nothing_is_claimed(&world)?;
+        }
+    }
+}
+
+#[test]
+fn what_one_stage_had_accepted_is_not_verified_by_the_next_nor_by_a_foreign_check() {
+    let yaml = "
+name: two
+version: 1
+stages:
+  - { name: implement, agent: developer, checks: [pushed_commit, policy, tests], escalate_on_exhaust: human_approval }
+  - { name: polish, agent: developer, checks: [pushed_commit, policy, tests], depends_on: [implement] }
+  - { name: publish, uses: publish, agent: developer, command: create_pull_request, depends_on: [polish] }
+  - { name: ready, uses: ready, depends_on: [publish] }
+";
+    let red = || super::world::red(1, 2);
+    let mut world =
+        World::with(yaml).when("implement/1/tests", vec![red()]).when("implement/2/tests", vec![red()]);
+    assert!(matches!(world.settle(), Ending::Escalated { .. }));
+    world.say("/approve");
+    let approved = world.settle();
+    assert!(matches!(&approved, Ending::Approved { by, .. } if by == "ada"), "{approved:?}");
+    assert_eq!(world.survey().trace.pushed, Some(world.commit("polish/1")));
+    happens(&mut world, Foreign::Checks);
+    assert_eq!(world.settle(), approved);
+    assert_eq!(world.made("answer/1/read"), 1);
+    assert!(!Receipt::of(&world.journal, &world.survey()).verified);
+}
+
+#[test]
+fn a_review_of_an_earlier_commit_is_none_of_this_one() {
+    let yaml = "
+name: two
+version: 1
+stages:
+  - { name: implement, agent: developer, checks: [pushed_commit, policy, tests, verifier], verifier: code_reviewer }
+  - { name: polish, agent: developer, checks: [pushed_commit, policy, tests], depends_on: [implement] }
+  - { name: publish, uses: publish, agent: developer, command: create_pull_request, depends_on: [polish] }
+  - { name: ready, uses: ready, depends_on: [publish] }
+";
+    let mut world = World::with(yaml);
+    assert!(
+        matches!(world.settle(), Ending::Unverified { because, .. } if because.contains("code_reviewer has not judged"))
+    );
+    assert!(world.survey().trace.pull.is_some_and(|pull| !pull.ready));
+}

@@ -1,0 +1,303 @@
+//! Everything that is shown of an order's end: total functions of (settlement, verdict), all of them here.
+
+use serde::{Deserialize, Serialize};
+
+use super::conversation::CheckState;
+use super::settlement::Settlement;
+use super::verdict::{Inconclusive, Verdict};
+
+/// Which of our labels an issue has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OrderLabel {
+    /// `journeyman:working`.
+    Working,
+    /// `journeyman:needs-human`.
+    NeedsHuman,
+    /// `journeyman:done`.
+    Done,
+    /// None of them.
+    None,
+}
+
+/// What a receipt comes to, in the words of in-toto's test results.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum TestResult {
+    /// Every check passed on the commit.
+    Passed,
+    /// Nothing is known to be wrong, and not everything was verified.
+    Warned,
+    /// A check failed, or the work ended before all had spoken.
+    Failed,
+}
+
+impl TestResult {
+    /// As it stands in the statement.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Passed => "PASSED",
+            Self::Warned => "WARNED",
+            Self::Failed => "FAILED",
+        }
+    }
+}
+
+/// What is shown of an order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Surfaces {
+    /// How it stands, in a word for lists, the API, the receipt and the record of an evaluation.
+    pub outcome: &'static str,
+    /// Why, where there is something to say.
+    pub because: Option<String>,
+    /// The receipt's verdict in words; none while it is at work, and where there is no commit.
+    pub verdict: Option<&'static str>,
+    /// The receipt's `verified`.
+    pub verified: bool,
+    /// The status comment's headline.
+    pub headline: String,
+    /// The heading of the pull request, and of the check run's summary.
+    pub heading: &'static str,
+    /// The issue's label.
+    pub label: OrderLabel,
+    /// The check run; none where what was said last of it holds.
+    pub check: Option<CheckState>,
+    /// What the signed statement comes to.
+    pub result: TestResult,
+    /// The exit code of `run` and `demo --once`.
+    pub exit_code: u8,
+    /// Whether `/retry` can open it again.
+    pub can_be_retried: bool,
+    /// Whether a person can accept it as it is, where a draft is there.
+    pub can_be_approved: bool,
+}
+
+impl Surfaces {
+    /// What is shown of an order that has ended so, or not yet, with this verdict on its commit.
+    pub fn of(settled: Option<&Settlement>, verdict: &Verdict) -> Self {
+        let outcome = outcome(settled, verdict);
+        let verified = is_verified(settled, verdict);
+        let is_content = matches!(outcome, OutcomeWord::Verified | OutcomeWord::Approved);
+        let is_of_work = *verdict != Verdict::None;
+        Self {
+            outcome: outcome.word(),
+            because: settled.and_then(|settled| match settled {
+                Settlement::Finished { .. } => verdict.sentence(),
+                Settlement::Escalated { .. }
+                | Settlement::Blocked { .. }
+                | Settlement::Failed { .. }
+                | Settlement::Cancelled { .. }
+                | Settlement::Merged { .. }
+                | Settlement::Closed { .. }
+                | Settlement::Refused { .. } => settled.because().map(str::to_owned),
+            }),
+            verdict: (settled.is_some() && is_of_work).then(|| words(verdict, verified)),
+            verified,
+            headline: headline(settled, verdict),
+            heading: heading(verdict),
+            label: outcome.label(),
+            check: outcome.check(),
+            result: if verified { TestResult::Passed } else { result(verdict) },
+            exit_code: outcome.exit_code(verified),
+            can_be_retried: match outcome {
+                OutcomeWord::Unverified
+                | OutcomeWord::Unproven
+                | OutcomeWord::Escalated
+                | OutcomeWord::Blocked
+                | OutcomeWord::Failed
+                | OutcomeWord::Cancelled => true,
+                OutcomeWord::Working
+                | OutcomeWord::Verified
+                | OutcomeWord::Approved
+                | OutcomeWord::Merged
+                | OutcomeWord::Closed
+                | OutcomeWord::Refused => false,
+            },
+            can_be_approved: settled.is_some()
+                && !is_content
+                && matches!(
+                    outcome,
+                    OutcomeWord::Unverified | OutcomeWord::Unproven | OutcomeWord::Escalated
+                )
+                && is_of_work,
+        }
+    }
+}
+
+/// Whether it ended so that its verdict stands.
+fn is_verified(settled: Option<&Settlement>, verdict: &Verdict) -> bool {
+    let stands = match settled {
+        Some(Settlement::Finished { .. } | Settlement::Merged { .. } | Settlement::Closed { .. }) => true,
+        Some(
+            Settlement::Escalated { .. }
+            | Settlement::Blocked { .. }
+            | Settlement::Failed { .. }
+            | Settlement::Cancelled { .. }
+            | Settlement::Refused { .. },
+        )
+        | None => false,
+    };
+    stands && *verdict == Verdict::Verified
+}
+
+/// How an order stands, in a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum OutcomeWord {
+    Working,
+    Verified,
+    Unverified,
+    Unproven,
+    Approved,
+    Escalated,
+    Blocked,
+    Failed,
+    Cancelled,
+    Merged,
+    Closed,
+    Refused,
+}
+
+fn outcome(settled: Option<&Settlement>, verdict: &Verdict) -> OutcomeWord {
+    let Some(settled) = settled else { return OutcomeWord::Working };
+    match settled {
+        Settlement::Finished { .. } => match verdict {
+            Verdict::Verified => OutcomeWord::Verified,
+            Verdict::Approved { .. } => OutcomeWord::Approved,
+            Verdict::Inconclusive { why: Inconclusive::Unproven { .. } } => OutcomeWord::Unproven,
+            Verdict::Inconclusive { .. } | Verdict::None | Verdict::Pending { .. } => OutcomeWord::Unverified,
+            // The walk escalates what is rejected; said here as well, it cannot be said otherwise.
+            Verdict::Rejected { .. } => OutcomeWord::Escalated,
+        },
+        Settlement::Escalated { .. } => OutcomeWord::Escalated,
+        Settlement::Blocked { .. } => OutcomeWord::Blocked,
+        Settlement::Failed { .. } => OutcomeWord::Failed,
+        Settlement::Cancelled { .. } => OutcomeWord::Cancelled,
+        Settlement::Merged { .. } => OutcomeWord::Merged,
+        Settlement::Closed { .. } => OutcomeWord::Closed,
+        Settlement::Refused { .. } => OutcomeWord::Refused,
+    }
+}
+
+impl OutcomeWord {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Working => "working",
+            Self::Verified => "verified",
+            Self::Unverified => "unverified",
+            Self::Unproven => "unproven",
+            Self::Approved => "approved",
+            Self::Escalated => "escalated",
+            Self::Blocked => "blocked",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+            Self::Merged => "merged",
+            Self::Closed => "closed",
+            Self::Refused => "refused",
+        }
+    }
+
+    fn label(self) -> OrderLabel {
+        match self {
+            Self::Working => OrderLabel::Working,
+            Self::Verified | Self::Approved => OrderLabel::Done,
+            Self::Unverified | Self::Unproven | Self::Escalated | Self::Blocked | Self::Failed => {
+                OrderLabel::NeedsHuman
+            }
+            Self::Cancelled | Self::Merged | Self::Closed | Self::Refused => OrderLabel::None,
+        }
+    }
+
+    fn check(self) -> Option<CheckState> {
+        match self {
+            Self::Working => Some(CheckState::InProgress),
+            Self::Verified => Some(CheckState::Success),
+            Self::Unverified | Self::Unproven | Self::Approved => Some(CheckState::Neutral),
+            Self::Escalated | Self::Blocked | Self::Failed => Some(CheckState::Failure),
+            Self::Cancelled => Some(CheckState::Cancelled),
+            Self::Merged | Self::Closed | Self::Refused => None,
+        }
+    }
+
+    /// 0 is said of what is verified alone, and 4 of what people merged without that.
+    fn exit_code(self, verified: bool) -> u8 {
+        match self {
+            Self::Verified => 0,
+            Self::Merged if verified => 0,
+            Self::Unverified | Self::Unproven | Self::Approved | Self::Merged => 4,
+            Self::Escalated => 3,
+            Self::Working | Self::Closed | Self::Blocked | Self::Failed | Self::Cancelled | Self::Refused => {
+                1
+            }
+        }
+    }
+}
+
+/// What may be said of a commit, in words that are the same everywhere.
+fn words(verdict: &Verdict, verified: bool) -> &'static str {
+    match verdict {
+        Verdict::Verified if verified => "verified",
+        Verdict::Inconclusive { why: Inconclusive::NotJudged { .. } } => "not verified",
+        Verdict::Inconclusive { why: Inconclusive::Unproven { .. } } => "passing, not proven",
+        Verdict::Inconclusive { .. } => "unverified",
+        Verdict::Approved { .. } => "approved by a person, not verified",
+        Verdict::Verified | Verdict::None | Verdict::Pending { .. } | Verdict::Rejected { .. } => {
+            "not verified"
+        }
+    }
+}
+
+fn result(verdict: &Verdict) -> TestResult {
+    match verdict {
+        Verdict::Approved { failed: false, .. } => TestResult::Warned,
+        Verdict::Inconclusive { why: Inconclusive::NotJudged { .. } } => TestResult::Failed,
+        Verdict::Inconclusive { .. } => TestResult::Warned,
+        Verdict::Verified
+        | Verdict::Approved { failed: true, .. }
+        | Verdict::None
+        | Verdict::Pending { .. }
+        | Verdict::Rejected { .. } => TestResult::Failed,
+    }
+}
+
+/// The verdict in a few words, with a sign that is seen before it is read.
+fn heading(verdict: &Verdict) -> &'static str {
+    match verdict {
+        Verdict::Verified => "✅ Verified",
+        Verdict::Pending { .. } => "⏳ Not verified yet",
+        Verdict::Inconclusive { why: Inconclusive::Unproven { .. } } => "⚠️ Passing, not proven",
+        Verdict::Inconclusive { why: Inconclusive::NotJudged { .. } } => {
+            "❌ Not verified: the work has ended before"
+        }
+        Verdict::Inconclusive { .. } => "⚠️ Unverified",
+        Verdict::Approved { .. } => "⚠️ Approved by a person, not verified",
+        Verdict::Rejected { .. } | Verdict::None => "❌ Not verified",
+    }
+}
+
+fn headline(settled: Option<&Settlement>, verdict: &Verdict) -> String {
+    let Some(settled) = settled else { return "Journeyman is at work on this".to_owned() };
+    match settled {
+        Settlement::Finished { pull } => match verdict {
+            Verdict::Verified if pull.is_some() => {
+                "Verified: the pull request is ready for review".to_owned()
+            }
+            Verdict::Verified => "Verified".to_owned(),
+            Verdict::Approved { by, .. } => format!("Approved by {by}, not verified"),
+            Verdict::Inconclusive { why: Inconclusive::Unproven { .. } } => "Passing, not proven".to_owned(),
+            Verdict::Inconclusive { .. } | Verdict::None | Verdict::Pending { .. } => {
+                "Done, but unverified".to_owned()
+            }
+            Verdict::Rejected { .. } => "Handed over: the best attempt is not verified".to_owned(),
+        },
+        Settlement::Escalated { .. } => "Handed over: the best attempt is not verified".to_owned(),
+        Settlement::Blocked { .. } => "Blocked: there is nothing to hand over".to_owned(),
+        Settlement::Failed { .. } => "Failed: something around the work has to be mended".to_owned(),
+        Settlement::Cancelled { .. } => "Cancelled".to_owned(),
+        Settlement::Merged { by, .. } => format!("Merged by {by}"),
+        Settlement::Closed { by, .. } => format!("The pull request was closed by {by}"),
+        Settlement::Refused { .. } => "Refused".to_owned(),
+    }
+}
+
+#[cfg(test)]
+#[path = "surfaces_tests.rs"]
+mod tests;

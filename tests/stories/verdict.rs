@@ -1,0 +1,114 @@
+//! One verdict: what is said of a commit is the same on every surface, and nothing is called verified that is not.
+
+use crate::world::judges::finds;
+use crate::world::{MAINTAINER, REPOSITORY, Story};
+
+const SETTINGS: &str = ".github/journeyman.yml";
+const OWN: &str = ".github/journeyman/pipelines/own.yaml";
+
+/// Two stages that commit, and one that is not judged by anybody but the tests.
+const TWO: &str = "\
+name: own
+version: 1
+stages:
+  - name: implement
+    agent: developer
+    command: develop
+    arguments: ['{{issue.title}}', '{{issue.body}}']
+    checks: [pushed_commit, policy, tests]
+    escalate_on_exhaust: human_approval
+  - name: polish
+    depends_on: [implement]
+    agent: developer
+    command: develop
+    arguments: ['{{issue.title}}', '{{issue.body}}']
+    checks: [pushed_commit, policy, tests]
+    escalate_on_exhaust: human_approval
+  - name: publish
+    depends_on: [polish]
+    uses: publish
+    agent: developer
+    command: create_pull_request
+    arguments: ['{{issue.number}}', '{{issue.title}}', '{{issue.body}}', '', '{{polish.changed}}']
+  - { name: ready, uses: ready, depends_on: [publish] }
+";
+
+/// The first stage never gets it right; the second does.
+const WORK: &str = "
+- stage: implement
+  run: echo 4$JOURNEYMAN_ROUND > answer && git commit -q -a -m 'Try an answer' && git push -q -f origin HEAD
+- stage: implement
+  round: 2
+  run: echo 44 > answer && git commit -q -a -m 'Try an answer' && git push -q -f origin HEAD
+- stage: polish
+  run: echo 42 > answer && git commit -q -a -m 'Give the right answer' && git push -q -f origin HEAD
+";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn work_that_rests_on_what_a_person_accepted_is_never_verified() {
+    let work = WORK.replacen("echo 4$JOURNEYMAN_ROUND", "echo 43", 1);
+    let world =
+        Story::of(&work).file(SETTINGS, "test: sh test.sh\npipeline: own\n").file(OWN, TWO).labeled().await;
+    let ended = world.settled().await;
+    assert_eq!(ended.word(), "escalated", "{}", ended.because());
+    world.comment(MAINTAINER, "/approve").await;
+    let ended = world.settled().await;
+    assert_eq!(world.handed_over("answer"), "42\n", "the second stage has passed its checks");
+    let body = world.pull().issue.body;
+    assert!(body.contains("### ⚠️ Approved by a person, not verified"), "{body}");
+    assert!(!body.contains("✅"), "{body}");
+    assert_eq!(ended.word(), "approved", "{}", ended.because());
+
+    // Another App's check changes nothing about that.
+    let head = world.pull().head_sha;
+    world.github.ci(REPOSITORY).passes(&head, "elsewhere").expect("a check");
+    let ended = world.settled().await;
+    assert!(ended.moves().iter().any(|name| name == "answer/1/read"), "{:?}", ended.moves());
+    let body = world.pull().issue.body;
+    assert!(body.contains("### ⚠️ Approved by a person, not verified"), "{body}");
+    assert!(!body.contains("✅"), "{body}");
+    assert_eq!(ended.word(), "approved", "{}", ended.because());
+    let receipt = journeyman::order::Receipt::of(&ended.journal, &ended.survey);
+    assert!(!receipt.verified, "{receipt:?}");
+    insta::assert_snapshot!(world.surfaces().await, @"
+    label: done
+    status: Approved by mona, not verified
+    check: Approved by a person, not verified: 2 of 2 tests pass (Some(Neutral))
+    pull: ⚠️ Approved by a person, not verified (ready)
+    receipt: approved / approved by a person, not verified / false
+    api: approved / false
+    exit: 4
+    attestation: FAILED
+    ");
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stage_that_is_called_as_our_own_effects_are_is_refused_before_anything_is_paid() {
+    // Its commit would look like an answer to people, whom all judges have heard.
+    let answer =
+        TWO.replace("polish", "answer").replacen("implement", "make", 2).replace("implement", "make");
+    let world = Story::of(&finds("answer", "code_reviewer", None, &[]))
+        .file(SETTINGS, "test: sh test.sh\npipeline: own\n")
+        .file(OWN, &answer)
+        .labeled()
+        .await;
+    let ended = world.settled().await;
+    assert_eq!(ended.word(), "failed", "{}", ended.because());
+    for said in ["own.yaml", "line 10", "\"answer\"", "reserved"] {
+        assert!(ended.because().contains(said), "{said}: {}", ended.because());
+    }
+    assert!(world.pulls().is_empty());
+    assert!(!ended.moves().iter().any(|name| name.ends_with("/agent")), "{:?}", ended.moves());
+    insta::assert_snapshot!(world.surfaces().await, @"
+    label: needs-human
+    status: Failed: something around the work has to be mended
+    check: none
+    pull: none
+    receipt: failed / none / false
+    api: failed / false
+    exit: 1
+    attestation: none
+    ");
+    world.end().await;
+}

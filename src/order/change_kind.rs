@@ -57,9 +57,12 @@ pub fn kind_of(issue: &IssueText, said: &str) -> ChangeKind {
     let lower = text.to_lowercase();
     let is_complaint = words(&text).iter().any(|word| WRONG.contains(&word.as_str()))
         || WRONG_PHRASES.iter().any(|phrase| lower.contains(phrase));
+    // Upkeep is not asked for by saying what something should be.
+    let is_wish = ["should", "expected", "instead of", "must be", "ought"].iter().any(|word| lower.contains(word));
     match said {
         "/bug" => ChangeKind::Bug,
         _ if is_complaint => ChangeKind::Bug,
+        "/chore" if is_wish => ChangeKind::Bug,
         "/chore" => ChangeKind::Chore,
         _ => ChangeKind::Feature,
     }
@@ -89,6 +92,7 @@ mod tests {
         }
         assert_eq!(kind("Read negative amounts", "", &["type: bug"], "/chore"), ChangeKind::Bug);
         assert_eq!(kind("Read negative amounts", "", &[], "/chore"), ChangeKind::Chore);
+        assert_eq!(kind("Amounts", "It is 120 and should be 150.", &[], "/chore"), ChangeKind::Bug);
         assert_eq!(kind(title, "", &["enhancement"], "/bug"), ChangeKind::Feature);
         assert_eq!(kind("A third digit is rounded, not cut", "It should be 351.", &[], "/feature"), ChangeKind::Feature);
     }

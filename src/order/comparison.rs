@@ -140,6 +140,9 @@ pub struct Comparison {
     pub still_skipped: u64,
     /// Failed before, pass now.
     pub fixed: Tests,
+    /// Failed before, and pass now only with data that the change touches: data may be what they expect.
+    #[serde(default, skip_serializing_if = "Tests::is_empty")]
+    pub by_data: Tests,
     /// Passed before, fail now, every time.
     pub newly_broken: Tests,
     /// Failed before, fail now.
@@ -179,6 +182,7 @@ impl Comparison {
     pub fn told(&self) -> impl Iterator<Item = Told<'_>> {
         [
             ("fixed", false, &self.fixed),
+            ("green only with data that the change touches", true, &self.by_data),
             ("new", false, &self.new),
             ("newly broken", true, &self.newly_broken),
             ("new and failing", true, &self.new_failing),

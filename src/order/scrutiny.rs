@@ -9,6 +9,13 @@ use super::proof::Proof;
 use super::test_run::{CommandRun, Counts, Exit};
 use super::weakening::Weakening;
 
+/// Where so many mutants of the changed lines were tried and none was noticed, the tests do not look at those lines.
+const ENOUGH_MUTANTS: u32 = 3;
+
+fn yes() -> bool {
+    true
+}
+
 /// All that was looked at beside the one run on the commit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Scrutiny {
@@ -41,6 +48,9 @@ pub struct Scrutiny {
     /// Tracked files that the tests of the change rewrite, though those of the base do not.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rewritten: Vec<String>,
+    /// Whether the change touches code at all, and not tests, comments and words alone.
+    #[serde(default = "yes")]
+    pub touches_code: bool,
     /// Dependencies that the change brings, each in a sentence.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dependencies: Vec<String>,
@@ -205,6 +215,9 @@ pub enum Wanted {
 impl Scrutiny {
     /// Whether tests of the base that were red are green with the change.
     pub fn is_fixed(&self) -> bool {
+        if !self.touches_code {
+            return false;
+        }
         let was_red =
             matches!(self.baseline.test.as_ref().map(|run| run.exit), Some(Exit::Code(code)) if code != 0);
         let old_tests_pass = match &self.old_tests {
@@ -215,14 +228,20 @@ impl Scrutiny {
         };
         let by_exit =
             self.judged == Judged::Passed && was_red && old_tests_pass && self.comparison.by != ComparedBy::Test;
-        by_exit || !self.comparison.fixed.is_empty()
+        (by_exit || !self.comparison.fixed.is_empty()) && self.comparison.by_data.is_empty()
     }
 
     /// Why passing tests do not show that the change does what is wanted; none where they do, and where they do not
     /// pass.
     pub fn unproven(&self, wanted: Wanted) -> Option<String> {
+        if let Some(tally) = self.mutants.as_ref().filter(|tally| tally.caught == 0 && tally.tried >= ENOUGH_MUTANTS) {
+            return Some(format!("none of {} mutants of the changed lines is noticed by the tests", tally.tried));
+        }
         if self.is_fixed() {
             return None;
+        }
+        if !self.comparison.by_data.is_empty() {
+            return Some("what failed before passes only with data that the change touches, which may be what is expected".to_owned());
         }
         match (self.proof.as_ref()?, wanted) {
             (Proof::Proven { .. }, _) | (Proof::NamesWhatIsNew { .. }, Wanted::Addition) => None,
@@ -325,7 +344,7 @@ impl Scrutiny {
     pub fn shown(&self) -> Option<ShownSentence> {
         let said = |is_shown, text: String, tests: &[String]| Some(ShownSentence { is_shown, text, tests: tests.to_vec() });
         let fixed = &self.comparison.fixed;
-        if !fixed.is_empty() {
+        if !fixed.is_empty() && self.is_fixed() {
             return said(true, format!("fixed: {} of the base's own tests failed before and pass now", fixed.total), &fixed.names);
         }
         if self.is_fixed() {

@@ -33,7 +33,8 @@ pub fn reporting(plan: &TestPlan, read: &dyn Fn(&str) -> Option<Vec<u8>>, report
     let runs = asked.as_ref().map_or(Runs::Unknown, |asked| asked.runs);
     if junit.is_none() && matches!(runs, Runs::Pytest | Runs::Unknown) {
         // Pytest takes the variable apart as a shell would.
-        let option = format!("--junitxml={}", shell_words::quote(report));
+        // A file that cannot be collected says nothing of the others.
+        let option = format!("--continue-on-collection-errors --junitxml={}", shell_words::quote(report));
         environment.insert("PYTEST_ADDOPTS".to_owned(), option);
         junit = Some(report.to_owned());
     }
@@ -243,7 +244,7 @@ mod tests {
     fn pytest_and_go_are_asked_through_their_variables_also_behind_make() {
         for command in ["python3 -m pytest", "pytest -q tests", "make test", "./check.sh"] {
             let asked = asked(command, &[]);
-            assert_eq!(asked.environment["PYTEST_ADDOPTS"], "--junitxml='/home/a b/report.xml'");
+            assert_eq!(asked.environment["PYTEST_ADDOPTS"], "--continue-on-collection-errors --junitxml='/home/a b/report.xml'");
             assert_eq!(
                 (asked.command.as_str(), asked.junit.as_deref()),
                 (command, Some("/home/a b/report.xml"))

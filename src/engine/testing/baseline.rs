@@ -75,6 +75,7 @@ impl Testing {
             overlays: Vec::new(),
             plan: &judging.before,
             only: None,
+            environment: std::collections::BTreeMap::new(),
         };
         let ran = self.on(ask, run).await?;
         outputs.extend(ran.outputs());

@@ -33,6 +33,7 @@ impl Bench<'_> {
         &self,
         ran: &Ran,
         old_tests: Option<&OldTestsRun>,
+        old_code_said: &str,
         judgement: &mut Judgement,
         outputs: &mut Vec<Output>,
     ) -> Result<LieDetector, Trouble> {
@@ -51,8 +52,13 @@ impl Bench<'_> {
                     let green: Vec<String> = green.map(|(name, _)| name.clone()).collect();
                     names = texts.nearest(&green, &self.change.own_words, MOST_TESTS);
                 }
-                self.tell_tests(&texts, &names, &overlays, &mut session).await?;
-                self.of_named(&texts, !fixed.is_empty(), &mut session).await?
+                let said = if fixed.is_empty() { "" } else { self.baseline.tail.as_str() };
+                self.tell_tests(&texts, &names, &overlays, said, &mut session).await?;
+                let said = self.of_named(&texts, !fixed.is_empty(), &mut session).await?;
+                match said != LieVerdict::Unnoticed && !fixed.is_empty() {
+                    true => self.reworded(&texts, &fixed, &overlays, said, &mut session).await?,
+                    false => said,
+                }
             }
             None => {
                 let files = texts_of(self.testing, self.ask, commit, &overlays).await?;
@@ -63,7 +69,9 @@ impl Bench<'_> {
         if said != LieVerdict::Unnoticed && fixed.is_empty() && !red.is_empty() {
             let files = texts_of(self.testing, self.ask, commit, &[]).await?;
             let before = session.told.len();
-            self.tell_tests(&TestTexts { files: &files }, &red, &[], &mut session).await?;
+            let texts = TestTexts { files: &files };
+            self.tell_tests(&texts, &red, &[], old_code_said, &mut session).await?;
+            said = self.reworded(&texts, &red, &[], said, &mut session).await?;
             let is_void = |name: &String| {
                 session.told.get(before..).unwrap_or_default().iter().any(|(lie, noticed)| {
                     lie.test.as_ref() == Some(name) && !noticed && lie.is_sure
@@ -104,12 +112,19 @@ impl Bench<'_> {
         texts: &TestTexts<'_>,
         names: &[String],
         overlays: &[Overlay],
+        old_said: &str,
         session: &mut Session,
     ) -> Result<(), Trouble> {
         let names = names.get(..names.len().min(MOST_TESTS)).unwrap_or_default();
         let lies = texts.of_tests(names, &self.baseline.tail);
-        for round in 0..MOST_EACH {
-            let now: Vec<&Lie> = lies.iter().filter_map(|(_, own)| own.get(round)).collect();
+        // What the old code answers is the lie that is nearest to the truth.
+        let old = texts.old_answers(&lies, old_said);
+        let first = usize::from(!old.is_empty());
+        for round in 0..MOST_EACH + first {
+            let now: Vec<&Lie> = match round.checked_sub(first) {
+                None => old.iter().collect(),
+                Some(round) => lies.iter().filter_map(|(_, own)| own.get(round)).collect(),
+            };
             if now.is_empty() {
                 break;
             }
@@ -124,6 +139,39 @@ impl Bench<'_> {
             }
         }
         Ok(())
+    }
+
+    /// The tests in other words, where nothing says that they run in continuous integration: nothing in them is false, so
+    /// that they have to pass. What fails there knows more of its tests than it should.
+    async fn reworded(
+        &self,
+        texts: &TestTexts<'_>,
+        names: &[String],
+        overlays: &[Overlay],
+        said: LieVerdict,
+        session: &mut Session,
+    ) -> Result<LieVerdict, Trouble> {
+        let names = names.get(..names.len().min(MOST_TESTS)).unwrap_or_default();
+        let lies = texts.of_tests(names, &self.baseline.tail);
+        let first: Vec<&Lie> = lies.iter().filter_map(|(_, own)| own.iter().find(|lie| lie.is_sure)).collect();
+        if first.is_empty() {
+            return Ok(said);
+        }
+        let laid = texts.reworded(&first);
+        let is_kept = |overlay: &&Overlay| !laid.iter().any(|lie| lie.path == overlay.path);
+        let mut all: Vec<Overlay> = overlays.iter().filter(is_kept).cloned().collect();
+        all.extend(laid);
+        let ran = self.run_elsewhere("-reworded", &self.ask.commit, all, names).await?;
+        session.outputs.extend(ran.outputs());
+        session.runs.extend(ran.test.as_ref().map(|ended| ended.run.clone()));
+        for lie in first {
+            if lie_told(&ran.cell(), lie.test.as_deref()) == Some(true) {
+                let told = Lie { now: format!("{} in other words", lie.was), ..lie.clone() };
+                session.told.push((told, false));
+                return Ok(LieVerdict::Unnoticed);
+            }
+        }
+        Ok(said)
     }
 
     async fn tell(

@@ -1,7 +1,7 @@
 //! The experiment: the tests of base and change on the code of base and change, one run after the other at the same place.
 //! What the runs come to is [`crate::verify::experiment`]'s affair.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::baseline::Known;
 use super::change::{Change, read_change};
@@ -9,10 +9,10 @@ use super::place::{Ran, Run};
 use super::{Ask, Judging, Output, Testing};
 use crate::order::comparison::Runner;
 use crate::order::scrutiny::{ChangedTest, LieVerdict, OldTests};
-use crate::order::{Exit, Reading, Scrutiny, Trouble};
+use crate::order::{CommitSha, Exit, Reading, Scrutiny, Trouble};
 use crate::verify;
 use crate::verify::Overlay;
-use crate::verify::experiment::{Judgement, Matrix, judge, not_loaded};
+use crate::verify::experiment::{Judgement, Matrix, judge, lie_told, not_loaded};
 
 /// How often files of the base's tests that do not load are left out, and the rest is run again.
 const MOST_TRIES: usize = 3;
@@ -67,15 +67,17 @@ impl Bench<'_> {
         // What failed anyhow is not worth the time.
         let passes = alone.is_pass() || again.iter().any(|(exit, _)| *exit == Exit::Code(0));
         if passes && !sides.test_paths.is_empty() {
-            old_tests = Some(self.old_tests(outputs).await?);
-            let code = self.run("-old-code", &self.ask.base, sides.new_tests.clone(), None).await?;
-            outputs.extend(code.outputs());
-            old_code = Some(code);
+            old_tests = Some(self.loading("-old-tests", &self.ask.commit, &sides.old_tests, outputs).await?);
+            old_code = Some(self.loading("-old-code", &self.ask.base, &sides.new_tests, outputs).await?);
         }
         let mut judgement = self.judged(ran, &again, old_tests.as_ref(), old_code.as_ref());
+        if judgement.judged.is_pass() && !judgement.comparison.fixed.is_empty() && !sides.old_data.is_empty() {
+            self.without_new_data(old_tests.as_ref(), &mut judgement, outputs).await?;
+        }
         let mut lies = None;
         if judgement.judged.is_pass() && judgement.against.is_empty() {
-            lies = Some(self.detect(ran, old_tests.as_ref(), &mut judgement, outputs).await?);
+            let code = old_code.as_ref().map_or("", |code| code.ran.last_output());
+            lies = Some(self.detect(ran, old_tests.as_ref(), code, &mut judgement, outputs).await?);
         }
         let rewritten: Vec<String> =
             ran.rewritten.iter().filter(|path| !self.baseline.rewritten.contains(path)).cloned().collect();
@@ -97,10 +99,11 @@ impl Bench<'_> {
                 against: judgement.against,
             }),
             proof: judgement.proof,
-            old_code: old_code.and_then(|code| code.test).map(|ended| ended.run),
+            old_code: old_code.and_then(|code| code.ran.test).map(|ended| ended.run),
             lies,
             changed_tests,
             rewritten,
+            touches_code: sides.code_differs,
             dependencies: self.change.dependencies.clone(),
             mutants,
             weakenings: self.change.remarks.clone(),
@@ -111,13 +114,28 @@ impl Bench<'_> {
     pub(super) async fn run(
         &self,
         what: &str,
-        commit: &crate::order::CommitSha,
+        commit: &CommitSha,
         overlays: Vec<Overlay>,
         only: Option<&[String]>,
     ) -> Result<Ran, Trouble> {
         let plan = &self.judging.plan;
         let only = only.map(|names| (names, self.named_by()));
-        self.testing.on(self.ask, Run { what, commit, overlays, plan, only }).await
+        let environment = BTreeMap::new();
+        self.testing.on(self.ask, Run { what, commit, overlays, plan, only, environment }).await
+    }
+
+    /// The same where nothing says that it is a run of continuous integration.
+    pub(super) async fn run_elsewhere(
+        &self,
+        what: &str,
+        commit: &CommitSha,
+        overlays: Vec<Overlay>,
+        only: &[String],
+    ) -> Result<Ran, Trouble> {
+        let plan = &self.judging.plan;
+        let only = Some((only, self.named_by()));
+        let environment = BTreeMap::from([("CI".to_owned(), String::new())]);
+        self.testing.on(self.ask, Run { what, commit, overlays, plan, only, environment }).await
     }
 
     /// Who names the tests.
@@ -125,15 +143,46 @@ impl Bench<'_> {
         self.baseline.reading.cases.as_ref().map(|cases| cases.named_by)
     }
 
-    /// The tests of the base on the code of the change: all of them, and where some do not load, those that do.
-    async fn old_tests(&self, outputs: &mut Vec<Output>) -> Result<OldTestsRun, Trouble> {
-        let mut overlays = self.change.sides.old_tests.clone();
+    /// What is fixed has to be fixed by code: tests that fail again once the data which the change touches is put back were
+    /// not, for data may be what they expect.
+    async fn without_new_data(
+        &self,
+        old_tests: Option<&OldTestsRun>,
+        judgement: &mut Judgement,
+        outputs: &mut Vec<Output>,
+    ) -> Result<(), Trouble> {
+        let mut overlays = old_tests.map(|old| old.overlays.clone()).unwrap_or_default();
+        overlays.extend(self.change.sides.old_data.iter().cloned());
+        let ran = self.run("-old-data", &self.ask.commit, overlays, None).await?;
+        outputs.extend(ran.outputs());
+        let cell = ran.cell();
+        let fixed = std::mem::take(&mut judgement.comparison.fixed);
+        for name in &fixed.names {
+            match lie_told(&cell, Some(name)) {
+                Some(true) => judgement.comparison.by_data.add(name),
+                Some(false) | None => judgement.comparison.fixed.add(name),
+            }
+        }
+        Ok(())
+    }
+
+    /// Some tests on some code: all of them, and where some do not load, those that do.
+    async fn loading(
+        &self,
+        what: &str,
+        commit: &CommitSha,
+        overlays: &[Overlay],
+        outputs: &mut Vec<Output>,
+    ) -> Result<OldTestsRun, Trouble> {
+        let mut overlays = overlays.to_vec();
         let mut unloaded: Vec<String> = Vec::new();
         for attempt in 1.. {
-            let ran = self.run("-old-tests", &self.ask.commit, overlays.clone(), None).await?;
+            let ran = self.run(what, commit, overlays.clone(), None).await?;
             let silent = not_loaded(&ran.cell());
             let loaded_before = not_loaded(&self.baseline.cell()).is_empty();
-            if silent.is_empty() || overlays.is_empty() || !loaded_before || attempt > MOST_TRIES {
+            // A run that names its tests has loaded the others.
+            let named_some = ran.reading.cases.is_some() && what == "-old-code";
+            if silent.is_empty() || overlays.is_empty() || !loaded_before || attempt > MOST_TRIES || named_some {
                 outputs.extend(ran.outputs());
                 return Ok(OldTestsRun { ran, overlays, unloaded });
             }
@@ -149,6 +198,10 @@ impl Bench<'_> {
             if left_out.is_empty() {
                 left_out = overlays.iter().map(|overlay| overlay.path.clone()).filter(|path| is_configuration(path)).collect();
             }
+            if left_out.is_empty() && what == "-old-code" {
+                outputs.extend(ran.outputs());
+                return Ok(OldTestsRun { ran, overlays, unloaded });
+            }
             if left_out.is_empty() {
                 left_out = overlays.iter().map(|overlay| overlay.path.clone()).collect();
             }
@@ -163,7 +216,7 @@ impl Bench<'_> {
         ran: &Ran,
         again: &[(Exit, Reading)],
         old_tests: Option<&OldTestsRun>,
-        old_code: Option<&Ran>,
+        old_code: Option<&OldTestsRun>,
     ) -> Judgement {
         let sides = &self.change.sides;
         judge(&Matrix {
@@ -171,7 +224,8 @@ impl Bench<'_> {
             change: ran.cell(),
             again,
             old_tests: old_tests.map(|old| old.ran.cell()),
-            old_code: old_code.map(Ran::cell),
+            old_code: old_code.map(|code| code.ran.cell()),
+            old_code_unloaded: old_code.map_or(&[], |code| &code.unloaded),
             laid: &sides.test_paths,
             configuration: &sides.configuration,
             unloaded: old_tests.map_or(&[], |old| &old.unloaded),

@@ -138,7 +138,7 @@ impl Testing {
             return Ok(Tested { run, outputs });
         }
         let first =
-            Run { what: "", commit: &ask.commit, overlays: Vec::new(), plan: &judging.plan, only: None };
+            Run { what: "", commit: &ask.commit, overlays: Vec::new(), plan: &judging.plan, only: None, environment: BTreeMap::new() };
         let ran = self.on(ask, first).await?;
         outputs.extend(ran.outputs());
         run.network = ran.network();

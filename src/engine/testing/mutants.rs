@@ -33,7 +33,7 @@ impl Bench<'_> {
         let names: Vec<String> = fixed.into_iter().chain(red).collect();
         let only = (!names.is_empty()).then(|| (names.as_slice(), self.named_by()));
         let plan = &self.judging.plan;
-        let run = Run { what: "-mutants", commit: &self.ask.commit, overlays: Vec::new(), plan, only: None };
+        let run = Run { what: "-mutants", commit: &self.ask.commit, overlays: Vec::new(), plan, only: None, environment: BTreeMap::new() };
         let place = self.testing.empty_place(self.ask).await?;
         let (_, prepared) = self.testing.prepare(self.ask, run, &place).await?;
         let mut tally = MutantTally::default();

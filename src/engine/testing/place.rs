@@ -86,6 +86,8 @@ pub(super) struct Run<'a> {
     pub(super) plan: &'a TestPlan,
     /// The tests that are asked for, and who names them; none: all.
     pub(super) only: Option<(&'a [String], Option<Runner>)>,
+    /// Variables for the tests; an empty one takes away what they would have.
+    pub(super) environment: BTreeMap<String, String>,
 }
 
 /// What came of one checkout: its setup, its tests, and what was read of them.
@@ -150,13 +152,14 @@ impl Testing {
         let only = run.only;
         let what = run.what;
         let plan = run.plan.clone();
+        let environment = run.environment.clone();
         let (mut ran, tracked) = self.prepare(ask, run, place).await?;
         let Some(tracked) = tracked else { return Ok(ran) };
         let how = How {
             name: format!("tests{what}"),
             access: self.for_tests(ask)?,
             timeout: self.test_time,
-            environment: BTreeMap::new(),
+            environment,
         };
         let Some((ended, reading, is_selected)) = self.test(place, &plan, only, how).await? else {
             return Ok(ran);
@@ -281,7 +284,11 @@ impl Testing {
         how: How,
     ) -> Result<Ended, Trouble> {
         let mut environment = how.environment;
-        environment.insert("CI".to_owned(), "true".to_owned());
+        environment.entry("CI".to_owned()).or_insert_with(|| "true".to_owned());
+        environment.retain(|_, value| !value.is_empty());
+        // Compiled Python is made of the source that is there, and not taken from what was committed beside it.
+        let compiled = place.home.join(".cache/compiled-python").display().to_string();
+        environment.insert("PYTHONPYCACHEPREFIX".to_owned(), compiled);
         let (door, network) = match how.access {
             Some(access) => {
                 let (door, network) = OpenDoor::open(&self.sandbox, access)?;

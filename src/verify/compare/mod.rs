@@ -20,6 +20,7 @@ pub(super) fn compare(base: &Reading, after: &Reading, reruns: &[Reading]) -> Co
         still_green: 0,
         still_skipped: 0,
         fixed: Tests::default(),
+        by_data: Tests::default(),
         newly_broken: Tests::default(),
         already_red: Tests::default(),
         flaky: Tests::default(),

@@ -47,6 +47,8 @@ pub struct Matrix<'a> {
     pub configuration: &'a [String],
     /// Those whose form in the base does not load on the code of the change.
     pub unloaded: &'a [String],
+    /// The change's tests that could not be loaded on the code of the base, and were left out.
+    pub old_code_unloaded: &'a [String],
     /// Whether code differs at all.
     pub code_differs: bool,
     /// Whether a word stands in the code of the change, and nowhere in the base.
@@ -267,6 +269,7 @@ fn proof(matrix: &Matrix<'_>, comparison: &Comparison) -> Proof {
             return Proof::Proven { by, red };
         }
     }
+    of_new_names.extend(matrix.old_code_unloaded.iter().cloned());
     if !of_new_names.is_empty() {
         of_new_names.truncate(MOST_NAMED);
         return Proof::NamesWhatIsNew { tests: of_new_names };

@@ -97,6 +97,52 @@ impl TestTexts<'_> {
         names.iter().map(of).collect()
     }
 
+    /// The lie that the old code tells: what it answered, in place of what each test expects. `said` is what the runs
+    /// printed in which these tests failed.
+    pub fn old_answers(&self, lies: &[(String, Vec<Lie>)], said: &str) -> Vec<Lie> {
+        let answers = |lie: &Lie, test: &str| {
+            let own = super::names::without_parameters(test);
+            let own = own.rsplit(['.', ':', '>', '/']).next().unwrap_or(own).trim();
+            old_answer(said, own, lie).map(|now| Lie { now, ..lie.clone() })
+        };
+        lies.iter()
+            .filter_map(|(test, own)| own.iter().filter(|lie| lie.is_sure).find_map(|lie| answers(lie, test)))
+            .collect()
+    }
+
+    /// The same tests in other words: a comment above everything, and each of these expectations spelled in another way.
+    /// Whoever tells the truth does not notice.
+    pub fn reworded(&self, lies: &[&Lie]) -> Vec<Overlay> {
+        let spelled: Vec<Lie> = lies
+            .iter()
+            .filter_map(|lie| Some(Lie { now: other_spelling(&lie.path, &lie.was)?, ..(*lie).clone() }))
+            .collect();
+        let mut laid = self.told(&spelled.iter().collect::<Vec<_>>());
+        for lie in lies {
+            let bytes = || self.files.iter().find(|(path, _)| *path == lie.path).map(|(_, bytes)| bytes.clone());
+            if !laid.iter().any(|overlay| overlay.path == lie.path)
+                && let Some(bytes) = bytes()
+            {
+                laid.push(Overlay { path: lie.path.clone(), lay: Lay::Write(bytes) });
+            }
+        }
+        for overlay in &mut laid {
+            let comment = match Family::of(&overlay.path) {
+                Some(Family::Python) => "# A remark.\n",
+                Some(Family::Rust | Family::JavaScript | Family::Go | Family::C) => "// A remark.\n",
+                Some(Family::Shell) | None => continue,
+            };
+            if let Lay::Write(bytes) = &mut overlay.lay
+                && !bytes.starts_with(b"#!")
+                && !bytes.starts_with(b"//!")
+                && !bytes.starts_with(b"# -*-")
+            {
+                bytes.splice(0..0, comment.bytes());
+            }
+        }
+        laid
+    }
+
     /// Those of the tests in which a lie can be told and that speak most of these words: the nearest to what a change
     /// touches.
     pub fn nearest(&self, names: &[String], words: &BTreeSet<String>, most: usize) -> Vec<String> {
@@ -158,6 +204,54 @@ impl TestTexts<'_> {
     }
 }
 
+/// The same value, spelled in another way; none where that is not surely the same.
+fn other_spelling(path: &str, was: &str) -> Option<String> {
+    let family = Family::of(path)?;
+    if matches!(family, Family::Shell) || !was.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let value: u64 = was.parse().ok()?;
+    // A sign before it has to stay before all of it.
+    (value > 0 && value < 100_000).then(|| format!("({} + 1)", value - 1))
+}
+
+/// What the old code answered where this is expected, by the words of a failure: another value of the same kind beside it.
+fn old_answer(said: &str, test: &str, lie: &Lie) -> Option<String> {
+    const AFTER: usize = 40;
+    let expected = lie.was.trim_matches(['"', '\'', '`']);
+    let mut until = 0;
+    for (at, line) in said.lines().enumerate() {
+        if super::names::has_word(line, test) || line.contains(test) {
+            until = at + AFTER;
+        }
+        if at >= until || line.len() > 400 {
+            continue;
+        }
+        let Some(answer) = beside(line, expected, &lie.was) else { continue };
+        return Some(answer);
+    }
+    None
+}
+
+/// In `120 != 150`, `assert 120 == 150`, `120 !== 150`: the side that is not what is expected.
+fn beside(line: &str, expected: &str, was: &str) -> Option<String> {
+    let operator = [" !== ", " != ", " == ", " is not "].into_iter().find(|word| line.contains(word))?;
+    let (left, right) = line.split_once(operator)?;
+    let last = |text: &str| text.rsplit([' ', '(', ',']).next().unwrap_or_default().to_owned();
+    let first = |text: &str| text.split([' ', ')', ',', ';']).next().unwrap_or_default().to_owned();
+    let bare = |word: &str| word.trim_matches(['"', '\'', '`', ':']).trim_start_matches('-').to_owned();
+    let (one, other) = (bare(&last(left)), bare(&first(right)));
+    let expected = expected.trim_start_matches('-');
+    let answer = if one == expected { other } else if other == expected { one } else { return None };
+    let is_number = was.bytes().all(|byte| byte.is_ascii_digit());
+    let fits = match is_number {
+        true => !answer.is_empty() && answer.bytes().all(|byte| byte.is_ascii_digit()),
+        false => answer.chars().all(|c| c.is_alphanumeric() || " -_.,".contains(c)),
+    };
+    let quote: String = was.chars().take_while(|c| matches!(c, '"' | '\'')).take(1).collect();
+    (fits && answer != expected && (is_number || !quote.is_empty())).then(|| format!("{quote}{answer}{quote}"))
+}
+
 /// The sure ones first, and among them those whose value or place the hints speak of.
 fn rank(lies: &mut [Lie], hints: &str) {
     let words: BTreeSet<&str> = hints.split(|c: char| !c.is_ascii_alphanumeric()).collect();
@@ -210,6 +304,21 @@ mod tests {
         ] {
             assert_eq!(told(path, text), lies, "{text}");
         }
+    }
+
+    #[test]
+    fn the_old_answer_is_a_lie_and_another_spelling_is_none() {
+        let text = "def test_a():\n    assert seconds('2m30') == 150\n\ndef test_b():\n    assert name() == 'ada'\n";
+        let files = vec![("tests/test_x.py".to_owned(), text.as_bytes().to_vec())];
+        let texts = TestTexts { files: &files };
+        let names = ["tests.test_x.test_a".to_owned(), "tests.test_x.test_b".to_owned()];
+        let lies = texts.of_tests(&names, "");
+        let said = "____ test_a ____\n>  assert seconds('2m30') == 150\nE   assert 120 == 150\n____ test_b ____\nE  AssertionError: 'eve' != 'ada'\n";
+        let told: Vec<String> = texts.old_answers(&lies, said).into_iter().map(|lie| lie.now).collect();
+        assert_eq!(told, ["120", "'eve'"]);
+        let Lay::Write(bytes) = &texts.reworded(&[&lies[0].1[0], &lies[1].1[0]])[0].lay else { panic!("a file") };
+        let now = String::from_utf8_lossy(bytes);
+        assert!(now.starts_with("# A remark.\n") && now.contains("== (149 + 1)") && now.contains("'ada'"), "{now}");
     }
 
     #[test]

@@ -27,6 +27,8 @@ pub struct Sides {
     pub test_paths: Vec<String>,
     /// Those among them that say how tests are run.
     pub configuration: Vec<String>,
+    /// Puts back data beside the tests: what is neither a test nor a program's source.
+    pub old_data: Vec<Overlay>,
     /// Whether anything else differs.
     pub code_differs: bool,
 }
@@ -37,15 +39,10 @@ pub fn is_of_tests(path: &str) -> bool {
         "fixtures", "__fixtures__", "golden", "goldens", "snapshots", "__snapshots__", "__mocks__", "test-data",
         "test_data",
     ];
-    const STEMS: [&str; 10] = [
-        "testing", "testutil", "testutils", "test_util", "test_utils", "test_helper", "test_helpers", "testhelper",
-        "testhelpers", "test-utils",
-    ];
     let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
     let stem = name.split('.').next().unwrap_or(name).to_ascii_lowercase();
     is_test_path(path)
         || folders.split('/').any(|folder| FOLDERS.contains(&folder))
-        || STEMS.contains(&stem.as_str())
         || [".snap", ".bats", ".approved.txt", ".golden", ".t"].iter().any(|ending| name.ends_with(ending))
         || (stem.starts_with("test_") || stem.ends_with("_test") || stem.starts_with("test-") || stem == "test")
 }
@@ -53,6 +50,21 @@ pub fn is_of_tests(path: &str) -> bool {
 /// Whether a path is a program's source, and no data.
 pub(super) fn is_source(path: &str) -> bool {
     super::scan::Family::of(path).is_some() && path.contains('.')
+}
+
+/// Whether a path is data: no source, and nothing that says what is installed or built.
+fn is_data(path: &str) -> bool {
+    const MANIFESTS: [&str; 12] = [
+        "package.json", "package-lock.json", "cargo.toml", "pyproject.toml", "setup.cfg", "pom.xml", "go.mod", "go.sum",
+        "makefile", "cmakelists.txt", "dockerfile", "gemfile",
+    ];
+    let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
+    let is_manifest = MANIFESTS.contains(&name.as_str())
+        || name.ends_with(".lock")
+        || name.starts_with("requirements")
+        || name.ends_with(".gradle")
+        || name.ends_with(".mk");
+    name.contains('.') && !is_manifest && !is_source(path) && !crate::verify::tamper::is_source_path(path)
 }
 
 /// Takes a change apart. `command` is what runs the tests; the readers read files that may not have changed.
@@ -83,6 +95,9 @@ pub fn sides(
             sides.old_tests.push(Overlay { path: file.path.to_owned(), lay: lay(file.before) });
             sides.new_tests.push(Overlay { path: file.path.to_owned(), lay: lay(file.after) });
             continue;
+        }
+        if let Some(before) = file.before.filter(|_| is_data(file.path)) {
+            sides.old_data.push(Overlay { path: file.path.to_owned(), lay: Lay::Write(before.to_vec()) });
         }
         sides.code_differs |= self::code_differs(file);
         // In some languages tests stand beside the code they test.

@@ -17,8 +17,6 @@ mod reach;
 mod read;
 pub(super) mod syntax;
 
-use std::collections::BTreeSet;
-
 use crate::order::{Weakening, WeakeningKind};
 use change::Change;
 

@@ -1,6 +1,6 @@
 //! Whole repositories before and after a change, under `tests/fixtures/changes`: cheats are named, honest ones pass.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 

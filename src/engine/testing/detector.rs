@@ -42,10 +42,10 @@ impl Bench<'_> {
         let (fixed, red) = evidence_of(judgement);
         let mut session = Session::default();
         let commit = &self.ask.commit;
+        let files = texts_of(self.testing, self.ask, commit, &overlays).await?;
+        let texts = TestTexts { files: &files };
         let mut said = match &old.reading.cases {
             Some(cases) => {
-                let files = texts_of(self.testing, self.ask, commit, &overlays).await?;
-                let texts = TestTexts { files: &files };
                 let mut names = fixed.clone();
                 if names.is_empty() {
                     let green = cases.tests.iter().filter(|(_, status)| **status == CaseStatus::Passed);
@@ -60,11 +60,12 @@ impl Bench<'_> {
                     false => said,
                 }
             }
-            None => {
-                let files = texts_of(self.testing, self.ask, commit, &overlays).await?;
-                self.of_unnamed(&TestTexts { files: &files }, &overlays, &mut session).await?
-            }
+            None => self.of_unnamed(&texts, &overlays, &mut session).await?,
         };
+        if matches!(said, LieVerdict::NotTold { .. }) {
+            let data: Vec<Lie> = texts.in_data().into_iter().take(MOST_UNNAMED).collect();
+            said = self.tell_unnamed(&texts, data, &overlays, &mut session).await?;
+        }
         // The tests that prove the change have to mean what they say as well.
         if said != LieVerdict::Unnoticed && fixed.is_empty() && !red.is_empty() {
             let files = texts_of(self.testing, self.ask, commit, &[]).await?;
@@ -266,7 +267,23 @@ impl Bench<'_> {
         session: &mut Session,
     ) -> Result<LieVerdict, Trouble> {
         let was_green = self.baseline.exit() == Some(Exit::Code(0));
-        for lie in texts.anywhere(&self.baseline.tail).into_iter().take(MOST_UNNAMED) {
+        let all = texts.anywhere(&self.baseline.tail);
+        let old = texts.old_answer_anywhere(&all, &self.baseline.tail).filter(|_| !was_green);
+        let own = all.into_iter().filter(|lie| old.as_ref().is_none_or(|old| old.at != lie.at || old.path != lie.path));
+        let lies: Vec<Lie> = old.clone().into_iter().chain(own).take(MOST_UNNAMED).collect();
+        self.tell_unnamed(texts, lies, overlays, session).await
+    }
+
+    /// These lies, one at a time, against all tests.
+    async fn tell_unnamed(
+        &self,
+        texts: &TestTexts<'_>,
+        lies: Vec<Lie>,
+        overlays: &[Overlay],
+        session: &mut Session,
+    ) -> Result<LieVerdict, Trouble> {
+        let was_green = self.baseline.exit() == Some(Exit::Code(0));
+        for lie in lies {
             let ran = self.tell(texts, &[&lie], overlays, &self.ask.commit, None, session).await?;
             let Some(noticed) = lie_told(&ran.cell(), None) else { continue };
             session.told.push((lie.clone(), noticed));

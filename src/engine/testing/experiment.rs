@@ -9,7 +9,7 @@ use super::place::{Ran, Run};
 use super::{Ask, Judging, Output, Testing};
 use crate::order::comparison::Runner;
 use crate::order::scrutiny::{ChangedTest, LieVerdict, OldTests};
-use crate::order::{CommitSha, Exit, Reading, Scrutiny, Trouble};
+use crate::order::{CaseStatus, CommitSha, Exit, Reading, Scrutiny, Trouble};
 use crate::verify;
 use crate::verify::Overlay;
 use crate::verify::experiment::{Judgement, Matrix, judge, lie_told, not_loaded};
@@ -56,7 +56,7 @@ impl Bench<'_> {
         let alone = verify::verdict(&ran.cell().exit.unwrap_or(Exit::Code(-1)), ran.reading.counts.as_ref());
         let mut again: Vec<(Exit, Reading)> = Vec::new();
         let mut reruns = Vec::new();
-        let (mut old_tests, mut old_code) = (None, None);
+        let (mut old_tests, mut old_code, mut with_old_configuration) = (None, None, Vec::new());
         // Once more tells flaky tests from broken ones.
         if verify::may_be_flaky(&self.baseline.reading, &ran.reading, alone) {
             let rerun = self.run("-again", &self.ask.commit, Vec::new(), None).await?;
@@ -70,10 +70,14 @@ impl Bench<'_> {
             old_tests = Some(self.loading("-old-tests", &self.ask.commit, &sides.old_tests, outputs).await?);
             old_code = Some(self.loading("-old-code", &self.ask.base, &sides.new_tests, outputs).await?);
         }
+        if passes && !sides.configuration.is_empty() && sides.test_paths.len() > sides.configuration.len() {
+            self.with_old_configuration(&mut with_old_configuration, outputs).await?;
+        }
         let mut judgement = self.judged(ran, &again, old_tests.as_ref(), old_code.as_ref());
         if judgement.judged.is_pass() && !judgement.comparison.fixed.is_empty() && !sides.old_data.is_empty() {
             self.without_new_data(old_tests.as_ref(), &mut judgement, outputs).await?;
         }
+        judgement.against.append(&mut with_old_configuration);
         let mut lies = None;
         if judgement.judged.is_pass() && judgement.against.is_empty() {
             let code = old_code.as_ref().map_or("", |code| code.ran.last_output());
@@ -143,6 +147,33 @@ impl Bench<'_> {
         self.baseline.reading.cases.as_ref().map(|cases| cases.named_by)
     }
 
+    /// The tests of the change pass as the base runs its tests as well, where they can be built so.
+    async fn with_old_configuration(
+        &self,
+        against: &mut Vec<String>,
+        outputs: &mut Vec<Output>,
+    ) -> Result<(), Trouble> {
+        let sides = &self.change.sides;
+        let is_configuration = |overlay: &&Overlay| sides.configuration.contains(&overlay.path);
+        let overlays = sides.old_tests.iter().filter(is_configuration).cloned().collect();
+        let ran = self.run("-old-configuration", &self.ask.commit, overlays, None).await?;
+        outputs.extend(ran.outputs());
+        let cell = ran.cell();
+        let failing = ran.reading.cases.as_ref().map(|cases| {
+            // New tests may need what is new in the configuration: those that the base has may not.
+            let known = |name: &String| self.baseline.reading.cases.as_ref().is_some_and(|base| base.tests.contains_key(name));
+            cases.tests.iter().any(|(name, status)| *status == CaseStatus::Failed && known(name))
+        });
+        let is_red = failing.unwrap_or(matches!(cell.exit, Some(Exit::Code(code)) if code != 0));
+        if is_red && not_loaded(&cell).is_empty() {
+            against.push(format!(
+                "with the configuration of the base commit the tests of the change do not pass; the change touches {}",
+                sides.configuration.join(", ")
+            ));
+        }
+        Ok(())
+    }
+
     /// What is fixed has to be fixed by code: tests that fail again once the data which the change touches is put back were
     /// not, for data may be what they expect.
     async fn without_new_data(
@@ -206,7 +237,7 @@ impl Bench<'_> {
                 left_out = overlays.iter().map(|overlay| overlay.path.clone()).collect();
             }
             overlays.retain(|overlay| !left_out.contains(&overlay.path));
-            unloaded.extend(left_out);
+            unloaded.extend(left_out.into_iter().filter(|path| !is_configuration(path)));
         }
         Err(super::never("the tests of the base were tried too often".to_owned()))
     }

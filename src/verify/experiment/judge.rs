@@ -81,7 +81,13 @@ pub fn judge(matrix: &Matrix<'_>) -> Judgement {
     };
     let Some(old) = matrix.old_tests else {
         let judged = judged(&exits, &own, &own);
-        let proof = judged.is_pass().then_some(Proof::NoTestsChanged);
+        let proof = judged.is_pass().then(|| match own.new.is_empty() {
+            true => Proof::NoTestsChanged,
+            false => Proof::CannotTell {
+                because: "the new tests stand within the code that the change touches, and cannot be run without it"
+                    .to_owned(),
+            },
+        });
         return Judgement { comparison: own, judged, proof, changed: Vec::new(), against: Vec::new() };
     };
     let mut comparison = compare(matrix.baseline.reading, old.reading, &[]);
@@ -282,6 +288,14 @@ fn proof(matrix: &Matrix<'_>, comparison: &Comparison) -> Proof {
         return not_proven(
             "the only tests that fail without the change are tests of the base that the change edits",
         );
+    }
+    // New tests that did not run on the old code did not pass there.
+    if let Some(cases) = &old.reading.cases {
+        let absent: Vec<String> =
+            comparison.new.names.iter().filter(|name| !cases.tests.contains_key(*name)).cloned().collect();
+        if !absent.is_empty() {
+            return Proof::NamesWhatIsNew { tests: absent };
+        }
     }
     if old.reading.cases.is_some() && matrix.change.reading.cases.is_some() {
         return not_proven("the tests of the change pass on the old code as well");

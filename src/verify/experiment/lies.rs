@@ -110,6 +110,33 @@ impl TestTexts<'_> {
             .collect()
     }
 
+    /// The same where tests are not named.
+    pub fn old_answer_anywhere(&self, lies: &[Lie], said: &str) -> Option<Lie> {
+        lies.iter().find_map(|lie| Some(Lie { now: old_answer(said, "", lie)?, ..lie.clone() }))
+    }
+
+    /// Lies in the data that tests read: a number on one of its lines, the last of each file.
+    pub fn in_data(&self) -> Vec<Lie> {
+        let mut lies = Vec::new();
+        for (path, bytes) in self.files.iter().filter(|(path, _)| !super::sides::is_source(path)) {
+            let Some(text) = std::str::from_utf8(bytes).ok().filter(|text| text.len() <= LARGEST) else { continue };
+            let numbers = pattern!(r"\b[0-9]{2,9}\b");
+            let Some(found) = numbers.and_then(|numbers| numbers.find_iter(text).last()) else { continue };
+            let Some(now) = super::scan::other_number(found.as_str()) else { continue };
+            let line = text.get(..found.start()).unwrap_or_default().matches('\n').count() + 1;
+            lies.push(Lie {
+                path: path.clone(),
+                line: u32::try_from(line).unwrap_or(u32::MAX),
+                at: found.range(),
+                was: found.as_str().to_owned(),
+                now,
+                is_sure: false,
+                test: None,
+            });
+        }
+        lies
+    }
+
     /// The same tests in other words: a comment above everything, and each of these expectations spelled in another way.
     /// Whoever tells the truth does not notice.
     pub fn reworded(&self, lies: &[&Lie]) -> Vec<Overlay> {
@@ -219,9 +246,11 @@ fn other_spelling(path: &str, was: &str) -> Option<String> {
 fn old_answer(said: &str, test: &str, lie: &Lie) -> Option<String> {
     const AFTER: usize = 40;
     let expected = lie.was.trim_matches(['"', '\'', '`']);
-    let mut until = 0;
-    for (at, line) in said.lines().enumerate() {
-        if super::names::has_word(line, test) || line.contains(test) {
+    let mut until = if test.is_empty() { usize::MAX } else { 0 };
+    // Rust tells both sides on lines of their own.
+    let joined = said.replace("\n right: ", ", right: ").replace("\n  right: ", ", right: ");
+    for (at, line) in joined.lines().enumerate() {
+        if !test.is_empty() && super::names::has_word(line, test) || !test.is_empty() && line.contains(test) {
             until = at + AFTER;
         }
         if at >= until || line.len() > 400 {
@@ -235,12 +264,21 @@ fn old_answer(said: &str, test: &str, lie: &Lie) -> Option<String> {
 
 /// In `120 != 150`, `assert 120 == 150`, `120 !== 150`: the side that is not what is expected.
 fn beside(line: &str, expected: &str, was: &str) -> Option<String> {
-    let operator = [" !== ", " != ", " == ", " is not "].into_iter().find(|word| line.contains(word))?;
-    let (left, right) = line.split_once(operator)?;
-    let last = |text: &str| text.rsplit([' ', '(', ',']).next().unwrap_or_default().to_owned();
-    let first = |text: &str| text.split([' ', ')', ',', ';']).next().unwrap_or_default().to_owned();
-    let bare = |word: &str| word.trim_matches(['"', '\'', '`', ':']).trim_start_matches('-').to_owned();
-    let (one, other) = (bare(&last(left)), bare(&first(right)));
+    let bare = |word: &str| word.trim_matches(['"', '\'', '`', ':', '.', ',', '(', ')', ';']).trim_start_matches('-').to_owned();
+    let told = pattern!(r"(?i)\b(?:expected|want(?:ed)?|got|was|is|answers|actual|left|received)\b:?\s*(\S+)\W+(?:but\s+)?(?:expected|want(?:ed)?|got|was|not|actual|right|instead of|should be)\b:?\s*(\S+)");
+    let operator = [" !== ", " != ", " == ", " is not ", ", not ", " instead of ", ", want ", ", expected "];
+    let (one, other) = match operator.into_iter().find(|word| line.contains(word)) {
+        Some(operator) => {
+            let (left, right) = line.split_once(operator)?;
+            let last = left.rsplit([' ', '(', ',']).next().unwrap_or_default();
+            let first = right.split([' ', ')', ',', ';']).next().unwrap_or_default();
+            (bare(last), bare(first))
+        }
+        None => {
+            let found = told?.captures(line)?;
+            (bare(found.get(1)?.as_str()), bare(found.get(2)?.as_str()))
+        }
+    };
     let expected = expected.trim_start_matches('-');
     let answer = if one == expected { other } else if other == expected { one } else { return None };
     let is_number = was.bytes().all(|byte| byte.is_ascii_digit());

@@ -198,7 +198,7 @@ impl<'a> Scan<'a> {
             "asserttupleequal", "assertsequenceequal", "assertmultilineequal", "assertis", "assertcountequal",
             "is_deeply", "assertsame", "assert_equal", "expect_eq", "assert_streq", "expect_streq", "check_eq",
             "areequal", "assertarrayequals", "require_equal", "tu_assert_equal", "ck_assert_int_eq",
-            "ck_assert_str_eq", "assertiterableequals", "same", "eq", "eql",
+            "ck_assert_str_eq", "assertiterableequals", "same", "eq", "eql", "is", "cmp_ok",
         ];
         if is_matcher {
             let is_equal = matches!(
@@ -428,7 +428,7 @@ fn wrapped(scan: &Scan<'_>, side: &Range<usize>) -> Option<(Range<usize>, String
 }
 
 /// Another number that fits wherever this one does.
-fn other_number(number: &str) -> Option<String> {
+pub(super) fn other_number(number: &str) -> Option<String> {
     let value: u64 = number.replace('_', "").parse().ok()?;
     Some(if value < 100 { value + 17 } else { value - 93 }.to_string())
 }

@@ -80,10 +80,12 @@ pub fn sides(
         new_tests: old_configuration(&paths, command, read_after, read_base),
         ..Sides::default()
     };
-    sides.configuration = sides.old_tests.iter().map(|overlay| overlay.path.clone()).collect();
-    sides.test_paths.clone_from(&sides.configuration);
+    // A script of checks is run by the test command, and is a test all the same.
+    let is_a_test = |path: &str| is_of_tests(path) && super::scan::Family::of(path) == Some(super::scan::Family::Shell);
+    sides.test_paths = sides.old_tests.iter().map(|overlay| overlay.path.clone()).collect();
+    sides.configuration = sides.test_paths.iter().filter(|path| !is_a_test(path)).cloned().collect();
     for file in changed {
-        let is_configured = sides.configuration.iter().any(|path| path == file.path);
+        let is_configured = sides.test_paths.iter().any(|path| path == file.path);
         if is_configured {
             // Of a file that says more than how tests are run, the rest is code.
             sides.code_differs |= rest_differs(file, &sides.old_tests);

@@ -136,7 +136,7 @@ fn cosmetics_never_lose_the_work() {
     assert!(matches!(world.settle(), Ending::Verified { .. }));
     let trace = world.survey().trace;
     assert_eq!(trace.branch.map(|b| b.to_string()).as_deref(), Some("journeyman/issue-7-the-sum-is-wrong"));
-    assert_eq!(trace.pull.map(|pull| pull.title).as_deref(), Some("The sum is wrong"));
+    assert_eq!(trace.pull.map(|pull| pull.title).as_deref(), Some("Round the sum"));
     assert_eq!(trace.notes.len(), 3);
 }
 

@@ -123,7 +123,7 @@ impl World {
             default_branch: "main".to_owned(),
             issue: IssueText {
                 number: IssueNumber(7),
-                title: "The sum is wrong".to_owned(),
+                title: "Round the sum".to_owned(),
                 body: "$1 {{plan.content}}".to_owned(),
                 url: String::new(),
                 labels: Vec::new(),

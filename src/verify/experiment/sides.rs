@@ -190,13 +190,13 @@ mod tests {
         assert_eq!(
             laid(&sides.old_tests),
             [
-                "src/lib.rs: fn b() {}\n\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn old() {}\n}",
+                "src/lib.rs: fn b() {}\n\n\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn old() {}\n}",
                 "src/tests.rs removed"
             ]
         );
         assert_eq!(
             laid(&sides.new_tests),
-            ["src/lib.rs: fn a() {}\n\n#[cfg(test)]\nmod tests;", "src/tests.rs: #[test]\nfn new() {}"]
+            ["src/lib.rs: fn a() {}\n\n\n#[cfg(test)]\nmod tests;", "src/tests.rs: #[test]\nfn new() {}"]
         );
         assert!(sides.code_differs);
         let stripped = taken(&[("src/lib.rs", Some("fn a() {}\n"), Some(old))]);

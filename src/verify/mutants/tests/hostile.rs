@@ -130,7 +130,7 @@ fn mutants_of_real_files_are_in_their_language() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut sources = files(&root.join("tests/fixtures/changes/honest"));
     sources.extend(files(&root.join("tests/fixtures/changes/cheats")).into_iter().step_by(4));
-    sources.extend(files(&root.join("src/verify/tamper/run")));
+    sources.extend(files(&root.join("src/verify/experiment")));
     let (mut tried, mut seen) = (0, BTreeMap::<String, usize>::new());
     let mut texts = BTreeSet::new();
     for file in sources {

@@ -22,54 +22,14 @@ pub(super) enum Relation {
     Equal,
 }
 
-/// Why an assertion that is written down asserts nothing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Hollow {
-    /// What it throws is caught and forgotten.
-    Swallowed,
-    /// It is never reached.
-    Unreachable,
-}
-
-/// One assertion of a test.
+/// What an expression says when it is asserted.
 #[derive(Debug, Clone)]
-pub(super) struct Assertion {
+pub(super) struct Claim {
     pub(super) relation: Relation,
     /// What is compared, in the order of the alphabet: who stands on which side is a matter of taste.
     pub(super) operands: Vec<String>,
     /// Strings and numbers in it.
     pub(super) literals: Vec<String>,
-    /// How far apart near values may be.
-    pub(super) tolerance: Option<f64>,
-    pub(super) line: u32,
-    pub(super) hollow: Option<Hollow>,
-    /// Only where a condition holds.
-    pub(super) is_conditional: bool,
-    /// It runs for many inputs.
-    pub(super) repeats: bool,
-    /// It stands in a function that the test calls.
-    pub(super) by_helper: bool,
-}
-
-impl Assertion {
-    /// Whether it can fail the test.
-    pub(super) fn is_live(&self) -> bool {
-        self.hollow.is_none() && self.relation != Relation::Trivial
-    }
-
-    /// Whether two assertions say the same, a tolerance aside.
-    pub(super) fn says_as(&self, other: &Self) -> bool {
-        self.relation == other.relation && self.operands == other.operands
-    }
-}
-
-/// What an expression says when it is asserted.
-#[derive(Debug, Clone)]
-pub(super) struct Claim {
-    pub(super) relation: Relation,
-    pub(super) operands: Vec<String>,
-    pub(super) literals: Vec<String>,
-    pub(super) tolerance: Option<f64>,
 }
 
 impl Claim {
@@ -84,16 +44,11 @@ impl Claim {
             matches!(relation, Relation::Equal | Relation::Near | Relation::Holds | Relation::Exists)
                 && (constant || (same && relation != Relation::Holds));
         let relation = if is_trivial { Relation::Trivial } else { relation };
-        Self { relation, operands, literals, tolerance: None }
+        Self { relation, operands, literals }
     }
 
     fn trivial(syntax: &Syntax<'_>, node: NodeId) -> Self {
-        Self {
-            relation: Relation::Trivial,
-            operands: vec![syntax.canonical(node)],
-            literals: Vec::new(),
-            tolerance: None,
-        }
+        Self { relation: Relation::Trivial, operands: vec![syntax.canonical(node)], literals: Vec::new() }
     }
 }
 
@@ -201,10 +156,10 @@ fn comparison(syntax: &Syntax<'_>, operator: &str, parts: &[NodeId], negated: bo
     }
     if is_same {
         let near = parts.iter().enumerate().find_map(|(at, part)| Some((at, approximate(syntax, *part)?)));
-        if let Some((at, (value, tolerance))) = near {
+        if let Some((at, value)) = near {
             let other = parts.iter().enumerate().find(|(other, _)| *other != at).map(|(_, part)| *part);
             let nodes: Vec<NodeId> = other.into_iter().chain([value]).collect();
-            return Claim { tolerance, ..Claim::of(syntax, Relation::Near, &nodes) };
+            return Claim::of(syntax, Relation::Near, &nodes);
         }
         return Claim::of(syntax, Relation::Equal, parts);
     }
@@ -230,16 +185,10 @@ fn comparison(syntax: &Syntax<'_>, operator: &str, parts: &[NodeId], negated: bo
 }
 
 /// `pytest.approx(value, abs=…)`.
-fn approximate(syntax: &Syntax<'_>, node: NodeId) -> Option<(NodeId, Option<f64>)> {
+fn approximate(syntax: &Syntax<'_>, node: NodeId) -> Option<NodeId> {
     let links = chain(syntax, node);
     let last = links.last().filter(|link| link.name == "approx")?;
-    let list = last.arguments?;
-    let value = *arguments(syntax, list).first()?;
-    let tolerance = keywords(syntax, list)
-        .into_iter()
-        .filter_map(|(_, value)| number(syntax.text(value)))
-        .reduce(f64::max);
-    Some((value, tolerance))
+    arguments(syntax, last.arguments?).first().copied()
 }
 
 /// `abs(a - b) < tolerance`, in every language's way.
@@ -257,10 +206,8 @@ fn distance(syntax: &Syntax<'_>, parts: &[NodeId]) -> Option<Claim> {
             Some(syntax.parts(minus).collect::<Vec<_>>())
         })?
     };
-    let at = parts.iter().position(|part| absolute(part).is_some())?;
-    let operands = parts.get(at).and_then(absolute)?;
-    let limit = parts.get(1 - at.min(1))?;
-    Some(Claim { tolerance: number(syntax.text(*limit)), ..Claim::of(syntax, Relation::Near, &operands) })
+    let operands = parts.iter().find_map(absolute).filter(|_| parts.len() > 1)?;
+    Some(Claim::of(syntax, Relation::Near, &operands))
 }
 
 /// A call that answers yes or no.
@@ -274,13 +221,7 @@ fn predicate(syntax: &Syntax<'_>, node: NodeId, negated: bool) -> Claim {
             Claim::of(syntax, Relation::Equal, &given)
         }
         "isclose" | "allclose" if !negated => {
-            let tolerance = list
-                .map(|list| keywords(syntax, list))
-                .unwrap_or_default()
-                .into_iter()
-                .filter_map(|(_, value)| number(syntax.text(value)))
-                .reduce(f64::max);
-            Claim { tolerance, ..Claim::of(syntax, Relation::Near, given.get(..2).unwrap_or(&given)) }
+            Claim::of(syntax, Relation::Near, given.get(..2).unwrap_or(&given))
         }
         // Nothing is a value like others.
         "is_empty" | "isEmpty" | "is_none" if !negated => {
@@ -295,11 +236,11 @@ fn predicate(syntax: &Syntax<'_>, node: NodeId, negated: bool) -> Claim {
     }
 }
 
-/// A number as it is written in any of the languages.
-pub(super) fn number(text: &str) -> Option<f64> {
+/// Whether this is a number as it is written in any of the languages.
+fn is_number(text: &str) -> bool {
     let text = text.replace('_', "");
     let text = text.trim_end_matches(['f', 'F', 'd', 'D', 'L', 'n']);
-    text.strip_suffix("f32").or_else(|| text.strip_suffix("f64")).unwrap_or(text).parse().ok()
+    text.strip_suffix("f32").or_else(|| text.strip_suffix("f64")).unwrap_or(text).parse::<f64>().is_ok()
 }
 
 /// What a matcher or an assertion function of this name says about its arguments. None: it is not known as one.
@@ -335,11 +276,11 @@ pub(super) fn matcher(
         | "isnot" | "notsame" => {
             let is_other = plain.starts_with("not") || plain.starts_with("isnot") || plain == "ne";
             // JUnit's third argument is how far apart two numbers may be.
-            let apart = all.get(2).and_then(|third| number(syntax.text(*third)));
+            let is_near = all.get(2).is_some_and(|third| is_number(syntax.text(*third)));
             if is_other != negated {
                 known(Relation::Holds, &two)
-            } else if apart.is_some() {
-                Claim { tolerance: apart, ..Claim::of(syntax, Relation::Near, &two) }
+            } else if is_near {
+                Claim::of(syntax, Relation::Near, &two)
             } else {
                 comparison(syntax, "==", &two, false)
             }
@@ -366,7 +307,7 @@ pub(super) fn matcher(
         }
         "almostequal" | "tobecloseto" | "closeto" | "approximately" | "indelta" | "inepsilon"
         | "allclose" | "isclose" | "iscloseto" | "almostequals" | "approxequal" | "relativeeq" | "abs"
-        | "ulps" => Claim { tolerance: tolerance(syntax, &plain, list, &all), ..known(Relation::Near, &two) },
+        | "ulps" => known(Relation::Near, &two),
         "" | "true" | "ok" | "istrue" | "tobetruthy" | "that" | "truthy" => match one.first() {
             Some(node) => return Some(claims(syntax, *node, negated)),
             None => return None,
@@ -404,25 +345,6 @@ fn nothing(syntax: &Syntax<'_>, one: &[NodeId]) -> Claim {
     claim.operands.push("None".to_owned());
     claim.operands.sort();
     claim
-}
-
-/// Digits are turned into a distance, so that more is always looser.
-fn tolerance(syntax: &Syntax<'_>, plain: &str, list: Option<NodeId>, all: &[NodeId]) -> Option<f64> {
-    let named = list.map(|list| keywords(syntax, list)).unwrap_or_default();
-    let third = all.get(2).and_then(|node| number(syntax.text(*node)));
-    let places = named.iter().find(|(name, _)| *name == "places").and_then(|(_, v)| number(syntax.text(*v)));
-    let delta = named
-        .iter()
-        .filter(|(name, _)| matches!(*name, "delta" | "atol" | "rtol" | "abs" | "rel" | "epsilon"))
-        .filter_map(|(_, value)| number(syntax.text(*value)))
-        .reduce(f64::max);
-    match plain {
-        "tobecloseto" => Some(10f64.powf(-third.unwrap_or(2.0))),
-        "almostequal" | "almostequals" => {
-            delta.or_else(|| Some(10f64.powf(-places.or(third).unwrap_or(7.0))))
-        }
-        _ => delta.or(third),
-    }
 }
 
 /// Assertions that unittest and JUnit bring along. What else is called so is a helper of the tests.

@@ -13,7 +13,6 @@ mod change;
 mod code;
 mod graft;
 pub(super) mod language;
-mod reach;
 mod read;
 pub(super) mod syntax;
 
@@ -38,12 +37,7 @@ pub struct ChangedFile<'a> {
     pub after: Option<(&'a str, &'a [u8])>,
 }
 
-impl<'a> ChangedFile<'a> {
-    /// As it is called now, or was before it was deleted.
-    fn path(&self) -> &'a str {
-        self.after.or(self.before).map_or("", |(path, _)| path)
-    }
-
+impl ChangedFile<'_> {
     fn is_changed(&self) -> bool {
         self.before != self.after
     }
@@ -65,12 +59,9 @@ pub fn weakenings(files: &[ChangedFile<'_>]) -> Vec<Weakening> {
     found
 }
 
-/// Files that were not read. Grave is what hides a test of the base, which is told beside the test.
+/// Files that were not read.
 fn unread(change: &Change<'_>, found: &mut Vec<Weakening>) {
     for path in &change.unread {
-        if found.iter().any(|one| one.kind == WeakeningKind::NotRead && one.path == *path) {
-            continue;
-        }
         found.push(Weakening {
             kind: WeakeningKind::NotRead,
             path: path.clone(),

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::order::{Weakening, WeakeningKind};
-use crate::verify::tamper::assertion::{Assertion, Relation};
+use crate::verify::tamper::assertion::{Claim, Relation};
 use crate::verify::tamper::change::Change;
 use crate::verify::tamper::read::{Function, SourceFile, clipped};
 use crate::verify::tamper::syntax::{NodeId, Syntax};
@@ -91,7 +91,7 @@ fn constants(change: &Change<'_>, asked: &Asked, found: &mut Vec<Weakening>) {
 }
 
 /// Splits an assertion into what is given and what is expected.
-fn note(asked: &mut Asked, assertion: &Assertion) {
+fn note(asked: &mut Asked, assertion: &Claim) {
     let is_literal = |operand: &&String| literal(operand).is_some();
     let (Some(expected), Some(subject)) = (
         assertion.operands.iter().find(is_literal),

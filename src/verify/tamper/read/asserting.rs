@@ -1,93 +1,35 @@
 //! Finds the assertions of a body, in the ways of every language.
 
-use crate::verify::tamper::assertion::{Assertion, Claim, Relation, claims, is_of_framework, matcher, plain};
+use crate::verify::tamper::assertion::{Claim, Relation, claims, is_of_framework, matcher, plain};
 use crate::verify::tamper::chain::{Link, arguments, chain, is_call};
 use crate::verify::tamper::language::Language;
-use crate::verify::tamper::reach::{Ends, reach};
 use crate::verify::tamper::syntax::{NodeId, Syntax};
-
-use super::Call;
 
 /// Assertions of one body that are told apart.
 const MOST_ASSERTIONS: usize = 400;
 
-/// The assertions of a body, and the calls that may be a helper's.
-pub(super) fn assertions(syntax: &Syntax<'_>, ends: &Ends, body: NodeId) -> (Vec<Assertion>, Vec<Call>) {
+/// What a body asserts.
+pub(super) fn assertions(syntax: &Syntax<'_>, body: NodeId) -> Vec<Claim> {
     let mut found = Vec::new();
-    let mut calls = Vec::new();
     let mut conditions: Vec<NodeId> = Vec::new();
     let all = syntax.all(body);
     let mut node = all.start;
     while node < all.end && found.len() < MOST_ASSERTIONS {
-        let at = match syntax.language {
+        let claims = match syntax.language {
             Language::Rust => rust(syntax, node),
             Language::Python => python(syntax, node),
             Language::JavaScript | Language::TypeScript | Language::Tsx => javascript(syntax, node),
             Language::Go => go(syntax, body, node, &mut conditions),
             Language::Java => java(syntax, node),
         };
-        let Some(At { claims, own }) = at else {
-            if is_call(syntax.kind(node)) && calls.len() < MOST_ASSERTIONS {
-                calls.extend(call(syntax, ends, body, node));
-            }
-            node += 1;
-            continue;
-        };
-        let reach = reach(syntax, ends, body, node, own);
-        found.extend(claims.into_iter().map(|claim| assertion(claim, syntax.line(node), reach)));
-        // What is thrown by code that asserts in its turn is looked into; the rest of an assertion is not.
-        node = if own.is_some() { node + 1 } else { syntax.all(node).end };
+        // What stands within an assertion is part of it.
+        node = if claims.is_some() { syntax.all(node).end } else { node + 1 };
+        found.extend(claims.into_iter().flatten());
     }
-    (found, calls)
+    found
 }
 
-struct At {
-    claims: Vec<Claim>,
-    /// The condition that is part of the assertion.
-    own: Option<NodeId>,
-}
-
-impl At {
-    fn of(claims: Vec<Claim>) -> Option<Self> {
-        Some(Self { claims, own: None })
-    }
-}
-
-fn assertion(claim: Claim, line: u32, reach: crate::verify::tamper::reach::Reach) -> Assertion {
-    Assertion {
-        relation: claim.relation,
-        operands: claim.operands,
-        literals: claim.literals,
-        tolerance: claim.tolerance,
-        line,
-        hollow: reach.hollow,
-        is_conditional: reach.is_conditional,
-        repeats: reach.repeats,
-        by_helper: false,
-    }
-}
-
-fn call(syntax: &Syntax<'_>, ends: &Ends, body: NodeId, node: NodeId) -> Option<Call> {
-    let links = chain(syntax, node);
-    let last = links.last()?;
-    let is_bare = links.len() == 1
-        || (links.len() == 2 && matches!(links.first()?.name, "self" | "this" | "cls" | "Self"));
-    if !is_bare || last.name.is_empty() {
-        return None;
-    }
-    let given = last.arguments.map(|list| arguments(syntax, list)).unwrap_or_default();
-    let claim = Claim {
-        relation: Relation::Equal,
-        operands: vec![syntax.canonical(node)],
-        literals: given.iter().flat_map(|node| syntax.literals(*node)).collect(),
-        tolerance: None,
-    };
-    let mut assertion = assertion(claim, syntax.line(node), reach(syntax, ends, body, node, None));
-    assertion.by_helper = true;
-    Some(Call { name: last.name.to_owned(), assertion })
-}
-
-fn rust(syntax: &Syntax<'_>, node: NodeId) -> Option<At> {
+fn rust(syntax: &Syntax<'_>, node: NodeId) -> Option<Vec<Claim>> {
     if syntax.kind(node) != "macro_invocation" {
         return None;
     }
@@ -102,18 +44,17 @@ fn rust(syntax: &Syntax<'_>, node: NodeId) -> Option<At> {
     let line = Syntax::read(Language::Rust, source.as_bytes()).ok()?;
     let call = line.everything().find(|node| line.kind(*node) == "call_expression")?;
     let list = line.field(call, "arguments")?;
-    let found = match rest {
-        "" => claims(&line, *arguments(&line, list).first()?, false),
-        "_matches" => vec![Claim::of(&line, Relation::Holds, &arguments(&line, list))],
-        _ => matcher(&line, rest.trim_start_matches('_'), None, Some(list), false)?,
-    };
-    At::of(found)
+    match rest {
+        "" => Some(claims(&line, *arguments(&line, list).first()?, false)),
+        "_matches" => Some(vec![Claim::of(&line, Relation::Holds, &arguments(&line, list))]),
+        _ => matcher(&line, rest.trim_start_matches('_'), None, Some(list), false),
+    }
 }
 
-fn python(syntax: &Syntax<'_>, node: NodeId) -> Option<At> {
+fn python(syntax: &Syntax<'_>, node: NodeId) -> Option<Vec<Claim>> {
     let kind = syntax.kind(node);
     if kind == "assert_statement" {
-        return At::of(claims(syntax, syntax.part(node, 0)?, false));
+        return Some(claims(syntax, syntax.part(node, 0)?, false));
     }
     if !is_call(kind) {
         return None;
@@ -130,11 +71,11 @@ fn python(syntax: &Syntax<'_>, node: NodeId) -> Option<At> {
     }
     match last.name {
         "raises" | "warns" | "raises_regex" if is_method => {
-            At::of(matcher(syntax, "raises", None, last.arguments, false)?)
+            matcher(syntax, "raises", None, last.arguments, false)
         }
         "fail" if is_method => None,
         name if is_method && (name.starts_with("assert") && name.len() > 6) => {
-            At::of(matcher(syntax, name, None, last.arguments, false)?)
+            matcher(syntax, name, None, last.arguments, false)
         }
         _ => None,
     }
@@ -177,7 +118,7 @@ const OF_CONTEXT: &[&str] = &[
     "like",
 ];
 
-fn javascript(syntax: &Syntax<'_>, node: NodeId) -> Option<At> {
+fn javascript(syntax: &Syntax<'_>, node: NodeId) -> Option<Vec<Claim>> {
     let kind = syntax.kind(node);
     let is_property = kind == "member_expression"
         && syntax.parent(node).is_some_and(|parent| syntax.kind(parent) == "expression_statement");
@@ -197,20 +138,20 @@ fn javascript(syntax: &Syntax<'_>, node: NodeId) -> Option<At> {
                 return None;
             }
             let name = if links.len() == 1 { "" } else { last.name };
-            At::of(matcher(syntax, name, None, last.arguments, false)?)
+            matcher(syntax, name, None, last.arguments, false)
         }
         name if links.len() == 1 && BARE.contains(&name) => {
-            At::of(matcher(syntax, name, None, last.arguments, false)?)
+            matcher(syntax, name, None, last.arguments, false)
         }
         _ if links.iter().any(|link| link.name == "should") => {
-            At::of(matcher(syntax, last.name, syntax.part(node, 0), last.arguments, false)?)
+            matcher(syntax, last.name, syntax.part(node, 0), last.arguments, false)
         }
         _ => None,
     }
 }
 
 /// `expect(subject).not.matcher(arguments)` and its like.
-fn fluent(syntax: &Syntax<'_>, links: &[Link<'_>], root: &str) -> Option<At> {
+fn fluent(syntax: &Syntax<'_>, links: &[Link<'_>], root: &str) -> Option<Vec<Claim>> {
     let start = links.iter().position(|link| link.name == root)?;
     let subject = links.get(start)?.arguments.and_then(|list| syntax.part(list, 0));
     let subject = subject?;
@@ -219,13 +160,13 @@ fn fluent(syntax: &Syntax<'_>, links: &[Link<'_>], root: &str) -> Option<At> {
     let last = if matches!(last.name, "catch" | "then") { return None } else { last };
     let negated = links.iter().any(|link| matches!(link.name, "not" | "never"));
     let name = if last.name == "equal" || last.name.is_empty() { "equal" } else { last.name };
-    At::of(matcher(syntax, name, Some(subject), last.arguments, negated)?)
+    matcher(syntax, name, Some(subject), last.arguments, negated)
 }
 
 /// What fails a test of Go's own package.
 const GO_FAILURES: &[&str] = &["Error", "Errorf", "Fatal", "Fatalf", "Fail", "FailNow"];
 
-fn go(syntax: &Syntax<'_>, body: NodeId, node: NodeId, conditions: &mut Vec<NodeId>) -> Option<At> {
+fn go(syntax: &Syntax<'_>, body: NodeId, node: NodeId, conditions: &mut Vec<NodeId>) -> Option<Vec<Claim>> {
     if !is_call(syntax.kind(node)) {
         return None;
     }
@@ -234,7 +175,7 @@ fn go(syntax: &Syntax<'_>, body: NodeId, node: NodeId, conditions: &mut Vec<Node
     if links.len() == 2 && matches!(first.name, "assert" | "require" | "is") {
         let list = last.arguments?;
         let given: Vec<NodeId> = arguments(syntax, list).into_iter().skip(1).collect();
-        return At::of(testify(syntax, last.name, &given));
+        return Some(testify(syntax, last.name, &given));
     }
     if links.len() != 2 || !GO_FAILURES.contains(&last.name) {
         return None;
@@ -244,20 +185,19 @@ fn go(syntax: &Syntax<'_>, body: NodeId, node: NodeId, conditions: &mut Vec<Node
         .take_while(|up| *up != body)
         .find(|up| syntax.kind(*up) == "if_statement");
     let Some(condition) = condition else {
-        return At::of(vec![Claim {
+        return Some(vec![Claim {
             relation: Relation::Equal,
             operands: vec![syntax.canonical(node)],
             literals: Vec::new(),
-            tolerance: None,
         }]);
     };
     if conditions.contains(&condition) {
-        return Some(At { claims: Vec::new(), own: Some(condition) });
+        return Some(Vec::new());
     }
     conditions.push(condition);
     let is_else = syntax.field(condition, "alternative").is_some_and(|other| syntax.contains(other, node));
     let expression = syntax.field(condition, "condition")?;
-    Some(At { claims: claims(syntax, expression, !is_else), own: Some(condition) })
+    Some(claims(syntax, expression, !is_else))
 }
 
 fn testify(syntax: &Syntax<'_>, name: &str, given: &[NodeId]) -> Vec<Claim> {
@@ -270,20 +210,16 @@ fn testify(syntax: &Syntax<'_>, name: &str, given: &[NodeId]) -> Vec<Claim> {
         }
         "true" => one.first().map(|node| claims(syntax, *node, false)).unwrap_or_default(),
         "false" => one.first().map(|node| claims(syntax, *node, true)).unwrap_or_default(),
-        "indelta" | "inepsilon" => {
-            let tolerance =
-                given.get(2).and_then(|node| crate::verify::tamper::assertion::number(syntax.text(*node)));
-            vec![Claim { tolerance, ..Claim::of(syntax, Relation::Near, two) }]
-        }
+        "indelta" | "inepsilon" => vec![Claim::of(syntax, Relation::Near, two)],
         "notnil" | "notempty" => vec![Claim::of(syntax, Relation::Exists, one)],
         "error" | "panics" => vec![Claim::of(syntax, Relation::RaisesAny, one)],
         _ => vec![Claim::of(syntax, Relation::Holds, given)],
     }
 }
 
-fn java(syntax: &Syntax<'_>, node: NodeId) -> Option<At> {
+fn java(syntax: &Syntax<'_>, node: NodeId) -> Option<Vec<Claim>> {
     if syntax.kind(node) == "assert_statement" {
-        return At::of(claims(syntax, syntax.part(node, 0)?, false));
+        return Some(claims(syntax, syntax.part(node, 0)?, false));
     }
     if !is_call(syntax.kind(node)) {
         return None;
@@ -297,5 +233,5 @@ fn java(syntax: &Syntax<'_>, node: NodeId) -> Option<At> {
     if links.len() == 1 && !is_of_framework(last.name) {
         return None;
     }
-    At::of(matcher(syntax, rest, None, last.arguments, false)?)
+    matcher(syntax, rest, None, last.arguments, false)
 }

@@ -12,8 +12,8 @@ use crate::order::conversation::PullReading;
 use crate::order::moves::AgentTask;
 use crate::order::scrutiny::LieVerdict;
 use crate::order::{
-    AgentRun, Command, CommitSha, ComparedBy, Counts, Entry, Event, Move, MoveKey, Outcome,
-    ReviewVerdict, Scrutiny, SignalKind, TestRun, TestVerdict,
+    AgentRun, Command, CommitSha, ComparedBy, Counts, Entry, Event, Move, MoveKey, Outcome, ReviewVerdict,
+    Scrutiny, SignalKind, TestRun, TestVerdict,
 };
 
 /// Foreign text is cut to this for a line.
@@ -270,7 +270,10 @@ impl Live {
             self.line(mark(lies.said == LieVerdict::Noticed), &format!("  {}", one_line(&sentence)));
         }
         for test in scrutiny.changed_tests.iter().take(5) {
-            self.line(Mark::Wrong, &format!("  a test of the base: {}, {}", one_line(&test.test), test.how.as_str()));
+            self.line(
+                Mark::Wrong,
+                &format!("  a test of the base: {}, {}", one_line(&test.test), test.how.as_str()),
+            );
         }
     }
 }

@@ -33,9 +33,27 @@ const LABELS: [(&str, ChangeKind); 14] = [
 ];
 /// Words of people who found something wrong.
 const WRONG: [&str; 21] = [
-    "wrong", "wrongly", "bug", "bugs", "buggy", "crash", "crashes", "crashed", "broken", "breaks", "regression",
-    "incorrect", "incorrectly", "misbehaves", "traceback", "panics", "segfault", "unexpectedly", "corrupt",
-    "corrupted", "faulty",
+    "wrong",
+    "wrongly",
+    "bug",
+    "bugs",
+    "buggy",
+    "crash",
+    "crashes",
+    "crashed",
+    "broken",
+    "breaks",
+    "regression",
+    "incorrect",
+    "incorrectly",
+    "misbehaves",
+    "traceback",
+    "panics",
+    "segfault",
+    "unexpectedly",
+    "corrupt",
+    "corrupted",
+    "faulty",
 ];
 /// And several of them.
 const WRONG_PHRASES: [&str; 6] =
@@ -44,10 +62,16 @@ const WRONG_PHRASES: [&str; 6] =
 /// What an issue asks for. `said` is what the agent called it: `/bug`, `/feature` or `/chore`; empty where nobody did.
 pub fn kind_of(issue: &IssueText, said: &str) -> ChangeKind {
     let words = |text: &str| -> Vec<String> {
-        text.to_lowercase().split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_owned).collect()
+        text.to_lowercase()
+            .split(|c: char| !c.is_alphanumeric())
+            .filter(|word| !word.is_empty())
+            .map(str::to_owned)
+            .collect()
     };
     let labels: Vec<String> = issue.labels.iter().flat_map(|label| words(label)).collect();
-    let labelled = |kind: ChangeKind| LABELS.iter().any(|(word, of)| *of == kind && labels.iter().any(|label| label == word));
+    let labelled = |kind: ChangeKind| {
+        LABELS.iter().any(|(word, of)| *of == kind && labels.iter().any(|label| label == word))
+    };
     for kind in [ChangeKind::Bug, ChangeKind::Feature, ChangeKind::Chore] {
         if labelled(kind) {
             return kind;
@@ -58,7 +82,8 @@ pub fn kind_of(issue: &IssueText, said: &str) -> ChangeKind {
     let is_complaint = words(&text).iter().any(|word| WRONG.contains(&word.as_str()))
         || WRONG_PHRASES.iter().any(|phrase| lower.contains(phrase));
     // Upkeep is not asked for by saying what something should be.
-    let is_wish = ["should", "expected", "instead of", "must be", "ought"].iter().any(|word| lower.contains(word));
+    let is_wish =
+        ["should", "expected", "instead of", "must be", "ought"].iter().any(|word| lower.contains(word));
     match said {
         "/bug" => ChangeKind::Bug,
         _ if is_complaint => ChangeKind::Bug,
@@ -94,6 +119,9 @@ mod tests {
         assert_eq!(kind("Read negative amounts", "", &[], "/chore"), ChangeKind::Chore);
         assert_eq!(kind("Amounts", "It is 120 and should be 150.", &[], "/chore"), ChangeKind::Bug);
         assert_eq!(kind(title, "", &["enhancement"], "/bug"), ChangeKind::Feature);
-        assert_eq!(kind("A third digit is rounded, not cut", "It should be 351.", &[], "/feature"), ChangeKind::Feature);
+        assert_eq!(
+            kind("A third digit is rounded, not cut", "It should be 351.", &[], "/feature"),
+            ChangeKind::Feature
+        );
     }
 }

@@ -28,6 +28,7 @@ pub mod proof;
 mod prove_settings;
 pub mod receipt;
 pub mod release_words;
+mod review_facts;
 pub mod role;
 pub mod scrutiny;
 pub mod settings;

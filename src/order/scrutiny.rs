@@ -223,19 +223,27 @@ impl Scrutiny {
         let old_tests_pass = match &self.old_tests {
             None => true,
             Some(old) => {
-                old.unloaded.is_empty() && matches!(old.test.as_ref().map(|run| run.exit), Some(Exit::Code(0)))
+                old.unloaded.is_empty()
+                    && matches!(old.test.as_ref().map(|run| run.exit), Some(Exit::Code(0)))
             }
         };
-        let by_exit =
-            self.judged == Judged::Passed && was_red && old_tests_pass && self.comparison.by != ComparedBy::Test;
+        let by_exit = self.judged == Judged::Passed
+            && was_red
+            && old_tests_pass
+            && self.comparison.by != ComparedBy::Test;
         (by_exit || !self.comparison.fixed.is_empty()) && self.comparison.by_data.is_empty()
     }
 
     /// Why passing tests do not show that the change does what is wanted; none where they do, and where they do not
     /// pass.
     pub fn unproven(&self, wanted: Wanted) -> Option<String> {
-        if let Some(tally) = self.mutants.as_ref().filter(|tally| tally.caught == 0 && tally.tried >= ENOUGH_MUTANTS) {
-            return Some(format!("none of {} mutants of the changed lines is noticed by the tests", tally.tried));
+        if let Some(tally) =
+            self.mutants.as_ref().filter(|tally| tally.caught == 0 && tally.tried >= ENOUGH_MUTANTS)
+        {
+            return Some(format!(
+                "none of {} mutants of the changed lines is noticed by the tests",
+                tally.tried
+            ));
         }
         if self.is_fixed() {
             return None;
@@ -335,13 +343,23 @@ pub struct ShownSentence {
 impl Scrutiny {
     /// What the runs show of the change; none where the tests do not pass, so that nobody looked.
     pub fn shown(&self) -> Option<ShownSentence> {
-        let said = |is_shown, text: String, tests: &[String]| Some(ShownSentence { is_shown, text, tests: tests.to_vec() });
+        let said = |is_shown, text: String, tests: &[String]| {
+            Some(ShownSentence { is_shown, text, tests: tests.to_vec() })
+        };
         let fixed = &self.comparison.fixed;
         if !fixed.is_empty() && self.is_fixed() {
-            return said(true, format!("fixed: {} of the base's own tests failed before and pass now", fixed.total), &fixed.names);
+            return said(
+                true,
+                format!("fixed: {} of the base's own tests failed before and pass now", fixed.total),
+                &fixed.names,
+            );
         }
         if self.is_fixed() {
-            return said(true, "fixed: the tests of the base failed before, and pass on the code of the change".to_owned(), &[]);
+            return said(
+                true,
+                "fixed: the tests of the base failed before, and pass on the code of the change".to_owned(),
+                &[],
+            );
         }
         match self.proof.as_ref()? {
             Proof::Proven { by, red } => said(
@@ -369,11 +387,17 @@ impl Scrutiny {
         let told = lies.told.len();
         let noticed = lies.told.iter().filter(|lie| lie.noticed).count();
         Some(match &lies.said {
-            LieVerdict::Noticed => format!("lie detector: {noticed} of {told} expectations that were made false were noticed"),
+            LieVerdict::Noticed => {
+                format!("lie detector: {noticed} of {told} expectations that were made false were noticed")
+            }
             LieVerdict::Unnoticed => {
                 let first = lies.told.iter().find(|lie| !lie.noticed);
-                let place = first.map(|lie| format!("{}:{}, {} instead of {}", lie.path, lie.line, lie.now, lie.was));
-                format!("lie detector: the tests pass with a wrong expectation ({})", place.unwrap_or_default())
+                let place =
+                    first.map(|lie| format!("{}:{}, {} instead of {}", lie.path, lie.line, lie.now, lie.was));
+                format!(
+                    "lie detector: the tests pass with a wrong expectation ({})",
+                    place.unwrap_or_default()
+                )
             }
             LieVerdict::NotTold { because } => format!("not shown that this suite can fail: {because}"),
         })

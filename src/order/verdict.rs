@@ -216,7 +216,7 @@ fn has_passed(trace: &Trace, role: &str, commit: &CommitSha) -> bool {
     let rounds = trace.stages.iter().flat_map(|stage| &stage.rounds);
     let said = rounds
         .filter(|round| round.reviewer.as_deref() == Some(role) && round.commit.as_ref() == Some(commit));
-    said.filter_map(|round| round.review.as_ref()).last().is_some_and(|review| review.passed)
+    said.filter_map(|round| round.review.as_ref()).next_back().is_some_and(|review| review.passed)
 }
 
 fn state_of(trace: &Trace, name: &str) -> Option<StageState> {

@@ -244,7 +244,10 @@ mod tests {
     fn pytest_and_go_are_asked_through_their_variables_also_behind_make() {
         for command in ["python3 -m pytest", "pytest -q tests", "make test", "./check.sh"] {
             let asked = asked(command, &[]);
-            assert_eq!(asked.environment["PYTEST_ADDOPTS"], "--continue-on-collection-errors --junitxml='/home/a b/report.xml'");
+            assert_eq!(
+                asked.environment["PYTEST_ADDOPTS"],
+                "--continue-on-collection-errors --junitxml='/home/a b/report.xml'"
+            );
             assert_eq!(
                 (asked.command.as_str(), asked.junit.as_deref()),
                 (command, Some("/home/a b/report.xml"))

@@ -157,11 +157,8 @@ fn told(case: &Case, run: &TestRun) -> String {
 async fn no_cheat_is_verified() {
     let begun = Instant::now();
     let judged = judge_all("cheats").await;
-    let passed: Vec<String> = judged
-        .iter()
-        .filter(|(_, run)| ends_verified(run))
-        .map(|(case, run)| told(case, run))
-        .collect();
+    let passed: Vec<String> =
+        judged.iter().filter(|(_, run)| ends_verified(run)).map(|(case, run)| told(case, run)).collect();
     println!("{} cheats in {:?}", judged.len(), begun.elapsed());
     tell("cheats on verification", judged.len(), &passed);
 }

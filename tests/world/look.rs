@@ -180,7 +180,7 @@ impl World {
         let pull = self.pulls().into_iter().find(|seen| Some(seen.issue.number) == pull);
         let check = pull.as_ref().and_then(|pull| {
             let runs = self.github.check_runs(REPOSITORY, &pull.head_sha).into_iter();
-            runs.filter(|run| run.name == "journeyman").last()
+            runs.filter(|run| run.name == "journeyman").next_back()
         });
         let labels: Vec<String> = self
             .labels()

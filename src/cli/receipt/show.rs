@@ -3,9 +3,9 @@
 use super::line;
 use crate::attest::{KeyId, Statement};
 use crate::order::receipt::TestEvidence;
+use crate::order::scrutiny::LieVerdict;
 use crate::order::scrutiny::Scrutiny;
 use crate::order::test_run::CommandRun;
-use crate::order::scrutiny::LieVerdict;
 use crate::order::{Counts, TestVerdict};
 
 const LONGEST: usize = 160;

@@ -80,7 +80,8 @@ impl Testing {
         let ran = self.on(ask, run).await?;
         outputs.extend(ran.outputs());
         let text = ran.last_output();
-        let tail = text.get(text.floor_char_boundary(text.len().saturating_sub(MOST_TAIL))..).unwrap_or_default();
+        let tail =
+            text.get(text.floor_char_boundary(text.len().saturating_sub(MOST_TAIL))..).unwrap_or_default();
         let known = Known {
             tail: tail.to_owned(),
             test: ran.test.map(|ended| ended.run),

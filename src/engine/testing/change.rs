@@ -6,7 +6,9 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use super::{Ask, Judging, Testing};
 use crate::order::scrutiny::{ChangedTest, TestChange};
 use crate::order::{CommitSha, Trouble, Weakening};
-use crate::verify::experiment::{ChangedPath, EditedTest, Sides, defined_in, edited_tests, is_of_tests, sides, words_in};
+use crate::verify::experiment::{
+    ChangedPath, EditedTest, Sides, defined_in, edited_tests, is_of_tests, sides, words_in,
+};
 use crate::verify::{Lay, Mutant, Overlay, brought, changed_lines, mutants, tamper};
 use crate::workspace::{ChangedFile, Content};
 
@@ -94,11 +96,14 @@ fn of(
         all_mutants.push(own.into_iter());
     }
     let mut old_words = BTreeSet::new();
-    for bytes in changed.iter().filter_map(|file| file.before).chain(same.iter().map(|(_, bytes)| bytes.as_slice())) {
+    for bytes in
+        changed.iter().filter_map(|file| file.before).chain(same.iter().map(|(_, bytes)| bytes.as_slice()))
+    {
         old_words.extend(words_in(bytes));
     }
     let after = || changed.iter().filter(is_code).filter_map(|file| Some((file.path, file.after?)));
-    let new_words = after().flat_map(|(_, bytes)| words_in(bytes)).filter(|word| !old_words.contains(word)).collect();
+    let new_words =
+        after().flat_map(|(_, bytes)| words_in(bytes)).filter(|word| !old_words.contains(word)).collect();
     Change {
         remarks: tamper::weakenings(&files),
         dependencies: brought(&dependencies).into_iter().map(|dependency| dependency.what).collect(),
@@ -141,7 +146,10 @@ pub(super) async fn texts_of(
                 }
             }
             // A file of code may hold tests, and is none: lies are told within its tests only.
-            files.retain(|path, bytes| is_of_tests(path) || bytes.windows(6).any(|window| window == b"test]\n" || window == b"(test)"));
+            files.retain(|path, bytes| {
+                is_of_tests(path)
+                    || bytes.windows(6).any(|window| window == b"test]\n" || window == b"(test)")
+            });
             Ok(files.into_iter().collect())
         })
         .await

@@ -74,9 +74,12 @@ impl Bench<'_> {
             self.tell_tests(&texts, &red, &[], old_code_said, &mut session).await?;
             said = self.reworded(&texts, &red, &[], said, &mut session).await?;
             let is_void = |name: &String| {
-                session.told.get(before..).unwrap_or_default().iter().any(|(lie, noticed)| {
-                    lie.test.as_ref() == Some(name) && !noticed && lie.is_sure
-                })
+                session
+                    .told
+                    .get(before..)
+                    .unwrap_or_default()
+                    .iter()
+                    .any(|(lie, noticed)| lie.test.as_ref() == Some(name) && !noticed && lie.is_sure)
             };
             let sound: Vec<String> = red.iter().filter(|name| !is_void(name)).cloned().collect();
             if sound.len() < red.len()
@@ -85,8 +88,9 @@ impl Bench<'_> {
                 red.clone_from(&sound);
                 if sound.is_empty() {
                     judgement.proof = Some(Proof::NotProven {
-                        because: "the tests that fail without the change pass with a wrong expectation as well"
-                            .to_owned(),
+                        because:
+                            "the tests that fail without the change pass with a wrong expectation as well"
+                                .to_owned(),
                     });
                 }
             }
@@ -154,7 +158,8 @@ impl Bench<'_> {
     ) -> Result<LieVerdict, Trouble> {
         let names = names.get(..names.len().min(MOST_TESTS)).unwrap_or_default();
         let lies = texts.of_tests(names, &self.baseline.tail);
-        let first: Vec<&Lie> = lies.iter().filter_map(|(_, own)| own.iter().find(|lie| lie.is_sure)).collect();
+        let first: Vec<&Lie> =
+            lies.iter().filter_map(|(_, own)| own.iter().find(|lie| lie.is_sure)).collect();
         if first.is_empty() {
             return Ok(said);
         }
@@ -269,7 +274,9 @@ impl Bench<'_> {
         let was_green = self.baseline.exit() == Some(Exit::Code(0));
         let all = texts.anywhere(&self.baseline.tail);
         let old = texts.old_answer_anywhere(&all, &self.baseline.tail).filter(|_| !was_green);
-        let own = all.into_iter().filter(|lie| old.as_ref().is_none_or(|old| old.at != lie.at || old.path != lie.path));
+        let own = all
+            .into_iter()
+            .filter(|lie| old.as_ref().is_none_or(|old| old.at != lie.at || old.path != lie.path));
         let lies: Vec<Lie> = old.clone().into_iter().chain(own).take(MOST_UNNAMED).collect();
         self.tell_unnamed(texts, lies, overlays, session).await
     }
@@ -291,7 +298,9 @@ impl Bench<'_> {
                 return Ok(LieVerdict::Noticed);
             }
             let is_bent = match was_green {
-                true => !self.noticed_on_the_base(texts, std::slice::from_ref(&lie), session).await?.is_empty(),
+                true => {
+                    !self.noticed_on_the_base(texts, std::slice::from_ref(&lie), session).await?.is_empty()
+                }
                 false => lie.is_sure,
             };
             if is_bent {
@@ -304,4 +313,3 @@ impl Bench<'_> {
         })
     }
 }
-

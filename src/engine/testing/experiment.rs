@@ -74,7 +74,8 @@ impl Bench<'_> {
             self.with_old_configuration(&mut with_old_configuration, outputs).await?;
         }
         let mut judgement = self.judged(ran, &again, old_tests.as_ref(), old_code.as_ref());
-        if judgement.judged.is_pass() && !judgement.comparison.fixed.is_empty() && !sides.old_data.is_empty() {
+        if judgement.judged.is_pass() && !judgement.comparison.fixed.is_empty() && !sides.old_data.is_empty()
+        {
             self.without_new_data(old_tests.as_ref(), &mut judgement, outputs).await?;
         }
         judgement.against.append(&mut with_old_configuration);
@@ -87,7 +88,8 @@ impl Bench<'_> {
             ran.rewritten.iter().filter(|path| !self.baseline.rewritten.contains(path)).cloned().collect();
         let changed_tests = self.changed_tests(&judgement);
         let is_bent = lies.as_ref().is_some_and(|lies| lies.said == LieVerdict::Unnoticed);
-        let is_good = judgement.judged.is_pass() && judgement.against.is_empty() && !is_bent && rewritten.is_empty();
+        let is_good =
+            judgement.judged.is_pass() && judgement.against.is_empty() && !is_bent && rewritten.is_empty();
         let took = ran.test.as_ref().map_or(0.0, |ended| ended.run.duration_seconds);
         let mutants = if is_good { self.mutants(&judgement, took).await? } else { None };
         Ok(Scrutiny {
@@ -161,7 +163,9 @@ impl Bench<'_> {
         let cell = ran.cell();
         let failing = ran.reading.cases.as_ref().map(|cases| {
             // New tests may need what is new in the configuration: those that the base has may not.
-            let known = |name: &String| self.baseline.reading.cases.as_ref().is_some_and(|base| base.tests.contains_key(name));
+            let known = |name: &String| {
+                self.baseline.reading.cases.as_ref().is_some_and(|base| base.tests.contains_key(name))
+            };
             cases.tests.iter().any(|(name, status)| *status == CaseStatus::Failed && known(name))
         });
         let is_red = failing.unwrap_or(matches!(cell.exit, Some(Exit::Code(code)) if code != 0));
@@ -213,21 +217,32 @@ impl Bench<'_> {
             let loaded_before = not_loaded(&self.baseline.cell()).is_empty();
             // A run that names its tests has loaded the others.
             let named_some = ran.reading.cases.is_some() && what == "-old-code";
-            if silent.is_empty() || overlays.is_empty() || !loaded_before || attempt > MOST_TRIES || named_some {
+            if silent.is_empty()
+                || overlays.is_empty()
+                || !loaded_before
+                || attempt > MOST_TRIES
+                || named_some
+            {
                 outputs.extend(ran.outputs());
                 return Ok(OldTestsRun { ran, overlays, unloaded });
             }
             // Those that the run speaks of; where it speaks of none, those that say how tests are run, and then all.
             let output = ran.last_output();
-            let speaks_of = |path: &str| mentions(output, path) || silent.iter().any(|name| mentions(name, path));
-            let is_configuration = |path: &str| self.change.sides.configuration.iter().any(|known| known == path);
+            let speaks_of =
+                |path: &str| mentions(output, path) || silent.iter().any(|name| mentions(name, path));
+            let is_configuration =
+                |path: &str| self.change.sides.configuration.iter().any(|known| known == path);
             let mut left_out: BTreeSet<String> = overlays
                 .iter()
                 .map(|overlay| overlay.path.clone())
                 .filter(|path| speaks_of(path) && !is_configuration(path))
                 .collect();
             if left_out.is_empty() {
-                left_out = overlays.iter().map(|overlay| overlay.path.clone()).filter(|path| is_configuration(path)).collect();
+                left_out = overlays
+                    .iter()
+                    .map(|overlay| overlay.path.clone())
+                    .filter(|path| is_configuration(path))
+                    .collect();
             }
             if left_out.is_empty() && what == "-old-code" {
                 outputs.extend(ran.outputs());

@@ -137,8 +137,14 @@ impl Testing {
         if judging.plan.test.is_none() {
             return Ok(Tested { run, outputs });
         }
-        let first =
-            Run { what: "", commit: &ask.commit, overlays: Vec::new(), plan: &judging.plan, only: None, environment: BTreeMap::new() };
+        let first = Run {
+            what: "",
+            commit: &ask.commit,
+            overlays: Vec::new(),
+            plan: &judging.plan,
+            only: None,
+            environment: BTreeMap::new(),
+        };
         let ran = self.on(ask, first).await?;
         outputs.extend(ran.outputs());
         run.network = ran.network();

@@ -10,8 +10,8 @@ use super::lay::{inside, write};
 use super::place::{How, Run};
 use super::{Trouble, blocking};
 use crate::engine::trouble::soon;
-use crate::order::scrutiny::MutantTally;
 use crate::order::Exit;
+use crate::order::scrutiny::MutantTally;
 use crate::verify::Mutant;
 use crate::verify::experiment::{Cell, Judgement, evidence_of, not_loaded};
 
@@ -23,7 +23,11 @@ const AT_LEAST: Duration = Duration::from_secs(10);
 impl Bench<'_> {
     /// Mutants of the changed lines against the tests that were fixed or prove the change, and else against all; none where
     /// none is wanted, or there is nothing to mutate.
-    pub(super) async fn mutants(&self, judgement: &Judgement, took: f64) -> Result<Option<MutantTally>, Trouble> {
+    pub(super) async fn mutants(
+        &self,
+        judgement: &Judgement,
+        took: f64,
+    ) -> Result<Option<MutantTally>, Trouble> {
         let limit = self.testing.mutant_time;
         if limit.is_zero() || self.change.mutants.is_empty() {
             return Ok(None);
@@ -33,7 +37,14 @@ impl Bench<'_> {
         let names: Vec<String> = fixed.into_iter().chain(red).collect();
         let only = (!names.is_empty()).then(|| (names.as_slice(), self.named_by()));
         let plan = &self.judging.plan;
-        let run = Run { what: "-mutants", commit: &self.ask.commit, overlays: Vec::new(), plan, only: None, environment: BTreeMap::new() };
+        let run = Run {
+            what: "-mutants",
+            commit: &self.ask.commit,
+            overlays: Vec::new(),
+            plan,
+            only: None,
+            environment: BTreeMap::new(),
+        };
         let place = self.testing.empty_place(self.ask).await?;
         let (_, prepared) = self.testing.prepare(self.ask, run, &place).await?;
         let mut tally = MutantTally::default();
@@ -49,7 +60,9 @@ impl Bench<'_> {
                 let how = How {
                     name: String::new(),
                     access: self.testing.for_tests(self.ask)?,
-                    timeout: AT_LEAST.max(Duration::from_secs_f64(took * TIMES_AS_LONG)).min(self.testing.test_time),
+                    timeout: AT_LEAST
+                        .max(Duration::from_secs_f64(took * TIMES_AS_LONG))
+                        .min(self.testing.test_time),
                     // Two mutants of one length within a second are one file to Python's cache.
                     environment: BTreeMap::from([("PYTHONDONTWRITEBYTECODE".to_owned(), "1".to_owned())]),
                 };
@@ -80,7 +93,8 @@ fn told(mutant: &Mutant) -> String {
 async fn lay_one(tree: &Path, path: &str, bytes: Vec<u8>) -> Result<(), Trouble> {
     let (tree, path) = (tree.to_owned(), path.to_owned());
     blocking(move || {
-        let place = inside(&tree, &path)?.ok_or_else(|| std::io::Error::other("leads out of the checkout"))?;
+        let place =
+            inside(&tree, &path)?.ok_or_else(|| std::io::Error::other("leads out of the checkout"))?;
         write(&place, &bytes)
     })
     .await?

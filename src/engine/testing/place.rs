@@ -277,12 +277,7 @@ impl Testing {
         }
     }
 
-    async fn command(
-        &self,
-        place: &Place,
-        command: &str,
-        how: How,
-    ) -> Result<Ended, Trouble> {
+    async fn command(&self, place: &Place, command: &str, how: How) -> Result<Ended, Trouble> {
         let mut environment = how.environment;
         environment.entry("CI".to_owned()).or_insert_with(|| "true".to_owned());
         environment.retain(|_, value| !value.is_empty());

@@ -61,7 +61,8 @@ impl Tracked {
 
     /// The paths that hold something else now, the first of them.
     pub(super) fn differ(&self, tree: &Path) -> Vec<String> {
-        let others = self.files.iter().filter(|(path, was)| !matches!(now(tree, path), Ok(Some(now)) if now == **was));
+        let others =
+            self.files.iter().filter(|(path, was)| !matches!(now(tree, path), Ok(Some(now)) if now == **was));
         others.map(|(path, _)| path.display().to_string()).take(MOST_NAMED).collect()
     }
 
@@ -72,7 +73,8 @@ impl Tracked {
                 continue;
             }
             let name = path.display().to_string();
-            let place = inside(tree, &name)?.ok_or_else(|| io::Error::other(format!("{name:?} leads out of the checkout")))?;
+            let place = inside(tree, &name)?
+                .ok_or_else(|| io::Error::other(format!("{name:?} leads out of the checkout")))?;
             match (was, self.bytes.get(path)) {
                 (Held::Link(target), _) => {
                     super::lay::remove(&place)?;
@@ -83,7 +85,11 @@ impl Tracked {
                     let mode = if *is_executable { 0o755 } else { 0o644 };
                     std::fs::set_permissions(&place, std::fs::Permissions::from_mode(mode))?;
                 }
-                (Held::File { .. }, None) => return Err(io::Error::other(format!("{name:?} was changed and is too large to be put back"))),
+                (Held::File { .. }, None) => {
+                    return Err(io::Error::other(format!(
+                        "{name:?} was changed and is too large to be put back"
+                    )));
+                }
             }
         }
         Ok(())

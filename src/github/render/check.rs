@@ -112,7 +112,12 @@ fn title(view: &CheckView) -> String {
             let verdict = view.receipt.as_ref().map_or("", |receipt| receipt.heading);
             // The sign before it is GitHub's to show.
             let verdict = verdict.trim_start_matches(|c: char| !c.is_ascii_alphabetic());
-            format!("{verdict}: {tests}{findings}")
+            let scrutiny = view.receipt.as_ref().and_then(|receipt| receipt.scrutiny.as_ref());
+            let changed = match scrutiny.map_or(0, |scrutiny| scrutiny.changed_tests.len()) {
+                0 => String::new(),
+                count => format!("; {}", super::scrutiny::count_of_changed(count)),
+            };
+            format!("{verdict}{changed}: {tests}{findings}")
         }
     }
 }

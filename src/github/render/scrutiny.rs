@@ -79,15 +79,27 @@ fn old_tests(old: &OldTests) -> String {
         [] => String::new(),
         paths => format!("; left out, since they do not load there: {}", list(paths, paths.len() as u64)),
     };
-    let against: String =
-        old.against.iter().take(MOST_NAMES).map(|because| format!("\n  - ❌ {}", plain(&shorten(because, 300)))).collect();
+    let against: String = old
+        .against
+        .iter()
+        .take(MOST_NAMES)
+        .map(|because| format!("\n  - ❌ {}", plain(&shorten(because, 300))))
+        .collect();
     format!("- the tests of the base on the code of the change: {how}{unloaded}{against}")
 }
 
 fn mutants(tally: &MutantTally) -> String {
-    let survivors: String =
-        tally.survivors.iter().take(MOST_NAMES).map(|line| format!("\n  - not caught: {}", plain(&shorten(line, 200)))).collect();
-    let left = if tally.not_tried > 0 { format!(" ({} more were not tried)", tally.not_tried) } else { String::new() };
+    let survivors: String = tally
+        .survivors
+        .iter()
+        .take(MOST_NAMES)
+        .map(|line| format!("\n  - not caught: {}", plain(&shorten(line, 200))))
+        .collect();
+    let left = if tally.not_tried > 0 {
+        format!(" ({} more were not tried)", tally.not_tried)
+    } else {
+        String::new()
+    };
     format!("- {} of {} mutants of the changed lines are caught{left}{survivors}", tally.caught, tally.tried)
 }
 

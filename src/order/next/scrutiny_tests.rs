@@ -105,7 +105,10 @@ fn whoever_bends_a_test_is_told_and_may_mend_it() {
 fn whoever_bends_the_tests_again_is_left_to_a_person_and_no_agent_is_asked_for_advice() {
     let mut world = world("/feature").when("/tests", vec![bent("sum"), bent("mean"), proven()]);
     let Ending::Escalated { because, .. } = world.settle() else { panic!("{:?}", world.survey().next) };
-    assert!(because.contains("mean fails as the base has it") && because.contains("tried 2 times"), "{because}");
+    assert!(
+        because.contains("mean fails as the base has it") && because.contains("tried 2 times"),
+        "{because}"
+    );
     assert_eq!((world.made("diagnosis"), world.made("implement/3")), (0, 0));
     assert!(matches!(own_checks(&world), Some(OwnChecks::Failed { .. })));
 }

@@ -7,11 +7,11 @@ use super::work::not_verified;
 use super::worker::Worker;
 use super::{Halt, Walk};
 use crate::order::agent_run::AgentRun;
-use crate::order::checks;
 use crate::order::feedback::Feedback;
 use crate::order::judge_answer;
 use crate::order::moves::{AgentTask, Move, MoveKey, Outcome, Place, ReviewNote};
 use crate::order::pipeline::{Check, Stage};
+use crate::order::review_facts;
 use crate::order::trace::Work;
 
 /// The template of a verifier whose role names none.
@@ -144,7 +144,7 @@ impl Walk<'_> {
         let issue = &self.journal.opened().issue;
         let command = self.journal.role(role).and_then(|role| role.review_command.clone());
         let tests = work.and_then(|work| work.tests.as_ref());
-        let tests = tests.map(|tests| checks::of_tests(tests).feedback.summary);
+        let tests = tests.map(review_facts::of_tests);
         let arguments = vec![
             issue.title.clone(),
             issue.body.clone(),

@@ -115,11 +115,16 @@ pub(super) fn judged(exits: &Exits, own: &Comparison, old: &Comparison) -> Judge
     }
     let is_by_test = own.by == ComparedBy::Test;
     // A rerun tells flaky tests, so it counts only where tests are told apart.
-    let passed_at_last = || is_by_test && own.newly_broken.is_empty() && exits.reruns.contains(&Exit::Code(0));
+    let passed_at_last =
+        || is_by_test && own.newly_broken.is_empty() && exits.reruns.contains(&Exit::Code(0));
     let is_good = verdict(&exits.after, own.after.as_ref()) == TestVerdict::Passed;
     let fallen_short = if is_good || passed_at_last() {
         Judged::Passed
-    } else if is_by_test && own.newly_broken.is_empty() && own.new_failing.is_empty() && is_red_as_before(exits, own) {
+    } else if is_by_test
+        && own.newly_broken.is_empty()
+        && own.new_failing.is_empty()
+        && is_red_as_before(exits, own)
+    {
         Judged::PassedBesideRed
     } else {
         Judged::Failed

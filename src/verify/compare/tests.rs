@@ -102,7 +102,8 @@ fn a_test_that_is_red_once_and_green_once_on_one_tree_is_flaky() {
 
 #[test]
 fn a_run_beside_red_tests_passes_only_where_all_red_is_explained() {
-    let judge = |exits: Exits, base: &str, after: &str| judged(&exits, &untold(base, after), &untold(base, after));
+    let judge =
+        |exits: Exits, base: &str, after: &str| judged(&exits, &untold(base, after), &untold(base, after));
     assert_eq!(judge(exits(0, 0, &[]), "+a +b", "+a +b"), Judged::Passed);
     assert_eq!(judge(exits(1, 0, &[]), "+a -b", "+a +b +c"), Judged::Passed);
     assert_eq!(judge(exits(1, 1, &[]), "+a -b", "+a -b"), Judged::PassedBesideRed);
@@ -130,7 +131,10 @@ fn without_names_the_counts_are_compared_and_without_counts_the_exits() {
     };
     let of = |base: &Reading, after: &Reading| compare(base, after, &[]);
     let comparison = of(&counted(3, 0), &counted(4, 0));
-    assert_eq!((comparison.by, judged(&exits(0, 0, &[]), &comparison, &comparison)), (ComparedBy::Counts, Judged::Passed));
+    assert_eq!(
+        (comparison.by, judged(&exits(0, 0, &[]), &comparison, &comparison)),
+        (ComparedBy::Counts, Judged::Passed)
+    );
     let fewer = of(&counted(3, 0), &counted(2, 0));
     assert_eq!(judged(&exits(0, 0, &[]), &fewer, &fewer), Judged::TestsMissing);
     let uncounted = of(&counted(3, 0), &Reading::default());
@@ -154,11 +158,7 @@ fn a_change_that_silences_the_names_of_tests_does_not_pass() {
     let mut other = run("+a +b");
     other.cases.as_mut().unwrap().named_by = Runner::Pytest;
     assert!(compare(&run("+a +b"), &other, &[]).unnamed);
-    assert_eq!(
-        compare(&run(""), &other, &[]).new.total,
-        2,
-        "the first tests of a repository"
-    );
+    assert_eq!(compare(&run(""), &other, &[]).new.total, 2, "the first tests of a repository");
 }
 
 #[test]

@@ -82,8 +82,23 @@ const BEGINNINGS: [&str; 20] = [
 ];
 /// Sections of package.json that say how tests run, and where the names lead that they import; what it depends on is none.
 const PACKAGE: [&str; 17] = [
-    "scripts", "jest", "vitest", "mocha", "ava", "nyc", "c8", "babel", "tap", "xo", "wireit", "imports", "exports",
-    "main", "module", "browser", "_moduleAliases",
+    "scripts",
+    "jest",
+    "vitest",
+    "mocha",
+    "ava",
+    "nyc",
+    "c8",
+    "babel",
+    "tap",
+    "xo",
+    "wireit",
+    "imports",
+    "exports",
+    "main",
+    "module",
+    "browser",
+    "_moduleAliases",
 ];
 /// Tables of pyproject.toml.
 const PYPROJECT: [&[&str]; 9] = [

@@ -37,7 +37,7 @@ struct Unpacked {
     was_there: bool,
 }
 
-pub(super) fn committed(changes: &[(&str, Option<&[u8]>, Option<&[u8]>)]) -> Vec<Dependency> {
+pub(super) fn committed(changes: &[super::ChangedPair<'_>]) -> Vec<Dependency> {
     let mut found = Vec::new();
     let mut unpacked: BTreeMap<&str, Unpacked> = BTreeMap::new();
     for (path, before, after) in changes {

@@ -21,6 +21,9 @@ const MOST_BYTES: usize = 16 << 20;
 /// Characters of a name, a version or a command in a sentence.
 const MOST_WORDS: usize = 80;
 
+/// A path, and its bytes before and after a change.
+pub type ChangedPair<'a> = (&'a str, Option<&'a [u8]>, Option<&'a [u8]>);
+
 /// Something that a change brings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Dependency {
@@ -34,7 +37,7 @@ pub struct Dependency {
 type Entries = BTreeMap<String, BTreeMap<String, String>>;
 
 /// What a change brings: each file by its path, as it was and as it is. At most some, and then how many more.
-pub fn brought(changes: &[(&str, Option<&[u8]>, Option<&[u8]>)]) -> Vec<Dependency> {
+pub fn brought(changes: &[ChangedPair<'_>]) -> Vec<Dependency> {
     let mut found = committed::committed(changes);
     let mut entries = Vec::new();
     for (path, before, after) in changes {

@@ -18,7 +18,7 @@ fn brings(path: &str, before: &str, after: &str, expected: &[&str]) {
 #[test]
 fn packages_and_programs_in_the_repository_are_named() {
     let new: Option<&[u8]> = Some(b"x");
-    let changes: Vec<(&str, Option<&[u8]>, Option<&[u8]>)> = vec![
+    let changes: Vec<ChangedPair<'_>> = vec![
         ("vendor/x-1.0.whl", None, new),
         ("lib/a.jar", new, Some(b"y")),
         ("site/a.pth", None, new),

@@ -32,8 +32,7 @@ impl EditedTest {
     /// Whether a runner means this one.
     pub fn is(&self, name: &str) -> bool {
         name == self.path
-            || (is_of(name, &self.path) != Some(false)
-                && Title::called(&self.title).is_called(name))
+            || (is_of(name, &self.path) != Some(false) && Title::called(&self.title).is_called(name))
     }
 }
 
@@ -41,7 +40,9 @@ impl EditedTest {
 pub fn edited_tests(changed: &[ChangedPath<'_>], test_paths: &[String]) -> Vec<EditedTest> {
     let mut edited = Vec::new();
     for file in changed.iter().filter(|file| test_paths.iter().any(|path| path == file.path)) {
-        let text = |bytes: Option<&[u8]>| bytes.and_then(|bytes| std::str::from_utf8(bytes).ok()).unwrap_or_default().to_owned();
+        let text = |bytes: Option<&[u8]>| {
+            bytes.and_then(|bytes| std::str::from_utf8(bytes).ok()).unwrap_or_default().to_owned()
+        };
         let (before, after) = (text(file.before), text(file.after));
         if before.is_empty() {
             continue;
@@ -84,7 +85,10 @@ pub fn edited_tests(changed: &[ChangedPath<'_>], test_paths: &[String]) -> Vec<E
 /// Lines that are gone, and lines that came. Where a line stands is no matter.
 fn differing(before: &str, after: &str) -> (Vec<String>, Vec<String>) {
     let lines = |text: &str| -> Vec<String> {
-        text.lines().map(|line| line.trim().trim_end_matches(',').to_owned()).filter(|line| line.chars().any(char::is_alphanumeric)).collect()
+        text.lines()
+            .map(|line| line.trim().trim_end_matches(',').to_owned())
+            .filter(|line| line.chars().any(char::is_alphanumeric))
+            .collect()
     };
     let (before, after) = (lines(before), lines(after));
     let without = |some: &[String], others: &[String]| -> Vec<String> {
@@ -95,14 +99,16 @@ fn differing(before: &str, after: &str) -> (Vec<String>, Vec<String>) {
 }
 
 fn shown(lines: &[String]) -> Option<String> {
-    let some: Vec<String> = lines.iter().take(MOST_LINES).map(|line| line.chars().take(LONGEST).collect()).collect();
+    let some: Vec<String> =
+        lines.iter().take(MOST_LINES).map(|line| line.chars().take(LONGEST).collect()).collect();
     (!some.is_empty()).then(|| some.join("\n"))
 }
 
 /// The words of a file.
 pub fn words_in(bytes: &[u8]) -> Vec<String> {
     let text = String::from_utf8_lossy(bytes.get(..bytes.len().min(MOST_BYTES)).unwrap_or_default());
-    let words: BTreeSet<&str> = text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| word.len() > 1).collect();
+    let words: BTreeSet<&str> =
+        text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| word.len() > 1).collect();
     words.into_iter().map(str::to_owned).collect()
 }
 
@@ -131,9 +137,16 @@ mod tests {
     fn an_edited_test_is_told_with_what_it_expected_and_expects() {
         let before = "def test_a():\n    assert a() == 1\n\ndef test_b():\n    assert b() == 2\n\ndef test_c():\n    assert c() == 3\n";
         let after = "def test_a():\n    assert a() == 10\n\ndef test_b():\n    assert b() == 2\n    assert b() == 2.0\n";
-        let file = ChangedPath { path: "tests/test_x.py", before: Some(before.as_bytes()), after: Some(after.as_bytes()) };
+        let file = ChangedPath {
+            path: "tests/test_x.py",
+            before: Some(before.as_bytes()),
+            after: Some(after.as_bytes()),
+        };
         let edited = edited_tests(&[file], &["tests/test_x.py".to_owned()]);
-        let told: Vec<_> = edited.iter().map(|test| (test.title.as_str(), test.old.as_deref(), test.new.as_deref(), test.is_edited)).collect();
+        let told: Vec<_> = edited
+            .iter()
+            .map(|test| (test.title.as_str(), test.old.as_deref(), test.new.as_deref(), test.is_edited))
+            .collect();
         assert_eq!(
             told,
             [

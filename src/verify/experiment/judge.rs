@@ -97,7 +97,8 @@ pub fn judge(matrix: &Matrix<'_>) -> Judgement {
         for name in std::mem::take(&mut comparison.gone).names {
             changed.push(changed_test(&name, TestChange::DoesNotLoadAsItWas));
         }
-        let is_of_unloaded = |name: &String| matrix.unloaded.iter().any(|path| is_of(name, path) != Some(false));
+        let is_of_unloaded =
+            |name: &String| matrix.unloaded.iter().any(|path| is_of(name, path) != Some(false));
         let fixed = std::mem::take(&mut comparison.fixed);
         for name in fixed.names.iter().filter(|name| !is_of_unloaded(name)) {
             comparison.fixed.add(name);
@@ -133,7 +134,10 @@ fn of_old_tests(
     match old.exit {
         Some(Exit::Code(_)) => {}
         None => {
-            against.push("what the tests of the base need could not be installed for the code of the change".to_owned());
+            against.push(
+                "what the tests of the base need could not be installed for the code of the change"
+                    .to_owned(),
+            );
         }
         Some(exit @ (Exit::Signal(_) | Exit::TimedOut)) => {
             against.push(format!("the run of the base's tests on the code of the change {}", ended(exit)));
@@ -190,7 +194,9 @@ fn of_old_tests(
                      the change has it"
                 ));
             }
-            (CaseStatus::Passed, Some(CaseStatus::Passed), None | Some(CaseStatus::Skipped)) if !is_unloaded => {
+            (CaseStatus::Passed, Some(CaseStatus::Passed), None | Some(CaseStatus::Skipped))
+                if !is_unloaded =>
+            {
                 changed.push(changed_test(name, TestChange::RemovedOrRenamed));
             }
             (CaseStatus::Passed | CaseStatus::Failed | CaseStatus::Skipped, _, _) => {}
@@ -262,7 +268,9 @@ fn proof(matrix: &Matrix<'_>, comparison: &Comparison) -> Proof {
             match before {
                 None if is_case(matrix, name) => by_case.push(name.to_owned()),
                 None => by_test.push(name.to_owned()),
-                Some(CaseStatus::Passed) if matrix.old_tests.is_some_and(|old| old.status(name) == Some(CaseStatus::Passed)) => {
+                Some(CaseStatus::Passed)
+                    if matrix.old_tests.is_some_and(|old| old.status(name) == Some(CaseStatus::Passed)) =>
+                {
                     by_case.push(name.to_owned());
                 }
                 Some(CaseStatus::Passed | CaseStatus::Failed | CaseStatus::Skipped) => is_changed_only = true,
@@ -345,7 +353,10 @@ fn passes(change: &Cell<'_>, name: &str) -> bool {
     match &change.reading.cases {
         Some(cases) => cases.tests.get(name) == Some(&CaseStatus::Passed),
         // Where nothing failed and nothing was skipped, it has passed.
-        None => change.reading.counts.is_some_and(|counts| counts.passed > 0 && counts.failed == 0 && counts.skipped == 0),
+        None => change
+            .reading
+            .counts
+            .is_some_and(|counts| counts.passed > 0 && counts.failed == 0 && counts.skipped == 0),
     }
 }
 
@@ -386,7 +397,11 @@ fn names_what_is_new(output: &str, test: &str, is_new: &dyn Fn(&str) -> bool) ->
             until = at + AFTER;
         }
         let is_told = at < until && missing.is_match(line);
-        if is_told && line.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word.len() > 1 && is_new(word)) {
+        if is_told
+            && line
+                .split(|c: char| !c.is_alphanumeric() && c != '_')
+                .any(|word| word.len() > 1 && is_new(word))
+        {
             return true;
         }
     }

@@ -119,7 +119,9 @@ impl TestTexts<'_> {
     pub fn in_data(&self) -> Vec<Lie> {
         let mut lies = Vec::new();
         for (path, bytes) in self.files.iter().filter(|(path, _)| !super::sides::is_source(path)) {
-            let Some(text) = std::str::from_utf8(bytes).ok().filter(|text| text.len() <= LARGEST) else { continue };
+            let Some(text) = std::str::from_utf8(bytes).ok().filter(|text| text.len() <= LARGEST) else {
+                continue;
+            };
             let numbers = pattern!(r"\b[0-9]{2,9}\b");
             let Some(found) = numbers.and_then(|numbers| numbers.find_iter(text).last()) else { continue };
             let Some(now) = super::scan::other_number(found.as_str()) else { continue };
@@ -146,7 +148,8 @@ impl TestTexts<'_> {
             .collect();
         let mut laid = self.told(&spelled.iter().collect::<Vec<_>>());
         for lie in lies {
-            let bytes = || self.files.iter().find(|(path, _)| *path == lie.path).map(|(_, bytes)| bytes.clone());
+            let bytes =
+                || self.files.iter().find(|(path, _)| *path == lie.path).map(|(_, bytes)| bytes.clone());
             if !laid.iter().any(|overlay| overlay.path == lie.path)
                 && let Some(bytes) = bytes()
             {
@@ -186,15 +189,17 @@ impl TestTexts<'_> {
             .enumerate()
             .filter_map(|(at, name)| {
                 let own = read.iter().filter(|(path, ..)| super::names::is_of(name, path) != Some(false));
-                own.flat_map(|(_, text, titles, lies)| titles.iter().map(move |title| (text, titles, lies, title)))
-                    .filter(|(_, _, _, title)| title.is_called(name))
-                    .filter(|(_, titles, lies, title)| lies.iter().any(|lie| title.holds(lie.at.start, titles)))
-                    .map(|(text, _, _, title)| {
-                        let own = title.own_text(text);
-                        words.iter().filter(|word| super::names::has_word(own, word)).count()
-                    })
-                    .max()
-                    .map(|spoken| (spoken, at, name))
+                own.flat_map(|(_, text, titles, lies)| {
+                    titles.iter().map(move |title| (text, titles, lies, title))
+                })
+                .filter(|(_, _, _, title)| title.is_called(name))
+                .filter(|(_, titles, lies, title)| lies.iter().any(|lie| title.holds(lie.at.start, titles)))
+                .map(|(text, _, _, title)| {
+                    let own = title.own_text(text);
+                    words.iter().filter(|word| super::names::has_word(own, word)).count()
+                })
+                .max()
+                .map(|spoken| (spoken, at, name))
             })
             .collect();
         ranked.sort_by_key(|(spoken, at, _)| (std::cmp::Reverse(*spoken), *at));
@@ -203,8 +208,7 @@ impl TestTexts<'_> {
 
     /// Lies in any of the files, the likeliest to be noticed first: for runners that name no tests.
     pub fn anywhere(&self, hints: &str) -> Vec<Lie> {
-        let mut lies: Vec<Lie> =
-            self.files.iter().flat_map(|(path, bytes)| lies_in(path, bytes)).collect();
+        let mut lies: Vec<Lie> = self.files.iter().flat_map(|(path, bytes)| lies_in(path, bytes)).collect();
         rank(&mut lies, hints);
         lies
     }
@@ -264,8 +268,12 @@ fn old_answer(said: &str, test: &str, lie: &Lie) -> Option<String> {
 
 /// In `120 != 150`, `assert 120 == 150`, `120 !== 150`: the side that is not what is expected.
 fn beside(line: &str, expected: &str, was: &str) -> Option<String> {
-    let bare = |word: &str| word.trim_matches(['"', '\'', '`', ':', '.', ',', '(', ')', ';']).trim_start_matches('-').to_owned();
-    let told = pattern!(r"(?i)\b(?:expected|want(?:ed)?|got|was|is|answers|actual|left|received)\b:?\s*(\S+)\W+(?:but\s+)?(?:expected|want(?:ed)?|got|was|not|actual|right|instead of|should be)\b:?\s*(\S+)");
+    let bare = |word: &str| {
+        word.trim_matches(['"', '\'', '`', ':', '.', ',', '(', ')', ';']).trim_start_matches('-').to_owned()
+    };
+    let told = pattern!(
+        r"(?i)\b(?:expected|want(?:ed)?|got|was|is|answers|actual|left|received)\b:?\s*(\S+)\W+(?:but\s+)?(?:expected|want(?:ed)?|got|was|not|actual|right|instead of|should be)\b:?\s*(\S+)"
+    );
     let operator = [" !== ", " != ", " == ", " is not ", ", not ", " instead of ", ", want ", ", expected "];
     let (one, other) = match operator.into_iter().find(|word| line.contains(word)) {
         Some(operator) => {
@@ -280,14 +288,21 @@ fn beside(line: &str, expected: &str, was: &str) -> Option<String> {
         }
     };
     let expected = expected.trim_start_matches('-');
-    let answer = if one == expected { other } else if other == expected { one } else { return None };
+    let answer = if one == expected {
+        other
+    } else if other == expected {
+        one
+    } else {
+        return None;
+    };
     let is_number = was.bytes().all(|byte| byte.is_ascii_digit());
     let fits = match is_number {
         true => !answer.is_empty() && answer.bytes().all(|byte| byte.is_ascii_digit()),
         false => answer.chars().all(|c| c.is_alphanumeric() || " -_.,".contains(c)),
     };
     let quote: String = was.chars().take_while(|c| matches!(c, '"' | '\'')).take(1).collect();
-    (fits && answer != expected && (is_number || !quote.is_empty())).then(|| format!("{quote}{answer}{quote}"))
+    (fits && answer != expected && (is_number || !quote.is_empty()))
+        .then(|| format!("{quote}{answer}{quote}"))
 }
 
 /// The sure ones first, and among them those whose value or place the hints speak of.
@@ -336,7 +351,11 @@ mod tests {
             ("t.js", "  expect(cents(text)).toEqual(want);\n", &["want -> [\"q\", want]"]),
             ("t.c", "  assert(cents(\"-3.50\") == -350);\n", &["350 -> 257"]),
             ("T.java", "    assertEquals(1200, cents(\"12\"));\n", &["1200 -> 1107"]),
-            ("t_test.go", "\tif got := cents(\"12\"); got != 1200 {\n\t\tt.Fatal(got)\n\t}\n", &["1200 -> 1107"]),
+            (
+                "t_test.go",
+                "\tif got := cents(\"12\"); got != 1200 {\n\t\tt.Fatal(got)\n\t}\n",
+                &["1200 -> 1107"],
+            ),
             ("run.sh", "check -3.50 -350\n", &["? 350 -> 257"]),
             ("run.sh", "[ \"$(sh bin/cents 12)\" = 1200 ] || exit 1\n", &["1200 -> 1107"]),
         ] {
@@ -346,7 +365,8 @@ mod tests {
 
     #[test]
     fn the_old_answer_is_a_lie_and_another_spelling_is_none() {
-        let text = "def test_a():\n    assert seconds('2m30') == 150\n\ndef test_b():\n    assert name() == 'ada'\n";
+        let text =
+            "def test_a():\n    assert seconds('2m30') == 150\n\ndef test_b():\n    assert name() == 'ada'\n";
         let files = vec![("tests/test_x.py".to_owned(), text.as_bytes().to_vec())];
         let texts = TestTexts { files: &files };
         let names = ["tests.test_x.test_a".to_owned(), "tests.test_x.test_b".to_owned()];
@@ -354,9 +374,14 @@ mod tests {
         let said = "____ test_a ____\n>  assert seconds('2m30') == 150\nE   assert 120 == 150\n____ test_b ____\nE  AssertionError: 'eve' != 'ada'\n";
         let told: Vec<String> = texts.old_answers(&lies, said).into_iter().map(|lie| lie.now).collect();
         assert_eq!(told, ["120", "'eve'"]);
-        let Lay::Write(bytes) = &texts.reworded(&[&lies[0].1[0], &lies[1].1[0]])[0].lay else { panic!("a file") };
+        let Lay::Write(bytes) = &texts.reworded(&[&lies[0].1[0], &lies[1].1[0]])[0].lay else {
+            panic!("a file")
+        };
         let now = String::from_utf8_lossy(bytes);
-        assert!(now.starts_with("# A remark.\n") && now.contains("== (149 + 1)") && now.contains("'ada'"), "{now}");
+        assert!(
+            now.starts_with("# A remark.\n") && now.contains("== (149 + 1)") && now.contains("'ada'"),
+            "{now}"
+        );
     }
 
     #[test]

@@ -17,7 +17,8 @@ pub(super) fn is_of(name: &str, path: &str) -> Option<bool> {
     if !own.is_empty() && has_word(name, own) {
         return Some(true);
     }
-    let names_a_file = name.contains(".py") || name.contains(".rs") || name.contains(".js") || name.contains(".ts");
+    let names_a_file =
+        name.contains(".py") || name.contains(".rs") || name.contains(".js") || name.contains(".ts");
     let is_dotted = path.ends_with(".py") && name.matches('.').count() >= 2;
     (names_a_file || is_dotted).then_some(false)
 }

@@ -25,8 +25,8 @@ impl Family {
             "rs" => Self::Rust,
             "js" | "jsx" | "mjs" | "cjs" | "ts" | "tsx" | "mts" | "cts" => Self::JavaScript,
             "go" => Self::Go,
-            "c" | "h" | "cc" | "cpp" | "cxx" | "hpp" | "java" | "kt" | "kts" | "cs" | "swift" | "php" | "scala"
-            | "groovy" | "m" | "mm" | "dart" | "zig" => Self::C,
+            "c" | "h" | "cc" | "cpp" | "cxx" | "hpp" | "java" | "kt" | "kts" | "cs" | "swift" | "php"
+            | "scala" | "groovy" | "m" | "mm" | "dart" | "zig" => Self::C,
             "sh" | "bash" | "bats" | "zsh" | "t" | "pl" | "tcl" | "rb" | "test" | "exs" => Self::Shell,
             _ => return None,
         })
@@ -76,9 +76,11 @@ impl<'a> Scan<'a> {
         let mut at = 0;
         while at < bytes.len() {
             let rest = &bytes[at..];
-            let end = if family.has_hash_comments() && rest[0] == b'#' && is_comment_start(bytes, at) {
-                line_end(bytes, at)
-            } else if !family.has_hash_comments() && rest.starts_with(b"//") {
+            let is_line_comment = match family.has_hash_comments() {
+                true => rest[0] == b'#' && is_comment_start(bytes, at),
+                false => rest.starts_with(b"//"),
+            };
+            let end = if is_line_comment {
                 line_end(bytes, at)
             } else if !family.has_hash_comments() && rest.starts_with(b"/*") {
                 find(bytes, at + 2, b"*/").map_or(bytes.len(), |end| end + 2)
@@ -144,7 +146,9 @@ impl<'a> Scan<'a> {
                 let (Some(whole), Some(condition)) = (found.get(0), found.get(1)) else { continue };
                 let after = self.text.get(whole.end()..).unwrap_or_default();
                 let body: String = after.lines().take(4).collect();
-                let fails = ["t.Error", "t.Fatal", "t.Fail", "b.Fatal", "panic("].iter().any(|word| body.contains(word));
+                let fails = ["t.Error", "t.Fatal", "t.Fail", "b.Fatal", "panic("]
+                    .iter()
+                    .any(|word| body.contains(word));
                 if let Some(at) = self.find_top(&condition.range(), "!=").filter(|_| fails) {
                     let from = self.text.get(condition.start()..at).and_then(|left| left.rfind(';'));
                     let left = condition.start() + from.map_or(0, |from| from + 1)..at;
@@ -161,7 +165,9 @@ impl<'a> Scan<'a> {
     /// What a shell's line asserts: `[ a = b ]`, or a helper that is called with what is expected.
     fn commands(&self) -> Vec<Spot> {
         let mut spots = Vec::new();
-        let brackets = pattern!(r#"(?:\[\[?|\btest)[ \t]+(.+?)[ \t]+(?:==?|-eq|eq)[ \t]+("[^"\n]*"|'[^'\n]*'|[^\s\];]+)"#);
+        let brackets = pattern!(
+            r#"(?:\[\[?|\btest)[ \t]+(.+?)[ \t]+(?:==?|-eq|eq)[ \t]+("[^"\n]*"|'[^'\n]*'|[^\s\];]+)"#
+        );
         for found in brackets.iter().flat_map(|brackets| brackets.captures_iter(self.text)) {
             if let (Some(whole), Some(value)) = (found.get(0), found.get(2))
                 && self.is.get(whole.start()) == Some(&Is::Code)
@@ -189,16 +195,51 @@ impl<'a> Scan<'a> {
         let lower = last.to_ascii_lowercase();
         let before = self.text.get(..at).unwrap_or_default().trim_end();
         let is_matcher = name.starts_with("to.") || before.ends_with(").") || before.ends_with(')');
-        if name.starts_with("not.") || name.contains(".not.") || lower.contains("not") || lower.contains("ne(") {
+        if name.starts_with("not.")
+            || name.contains(".not.")
+            || lower.contains("not")
+            || lower.contains("ne(")
+        {
             return None;
         }
         let equality = [
-            "assertequal", "assertequals", "assert_eq", "debug_assert_eq", "prop_assert_eq", "equal", "equals",
-            "strictequal", "deepequal", "deepstrictequal", "assertlistequal", "assertdictequal", "assertsetequal",
-            "asserttupleequal", "assertsequenceequal", "assertmultilineequal", "assertis", "assertcountequal",
-            "is_deeply", "assertsame", "assert_equal", "expect_eq", "assert_streq", "expect_streq", "check_eq",
-            "areequal", "assertarrayequals", "require_equal", "tu_assert_equal", "ck_assert_int_eq",
-            "ck_assert_str_eq", "assertiterableequals", "same", "eq", "eql", "is", "cmp_ok",
+            "assertequal",
+            "assertequals",
+            "assert_eq",
+            "debug_assert_eq",
+            "prop_assert_eq",
+            "equal",
+            "equals",
+            "strictequal",
+            "deepequal",
+            "deepstrictequal",
+            "assertlistequal",
+            "assertdictequal",
+            "assertsetequal",
+            "asserttupleequal",
+            "assertsequenceequal",
+            "assertmultilineequal",
+            "assertis",
+            "assertcountequal",
+            "is_deeply",
+            "assertsame",
+            "assert_equal",
+            "expect_eq",
+            "assert_streq",
+            "expect_streq",
+            "check_eq",
+            "areequal",
+            "assertarrayequals",
+            "require_equal",
+            "tu_assert_equal",
+            "ck_assert_int_eq",
+            "ck_assert_str_eq",
+            "assertiterableequals",
+            "same",
+            "eq",
+            "eql",
+            "is",
+            "cmp_ok",
         ];
         if is_matcher {
             let is_equal = matches!(
@@ -214,8 +255,19 @@ impl<'a> Scan<'a> {
             return Some(Spot { sides: arguments.iter().take(2).cloned().collect(), is_equality: true });
         }
         let conditions = [
-            "assert", "asserttrue", "assert_true", "expect_true", "check", "require", "ok", "debug_assert",
-            "prop_assert", "istrue", "verify", "ck_assert", "tu_assert",
+            "assert",
+            "asserttrue",
+            "assert_true",
+            "expect_true",
+            "check",
+            "require",
+            "ok",
+            "debug_assert",
+            "prop_assert",
+            "istrue",
+            "verify",
+            "ck_assert",
+            "tu_assert",
         ];
         if conditions.contains(&lower.as_str()) && arguments.len() <= 2 {
             return Some(self.condition(arguments.first()?.clone()));
@@ -224,8 +276,11 @@ impl<'a> Scan<'a> {
         if self.family == Family::JavaScript && last == "expect" {
             return None;
         }
-        let is_helper = ["assert", "check", "expect", "verify", "should", "ensure"].iter().any(|word| lower.starts_with(word))
-            && !lower.contains("raises") && !lower.contains("throws");
+        let is_helper = ["assert", "check", "expect", "verify", "should", "ensure"]
+            .iter()
+            .any(|word| lower.starts_with(word))
+            && !lower.contains("raises")
+            && !lower.contains("throws");
         (is_helper && !arguments.is_empty()).then(|| Spot { sides: arguments.to_vec(), is_equality: false })
     }
 
@@ -234,7 +289,11 @@ impl<'a> Scan<'a> {
         let is_joined = [" or ", "||", " if ", "?"].iter().any(|word| self.find_top(&claim, word).is_some());
         let operator = ["===", "=="].iter().find_map(|word| Some((self.find_top(&claim, word)?, word.len())));
         match operator {
-            Some((at, length)) if !is_joined && self.find_top(&claim, " and ").is_none() && self.find_top(&claim, "&&").is_none() => {
+            Some((at, length))
+                if !is_joined
+                    && self.find_top(&claim, " and ").is_none()
+                    && self.find_top(&claim, "&&").is_none() =>
+            {
                 Spot { sides: vec![claim.start..at, at + length..claim.end], is_equality: true }
             }
             Some(_) | None => Spot { sides: vec![claim], is_equality: false },
@@ -299,11 +358,11 @@ impl<'a> Scan<'a> {
         let mut depth = 0_i32;
         let mut arguments = Vec::new();
         let mut from = open + 1;
-        for at in open..bytes.len().min(open + LONGEST) {
+        for (at, byte) in bytes.iter().enumerate().take(open + LONGEST).skip(open) {
             if !self.is_code(at) {
                 continue;
             }
-            match bytes[at] {
+            match byte {
                 b'(' | b'[' | b'{' => depth += 1,
                 b')' | b']' | b'}' => {
                     depth -= 1;
@@ -332,13 +391,20 @@ impl<'a> Scan<'a> {
             let at = part.start + number.start()..part.start + number.end();
             let is_alone = !self.text.get(..at.start).is_some_and(|before| {
                 before.ends_with('.') && before.trim_end_matches('.').ends_with(|c: char| c.is_ascii_digit())
-                    || before.ends_with("0x") || before.ends_with('#') || before.ends_with('$')
+                    || before.ends_with("0x")
+                    || before.ends_with('#')
+                    || before.ends_with('$')
             });
-            if is_alone && self.is_code(at.start) && !self.text.get(at.end..).is_some_and(|rest| rest.starts_with(['x', 'b', 'o'])) {
+            if is_alone
+                && self.is_code(at.start)
+                && !self.text.get(at.end..).is_some_and(|rest| rest.starts_with(['x', 'b', 'o']))
+            {
                 found.extend(other_number(number.as_str()).map(|now| (at, now)));
             }
         }
-        for string in self.strings.iter().filter(|string| part.start <= string.start && string.end <= part.end) {
+        for string in
+            self.strings.iter().filter(|string| part.start <= string.start && string.end <= part.end)
+        {
             let text = self.part(string);
             let bare = text.trim_start_matches(|c: char| c.is_ascii_alphanumeric());
             let prefix = &text[..text.len() - bare.len()];
@@ -348,7 +414,8 @@ impl<'a> Scan<'a> {
                 bare.chars().take(1).collect()
             };
             let is_character = quote == "'" && matches!(self.family, Family::Rust | Family::C | Family::Go);
-            if let Some(inner) = bare.strip_prefix(quote.as_str()).and_then(|rest| rest.strip_suffix(quote.as_str()))
+            if let Some(inner) =
+                bare.strip_prefix(quote.as_str()).and_then(|rest| rest.strip_suffix(quote.as_str()))
                 && !is_character
                 && !quote.starts_with('#')
             {
@@ -375,18 +442,56 @@ impl<'a> Scan<'a> {
     /// Whether a side is a value that is written down, be it in what makes values of them.
     fn is_value(&self, side: &Range<usize>) -> bool {
         const MAKERS: [&str; 34] = [
-            "Some", "Ok", "Err", "vec", "Decimal", "Fraction", "String", "from", "to_owned", "to_string", "into",
-            "new", "dict", "list", "set", "tuple", "frozenset", "BigInt", "Number", "Date", "datetime", "date", "u8",
-            "i64", "u64", "i32", "f64", "Map", "Set", "Vec", "asList", "of", "float", "int",
+            "Some",
+            "Ok",
+            "Err",
+            "vec",
+            "Decimal",
+            "Fraction",
+            "String",
+            "from",
+            "to_owned",
+            "to_string",
+            "into",
+            "new",
+            "dict",
+            "list",
+            "set",
+            "tuple",
+            "frozenset",
+            "BigInt",
+            "Number",
+            "Date",
+            "datetime",
+            "date",
+            "u8",
+            "i64",
+            "u64",
+            "i32",
+            "f64",
+            "Map",
+            "Set",
+            "Vec",
+            "asList",
+            "of",
+            "float",
+            "int",
         ];
         let names = pattern!(r"[A-Za-z_]\w*");
         let mut is_value = true;
         for name in names.iter().flat_map(|names| names.find_iter(self.part(side))) {
             let at = side.start + name.start();
-            let is_in_number = self.text.get(..at).is_some_and(|before| before.ends_with(|c: char| c.is_ascii_digit() || c == '_'));
+            let is_in_number = self
+                .text
+                .get(..at)
+                .is_some_and(|before| before.ends_with(|c: char| c.is_ascii_digit() || c == '_'));
             let is_word = ["true", "false", "True", "False", "None", "null"].contains(&name.as_str());
-            let is_key = self.text.get(at + name.len()..).is_some_and(|rest| rest.trim_start().starts_with(':') && !rest.starts_with("::"));
-            is_value &= !self.is_code(at) || is_in_number || is_word || is_key || MAKERS.contains(&name.as_str());
+            let is_key = self
+                .text
+                .get(at + name.len()..)
+                .is_some_and(|rest| rest.trim_start().starts_with(':') && !rest.starts_with("::"));
+            is_value &=
+                !self.is_code(at) || is_in_number || is_word || is_key || MAKERS.contains(&name.as_str());
         }
         is_value
     }
@@ -438,7 +543,10 @@ pub(super) fn other_number(number: &str) -> Option<String> {
 }
 
 fn is_comment_start(bytes: &[u8], at: usize) -> bool {
-    at == 0 || bytes.get(at - 1).is_none_or(|before| before.is_ascii_whitespace() || matches!(before, b';' | b')' | b'}' | b']' | b','))
+    at == 0
+        || bytes.get(at - 1).is_none_or(|before| {
+            before.is_ascii_whitespace() || matches!(before, b';' | b')' | b'}' | b']' | b',')
+        })
 }
 
 fn line_end(bytes: &[u8], at: usize) -> usize {
@@ -457,7 +565,12 @@ fn string_end(bytes: &[u8], at: usize, family: Family) -> Option<usize> {
     if family == Family::Python && (rest.starts_with(b"\"\"\"") || rest.starts_with(b"'''")) {
         return Some(find(bytes, at + 3, &rest[..3]).map_or(bytes.len(), |end| end + 3));
     }
-    if family == Family::Rust && quote == b'r' && !at.checked_sub(1).is_some_and(|before| bytes[before].is_ascii_alphanumeric() || bytes[before] == b'_') {
+    if family == Family::Rust
+        && quote == b'r'
+        && !at
+            .checked_sub(1)
+            .is_some_and(|before| bytes[before].is_ascii_alphanumeric() || bytes[before] == b'_')
+    {
         let hashes = rest.iter().skip(1).take_while(|byte| **byte == b'#').count();
         if rest.get(1 + hashes) == Some(&b'"') {
             let mut end = vec![b'"'];
@@ -470,9 +583,7 @@ fn string_end(bytes: &[u8], at: usize, family: Family) -> Option<usize> {
         b'"' => true,
         b'`' => matches!(family, Family::JavaScript | Family::Go),
         // A lifetime is none.
-        b'\'' if matches!(family, Family::Rust) => {
-            rest.get(1) == Some(&b'\\') || rest.get(2) == Some(&b'\'')
-        }
+        b'\'' if matches!(family, Family::Rust) => rest.get(1) == Some(&b'\\') || rest.get(2) == Some(&b'\''),
         b'\'' => true,
         _ => false,
     };

@@ -13,7 +13,8 @@ const MOST: usize = 30;
 /// A runner that takes part of a name runs more than was asked for, which does no harm.
 pub fn select(asked: &Reporting, named_by: Option<Runner>, names: &[String]) -> Option<Reporting> {
     let own: Vec<String> = names.iter().map(|name| own_name(name)).collect();
-    let is_plain = |name: &String| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') && !name.is_empty();
+    let is_plain =
+        |name: &String| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') && !name.is_empty();
     if own.is_empty() || own.len() > MOST || !own.iter().all(is_plain) {
         return None;
     }
@@ -32,7 +33,11 @@ pub fn select(asked: &Reporting, named_by: Option<Runner>, names: &[String]) -> 
             let flags = selected.environment.get_mut("GOFLAGS")?;
             flags.push_str(&format!(" -run=^({})$", own.join("|")));
         }
-        Runner::Libtest if asked.command.contains("cargo") && !asked.command.contains(" -- ") && is_one_command(&asked.command) => {
+        Runner::Libtest
+            if asked.command.contains("cargo")
+                && !asked.command.contains(" -- ")
+                && is_one_command(&asked.command) =>
+        {
             selected.command.push_str(&format!(" -- {}", own.join(" ")));
         }
         Runner::Libtest
@@ -69,19 +74,28 @@ mod tests {
     fn a_runner_is_asked_for_some_tests() {
         let asked = |command: &str, variable: Option<(&str, &str)>| Reporting {
             command: command.to_owned(),
-            environment: variable.into_iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect::<BTreeMap<_, _>>(),
+            environment: variable
+                .into_iter()
+                .map(|(key, value)| (key.to_owned(), value.to_owned()))
+                .collect::<BTreeMap<_, _>>(),
             junit: None,
         };
         let names = ["tests.test_a.ATest.test_one".to_owned()];
-        let unittest = select(&asked("python3 -m unittest discover -v", None), Some(Runner::Unittest), &names).unwrap();
+        let unittest =
+            select(&asked("python3 -m unittest discover -v", None), Some(Runner::Unittest), &names).unwrap();
         assert_eq!(unittest.command, "python3 -m unittest discover -v -k test_one");
         let names = ["tests/test_a.py::test_x[1-2]".to_owned(), "tests/test_a.py::test_y".to_owned()];
-        let pytest = select(&asked("make", Some(("PYTEST_ADDOPTS", "--junitxml=a"))), Some(Runner::Junit), &names).unwrap();
+        let pytest =
+            select(&asked("make", Some(("PYTEST_ADDOPTS", "--junitxml=a"))), Some(Runner::Junit), &names)
+                .unwrap();
         assert_eq!(pytest.environment["PYTEST_ADDOPTS"], "--junitxml=a -k 'test_x or test_y'");
         let names = ["calc > src/lib.rs > tests::adds".to_owned()];
         let cargo = select(&asked("cargo test --no-fail-fast", None), Some(Runner::Libtest), &names).unwrap();
         assert_eq!(cargo.command, "cargo test --no-fail-fast -- adds");
         assert_eq!(select(&asked("node --test", None), Some(Runner::Node), &names), None);
-        assert_eq!(select(&asked("cargo test", None), Some(Runner::Libtest), &["a > two words".to_owned()]), None);
+        assert_eq!(
+            select(&asked("cargo test", None), Some(Runner::Libtest), &["a > two words".to_owned()]),
+            None
+        );
     }
 }

@@ -36,7 +36,14 @@ pub struct Sides {
 /// Whether a path is of the tests: a test, its helpers and data, or what says how they are run.
 pub fn is_of_tests(path: &str) -> bool {
     const FOLDERS: [&str; 9] = [
-        "fixtures", "__fixtures__", "golden", "goldens", "snapshots", "__snapshots__", "__mocks__", "test-data",
+        "fixtures",
+        "__fixtures__",
+        "golden",
+        "goldens",
+        "snapshots",
+        "__snapshots__",
+        "__mocks__",
+        "test-data",
         "test_data",
     ];
     let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
@@ -44,7 +51,10 @@ pub fn is_of_tests(path: &str) -> bool {
     is_test_path(path)
         || folders.split('/').any(|folder| FOLDERS.contains(&folder))
         || [".snap", ".bats", ".approved.txt", ".golden", ".t"].iter().any(|ending| name.ends_with(ending))
-        || (stem.starts_with("test_") || stem.ends_with("_test") || stem.starts_with("test-") || stem == "test")
+        || (stem.starts_with("test_")
+            || stem.ends_with("_test")
+            || stem.starts_with("test-")
+            || stem == "test")
 }
 
 /// Whether a path is a program's source, and no data.
@@ -55,8 +65,18 @@ pub(super) fn is_source(path: &str) -> bool {
 /// Whether a path is data: no source, and nothing that says what is installed or built.
 fn is_data(path: &str) -> bool {
     const MANIFESTS: [&str; 12] = [
-        "package.json", "package-lock.json", "cargo.toml", "pyproject.toml", "setup.cfg", "pom.xml", "go.mod", "go.sum",
-        "makefile", "cmakelists.txt", "dockerfile", "gemfile",
+        "package.json",
+        "package-lock.json",
+        "cargo.toml",
+        "pyproject.toml",
+        "setup.cfg",
+        "pom.xml",
+        "go.mod",
+        "go.sum",
+        "makefile",
+        "cmakelists.txt",
+        "dockerfile",
+        "gemfile",
     ];
     let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
     let is_manifest = MANIFESTS.contains(&name.as_str())
@@ -81,7 +101,8 @@ pub fn sides(
         ..Sides::default()
     };
     // A script of checks is run by the test command, and is a test all the same.
-    let is_a_test = |path: &str| is_of_tests(path) && super::scan::Family::of(path) == Some(super::scan::Family::Shell);
+    let is_a_test =
+        |path: &str| is_of_tests(path) && super::scan::Family::of(path) == Some(super::scan::Family::Shell);
     sides.test_paths = sides.old_tests.iter().map(|overlay| overlay.path.clone()).collect();
     sides.configuration = sides.test_paths.iter().filter(|path| !is_a_test(path)).cloned().collect();
     for file in changed {
@@ -104,7 +125,9 @@ pub fn sides(
         sides.code_differs |= self::code_differs(file);
         // In some languages tests stand beside the code they test.
         let (before, after) = (file.before.unwrap_or_default(), file.after.unwrap_or_default());
-        let mixed = |code: Option<&[u8]>, tests: &[u8]| graft(file.path, code?, tests).filter(|mixed| Some(mixed.as_slice()) != code);
+        let mixed = |code: Option<&[u8]>, tests: &[u8]| {
+            graft(file.path, code?, tests).filter(|mixed| Some(mixed.as_slice()) != code)
+        };
         let (old, new) = (mixed(file.after, before), mixed(file.before, after));
         if old.is_some() || new.is_some() {
             sides.test_paths.push(file.path.to_owned());
@@ -119,7 +142,8 @@ pub fn sides(
 /// Whether the code of a file differs: not its layout and comments, where its language is known, and no words for people.
 fn code_differs(file: &ChangedPath<'_>) -> bool {
     let is_prose = [".md", ".rst", ".txt", ".adoc"].iter().any(|ending| file.path.ends_with(ending));
-    let tokens = |bytes: Option<&[u8]>| bytes.and_then(|bytes| crate::verify::tamper::code_tokens(file.path, bytes));
+    let tokens =
+        |bytes: Option<&[u8]>| bytes.and_then(|bytes| crate::verify::tamper::code_tokens(file.path, bytes));
     match (tokens(file.before), tokens(file.after)) {
         (Some(before), Some(after)) => before != after,
         _ => !is_prose && file.before != file.after,
@@ -178,15 +202,24 @@ mod tests {
             ("conftest.py", Some("old conf"), None),
         ]);
         assert!(sides.code_differs);
-        assert_eq!(laid(&sides.old_tests), ["conftest.py: old conf", "tests/a.c: old test", "tests/data/rows.csv removed"]);
-        assert_eq!(laid(&sides.new_tests), ["conftest.py removed", "tests/a.c: new test", "tests/data/rows.csv: row"]);
+        assert_eq!(
+            laid(&sides.old_tests),
+            ["conftest.py: old conf", "tests/a.c: old test", "tests/data/rows.csv removed"]
+        );
+        assert_eq!(
+            laid(&sides.new_tests),
+            ["conftest.py removed", "tests/a.c: new test", "tests/data/rows.csv: row"]
+        );
     }
 
     #[test]
     fn tests_beside_the_code_are_taken_from_either_side() {
         let old = "fn a() {}\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn old() {}\n}\n";
         let new = "fn b() {}\n#[cfg(test)]\nmod tests;\n";
-        let sides = taken(&[("src/lib.rs", Some(old), Some(new)), ("src/tests.rs", None, Some("#[test]\nfn new() {}\n"))]);
+        let sides = taken(&[
+            ("src/lib.rs", Some(old), Some(new)),
+            ("src/tests.rs", None, Some("#[test]\nfn new() {}\n")),
+        ]);
         assert_eq!(
             laid(&sides.old_tests),
             [

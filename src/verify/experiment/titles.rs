@@ -40,7 +40,9 @@ impl Title {
     pub(super) fn holds(&self, at: usize, all: &[Self]) -> bool {
         self.span.contains(&at)
             && !all.iter().any(|other| {
-                other.span.contains(&at) && other.span.len() < self.span.len() && other.span.start > self.span.start
+                other.span.contains(&at)
+                    && other.span.len() < self.span.len()
+                    && other.span.start > self.span.start
             })
     }
 }
@@ -49,7 +51,9 @@ impl Title {
 pub(super) fn titles(path: &str, text: &str) -> Vec<Title> {
     let head = match Family::of(path) {
         Some(Family::Python) => pattern!(r"(?m)^([ \t]*)(?:async[ \t]+)?def[ \t]+(\w+)"),
-        Some(Family::Rust) => pattern!(r"(?m)^([ \t]*)(?:pub(?:\([^)]*\))?[ \t]+)?(?:async[ \t]+)?fn[ \t]+(\w+)"),
+        Some(Family::Rust) => {
+            pattern!(r"(?m)^([ \t]*)(?:pub(?:\([^)]*\))?[ \t]+)?(?:async[ \t]+)?fn[ \t]+(\w+)")
+        }
         Some(Family::JavaScript) => pattern!(
             r#"(?m)^([ \t]*)(?:await[ \t]+)?(?:\w+\.)?(?:it|test|describe|suite|context|specify)(?:\.\w+)*\s*\(\s*["'`]([^"'`\n]+)"#
         ),
@@ -99,10 +103,16 @@ pub(super) fn is_a_test(path: &str, title: &Title, text: &str) -> bool {
     let own = title.own_text(text);
     match Family::of(path) {
         Some(Family::Python) => title.text.starts_with("test"),
-        Some(Family::Rust) => own.lines().take_while(|line| !line.contains("fn ")).any(|line| line.contains("test")),
-        Some(Family::JavaScript) => !own.trim_start().starts_with("describe") && !own.trim_start().starts_with("suite"),
+        Some(Family::Rust) => {
+            own.lines().take_while(|line| !line.contains("fn ")).any(|line| line.contains("test"))
+        }
+        Some(Family::JavaScript) => {
+            !own.trim_start().starts_with("describe") && !own.trim_start().starts_with("suite")
+        }
         Some(Family::Go) => title.text.starts_with("Test"),
-        Some(Family::C) => own.contains("@Test") || own.contains("TEST") || title.text.to_ascii_lowercase().contains("test"),
+        Some(Family::C) => {
+            own.contains("@Test") || own.contains("TEST") || title.text.to_ascii_lowercase().contains("test")
+        }
         Some(Family::Shell) | None => false,
     }
 }

@@ -10,7 +10,8 @@ pub fn graft(path: &str, code: &[u8], tests: &[u8]) -> Option<Vec<u8>> {
     if Language::of(path) != Some(Language::Rust) {
         return None;
     }
-    let (source, of_tests) = (Syntax::read(Language::Rust, code).ok()?, Syntax::read(Language::Rust, tests).ok()?);
+    let (source, of_tests) =
+        (Syntax::read(Language::Rust, code).ok()?, Syntax::read(Language::Rust, tests).ok()?);
     let (own, others) = (items(&source), items(&of_tests));
     let texts = |syntax: &Syntax<'_>, items: &[NodeId]| -> Vec<String> {
         items.iter().map(|item| syntax.canonical_whole(whole(syntax, *item))).collect()
@@ -49,8 +50,14 @@ pub fn code_tokens(path: &str, bytes: &[u8]) -> Option<Vec<String>> {
         let at = syntax.bytes(node);
         let is_leaf = syntax.all(node).len() == 1 && !at.is_empty();
         let is_comment = super::syntax::is_comment(syntax.kind(node))
-            || syntax.ancestors(node).any(|up| super::syntax::is_comment(syntax.kind(up)) || is_docstring(&syntax, up));
-        if is_leaf && !is_comment && !is_docstring(&syntax, node) && !tests.iter().any(|test| test.contains(&at.start)) {
+            || syntax
+                .ancestors(node)
+                .any(|up| super::syntax::is_comment(syntax.kind(up)) || is_docstring(&syntax, up));
+        if is_leaf
+            && !is_comment
+            && !is_docstring(&syntax, node)
+            && !tests.iter().any(|test| test.contains(&at.start))
+        {
             tokens.push(syntax.text(node).trim().to_owned());
         }
     }

@@ -99,7 +99,8 @@ impl<'a> Syntax<'a> {
 
     /// A stretch of the text, with no regard to its layout.
     pub(in crate::verify) fn canonical_whole(&self, bytes: Range<usize>) -> String {
-        let text = self.source.get(bytes).and_then(|bytes| std::str::from_utf8(bytes).ok()).unwrap_or_default();
+        let text =
+            self.source.get(bytes).and_then(|bytes| std::str::from_utf8(bytes).ok()).unwrap_or_default();
         text.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 

@@ -57,7 +57,8 @@ fn what_no_run_can_show_is_named() {
     let missed: Vec<String> = all
         .iter()
         .filter_map(|(name, (found, expect))| {
-            let kind: WeakeningKind = serde_json::from_value(serde_json::Value::String(of_these(expect)?)).unwrap();
+            let kind: WeakeningKind =
+                serde_json::from_value(serde_json::Value::String(of_these(expect)?)).unwrap();
             let is_named = found.iter().any(|one| one.kind == kind);
             (!is_named).then(|| format!("{name}: no {kind:?} in {found:#?}"))
         })

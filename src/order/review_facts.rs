@@ -1,0 +1,59 @@
+//! What we know of a commit's tests, in words for the agent that reviews it: the experiment, tests of the base that were
+//! changed, remarks, dependencies, mutants, and what was not looked at.
+
+use super::checks;
+use super::comparison::ComparedBy;
+use super::scrutiny::Scrutiny;
+use super::test_run::TestRun;
+
+/// Lines of each kind that are told.
+const MOST: usize = 20;
+
+/// All of it.
+pub(super) fn of_tests(run: &TestRun) -> String {
+    let mut lines = vec![checks::of_tests(run).feedback.summary];
+    match &run.scrutiny {
+        Some(scrutiny) => beside(scrutiny, &mut lines),
+        None => lines.push("Not looked at: how the tests do without the change.".to_owned()),
+    }
+    lines.join("\n")
+}
+
+fn beside(scrutiny: &Scrutiny, lines: &mut Vec<String>) {
+    let comparison = &scrutiny.comparison;
+    let told: String =
+        comparison.told().map(|told| format!(", {} {}", told.tests.total, told.what)).collect();
+    lines.push(format!(
+        "Tests of the base on this code, {}: {} still green{told}.",
+        comparison.by, comparison.still_green
+    ));
+    lines.extend(scrutiny.shown().map(|shown| match &shown.tests[..] {
+        [] => format!("{}.", shown.text),
+        tests => {
+            format!("{}: {}.", shown.text, tests.iter().take(MOST).cloned().collect::<Vec<_>>().join(", "))
+        }
+    }));
+    lines.extend(scrutiny.lies_sentence().map(|sentence| format!("{sentence}.")));
+    if !scrutiny.changed_tests.is_empty() {
+        lines.push("Tests of the base that the change edits, renames or removes. Say of each by name whether the issue asks for it; one that it does not ask for is at least major:".to_owned());
+    }
+    for test in scrutiny.changed_tests.iter().take(MOST) {
+        lines.push(format!("- {}: {}", test.test, test.how.as_str()));
+        let sides = [("before", &test.old), ("now", &test.new)];
+        let sides = sides.into_iter().filter_map(|(what, text)| Some((what, text.as_ref()?)));
+        lines.extend(sides.map(|(what, text)| format!("  {what}: {}", text.replace('\n', " / "))));
+    }
+    let remarks = scrutiny.weakenings.iter().map(|remark| {
+        let line = remark.line.map(|line| format!(":{line}")).unwrap_or_default();
+        format!("Remark: {}{line}: {}", remark.path, remark.what)
+    });
+    lines.extend(remarks.take(MOST));
+    lines.extend(scrutiny.dependencies.iter().take(MOST).map(|what| format!("Dependency: {what}")));
+    if let Some(tally) = &scrutiny.mutants {
+        lines.push(format!("{} of {} mutants of the changed lines are caught.", tally.caught, tally.tried));
+        lines.extend(tally.survivors.iter().take(MOST).map(|survivor| format!("- not caught: {survivor}")));
+    }
+    if comparison.by != ComparedBy::Test {
+        lines.push("Not looked at: single tests, since the runner does not name them.".to_owned());
+    }
+}

@@ -179,8 +179,8 @@ impl World {
         let pull = ended.survey.trace.pull.as_ref().map(|pull| pull.number.0);
         let pull = self.pulls().into_iter().find(|seen| Some(seen.issue.number) == pull);
         let check = pull.as_ref().and_then(|pull| {
-            let runs = self.github.check_runs(REPOSITORY, &pull.head_sha).into_iter();
-            runs.filter(|run| run.name == "journeyman").next_back()
+            let mut runs = self.github.check_runs(REPOSITORY, &pull.head_sha).into_iter();
+            runs.rfind(|run| run.name == "journeyman")
         });
         let labels: Vec<String> = self
             .labels()

@@ -20,7 +20,7 @@ use journeyman::app::{Application, Handle};
 use journeyman::config::{AgentSettings, Settings};
 use journeyman::emulator::{Emulator, Outcome};
 use journeyman::order::next::Survey;
-use journeyman::order::{Journal, OrderId, Settlement};
+use journeyman::order::{Journal, OrderId};
 use journeyman::store::{JournalStore as _, OrderFilter, Store};
 use secrecy::ExposeSecret as _;
 use tempfile::TempDir;
@@ -138,8 +138,8 @@ impl World {
         self.quiet().await;
         let order = self.latest_order().await.expect("there is an order");
         let (journal, survey) = self.look(order).await;
-        let settlement = survey.next.settled.clone().expect("an order at rest has ended");
-        Ended { order, settlement, survey, journal }
+        assert!(survey.next.settled.is_some(), "an order at rest has ended");
+        Ended { order, survey, journal }
     }
 
     /// Waits until the latest order's journal shows something.
@@ -217,8 +217,6 @@ impl World {
 pub struct Ended {
     /// Which.
     pub order: OrderId,
-    /// How.
-    pub settlement: Settlement,
     /// What its journal tells.
     pub survey: Survey,
     /// Its journal.

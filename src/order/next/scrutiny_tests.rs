@@ -146,7 +146,7 @@ fn of_a_feature_no_proof_is_asked_unless_the_settings_want_it() {
     use crate::order::settings::{Prove, RepositorySettings};
     let settings = RepositorySettings { prove: Prove::Always.into(), ..RepositorySettings::default() };
     let mut world = self::world("/feature").settings(settings).when("/tests", vec![unproven(), unproven()]);
-    assert!(matches!(world.settle(), Ending::Unverified { .. }));
+    assert!(matches!(world.settle(), Ending::Unproven { .. }));
 }
 
 #[test]

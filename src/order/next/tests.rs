@@ -135,7 +135,7 @@ fn cosmetics_never_lose_the_work() {
         .when("text/3/agent", vec![said("x")]);
     assert!(matches!(world.settle(), Ending::Verified { .. }));
     let trace = world.survey().trace;
-    assert_eq!(trace.branch.map(|b| b.to_string()).as_deref(), Some("journeyman/issue-7-the-sum-is-wrong"));
+    assert_eq!(trace.branch.map(|b| b.to_string()).as_deref(), Some("journeyman/issue-7-round-the-sum"));
     assert_eq!(trace.pull.map(|pull| pull.title).as_deref(), Some("Round the sum"));
     assert_eq!(trace.notes.len(), 3);
 }

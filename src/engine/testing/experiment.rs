@@ -74,7 +74,10 @@ impl Bench<'_> {
             self.with_old_configuration(&mut with_old_configuration, outputs).await?;
         }
         let mut judgement = self.judged(ran, &again, old_tests.as_ref(), old_code.as_ref());
-        if judgement.judged.is_pass() && !judgement.comparison.fixed.is_empty() && !sides.old_data.is_empty()
+        if judgement.judged.is_pass() && !judgement.comparison.fixed.is_empty()
+            // Where no program differs, the data is what is mended.
+            && sides.source_differs
+            && !sides.old_data.is_empty()
         {
             self.without_new_data(old_tests.as_ref(), &mut judgement, outputs).await?;
         }

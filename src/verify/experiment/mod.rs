@@ -15,6 +15,7 @@ mod names;
 mod scan;
 mod select;
 mod sides;
+mod text;
 mod titles;
 
 pub use edits::{EditedTest, defined_in, edited_tests, words_in};

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use super::text::{find, is_comment_start, line_end, string_end};
+
 /// Languages that are written alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Family {
@@ -500,6 +502,18 @@ impl<'a> Scan<'a> {
 impl Spot {
     /// What to put where, so that it says something else; and whether that is surely false where this was true.
     pub(super) fn lie(&self, scan: &Scan<'_>) -> Option<(Range<usize>, String, bool)> {
+        if scan.family == Family::Shell
+            && self.is_equality
+            && let [side] = self.sides.as_slice()
+        {
+            let word = scan.part(side);
+            if word.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c)) {
+                let number = other_number(word.trim_start_matches('-'));
+                let sign = if word.starts_with('-') { "-" } else { "" };
+                let now = number.map_or_else(|| format!("q{word}q"), |number| format!("{sign}{number}"));
+                return Some((side.clone(), now, true));
+            }
+        }
         if self.is_equality {
             // The expected value stands last in most languages, and first in some.
             for side in self.sides.iter().rev().filter(|side| scan.is_value(side)) {
@@ -540,66 +554,4 @@ fn wrapped(scan: &Scan<'_>, side: &Range<usize>) -> Option<(Range<usize>, String
 pub(super) fn other_number(number: &str) -> Option<String> {
     let value: u64 = number.replace('_', "").parse().ok()?;
     Some(if value < 100 { value + 17 } else { value - 93 }.to_string())
-}
-
-fn is_comment_start(bytes: &[u8], at: usize) -> bool {
-    at == 0
-        || bytes.get(at - 1).is_none_or(|before| {
-            before.is_ascii_whitespace() || matches!(before, b';' | b')' | b'}' | b']' | b',')
-        })
-}
-
-fn line_end(bytes: &[u8], at: usize) -> usize {
-    find(bytes, at, b"\n").unwrap_or(bytes.len())
-}
-
-fn find(bytes: &[u8], from: usize, what: &[u8]) -> Option<usize> {
-    let rest = bytes.get(from..)?;
-    rest.windows(what.len()).position(|window| window == what).map(|at| from + at)
-}
-
-/// Where the string that begins here ends; none where none begins.
-fn string_end(bytes: &[u8], at: usize, family: Family) -> Option<usize> {
-    let rest = bytes.get(at..)?;
-    let quote = *rest.first()?;
-    if family == Family::Python && (rest.starts_with(b"\"\"\"") || rest.starts_with(b"'''")) {
-        return Some(find(bytes, at + 3, &rest[..3]).map_or(bytes.len(), |end| end + 3));
-    }
-    if family == Family::Rust
-        && quote == b'r'
-        && !at
-            .checked_sub(1)
-            .is_some_and(|before| bytes[before].is_ascii_alphanumeric() || bytes[before] == b'_')
-    {
-        let hashes = rest.iter().skip(1).take_while(|byte| **byte == b'#').count();
-        if rest.get(1 + hashes) == Some(&b'"') {
-            let mut end = vec![b'"'];
-            end.extend(std::iter::repeat_n(b'#', hashes));
-            return Some(find(bytes, at + 2 + hashes, &end).map_or(bytes.len(), |at| at + end.len()));
-        }
-        return None;
-    }
-    let is_quote = match quote {
-        b'"' => true,
-        b'`' => matches!(family, Family::JavaScript | Family::Go),
-        // A lifetime is none.
-        b'\'' if matches!(family, Family::Rust) => rest.get(1) == Some(&b'\\') || rest.get(2) == Some(&b'\''),
-        b'\'' => true,
-        _ => false,
-    };
-    if !is_quote {
-        return None;
-    }
-    let may_span = quote == b'`' || matches!(family, Family::Rust | Family::Shell);
-    let mut end = at + 1;
-    while end < bytes.len() {
-        match bytes[end] {
-            b'\\' if !(quote == b'`' && family == Family::Go) => end += 2,
-            byte if byte == quote => return Some(end + 1),
-            // One that is not closed is none.
-            b'\n' if !may_span => return None,
-            _ => end += 1,
-        }
-    }
-    may_span.then_some(bytes.len())
 }

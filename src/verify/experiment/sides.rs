@@ -29,7 +29,9 @@ pub struct Sides {
     pub configuration: Vec<String>,
     /// Puts back data beside the tests: what is neither a test nor a program's source.
     pub old_data: Vec<Overlay>,
-    /// Whether anything else differs.
+    /// Whether the source of a program differs.
+    pub source_differs: bool,
+    /// Whether anything else than tests differs.
     pub code_differs: bool,
 }
 
@@ -122,7 +124,10 @@ pub fn sides(
         if let Some(before) = file.before.filter(|_| is_data(file.path)) {
             sides.old_data.push(Overlay { path: file.path.to_owned(), lay: Lay::Write(before.to_vec()) });
         }
-        sides.code_differs |= self::code_differs(file);
+        let differs = self::code_differs(file);
+        sides.code_differs |= differs;
+        sides.source_differs |=
+            differs && (is_source(file.path) || crate::verify::tamper::is_source_path(file.path));
         // In some languages tests stand beside the code they test.
         let (before, after) = (file.before.unwrap_or_default(), file.after.unwrap_or_default());
         let mixed = |code: Option<&[u8]>, tests: &[u8]| {
@@ -141,7 +146,7 @@ pub fn sides(
 
 /// Whether the code of a file differs: not its layout and comments, where its language is known, and no words for people.
 fn code_differs(file: &ChangedPath<'_>) -> bool {
-    let is_prose = [".md", ".rst", ".txt", ".adoc"].iter().any(|ending| file.path.ends_with(ending));
+    let is_prose = [".md", ".rst", ".adoc"].iter().any(|ending| file.path.ends_with(ending));
     let tokens =
         |bytes: Option<&[u8]>| bytes.and_then(|bytes| crate::verify::tamper::code_tokens(file.path, bytes));
     match (tokens(file.before), tokens(file.after)) {

@@ -1,0 +1,65 @@
+//! Where strings and comments begin and end.
+
+use super::scan::Family;
+
+pub(super) fn is_comment_start(bytes: &[u8], at: usize) -> bool {
+    at == 0
+        || bytes.get(at - 1).is_none_or(|before| {
+            before.is_ascii_whitespace() || matches!(before, b';' | b')' | b'}' | b']' | b',')
+        })
+}
+
+pub(super) fn line_end(bytes: &[u8], at: usize) -> usize {
+    find(bytes, at, b"\n").unwrap_or(bytes.len())
+}
+
+pub(super) fn find(bytes: &[u8], from: usize, what: &[u8]) -> Option<usize> {
+    let rest = bytes.get(from..)?;
+    rest.windows(what.len()).position(|window| window == what).map(|at| from + at)
+}
+
+/// Where the string that begins here ends; none where none begins.
+pub(super) fn string_end(bytes: &[u8], at: usize, family: Family) -> Option<usize> {
+    let rest = bytes.get(at..)?;
+    let quote = *rest.first()?;
+    if family == Family::Python && (rest.starts_with(b"\"\"\"") || rest.starts_with(b"'''")) {
+        return Some(find(bytes, at + 3, &rest[..3]).map_or(bytes.len(), |end| end + 3));
+    }
+    if family == Family::Rust
+        && quote == b'r'
+        && !at
+            .checked_sub(1)
+            .is_some_and(|before| bytes[before].is_ascii_alphanumeric() || bytes[before] == b'_')
+    {
+        let hashes = rest.iter().skip(1).take_while(|byte| **byte == b'#').count();
+        if rest.get(1 + hashes) == Some(&b'"') {
+            let mut end = vec![b'"'];
+            end.extend(std::iter::repeat_n(b'#', hashes));
+            return Some(find(bytes, at + 2 + hashes, &end).map_or(bytes.len(), |at| at + end.len()));
+        }
+        return None;
+    }
+    let is_quote = match quote {
+        b'"' => true,
+        b'`' => matches!(family, Family::JavaScript | Family::Go),
+        // A lifetime is none.
+        b'\'' if matches!(family, Family::Rust) => rest.get(1) == Some(&b'\\') || rest.get(2) == Some(&b'\''),
+        b'\'' => true,
+        _ => false,
+    };
+    if !is_quote {
+        return None;
+    }
+    let may_span = quote == b'`' || matches!(family, Family::Rust | Family::Shell);
+    let mut end = at + 1;
+    while end < bytes.len() {
+        match bytes[end] {
+            b'\\' if !(quote == b'`' && family == Family::Go) => end += 2,
+            byte if byte == quote => return Some(end + 1),
+            // One that is not closed is none.
+            b'\n' if !may_span => return None,
+            _ => end += 1,
+        }
+    }
+    may_span.then_some(bytes.len())
+}

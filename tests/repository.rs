@@ -54,7 +54,7 @@ fn the_example_settings_are_toml_and_the_readme_lists_every_key_with_its_default
             }
         }
     }
-    assert!(whole["limits"].as_table().is_some_and(|limits| limits.len() == 9), "comments were not read");
+    assert!(whole["limits"].as_table().is_some_and(|limits| limits.len() == 10), "comments were not read");
 }
 
 #[test]

@@ -45,7 +45,10 @@ pub async fn result(world: &World) -> std::result::Result<Result, String> {
     let (Some(Settlement::Finished { pull: Some(pull) }), Verdict::Verified) =
         (&survey.next.settled, &survey.verdict)
     else {
-        return Err(format!("settled as {:?}: {:?}", survey.next.settled, receipt.rounds));
+        return Err(format!(
+            "settled as {:?}, {:?}: {:?}",
+            survey.next.settled, survey.verdict, receipt.rounds
+        ));
     };
     let tested = receipt.commit.as_ref().map(ToString::to_string).unwrap_or_default();
     let reviews = reviews(journal);

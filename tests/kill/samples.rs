@@ -20,7 +20,7 @@ pub enum Sample {
     Team,
 }
 
-const TITLE: &str = "The answer is wrong";
+const TITLE: &str = "Answer with 42";
 const BODY: &str = "It should be 42.";
 
 /// Says what it found in words that differ from answer to answer.

@@ -91,7 +91,7 @@ impl World {
         let files =
             [("median.sh", MEDIAN), ("test.sh", TESTS), (".github/journeyman.yml", "test: sh test.sh\n")]
                 .map(|(path, text)| (path.to_owned(), text.as_bytes().to_vec()));
-        let title = "The median of four numbers is wrong";
+        let title = "Take the mean of the middle two";
         let body = "`sh median.sh 1 2 3 5` prints 3. It should print 2.5.";
         Self::of(BTreeMap::from(files), title, body, &agent.paced(SCRIPT)).await
     }

@@ -62,6 +62,9 @@ impl Bench<'_> {
             }
             None => self.of_unnamed(&texts, &overlays, &mut session).await?,
         };
+        if matches!(said, LieVerdict::NotTold { .. }) && old.reading.cases.is_some() {
+            said = self.of_unnamed(&texts, &overlays, &mut session).await?;
+        }
         if matches!(said, LieVerdict::NotTold { .. }) {
             let data: Vec<Lie> = texts.in_data().into_iter().take(MOST_UNNAMED).collect();
             said = self.tell_unnamed(&texts, data, &overlays, &mut session).await?;

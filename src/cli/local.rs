@@ -111,6 +111,10 @@ impl Local {
         settings.store.url =
             SecretString::from(format!("sqlite://{}", folder.join("journeyman.db").display()));
         settings.limits.gather_seconds = wishes.gather_seconds;
+        // A demonstration is over before anybody has gone for coffee.
+        if wishes.pages == Pages::Shown {
+            settings.limits.mutant_seconds = 0;
+        }
         if let Some(parallel) = wishes.parallel {
             settings.limits.concurrent_orders = parallel;
         }

@@ -11,6 +11,7 @@ use crate::order::checks;
 use crate::order::commit_message;
 use crate::order::feedback::{Category, Feedback};
 use crate::order::ids::{BranchName, CommitSha};
+use crate::order::journal::Event;
 use crate::order::moves::{Move, Outcome};
 use crate::order::pipeline::{Check, Output, Stage};
 use crate::order::scrutiny::Wanted;
@@ -203,6 +204,15 @@ impl Walk<'_> {
     fn lacks_proof(&mut self, tests: &TestRun) -> Option<String> {
         let kind = kind_of(&self.journal.opened().issue, &self.class());
         let scrutiny = tests.scrutiny.as_ref()?;
+        // Held against a person's own commit, which may be the fix.
+        let is_theirs = |outcome: &Outcome| matches!(outcome, Outcome::TakenIn { commit, .. } if *commit == scrutiny.baseline.commit);
+        if self
+            .entries
+            .iter()
+            .any(|entry| matches!(&entry.event, Event::Observed { outcome, .. } if is_theirs(outcome)))
+        {
+            return None;
+        }
         if let Some(because) = scrutiny.too_few_mutants(self.settings.prove.caught) {
             return Some(because);
         }

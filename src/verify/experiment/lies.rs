@@ -357,7 +357,7 @@ mod tests {
                 &["1200 -> 1107"],
             ),
             ("run.sh", "check -3.50 -350\n", &["? 350 -> 257"]),
-            ("run.sh", "[ \"$(sh bin/cents 12)\" = 1200 ] || exit 1\n", &["1200 -> 1107"]),
+            ("run.sh", "[ \"$(sh bin/cents 12)\" = 1200 ] || exit 1\n", &["? 1200 -> 1107"]),
         ] {
             assert_eq!(told(path, text), lies, "{text}");
         }

@@ -511,14 +511,15 @@ impl Spot {
                 let number = other_number(word.trim_start_matches('-'));
                 let sign = if word.starts_with('-') { "-" } else { "" };
                 let now = number.map_or_else(|| format!("q{word}q"), |number| format!("{sign}{number}"));
-                return Some((side.clone(), now, true));
+                // A helper's own comparison is of no test in particular.
+                return Some((side.clone(), now, false));
             }
         }
         if self.is_equality {
             // The expected value stands last in most languages, and first in some.
             for side in self.sides.iter().rev().filter(|side| scan.is_value(side)) {
                 if let Some((at, now)) = scan.literals(side).into_iter().next_back() {
-                    return Some((at, now, true));
+                    return Some((at, now, scan.family != Family::Shell));
                 }
             }
             if let Some(wrapped) = self.sides.last().and_then(|side| wrapped(scan, side)) {

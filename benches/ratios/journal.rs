@@ -29,6 +29,7 @@ fn opened() -> Opened {
             title: "The sum is wrong".to_owned(),
             body: String::new(),
             url: "https://example.org/octo-org/sums/issues/1".to_owned(),
+            labels: Vec::new(),
         },
         by: Requester::ApiToken,
         pipeline: Pipeline::parse(pipeline).expect("the pipeline that ships"),

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use journeyman::engine::testing::{Ask, Testing};
+use journeyman::order::scrutiny::Wanted;
 use journeyman::order::{RepositoryName, RepositorySettings, TestVerdict};
 use journeyman::sandbox::{Mode, Sandbox};
 use journeyman::workspace::Workspaces;
@@ -37,6 +38,8 @@ pub async fn measure() {
                 workspaces,
                 setup_time: Duration::from_secs(120),
                 test_time: Duration::from_secs(120),
+                mutant_time: Duration::ZERO,
+                setup_network_for_changes: false,
                 setup_network: vec![],
                 test_network: vec![],
             };
@@ -59,7 +62,7 @@ pub async fn measure() {
                 times.push(begun.elapsed());
                 assert_eq!(run.verdict, TestVerdict::Passed);
                 if let Some(scrutiny) = run.scrutiny {
-                    assert_eq!(scrutiny.unproven(), None, "{scrutiny:#?}");
+                    assert_eq!(scrutiny.unproven(Wanted::Fix), None, "{scrutiny:#?}");
                 }
             }
         }

@@ -15,7 +15,7 @@ use crate::order::{
 
 /// What an order's row says until the engine has looked at its journal.
 const FIRST_STATE: &str = "opened";
-/// What it says of one whose pull request is not open any more: [`Settlement::word`](crate::order::Settlement::word).
+/// What it says of one whose pull request is not open any more: its word in `order::surfaces`.
 const WITHOUT_A_PULL: [&str; 2] = ["merged", "closed"];
 
 /// One order, as lists show it.

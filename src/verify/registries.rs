@@ -173,7 +173,7 @@ impl SetupNetwork {
 
 /// What a setup may reach.
 ///
-/// `entries` are the settings' hosts, with [`REGISTRIES`] among them or not; `root` are names in the root of what is set
+/// `entries` are the settings' hosts, with `registries` among them or not; `root` are names in the root of what is set
 /// up; `edited` are paths that differ from the commit that is judged by, none where these are the same; `allowed` says
 /// whether a change may bring dependencies.
 pub fn setup_network(

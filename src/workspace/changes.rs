@@ -70,8 +70,8 @@ impl Workspaces {
             let Some(path) = to.path_bytes().or_else(|| from.path_bytes()) else { continue };
             changed.push(ChangedFile {
                 path: String::from_utf8_lossy(path).into_owned(),
-                before: from.exists().then(|| content(&odb, from.id(), &mut left)),
-                after: to.exists().then(|| content(&odb, to.id(), &mut left)),
+                before: from.exists().then(|| file(&odb, &from, &mut left)),
+                after: to.exists().then(|| file(&odb, &to, &mut left)),
             });
         }
         changed.sort_by(|one, other| one.path.cmp(&other.path));
@@ -115,6 +115,14 @@ impl Workspaces {
             Err(error) if looked_at <= MOST_ENTRIES => Err(said(error)),
             Ok(()) | Err(_) => Ok(found),
         }
+    }
+}
+
+/// What a link leads to is not its text.
+fn file(odb: &Odb<'_>, file: &git2::DiffFile<'_>, left: &mut usize) -> Content {
+    match file.mode() {
+        git2::FileMode::Link => Content::NotRead,
+        _ => content(odb, file.id(), left),
     }
 }
 

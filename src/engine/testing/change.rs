@@ -27,6 +27,8 @@ pub(super) struct Change {
     /// For reviewer and person.
     pub(super) remarks: Vec<Weakening>,
     pub(super) dependencies: Vec<String>,
+    /// Paths of the base's tests that the change touches and that cannot be put back: links, or too large to be read.
+    pub(super) unread: Vec<String>,
     /// Words of the change's code that stand nowhere in the base.
     pub(super) new_words: BTreeSet<String>,
     /// What is defined in the files of code that the change touches.
@@ -104,7 +106,9 @@ fn of(
     let after = || changed.iter().filter(is_code).filter_map(|file| Some((file.path, file.after?)));
     let new_words =
         after().flat_map(|(_, bytes)| words_in(bytes)).filter(|word| !old_words.contains(word)).collect();
+    let is_unread = |file: &&ChangedFile| file.before == Some(Content::NotRead) && is_of_tests(&file.path);
     Change {
+        unread: changes.iter().filter(is_unread).map(|file| file.path.clone()).collect(),
         remarks: tamper::weakenings(&files),
         dependencies: brought(&dependencies).into_iter().map(|dependency| dependency.what).collect(),
         new_words,

@@ -56,14 +56,17 @@ impl Bench<'_> {
                 self.tell_tests(&texts, &names, &overlays, said, &mut session).await?;
                 let said = self.of_named(&texts, !fixed.is_empty(), &mut session).await?;
                 match said != LieVerdict::Unnoticed && !fixed.is_empty() {
-                    true => self.reworded(&texts, &fixed, &overlays, said, &mut session).await?,
+                    true => {
+                        let lies = self.sure_ones(&texts, &fixed);
+                        self.reworded(&texts, &lies, Some(&fixed), &overlays, said, &mut session).await?
+                    }
                     false => said,
                 }
             }
-            None => self.of_unnamed(&texts, &overlays, &mut session).await?,
+            None => self.of_unnamed(&texts, old, &overlays, &mut session).await?,
         };
         if matches!(said, LieVerdict::NotTold { .. }) && old.reading.cases.is_some() {
-            said = self.of_unnamed(&texts, &overlays, &mut session).await?;
+            said = self.of_unnamed(&texts, old, &overlays, &mut session).await?;
         }
         if matches!(said, LieVerdict::NotTold { .. }) {
             let data: Vec<Lie> = texts.in_data().into_iter().take(MOST_UNNAMED).collect();
@@ -75,7 +78,8 @@ impl Bench<'_> {
             let before = session.told.len();
             let texts = TestTexts { files: &files };
             self.tell_tests(&texts, &red, &[], old_code_said, &mut session).await?;
-            said = self.reworded(&texts, &red, &[], said, &mut session).await?;
+            let lies = self.sure_ones(&texts, &red);
+            said = self.reworded(&texts, &lies, Some(&red), &[], said, &mut session).await?;
             let is_void = |name: &String| {
                 session
                     .told
@@ -154,26 +158,24 @@ impl Bench<'_> {
     async fn reworded(
         &self,
         texts: &TestTexts<'_>,
-        names: &[String],
+        lies: &[Lie],
+        names: Option<&[String]>,
         overlays: &[Overlay],
         said: LieVerdict,
         session: &mut Session,
     ) -> Result<LieVerdict, Trouble> {
-        let names = names.get(..names.len().min(MOST_TESTS)).unwrap_or_default();
-        let lies = texts.of_tests(names, &self.baseline.tail);
-        let first: Vec<&Lie> =
-            lies.iter().filter_map(|(_, own)| own.iter().find(|lie| lie.is_sure)).collect();
-        if first.is_empty() {
+        if lies.is_empty() {
             return Ok(said);
         }
-        let laid = texts.reworded(&first);
+        let laid = texts.reworded(&lies.iter().collect::<Vec<_>>());
         let is_kept = |overlay: &&Overlay| !laid.iter().any(|lie| lie.path == overlay.path);
         let mut all: Vec<Overlay> = overlays.iter().filter(is_kept).cloned().collect();
         all.extend(laid);
+        let names = names.map(|names| names.get(..names.len().min(MOST_TESTS)).unwrap_or_default());
         let ran = self.run_elsewhere("-reworded", &self.ask.commit, all, names).await?;
         session.outputs.extend(ran.outputs());
         session.runs.extend(ran.test.as_ref().map(|ended| ended.run.clone()));
-        for lie in first {
+        for lie in lies {
             if lie_told(&ran.cell(), lie.test.as_deref()) == Some(true) {
                 let told = Lie { now: format!("{} in other words", lie.was), ..lie.clone() };
                 session.told.push((told, false));
@@ -181,6 +183,13 @@ impl Bench<'_> {
             }
         }
         Ok(said)
+    }
+
+    /// Of each of these tests the first expectation that is surely one.
+    fn sure_ones(&self, texts: &TestTexts<'_>, names: &[String]) -> Vec<Lie> {
+        let names = names.get(..names.len().min(MOST_TESTS)).unwrap_or_default();
+        let lies = texts.of_tests(names, &self.baseline.tail);
+        lies.into_iter().filter_map(|(_, own)| own.into_iter().find(|lie| lie.is_sure)).collect()
     }
 
     async fn tell(
@@ -271,17 +280,32 @@ impl Bench<'_> {
     async fn of_unnamed(
         &self,
         texts: &TestTexts<'_>,
+        old: &Ran,
         overlays: &[Overlay],
         session: &mut Session,
     ) -> Result<LieVerdict, Trouble> {
         let was_green = self.baseline.exit() == Some(Exit::Code(0));
         let all = texts.anywhere(&self.baseline.tail);
-        let old = texts.old_answer_anywhere(&all, &self.baseline.tail).filter(|_| !was_green);
-        let own = all
-            .into_iter()
-            .filter(|lie| old.as_ref().is_none_or(|old| old.at != lie.at || old.path != lie.path));
-        let lies: Vec<Lie> = old.clone().into_iter().chain(own).take(MOST_UNNAMED).collect();
-        self.tell_unnamed(texts, lies, overlays, session).await
+        let answer = texts.old_answer_anywhere(&all, &self.baseline.tail).filter(|_| !was_green);
+        let own = all.into_iter().filter(|lie| {
+            answer.as_ref().is_none_or(|answer| answer.at != lie.at || answer.path != lie.path)
+        });
+        let lies: Vec<Lie> = answer.clone().into_iter().chain(own).take(MOST_UNNAMED).collect();
+        let said = self.tell_unnamed(texts, lies.clone(), overlays, session).await?;
+        // What is red anyway shows nothing.
+        let is_green = old.cell().exit == Some(Exit::Code(0));
+        if was_green || !is_green || said == LieVerdict::Unnoticed {
+            return Ok(said);
+        }
+        // What was mended is told nearer to the truth as well, and in other words.
+        let slight = lies.iter().filter(|lie| lie.is_sure).find_map(|lie| texts.slight(lie));
+        if let Some(slight) = slight {
+            let own = self.tell_unnamed(texts, vec![slight], overlays, session).await?;
+            if own == LieVerdict::Unnoticed {
+                return Ok(own);
+            }
+        }
+        self.reworded(texts, &lies, None, overlays, said, session).await
     }
 
     /// These lies, one at a time, against all tests.

@@ -82,6 +82,11 @@ impl Bench<'_> {
             self.without_new_data(old_tests.as_ref(), &mut judgement, outputs).await?;
         }
         judgement.against.append(&mut with_old_configuration);
+        judgement.against.extend(self.change.unread.iter().map(|path| {
+            format!(
+                "{path} is of the base's tests and cannot be put back: it is a link, or too large to be read"
+            )
+        }));
         let mut lies = None;
         if judgement.judged.is_pass() && judgement.against.is_empty() {
             let code = old_code.as_ref().map_or("", |code| code.ran.last_output());
@@ -139,10 +144,10 @@ impl Bench<'_> {
         what: &str,
         commit: &CommitSha,
         overlays: Vec<Overlay>,
-        only: &[String],
+        only: Option<&[String]>,
     ) -> Result<Ran, Trouble> {
         let plan = &self.judging.plan;
-        let only = Some((only, self.named_by()));
+        let only = only.map(|names| (names, self.named_by()));
         let environment = BTreeMap::from([("CI".to_owned(), String::new())]);
         self.testing.on(self.ask, Run { what, commit, overlays, plan, only, environment }).await
     }

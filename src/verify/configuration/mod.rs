@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::verify::overlay::{Lay, Overlay};
 
 /// Files that configure a test run as a whole, wherever they lie. Lower case.
-const WHOLE: [&str; 48] = [
+const WHOLE: [&str; 52] = [
     "conftest.py",
     "pytest.ini",
     ".pytest.ini",
@@ -38,6 +38,10 @@ const WHOLE: [&str; 48] = [
     "gradlew",
     "mvnw",
     "mocha.opts",
+    ".npmrc",
+    ".proverc",
+    ".rspec",
+    "phpunit.xml",
     ".nvmrc",
     ".node-version",
     ".swcrc",

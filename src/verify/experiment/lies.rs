@@ -110,9 +110,27 @@ impl TestTexts<'_> {
             .collect()
     }
 
-    /// The same where tests are not named.
+    /// The same where tests are not named. A value of which a failure said that it is expected is surely that.
     pub fn old_answer_anywhere(&self, lies: &[Lie], said: &str) -> Option<Lie> {
-        lies.iter().find_map(|lie| Some(Lie { now: old_answer(said, "", lie)?, ..lie.clone() }))
+        lies.iter()
+            .find_map(|lie| Some(Lie { now: old_answer(said, "", lie)?, is_sure: true, ..lie.clone() }))
+    }
+
+    /// A lie that is nearer to the truth than another value: the sign of a number, a blank at the end of a text.
+    pub fn slight(&self, lie: &Lie) -> Option<Lie> {
+        let (_, bytes) = self.files.iter().find(|(path, _)| *path == lie.path)?;
+        let text = std::str::from_utf8(bytes).ok()?;
+        if lie.was.bytes().all(|byte| byte.is_ascii_digit()) && lie.was.trim_matches('0') != "" {
+            let is_negative = text.get(..lie.at.start)?.ends_with('-');
+            let at = lie.at.start - usize::from(is_negative)..lie.at.end;
+            let now = if is_negative { lie.was.clone() } else { format!("-{}", lie.was) };
+            let was = text.get(at.clone())?.to_owned();
+            return Some(Lie { at, was, now, ..lie.clone() });
+        }
+        let quote = lie.was.chars().next_back().filter(|c| matches!(c, '"' | '\''))?;
+        let inner = lie.was.strip_suffix(quote)?;
+        let is_long = inner.ends_with(quote) || inner.len() < 2 || inner.ends_with('\\');
+        (!is_long).then(|| Lie { now: format!("{inner}\\t{quote}"), ..lie.clone() })
     }
 
     /// Lies in the data that tests read: a number on one of its lines, the last of each file.
@@ -142,10 +160,8 @@ impl TestTexts<'_> {
     /// The same tests in other words: a comment above everything, and each of these expectations spelled in another way.
     /// Whoever tells the truth does not notice.
     pub fn reworded(&self, lies: &[&Lie]) -> Vec<Overlay> {
-        let spelled: Vec<Lie> = lies
-            .iter()
-            .filter_map(|lie| Some(Lie { now: other_spelling(&lie.path, &lie.was)?, ..(*lie).clone() }))
-            .collect();
+        let spelled: Vec<Lie> =
+            lies.iter().filter_map(|lie| Some(Lie { now: other_spelling(lie)?, ..(*lie).clone() })).collect();
         let mut laid = self.told(&spelled.iter().collect::<Vec<_>>());
         for lie in lies {
             let bytes =
@@ -158,16 +174,18 @@ impl TestTexts<'_> {
         }
         for overlay in &mut laid {
             let comment = match Family::of(&overlay.path) {
-                Some(Family::Python) => "# A remark.\n",
+                Some(Family::Python | Family::Shell) => "# A remark.\n",
                 Some(Family::Rust | Family::JavaScript | Family::Go | Family::C) => "// A remark.\n",
-                Some(Family::Shell) | None => continue,
+                None => continue,
             };
-            if let Lay::Write(bytes) = &mut overlay.lay
-                && !bytes.starts_with(b"#!")
-                && !bytes.starts_with(b"//!")
-                && !bytes.starts_with(b"# -*-")
-            {
-                bytes.splice(0..0, comment.bytes());
+            if let Lay::Write(bytes) = &mut overlay.lay {
+                // What stands on the first line may have to stay there.
+                let is_first = bytes.starts_with(b"#!/") || bytes.starts_with(b"# -*-");
+                let at = match bytes.iter().position(|byte| *byte == b'\n').filter(|_| is_first) {
+                    Some(end) => end + 1,
+                    None => 0,
+                };
+                bytes.splice(at..at, comment.bytes());
             }
         }
         laid
@@ -236,9 +254,36 @@ impl TestTexts<'_> {
 }
 
 /// The same value, spelled in another way; none where that is not surely the same.
-fn other_spelling(path: &str, was: &str) -> Option<String> {
-    let family = Family::of(path)?;
-    if matches!(family, Family::Shell) || !was.bytes().all(|byte| byte.is_ascii_digit()) {
+fn other_spelling(lie: &Lie) -> Option<String> {
+    let (family, was) = (Family::of(&lie.path)?, lie.was.as_str());
+    let ending = lie.path.rsplit('.').next().unwrap_or_default();
+    if !was.bytes().all(|byte| byte.is_ascii_digit()) {
+        let quote = was.chars().next().filter(|c| matches!(c, '"' | '\''));
+        let bare = quote.map_or(Some(was), |quote| was.get(1..)?.strip_suffix(quote))?;
+        let is_plain = bare.chars().all(|c| c.is_ascii_alphanumeric() || " -_.,".contains(c));
+        if bare.len() < 2 || !is_plain || (quote.is_none() && family != Family::Shell) {
+            return None;
+        }
+        let quote = quote.unwrap_or('"');
+        let (one, other) = bare.split_at(bare.len() / 2);
+        let (one, other) = (format!("{quote}{one}{quote}"), format!("{quote}{other}{quote}"));
+        return match (family, ending) {
+            (Family::Shell, "t" | "pl") => Some(format!("({one} . {other})")),
+            (Family::Shell, "rb") | (Family::Go, _) | (Family::JavaScript, _) => {
+                Some(format!("({one} + {other})"))
+            }
+            (Family::Shell, _) => Some(format!("{one}{other}")),
+            (Family::Python, _) | (Family::C, "c" | "h" | "cc" | "cpp" | "cxx" | "hpp") => {
+                Some(format!("{one} {other}"))
+            }
+            (Family::C, "java" | "kt" | "cs" | "swift" | "scala" | "groovy") => {
+                Some(format!("({one} + {other})"))
+            }
+            (Family::Rust, _) => Some(format!("concat!({one}, {other})")),
+            (Family::C, _) => None,
+        };
+    }
+    if family == Family::Shell && !(lie.is_sure && matches!(ending, "t" | "pl" | "rb")) {
         return None;
     }
     let value: u64 = was.parse().ok()?;
@@ -253,6 +298,13 @@ fn old_answer(said: &str, test: &str, lie: &Lie) -> Option<String> {
     let mut until = if test.is_empty() { usize::MAX } else { 0 };
     // Rust tells both sides on lines of their own.
     let joined = said.replace("\n right: ", ", right: ").replace("\n  right: ", ", right: ");
+    // So do Perl and others that speak TAP.
+    let joined = match pattern!(
+        r"(?m)((?:got|actual|wanted|expected):[ \t]*\S+)[ \t]*\n[# \t]*((?:got|actual|expected):)"
+    ) {
+        Some(two_lines) => two_lines.replace_all(&joined, "$1 $2").into_owned(),
+        None => joined,
+    };
     for (at, line) in joined.lines().enumerate() {
         if !test.is_empty() && super::names::has_word(line, test) || !test.is_empty() && line.contains(test) {
             until = at + AFTER;
@@ -260,14 +312,15 @@ fn old_answer(said: &str, test: &str, lie: &Lie) -> Option<String> {
         if at >= until || line.len() > 400 {
             continue;
         }
-        let Some(answer) = beside(line, expected, &lie.was) else { continue };
+        let Some(answer) = beside(line, expected, lie) else { continue };
         return Some(answer);
     }
     None
 }
 
 /// In `120 != 150`, `assert 120 == 150`, `120 !== 150`: the side that is not what is expected.
-fn beside(line: &str, expected: &str, was: &str) -> Option<String> {
+fn beside(line: &str, expected: &str, lie: &Lie) -> Option<String> {
+    let was = lie.was.as_str();
     let bare = |word: &str| {
         word.trim_matches(['"', '\'', '`', ':', '.', ',', '(', ')', ';']).trim_start_matches('-').to_owned()
     };
@@ -278,7 +331,8 @@ fn beside(line: &str, expected: &str, was: &str) -> Option<String> {
     let (one, other) = match operator.into_iter().find(|word| line.contains(word)) {
         Some(operator) => {
             let (left, right) = line.split_once(operator)?;
-            let last = left.rsplit([' ', '(', ',']).next().unwrap_or_default();
+            let ends: &[char] = if operator.starts_with(',') { &[' ', '('] } else { &[' ', '(', ','] };
+            let last = left.rsplit(ends).next().unwrap_or_default();
             let first = right.split([' ', ')', ',', ';']).next().unwrap_or_default();
             (bare(last), bare(first))
         }
@@ -301,7 +355,8 @@ fn beside(line: &str, expected: &str, was: &str) -> Option<String> {
         false => answer.chars().all(|c| c.is_alphanumeric() || " -_.,".contains(c)),
     };
     let quote: String = was.chars().take_while(|c| matches!(c, '"' | '\'')).take(1).collect();
-    (fits && answer != expected && (is_number || !quote.is_empty()))
+    let is_word = Family::of(&lie.path) == Some(Family::Shell) && super::scan::is_bare(was);
+    (fits && answer != expected && (is_number || !quote.is_empty() || is_word))
         .then(|| format!("{quote}{answer}{quote}"))
 }
 
@@ -379,7 +434,7 @@ mod tests {
         };
         let now = String::from_utf8_lossy(bytes);
         assert!(
-            now.starts_with("# A remark.\n") && now.contains("== (149 + 1)") && now.contains("'ada'"),
+            now.starts_with("# A remark.\n") && now.contains("== (149 + 1)") && now.contains("== 'a' 'da'"),
             "{now}"
         );
     }

@@ -186,7 +186,12 @@ impl<'a> Scan<'a> {
             let first = whole.start() + whole.as_str().len() - whole.as_str().trim_start().len();
             let is_definition = rest.as_str().starts_with("()") || rest.as_str().starts_with('=');
             if self.is_code(first) && !is_definition {
-                spots.push(Spot { sides: vec![rest.range()], is_equality: false });
+                // A last word without quotes is what is expected, where it is one.
+                let line = rest.as_str().trim_end();
+                let last = line.rsplit([' ', '\t']).next().unwrap_or(line);
+                let start = rest.start() + line.len() - last.len();
+                let side = if is_bare(last) { start..start + last.len() } else { rest.range() };
+                spots.push(Spot { sides: vec![side], is_equality: false });
             }
         }
         spots
@@ -503,11 +508,10 @@ impl Spot {
     /// What to put where, so that it says something else; and whether that is surely false where this was true.
     pub(super) fn lie(&self, scan: &Scan<'_>) -> Option<(Range<usize>, String, bool)> {
         if scan.family == Family::Shell
-            && self.is_equality
             && let [side] = self.sides.as_slice()
         {
             let word = scan.part(side);
-            if word.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c)) {
+            if is_bare(word) {
                 let number = other_number(word.trim_start_matches('-'));
                 let sign = if word.starts_with('-') { "-" } else { "" };
                 let now = number.map_or_else(|| format!("q{word}q"), |number| format!("{sign}{number}"));
@@ -519,7 +523,8 @@ impl Spot {
             // The expected value stands last in most languages, and first in some.
             for side in self.sides.iter().rev().filter(|side| scan.is_value(side)) {
                 if let Some((at, now)) = scan.literals(side).into_iter().next_back() {
-                    return Some((at, now, scan.family != Family::Shell));
+                    // A call with both sides is no shell's: it is Perl's or Ruby's.
+                    return Some((at, now, scan.family != Family::Shell || self.sides.len() > 1));
                 }
             }
             if let Some(wrapped) = self.sides.last().and_then(|side| wrapped(scan, side)) {
@@ -529,6 +534,11 @@ impl Spot {
         let literal = self.sides.iter().rev().find_map(|side| scan.literals(side).into_iter().next_back());
         literal.map(|(at, now)| (at, now, false))
     }
+}
+
+/// A word of a shell that means itself.
+pub(super) fn is_bare(word: &str) -> bool {
+    !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
 }
 
 /// Where any value can be compared with any other: what is expected, within a list that it is not.

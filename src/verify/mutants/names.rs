@@ -5,9 +5,8 @@ use std::collections::{HashMap, HashSet};
 
 use super::MOST_CLIMB;
 use super::returns::declared;
-use super::statements::is_function;
 use crate::verify::tamper::language::Language;
-use crate::verify::tamper::syntax::{NodeId, Syntax, is_string};
+use crate::verify::tamper::syntax::{NodeId, Syntax, is_function, is_string};
 
 #[derive(Debug, Default)]
 pub(super) struct Names<'s> {

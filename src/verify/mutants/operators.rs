@@ -2,7 +2,7 @@
 
 use super::{Found, MOST_CLIMB, Rank, statements};
 use crate::verify::tamper::language::Language;
-use crate::verify::tamper::syntax::{NodeId, Syntax, is_string};
+use crate::verify::tamper::syntax::{NodeId, Syntax, is_function, is_string};
 
 pub(super) fn look(found: &mut Found<'_, '_>, node: NodeId) {
     let syntax = found.syntax;
@@ -249,7 +249,7 @@ fn is_in_while(syntax: &Syntax<'_>, node: NodeId, in_condition: bool) -> bool {
         if matches!(kind, "while_statement" | "while_expression" | "do_statement" | "loop_expression") {
             return !in_condition || syntax.field_of(below) == Some("condition");
         }
-        if statements::is_loop(kind) || statements::is_function(kind) {
+        if statements::is_loop(kind) || is_function(kind) {
             return false;
         }
         below = up;

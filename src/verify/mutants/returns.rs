@@ -1,10 +1,9 @@
 //! What a function gives back: a value of the same kind that says nothing.
 
 use super::operators::{is_comparison, is_negation};
-use super::statements::is_function;
 use super::{Found, MOST_CLIMB, Rank};
 use crate::verify::tamper::language::Language;
-use crate::verify::tamper::syntax::{NodeId, Syntax};
+use crate::verify::tamper::syntax::{NodeId, Syntax, is_function};
 
 pub(super) fn look(found: &mut Found<'_, '_>, node: NodeId) {
     let syntax = found.syntax;

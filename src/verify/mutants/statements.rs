@@ -3,7 +3,7 @@
 use super::operators::{is_comparison, is_connective, is_negation};
 use super::{Found, MOST_CLIMB, Rank, places};
 use crate::verify::tamper::language::Language;
-use crate::verify::tamper::syntax::{NodeId, Syntax};
+use crate::verify::tamper::syntax::{NodeId, Syntax, is_function};
 
 /// Calls that do not come back, without which the compiler misses something.
 const ENDS: &[&str] =
@@ -40,27 +40,6 @@ pub(super) fn is_loop(kind: &str) -> bool {
             | "for_expression"
             | "while_expression"
             | "loop_expression"
-    )
-}
-
-pub(super) fn is_function(kind: &str) -> bool {
-    matches!(
-        kind,
-        "function_definition"
-            | "lambda"
-            | "function_item"
-            | "closure_expression"
-            | "async_block"
-            | "function_declaration"
-            | "function_expression"
-            | "generator_function"
-            | "generator_function_declaration"
-            | "arrow_function"
-            | "method_definition"
-            | "method_declaration"
-            | "constructor_declaration"
-            | "func_literal"
-            | "lambda_expression"
     )
 }
 

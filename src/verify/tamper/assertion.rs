@@ -337,7 +337,7 @@ pub(super) fn matcher(
 
 /// Of what `throws` is given, all but the code that should throw.
 fn kinds(syntax: &Syntax<'_>, given: &[NodeId]) -> Vec<NodeId> {
-    given.iter().copied().filter(|node| !super::chain::is_function(syntax.kind(*node))).collect()
+    given.iter().copied().filter(|node| !super::syntax::is_function(syntax.kind(*node))).collect()
 }
 
 fn nothing(syntax: &Syntax<'_>, one: &[NodeId]) -> Claim {

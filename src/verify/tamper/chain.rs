@@ -92,27 +92,6 @@ pub(super) fn keywords<'s>(syntax: &'s Syntax<'_>, list: NodeId) -> Vec<(&'s str
         .collect()
 }
 
-/// Whether a node is a function of its own, named or not.
-pub(super) fn is_function(kind: &str) -> bool {
-    matches!(
-        kind,
-        "function_definition"
-            | "lambda"
-            | "function_item"
-            | "closure_expression"
-            | "function_declaration"
-            | "function_expression"
-            | "generator_function"
-            | "generator_function_declaration"
-            | "arrow_function"
-            | "method_definition"
-            | "method_declaration"
-            | "constructor_declaration"
-            | "func_literal"
-            | "lambda_expression"
-    )
-}
-
 /// A function's name: its own, or that of the variable it is given to.
 pub(super) fn function_name<'s>(syntax: &'s Syntax<'_>, function: NodeId) -> Option<&'s str> {
     if let Some(name) = syntax.field(function, "name") {

@@ -345,3 +345,25 @@ fn close(nodes: &mut [Node], open: &mut Vec<NodeId>, depth: usize) {
         }
     }
 }
+
+/// Whether a node is a function of its own, named or not.
+pub(in crate::verify) fn is_function(kind: &str) -> bool {
+    matches!(
+        kind,
+        "function_definition"
+            | "lambda"
+            | "function_item"
+            | "closure_expression"
+            | "async_block"
+            | "function_declaration"
+            | "function_expression"
+            | "generator_function"
+            | "generator_function_declaration"
+            | "arrow_function"
+            | "method_definition"
+            | "method_declaration"
+            | "constructor_declaration"
+            | "func_literal"
+            | "lambda_expression"
+    )
+}

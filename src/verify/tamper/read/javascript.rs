@@ -1,9 +1,9 @@
 //! JavaScript and TypeScript: `it`, `test` and `describe` in their many spellings.
 
 use super::{Found, MOST_TESTS};
-use crate::verify::tamper::chain::{Link, chain, is_function};
+use crate::verify::tamper::chain::{Link, chain};
 use crate::verify::tamper::language::is_collected;
-use crate::verify::tamper::syntax::{NodeId, Syntax};
+use crate::verify::tamper::syntax::{NodeId, Syntax, is_function};
 
 const TESTS: &[&str] = &["it", "test", "specify", "xit", "xtest", "xspecify", "fit"];
 const GROUPS: &[&str] = &["describe", "suite", "context", "xdescribe", "fdescribe", "xcontext"];

@@ -11,9 +11,9 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::assertion::Claim;
-use super::chain::{function_name, is_function, parameters};
+use super::chain::{function_name, parameters};
 use super::language::{Language, is_test_path};
-use super::syntax::{NodeId, Syntax, TooMuch};
+use super::syntax::{NodeId, Syntax, TooMuch, is_function};
 
 /// Tests of one file that are told apart; what is beyond is not looked at.
 const MOST_TESTS: usize = 5_000;

@@ -1,22 +1,28 @@
 //! Cheats and honest changes, judged for real: each change is a commit in a real repository, and its tests run behind the
-//! walls as an order's do. None of the cheats comes out as a proven pass; of the honest changes at most one is called a cheat.
+//! walls as an order's do. None of our own cheats comes out as a proven pass, and of those of strangers only what is
+//! listed; of the honest changes at most one of ours is called a cheat.
 
 pub mod commits;
+pub mod strangers;
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use futures_util::StreamExt as _;
+use journeyman::config::repository_settings;
 use journeyman::engine::testing::{Ask, Testing};
+use journeyman::order::change_kind::{ChangeKind, kind_of};
 use journeyman::order::scrutiny::Wanted;
-use journeyman::order::{RepositorySettings, TestRun};
+use journeyman::order::{IssueNumber, IssueText, RepositorySettings, TestRun};
 use journeyman::sandbox::{Mode, Sandbox};
 use journeyman::workspace::Workspaces;
 use serde::Deserialize;
 
 use commits::Commits;
+use strangers::{Stranger, strangers};
 
-use crate::tally::tell;
+use crate::is_all_asked_for;
+use crate::tally::{say, tell};
 
 /// A part of a change's name: only those are judged. To look at one closely.
 const ONLY: &str = "JOURNEYMAN_CHEATS_ONLY";
@@ -25,6 +31,10 @@ const RUN: [&str; 3] = ["rust", "python", "javascript"];
 const SIDE_BY_SIDE: usize = 3;
 /// Honest changes that may be called a cheat.
 const MOST_MISTAKEN: usize = 1;
+/// Of the strangers' changes each so-manieth is judged where not everything is asked for.
+const EACH: usize = 3;
+/// What their languages need on the machine.
+const PROGRAMS: [(&str, &str); 4] = [("c", "gcc"), ("cpp", "g++"), ("java", "javac"), ("perl", "perl")];
 
 /// What is known of a change.
 #[derive(Debug, Default, Deserialize)]
@@ -39,14 +49,19 @@ struct Case {
     expected: Expected,
 }
 
+fn has_pytest() -> bool {
+    let asked = std::process::Command::new("python3").args(["-c", "import pytest"]).output();
+    let is_there = asked.is_ok_and(|asked| asked.status.success());
+    if !is_there {
+        println!("pytest is not on this machine: changes that need it are left out");
+    }
+    is_there
+}
+
 fn cases(kind: &str) -> Vec<Case> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/changes").join(kind);
     let only = std::env::var(ONLY).unwrap_or_default();
-    let asked = std::process::Command::new("python3").args(["-c", "import pytest"]).output();
-    let has_pytest = asked.is_ok_and(|asked| asked.status.success());
-    if !has_pytest {
-        println!("pytest is not on this machine: changes that need it are left out");
-    }
+    let has_pytest = has_pytest();
     let mut cases: Vec<Case> = std::fs::read_dir(&folder)
         .expect("the corpus")
         .map(|entry| entry.expect("an entry").path())
@@ -82,10 +97,25 @@ impl House {
         Self { place, sandbox, workspaces }
     }
 
+    fn repository(&self) -> git2::Repository {
+        git2::Repository::open(self.place.path().join("repository")).expect("the repository")
+    }
+
     async fn judged(&self, case: &Case) -> TestRun {
-        let repository =
-            git2::Repository::open(self.place.path().join("repository")).expect("the repository");
-        let Commits { before, after, tree } = commits::commits(&repository, &case.folder);
+        let commits = commits::commits(&self.repository(), &case.folder);
+        let settings =
+            RepositorySettings { test: case.expected.command.clone(), ..RepositorySettings::default() };
+        self.of_commits(&case.name, commits, settings).await
+    }
+
+    async fn judged_of(&self, stranger: &Stranger) -> TestRun {
+        let commits = stranger.commits(&self.repository());
+        let settings = stranger.settings().map(|yaml| repository_settings(yaml).expect("settings"));
+        self.of_commits(&stranger.name, commits, settings.unwrap_or_default()).await
+    }
+
+    async fn of_commits(&self, case: &str, commits: Commits, settings: RepositorySettings) -> TestRun {
+        let Commits { before, after, tree } = commits;
         let testing = Testing {
             sandbox: self.sandbox.clone(),
             workspaces: self.workspaces.clone(),
@@ -102,13 +132,10 @@ impl House {
             base_is_of_the_default_branch: true,
             commit: after.to_string().parse().expect("a commit"),
             tree: tree.to_string().parse().expect("a tree"),
-            settings: RepositorySettings {
-                test: case.expected.command.clone(),
-                ..RepositorySettings::default()
-            },
-            folder: self.place.path().join("tests").join(&case.name),
+            settings,
+            folder: self.place.path().join("tests").join(case),
         };
-        testing.run(&ask).await.unwrap_or_else(|trouble| panic!("{}: {}", case.name, trouble.message)).run
+        testing.run(&ask).await.unwrap_or_else(|trouble| panic!("{case}: {}", trouble.message)).run
     }
 }
 
@@ -131,13 +158,28 @@ fn ends_verified(run: &TestRun) -> bool {
     run.verdict.is_pass() && run.doubt.is_none() && unproven.is_none()
 }
 
-fn told(case: &Case, run: &TestRun) -> String {
+/// Whether an order for what a stranger's issue asks would.
+fn ends_verified_as(stranger: &Stranger, run: &TestRun) -> bool {
+    let issue = IssueText {
+        number: IssueNumber(1),
+        title: stranger.title.clone(),
+        body: stranger.body.clone(),
+        labels: Vec::new(),
+        url: String::new(),
+    };
+    match kind_of(&issue, &stranger.class) {
+        ChangeKind::Bug => ends_verified(run),
+        ChangeKind::Feature | ChangeKind::Chore => run.verdict.is_pass() && run.doubt.is_none(),
+    }
+}
+
+fn told(case: &str, run: &TestRun) -> String {
     let scrutiny = run.scrutiny.as_ref();
     let weakenings = scrutiny.map(|scrutiny| (&scrutiny.lies, &scrutiny.old_tests, &scrutiny.changed_tests));
     let (judged, proof) = (scrutiny.map(|s| s.judged), scrutiny.and_then(|s| s.proof.as_ref()));
     format!(
         "{}: {:?}, doubt {:?}, judged {judged:?}, proof {proof:?}, {:?}\n  {weakenings:?}\n  {}\n",
-        case.name,
+        case,
         run.verdict,
         run.doubt,
         run.test.as_ref().map(|test| test.exit),
@@ -157,8 +199,11 @@ fn told(case: &Case, run: &TestRun) -> String {
 async fn no_cheat_is_verified() {
     let begun = Instant::now();
     let judged = judge_all("cheats").await;
-    let passed: Vec<String> =
-        judged.iter().filter(|(_, run)| ends_verified(run)).map(|(case, run)| told(case, run)).collect();
+    let passed: Vec<String> = judged
+        .iter()
+        .filter(|(_, run)| ends_verified(run))
+        .map(|(case, run)| told(&case.name, run))
+        .collect();
     println!("{} cheats in {:?}", judged.len(), begun.elapsed());
     tell("cheats on verification", judged.len(), &passed);
 }
@@ -167,8 +212,11 @@ async fn no_cheat_is_verified() {
 async fn of_the_honest_changes_at_most_one_is_called_a_cheat() {
     let begun = Instant::now();
     let judged = judge_all("honest").await;
-    let mistaken: Vec<String> =
-        judged.iter().filter(|(_, run)| !run.verdict.is_pass()).map(|(case, run)| told(case, run)).collect();
+    let mistaken: Vec<String> = judged
+        .iter()
+        .filter(|(_, run)| !run.verdict.is_pass())
+        .map(|(case, run)| told(&case.name, run))
+        .collect();
     println!("honest changes: {} tried, {} mistaken, {:?}", judged.len(), mistaken.len(), begun.elapsed());
     assert!(
         mistaken.len() <= MOST_MISTAKEN,
@@ -177,4 +225,82 @@ async fn of_the_honest_changes_at_most_one_is_called_a_cheat() {
         judged.len(),
         mistaken.concat()
     );
+}
+
+async fn judge_strangers(kind: &str) -> Vec<(Stranger, TestRun)> {
+    let house = &House::new().await;
+    let only = std::env::var(ONLY).unwrap_or_default();
+    let has_pytest = has_pytest();
+    let can_run = |stranger: &Stranger| {
+        let program = PROGRAMS.iter().find(|(language, _)| *language == stranger.language());
+        let is_there = |(_, program): &(&str, &str)| {
+            std::process::Command::new(program)
+                .arg("--version")
+                .output()
+                .is_ok_and(|ran| ran.status.success())
+        };
+        // A virtual machine starts for each run: half a minute for each verdict.
+        let is_quick = stranger.language() != "java" || is_all_asked_for();
+        (has_pytest || !stranger.needs_pytest) && is_quick && program.is_none_or(is_there)
+    };
+    let each = if is_all_asked_for() || !only.is_empty() { 1 } else { EACH };
+    let chosen = strangers(kind).into_iter().step_by(each).filter(|stranger| stranger.name.contains(&only));
+    let chosen: Vec<Stranger> = chosen.filter(can_run).collect();
+    let runs = futures_util::stream::iter(chosen).map(|stranger| async move {
+        let run = house.judged_of(&stranger).await;
+        (stranger, run)
+    });
+    runs.buffered(SIDE_BY_SIDE).collect().await
+}
+
+/// Names of a list beside the corpus, each with the reason behind it.
+fn listed(name: &str) -> Vec<String> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/changes/strangers").join(name);
+    let text = std::fs::read_to_string(path).expect("the list");
+    text.lines().filter_map(|line| Some(line.split_once(':')?.0.to_owned())).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_the_cheats_of_strangers_only_those_listed_are_verified() {
+    let begun = Instant::now();
+    let judged = judge_strangers("cheats").await;
+    let passed: Vec<(&str, String)> = judged
+        .iter()
+        .filter(|(stranger, run)| ends_verified_as(stranger, run))
+        .map(|(stranger, run)| {
+            (stranger.name.as_str(), format!("{}\n{}", stranger.about, told(&stranger.name, run)))
+        })
+        .collect();
+    println!("{} cheats of strangers in {:?}", judged.len(), begun.elapsed());
+    println!("{}", passed.iter().map(|(name, _)| format!("through: {name}\n")).collect::<String>());
+    let tried: Vec<&str> = judged.iter().map(|(stranger, _)| stranger.name.as_str()).collect();
+    let known: Vec<String> =
+        listed("through.txt").into_iter().filter(|name| tried.contains(&name.as_str())).collect();
+    say("cheats of strangers (tests/fixtures/changes/strangers/through.txt)", judged.len(), passed.len());
+    let unknown: Vec<&String> = passed
+        .iter()
+        .filter(|(name, _)| !known.iter().any(|known| known == name))
+        .map(|(_, told)| told)
+        .collect();
+    assert!(unknown.is_empty(), "these were stopped before: {unknown:#?}");
+    for name in known.iter().filter(|name| !passed.iter().any(|(passed, _)| passed == name)) {
+        println!("stopped, and listed as getting through: {name}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_the_honest_changes_of_strangers_only_those_listed_are_not_verified() {
+    let judged = judge_strangers("honest").await;
+    let known = listed("refused.txt");
+    let refused: Vec<String> = judged
+        .iter()
+        .filter(|(stranger, run)| !ends_verified_as(stranger, run))
+        .map(|(stranger, run)| told(&stranger.name, run))
+        .collect();
+    println!("honest changes of strangers: {} tried, {} not verified", judged.len(), refused.len());
+    for wrong in &refused {
+        let name = wrong.split(':').next().unwrap_or_default();
+        println!("refused: {name}");
+        assert!(known.iter().any(|known| known == name), "{wrong}");
+    }
 }

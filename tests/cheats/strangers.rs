@@ -1,0 +1,161 @@
+//! Changes made up by people who had not seen the code, as texts: a base, what the issue says, and what was changed.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::commits::Commits;
+
+/// A file as the corpus writes it down.
+#[derive(Debug, Clone)]
+enum Entry {
+    File { bytes: Vec<u8>, is_program: bool },
+    Link(String),
+}
+
+/// One change.
+#[derive(Debug)]
+pub struct Stranger {
+    pub name: String,
+    pub about: String,
+    /// What the agent calls it.
+    pub class: String,
+    pub title: String,
+    pub body: String,
+    pub needs_pytest: bool,
+    before: BTreeMap<String, Entry>,
+    after: BTreeMap<String, Entry>,
+}
+
+fn folder() -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/changes/strangers")
+}
+
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Sections of a text: what stands before the first, and each with its line and what is below it.
+fn sections(text: &str) -> (String, Vec<(String, String)>) {
+    let (mut head, mut found): (String, Vec<(String, String)>) = (String::new(), Vec::new());
+    for line in text.split_inclusive('\n') {
+        if let Some(title) = line.strip_prefix("=== ") {
+            found.push((title.trim_end().to_owned(), String::new()));
+        } else {
+            found.last_mut().map_or(&mut head, |(_, below)| below).push_str(line);
+        }
+    }
+    (head, found)
+}
+
+/// Lays sections over a tree.
+fn lay(tree: &mut BTreeMap<String, Entry>, sections: &[(String, String)]) {
+    for (title, below) in sections {
+        let (kind, path) = title.split_once(' ').unwrap_or_else(|| panic!("a section called {title}"));
+        let (kind, text) = match kind.strip_suffix("-without-newline") {
+            Some(kind) => (kind, below.strip_suffix('\n').unwrap_or(below)),
+            None => (kind, below.as_str()),
+        };
+        let bytes = text.as_bytes().to_vec();
+        let entry = match kind {
+            "file" => Entry::File { bytes, is_program: false },
+            "program" => Entry::File { bytes, is_program: true },
+            "link" => Entry::Link(text.trim_end().to_owned()),
+            "gone" => {
+                assert!(tree.remove(path).is_some(), "{path} was not there");
+                continue;
+            }
+            unknown => panic!("a section of kind {unknown}"),
+        };
+        tree.insert(path.to_owned(), entry);
+    }
+}
+
+fn stranger(path: &Path) -> Stranger {
+    let (head, mut found) = sections(&read(path));
+    let fact = |key: &str| {
+        let line = head.lines().find_map(|line| line.strip_prefix(&format!("{key}: ")));
+        line.unwrap_or_default().to_owned()
+    };
+    let (_, issue) = found.remove(0);
+    let (title, body) = issue.split_once('\n').unwrap_or((&issue, ""));
+    let (_, base) = sections(&read(&folder().join("bases").join(fact("base") + ".txt")));
+    let mut before = BTreeMap::new();
+    lay(&mut before, &base);
+    let mut after = before.clone();
+    lay(&mut after, &found);
+    Stranger {
+        name: path.file_stem().expect("a name").to_string_lossy().into_owned(),
+        about: fact("about"),
+        class: fact("class"),
+        title: title.trim_start_matches("# ").to_owned(),
+        body: body.trim().to_owned(),
+        needs_pytest: fact("needs") == "pytest",
+        before,
+        after,
+    }
+}
+
+/// All of a kind, by name.
+pub fn strangers(kind: &str) -> Vec<Stranger> {
+    let listed = std::fs::read_dir(folder().join(kind)).expect("the corpus");
+    let mut paths: Vec<_> = listed.map(|entry| entry.expect("an entry").path()).collect();
+    paths.sort();
+    paths.iter().map(|path| stranger(path)).collect()
+}
+
+impl Stranger {
+    pub fn language(&self) -> &str {
+        self.name.split('-').next().unwrap_or_default()
+    }
+
+    /// What the repository says about its tests.
+    pub fn settings(&self) -> Option<&[u8]> {
+        match self.before.get(".github/journeyman.yml")? {
+            Entry::File { bytes, .. } => Some(bytes),
+            Entry::Link(_) => None,
+        }
+    }
+
+    pub fn commits(&self, repository: &git2::Repository) -> Commits {
+        let time = git2::Time::new(1_700_000_000, 0);
+        let who = git2::Signature::new("Ada", "ada@example.org", &time).expect("a name");
+        let commit = |entries: &BTreeMap<String, Entry>, words: &str, parents: &[&git2::Commit<'_>]| {
+            let tree = repository.find_tree(tree(repository, entries)).expect("the tree");
+            let made = repository.commit(None, &who, &who, words, &tree, parents).expect("a commit");
+            (made, tree.id())
+        };
+        // One base for all who changed it: its baseline is kept by its commit.
+        let (before, _) = commit(&self.before, "base", &[]);
+        let parent = repository.find_commit(before).expect("the base");
+        let (after, tree) = commit(&self.after, &self.name, &[&parent]);
+        Commits { before, after, tree }
+    }
+}
+
+fn tree(repository: &git2::Repository, entries: &BTreeMap<String, Entry>) -> git2::Oid {
+    let mut index = git2::Index::new().expect("an index");
+    for (path, entry) in entries {
+        let (bytes, mode) = match entry {
+            Entry::File { bytes, is_program: true } => (bytes.as_slice(), 0o100_755),
+            Entry::File { bytes, is_program: false } => (bytes.as_slice(), 0o100_644),
+            Entry::Link(target) => (target.as_bytes(), 0o120_000),
+        };
+        let never = git2::IndexTime::new(0, 0);
+        let entry = git2::IndexEntry {
+            ctime: never,
+            mtime: never,
+            dev: 0,
+            ino: 0,
+            mode,
+            uid: 0,
+            gid: 0,
+            file_size: 0,
+            id: repository.blob(bytes).expect("a blob"),
+            flags: 0,
+            flags_extended: 0,
+            path: path.clone().into_bytes(),
+        };
+        index.add(&entry).expect("an entry");
+    }
+    index.write_tree_to(repository).expect("the tree")
+}

@@ -120,10 +120,10 @@ impl Workspaces {
 
 /// What a link leads to is not its text.
 fn file(odb: &Odb<'_>, file: &git2::DiffFile<'_>, left: &mut usize) -> Content {
-    match file.mode() {
-        git2::FileMode::Link => Content::NotRead,
-        _ => content(odb, file.id(), left),
+    if file.mode() == git2::FileMode::Link {
+        return Content::NotRead;
     }
+    content(odb, file.id(), left)
 }
 
 fn content(odb: &Odb<'_>, id: Oid, left: &mut usize) -> Content {

@@ -120,7 +120,7 @@ impl TestTexts<'_> {
     pub fn slight(&self, lie: &Lie) -> Option<Lie> {
         let (_, bytes) = self.files.iter().find(|(path, _)| *path == lie.path)?;
         let text = std::str::from_utf8(bytes).ok()?;
-        if lie.was.bytes().all(|byte| byte.is_ascii_digit()) && lie.was.trim_matches('0') != "" {
+        if lie.was.bytes().all(|byte| byte.is_ascii_digit()) && lie.was.bytes().any(|byte| byte != b'0') {
             let is_negative = text.get(..lie.at.start)?.ends_with('-');
             let at = lie.at.start - usize::from(is_negative)..lie.at.end;
             let now = if is_negative { lie.was.clone() } else { format!("-{}", lie.was) };
@@ -411,7 +411,9 @@ mod tests {
                 "\tif got := cents(\"12\"); got != 1200 {\n\t\tt.Fatal(got)\n\t}\n",
                 &["1200 -> 1107"],
             ),
-            ("run.sh", "check -3.50 -350\n", &["? 350 -> 257"]),
+            ("run.sh", "check -3.50 -350\n", &["? -350 -> -257"]),
+            ("run.sh", "check \"Hello, World\" hello-world\n", &["? hello-world -> qhello-worldq"]),
+            ("t/a.t", "is(median(10, 20), 15, \"two\");\n", &["15 -> 32"]),
             ("run.sh", "[ \"$(sh bin/cents 12)\" = 1200 ] || exit 1\n", &["? 1200 -> 1107"]),
         ] {
             assert_eq!(told(path, text), lies, "{text}");
@@ -437,6 +439,70 @@ mod tests {
             now.starts_with("# A remark.\n") && now.contains("== (149 + 1)") && now.contains("== 'a' 'da'"),
             "{now}"
         );
+    }
+
+    #[test]
+    fn where_tests_are_not_named_the_old_answer_is_read_from_what_failed() {
+        let told = |path: &str, text: &str, said: &str| {
+            let files = vec![(path.to_owned(), text.as_bytes().to_vec())];
+            let texts = TestTexts { files: &files };
+            let answer = texts.old_answer_anywhere(&texts.anywhere(said), said);
+            let answer = answer.unwrap_or_else(|| panic!("{path}: no answer in {said}"));
+            (answer.was, answer.now, answer.is_sure)
+        };
+        let said = |one: &str, other: &str| (one.to_owned(), other.to_owned(), true);
+        let perl = "#   Failed test 'two'\n#          got: '20'\n#     expected: '15'\n";
+        assert_eq!(told("t/a.t", "is(median(10, 20), 15, \"two\");\n", perl), said("15", "20"));
+        let shell = "FAILED: Hello, World: hello,-world, not hello-world\n";
+        let check = "check \"Hello, World\" hello-world\n";
+        assert_eq!(told("run.sh", check, shell), said("hello-world", "hello,-world"));
+    }
+
+    #[test]
+    fn a_near_lie_changes_a_sign_or_adds_a_blank_and_other_words_split_a_text() {
+        let near = |path: &str, text: &str| {
+            let files = vec![(path.to_owned(), text.as_bytes().to_vec())];
+            let texts = TestTexts { files: &files };
+            let lies = texts.anywhere("");
+            let slight = texts.slight(&lies[0]).map(|lie| lie.now);
+            let Lay::Write(other) = texts.reworded(&[&lies[0]]).remove(0).lay else { panic!("a file") };
+            (slight, String::from_utf8(other).unwrap())
+        };
+        for (path, text, slight, other) in [
+            (
+                "t.c",
+                "assert(cents(s) == -350);\n",
+                Some("350"),
+                "// A remark.\nassert(cents(s) == -(349 + 1));\n",
+            ),
+            (
+                "t.py",
+                "assert name() == 'ada'\n",
+                Some("'ada\\t'"),
+                "# A remark.\nassert name() == 'a' 'da'\n",
+            ),
+            (
+                "t.js",
+                "assert.equal(name(), 'ada');\n",
+                Some("'ada\\t'"),
+                "// A remark.\nassert.equal(name(), ('a' + 'da'));\n",
+            ),
+            (
+                "t.rs",
+                "assert_eq!(name(), \"ada\");\n",
+                Some("\"ada\\t\""),
+                "// A remark.\nassert_eq!(name(), concat!(\"a\", \"da\"));\n",
+            ),
+            (
+                "t/a.t",
+                "#!/usr/bin/perl\nis(mean(1, 3), 12);\n",
+                Some("-12"),
+                "#!/usr/bin/perl\n# A remark.\nis(mean(1, 3), (11 + 1));\n",
+            ),
+            ("run.sh", "check 1 ada\n", None, "# A remark.\ncheck 1 \"a\"\"da\"\n"),
+        ] {
+            assert_eq!(near(path, text), (slight.map(str::to_owned), other.to_owned()), "{text}");
+        }
     }
 
     #[test]

@@ -104,6 +104,30 @@ fn what_could_not_be_verified_can_be_approved() {
 }
 
 #[test]
+fn what_was_made_on_approved_work_is_not_published_where_a_later_stage_breaks_off() {
+    let mut world = World::with(
+        "
+name: three
+version: 1
+stages:
+  - { name: one, agent: developer, checks: [pushed_commit, tests], escalate_on_exhaust: human_approval }
+  - { name: two, agent: developer, checks: [pushed_commit, tests], depends_on: [one] }
+  - { name: three, agent: developer, checks: [pushed_commit, tests], depends_on: [two] }
+",
+    )
+    .when("one/1/tests", vec![red(1, 2)])
+    .when("one/2/tests", vec![red(2, 1)])
+    .when("one/3/tests", vec![red(0, 3)])
+    .when("three/1/agent", vec![failed(FailureKind::Misconfigured)]);
+    assert!(matches!(world.settle(), Ending::Escalated { pull: Some(_), .. }));
+    world.say("/approve");
+    assert!(matches!(world.settle(), Ending::Failed { .. }));
+    assert_eq!(world.state("two"), Some(StageState::Passed));
+    assert_eq!(world.survey().trace.pushed, Some(world.commit("one/2")), "what ada approved, and no more");
+    assert_eq!(world.made("/approved"), 0);
+}
+
+#[test]
 fn approval_while_at_work_is_ignored_with_a_reason() {
     let mut world = run_out();
     world.step();

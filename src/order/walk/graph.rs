@@ -163,6 +163,8 @@ impl<'a> Walk<'a> {
                 self.trace.work = Some(work.clone());
                 self.hand_over(&work)
             }
+            // Where a stage failed, what came before it is not published for an acceptance of earlier work.
+            None if self.concluded.values().any(|known| known.state == StageState::Failed) => Ok(()),
             None => self.accept_by_itself(),
         };
         if let Err(halt) = handed {

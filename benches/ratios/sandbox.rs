@@ -47,6 +47,7 @@ async fn timed(sandbox: &Sandbox, folder: &Path, network: Network) -> Duration {
         stdin: vec![],
         home: folder.join("home"),
         mounts: vec![],
+        relocation: None,
         network,
         limits: Limits::small(),
         timeout: Duration::from_secs(20),

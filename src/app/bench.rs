@@ -83,6 +83,7 @@ impl Bench {
             stdin: Vec::new(),
             home: home.to_owned(),
             mounts: vec![Mount { path: folder.to_owned(), access: Access::ReadWrite }],
+            relocation: None,
             network: match reach {
                 Reach::Folder => Network::None,
                 Reach::Network => Network::Host,

@@ -83,6 +83,7 @@ async fn versions(sandbox: &Sandbox) -> BTreeMap<String, String> {
         stdin: Vec::new(),
         home: place.path().to_owned(),
         mounts: Vec::new(),
+        relocation: None,
         network: Network::None,
         limits: Limits::small(),
         timeout: TIME_TO_ASK,

@@ -45,19 +45,30 @@ pub(in crate::engine) async fn fed(
     mounts: Vec<Mount>,
     stdin: Vec<u8>,
 ) -> Result<Vec<u8>, Trouble> {
-    let job = Job {
+    let job = Job { stdin, ..short_job(program, directory, home, mounts) };
+    succeed(sandbox, job, "a command in the agent's workspace").await
+}
+
+/// A short command without network.
+pub(in crate::engine) fn short_job(
+    program: Vec<OsString>,
+    directory: &Path,
+    home: &Path,
+    mounts: Vec<Mount>,
+) -> Job {
+    Job {
         program,
         directory: directory.to_owned(),
         environment: BTreeMap::new(),
-        stdin,
+        stdin: Vec::new(),
         home: home.to_owned(),
         mounts,
+        relocation: None,
         network: Network::None,
         limits: Limits::small(),
         timeout: SHORT,
         most_output: 8 * 1024 * 1024,
-    };
-    succeed(sandbox, job, "a command in the agent's workspace").await
+    }
 }
 
 /// The standard output of a job that ended well; else trouble, with what the job is and the end of what it said.

@@ -56,6 +56,8 @@ pub struct Job {
     pub home: PathBuf,
     /// What else of the host it sees.
     pub mounts: Vec<Mount>,
+    /// Where inside that is seen, if not where it is on the host.
+    pub relocation: Option<Relocation>,
     /// Whether it has a network.
     pub network: Network,
     /// What it may use of the machine.
@@ -75,6 +77,7 @@ impl fmt::Debug for Job {
             .field("environment", &self.environment.keys())
             .field("home", &self.home)
             .field("mounts", &self.mounts)
+            .field("relocation", &self.relocation)
             .field("network", &self.network)
             .field("limits", &self.limits)
             .field("timeout", &self.timeout)
@@ -82,7 +85,16 @@ impl fmt::Debug for Job {
     }
 }
 
-/// A file or folder of the host, seen at the same path inside.
+/// Jobs that must not be told apart by where they run are shown their folders at one path. Only walls can do that.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Relocation {
+    /// What of the job's folders lies below this one …
+    pub host: PathBuf,
+    /// … is seen below this one.
+    pub inside: PathBuf,
+}
+
+/// A file or folder of the host, seen at the same path inside, but for a relocation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mount {
     /// Absolute; not itself a symbolic link, because whoever may write beside it could point it anywhere.
@@ -164,11 +176,21 @@ impl Job {
             stdin: Vec::new(),
             home: home.to_owned(),
             mounts: Vec::new(),
+            relocation: None,
             network: Network::None,
             limits: Limits::small(),
             timeout: Duration::from_secs(20),
             most_output: 4_096,
         }
+    }
+
+    /// Where a path of the host is seen by the job.
+    pub(super) fn inside(&self, path: &Path) -> PathBuf {
+        let moved = self.relocation.as_ref().and_then(|relocation| {
+            let below = path.strip_prefix(&relocation.host).ok()?;
+            Some(relocation.inside.join(below))
+        });
+        moved.unwrap_or_else(|| path.to_owned())
     }
 
     /// Whether a path lies in the home or in a mount.
@@ -182,7 +204,9 @@ impl Job {
         if self.program.first().is_none_or(|program| program.is_empty()) {
             return bad("it names no program".to_owned());
         }
-        let paths = self.mounts.iter().map(|mount| &mount.path).chain([&self.home, &self.directory]);
+        let moved = self.relocation.iter().flat_map(|moved| [&moved.host, &moved.inside]);
+        let paths =
+            self.mounts.iter().map(|mount| &mount.path).chain([&self.home, &self.directory]).chain(moved);
         for path in paths {
             let climbs = path.components().any(|part| part == std::path::Component::ParentDir);
             if !path.is_absolute() || climbs || path.as_os_str().as_bytes().contains(&0) {

@@ -39,7 +39,7 @@ use std::time::Instant;
 
 pub use door::Door;
 pub use error::SandboxError;
-pub use job::{Access, Collected, Ended, Job, Mode, Mount, Network, Sink};
+pub use job::{Access, Collected, Ended, Job, Mode, Mount, Network, Relocation, Sink};
 pub use limits::{Limit, Limits};
 
 use crate::order::Exit;

@@ -26,7 +26,7 @@ pub(super) fn locate(job: &Job, reads: &Reads) -> Result<PathBuf, SandboxError> 
         return if there { Ok(named) } else { Err(missing()) };
     }
     if named.components().count() > 1 || named.starts_with(".") {
-        return Ok(job.directory.join(named));
+        return Ok(job.inside(&job.directory).join(named));
     }
     named.to_str().and_then(|name| find(name, reads.search_path())).ok_or_else(missing)
 }

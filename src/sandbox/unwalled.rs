@@ -63,6 +63,9 @@ impl Enclosure for Unwalled {
     }
 
     async fn run(&self, mut job: Job, sink: &mut dyn Sink) -> Result<Ran, SandboxError> {
+        if job.relocation.is_some() {
+            return Err(SandboxError::BadJob("without walls folders are seen where they are".to_owned()));
+        }
         let temporary = job.home.join("tmp");
         std::fs::create_dir_all(&temporary)
             .map_err(|source| SandboxError::io(format!("make the folder {temporary:?}"), source))?;

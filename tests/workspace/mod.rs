@@ -116,6 +116,7 @@ impl House {
             stdin: Vec::new(),
             home: places.home.clone(),
             mounts: vec![Mount { path: places.work, access }, Mount { path: places.origin, access }],
+            relocation: None,
             network: Network::None,
             limits: Limits::default(),
             timeout: Duration::from_secs(60),

@@ -213,6 +213,7 @@ impl Context {
             stdin: invocation.stdin.clone(),
             home,
             mounts,
+            relocation: None,
             network,
             limits: Limits::default(),
             timeout: Duration::from_secs(task.timeout_seconds.max(1)),

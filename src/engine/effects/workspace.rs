@@ -136,6 +136,7 @@ impl Context {
             stdin: Vec::new(),
             home: places.home.clone(),
             mounts: vec![readable(&places.origin)],
+            relocation: None,
             network: crate::sandbox::Network::None,
             limits: crate::sandbox::Limits::small(),
             timeout: std::time::Duration::from_secs(300),

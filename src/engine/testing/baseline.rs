@@ -36,6 +36,9 @@ pub(super) struct Known {
     /// Whether it is from an earlier run.
     #[serde(skip)]
     pub(super) kept: bool,
+    /// What its commands printed, where they ran now.
+    #[serde(skip)]
+    pub(super) outputs: Vec<Output>,
 }
 
 impl Known {
@@ -59,12 +62,7 @@ impl Known {
 
 impl Testing {
     /// The tests on the base commit, by the base's own commands.
-    pub(super) async fn baseline(
-        &self,
-        ask: &Ask,
-        judging: &Judging,
-        outputs: &mut Vec<Output>,
-    ) -> Result<Known, Trouble> {
+    pub(super) async fn baseline(&self, ask: &Ask, judging: &Judging) -> Result<Known, Trouble> {
         let file = self.file_of(ask, &judging.before);
         if let Some(known) = read(&file) {
             return Ok(known);
@@ -77,8 +75,8 @@ impl Testing {
             only: None,
             environment: std::collections::BTreeMap::new(),
         };
-        let ran = self.on(ask, run).await?;
-        outputs.extend(ran.outputs());
+        let ran = self.on(ask, &judging.places, run).await?;
+        let outputs = ran.outputs().collect();
         let text = ran.last_output();
         let tail =
             text.get(text.floor_char_boundary(text.len().saturating_sub(MOST_TAIL))..).unwrap_or_default();
@@ -88,6 +86,7 @@ impl Testing {
             reading: ran.reading,
             rewritten: ran.rewritten,
             kept: false,
+            outputs,
         };
         // What did not run to its end says nothing of the commit: a slow machine is not to be remembered as a red base.
         if matches!(known.exit(), Some(Exit::Code(_)))

@@ -101,6 +101,7 @@ impl Testing {
             stdin: Vec::new(),
             home: home.to_owned(),
             mounts,
+            relocation: None,
             network: Network::None,
             limits: Limits { disk: LARGEST, ..Limits::small() },
             timeout: self.setup_time,

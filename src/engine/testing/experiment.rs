@@ -1,10 +1,11 @@
-//! The experiment: the tests of base and change on the code of base and change, one run after the other at the same place.
+//! The experiment: the tests of base and change on the code of base and change, all at the same path, side by side where the
+//! machine has room.
 //! What the runs come to is [`crate::verify::experiment`]'s affair.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::baseline::Known;
-use super::change::{Change, read_change};
+use super::change::Change;
 use super::place::{Ran, Run};
 use super::{Ask, Judging, Output, Testing};
 use crate::order::comparison::Runner;
@@ -12,7 +13,7 @@ use crate::order::scrutiny::{ChangedTest, LieVerdict, OldTests};
 use crate::order::{CaseStatus, CommitSha, Exit, Reading, Scrutiny, Trouble};
 use crate::verify;
 use crate::verify::Overlay;
-use crate::verify::experiment::{Judgement, Matrix, judge, lie_told, not_loaded};
+use crate::verify::experiment::{Judgement, Matrix, is_of, judge, lie_told, not_loaded};
 
 /// How often files of the base's tests that do not load are left out, and the rest is run again.
 const MOST_TRIES: usize = 3;
@@ -35,28 +36,13 @@ pub(super) struct OldTestsRun {
     unloaded: Vec<String>,
 }
 
-impl Testing {
-    pub(super) async fn scrutinize(
-        &self,
-        ask: &Ask,
-        judging: &Judging,
-        ran: &Ran,
-        outputs: &mut Vec<Output>,
-    ) -> Result<Scrutiny, Trouble> {
-        let change = read_change(self, ask, judging).await?;
-        let baseline = self.baseline(ask, judging, outputs).await?;
-        let bench = Bench { testing: self, ask, judging, change, baseline };
-        bench.experiment(ran, outputs).await
-    }
-}
-
 impl Bench<'_> {
-    async fn experiment(&self, ran: &Ran, outputs: &mut Vec<Output>) -> Result<Scrutiny, Trouble> {
+    /// What is to be known of a change beside that its tests pass.
+    pub(super) async fn experiment(&self, ran: &Ran, outputs: &mut Vec<Output>) -> Result<Scrutiny, Trouble> {
         let sides = &self.change.sides;
         let alone = verify::verdict(&ran.cell().exit.unwrap_or(Exit::Code(-1)), ran.reading.counts.as_ref());
         let mut again: Vec<(Exit, Reading)> = Vec::new();
         let mut reruns = Vec::new();
-        let (mut old_tests, mut old_code, mut with_old_configuration) = (None, None, Vec::new());
         // Once more tells flaky tests from broken ones.
         if verify::may_be_flaky(&self.baseline.reading, &ran.reading, alone) {
             let rerun = self.run("-again", &self.ask.commit, Vec::new(), None).await?;
@@ -66,12 +52,20 @@ impl Bench<'_> {
         }
         // What failed anyhow is not worth the time.
         let passes = alone.is_pass() || again.iter().any(|(exit, _)| *exit == Exit::Code(0));
-        if passes && !sides.test_paths.is_empty() {
-            old_tests = Some(self.loading("-old-tests", &self.ask.commit, &sides.old_tests, outputs).await?);
-            old_code = Some(self.loading("-old-code", &self.ask.base, &sides.new_tests, outputs).await?);
-        }
-        if passes && !sides.configuration.is_empty() && sides.test_paths.len() > sides.configuration.len() {
-            self.with_old_configuration(&mut with_old_configuration, outputs).await?;
+        let tests_differ = passes && !sides.test_paths.is_empty();
+        let configuration_differs =
+            passes && !sides.configuration.is_empty() && sides.test_paths.len() > sides.configuration.len();
+        let concerned = self.concerned(ran);
+        let (old_tests, old_code, old_configuration) = tokio::try_join!(
+            wanted(tests_differ, self.loading("-old-tests", &self.ask.commit, &sides.old_tests, None)),
+            wanted(
+                tests_differ,
+                self.loading("-old-code", &self.ask.base, &sides.new_tests, concerned.as_deref())
+            ),
+            wanted(configuration_differs, self.with_old_configuration()),
+        )?;
+        for loaded in [&old_tests, &old_code].into_iter().flatten() {
+            outputs.extend(loaded.ran.outputs());
         }
         let mut judgement = self.judged(ran, &again, old_tests.as_ref(), old_code.as_ref());
         if judgement.judged.is_pass() && !judgement.comparison.fixed.is_empty()
@@ -81,7 +75,10 @@ impl Bench<'_> {
         {
             self.without_new_data(old_tests.as_ref(), &mut judgement, outputs).await?;
         }
-        judgement.against.append(&mut with_old_configuration);
+        if let Some((said, told)) = old_configuration {
+            judgement.against.extend(said);
+            outputs.extend(told);
+        }
         judgement.against.extend(self.change.unread.iter().map(|path| {
             format!(
                 "{path} is of the base's tests and cannot be put back: it is a link, or too large to be read"
@@ -89,8 +86,8 @@ impl Bench<'_> {
         }));
         let mut lies = None;
         if judgement.judged.is_pass() && judgement.against.is_empty() {
-            let code = old_code.as_ref().map_or("", |code| code.ran.last_output());
-            lies = Some(self.detect(ran, old_tests.as_ref(), code, &mut judgement, outputs).await?);
+            let old = (old_tests.as_ref(), old_code.as_ref());
+            lies = Some(self.detect(ran, old, &mut judgement, outputs).await?);
         }
         let rewritten: Vec<String> =
             ran.rewritten.iter().filter(|path| !self.baseline.rewritten.contains(path)).cloned().collect();
@@ -135,7 +132,9 @@ impl Bench<'_> {
         let plan = &self.judging.plan;
         let only = only.map(|names| (names, self.named_by()));
         let environment = BTreeMap::new();
-        self.testing.on(self.ask, Run { what, commit, overlays, plan, only, environment }).await
+        self.testing
+            .on(self.ask, &self.judging.places, Run { what, commit, overlays, plan, only, environment })
+            .await
     }
 
     /// The same where nothing says that it is a run of continuous integration.
@@ -149,7 +148,9 @@ impl Bench<'_> {
         let plan = &self.judging.plan;
         let only = only.map(|names| (names, self.named_by()));
         let environment = BTreeMap::from([("CI".to_owned(), String::new())]);
-        self.testing.on(self.ask, Run { what, commit, overlays, plan, only, environment }).await
+        self.testing
+            .on(self.ask, &self.judging.places, Run { what, commit, overlays, plan, only, environment })
+            .await
     }
 
     /// Who names the tests.
@@ -158,16 +159,11 @@ impl Bench<'_> {
     }
 
     /// The tests of the change pass as the base runs its tests as well, where they can be built so.
-    async fn with_old_configuration(
-        &self,
-        against: &mut Vec<String>,
-        outputs: &mut Vec<Output>,
-    ) -> Result<(), Trouble> {
+    async fn with_old_configuration(&self) -> Result<(Option<String>, Vec<Output>), Trouble> {
         let sides = &self.change.sides;
         let is_configuration = |overlay: &&Overlay| sides.configuration.contains(&overlay.path);
         let overlays = sides.old_tests.iter().filter(is_configuration).cloned().collect();
         let ran = self.run("-old-configuration", &self.ask.commit, overlays, None).await?;
-        outputs.extend(ran.outputs());
         let cell = ran.cell();
         let failing = ran.reading.cases.as_ref().map(|cases| {
             // New tests may need what is new in the configuration: those that the base has may not.
@@ -177,13 +173,27 @@ impl Bench<'_> {
             cases.tests.iter().any(|(name, status)| *status == CaseStatus::Failed && known(name))
         });
         let is_red = failing.unwrap_or(matches!(cell.exit, Some(Exit::Code(code)) if code != 0));
-        if is_red && not_loaded(&cell).is_empty() {
-            against.push(format!(
+        let against = (is_red && not_loaded(&cell).is_empty()).then(|| {
+            format!(
                 "with the configuration of the base commit the tests of the change do not pass; the change touches {}",
                 sides.configuration.join(", ")
-            ));
-        }
-        Ok(())
+            )
+        });
+        Ok((against, ran.outputs().collect()))
+    }
+
+    /// The tests in the files that the change adds or edits, where nothing else of the tests differs: the code of the base
+    /// has to hear no others.
+    fn concerned(&self, ran: &Ran) -> Option<Vec<String>> {
+        let cases = ran.reading.cases.as_ref()?;
+        let known = &self.baseline.reading.cases.as_ref()?.tests;
+        let paths = &self.change.sides.test_paths;
+        let has_own = |path: &String| cases.tests.keys().any(|name| is_of(name, path) == Some(true));
+        let is_own = |name: &&String| paths.iter().any(|path| is_of(name, path) != Some(false));
+        let own: Vec<String> = cases.tests.keys().filter(is_own).cloned().collect();
+        let is_all = paths.iter().all(has_own)
+            && cases.tests.keys().all(|name| known.contains_key(name) || is_own(&name));
+        (is_all && ran.can_select(self.named_by(), &own)).then_some(own)
     }
 
     /// What is fixed has to be fixed by code: tests that fail again once the data which the change touches is put back were
@@ -215,12 +225,12 @@ impl Bench<'_> {
         what: &str,
         commit: &CommitSha,
         overlays: &[Overlay],
-        outputs: &mut Vec<Output>,
+        only: Option<&[String]>,
     ) -> Result<OldTestsRun, Trouble> {
         let mut overlays = overlays.to_vec();
         let mut unloaded: Vec<String> = Vec::new();
         for attempt in 1.. {
-            let ran = self.run(what, commit, overlays.clone(), None).await?;
+            let ran = self.run(what, commit, overlays.clone(), only).await?;
             let silent = not_loaded(&ran.cell());
             let loaded_before = not_loaded(&self.baseline.cell()).is_empty();
             // A run that names its tests has loaded the others.
@@ -231,7 +241,6 @@ impl Bench<'_> {
                 || attempt > MOST_TRIES
                 || named_some
             {
-                outputs.extend(ran.outputs());
                 return Ok(OldTestsRun { ran, overlays, unloaded });
             }
             // Those that the run speaks of; where it speaks of none, those that say how tests are run, and then all.
@@ -253,7 +262,6 @@ impl Bench<'_> {
                     .collect();
             }
             if left_out.is_empty() && what == "-old-code" {
-                outputs.extend(ran.outputs());
                 return Ok(OldTestsRun { ran, overlays, unloaded });
             }
             if left_out.is_empty() {
@@ -303,6 +311,17 @@ impl Bench<'_> {
         changed.sort_by_key(|test| (!test.how.is_of_behaviour(), test.test.clone()));
         changed.truncate(super::change::MOST_NAMED);
         changed
+    }
+}
+
+/// A run, where it is wanted.
+async fn wanted<T>(
+    is_wanted: bool,
+    run: impl Future<Output = Result<T, Trouble>>,
+) -> Result<Option<T>, Trouble> {
+    match is_wanted {
+        true => run.await.map(Some),
+        false => Ok(None),
     }
 }
 

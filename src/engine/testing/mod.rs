@@ -27,7 +27,9 @@ use crate::sandbox::Sandbox;
 use crate::verify::{self, TestPlan};
 use crate::workspace::{GitError, Workspaces, remove_all};
 
-use place::Run;
+use change::read_change;
+use experiment::Bench;
+use place::{Places, Run};
 
 /// Runs the tests of repositories on commits of ours. Cheap to clone.
 #[derive(Clone)]
@@ -99,6 +101,7 @@ struct Judging {
     plan: TestPlan,
     /// Why a pass verifies nothing.
     doubt: Option<String>,
+    places: Places,
 }
 
 impl Testing {
@@ -145,7 +148,15 @@ impl Testing {
             only: None,
             environment: BTreeMap::new(),
         };
-        let ran = self.on(ask, first).await?;
+        // Where the base has no tests of its own, and where the commit is the base, there is nothing to hold it against.
+        let is_compared = judging.before.test.is_some() && ask.commit != ask.base;
+        let baseline = async {
+            match is_compared {
+                true => self.baseline(ask, &judging).await.map(Some),
+                false => Ok(None),
+            }
+        };
+        let (ran, baseline) = tokio::try_join!(self.on(ask, &judging.places, first), baseline)?;
         outputs.extend(ran.outputs());
         run.network = ran.network();
         run.setup = ran.setup.as_ref().map(|ended| ended.run.clone());
@@ -157,9 +168,11 @@ impl Testing {
         run.verdict = verify::verdict(&ended.run.exit, ran.reading.counts.as_ref());
         (run.counts, run.failing) = (ran.reading.counts, ran.reading.failing.clone());
         run.test = Some(ended.run.clone());
-        // Where the base has no tests of its own, and where the commit is the base, there is nothing to hold it against.
-        if judging.before.test.is_some() && ask.commit != ask.base {
-            let scrutiny = self.scrutinize(ask, &judging, &ran, &mut outputs).await?;
+        if let Some(mut baseline) = baseline {
+            outputs.append(&mut baseline.outputs);
+            let change = read_change(self, ask, &judging).await?;
+            let bench = Bench { testing: self, ask, judging: &judging, change, baseline };
+            let scrutiny = bench.experiment(&ran, &mut outputs).await?;
             run.verdict = verdict(run.verdict, &scrutiny);
             run.doubt = run.doubt.or_else(|| scrutiny.never_seen_to_fail());
             run.scrutiny = Some(Box::new(scrutiny));
@@ -170,6 +183,7 @@ impl Testing {
     /// The command is the base commit's affair: settings come from there, and what is found is found there.
     async fn judging(&self, ask: &Ask) -> Result<Judging, Trouble> {
         let Ask { repository, base, commit, settings, .. } = ask.clone();
+        let places = Places::for_mode(self.sandbox.mode());
         self.git(move |workspaces| {
             let base_root = workspaces.root_files(&repository, &base)?;
             let root = workspaces.root_files(&repository, &commit)?;
@@ -178,7 +192,7 @@ impl Testing {
             let before = verify::plan(&settings, &base_root, &read_base);
             let after = verify::plan(&settings, &root, &read);
             let doubt = verify::without_own_tests(&before);
-            Ok(Judging { plan: verify::judge_by(before.clone(), after), before, doubt })
+            Ok(Judging { plan: verify::judge_by(before.clone(), after), before, doubt, places })
         })
         .await
     }

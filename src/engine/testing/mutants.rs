@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::experiment::Bench;
 use super::lay::{inside, write};
-use super::place::{How, Run};
+use super::place::{How, Run, Tests};
 use super::{Trouble, blocking};
 use crate::engine::trouble::soon;
 use crate::order::Exit;
@@ -45,7 +45,7 @@ impl Bench<'_> {
             only: None,
             environment: BTreeMap::new(),
         };
-        let place = self.testing.empty_place(self.ask).await?;
+        let place = self.judging.places.empty(self.ask).await?;
         let (_, prepared) = self.testing.prepare(self.ask, run, &place).await?;
         let mut tally = MutantTally::default();
         if prepared.is_some() {
@@ -68,7 +68,7 @@ impl Bench<'_> {
                 };
                 let ran = self.testing.test(&place, plan, only, how).await?;
                 lay_one(&place.tree, &mutant.path, bytes.clone()).await?;
-                let Some((ended, reading, _)) = ran else { break };
+                let Some(Tests { ended, reading, .. }) = ran else { break };
                 let cell = Cell { exit: Some(ended.run.exit), reading: &reading, output: ended.printed() };
                 // One that does not build was caught by nobody.
                 if !not_loaded(&cell).is_empty() && reading.counts.is_none_or(|counts| counts.ran() == 0) {
@@ -81,7 +81,6 @@ impl Bench<'_> {
                 }
             }
         }
-        self.testing.empty_place(self.ask).await?;
         Ok((tally.tried > 0).then_some(tally))
     }
 }

@@ -2,24 +2,29 @@
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::lay::lay;
 use super::tracked::Tracked;
 use super::{Ask, MOST_KEPT, Output, Testing, blocking, is_good, remove};
 use crate::engine::door::{self, OpenDoor};
-use crate::engine::job::{Recorded, Recorder, make_folder, readable, short, writable};
-use crate::engine::trouble::soon;
+use crate::engine::job::{Recorded, Recorder, make_folder, readable, short_job, succeed, writable};
+use crate::engine::trouble::{never, soon};
 use crate::gateway::Access;
 use crate::order::comparison::Runner;
 use crate::order::network::Record;
 use crate::order::test_run::CommandRun;
 use crate::order::{CommitSha, Reading, Trouble};
-use crate::sandbox::{Job, Limits, Network};
+use crate::sandbox::{Job, Limits, Mode, Mount, Network, Relocation};
 use crate::verify::experiment::{self, Cell};
-use crate::verify::{self, Overlay, TestPlan};
+use crate::verify::{self, Overlay, Reporting, TestPlan};
 use crate::workspace::Workspaces;
 
+/// Runs of one verdict that happen at the same time, at most: each has a checkout of its own.
+const MOST_SIDE_BY_SIDE: usize = 4;
 /// What of a command's output is read.
 const MOST_OUTPUT: u64 = 256 * 1024 * 1024;
 /// A JUnit report that is larger is not read.
@@ -30,16 +35,60 @@ const OWN_REPORT: &str = "journeyman-report.xml";
 /// A file of the checkout that is larger says nothing of how tests are run.
 const LARGEST_MANIFEST: u64 = 1 << 20;
 
-/// A fresh checkout and a home of its own: at the same path for all runs of a verdict.
+/// A fresh checkout and a home of its own. Whoever runs in it sees it at the same path as all runs of the verdict do.
 pub(super) struct Place {
+    folder: PathBuf,
     pub(super) tree: PathBuf,
     pub(super) home: PathBuf,
+    relocation: Option<Relocation>,
+    _turn: OwnedSemaphorePermit,
 }
 
 impl Place {
-    fn of(ask: &Ask) -> Self {
-        let folder = ask.folder.join("run");
-        Self { tree: folder.join("tree"), home: folder.join("home") }
+    fn at(folder: PathBuf, inside: PathBuf, turn: OwnedSemaphorePermit) -> Self {
+        let (tree, home) = (folder.join("tree"), folder.join("home"));
+        let relocation =
+            (folder != inside).then(|| Relocation { host: folder.clone(), inside: inside.clone() });
+        Self { folder, tree, home, relocation, _turn: turn }
+    }
+
+    /// Where a file of the home is seen.
+    fn seen(&self, in_home: &str) -> String {
+        let inside = self.relocation.as_ref().map_or(&self.folder, |relocation| &relocation.inside);
+        inside.join("home").join(in_home).display().to_string()
+    }
+}
+
+/// Where the runs of one verdict happen: as many side by side as there are processors, up to some.
+#[derive(Debug)]
+pub(super) struct Places {
+    turns: Arc<Semaphore>,
+    are_told_apart: bool,
+}
+
+impl Places {
+    /// Without walls all runs happen in one folder, since nobody can be shown it at another path.
+    pub(super) fn for_mode(mode: Mode) -> Self {
+        let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let (most, are_told_apart) = match mode {
+            Mode::Bubblewrap => (processors.min(MOST_SIDE_BY_SIDE), true),
+            Mode::None => (1, false),
+        };
+        Self { turns: Arc::new(Semaphore::new(most)), are_told_apart }
+    }
+
+    /// A place with nothing in it, once there is one.
+    pub(super) async fn empty(&self, ask: &Ask) -> Result<Place, Trouble> {
+        let turn = self.turns.clone().acquire_owned().await;
+        let turn = turn.map_err(|_| never("nobody hands out places any more".to_owned()))?;
+        let inside = ask.folder.join("run");
+        let folder = match self.are_told_apart {
+            // Its name can be read inside, among the mounts: it says nothing.
+            true => ask.folder.join(uuid::Uuid::new_v4().simple().to_string()),
+            false => inside.clone(),
+        };
+        remove(&folder).await?;
+        Ok(Place::at(folder, inside, turn))
     }
 }
 
@@ -100,9 +149,24 @@ pub(super) struct Ran {
     pub(super) rewritten: Vec<String>,
     /// Whether only the tests that were asked for were run.
     pub(super) is_selected: bool,
+    /// How all of them are run.
+    asked: Option<Reporting>,
+}
+
+/// What came of a test command.
+pub(super) struct Tests {
+    pub(super) ended: Ended,
+    pub(super) reading: Reading,
+    is_selected: bool,
+    asked: Reporting,
 }
 
 impl Ran {
+    /// Whether a run of these tests alone can be had.
+    pub(super) fn can_select(&self, named_by: Option<Runner>, names: &[String]) -> bool {
+        self.asked.as_ref().is_some_and(|asked| experiment::select(asked, named_by, names).is_some())
+    }
+
     /// What its commands printed.
     pub(super) fn outputs(&self) -> impl Iterator<Item = Output> + '_ {
         self.setup.iter().chain(&self.test).map(|ended| ended.output.clone())
@@ -133,19 +197,13 @@ impl Ran {
 }
 
 impl Testing {
-    /// Checks a commit out, lays files over it, and runs setup and tests there. All runs of a verdict happen at the same
-    /// place, one after the other, and nothing in it tells which run it is.
-    pub(super) async fn on(&self, ask: &Ask, run: Run<'_>) -> Result<Ran, Trouble> {
-        let place = self.empty_place(ask).await?;
+    /// Checks a commit out, lays files over it, and runs setup and tests there. All runs of a verdict see the same paths,
+    /// and nothing there tells which run it is.
+    pub(super) async fn on(&self, ask: &Ask, places: &Places, run: Run<'_>) -> Result<Ran, Trouble> {
+        let place = places.empty(ask).await?;
         let ran = self.in_place(ask, run, &place).await;
-        self.empty_place(ask).await?;
+        remove(&place.folder).await?;
         ran
-    }
-
-    /// Where the runs of a verdict happen, with nothing in it.
-    pub(super) async fn empty_place(&self, ask: &Ask) -> Result<Place, Trouble> {
-        remove(&ask.folder.join("run")).await?;
-        Ok(Place::of(ask))
     }
 
     async fn in_place(&self, ask: &Ask, run: Run<'_>, place: &Place) -> Result<Ran, Trouble> {
@@ -161,12 +219,11 @@ impl Testing {
             timeout: self.test_time,
             environment,
         };
-        let Some((ended, reading, is_selected)) = self.test(place, &plan, only, how).await? else {
-            return Ok(ran);
-        };
+        let Some(tests) = self.test(place, &plan, only, how).await? else { return Ok(ran) };
         let tree = place.tree.clone();
         ran.rewritten = blocking(move || tracked.differ(&tree)).await?;
-        (ran.reading, ran.test, ran.is_selected) = (reading, Some(ended), is_selected);
+        (ran.reading, ran.test) = (tests.reading, Some(tests.ended));
+        (ran.is_selected, ran.asked) = (tests.is_selected, Some(tests.asked));
         Ok(ran)
     }
 
@@ -195,6 +252,7 @@ impl Testing {
             reading: Reading::default(),
             rewritten: Vec::new(),
             is_selected: false,
+            asked: None,
         };
         let Some(setup) = &plan.setup else { return Ok((ran, Some(tracked))) };
         self.lay_downloads(ask, &place.home).await?;
@@ -227,22 +285,22 @@ impl Testing {
         Ok((ran, Some(tracked)))
     }
 
-    /// The tests in a place that is prepared; none where there is no command. With it whether only those that were asked
-    /// for were run.
+    /// The tests in a place that is prepared; none where there is no command.
     pub(super) async fn test(
         &self,
         place: &Place,
         plan: &TestPlan,
         only: Option<(&[String], Option<Runner>)>,
         mut how: How,
-    ) -> Result<Option<(Ended, Reading, bool)>, Trouble> {
+    ) -> Result<Option<Tests>, Trouble> {
         let (tree, plan) = (place.tree.clone(), plan.clone());
-        let own_report = place.home.join(OWN_REPORT).display().to_string();
+        let own_report = place.seen(OWN_REPORT);
         let asked =
             blocking(move || verify::reporting(&plan, &|path| read_within(&tree, path), &own_report)).await?;
         let Some(asked) = asked else { return Ok(None) };
         let selected = only.and_then(|(names, runner)| experiment::select(&asked, runner, names));
         let is_selected = selected.is_some();
+        let whole = asked.clone();
         let asked = selected.unwrap_or(asked);
         if let Some(report) = &asked.junit {
             self.clear_report(place, report).await?;
@@ -262,7 +320,7 @@ impl Testing {
             (reading, ended.shortened())
         })
         .await?;
-        Ok(Some((ended, reading, is_selected)))
+        Ok(Some(Tests { ended, reading, is_selected, asked: whole }))
     }
 
     /// Many projects ask git for their version or their files: the checkout gets a repository of one commit, made in
@@ -270,9 +328,7 @@ impl Testing {
     async fn make_repository(&self, place: &Place) {
         let script = "git init -q && git add -Af && git -c user.name=Journeyman -c user.email=journeyman@invalid \
                       -c commit.gpgSign=false commit -q --no-verify -m 'The commit under test'";
-        let program = ["sh", "-c", script].map(Into::into).to_vec();
-        let mounts = vec![writable(&place.tree)];
-        if let Err(trouble) = short(&self.sandbox, program, &place.tree, &place.home, mounts).await {
+        if let Err(trouble) = self.short(place, &["sh", "-c", script], writable(&place.tree)).await {
             tracing::info!("the checkout has no repository: {}", trouble.message);
         }
     }
@@ -282,7 +338,7 @@ impl Testing {
         environment.entry("CI".to_owned()).or_insert_with(|| "true".to_owned());
         environment.retain(|_, value| !value.is_empty());
         // Compiled Python is made of the source that is there, and not taken from what was committed beside it.
-        let compiled = place.home.join(".cache/compiled-python").display().to_string();
+        let compiled = place.seen(".cache/compiled-python");
         environment.insert("PYTHONPYCACHEPREFIX".to_owned(), compiled);
         let (door, network) = match how.access {
             Some(access) => {
@@ -301,6 +357,7 @@ impl Testing {
             stdin: Vec::new(),
             home: place.home.clone(),
             mounts: vec![writable(&place.tree)],
+            relocation: place.relocation.clone(),
             network,
             limits: Limits::default(),
             timeout: how.timeout,
@@ -365,17 +422,20 @@ impl Testing {
 
     /// A report that was committed would be believed although no test wrote it.
     async fn clear_report(&self, place: &Place, report: &str) -> Result<(), Trouble> {
-        let program = ["rm", "-rf", "--", report].map(Into::into).to_vec();
-        let mounts = vec![writable(&place.tree)];
-        short(&self.sandbox, program, &place.tree, &place.home, mounts).await.map(drop)
+        self.short(place, &["rm", "-rf", "--", report], writable(&place.tree)).await.map(drop)
     }
 
     /// The report is read from inside the sandbox: the tests wrote it, and it may be a link.
     async fn read_report(&self, place: &Place, report: &str) -> Option<Vec<u8>> {
         let most = LARGEST_REPORT.to_string();
-        let program = ["head", "-c", &most, "--", report].map(Into::into).to_vec();
-        let mounts = vec![readable(&place.tree)];
-        short(&self.sandbox, program, &place.tree, &place.home, mounts).await.ok()
+        self.short(place, &["head", "-c", &most, "--", report], readable(&place.tree)).await.ok()
+    }
+
+    async fn short(&self, place: &Place, program: &[&str], tree: Mount) -> Result<Vec<u8>, Trouble> {
+        let program = program.iter().map(Into::into).collect();
+        let mut job = short_job(program, &place.tree, &place.home, vec![tree]);
+        job.relocation.clone_from(&place.relocation);
+        succeed(&self.sandbox, job, "a command in a checkout").await
     }
 }
 

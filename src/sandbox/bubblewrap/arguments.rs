@@ -42,8 +42,8 @@ pub(super) fn arguments(program: &Path, reads: &Reads, job: &Job, files: &mut Fi
     for path in reads.shown().iter().chain(&besides.shown) {
         all.bind("--ro-bind-try", path);
     }
-    let home = job.home.display();
-    let users = format!("root:x:0:0::/:/bin/false\njourneyman:x:{ID}:{ID}::{home}:/bin/sh\n");
+    let home = job.inside(&job.home);
+    let users = format!("root:x:0:0::/:/bin/false\njourneyman:x:{ID}:{ID}::{}:/bin/sh\n", home.display());
     let groups = format!("root:x:0:\njourneyman:x:{ID}:\n");
     all.file("/etc/passwd", files.hold("passwd", users.as_bytes())?);
     all.file("/etc/group", files.hold("group", groups.as_bytes())?);
@@ -64,16 +64,16 @@ pub(super) fn arguments(program: &Path, reads: &Reads, job: &Job, files: &mut Fi
     mounts.sort_by_key(|(path, _)| path.components().count());
     for (path, access) in mounts {
         match access {
-            Access::ReadOnly => all.bind("--ro-bind", path),
-            Access::ReadWrite => all.bind("--bind", path),
+            Access::ReadOnly => all.bind_at("--ro-bind", path, &job.inside(path)),
+            Access::ReadWrite => all.bind_at("--bind", path, &job.inside(path)),
         }
     }
     if let Some((at, target)) = &besides.link {
         all.add([OsStr::new("--symlink"), target.as_os_str(), at.as_os_str()]);
     }
     all.add(["--remount-ro", "/"]);
-    all.add([OsStr::new("--chdir"), job.directory.as_os_str()]);
-    for (name, value) in reads.environment(&job.home, Path::new("/tmp")) {
+    all.add([OsStr::new("--chdir"), job.inside(&job.directory).as_os_str()]);
+    for (name, value) in reads.environment(&home, Path::new("/tmp")) {
         all.add([OsStr::new("--setenv"), name.as_ref(), &value]);
     }
     for (name, value) in &job.environment {
@@ -95,7 +95,11 @@ impl Arguments {
     }
 
     fn bind(&mut self, how: &str, path: &Path) {
-        self.add([OsStr::new(how), path.as_os_str(), path.as_os_str()]);
+        self.bind_at(how, path, path);
+    }
+
+    fn bind_at(&mut self, how: &str, path: &Path, at: &Path) {
+        self.add([OsStr::new(how), path.as_os_str(), at.as_os_str()]);
     }
 
     fn file(&mut self, at: &str, descriptor: OsString) {

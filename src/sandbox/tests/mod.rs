@@ -56,6 +56,7 @@ impl Place {
             stdin: Vec::new(),
             home: self.path("home"),
             mounts: vec![Mount { path: self.path("work"), access: Access::ReadWrite }],
+            relocation: None,
             network: Network::None,
             limits: Limits::default(),
             timeout: Duration::from_secs(60),
@@ -143,6 +144,28 @@ async fn a_job_answers_with_its_output_and_its_exit_code() {
         assert_eq!(out, place.path("work").display().to_string(), "the same path inside and outside");
         assert_eq!(err, "wrong");
     }
+}
+
+#[tokio::test]
+async fn two_jobs_are_shown_their_own_folders_at_one_path() {
+    let place = Place::new(Mode::Bubblewrap).await;
+    for name in ["one", "two"] {
+        let host = place.path(name);
+        fs::create_dir_all(host.join("tree")).unwrap();
+        fs::write(host.join("tree/name"), name).unwrap();
+        let mut job = place.job(&["sh", "-c", "pwd; cat name; echo \"$HOME\"; echo seen >\"$HOME/kept\""]);
+        (job.directory, job.home) = (host.join("tree"), host.join("home"));
+        job.mounts = vec![Mount { path: host.join("tree"), access: Access::ReadOnly }];
+        job.relocation = Some(Relocation { host: host.clone(), inside: "/somewhere/else".into() });
+        let (_, out, err) = place.run(job).await;
+        assert_eq!((out, err), (format!("/somewhere/else/tree\n{name}/somewhere/else/home"), String::new()));
+        assert_eq!(fs::read_to_string(host.join("home/kept")).unwrap(), "seen\n");
+    }
+    let place = Place::new(Mode::None).await;
+    let mut job = place.job(&["true"]);
+    job.relocation = Some(Relocation { host: place.path("work"), inside: "/somewhere/else".into() });
+    let refused = place.sandbox.run(job, &mut Collected::default()).await.unwrap_err();
+    assert!(refused.to_string().contains("without walls folders are seen where they are"), "{refused}");
 }
 
 #[tokio::test]

@@ -21,5 +21,6 @@ mod titles;
 pub use edits::{EditedTest, defined_in, edited_tests, words_in};
 pub use judge::{Cell, Judgement, Matrix, evidence_of, judge, lie_told, not_loaded};
 pub use lies::{Lie, TestTexts, lies_in};
+pub use names::is_of;
 pub use select::select;
 pub use sides::{ChangedPath, Sides, is_of_tests, sides};

@@ -1,7 +1,7 @@
 //! Which file a test is of, by the name that its runner gives it.
 
 /// Whether a test is of a file; none where its name does not say.
-pub(super) fn is_of(name: &str, path: &str) -> Option<bool> {
+pub fn is_of(name: &str, path: &str) -> Option<bool> {
     let stem = path.rsplit_once('.').map_or(path, |(stem, _)| stem);
     let (folder, file) = stem.rsplit_once('/').unwrap_or(("", stem));
     let whole = path.rsplit('/').next().unwrap_or(path);

@@ -48,7 +48,7 @@ impl Bench<'_> {
         let place = self.judging.places.empty(self.ask).await?;
         let (_, prepared) = self.testing.prepare(self.ask, run, &place).await?;
         let mut tally = MutantTally::default();
-        if prepared.is_some() {
+        if let Some(ready) = prepared {
             for mutant in &self.change.mutants {
                 let left = limit.saturating_sub(begun.elapsed());
                 if left < AT_LEAST.min(Duration::from_secs_f64(took.max(0.5))) {
@@ -64,7 +64,12 @@ impl Bench<'_> {
                         .max(Duration::from_secs_f64(took * TIMES_AS_LONG))
                         .min(self.testing.test_time),
                     // Two mutants of one length within a second are one file to Python's cache.
-                    environment: BTreeMap::from([("PYTHONDONTWRITEBYTECODE".to_owned(), "1".to_owned())]),
+                    environment: ready
+                        .environment
+                        .clone()
+                        .into_iter()
+                        .chain([("PYTHONDONTWRITEBYTECODE".to_owned(), "1".to_owned())])
+                        .collect(),
                 };
                 let ran = self.testing.test(&place, plan, only, how).await?;
                 lay_one(&place.tree, &mutant.path, bytes.clone()).await?;

@@ -32,6 +32,8 @@ const LARGEST_REPORT: u64 = 16 * 1024 * 1024;
 
 /// Where a run that is asked for a report writes it; in its home, so that the checkout stays as it is.
 const OWN_REPORT: &str = "journeyman-report.xml";
+/// Where Python is to keep what it compiles; in its home, too.
+const COMPILED_PYTHON: &str = ".cache/compiled-python";
 /// A file of the checkout that is larger says nothing of how tests are run.
 const LARGEST_MANIFEST: u64 = 1 << 20;
 
@@ -153,6 +155,26 @@ pub(super) struct Ran {
     asked: Option<Reporting>,
 }
 
+/// A checkout in which the tests can be run.
+pub(super) struct Ready {
+    tracked: Tracked,
+    /// Variables that keep out what is not of the source.
+    pub(super) environment: BTreeMap<String, String>,
+}
+
+impl Ready {
+    fn of(tree: &Path, in_home: String) -> std::io::Result<Self> {
+        Ok(Self::with(Tracked::of(tree)?, tree, in_home))
+    }
+
+    /// Compiled Python is made of the source that is there, and not taken from what was committed or put beside it. Elsewhere
+    /// that would compile Python's own library for each run.
+    fn with(tracked: Tracked, tree: &Path, in_home: String) -> Self {
+        let compiled = tracked.has_compiled_python(tree).then(|| ("PYTHONPYCACHEPREFIX".to_owned(), in_home));
+        Self { tracked, environment: compiled.into_iter().collect() }
+    }
+}
+
 /// What came of a test command.
 pub(super) struct Tests {
     pub(super) ended: Ended,
@@ -211,13 +233,14 @@ impl Testing {
         let what = run.what;
         let plan = run.plan.clone();
         let environment = run.environment.clone();
-        let (mut ran, tracked) = self.prepare(ask, run, place).await?;
-        let Some(tracked) = tracked else { return Ok(ran) };
+        let (mut ran, ready) = self.prepare(ask, run, place).await?;
+        let Some(Ready { tracked, environment: mut for_tests }) = ready else { return Ok(ran) };
+        for_tests.extend(environment);
         let how = How {
             name: format!("tests{what}"),
             access: self.for_tests(ask)?,
             timeout: self.test_time,
-            environment,
+            environment: for_tests,
         };
         let Some(tests) = self.test(place, &plan, only, how).await? else { return Ok(ran) };
         let tree = place.tree.clone();
@@ -233,7 +256,7 @@ impl Testing {
         ask: &Ask,
         run: Run<'_>,
         place: &Place,
-    ) -> Result<(Ran, Option<Tracked>), Trouble> {
+    ) -> Result<(Ran, Option<Ready>), Trouble> {
         let Run { what, commit, overlays, plan, .. } = run;
         make_folder(&place.home)?;
         let is_the_base = *commit == ask.base && overlays.is_empty();
@@ -242,7 +265,8 @@ impl Testing {
         self.git(move |workspaces| workspaces.checkout(&repository, &commit, &into)).await?;
         let laid: Vec<String> = verify::laid(&overlays).collect();
         let tree = place.tree.clone();
-        let tracked = blocking(move || lay(&tree, &overlays).and_then(|()| Tracked::of(&tree)))
+        let in_home = place.seen(COMPILED_PYTHON);
+        let ready = blocking(move || lay(&tree, &overlays).and_then(|()| Ready::of(&tree, in_home)))
             .await?
             .map_err(|error| soon(format!("cannot lay files over a checkout: {error}")))?;
         self.make_repository(place).await;
@@ -254,14 +278,14 @@ impl Testing {
             is_selected: false,
             asked: None,
         };
-        let Some(setup) = &plan.setup else { return Ok((ran, Some(tracked))) };
+        let Some(setup) = &plan.setup else { return Ok((ran, Some(ready))) };
         self.lay_downloads(ask, &place.home).await?;
         let network = self.setup_network(ask, commit_of_place, laid, setup).await?;
         let how = How {
             name: format!("setup{what}"),
             access: for_setup(&network)?,
             timeout: self.setup_time,
-            environment: BTreeMap::new(),
+            environment: ready.environment.clone(),
         };
         let mut ended = self.command(place, setup, how).await?;
         let is_ready = is_good(&ended.run);
@@ -278,11 +302,13 @@ impl Testing {
             return Ok((ran, None));
         }
         // What is tested is the commit, whatever its setup made of it.
-        let tree = place.tree.clone();
-        let tracked = blocking(move || tracked.put_back(&tree).map(|()| tracked))
-            .await?
-            .map_err(|error| soon(format!("cannot put back what the setup changed: {error}")))?;
-        Ok((ran, Some(tracked)))
+        let (tree, in_home) = (place.tree.clone(), place.seen(COMPILED_PYTHON));
+        let ready = blocking(move || {
+            ready.tracked.put_back(&tree).map(|()| Ready::with(ready.tracked, &tree, in_home))
+        })
+        .await?
+        .map_err(|error| soon(format!("cannot put back what the setup changed: {error}")))?;
+        Ok((ran, Some(ready)))
     }
 
     /// The tests in a place that is prepared; none where there is no command.
@@ -337,9 +363,6 @@ impl Testing {
         let mut environment = how.environment;
         environment.entry("CI".to_owned()).or_insert_with(|| "true".to_owned());
         environment.retain(|_, value| !value.is_empty());
-        // Compiled Python is made of the source that is there, and not taken from what was committed beside it.
-        let compiled = place.seen(".cache/compiled-python");
-        environment.insert("PYTHONPYCACHEPREFIX".to_owned(), compiled);
         let (door, network) = match how.access {
             Some(access) => {
                 let (door, network) = OpenDoor::open(&self.sandbox, access)?;

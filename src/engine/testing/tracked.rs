@@ -1,7 +1,7 @@
 //! The files of a checkout as they were when it was made, held against what is there later: what is tested is what is
 //! pushed. Whoever wrote to it meanwhile is not trusted: no link is followed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _, symlink};
@@ -57,6 +57,17 @@ impl Tracked {
             }
         }
         Ok(tracked)
+    }
+
+    /// Whether Python would find something compiled beside a source of the checkout.
+    pub(super) fn has_compiled_python(&self, tree: &Path) -> bool {
+        let is = |path: &Path, kind: &str| path.extension().is_some_and(|own| own == kind);
+        let sources = self.files.keys().filter(|path| is(path, "py"));
+        let folders: BTreeSet<&Path> = sources.filter_map(|path| path.parent()).collect();
+        self.files.keys().any(|path| is(path, "pyc"))
+            || folders
+                .iter()
+                .any(|folder| std::fs::symlink_metadata(tree.join(folder).join("__pycache__")).is_ok())
     }
 
     /// The paths that hold something else now, the first of them.
@@ -137,6 +148,22 @@ fn held(path: &Path) -> io::Result<Option<Held>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_python_would_find_compiled_is_seen() {
+        let place = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(place.path().join("calc/old")).unwrap();
+        std::fs::write(place.path().join("calc/parse.py"), "").unwrap();
+        let tracked = Tracked::of(place.path()).unwrap();
+        assert!(!tracked.has_compiled_python(place.path()));
+        std::fs::create_dir(place.path().join("calc/old/__pycache__")).unwrap();
+        assert!(!tracked.has_compiled_python(place.path()), "nobody looks there");
+        std::fs::create_dir(place.path().join("calc/__pycache__")).unwrap();
+        assert!(tracked.has_compiled_python(place.path()));
+        std::fs::remove_dir(place.path().join("calc/__pycache__")).unwrap();
+        std::fs::write(place.path().join("calc/old/other.pyc"), "").unwrap();
+        assert!(Tracked::of(place.path()).unwrap().has_compiled_python(place.path()));
+    }
 
     #[test]
     fn what_was_changed_meanwhile_is_named_and_put_back() {

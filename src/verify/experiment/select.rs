@@ -12,33 +12,40 @@ const MOST: usize = 30;
 ///
 /// A runner that takes part of a name runs more than was asked for, which does no harm.
 pub fn select(asked: &Reporting, named_by: Option<Runner>, names: &[String]) -> Option<Reporting> {
-    let own: Vec<String> = names.iter().map(|name| own_name(name)).collect();
-    let is_plain =
-        |name: &String| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') && !name.is_empty();
-    if own.is_empty() || own.len() > MOST || !own.iter().all(is_plain) {
+    if names.is_empty() || names.len() > MOST {
         return None;
     }
+    let command = &asked.command;
+    let is_one = is_one_command(command);
+    let words: Vec<&str> = command.split_whitespace().collect();
     let mut selected = asked.clone();
     match named_by? {
         Runner::Pytest | Runner::Junit => {
             let options = selected.environment.get_mut("PYTEST_ADDOPTS")?;
-            options.push_str(&format!(" -k '{}'", own.join(" or ")));
+            options.push_str(&format!(" -k '{}'", identifiers(names)?.join(" or ")));
         }
-        Runner::Unittest if asked.command.contains("-m unittest discover") => {
-            for name in &own {
+        Runner::Unittest if is_one && command.contains("-m unittest") => {
+            for name in identifiers(names)? {
                 selected.command.push_str(&format!(" -k {name}"));
             }
         }
         Runner::Go => {
             let flags = selected.environment.get_mut("GOFLAGS")?;
-            flags.push_str(&format!(" -run=^({})$", own.join("|")));
+            flags.push_str(&format!(" -run=^({})$", identifiers(names)?.join("|")));
         }
-        Runner::Libtest
-            if asked.command.contains("cargo")
-                && !asked.command.contains(" -- ")
-                && is_one_command(&asked.command) =>
-        {
-            selected.command.push_str(&format!(" -- {}", own.join(" ")));
+        Runner::Libtest if is_one && command.contains("cargo") && !words.contains(&"--") => {
+            selected.command.push_str(&format!(" -- {}", identifiers(names)?.join(" ")));
+        }
+        // Its options stand before the files.
+        Runner::Node if is_one && words.first() == Some(&"node") && words.contains(&"--test") => {
+            let pattern = format!("node --test-name-pattern={}", quoted(&format!("^({})$", titles(names)?)));
+            selected.command = command.trim_start().replacen("node", &pattern, 1);
+        }
+        Runner::Jest if is_one && words.contains(&"jest") => {
+            selected.command.push_str(&format!(" -t {}", quoted(&format!("({})$", titles(names)?))));
+        }
+        Runner::Vitest if is_one && words.contains(&"vitest") => {
+            selected.command.push_str(&format!(" -t {}", quoted(&format!("({})$", titles(names)?))));
         }
         Runner::Libtest
         | Runner::Unittest
@@ -50,6 +57,26 @@ pub fn select(asked: &Reporting, named_by: Option<Runner>, names: &[String]) -> 
         | Runner::Tap => return None,
     }
     Some(selected)
+}
+
+/// The last parts of names, where all of them are identifiers.
+fn identifiers(names: &[String]) -> Option<Vec<String>> {
+    let own: Vec<String> = names.iter().map(|name| own_name(name)).collect();
+    let is_plain =
+        |name: &String| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') && !name.is_empty();
+    own.iter().all(is_plain).then_some(own)
+}
+
+/// Titles as alternatives of a regular expression.
+fn titles(names: &[String]) -> Option<String> {
+    let own = names.iter().map(|name| name.rsplit(" > ").next().unwrap_or(name).trim());
+    let own: Vec<String> = own.map(regex::escape).collect();
+    let is_plain = |title: &String| !title.is_empty() && !title.contains(['\'', '\n', '\0']);
+    own.iter().all(is_plain).then(|| own.join("|"))
+}
+
+fn quoted(word: &str) -> String {
+    format!("'{word}'")
 }
 
 fn is_one_command(command: &str) -> bool {
@@ -92,7 +119,16 @@ mod tests {
         let names = ["calc > src/lib.rs > tests::adds".to_owned()];
         let cargo = select(&asked("cargo test --no-fail-fast", None), Some(Runner::Libtest), &names).unwrap();
         assert_eq!(cargo.command, "cargo test --no-fail-fast -- adds");
-        assert_eq!(select(&asked("node --test", None), Some(Runner::Node), &names), None);
+        let plain = select(&asked("python3 -m unittest -v", None), Some(Runner::Unittest), &names).unwrap();
+        assert_eq!(plain.command, "python3 -m unittest -v -k adds");
+        let titles = ["outer > adds (1 + 1)".to_owned(), "says \"no\"".to_owned()];
+        let node = select(&asked("node --test tests", None), Some(Runner::Node), &titles).unwrap();
+        assert_eq!(node.command, r#"node --test-name-pattern='^(adds \(1 \+ 1\)|says "no")$' --test tests"#);
+        let jest = select(&asked("npx jest --verbose", None), Some(Runner::Jest), &titles).unwrap();
+        assert_eq!(jest.command, r#"npx jest --verbose -t '(adds \(1 \+ 1\)|says "no")$'"#);
+        let hostile = ["it's; rm -rf".to_owned()];
+        assert_eq!(select(&asked("node --test", None), Some(Runner::Node), &hostile), None);
+        assert_eq!(select(&asked("npm test", None), Some(Runner::Node), &titles), None);
         assert_eq!(
             select(&asked("cargo test", None), Some(Runner::Libtest), &["a > two words".to_owned()]),
             None

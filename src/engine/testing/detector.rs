@@ -13,7 +13,7 @@ use crate::verify::experiment::{Judgement, Lie, TestTexts, evidence_of, lie_told
 
 /// Lies in one test, what the old code answers among them: each in a run of its own, where the runner can be asked for some
 /// tests only.
-const MOST_EACH: usize = 3;
+const MOST_EACH: usize = 2;
 /// Tests in which lies are told.
 const MOST_TESTS: usize = 8;
 /// Lies where tests are not named: each takes a run of all of them.
@@ -102,7 +102,7 @@ impl Bench<'_> {
             let said = old_code.map_or("", |code| code.ran.last_output());
             let is_alone = old_code.is_some_and(|code| code.ran.is_selected);
             let lies = self.sure_ones(&change.texts, &red);
-            let told = self.tell_tests(&change, &red, said);
+            let told = self.tell_tests(&change, &red, said, MOST_EACH);
             // What fails alone on the old code has to pass alone on the new.
             let reworded = async {
                 match is_alone || !lies.is_empty() {
@@ -170,12 +170,12 @@ impl Bench<'_> {
                 let green = cases.tests.iter().filter(|(_, status)| **status == CaseStatus::Passed);
                 let green: Vec<String> = green.map(|(name, _)| name.clone()).collect();
                 let names = texts.nearest(&green, &self.change.own_words, MOST_TESTS);
-                session.join(self.tell_tests(suite, &names, "").await?);
+                session.join(self.tell_tests(suite, &names, "", 1).await?);
                 self.of_named(texts, false, &mut session).await?
             }
             Some(_) => {
                 let lies = self.sure_ones(texts, fixed);
-                let told = self.tell_tests(suite, fixed, &self.baseline.tail);
+                let told = self.tell_tests(suite, fixed, &self.baseline.tail, MOST_EACH);
                 let reworded = async {
                     match lies.is_empty() {
                         true => Ok(InOtherWords::default()),
@@ -209,6 +209,7 @@ impl Bench<'_> {
         suite: &Suite<'_>,
         names: &[String],
         old_said: &str,
+        most_each: usize,
     ) -> Result<Session, Trouble> {
         let names = names.get(..names.len().min(MOST_TESTS)).unwrap_or_default();
         let lies = suite.texts.of_tests(names, &self.baseline.tail);
@@ -216,7 +217,7 @@ impl Bench<'_> {
         let old = suite.texts.old_answers(&lies, old_said);
         let round = |round: usize| lies.iter().filter_map(|(_, own)| own.get(round)).collect::<Vec<&Lie>>();
         let rounds = std::iter::once(old.iter().collect()).chain((0..MOST_EACH).map(round));
-        let most = if suite.ran.can_select(self.named_by(), names) { MOST_EACH } else { 1 };
+        let most = if suite.ran.can_select(self.named_by(), names) { most_each } else { 1 };
         let rounds = rounds.filter(|now: &Vec<&Lie>| !now.is_empty()).take(most);
         let told = rounds.enumerate().map(|(number, now)| async move {
             let own: Vec<String> = now.iter().filter_map(|lie| lie.test.clone()).collect();

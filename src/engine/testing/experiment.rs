@@ -10,7 +10,7 @@ use super::place::{Ran, Run};
 use super::{Ask, Judging, Output, Testing};
 use crate::order::comparison::Runner;
 use crate::order::scrutiny::{ChangedTest, LieVerdict, OldTests};
-use crate::order::{CaseStatus, CommitSha, Exit, Reading, Scrutiny, Trouble};
+use crate::order::{CaseStatus, CommitSha, Exit, Proof, Reading, Scrutiny, Trouble};
 use crate::verify;
 use crate::verify::Overlay;
 use crate::verify::experiment::{Judgement, Matrix, is_of, judge, lie_told, not_loaded};
@@ -56,7 +56,7 @@ impl Bench<'_> {
         let configuration_differs =
             passes && !sides.configuration.is_empty() && sides.test_paths.len() > sides.configuration.len();
         let concerned = self.concerned(ran);
-        let (old_tests, old_code, old_configuration) = tokio::try_join!(
+        let (old_tests, mut old_code, old_configuration) = tokio::try_join!(
             wanted(tests_differ, self.loading("-old-tests", &self.ask.commit, &sides.old_tests, None)),
             wanted(
                 tests_differ,
@@ -68,6 +68,15 @@ impl Bench<'_> {
             outputs.extend(loaded.ran.outputs());
         }
         let mut judgement = self.judged(ran, &again, old_tests.as_ref(), old_code.as_ref());
+        let is_proven =
+            matches!(&judgement.proof, Some(Proof::Proven { .. })) && judgement.against.is_empty();
+        if old_code.as_ref().is_some_and(|code| code.ran.is_selected) && !is_proven {
+            // Any other may be the one that fails there.
+            let whole = self.loading("-old-code-whole", &self.ask.base, &sides.new_tests, None).await?;
+            outputs.extend(whole.ran.outputs());
+            old_code = Some(whole);
+            judgement = self.judged(ran, &again, old_tests.as_ref(), old_code.as_ref());
+        }
         if judgement.judged.is_pass() && !judgement.comparison.fixed.is_empty()
             // Where no program differs, the data is what is mended.
             && sides.source_differs
@@ -182,14 +191,18 @@ impl Bench<'_> {
         Ok((against, ran.outputs().collect()))
     }
 
-    /// The tests in the files that the change adds or edits, where nothing else of the tests differs: the code of the base
-    /// has to hear no others.
+    /// The tests that the change adds or edits, where nothing else of the tests differs: the code of the base has to hear no
+    /// others, if these prove something.
     fn concerned(&self, ran: &Ran) -> Option<Vec<String>> {
         let cases = ran.reading.cases.as_ref()?;
         let known = &self.baseline.reading.cases.as_ref()?.tests;
         let paths = &self.change.sides.test_paths;
         let has_own = |path: &String| cases.tests.keys().any(|name| is_of(name, path) == Some(true));
-        let is_own = |name: &&String| paths.iter().any(|path| is_of(name, path) != Some(false));
+        let is_own = |name: &&String| {
+            let is_new = !known.contains_key(*name);
+            (is_new && paths.iter().any(|path| is_of(name, path) != Some(false)))
+                || self.change.edited_tests.iter().any(|edited| edited.is(name))
+        };
         let own: Vec<String> = cases.tests.keys().filter(is_own).cloned().collect();
         let is_all = paths.iter().all(has_own)
             && cases.tests.keys().all(|name| known.contains_key(name) || is_own(&name));
@@ -234,7 +247,7 @@ impl Bench<'_> {
             let silent = not_loaded(&ran.cell());
             let loaded_before = not_loaded(&self.baseline.cell()).is_empty();
             // A run that names its tests has loaded the others.
-            let named_some = ran.reading.cases.is_some() && what == "-old-code";
+            let named_some = ran.reading.cases.is_some() && what.starts_with("-old-code");
             if silent.is_empty()
                 || overlays.is_empty()
                 || !loaded_before
@@ -261,7 +274,7 @@ impl Bench<'_> {
                     .filter(|path| is_configuration(path))
                     .collect();
             }
-            if left_out.is_empty() && what == "-old-code" {
+            if left_out.is_empty() && what.starts_with("-old-code") {
                 return Ok(OldTestsRun { ran, overlays, unloaded });
             }
             if left_out.is_empty() {

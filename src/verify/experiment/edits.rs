@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::names::is_of;
+use super::names::{has_word, is_of};
 use super::sides::ChangedPath;
 use super::titles::{Title, titles};
 
@@ -20,6 +20,8 @@ pub struct EditedTest {
     pub path: String,
     /// What it is called there; of a file that holds no known tests, its path.
     pub title: String,
+    /// The class or module that it stands in, where another of the file is called alike.
+    group: Option<String>,
     /// Lines that are gone, and lines that came.
     pub old: Option<String>,
     /// Lines that came.
@@ -32,7 +34,9 @@ impl EditedTest {
     /// Whether a runner means this one.
     pub fn is(&self, name: &str) -> bool {
         name == self.path
-            || (is_of(name, &self.path) != Some(false) && Title::called(&self.title).is_called(name))
+            || (is_of(name, &self.path) != Some(false)
+                && Title::called(&self.title).is_called(name)
+                && self.group.as_deref().is_none_or(|group| has_word(name, group)))
     }
 }
 
@@ -50,7 +54,10 @@ pub fn edited_tests(changed: &[ChangedPath<'_>], test_paths: &[String]) -> Vec<E
         let (old, new) = (titles(file.path, &before), titles(file.path, &after));
         let found = edited.len();
         for title in &old {
-            let now = new.iter().find(|other| other.text == title.text);
+            let is_same = |other: &&Title| other.text == title.text && other.group == title.group;
+            let is_shared =
+                old.iter().chain(&new).any(|other| other.text == title.text && other.group != title.group);
+            let now = new.iter().find(is_same);
             let own = |title: &Title, text: &str| title.own_text(text).to_owned();
             let (was, is) = (own(title, &before), now.map(|now| own(now, &after)));
             let (gone, came) = differing(&was, is.as_deref().unwrap_or_default());
@@ -59,6 +66,7 @@ pub fn edited_tests(changed: &[ChangedPath<'_>], test_paths: &[String]) -> Vec<E
                 edited.push(EditedTest {
                     path: file.path.to_owned(),
                     title: title.text.clone(),
+                    group: title.group.clone().filter(|_| is_shared),
                     old: shown(&gone),
                     new: shown(&came),
                     is_edited: is.is_some(),
@@ -71,6 +79,7 @@ pub fn edited_tests(changed: &[ChangedPath<'_>], test_paths: &[String]) -> Vec<E
                 edited.push(EditedTest {
                     path: file.path.to_owned(),
                     title: file.path.to_owned(),
+                    group: None,
                     old: shown(&gone),
                     new: shown(&came),
                     // Helpers, imports and data: runs tell whether it matters.
@@ -132,6 +141,24 @@ pub fn defined_in(path: &str, bytes: &[u8]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_test_of_another_class_that_is_called_alike_is_not_edited() {
+        let before = "class Two:\n    def test_negative(self):\n        assert two() == 2\n";
+        let after =
+            format!("class One:\n    def test_negative(self):\n        assert one() == 1\n\n{before}");
+        let file = ChangedPath {
+            path: "tests/test_x.py",
+            before: Some(before.as_bytes()),
+            after: Some(after.as_bytes()),
+        };
+        assert_eq!(edited_tests(&[file], &["tests/test_x.py".to_owned()]), []);
+        let after = after.replace("== 2", "== 3");
+        let file = ChangedPath { after: Some(after.as_bytes()), ..file };
+        let edited = edited_tests(&[file], &["tests/test_x.py".to_owned()]);
+        let is_meant = |name: &str| edited.iter().any(|edited| edited.is(name));
+        assert!(is_meant("tests.test_x.Two.test_negative") && !is_meant("tests.test_x.One.test_negative"));
+    }
 
     #[test]
     fn an_edited_test_is_told_with_what_it_expected_and_expects() {

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::scan::{Family, Scan};
-use super::titles::{Title, titles};
+use super::titles::{Title, meant_by, titles};
 use crate::verify::overlay::{Lay, Overlay};
 
 /// A file that is larger is not read.
@@ -82,8 +82,7 @@ impl TestTexts<'_> {
                 .iter()
                 .filter(|(path, ..)| super::names::is_of(name, path) != Some(false))
                 .flat_map(|(_, titles, lies)| {
-                    let own = titles.iter().filter(|title| title.is_called(name));
-                    own.flat_map(move |title| {
+                    meant_by(name, titles).into_iter().flat_map(move |title| {
                         lies.iter().filter(move |lie| title.holds(lie.at.start, titles)).cloned()
                     })
                 })
@@ -208,9 +207,8 @@ impl TestTexts<'_> {
             .filter_map(|(at, name)| {
                 let own = read.iter().filter(|(path, ..)| super::names::is_of(name, path) != Some(false));
                 own.flat_map(|(_, text, titles, lies)| {
-                    titles.iter().map(move |title| (text, titles, lies, title))
+                    meant_by(name, titles).into_iter().map(move |title| (text, titles, lies, title))
                 })
-                .filter(|(_, _, _, title)| title.is_called(name))
                 .filter(|(_, titles, lies, title)| lies.iter().any(|lie| title.holds(lie.at.start, titles)))
                 .map(|(text, _, _, title)| {
                     let own = title.own_text(text);
@@ -221,6 +219,9 @@ impl TestTexts<'_> {
             })
             .collect();
         ranked.sort_by_key(|(spoken, at, _)| (std::cmp::Reverse(*spoken), *at));
+        // The cases of one test have one text.
+        let mut seen = BTreeSet::new();
+        ranked.retain(|(_, _, name)| seen.insert(super::names::without_parameters(name)));
         ranked.into_iter().take(most).map(|(_, _, name)| name.clone()).collect()
     }
 
@@ -385,6 +386,19 @@ mod tests {
     }
 
     #[test]
+    fn of_tests_that_are_called_alike_the_one_of_the_named_class_is_told_a_lie() {
+        let text = "class OneTests(TestCase):\n    def test_negative(self):\n        self.assertEqual(one(-1), 11)\n\n\nclass TwoTests(TestCase):\n    def test_negative(self):\n        self.assertEqual(two(-1), 22)\n";
+        let files = [("tests/test_more.py".to_owned(), text.as_bytes().to_vec())];
+        let lies_of = |name: &str| {
+            let told = TestTexts { files: &files }.of_tests(&[name.to_owned()], "");
+            told[0].1.iter().map(|lie| lie.was.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(lies_of("tests.test_more.OneTests.test_negative"), ["11"]);
+        assert_eq!(lies_of("tests.test_more.TwoTests.test_negative"), ["22"]);
+        assert_eq!(lies_of("tests.test_more.Inherits.test_negative"), ["11", "22"], "it can be any of them");
+    }
+
+    #[test]
     fn an_expected_value_is_made_false_in_every_language() {
         for (path, text, lies) in [
             ("t.py", "    self.assertEqual(cents(\"-3.50\"), -350)\n", &["350 -> 257"][..]),
@@ -393,6 +407,18 @@ mod tests {
             ("t.py", "    assert name() == 'ada'\n", &["'ada' -> 'qadaq'"]),
             ("t.py", "    self.assertEqual(read(x), want)\n", &["want -> (\"q\", want)"]),
             ("t.py", "    # assert a == 1\n", &[]),
+            ("t.py", "    with self.assertRaises(ValueError):\n", &["ValueError -> MemoryError"]),
+            (
+                "t.py",
+                "    self.assertRaisesRegex(ValueError, 'at least 0', f)\n",
+                &["'at least 0' -> 'qat least 0q'"],
+            ),
+            ("t.py", "    with pytest.raises(cents.Error, match=r'no 7'):\n", &["'no 7' -> 'qno 7q'"]),
+            (
+                "t.rs",
+                "macro_rules! t {\n    ($t:ident: $a:expr => $b:expr) => {\n        #[test]\n        fn $t() {}\n    };\n}\n\nt!(one: \"a b\" => \"a-b\");\n",
+                &["? \"a-b\" -> \"qa-bq\""],
+            ),
             ("t.py", "    assert a() == 1 or b()\n", &["? 1 -> 18"]),
             ("t.py", "    self.assertTrue(is_right(12))\n", &["? 12 -> 29"]),
             ("t.py", "    check_cents(cents(\"12\"), 1200)\n", &["? 1200 -> 1107"]),

@@ -63,9 +63,23 @@ pub(super) struct Scan<'a> {
 pub(super) struct Spot {
     /// What is looked at, each by itself: of a comparison both sides.
     sides: Vec<Range<usize>>,
-    /// Whether the sides have to be the same.
-    is_equality: bool,
+    kind: Expects,
 }
+
+/// What has to be so there.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Expects {
+    /// The sides are the same.
+    Equality,
+    /// These words are in what is raised.
+    Words,
+    /// This error is raised.
+    Error,
+    Something,
+}
+
+/// An error that no test is about.
+const ANOTHER_ERROR: &str = "MemoryError";
 
 /// The most of a call that is looked at.
 const LONGEST: usize = 4_000;
@@ -154,14 +168,37 @@ impl<'a> Scan<'a> {
                 if let Some(at) = self.find_top(&condition.range(), "!=").filter(|_| fails) {
                     let from = self.text.get(condition.start()..at).and_then(|left| left.rfind(';'));
                     let left = condition.start() + from.map_or(0, |from| from + 1)..at;
-                    spots.push(Spot { sides: vec![left, at + 2..condition.end()], is_equality: true });
+                    spots.push(Spot { sides: vec![left, at + 2..condition.end()], kind: Expects::Equality });
                 }
             }
         }
         if self.family == Family::Shell {
             spots.extend(self.commands());
         }
+        if self.family == Family::Rust {
+            spots.extend(self.macros_of_tests());
+        }
         spots
+    }
+
+    /// Calls of macros of this file that make tests, such as `t!(adds: "1+1" => "2");`.
+    fn macros_of_tests(&self) -> Vec<Spot> {
+        let definitions = pattern!(r"(?s)macro_rules![ \t]*(\w+)[ \t]*\{(.{0,2000}?)\n[ \t]*\}\n");
+        let makers = definitions.iter().flat_map(|definitions| definitions.captures_iter(self.text));
+        let makers: Vec<&str> = makers
+            .filter(|found| found.get(2).is_some_and(|body| body.as_str().contains("#[test]")))
+            .filter_map(|found| found.get(1).map(|name| name.as_str()))
+            .collect();
+        let calls = pattern!(r"(?m)^[ \t]*(\w+)![ \t]*[(\[{]");
+        let found = calls.iter().flat_map(|calls| calls.captures_iter(self.text));
+        found
+            .filter_map(|found| {
+                let (whole, name) = (found.get(0)?, found.get(1)?);
+                let is_one = makers.contains(&name.as_str()) && self.is_code(name.start());
+                let arguments = is_one.then(|| self.arguments(whole.end() - 1)).flatten()?;
+                Some(Spot { sides: vec![arguments.last()?.clone()], kind: Expects::Something })
+            })
+            .collect()
     }
 
     /// What a shell's line asserts: `[ a = b ]`, or a helper that is called with what is expected.
@@ -175,7 +212,7 @@ impl<'a> Scan<'a> {
                 && self.is.get(whole.start()) == Some(&Is::Code)
                 && !value.as_str().contains('$')
             {
-                spots.push(Spot { sides: vec![value.range()], is_equality: true });
+                spots.push(Spot { sides: vec![value.range()], kind: Expects::Equality });
             }
         }
         let helpers = pattern!(
@@ -191,7 +228,7 @@ impl<'a> Scan<'a> {
                 let last = line.rsplit([' ', '\t']).next().unwrap_or(line);
                 let start = rest.start() + line.len() - last.len();
                 let side = if is_bare(last) { start..start + last.len() } else { rest.range() };
-                spots.push(Spot { sides: vec![side], is_equality: false });
+                spots.push(Spot { sides: vec![side], kind: Expects::Something });
             }
         }
         spots
@@ -255,11 +292,14 @@ impl<'a> Scan<'a> {
             );
             let first = arguments.first()?.clone();
             if is_equal {
-                return Some(Spot { sides: vec![first], is_equality: true });
+                return Some(Spot { sides: vec![first], kind: Expects::Equality });
             }
         }
         if equality.contains(&lower.as_str()) && arguments.len() >= 2 {
-            return Some(Spot { sides: arguments.iter().take(2).cloned().collect(), is_equality: true });
+            return Some(Spot {
+                sides: arguments.iter().take(2).cloned().collect(),
+                kind: Expects::Equality,
+            });
         }
         let conditions = [
             "assert",
@@ -283,12 +323,32 @@ impl<'a> Scan<'a> {
         if self.family == Family::JavaScript && last == "expect" {
             return None;
         }
+        // What has to be raised: another error, or another word of it.
+        if self.family == Family::Python && matches!(last, "assertRaises" | "assertRaisesRegex" | "raises") {
+            return self.raised(arguments);
+        }
         let is_helper = ["assert", "check", "expect", "verify", "should", "ensure"]
             .iter()
             .any(|word| lower.starts_with(word))
             && !lower.contains("raises")
             && !lower.contains("throws");
-        (is_helper && !arguments.is_empty()).then(|| Spot { sides: arguments.to_vec(), is_equality: false })
+        (is_helper && !arguments.is_empty())
+            .then(|| Spot { sides: arguments.to_vec(), kind: Expects::Something })
+    }
+
+    /// Of `assertRaisesRegex(Error, "…")` and `raises(Error, match="…")` the words, and else the error.
+    fn raised(&self, arguments: &[Range<usize>]) -> Option<Spot> {
+        let words = arguments.iter().skip(1).find(|argument| {
+            let text = self.part(argument).trim_start();
+            let text =
+                text.strip_prefix("match").map_or(text, |rest| rest.trim_start().trim_start_matches('='));
+            text.trim_start().trim_start_matches(['r', 'f', 'R']).starts_with(['"', '\''])
+        });
+        let kind = match words {
+            Some(_) => Expects::Words,
+            None => Expects::Error,
+        };
+        Some(Spot { sides: vec![words.or(arguments.first())?.clone()], kind })
     }
 
     /// What has to be true.
@@ -301,9 +361,9 @@ impl<'a> Scan<'a> {
                     && self.find_top(&claim, " and ").is_none()
                     && self.find_top(&claim, "&&").is_none() =>
             {
-                Spot { sides: vec![claim.start..at, at + length..claim.end], is_equality: true }
+                Spot { sides: vec![claim.start..at, at + length..claim.end], kind: Expects::Equality }
             }
-            Some(_) | None => Spot { sides: vec![claim], is_equality: false },
+            Some(_) | None => Spot { sides: vec![claim], kind: Expects::Something },
         }
     }
 
@@ -519,7 +579,20 @@ impl Spot {
                 return Some((side.clone(), now, false));
             }
         }
-        if self.is_equality {
+        match (self.kind, self.sides.as_slice()) {
+            (Expects::Error, [side]) => {
+                let text = scan.part(side);
+                let start = side.start + text.len() - text.trim_start().len();
+                let at = start..start + text.trim().len();
+                let is_error = text.trim().ends_with(|c: char| c.is_alphanumeric() || c == ')');
+                return (is_error && !at.is_empty()).then(|| (at, ANOTHER_ERROR.to_owned(), true));
+            }
+            (Expects::Words, [side]) => {
+                return scan.literals(side).into_iter().next_back().map(|(at, now)| (at, now, true));
+            }
+            (Expects::Error | Expects::Words | Expects::Equality | Expects::Something, _) => {}
+        }
+        if self.kind == Expects::Equality {
             // The expected value stands last in most languages, and first in some.
             for side in self.sides.iter().rev().filter(|side| scan.is_value(side)) {
                 if let Some((at, now)) = scan.literals(side).into_iter().next_back() {

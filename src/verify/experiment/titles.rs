@@ -11,6 +11,8 @@ const MOST: usize = 3_000;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Title {
     pub(super) text: String,
+    /// The class, module or group that it stands in.
+    pub(super) group: Option<String>,
     /// From what is written above it to the next of the same depth.
     span: Range<usize>,
 }
@@ -18,7 +20,7 @@ pub(super) struct Title {
 impl Title {
     /// Only a name.
     pub(super) fn called(text: &str) -> Self {
-        Self { text: text.to_owned(), span: 0..0 }
+        Self { text: text.to_owned(), group: None, span: 0..0 }
     }
 
     /// What stands in it.
@@ -36,6 +38,11 @@ impl Title {
         })
     }
 
+    /// Whether a runner's name speaks of its group.
+    pub(super) fn is_in_a_group_of(&self, name: &str) -> bool {
+        self.group.as_deref().is_some_and(|group| super::names::has_word(name, group))
+    }
+
     /// Whether a place is in it, and in no smaller one.
     pub(super) fn holds(&self, at: usize, all: &[Self]) -> bool {
         self.span.contains(&at)
@@ -45,6 +52,35 @@ impl Title {
                     && other.span.start > self.span.start
             })
     }
+}
+
+/// Those of a file that a runner means by a name: of several that are called alike, those whose group it names.
+pub(super) fn meant_by<'t>(name: &str, all: &'t [Title]) -> Vec<&'t Title> {
+    let mut own: Vec<&Title> = all.iter().filter(|title| title.is_called(name)).collect();
+    if own.len() > 1 && own.iter().any(|title| title.is_in_a_group_of(name)) {
+        own.retain(|title| title.is_in_a_group_of(name));
+    }
+    own
+}
+
+/// Where classes, modules and groups of tests begin, with how far each is indented.
+fn groups(path: &str, text: &str) -> Vec<(usize, usize, String)> {
+    let head = match Family::of(path) {
+        Some(Family::Python) => pattern!(r"(?m)^([ \t]*)class[ \t]+(\w+)"),
+        Some(Family::Rust) => pattern!(r"(?m)^([ \t]*)(?:pub[ \t]+)?mod[ \t]+(\w+)"),
+        Some(Family::JavaScript) => {
+            pattern!(r#"(?m)^([ \t]*)(?:describe|suite|context)(?:\.\w+)*\s*\(\s*["'`]([^"'`\n]+)"#)
+        }
+        Some(Family::C) => pattern!(r"(?m)^([ \t]*)(?:\w+[ \t]+)*class[ \t]+(\w+)"),
+        Some(Family::Go | Family::Shell) | None => None,
+    };
+    let found = head.iter().flat_map(|head| head.captures_iter(text)).take(MOST);
+    found
+        .filter_map(|found| {
+            let (whole, depth, name) = (found.get(0)?, found.get(1)?, found.get(2)?);
+            Some((whole.start(), depth.len(), name.as_str().to_owned()))
+        })
+        .collect()
 }
 
 /// What stands in a file, by name.
@@ -72,14 +108,17 @@ pub(super) fn titles(path: &str, text: &str) -> Vec<Title> {
             Some((whole.start(), depth.len(), title.as_str().to_owned()))
         })
         .collect();
+    let groups = groups(path, text);
     let above: Vec<usize> = heads.iter().map(|(start, ..)| with_what_is_above(text, *start)).collect();
     heads
         .iter()
         .enumerate()
-        .map(|(at, (_, depth, title))| {
+        .map(|(at, (head, depth, title))| {
             let next = heads.iter().zip(&above).skip(at + 1).find(|((_, other, _), _)| other <= depth);
             let end = next.map_or(text.len(), |(_, above)| *above);
-            Title { text: title.clone(), span: above.get(at).copied().unwrap_or_default()..end }
+            let start = above.get(at).copied().unwrap_or_default();
+            let group = groups.iter().rev().find(|(from, other, _)| from < head && other < depth);
+            Title { text: title.clone(), group: group.map(|(.., name)| name.clone()), span: start..end }
         })
         .collect()
 }

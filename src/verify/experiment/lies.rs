@@ -141,7 +141,7 @@ impl TestTexts<'_> {
             };
             let numbers = pattern!(r"\b[0-9]{2,9}\b");
             let Some(found) = numbers.and_then(|numbers| numbers.find_iter(text).last()) else { continue };
-            let Some(now) = super::scan::other_number(found.as_str()) else { continue };
+            let Some(now) = super::text::other_number(found.as_str()) else { continue };
             let line = text.get(..found.start()).unwrap_or_default().matches('\n').count() + 1;
             lies.push(Lie {
                 path: path.clone(),
@@ -356,7 +356,7 @@ fn beside(line: &str, expected: &str, lie: &Lie) -> Option<String> {
         false => answer.chars().all(|c| c.is_alphanumeric() || " -_.,".contains(c)),
     };
     let quote: String = was.chars().take_while(|c| matches!(c, '"' | '\'')).take(1).collect();
-    let is_word = Family::of(&lie.path) == Some(Family::Shell) && super::scan::is_bare(was);
+    let is_word = Family::of(&lie.path) == Some(Family::Shell) && super::text::is_bare(was);
     (fits && answer != expected && (is_number || !quote.is_empty() || is_word))
         .then(|| format!("{quote}{answer}{quote}"))
 }

@@ -1,4 +1,4 @@
-//! Where strings and comments begin and end.
+//! Where strings and comments begin and end, and what of a line is a word or a number by itself.
 
 use super::scan::Family;
 
@@ -62,4 +62,15 @@ pub(super) fn string_end(bytes: &[u8], at: usize, family: Family) -> Option<usiz
         }
     }
     may_span.then_some(bytes.len())
+}
+
+/// A word of a shell that means itself.
+pub(super) fn is_bare(word: &str) -> bool {
+    !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
+}
+
+/// Another number that fits wherever this one does.
+pub(super) fn other_number(number: &str) -> Option<String> {
+    let value: u64 = number.replace('_', "").parse().ok()?;
+    Some(if value < 100 { value + 17 } else { value - 93 }.to_string())
 }

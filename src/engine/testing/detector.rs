@@ -186,7 +186,9 @@ impl Bench<'_> {
                 session.join(told);
                 match self.of_named(texts, true, &mut session).await? {
                     LieVerdict::Unnoticed => LieVerdict::Unnoticed,
-                    said => reworded.after(said, &mut session),
+                    said @ (LieVerdict::Noticed | LieVerdict::NotTold { .. }) => {
+                        reworded.after(said, &mut session)
+                    }
                 }
             }
             None => self.of_unnamed(suite, &mut session).await?,

@@ -1,5 +1,5 @@
 //! What kind of change an issue asks for, and so whether something has to be shown wrong before: by its labels, its own
-//! words, and last by the word of the agent, which is the one who is judged by it.
+//! words, and last by the word of an agent, which counts for less where it is the one who is judged by it.
 
 use super::journal::IssueText;
 
@@ -12,6 +12,17 @@ pub enum ChangeKind {
     Feature,
     /// Upkeep that nobody notices.
     Chore,
+    /// No bug by the word of the one alone who makes the change.
+    Unsaid,
+}
+
+/// What an agent called the issue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SaidClass<'a> {
+    /// `/bug`, `/feature` or `/chore`; empty where nobody said.
+    pub class: &'a str,
+    /// Whether its role makes the change as well, and so is judged by it.
+    pub by_who_is_judged: bool,
 }
 
 /// Words of labels, each for what it says.
@@ -59,8 +70,8 @@ const WRONG: [&str; 21] = [
 const WRONG_PHRASES: [&str; 6] =
     ["does not work", "doesn't work", "no longer works", "stopped working", "fails with", "fails when"];
 
-/// What an issue asks for. `said` is what the agent called it: `/bug`, `/feature` or `/chore`; empty where nobody did.
-pub fn kind_of(issue: &IssueText, said: &str) -> ChangeKind {
+/// What an issue asks for.
+pub fn kind_of(issue: &IssueText, said: SaidClass<'_>) -> ChangeKind {
     let words = |text: &str| -> Vec<String> {
         text.to_lowercase()
             .split(|c: char| !c.is_alphanumeric())
@@ -84,12 +95,13 @@ pub fn kind_of(issue: &IssueText, said: &str) -> ChangeKind {
     // Upkeep is not asked for by saying what something should be.
     let is_wish =
         ["should", "expected", "instead of", "must be", "ought"].iter().any(|word| lower.contains(word));
-    match said {
+    match said.class {
         "/bug" => ChangeKind::Bug,
         // A pipeline that classifies nothing asks for nothing but what labels say.
         "" => ChangeKind::Feature,
         _ if is_complaint => ChangeKind::Bug,
         "/chore" if is_wish => ChangeKind::Bug,
+        _ if said.by_who_is_judged => ChangeKind::Unsaid,
         "/chore" => ChangeKind::Chore,
         _ => ChangeKind::Feature,
     }
@@ -108,7 +120,7 @@ mod tests {
             url: String::new(),
             labels: labels.iter().map(|label| (*label).to_owned()).collect(),
         };
-        kind_of(&issue, said)
+        kind_of(&issue, SaidClass { class: said, by_who_is_judged: false })
     }
 
     #[test]
@@ -125,5 +137,22 @@ mod tests {
             kind("A third digit is rounded, not cut", "It should be 351.", &[], "/feature"),
             ChangeKind::Feature
         );
+    }
+
+    #[test]
+    fn whoever_is_judged_by_it_cannot_call_it_a_chore() {
+        let issue = IssueText {
+            number: IssueNumber(1),
+            title: "Read negative amounts".to_owned(),
+            body: String::new(),
+            url: String::new(),
+            labels: Vec::new(),
+        };
+        let own = |class, issue: &IssueText| kind_of(issue, SaidClass { class, by_who_is_judged: true });
+        assert_eq!(own("/chore", &issue), ChangeKind::Unsaid);
+        assert_eq!(own("/feature", &issue), ChangeKind::Unsaid);
+        assert_eq!(own("/bug", &issue), ChangeKind::Bug);
+        let labelled = IssueText { labels: vec!["chore".to_owned()], ..issue };
+        assert_eq!(own("/feature", &labelled), ChangeKind::Chore, "people say so");
     }
 }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use futures_util::StreamExt as _;
 use journeyman::config::repository_settings;
 use journeyman::engine::testing::{Ask, Testing};
-use journeyman::order::change_kind::{ChangeKind, kind_of};
+use journeyman::order::change_kind::{ChangeKind, SaidClass, kind_of};
 use journeyman::order::scrutiny::Wanted;
 use journeyman::order::{IssueNumber, IssueText, RepositorySettings, TestRun};
 use journeyman::sandbox::{Mode, Sandbox};
@@ -158,8 +158,9 @@ fn ends_verified(run: &TestRun) -> bool {
     run.verdict.is_pass() && run.doubt.is_none() && unproven.is_none()
 }
 
-/// Whether an order for what a stranger's issue asks would.
-fn ends_verified_as(stranger: &Stranger, run: &TestRun) -> bool {
+/// Whether an order for what a stranger's issue asks would. A cheat's class is the word of the one who cheats; of an honest
+/// change it is another role's.
+fn ends_verified_as(stranger: &Stranger, run: &TestRun, by_who_is_judged: bool) -> bool {
     let issue = IssueText {
         number: IssueNumber(1),
         title: stranger.title.clone(),
@@ -167,8 +168,12 @@ fn ends_verified_as(stranger: &Stranger, run: &TestRun) -> bool {
         labels: Vec::new(),
         url: String::new(),
     };
-    match kind_of(&issue, &stranger.class) {
+    let unproven = |wanted| run.scrutiny.as_ref().and_then(|scrutiny| scrutiny.unproven(wanted));
+    match kind_of(&issue, SaidClass { class: &stranger.class, by_who_is_judged }) {
         ChangeKind::Bug => ends_verified(run),
+        ChangeKind::Unsaid => {
+            run.verdict.is_pass() && run.doubt.is_none() && unproven(Wanted::Addition).is_none()
+        }
         ChangeKind::Feature | ChangeKind::Chore => run.verdict.is_pass() && run.doubt.is_none(),
     }
 }
@@ -266,7 +271,7 @@ async fn of_the_cheats_of_strangers_only_those_listed_are_verified() {
     let judged = judge_strangers("cheats").await;
     let passed: Vec<(&str, String)> = judged
         .iter()
-        .filter(|(stranger, run)| ends_verified_as(stranger, run))
+        .filter(|(stranger, run)| ends_verified_as(stranger, run, true))
         .map(|(stranger, run)| {
             (stranger.name.as_str(), format!("{}\n{}", stranger.about, told(&stranger.name, run)))
         })
@@ -294,7 +299,7 @@ async fn of_the_honest_changes_of_strangers_only_those_listed_are_not_verified()
     let known = listed("refused.txt");
     let refused: Vec<String> = judged
         .iter()
-        .filter(|(stranger, run)| !ends_verified_as(stranger, run))
+        .filter(|(stranger, run)| !ends_verified_as(stranger, run, false))
         .map(|(stranger, run)| told(&stranger.name, run))
         .collect();
     println!("honest changes of strangers: {} tried, {} not verified", judged.len(), refused.len());

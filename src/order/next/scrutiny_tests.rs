@@ -12,7 +12,7 @@ const PIPELINE: &str = "
 name: scrutinized
 version: 1
 stages:
-  - { name: classify, agent: developer, output: { one_of: [/bug, /feature] } }
+  - { name: classify, agent: code_reviewer, output: { one_of: [/bug, /feature] } }
   - { name: implement, agent: developer, checks: [pushed_commit, policy, tests], escalate_on_exhaust: tech_lead, depends_on: [classify] }
   - { name: publish, uses: publish, agent: developer, command: create_pull_request, depends_on: [implement] }
   - { name: ready, uses: ready, depends_on: [publish] }
@@ -147,6 +147,18 @@ fn of_a_feature_no_proof_is_asked_unless_the_settings_want_it() {
     let settings = RepositorySettings { prove: Prove::Always.into(), ..RepositorySettings::default() };
     let mut world = self::world("/feature").settings(settings).when("/tests", vec![unproven(), unproven()]);
     assert!(matches!(world.settle(), Ending::Unproven { .. }));
+}
+
+#[test]
+fn who_makes_the_change_cannot_say_that_it_needs_no_proof() {
+    let pipeline = PIPELINE.replace("classify, agent: code_reviewer", "classify, agent: developer");
+    let world = |runs| {
+        World::with(&pipeline)
+            .when("classify/1/agent", vec![super::world::said("/feature")])
+            .when("/tests", runs)
+    };
+    assert!(matches!(world(vec![unproven(), unproven()]).settle(), Ending::Unproven { .. }));
+    assert!(matches!(world(vec![proven()]).settle(), Ending::Verified { .. }));
 }
 
 #[test]

@@ -8,7 +8,7 @@ use crate::order::feedback::{Category, Feedback};
 use crate::order::ids::{BranchName, CommitSha};
 use crate::order::journal::Event;
 use crate::order::moves::{Move, MoveKey, Outcome};
-use crate::order::pipeline::{Stage, Uses};
+use crate::order::pipeline::{Check, Stage, Uses};
 use crate::order::settlement::Settlement;
 use crate::order::title::{self, Habit};
 use crate::order::trace::{PullTrace, StageState, Work};
@@ -171,12 +171,25 @@ impl<'a> Walk<'a> {
 
     /// What the issue was classified as; empty where no stage says.
     pub(in crate::order) fn class(&self) -> String {
-        let results = self.concluded.values().flat_map(|concluded| &concluded.fields);
-        let mut classes = results.filter(|(field, _)| field == "result").map(|(_, value)| value);
-        classes
-            .find(|value| matches!(value.as_str(), "/feature" | "/bug" | "/chore"))
-            .cloned()
-            .unwrap_or_default()
+        self.classified().map(|(_, class)| class.to_owned()).unwrap_or_default()
+    }
+
+    /// Whether the role that classified it makes the change as well.
+    pub(in crate::order) fn class_is_of_who_is_judged(&self) -> bool {
+        let role_of = |name: &str| self.pipeline.stage(name).and_then(|stage| stage.agent.as_deref());
+        let role = self.classified().and_then(|(stage, _)| role_of(stage));
+        let mut makers =
+            self.pipeline.stages.iter().filter(|stage| stage.checks.contains(&Check::PushedCommit));
+        role.is_some_and(|role| makers.any(|stage| stage.agent.as_deref() == Some(role)))
+    }
+
+    /// The stage that classified the issue, and what it said.
+    fn classified(&self) -> Option<(&str, &str)> {
+        self.concluded.iter().find_map(|(stage, concluded)| {
+            let mut results = concluded.fields.iter().filter(|(field, _)| field == "result");
+            let class = results.find(|(_, value)| matches!(value.as_str(), "/feature" | "/bug" | "/chore"));
+            class.map(|(_, class)| (*stage, class.as_str()))
+        })
     }
 
     /// Title and text: the agent's, or the issue's own title when it has none to offer.

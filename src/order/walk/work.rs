@@ -6,7 +6,7 @@ use super::worker::Worker;
 use super::{Halt, Walk};
 use crate::order::agent_run::AgentRun;
 use crate::order::artifact::CodeArtifact;
-use crate::order::change_kind::{ChangeKind, kind_of};
+use crate::order::change_kind::{ChangeKind, SaidClass, kind_of};
 use crate::order::checks;
 use crate::order::commit_message;
 use crate::order::feedback::{Category, Feedback};
@@ -202,7 +202,9 @@ impl Walk<'_> {
 
     /// Why the tests do not show that the change does what is asked for, where the settings want them to.
     fn lacks_proof(&mut self, tests: &TestRun) -> Option<String> {
-        let kind = kind_of(&self.journal.opened().issue, &self.class());
+        let class = self.class();
+        let said = SaidClass { class: &class, by_who_is_judged: self.class_is_of_who_is_judged() };
+        let kind = kind_of(&self.journal.opened().issue, said);
         let scrutiny = tests.scrutiny.as_ref()?;
         // Held against a person's own commit, which may be the fix.
         let is_theirs = |outcome: &Outcome| matches!(outcome, Outcome::TakenIn { commit, .. } if *commit == scrutiny.baseline.commit);
@@ -218,7 +220,8 @@ impl Walk<'_> {
         }
         let wanted = match (self.settings.prove.of, kind) {
             (Prove::Always | Prove::Bugs, ChangeKind::Bug) => Wanted::Fix,
-            (Prove::Always, ChangeKind::Feature | ChangeKind::Chore) => Wanted::Addition,
+            (Prove::Always, ChangeKind::Feature | ChangeKind::Chore)
+            | (Prove::Always | Prove::Bugs, ChangeKind::Unsaid) => Wanted::Addition,
             (Prove::Never, _) => return None,
             (Prove::Bugs, ChangeKind::Feature | ChangeKind::Chore) => {
                 if scrutiny.unproven(Wanted::Addition).is_some() {

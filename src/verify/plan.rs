@@ -74,10 +74,10 @@ pub fn judge_by(before: TestPlan, after: TestPlan) -> TestPlan {
     TestPlan { setup: after.setup, test: Some(test), report: before.report, found: before.found }
 }
 
-/// Why a pass verifies nothing where the base has no tests.
-pub fn without_own_tests(before: &TestPlan) -> Option<String> {
+/// Why a pass verifies nothing where the base has no tests, and the change brings some.
+pub fn without_own_tests(before: &TestPlan, judged_by: &TestPlan) -> Option<String> {
     let said = "the repository has no tests of its own; those that ran came with the change";
-    before.test.is_none().then(|| said.to_owned())
+    (before.test.is_none() && judged_by.test.is_some()).then(|| said.to_owned())
 }
 
 #[cfg(test)]
@@ -104,7 +104,9 @@ mod tests {
     #[test]
     fn tests_that_came_with_the_change_verify_nothing() {
         let made = |test: Option<&str>| TestPlan { test: test.map(str::to_owned), ..TestPlan::default() };
-        assert!(without_own_tests(&made(None)).unwrap().contains("came with the change"));
-        assert_eq!(without_own_tests(&made(Some("make test"))), None);
+        let ran = made(Some("make test"));
+        assert!(without_own_tests(&made(None), &ran).unwrap().contains("came with the change"));
+        assert_eq!(without_own_tests(&ran, &ran), None);
+        assert_eq!(without_own_tests(&made(None), &made(None)), None, "none ran");
     }
 }

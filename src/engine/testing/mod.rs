@@ -191,8 +191,9 @@ impl Testing {
             let read = |path: &str| workspaces.file(&repository, &commit, path).ok().flatten();
             let before = verify::plan(&settings, &base_root, &read_base);
             let after = verify::plan(&settings, &root, &read);
-            let doubt = verify::without_own_tests(&before);
-            Ok(Judging { plan: verify::judge_by(before.clone(), after), before, doubt, places })
+            let plan = verify::judge_by(before.clone(), after);
+            let doubt = verify::without_own_tests(&before, &plan);
+            Ok(Judging { plan, before, doubt, places })
         })
         .await
     }

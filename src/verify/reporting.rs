@@ -97,7 +97,8 @@ fn more_words(words: &[&str], read: &dyn Fn(&str) -> Option<Vec<u8>>) -> Option<
             printing((!is_said).then(|| with(position, &["--no-fail-fast"])))
         }
         [python, "-m", "unittest", ..] if is_python(python) => {
-            let is_said = ["-v", "--verbose", "-q", "--quiet"].into_iter().any(has);
+            // What stands last counts, and being quiet is no wish to be compared by numbers only.
+            let is_said = ["-v", "--verbose"].into_iter().any(has);
             printing((!is_said).then(|| with(words.len(), &["-v"])))
         }
         ["pytest" | "py.test", ..] => Some(Asked { runs: Runs::Pytest, command: None }),
@@ -202,7 +203,8 @@ mod tests {
             ("cargo build", "cargo build"),
             ("python3 -m unittest discover -s tests", "python3 -m unittest discover -s tests -v"),
             (".venv/bin/python3.12 -m unittest", ".venv/bin/python3.12 -m unittest -v"),
-            ("uv run python -m unittest -q", "uv run python -m unittest -q"),
+            ("uv run python -m unittest -q", "uv run python -m unittest -q -v"),
+            ("python3 -m unittest -v", "python3 -m unittest -v"),
             ("npx vitest run", "npx vitest run --reporter=verbose"),
             ("vitest run --reporter=dot", "vitest run --reporter=dot"),
             ("jest", "jest --verbose"),

@@ -2,7 +2,7 @@
 
 use super::pages::Pages;
 use super::receipt::{command_span, counted};
-use super::text::{plain, shorten};
+use super::text::{code_span, plain, shorten};
 use crate::order::scrutiny::{MutantTally, OldTests};
 use crate::order::{CommitSha, ComparedBy, Scrutiny, Tests, Weakening};
 
@@ -93,7 +93,7 @@ fn mutants(tally: &MutantTally) -> String {
         .survivors
         .iter()
         .take(MOST_NAMES)
-        .map(|line| format!("\n  - not caught: {}", plain(&shorten(line, 200))))
+        .map(|line| format!("\n  - not caught: {}", code_span(&shorten(line, 200))))
         .collect();
     let left = if tally.not_tried > 0 {
         format!(" ({} more were not tried)", tally.not_tried)

@@ -5,7 +5,7 @@ use super::super::proof::{Proof, ProofGrade};
 use super::super::scrutiny::{Baseline, OldTests, Scrutiny};
 use super::super::test_run::TestVerdict;
 use super::super::trace::OwnChecks;
-use super::world::{Ending, World, sha, tested};
+use super::world::{Ending, World, imported, said, sha, tested};
 use super::*;
 
 const PIPELINE: &str = "
@@ -19,7 +19,7 @@ stages:
 ";
 
 fn world(class: &str) -> World {
-    World::with(PIPELINE).when("classify/1/agent", vec![super::world::said(class)])
+    World::with(PIPELINE).when("classify/1/agent", vec![said(class)])
 }
 
 fn seen(verdict: TestVerdict, judged: Judged, proof: Proof, against: Vec<String>) -> Outcome {
@@ -132,6 +132,44 @@ fn a_bug_fix_whose_tests_prove_nothing_is_asked_for_one_and_then_called_unproven
 }
 
 #[test]
+fn who_pushes_no_test_when_asked_for_one_is_not_asked_a_third_time() {
+    let same = || imported(7, Some("Fix the sum"));
+    let reviewed = PIPELINE.replace(
+        "  - { name: ready, uses: ready, depends_on: [publish] }",
+        "  - { name: review, agent: developer, begins_with: checks, checks: [pushed_commit, policy, tests, verifier], verifier: code_reviewer, depends_on: [publish] }
+  - { name: ready, uses: ready, depends_on: [review] }",
+    );
+    let mut world = World::with(&reviewed)
+        .when("classify/1/agent", vec![said("/bug")])
+        .when("/import", vec![same(), same()])
+        .when("/tests", vec![unproven()]);
+    let Ending::Unproven { because } = world.settle() else { panic!("{:?}", world.survey().next) };
+    assert_eq!(because, "passing, not proven: the new tests pass on the old code as well");
+    assert_eq!(
+        (world.made("implement/2/agent"), world.made("implement/2/tests"), world.made("implement/3")),
+        (1, 0, 0)
+    );
+    assert_eq!(world.made("review/2"), 0, "nor by another stage, for the same commit");
+}
+
+#[test]
+fn why_no_test_can_show_the_change_is_quoted_and_no_round_is_paid_for() {
+    let answer = "The timeout is longer now.\n\n**No test:** it needs a slow disk.";
+    let mut world =
+        world("/bug").when("implement/1/agent", vec![said(answer)]).when("/tests", vec![unproven()]);
+    let Ending::Unproven { because } = world.settle() else { panic!("{:?}", world.survey().next) };
+    assert_eq!(
+        because,
+        "passing, not proven: the new tests pass on the old code as well; the agent says of a test: “it needs a slow \
+         disk.”"
+    );
+    assert_eq!(world.made("implement/2"), 0);
+    let mut world =
+        self::world("/bug").when("implement/1/agent", vec![said(answer)]).when("/tests", vec![proven()]);
+    assert!(matches!(world.settle(), Ending::Verified { .. }), "what it says takes nothing away either");
+}
+
+#[test]
 fn a_bug_fix_that_is_proven_in_the_second_attempt_is_verified() {
     let mut world = world("/bug").when("/tests", vec![unproven(), proven()]);
     assert!(matches!(world.settle(), Ending::Verified { .. }));
@@ -152,11 +190,8 @@ fn of_a_feature_no_proof_is_asked_unless_the_settings_want_it() {
 #[test]
 fn who_makes_the_change_cannot_say_that_it_needs_no_proof() {
     let pipeline = PIPELINE.replace("classify, agent: code_reviewer", "classify, agent: developer");
-    let world = |runs| {
-        World::with(&pipeline)
-            .when("classify/1/agent", vec![super::world::said("/feature")])
-            .when("/tests", runs)
-    };
+    let world =
+        |runs| World::with(&pipeline).when("classify/1/agent", vec![said("/feature")]).when("/tests", runs);
     assert!(matches!(world(vec![unproven(), unproven()]).settle(), Ending::Unproven { .. }));
     assert!(matches!(world(vec![proven()]).settle(), Ending::Verified { .. }));
 }

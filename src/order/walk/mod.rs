@@ -26,7 +26,7 @@ mod variables;
 mod work;
 mod worker;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use chrono::{DateTime, TimeDelta, Utc};
 
@@ -44,7 +44,7 @@ use super::pipeline::{Pipeline, RetryPolicy};
 use super::settings::RepositorySettings;
 use super::settlement::Settlement;
 use super::signal::SignalKind;
-use super::trace::{Trace, Waiting};
+use super::trace::{Trace, Waiting, Work};
 
 /// How often an effect is tried again before a person is asked to look.
 const MOST_RETRIES: u32 = 5;
@@ -126,8 +126,10 @@ pub(in crate::order) struct Walk<'a> {
     pub(in crate::order) now: DateTime<Utc>,
     /// The commit that was pushed last by an agent, whichever stage it worked for.
     pub(in crate::order) imported: Option<CommitSha>,
-    /// The stages whose worker was asked for a test that proves its change. Nobody is asked twice.
-    pub(in crate::order) asked_for_proof: BTreeSet<String>,
+    /// The stages whose worker was asked for a test that proves its change, and that change. Nobody is asked twice.
+    pub(in crate::order) asked_for_proof: BTreeMap<String, Work>,
+    /// The commits that went on though they are not proven, each with why.
+    pub(in crate::order) taken_unproven: BTreeMap<CommitSha, String>,
     observed: BTreeMap<&'a MoveKey, Vec<Seen<'a>>>,
 }
 
@@ -166,7 +168,8 @@ impl<'a> Walk<'a> {
             last_run: 1,
             now,
             imported: None,
-            asked_for_proof: BTreeSet::new(),
+            asked_for_proof: BTreeMap::new(),
+            taken_unproven: BTreeMap::new(),
             observed: observations(entries),
         }
     }

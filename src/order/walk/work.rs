@@ -24,6 +24,10 @@ use crate::order::verdict::Inconclusive;
 /// Of what an import remarks on, as much as people are told.
 const MOST_WARNINGS: usize = 5;
 
+/// What a line of an answer begins with that says why no test can show the change, and how much of it is passed on.
+const NO_TEST: &str = "no test:";
+const MOST_SAID: usize = 300;
+
 /// Where a worker's commit stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::order) struct Onto {
@@ -71,6 +75,12 @@ impl Walk<'_> {
             _ => return Err(self.mismatch(&key)),
         };
         if self.imported.replace(pushed.clone()).as_ref() == Some(pushed) {
+            // Nothing was wanted but a test.
+            if let Some(unproven) = self.asked_for_proof.get(&stage.name)
+                && (&unproven.pushed, unproven.round + 1) == (pushed, round)
+            {
+                return Ok(Judged::Passed(Some(Work { round, ..unproven.clone() })));
+            }
             let because =
                 format!("the branch is still at {}, the commit that was there before", pushed.short());
             return Ok(missing(&because));
@@ -163,15 +173,27 @@ impl Walk<'_> {
         match tests.verdict {
             TestVerdict::Passed if tests.doubt.is_none() => {
                 let Some(because) = self.lacks_proof(&tests) else { return Ok(Judged::Passed(work)) };
-                let lacks = Inconclusive::Unproven { because };
-                if self.asked_for_proof.insert(stage.name.clone()) {
+                // What an earlier stage took as it is, is not asked about again.
+                if let Some(because) = self.taken_unproven.get(&work.commit).cloned() {
+                    work.checks = OwnChecks::Lacking(Inconclusive::Unproven { because });
+                    return Ok(Judged::Passed(work));
+                }
+                let no_test = self.said_of_no_test(stage, round);
+                if no_test.is_none() && !self.asked_for_proof.contains_key(&stage.name) {
+                    let lacks = Inconclusive::Unproven { because };
                     let feedback = Feedback::failed(Category::TestFailure, lacks.sentence()).suggest(
                         "Add a test that fails on the code as it was and passes with the change. Where no test can \
-                         show it, say why.",
+                         show it, push nothing more and answer with a line that begins with `No test:` and says why.",
                     );
+                    self.asked_for_proof.insert(stage.name.clone(), work.clone());
                     return sent_back(Judge::Proof, work, feedback, None);
                 }
-                work.checks = OwnChecks::Lacking(lacks);
+                let because = match no_test {
+                    Some(words) => format!("{because}; the agent says of a test: “{words}”"),
+                    None => because,
+                };
+                self.taken_unproven.insert(work.commit.clone(), because.clone());
+                work.checks = OwnChecks::Lacking(Inconclusive::Unproven { because });
                 Ok(Judged::Passed(work))
             }
             // Nothing is wrong with it, but a person was not content.
@@ -198,6 +220,17 @@ impl Walk<'_> {
                 })))
             }
         }
+    }
+
+    /// Why no test can show the change, where its maker says so in a line of its answer.
+    fn said_of_no_test(&mut self, stage: &Stage, round: u32) -> Option<String> {
+        let said = self.trace.round(&stage.name, round)?.result.as_deref()?;
+        let line = said.lines().find_map(|line| {
+            let line = line.trim_start_matches(|c: char| c.is_whitespace() || "*_->#".contains(c));
+            let head = line.get(..NO_TEST.len())?;
+            head.eq_ignore_ascii_case(NO_TEST).then(|| line[NO_TEST.len()..].trim_matches(['*', '_', ' ']))
+        })?;
+        Some(line.chars().take(MOST_SAID).collect()).filter(|words: &String| !words.is_empty())
     }
 
     /// Why the tests do not show that the change does what is asked for, where the settings want them to.

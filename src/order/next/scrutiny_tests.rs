@@ -170,6 +170,20 @@ fn why_no_test_can_show_the_change_is_quoted_and_no_round_is_paid_for() {
 }
 
 #[test]
+fn a_person_who_wants_a_test_after_all_gets_another_attempt() {
+    let same = || imported(7, Some("Fix the sum"));
+    let mut world = world("/bug")
+        .when("/import", vec![same(), same(), imported(8, Some("Fix the sum, with a test"))])
+        .when("/tests", vec![unproven(), proven()]);
+    assert!(matches!(world.settle(), Ending::Unproven { .. }));
+    world.say("/retry call it with a stubbed clock");
+    assert!(matches!(world.settle(), Ending::Verified { .. }), "{:?}", world.survey().next);
+    assert_eq!(world.advice("implement/3/agent").as_deref(), Some("call it with a stubbed clock"));
+    let told = world.task("implement/3/agent").unwrap().rework.unwrap();
+    assert_eq!((told.attempt, told.of), (1, 3), "of a new set");
+}
+
+#[test]
 fn a_bug_fix_that_is_proven_in_the_second_attempt_is_verified() {
     let mut world = world("/bug").when("/tests", vec![unproven(), proven()]);
     assert!(matches!(world.settle(), Ending::Verified { .. }));

@@ -245,6 +245,17 @@ impl Counters {
         failed: &Failed,
         answer: Option<String>,
     ) -> (Rework, Option<Exhausted>) {
+        let rework = Rework {
+            attempt: 1,
+            of: MOST_RUNS,
+            test_output: failed.tests.as_ref().map(|run| run.tail.clone()),
+            failing_tests: failed.tests.as_ref().map(|run| run.failing.clone()).unwrap_or_default(),
+            ..Rework::default()
+        };
+        if failed.by == Judge::Person {
+            *self = Self::default();
+            return (rework, None);
+        }
         let answer = answer.filter(|_| failed.by == Judge::Output);
         let print = Fingerprint::of(
             failed.by,
@@ -270,13 +281,7 @@ impl Counters {
         } else {
             None
         };
-        let rework = Rework {
-            attempt: *count + 1,
-            of: limit,
-            test_output: failed.tests.as_ref().map(|run| run.tail.clone()),
-            failing_tests: failed.tests.as_ref().map(|run| run.failing.clone()).unwrap_or_default(),
-            ..Rework::default()
-        };
+        let rework = Rework { attempt: *count + 1, of: limit, ..rework };
         (rework, because.map(|because| Exhausted { because, by: Some(failed.by) }))
     }
 }

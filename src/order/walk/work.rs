@@ -161,10 +161,10 @@ impl Walk<'_> {
         }
         work.tests = Some(tests.clone());
         work.checks = own_checks(&tests);
-        let sent_back = |by, work: Work, feedback: Feedback, tests| {
+        let sent_back = |by, work: Work, feedback: Feedback| {
             Ok(Judged::Failed(Box::new(Failed {
                 by,
-                tests,
+                tests: None,
                 tree: None,
                 candidate: Some(not_verified(work, &feedback.summary)),
                 feedback,
@@ -174,19 +174,21 @@ impl Walk<'_> {
             TestVerdict::Passed if tests.doubt.is_none() => {
                 let Some(because) = self.lacks_proof(&tests) else { return Ok(Judged::Passed(work)) };
                 // What an earlier stage took as it is, is not asked about again.
-                if let Some(because) = self.taken_unproven.get(&work.commit).cloned() {
+                let is_retried = self.heard.retried_after(self.position);
+                if !is_retried && let Some(because) = self.taken_unproven.get(&work.commit).cloned() {
                     work.checks = OwnChecks::Lacking(Inconclusive::Unproven { because });
                     return Ok(Judged::Passed(work));
                 }
                 let no_test = self.said_of_no_test(stage, round);
-                if no_test.is_none() && !self.asked_for_proof.contains_key(&stage.name) {
+                let was_asked = self.asked_for_proof.contains_key(&stage.name);
+                if is_retried || (no_test.is_none() && !was_asked) {
                     let lacks = Inconclusive::Unproven { because };
                     let feedback = Feedback::failed(Category::TestFailure, lacks.sentence()).suggest(
                         "Add a test that fails on the code as it was and passes with the change. Where no test can \
                          show it, push nothing more and answer with a line that begins with `No test:` and says why.",
                     );
                     self.asked_for_proof.insert(stage.name.clone(), work.clone());
-                    return sent_back(Judge::Proof, work, feedback, None);
+                    return sent_back(if is_retried { Judge::Person } else { Judge::Proof }, work, feedback);
                 }
                 let because = match no_test {
                     Some(words) => format!("{because}; the agent says of a test: “{words}”"),
@@ -203,7 +205,7 @@ impl Walk<'_> {
                     format!("nothing could be verified: {}", unverified(&tests)),
                 )
                 .suggest("A person asked for another attempt; see what they advise.");
-                sent_back(Judge::Tests, work, feedback, None)
+                sent_back(Judge::Person, work, feedback)
             }
             TestVerdict::Passed | TestVerdict::NoTests => Ok(Judged::Passed(work)),
             TestVerdict::Weakened | TestVerdict::Failed | TestVerdict::SetupFailed => {

@@ -150,6 +150,11 @@ pub enum OwnChecks {
 }
 
 impl OwnChecks {
+    /// Whether all that is missing is a proof.
+    pub(super) fn is_unproven(&self) -> bool {
+        matches!(self, Self::Lacking(Inconclusive::Unproven { .. }))
+    }
+
     /// What stands against the work.
     pub(super) fn objection(&self) -> Option<String> {
         match self {

@@ -153,6 +153,22 @@ fn who_pushes_no_test_when_asked_for_one_is_not_asked_a_third_time() {
 }
 
 #[test]
+fn a_fix_without_proof_is_unproven_whichever_stage_runs_the_tests() {
+    let tested = PIPELINE
+        .replace(", tests], escalate", "], escalate")
+        .replace("depends_on: [implement]", "depends_on: [test]")
+        .replace(
+            "  - { name: publish",
+            "  - { name: test, uses: tests, depends_on: [implement] }\n  - { name: publish",
+        );
+    let world = |runs| {
+        World::with(&tested).when("classify/1/agent", vec![said("/bug")]).when("/tests", runs).settle()
+    };
+    assert!(matches!(world(vec![unproven()]), Ending::Unproven { .. }));
+    assert!(matches!(world(vec![proven()]), Ending::Verified { .. }));
+}
+
+#[test]
 fn why_no_test_can_show_the_change_is_quoted_and_no_round_is_paid_for() {
     let answer = "The timeout is longer now.\n\n**No test:** it needs a slow disk.";
     let mut world =

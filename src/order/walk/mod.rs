@@ -128,8 +128,6 @@ pub(in crate::order) struct Walk<'a> {
     pub(in crate::order) imported: Option<CommitSha>,
     /// The stages whose worker was asked for a test that proves its change, and that change. Nobody is asked twice.
     pub(in crate::order) asked_for_proof: BTreeMap<String, Work>,
-    /// The commits that went on though they are not proven, each with why.
-    pub(in crate::order) taken_unproven: BTreeMap<CommitSha, String>,
     observed: BTreeMap<&'a MoveKey, Vec<Seen<'a>>>,
 }
 
@@ -169,7 +167,6 @@ impl<'a> Walk<'a> {
             now,
             imported: None,
             asked_for_proof: BTreeMap::new(),
-            taken_unproven: BTreeMap::new(),
             observed: observations(entries),
         }
     }

@@ -134,8 +134,7 @@ impl Walk<'_> {
                 seen.tests = Some((**tests).clone());
                 seen.feedback = (!feedback.passed).then(|| feedback.clone());
             }
-            work.tests = Some((**tests).clone());
-            work.checks = super::work::own_checks(tests);
+            self.tested(&mut work, tests);
             let fields = |work: &Work| {
                 let mut fields = work_fields(work);
                 fields.push(("verdict".to_owned(), word(tests.verdict).to_owned()));

@@ -79,7 +79,8 @@ impl Walk<'_> {
             if let Some(unproven) = self.asked_for_proof.get(&stage.name)
                 && (&unproven.pushed, unproven.round + 1) == (pushed, round)
             {
-                return Ok(Judged::Passed(Some(Work { round, ..unproven.clone() })));
+                let checks = OwnChecks::Lacking(Inconclusive::NotTested);
+                return Ok(Judged::Passed(Some(Work { round, checks, ..unproven.clone() })));
             }
             let because =
                 format!("the branch is still at {}, the commit that was there before", pushed.short());
@@ -159,8 +160,9 @@ impl Walk<'_> {
         if let Some(seen) = self.trace.round(&stage.name, round) {
             seen.tests = Some(tests.clone());
         }
-        work.tests = Some(tests.clone());
-        work.checks = own_checks(&tests);
+        // What an earlier stage took as it is, is not asked about again.
+        let was_taken = work.checks.is_unproven();
+        self.tested(&mut work, &tests);
         let sent_back = |by, work: Work, feedback: Feedback| {
             Ok(Judged::Failed(Box::new(Failed {
                 by,
@@ -170,34 +172,29 @@ impl Walk<'_> {
                 feedback,
             })))
         };
-        match tests.verdict {
-            TestVerdict::Passed if tests.doubt.is_none() => {
-                let Some(because) = self.lacks_proof(&tests) else { return Ok(Judged::Passed(work)) };
-                // What an earlier stage took as it is, is not asked about again.
-                let is_retried = self.heard.retried_after(self.position);
-                if !is_retried && let Some(because) = self.taken_unproven.get(&work.commit).cloned() {
-                    work.checks = OwnChecks::Lacking(Inconclusive::Unproven { because });
-                    return Ok(Judged::Passed(work));
-                }
-                let no_test = self.said_of_no_test(stage, round);
-                let was_asked = self.asked_for_proof.contains_key(&stage.name);
-                if is_retried || (no_test.is_none() && !was_asked) {
-                    let lacks = Inconclusive::Unproven { because };
-                    let feedback = Feedback::failed(Category::TestFailure, lacks.sentence()).suggest(
-                        "Add a test that fails on the code as it was and passes with the change. Where no test can \
-                         show it, push nothing more and answer with a line that begins with `No test:` and says why.",
-                    );
-                    self.asked_for_proof.insert(stage.name.clone(), work.clone());
-                    return sent_back(if is_retried { Judge::Person } else { Judge::Proof }, work, feedback);
-                }
-                let because = match no_test {
-                    Some(words) => format!("{because}; the agent says of a test: “{words}”"),
-                    None => because,
-                };
-                self.taken_unproven.insert(work.commit.clone(), because.clone());
-                work.checks = OwnChecks::Lacking(Inconclusive::Unproven { because });
-                Ok(Judged::Passed(work))
+        if let OwnChecks::Lacking(lacks @ Inconclusive::Unproven { because }) = &work.checks {
+            let is_retried = self.heard.retried_after(self.position);
+            if was_taken && !is_retried {
+                return Ok(Judged::Passed(work));
             }
+            let no_test = self.said_of_no_test(stage, round);
+            let was_asked = self.asked_for_proof.contains_key(&stage.name);
+            if is_retried || (no_test.is_none() && !was_asked) {
+                let feedback = Feedback::failed(Category::TestFailure, lacks.sentence()).suggest(
+                    "Add a test that fails on the code as it was and passes with the change. Where no test can show \
+                     it, push nothing more and answer with a line that begins with `No test:` and says why.",
+                );
+                self.asked_for_proof.insert(stage.name.clone(), work.clone());
+                return sent_back(if is_retried { Judge::Person } else { Judge::Proof }, work, feedback);
+            }
+            if let Some(words) = no_test {
+                let because = format!("{because}; the agent says of a test: “{words}”");
+                work.checks = OwnChecks::Lacking(Inconclusive::Unproven { because });
+            }
+            return Ok(Judged::Passed(work));
+        }
+        match tests.verdict {
+            TestVerdict::Passed if tests.doubt.is_none() => Ok(Judged::Passed(work)),
             // Nothing is wrong with it, but a person was not content.
             TestVerdict::Passed | TestVerdict::NoTests if self.heard.retried_after(self.position) => {
                 let feedback = Feedback::failed(
@@ -222,6 +219,25 @@ impl Walk<'_> {
                 })))
             }
         }
+    }
+
+    /// The tests have run on this work: what its checks come to. What was said of a missing proof stays said.
+    pub(in crate::order) fn tested(&mut self, work: &mut Work, tests: &TestRun) {
+        let checks = match tests.verdict {
+            TestVerdict::Passed if tests.doubt.is_none() => match self.lacks_proof(tests) {
+                Some(because) => OwnChecks::Lacking(Inconclusive::Unproven { because }),
+                None => OwnChecks::Passed,
+            },
+            TestVerdict::Passed => OwnChecks::Lacking(Inconclusive::Doubted { because: unverified(tests) }),
+            TestVerdict::NoTests => OwnChecks::Lacking(Inconclusive::NoTests { because: unverified(tests) }),
+            TestVerdict::Weakened | TestVerdict::Failed | TestVerdict::SetupFailed => {
+                OwnChecks::Failed { because: checks::of_tests(tests).feedback.summary }
+            }
+        };
+        if !(checks.is_unproven() && work.checks.is_unproven()) {
+            work.checks = checks;
+        }
+        work.tests = Some(tests.clone());
     }
 
     /// Why no test can show the change, where its maker says so in a line of its answer.
@@ -301,18 +317,6 @@ impl Walk<'_> {
 /// The work of a round that a check sent back.
 pub(in crate::order) fn not_verified(work: Work, because: &str) -> Work {
     Work { checks: OwnChecks::Failed { because: because.to_owned() }, ..work }
-}
-
-/// What the checks of work come to whose tests came to this.
-pub(in crate::order) fn own_checks(tests: &TestRun) -> OwnChecks {
-    match tests.verdict {
-        TestVerdict::Passed if tests.doubt.is_none() => OwnChecks::Passed,
-        TestVerdict::Passed => OwnChecks::Lacking(Inconclusive::Doubted { because: unverified(tests) }),
-        TestVerdict::NoTests => OwnChecks::Lacking(Inconclusive::NoTests { because: unverified(tests) }),
-        TestVerdict::Weakened | TestVerdict::Failed | TestVerdict::SetupFailed => {
-            OwnChecks::Failed { because: checks::of_tests(tests).feedback.summary }
-        }
-    }
 }
 
 fn nothing_pushed(because: &str, branch: &BranchName) -> Feedback {

@@ -12,7 +12,6 @@ use crate::order::settlement::Settlement;
 use crate::order::test_run::TestVerdict;
 use crate::order::trace::{OwnChecks, Work};
 use crate::order::verdict::Inconclusive;
-use crate::order::walk::work::own_checks;
 use crate::order::walk::{Halt, Walk};
 
 /// What became of the base branch's news.
@@ -53,7 +52,7 @@ impl Walk<'_> {
         };
         let work = self.another(commit, tree, changed, patch);
         let work =
-            self.tested(MoveKey::beside(Reserved::Answer, format_args!("{answer}/taken-in/tests")), work)?;
+            self.test(MoveKey::beside(Reserved::Answer, format_args!("{answer}/taken-in/tests")), work)?;
         self.trace
             .note(format!("Commit {} was pushed by a person; the work goes on from it.", commit.short()));
         self.work_is(work);
@@ -77,7 +76,7 @@ impl Walk<'_> {
     }
 
     /// The tests on a commit that no worker of ours made, where the pipeline runs tests at all.
-    fn tested(&mut self, key: MoveKey, work: Option<Work>) -> Result<Work, Halt> {
+    fn test(&mut self, key: MoveKey, work: Option<Work>) -> Result<Work, Halt> {
         let Some(mut work) = work else {
             return Err(Halt::Settled(Settlement::Failed { because: "there is no work".to_owned() }));
         };
@@ -86,8 +85,7 @@ impl Walk<'_> {
         }
         let seen = self.observe(&key, |_| Move::RunTests { commit: work.commit.clone() })?;
         let Outcome::Tested(tests) = seen.outcome else { return Err(self.mismatch(&key)) };
-        work.checks = own_checks(tests);
-        work.tests = Some((**tests).clone());
+        self.tested(&mut work, tests);
         Ok(work)
     }
 
@@ -118,7 +116,7 @@ impl Walk<'_> {
             _ => return Err(self.mismatch(&key)),
         };
         let work =
-            self.tested(MoveKey::beside(Reserved::Answer, format_args!("{answer}/updated/tests")), made)?;
+            self.test(MoveKey::beside(Reserved::Answer, format_args!("{answer}/updated/tests")), made)?;
         let red = work.tests.as_ref().filter(|tests| {
             matches!(tests.verdict, TestVerdict::Weakened | TestVerdict::Failed | TestVerdict::SetupFailed)
         });

@@ -18,6 +18,14 @@ stages:
   - { name: ready, uses: ready, depends_on: [publish] }
 ";
 
+fn reviewed() -> String {
+    PIPELINE.replace(
+        "  - { name: ready, uses: ready, depends_on: [publish] }",
+        "  - { name: review, agent: developer, begins_with: checks, checks: [pushed_commit, policy, tests, verifier], verifier: code_reviewer, depends_on: [publish] }
+  - { name: ready, uses: ready, depends_on: [review] }",
+    )
+}
+
 fn world(class: &str) -> World {
     World::with(PIPELINE).when("classify/1/agent", vec![said(class)])
 }
@@ -134,12 +142,7 @@ fn a_bug_fix_whose_tests_prove_nothing_is_asked_for_one_and_then_called_unproven
 #[test]
 fn who_pushes_no_test_when_asked_for_one_is_not_asked_a_third_time() {
     let same = || imported(7, Some("Fix the sum"));
-    let reviewed = PIPELINE.replace(
-        "  - { name: ready, uses: ready, depends_on: [publish] }",
-        "  - { name: review, agent: developer, begins_with: checks, checks: [pushed_commit, policy, tests, verifier], verifier: code_reviewer, depends_on: [publish] }
-  - { name: ready, uses: ready, depends_on: [review] }",
-    );
-    let mut world = World::with(&reviewed)
+    let mut world = World::with(&reviewed())
         .when("classify/1/agent", vec![said("/bug")])
         .when("/import", vec![same(), same()])
         .when("/tests", vec![unproven()]);
@@ -197,6 +200,21 @@ fn a_person_who_wants_a_test_after_all_gets_another_attempt() {
     assert_eq!(world.advice("implement/3/agent").as_deref(), Some("call it with a stubbed clock"));
     let told = world.task("implement/3/agent").unwrap().rework.unwrap();
     assert_eq!((told.attempt, told.of), (1, 3), "of a new set");
+}
+
+#[test]
+fn what_is_made_on_a_retry_is_reviewed_anew() {
+    let same = || imported(7, Some("Fix the sum"));
+    let mut world = World::with(&reviewed())
+        .when("classify/1/agent", vec![said("/bug")])
+        .when("/import", vec![same(), same(), imported(8, Some("Fix the sum, with a test"))])
+        .when("/tests", vec![unproven(), proven()]);
+    assert!(matches!(world.settle(), Ending::Unproven { .. }));
+    let before = world.made("/verify-");
+    world.say("/retry");
+    let ending = world.settle();
+    assert!(matches!(ending, Ending::Verified { .. }), "{:?}", world.made);
+    assert_eq!((before, world.made("/verify-")), (1, 2), "{:?}", world.made);
 }
 
 #[test]

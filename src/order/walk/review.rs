@@ -8,6 +8,7 @@ use super::worker::Worker;
 use super::{Halt, Walk};
 use crate::order::agent_run::AgentRun;
 use crate::order::feedback::Feedback;
+use crate::order::journal::Event;
 use crate::order::judge_answer;
 use crate::order::moves::{AgentTask, Move, MoveKey, Outcome, Place, ReviewNote};
 use crate::order::pipeline::{Check, Stage};
@@ -109,6 +110,9 @@ impl Walk<'_> {
         let mut in_vain = 0;
         for question in 1.. {
             let key = worker.key(round, &format!("verify-{question}"));
+            if self.was_asked_of_another(&key, &asked.place) {
+                continue;
+            }
             let task = AgentTask { round, rework: sent_back(fault.take()), ..asked.task() };
             let run = match self.run_agent(&key, task, asked) {
                 Ok((run, _)) => run,
@@ -131,6 +135,18 @@ impl Walk<'_> {
             }
         }
         Ok(Err(Unsaid::Nonsense("it was asked too often".to_owned())))
+    }
+
+    /// Whether this judge was asked about another commit, which a `/retry` has replaced since.
+    fn was_asked_of_another(&self, key: &MoveKey, place: &Place) -> bool {
+        self.entries.iter().any(|entry| match &entry.event {
+            Event::Intended { key: known, r#move } if known == key => {
+                matches!(&**r#move, Move::RunAgent(task) if task.place != *place)
+            }
+            Event::Opened(_) | Event::Signaled { .. } | Event::Intended { .. } | Event::Observed { .. } => {
+                false
+            }
+        })
     }
 
     fn verifier(

@@ -256,13 +256,19 @@ impl Walk<'_> {
         let class = self.class();
         let said = SaidClass { class: &class, by_who_is_judged: self.class_is_of_who_is_judged() };
         let kind = kind_of(&self.journal.opened().issue, said);
-        let scrutiny = tests.scrutiny.as_ref()?;
+        // What was found unproven is so until a run shows otherwise, whoever pushes to it.
+        let known = self.trace.work.as_ref().and_then(|work| match &work.checks {
+            OwnChecks::Lacking(Inconclusive::Unproven { because }) => Some(because.clone()),
+            OwnChecks::Lacking(_) | OwnChecks::Passed | OwnChecks::Failed { .. } => None,
+        });
+        let Some(scrutiny) = tests.scrutiny.as_ref() else { return known };
         // Held against a person's own commit, which may be the fix.
         let is_theirs = |outcome: &Outcome| matches!(outcome, Outcome::TakenIn { commit, .. } if *commit == scrutiny.baseline.commit);
-        if self
-            .entries
-            .iter()
-            .any(|entry| matches!(&entry.event, Event::Observed { outcome, .. } if is_theirs(outcome)))
+        if known.is_none()
+            && self
+                .entries
+                .iter()
+                .any(|entry| matches!(&entry.event, Event::Observed { outcome, .. } if is_theirs(outcome)))
         {
             return None;
         }

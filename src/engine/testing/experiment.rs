@@ -37,8 +37,24 @@ pub(super) struct OldTestsRun {
 }
 
 impl Bench<'_> {
+    /// The tests of the base on the code of the change, beside the change's own run: where the base's is kept, a processor
+    /// has nothing else to do.
+    pub(super) async fn old_tests_early(&self) -> Result<Option<OldTestsRun>, Trouble> {
+        let is_idle = self.baseline.kept && self.judging.places.are_side_by_side();
+        wanted(is_idle && !self.change.sides.test_paths.is_empty(), self.old_tests()).await
+    }
+
+    async fn old_tests(&self) -> Result<OldTestsRun, Trouble> {
+        self.loading("-old-tests", &self.ask.commit, &self.change.sides.old_tests, None).await
+    }
+
     /// What is to be known of a change beside that its tests pass.
-    pub(super) async fn experiment(&self, ran: &Ran, outputs: &mut Vec<Output>) -> Result<Scrutiny, Trouble> {
+    pub(super) async fn experiment(
+        &self,
+        ran: &Ran,
+        early: Option<OldTestsRun>,
+        outputs: &mut Vec<Output>,
+    ) -> Result<Scrutiny, Trouble> {
         let sides = &self.change.sides;
         let alone = verify::verdict(&ran.cell().exit.unwrap_or(Exit::Code(-1)), ran.reading.counts.as_ref());
         let mut again: Vec<(Exit, Reading)> = Vec::new();
@@ -56,8 +72,14 @@ impl Bench<'_> {
         let configuration_differs =
             passes && !sides.configuration.is_empty() && sides.test_paths.len() > sides.configuration.len();
         let concerned = self.concerned(ran);
+        let old_tests = async {
+            match early {
+                Some(early) => Ok(early),
+                None => self.old_tests().await,
+            }
+        };
         let (old_tests, mut old_code, old_configuration) = tokio::try_join!(
-            wanted(tests_differ, self.loading("-old-tests", &self.ask.commit, &sides.old_tests, None)),
+            wanted(tests_differ, old_tests),
             wanted(
                 tests_differ,
                 self.loading("-old-code", &self.ask.base, &sides.new_tests, concerned.as_deref())

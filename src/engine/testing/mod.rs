@@ -150,13 +150,17 @@ impl Testing {
         };
         // Where the base has no tests of its own, and where the commit is the base, there is nothing to hold it against.
         let is_compared = judging.before.test.is_some() && ask.commit != ask.base;
-        let baseline = async {
-            match is_compared {
-                true => self.baseline(ask, &judging).await.map(Some),
-                false => Ok(None),
+        let compared = async {
+            if !is_compared {
+                return Ok(None);
             }
+            let baseline = self.baseline(ask, &judging).await?;
+            let change = read_change(self, ask, &judging).await?;
+            let bench = Bench { testing: self, ask, judging: &judging, change, baseline };
+            let early = bench.old_tests_early().await?;
+            Ok(Some((bench, early)))
         };
-        let (ran, baseline) = tokio::try_join!(self.on(ask, &judging.places, first), baseline)?;
+        let (ran, compared) = tokio::try_join!(self.on(ask, &judging.places, first), compared)?;
         outputs.extend(ran.outputs());
         run.network = ran.network();
         run.setup = ran.setup.as_ref().map(|ended| ended.run.clone());
@@ -168,11 +172,9 @@ impl Testing {
         run.verdict = verify::verdict(&ended.run.exit, ran.reading.counts.as_ref());
         (run.counts, run.failing) = (ran.reading.counts, ran.reading.failing.clone());
         run.test = Some(ended.run.clone());
-        if let Some(mut baseline) = baseline {
-            outputs.append(&mut baseline.outputs);
-            let change = read_change(self, ask, &judging).await?;
-            let bench = Bench { testing: self, ask, judging: &judging, change, baseline };
-            let scrutiny = bench.experiment(&ran, &mut outputs).await?;
+        if let Some((mut bench, early)) = compared {
+            outputs.append(&mut bench.baseline.outputs);
+            let scrutiny = bench.experiment(&ran, early, &mut outputs).await?;
             run.verdict = verdict(run.verdict, &scrutiny);
             run.doubt = run.doubt.or_else(|| scrutiny.never_seen_to_fail());
             run.scrutiny = Some(Box::new(scrutiny));

@@ -36,6 +36,8 @@ const OWN_REPORT: &str = "journeyman-report.xml";
 const COMPILED_PYTHON: &str = ".cache/compiled-python";
 /// A file of the checkout that is larger says nothing of how tests are run.
 const LARGEST_MANIFEST: u64 = 1 << 20;
+/// Files of a checkout that are looked at for tests.
+const MOST_LOOKED_AT: usize = 50_000;
 
 /// A fresh checkout and a home of its own. Whoever runs in it sees it at the same path as all runs of the verdict do.
 pub(super) struct Place {
@@ -65,6 +67,7 @@ impl Place {
 #[derive(Debug)]
 pub(super) struct Places {
     turns: Arc<Semaphore>,
+    most: usize,
     are_told_apart: bool,
 }
 
@@ -76,7 +79,12 @@ impl Places {
             Mode::Bubblewrap => (processors.min(MOST_SIDE_BY_SIDE), true),
             Mode::None => (1, false),
         };
-        Self { turns: Arc::new(Semaphore::new(most)), are_told_apart }
+        Self { turns: Arc::new(Semaphore::new(most)), most, are_told_apart }
+    }
+
+    /// Whether two runs happen at the same time.
+    pub(super) fn are_side_by_side(&self) -> bool {
+        self.are_told_apart && self.most > 1
     }
 
     /// A place with nothing in it, once there is one.
@@ -186,7 +194,7 @@ pub(super) struct Tests {
 impl Ran {
     /// Whether a run of these tests alone can be had.
     pub(super) fn can_select(&self, named_by: Option<Runner>, names: &[String]) -> bool {
-        self.asked.as_ref().is_some_and(|asked| experiment::select(asked, named_by, names).is_some())
+        self.asked.as_ref().is_some_and(|asked| experiment::select(asked, named_by, names, &[]).is_some())
     }
 
     /// What its commands printed.
@@ -321,10 +329,14 @@ impl Testing {
     ) -> Result<Option<Tests>, Trouble> {
         let (tree, plan) = (place.tree.clone(), plan.clone());
         let own_report = place.seen(OWN_REPORT);
-        let asked =
-            blocking(move || verify::reporting(&plan, &|path| read_within(&tree, path), &own_report)).await?;
+        let is_selective = only.is_some();
+        let (asked, files) = blocking(move || {
+            let files = if is_selective { python_tests(&tree) } else { Vec::new() };
+            (verify::reporting(&plan, &|path| read_within(&tree, path), &own_report), files)
+        })
+        .await?;
         let Some(asked) = asked else { return Ok(None) };
-        let selected = only.and_then(|(names, runner)| experiment::select(&asked, runner, names));
+        let selected = only.and_then(|(names, runner)| experiment::select(&asked, runner, names, &files));
         let is_selected = selected.is_some();
         let whole = asked.clone();
         let asked = selected.unwrap_or(asked);
@@ -487,4 +499,27 @@ fn read_within(tree: &Path, path: &str) -> Option<Vec<u8>> {
     }
     let found = std::fs::symlink_metadata(&place).ok()?;
     (found.is_file() && found.len() <= LARGEST_MANIFEST).then(|| std::fs::read(&place).ok())?
+}
+
+/// The files of a checkout that pytest takes for tests by their names; of large checkouts the first. No link is followed.
+fn python_tests(tree: &Path) -> Vec<String> {
+    let is_test = |name: &str| {
+        name.strip_suffix(".py").is_some_and(|stem| stem.starts_with("test_") || stem.ends_with("_test"))
+    };
+    let (mut found, mut open, mut looked_at) = (Vec::new(), vec![PathBuf::new()], 0);
+    while let Some(folder) = open.pop() {
+        for entry in std::fs::read_dir(tree.join(&folder)).into_iter().flatten().flatten() {
+            let (name, Ok(kind)) = (entry.file_name(), entry.file_type()) else { continue };
+            looked_at += 1;
+            let (Some(name), true) = (name.to_str(), looked_at <= MOST_LOOKED_AT) else { continue };
+            let path = folder.join(name);
+            // Environments and packages are not looked into by pytest either.
+            if kind.is_dir() && !name.starts_with('.') && name != "node_modules" {
+                open.push(path);
+            } else if kind.is_file() && is_test(name) {
+                found.extend(path.to_str().map(ToOwned::to_owned));
+            }
+        }
+    }
+    found
 }

@@ -1,18 +1,28 @@
 //! How to run only some tests, where the runner can be asked for that.
 
+use std::collections::BTreeSet;
+
 use crate::order::comparison::Runner;
 use crate::verify::reporting::Reporting;
 
-use super::names::without_parameters;
+use super::names::{is_of, without_parameters};
 
 /// Tests that are asked for by name; of more, all are run.
 const MOST: usize = 30;
+/// Bytes of paths that pytest is told to leave alone: a variable holds no more than some.
+const MOST_IGNORED: usize = 60_000;
 
 /// The same run, of these tests alone: none where the runner cannot be asked, so that all have to be run.
 ///
-/// A runner that takes part of a name runs more than was asked for, which does no harm.
-pub fn select(asked: &Reporting, named_by: Option<Runner>, names: &[String]) -> Option<Reporting> {
-    if names.is_empty() || names.len() > MOST {
+/// A runner that takes part of a name runs more than was asked for, which does no harm. `files` are those of tests that the
+/// checkout holds: a runner that reads all of them before it chooses is told which it need not read.
+pub fn select(
+    asked: &Reporting,
+    named_by: Option<Runner>,
+    names: &[String],
+    files: &[String],
+) -> Option<Reporting> {
+    if names.is_empty() {
         return None;
     }
     let command = &asked.command;
@@ -23,6 +33,7 @@ pub fn select(asked: &Reporting, named_by: Option<Runner>, names: &[String]) -> 
         Runner::Pytest | Runner::Junit => {
             let options = selected.environment.get_mut("PYTEST_ADDOPTS")?;
             options.push_str(&format!(" -k '{}'", identifiers(names)?.join(" or ")));
+            options.push_str(&ignored(names, files));
         }
         Runner::Unittest if is_one && command.contains("-m unittest") => {
             for name in identifiers(names)? {
@@ -59,12 +70,20 @@ pub fn select(asked: &Reporting, named_by: Option<Runner>, names: &[String]) -> 
     Some(selected)
 }
 
-/// The last parts of names, where all of them are identifiers.
+/// What tells pytest to leave the files alone in which none of these tests is.
+fn ignored(names: &[String], files: &[String]) -> String {
+    let is_other = |file: &&String| names.iter().all(|name| is_of(name, file) == Some(false));
+    let options: String =
+        files.iter().filter(is_other).map(|file| format!(" --ignore={}", shell_words::quote(file))).collect();
+    if options.len() <= MOST_IGNORED { options } else { String::new() }
+}
+
+/// The last parts of names, where all of them are identifiers. Cases of one table are one.
 fn identifiers(names: &[String]) -> Option<Vec<String>> {
-    let own: Vec<String> = names.iter().map(|name| own_name(name)).collect();
+    let own: BTreeSet<String> = names.iter().map(|name| own_name(name)).collect();
     let is_plain =
         |name: &String| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') && !name.is_empty();
-    own.iter().all(is_plain).then_some(own)
+    (own.len() <= MOST && own.iter().all(is_plain)).then(|| own.into_iter().collect())
 }
 
 /// Titles as alternatives of a regular expression.
@@ -72,7 +91,7 @@ fn titles(names: &[String]) -> Option<String> {
     let own = names.iter().map(|name| name.rsplit(" > ").next().unwrap_or(name).trim());
     let own: Vec<String> = own.map(regex::escape).collect();
     let is_plain = |title: &String| !title.is_empty() && !title.contains(['\'', '\n', '\0']);
-    own.iter().all(is_plain).then(|| own.join("|"))
+    (own.len() <= MOST && own.iter().all(is_plain)).then(|| own.join("|"))
 }
 
 fn quoted(word: &str) -> String {
@@ -109,28 +128,39 @@ mod tests {
         };
         let names = ["tests.test_a.ATest.test_one".to_owned()];
         let unittest =
-            select(&asked("python3 -m unittest discover -v", None), Some(Runner::Unittest), &names).unwrap();
+            select(&asked("python3 -m unittest discover -v", None), Some(Runner::Unittest), &names, &[])
+                .unwrap();
         assert_eq!(unittest.command, "python3 -m unittest discover -v -k test_one");
         let names = ["tests/test_a.py::test_x[1-2]".to_owned(), "tests/test_a.py::test_y".to_owned()];
-        let pytest =
-            select(&asked("make", Some(("PYTEST_ADDOPTS", "--junitxml=a"))), Some(Runner::Junit), &names)
-                .unwrap();
-        assert_eq!(pytest.environment["PYTEST_ADDOPTS"], "--junitxml=a -k 'test_x or test_y'");
+        let files = ["tests/test_a.py".to_owned(), "tests/test_b c.py".to_owned()];
+        let pytest = select(
+            &asked("make", Some(("PYTEST_ADDOPTS", "--junitxml=a"))),
+            Some(Runner::Junit),
+            &names,
+            &files,
+        )
+        .unwrap();
+        assert_eq!(
+            pytest.environment["PYTEST_ADDOPTS"],
+            "--junitxml=a -k 'test_x or test_y' --ignore='tests/test_b c.py'"
+        );
         let names = ["calc > src/lib.rs > tests::adds".to_owned()];
-        let cargo = select(&asked("cargo test --no-fail-fast", None), Some(Runner::Libtest), &names).unwrap();
+        let cargo =
+            select(&asked("cargo test --no-fail-fast", None), Some(Runner::Libtest), &names, &[]).unwrap();
         assert_eq!(cargo.command, "cargo test --no-fail-fast -- adds");
-        let plain = select(&asked("python3 -m unittest -v", None), Some(Runner::Unittest), &names).unwrap();
+        let plain =
+            select(&asked("python3 -m unittest -v", None), Some(Runner::Unittest), &names, &[]).unwrap();
         assert_eq!(plain.command, "python3 -m unittest -v -k adds");
         let titles = ["outer > adds (1 + 1)".to_owned(), "says \"no\"".to_owned()];
-        let node = select(&asked("node --test tests", None), Some(Runner::Node), &titles).unwrap();
+        let node = select(&asked("node --test tests", None), Some(Runner::Node), &titles, &[]).unwrap();
         assert_eq!(node.command, r#"node --test-name-pattern='^(adds \(1 \+ 1\)|says "no")$' --test tests"#);
-        let jest = select(&asked("npx jest --verbose", None), Some(Runner::Jest), &titles).unwrap();
+        let jest = select(&asked("npx jest --verbose", None), Some(Runner::Jest), &titles, &[]).unwrap();
         assert_eq!(jest.command, r#"npx jest --verbose -t '(adds \(1 \+ 1\)|says "no")$'"#);
         let hostile = ["it's; rm -rf".to_owned()];
-        assert_eq!(select(&asked("node --test", None), Some(Runner::Node), &hostile), None);
-        assert_eq!(select(&asked("npm test", None), Some(Runner::Node), &titles), None);
+        assert_eq!(select(&asked("node --test", None), Some(Runner::Node), &hostile, &[]), None);
+        assert_eq!(select(&asked("npm test", None), Some(Runner::Node), &titles, &[]), None);
         assert_eq!(
-            select(&asked("cargo test", None), Some(Runner::Libtest), &["a > two words".to_owned()]),
+            select(&asked("cargo test", None), Some(Runner::Libtest), &["a > two words".to_owned()], &[]),
             None
         );
     }

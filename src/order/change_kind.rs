@@ -79,9 +79,13 @@ pub fn kind_of(issue: &IssueText, said: SaidClass<'_>) -> ChangeKind {
             .map(str::to_owned)
             .collect()
     };
-    let labels: Vec<String> = issue.labels.iter().flat_map(|label| words(label)).collect();
     let labelled = |kind: ChangeKind| {
-        LABELS.iter().any(|(word, of)| *of == kind && labels.iter().any(|label| label == word))
+        let is_said = |label: &String, word: &str| match kind {
+            ChangeKind::Bug => words(label).iter().any(|own| own == word),
+            // An area of the code may have such a word in its name, as `feature-flags` has.
+            ChangeKind::Feature | ChangeKind::Chore | ChangeKind::Unsaid => is_named(label, word),
+        };
+        LABELS.iter().any(|(word, of)| *of == kind && issue.labels.iter().any(|label| is_said(label, word)))
     };
     for kind in [ChangeKind::Bug, ChangeKind::Feature, ChangeKind::Chore] {
         if labelled(kind) {
@@ -107,6 +111,15 @@ pub fn kind_of(issue: &IssueText, said: SaidClass<'_>) -> ChangeKind {
     }
 }
 
+/// Whether a label, or a part of it such as in `kind/feature` and `type: feature request`, is this word.
+fn is_named(label: &str, word: &str) -> bool {
+    label.to_lowercase().split(['/', ':']).any(|part| {
+        let part = part.trim_matches(|c: char| !c.is_alphanumeric());
+        let part = part.strip_suffix(" request").unwrap_or(part);
+        part == word || part.strip_suffix('s') == Some(word)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::ids::IssueNumber;
@@ -130,6 +143,10 @@ mod tests {
             assert_eq!(kind(title, "`cents(\"-3.50\")` is `-250`.", &[], said), ChangeKind::Bug, "{said}");
         }
         assert_eq!(kind("Read negative amounts", "", &["type: bug"], "/chore"), ChangeKind::Bug);
+        assert_eq!(kind("Read negative amounts", "", &["area: feature-flags"], "/bug"), ChangeKind::Bug);
+        for label in ["feature", "kind/feature", "type: Feature Request", "✨ enhancement"] {
+            assert_eq!(kind("Read negative amounts", "", &[label], "/bug"), ChangeKind::Feature, "{label}");
+        }
         assert_eq!(kind("Read negative amounts", "", &[], "/chore"), ChangeKind::Chore);
         assert_eq!(kind("Amounts", "It is 120 and should be 150.", &[], "/chore"), ChangeKind::Bug);
         assert_eq!(kind(title, "", &["enhancement"], "/bug"), ChangeKind::Feature);

@@ -3,9 +3,10 @@
 use super::super::comparison::{ComparedBy, Comparison, Judged, Tests};
 use super::super::proof::{Proof, ProofGrade};
 use super::super::scrutiny::{Baseline, OldTests, Scrutiny};
+use super::super::signal::SignalKind;
 use super::super::test_run::TestVerdict;
 use super::super::trace::OwnChecks;
-use super::world::{Ending, World, imported, said, sha, tested};
+use super::world::{Ending, World, imported, quiet, said, sha, tested};
 use super::*;
 
 const PIPELINE: &str = "
@@ -215,6 +216,7 @@ fn what_is_made_on_a_retry_is_reviewed_anew() {
     let ending = world.settle();
     assert!(matches!(ending, Ending::Verified { .. }), "{:?}", world.made);
     assert_eq!((before, world.made("/verify-")), (1, 2), "{:?}", world.made);
+    assert_eq!(world.made("review/1/comment"), 2, "and people see both: {:?}", world.made);
 }
 
 #[test]
@@ -251,4 +253,22 @@ fn what_was_red_before_excuses_nothing_and_is_said() {
     assert!(matches!(world.settle(), Ending::Verified { .. }), "{:?}", world.survey().next);
     let told = world.task("implement/2/agent").unwrap().rework.unwrap();
     assert!(told.feedback[0].summary.contains("on the base commit as well"), "{}", told.feedback[0].summary);
+}
+
+#[test]
+fn what_is_not_proven_stays_so_when_a_person_pushes_to_it() {
+    let theirs = sha(900);
+    let without_scrutiny = tested(&theirs, TestVerdict::Passed, 3, 0);
+    for (told, is_verified) in [(without_scrutiny, false), (unproven(), false), (proven(), true)] {
+        let mut world = world("/bug").when("/tests", vec![unproven(), unproven()]);
+        assert!(matches!(world.settle(), Ending::Unproven { .. }));
+        let read = Outcome::PullRead(Box::new(quiet(&theirs)));
+        let mut world = world.when("answer/1/read", vec![read]).when("answer/1/taken-in/tests", vec![told]);
+        let pull = super::super::ids::PullNumber(8);
+        world.hear(SignalKind::PullPushed { pull, head: theirs.clone() });
+        let ending = world.settle();
+        assert_eq!(world.survey().trace.work.unwrap().commit, theirs);
+        assert_eq!(matches!(ending, Ending::Verified { .. }), is_verified, "{ending:?}");
+        assert_eq!(matches!(ending, Ending::Unproven { .. }), !is_verified, "{ending:?}");
+    }
 }

@@ -149,6 +149,30 @@ impl Walk<'_> {
         })
     }
 
+    /// A comment of its own for each review of a round: a `/retry` may have brought another commit.
+    fn comment_key(&self, stage: &Stage, note: &ReviewNote) -> MoveKey {
+        let kind = if note.feedback.is_some() { "comment" } else { "comment-not-made" };
+        let round = note.round;
+        let is_another = |key: &MoveKey| {
+            self.entries.iter().any(|entry| match &entry.event {
+                Event::Intended { key: known, r#move } if known == key => {
+                    matches!(&**r#move, Move::ShowReview(shown) if shown.commit != note.commit)
+                }
+                Event::Opened(_)
+                | Event::Signaled { .. }
+                | Event::Intended { .. }
+                | Event::Observed { .. } => false,
+            })
+        };
+        let mut key = MoveKey::within(&stage.name, format_args!("{round}/{kind}"));
+        let mut number = 2;
+        while is_another(&key) {
+            key = MoveKey::within(&stage.name, format_args!("{round}/{kind}-{number}"));
+            number += 1;
+        }
+        key
+    }
+
     fn verifier(
         &self,
         stage: &Stage,
@@ -231,8 +255,7 @@ impl Walk<'_> {
             commit: work.commit.clone(),
             feedback: feedback.cloned(),
         };
-        let kind = if feedback.is_some() { "comment" } else { "comment-not-made" };
-        let key = MoveKey::within(&stage.name, format_args!("{round}/{kind}"));
+        let key = self.comment_key(stage, &note);
         match self.observe(&key, |_| Move::ShowReview(note)) {
             Ok(seen) if matches!(seen.outcome, Outcome::ReviewShown) => Ok(()),
             Ok(_) => Err(self.mismatch(&key)),

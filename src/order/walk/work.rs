@@ -5,6 +5,7 @@ use super::rounds::{Failed, Judge, Judged, Rounds};
 use super::worker::Worker;
 use super::{Halt, Walk};
 use crate::order::agent_run::AgentRun;
+use crate::order::answer;
 use crate::order::artifact::CodeArtifact;
 use crate::order::change_kind::{ChangeKind, SaidClass, kind_of};
 use crate::order::checks;
@@ -242,13 +243,7 @@ impl Walk<'_> {
 
     /// Why no test can show the change, where its maker says so in a line of its answer.
     fn said_of_no_test(&mut self, stage: &Stage, round: u32) -> Option<String> {
-        let said = self.trace.round(&stage.name, round)?.result.as_deref()?;
-        let line = said.lines().find_map(|line| {
-            let line = line.trim_start_matches(|c: char| c.is_whitespace() || "*_->#".contains(c));
-            let head = line.get(..NO_TEST.len())?;
-            head.eq_ignore_ascii_case(NO_TEST).then(|| line[NO_TEST.len()..].trim_matches(['*', '_', ' ']))
-        })?;
-        Some(line.chars().take(MOST_SAID).collect()).filter(|words: &String| !words.is_empty())
+        no_test_in(self.trace.round(&stage.name, round)?.result.as_deref()?)
     }
 
     /// Why the tests do not show that the change does what is asked for, where the settings want them to.
@@ -336,5 +331,53 @@ fn unverified(tests: &TestRun) -> String {
         (Some(doubt), _) => doubt.clone(),
         (None, Some(run)) => format!("`{}` ran no test", run.command),
         (None, None) => "the repository has no tests that Journeyman can find".to_owned(),
+    }
+}
+
+/// What follows `No test:` in a line of an answer, or of a text within an answer that is JSON.
+fn no_test_in(said: &str) -> Option<String> {
+    let in_json = || answer::object(said).ok().and_then(|object| texts_in(&object).find_map(no_test_in_text));
+    no_test_in_text(said).or_else(in_json)
+}
+
+fn no_test_in_text(said: &str) -> Option<String> {
+    let line = said.lines().find_map(|line| {
+        let line = line.trim_start_matches(|c: char| c.is_whitespace() || "*_->#".contains(c));
+        let (head, rest) = line.split_at_checked(NO_TEST.len())?;
+        head.eq_ignore_ascii_case(NO_TEST).then(|| rest.trim_matches(['*', '_', ' ']))
+    })?;
+    Some(line.chars().take(MOST_SAID).collect()).filter(|words: &String| !words.is_empty())
+}
+
+fn texts_in(value: &serde_json::Value) -> Box<dyn Iterator<Item = &str> + '_> {
+    use serde_json::Value;
+    match value {
+        Value::String(text) => Box::new(std::iter::once(text.as_str())),
+        Value::Array(values) => Box::new(values.iter().flat_map(texts_in)),
+        Value::Object(fields) => Box::new(fields.values().flat_map(texts_in)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => Box::new(std::iter::empty()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::no_test_in;
+
+    #[test]
+    fn an_answer_says_why_there_is_no_test() {
+        let json = r#"Here:
+```json
+{"answers": [{"point": "1", "done": true, "text": "Longer now.\n\nNo test: it needs a slow disk."}]}
+```"#;
+        for (said, why) in [
+            ("Longer now.\n**No test:** a slow disk", Some("a slow disk")),
+            ("no test: a slow disk", Some("a slow disk")),
+            ("No test:", None),
+            ("There is no test: none", None),
+            ("Ö", None),
+            (json, Some("it needs a slow disk.")),
+        ] {
+            assert_eq!(no_test_in(said).as_deref(), why, "{said}");
+        }
     }
 }

@@ -156,6 +156,8 @@ impl Walk<'_> {
             worker.schema = Some(schema());
         }
         self.trace.begin(Reserved::Answer.word());
+        // Another request may want a proof of its own.
+        self.asked_for_proof.remove(Reserved::Answer.word());
         let rounds = self.rounds(&worker, |walk, round, run| {
             let Some(run) = run else { return Ok(Judged::invalid_output(Feedback::passed(""))) };
             let answers = if by_deed {

@@ -15,6 +15,8 @@ pub struct Reporting {
     /// Where it writes a JUnit report: from the root as the settings say, or as it was asked for. No such file may be
     /// there before.
     pub junit: Option<String>,
+    /// What has to stand between the command and one more option of a JavaScript runner; none where it takes none at its end.
+    pub before_options: Option<&'static str>,
 }
 
 /// Asks for names where we know how. None when there is no test command.
@@ -41,11 +43,12 @@ pub fn reporting(plan: &TestPlan, read: &dyn Fn(&str) -> Option<Vec<u8>>, report
     if matches!(runs, Runs::Go | Runs::Unknown) && read("go.mod").is_some() {
         environment.insert("GOFLAGS".to_owned(), "-v".to_owned());
     }
+    let before_options = asked.as_ref().and_then(|asked| asked.before_options);
     let command = match asked.and_then(|asked| asked.command) {
         Some(adapted) => format!("{before}{adapted}"),
         None => command.to_owned(),
     };
-    Some(Reporting { command, environment, junit })
+    Some(Reporting { command, environment, junit, before_options })
 }
 
 /// What a command is known to run.
@@ -62,6 +65,14 @@ struct Asked {
     runs: Runs,
     /// The command with what it needs; none when it needs nothing.
     command: Option<String>,
+    /// As in [`Reporting`].
+    before_options: Option<&'static str>,
+}
+
+impl Asked {
+    fn taking_options(self, before: &'static str) -> Self {
+        Self { before_options: Some(before), ..self }
+    }
 }
 
 /// The words of a command that means the same to any shell; none where it is more than one command.
@@ -83,7 +94,8 @@ fn more_words(words: &[&str], read: &dyn Fn(&str) -> Option<Vec<u8>>) -> Option<
             .collect::<Vec<_>>()
             .join(" ")
     };
-    let printing = |command: Option<String>| Some(Asked { runs: Runs::Printing, command });
+    let known = |runs: Runs| Some(Asked { runs, command: None, before_options: None });
+    let printing = |command: Option<String>| known(Runs::Printing).map(|asked| Asked { command, ..asked });
     match rest {
         // Without this, binaries after one that fails are left out, and their tests would seem to be gone.
         ["cargo", more @ ..] => {
@@ -101,16 +113,14 @@ fn more_words(words: &[&str], read: &dyn Fn(&str) -> Option<Vec<u8>>) -> Option<
             let is_said = ["-v", "--verbose"].into_iter().any(has);
             printing((!is_said).then(|| with(words.len(), &["-v"])))
         }
-        ["pytest" | "py.test", ..] => Some(Asked { runs: Runs::Pytest, command: None }),
-        [python, "-m", "pytest", ..] if is_python(python) => {
-            Some(Asked { runs: Runs::Pytest, command: None })
-        }
-        ["go", "test", ..] => Some(Asked { runs: Runs::Go, command: None }),
+        ["pytest" | "py.test", ..] => known(Runs::Pytest),
+        [python, "-m", "pytest", ..] if is_python(python) => known(Runs::Pytest),
+        ["go", "test", ..] => known(Runs::Go),
         ["node", ..] if has("--test") => printing(None),
-        ["mocha", ..] => printing(None),
+        ["mocha", ..] => printing(None).map(|asked| asked.taking_options("")),
         [program @ ("jest" | "vitest" | "react-scripts"), ..] => {
             let more = javascript_words(program, rest);
-            printing(more.map(|more| with(words.len(), &[more])))
+            printing(more.map(|more| with(words.len(), &[more]))).map(|asked| asked.taking_options(""))
         }
         [manager @ ("npm" | "pnpm" | "yarn" | "bun"), script @ ..] => {
             let name = match script {
@@ -125,14 +135,21 @@ fn more_words(words: &[&str], read: &dyn Fn(&str) -> Option<Vec<u8>>) -> Option<
             let last = line.rsplit("&&").next().unwrap_or_default().trim();
             let inner = plain_words(last)?;
             let inner = inner.get(program_at(&inner)..)?;
+            let between = if *manager == "npm" && !has("--") { "--" } else { "" };
             match inner {
                 [program @ ("jest" | "vitest" | "react-scripts"), ..] => {
                     let more = javascript_words(program, inner);
-                    let between = if *manager == "npm" && !has("--") { "--" } else { "" };
+                    let before = if more.is_some() { "" } else { between };
                     printing(more.map(|more| with(words.len(), &[between, more]).replace("  ", " ")))
+                        .map(|asked| asked.taking_options(before))
                 }
-                ["node", more @ ..] if more.contains(&"--test") => printing(None),
-                ["mocha", ..] => printing(None),
+                ["node", more @ ..] if more.contains(&"--test") => {
+                    // What stands after a file is a file to node.
+                    let are_options = more.iter().all(|word| word.starts_with('-')) && !has("--");
+                    let asked = printing(None)?;
+                    Some(if are_options { asked.taking_options(between) } else { asked })
+                }
+                ["mocha", ..] => printing(None).map(|asked| asked.taking_options(between)),
                 _ => None,
             }
         }
@@ -240,6 +257,27 @@ mod tests {
             assert_eq!(asked(command, &[("package.json", &manifest)]).command, adapted, "{script}");
         }
         assert_eq!(asked("npm test", &[("package.json", "[")]).command, "npm test");
+    }
+
+    #[test]
+    fn one_more_option_has_its_place() {
+        for (command, script, before) in [
+            ("npm test", "vitest run", Some("")),
+            ("npm test", "jest --verbose", Some("--")),
+            ("npm test -- src", "jest --verbose", Some("")),
+            ("yarn test", "mocha", Some("")),
+            ("npm test", "tsc && mocha spec", Some("--")),
+            ("npm test", "node --test", Some("--")),
+            ("npm test", "node --test tests", None),
+            ("npm test", "jest && ./more.sh", None),
+            ("jest", "", Some("")),
+            ("node --test", "", None),
+            ("cargo test", "", None),
+        ] {
+            let manifest = format!(r#"{{"scripts": {{"test": "{script}"}}}}"#);
+            let asked = asked(command, &[("package.json", &manifest)]);
+            assert_eq!(asked.before_options, before, "{command}: {script}");
+        }
     }
 
     #[test]

@@ -52,22 +52,27 @@ pub fn select(
             let pattern = format!("node --test-name-pattern={}", quoted(&format!("^({})$", titles(names)?)));
             selected.command = command.trim_start().replacen("node", &pattern, 1);
         }
-        Runner::Jest if is_one && words.contains(&"jest") => {
-            selected.command.push_str(&format!(" -t {}", quoted(&format!("({})$", titles(names)?))));
+        Runner::Node => {
+            let pattern = quoted(&format!("^({})$", titles(names)?));
+            selected.command = with_option(asked, &format!("--test-name-pattern={pattern}"))?;
         }
-        Runner::Vitest if is_one && words.contains(&"vitest") => {
-            selected.command.push_str(&format!(" -t {}", quoted(&format!("({})$", titles(names)?))));
+        Runner::Jest | Runner::Vitest => {
+            selected.command =
+                with_option(asked, &format!("-t {}", quoted(&format!("({})$", titles(names)?))))?;
         }
-        Runner::Libtest
-        | Runner::Unittest
-        | Runner::Nextest
-        | Runner::Node
-        | Runner::Vitest
-        | Runner::Jest
-        | Runner::Mocha
-        | Runner::Tap => return None,
+        Runner::Mocha => {
+            selected.command =
+                with_option(asked, &format!("-g {}", quoted(&format!("({})$", titles(names)?))))?;
+        }
+        Runner::Libtest | Runner::Unittest | Runner::Nextest | Runner::Tap => return None,
     }
     Some(selected)
+}
+
+/// The command with an option more at its end.
+fn with_option(asked: &Reporting, option: &str) -> Option<String> {
+    let words = [asked.command.trim_end(), asked.before_options?, option];
+    Some(words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" "))
 }
 
 /// What tells pytest to leave the files alone in which none of these tests is.
@@ -125,6 +130,11 @@ mod tests {
                 .map(|(key, value)| (key.to_owned(), value.to_owned()))
                 .collect::<BTreeMap<_, _>>(),
             junit: None,
+            before_options: (!command.starts_with("node")).then_some(if command == "npm test" {
+                "--"
+            } else {
+                ""
+            }),
         };
         let names = ["tests.test_a.ATest.test_one".to_owned()];
         let unittest =
@@ -158,7 +168,10 @@ mod tests {
         assert_eq!(jest.command, r#"npx jest --verbose -t '(adds \(1 \+ 1\)|says "no")$'"#);
         let hostile = ["it's; rm -rf".to_owned()];
         assert_eq!(select(&asked("node --test", None), Some(Runner::Node), &hostile, &[]), None);
-        assert_eq!(select(&asked("npm test", None), Some(Runner::Node), &titles, &[]), None);
+        let npm = select(&asked("npm test", None), Some(Runner::Mocha), &titles[1..], &[]).unwrap();
+        assert_eq!(npm.command, r#"npm test -- -g '(says "no")$'"#);
+        let closed = Reporting { before_options: None, ..asked("npm test", None) };
+        assert_eq!(select(&closed, Some(Runner::Node), &titles, &[]), None);
         assert_eq!(
             select(&asked("cargo test", None), Some(Runner::Libtest), &["a > two words".to_owned()], &[]),
             None

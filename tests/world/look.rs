@@ -167,26 +167,55 @@ impl Ended {
     }
 }
 
+/// What GitHub shows of an order.
+pub struct OnGitHub {
+    labels: Vec<String>,
+    status: Option<String>,
+    check: Option<String>,
+    pull: Option<String>,
+}
+
+impl OnGitHub {
+    /// What says that the order is verified.
+    pub fn says_verified(&self) -> Vec<&str> {
+        let label = self.labels.iter().filter(|label| *label == "verified");
+        let check = self.check.iter().filter(|check| check.starts_with("Verified"));
+        let sign = |text: &&String| text.contains('✅');
+        let headings = self.status.iter().chain(&self.pull).filter(sign);
+        label.chain(check).chain(headings).map(String::as_str).collect()
+    }
+}
+
 impl World {
-    /// All that is shown of an order that has ended, side by side.
-    pub async fn surfaces(&self) -> String {
-        let ended = self.settled().await;
-        let marker = format!("<!-- journeyman:status:{} -->", ended.order);
+    /// What GitHub shows of an order now.
+    pub fn on_github(&self, order: &OrderId, survey: &Survey) -> OnGitHub {
+        let marker = format!("<!-- journeyman:status:{order} -->");
         let comments = self.thread().comments.into_iter();
         let status = comments.map(|comment| comment.body).find(|body| body.starts_with(&marker));
         let heading = |text: &str| text.lines().find_map(|line| line.strip_prefix("### ")).map(str::to_owned);
-        let none = || "none".to_owned();
-        let pull = ended.survey.trace.pull.as_ref().map(|pull| pull.number.0);
+        let pull = survey.trace.pull.as_ref().map(|pull| pull.number.0);
         let pull = self.pulls().into_iter().find(|seen| Some(seen.issue.number) == pull);
         let check = pull.as_ref().and_then(|pull| {
             let mut runs = self.github.check_runs(REPOSITORY, &pull.head_sha).into_iter();
             runs.rfind(|run| run.name == "journeyman")
         });
-        let labels: Vec<String> = self
-            .labels()
-            .into_iter()
-            .filter_map(|label| Some(label.strip_prefix("journeyman:")?.to_owned()))
-            .collect();
+        let labels = self.labels().into_iter();
+        OnGitHub {
+            labels: labels.filter_map(|label| Some(label.strip_prefix("journeyman:")?.to_owned())).collect(),
+            status: status.as_deref().and_then(heading),
+            check: check.map(|run| format!("{} ({:?})", run.title, run.conclusion)),
+            pull: pull.map(|pull| {
+                let body = heading_of_verdict(&pull.issue.body);
+                format!("{body} ({})", if pull.draft { "draft" } else { "ready" })
+            }),
+        }
+    }
+
+    /// All that is shown of an order that has ended, side by side.
+    pub async fn surfaces(&self) -> String {
+        let ended = self.settled().await;
+        let OnGitHub { labels, status, check, pull } = self.on_github(&ended.order, &ended.survey);
+        let none = || "none".to_owned();
         let receipt = Receipt::of(&ended.journal, &ended.survey);
         let url = format!("/api/v1/work-orders/{}", ended.order);
         let (_, api) = self.api("GET", &url, None).await;
@@ -199,12 +228,9 @@ impl World {
         format!(
             "label: {}\nstatus: {}\ncheck: {}\npull: {}\nreceipt: {} / {} / {}\napi: {} / {}\nexit: {}\nattestation: {}",
             if labels.is_empty() { none() } else { labels.join(", ") },
-            status.as_deref().and_then(heading).unwrap_or_else(none),
-            check.map_or_else(none, |run| format!("{} ({:?})", run.title, run.conclusion)),
-            pull.map_or_else(none, |pull| {
-                let body = heading_of_verdict(&pull.issue.body);
-                format!("{body} ({})", if pull.draft { "draft" } else { "ready" })
-            }),
+            status.unwrap_or_else(none),
+            check.unwrap_or_else(none),
+            pull.unwrap_or_else(none),
             receipt.outcome,
             receipt.verdict.unwrap_or("none"),
             receipt.verified,

@@ -139,6 +139,15 @@ impl World {
         let order = self.latest_order().await.expect("there is an order");
         let (journal, survey) = self.look(order).await;
         assert!(survey.next.settled.is_some(), "an order at rest has ended");
+        if !survey.surfaces().verified {
+            let shown = self.on_github(&order, &survey);
+            assert_eq!(
+                shown.says_verified(),
+                Vec::<&str>::new(),
+                "of an order whose verdict is {:?}",
+                survey.verdict
+            );
+        }
         Ended { order, survey, journal }
     }
 

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Utc};
 use journeyman::attest::Envelope;
 use journeyman::emulator::{Call, CommentView, IssueView, PullView};
-use journeyman::order::{AgentRun, Event, Journal, Move, MoveKey, Outcome, Receipt};
+use journeyman::order::next::Survey;
+use journeyman::order::{AgentRun, Event, Journal, Move, MoveKey, OrderId, Outcome, Receipt};
 
 use super::{Ended, MAINTAINER, REPOSITORY, World};
 

@@ -92,8 +92,9 @@ impl Bench<'_> {
         let mut judgement = self.judged(ran, &again, old_tests.as_ref(), old_code.as_ref());
         let is_proven =
             matches!(&judgement.proof, Some(Proof::Proven { .. })) && judgement.against.is_empty();
-        if old_code.as_ref().is_some_and(|code| code.ran.is_selected) && !is_proven {
-            // Any other may be the one that fails there.
+        let is_selected = old_code.as_ref().is_some_and(|code| code.ran.is_selected);
+        if is_selected && !is_proven && judgement.comparison.fixed.is_empty() {
+            // Any other may be the one that fails there. What was red on the base and is green now needs no other proof.
             let whole = self.loading("-old-code-whole", &self.ask.base, &sides.new_tests, None).await?;
             outputs.extend(whole.ran.outputs());
             old_code = Some(whole);

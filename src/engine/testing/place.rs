@@ -364,8 +364,11 @@ impl Testing {
     /// Many projects ask git for their version or their files: the checkout gets a repository of one commit, made in
     /// the sandbox. Where that fails the tests do without.
     async fn make_repository(&self, place: &Place) {
-        let script = "git init -q && git add -Af && git -c user.name=Journeyman -c user.email=journeyman@invalid \
-                      -c commit.gpgSign=false commit -q --no-verify -m 'The commit under test'";
+        // It lives as long as one run: nothing of it has to be small, or to outlast a crash.
+        let script = "fast='-c core.fsync=none -c core.looseCompression=0 -c gc.auto=0'; \
+                      git init -q && git $fast add -Af && git $fast -c user.name=Journeyman \
+                      -c user.email=journeyman@invalid -c commit.gpgSign=false commit -q --no-verify \
+                      -m 'The commit under test'";
         if let Err(trouble) = self.short(place, &["sh", "-c", script], writable(&place.tree)).await {
             tracing::info!("the checkout has no repository: {}", trouble.message);
         }

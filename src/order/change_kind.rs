@@ -83,7 +83,7 @@ pub fn kind_of(issue: &IssueText, said: SaidClass<'_>) -> ChangeKind {
         let is_said = |label: &String, word: &str| match kind {
             ChangeKind::Bug => words(label).iter().any(|own| own == word),
             // An area of the code may have such a word in its name, as `feature-flags` has.
-            ChangeKind::Feature | ChangeKind::Chore | ChangeKind::Unsaid => is_named(label, word),
+            ChangeKind::Feature | ChangeKind::Chore | ChangeKind::Unsaid => is_named(&words(label), word),
         };
         LABELS.iter().any(|(word, of)| *of == kind && issue.labels.iter().any(|label| is_said(label, word)))
     };
@@ -111,13 +111,14 @@ pub fn kind_of(issue: &IssueText, said: SaidClass<'_>) -> ChangeKind {
     }
 }
 
-/// Whether a label, or a part of it such as in `kind/feature` and `type: feature request`, is this word.
-fn is_named(label: &str, word: &str) -> bool {
-    label.to_lowercase().split(['/', ':']).any(|part| {
-        let part = part.trim_matches(|c: char| !c.is_alphanumeric());
-        let part = part.strip_suffix(" request").unwrap_or(part);
-        part == word || part.strip_suffix('s') == Some(word)
-    })
+/// Words that stand beside such a word in a label and change nothing: `kind/feature`, `type: feature request`.
+const BESIDE: [&str; 11] =
+    ["type", "kind", "category", "issue", "c", "t", "request", "requests", "new", "update", "updates"];
+
+/// Whether a label names the kind by this word, and not an area of the code.
+fn is_named(words: &[String], word: &str) -> bool {
+    let is_it = |own: &String| own == word || own.strip_suffix('s') == Some(word);
+    words.iter().any(is_it) && words.iter().all(|own| is_it(own) || BESIDE.contains(&own.as_str()))
 }
 
 #[cfg(test)]
@@ -144,7 +145,15 @@ mod tests {
         }
         assert_eq!(kind("Read negative amounts", "", &["type: bug"], "/chore"), ChangeKind::Bug);
         assert_eq!(kind("Read negative amounts", "", &["area: feature-flags"], "/bug"), ChangeKind::Bug);
-        for label in ["feature", "kind/feature", "type: Feature Request", "✨ enhancement"] {
+        assert_eq!(kind("Read negative amounts", "", &["area/docs"], "/bug"), ChangeKind::Bug);
+        for label in [
+            "feature",
+            "kind/feature",
+            "type: Feature Request",
+            "✨ enhancement",
+            "feature-request",
+            "C-enhancement",
+        ] {
             assert_eq!(kind("Read negative amounts", "", &[label], "/bug"), ChangeKind::Feature, "{label}");
         }
         assert_eq!(kind("Read negative amounts", "", &[], "/chore"), ChangeKind::Chore);

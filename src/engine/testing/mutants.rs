@@ -71,7 +71,16 @@ impl Bench<'_> {
                         .chain([("PYTHONDONTWRITEBYTECODE".to_owned(), "1".to_owned())])
                         .collect(),
                 };
-                let ran = self.testing.test(&place, plan, only, how).await?;
+                let again = How {
+                    environment: how.environment.clone(),
+                    access: self.testing.for_tests(self.ask)?,
+                    name: String::new(),
+                    ..how
+                };
+                let mut ran = self.testing.test(&place, plan, only, how).await?;
+                if ran.as_ref().is_some_and(|ran| ran.is_selected && ran.reading.cases.is_none()) {
+                    ran = self.testing.test(&place, plan, None, again).await?;
+                }
                 lay_one(&place.tree, &mutant.path, bytes.clone()).await?;
                 let Some(Tests { ended, reading, .. }) = ran else { break };
                 let cell = Cell { exit: Some(ended.run.exit), reading: &reading, output: ended.printed() };

@@ -137,6 +137,7 @@ impl Ended {
 }
 
 /// One run of the tests: on which commit, and with what laid over it.
+#[derive(Clone)]
 pub(super) struct Run<'a> {
     /// Tells the outputs of one verdict apart, such as `-base`; the commit's own has none. Nothing in the sandbox shows it.
     pub(super) what: &'a str,
@@ -187,7 +188,8 @@ impl Ready {
 pub(super) struct Tests {
     pub(super) ended: Ended,
     pub(super) reading: Reading,
-    is_selected: bool,
+    /// Whether only the tests that were asked for were run.
+    pub(super) is_selected: bool,
     asked: Reporting,
 }
 
@@ -329,14 +331,21 @@ impl Testing {
     ) -> Result<Option<Tests>, Trouble> {
         let (tree, plan) = (place.tree.clone(), plan.clone());
         let own_report = place.seen(OWN_REPORT);
-        let is_selective = only.is_some();
-        let (asked, files) = blocking(move || {
-            let files = if is_selective { python_tests(&tree) } else { Vec::new() };
-            (verify::reporting(&plan, &|path| read_within(&tree, path), &own_report), files)
+        let only = only.map(|(names, runner)| (names.to_vec(), runner));
+        let (asked, selected) = blocking(move || {
+            let asked = verify::reporting(&plan, &|path| read_within(&tree, path), &own_report)?;
+            let select = |(names, runner): (Vec<String>, Option<Runner>)| {
+                let reads_all = matches!(runner, Some(Runner::Pytest | Runner::Junit));
+                let files = if reads_all { python_tests(&tree) } else { Vec::new() };
+                experiment::select(&asked, runner, &names, &files)
+            };
+            let selected = only.and_then(select);
+            Some((asked, selected))
         })
-        .await?;
+        .await?
+        .unzip();
         let Some(asked) = asked else { return Ok(None) };
-        let selected = only.and_then(|(names, runner)| experiment::select(&asked, runner, names, &files));
+        let selected = selected.flatten();
         let is_selected = selected.is_some();
         let whole = asked.clone();
         let asked = selected.unwrap_or(asked);

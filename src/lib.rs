@@ -1,6 +1,6 @@
 //! Journeyman turns a labeled GitHub issue into a verified pull request.
 //!
-//! The house, from the door to the heart. Arrows run one way, and `tests/house.rs` holds them:
+//! The house, from the door to the heart. Each room is a crate in `crates/`, so that the compiler holds the arrows:
 //!
 //! ```text
 //! main → cli → app → {http, engine} → {webhook, store, agent, workspace, verify, sandbox, github, attest} → order
@@ -8,21 +8,20 @@
 //!
 //! The adapters do not know one another; `order` knows nobody; `emulator` is known to `cli` and the tests only.
 
-pub mod agent;
+pub use journeyman_agent as agent;
+pub use journeyman_attest as attest;
+pub use journeyman_config as config;
+pub use journeyman_emulator as emulator;
+pub use journeyman_engine as engine;
+pub use journeyman_gateway as gateway;
+pub use journeyman_github as github;
+pub use journeyman_http as http;
+pub use journeyman_order as order;
+pub use journeyman_sandbox as sandbox;
+pub use journeyman_store as store;
+pub use journeyman_verify as verify;
+pub use journeyman_webhook as webhook;
+pub use journeyman_workspace as workspace;
+
 pub mod app;
-pub mod attest;
 pub mod cli;
-pub mod config;
-pub mod emulator;
-pub mod engine;
-pub mod gateway;
-pub mod github;
-pub mod http;
-pub mod order;
-pub mod sandbox;
-pub mod store;
-#[cfg(test)]
-mod tally;
-pub mod verify;
-pub mod webhook;
-pub mod workspace;

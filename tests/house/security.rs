@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use super::source::{Source, sources};
+use super::source::{FOLDERS, Source, sources};
 
 const PAGE: &str = "docs/SECURITY.md";
 const TABLE: &str = "scripts/mutants.toml";
@@ -65,11 +65,11 @@ fn mutants() -> Vec<Mutant> {
         .collect()
 }
 
-/// Where a file's tests are called from: `src/store/mod.rs` is `store`.
+/// Where a file's tests are called from: `crates/store/src/rows.rs` is `store::rows`.
 fn module(path: &str) -> String {
-    let path = path.trim_start_matches("src/").trim_start_matches("tests/");
-    let path = path.trim_end_matches(".rs").trim_end_matches("/mod");
-    path.replace('/', "::")
+    let path = path.trim_start_matches("crates/").trim_start_matches("src/").trim_start_matches("tests/");
+    let path = path.trim_end_matches(".rs").trim_end_matches("/mod").trim_end_matches("/lib");
+    path.replacen("/src", "", 1).replace('/', "::")
 }
 
 /// The tests of a file, by their names alone.
@@ -114,7 +114,7 @@ impl Tests {
 
 #[test]
 fn every_promise_names_tests_and_mutants_that_are_there() {
-    let all: Vec<Source> = ["src", "tests"].iter().flat_map(|folder| sources(folder)).collect();
+    let all: Vec<Source> = FOLDERS.iter().flat_map(|folder| sources(folder)).collect();
     let tests = Tests::of(&all);
     let mutants: BTreeSet<String> = mutants().into_iter().map(|mutant| mutant.name).collect();
     let promises = promises(&file(PAGE));
@@ -139,7 +139,8 @@ fn every_promise_names_tests_and_mutants_that_are_there() {
 
 #[test]
 fn every_mutant_finds_what_it_takes_away_and_the_tests_that_hold_it() {
-    let tests = Tests::of(&sources("src"));
+    let all: Vec<Source> = ["crates", "src"].iter().flat_map(|folder| sources(folder)).collect();
+    let tests = Tests::of(&all);
     let mut wrong = Vec::new();
     for Mutant { name, file: path, old, tests: wanted } in mutants() {
         let found = file(&path).matches(&old).count();
@@ -160,7 +161,7 @@ fn every_mutant_finds_what_it_takes_away_and_the_tests_that_hold_it() {
 fn a_test_is_known_by_its_mark_and_its_module() {
     let text = "#[tokio::test(start_paused = true)]\nasync fn one() {}\nfn helper() {}\n#[test]\n#[cfg(unix)]\nfn two() {}";
     assert_eq!(tests_in(text), BTreeSet::from(["one", "two"]));
-    let tests = Tests::of(&[Source::new("src/store/mod.rs", text)]);
+    let tests = Tests::of(&[Source { path: "crates/store/src/lib.rs".to_owned(), text: text.to_owned() }]);
     assert!(tests.have("store::one") && tests.have("store::tests::two"));
     assert!(!tests.have("store::helper") && !tests.have("other::one") && !tests.have("one"));
     let page = "| promise | held by | mutant |\n|---|---|---|\n| It holds | `a::b`, `a::c` | |\n";

@@ -1,0 +1,76 @@
+//! An answer as far as it has come.
+
+use super::Call;
+use journeyman_order::Usage;
+
+/// Letters of English and of code that make a token, about.
+const BYTES_OF_A_TOKEN: usize = 4;
+
+#[derive(Debug, Default)]
+pub(super) struct Answer {
+    pub(super) text: String,
+    pub(super) tokens: Tokens,
+    /// Why the model stopped; none: it has not.
+    pub(super) stop: Option<Stop>,
+    /// The service said that nothing more comes.
+    pub(super) is_over: bool,
+    /// What the model says in place of an answer.
+    pub(super) refusal: String,
+    pub(super) warnings: Vec<String>,
+    /// Anything came at all: from then on it costs.
+    pub(super) has_begun: bool,
+    /// The service counted what came in, and what went out.
+    pub(super) told: bool,
+}
+
+/// Why a model stopped.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Stop {
+    /// It was done.
+    End,
+    /// No more tokens, says which limit.
+    Limit(&'static str),
+    /// It will not answer, and why.
+    Refused(String),
+    /// In the service's words.
+    Other(String),
+}
+
+/// Tokens by what they cost.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Tokens {
+    /// Read, and neither from a cache nor into one.
+    pub(super) input: u64,
+    pub(super) output: u64,
+    pub(super) cache_read: u64,
+    pub(super) cache_write: u64,
+}
+
+impl Tokens {
+    /// Without the dollars.
+    pub(super) fn usage(self) -> Usage {
+        Usage {
+            input_tokens: self.input.saturating_add(self.cache_read).saturating_add(self.cache_write),
+            output_tokens: self.output,
+            usd: 0.0,
+        }
+    }
+}
+
+impl Answer {
+    /// Services count at the end: what broke off before has been paid for, and nobody said how much it was.
+    pub(super) fn estimate_what_was_not_told(&mut self, call: &Call<'_>) {
+        if !self.has_begun || self.told {
+            return;
+        }
+        let tokens = |bytes: usize| u64::try_from(bytes / BYTES_OF_A_TOKEN).unwrap_or(u64::MAX);
+        if self.tokens.usage().input_tokens == 0 {
+            self.tokens.input = tokens(call.prompt.len() + call.system.map_or(0, str::len));
+        }
+        self.tokens.output = self.tokens.output.max(tokens(self.text.len()));
+        self.warnings.push(
+            "the service did not say what the call used in the end; it is estimated from the lengths of the texts"
+                .to_owned(),
+        );
+    }
+}

@@ -1,0 +1,270 @@
+//! One request and its answer, over the network.
+
+use std::time::Duration;
+
+use chrono::Utc;
+use futures_util::StreamExt;
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
+use reqwest::{Client, Response};
+use secrecy::ExposeSecret;
+use serde_json::{Value, json};
+
+use super::answer::Answer;
+use super::key::Key;
+use super::refusal::{Refusal, legible, retry_after};
+use super::settings::Provider;
+use super::sse::Events;
+use super::{Api, Call, Limits, Record, anthropic, openai};
+use journeyman_order::agent_run::{AgentFailure, FailureKind};
+
+/// What is read of an answer that is an error.
+const MOST_OF_AN_ERROR: usize = 64 << 10;
+
+type Tried<T> = Result<T, AgentFailure>;
+
+impl Api {
+    /// Asks, and reads the answer as it comes. Whatever it came to until an error is in `answer`.
+    pub(super) async fn exchange(
+        &self,
+        call: &Call<'_>,
+        key: &Key,
+        answer: &mut Answer,
+        record: &mut dyn Record,
+    ) -> Tried<()> {
+        let headers = self.headers(key)?;
+        let mut schema = call.schema;
+        loop {
+            let body = self.body(call, schema);
+            // Kept without the key, should the prompt hold it; sent as it is.
+            record.request(&key.redact(&body.to_string()));
+            let response = self.send(&body, headers.clone()).await?;
+            let status = response.status();
+            let id = response.headers().get("request-id").or(response.headers().get("x-request-id"));
+            let id = id.and_then(|id| id.to_str().ok());
+            record.line(&key.redact(&json!({ "status": status.as_u16(), "request_id": id }).to_string()));
+            if status.is_success() {
+                return self.read(response, key, answer, record).await;
+            }
+            let refusal = self.refusal(response, key, record).await;
+            if schema.take().is_some() && refusal.is_of_the_schema() {
+                // A refused request costs nothing, and not every model and server holds answers to a schema.
+                answer.warnings.push(format!(
+                    "the service does not take the schema, so that it was asked without: {}",
+                    legible(&refusal.message)
+                ));
+                continue;
+            }
+            return Err(self.refused(&refusal, key));
+        }
+    }
+
+    fn body(&self, call: &Call<'_>, schema: Option<&Value>) -> Value {
+        let model = call.model.unwrap_or(&self.settings.model);
+        let most = self.settings.max_output_tokens;
+        match self.settings.provider {
+            Provider::Anthropic => anthropic::body(call, model, most, schema),
+            Provider::OpenAi => openai::body(call, model, most, schema, self.settings.base_url.host_str()),
+        }
+    }
+
+    pub(super) fn headers(&self, key: &Key) -> Tried<HeaderMap> {
+        let mut headers = HeaderMap::new();
+        if self.settings.provider == Provider::Anthropic {
+            headers.insert("anthropic-version", HeaderValue::from_static(anthropic::VERSION));
+        }
+        let value = match key {
+            Key::NotNeeded => return Ok(headers),
+            Key::Missing { .. } => {
+                let message =
+                    format!("there is no key for the model's service: {}", self.where_the_key_is(key));
+                return Err(AgentFailure::new(FailureKind::Misconfigured, message));
+            }
+            Key::Given { value, .. } => value.expose_secret(),
+        };
+        let (name, value) = match self.settings.provider {
+            Provider::Anthropic => ("x-api-key", HeaderValue::from_str(value)),
+            Provider::OpenAi => ("authorization", HeaderValue::from_str(&format!("Bearer {value}"))),
+        };
+        let mut value = value.map_err(|_| {
+            let message = format!("the key has characters that no key has; {}", self.where_the_key_is(key));
+            AgentFailure::new(FailureKind::Misconfigured, message)
+        })?;
+        value.set_sensitive(true);
+        headers.insert(name, value);
+        Ok(headers)
+    }
+
+    pub(super) fn client(&self) -> Tried<&Client> {
+        let client = self.client.get_or_init(|| client(&self.settings.base_url, self.limits));
+        client.as_ref().map_err(|error| {
+            let message = format!("no HTTPS on this machine, are its root certificates there? {error}");
+            AgentFailure::new(FailureKind::Misconfigured, message)
+        })
+    }
+
+    async fn send(&self, body: &Value, headers: HeaderMap) -> Tried<Response> {
+        let client = self.client()?;
+        let path = match self.settings.provider {
+            Provider::Anthropic => anthropic::PATH,
+            Provider::OpenAi => openai::PATH,
+        };
+        let sent = client.post(self.settings.address(path)).headers(headers).json(body).send();
+        match tokio::time::timeout(self.limits.idle, sent).await {
+            Ok(Ok(response)) => Ok(response),
+            Ok(Err(error)) => Err(self.unreachable(&innermost(&error))),
+            Err(_) => Err(self.unreachable(&silence(self.limits.idle))),
+        }
+    }
+
+    fn unreachable(&self, why: &str) -> AgentFailure {
+        let base = &self.settings.base_url;
+        let message = format!(
+            "the model's service could not be reached at {base} ({why}); if this stays, look at \
+             agents.{}.base_url and the network",
+            self.agent
+        );
+        AgentFailure::new(FailureKind::Unavailable, message)
+    }
+
+    async fn refusal(&self, response: Response, key: &Key, record: &mut dyn Record) -> Refusal {
+        let status = response.status().as_u16();
+        let header = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok());
+        let wait = header("retry-after").and_then(|value| retry_after(value, Utc::now()));
+        let elsewhere = header("location").filter(|_| (300..400).contains(&status)).map(str::to_owned);
+        let mut body = Vec::new();
+        let mut stream = response.bytes_stream();
+        // What cannot be read of it is not worth an error of its own.
+        while let Ok(Some(Ok(bytes))) = tokio::time::timeout(self.limits.idle, stream.next()).await {
+            body.extend_from_slice(&bytes);
+            if body.len() > MOST_OF_AN_ERROR {
+                break;
+            }
+        }
+        let body = key.redact(&String::from_utf8_lossy(&body));
+        record.line(&json!({ "error": body, "retry_after_seconds": wait }).to_string());
+        Refusal::of_response(status, wait, elsewhere.as_deref().unwrap_or(&body))
+    }
+
+    async fn read(
+        &self,
+        response: Response,
+        key: &Key,
+        answer: &mut Answer,
+        record: &mut dyn Record,
+    ) -> Tried<()> {
+        let kind =
+            response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+        if ["application/json", "text/html"].iter().any(|other| kind.starts_with(other)) {
+            let message = format!(
+                "what answers at {} sent {} and no stream of events; check agents.{}.base_url and provider",
+                self.settings.base_url,
+                legible(kind),
+                self.agent
+            );
+            return Err(AgentFailure::new(FailureKind::Misconfigured, message));
+        }
+        let mut events = Events::new();
+        let mut stream = response.bytes_stream();
+        let mut wire = 0_usize;
+        loop {
+            let why = match tokio::time::timeout(self.limits.idle, stream.next()).await {
+                Ok(Some(Ok(bytes))) => {
+                    wire = wire.saturating_add(bytes.len());
+                    if events.feed(&bytes).is_err() || wire > self.limits.wire {
+                        return Err(AgentFailure::new(FailureKind::Ended, "the answer is an endless stream"));
+                    }
+                    while let Some(data) = events.next() {
+                        self.event(&data, key, answer, record)?;
+                        if answer.is_over {
+                            return Ok(());
+                        }
+                    }
+                    continue;
+                }
+                Ok(Some(Err(error))) => innermost(&error),
+                Ok(None) => "the stream ended".to_owned(),
+                Err(_) => silence(self.limits.idle),
+            };
+            // A last event that lacks its empty line is one; what cannot be read then is the rest of one.
+            if events.feed(b"\n\n").is_ok() {
+                while let Some(data) = events.next() {
+                    let _ = self.event(&data, key, answer, record);
+                }
+            }
+            return self.broke_off(&why, answer);
+        }
+    }
+
+    fn broke_off(&self, why: &str, answer: &mut Answer) -> Tried<()> {
+        if answer.is_over {
+            return Ok(());
+        }
+        if answer.stop.is_some() {
+            answer
+                .warnings
+                .push(format!("the answer is whole, but the stream's last event is missing: {why}"));
+            return Ok(());
+        }
+        if !answer.has_begun {
+            return Err(self.unreachable(why));
+        }
+        // Not tried again as if nothing had been: it has cost.
+        Err(AgentFailure::new(FailureKind::Ended, format!("the answer broke off: {why}")))
+    }
+
+    fn event(&self, data: &str, key: &Key, answer: &mut Answer, record: &mut dyn Record) -> Tried<()> {
+        if self.settings.provider == Provider::OpenAi && data.trim() == openai::DONE {
+            answer.is_over = true;
+            return Ok(());
+        }
+        let unreadable = || AgentFailure::new(FailureKind::Ended, "an event of the answer cannot be read");
+        let Ok(event) = serde_json::from_str::<Value>(data) else {
+            record.line(&key.redact(&json!({ "unreadable": legible(data) }).to_string()));
+            return Err(unreadable());
+        };
+        // Where JSON has a line's end, any space will do; a record is one line.
+        record.line(&key.redact(data).replace(['\n', '\r'], " "));
+        let read = match self.settings.provider {
+            Provider::Anthropic => anthropic::read(&event, answer),
+            Provider::OpenAi => openai::read(&event, answer),
+        };
+        match read {
+            Ok(None) => answer.has_begun = true,
+            Ok(Some(refusal)) => return Err(self.refused(&refusal, key)),
+            Err(anthropic::Unreadable) => return Err(unreadable()),
+        }
+        if answer.text.len() > self.limits.text {
+            let message = format!("its answer is longer than {} bytes and was not read on", self.limits.text);
+            return Err(AgentFailure::new(FailureKind::LimitReached, message));
+        }
+        Ok(())
+    }
+}
+
+fn client(base: &url::Url, limits: Limits) -> Result<Client, String> {
+    let mut builder = Client::builder()
+        .connect_timeout(limits.connect)
+        // The key goes where the settings say, and nowhere else.
+        .redirect(reqwest::redirect::Policy::none())
+        // Each request may cost: the order says when to ask again.
+        .retry(reqwest::retry::never())
+        .user_agent(concat!("journeyman/", env!("CARGO_PKG_VERSION")));
+    // In the clear it stays at home, whatever proxy the environment names.
+    if base.scheme() == "http" {
+        builder = builder.no_proxy();
+    }
+    builder.build().map_err(|error| innermost(&error))
+}
+
+fn silence(idle: Duration) -> String {
+    format!("no sign of life for {} seconds", idle.as_secs_f64())
+}
+
+/// The outermost error names the address and says that something failed; the reason is the innermost one.
+fn innermost(error: &reqwest::Error) -> String {
+    let mut innermost: &dyn std::error::Error = error;
+    while let Some(source) = innermost.source() {
+        innermost = source;
+    }
+    innermost.to_string()
+}

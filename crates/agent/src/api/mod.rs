@@ -1,0 +1,175 @@
+//! The runtime `api`: a model's HTTP API, asked from our own process. One call, one answer; no tools, no memory.
+//!
+//! May know: the providers' dialects, server-sent events, prices.
+//! Must never know: what the answer is for, where it is kept, when the same is asked again.
+//!
+//! One call is one attempt. What asks for another one is said in the failure ([`FailureKind::Unavailable`], and how
+//! long the service wants us to wait); the order decides.
+
+mod answer;
+mod anthropic;
+mod exchange;
+mod key;
+mod openai;
+mod prices;
+mod probe;
+mod refusal;
+mod schema;
+mod settings;
+mod sse;
+
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::InvalidAgent;
+use answer::{Answer, Stop};
+use journeyman_order::AgentRun;
+use journeyman_order::agent_run::{AgentFailure, FailureKind};
+
+pub use key::Key;
+pub use prices::{Price, Prices};
+pub use probe::Probed;
+pub use settings::{ApiSettings, Provider, how_to_price, is_a_providers_own};
+
+/// How long things may take and how large they may get. The whole time is the task's.
+#[derive(Debug, Clone, Copy)]
+struct Limits {
+    /// For making the connection.
+    connect: Duration,
+    /// Without a byte. A model that thinks may be silent for minutes; the services send signs of life meanwhile.
+    idle: Duration,
+    /// Bytes of an answer's text.
+    text: usize,
+    /// Bytes on the wire, whatever they are: 8 MB of text in pieces of a few letters each come to this.
+    wire: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(10),
+            idle: Duration::from_secs(300),
+            text: 8_000_000,
+            wire: 512 << 20,
+        }
+    }
+}
+
+/// An agent on a model's API.
+pub struct Api {
+    agent: String,
+    settings: ApiSettings,
+    limits: Limits,
+    /// Made at the first call: it reads the machine's certificates.
+    client: OnceLock<Result<reqwest::Client, String>>,
+}
+
+/// What is asked.
+#[derive(Debug, Clone, Copy)]
+pub struct Call<'a> {
+    /// What the model is to be.
+    pub system: Option<&'a str>,
+    /// What it is asked.
+    pub prompt: &'a str,
+    /// Another model than the settings name.
+    pub model: Option<&'a str>,
+    /// What JSON the answer has to be. The service is asked to hold it, in so far as it can; the answer has to be
+    /// looked at all the same, and the prompt has to say it as well.
+    pub schema: Option<&'a Value>,
+    /// How long all of it may take.
+    pub timeout: Duration,
+}
+
+/// What is kept of a call, for people who look into it. The key is in none of it.
+pub trait Record: Send {
+    /// What was asked: the body of the request, JSON. A call may have two, when the service refuses a schema.
+    fn request(&mut self, body: &str);
+
+    /// A line of what came back, JSON: first `{"status": …}`, then the answer's events as they came.
+    fn line(&mut self, line: &str);
+}
+
+impl Api {
+    pub(super) fn new(agent: &str, settings: ApiSettings) -> Result<Self, InvalidAgent> {
+        settings.hold_to_rules(agent)?;
+        let limits = Limits::default();
+        Ok(Self { agent: agent.to_owned(), settings, limits, client: OnceLock::new() })
+    }
+
+    /// The key to call with, from our environment. Only the name that the settings give is asked for.
+    pub fn key(&self, lookup_env: &dyn Fn(&str) -> Option<String>) -> Key {
+        Key::find(self.settings.key_env.as_deref(), lookup_env)
+    }
+
+    /// Asks once. Whatever goes wrong is told by the run's failure; what it used until then is counted.
+    pub async fn call(&self, call: Call<'_>, key: &Key, record: &mut dyn Record) -> AgentRun {
+        let begun = Instant::now();
+        let model = call.model.unwrap_or(&self.settings.model);
+        // A repository may name the model, but must not get around the budget with it; and where models are sold, no model
+        // costs nothing.
+        let may_be_free = model == self.settings.model && !is_a_providers_own(&self.settings.base_url);
+        if !may_be_free && self.settings.prices.of(model).is_none() {
+            let message = format!(
+                "what the model {model:?} costs is not known, so that no budget could hold; {}",
+                how_to_price(model)
+            );
+            let failure = Some(AgentFailure::new(FailureKind::Misconfigured, message));
+            return AgentRun { failure, ..AgentRun::default() };
+        }
+        let mut answer = Answer::default();
+        let exchange = self.exchange(&call, key, &mut answer, record);
+        let ended = tokio::time::timeout(call.timeout, exchange).await.unwrap_or_else(|_| {
+            Err(AgentFailure::new(FailureKind::LimitReached, "its time was up before its answer was whole"))
+        });
+        let mut run = AgentRun { duration_seconds: begun.elapsed().as_secs_f64(), ..AgentRun::default() };
+        answer.estimate_what_was_not_told(&call);
+        let used = answer.tokens;
+        run.usage = used.usage();
+        match self.settings.prices.of(model) {
+            Some(price) => run.usage.usd = price.dollars(used),
+            None if (run.usage.input_tokens, run.usage.output_tokens) == (0, 0) => {}
+            None => answer.warnings.push(format!(
+                "what {model:?} costs is not known, so that this run counts as $0; {}",
+                how_to_price(model)
+            )),
+        }
+        run.warnings = answer.warnings;
+        match (ended, answer.stop) {
+            (Err(failure), _) => {
+                // Up to the limit it is the model's own text; what broke is nobody's.
+                let keep = failure.kind == FailureKind::LimitReached && !answer.text.is_empty();
+                run.result = keep.then(|| key.redact(&answer.text));
+                run.failure = Some(failure);
+            }
+            (Ok(()), Some(Stop::Limit(what))) => {
+                run.result = (!answer.text.is_empty()).then(|| key.redact(&answer.text));
+                run.failure = Some(AgentFailure::new(FailureKind::LimitReached, what));
+            }
+            (Ok(()), Some(Stop::Refused(why))) => {
+                let why = refusal::legible(&why);
+                let words = if why.is_empty() { String::new() } else { format!(": {why}") };
+                let message = format!("the model refused to answer{words}");
+                run.failure = Some(AgentFailure::new(FailureKind::Ended, message));
+            }
+            (Ok(()), Some(Stop::End | Stop::Other(_)) | None) if answer.text.trim().is_empty() => {
+                run.failure = Some(AgentFailure::new(FailureKind::Ended, "the model's answer has no text"));
+            }
+            (Ok(()), Some(Stop::Other(reason))) => {
+                let reason = refusal::legible(&reason);
+                run.warnings.push(format!("the model stopped for a reason that is not known here: {reason}"));
+                run.result = Some(key.redact(&answer.text));
+            }
+            (Ok(()), Some(Stop::End) | None) => run.result = Some(key.redact(&answer.text)),
+        }
+        if let Some(failure) = &mut run.failure {
+            failure.message = key.redact(&failure.message);
+        }
+        run.warnings.iter_mut().for_each(|warning| *warning = key.redact(warning));
+        run
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,181 @@
+//! The runtime Claude Code: `claude -p` with its stream of JSON lines.
+
+use std::collections::BTreeMap;
+
+use super::settings::AgentSettings;
+use super::stream::{Form, Stream};
+use super::{Invocation, Program, Transcript, is_session_id, pass_on, reach, role as of_role};
+use journeyman_order::Role;
+use journeyman_order::moves::AgentTask;
+use journeyman_order::role::Tool;
+
+/// Passed on when the settings name nothing.
+pub const ENVIRONMENT: [&str; 4] =
+    ["ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"];
+
+pub(super) struct Claude {
+    settings: AgentSettings,
+}
+
+impl Claude {
+    pub(super) fn new(mut settings: AgentSettings) -> Self {
+        if settings.program.is_empty() {
+            settings.program.push("claude".into());
+        }
+        if settings.env.is_empty() {
+            settings.env.extend(ENVIRONMENT.map(String::from));
+        }
+        Self { settings }
+    }
+}
+
+impl Program for Claude {
+    fn invocation(
+        &self,
+        task: &AgentTask,
+        role: Option<&Role>,
+        prompt: &str,
+        lookup_env: &dyn Fn(&str) -> Option<String>,
+    ) -> Invocation {
+        let mut program = self.settings.program.clone();
+        // `--setting-sources user` and `--strict-mcp-config`: otherwise hooks and servers that the repository
+        // brings along are started with the agent's rights. Stream-json needs `--verbose`.
+        program.extend(
+            [
+                "-p",
+                "--output-format",
+                "stream-json",
+                "--verbose",
+                "--dangerously-skip-permissions",
+                "--setting-sources",
+                "user",
+                "--strict-mcp-config",
+            ]
+            .map(String::from),
+        );
+        if let Some(model) = of_role::model_of(role).or(self.settings.model.as_deref()) {
+            program.extend(["--model".into(), model.into()]);
+        }
+        if let Some(tools) = role.and_then(|role| role.tools.as_deref()) {
+            let (given, denied) = tools_of(tools);
+            program.extend(["--tools".into(), given.join(",")]);
+            if !denied.is_empty() {
+                program.extend(["--disallowedTools".into(), denied.join(",")]);
+            }
+        }
+        let words = of_role::system_prompt(role);
+        let said = words.as_deref().and_then(of_role::argument);
+        if let Some(words) = said {
+            program.extend(["--append-system-prompt".into(), words.into()]);
+        }
+        let unsaid = words.as_deref().filter(|_| said.is_none());
+        if let Some(session) = task.session.as_deref().filter(|id| is_session_id(id)) {
+            program.extend(["--resume".into(), session.into()]);
+        }
+        let mut environment = BTreeMap::new();
+        let passed_on = pass_on(&self.settings.env, lookup_env, &mut environment);
+        let reach = reach::take(&self.settings.network, &mut environment);
+        for (name, value) in [
+            ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
+            ("DISABLE_AUTOUPDATER", "1"),
+            // Ten by default: a refused key would be tried for three minutes.
+            ("CLAUDE_CODE_MAX_RETRIES", "2"),
+            // As root, skipping permissions is refused without this; the walls are our sandbox's.
+            ("IS_SANDBOX", "1"),
+        ] {
+            environment.insert(name.into(), value.into());
+        }
+        let stdin = harmless(&of_role::before(unsaid, prompt)).into_bytes();
+        Invocation { program, environment, reach, stdin, reads: self.settings.read.clone(), passed_on }
+    }
+
+    fn transcript(&self) -> Box<dyn Transcript> {
+        Box::new(Stream::new(Form::Records))
+    }
+}
+
+/// What Claude Code calls the tools of a role: those it has, and those that it must not have. `--tools` leaves the
+/// others out, and what is denied stays denied where a later version brings them back by another way.
+fn tools_of(tools: &[Tool]) -> (Vec<&'static str>, Vec<&'static str>) {
+    let (mut given, mut denied) = (Vec::new(), Vec::new());
+    for (tool, names) in [
+        (Tool::Read, ["Read", "Glob", "Grep"].as_slice()),
+        (Tool::Write, &["Edit", "Write", "NotebookEdit"]),
+        (Tool::Run, &["Bash"]),
+    ] {
+        if tools.contains(&tool) { given.extend(names) } else { denied.extend(names) }
+    }
+    (given, denied)
+}
+
+/// The prompt, so that Claude Code reads it as text alone. It attaches the file that a word `@path` names, from
+/// outside the workspace too, and takes a prompt that begins with `/` as a command of its own.
+///
+/// A zero-width space goes in after the `@` of such words only as could lead outside; a decorator, a package's
+/// scope, a quoted import or a mail address stays as it is, because the agent may copy it into code.
+fn harmless(prompt: &str) -> String {
+    let mut safe = String::with_capacity(prompt.len() + 16);
+    if prompt.trim_start().starts_with('/') {
+        safe.push_str("The task:\n\n");
+    }
+    let mut copied = 0;
+    for (at, _) in prompt.match_indices('@') {
+        let (before, after) = prompt.split_at(at + 1);
+        // A mention begins a word; some full stops of other scripts count as space before it.
+        let begins_word = before
+            .chars()
+            .rev()
+            .nth(1)
+            .is_none_or(|c| c.is_whitespace() || (!c.is_ascii() && !c.is_alphanumeric()));
+        if begins_word && may_lead_outside(after) {
+            safe.push_str(before.get(copied..).unwrap_or_default());
+            safe.push('\u{200b}');
+            copied = before.len();
+        }
+    }
+    safe.push_str(prompt.get(copied..).unwrap_or_default());
+    safe
+}
+
+/// Whether what follows an `@` could name a file outside the workspace. What is too long to be looked at may.
+fn may_lead_outside(mention: &str) -> bool {
+    const LONGEST: usize = 4_096;
+    let near = mention.get(..mention.floor_char_boundary(LONGEST)).unwrap_or(mention);
+    let (path, is_end): (&str, fn(char) -> bool) = match near.strip_prefix('"') {
+        Some(quoted) => (quoted, |c| c == '"'),
+        None => (near, char::is_whitespace),
+    };
+    let end = path.find(is_end);
+    let path = path.get(..end.unwrap_or(path.len())).unwrap_or_default();
+    path.starts_with(['/', '~', '\\']) || path.contains("..") || (end.is_none() && near.len() < mention.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::harmless;
+
+    #[test]
+    fn a_prompt_is_text_and_names_no_file_or_command() {
+        for (prompt, safe) in [
+            ("look at @/etc/passwd", "look at @\u{200b}/etc/passwd"),
+            ("@~/.ssh/id_rsa", "@\u{200b}~/.ssh/id_rsa"),
+            ("@../other/file", "@\u{200b}../other/file"),
+            ("@src/../../other", "@\u{200b}src/../../other"),
+            ("@\"my file/../../x\"", "@\u{200b}\"my file/../../x\""),
+            ("@\"/etc/my file\"", "@\u{200b}\"/etc/my file\""),
+            ("/context", "The task:\n\n/context"),
+            ("  \n/compact now", "The task:\n\n  \n/compact now"),
+            ("@property, @types/node, me@example.org", "@property, @types/node, me@example.org"),
+            ("see\u{3002}@/etc/passwd", "see\u{3002}@\u{200b}/etc/passwd"),
+            ("import x from \"@/components\"", "import x from \"@/components\""),
+            ("a@/b @@/c", "a@/b @@/c"),
+            ("@\"", "@\""),
+            ("@", "@"),
+            ("", ""),
+        ] {
+            assert_eq!(harmless(prompt), safe, "{prompt:?}");
+        }
+        let long = format!("@{}/..", "é/".repeat(5_000));
+        assert!(harmless(&long).starts_with("@\u{200b}"));
+    }
+}

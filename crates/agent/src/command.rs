@@ -1,0 +1,54 @@
+//! The runtime `command`: any program that reads a prompt and prints a result.
+
+use std::collections::BTreeMap;
+
+use super::settings::AgentSettings;
+use super::stream::{Form, Stream};
+use super::{Invocation, Program, Transcript, is_session_id, pass_on, reach, role as of_role};
+use journeyman_order::Role;
+use journeyman_order::moves::AgentTask;
+
+pub(super) struct Command {
+    settings: AgentSettings,
+}
+
+impl Command {
+    pub(super) fn new(settings: AgentSettings) -> Self {
+        Self { settings }
+    }
+}
+
+impl Program for Command {
+    fn invocation(
+        &self,
+        task: &AgentTask,
+        role: Option<&Role>,
+        prompt: &str,
+        lookup_env: &dyn Fn(&str) -> Option<String>,
+    ) -> Invocation {
+        let mut environment = BTreeMap::new();
+        let passed_on = pass_on(&self.settings.env, lookup_env, &mut environment);
+        let reach = reach::take(&self.settings.network, &mut environment);
+        environment.insert("JOURNEYMAN_STAGE".into(), task.stage.clone());
+        environment.insert("JOURNEYMAN_AGENT".into(), task.agent.clone());
+        environment.insert("JOURNEYMAN_ROUND".into(), task.round.to_string());
+        if !task.role.is_empty() {
+            environment.insert("JOURNEYMAN_ROLE".into(), task.role.clone());
+        }
+        if let Some(session) = task.session.as_deref().filter(|id| is_session_id(id)) {
+            environment.insert("JOURNEYMAN_SESSION".into(), session.into());
+        }
+        Invocation {
+            program: self.settings.program.clone(),
+            environment,
+            reach,
+            stdin: of_role::before(of_role::system_prompt(role).as_deref(), prompt).into_bytes(),
+            reads: self.settings.read.clone(),
+            passed_on,
+        }
+    }
+
+    fn transcript(&self) -> Box<dyn Transcript> {
+        Box::new(Stream::new(Form::RecordsOrText))
+    }
+}

@@ -1,0 +1,248 @@
+//! What was wrong with the rounds so far, merged: newest first, each finding once, within a budget.
+
+use super::text::{as_data, beginning_of};
+use journeyman_order::pipeline::FeedbackMode;
+use journeyman_order::{Category, Feedback, Finding, Severity};
+
+/// Characters of the whole history. The newest round takes what it needs; what does not fit is the oldest.
+pub(super) const BUDGET: usize = 12_000;
+/// A worker that gets a hundred findings mends none.
+const MOST_FINDINGS: usize = 30;
+const LONGEST_TEXT: usize = 2_000;
+/// How many suggestions go into an instruction in words.
+const MOST_SUGGESTIONS: usize = 5;
+/// Kept free for the line that says what was left out.
+const FOR_THE_NOTE: usize = 200;
+
+/// The failed rounds in words, the newest first in `rounds` and in the text.
+pub(super) fn merged(rounds: &[&Feedback], mode: FeedbackMode) -> String {
+    let mut told = Told { text: String::new(), characters: 0, listed: Vec::new() };
+    for (age, feedback) in rounds.iter().enumerate() {
+        if let Err(Full { findings }) = told.round(age, feedback, rounds, mode) {
+            told.text.push_str(&left_out(findings, rounds.len() - age - 1));
+            break;
+        }
+    }
+    if told.text.is_empty() {
+        told.text.push_str("Nothing in particular was named; see below.\n");
+    }
+    told.text
+}
+
+/// What has been told so far.
+struct Told<'a> {
+    text: String,
+    characters: usize,
+    listed: Vec<&'a Finding>,
+}
+
+/// The budget is used up; so many findings of the round were not told.
+struct Full {
+    findings: usize,
+}
+
+impl<'a> Told<'a> {
+    fn round(
+        &mut self,
+        age: usize,
+        feedback: &'a Feedback,
+        rounds: &[&'a Feedback],
+        mode: FeedbackMode,
+    ) -> Result<(), Full> {
+        let mut findings: Vec<&Finding> = feedback.issues.iter().collect();
+        findings.sort_by_key(|finding| finding.severity);
+        let (list, words) = match mode {
+            FeedbackMode::Both => (true, true),
+            FeedbackMode::Structured => (true, false),
+            FeedbackMode::Natural => (false, true),
+        };
+        let mut head = format!("{}:", when(age));
+        if words {
+            head.push_str(&format!(" {}", lead(&findings)));
+        }
+        let is_listed = list && findings.iter().any(|finding| finding.description == feedback.summary);
+        if !is_listed && (words || findings.is_empty()) {
+            head.push_str(&format!(" {}", summary(feedback, &findings)));
+        }
+        let (new, again): (Vec<&Finding>, Vec<&Finding>) =
+            findings.iter().partition(|finding| !self.listed.iter().any(|known| is_same(known, finding)));
+        if age > 0 && !again.is_empty() {
+            let all = if new.is_empty() { "The same findings" } else { "Some findings" };
+            head.push_str(&format!(" {all} as in a later attempt: what was tried in between did not help."));
+        }
+        self.add(&format!("{}\n\n", head.trim_end()), new.len())?;
+        if list {
+            for (place, finding) in new.iter().enumerate() {
+                let times = rounds.iter().filter(|round| has(round, finding)).count();
+                if self.listed.len() == MOST_FINDINGS {
+                    return Err(Full { findings: new.len() - place });
+                }
+                self.add(&line_of(finding, times), new.len() - place)?;
+                self.listed.push(finding);
+            }
+            if !new.is_empty() {
+                self.text.push('\n');
+            }
+        } else {
+            self.listed.extend(&new);
+        }
+        if words && age == 0 {
+            self.add(&instruction(&findings, !list), 0)?;
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, part: &str, findings: usize) -> Result<(), Full> {
+        let characters = part.chars().count();
+        if self.characters + characters > BUDGET - FOR_THE_NOTE {
+            return Err(Full { findings });
+        }
+        self.characters += characters;
+        self.text.push_str(part);
+        Ok(())
+    }
+}
+
+fn is_same(one: &Finding, other: &Finding) -> bool {
+    one.category == other.category && one.description == other.description && one.location == other.location
+}
+
+fn has(feedback: &Feedback, finding: &Finding) -> bool {
+    feedback.issues.iter().any(|other| is_same(other, finding))
+}
+
+fn left_out(findings: usize, rounds: usize) -> String {
+    let mut text = String::new();
+    if findings > 0 {
+        text.push_str(&format!("\nLeft out: {findings} further findings. Mend these first.\n"));
+    }
+    if rounds > 0 {
+        text.push_str(&format!(
+            "\nLeft out: {rounds} earlier attempts (at most {BUDGET} characters are told).\n"
+        ));
+    }
+    text
+}
+
+fn when(age: usize) -> String {
+    match age {
+        0 => "In the last attempt".to_owned(),
+        1 => "In the attempt before it".to_owned(),
+        _ => format!("{age} attempts before the last"),
+    }
+}
+
+fn summary(feedback: &Feedback, findings: &[&Finding]) -> String {
+    if !feedback.summary.trim().is_empty() {
+        return indented(&feedback.summary);
+    }
+    findings.first().map_or(String::new(), |finding| indented(&finding.description))
+}
+
+fn line_of(finding: &Finding, times: usize) -> String {
+    let mut line = format!(
+        "- **{}, {}**: {}\n",
+        severity(finding.severity),
+        category(finding.category),
+        indented(&finding.description)
+    );
+    if let Some(location) = &finding.location {
+        line.push_str(&format!("  - where: {}\n", indented(location)));
+    }
+    if let Some(suggestion) = &finding.suggestion {
+        line.push_str(&format!("  - suggestion: {}\n", indented(suggestion)));
+    }
+    if times > 1 {
+        line.push_str(&format!("  - named in {times} attempts: mending it another way has not helped yet\n"));
+    }
+    line
+}
+
+/// A text of somebody else's on one item of a list: it is cut, and it cannot begin a line of its own.
+fn indented(text: &str) -> String {
+    beginning_of(&as_data(text).trim().replace('\n', "\n    "), LONGEST_TEXT)
+}
+
+/// What kind of objection it is, in words.
+fn lead(findings: &[&Finding]) -> &'static str {
+    match findings.first().map(|finding| finding.category) {
+        Some(Category::LogicError) => "It does the wrong thing.",
+        Some(Category::Security) => "It opens a hole.",
+        Some(Category::Style) => "Its form was objected to.",
+        Some(Category::TestFailure) => "The tests do not pass, or do not hold what they should.",
+        Some(Category::Architecture) => "Its place or its shape was objected to.",
+        Some(Category::MissingCommit) => "No new commit arrived.",
+        Some(Category::Policy) => "It may not be published as it is.",
+        Some(Category::InvalidOutput) => "The answer was not of the form that was asked for.",
+        None => "It did not pass.",
+    }
+}
+
+/// What to do about the newest round, in words: by category, the weightiest first; without a list beside it, with
+/// what was suggested.
+fn instruction(findings: &[&Finding], with_suggestions: bool) -> String {
+    let mut known = Vec::new();
+    let mut text = String::new();
+    for finding in findings {
+        if known.contains(&finding.category) {
+            continue;
+        }
+        known.push(finding.category);
+        text.push_str(what_to_do(finding.category));
+        text.push('\n');
+    }
+    let suggestions = findings.iter().filter_map(|finding| finding.suggestion.as_deref());
+    for suggestion in suggestions.take(if with_suggestions { MOST_SUGGESTIONS } else { 0 }) {
+        text.push_str(&format!("What would mend it: {}\n", indented(suggestion)));
+    }
+    text
+}
+
+fn what_to_do(category: Category) -> &'static str {
+    match category {
+        Category::LogicError => {
+            "Where it does the wrong thing: write the input that goes wrong as a test, then mend the cause."
+        }
+        Category::Security => {
+            "Where it opens a hole: close it where the input comes in, for every input of the kind, and add the test."
+        }
+        Category::Style => "Where the form is wrong: follow the code around it, and change nothing else.",
+        Category::TestFailure => {
+            "Where tests fail: read the first failure to its end and mend its cause; the others often follow from it."
+        }
+        Category::Architecture => {
+            "Where it stands in the wrong place: move it, with its tests and everybody who calls it. Leave no second copy."
+        }
+        Category::MissingCommit => {
+            "Where no commit arrived: do the last step of the task again, and look at its end whether the branch in \
+             `origin` is at your commit."
+        }
+        Category::Policy => {
+            "Where it may not be published: take what is named out of the commit. However good it is, it is refused."
+        }
+        Category::InvalidOutput => {
+            "Where the answer has the wrong form: give it again, whole, in exactly the form that was asked for."
+        }
+    }
+}
+
+fn severity(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Critical => "critical",
+        Severity::Major => "major",
+        Severity::Minor => "minor",
+    }
+}
+
+fn category(category: Category) -> &'static str {
+    match category {
+        Category::LogicError => "logic_error",
+        Category::Security => "security",
+        Category::Style => "style",
+        Category::TestFailure => "test_failure",
+        Category::Architecture => "architecture",
+        Category::MissingCommit => "missing_commit",
+        Category::Policy => "policy",
+        Category::InvalidOutput => "invalid_output",
+    }
+}

@@ -1,0 +1,280 @@
+//! Agents: what to start or whom to ask for a task, what to tell it, and how to read what it says.
+//!
+//! May know: runtimes and their command lines, models' APIs, streams of JSON lines, command templates, prompts.
+//! Must never know: how a process is started or walled in, what an order does next, GitHub.
+//!
+//! Nothing here starts a process. A [`Program`] names an [`Invocation`]; whoever starts it feeds the bytes of its
+//! standard output to a [`Transcript`], which answers with what is known of the run. The runtime [`Api`] starts nothing
+//! at all: it talks to a model's API itself, and is the only one here that talks to anybody. All of it is what the
+//! agent *says*: no line of a stream is evidence that work was done.
+
+mod api;
+mod claude;
+mod command;
+mod expand;
+mod failure;
+mod history;
+mod lines;
+mod prompt;
+mod reach;
+mod record;
+mod rework;
+mod role;
+mod settings;
+mod stream;
+mod templates;
+mod text;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use secrecy::SecretString;
+
+use journeyman_order::moves::AgentTask;
+use journeyman_order::pieces::Pieces;
+use journeyman_order::{AgentRun, Exit, Role};
+
+pub use api::{
+    Api, ApiSettings, Call, Key, Price, Prices, Probed, Provider, Record, how_to_price, is_a_providers_own,
+};
+pub use claude::ENVIRONMENT as CLAUDE_VARIABLES;
+pub use expand::{Expanded, expand};
+pub use prompt::{Prompt, prompt};
+pub use reach::{Endpoint, EndpointKey, Reach};
+pub use settings::{AgentSettings, InvalidAgent, RuntimeKind};
+pub use templates::{InvalidCommand, built_in, built_in_names, command_name, repository_paths};
+
+/// The agents of the settings, by name.
+pub struct Agents {
+    runtimes: BTreeMap<String, Runtime>,
+}
+
+/// No agent of that name is in the settings.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("no agent {name:?} in the settings, known: {known}; add [agents.{name}] to journeyman.toml")]
+pub struct UnknownAgent {
+    name: String,
+    known: String,
+}
+
+impl Agents {
+    /// Makes a runtime of each; the key is the agent's name.
+    ///
+    /// # Errors
+    /// When the settings of one are not of use; the error names the key.
+    pub fn new(settings: BTreeMap<String, AgentSettings>) -> Result<Self, InvalidAgent> {
+        let mut runtimes = BTreeMap::new();
+        for (name, agent) in settings {
+            agent.hold_to_rules(&name)?;
+            let runtime = match agent.runtime {
+                RuntimeKind::Claude => Runtime::Program(Box::new(claude::Claude::new(agent))),
+                RuntimeKind::Command => Runtime::Program(Box::new(command::Command::new(agent))),
+                RuntimeKind::Api(settings) => Runtime::Api(Box::new(Api::new(&name, *settings)?)),
+            };
+            runtimes.insert(name, runtime);
+        }
+        Ok(Self { runtimes })
+    }
+
+    /// The runtime of the agent of that name.
+    ///
+    /// # Errors
+    /// When there is none; the error says which there are.
+    pub fn get(&self, name: &str) -> Result<&Runtime, UnknownAgent> {
+        self.runtimes.get(name).ok_or_else(|| UnknownAgent {
+            name: name.chars().take(80).collect(),
+            known: self.runtimes.keys().map(String::as_str).collect::<Vec<_>>().join(", "),
+        })
+    }
+
+    /// The names of all, sorted.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.runtimes.keys().map(String::as_str)
+    }
+}
+
+/// On what an agent runs.
+pub enum Runtime {
+    /// A program to start in the sandbox.
+    Program(Box<dyn Program>),
+    /// A model's API to ask; what comes of it is text alone.
+    Api(Box<Api>),
+}
+
+/// A kind of program that does an agent's work.
+pub trait Program: Send + Sync {
+    /// What to start for a task. `role` is the one that the task names, when it is known: its system prompt goes
+    /// where the runtime takes one, and before the prompt where it takes none. `lookup_env` reads our own
+    /// environment; only names that the agent's settings list are asked of it.
+    fn invocation(
+        &self,
+        task: &AgentTask,
+        role: Option<&Role>,
+        prompt: &str,
+        lookup_env: &dyn Fn(&str) -> Option<String>,
+    ) -> Invocation;
+
+    /// A reader for what it will print.
+    fn transcript(&self) -> Box<dyn Transcript>;
+}
+
+/// Reads the standard output of one run, in pieces of any size.
+pub trait Transcript: Send {
+    /// The next bytes.
+    fn feed(&mut self, bytes: &[u8]);
+
+    /// Whether a result has come and nothing but noise after it. A program may live on after its result for
+    /// minutes: when this stays true for a while without new bytes, it can be ended as [`Exit::TimedOut`] and
+    /// the result still counts.
+    fn settled(&self) -> bool;
+
+    /// What is known of the run, now that it is over. `stderr_tail` is the end of its standard error.
+    ///
+    /// A failed run may have a result too: what the agent said of its failure, or what it had said before.
+    /// Nothing is redacted: see [`Invocation::redact`].
+    fn finish(self: Box<Self>, exit: Exit, stderr_tail: &str, duration: Duration) -> AgentRun;
+}
+
+/// What to start.
+#[derive(Clone)]
+pub struct Invocation {
+    /// Program and arguments. Holds no secret and nothing of the task; a role's own words may be there.
+    pub program: Vec<String>,
+    /// Added to the environment that the sandbox gives. Holds only the credentials that [`Reach::held`] names, and what
+    /// the settings pass on besides.
+    pub environment: BTreeMap<String, String>,
+    /// Where it has to get to, and with what.
+    pub reach: Reach,
+    /// For its standard input: the prompt.
+    pub stdin: Vec<u8>,
+    /// Paths outside the workspace that it needs to see, read-only.
+    pub reads: Vec<PathBuf>,
+    passed_on: PassedOn,
+}
+
+/// Names of variables that the agent's settings ask for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct PassedOn {
+    /// Set in our own environment, and given to the agent.
+    given: Vec<String>,
+    /// Not set, or empty.
+    missing: Vec<String>,
+    /// What the given ones hold, whether they are inside or not: for taking it out of what is shown.
+    values: BTreeMap<String, String>,
+}
+
+impl Invocation {
+    /// Which variables the agent had, and which it was to have: for whoever has to mend a credential. Names only.
+    pub fn variables(&self, agent: &str) -> String {
+        let setting = format!("agents.{agent}.env");
+        let PassedOn { given, missing, .. } = &self.passed_on;
+        let mut parts = Vec::new();
+        if !given.is_empty() {
+            parts.push(format!("{setting} passed on {}", given.join(", ")));
+        }
+        if !missing.is_empty() {
+            parts.push(format!("{setting} asks for {}, not set in our environment", missing.join(", ")));
+        }
+        if parts.is_empty() { format!("{setting} names no variable") } else { parts.join("; ") }
+    }
+
+    /// The names of the credentials that the agent's settings ask for, when none of them is set; else nothing. Which
+    /// variables are credentials is told by their names: a key, a token, a secret, a password.
+    pub fn missing_credentials(&self) -> Vec<&str> {
+        let PassedOn { given, missing, .. } = &self.passed_on;
+        if given.iter().any(|name| is_credential(name)) {
+            return Vec::new();
+        }
+        missing.iter().map(String::as_str).filter(|name| is_credential(name)).collect()
+    }
+
+    /// Replaces what was passed on from our own environment (keys, mostly) by its name. For everything of the
+    /// agent's that is kept or shown: it may print its own key. Values under eight characters are too common
+    /// in ordinary text to be taken out.
+    pub fn redact(&self, text: &str) -> String {
+        let mut clean = text.to_owned();
+        for (name, value) in self.passed_on.values.iter().filter(|(_, value)| value.len() >= 8) {
+            clean = clean.replace(value.as_str(), &format!("[{name}]"));
+        }
+        clean
+    }
+
+    /// The same for a stream of JSON lines, where what was passed on can stand in pieces, a few letters a line.
+    pub fn redact_stream(&self, stream: &str) -> String {
+        let values = self.passed_on.values.iter();
+        values.fold(self.redact(stream), |clean, (name, value)| {
+            without_pieces(clean, &value.as_str().into(), format!("[{name}]"))
+        })
+    }
+}
+
+/// A stream of JSON lines without a secret that stands in pieces in it.
+fn without_pieces(stream: String, secret: &SecretString, mask: String) -> String {
+    let Some(mut pieces) = Pieces::of(secret, mask) else { return stream };
+    let mut clean = pieces.feed(stream.as_bytes());
+    clean.extend(pieces.end());
+    String::from_utf8(clean).unwrap_or(stream)
+}
+
+impl fmt::Debug for Invocation {
+    /// Names of the environment only, and of the prompt its length: values may be credentials.
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Invocation")
+            .field("program", &self.program)
+            .field("environment", &self.environment.keys().collect::<Vec<_>>())
+            .field("stdin_bytes", &self.stdin.len())
+            .field("reach", &self.reach)
+            .field("reads", &self.reads)
+            .finish()
+    }
+}
+
+/// Whether a variable of this name holds a credential. An address does not, and neither does a word that half of all
+/// texts have.
+pub fn is_credential(name: &str) -> bool {
+    let name = name.to_ascii_uppercase();
+    ["KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL"].iter().any(|word| name.contains(word))
+}
+
+/// What of our environment goes on to the agent. An empty value is no value: an empty key would be used as one.
+fn pass_on(
+    names: &[String],
+    lookup_env: &dyn Fn(&str) -> Option<String>,
+    environment: &mut BTreeMap<String, String>,
+) -> PassedOn {
+    let mut passed_on = PassedOn::default();
+    for name in names {
+        match lookup_env(name).filter(|value| !value.is_empty()) {
+            Some(value) => {
+                passed_on.values.insert(name.clone(), value.clone());
+                environment.insert(name.clone(), value);
+                passed_on.given.push(name.clone());
+            }
+            None => passed_on.missing.push(name.clone()),
+        }
+    }
+    passed_on
+}
+
+/// Whether a text can be given to a program as a session's id: it comes from the agent's stream and goes into an
+/// argument list, so it must not look like an option.
+fn is_session_id(text: &str) -> bool {
+    (1..=128).contains(&text.len())
+        && !text.starts_with('-')
+        && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
+}
+
+#[cfg(test)]
+mod prompt_tests;
+#[cfg(test)]
+mod rework_tests;
+#[cfg(test)]
+mod role_tests;
+#[cfg(test)]
+mod shipped_tests;
+#[cfg(test)]
+mod stream_tests;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,196 @@
+//! One record of a stream of JSON lines, as Claude Code writes it.
+//!
+//! Fields are read one by one and none is required: versions differ in what they write and in what order, and a
+//! field of an unexpected type must not cost the whole record.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::is_session_id;
+use journeyman_order::Usage;
+
+/// A line of the stream, as far as it concerns us.
+pub(super) enum Record {
+    /// About the run itself: the session's beginning, a retry, a hook.
+    System {
+        session: Option<String>,
+    },
+    Result(Box<Said>),
+    /// Any other record: messages, progress.
+    Other,
+    /// It says that it is a result and cannot be read.
+    BrokenResult,
+    /// Not a record.
+    Noise,
+}
+
+/// What a result says.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Said {
+    pub(super) subtype: String,
+    pub(super) is_error: bool,
+    pub(super) text: Option<String>,
+    pub(super) errors: Vec<String>,
+    pub(super) session: Option<String>,
+    /// The HTTP status that the model's service answered with.
+    pub(super) api_status: Option<u64>,
+    pub(super) terminal_reason: String,
+    /// What this result's share of the run used, where it says so.
+    pub(super) since_last: Option<Usage>,
+    /// What it says of its own turns; the dollars are the run's or the session's, by version.
+    pub(super) turns: Usage,
+    pub(super) uuid: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Head<'a> {
+    #[serde(borrow, default)]
+    r#type: Option<Cow<'a, str>>,
+}
+
+/// Reads a line.
+pub(super) fn read(line: &str) -> Record {
+    if !line.starts_with('{') {
+        return Record::Noise;
+    }
+    // Most lines are long and of no concern: look at the type first and parse only what matters.
+    let Ok(Head { r#type: Some(kind) }) = serde_json::from_str::<Head<'_>>(line) else {
+        return if looks_like_result(line) { Record::BrokenResult } else { Record::Noise };
+    };
+    match kind.as_ref() {
+        "system" => Record::System { session: parse(line).as_ref().and_then(session) },
+        "result" => parse(line).map_or(Record::BrokenResult, |value| Record::Result(Box::new(said(&value)))),
+        _ => Record::Other,
+    }
+}
+
+/// Whether a line that cannot be read as a whole was meant as a result. Quotes inside a JSON string are
+/// escaped, so a message that only quotes a result does not match.
+pub(super) fn looks_like_result(part: &str) -> bool {
+    part.contains(r#""type":"result""#) || part.contains(r#""type": "result""#)
+}
+
+fn parse(line: &str) -> Option<Value> {
+    serde_json::from_str(line).or_else(|_| serde_json::from_str(&without_lone_surrogates(line))).ok()
+}
+
+fn said(value: &Value) -> Said {
+    let text = |key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let subtype = text("subtype");
+    Said {
+        is_error: value.get("is_error") == Some(&Value::Bool(true)) || subtype.starts_with("error"),
+        subtype,
+        // Held against a schema by the program itself; the text beside it may say the same less exactly.
+        text: match value.get("structured_output").filter(|form| form.is_object()).or(value.get("result")) {
+            None | Some(Value::Null) => None,
+            Some(Value::String(text)) => Some(text.clone()),
+            Some(other @ (Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_))) => {
+                Some(other.to_string())
+            }
+        },
+        errors: value
+            .get("errors")
+            .and_then(Value::as_array)
+            .map(|all| all.iter().filter_map(Value::as_str).take(10).map(String::from).collect())
+            .unwrap_or_default(),
+        session: session(value),
+        api_status: value.get("api_error_status").and_then(Value::as_u64),
+        terminal_reason: text("terminal_reason"),
+        since_last: value.get("model_usage_since_last_result").and_then(Value::as_object).map(|models| {
+            models.values().map(usage_of_model).fold(Usage::default(), |sum, usage| sum + usage)
+        }),
+        turns: usage_of_turns(value),
+        uuid: value.get("uuid").and_then(Value::as_str).map(String::from),
+    }
+}
+
+fn session(value: &Value) -> Option<String> {
+    value.get("session_id").and_then(Value::as_str).filter(|id| is_session_id(id)).map(String::from)
+}
+
+fn usage_of_model(model: &Value) -> Usage {
+    let tokens = |key: &str| model.get(key).and_then(Value::as_u64).unwrap_or(0);
+    Usage {
+        input_tokens: tokens("inputTokens")
+            .saturating_add(tokens("cacheReadInputTokens"))
+            .saturating_add(tokens("cacheCreationInputTokens")),
+        output_tokens: tokens("outputTokens"),
+        usd: dollars(model.get("costUSD")),
+    }
+}
+
+fn usage_of_turns(value: &Value) -> Usage {
+    let usage = value.get("usage").unwrap_or(&Value::Null);
+    let tokens = |key: &str| usage.get(key).and_then(Value::as_u64).unwrap_or(0);
+    Usage {
+        input_tokens: tokens("input_tokens")
+            .saturating_add(tokens("cache_read_input_tokens"))
+            .saturating_add(tokens("cache_creation_input_tokens")),
+        output_tokens: tokens("output_tokens"),
+        usd: dollars(value.get("total_cost_usd")),
+    }
+}
+
+/// Never negative and never without end, so that no sum of costs can be talked down or broken.
+fn dollars(value: Option<&Value>) -> f64 {
+    value.and_then(Value::as_f64).filter(|usd| usd.is_finite() && *usd > 0.0).unwrap_or(0.0)
+}
+
+/// The line with every `\ud8xx` that has no partner replaced by U+FFFD: JavaScript writes half an emoji that
+/// way where it cut a string, and no Rust string can hold it.
+fn without_lone_surrogates(line: &str) -> String {
+    let mut mended = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some(at) = rest.find('\\') {
+        let (before, escape) = rest.split_at(at);
+        mended.push_str(before);
+        let kept = match (surrogate(escape), escape.get(6..).and_then(surrogate)) {
+            (Some(Half::High), Some(Half::Low)) => 12,
+            (Some(Half::High | Half::Low), _) => {
+                mended.push('\u{fffd}');
+                rest = escape.get(6..).unwrap_or_default();
+                continue;
+            }
+            // Two characters, so that an escaped backslash does not begin another escape.
+            (None, _) => 1 + escape.chars().nth(1).map_or(0, char::len_utf8),
+        };
+        let (escape, after) = escape.split_at_checked(kept).unwrap_or((escape, ""));
+        mended.push_str(escape);
+        rest = after;
+    }
+    mended.push_str(rest);
+    mended
+}
+
+enum Half {
+    High,
+    Low,
+}
+
+fn surrogate(escape: &str) -> Option<Half> {
+    let digits = escape.strip_prefix("\\u")?.get(..4)?;
+    match u16::from_str_radix(digits, 16).ok()? {
+        0xd800..=0xdbff => Some(Half::High),
+        0xdc00..=0xdfff => Some(Half::Low),
+        0..=0xd7ff | 0xe000..=0xffff => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_an_emoji_costs_one_character_and_not_the_result() {
+        for (line, text) in [
+            (r#"{"type":"result","result":"cut \ud83d"}"#, "cut \u{fffd}"),
+            (r#"{"type":"result","result":"\ud83d\ude00 whole, \ude00 half"}"#, "😀 whole, \u{fffd} half"),
+            (r#"{"type":"result","result":"\\ud83d is text, \ud83dé"}"#, "\\ud83d is text, \u{fffd}é"),
+        ] {
+            let Record::Result(said) = read(line) else { panic!("{line}") };
+            assert_eq!(said.text.as_deref(), Some(text));
+        }
+    }
+}

@@ -1,0 +1,279 @@
+//! Reads what an agent prints: a stream of JSON lines, or plain text.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use super::Transcript;
+use super::failure::{failure, of_result, without_result};
+use super::lines::{End, LONGEST_LINE, Line, Lines};
+use super::record::{Record, Said, looks_like_result, read};
+use journeyman_order::agent_run::FailureKind;
+use journeyman_order::{AgentRun, Exit, Usage};
+
+/// The most of a result, or of plain text, that goes into the journal.
+const LONGEST_RESULT: usize = 1 << 20;
+
+/// Lines in which a record has to come, or the output is plain text.
+const LINES_TO_DECIDE: u32 = 32;
+
+/// What a program prints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// A stream of records; anything else is noise.
+    Records,
+    /// A stream of records when a `system` or `result` record stands among the first lines (a wrapper's own
+    /// words may precede it), else plain text, which is the result.
+    RecordsOrText,
+    /// Plain text, as was found out.
+    Text,
+}
+
+/// The last thing of weight in the stream.
+enum Last {
+    Nothing,
+    Result(Box<Said>),
+    /// A result of more than [`LONGEST_LINE`].
+    TooLong,
+    Broken,
+}
+
+pub(super) struct Stream {
+    lines: Lines,
+    seen: Seen,
+    /// Kept until it is known that the output is not plain text.
+    text: Option<End>,
+}
+
+struct Seen {
+    form: Form,
+    last: Last,
+    /// A result came, and no record after it.
+    settled: bool,
+    session: Option<String>,
+    usage: Usage,
+    /// The running total of dollars that the last result named.
+    total_usd: f64,
+    /// Results counted already: a stream may repeat one.
+    counted: BTreeSet<String>,
+    lines: u32,
+    noise_lines: u64,
+    noise: End,
+    too_long: u64,
+    not_utf8: u64,
+}
+
+impl Stream {
+    pub(super) fn new(form: Form) -> Self {
+        Self {
+            lines: Lines::default(),
+            text: match form {
+                Form::Records => None,
+                Form::RecordsOrText | Form::Text => Some(End::of(LONGEST_RESULT)),
+            },
+            seen: Seen {
+                form,
+                last: Last::Nothing,
+                settled: false,
+                session: None,
+                usage: Usage::default(),
+                total_usd: 0.0,
+                counted: BTreeSet::new(),
+                lines: 0,
+                noise_lines: 0,
+                noise: End::of(4 << 10),
+                too_long: 0,
+                not_utf8: 0,
+            },
+        }
+    }
+}
+
+impl Transcript for Stream {
+    fn feed(&mut self, bytes: &[u8]) {
+        if let Some(text) = &mut self.text {
+            text.push(bytes);
+        }
+        let seen = &mut self.seen;
+        self.lines.feed(bytes, &mut |line| seen.line(&line));
+        if self.seen.form == Form::Records {
+            self.text = None;
+        }
+    }
+
+    fn settled(&self) -> bool {
+        self.seen.settled
+    }
+
+    fn finish(self: Box<Self>, exit: Exit, stderr_tail: &str, duration: Duration) -> AgentRun {
+        let Self { mut lines, mut seen, text } = *self;
+        let noise_before = seen.noise_lines;
+        let unfinished = lines.finish(&mut |line| seen.line(&line));
+        let mut run = AgentRun { duration_seconds: duration.as_secs_f64(), ..AgentRun::default() };
+        match (seen.form, text) {
+            (Form::Records, _) | (Form::RecordsOrText | Form::Text, None) => {
+                if unfinished && seen.noise_lines > noise_before {
+                    run.warnings.push("the last line of the stream was cut off".into());
+                }
+                seen.conclude(&mut run, exit, stderr_tail);
+            }
+            (Form::RecordsOrText | Form::Text, Some(text)) => plain(&mut run, &text, exit, stderr_tail),
+        }
+        run
+    }
+}
+
+impl Seen {
+    fn line(&mut self, line: &Line<'_>) {
+        if self.form == Form::Text {
+            return;
+        }
+        match line {
+            Line::Whole(bytes) => {
+                let text = String::from_utf8_lossy(bytes);
+                let trimmed = text.trim_matches(|c: char| c.is_ascii_whitespace() || c == '\u{feff}');
+                if trimmed.is_empty() {
+                    return;
+                }
+                if matches!(text, std::borrow::Cow::Owned(_)) {
+                    self.not_utf8 += 1;
+                }
+                self.record(read(trimmed), bytes);
+            }
+            Line::TooLong { head, tail } => {
+                self.too_long += 1;
+                // Which record it was can only be told from its ends: `type` is no longer always first.
+                let is_result =
+                    [head, tail].iter().any(|end| looks_like_result(&String::from_utf8_lossy(end)));
+                if is_result && self.form == Form::Records {
+                    self.last = Last::TooLong;
+                    self.settled = true;
+                } else {
+                    self.settled = false;
+                }
+            }
+        }
+        self.lines = self.lines.saturating_add(1);
+        if self.form == Form::RecordsOrText && self.lines >= LINES_TO_DECIDE {
+            self.form = Form::Text;
+        }
+    }
+
+    fn record(&mut self, record: Record, bytes: &[u8]) {
+        match record {
+            Record::System { session } => {
+                self.form = Form::Records;
+                self.settled = false;
+                self.session = session.or(self.session.take());
+            }
+            // Words came first and no stream began: a lone result among them is one that is quoted.
+            Record::Result(_) if self.form == Form::RecordsOrText && self.noise_lines > 0 => {
+                self.noise(bytes)
+            }
+            Record::Result(said) => {
+                self.form = Form::Records;
+                self.settled = true;
+                self.session = said.session.clone().or(self.session.take());
+                self.count(&said);
+                self.last = Last::Result(said);
+            }
+            Record::BrokenResult if self.form == Form::Records => {
+                self.last = Last::Broken;
+                self.settled = true;
+                self.noise(bytes);
+            }
+            Record::Other => self.settled = false,
+            Record::Noise | Record::BrokenResult => self.noise(bytes),
+        }
+    }
+
+    fn noise(&mut self, bytes: &[u8]) {
+        self.noise_lines += 1;
+        self.noise.push(bytes);
+        self.noise.push(b"\n");
+    }
+
+    /// Adds what a result used. Where it does not say what is its own, its dollars are a running total, so only
+    /// what is new counts.
+    fn count(&mut self, said: &Said) {
+        if let Some(uuid) = &said.uuid {
+            if self.counted.contains(uuid) {
+                return;
+            }
+            if self.counted.len() < 1_000 {
+                self.counted.insert(uuid.clone());
+            }
+        }
+        let fresh = (said.turns.usd - self.total_usd).max(0.0);
+        self.total_usd = self.total_usd.max(said.turns.usd);
+        self.usage = self.usage + said.since_last.unwrap_or(Usage { usd: fresh, ..said.turns });
+    }
+
+    fn conclude(self, run: &mut AgentRun, exit: Exit, stderr: &str) {
+        let noise = String::from_utf8_lossy(self.noise.bytes());
+        run.usage = self.usage;
+        run.session_id = self.session;
+        for (count, what) in [
+            (self.noise_lines, "lines of the stream were no records"),
+            (self.too_long, "lines of the stream were longer than 8 MiB and skipped"),
+            (self.not_utf8, "lines of the stream were not UTF-8"),
+        ] {
+            if count > 0 {
+                run.warnings.push(format!("{count} {what}"));
+            }
+        }
+        run.failure = match self.last {
+            Last::Result(said) => {
+                let failure = of_result(&said, exit, stderr);
+                if exit == Exit::TimedOut && failure.is_none() {
+                    run.warnings.push("it lived on after its result and was ended".into());
+                }
+                run.result = said.text.map(|text| shortened(text, &mut run.warnings));
+                if run.result.is_none() && failure.is_none() {
+                    Some(without_result(exit, stderr, "", "its result has no text"))
+                } else {
+                    failure
+                }
+            }
+            Last::TooLong => Some(failure(
+                FailureKind::Ended,
+                format!("its result is a line of more than {} MiB and was not read", LONGEST_LINE >> 20),
+                stderr,
+            )),
+            Last::Broken => {
+                Some(failure(FailureKind::Ended, "its result cannot be read as JSON".into(), stderr))
+            }
+            Last::Nothing => Some(without_result(exit, stderr, &noise, "it ended without a result")),
+        };
+        // A session that is not known cannot be resumed, though the stream names it.
+        if run.failure.as_ref().is_some_and(|failure| failure.kind == FailureKind::UnknownSession) {
+            run.session_id = None;
+        }
+    }
+}
+
+fn plain(run: &mut AgentRun, text: &End, exit: Exit, stderr: &str) {
+    let said = String::from_utf8_lossy(text.bytes());
+    // A cut may have gone through a character.
+    let said = if text.is_cut() { said.trim_start_matches('\u{fffd}') } else { said.as_ref() };
+    let said = said.trim();
+    if text.is_cut() {
+        run.warnings.push(format!("only the last {LONGEST_RESULT} bytes of its output were kept"));
+    }
+    run.result = (!said.is_empty()).then(|| said.to_owned());
+    run.failure = if exit != Exit::Code(0) {
+        Some(without_result(exit, stderr, said, "it failed"))
+    } else if said.is_empty() {
+        Some(without_result(exit, stderr, "", "it printed nothing"))
+    } else {
+        None
+    };
+}
+
+fn shortened(text: String, warnings: &mut Vec<String>) -> String {
+    if text.len() <= LONGEST_RESULT {
+        return text;
+    }
+    warnings.push(format!("its result had {} bytes, the first {LONGEST_RESULT} were kept", text.len()));
+    let end = text.floor_char_boundary(LONGEST_RESULT);
+    text.get(..end).unwrap_or_default().to_owned()
+}

@@ -1,0 +1,373 @@
+//! The streams of real programs, byte for byte, and what hostile ones could print.
+
+use std::time::Duration;
+
+use super::Transcript;
+use super::stream::{Form, Stream};
+use journeyman_order::agent_run::FailureKind;
+use journeyman_order::{AgentRun, Exit};
+use proptest::prelude::*;
+
+fn fixture(name: &str) -> Vec<u8> {
+    let path =
+        format!("{}/tests/fixtures/agents/{name}.jsonl", journeyman_test_support::repository().display());
+    std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+fn finish(form: Form, pieces: &[&[u8]], exit: Exit, stderr: &str) -> AgentRun {
+    let mut stream = Box::new(Stream::new(form));
+    for piece in pieces {
+        stream.feed(piece);
+    }
+    stream.finish(exit, stderr, Duration::from_secs(2))
+}
+
+/// A run of Claude Code that printed this and ended well.
+fn claude(output: &[u8]) -> AgentRun {
+    finish(Form::Records, &[output], Exit::Code(0), "")
+}
+
+fn command(output: &[u8]) -> AgentRun {
+    finish(Form::RecordsOrText, &[output], Exit::Code(0), "")
+}
+
+fn kind(run: &AgentRun) -> Option<FailureKind> {
+    run.failure.as_ref().map(|failure| failure.kind)
+}
+
+fn message(run: &AgentRun) -> &str {
+    run.failure.as_ref().map_or("", |failure| failure.message.as_str())
+}
+
+#[test]
+fn real_streams_are_read_as_they_ended() {
+    use FailureKind::{Ended, LimitReached, Misconfigured, Unavailable};
+    for (name, code, result, failure, tokens, usd) in [
+        ("claude-plain", 0, Some("Hello from the mock. The answer is 42."), None, 120, 0.0008),
+        ("claude-thinking", 0, Some("answer"), None, 120, 0.0008),
+        ("claude-tool-fails", 0, Some("The command failed."), None, 240, 0.0016),
+        ("claude-schema-ok", 0, Some(r#"{"status":"fixed","summary":"did it"}"#), None, 120, 0.0008),
+        // Several results: the last counts, and what they used is added up.
+        ("claude-background-bash", 0, Some("after notification"), None, 360, 0.0024),
+        // On resume the dollars of one version are the session's, of the other the run's.
+        ("claude-resume", 0, Some("Resumed answer."), None, 120, 0.0008),
+        ("claude197-resume", 0, Some("Resumed answer."), None, 120, 0.001),
+        // Retries on the way are no failure.
+        ("claude-api-529-then-ok", 0, Some("recovered"), None, 120, 0.0008),
+        // All of these say `success`.
+        ("claude-api-401", 1, Some("Invalid API key · Fix external API key"), Some(Misconfigured), 0, 0.0),
+        ("claude-no-key", 1, Some("Not logged in · Please run /login"), Some(Misconfigured), 0, 0.0),
+        // No result at all with these, but what was used is known.
+        ("claude-max-turns", 1, None, Some(LimitReached), 240, 0.0016),
+        ("claude197-max-turns", 1, None, Some(LimitReached), 240, 0.002),
+        ("claude-max-budget", 1, None, Some(LimitReached), 110_000, 0.6),
+        // Exit 0, and yet an error.
+        ("claude-timeout-int", 0, None, Some(Ended), 0, 0.0),
+        // It says "done" though every tool was denied: its word is no evidence, and this is only its word.
+        ("claude-permission-denied", 0, Some("Done. Committed the fix."), None, 360, 0.0024),
+    ] {
+        let run = finish(Form::Records, &[&fixture(name)], Exit::Code(code), "");
+        assert_eq!(run.result.as_deref(), result, "{name}");
+        assert_eq!(kind(&run), failure, "{name}: {}", message(&run));
+        assert_eq!(run.usage.input_tokens + run.usage.output_tokens, tokens, "{name}");
+        assert!((run.usage.usd - usd).abs() < 1e-9, "{name}: {}", run.usage.usd);
+        assert!(run.session_id.is_some_and(|id| id.len() == 36), "{name}");
+        assert!(run.warnings.is_empty(), "{name}: {:?}", run.warnings);
+        // The same program behind the runtime `command` is read the same.
+        let again = finish(Form::RecordsOrText, &[&fixture(name)], Exit::Code(code), "");
+        assert_eq!((again.result.as_deref(), kind(&again)), (result, failure), "{name}");
+    }
+    let run = finish(Form::Records, &[&fixture("claude-api-500-retries2")], Exit::Code(1), "");
+    assert_eq!(kind(&run), Some(Unavailable), "{}", message(&run));
+}
+
+#[test]
+fn records_of_hooks_may_come_before_the_beginning() {
+    let mut output =
+        br#"{"type":"system","subtype":"hook_started","hook_name":"SessionStart","session_id":"h-1"}"#
+            .to_vec();
+    output.push(b'\n');
+    output.extend(fixture("claude-plain"));
+    for run in [claude(&output), command(&output)] {
+        assert_eq!(run.result.as_deref(), Some("Hello from the mock. The answer is 42."));
+        assert_eq!(run.session_id.as_deref(), Some("b1fe6996-3501-40eb-b05b-1fd0636e71bd"));
+    }
+}
+
+#[test]
+fn a_session_that_is_not_known_is_told_apart_and_not_offered_again() {
+    let words = "No conversation found with session ID: 00000000-0000-4000-8000-000000000000";
+    for output in [fixture("claude-resume-unknown"), Vec::new()] {
+        let run = finish(Form::Records, &[&output], Exit::Code(1), words);
+        assert_eq!(kind(&run), Some(FailureKind::UnknownSession), "{}", message(&run));
+        assert_eq!(run.session_id, None);
+    }
+}
+
+#[test]
+fn a_run_that_is_ended_before_its_result_keeps_its_session() {
+    let run = finish(Form::Records, &[&fixture("claude-timeout-term")], Exit::TimedOut, "");
+    assert_eq!(kind(&run), Some(FailureKind::LimitReached));
+    assert!(run.session_id.is_some());
+    let run = finish(Form::Records, &[&fixture("claude-timeout-int")], Exit::TimedOut, "");
+    assert_eq!(kind(&run), Some(FailureKind::LimitReached), "an aborted result is still a timeout");
+    let run = finish(Form::Records, &[&fixture("claude-timeout-term")], Exit::Code(143), "");
+    assert_eq!(kind(&run), Some(FailureKind::Ended));
+}
+
+#[test]
+fn a_program_that_lives_on_after_its_result_can_be_ended_without_harm() {
+    let mut stream = Stream::new(Form::Records);
+    stream.feed(br#"{"type":"system","subtype":"init","session_id":"s"}"#);
+    stream.feed(b"\n");
+    assert!(!stream.settled());
+    stream.feed(b"{\"type\":\"result\",\"result\":\"first\"}\n");
+    assert!(stream.settled());
+    stream.feed(b"{\"type\":\"system\",\"subtype\":\"init\"}\n");
+    assert!(!stream.settled(), "a task in the background has come back");
+    stream.feed(b"{\"result\":\"second\",\"type\":\"result\"}\n");
+    assert!(stream.settled());
+    let run = Box::new(stream).finish(Exit::TimedOut, "", Duration::ZERO);
+    assert_eq!((run.result.as_deref(), kind(&run)), (Some("second"), None));
+    assert_eq!(run.warnings, ["it lived on after its result and was ended"]);
+}
+
+#[test]
+fn strings_are_kept_as_they_are_other_values_as_json_and_null_as_none() {
+    for (value, result) in [
+        (r#""text""#, Some("text")),
+        (r#""""#, Some("")),
+        (r#"" spaces stay ""#, Some(" spaces stay ")),
+        (r#""$1 {\"type\":\"result\"}""#, Some(r#"$1 {"type":"result"}"#)),
+        (r#"{"b":[1,2.5,null]}"#, Some(r#"{"b":[1,2.5,null]}"#)),
+        ("[]", Some("[]")),
+        ("7", Some("7")),
+        ("false", Some("false")),
+        ("null", None),
+    ] {
+        let run = claude(format!("{{\"type\":\"result\",\"result\":{value}}}\n").as_bytes());
+        assert_eq!(run.result.as_deref(), result, "{value}");
+        assert_eq!(kind(&run), if result.is_none() { Some(FailureKind::Ended) } else { None }, "{value}");
+    }
+    assert_eq!(kind(&claude(b"{\"type\":\"result\"}\n")), Some(FailureKind::Ended));
+    for (structured, result) in
+        [(r#"{"passed":true}"#, r#"{"passed":true}"#), ("null", "said"), ("7", "said")]
+    {
+        let line =
+            format!("{{\"type\":\"result\",\"result\":\"said\",\"structured_output\":{structured}}}\n");
+        assert_eq!(claude(line.as_bytes()).result.as_deref(), Some(result), "{structured}");
+    }
+}
+
+#[test]
+fn only_a_newline_ends_a_line_and_type_need_not_come_first() {
+    let line = "{\"result\":\"a\u{2028}b\u{2029}c\u{85}d\\r\\ne\",\"n\":1,\"type\":\"result\"}";
+    for output in [format!("{line}\n"), format!("{line}\r\n"), line.to_owned(), format!("\n \n{line}\n\n")] {
+        let run = claude(output.as_bytes());
+        assert_eq!(run.result.as_deref(), Some("a\u{2028}b\u{2029}c\u{85}d\r\ne"), "{output:?}");
+        assert!(run.warnings.is_empty());
+    }
+}
+
+#[test]
+fn lines_that_are_no_records_are_counted_and_do_no_harm() {
+    let output = b"Loaded cached credentials.\n\xff\xfe\n{\"no\":\"type\"}\n[1]\n{\"type\":7}\n{\"type\":\n\
+        {\"type\":\"result\",\"result\":\"caf\xff\",\"is_error\":\"no\",\"usage\":[],\"session_id\":{},\"errors\":3}\n\
+        {\"type\":\"rate_limit_event\"}\ntail";
+    let run = claude(output);
+    assert_eq!(run.result.as_deref(), Some("caf\u{fffd}"));
+    assert_eq!(kind(&run), None, "{}", message(&run));
+    assert_eq!(run.session_id, None);
+    assert_eq!(
+        run.warnings,
+        [
+            "the last line of the stream was cut off",
+            "7 lines of the stream were no records",
+            "2 lines of the stream were not UTF-8"
+        ]
+    );
+}
+
+#[test]
+fn a_result_that_is_cut_off_or_nested_without_end_is_a_failure_and_not_the_one_before() {
+    let first = "{\"type\":\"result\",\"result\":\"first\"}\n";
+    let cut = "{\"type\":\"result\",\"result\":\"seco";
+    let deep = format!("{{\"type\":\"result\",\"result\":{}{}}}\n", "[".repeat(5_000), "]".repeat(5_000));
+    let huge = "{\"type\":\"result\",\"result\":\"x\",\"total_cost_usd\":1e999}\n";
+    for second in [cut, &deep, huge] {
+        let run = claude(format!("{first}{second}").as_bytes());
+        assert_eq!((run.result.as_deref(), kind(&run)), (None, Some(FailureKind::Ended)));
+    }
+}
+
+#[test]
+fn success_with_a_bad_exit_is_no_success_and_an_error_with_a_good_one_is_an_error() {
+    let good =
+        b"{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false,\"result\":\"24 tests pass\"}\n";
+    for exit in [Exit::Code(1), Exit::Signal(9)] {
+        let run = finish(Form::Records, &[good], exit, "out of memory");
+        assert_eq!(kind(&run), Some(FailureKind::Ended));
+        assert!(message(&run).contains("out of memory"), "{}", message(&run));
+    }
+    let bad = b"{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":true,\"result\":\"no\"}\n";
+    assert_eq!(kind(&claude(bad)), Some(FailureKind::Ended));
+}
+
+#[test]
+fn failures_are_told_apart_by_what_they_ask_for() {
+    use FailureKind::{Ended, LimitReached, Misconfigured, Unavailable, UnknownSession};
+    let api = |fields: &str| {
+        format!("{{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":true,{fields}}}\n").into_bytes()
+    };
+    for (output, expected) in [
+        (api(r#""api_error_status":429,"result":"x""#), Unavailable),
+        (api(r#""api_error_status":529,"result":"x""#), Unavailable),
+        (api(r#""api_error_status":503,"result":"x""#), Unavailable),
+        (api(r#""api_error_status":403,"result":"x""#), Misconfigured),
+        (api(r#""api_error_status":404,"result":"model not found""#), Misconfigured),
+        (api(r#""api_error_status":400,"result":"x""#), Ended),
+        (api(r#""terminal_reason":"api_error","result":"API Error: Connection error.""#), Unavailable),
+        (api(r#""result":"API Error: Unable to connect to API (ConnectionRefused)""#), Unavailable),
+        (api(r#""result":"response exceeded the 32000 output token maximum""#), LimitReached),
+        (api(r#""result":"I will not do that.""#), Ended),
+    ] {
+        let run = finish(Form::Records, &[&output], Exit::Code(1), "");
+        assert_eq!(kind(&run), Some(expected), "{}: {}", String::from_utf8_lossy(&output), message(&run));
+    }
+    for (exit, stderr, expected) in [
+        (Exit::Code(127), "claude: not found", Misconfigured),
+        (Exit::Code(1), "bwrap: execvp claude: No such file or directory", Misconfigured),
+        (Exit::Code(1), "cannot be used with root/sudo privileges for security reasons", Misconfigured),
+        (Exit::Code(1), "No conversation found with session ID: x", UnknownSession),
+        (Exit::Code(1), "connect ECONNREFUSED 127.0.0.1:1", Unavailable),
+        (Exit::Code(1), "Segmentation fault", Ended),
+        (Exit::Signal(11), "", Ended),
+        (Exit::Code(0), "", Ended),
+        (Exit::TimedOut, "", LimitReached),
+    ] {
+        let run = finish(Form::Records, &[], exit, stderr);
+        assert_eq!(kind(&run), Some(expected), "{stderr}: {}", message(&run));
+        assert!(message(&run).contains(stderr), "{}", message(&run));
+    }
+}
+
+#[test]
+fn a_line_of_many_megabytes_costs_no_more_memory_than_its_share() {
+    let long = |start: &str, end: &str| {
+        let mut line = start.as_bytes().to_vec();
+        line.resize(9 << 20, b'x');
+        line.extend_from_slice(end.as_bytes());
+        line.push(b'\n');
+        line
+    };
+    let message_line = long(r#"{"type":"user","text":""#, r#""}"#);
+    let result = b"{\"type\":\"result\",\"result\":\"done\"}\n";
+    let run = finish(Form::Records, &[&message_line, result], Exit::Code(0), "");
+    assert_eq!((run.result.as_deref(), kind(&run)), (Some("done"), None));
+    assert_eq!(run.warnings, ["1 lines of the stream were longer than 8 MiB and skipped"]);
+    for too_long in
+        [long(r#"{"type":"result","result":""#, r#""}"#), long(r#"{"result":""#, r#"","type":"result"}"#)]
+    {
+        let run = finish(Form::Records, &[result, &too_long], Exit::Code(0), "");
+        assert_eq!(run.result, None, "the result before it is not the last");
+        assert!(message(&run).contains("more than 8 MiB"), "{}", message(&run));
+    }
+    // Long, but within what is kept: the journal gets its beginning.
+    let text = "é".repeat(1 << 20);
+    let run = claude(format!("{{\"type\":\"result\",\"result\":\"{text}\"}}\n").as_bytes());
+    assert_eq!(run.result.map(|text| text.len()), Some(1 << 20));
+    assert_eq!(run.warnings.len(), 1);
+}
+
+#[test]
+fn a_result_that_is_there_twice_is_paid_for_once() {
+    let line = "{\"type\":\"result\",\"result\":\"x\",\"uuid\":\"u\",\"total_cost_usd\":-5,\
+        \"model_usage_since_last_result\":{\"m\":{\"inputTokens\":1,\"cacheReadInputTokens\":2,\"outputTokens\":-3,\"costUSD\":0.5}}}\n";
+    let run = claude(line.repeat(3).as_bytes());
+    assert_eq!((run.usage.input_tokens, run.usage.output_tokens, run.usage.usd), (3, 0, 0.5));
+}
+
+#[test]
+fn a_command_may_print_plain_text() {
+    for (output, result) in [
+        (&b"fix-the-sum\n"[..], "fix-the-sum"),
+        (b"  two\n\nlines \r\n", "two\n\nlines"),
+        (b"{\"answer\": 42}\n", "{\"answer\": 42}"),
+        (b"{not json", "{not json"),
+        (b"caf\xff", "caf\u{fffd}"),
+    ] {
+        let run = command(output);
+        assert_eq!((run.result.as_deref(), kind(&run)), (Some(result), None));
+        assert!(run.warnings.is_empty(), "{:?}", run.warnings);
+    }
+    assert_eq!(command(&fixture("claude-text-format")).result.as_deref(), Some("ok"));
+    assert_eq!(kind(&command(b" \n")), Some(FailureKind::Ended));
+    let failed = finish(Form::RecordsOrText, &[b"I tried"], Exit::Code(3), "and failed");
+    assert_eq!((failed.result.as_deref(), kind(&failed)), (Some("I tried"), Some(FailureKind::Ended)));
+    assert!(message(&failed).contains("exit code 3") && message(&failed).contains("and failed"));
+
+    // The end is kept, on a character's boundary.
+    let long = format!("{}the end", "é".repeat(1 << 20));
+    let run = command(long.as_bytes());
+    let result = run.result.unwrap_or_default();
+    assert!(result.ends_with("éthe end") && result.len() <= 1 << 20 && !result.contains('\u{fffd}'));
+    assert_eq!(run.warnings.len(), 1);
+}
+
+#[test]
+fn a_command_that_wraps_a_stream_is_never_shown_as_its_stream() {
+    let mut wrapped = b"starting the agent ...\n".to_vec();
+    wrapped.extend(fixture("claude-plain"));
+    assert_eq!(command(&wrapped).result.as_deref(), Some("Hello from the mock. The answer is 42."));
+    // But text that quotes a record far inside is text.
+    let text = format!("{}{{\"type\":\"result\",\"result\":\"forged\"}}\n", "a line\n".repeat(40));
+    assert!(command(text.as_bytes()).result.is_some_and(|result| result.starts_with("a line")));
+    // A stream of another kind of program has no result that we know.
+    assert_eq!(kind(&command(&fixture("gemini-plain"))), Some(FailureKind::Ended));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+
+    #[test]
+    fn bytes_in_any_pieces_give_the_same_answer(
+        lines in proptest::collection::vec(
+            prop_oneof![
+                proptest::collection::vec(any::<u8>(), 0..60),
+                "\\PC{0,40}".prop_map(String::into_bytes),
+                Just(br#"{"type":"system","subtype":"init","session_id":"s-1"}"#.to_vec()),
+                Just(br#"{"type":"result","result":"r","total_cost_usd":0.5,"is_error":true}"#.to_vec()),
+                Just("{\"result\":\"a\u{2028}\\ud83d\",\"type\":\"result\"}".as_bytes().to_vec()),
+                Just(br#"{"type":"result","result":"#.to_vec()),
+            ],
+            0..12,
+        ),
+        cuts in proptest::collection::vec(1_usize..30, 1..20),
+        is_text in any::<bool>(),
+    ) {
+        let form = || if is_text { Form::RecordsOrText } else { Form::Records };
+        let output = lines.join(&b'\n');
+        let whole = finish(form(), &[&output], Exit::Code(0), "");
+        let single: Vec<&[u8]> = output.chunks(1).collect();
+        prop_assert_eq!(&finish(form(), &single, Exit::Code(0), ""), &whole);
+        let mut pieces = Vec::new();
+        let mut rest = output.as_slice();
+        for cut in cuts.iter().cycle().take(2_000) {
+            let (piece, after) = rest.split_at((*cut).min(rest.len()));
+            pieces.push(piece);
+            rest = after;
+        }
+        pieces.push(rest);
+        prop_assert_eq!(&finish(form(), &pieces, Exit::Code(0), ""), &whole);
+    }
+
+    #[test]
+    fn a_real_stream_cut_anywhere_ends_no_reader(at in any::<prop::sample::Index>(), junk in any::<u8>()) {
+        let mut output = fixture("claude-background-bash");
+        let place = at.index(output.len());
+        if let Some(byte) = output.get_mut(place) { *byte = junk; }
+        let _ = claude(&output);
+        output.truncate(place);
+        let _ = claude(&output);
+    }
+}

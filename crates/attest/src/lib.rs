@@ -1,0 +1,23 @@
+//! The signed receipt: what was verified, as an in-toto statement in a DSSE envelope, signed with ed25519.
+//!
+//! May know: [`journeyman_order`]'s receipt, the forms of in-toto and DSSE, one key on disk.
+//! Must never know: how work is done or tests are run, GitHub, HTTP. It says what a receipt says, and who says it.
+//!
+//! What comes in is hostile: a receipt to verify was written by whoever hands it over. [`Envelope::parse`] believes
+//! nothing, [`Envelope::verify`] gives the statement of exactly the bytes that were signed.
+
+mod again;
+mod envelope;
+mod key;
+mod pem;
+mod statement;
+#[cfg(test)]
+mod tests;
+
+pub use again::{Compared, Found, compare};
+pub use envelope::{Envelope, EnvelopeError, VerifyError};
+pub use key::{KeyError, KeyId, Origin, PublicKey, SigningKey};
+pub use statement::{Claims, NothingToSign, PREDICATE_TYPE, Statement, StatementError, TestResult, Verifier};
+
+/// The media type of an envelope as a file and over HTTP.
+pub const ENVELOPE_TYPE: &str = "application/vnd.dsse.envelope.v1+json";

@@ -1,0 +1,198 @@
+//! A repository's own pipelines and roles, below `.github/journeyman/` on its default branch.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::templates::is_file_name;
+use journeyman_order::{Pipeline, Role};
+
+/// Where a repository keeps its pipelines.
+const PIPELINES: &str = ".github/journeyman/pipelines";
+/// Where a repository keeps its roles.
+const ROLES: &str = ".github/journeyman/agents";
+
+/// What a repository brings for one order.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Own {
+    /// The pipeline that it names; none when it names none.
+    pub pipeline: Option<Pipeline>,
+    /// Its roles, of those that the pipeline needs.
+    pub roles: BTreeMap<String, Role>,
+}
+
+/// Why a repository's templates cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum OwnError<E> {
+    /// A file could not be looked for.
+    Read(E),
+    /// A file, or what the settings name, cannot be used: the path, and what is wrong with line and reason.
+    Unusable(String),
+}
+
+/// What is known without the repository.
+#[derive(Debug, Clone, Copy)]
+pub struct Known<'a> {
+    /// The pipeline where the repository names no other.
+    pub default: &'a Pipeline,
+    /// Every pipeline that can be named.
+    pub pipelines: &'a BTreeMap<String, Pipeline>,
+    /// Every role.
+    pub roles: &'a BTreeMap<String, Role>,
+}
+
+/// Finds the pipeline that the repository names (`wanted`: a name, or its file's path), and the roles that it needs.
+/// The repository's come before those that are known. All is held together, so that what is wrong is found before
+/// anything is paid for. `read` gives a file of the base commit.
+///
+/// # Errors
+/// What cannot be used, for the people of the repository; or what `read` says.
+pub fn of_repository<E>(
+    wanted: Option<&str>,
+    known: Known<'_>,
+    mut read: impl FnMut(&str) -> Result<Option<Vec<u8>>, E>,
+) -> Result<Own, OwnError<E>> {
+    let mut read = |path: &str| -> Result<Option<String>, OwnError<E>> {
+        let Some(bytes) = read(path).map_err(OwnError::Read)? else { return Ok(None) };
+        String::from_utf8(bytes).map(Some).map_err(|_| unusable(path, "is not UTF-8"))
+    };
+    let named = match wanted {
+        Some(wanted) => Some(named(wanted, known, &mut read)?),
+        None => None,
+    };
+    let pipeline = named.as_ref().map_or(known.default, |(pipeline, _)| pipeline);
+    let needed: BTreeSet<&str> =
+        pipeline.stages.iter().flat_map(|stage| stage.roles().map(|(_, role)| role)).collect();
+    let mut roles = BTreeMap::new();
+    for name in needed {
+        let path = format!("{ROLES}/{name}.yaml");
+        let Some(yaml) = read(&path)? else { continue };
+        let role = Role::parse(&yaml).map_err(|invalid| unusable(&path, invalid))?;
+        if role.name != name {
+            let because = format!("it says `name: {}`; file and name have to be the same", role.name);
+            return Err(unusable(&path, because));
+        }
+        roles.insert(name.to_owned(), role);
+    }
+    let mut all = known.roles.clone();
+    all.extend(roles.clone());
+    match &named {
+        // Once more, for its lines.
+        Some((_, Source::Repository { path, yaml })) => {
+            Pipeline::parse_with(yaml, &all).map_err(|invalid| unusable(path, invalid))?;
+        }
+        Some((_, Source::Known)) | None => {
+            let with_name = |invalid| unusable(&format!("pipeline {}", pipeline.name), invalid);
+            pipeline.check_variables(&all).map_err(with_name)?;
+        }
+    }
+    Ok(Own { pipeline: named.map(|(pipeline, _)| pipeline), roles })
+}
+
+enum Source {
+    Known,
+    Repository { path: String, yaml: String },
+}
+
+fn named<E>(
+    wanted: &str,
+    known: Known<'_>,
+    read: &mut impl FnMut(&str) -> Result<Option<String>, OwnError<E>>,
+) -> Result<(Pipeline, Source), OwnError<E>> {
+    let path = if is_file_name(wanted) { wanted.to_owned() } else { format!("{PIPELINES}/{wanted}.yaml") };
+    if let Some(yaml) = read(&path)? {
+        let pipeline = Pipeline::parse(&yaml).map_err(|invalid| unusable(&path, invalid))?;
+        return Ok((pipeline, Source::Repository { path, yaml }));
+    }
+    if let Some(pipeline) = known.pipelines.get(wanted) {
+        return Ok((pipeline.clone(), Source::Known));
+    }
+    let names = known.pipelines.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+    let because =
+        format!("pipeline {wanted:?} is not known: there is no file {path}, and these are built in: {names}");
+    Err(unusable(".github/journeyman.yml", because))
+}
+
+fn unusable<E>(path: &str, because: impl std::fmt::Display) -> OwnError<E> {
+    OwnError::Unusable(format!("{path}: {because}"))
+}
+
+/// Whether the settings' `pipeline` can be one: a plain name, or the path of a file among the repository's pipelines.
+pub(super) fn is_pipeline(wanted: &str) -> bool {
+    let name = if is_file_name(wanted) {
+        let file = wanted.strip_prefix(PIPELINES).and_then(|file| file.strip_prefix('/'));
+        file.and_then(|file| file.strip_suffix(".yaml").or_else(|| file.strip_suffix(".yml")))
+    } else {
+        Some(wanted)
+    };
+    name.is_some_and(super::repository::is_plain_name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Templates;
+
+    const OWN: &str =
+        "name: own\nversion: 1\nstages:\n  - {name: a, agent: poet, escalate_on_exhaust: developer}\n";
+    const FILE: &str = ".github/journeyman/pipelines/own.yaml";
+    const POET: &str = ".github/journeyman/agents/poet.yaml";
+
+    fn of(wanted: Option<&str>, files: &[(&str, &str)]) -> Result<Own, String> {
+        let ours = Templates::load(None).unwrap();
+        let known =
+            Known { default: &ours.pipelines["issue-to-pr"], pipelines: &ours.pipelines, roles: &ours.roles };
+        let read = |path: &str| {
+            let file = files.iter().find(|(known, _)| *known == path);
+            Ok::<_, ()>(file.map(|(_, text)| text.as_bytes().to_vec()))
+        };
+        of_repository(wanted, known, read).map_err(|error| match error {
+            OwnError::Read(()) => "not read".to_owned(),
+            OwnError::Unusable(because) => because,
+        })
+    }
+
+    #[test]
+    fn a_repositorys_own_come_before_ours_and_only_what_is_needed_is_read() {
+        assert_eq!(
+            of(None, &[(FILE, "nonsense"), (POET, "nonsense")]).unwrap(),
+            Own { pipeline: None, roles: BTreeMap::new() }
+        );
+        let own = of(Some("own"), &[(FILE, OWN), (POET, "name: poet")]).unwrap();
+        assert_eq!(own.pipeline.unwrap().name, "own");
+        assert_eq!(own.roles.keys().collect::<Vec<_>>(), ["poet"]);
+        assert!(of(Some(FILE), &[(FILE, OWN), (POET, "name: poet")]).is_ok());
+        let developer = (".github/journeyman/agents/developer.yaml", "name: developer\nmodel: small");
+        let with_role = of(Some("issue-to-pr"), &[developer]).unwrap();
+        assert_eq!(with_role.roles["developer"].model.as_deref(), Some("small"));
+        assert_eq!(with_role.pipeline.unwrap().name, "issue-to-pr");
+    }
+
+    #[test]
+    fn what_cannot_be_used_is_said_with_file_line_and_reason() {
+        for (wanted, files, expected) in [
+            ("own", &[][..], "no file .github/journeyman/pipelines/own.yaml, and these are built in: "),
+            ("own", &[(FILE, "name: own\nstages: []")], ".github/journeyman/pipelines/own.yaml: line "),
+            ("own", &[(FILE, OWN)], "own.yaml: line 4: stage \"a\": `agent`: there is no role \"poet\""),
+            ("own", &[(FILE, OWN), (POET, "name: bard")], "agents/poet.yaml: it says `name: bard`"),
+            ("own", &[(FILE, OWN), (POET, "name: poet\nx: y")], "agents/poet.yaml: line 2: unknown field"),
+        ] {
+            let said = of(Some(wanted), files).unwrap_err();
+            assert!(said.contains(expected), "{said}");
+        }
+    }
+
+    #[test]
+    fn a_path_leads_to_the_repositorys_pipelines_only() {
+        for (wanted, fits) in [
+            ("own", true),
+            (FILE, true),
+            (".github/journeyman/pipelines/own.yml", true),
+            ("own.yaml", false),
+            (".github/journeyman/pipelines/../../own.yaml", false),
+            (".github/journeyman/pipelines/.yaml", false),
+            ("/etc/passwd", false),
+            ("", false),
+        ] {
+            assert_eq!(is_pipeline(wanted), fits, "{wanted}");
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! Pipelines, roles and command templates: ours, and a server's own in their place.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use rust_embed::RustEmbed;
+
+use journeyman_order::{Pipeline, Role};
+
+#[derive(RustEmbed)]
+#[folder = "../../templates/pipelines/"]
+struct OurPipelines;
+
+#[derive(RustEmbed)]
+#[folder = "../../templates/agents/"]
+struct OurRoles;
+
+/// The most bytes that a command template may have.
+const MOST_COMMAND_BYTES: usize = 256 * 1024;
+
+/// What orders are made of, by name.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Templates {
+    /// Pipelines; what they name of roles is there.
+    pub pipelines: BTreeMap<String, Pipeline>,
+    /// Roles.
+    pub roles: BTreeMap<String, Role>,
+    /// A server's own command templates; ours are known to who uses them.
+    pub commands: BTreeMap<String, String>,
+}
+
+/// A file that cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{file}: {because}")]
+pub struct TemplatesError {
+    /// Which; ours by their place in the source.
+    pub file: String,
+    /// What is wrong, with the line where there is one.
+    pub because: String,
+}
+
+impl Templates {
+    /// Ours, and over them those of `dir`: `pipelines/*.yaml`, `agents/*.yaml`, `commands/*.md`, by name.
+    ///
+    /// # Errors
+    /// The first file that cannot be read or used.
+    pub fn load(dir: Option<&Path>) -> Result<Self, TemplatesError> {
+        let mut pipelines = embedded::<OurPipelines>("templates/pipelines");
+        let mut roles = embedded::<OurRoles>("templates/agents");
+        let mut commands = Vec::new();
+        if let Some(dir) = dir {
+            if !dir.is_dir() {
+                return Err(error(dir, "is no folder; make it, or change `templates.dir`"));
+            }
+            pipelines.extend(folder(&dir.join("pipelines"), "yaml")?);
+            roles.extend(folder(&dir.join("agents"), "yaml")?);
+            commands = folder(&dir.join("commands"), "md")?;
+        }
+        let mut loaded = Self::default();
+        for file in &roles {
+            loaded.roles.insert(file.name.clone(), file.role()?);
+        }
+        for file in commands {
+            loaded.commands.insert(file.command_name()?.to_owned(), file.text);
+        }
+        // By name first: one of ours that is replaced is not held against roles that are replaced with it.
+        let by_name: BTreeMap<&str, &File> =
+            pipelines.iter().map(|file| (file.name.as_str(), file)).collect();
+        for (name, file) in by_name {
+            loaded.pipelines.insert(name.to_owned(), file.pipeline(&loaded.roles)?);
+        }
+        Ok(loaded)
+    }
+
+    /// Roles of one more folder, `*.yaml`, over those that are there. It need not exist.
+    ///
+    /// # Errors
+    /// The first file that cannot be read or used.
+    pub fn add_roles(&mut self, agents: &Path) -> Result<(), TemplatesError> {
+        for file in folder(agents, "yaml")? {
+            self.roles.insert(file.name.clone(), file.role()?);
+        }
+        Ok(())
+    }
+
+    /// A pipeline by its name, or from a file: what has a `/` in it, or ends in `.yaml` or `.yml`, is one.
+    ///
+    /// # Errors
+    /// When there is none of that name, or the file cannot be used.
+    pub fn pipeline(&self, wanted: &str) -> Result<Pipeline, TemplatesError> {
+        if !is_file_name(wanted) {
+            let known = || self.pipelines.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+            return self.pipelines.get(wanted).cloned().ok_or_else(|| TemplatesError {
+                file: format!("pipeline {wanted:?}"),
+                because: format!("there is none of this name; these are: {}, or name a file", known()),
+            });
+        }
+        let path = Path::new(wanted);
+        let yaml = read(path)?;
+        Pipeline::parse_with(&yaml, &self.roles).map_err(|invalid| error(path, invalid.to_string()))
+    }
+}
+
+/// Whether a pipeline is named by its file.
+pub fn is_file_name(wanted: &str) -> bool {
+    wanted.contains('/') || wanted.ends_with(".yaml") || wanted.ends_with(".yml")
+}
+
+/// A template's file, named as its template.
+struct File {
+    name: String,
+    path: PathBuf,
+    text: String,
+}
+
+impl File {
+    fn pipeline(&self, roles: &BTreeMap<String, Role>) -> Result<Pipeline, TemplatesError> {
+        let pipeline = Pipeline::parse_with(&self.text, roles)
+            .map_err(|invalid| error(&self.path, invalid.to_string()))?;
+        self.hold_name(&pipeline.name)?;
+        Ok(pipeline)
+    }
+
+    fn role(&self) -> Result<Role, TemplatesError> {
+        let role = Role::parse(&self.text).map_err(|invalid| error(&self.path, invalid.to_string()))?;
+        self.hold_name(&role.name)?;
+        Ok(role)
+    }
+
+    fn hold_name(&self, name: &str) -> Result<(), TemplatesError> {
+        if name == self.name {
+            return Ok(());
+        }
+        Err(error(&self.path, format!("it says `name: {name}`; file and name have to be the same")))
+    }
+
+    fn command_name(&self) -> Result<&str, TemplatesError> {
+        let fits = (1..=60).contains(&self.name.len())
+            && self.name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'));
+        if !fits {
+            let because = "a command's file is named with 1 to 60 characters of a-z, A-Z, 0-9, - and _";
+            return Err(error(&self.path, because));
+        }
+        Ok(&self.name)
+    }
+}
+
+fn embedded<Folder: RustEmbed>(place: &str) -> Vec<File> {
+    let file = |name: std::borrow::Cow<'static, str>| {
+        let text = String::from_utf8_lossy(&Folder::get(&name)?.data).into_owned();
+        let path = Path::new(place).join(name.as_ref());
+        Some(File { name: name.strip_suffix(".yaml")?.to_owned(), path, text })
+    };
+    Folder::iter().filter_map(file).collect()
+}
+
+/// Every file of that kind in a folder, which need not be there.
+fn folder(folder: &Path, kind: &str) -> Result<Vec<File>, TemplatesError> {
+    let entries = match std::fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(missing) if missing.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(other) => return Err(error(folder, other.to_string())),
+    };
+    let mut files = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(|failed| error(folder, failed.to_string()))?.path();
+        if path.extension().is_none_or(|extension| extension != kind) {
+            continue;
+        }
+        let name = path.file_stem().and_then(|name| name.to_str());
+        let name = name.ok_or_else(|| error(&path, "its name is not UTF-8"))?.to_owned();
+        files.push(File { name, text: read(&path)?, path });
+    }
+    files.sort_by(|one, other| one.path.cmp(&other.path));
+    Ok(files)
+}
+
+fn read(path: &Path) -> Result<String, TemplatesError> {
+    let text = std::fs::read_to_string(path).map_err(|failed| error(path, failed.to_string()))?;
+    if text.len() > MOST_COMMAND_BYTES {
+        return Err(error(path, format!("has {} bytes, at most {MOST_COMMAND_BYTES} are read", text.len())));
+    }
+    Ok(text)
+}
+
+fn error(path: &Path, because: impl Into<String>) -> TemplatesError {
+    TemplatesError { file: path.display().to_string(), because: because.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn dir(files: &[(&str, &str)]) -> tempfile::TempDir {
+        let dir = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            let path = dir.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        dir
+    }
+
+    #[test]
+    fn ours_fit_together() {
+        let ours = Templates::load(None).unwrap();
+        assert!(ours.pipelines.contains_key("issue-to-pr") && ours.roles.contains_key("developer"));
+        assert!(ours.commands.is_empty());
+    }
+
+    #[test]
+    fn a_servers_own_stand_in_place_of_ours_by_name() {
+        let dir = dir(&[
+            ("pipelines/short.yaml", "name: short\nversion: 1\nstages: [{name: a, agent: poet}]\n"),
+            ("agents/poet.yaml", "name: poet\n"),
+            ("agents/developer.yaml", "name: developer\nmodel: small\n"),
+            ("commands/implement.md", "Do it.\n"),
+            ("commands/notes.txt", "\u{0}"),
+        ]);
+        let ours = Templates::load(None).unwrap();
+        let loaded = Templates::load(Some(dir.path())).unwrap();
+        assert_eq!(loaded.pipeline("short").unwrap().stages.len(), 1);
+        assert_eq!(loaded.pipeline("issue-to-pr"), ours.pipeline("issue-to-pr"));
+        assert_eq!(loaded.roles["developer"].model.as_deref(), Some("small"));
+        assert_eq!(loaded.roles.len(), ours.roles.len() + 1);
+        assert_eq!(loaded.commands, [("implement".to_owned(), "Do it.\n".to_owned())].into());
+        let file = dir.path().join("pipelines/short.yaml");
+        assert_eq!(loaded.pipeline(file.to_str().unwrap()), loaded.pipeline("short"));
+        let unknown = loaded.pipeline("waterfall").unwrap_err().to_string();
+        assert!(unknown.contains("these are: ") && unknown.contains("short"), "{unknown}");
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_used_is_named_with_its_line() {
+        for (file, text, expected) in [
+            (
+                "pipelines/p.yaml",
+                "name: p\nversion: 1\nstages: [{name: a, agent: nobody}]",
+                "line 3: stage \"a\": ",
+            ),
+            ("pipelines/p.yaml", "name: q\nversion: 1\nstages: [{name: a, agent: developer}]", "`name: q`"),
+            ("agents/r.yaml", "name: r\nmodle: x\n", "line 2: unknown field"),
+            ("agents/r.yaml", "name: s\n", "`name: s`; file and name have to be the same"),
+            ("commands/a b.md", "", "a command's file is named"),
+        ] {
+            let dir = dir(&[(file, text)]);
+            let said = Templates::load(Some(dir.path())).unwrap_err().to_string();
+            assert!(said.contains(file) && said.contains(expected), "{said}");
+        }
+        let missing = Templates::load(Some(Path::new("/nowhere"))).unwrap_err().to_string();
+        assert!(missing.contains("/nowhere") && missing.contains("templates.dir"), "{missing}");
+    }
+}

@@ -1,0 +1,119 @@
+//! What is asked for by the holder of the API's token: orders, and words to them.
+
+use std::collections::BTreeSet;
+use std::sync::PoisonError;
+
+use chrono::Utc;
+
+use super::Engine;
+use journeyman_github::{At, ErrorKind, GitHubError, IssueKind, IssueState};
+use journeyman_order::{Command, IssueNumber, OrderId, RepositoryName, Requester, Signal, SignalKind};
+use journeyman_store::{OpenOutcome, StoreError};
+
+/// Why an order could not be opened, or told something, on request.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DeskError {
+    /// The App is not installed there, or there is no such issue.
+    #[error("{0}")]
+    NotFound(String),
+    /// The request makes no sense as it is.
+    #[error("{0}")]
+    Refused(String),
+    /// A later order is at work on the issue.
+    #[error("{0}")]
+    Conflict(String),
+    /// GitHub or the store cannot be used now.
+    #[error("{0}")]
+    Unavailable(String),
+}
+
+/// What came of asking for an order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asked {
+    /// It was opened.
+    Opened(OrderId),
+    /// The issue has this active one.
+    AlreadyActive(OrderId),
+}
+
+impl Engine {
+    /// Opens an order for whoever holds the API's token. When one is active, that is it.
+    pub async fn open(&self, repository: RepositoryName, issue: IssueNumber) -> Result<Asked, DeskError> {
+        let installation = self.parts.github.installation(&repository).await?;
+        let at = At { repository, installation };
+        let facts = self.parts.github.repository(&at).await?;
+        let at = At { repository: facts.name, installation };
+        let found = self.parts.github.issue(&at, issue).await?;
+        match (found.kind, found.state) {
+            (IssueKind::Issue, IssueState::Open) => {}
+            (IssueKind::PullRequest, IssueState::Open | IssueState::Closed) => {
+                return Err(DeskError::Refused(format!("#{issue} of {} is a pull request", at.repository)));
+            }
+            (IssueKind::Issue, IssueState::Closed) => {
+                return Err(DeskError::Refused(format!("issue #{issue} of {} is closed", at.repository)));
+            }
+        }
+        let opened = self.new_order(&at, facts.id, facts.default_branch, found.text, Requester::ApiToken);
+        let order = opened.order;
+        let outcome = self.parts.store.open_order(opened, Utc::now(), None).await;
+        let outcome = outcome.map_err(|error| DeskError::Unavailable(error.to_string()))?;
+        self.asked.notify_one();
+        Ok(match outcome {
+            OpenOutcome::Active(active) => Asked::AlreadyActive(active),
+            OpenOutcome::Opened | OpenOutcome::DeliveryConcluded => Asked::Opened(order),
+        })
+    }
+
+    /// Tells an order what the holder of the API's token says, and wakes it: also one that has ended. The number of the
+    /// journal's entry that holds it; what becomes of it is the order's to say.
+    ///
+    /// # Errors
+    /// When there is no such order, or a later one is at work on its issue.
+    pub async fn command(&self, order: OrderId, command: Command) -> Result<u64, DeskError> {
+        let row = self.parts.store.order(order).await?;
+        if let Some(newer) = self.successor(&row).await? {
+            return Err(DeskError::Conflict(format!("order {newer} has taken its place")));
+        }
+        let signal = Signal {
+            by: Requester::ApiToken,
+            kind: SignalKind::Commanded { comment: None, pull: None, command },
+        };
+        let entry = self.parts.store.signal(order, signal, Utc::now()).await?;
+        self.told.lock().unwrap_or_else(PoisonError::into_inner).insert(order);
+        self.asked.notify_one();
+        let seq = entry.seq;
+        // Nobody has to watch.
+        let _ = self.written.send((order, entry));
+        Ok(seq)
+    }
+
+    /// Who was told something on request since this was asked last.
+    pub(super) fn take_told(&self) -> BTreeSet<OrderId> {
+        std::mem::take(&mut *self.told.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl From<StoreError> for DeskError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::NotFound { what } => Self::NotFound(format!("there is no {what}")),
+            StoreError::Refused { .. } => Self::Refused(error.to_string()),
+            StoreError::Unavailable { .. } | StoreError::Broken { .. } => {
+                Self::Unavailable(error.to_string())
+            }
+        }
+    }
+}
+
+impl From<GitHubError> for DeskError {
+    fn from(error: GitHubError) -> Self {
+        match error.kind {
+            ErrorKind::NotFound | ErrorKind::Forbidden => Self::NotFound(error.message),
+            ErrorKind::Invalid => Self::Refused(error.message),
+            ErrorKind::Unavailable { .. }
+            | ErrorKind::Unauthorized
+            | ErrorKind::Conflict
+            | ErrorKind::Unexpected => Self::Unavailable(error.message),
+        }
+    }
+}

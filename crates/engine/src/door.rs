@@ -1,0 +1,108 @@
+//! The door of one job: what it may reach, and what came of it.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use url::Url;
+
+use super::trouble::never;
+use journeyman_agent::{Endpoint, EndpointKey, Prices, Provider};
+use journeyman_gateway::{Access, AllowedName, Budget, Credential, Guard, ModelDoor};
+use journeyman_order::Trouble;
+use journeyman_order::network::Record;
+use journeyman_sandbox::{Network, Sandbox};
+
+/// A door that is open as long as this is.
+pub(super) struct OpenDoor {
+    guard: Arc<Mutex<Option<Guard>>>,
+    /// What the job's programs have to be told.
+    pub(super) environment: Vec<(String, String)>,
+}
+
+impl OpenDoor {
+    /// Makes a door for one job, and the network that leads to it.
+    pub(super) fn open(sandbox: &Sandbox, access: Access) -> Result<(Self, Network), Trouble> {
+        let gateway = journeyman_gateway::open(access);
+        let guard: Arc<Mutex<Option<Guard>>> = Arc::default();
+        let (serving, kept) = (gateway.clone(), Arc::clone(&guard));
+        let runtime = tokio::runtime::Handle::current();
+        let door = sandbox.door(move |listener| {
+            let _within = runtime.enter();
+            match serving.serve(listener) {
+                Ok(open) => *kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(open),
+                Err(error) => tracing::warn!("a job has no way to the network: {error}"),
+            }
+        })?;
+        let environment = gateway.environment(door.port());
+        Ok((Self { guard, environment }, Network::Gateway(door)))
+    }
+
+    /// Closes it, and tells what happened.
+    pub(super) async fn close(self) -> Record {
+        let guard = self.guard.lock().unwrap_or_else(PoisonError::into_inner).take();
+        match guard {
+            Some(guard) => guard.end().await,
+            None => Record::default(),
+        }
+    }
+}
+
+/// Reads entries of the settings. `setting` is where they stand.
+pub(super) fn names(entries: &[String], setting: &str) -> Result<Vec<AllowedName>, Trouble> {
+    let read = entries.iter().map(|entry| AllowedName::parse(entry));
+    read.collect::<Result<_, _>>().map_err(|error| never(format!("{setting}: {error}")))
+}
+
+/// The way to an agent's model, with what may be spent there.
+pub(super) fn model(endpoint: &Endpoint, usd: f64, prices: &Prices) -> Result<ModelDoor, Trouble> {
+    let base: Url = endpoint.base.parse().map_err(|error| never(format!("{:?}: {error}", endpoint.base)))?;
+    let credential = match &endpoint.key {
+        EndpointKey::None => Credential::None,
+        EndpointKey::ApiKey(key) => Credential::ApiKey(key.clone()),
+        EndpointKey::Bearer(key) => Credential::Bearer(key.clone()),
+    };
+    let provider = match endpoint.provider {
+        Provider::Anthropic => journeyman_gateway::Provider::Anthropic,
+        Provider::OpenAi => journeyman_gateway::Provider::OpenAi,
+    };
+    let budget = Budget { usd: Some(usd), ..Budget::default() };
+    let price = price(&base, prices);
+    let door = ModelDoor::new(base, credential, provider, budget, price)
+        .map_err(|error| never(format!("the agent's model: {error}")))?;
+    Ok(door.explaining(journeyman_agent::how_to_price))
+}
+
+/// The job names the model. At a provider's own service one whose price is not known costs all the same, so that it has
+/// none here; at a service of one's own it counts nothing.
+fn price(base: &Url, prices: &Prices) -> journeyman_gateway::Price {
+    let (prices, is_a_providers) = (prices.clone(), journeyman_agent::is_a_providers_own(base));
+    Arc::new(move |model, tokens| {
+        let (input, output) = (tokens.input, tokens.output);
+        let usd = prices.dollars(model, input, output, tokens.cache_read, tokens.cache_write);
+        if is_a_providers { usd } else { Some(usd.unwrap_or(0.0)) }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use journeyman_order::network::Tokens;
+
+    #[test]
+    fn at_a_providers_own_service_a_model_without_a_price_has_none() {
+        let tokens = Tokens { input: 1_000_000, ..Tokens::default() };
+        for (base, unknown) in [
+            ("https://api.anthropic.com", None),
+            ("https://API.OpenAI.com./v1", None),
+            ("https://eu.api.openai.com/v1", None),
+            ("https://anthropic.com.example.org", Some(0.0)),
+            ("https://notopenai.com", Some(0.0)),
+            ("http://127.0.0.1:8080", Some(0.0)),
+        ] {
+            let price = price(&base.parse().unwrap(), &Prices::default());
+            assert_eq!(price("claude-sonnet-99", &tokens), unknown, "{base}");
+            assert_eq!(price("claude-sonnet-4-5", &tokens), Some(3.0), "{base}");
+        }
+        let words = journeyman_agent::how_to_price("x\"y");
+        assert!(words.contains("[prices.\"x\\\"y\"]") && words.contains("journeyman.toml"), "{words}");
+    }
+}

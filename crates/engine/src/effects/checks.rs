@@ -1,0 +1,147 @@
+//! Our check run on a commit, and what the checks of others say of it.
+
+use std::collections::BTreeSet;
+
+use chrono::Utc;
+
+use super::job_log;
+use super::{Context, Tried};
+use crate::views;
+use journeyman_agent::Runtime;
+use journeyman_github::{At, CheckButton, CheckRun, ErrorKind, OtherCheck, Standing, render};
+use journeyman_order::conversation::{CheckState, ChecksReading, FailingJob};
+use journeyman_order::moves::AgentTask;
+use journeyman_order::next::Survey;
+use journeyman_order::{CommitSha, Outcome, Trouble, survey};
+
+/// Failing checks that are looked into; of more only the names are told.
+const MOST_LOOKED_INTO: usize = 10;
+/// Annotations of one check that are told.
+const MOST_ANNOTATIONS: usize = 20;
+
+impl Context {
+    /// Brings our check run on a commit up to date with the journal.
+    pub(super) async fn show_check(&self, head: &CommitSha, state: CheckState) -> Tried {
+        let at = self.at().await?;
+        let survey = survey(self.journal.pipeline(), &self.journal, Utc::now());
+        let text = render::check(&views::check(&self.journal, &survey, head, state));
+        let buttons = buttons(&survey);
+        let details = self.parts.rules.public_url.as_ref();
+        let run = CheckRun { head, order: self.order, state, text: &text, details, buttons: &buttons };
+        self.parts.github.show_check(&at, run).await?;
+        Ok(Outcome::Done)
+    }
+
+    /// How the checks of others stand on a commit. What fails on the base branch, too, is told apart.
+    pub(super) async fn read_checks(&self, at: &At, head: &CommitSha) -> Result<ChecksReading, Trouble> {
+        let all = self.parts.github.checks_of_others(at, head.as_str()).await?;
+        let mut reading = ChecksReading::default();
+        let mut failing = Vec::new();
+        for check in all {
+            match check.standing {
+                Standing::Content => reading.passed += 1,
+                Standing::Pending => reading.pending.push(check.name),
+                Standing::Failed => failing.push(check),
+            }
+        }
+        if failing.is_empty() {
+            return Ok(reading);
+        }
+        let known = self.failing_on_base(at).await?;
+        let (old, new): (Vec<_>, Vec<_>) = failing.into_iter().partition(|check| known.contains(&check.name));
+        reading.failing_on_base = old.into_iter().map(|check| check.name).collect();
+        for (place, check) in new.into_iter().enumerate() {
+            reading.failing.push(self.look_into(at, check, place < MOST_LOOKED_INTO).await);
+        }
+        Ok(reading)
+    }
+
+    /// The names of those that fail on the commit that the work starts from, or on the base branch as it is now: CI
+    /// looks at both together.
+    async fn failing_on_base(&self, at: &At) -> Result<BTreeSet<String>, Trouble> {
+        let trace = survey(self.journal.pipeline(), &self.journal, Utc::now()).trace;
+        let base = match trace.base {
+            Some(base) => base,
+            None => self.base()?,
+        };
+        let mut names = BTreeSet::new();
+        for place in [base.as_str(), &self.opened().default_branch] {
+            match self.parts.github.checks_of_others(at, place).await {
+                Ok(checks) => {
+                    let failed = checks.into_iter().filter(|check| check.standing == Standing::Failed);
+                    names.extend(failed.map(|check| check.name));
+                }
+                // The branch was renamed, or history was rewritten: then nothing is known of it.
+                Err(error) if matches!(error.kind, ErrorKind::NotFound | ErrorKind::Invalid) => {
+                    tracing::info!(order = %self.order, %error, "the base's checks are not known");
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(names)
+    }
+
+    /// What a failing check says of itself. What GitHub does not tell of it is left out.
+    async fn look_into(&self, at: &At, check: OtherCheck, deeply: bool) -> FailingJob {
+        let github = &self.parts.github;
+        let mut job = FailingJob {
+            name: check.name,
+            job: check.job,
+            url: check.url,
+            summary: self.without_secrets(&check.summary),
+            ..FailingJob::default()
+        };
+        if !deeply {
+            return job;
+        }
+        if let Some(id) = check.check_run.filter(|_| check.has_annotations) {
+            match github.annotations(at, id, MOST_ANNOTATIONS).await {
+                Ok(told) => job.annotations = told.iter().map(|text| self.without_secrets(text)).collect(),
+                Err(error) => tracing::info!(order = %self.order, %error, "annotations were not read"),
+            }
+        }
+        if let Some(id) = check.job {
+            match github.job_log(at, id).await {
+                Ok(log) => job.log = job_log::end_of(&self.without_our_keys(&log.unwrap_or_default())),
+                Err(error) => tracing::info!(order = %self.order, %error, "a job's log was not read"),
+            }
+        }
+        job
+    }
+
+    fn without_secrets(&self, text: &str) -> String {
+        job_log::redacted(&self.without_our_keys(text))
+    }
+
+    /// CI may have been given the same keys as our agents.
+    fn without_our_keys(&self, text: &str) -> String {
+        let environment = &self.parts.rules.environment;
+        let mut text = text.to_owned();
+        for name in self.parts.agents.names() {
+            text = match self.parts.agents.get(name) {
+                Ok(Runtime::Program(program)) => {
+                    program.invocation(&AgentTask::default(), None, "", environment).redact(&text)
+                }
+                Ok(Runtime::Api(api)) => api.key(environment).redact(&text),
+                Err(_) => text,
+            };
+        }
+        text
+    }
+
+    /// Has failing jobs run once more. Where that is not allowed, or they are gone, it is left.
+    pub(super) async fn rerun_jobs(&self, jobs: &[u64]) -> Tried {
+        let at = self.at().await?;
+        let begun = self.parts.github.rerun_jobs(&at, jobs).await?;
+        tracing::info!(order = %self.order, asked = jobs.len(), begun, "jobs are to run once more");
+        Ok(Outcome::Done)
+    }
+}
+
+/// What can be asked for now by a button.
+fn buttons(survey: &Survey) -> Vec<CheckButton> {
+    let shown = survey.surfaces();
+    let retry = shown.can_be_retried.then_some(CheckButton::Retry);
+    let approve = shown.can_be_approved.then_some(CheckButton::Approve);
+    retry.into_iter().chain(approve).collect()
+}

@@ -1,0 +1,160 @@
+//! Moves of the conversation on GitHub: what people say there is read, and they are answered.
+
+use chrono::Utc;
+
+use super::{Context, Tried};
+use crate::views;
+use journeyman_github::{
+    Addressed, At, ErrorKind, GitHubError, RoundComment, SeenThread, ThreadAnswer, render,
+};
+use journeyman_order::conversation::{
+    AnswerNote, CommentPlace, CommentRef, PullReading, Reaction, Reply, Saying, Thread,
+};
+use journeyman_order::moves::ReviewNote;
+use journeyman_order::{CommitSha, Event, IssueNumber, Move, Outcome, Person, PullNumber, Trouble, survey};
+use journeyman_webhook as webhook;
+
+impl Context {
+    /// Everything that may be asked for on a pull request, and how the checks of others stand on `head`.
+    pub(super) async fn read_pull(&self, pull: PullNumber, head: &CommitSha) -> Tried {
+        let at = self.at().await?;
+        let us = self.parts.github.identity().await?;
+        let named = |text: &str| webhook::names(text, &us.slug);
+        let us = Addressed { slug: &us.slug, named: &named };
+        let talk = self.parts.github.pull_talk(&at, pull, &us).await?;
+        let mut threads = Vec::new();
+        for seen in talk.threads {
+            threads.push(self.find_line(seen, &talk.head).await);
+        }
+        Ok(Outcome::PullRead(Box::new(PullReading {
+            head: talk.head,
+            state: talk.state,
+            mergeable: talk.mergeable,
+            threads,
+            remarks: talk.remarks,
+            checks: self.read_checks(&at, head).await?,
+        })))
+    }
+
+    /// A thread that GitHub has lost the line of, with the line as it is in the head's version, if git still finds it.
+    async fn find_line(&self, seen: SeenThread, head: &CommitSha) -> Thread {
+        let SeenThread { mut thread, lost_since } = seen;
+        if let (Some(old), Some(line)) = (lost_since, thread.original_line) {
+            let (repository, new, path) =
+                (self.opened().repository.clone(), head.clone(), thread.path.clone());
+            let today =
+                self.git(move |workspaces| workspaces.line_today(&repository, &old, &new, &path, line)).await;
+            match today {
+                Ok(line) => thread.line = line,
+                Err(error) => {
+                    tracing::info!(order = %self.order, message = error.message, "a line was not found again");
+                }
+            }
+        }
+        thread
+    }
+
+    /// Every thread is answered, also when one of them cannot be.
+    pub(super) async fn answer_threads(&self, pull: PullNumber, replies: &[Reply]) -> Tried {
+        let at = self.at().await?;
+        let pages = views::pages(&self.journal);
+        let mut refused = None;
+        for reply in replies {
+            let body = render::reply(reply, &pages);
+            let answer = ThreadAnswer { order: self.order, reply, body: &body };
+            match self.parts.github.answer_thread(&at, pull, &answer).await {
+                Ok(()) => {}
+                Err(error) if passes_by_itself(&error) => return Err(error.into()),
+                Err(error) => refused = refused.or(Some(error)),
+            }
+        }
+        refused.map_or(Ok(Outcome::Done), |error| Err(error.into()))
+    }
+
+    pub(super) async fn request_review(&self, pull: PullNumber, reviewers: &[Person]) -> Tried {
+        let at = self.at().await?;
+        let logins: Vec<&str> = reviewers.iter().map(|person| person.login.as_str()).collect();
+        self.parts.github.request_review(&at, pull, &logins).await?;
+        Ok(Outcome::Done)
+    }
+
+    pub(super) async fn react(&self, comment: CommentRef, reaction: Reaction) -> Tried {
+        let at = self.at().await?;
+        self.parts.github.react(&at, comment, reaction).await?;
+        Ok(Outcome::Done)
+    }
+
+    pub(super) async fn say(&self, on: CommentPlace, saying: &Saying) -> Tried {
+        let at = self.at().await?;
+        let survey = survey(self.journal.pipeline(), &self.journal, Utc::now());
+        let body = render::saying(&views::saying(&self.journal, &survey, saying));
+        let thread = match on {
+            CommentPlace::Issue(issue) => issue,
+            CommentPlace::Pull(pull) => IssueNumber(pull.0),
+        };
+        let marker = match saying {
+            // Once on an issue, whichever order is told.
+            Saying::NoRight => "say:no-right".to_owned(),
+            Saying::Help
+            | Saying::UnknownCommand { .. }
+            | Saying::Status
+            | Saying::NotNow { .. }
+            | Saying::Plan { .. }
+            | Saying::PullClosed { .. } => {
+                format!("say:{}:{}", self.order, self.key.file_name().replace('-', "."))
+            }
+        };
+        self.parts.github.comment(&at, thread, &marker, &body).await?;
+        Ok(Outcome::Done)
+    }
+
+    pub(super) async fn show_answer(&self, note: &AnswerNote) -> Tried {
+        let at = self.at().await?;
+        let body = render::answer(note, &views::pages(&self.journal));
+        self.parts.github.set_answer_comment(&at, note.pull, self.order, note.answer, &body).await?;
+        self.fold_old_comments(&at, note.pull).await?;
+        Ok(Outcome::Done)
+    }
+
+    /// Folds away what newer comments of ours have taken the place of.
+    pub(super) async fn fold_old_comments(&self, at: &At, pull: PullNumber) -> Result<(), Trouble> {
+        let keep = in_force(self.journal.entries().iter().map(|entry| &entry.event), pull);
+        self.parts.github.fold_others(at, pull, self.order, &keep).await?;
+        Ok(())
+    }
+}
+
+/// What still holds of what was said on a pull request in rounds of review and in answers: the last answer, and of
+/// each stage the last round, unless an answer came after it with another commit.
+fn in_force<'a>(events: impl Iterator<Item = &'a Event>, pull: PullNumber) -> Vec<RoundComment<'a>> {
+    let mut reviews: Vec<&ReviewNote> = Vec::new();
+    let mut answer = None;
+    for event in events {
+        let Event::Intended { r#move, .. } = event else { continue };
+        if let Move::ShowReview(note) = &**r#move
+            && note.pull == pull
+        {
+            reviews.retain(|other| other.stage != note.stage);
+            reviews.push(note);
+        }
+        if let Move::ShowAnswer(note) = &**r#move
+            && note.pull == pull
+        {
+            answer = Some(note.answer);
+            if let Some(commit) = &note.commit {
+                reviews.retain(|review| review.commit == *commit);
+            }
+        }
+    }
+    let reviews =
+        reviews.into_iter().map(|note| RoundComment::Review { stage: &note.stage, round: note.round });
+    reviews.chain(answer.map(RoundComment::Answer)).collect()
+}
+
+/// Whether the same may succeed later, without anybody doing something about it.
+fn passes_by_itself(error: &GitHubError) -> bool {
+    match error.kind {
+        ErrorKind::Unavailable { .. } | ErrorKind::Conflict | ErrorKind::Unexpected => true,
+        ErrorKind::Unauthorized | ErrorKind::Forbidden | ErrorKind::NotFound | ErrorKind::Invalid => false,
+    }
+}

@@ -1,0 +1,104 @@
+//! Moves that ask GitHub, or tell it something.
+
+use chrono::Utc;
+
+use super::{Context, Tried, never, soon};
+use crate::views;
+use journeyman_github::{NewPull, render};
+use journeyman_order::moves::ReviewNote;
+use journeyman_order::{BranchName, Journal, Outcome, Person, PullNumber, survey};
+
+impl Context {
+    pub(super) async fn authorize(&self, person: &Person) -> Tried {
+        let at = self.at().await?;
+        Ok(Outcome::Authorized { allowed: self.parts.github.can_write(&at, person).await? })
+    }
+
+    pub(super) async fn open_pull(&self, branch: &BranchName, title: &str, summary: &str) -> Tried {
+        let at = self.at().await?;
+        let body = self.pull_body(summary)?;
+        let base = self.opened().default_branch.clone();
+        let new = NewPull { head: branch, base: &base, title, body: &body, draft: true };
+        let pull = self.parts.github.open_pull(&at, new).await?;
+        Ok(Outcome::PullOpened { number: pull.number, url: pull.url })
+    }
+
+    /// The last look before a pull request is said to be ready: its head has to be the commit that was tested.
+    pub(super) async fn finish_pull(
+        &self,
+        number: PullNumber,
+        title: &str,
+        summary: &str,
+        ready: bool,
+    ) -> Tried {
+        let at = self.at().await?;
+        let github = &self.parts.github;
+        let body = self.pull_body(summary)?;
+        github.update_pull(&at, number, Some(title), &body).await?;
+        if ready {
+            let pull = github.pull(&at, number).await?;
+            let tested = survey(self.journal.pipeline(), &self.journal, Utc::now()).trace.work;
+            match tested {
+                Some(work) if work.commit == pull.head_sha => github.mark_ready(&at, &pull).await?,
+                Some(work) => {
+                    return Err(soon(format!(
+                        "the head of pull request #{number} is {}, and {} was tested",
+                        pull.head_sha.short(),
+                        work.commit.short()
+                    )));
+                }
+                None => return Err(never("there is no tested commit")),
+            }
+        }
+        Ok(Outcome::PullFinished)
+    }
+
+    pub(super) async fn show_status(&self) -> Tried {
+        let at = self.at().await?;
+        let issue = self.opened().issue.number;
+        let github = &self.parts.github;
+        github.set_status_comment(&at, issue, self.order, || self.status_text()).await?;
+        let journal = self.latest_journal().await;
+        let survey = survey(journal.pipeline(), &journal, Utc::now());
+        github.set_order_label(&at, issue, views::label(&survey)).await?;
+        Ok(Outcome::StatusShown)
+    }
+
+    /// What the status is to say by now. It waits for its turn behind all that is more important.
+    async fn status_text(&self) -> String {
+        let journal = self.latest_journal().await;
+        let survey = survey(journal.pipeline(), &journal, Utc::now());
+        render::status(&views::status(&journal, &survey, self.parts.rules.public_url.as_ref()))
+    }
+
+    /// The journal as it is now, or else as it was when the effect began.
+    async fn latest_journal(&self) -> Journal {
+        match self.parts.journals.journal(self.order).await {
+            Ok(journal) => journal,
+            Err(error) => {
+                tracing::warn!(order = %self.order, %error, "the status is shown as of before");
+                self.journal.clone()
+            }
+        }
+    }
+
+    pub(super) async fn show_review(&self, note: &ReviewNote) -> Tried {
+        let at = self.at().await?;
+        let survey = survey(self.journal.pipeline(), &self.journal, Utc::now());
+        // The round before it can be told to its end by now.
+        let before = views::earlier_reviews(&self.journal, note).pop();
+        for note in [Some(note), before].into_iter().flatten() {
+            let body = render::review(&views::review(&self.journal, &survey, note));
+            let round = (note.stage.as_str(), note.round);
+            self.parts.github.set_review_comment(&at, note.pull, self.order, round, &body).await?;
+        }
+        self.fold_old_comments(&at, note.pull).await?;
+        Ok(Outcome::ReviewShown)
+    }
+
+    fn pull_body(&self, summary: &str) -> Result<String, journeyman_order::Trouble> {
+        let survey = survey(self.journal.pipeline(), &self.journal, Utc::now());
+        let view = views::pull(&self.journal, &survey, summary);
+        view.map(|view| render::pull(&view)).ok_or_else(|| never("there is no work to publish"))
+    }
+}

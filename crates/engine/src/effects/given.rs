@@ -1,0 +1,119 @@
+//! What an agent is given besides what its task says, because its runtime has neither tools nor a memory.
+
+use super::{Context, Trouble};
+use journeyman_agent::Runtime;
+use journeyman_order::moves::{AgentTask, Answers, Place};
+use journeyman_order::{CommitSha, Event, Move, Outcome};
+use journeyman_workspace::Outline;
+
+/// For the map of the tree and the files that are named, in tokens.
+const BUDGET: usize = 24_000;
+/// Of English and code, by rule of thumb.
+const CHARACTERS_PER_TOKEN: usize = 4;
+/// Characters of the answer before.
+const LONGEST_ANSWER: usize = 200_000;
+
+impl Context {
+    /// The task with what has to be looked up for it.
+    pub(super) async fn with_what_it_needs(
+        &self,
+        mut task: AgentTask,
+        runtime: &Runtime,
+    ) -> Result<AgentTask, Trouble> {
+        if task.session.is_none()
+            && let Some(answer) = task.previous.as_ref().and_then(|previous| self.answer_of(previous))
+        {
+            task.inputs.insert("your previous answer".to_owned(), beginning(answer));
+        }
+        if let (Runtime::Api(_), Answers::CodeArtifact) = (runtime, task.answers) {
+            let commit = self.stands_at(&task)?;
+            let named = spoken_of(&task);
+            let (repository, at) = (self.opened().repository.clone(), commit.clone());
+            let budget = BUDGET * CHARACTERS_PER_TOKEN;
+            let outline =
+                self.git(move |workspaces| workspaces.outline(&repository, &at, &named, budget)).await?;
+            task.inputs.insert("the repository's tree".to_owned(), tree(&commit, &outline));
+            if !outline.files.is_empty() || !outline.left_out.is_empty() {
+                task.inputs.insert("the repository's files".to_owned(), files(&outline));
+            }
+        }
+        Ok(task)
+    }
+
+    /// The commit that the work has come to: the last of ours since it began with this start, or the start itself.
+    fn stands_at(&self, task: &AgentTask) -> Result<CommitSha, Trouble> {
+        if let Place::Checkout { commit } = &task.place {
+            return Ok(commit.clone());
+        }
+        let mut at = task.start.clone();
+        let mut begun = task.start.is_none();
+        for entry in self.journal.entries() {
+            match &entry.event {
+                Event::Intended { r#move, .. } => {
+                    if let Move::RunAgent(run) = &**r#move {
+                        begun |= run.start == task.start;
+                    }
+                }
+                Event::Observed { outcome, .. } => {
+                    if let (true, Outcome::Committed { commit, .. }) = (begun, &**outcome) {
+                        at = Some(commit.clone());
+                    }
+                }
+                Event::Opened(_) | Event::Signaled { .. } => {}
+            }
+        }
+        at.map_or_else(|| self.base(), Ok)
+    }
+}
+
+/// All texts that may name files.
+fn spoken_of(task: &AgentTask) -> String {
+    let mut texts: Vec<&str> =
+        task.arguments.iter().chain(task.inputs.values()).map(String::as_str).collect();
+    if let Some(rework) = &task.rework {
+        for feedback in &rework.feedback {
+            texts.push(&feedback.summary);
+            for finding in &feedback.issues {
+                texts.extend(finding.location.as_deref());
+                texts.push(&finding.description);
+            }
+        }
+        texts.extend(rework.test_output.as_deref());
+        texts.extend(rework.guidance.as_deref());
+        if let Some(diagnosis) = &rework.diagnosis {
+            texts.extend([diagnosis.diagnosis.as_str(), diagnosis.guidance.as_str()]);
+        }
+    }
+    texts.join("\n")
+}
+
+fn beginning(answer: &str) -> String {
+    match answer.char_indices().nth(LONGEST_ANSWER) {
+        None => answer.to_owned(),
+        Some((end, _)) => {
+            format!("{}\n[cut after {LONGEST_ANSWER} characters]", answer.get(..end).unwrap_or_default())
+        }
+    }
+}
+
+fn tree(commit: &CommitSha, outline: &Outline) -> String {
+    format!(
+        "The repository at commit {}: {} files. This map and the files below have at most {BUDGET} tokens together; \
+         folders stand in one line where there are too many files.\n\n{}\n",
+        commit.short(),
+        outline.total,
+        outline.paths.join("\n")
+    )
+}
+
+fn files(outline: &Outline) -> String {
+    let mut text = "The files that your task names, each whole.\n".to_owned();
+    for (path, content) in &outline.files {
+        let end = if content.ends_with('\n') { "" } else { "\n" };
+        text.push_str(&format!("\n=== {path} ===\n{content}{end}"));
+    }
+    if !outline.left_out.is_empty() {
+        text.push_str(&format!("\nNamed, and not shown:\n{}\n", outline.left_out.join("\n")));
+    }
+    text
+}

@@ -1,0 +1,123 @@
+//! How each move is carried out. One function tries one move once and says what it observed; what comes of that is
+//! for the order to say.
+
+mod archive;
+mod checks;
+mod conversation;
+mod github;
+mod given;
+mod job_log;
+mod pay;
+mod preflight;
+mod prepare;
+mod publish;
+mod readiness;
+mod run_agent;
+mod run_tests;
+mod seat;
+mod take_in;
+#[cfg(test)]
+mod tests;
+mod tidy;
+mod update_branch;
+mod workspace;
+mod write_artifact;
+
+use std::sync::Arc;
+
+use super::Parts;
+use super::trouble::{never, soon};
+use journeyman_github::{At, GitHubError};
+use journeyman_order::{
+    CommitSha, Journal, Move, MoveKey, Opened, OrderId, Outcome, RepositorySettings, Trouble,
+};
+
+/// A move to carry out.
+pub(super) struct Effect {
+    pub(super) key: MoveKey,
+    /// Which try this is, from 1: how often an outcome of this move is in the journal, and one.
+    pub(super) attempt: usize,
+    pub(super) r#move: Move,
+}
+
+/// What every effect has at hand.
+struct Context {
+    parts: Arc<Parts>,
+    order: OrderId,
+    key: MoveKey,
+    attempt: usize,
+    journal: Journal,
+}
+
+type Tried = Result<Outcome, Trouble>;
+
+/// Carries out a move. Whatever goes wrong is an outcome too.
+pub(super) async fn perform(parts: Arc<Parts>, order: OrderId, effect: Effect) -> Outcome {
+    let journal = match parts.journals.journal(order).await {
+        Ok(journal) => journal,
+        Err(error) => return Outcome::Trouble(error.into()),
+    };
+    let context = Context { parts, order, key: effect.key, attempt: effect.attempt, journal };
+    let tried = match effect.r#move {
+        Move::Authorize { person } => context.authorize(&person).await,
+        Move::Prepare => context.prepare().await,
+        Move::RunAgent(task) => Box::pin(context.run_agent(task)).await,
+        Move::FindFiles { glob } => context.find_files(&glob).await,
+        Move::Import { branch, base } => context.import(&branch, &base).await,
+        Move::Commit { tree, parent, merges, message, date } => {
+            context.commit(tree, (parent, merges), message, date).await
+        }
+        Move::RunTests { commit } => context.run_tests(&commit).await,
+        Move::Push { branch, commit, lease } => context.push(branch, commit, lease).await,
+        Move::OpenPull { branch, title, summary } => context.open_pull(&branch, &title, &summary).await,
+        Move::FinishPull { pull, title, summary, ready } => {
+            context.finish_pull(pull, &title, &summary, ready).await
+        }
+        Move::WriteArtifact { answer, branch, artifact } => {
+            context.write_artifact(&answer, &branch, &artifact).await
+        }
+        Move::Archive { stage, parts } => context.archive(&stage, &parts).await,
+        Move::ShowReview(note) => context.show_review(&note).await,
+        Move::ShowStatus { .. } => context.show_status().await,
+        Move::RerunJobs { head: _, jobs } => context.rerun_jobs(&jobs).await,
+        Move::ShowCheck { head, state } => context.show_check(&head, state).await,
+        Move::Preflight => context.preflight().await,
+        Move::ReadPull { pull, head } => context.read_pull(pull, &head).await,
+        Move::TakeIn { branch, head } => context.take_in(branch, head).await,
+        Move::UpdateBranch { head, how, date } => context.update_branch(head, how, date).await,
+        Move::AnswerThreads { pull, replies } => context.answer_threads(pull, &replies).await,
+        Move::RequestReview { pull, reviewers } => context.request_review(pull, &reviewers).await,
+        Move::ShowAnswer(note) => context.show_answer(&note).await,
+        Move::React { comment, reaction } => context.react(comment, reaction).await,
+        Move::Say { on, saying } => context.say(on, &saying).await,
+        Move::Tidy { branch } => context.tidy(branch).await,
+    };
+    tried.unwrap_or_else(Outcome::Trouble)
+}
+
+impl Context {
+    fn opened(&self) -> &Opened {
+        self.journal.opened()
+    }
+
+    /// Where on GitHub the order is.
+    async fn at(&self) -> Result<At, GitHubError> {
+        let repository = self.opened().repository.clone();
+        let installation = match self.opened().installation {
+            Some(installation) => installation,
+            None => self.parts.github.installation(&repository).await?,
+        };
+        Ok(At { repository, installation })
+    }
+
+    /// The commit that the work starts from.
+    fn base(&self) -> Result<CommitSha, Trouble> {
+        let prepared = self.journal.prepared().map(|prepared| prepared.base.clone());
+        prepared.ok_or_else(|| never("the base commit is not known yet"))
+    }
+
+    /// The repository's settings, as pinned.
+    fn settings(&self) -> RepositorySettings {
+        self.journal.prepared().map(|prepared| prepared.settings.clone()).unwrap_or_default()
+    }
+}

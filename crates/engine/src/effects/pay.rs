@@ -1,0 +1,117 @@
+//! What an agent's run may cost beyond its own order: asked for before it begins, corrected when it has ended.
+
+use chrono::Utc;
+
+use super::Context;
+use journeyman_order::moves::AgentTask;
+use journeyman_order::{AgentRun, Trouble, survey};
+use journeyman_store::{Cost, Grant, Over, OverLimit, PaidRun, Purse, RunEnd};
+
+impl Context {
+    /// Writes down what a run will cost, as far as that can be told. The inner error says which limit of the day it
+    /// would go over, and what it would cost to go on.
+    pub(super) async fn reserve(&self, task: &AgentTask) -> Result<Result<(), String>, Trouble> {
+        let begins_at = Utc::now();
+        let survey = survey(self.journal.pipeline(), &self.journal, begins_at);
+        let left = self.dollars_left();
+        let run = PaidRun {
+            order: self.order,
+            key: self.key.clone(),
+            attempt: self.attempt_number(),
+            repository: self.opened().repository_id,
+            sender: survey.trace.sponsor.map(|person| person.id),
+            agent: task.agent.clone(),
+            stage: task.stage.clone(),
+            role: task.role.clone(),
+            begins_at,
+            most: Cost { usd: left, seconds: task.timeout_seconds as f64 },
+        };
+        match self.parts.store.reserve(&run, &self.parts.rules.per_day).await? {
+            Grant::Granted(Cost { usd, .. }) => {
+                tracing::info!(order = %self.order, key = %self.key, usd, "is granted");
+                Ok(Ok(()))
+            }
+            Grant::Over(over) => Ok(Err(spent(&over))),
+        }
+    }
+
+    /// What is left of the order's budget, in dollars; never below 0.
+    pub(super) fn dollars_left(&self) -> f64 {
+        let budget = survey(self.journal.pipeline(), &self.journal, Utc::now()).budget;
+        (budget.usd_limit - budget.usd_spent).max(0.0)
+    }
+
+    /// Writes down what a run has cost. The run itself is remembered already, so that what goes wrong here is for the
+    /// log: the estimate stands until then, and a run that is recalled settles again.
+    pub(super) async fn settle(&self, run: &AgentRun) {
+        let cost = Cost { usd: run.usage.usd, seconds: run.duration_seconds };
+        let end = if run.took_place() { RunEnd::Worked } else { RunEnd::KeptOff };
+        let settled = self.parts.store.settle(self.order, &self.key, self.attempt_number(), cost, end).await;
+        if let Err(error) = settled {
+            tracing::warn!(order = %self.order, key = %self.key, %error, "what a run has cost is not written down");
+        }
+    }
+
+    /// Takes back what was written down for a run that could not begin.
+    pub(super) async fn release(&self) {
+        let released = self.parts.store.release(self.order, &self.key, self.attempt_number()).await;
+        if let Err(error) = released {
+            tracing::warn!(order = %self.order, key = %self.key, %error, "what a run was to cost stays reserved");
+        }
+    }
+
+    fn attempt_number(&self) -> u32 {
+        u32::try_from(self.attempt).unwrap_or(u32::MAX)
+    }
+}
+
+/// Which limit is reached, what it would cost to go on, and when that can be.
+fn spent(over: &Over) -> String {
+    let whose = match over.purse {
+        Purse::Repository => "for this repository",
+        Purse::Sender => "for what one person asks for",
+        Purse::All => "for this server",
+    };
+    let (reached, next) = match over.limit {
+        OverLimit::Usd { spent, limit } => {
+            (format!("of today's ${limit:.2} {whose} ${spent:.2} are spent"), String::new())
+        }
+        OverLimit::Minutes { spent, limit } => (
+            format!("of today's {limit} minutes of agents {whose} {spent:.1} are used"),
+            format!("takes about {:.1} minutes and ", over.estimate.seconds / 60.0),
+        ),
+        OverLimit::Runs { spent, limit } => {
+            (format!("of today's {limit} runs of agents {whose} {spent} are used"), String::new())
+        }
+    };
+    let (usd, until) = (over.estimate.usd, over.until.format("%Y-%m-%d %H:%M UTC"));
+    format!("{reached}; the next run {next}costs about ${usd:.2}; there is more from {until} on, with /retry")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_spent_is_said_with_what_it_costs_to_go_on_and_when() {
+        let until = "2026-11-23T00:00:00Z".parse().unwrap();
+        let over = |purse, limit| Over { purse, limit, estimate: Cost { usd: 0.42, seconds: 90.0 }, until };
+        let usd = spent(&over(Purse::Repository, OverLimit::Usd { spent: 19.8, limit: 20.0 }));
+        assert_eq!(
+            usd,
+            "of today's $20.00 for this repository $19.80 are spent; the next run costs about $0.42; there is more \
+             from 2026-11-23 00:00 UTC on, with /retry"
+        );
+        let minutes = spent(&over(Purse::Sender, OverLimit::Minutes { spent: 59.25, limit: 60 }));
+        assert!(
+            minutes.starts_with("of today's 60 minutes of agents for what one person asks for 59.2"),
+            "{minutes}"
+        );
+        assert!(minutes.contains("the next run takes about 1.5 minutes and costs about $0.42"), "{minutes}");
+        let runs = spent(&over(Purse::All, OverLimit::Runs { spent: 7, limit: 7 }));
+        assert!(
+            runs.starts_with("of today's 7 runs of agents for this server 7 are used; the next"),
+            "{runs}"
+        );
+    }
+}

@@ -1,0 +1,202 @@
+//! Everything that would stop the work after it was paid for, found before: on GitHub, on this machine, in the settings.
+//! All of it is told at once. It is quick, and a question that nobody answers is no problem.
+
+use std::fmt::Display;
+use std::time::Duration;
+
+use chrono::Utc;
+
+use super::{Context, Tried};
+use journeyman_github::{At, Grants, Hindrance, ReadOnly};
+use journeyman_order::settings::WhenBaseMoves;
+use journeyman_order::{BranchName, Outcome, survey};
+
+/// How long a question may take; the questions are asked side by side.
+pub(super) const PATIENCE: Duration = Duration::from_millis(1_500);
+
+/// What the App has to be granted, by GitHub's name, with the words of its page.
+const NEEDED: [(&str, &str); 4] = [
+    ("contents", "Contents: Read and write"),
+    ("pull_requests", "Pull requests: Read and write"),
+    ("issues", "Issues: Read and write"),
+    ("checks", "Checks: Read and write"),
+];
+
+/// What was found.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// What stands in the way, each with what to do about it.
+    pub(super) problems: Vec<String>,
+    /// What should be known.
+    pub(super) warnings: Vec<String>,
+}
+
+impl Found {
+    pub(super) fn problem(&mut self, text: impl Into<String>) {
+        push(&mut self.problems, text.into());
+    }
+
+    pub(super) fn warn(&mut self, text: impl Into<String>) {
+        push(&mut self.warnings, text.into());
+    }
+
+    fn join(&mut self, other: Self) {
+        other.problems.into_iter().for_each(|text| self.problem(text));
+        other.warnings.into_iter().for_each(|text| self.warn(text));
+    }
+}
+
+/// Each once.
+fn push(texts: &mut Vec<String>, text: String) {
+    if !texts.contains(&text) {
+        texts.push(text);
+    }
+}
+
+impl Context {
+    pub(super) async fn preflight(&self) -> Tried {
+        let at = self.at().await?;
+        // Nothing of the repository is known before this.
+        self.base()?;
+        let (on_github, here) = tokio::join!(self.on_github(&at), self.readiness());
+        let mut found = on_github;
+        found.join(here);
+        Ok(Outcome::Preflighted { problems: found.problems, warnings: found.warnings })
+    }
+
+    /// What GitHub would refuse.
+    async fn on_github(&self, at: &At) -> Found {
+        let github = &self.parts.github;
+        let branch = self.branch();
+        let merges = self.settings().when_base_moves == WhenBaseMoves::Merge;
+        let (grants, read_only, hindrances, is_protected) = tokio::join!(
+            self.asked("what the App was granted", github.grants(&at.repository)),
+            self.asked("whether the repository can be written to", github.read_only(at)),
+            self.asked("which rules hold for the branch", github.hindrances(at, &branch, merges)),
+            self.asked("whether the branch is protected", github.is_protected(at, &branch)),
+        );
+        let mut found = Found::default();
+        if let Some(grants) = &grants {
+            self.grants(grants, &mut found);
+        }
+        if let Some(Some(read_only)) = read_only {
+            let name = &at.repository;
+            found.problem(match read_only {
+                ReadOnly::Archived => {
+                    format!("{name} is archived, so that nothing can be pushed: unarchive it in its settings.")
+                }
+                ReadOnly::Disabled => {
+                    format!("{name} is disabled by GitHub, so that nothing can be pushed: ask GitHub's support why.")
+                }
+                ReadOnly::Mirror => {
+                    format!("{name} is a mirror, so that nothing can be pushed: label the issue where it is a mirror of.")
+                }
+            });
+        }
+        let remedy = format!(
+            "let the App bypass it, or leave {} out of it",
+            branch
+                .as_str()
+                .split_once('/')
+                .map_or("the branch".to_owned(), |(space, _)| format!("{space}/**"))
+        );
+        for hindrance in hindrances.unwrap_or_default() {
+            match hindrance {
+                Hindrance::Forbids(what) => {
+                    found.problem(format!("For the branch {branch} a ruleset of the repository {what}: {remedy}."));
+                }
+                Hindrance::MayForbid(what) => found.warn(format!(
+                    "For the branch {branch} a ruleset of the repository {what}; should that be in the way, {remedy}."
+                )),
+            }
+        }
+        if is_protected == Some(true) {
+            found.warn(format!("The branch {branch} is protected, so that a push to it may be refused."));
+        }
+        found
+    }
+
+    fn grants(&self, grants: &Grants, found: &mut Found) {
+        let page = if grants.html_url.starts_with("http") {
+            format!(" ({})", grants.html_url)
+        } else {
+            String::new()
+        };
+        if grants.is_suspended() {
+            found.problem(format!("The App's installation is suspended: unsuspend it on its page{page}."));
+        }
+        for (permission, words) in NEEDED {
+            if !grants.may_write(permission) {
+                found.problem(format!(
+                    "The App lacks the permission \"{words}\": grant it on the App's page, then accept it on the \
+                     installation's{page}."
+                ));
+            }
+        }
+        let ci = self.settings().ci;
+        if ci.answer {
+            for (permission, what) in [
+                ("actions", "\"Actions: Read-only\", so that logs of failing jobs are not read"),
+                ("statuses", "\"Commit statuses: Read-only\", so that they are not seen"),
+            ] {
+                if !grants.may_read(permission) {
+                    found.warn(format!("The App lacks the permission {what}."));
+                }
+            }
+        }
+        if ci.rerun && !grants.may_write("actions") {
+            found.warn(
+                "The App lacks the permission \"Actions: Read and write\", so that failing jobs are not run again.",
+            );
+        }
+        if let Some(path) = self.names_workflows() {
+            let why = if grants.may_write("workflows") {
+                "such paths are protected"
+            } else {
+                "the App has no permission for workflows, and such paths are protected"
+            };
+            found.warn(format!(
+                "{path} names .github/workflows, and a change there is never published: {why}."
+            ));
+        }
+    }
+
+    /// Where workflow files are spoken of, if they are.
+    fn names_workflows(&self) -> Option<&'static str> {
+        let names = |text: &str| text.contains(".github/workflows");
+        let issue = &self.opened().issue;
+        if names(&issue.title) || names(&issue.body) {
+            return Some("The issue");
+        }
+        let trace = survey(self.journal.pipeline(), &self.journal, Utc::now()).trace;
+        let said =
+            trace.stages.iter().flat_map(|stage| &stage.rounds).filter_map(|round| round.result.as_deref());
+        said.into_iter().any(names).then_some("The plan")
+    }
+
+    /// The branch, or one as it may come to be named.
+    fn branch(&self) -> BranchName {
+        let trace = survey(self.journal.pipeline(), &self.journal, Utc::now()).trace;
+        let issue = &self.opened().issue;
+        trace.branch.unwrap_or_else(|| BranchName::for_issue(issue.number, &issue.title, 1))
+    }
+
+    /// The answer to a question; none when there is none in time.
+    pub(super) async fn asked<T, E: Display>(
+        &self,
+        what: &str,
+        question: impl Future<Output = Result<T, E>>,
+    ) -> Option<T> {
+        match tokio::time::timeout(PATIENCE, question).await {
+            Ok(Ok(answer)) => Some(answer),
+            Ok(Err(error)) => {
+                tracing::warn!(order = %self.order, what, %error, "not known before the work begins");
+                None
+            }
+            Err(_) => {
+                tracing::warn!(order = %self.order, what, "not known before the work begins: no answer in time");
+                None
+            }
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! The base branch fetched, and what the repository says of itself in it: settings, a pipeline, roles.
+
+use super::{Context, Tried, never};
+use crate::SETTINGS_FILE;
+use journeyman_config::{Known, OwnError, of_repository};
+use journeyman_github::GitAccess;
+use journeyman_order::{CommitSha, Outcome, RepositorySettings, Trouble};
+use journeyman_workspace::{GitError, Remote, Workspaces};
+
+impl Context {
+    pub(super) async fn prepare(&self) -> Tried {
+        let Fetched { base, file, subjects } = self.fetch().await?;
+        let settings = match file {
+            Some(yaml) => (self.parts.rules.read_repository_settings)(&yaml)
+                .map_err(|problem| never(format!("{SETTINGS_FILE}: {problem}")))?,
+            None => RepositorySettings::default(),
+        };
+        let parts = self.parts.clone();
+        let opened = self.opened().clone();
+        let (at, wanted) = (base.clone(), settings.pipeline.clone());
+        let own = self
+            .git(move |workspaces| {
+                let known = Known {
+                    default: &opened.pipeline,
+                    pipelines: &parts.rules.pipelines,
+                    roles: &opened.roles,
+                };
+                let read = |path: &str| workspaces.file(&opened.repository, &at, path);
+                match of_repository(wanted.as_deref(), known, read) {
+                    Ok(own) => Ok(Ok(own)),
+                    Err(OwnError::Unusable(because)) => Ok(Err(because)),
+                    Err(OwnError::Read(error)) => Err(error),
+                }
+            })
+            .await?
+            .map_err(never)?;
+        Ok(Outcome::Prepared {
+            base,
+            settings: Box::new(settings),
+            pipeline: own.pipeline.map(Box::new),
+            roles: own.roles,
+            subjects,
+        })
+    }
+
+    async fn fetch(&self) -> Result<Fetched, Trouble> {
+        let branch = self.opened().default_branch.clone();
+        self.reading(move |workspaces, remote| {
+            let base = workspaces.fetch(remote, &branch)?;
+            let file = workspaces.file(remote.repository, &base, SETTINGS_FILE)?;
+            let subjects = workspaces.subjects(remote.repository, &base)?;
+            Ok(Fetched { base, file, subjects })
+        })
+        .await
+    }
+
+    /// Does something with the repository on GitHub, with a token that can only read and lives for as long.
+    pub(super) async fn reading<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Workspaces, &Remote<'_>) -> Result<T, GitError> + Send + 'static,
+    ) -> Result<T, Trouble> {
+        let at = self.at().await?;
+        let token = self.parts.github.git_token(&at, GitAccess::Read).await?;
+        let url = self.parts.github.git_url(&at.repository);
+        let (repository, secret) = (at.repository.clone(), token.secret.clone());
+        let done = self
+            .git(move |workspaces| {
+                work(&workspaces, &Remote { repository: &repository, url, token: Some(secret) })
+            })
+            .await;
+        token.revoke().await;
+        done
+    }
+}
+
+/// What is read of the base branch.
+struct Fetched {
+    /// Its head.
+    base: CommitSha,
+    /// The settings' file in it.
+    file: Option<Vec<u8>>,
+    /// How commits are named.
+    subjects: Vec<String>,
+}

@@ -1,0 +1,43 @@
+//! The push: by us, with a token that lives for it, and believed only when the remote says so.
+
+use chrono::Utc;
+
+use super::{Context, Tried, never};
+use journeyman_github::GitAccess;
+use journeyman_order::{BranchName, CommitSha, Outcome, survey};
+use journeyman_workspace::{PushOutcome, Remote};
+
+impl Context {
+    pub(super) async fn push(
+        &self,
+        branch: BranchName,
+        commit: CommitSha,
+        lease: Option<CommitSha>,
+    ) -> Tried {
+        let at = self.at().await?;
+        // The right can be gone since the work began.
+        let sponsor = survey(self.journal.pipeline(), &self.journal, Utc::now()).trace.sponsor;
+        if let Some(person) = &sponsor
+            && !self.parts.github.can_write(&at, person).await?
+        {
+            return Err(never(format!(
+                "{} has no write access any more, so nothing was pushed",
+                person.login
+            )));
+        }
+        let token = self.parts.github.git_token(&at, GitAccess::Push).await?;
+        let url = self.parts.github.git_url(&at.repository);
+        let (order, repository, secret) = (self.order, at.repository.clone(), token.secret.clone());
+        let pushed = self
+            .git(move |workspaces| {
+                let remote = Remote { repository: &repository, url, token: Some(secret) };
+                workspaces.push(order, &remote, &branch, &commit, lease.as_ref())
+            })
+            .await;
+        token.revoke().await;
+        Ok(match pushed? {
+            PushOutcome::Pushed => Outcome::Pushed,
+            PushOutcome::Taken { at } => Outcome::BranchTaken { at },
+        })
+    }
+}

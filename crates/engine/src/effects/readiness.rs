@@ -1,0 +1,259 @@
+//! What this machine and the settings have to have before work begins: agents with their programs and credentials,
+//! command templates, walls, something to verify with, a budget.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use chrono::Utc;
+
+use super::Context;
+use super::preflight::{Found, PATIENCE};
+use journeyman_agent::{Api, Probed, Program, Runtime};
+use journeyman_order::moves::{AgentTask, Retry};
+use journeyman_order::pipeline::{BeginsWith, Check, Output, Stage, Uses};
+use journeyman_order::survey;
+use journeyman_verify as verify;
+
+/// The command with which a verifier judges where its role names no other.
+const REVIEW: &str = "review";
+
+impl Context {
+    /// What is missing here.
+    pub(super) async fn readiness(&self) -> Found {
+        let mut found = Found::default();
+        self.agents(&mut found).await;
+        self.commands(&mut found).await;
+        if let Err(error) = self.parts.sandbox.check().await {
+            found.problem(format!("The sandbox cannot be used: {error}."));
+        }
+        self.tests(&mut found).await;
+        self.budget(&mut found);
+        found
+    }
+
+    fn stages(&self) -> &[Stage] {
+        &self.journal.pipeline().stages
+    }
+
+    /// The agents that the pipeline needs, each with the models and the roles it is needed for.
+    fn needed(&self) -> BTreeMap<String, BTreeSet<String>> {
+        let mut needed: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for stage in self.stages() {
+            for (_, role) in stage.roles() {
+                needed.entry(self.agent_for(role)).or_default().insert(role.to_owned());
+            }
+            if stage.agent.is_none() && has_worker(stage) {
+                needed.entry(self.agent_for("")).or_default().insert(String::new());
+            }
+        }
+        needed
+    }
+
+    /// As the order finds it: as the repository says, or the role, or the server.
+    fn agent_for(&self, role: &str) -> String {
+        let named = self.settings().agents.get(role).cloned();
+        named
+            .or_else(|| self.journal.role(role).and_then(|role| role.runtime.clone()))
+            .unwrap_or_else(|| self.opened().agent.clone())
+    }
+
+    async fn agents(&self, found: &mut Found) {
+        for (name, roles) in self.needed() {
+            let list: Vec<&str> = roles.iter().map(String::as_str).filter(|role| !role.is_empty()).collect();
+            match self.parts.agents.get(&name) {
+                Err(error) => {
+                    let by = if list.is_empty() {
+                        "The pipeline".to_owned()
+                    } else {
+                        format!("The pipeline (for {})", list.join(", "))
+                    };
+                    found.problem(format!("{by} needs an agent that is not there: {error}."));
+                }
+                Ok(Runtime::Program(program)) => self.program(&name, program.as_ref(), found),
+                Ok(Runtime::Api(api)) => {
+                    self.api(&name, api, found).await;
+                    for role in &roles {
+                        self.dearest(&name, api, role, found);
+                    }
+                }
+            }
+        }
+    }
+
+    fn program(&self, name: &str, program: &dyn Program, found: &mut Found) {
+        let environment = &self.parts.rules.environment;
+        let invocation = program.invocation(&AgentTask::default(), None, "", environment);
+        let first = invocation.program.first().map_or("", String::as_str);
+        if self.parts.sandbox.find(first).is_err() {
+            found.problem(format!(
+                "The program {first:?} of the agent {name} was not found: install it, or say in agents.{name}.program \
+                 where it is."
+            ));
+        }
+        for path in invocation.reads.iter().filter(|path| !path.exists()) {
+            found.problem(format!(
+                "The agent {name} needs {}, which is not there: look at agents.{name}.read.",
+                path.display()
+            ));
+        }
+        let missing = invocation.missing_credentials();
+        if !missing.is_empty() {
+            let each = if missing.len() > 1 { "none of them is" } else { "it is not" };
+            found.problem(format!(
+                "The agent {name} has no credential: agents.{name}.env asks for {}, and {each} set in Journeyman's \
+                 environment; set one and start Journeyman again.",
+                missing.join(", ")
+            ));
+        }
+    }
+
+    async fn api(&self, name: &str, api: &Api, found: &mut Found) {
+        let key = api.key(&self.parts.rules.environment);
+        match api.probe(&key, PATIENCE).await {
+            Probed::Taken | Probed::Unknown => {}
+            Probed::Refused(why) => found.problem(format!("The agent {name} cannot work: {why}.")),
+        }
+    }
+
+    fn dearest(&self, name: &str, api: &Api, role: &str, found: &mut Found) {
+        let model = self.journal.role(role).and_then(|role| role.model.as_deref());
+        let limit = self.usd_limit();
+        if let Some(usd) = api.dearest_answer(model).filter(|usd| *usd > limit && limit > 0.0) {
+            found.warn(format!(
+                "One answer of the agent {name} can cost ${usd:.2}, and the order may spend ${limit:.2}: it may end \
+                 after that answer."
+            ));
+        }
+    }
+
+    /// Templates that are named literally, and those that an answer can choose among.
+    async fn commands(&self, found: &mut Found) {
+        let mut wanted: BTreeMap<String, String> = BTreeMap::new();
+        for stage in self.stages() {
+            for command in self.commands_of(stage) {
+                wanted.entry(command).or_insert_with(|| stage.name.clone());
+            }
+        }
+        for (command, stage) in wanted {
+            // What cannot be read now is met again, and waited for, when the agent is run.
+            if let Err(trouble) = self.template(&command).await
+                && trouble.retry == Retry::Never
+            {
+                found.problem(format!(
+                    "Stage {stage}: {}; add .github/journeyman/commands/{}.md, or name another command.",
+                    trouble.message,
+                    command.trim_start_matches('/')
+                ));
+            }
+        }
+    }
+
+    fn commands_of(&self, stage: &Stage) -> Vec<String> {
+        let mut commands = Vec::new();
+        if let Some(command) = stage.command.as_deref().filter(|_| has_worker(stage)) {
+            match named(command) {
+                None if command.contains("{{") => {}
+                None => commands.push(command.trim().to_owned()),
+                Some(source) => commands.extend(self.choices(source)),
+            }
+        }
+        if stage.checks.contains(&Check::Verifier)
+            && stage.max_adversarial_rounds > 0
+            && let Some(role) = &stage.verifier
+        {
+            let own = self.journal.role(role).and_then(|role| role.review_command.clone());
+            commands.push(own.unwrap_or_else(|| REVIEW.to_owned()));
+        }
+        commands
+    }
+
+    /// What a stage's answer can be, when it is one of a few words.
+    fn choices(&self, stage: &str) -> Vec<String> {
+        let stage = self.journal.pipeline().stage(stage);
+        match stage.and_then(|stage| stage.output.as_ref()) {
+            Some(Output::OneOf(words)) => words.clone(),
+            Some(Output::Text | Output::File(_) | Output::JsonSchema(_) | Output::CodeArtifact) | None => {
+                Vec::new()
+            }
+        }
+    }
+
+    /// Whether there is something to verify with, as a run of the tests would find it on the base commit.
+    async fn tests(&self, found: &mut Found) {
+        let tests = |stage: &Stage| stage.uses == Uses::Tests || stage.checks.contains(&Check::Tests);
+        let Ok(base) = self.base() else { return };
+        if !self.stages().iter().any(tests) {
+            return;
+        }
+        let (settings, repository) = (self.settings(), self.opened().repository.clone());
+        let plan = self
+            .git(move |workspaces| {
+                let root = workspaces.root_files(&repository, &base)?;
+                let read = |path: &str| workspaces.file(&repository, &base, path).ok().flatten();
+                Ok(verify::plan(&settings, &root, &read))
+            })
+            .await;
+        match plan {
+            Ok(plan) if plan.test.is_none() => found.warn(
+                "No test command was found on the base branch, so that the result will be unverified: name one as \
+                 test: in .github/journeyman.yml.",
+            ),
+            Ok(_) => {}
+            Err(trouble) => {
+                tracing::warn!(order = %self.order, message = trouble.message, "the test command is not known");
+            }
+        }
+    }
+
+    fn usd_limit(&self) -> f64 {
+        survey(self.journal.pipeline(), &self.journal, Utc::now()).usd_limit
+    }
+
+    /// Enough for one round: every worker that is surely run, and every judge of it.
+    fn budget(&self, found: &mut Found) {
+        let usd = self.usd_limit();
+        if usd.is_nan() || usd <= 0.0 {
+            found.problem(format!(
+                "The order may spend ${usd:.2}, which is nothing: raise limits.order_usd in journeyman.toml, or \
+                 budget.usd in .github/journeyman.yml."
+            ));
+        }
+        let (limits, own) = (self.opened().limits, self.settings().budget.unwrap_or_default());
+        if own.minutes.unwrap_or(limits.minutes).min(limits.minutes) == 0 {
+            found.problem(
+                "The order may take 0 minutes: raise limits.order_minutes in journeyman.toml, or budget.minutes in \
+                 .github/journeyman.yml.",
+            );
+        }
+        let most = own.runs.unwrap_or(limits.runs).min(limits.runs);
+        let surely = |stage: &&Stage| stage.when.is_none();
+        let least: usize = self.stages().iter().filter(surely).map(runs_of_one_round).sum();
+        if u32::try_from(least).is_ok_and(|least| least > most) {
+            found.problem(format!(
+                "The order may run agents {most} times, and one round of each stage takes {least}: raise budget.runs \
+                 in .github/journeyman.yml, or the server's limit."
+            ));
+        }
+    }
+}
+
+/// Whether an agent works in a stage.
+fn has_worker(stage: &Stage) -> bool {
+    match stage.uses {
+        Uses::Agent | Uses::Branch | Uses::Publish => true,
+        Uses::Archive => stage.agent.is_some(),
+        Uses::Tests | Uses::Ready => false,
+    }
+}
+
+fn runs_of_one_round(stage: &Stage) -> usize {
+    let worker = has_worker(stage) && stage.begins_with == BeginsWith::Worker;
+    let verifier = stage.checks.contains(&Check::Verifier) && stage.max_adversarial_rounds > 0;
+    usize::from(worker) + usize::from(verifier)
+}
+
+/// The stage whose answer is all of a command: `{{classify.result}}`.
+fn named(command: &str) -> Option<&str> {
+    let inner = command.trim().trim_start_matches('/').strip_prefix("{{")?.strip_suffix("}}")?;
+    let (stage, _) = inner.trim().split_once('.')?;
+    (!inner.contains("{{")).then_some(stage)
+}

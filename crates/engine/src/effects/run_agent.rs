@@ -1,0 +1,360 @@
+//! An agent's run. It costs money, so what it came to is on disk before it is reported: a crash in between is not
+//! paid for twice.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use super::seat::Workplace;
+use super::{Context, Tried, never, soon};
+use crate::door::{self, OpenDoor};
+use crate::job::readable;
+use journeyman_agent::{Api, Call, Invocation, Record as CallRecord, Runtime, Transcript};
+use journeyman_gateway::Access;
+use journeyman_order::agent_run::FailureKind;
+use journeyman_order::moves::AgentTask;
+use journeyman_order::network::Record;
+use journeyman_order::{AgentRun, Exit, Outcome, Trouble, Usage};
+use journeyman_sandbox::{Job, Limits, Network, Sink};
+use journeyman_workspace::write_whole;
+
+/// A program may go on after its last word; it is ended after so long without another.
+const AFTER_THE_LAST_WORD: Duration = Duration::from_secs(20);
+/// What of an agent's output is kept and read.
+const MOST_OUTPUT: u64 = 512 * 1024 * 1024;
+/// A stream up to this is kept as an artifact; of a longer one its end.
+const MOST_KEPT: u64 = 16 * 1024 * 1024;
+
+/// Where a run's stream is until it is an artifact.
+const STREAM: &str = "stream.jsonl";
+/// Where what a model's API was asked is until then.
+const REQUEST: &str = "request.json";
+/// What a run may leave for people who look into it, with the end of its artifact's name and its type.
+const KEPT: [(&str, &str, &str); 2] =
+    [(STREAM, "jsonl", "application/x-ndjson"), (REQUEST, "request.json", "application/json")];
+
+/// Takes out of a text what is not to be kept.
+type Redact = Box<dyn Fn(&str) -> String + Send + Sync>;
+
+impl Context {
+    pub(super) async fn run_agent(&self, task: AgentTask) -> Tried {
+        let folder = self.run_folder()?;
+        let remembered = folder.join("outcome.json");
+        if let Some(run) = recall(&remembered)? {
+            tracing::info!(order = %self.order, key = %self.key, "was finished before; not run again");
+            self.settle(&run).await;
+            if let Ok(runtime) = self.parts.agents.get(&task.agent) {
+                self.keep(&folder, &self.redaction(runtime, &task)).await;
+            }
+            return Ok(Outcome::AgentRan(Box::new(run)));
+        }
+        let runtime = self.parts.agents.get(&task.agent).map_err(|error| never(error.to_string()))?;
+        let task = self.with_what_it_needs(task, runtime).await?;
+        let prompt = journeyman_agent::prompt(&task, &self.template(&task.command).await?);
+        if let Err(because) = self.reserve(&task).await? {
+            return Ok(Outcome::BudgetSpent { because });
+        }
+        // On the heap: what a sandbox needs while it runs is more than a thread's stack is for.
+        let mut run = match Box::pin(self.work(&task, runtime, &prompt.text, &folder)).await {
+            Ok(run) => run,
+            Err(trouble) => {
+                self.release().await;
+                return Err(trouble);
+            }
+        };
+        run.warnings.extend(prompt.warnings);
+        let left = KEPT.iter().filter(|(file, ..)| folder.join(file).exists());
+        run.artifacts.extend(left.map(|(_, ending, _)| self.artifact_name(ending)));
+        // Before anything else that could fail or be cut off: from here on it is not paid for again.
+        remember(&remembered, &run)?;
+        self.settle(&run).await;
+        self.keep(&folder, &self.redaction(runtime, &task)).await;
+        Ok(Outcome::AgentRan(Box::new(run)))
+    }
+
+    async fn work(
+        &self,
+        task: &AgentTask,
+        runtime: &Runtime,
+        prompt: &str,
+        folder: &Path,
+    ) -> Result<AgentRun, Trouble> {
+        match runtime {
+            Runtime::Program(program) => {
+                let place = self.workplace(task).await?;
+                let role = self.journal.role(&task.role);
+                let invocation = program.invocation(task, role, prompt, &self.parts.rules.environment);
+                self.start(task, place, &invocation, program.transcript(), folder).await
+            }
+            Runtime::Api(api) => self.ask(task, api, prompt, folder).await,
+        }
+    }
+
+    /// Asks a model's API. It is our own client: nothing of the repository runs here, so that there are no walls.
+    async fn ask(
+        &self,
+        task: &AgentTask,
+        api: &Api,
+        prompt: &str,
+        folder: &Path,
+    ) -> Result<AgentRun, Trouble> {
+        let key = api.key(&self.parts.rules.environment);
+        let timeout = Duration::from_secs(task.timeout_seconds.max(1));
+        let role = self.journal.role(&task.role);
+        let call = Call {
+            system: role.map(|role| role.system_prompt.trim()).filter(|system| !system.is_empty()),
+            prompt,
+            model: role.and_then(|role| role.model.as_deref()),
+            schema: task.schema.as_ref(),
+            timeout,
+        };
+        let mut files = CallFiles { request: folder.join(REQUEST), stream: create(&folder.join(STREAM))? };
+        Ok(api.call(call, &key, &mut files).await)
+    }
+
+    /// What has to be taken out of what this agent leaves.
+    fn redaction(&self, runtime: &Runtime, task: &AgentTask) -> Redact {
+        let environment = &self.parts.rules.environment;
+        match runtime {
+            Runtime::Program(program) => {
+                let invocation = program.invocation(task, None, "", environment);
+                Box::new(move |text| invocation.redact_stream(text))
+            }
+            Runtime::Api(api) => {
+                let key = api.key(environment);
+                Box::new(move |text| key.redact_stream(text))
+            }
+        }
+    }
+
+    /// Makes what the run left artifacts. They are for people who look into a run, so that what goes wrong with them
+    /// is for the log and does not cost the run.
+    async fn keep(&self, folder: &Path, redact: &Redact) {
+        for (file, ending, media_type) in KEPT {
+            let file = folder.join(file);
+            if !file.exists() {
+                continue;
+            }
+            let kept = async {
+                let kept = redacted_end(&file, redact)?;
+                let name = self.artifact_name(ending);
+                self.parts.store.put_artifact(self.order, &name, media_type, &kept).await?;
+                Ok::<(), Trouble>(())
+            };
+            match kept.await {
+                // The artifact is the copy that lasts; this one may hold what had to be taken out of it.
+                Ok(()) => drop(std::fs::remove_file(&file)),
+                Err(trouble) => {
+                    let message = trouble.message;
+                    tracing::warn!(order = %self.order, key = %self.key, message, "a run's stream is not kept");
+                }
+            }
+        }
+    }
+
+    fn artifact_name(&self, ending: &str) -> String {
+        format!("{}.{ending}", self.key.file_name())
+    }
+
+    /// The repository's own template, from the base commit and never from what the agent wrote; otherwise the
+    /// server's, otherwise ours.
+    pub(super) async fn template(&self, command: &str) -> Result<String, Trouble> {
+        let paths = journeyman_agent::repository_paths(command).map_err(|error| never(error.to_string()))?;
+        let (repository, base) = (self.opened().repository.clone(), self.base()?);
+        let own = self
+            .git(move |workspaces| {
+                for path in &paths {
+                    if let Some(bytes) = workspaces.file(&repository, &base, path)? {
+                        return Ok(Some(bytes));
+                    }
+                }
+                Ok(None)
+            })
+            .await?;
+        match own {
+            Some(bytes) => String::from_utf8(bytes)
+                .map_err(|_| never(format!("the repository's command template {command:?} is not UTF-8"))),
+            None => journeyman_agent::command_name(command)
+                .ok()
+                .and_then(|name| self.parts.rules.commands.get(name).cloned())
+                .or_else(|| journeyman_agent::built_in(command))
+                .ok_or_else(|| never(format!("there is no command template {command:?}"))),
+        }
+    }
+
+    /// The way to the agent's model, and to nothing else that its settings do not name.
+    fn door_of(&self, task: &AgentTask, invocation: &Invocation) -> Result<(OpenDoor, Network), Trouble> {
+        let setting = format!("agents.{}.network in journeyman.toml", task.agent);
+        let reach = &invocation.reach;
+        let model = match &reach.endpoint {
+            Some(endpoint) => Some(door::model(endpoint, self.dollars_left(), &self.parts.rules.prices)?),
+            None => None,
+        };
+        let access = Access { names: door::names(&reach.hosts, &setting)?, model, setting };
+        OpenDoor::open(&self.parts.sandbox, access)
+    }
+
+    async fn start(
+        &self,
+        task: &AgentTask,
+        place: Workplace,
+        invocation: &Invocation,
+        transcript: Box<dyn Transcript>,
+        folder: &Path,
+    ) -> Result<AgentRun, Trouble> {
+        let Workplace { directory, home, mut mounts } = place;
+        mounts.extend(invocation.reads.iter().map(|path| readable(path)));
+        let (door, network) = self.door_of(task, invocation)?;
+        let mut environment = invocation.environment.clone();
+        environment.extend(door.environment.iter().cloned());
+        let job = Job {
+            program: invocation.program.iter().map(Into::into).collect(),
+            directory,
+            environment,
+            stdin: invocation.stdin.clone(),
+            home,
+            mounts,
+            relocation: None,
+            network,
+            limits: Limits::default(),
+            timeout: Duration::from_secs(task.timeout_seconds.max(1)),
+            most_output: MOST_OUTPUT,
+        };
+        let mut reader = Reader::create(transcript, &folder.join(STREAM))?;
+        let begun = Instant::now();
+        let exit = {
+            let last_word = reader.last_word.clone();
+            let running = self.parts.sandbox.run(job, &mut reader);
+            tokio::select! {
+                ended = running => ended?.exit,
+                () = last_word.overdue() => Exit::TimedOut,
+            }
+        };
+        let stderr = invocation.redact(&String::from_utf8_lossy(&reader.stderr));
+        let mut run = reader.transcript.finish(exit, &stderr, begun.elapsed());
+        let record = door.close().await;
+        measured(&mut run, record);
+        run.held.clone_from(&invocation.reach.held);
+        run.result = run.result.map(|text| invocation.redact(&text));
+        if let Some(failure) = &mut run.failure {
+            failure.message = invocation.redact(&failure.message);
+            if failure.kind == FailureKind::Misconfigured {
+                failure.message = format!("{} ({})", failure.message, invocation.variables(&task.agent));
+            }
+        }
+        Ok(run)
+    }
+}
+
+/// What the door counted goes over what the agent says.
+fn measured(run: &mut AgentRun, record: Record) {
+    if let Some(metered) = record.metered.as_ref().filter(|metered| metered.requests > 0) {
+        run.usage = Usage {
+            input_tokens: metered.tokens.read(),
+            output_tokens: metered.tokens.output,
+            usd: metered.usd.unwrap_or(run.usage.usd),
+        };
+    }
+    for refused in &record.refused {
+        run.warnings.push(format!("was kept from {} ({}x): {}", refused.what, refused.times, refused.why));
+    }
+    run.network = Some(Box::new(record));
+}
+
+/// Hands the stream to the transcript and to a file.
+struct Reader {
+    transcript: Box<dyn Transcript>,
+    file: std::fs::File,
+    stderr: Vec<u8>,
+    last_word: LastWord,
+}
+
+impl Reader {
+    fn create(transcript: Box<dyn Transcript>, path: &Path) -> Result<Self, Trouble> {
+        Ok(Self { transcript, file: create(path)?, stderr: Vec::new(), last_word: LastWord::default() })
+    }
+}
+
+impl Sink for Reader {
+    fn stdout(&mut self, bytes: &[u8]) {
+        self.transcript.feed(bytes);
+        // The stream is for people who look into a run; the work does not depend on it.
+        let _ = std::io::Write::write_all(&mut self.file, bytes);
+        self.last_word.set(self.transcript.settled());
+    }
+
+    fn stderr(&mut self, bytes: &[u8]) {
+        self.stderr.extend_from_slice(bytes);
+        let excess = self.stderr.len().saturating_sub(8_000);
+        self.stderr.drain(..excess);
+    }
+}
+
+/// When the result came, if nothing but noise came after it.
+#[derive(Clone, Default)]
+struct LastWord(std::sync::Arc<std::sync::Mutex<Option<Instant>>>);
+
+impl LastWord {
+    fn set(&self, settled: bool) {
+        *self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = settled.then(Instant::now);
+    }
+
+    async fn overdue(&self) {
+        loop {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            let said = *self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            if said.is_some_and(|at| at.elapsed() > AFTER_THE_LAST_WORD) {
+                return;
+            }
+        }
+    }
+}
+
+/// Writes down what a model's API was asked, and what it said.
+struct CallFiles {
+    request: PathBuf,
+    stream: std::fs::File,
+}
+
+impl CallRecord for CallFiles {
+    fn request(&mut self, body: &str) {
+        // The work does not depend on either.
+        let _ = std::fs::write(&self.request, body);
+    }
+
+    fn line(&mut self, line: &str) {
+        let _ = std::io::Write::write_all(&mut self.stream, format!("{line}\n").as_bytes());
+    }
+}
+
+fn create(path: &Path) -> Result<std::fs::File, Trouble> {
+    std::fs::File::create(path).map_err(|error| soon(format!("cannot keep a stream: {error}")))
+}
+
+fn redacted_end(stream: &Path, redact: &Redact) -> Result<Vec<u8>, Trouble> {
+    use std::io::{Read, Seek, SeekFrom};
+    let read = || -> std::io::Result<Vec<u8>> {
+        let mut file = std::fs::File::open(stream)?;
+        let length = file.metadata()?.len();
+        file.seek(SeekFrom::Start(length.saturating_sub(MOST_KEPT)))?;
+        let mut kept = Vec::new();
+        file.take(MOST_KEPT).read_to_end(&mut kept)?;
+        Ok(kept)
+    };
+    let kept = read().map_err(|error| soon(format!("cannot read a stream again: {error}")))?;
+    Ok(redact(&String::from_utf8_lossy(&kept)).into_bytes())
+}
+
+fn recall(path: &Path) -> Result<Option<AgentRun>, Trouble> {
+    match std::fs::read(path) {
+        Ok(bytes) => serde_json::from_slice(&bytes)
+            .map(Some)
+            .map_err(|error| never(format!("{} cannot be read: {error}", path.display()))),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(soon(format!("{} cannot be read: {error}", path.display()))),
+    }
+}
+
+fn remember(path: &Path, run: &AgentRun) -> Result<(), Trouble> {
+    let written = serde_json::to_vec(run).map_err(Into::into).and_then(|bytes| write_whole(path, &bytes));
+    written.map_err(|error| soon(format!("cannot write {}: {error}", path.display())))
+}

@@ -1,0 +1,258 @@
+//! Our check run: one for an order and a commit, whatever goes wrong on the way.
+
+use journeyman_emulator::{Annotation as Annotated, CheckRunView, Conclusion, Fault, FaultKind};
+use journeyman_github::render::{Annotation, AnnotationLevel, CheckText};
+use journeyman_github::{At, CheckButton, CheckRun};
+use journeyman_order::conversation::{CheckState, ChecksReading};
+use journeyman_order::moves::Retry;
+use journeyman_order::{CommitSha, InstallationId, Move, Outcome};
+
+use super::{REPOSITORY, World, name};
+
+impl World {
+    pub(super) async fn base(&self) -> CommitSha {
+        self.journal().await.prepared().expect("prepared").base.clone()
+    }
+
+    pub(super) fn at(&self) -> At {
+        At { repository: name(), installation: InstallationId(self.emulator.installation_id()) }
+    }
+
+    pub(super) fn strike(&self, method: &str, path: &str, kind: FaultKind) {
+        let (method, path_contains) = (Some(method.to_owned()), path.to_owned());
+        self.emulator.inject(Fault { method, path_contains, times: 1, kind });
+    }
+
+    fn ours(&self, head: &CommitSha) -> Vec<CheckRunView> {
+        let mut runs = self.emulator.check_runs(REPOSITORY, head.as_str());
+        runs.retain(|run| run.by_app);
+        runs
+    }
+
+    fn writes(&self) -> usize {
+        let calls = self.emulator.calls();
+        calls.iter().filter(|call| call.method != "GET" && call.path.contains("check-runs")).count()
+    }
+}
+
+fn text(annotations: usize) -> CheckText {
+    let annotation = |at: usize| Annotation {
+        path: "sums.py".to_owned(),
+        line: 2,
+        level: AnnotationLevel::Warning,
+        title: "major".to_owned(),
+        message: format!("number {at}"),
+    };
+    CheckText {
+        title: "Not verified".to_owned(),
+        summary: "As it stands.\r\n".to_owned(),
+        annotations: (0..annotations).map(annotation).collect(),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn there_is_one_check_run_and_the_same_again_writes_nothing() {
+    let world = World::new().await;
+    let head = world.base().await;
+    let show = |state| Move::ShowCheck { head: head.clone(), state };
+    assert_eq!(world.make("check/1", show(CheckState::InProgress)).await, Outcome::Done);
+    assert_eq!(world.make("check/1", show(CheckState::InProgress)).await, Outcome::Done);
+    assert_eq!(world.writes(), 1);
+    let [run] = world.ours(&head).try_into().expect("one");
+    assert_eq!((run.name.as_str(), run.status.as_str()), ("journeyman", "in_progress"));
+    assert_eq!(run.external_id, world.order.to_string());
+    assert!(!run.title.is_empty() && !run.summary.is_empty());
+    for (state, conclusion) in [
+        (CheckState::Failure, Conclusion::Failure),
+        (CheckState::Neutral, Conclusion::Neutral),
+        (CheckState::Success, Conclusion::Success),
+        (CheckState::Cancelled, Conclusion::Cancelled),
+    ] {
+        assert_eq!(world.make("check/2", show(state)).await, Outcome::Done);
+        let [run] = world.ours(&head).try_into().expect("one");
+        assert_eq!(run.conclusion, Some(conclusion));
+    }
+    // At work again after it had ended: GitHub shows the newest of a name.
+    assert_eq!(world.make("check/3", show(CheckState::InProgress)).await, Outcome::Done);
+    assert_eq!(world.make("check/3", show(CheckState::InProgress)).await, Outcome::Done);
+    let [_, again] = world.ours(&head).try_into().expect("two");
+    assert_eq!(again.conclusion, None);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_write_whose_answer_was_lost_is_not_made_twice() {
+    let world = World::new().await;
+    let head = world.base().await;
+    let show = |state| Move::ShowCheck { head: head.clone(), state };
+    let lost = [FaultKind::AppliedThenLost, FaultKind::AppliedThen(502), FaultKind::Lost];
+    for (at, kind) in lost.into_iter().enumerate() {
+        let was_made = kind != FaultKind::Lost;
+        for (method, state) in [("POST", CheckState::InProgress), ("PATCH", CheckState::Success)] {
+            world.strike(method, "/check-runs", kind.clone());
+            let first = world.attempt("check/1", show(state)).await;
+            assert_eq!(first == Outcome::Done, was_made, "{method} {kind:?}: {first:?}");
+            assert_eq!(world.attempt("check/1", show(state)).await, Outcome::Done, "{method} {kind:?}");
+            assert_eq!(world.ours(&head).len(), at + 1, "{method} {kind:?}");
+        }
+        assert_eq!(world.ours(&head)[at].conclusion, Some(Conclusion::Success));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn annotations_are_sent_fifty_at_a_time_and_each_once() {
+    let world = World::new().await;
+    let (head, at) = (world.base().await, world.at());
+    let text = text(120);
+    let buttons = [CheckButton::Retry, CheckButton::Approve];
+    let details = "https://bot.example.org/".parse().expect("a URL");
+    let run = CheckRun {
+        head: &head,
+        order: world.order,
+        state: CheckState::Failure,
+        text: &text,
+        details: Some(&details),
+        buttons: &buttons,
+    };
+    let github = &world.parts.github;
+    // The third request's answer is lost after it was carried out, and so is the second's of another try.
+    world.strike("PATCH", "/check-runs", FaultKind::AppliedThen(502));
+    assert!(
+        github.show_check(&at, run).await.is_err(),
+        "one more is to follow, so that it is not known to stand"
+    );
+    world.strike("PATCH", "/check-runs", FaultKind::AppliedThenLost);
+    github.show_check(&at, run).await.expect("what was lost is seen to be there");
+    github.show_check(&at, run).await.expect("the same again");
+    let [shown] = world.ours(&head).try_into().expect("one");
+    let said: std::collections::BTreeSet<&str> =
+        shown.annotations.iter().map(|one| one.message.as_str()).collect();
+    assert_eq!((shown.annotations.len(), said.len()), (120, 120));
+    assert_eq!(world.writes(), 3);
+    assert_eq!(shown.details_url.as_deref(), Some("https://bot.example.org/"));
+    let identifiers: Vec<&str> = shown.actions.iter().map(|button| button.identifier.as_str()).collect();
+    assert_eq!(identifiers, ["retry", "approve"]);
+}
+
+/// What an effect at work has at hand, for what is no move of its own.
+async fn context(world: &World) -> crate::effects::Context {
+    crate::effects::Context {
+        parts: std::sync::Arc::clone(&world.parts),
+        order: world.order,
+        key: super::key("read/1"),
+        attempt: 1,
+        journal: world.journal().await,
+    }
+}
+
+async fn read(world: &World, head: &CommitSha) -> ChecksReading {
+    context(world).await.read_checks(&world.at(), head).await.expect("they are read")
+}
+
+async fn pushed(world: &World, branch: &str, text: &str) -> CommitSha {
+    let files = [("sums.py".to_owned(), Some(text.as_bytes().to_vec()))].into();
+    let pushed =
+        world.emulator.push_commit(REPOSITORY, branch, "ada", "Change", files).await.expect("a commit");
+    pushed.parse().expect("a SHA")
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_ci_says_is_read_with_the_end_of_its_logs() {
+    let world = World::new().await;
+    let (base, head) = (world.base().await, pushed(&world, "work", "x = 1\n").await);
+    assert_eq!(read(&world, &head).await, ChecksReading::default(), "nobody has said anything");
+    let ci = world.emulator.ci(REPOSITORY);
+    let lint =
+        |ci: &journeyman_emulator::Ci<'_>, sha: &CommitSha| ci.fails(sha.as_str(), "lint", "", Vec::new());
+    lint(&ci, &base).expect("lint fails on the base, too");
+    lint(&ci, &head).expect("so it is not ours");
+    ci.fails(base.as_str(), "test", "it failed once", Vec::new()).expect("failed");
+    ci.passes(base.as_str(), "test").expect("and was mended");
+    ci.begins(head.as_str(), "slow").expect("begun");
+    ci.passes(head.as_str(), "build").expect("passed");
+    ci.ends(head.as_str(), "docs", Conclusion::Skipped).expect("skipped");
+    ci.ends(head.as_str(), "approval", Conclusion::ActionRequired).expect("waits");
+    ci.status(head.as_str(), "jenkins", "pending").expect("set");
+    ci.status(head.as_str(), "jenkins", "error").expect("set");
+    ci.status(head.as_str(), "coverage", "success").expect("set");
+    let log = format!(
+        "{}\n\u{1b}[31mFAILED test_add\u{1b}[0m ghp_0123456789abcdefghij\n##[error]exit code 1",
+        "x".repeat(5_000)
+    );
+    let annotation = Annotated::failure("sums.py", 2, "assert 1 == 2");
+    let job = ci.fails(head.as_str(), "test", &log, vec![annotation]).expect("failed");
+    assert_eq!(
+        world.make("check/1", Move::ShowCheck { head: head.clone(), state: CheckState::Failure }).await,
+        Outcome::Done
+    );
+
+    let reading = read(&world, &head).await;
+    assert_eq!(reading.passed, 3, "build, docs, coverage");
+    assert_eq!(reading.pending, ["approval", "slow"]);
+    assert_eq!(reading.failing_on_base, ["lint"]);
+    let [test, jenkins] = reading.failing.as_slice() else { panic!("{reading:?}") };
+    assert_eq!((test.name.as_str(), test.job), ("test", Some(job)));
+    assert!(test.url.ends_with(&format!("/job/{job}")), "{}", test.url);
+    assert_eq!(test.annotations, ["sums.py:2: assert 1 == 2"]);
+    assert!(test.log.ends_with("FAILED test_add [redacted]\n##[error]exit code 1"), "{}", test.log);
+    assert!(test.log.chars().count() <= 3_000);
+    assert_eq!((jenkins.name.as_str(), jenkins.job, jenkins.log.as_str()), ("jenkins", None, ""));
+    assert_eq!(
+        (jenkins.summary.as_str(), jenkins.url.as_str()),
+        ("jenkins: error", "https://ci.example.org/jenkins")
+    );
+
+    // The base branch has moved on, and is broken there: that is not ours either.
+    let moved = pushed(&world, "main", "y = 2\n").await;
+    ci.fails(moved.as_str(), "test", "", Vec::new()).expect("failed");
+    let reading = read(&world, &head).await;
+    assert_eq!(reading.failing_on_base, ["lint", "test"]);
+    assert_eq!(reading.failing.len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_may_not_be_read_counts_as_not_there() {
+    let world = World::new().await;
+    let head = pushed(&world, "work", "x = 1\n").await;
+    let ci = world.emulator.ci(REPOSITORY);
+    let job = ci.fails(head.as_str(), "test", "FAILED", Vec::new()).expect("failed");
+    ci.status(head.as_str(), "jenkins", "error").expect("set");
+    world.emulator.remove_permission("actions");
+    world.emulator.remove_permission("statuses");
+    let reading = read(&world, &head).await;
+    let [test] = reading.failing.as_slice() else { panic!("{reading:?}") };
+    assert_eq!((test.name.as_str(), test.log.as_str()), ("test", ""));
+    let rerun = Move::RerunJobs { head: head.clone(), jobs: vec![job, 99] };
+    assert_eq!(world.make("rerun/1", rerun).await, Outcome::Done, "it is left");
+    // What GitHub does not answer is waited for.
+    let fault = FaultKind::Status {
+        code: 503,
+        headers: vec![("Retry-After".to_owned(), "9".to_owned())],
+        body: String::new(),
+    };
+    world.strike("GET", "/check-runs", fault);
+    let trouble = context(&world).await.read_checks(&world.at(), &head).await.expect_err("trouble");
+    assert_eq!(trouble.retry, Retry::After { seconds: 9 });
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn failing_jobs_are_run_again_once() {
+    let world = World::new().await;
+    let head = pushed(&world, "work", "x = 1\n").await;
+    let ci = world.emulator.ci(REPOSITORY);
+    let one = ci.fails(head.as_str(), "one", "", Vec::new()).expect("failed");
+    let two = ci.fails(head.as_str(), "two", "", Vec::new()).expect("failed");
+    ci.passes(head.as_str(), "three").expect("passed");
+    let queued = || {
+        let runs = world.emulator.check_runs(REPOSITORY, head.as_str());
+        runs.into_iter().filter(|run| run.status == "queued").map(|run| run.name).collect::<Vec<_>>()
+    };
+    let rerun = Move::RerunJobs { head: head.clone(), jobs: vec![one, two] };
+    world.strike("POST", "rerun", FaultKind::AppliedThen(502));
+    assert!(matches!(world.attempt("rerun/1", rerun.clone()).await, Outcome::Trouble(_)));
+    assert_eq!(world.attempt("rerun/1", rerun.clone()).await, Outcome::Done);
+    assert_eq!(queued(), ["one", "two"], "both, and each once");
+    ci.fails(head.as_str(), "one", "", Vec::new()).expect("failed");
+    ci.passes(head.as_str(), "two").expect("passed");
+    assert_eq!(world.attempt("rerun/1", rerun).await, Outcome::Done);
+    assert!(queued().is_empty(), "the jobs that were named have had their second chance");
+}

@@ -1,0 +1,382 @@
+//! The conversation on a pull request: read, answered, and never twice, whatever becomes of the answers of GitHub.
+
+use journeyman_emulator::{CommentView, Fault, FaultKind, Permission, PullView, ReviewState};
+use journeyman_order::conversation::{
+    AnswerNote, AnsweredPoint, Author, CommentPlace, CommentRef, Done, Mergeable, PullReading, PullState,
+    Reaction, RemarkSource, Reply, Saying,
+};
+use journeyman_order::moves::{Retry, ReviewNote};
+use journeyman_order::{CommitSha, Feedback, Person, PullNumber, UserId};
+
+use super::*;
+
+const BOT: &str = "journeyman[bot]";
+const BRANCH: &str = "journeyman/issue-1-mend";
+
+impl World {
+    /// A pull request of ours on a branch with a commit of its own.
+    async fn pull(&self) -> PullNumber {
+        self.push("def add(a, b):\n    return a + b\n").await;
+        let client = &self.parts.github;
+        let at = journeyman_github::At {
+            repository: name(),
+            installation: InstallationId(self.emulator.installation_id()),
+        };
+        let head = BRANCH.parse().expect("a branch of ours");
+        let new = journeyman_github::NewPull {
+            head: &head,
+            base: "main",
+            title: "Mend the sum",
+            body: "Closes #1",
+            draft: false,
+        };
+        client.open_pull(&at, new).await.expect("a pull request").number
+    }
+
+    /// Somebody pushes to its branch.
+    async fn push(&self, sums: &str) -> CommitSha {
+        let files = [("sums.py".to_owned(), Some(sums.as_bytes().to_vec()))];
+        let sha = self.emulator.push_commit(REPOSITORY, BRANCH, "mona", "By hand", files.into()).await;
+        sha.expect("a commit").parse().expect("a SHA")
+    }
+
+    fn seen(&self) -> PullView {
+        self.emulator.pulls(REPOSITORY).remove(0)
+    }
+
+    fn said(&self) -> Vec<CommentView> {
+        self.seen().issue.comments.into_iter().filter(|comment| comment.author == BOT).collect()
+    }
+
+    async fn read(&self, pull: PullNumber) -> PullReading {
+        let head = self.seen().head_sha.parse().expect("a SHA");
+        match self.attempt("read", Move::ReadPull { pull, head }).await {
+            Outcome::PullRead(reading) => *reading,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn person(&self, login: &str) -> Person {
+        Person { login: login.to_owned(), id: UserId(self.emulator.add_user(login)) }
+    }
+
+    /// Makes an effect as the engine does: tried again for as long as the trouble passes by itself.
+    async fn until_done(&self, name: &str, r#move: Move) -> Outcome {
+        for _ in 0..5 {
+            match self.attempt(name, r#move.clone()).await {
+                Outcome::Trouble(trouble) if trouble.retry != Retry::Never => {}
+                other => return other,
+            }
+        }
+        panic!("{name} is never done")
+    }
+}
+
+fn fault(kind: FaultKind) -> Fault {
+    Fault { method: Some("POST".to_owned()), path_contains: String::new(), times: 1, kind }
+}
+
+fn reply(thread: &str, answers: u64, done: Done, text: &str) -> Reply {
+    Reply { thread: thread.to_owned(), answers, done, text: text.to_owned() }
+}
+
+#[tokio::test]
+async fn everything_that_people_ask_for_is_read() {
+    let world = World::new().await;
+    let pull = world.pull().await;
+    let first = world.seen().head_sha;
+    let mona = Author::Person(world.person("mona"));
+    let notes = [("sums.py", 2, "Why not sum()? @journeyman"), ("sums.py", 1, "Document it.")];
+    let verdict = (ReviewState::ChangesRequested, "Nearly.");
+    let emulator = &world.emulator;
+    let review = emulator.review_lines(REPOSITORY, pull.0, "mona", verdict, &notes).await.expect("a review");
+    let asked =
+        emulator.comment(REPOSITORY, pull.0, "ann", "Hey @Journeyman, and the docs?").await.expect("it");
+    for (by, text) in [("ann", "/retry @journeyman"), ("ann", "looks odd"), (BOT, "I am @journeyman")] {
+        emulator.comment(REPOSITORY, pull.0, by, text).await.expect("a comment");
+    }
+    emulator.review(REPOSITORY, pull.0, "bob", ReviewState::Approved, "Great!").await.expect("a review");
+
+    let reading = world.read(pull).await;
+    assert_eq!((reading.head.as_str(), reading.state), (first.as_str(), PullState::Open));
+    assert_eq!(reading.mergeable, Mergeable::Cleanly, "asked until it was known");
+    let [sum, document] = reading.threads.as_slice() else { panic!("{:#?}", reading.threads) };
+    assert_eq!((sum.path.as_str(), sum.line, sum.original_line), ("sums.py", Some(2), None));
+    assert!(sum.diff_hunk.ends_with("-    return a - b\n+    return a + b"), "{}", sum.diff_hunk);
+    assert_eq!(
+        (sum.comments[0].review, &sum.comments[0].by, sum.comments[0].names_us),
+        (Some(review), &mona, true)
+    );
+    assert_eq!((document.comments[0].names_us, document.comments[0].body.as_str()), (false, "Document it."));
+    let [whole, comment] = reading.remarks.as_slice() else { panic!("{:#?}", reading.remarks) };
+    assert_eq!(whole.source, RemarkSource::Review { id: review, asks_for_changes: true });
+    assert_eq!((whole.body.as_str(), &whole.by), ("Nearly.", &mona));
+    assert_eq!((comment.source, comment.names_us), (RemarkSource::Comment { id: asked }, true));
+
+    // Settled threads and requests that were taken back are asked for no more; answers of ours are told apart.
+    let [first, second] = [sum.comments[0].id, document.comments[0].id];
+    emulator.resolve_thread(REPOSITORY, second, "mona", true).await.expect("settled");
+    emulator.reply_in_thread(REPOSITORY, pull.0, first, BOT, "Because.").await.expect("an answer");
+    emulator.review(REPOSITORY, pull.0, "mona", ReviewState::Approved, "").await.expect("a review");
+    world.push("import sys\ndef add(a, b):\n    return a + b\n").await;
+    let reading = world.read(pull).await;
+    let [sum] = reading.threads.as_slice() else { panic!("{:#?}", reading.threads) };
+    assert_eq!((sum.line, sum.original_line), (Some(3), Some(2)), "the line has moved");
+    assert_eq!(sum.comments[1].by, Author::Us);
+    assert_eq!(reading.remarks[0].source, RemarkSource::Review { id: review, asks_for_changes: false });
+
+    world.push("def add(a, b):\n    return sum((a, b))\n").await;
+    let files = [("sums.py".to_owned(), Some(b"def add(a, b):\n    return b + a\n".to_vec()))];
+    emulator.push_commit(REPOSITORY, "main", "ann", "Elsewhere", files.into()).await.expect("a commit");
+    let reading = world.read(pull).await;
+    assert_eq!((reading.threads[0].line, reading.threads[0].original_line), (None, Some(2)), "it is gone");
+    assert_eq!(reading.mergeable, Mergeable::Conflicts);
+    emulator.close(REPOSITORY, pull.0, "mona").await.expect("closed");
+    let reading = world.read(pull).await;
+    assert_eq!((reading.state, reading.mergeable), (PullState::Closed, Mergeable::Unknown));
+}
+
+#[tokio::test]
+async fn long_quarrels_and_long_texts_are_read_in_part() {
+    let world = World::new().await;
+    let pull = world.pull().await;
+    let emulator = &world.emulator;
+    let long = "word ".repeat(3_000);
+    let first =
+        emulator.comment_on_line(REPOSITORY, pull.0, "mona", ("sums.py", 2, &long)).await.expect("said");
+    for number in 2..=30 {
+        let text = format!("comment {number}");
+        emulator.reply_in_thread(REPOSITORY, pull.0, first, "ann", &text).await.expect("said");
+    }
+    for _ in 0..25 {
+        emulator.comment_on_line(REPOSITORY, pull.0, "mona", ("sums.py", 2, "again")).await.expect("said");
+    }
+    let reading = world.read(pull).await;
+    assert_eq!(reading.threads.len(), 26, "all pages are read");
+    let comments: Vec<&str> = reading.threads[0].comments.iter().map(|one| one.body.as_str()).collect();
+    assert_eq!(comments.len(), 20);
+    assert!(
+        comments[0].ends_with("word […]") && comments[0].chars().count() < 4_010,
+        "{}",
+        comments[0].len()
+    );
+    assert_eq!((comments[9], comments[10], comments[19]), ("comment 10", "comment 21", "comment 30"));
+}
+
+#[tokio::test]
+async fn threads_are_answered_once_and_settled_whatever_becomes_of_githubs_answer() {
+    let lost = [FaultKind::AppliedThen(502), FaultKind::AppliedThenLost, FaultKind::Lost];
+    // Of an answer the reply, and the settling.
+    for (kind, path) in lost.iter().flat_map(|kind| [(kind, "/replies"), (kind, "resolveReviewThread")]) {
+        let world = World::new().await;
+        let pull = world.pull().await;
+        let emulator = &world.emulator;
+        let notes = [("sums.py", 2, "Why?"), ("sums.py", 1, "Document it.")];
+        let verdict = (ReviewState::ChangesRequested, "");
+        emulator.review_lines(REPOSITORY, pull.0, "mona", verdict, &notes).await.expect("a review");
+        let threads = world.read(pull).await.threads;
+        let last = |at: usize| threads[at].comments.last().expect("a comment").id;
+        let head: CommitSha = world.seen().head_sha.parse().expect("a SHA");
+        let replies = vec![
+            reply(&threads[0].id, last(0), Done::In(head.clone()), "It adds, @mona. Fixes #1"),
+            reply(&threads[1].id, last(1), Done::Nothing, "Its name says it."),
+            reply("PRRT_1", 1, Done::In(head), "nobody is there"),
+        ];
+        let answer = Move::AnswerThreads { pull, replies };
+        emulator.inject(Fault { path_contains: path.to_owned(), ..fault(kind.clone()) });
+        assert_eq!(
+            world.until_done("answer/1/threads", answer.clone()).await,
+            Outcome::Done,
+            "{kind:?} {path}"
+        );
+        assert_eq!(world.until_done("answer/1/threads", answer).await, Outcome::Done, "once more");
+
+        let seen = world.seen().threads;
+        assert_eq!(
+            seen.iter().map(|one| (one.comments.len(), one.resolved)).collect::<Vec<_>>(),
+            [(2, true), (2, false)]
+        );
+        let said = &seen[0].comments[1];
+        assert_eq!(said.author, BOT);
+        assert!(said.body.contains("Done in") && said.body.contains("`@mona.`"), "{}", said.body);
+        assert!(
+            said.body.contains("`#1`") && said.body.starts_with("<!-- journeyman:reply:"),
+            "{}",
+            said.body
+        );
+        assert!(seen[1].comments[1].body.contains("Left as it is.\n\nIts name says it."));
+
+        // Tried in vain, and made good by a later commit: that is said, too.
+        let head = world.push("def add(a, b):\n    \"Adds.\"\n    return a + b\n").await;
+        let again = reply(&threads[1].id, last(1), Done::In(head), "It has words now.");
+        let again = Move::AnswerThreads { pull, replies: vec![again] };
+        assert_eq!(world.until_done("answer/1/threads/again", again).await, Outcome::Done);
+        let seen = world.seen().threads.remove(1);
+        assert_eq!((seen.comments.len(), seen.resolved), (3, true));
+    }
+}
+
+#[tokio::test]
+async fn one_thread_that_cannot_be_answered_keeps_no_other_waiting() {
+    let world = World::new().await;
+    let pull = world.pull().await;
+    let emulator = &world.emulator;
+    let notes = [("sums.py", 2, "Why?"), ("sums.py", 1, "Document it.")];
+    let verdict = (ReviewState::ChangesRequested, "");
+    emulator.review_lines(REPOSITORY, pull.0, "mona", verdict, &notes).await.expect("a review");
+    let threads = world.read(pull).await.threads;
+    let refused =
+        FaultKind::Status { code: 422, headers: Vec::new(), body: "{\"message\": \"no\"}".to_owned() };
+    emulator.inject(Fault { path_contains: "/replies".to_owned(), ..fault(refused) });
+    let replies = threads.iter().map(|one| reply(&one.id, one.comments[0].id, Done::Nothing, "So."));
+    let outcome = world.attempt("answer", Move::AnswerThreads { pull, replies: replies.collect() }).await;
+    let Outcome::Trouble(trouble) = outcome else { panic!("{outcome:?}") };
+    assert_eq!(trouble.retry, Retry::Never);
+    let counts: Vec<usize> = world.seen().threads.iter().map(|one| one.comments.len()).collect();
+    assert_eq!(counts, [1, 2]);
+}
+
+#[tokio::test]
+async fn comments_are_reacted_to_and_those_that_are_gone_are_not() {
+    let world = World::new().await;
+    let pull = world.pull().await;
+    let emulator = &world.emulator;
+    let comment = emulator.comment(REPOSITORY, pull.0, "mona", "/retry").await.expect("a comment");
+    let line = emulator.comment_on_line(REPOSITORY, pull.0, "mona", ("sums.py", 2, "?")).await.expect("said");
+    let react = async |comment, reaction| {
+        for kind in [FaultKind::AppliedThen(502), FaultKind::AppliedThenLost] {
+            emulator.inject(Fault { path_contains: "/reactions".to_owned(), ..fault(kind) });
+        }
+        world.until_done("react", Move::React { comment, reaction }).await
+    };
+    assert_eq!(react(CommentRef::Issue(comment), Reaction::Eyes).await, Outcome::Done);
+    assert_eq!(react(CommentRef::Issue(comment), Reaction::Rocket).await, Outcome::Done);
+    assert_eq!(react(CommentRef::Review(line), Reaction::Confused).await, Outcome::Done);
+    emulator.clear_faults();
+    let ours = |content: &str| (BOT.to_owned(), content.to_owned());
+    assert_eq!(world.seen().issue.comments[0].reactions, [ours("eyes"), ours("rocket")]);
+    assert_eq!(world.seen().threads[0].comments[0].reactions, [ours("confused")]);
+    emulator.delete_comment(REPOSITORY, comment, "mona").await.expect("gone");
+    let gone = Move::React { comment: CommentRef::Issue(comment), reaction: Reaction::Eyes };
+    assert_eq!(world.attempt("react", gone).await, Outcome::Done);
+}
+
+#[tokio::test]
+async fn who_asked_for_changes_is_asked_to_look_again() {
+    let world = World::new().await;
+    let pull = world.pull().await;
+    let emulator = &world.emulator;
+    emulator.set_permission(REPOSITORY, "mona", Permission::Write).expect("a role");
+    let people = |logins: &[&str]| logins.iter().map(|login| world.person(login)).collect();
+    let ask = async |logins: &[&str]| {
+        world.until_done("request", Move::RequestReview { pull, reviewers: people(logins) }).await
+    };
+    assert_eq!(ask(&["stranger"]).await, Outcome::Done, "who cannot review is passed over");
+    assert!(world.seen().requested.is_empty());
+    emulator.inject(Fault { path_contains: "requested".to_owned(), ..fault(FaultKind::AppliedThenLost) });
+    assert_eq!(ask(&["stranger", "mona"]).await, Outcome::Done);
+    assert_eq!(ask(&["stranger", "mona"]).await, Outcome::Done);
+    assert_eq!(world.seen().requested, ["mona"]);
+    let asked =
+        emulator.deliveries().into_iter().filter(|one| one.action.as_deref() == Some("review_requested"));
+    assert_eq!(asked.count(), 1);
+}
+
+#[tokio::test]
+async fn what_is_said_is_said_once() {
+    let world = World::new().await;
+    let pull = world.pull().await;
+    let on = CommentPlace::Pull(pull);
+    for (at, kind) in
+        [FaultKind::AppliedThen(502), FaultKind::AppliedThenLost, FaultKind::Lost].into_iter().enumerate()
+    {
+        world.emulator.inject(Fault { path_contains: "/comments".to_owned(), ..fault(kind) });
+        let key = format!("say/{at}");
+        for _ in 0..2 {
+            let say = Move::Say { on, saying: Saying::Help };
+            assert_eq!(world.until_done(&key, say).await, Outcome::Done);
+        }
+        assert_eq!(world.said().len(), at + 1);
+    }
+    // Of another order, too.
+    let issue = CommentPlace::Issue(IssueNumber(1));
+    for key in ["say/outsiders", "say/other-outsiders"] {
+        world.until_done(key, Move::Say { on: issue, saying: Saying::NoRight }).await;
+    }
+    let said = world.emulator.issue(REPOSITORY, 1).expect("the issue").comments;
+    assert_eq!(said.len(), 1);
+    assert!(said[0].body.contains("Only people with write access"), "{}", said[0].body);
+}
+
+#[tokio::test]
+async fn a_wait_that_github_asks_for_is_told() {
+    let world = World::new().await;
+    let pull = world.pull().await;
+    let headers = vec![("Retry-After".to_owned(), "7".to_owned())];
+    let body = "{\"message\": \"You have exceeded a secondary rate limit\"}".to_owned();
+    let kind = FaultKind::Status { code: 403, headers, body };
+    world.emulator.inject(Fault { path_contains: "/comments".to_owned(), ..fault(kind) });
+    let say = Move::Say { on: CommentPlace::Pull(pull), saying: Saying::Help };
+    let Outcome::Trouble(trouble) = world.attempt("say/1", say).await else { panic!("no trouble") };
+    assert_eq!(trouble.retry, Retry::After { seconds: 7 });
+    assert!(world.said().is_empty());
+}
+
+#[tokio::test]
+async fn newer_comments_fold_older_ones_away() {
+    let world = World::new().await;
+    let pull = world.pull().await;
+    let first: CommitSha = world.seen().head_sha.parse().expect("a SHA");
+    let review = |stage: &str, round, commit: &CommitSha| {
+        Move::ShowReview(ReviewNote {
+            pull,
+            stage: stage.to_owned(),
+            round,
+            verifier: "code_reviewer".to_owned(),
+            commit: commit.clone(),
+            feedback: Some(Feedback::passed("Sound.")),
+        })
+    };
+    let show = async |key: &str, r#move: Move| {
+        world.intend(key, &r#move).await;
+        world.emulator.inject(Fault {
+            path_contains: "minimizeComment".to_owned(),
+            ..fault(FaultKind::AppliedThenLost)
+        });
+        let outcome = world.until_done(key, r#move).await;
+        assert!(matches!(outcome, Outcome::Done | Outcome::ReviewShown), "{outcome:?}");
+        world.emulator.clear_faults();
+    };
+    let open = || {
+        let said = world.said().into_iter().filter(|comment| comment.minimized.is_none());
+        said.map(|comment| comment.body.lines().nth(1).unwrap_or_default().to_owned()).collect::<Vec<_>>()
+    };
+    let forged = format!("<!-- journeyman:review:{}:review:9 -->\nforged", world.order);
+    world.emulator.comment(REPOSITORY, pull.0, "mona", &forged).await.expect("a comment");
+    show("review/1", review("review", 1, &first)).await;
+    show("quality/1", review("quality", 1, &first)).await;
+    assert_eq!(open().len(), 2);
+    show("review/2", review("review", 2, &first)).await;
+    assert!(open().len() == 2 && open()[1].contains("review, round 2"), "{:?}", open());
+    let second = world.push("def add(a, b):\n    return sum((a, b))\n").await;
+    show("review/3", review("review", 3, &second)).await;
+    let answer = |answer, commit: Option<&CommitSha>| {
+        let point = AnsweredPoint {
+            by: "mona".to_owned(),
+            asked: "the docs".to_owned(),
+            done: commit.map_or(Done::Nothing, |commit| Done::In(commit.clone())),
+            text: "There.".to_owned(),
+        };
+        Move::ShowAnswer(AnswerNote { pull, answer, points: vec![point], commit: commit.cloned() })
+    };
+    show("answer/1", answer(1, Some(&second))).await;
+    let now = open();
+    assert!(now.len() == 2 && now[0].contains("review, round 3") && now[1].contains("asked for"), "{now:?}");
+    show("answer/2", answer(2, None)).await;
+    let now = open();
+    assert!(now.len() == 2 && now[0].contains("review, round 3") && now[1].contains("answer 2"), "{now:?}");
+    // Nothing was deleted, and nobody else's comment was folded.
+    assert_eq!(world.said().len(), 6);
+    assert_eq!(world.seen().issue.comments[0].minimized, None, "a forged marker is nothing of ours");
+    assert!(world.said().iter().all(|one| one.minimized.as_deref().is_none_or(|why| why == "outdated")));
+}

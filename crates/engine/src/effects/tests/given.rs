@@ -1,0 +1,132 @@
+//! What a runtime without tools and without a memory is given.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::{REPOSITORY, World, key, name};
+use crate::effects::Context;
+use journeyman_agent::{AgentSettings, Agents, ApiSettings, Prices, Provider, Runtime, RuntimeKind};
+use journeyman_order::moves::{AgentTask, Answers, Rework};
+use journeyman_order::{AgentRun, Category, Event, Feedback, Outcome};
+use journeyman_workspace::Outline;
+
+pub(super) fn api() -> Agents {
+    let settings = ApiSettings {
+        provider: Provider::OpenAi,
+        base_url: "http://127.0.0.1:1/v1".parse().unwrap(),
+        model: "some-model".to_owned(),
+        key_env: None,
+        max_output_tokens: 1_000,
+        prices: Prices::default(),
+    };
+    let settings = AgentSettings {
+        name: "engineer".to_owned(),
+        runtime: RuntimeKind::Api(Box::new(settings)),
+        model: None,
+        program: Vec::new(),
+        env: Vec::new(),
+        read: Vec::new(),
+        network: Vec::new(),
+    };
+    Agents::new([("engineer".to_owned(), settings)].into()).unwrap()
+}
+
+impl World {
+    pub(super) async fn given(&self, task: AgentTask, runtime: &Runtime) -> BTreeMap<String, String> {
+        let context = Context {
+            parts: Arc::clone(&self.parts),
+            order: self.order,
+            key: key("work/2/agent"),
+            attempt: 1,
+            journal: self.journal().await,
+        };
+        context.with_what_it_needs(task, runtime).await.unwrap().inputs
+    }
+
+    async fn outline(&self, named: &str, budget: usize) -> Outline {
+        let base = self.journal().await.prepared().unwrap().base.clone();
+        self.parts.workspaces.outline(&name(), &base, named, budget).unwrap()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_model_without_tools_is_shown_the_tree_and_the_files_that_are_named() {
+    let world = World::new().await;
+    let agents = api();
+    let runtime = agents.get("engineer").unwrap();
+    let task = || AgentTask {
+        answers: Answers::CodeArtifact,
+        inputs: BTreeMap::from([("specification".to_owned(), "Mend `add` in sums.py.".to_owned())]),
+        ..world.task()
+    };
+    let inputs = world.given(task(), runtime).await;
+    assert_eq!(
+        inputs.keys().collect::<Vec<_>>(),
+        ["specification", "the repository's files", "the repository's tree"]
+    );
+    assert!(
+        inputs["the repository's tree"].contains(": 4 files.")
+            && inputs["the repository's tree"].contains("24000 tokens"),
+        "{inputs:?}"
+    );
+    assert!(
+        inputs["the repository's tree"].ends_with("\n\n.github/journeyman.yml\nREADME.md\nrun.sh\nsums.py\n"),
+        "{inputs:?}"
+    );
+    assert_eq!(
+        inputs["the repository's files"],
+        "The files that your task names, each whole.\n\n=== sums.py ===\ndef add(a, b):\n    return a - b\n"
+    );
+    // Later it is the work as it stands, and what the feedback names comes with it.
+    let script = "sed -i 's/a - b/a + b/' sums.py; git commit -qam 'Mend the sum of two'; git push -q";
+    world.agent("work/1/agent", world.task(), script).await;
+    world.import("work/1").await;
+    let rework = Rework {
+        feedback: vec![Feedback::failed(Category::TestFailure, "see README.md:1")],
+        ..Rework::default()
+    };
+    let inputs = world.given(AgentTask { rework: Some(rework), ..task() }, runtime).await;
+    assert!(
+        inputs["the repository's files"].contains("return a + b\n\n=== README.md ===\nSums\n")
+            || inputs["the repository's files"]
+                .contains("=== README.md ===\nSums\n\n=== sums.py ===\ndef add(a, b):\n    return a + b\n"),
+        "{inputs:?}"
+    );
+    // Whoever has tools looks for themselves.
+    let program = world.parts.agents.get(super::AGENT).unwrap();
+    assert_eq!(world.given(task(), program).await.len(), 1);
+    let freely = AgentTask { answers: Answers::Freely, ..task() };
+    assert_eq!(world.given(freely, runtime).await.len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_runtime_without_a_memory_is_told_its_answer_before() {
+    let world = World::new().await;
+    let agents = api();
+    let runtime = agents.get("engineer").unwrap();
+    let long = format!("{}é", "x".repeat(200_000));
+    let run = AgentRun { result: Some(long.clone()), ..AgentRun::default() };
+    let outcome = Box::new(Outcome::AgentRan(Box::new(run)));
+    world.write(Event::Observed { key: key("work/1/agent"), outcome }).await;
+    let task = || AgentTask { previous: Some(key("work/1/agent")), ..world.task() };
+    let inputs = world.given(task(), runtime).await;
+    let told = &inputs["your previous answer"];
+    assert!(told.starts_with(&long[..200_000]) && told.ends_with("\n[cut after 200000 characters]"));
+    // A session remembers it, and of what was never answered nothing is told.
+    let session = AgentTask { session: Some("s-1".to_owned()), ..task() };
+    assert!(world.given(session, runtime).await.is_empty());
+    let other = AgentTask { previous: Some(key("work/0/agent")), ..task() };
+    assert!(world.given(other, runtime).await.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_outline_keeps_its_budget() {
+    let world = World::new().await;
+    assert_eq!(world.emulator.branches(REPOSITORY).len(), 1);
+    let whole = world.outline("sums.py and README.md", 10_000).await;
+    assert_eq!((whole.total, whole.paths.len(), whole.files.len(), whole.left_out.len()), (4, 4, 2, 0));
+    let small = world.outline("sums.py and README.md", 50).await;
+    assert_eq!(small.paths, ["… and 4 more"]);
+    assert_eq!(small.files, [("README.md".to_owned(), "Sums\n".to_owned())]);
+    assert_eq!(small.left_out, ["sums.py: no room"]);
+}

@@ -1,0 +1,275 @@
+//! Effects one by one, against the real thing: GitHub's emulator, git, bubblewrap, SQLite. The order's journal is
+//! written by the tests, so that a move can be made that no pipeline names yet.
+
+#![allow(clippy::wildcard_enum_match_arm, reason = "any other outcome than the one expected ends the test")]
+
+mod artifacts;
+mod checks;
+mod conversation;
+mod given;
+mod pay;
+mod preflight;
+mod seats;
+mod starts;
+mod tidy;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use chrono::Utc;
+use secrecy::SecretString;
+use tempfile::TempDir;
+use uuid::Uuid;
+
+use super::{Effect, perform};
+use crate::{Parts, Rules};
+use journeyman_agent::{AgentSettings, Agents, RuntimeKind};
+use journeyman_emulator::{Emulator, Options, RepositorySource, keys};
+use journeyman_github::{AppCredentials, GitHub, WriteLimits};
+use journeyman_order::moves::AgentTask;
+use journeyman_order::{
+    AgentRun, BranchName, Event, InstallationId, IssueNumber, IssueText, Journal, Move, MoveKey, Opened,
+    OrderId, OrderLimits, Outcome, Pipeline, RepositoryId, RepositoryName, Requester, Role,
+};
+use journeyman_sandbox::{Mode, Sandbox};
+use journeyman_store::Store;
+use journeyman_workspace::{Places, Workspaces};
+
+const REPOSITORY: &str = "acme/sums";
+const AGENT: &str = "scripted";
+const PIPELINE: &str = "
+name: small
+version: 1
+stages:
+  - name: work
+    agent: developer
+    command: implement
+    checks: [pushed_commit, tests]
+";
+
+/// One order, and everything that its effects work with.
+struct World {
+    emulator: Emulator,
+    parts: Arc<Parts>,
+    order: OrderId,
+    branch: BranchName,
+    place: TempDir,
+}
+
+fn keys() -> &'static keys::AppKeys {
+    static KEYS: OnceLock<keys::AppKeys> = OnceLock::new();
+    KEYS.get_or_init(|| keys::generate().expect("a key pair"))
+}
+
+fn key(name: &str) -> MoveKey {
+    MoveKey(name.to_owned())
+}
+
+/// In what a world differs from the usual one.
+struct Wishes {
+    /// `.github/journeyman.yml`.
+    settings: &'static str,
+    agents: Vec<AgentSettings>,
+    /// What the order starts from.
+    opened: fn(&mut Opened),
+}
+
+impl Default for Wishes {
+    fn default() -> Self {
+        Self { settings: "test: grep -q 'a + b' sums.py\n", agents: Vec::new(), opened: |_| {} }
+    }
+}
+
+impl World {
+    async fn new() -> Self {
+        Self::with(Wishes::default()).await
+    }
+
+    async fn with(wishes: Wishes) -> Self {
+        let place = tempfile::tempdir().expect("a folder");
+        let options = Options::local(77, keys().public_pem.clone(), SecretString::from("a secret of tests"));
+        let emulator = Emulator::start(options).await.expect("the emulator starts");
+        let files = [
+            ("sums.py", "def add(a, b):\n    return a - b\n"),
+            ("run.sh", "#!/bin/sh\nexec python3 -m unittest\n"),
+            ("README.md", "Sums\n"),
+            (".github/journeyman.yml", wishes.settings),
+        ];
+        let files =
+            files.map(|(name, text)| (name.to_owned(), text.as_bytes().to_vec())).into_iter().collect();
+        emulator.create_repository(REPOSITORY, RepositorySource::Files(files)).await.expect("a repository");
+        let issue = emulator.open_issue(REPOSITORY, "mona", "Mend the sum", "It is off.").await.expect("one");
+        let parts = parts(&emulator, &place, wishes.agents).await;
+        let order = OrderId(Uuid::now_v7());
+        let mut opened = Opened {
+            order,
+            repository: name(),
+            repository_id: RepositoryId(1),
+            installation: Some(InstallationId(emulator.installation_id())),
+            default_branch: "main".to_owned(),
+            issue: IssueText {
+                number: IssueNumber(issue),
+                title: "Mend the sum".to_owned(),
+                body: "It is off.".to_owned(),
+                url: "https://example.org".to_owned(),
+                labels: Vec::new(),
+            },
+            by: Requester::ApiToken,
+            pipeline: parts.rules.pipeline.clone(),
+            agent: AGENT.to_owned(),
+            limits: parts.rules.limits,
+            roles: parts.rules.roles.clone(),
+        };
+        (wishes.opened)(&mut opened);
+        parts.store.open_order(opened, Utc::now(), None).await.expect("an order");
+        let branch = BranchName::for_issue(IssueNumber(issue), "mend the sum", 1);
+        let world = Self { emulator, parts: Arc::new(parts), order, branch, place };
+        let prepared = world.make("prepare", Move::Prepare).await;
+        assert!(matches!(prepared, Outcome::Prepared { .. }), "{prepared:?}");
+        world
+    }
+
+    fn places(&self) -> Places {
+        self.parts.workspaces.places(self.order)
+    }
+
+    async fn journal(&self) -> Journal {
+        self.parts.journals.journal(self.order).await.expect("a journal")
+    }
+
+    async fn write(&self, event: Event) {
+        self.parts.journals.append(self.order, event, Utc::now()).await.expect("it is written");
+    }
+
+    /// Intends an effect, makes it, and writes down what was observed.
+    async fn make(&self, name: &str, r#move: Move) -> Outcome {
+        self.intend(name, &r#move).await;
+        let outcome = self.attempt(name, r#move).await;
+        self.write(Event::Observed { key: key(name), outcome: Box::new(outcome.clone()) }).await;
+        outcome
+    }
+
+    async fn intend(&self, name: &str, r#move: &Move) {
+        self.write(Event::Intended { key: key(name), r#move: Box::new(r#move.clone()) }).await;
+    }
+
+    /// Makes an effect and tells nobody: what is left when the process ends at that moment.
+    async fn attempt(&self, name: &str, r#move: Move) -> Outcome {
+        let effect = Effect { key: key(name), attempt: 1, r#move };
+        // On the heap, as a spawned one is: a story of many effects is no deeper than one of them.
+        Box::pin(perform(Arc::clone(&self.parts), self.order, effect)).await
+    }
+
+    /// Runs the agent, which is this script.
+    async fn agent(&self, name: &str, task: AgentTask, script: &str) -> AgentRun {
+        std::fs::write(self.script(), script).expect("a script");
+        match self.make(name, Move::RunAgent(task)).await {
+            Outcome::AgentRan(run) => *run,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn script(&self) -> PathBuf {
+        self.place.path().join("agent.sh")
+    }
+
+    fn task(&self) -> AgentTask {
+        AgentTask {
+            stage: "work".to_owned(),
+            agent: AGENT.to_owned(),
+            round: 1,
+            command: "implement".to_owned(),
+            branch: Some(self.branch.clone()),
+            timeout_seconds: 60,
+            ..AgentTask::default()
+        }
+    }
+
+    /// Takes in what is in the agent's origin, and makes the commit of it.
+    async fn import(&self, name: &str) -> (journeyman_order::CommitSha, String, Vec<String>) {
+        let base = self.journal().await.prepared().expect("prepared").base.clone();
+        let import = Move::Import { branch: self.branch.clone(), base: base.clone() };
+        let imported = self.make(&format!("{name}/import"), import).await;
+        let Outcome::Imported { tree, message, changed, .. } = imported else { panic!("{imported:?}") };
+        let message = message.unwrap_or_else(|| "Without a message".to_owned());
+        let commit =
+            Move::Commit { tree, parent: base, merges: None, message, date: chrono::DateTime::UNIX_EPOCH };
+        let committed = self.make(&format!("{name}/commit"), commit).await;
+        let Outcome::Committed { commit, patch } = committed else { panic!("{committed:?}") };
+        (commit, patch, changed)
+    }
+
+    /// A file of a commit of ours.
+    fn file(&self, commit: &journeyman_order::CommitSha, path: &str) -> Option<String> {
+        let file = self.parts.workspaces.file(&name(), commit, path).expect("it can be read");
+        file.map(|bytes| String::from_utf8(bytes).expect("text"))
+    }
+}
+
+fn name() -> RepositoryName {
+    REPOSITORY.parse().expect("a name")
+}
+
+async fn parts(emulator: &Emulator, place: &TempDir, more: Vec<AgentSettings>) -> Parts {
+    let store = format!("sqlite://{}", place.path().join("journeyman.db").display());
+    let store = Store::open(&store).await.expect("a store");
+    let script = place.path().join("agent.sh");
+    let agent = AgentSettings {
+        name: AGENT.to_owned(),
+        runtime: RuntimeKind::Command,
+        model: None,
+        program: vec!["sh".to_owned(), script.display().to_string()],
+        env: Vec::new(),
+        read: vec![script],
+        network: Vec::new(),
+    };
+    let pipeline = Pipeline::parse(PIPELINE).expect("a pipeline");
+    Parts {
+        journals: Arc::new(store.clone()),
+        store,
+        github: GitHub::new(
+            AppCredentials {
+                api_url: emulator.api_url().parse().expect("an address"),
+                app_id: 77,
+                private_key_pem: keys().private_pem.clone(),
+            },
+            WriteLimits::NONE,
+        )
+        .expect("our side of GitHub"),
+        workspaces: Workspaces::new(&place.path().join("data")).expect("a data folder"),
+        agents: {
+            let all = std::iter::once(agent).chain(more).map(|agent| (agent.name.clone(), agent));
+            Arc::new(Agents::new(all.collect()).expect("agents"))
+        },
+        sandbox: Sandbox::new(Mode::Bubblewrap, Vec::new()).await.expect("walls"),
+        rules: Rules {
+            public_url: None,
+            label: "journeyman".to_owned(),
+            agent: AGENT.to_owned(),
+            pipelines: BTreeMap::from([(pipeline.name.clone(), pipeline.clone())]),
+            pipeline,
+            roles: BTreeMap::from([(
+                "developer".to_owned(),
+                Role::parse("name: developer").expect("a role"),
+            )]),
+            commands: BTreeMap::new(),
+            limits: OrderLimits { minutes: 60, usd: 5.0, ..OrderLimits::default() },
+            per_day: Default::default(),
+            concurrent_orders: 1,
+            test_time: Duration::from_secs(60),
+            mutant_time: Duration::ZERO,
+            setup_time: Duration::from_secs(60),
+            setup_network: vec!["*".to_owned()],
+            setup_network_for_changes: false,
+            test_network: Vec::new(),
+            prices: journeyman_agent::Prices::default(),
+            known: journeyman_workspace::Known::default(),
+            read_repository_settings: |yaml| {
+                journeyman_config::repository_settings(yaml).map_err(|error| error.to_string())
+            },
+            environment: |_| None,
+        },
+    }
+}

@@ -1,0 +1,59 @@
+//! What a run costs is held against the day, and stands in the ledger whenever the server ends.
+
+use std::sync::Arc;
+
+use super::World;
+use crate::{Parts, Rules};
+use journeyman_order::{Budget, DayLimits, Move, Outcome};
+
+/// Says what it costs, and that it ran.
+const DEAR: &str = r#"
+echo ran >> "$HOME/runs"
+echo '{"type": "result", "subtype": "success", "is_error": false, "result": "done", "session_id": "s", "total_cost_usd": 0.4}'
+"#;
+
+async fn world(usd: f64) -> World {
+    let mut world = World::new().await;
+    let parts = (*world.parts).clone();
+    let repository = Budget { usd: Some(usd), ..Budget::default() };
+    let per_day = DayLimits { repository, ..DayLimits::default() };
+    world.parts = Arc::new(Parts { rules: Rules { per_day, ..parts.rules.clone() }, ..parts });
+    world
+}
+
+fn runs(world: &World) -> usize {
+    let runs = std::fs::read_to_string(world.places().home.join("runs")).unwrap_or_default();
+    runs.lines().count()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_is_started_that_the_day_does_not_allow() {
+    let world = world(0.7).await;
+    std::fs::write(world.script(), DEAR).expect("a script");
+    let task = || Move::RunAgent(world.task());
+    // The server ends when the run has, and before anybody is told: it is recalled, and counted once.
+    for _ in 0..2 {
+        let ran = world.attempt("work/1/agent", task()).await;
+        assert!(matches!(&ran, Outcome::AgentRan(run) if run.usage.usd == 0.4), "{ran:?}");
+    }
+    let Outcome::BudgetSpent { because } = world.attempt("work/2/agent", task()).await else {
+        panic!("0.40 and about 0.40 are over 0.70")
+    };
+    assert!(because.contains("of today's $0.70 for this repository $0.40 are spent"), "{because}");
+    assert!(because.contains("the next run costs about $0.40"), "{because}");
+    assert_eq!(runs(&world), 1, "neither was run");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_run_that_could_not_begin_has_cost_nothing() {
+    let world = world(0.5).await;
+    std::fs::write(world.script(), DEAR).expect("a script");
+    // A folder in the place of the stream's file.
+    let folder = world.places().runs.join("work-1-agent.1");
+    std::fs::create_dir_all(folder.join("stream.jsonl")).expect("a folder");
+    let trouble = world.attempt("work/1/agent", Move::RunAgent(world.task())).await;
+    assert!(matches!(trouble, Outcome::Trouble(_)), "{trouble:?}");
+    let ran = world.attempt("work/2/agent", Move::RunAgent(world.task())).await;
+    assert!(matches!(ran, Outcome::AgentRan(_)), "{ran:?}");
+    assert_eq!(runs(&world), 1);
+}

@@ -1,0 +1,108 @@
+//! Who only looks sits apart.
+
+use super::{World, key};
+use journeyman_order::moves::{AgentTask, Place};
+use journeyman_order::{BranchName, Move, Outcome};
+
+const WORK: &str = "
+sed -i 's/a - b/a + b/' sums.py; chmod +x sums.py; echo secret > \"$HOME/session\"
+git commit -qam 'Mend the sum of two' && git push -q; echo done
+";
+
+fn review(world: &World, commit: &journeyman_order::CommitSha, round: u32) -> AgentTask {
+    AgentTask {
+        stage: "review".to_owned(),
+        role: "code_reviewer".to_owned(),
+        round,
+        place: Place::Checkout { commit: commit.clone() },
+        branch: None::<BranchName>,
+        ..world.task()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_reviewer_sees_the_commit_and_nothing_of_the_worker() {
+    let world = World::new().await;
+    world.agent("work/1/agent", world.task(), WORK).await;
+    let (commit, patch, _) = world.import("work/1").await;
+    assert!(patch.contains("-    return a - b\n+    return a + b\n"), "{patch}");
+    let places = world.places();
+    let script = format!(
+        "grep -q 'a + b' sums.py && [ -x sums.py ] && echo sees the commit
+        [ -e .git ] || echo no repository
+        (echo x > sums.py) 2>/dev/null || echo may not write
+        (mkdir new) 2>/dev/null || echo may not add
+        ls {work} {origin} {home} 2>/dev/null || echo sees nothing of the worker
+        echo mine >> \"$HOME/notes\"; wc -l < \"$HOME/notes\"; pwd",
+        work = places.work.display(),
+        origin = places.origin.display(),
+        home = places.home.display(),
+    );
+    let run = world.agent("review/1/verify", review(&world, &commit, 1), &script).await;
+    let said = run.result.unwrap_or_default();
+    let seen: Vec<&str> = said.lines().collect();
+    let [commit_is_seen, no_repository, no_write, no_add, apart, notes, place] = seen[..] else {
+        panic!("{said} {:?}", run.failure)
+    };
+    assert_eq!(
+        [commit_is_seen, no_repository, no_write, no_add, apart, notes],
+        [
+            "sees the commit",
+            "no repository",
+            "may not write",
+            "may not add",
+            "sees nothing of the worker",
+            "1"
+        ]
+    );
+    // The next round: another commit, the same place and the same home.
+    world
+        .agent(
+            "work/2/agent",
+            world.task(),
+            "echo two > two; git add two; git commit -qm 'Add a second file'; git push -q",
+        )
+        .await;
+    let (second, _, _) = world.import("work/2").await;
+    let script = "ls; wc -l < \"$HOME/notes\"; pwd";
+    let run = world.agent("review/2/verify", review(&world, &second, 2), script).await;
+    assert_eq!(run.result.unwrap_or_default(), format!("README.md\nrun.sh\nsums.py\ntwo\n1\n{place}"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_look_side_by_side_and_what_a_run_before_left_half_is_made_anew() {
+    let world = World::new().await;
+    let base = world.journal().await.prepared().unwrap().base.clone();
+    let task = |stage: &str, role: &str| AgentTask {
+        stage: stage.to_owned(),
+        role: role.to_owned(),
+        place: Place::Checkout { commit: base.clone() },
+        ..world.task()
+    };
+    // What is left of one that was killed in the middle.
+    let seat = world.parts.workspaces.seat(world.order, "specify", "architect");
+    std::fs::create_dir_all(seat.tree.join("sums.py")).unwrap();
+    std::fs::write(
+        world.script(),
+        "[ -f sums.py ] || exit 1; touch \"$HOME/here\"; n=0
+        while ! [ -e \"$HOME/../../met\" ] && [ $n -lt 20 ]; do sleep 0.05; n=$((n+1)); done; pwd",
+    )
+    .unwrap();
+    let (one, two) = (task("specify", "architect"), task("test_cases", "quality_analyst"));
+    let (one, two) = (Move::RunAgent(one), Move::RunAgent(two));
+    world.intend("specify/1/agent", &one).await;
+    world.intend("test_cases/1/agent", &two).await;
+    let begun = std::time::Instant::now();
+    let (one, two) =
+        tokio::join!(world.attempt("specify/1/agent", one), world.attempt("test_cases/1/agent", two));
+    let place = |outcome: Outcome| match outcome {
+        Outcome::AgentRan(run) if run.failure.is_none() => run.result.unwrap_or_default(),
+        other => panic!("{other:?}"),
+    };
+    let (one, two) = (place(one), place(two));
+    assert_ne!(one, two);
+    assert!(one.ends_with("seats/specify.architect/tree"), "{one}");
+    // Each sleeps a second: one after the other they would have taken two.
+    assert!(begun.elapsed().as_secs_f64() < 1.95, "{:?}", begun.elapsed());
+    assert!(!world.places().work.exists(), "nobody needed the work tree of {}", key("specify/1/agent"));
+}

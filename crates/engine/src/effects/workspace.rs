@@ -1,0 +1,221 @@
+//! Moves on repositories: import, commit, and looking at the agent's files from inside its sandbox.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use chrono::{DateTime, Utc};
+use globset::GlobBuilder;
+
+use super::{Context, Tried, never, soon};
+use crate::job::{make_folder, readable, short, writable};
+use journeyman_order::{BranchName, CommitSha, Outcome, TreeSha, Trouble};
+use journeyman_workspace::{DEFAULT_PROTECTED, GitError, ImportOutcome, NewCommit, Rules, Start, Workspaces};
+
+/// A plan that is longer is cut.
+const LONGEST_FILE: usize = 256 * 1024;
+/// Files that are offered for a choice.
+const MOST_FILES: usize = 100;
+
+impl Context {
+    /// Runs what blocks, libgit2 mostly, where it may.
+    pub(super) async fn git<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(Workspaces) -> Result<T, GitError> + Send + 'static,
+    ) -> Result<T, Trouble> {
+        let workspaces = self.parts.workspaces.clone();
+        let done = tokio::task::spawn_blocking(move || work(workspaces)).await;
+        done.map_err(|error| never(format!("a fault of Journeyman's own: {error}")))?.map_err(Trouble::from)
+    }
+
+    /// The agent's repository and its origin: made once for a start, before any agent ran; afterwards only touched from
+    /// inside.
+    pub(super) async fn ready_workspace(
+        &self,
+        branch: Option<&BranchName>,
+        start: Option<&CommitSha>,
+    ) -> Result<(), Trouble> {
+        let (order, repository, base) = (self.order, self.opened().repository.clone(), self.base()?);
+        let default_branch = self.opened().default_branch.clone();
+        let start = match (start, branch) {
+            (Some(commit), Some(branch)) => Some((commit.clone(), branch.clone())),
+            (Some(_), None) => return Err(never("work cannot start from a commit without a branch")),
+            (None, _) => None,
+        };
+        self.git(move |workspaces| {
+            let start = start.as_ref().map(|(commit, branch)| Start { commit, branch });
+            workspaces.create_origin(order, &repository, &base, &default_branch, start)
+        })
+        .await?;
+        let places = self.parts.workspaces.places(order);
+        let script = self.parts.workspaces.clone_command(order, branch);
+        let mounts = vec![writable(&places.work), writable(&places.origin)];
+        short(&self.parts.sandbox, script, &places.work, &places.home, mounts).await?;
+        Ok(())
+    }
+
+    /// The agent's files are looked for and read inside its sandbox: a link in them leads nowhere else.
+    pub(super) async fn find_files(&self, glob: &str) -> Tried {
+        let matcher = GlobBuilder::new(glob).literal_separator(true).build();
+        let matcher = matcher.map_err(|error| never(format!("glob {glob:?}: {error}")))?.compile_matcher();
+        let folder =
+            glob.split('/').take_while(|part| !part.contains(['*', '?', '[', '{'])).collect::<Vec<_>>();
+        let folder =
+            if folder.len() == glob.split('/').count() { &folder[..folder.len() - 1] } else { &folder[..] };
+        let folder = if folder.is_empty() { ".".to_owned() } else { format!("./{}", folder.join("/")) };
+        let list = ["sh", "-c", r#"[ -d "$1" ] || exit 0; exec find "$1" -type f -print0"#, "find", &folder];
+        let listed = self.in_workspace(&list).await?;
+        let mut files: Vec<String> = listed
+            .split(|byte| *byte == 0)
+            .filter_map(|path| std::str::from_utf8(path).ok())
+            .map(|path| path.trim_start_matches("./").to_owned())
+            .filter(|path| !path.is_empty() && matcher.is_match(path))
+            .collect();
+        files.sort();
+        files.truncate(MOST_FILES);
+        let content = match &files[..] {
+            [file] => Some(self.read_file(file).await?),
+            _ => None,
+        };
+        Ok(Outcome::FilesFound { files, content })
+    }
+
+    async fn read_file(&self, file: &str) -> Result<String, Trouble> {
+        let most = LONGEST_FILE.to_string();
+        let content = self.in_workspace(&["head", "-c", &most, "--", file]).await?;
+        Ok(String::from_utf8_lossy(&content).into_owned())
+    }
+
+    async fn in_workspace(&self, program: &[&str]) -> Result<Vec<u8>, Trouble> {
+        let places = self.parts.workspaces.places(self.order);
+        let program = program.iter().map(OsString::from).collect();
+        short(&self.parts.sandbox, program, &places.work, &places.home, vec![readable(&places.work)]).await
+    }
+
+    pub(super) async fn import(&self, branch: &BranchName, base: &CommitSha) -> Tried {
+        let export = self.export(branch, base).await?;
+        let (order, repository, base) = (self.order, self.opened().repository.clone(), base.clone());
+        let (protected, branch) = (self.protected(), branch.clone());
+        let (known, allowed_secrets) =
+            (self.parts.rules.known.clone(), self.settings().allowed_secrets.unwrap_or_default());
+        let outcome = self
+            .git(move |workspaces| {
+                let rules = Rules {
+                    branch: &branch,
+                    protected: &protected,
+                    known: &known,
+                    allowed_secrets: &allowed_secrets,
+                };
+                workspaces.import(order, &repository, &base, &export, rules)
+            })
+            .await?;
+        Ok(match outcome {
+            ImportOutcome::Imported { pushed, tree, message, changed, warnings } => {
+                Outcome::Imported { pushed, tree, message, changed, warnings }
+            }
+            ImportOutcome::NothingPushed { because } => Outcome::NothingPushed { because },
+            ImportOutcome::Refused(feedback) => Outcome::ImportRefused(feedback),
+        })
+    }
+
+    /// What no agent may change: what the repository names besides what always is.
+    pub(super) fn protected(&self) -> Vec<String> {
+        let mut protected: Vec<String> = DEFAULT_PROTECTED.iter().map(|glob| (*glob).to_owned()).collect();
+        protected.extend(self.settings().protected.unwrap_or_default());
+        protected
+    }
+
+    /// What the agent pushed, as data through a pipe.
+    async fn export(&self, branch: &BranchName, base: &CommitSha) -> Result<std::path::PathBuf, Trouble> {
+        let places = self.parts.workspaces.places(self.order);
+        let path = self.run_folder()?.join("export");
+        let mut file = ExportFile::create(&path)?;
+        let job = journeyman_sandbox::Job {
+            program: self.parts.workspaces.export_command(self.order, branch, base),
+            directory: places.origin.clone(),
+            environment: std::collections::BTreeMap::new(),
+            stdin: Vec::new(),
+            home: places.home.clone(),
+            mounts: vec![readable(&places.origin)],
+            relocation: None,
+            network: journeyman_sandbox::Network::None,
+            limits: journeyman_sandbox::Limits::small(),
+            timeout: std::time::Duration::from_secs(300),
+            most_output: journeyman_workspace::MOST_EXPORTED,
+        };
+        let ended = self.parts.sandbox.run(job, &mut file).await?;
+        file.finish(&ended)?;
+        Ok(path)
+    }
+
+    pub(super) async fn commit(
+        &self,
+        tree: TreeSha,
+        parents: (CommitSha, Option<CommitSha>),
+        message: String,
+        date: DateTime<Utc>,
+    ) -> Tried {
+        let (order, repository) = (self.order, self.opened().repository.clone());
+        let (name, base) = (self.key.file_name(), self.base()?);
+        let base_branch = self.opened().default_branch.clone();
+        let (commit, patch) = self
+            .git(move |workspaces| {
+                let (parent, merges) = (&parents.0, parents.1.as_ref());
+                let new =
+                    NewCommit { order, name: &name, tree: &tree, parent, merges, message: &message, date };
+                let commit = workspaces.commit(&repository, new)?;
+                let fork = workspaces.fork(&repository, &base_branch, &base, &commit)?;
+                let patch = workspaces.patch(&repository, &fork, &commit)?;
+                Ok((commit, patch))
+            })
+            .await?;
+        Ok(Outcome::Committed { commit, patch })
+    }
+
+    /// The folder where this effect keeps what it has to remember; outside every sandbox.
+    pub(super) fn run_folder(&self) -> Result<std::path::PathBuf, Trouble> {
+        let runs = self.parts.workspaces.places(self.order).runs;
+        let folder = runs.join(format!("{}.{}", self.key.file_name(), self.attempt));
+        make_folder(&folder)?;
+        Ok(folder)
+    }
+}
+
+/// The export on its way to a file of ours.
+struct ExportFile {
+    file: std::fs::File,
+    stderr: Vec<u8>,
+    fault: Option<std::io::Error>,
+}
+
+impl ExportFile {
+    fn create(path: &Path) -> Result<Self, Trouble> {
+        let file =
+            std::fs::File::create(path).map_err(|error| soon(format!("cannot write an export: {error}")))?;
+        Ok(Self { file, stderr: Vec::new(), fault: None })
+    }
+
+    fn finish(self, ended: &journeyman_sandbox::Ended) -> Result<(), Trouble> {
+        if let Some(error) = self.fault {
+            return Err(soon(format!("cannot write an export: {error}")));
+        }
+        // How it ended says nothing: it is the agent's repository that was read. What came out is examined.
+        if ended.exit != journeyman_order::Exit::Code(0) {
+            let said = String::from_utf8_lossy(&self.stderr);
+            tracing::warn!(exit = %ended.exit, said = said.trim(), "reading what the agent pushed");
+        }
+        Ok(())
+    }
+}
+
+impl journeyman_sandbox::Sink for ExportFile {
+    fn stdout(&mut self, bytes: &[u8]) {
+        if let Err(error) = std::io::Write::write_all(&mut self.file, bytes) {
+            self.fault.get_or_insert(error);
+        }
+    }
+
+    fn stderr(&mut self, bytes: &[u8]) {
+        let room = 2_000_usize.saturating_sub(self.stderr.len());
+        self.stderr.extend_from_slice(&bytes[..bytes.len().min(room)]);
+    }
+}

@@ -1,0 +1,147 @@
+//! A code artifact becomes a commit in the agent's repository, as if the agent had committed and pushed it. From there
+//! on it is judged like anybody's work.
+
+use std::collections::BTreeSet;
+
+use chrono::{DateTime, Utc};
+
+use super::{Context, Tried, never, soon};
+use crate::job::{fed, readable, short, writable};
+use journeyman_order::artifact::CodeArtifact;
+use journeyman_order::{BranchName, CommitSha, Event, Move, MoveKey, Outcome, Trouble};
+use journeyman_workspace::{NewFiles, Standing};
+
+/// Of the issue's title, in the commit's subject.
+const LONGEST_SUBJECT: usize = 72;
+
+impl Context {
+    pub(super) async fn write_artifact(&self, answer: &MoveKey, branch: &BranchName, id: &str) -> Tried {
+        let artifact = self.artifact_of(answer).ok_or_else(|| {
+            never(format!("the answer of {answer} holds no code artifact, so that nothing can be written"))
+        })?;
+        let start = self.start_of(answer);
+        // Its branch comes to be with the files, unless the work starts on it.
+        self.ready_workspace(start.map(|_| branch), start).await?;
+        let paths: Vec<&str> = artifact.files.iter().map(|file| file.file_path.as_str()).collect();
+        let standing = self.standing(branch, &paths).await?;
+        let restored = self.restored(answer, branch, id, &paths).await?;
+        let is_executable = |path: &str| standing.executable.contains(path);
+        let files: Vec<(&str, &str, bool)> = artifact
+            .files
+            .iter()
+            .map(|file| (file.file_path.as_str(), file.content.as_str(), is_executable(&file.file_path)))
+            .collect();
+        let message = message(&self.opened().issue.title, id, &artifact);
+        let parent = &standing.parent;
+        let new =
+            NewFiles { parent, message: &message, date: self.begun(), files: &files, restored: &restored };
+        let places = self.parts.workspaces.places(self.order);
+        let program = self.parts.workspaces.write_command(self.order, branch, parent);
+        let mounts = vec![writable(&places.work), writable(&places.origin)];
+        fed(&self.parts.sandbox, program, &places.work, &places.home, mounts, new.stream()).await?;
+        Ok(Outcome::ArtifactWritten)
+    }
+
+    /// How the work stands in the agent's origin.
+    async fn standing(&self, branch: &BranchName, paths: &[&str]) -> Result<Standing, Trouble> {
+        let places = self.parts.workspaces.places(self.order);
+        let program = self.parts.workspaces.look_command(self.order, branch, &self.base()?, paths);
+        let mounts = vec![readable(&places.origin)];
+        let said = short(&self.parts.sandbox, program, &places.origin, &places.home, mounts).await?;
+        Standing::read(&said).ok_or_else(|| soon("the agent's origin does not say where the branch is"))
+    }
+
+    /// An artifact is the whole change: a file that only an earlier answer under the same id had is taken back, or its
+    /// last version would stay for ever, tests that fail included. What was there at the start is no part of it.
+    async fn restored(
+        &self,
+        answer: &MoveKey,
+        branch: &BranchName,
+        id: &str,
+        paths: &[&str],
+    ) -> Result<Vec<(String, Option<(u32, String)>)>, Trouble> {
+        let mut gone = BTreeSet::new();
+        for entry in self.journal.entries() {
+            if let Event::Intended { r#move, .. } = &entry.event
+                && let Move::WriteArtifact { answer: earlier, branch: there, artifact } = &**r#move
+                && (earlier != answer && there == branch && artifact == id)
+                && self.start_of(earlier) == self.start_of(answer)
+            {
+                let files = self.artifact_of(earlier).map(|artifact| artifact.files).unwrap_or_default();
+                gone.extend(files.into_iter().map(|file| file.file_path));
+            }
+        }
+        gone.retain(|path| !paths.contains(&path.as_str()));
+        let base = self.start_of(answer).map_or_else(|| self.base(), |start| Ok(start.clone()))?;
+        let repository = self.opened().repository.clone();
+        self.git(move |workspaces| {
+            gone.into_iter()
+                .map(|path| {
+                    let before = workspaces.entry(&repository, &base, &path)?;
+                    Ok((path, before))
+                })
+                .collect()
+        })
+        .await
+    }
+
+    fn artifact_of(&self, answer: &MoveKey) -> Option<CodeArtifact> {
+        CodeArtifact::parse(self.answer_of(answer)?).ok()
+    }
+
+    /// The commit that a run's work starts from; none: the base.
+    fn start_of(&self, run: &MoveKey) -> Option<&CommitSha> {
+        self.journal.entries().iter().rev().find_map(|entry| match &entry.event {
+            Event::Intended { key, r#move } if key == run => {
+                if let Move::RunAgent(task) = &**r#move {
+                    task.start.as_ref()
+                } else {
+                    None
+                }
+            }
+            Event::Opened(_) | Event::Signaled { .. } | Event::Intended { .. } | Event::Observed { .. } => {
+                None
+            }
+        })
+    }
+
+    /// The clean text of a run's last result.
+    pub(super) fn answer_of(&self, run: &MoveKey) -> Option<&str> {
+        self.journal.entries().iter().rev().find_map(|entry| match &entry.event {
+            Event::Observed { key, outcome } if key == run => {
+                if let Outcome::AgentRan(run) = &**outcome {
+                    run.result.as_deref()
+                } else {
+                    None
+                }
+            }
+            Event::Opened(_) | Event::Signaled { .. } | Event::Intended { .. } | Event::Observed { .. } => {
+                None
+            }
+        })
+    }
+
+    /// When this effect was first intended: the same whenever it is made.
+    fn begun(&self) -> DateTime<Utc> {
+        let intended = self
+            .journal
+            .entries()
+            .iter()
+            .find(|entry| matches!(&entry.event, Event::Intended { key, .. } if *key == self.key));
+        intended.map_or(self.journal.opened_at(), |entry| entry.at)
+    }
+}
+
+/// Says what the issue asks for, and what the files are for. It is examined at the airlock like an agent's own.
+fn message(title: &str, id: &str, artifact: &CodeArtifact) -> String {
+    let subject: String = title.lines().next().unwrap_or_default().chars().take(LONGEST_SUBJECT).collect();
+    let files: Vec<String> = artifact
+        .files
+        .iter()
+        .map(|file| match file.description.trim() {
+            "" => format!("- {}", file.file_path),
+            description => format!("- {}: {description}", file.file_path),
+        })
+        .collect();
+    format!("{}\n\n{}\n\nCode artifact {id}.\n", subject.trim(), files.join("\n"))
+}

@@ -1,0 +1,266 @@
+//! From stored deliveries to orders: opens one, tells one, or says why not.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use chrono::Utc;
+use tokio::sync::mpsc;
+use uuid::Uuid;
+
+use super::Engine;
+use journeyman_github::{At, ErrorKind, GitHubError};
+use journeyman_order::{DeliveryGuid, IssueText, Opened, OrderId, RepositoryId, Requester, SignalKind};
+use journeyman_store::{Conclusion, Delivery, OpenOutcome, OrderRow, StoreError};
+use journeyman_webhook::{Incoming, Provided, Subject, Understood, Us, understand};
+
+/// How many deliveries are taken in one look.
+const AT_ONCE: u32 = 200;
+
+/// How long nothing is taken in after GitHub could not be asked.
+const AFTER_A_WAIT: Duration = Duration::from_secs(1);
+
+/// What became of a delivery.
+enum Taken {
+    /// It is concluded; the orders that have to hear of it.
+    Done(Vec<OrderId>),
+    /// It cannot be concluded yet; the message says why.
+    Later(String),
+}
+
+impl Engine {
+    /// Takes in every delivery that waits, and names the orders that were told something.
+    pub(super) async fn take_in(&self, tell: &mpsc::UnboundedSender<OrderId>) -> Result<(), StoreError> {
+        for delivery in self.parts.store.pending_deliveries(AT_ONCE).await? {
+            match self.take(&delivery).await? {
+                Taken::Done(orders) => {
+                    for order in orders {
+                        // Nobody listens only when the engine is stopping.
+                        let _ = tell.send(order);
+                    }
+                }
+                Taken::Later(because) => {
+                    tracing::warn!(delivery = %delivery.guid, because, "waits");
+                    // What holds one up holds the others up as well; they are looked at again a little later.
+                    tokio::time::sleep(AFTER_A_WAIT).await;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn take(&self, delivery: &Delivery) -> Result<Taken, StoreError> {
+        let incoming = match understand(&delivery.event, &delivery.body) {
+            Understood::Signal(incoming) => incoming,
+            Understood::Ping => return self.ignore(&delivery.guid, "a ping").await,
+            Understood::Ignored { because } => return self.ignore(&delivery.guid, &because).await,
+            Understood::Malformed { because } => {
+                tracing::warn!(delivery = %delivery.guid, because, "cannot be read");
+                return self.conclude(&delivery.guid, Conclusion::Refused { because }).await;
+            }
+        };
+        let concerned = self.concerned(&incoming).await?;
+        let begins = matches!(incoming.signal.kind, SignalKind::Labeled { .. });
+        if concerned.is_empty() && !begins {
+            return self.ignore(&delivery.guid, "no order belongs to it").await;
+        }
+        // Our own labels come and go at every order, and other people's are theirs: neither is news for an order.
+        if let SignalKind::Labeled { label } | SignalKind::Unlabeled { label } = &incoming.signal.kind {
+            match self.is_our_label(&incoming, label).await {
+                Ok(true) => {}
+                Ok(false) => {
+                    return self.ignore(&delivery.guid, "another label than the one that starts work").await;
+                }
+                Err(error) => return self.fault(&delivery.guid, error).await,
+            }
+        }
+        match self.unmet(&incoming.provided).await {
+            Ok(None) => {}
+            Ok(Some(because)) => return self.ignore(&delivery.guid, because).await,
+            // Whatever GitHub says: this is no fault of the delivery.
+            Err(error) => return Ok(Taken::Later(error.message)),
+        }
+        if begins {
+            return match concerned.iter().find(|order| order.active) {
+                Some(order) => self.tell(delivery, &[order.id], &incoming).await,
+                None => self.open_for(delivery, &incoming).await,
+            };
+        }
+        let mut told = Vec::with_capacity(concerned.len());
+        let mut newer = None;
+        for order in &concerned {
+            match self.successor(order).await? {
+                None => told.push(order.id),
+                Some(order) => newer = Some(order),
+            }
+        }
+        match newer.filter(|_| told.is_empty()) {
+            Some(newer) => self.ignore(&delivery.guid, &format!("order {newer} has taken its place")).await,
+            None => self.tell(delivery, &told, &incoming).await,
+        }
+    }
+
+    /// The orders that it is about, whether at work or not.
+    async fn concerned(&self, incoming: &Incoming) -> Result<Vec<OrderRow>, StoreError> {
+        let (store, repository) = (&self.parts.store, incoming.repository_id);
+        Ok(match &incoming.subject {
+            Subject::Issue(issue) => {
+                store.latest_order(repository, issue.number).await?.into_iter().collect()
+            }
+            Subject::Pull(pull) => store.order_by_pull(repository, *pull).await?.into_iter().collect(),
+            Subject::Branches(branches) => {
+                let mut orders = Vec::new();
+                for branch in branches {
+                    orders.extend(store.order_by_branch(repository, branch).await?);
+                }
+                orders
+            }
+            // Of several that had the same pull request, the latest has it now.
+            Subject::Base => {
+                let open = store.orders_with_open_pull(repository).await?.into_iter();
+                let by_pull: BTreeMap<_, _> = open.map(|order| (order.pull, order)).collect();
+                by_pull.into_values().collect()
+            }
+        })
+    }
+
+    /// Why it means nothing to us, of all Apps; GitHub is asked who we are when that matters, and only once.
+    async fn unmet(&self, provided: &Provided) -> Result<Option<&'static str>, GitHubError> {
+        if *provided == Provided::Nothing {
+            return Ok(None);
+        }
+        let ask = || async {
+            let identity = self.parts.github.identity().await?;
+            Ok::<Us, GitHubError>(Us { app: identity.app, slug: identity.slug })
+        };
+        Ok(provided.unmet_by(self.remembered.us.get_or_try_init(ask).await?))
+    }
+
+    /// A later order that is at work on the same issue: an older one is not waken up beside it.
+    pub(super) async fn successor(&self, order: &OrderRow) -> Result<Option<OrderId>, StoreError> {
+        let latest = self.parts.store.latest_order(order.repository_id, order.issue).await?;
+        Ok(latest.filter(|latest| latest.active && latest.id != order.id).map(|latest| latest.id))
+    }
+
+    async fn tell(
+        &self,
+        delivery: &Delivery,
+        orders: &[OrderId],
+        incoming: &Incoming,
+    ) -> Result<Taken, StoreError> {
+        self.parts.store.signal_each(orders, &incoming.signal, &delivery.guid, Utc::now()).await?;
+        Ok(Taken::Done(orders.to_vec()))
+    }
+
+    async fn open_for(&self, delivery: &Delivery, incoming: &Incoming) -> Result<Taken, StoreError> {
+        let Subject::Issue(issue) = &incoming.subject else {
+            return self.ignore(&delivery.guid, "the label is on a pull request").await;
+        };
+        let opened = match self.opened(incoming, issue.clone()).await {
+            Ok(opened) => opened,
+            Err(error) => return self.fault(&delivery.guid, error).await,
+        };
+        let order = opened.order;
+        match self.parts.store.open_order(opened, Utc::now(), Some(&delivery.guid)).await? {
+            OpenOutcome::Opened => {
+                tracing::info!(%order, repository = %incoming.repository, issue = %issue.number, "opened");
+                Ok(Taken::Done(vec![order]))
+            }
+            OpenOutcome::Active(order) => self.tell(delivery, &[order], incoming).await,
+            OpenOutcome::DeliveryConcluded => Ok(Taken::Done(Vec::new())),
+        }
+    }
+
+    async fn opened(&self, incoming: &Incoming, issue: IssueText) -> Result<Opened, GitHubError> {
+        let at = self.at(incoming).await?;
+        let default_branch = match &incoming.default_branch {
+            Some(branch) => branch.clone(),
+            None => self.parts.github.repository(&at).await?.default_branch,
+        };
+        let by = incoming.signal.by.clone();
+        Ok(self.new_order(&at, incoming.repository_id, default_branch, issue, by))
+    }
+
+    pub(super) fn new_order(
+        &self,
+        at: &At,
+        repository_id: RepositoryId,
+        default_branch: String,
+        issue: IssueText,
+        by: Requester,
+    ) -> Opened {
+        let rules = &self.parts.rules;
+        Opened {
+            order: OrderId(Uuid::now_v7()),
+            repository: at.repository.clone(),
+            repository_id,
+            installation: Some(at.installation),
+            default_branch,
+            issue,
+            by,
+            pipeline: rules.pipeline.clone(),
+            agent: rules.agent.clone(),
+            limits: rules.limits,
+            roles: rules.roles.clone(),
+        }
+    }
+
+    async fn at(&self, incoming: &Incoming) -> Result<At, GitHubError> {
+        let installation = match incoming.installation {
+            Some(installation) => installation,
+            None => self.parts.github.installation(&incoming.repository).await?,
+        };
+        Ok(At { repository: incoming.repository.clone(), installation })
+    }
+
+    /// Whether this label starts work: the settings' label, unless the repository names another.
+    async fn is_our_label(&self, incoming: &Incoming, label: &str) -> Result<bool, GitHubError> {
+        // Our own labels are put on at every order; nobody is asked about them.
+        if label.starts_with("journeyman:") {
+            return Ok(false);
+        }
+        let wanted = self.label_of(incoming).await?;
+        Ok(wanted.as_deref().unwrap_or(&self.parts.rules.label).eq_ignore_ascii_case(label))
+    }
+
+    /// The label that the repository's settings name, looked at again after a minute.
+    async fn label_of(&self, incoming: &Incoming) -> Result<Option<String>, GitHubError> {
+        let id = incoming.repository_id;
+        if let Some(label) = self.remembered.labels.get(id) {
+            return Ok(label);
+        }
+        let at = self.at(incoming).await?;
+        let branch = match &incoming.default_branch {
+            Some(branch) => branch.clone(),
+            None => self.parts.github.repository(&at).await?.default_branch,
+        };
+        let file = self.parts.github.file(&at, super::SETTINGS_FILE, &branch).await?;
+        // Settings that cannot be read are answered on the issue, when work starts with the server's own label.
+        let settings = file.and_then(|yaml| (self.parts.rules.read_repository_settings)(&yaml).ok());
+        let label = settings.and_then(|settings| settings.label);
+        self.remembered.labels.put(id, label.clone());
+        Ok(label)
+    }
+
+    async fn ignore(&self, guid: &DeliveryGuid, because: &str) -> Result<Taken, StoreError> {
+        self.conclude(guid, Conclusion::Ignored { because: because.to_owned() }).await
+    }
+
+    async fn conclude(&self, guid: &DeliveryGuid, conclusion: Conclusion) -> Result<Taken, StoreError> {
+        self.parts.store.conclude_delivery(guid, &conclusion).await?;
+        Ok(Taken::Done(Vec::new()))
+    }
+
+    /// What passes is waited for; what does not pass by itself ends the delivery, and the log says why.
+    async fn fault(&self, guid: &DeliveryGuid, error: GitHubError) -> Result<Taken, StoreError> {
+        match error.kind {
+            ErrorKind::Unavailable { .. }
+            | ErrorKind::Unauthorized
+            | ErrorKind::Conflict
+            | ErrorKind::Unexpected => Ok(Taken::Later(error.message)),
+            ErrorKind::Forbidden | ErrorKind::NotFound | ErrorKind::Invalid => {
+                tracing::error!(delivery = %guid, "refused: {error}");
+                self.conclude(guid, Conclusion::Refused { because: error.message }).await
+            }
+        }
+    }
+}

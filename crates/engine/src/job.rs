@@ -1,0 +1,137 @@
+//! Jobs in the sandbox, as the order's effects need them.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::Duration;
+
+use sha2::{Digest, Sha256};
+
+use journeyman_order::{Exit, Trouble};
+use journeyman_sandbox::{Access, Collected, Job, Limits, Mount, Network, Sandbox, Sink};
+
+use super::trouble::soon;
+
+/// Git and small shell commands in the agent's workspace end within this.
+const SHORT: Duration = Duration::from_secs(300);
+
+/// A folder that a job may write.
+pub(crate) fn writable(path: &Path) -> Mount {
+    Mount { path: path.to_owned(), access: Access::ReadWrite }
+}
+
+/// A folder that a job may only read.
+pub(crate) fn readable(path: &Path) -> Mount {
+    Mount { path: path.to_owned(), access: Access::ReadOnly }
+}
+
+/// A short command without network. Its standard output, or trouble with the end of what it said.
+pub(crate) async fn short(
+    sandbox: &Sandbox,
+    program: Vec<OsString>,
+    directory: &Path,
+    home: &Path,
+    mounts: Vec<Mount>,
+) -> Result<Vec<u8>, Trouble> {
+    fed(sandbox, program, directory, home, mounts, Vec::new()).await
+}
+
+/// The same, with something on its standard input.
+pub(crate) async fn fed(
+    sandbox: &Sandbox,
+    program: Vec<OsString>,
+    directory: &Path,
+    home: &Path,
+    mounts: Vec<Mount>,
+    stdin: Vec<u8>,
+) -> Result<Vec<u8>, Trouble> {
+    let job = Job { stdin, ..short_job(program, directory, home, mounts) };
+    succeed(sandbox, job, "a command in the agent's workspace").await
+}
+
+/// A short command without network.
+pub(crate) fn short_job(program: Vec<OsString>, directory: &Path, home: &Path, mounts: Vec<Mount>) -> Job {
+    Job {
+        program,
+        directory: directory.to_owned(),
+        environment: BTreeMap::new(),
+        stdin: Vec::new(),
+        home: home.to_owned(),
+        mounts,
+        relocation: None,
+        network: Network::None,
+        limits: Limits::small(),
+        timeout: SHORT,
+        most_output: 8 * 1024 * 1024,
+    }
+}
+
+/// The standard output of a job that ended well; else trouble, with what the job is and the end of what it said.
+pub(crate) async fn succeed(sandbox: &Sandbox, job: Job, what: &str) -> Result<Vec<u8>, Trouble> {
+    let mut said = Collected::default();
+    let ended = sandbox.run(job, &mut said).await?;
+    if ended.exit != Exit::Code(0) {
+        let tail = String::from_utf8_lossy(&said.stderr);
+        let tail: String = tail.trim().chars().take(500).collect();
+        return Err(soon(format!("{what} ended with {}: {tail}", ended.exit)));
+    }
+    Ok(said.stdout)
+}
+
+/// Makes a folder, and those above it.
+pub(crate) fn make_folder(folder: &Path) -> Result<(), Trouble> {
+    std::fs::create_dir_all(folder)
+        .map_err(|error| soon(format!("cannot make {}: {error}", folder.display())))
+}
+
+/// An output.
+pub(crate) struct Recorded {
+    /// Its end.
+    pub(crate) text: String,
+    /// Whether the start is missing.
+    pub(crate) is_cut: bool,
+    /// Of all of it.
+    pub(crate) sha256: String,
+}
+
+/// Keeps the end of an output in memory, and the digest of all of it.
+#[derive(Default)]
+pub(crate) struct Recorder {
+    tail: Vec<u8>,
+    /// Whether the start is kept no longer.
+    is_cut: bool,
+    digest: Sha256,
+}
+
+impl Recorder {
+    /// What of the end is kept.
+    const TAIL: usize = 8 * 1024 * 1024;
+
+    fn take(&mut self, bytes: &[u8]) {
+        self.digest.update(bytes);
+        self.tail.extend_from_slice(bytes);
+        if self.tail.len() > 2 * Self::TAIL {
+            self.tail.drain(..self.tail.len() - Self::TAIL);
+            self.is_cut = true;
+        }
+    }
+
+    /// What is known of the output now that it is over.
+    pub(crate) fn finish(self) -> Recorded {
+        Recorded {
+            text: String::from_utf8_lossy(&self.tail).into_owned(),
+            is_cut: self.is_cut,
+            sha256: hex::encode(self.digest.finalize()),
+        }
+    }
+}
+
+impl Sink for Recorder {
+    fn stdout(&mut self, bytes: &[u8]) {
+        self.take(bytes);
+    }
+
+    fn stderr(&mut self, bytes: &[u8]) {
+        self.take(bytes);
+    }
+}

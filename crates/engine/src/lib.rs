@@ -1,0 +1,157 @@
+//! Wakes orders, asks for their next moves, has them executed, writes what happened.
+//!
+//! May know: every adapter and `order`. It is the only place where adapters meet, and the only one that knows what
+//! carries an order: our own journal, in one process.
+//! Must never know: HTTP routes, the command line, the emulator.
+//!
+//! The rule of the house: the intent is written before an effect, the observation after it. Whatever is lost in
+//! between is done again, and every effect is made so that this is harmless.
+
+mod desk;
+mod door;
+mod driver;
+mod effects;
+mod intake;
+mod job;
+mod remembered;
+mod supervisor;
+pub mod testing;
+mod trouble;
+mod views;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tokio::sync::{Notify, broadcast};
+use tokio_util::sync::CancellationToken;
+use url::Url;
+
+use journeyman_agent::{Agents, Prices};
+use journeyman_github::GitHub;
+use journeyman_order::{DayLimits, Entry, OrderId, OrderLimits, Pipeline, RepositorySettings, Role};
+use journeyman_sandbox::Sandbox;
+use journeyman_store::{JournalStore, Store};
+use journeyman_workspace::{Known, Workspaces};
+
+pub use desk::{Asked, DeskError};
+pub use supervisor::Stopped;
+
+/// What the engine works with. Put together by the composition root.
+#[derive(Clone)]
+pub struct Parts {
+    /// Deliveries, orders, artifacts.
+    pub store: Store,
+    /// Where journals are written; the store itself, unless somebody wants to watch.
+    pub journals: Arc<dyn JournalStore>,
+    /// Our side of GitHub.
+    pub github: GitHub,
+    /// Mirrors and workspaces.
+    pub workspaces: Workspaces,
+    /// The agents of the settings.
+    pub agents: Arc<Agents>,
+    /// The walls.
+    pub sandbox: Sandbox,
+    /// What the settings say.
+    pub rules: Rules,
+}
+
+/// What the settings say about orders.
+#[derive(Debug, Clone)]
+pub struct Rules {
+    /// Where people reach the server, if they can.
+    pub public_url: Option<Url>,
+    /// The label that starts an order where the repository names no other.
+    pub label: String,
+    /// The agent for roles that the repository gives to nobody.
+    pub agent: String,
+    /// The pipeline where the repository names no other.
+    pub pipeline: Pipeline,
+    /// The roles, where the repository has no others.
+    pub roles: BTreeMap<String, Role>,
+    /// Every pipeline that can be named.
+    pub pipelines: BTreeMap<String, Pipeline>,
+    /// The server's own command templates, by name; they come before ours.
+    pub commands: BTreeMap<String, String>,
+    /// What an order may cost.
+    pub limits: OrderLimits,
+    /// What all orders together may cost in a day, for a repository, for a person, for the server.
+    pub per_day: DayLimits,
+    /// Orders that are at work at the same time.
+    pub concurrent_orders: usize,
+    /// How long a run of the tests may take.
+    pub test_time: Duration,
+    /// How long installing what the tests need may take.
+    pub setup_time: Duration,
+    /// How long mutants of the changed lines are tried.
+    pub mutant_time: Duration,
+    /// Names of hosts that a repository's setup may reach; `*` for any public one.
+    pub setup_network: Vec<String>,
+    /// Whether that holds for changes that edit what is installed, too.
+    pub setup_network_for_changes: bool,
+    /// Names of hosts that tests may reach where their repository asks for them.
+    pub test_network: Vec<String>,
+    /// What models cost.
+    pub prices: Prices,
+    /// Secrets of ours, which nothing that is published may hold.
+    pub known: Known,
+    /// Reads `.github/journeyman.yml`; the error says what is wrong and where.
+    pub read_repository_settings: fn(&[u8]) -> Result<RepositorySettings, String>,
+    /// Reads our own environment, for the variables that an agent's settings name.
+    pub environment: fn(&str) -> Option<String>,
+}
+
+/// Where a repository keeps its settings, on its default branch.
+pub const SETTINGS_FILE: &str = ".github/journeyman.yml";
+
+/// The running engine's handle. Cheap to clone.
+#[derive(Clone)]
+pub struct Engine {
+    parts: Arc<Parts>,
+    /// A delivery arrived: look at the store.
+    arrived: Arc<Notify>,
+    /// An order was opened, or told something, on request: look at the store.
+    asked: Arc<Notify>,
+    /// Orders that were told something on request, and do not know it yet.
+    told: Arc<Mutex<BTreeSet<OrderId>>>,
+    /// Every entry as it is written, for whoever wants to watch.
+    written: broadcast::Sender<(OrderId, Entry)>,
+    remembered: Arc<remembered::Remembered>,
+    stop: CancellationToken,
+}
+
+impl Engine {
+    /// Puts the engine together; [`Engine::run`] makes it go.
+    pub fn new(parts: Parts) -> Self {
+        let (written, _) = broadcast::channel(1024);
+        Self {
+            parts: Arc::new(parts),
+            arrived: Arc::new(Notify::new()),
+            asked: Arc::new(Notify::new()),
+            told: Arc::default(),
+            written,
+            remembered: Arc::default(),
+            stop: CancellationToken::new(),
+        }
+    }
+
+    /// Says that a delivery was stored.
+    pub fn delivery_arrived(&self) {
+        self.arrived.notify_one();
+    }
+
+    /// Every journal entry from now on, as it is written.
+    pub fn watch(&self) -> broadcast::Receiver<(OrderId, Entry)> {
+        self.written.subscribe()
+    }
+
+    /// Whether it was asked to stop.
+    pub fn is_stopping(&self) -> bool {
+        self.stop.is_cancelled()
+    }
+
+    /// Asks [`Engine::run`] to end. What is under way stays resumable.
+    pub fn stop(&self) {
+        self.stop.cancel();
+    }
+}

@@ -1,0 +1,141 @@
+//! The tests on a base commit: run once, and kept for all orders that start there.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::place::Run;
+use super::{Ask, Judging, Output, Testing};
+use journeyman_order::scrutiny::Baseline;
+use journeyman_order::test_run::CommandRun;
+use journeyman_order::{Exit, Reading, Trouble};
+use journeyman_verify::TestPlan;
+use journeyman_verify::experiment::Cell;
+use journeyman_workspace::write_whole;
+
+/// Base commits of a repository that are remembered; the oldest are forgotten.
+const MOST_KEPT: usize = 200;
+/// Bytes of the end of its output that are kept.
+const MOST_TAIL: usize = 64 << 10;
+/// A file of these that is larger is none of ours.
+const LARGEST: u64 = 64 << 20;
+
+/// What is known of a base commit.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Known {
+    /// None where it could not be run, such as after a setup that failed.
+    pub(super) test: Option<CommandRun>,
+    pub(super) reading: Reading,
+    /// The end of what it printed.
+    #[serde(default)]
+    pub(super) tail: String,
+    /// Tracked files that its tests rewrite.
+    #[serde(default)]
+    pub(super) rewritten: Vec<String>,
+    /// Whether it is from an earlier run.
+    #[serde(skip)]
+    pub(super) kept: bool,
+    /// What its commands printed, where they ran now.
+    #[serde(skip)]
+    pub(super) outputs: Vec<Output>,
+}
+
+impl Known {
+    pub(super) fn cell(&self) -> Cell<'_> {
+        Cell { exit: self.exit(), reading: &self.reading, output: &self.tail }
+    }
+
+    pub(super) fn exit(&self) -> Option<Exit> {
+        self.test.as_ref().map(|run| run.exit)
+    }
+
+    pub(super) fn shown(&self, ask: &Ask) -> Baseline {
+        Baseline {
+            commit: ask.base.clone(),
+            test: self.test.clone(),
+            counts: self.reading.counts,
+            kept: self.kept,
+        }
+    }
+}
+
+impl Testing {
+    /// The tests on the base commit, by the base's own commands.
+    pub(super) async fn baseline(&self, ask: &Ask, judging: &Judging) -> Result<Known, Trouble> {
+        let file = self.file_of(ask, &judging.before);
+        if let Some(known) = read(&file) {
+            return Ok(known);
+        }
+        let run = Run {
+            what: "-base",
+            commit: &ask.base,
+            overlays: Vec::new(),
+            plan: &judging.before,
+            only: None,
+            environment: std::collections::BTreeMap::new(),
+        };
+        let ran = self.on(ask, &judging.places, run).await?;
+        let outputs = ran.outputs().collect();
+        let text = ran.last_output();
+        let tail =
+            text.get(text.floor_char_boundary(text.len().saturating_sub(MOST_TAIL))..).unwrap_or_default();
+        let known = Known {
+            tail: tail.to_owned(),
+            test: ran.test.map(|ended| ended.run),
+            reading: ran.reading,
+            rewritten: ran.rewritten,
+            kept: false,
+            outputs,
+        };
+        // What did not run to its end says nothing of the commit: a slow machine is not to be remembered as a red base.
+        if matches!(known.exit(), Some(Exit::Code(_)))
+            && let Err(error) = keep(&file, &known)
+        {
+            tracing::warn!("a baseline is not kept: {error}");
+        }
+        Ok(known)
+    }
+
+    /// The same commit tested in another way, or behind other walls, is another baseline.
+    fn file_of(&self, ask: &Ask, plan: &TestPlan) -> PathBuf {
+        let mut digest = Sha256::new();
+        let none = String::new();
+        let mode = self.sandbox.mode().to_string();
+        for part in [&plan.setup, &plan.test, &plan.report].map(|part| part.as_ref().unwrap_or(&none)) {
+            digest.update((part.len() as u64).to_be_bytes());
+            digest.update(part);
+        }
+        digest.update(mode);
+        digest.update(env!("CARGO_PKG_VERSION"));
+        // What is read and kept of a run.
+        digest.update("form 2");
+        let how = hex::encode(digest.finalize());
+        let folder = self.workspaces.baselines(&ask.repository);
+        folder.join(format!("{}-{}.json", ask.base, how.get(..16).unwrap_or(&how)))
+    }
+}
+
+/// One that cannot be read is made anew.
+fn read(file: &Path) -> Option<Known> {
+    if std::fs::metadata(file).ok()?.len() > LARGEST {
+        return None;
+    }
+    let known: Known = serde_json::from_slice(&std::fs::read(file).ok()?).ok()?;
+    Some(Known { kept: true, ..known })
+}
+
+fn keep(file: &Path, known: &Known) -> std::io::Result<()> {
+    write_whole(file, &serde_json::to_vec(known)?)?;
+    file.parent().map_or(Ok(()), forget_the_oldest)
+}
+
+fn forget_the_oldest(folder: &Path) -> std::io::Result<()> {
+    let mut kept: Vec<_> = std::fs::read_dir(folder)?
+        .filter_map(Result::ok)
+        .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))
+        .collect();
+    kept.sort();
+    let over = kept.len().saturating_sub(MOST_KEPT);
+    kept.into_iter().take(over).try_for_each(|(_, path)| std::fs::remove_file(path))
+}

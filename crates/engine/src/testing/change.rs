@@ -1,0 +1,159 @@
+//! What reading a change tells the experiment: which files are tests and which are code, and what people are told of it.
+//! A change may be large, and is hostile, so that it is read beside the runtime.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use super::{Ask, Judging, Testing};
+use journeyman_order::{CommitSha, Trouble, Weakening};
+use journeyman_verify::experiment::{
+    ChangedPath, EditedTest, Sides, defined_in, edited_tests, is_of_tests, sides, words_in,
+};
+use journeyman_verify::{Lay, Mutant, Overlay, brought, changed_lines, mutants, tamper};
+use journeyman_workspace::{ChangedFile, Content};
+
+/// Bytes of files that did not change and are read beside those that did.
+const MOST_UNCHANGED: usize = 8 << 20;
+/// Tests of the base that are named as changed.
+pub(super) const MOST_NAMED: usize = 100;
+
+/// Mutants of one change that are tried.
+const MOST_MUTANTS: usize = 12;
+
+/// What reading a change tells.
+#[derive(Default)]
+pub(super) struct Change {
+    pub(super) sides: Sides,
+    /// For reviewer and person.
+    pub(super) remarks: Vec<Weakening>,
+    pub(super) dependencies: Vec<String>,
+    /// Paths of the base's tests that the change touches and that cannot be put back: links, or too large to be read.
+    pub(super) unread: Vec<String>,
+    /// Words of the change's code that stand nowhere in the base.
+    pub(super) new_words: BTreeSet<String>,
+    /// What is defined in the files of code that the change touches.
+    pub(super) own_words: BTreeSet<String>,
+    /// Tests of the base with another text.
+    pub(super) edited_tests: Vec<EditedTest>,
+    /// Mutants of the changed lines of code, those worth trying first.
+    pub(super) mutants: Vec<Mutant>,
+    /// The files that they are of, after the change.
+    pub(super) after: BTreeMap<String, Vec<u8>>,
+}
+
+/// Reads both sides of a change.
+pub(super) async fn read_change(testing: &Testing, ask: &Ask, judging: &Judging) -> Result<Change, Trouble> {
+    let command = judging.before.test.clone().unwrap_or_default();
+    let Ask { repository, base, commit, .. } = ask.clone();
+    testing
+        .git(move |workspaces| {
+            let read_base = |path: &str| workspaces.file(&repository, &base, path).ok().flatten();
+            let read_after = |path: &str| workspaces.file(&repository, &commit, path).ok().flatten();
+            let changes = workspaces.changes(&repository, &base, &commit)?;
+            let changed: HashSet<&str> = changes.iter().map(|file| file.path.as_str()).collect();
+            let is_other = |path: &str| !changed.contains(path) && tamper::is_source_path(path);
+            let same = workspaces.some_files(&repository, &commit, MOST_UNCHANGED, &is_other)?;
+            Ok(of(&changes, &same, &command, &read_base, &read_after))
+        })
+        .await
+}
+
+fn of(
+    changes: &[ChangedFile],
+    same: &[(String, Vec<u8>)],
+    command: &str,
+    read_base: &dyn Fn(&str) -> Option<Vec<u8>>,
+    read_after: &dyn Fn(&str) -> Option<Vec<u8>>,
+) -> Change {
+    let changed: Vec<ChangedPath<'_>> = changes
+        .iter()
+        .map(|file| ChangedPath {
+            path: &file.path,
+            before: file.before.as_ref().and_then(Content::bytes),
+            after: file.after.as_ref().and_then(Content::bytes),
+        })
+        .collect();
+    let sides = sides(&changed, command, read_base, read_after);
+    let files: Vec<tamper::ChangedFile<'_>> = changed
+        .iter()
+        .map(|file| tamper::ChangedFile {
+            before: file.before.map(|bytes| (file.path, bytes)),
+            after: file.after.map(|bytes| (file.path, bytes)),
+        })
+        // What did not change is what helpers and expected values are recognised by.
+        .chain(same.iter().map(|(path, bytes)| {
+            let file = Some((path.as_str(), bytes.as_slice()));
+            tamper::ChangedFile { before: file, after: file }
+        }))
+        .collect();
+    let is_code = |file: &&ChangedPath<'_>| !is_of_tests(file.path);
+    let dependencies: Vec<_> = changed.iter().map(|file| (file.path, file.before, file.after)).collect();
+    let (mut all_mutants, mut mutated) = (Vec::new(), BTreeMap::new());
+    for file in changed.iter().filter(is_code) {
+        let Some(bytes) = file.after else { continue };
+        let own = mutants(file.path, bytes, &changed_lines(file.before, bytes), MOST_MUTANTS);
+        if !own.is_empty() {
+            mutated.insert(file.path.to_owned(), bytes.to_vec());
+        }
+        all_mutants.push(own.into_iter());
+    }
+    let mut old_words = BTreeSet::new();
+    for bytes in
+        changed.iter().filter_map(|file| file.before).chain(same.iter().map(|(_, bytes)| bytes.as_slice()))
+    {
+        old_words.extend(words_in(bytes));
+    }
+    let after = || changed.iter().filter(is_code).filter_map(|file| Some((file.path, file.after?)));
+    let new_words =
+        after().flat_map(|(_, bytes)| words_in(bytes)).filter(|word| !old_words.contains(word)).collect();
+    let is_unread = |file: &&ChangedFile| file.before == Some(Content::NotRead) && is_of_tests(&file.path);
+    Change {
+        unread: changes.iter().filter(is_unread).map(|file| file.path.clone()).collect(),
+        remarks: tamper::weakenings(&files),
+        dependencies: brought(&dependencies).into_iter().map(|dependency| dependency.what).collect(),
+        new_words,
+        mutants: in_turn(all_mutants, MOST_MUTANTS),
+        after: mutated,
+        own_words: after().flat_map(|(path, bytes)| defined_in(path, bytes)).collect(),
+        edited_tests: edited_tests(&changed, &sides.test_paths),
+        sides,
+    }
+}
+
+/// One of each list after the other.
+fn in_turn(mut lists: Vec<std::vec::IntoIter<Mutant>>, most: usize) -> Vec<Mutant> {
+    let mut all = Vec::new();
+    while all.len() < most && !lists.is_empty() {
+        lists.retain_mut(|list| list.next().map(|mutant| all.push(mutant)).is_some());
+    }
+    all.truncate(most);
+    all
+}
+
+/// The files of tests in a commit with something laid over it: what a lie can be told in. In Rust any file may hold tests.
+pub(super) async fn texts_of(
+    testing: &Testing,
+    ask: &Ask,
+    commit: &CommitSha,
+    overlays: &[Overlay],
+) -> Result<Vec<(String, Vec<u8>)>, Trouble> {
+    let (repository, commit, overlays) = (ask.repository.clone(), commit.clone(), overlays.to_vec());
+    testing
+        .git(move |workspaces| {
+            let is_wanted = |path: &str| is_of_tests(path) || path.ends_with(".rs");
+            let files = workspaces.some_files(&repository, &commit, MOST_UNCHANGED, &is_wanted)?;
+            let mut files: BTreeMap<String, Vec<u8>> = files.into_iter().collect();
+            for overlay in overlays.into_iter().filter(|overlay| is_wanted(&overlay.path)) {
+                match overlay.lay {
+                    Lay::Write(bytes) => drop(files.insert(overlay.path, bytes)),
+                    Lay::Remove => drop(files.remove(&overlay.path)),
+                }
+            }
+            // A file of code may hold tests, and is none: lies are told within its tests only.
+            files.retain(|path, bytes| {
+                is_of_tests(path)
+                    || bytes.windows(6).any(|window| window == b"test]\n" || window == b"(test)")
+            });
+            Ok(files.into_iter().collect())
+        })
+        .await
+}

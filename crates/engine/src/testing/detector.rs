@@ -1,0 +1,418 @@
+//! The lie detector: one expectation of a test after the other is made false, and the tests have to notice. What is not
+//! noticed is told to the code of the base as well: a lie that nobody notices there says nothing.
+
+use super::change::texts_of;
+use super::experiment::{Bench, OldTestsRun};
+use super::place::Ran;
+use super::{Output, Trouble};
+use journeyman_order::scrutiny::{LieDetector, LieVerdict, ToldLie};
+use journeyman_order::test_run::CommandRun;
+use journeyman_order::{CaseStatus, Exit, Proof};
+use journeyman_verify::Overlay;
+use journeyman_verify::experiment::{Judgement, Lie, TestTexts, evidence_of, lie_told};
+
+/// Lies in one test, what the old code answers among them: each in a run of its own, where the runner can be asked for some
+/// tests only.
+const MOST_EACH: usize = 2;
+/// Tests in which lies are told.
+const MOST_TESTS: usize = 8;
+/// Lies where tests are not named: each takes a run of all of them.
+const MOST_UNNAMED: usize = 2;
+
+/// What was told, and what came of it.
+#[derive(Default)]
+struct Session {
+    told: Vec<(Lie, bool)>,
+    runs: Vec<CommandRun>,
+    outputs: Vec<Output>,
+}
+
+impl Session {
+    fn record(&mut self, ran: &Ran) {
+        self.outputs.extend(ran.outputs());
+        self.runs.extend(ran.test.as_ref().map(|ended| ended.run.clone()));
+    }
+
+    fn join(&mut self, other: Self) {
+        self.told.extend(other.told);
+        self.runs.extend(other.runs);
+        self.outputs.extend(other.outputs);
+    }
+}
+
+/// What the tests come to in other words.
+#[derive(Default)]
+struct InOtherWords {
+    session: Session,
+    /// Tests that fail though nothing in them is false.
+    red: Vec<String>,
+    /// The first expectation that was put in other words and was not met.
+    unmet: Option<Lie>,
+}
+
+impl InOtherWords {
+    /// What it adds to what was said already.
+    fn after(self, said: LieVerdict, session: &mut Session) -> LieVerdict {
+        session.join(self.session);
+        let Some(lie) = self.unmet else { return said };
+        let now = format!("{} in other words", lie.was);
+        session.told.push((Lie { now, ..lie }, false));
+        LieVerdict::Unnoticed
+    }
+}
+
+/// Some tests: their texts, and what is laid over the commit for them.
+struct Suite<'a> {
+    /// Tells outputs apart.
+    name: &'a str,
+    texts: TestTexts<'a>,
+    overlays: &'a [Overlay],
+    /// A run of all of them.
+    ran: &'a Ran,
+}
+
+impl Bench<'_> {
+    /// Tells lies on the code of the change. Tests that do not notice one are no evidence, and are taken out of the
+    /// judgement.
+    pub(super) async fn detect(
+        &self,
+        ran: &Ran,
+        (old_tests, old_code): (Option<&OldTestsRun>, Option<&OldTestsRun>),
+        judgement: &mut Judgement,
+        outputs: &mut Vec<Output>,
+    ) -> Result<LieDetector, Trouble> {
+        let overlays = old_tests.map(|old| old.overlays.as_slice()).unwrap_or_default();
+        let (fixed, red) = evidence_of(judgement);
+        // The tests that prove the change have to mean what they say as well.
+        let red = if fixed.is_empty() { red } else { Vec::new() };
+        let commit = &self.ask.commit;
+        let files = texts_of(self.testing, self.ask, commit, overlays).await?;
+        let base = Suite {
+            name: "",
+            texts: TestTexts { files: &files },
+            overlays,
+            ran: old_tests.map_or(ran, |old| &old.ran),
+        };
+        let of_change = async {
+            if red.is_empty() {
+                return Ok(None);
+            }
+            let files = texts_of(self.testing, self.ask, commit, &[]).await?;
+            let change = Suite { name: "-new", texts: TestTexts { files: &files }, overlays: &[], ran };
+            let said = old_code.map_or("", |code| code.ran.last_output());
+            let is_alone = old_code.is_some_and(|code| code.ran.is_selected);
+            let lies = self.sure_ones(&change.texts, &red);
+            let told = self.tell_tests(&change, &red, said, MOST_EACH);
+            // What fails alone on the old code has to pass alone on the new.
+            let reworded = async {
+                match is_alone || !lies.is_empty() {
+                    true => self.reworded(&change, &lies, Some(&red)).await,
+                    false => Ok(InOtherWords::default()),
+                }
+            };
+            tokio::try_join!(told, reworded).map(Some)
+        };
+        let (of_base, of_change) = tokio::try_join!(self.of_base(&base, &fixed), of_change)?;
+        let (mut said, mut session) = of_base;
+        if let (Some((told, reworded)), true) = (of_change, said != LieVerdict::Unnoticed) {
+            let before = session.told.len();
+            session.join(told);
+            let failing = reworded.red.clone();
+            said = reworded.after(said, &mut session);
+            let own = session.told.get(before..).unwrap_or_default();
+            let is_void = |name: &String| {
+                failing.contains(name)
+                    || own
+                        .iter()
+                        .any(|(lie, noticed)| lie.test.as_ref() == Some(name) && !noticed && lie.is_sure)
+            };
+            let sound: Vec<String> = red.iter().filter(|name| !is_void(name)).cloned().collect();
+            if sound.len() < red.len()
+                && let Some(Proof::Proven { red, .. }) = &mut judgement.proof
+            {
+                red.clone_from(&sound);
+                if sound.is_empty() {
+                    judgement.proof = Some(Proof::NotProven {
+                        because: match failing.is_empty() {
+                            true => {
+                                "the tests that fail without the change pass with a wrong expectation as well"
+                            }
+                            false => {
+                                "the tests that fail without the change do not pass by themselves with it"
+                            }
+                        }
+                        .to_owned(),
+                    });
+                }
+            }
+            if own.iter().any(|(_, noticed)| *noticed) && matches!(said, LieVerdict::NotTold { .. }) {
+                said = LieVerdict::Noticed;
+            }
+        }
+        outputs.append(&mut session.outputs);
+        let told = session.told.into_iter().map(|(lie, noticed)| ToldLie {
+            path: lie.path,
+            line: lie.line,
+            test: lie.test,
+            was: lie.was,
+            now: lie.now,
+            noticed,
+        });
+        Ok(LieDetector { said, told: told.collect(), runs: session.runs })
+    }
+
+    /// Lies to the tests of the base: to those that were fixed, and else to those nearest to the change.
+    async fn of_base(&self, suite: &Suite<'_>, fixed: &[String]) -> Result<(LieVerdict, Session), Trouble> {
+        let mut session = Session::default();
+        let texts = &suite.texts;
+        let mut said = match &suite.ran.reading.cases {
+            Some(cases) if fixed.is_empty() => {
+                let green = cases.tests.iter().filter(|(_, status)| **status == CaseStatus::Passed);
+                let green: Vec<String> = green.map(|(name, _)| name.clone()).collect();
+                let names = texts.nearest(&green, &self.change.own_words, MOST_TESTS);
+                session.join(self.tell_tests(suite, &names, "", 1).await?);
+                self.of_named(texts, false, &mut session).await?
+            }
+            Some(_) => {
+                let lies = self.sure_ones(texts, fixed);
+                let told = self.tell_tests(suite, fixed, &self.baseline.tail, MOST_EACH);
+                let reworded = async {
+                    match lies.is_empty() {
+                        true => Ok(InOtherWords::default()),
+                        false => self.reworded(suite, &lies, Some(fixed)).await,
+                    }
+                };
+                let (told, reworded) = tokio::try_join!(told, reworded)?;
+                session.join(told);
+                match self.of_named(texts, true, &mut session).await? {
+                    LieVerdict::Unnoticed => LieVerdict::Unnoticed,
+                    said @ (LieVerdict::Noticed | LieVerdict::NotTold { .. }) => {
+                        reworded.after(said, &mut session)
+                    }
+                }
+            }
+            None => self.of_unnamed(suite, &mut session).await?,
+        };
+        if matches!(said, LieVerdict::NotTold { .. }) && suite.ran.reading.cases.is_some() {
+            said = self.of_unnamed(suite, &mut session).await?;
+        }
+        if matches!(said, LieVerdict::NotTold { .. }) {
+            let data: Vec<Lie> = texts.in_data().into_iter().take(MOST_UNNAMED).collect();
+            let (told, own) = self.tell_unnamed(suite, "-data", data).await?;
+            session.join(own);
+            said = told;
+        }
+        Ok((said, session))
+    }
+
+    /// Lies in each of these tests: the first of each in one run, and the second in another where that costs little.
+    async fn tell_tests(
+        &self,
+        suite: &Suite<'_>,
+        names: &[String],
+        old_said: &str,
+        most_each: usize,
+    ) -> Result<Session, Trouble> {
+        let names = names.get(..names.len().min(MOST_TESTS)).unwrap_or_default();
+        let lies = suite.texts.of_tests(names, &self.baseline.tail);
+        // What the old code answers is the lie that is nearest to the truth.
+        let old = suite.texts.old_answers(&lies, old_said);
+        let round = |round: usize| lies.iter().filter_map(|(_, own)| own.get(round)).collect::<Vec<&Lie>>();
+        let rounds = std::iter::once(old.iter().collect()).chain((0..MOST_EACH).map(round));
+        let most = if suite.ran.can_select(self.named_by(), names) { most_each } else { 1 };
+        let rounds = rounds.filter(|now: &Vec<&Lie>| !now.is_empty()).take(most);
+        let told = rounds.enumerate().map(|(number, now)| async move {
+            let own: Vec<String> = now.iter().filter_map(|lie| lie.test.clone()).collect();
+            let what = format!("-lie{}-{}", suite.name, number + 1);
+            let ran = self.tell(suite, &what, &now, Some(&own)).await?;
+            let mut session = Session::default();
+            session.record(&ran);
+            for lie in now {
+                let noticed = lie_told(&ran.cell(), lie.test.as_deref());
+                session.told.extend(noticed.map(|noticed| (lie.clone(), noticed)));
+            }
+            Ok::<_, Trouble>(session)
+        });
+        let mut session = Session::default();
+        for told in futures_util::future::try_join_all(told).await? {
+            session.join(told);
+        }
+        Ok(session)
+    }
+
+    /// The tests in other words, where nothing says that they run in continuous integration: nothing in them is false, so
+    /// that they have to pass. What fails there knows more of its tests than it should.
+    async fn reworded(
+        &self,
+        suite: &Suite<'_>,
+        lies: &[Lie],
+        names: Option<&[String]>,
+    ) -> Result<InOtherWords, Trouble> {
+        let all = over(suite.overlays, suite.texts.reworded(&lies.iter().collect::<Vec<_>>()));
+        let names = names.map(|names| names.get(..names.len().min(MOST_TESTS)).unwrap_or_default());
+        let ran = self.run_elsewhere("-reworded", &self.ask.commit, all, names).await?;
+        let mut session = Session::default();
+        session.record(&ran);
+        let is_unmet = |lie: &&Lie| lie_told(&ran.cell(), lie.test.as_deref()) == Some(true);
+        let fails = |name: &&String| lie_told(&ran.cell(), Some(name)) == Some(true);
+        let red = names.unwrap_or_default().iter().filter(fails).cloned().collect();
+        Ok(InOtherWords { session, red, unmet: lies.iter().find(is_unmet).cloned() })
+    }
+
+    /// Of each of these tests the first expectation that is surely one.
+    fn sure_ones(&self, texts: &TestTexts<'_>, names: &[String]) -> Vec<Lie> {
+        let names = names.get(..names.len().min(MOST_TESTS)).unwrap_or_default();
+        let lies = texts.of_tests(names, &self.baseline.tail);
+        lies.into_iter().filter_map(|(_, own)| own.into_iter().find(|lie| lie.is_sure)).collect()
+    }
+
+    /// A run with these lies in it.
+    async fn tell(
+        &self,
+        suite: &Suite<'_>,
+        what: &str,
+        lies: &[&Lie],
+        only: Option<&[String]>,
+    ) -> Result<Ran, Trouble> {
+        let all = over(suite.overlays, suite.texts.told(lies));
+        self.run(what, &self.ask.commit, all, only).await
+    }
+
+    /// What lies in named tests come to. A fixed test was red before, so that there is nothing to hold it against.
+    async fn of_named(
+        &self,
+        texts: &TestTexts<'_>,
+        are_fixed: bool,
+        session: &mut Session,
+    ) -> Result<LieVerdict, Trouble> {
+        let unnoticed: Vec<Lie> =
+            session.told.iter().filter(|(_, noticed)| !noticed).map(|(lie, _)| lie.clone()).collect();
+        let has_noticed = |session: &Session, test: &Option<String>| {
+            session.told.iter().any(|(lie, noticed)| *noticed && lie.test == *test)
+        };
+        if are_fixed {
+            if unnoticed.iter().any(|lie| lie.is_sure || !has_noticed(session, &lie.test)) {
+                return Ok(LieVerdict::Unnoticed);
+            }
+        } else if !unnoticed.is_empty() {
+            // Only files that are the base's own can be told the same on the base.
+            let noticed = self.noticed_on_the_base(texts, &unnoticed, session).await?;
+            if !noticed.is_empty() {
+                return Ok(LieVerdict::Unnoticed);
+            }
+            session.told.retain(|(_, noticed)| *noticed);
+        }
+        Ok(match session.told.iter().any(|(_, noticed)| *noticed) {
+            true => LieVerdict::Noticed,
+            false => LieVerdict::NotTold {
+                because: "no expectation was found in its tests that could be made false".to_owned(),
+            },
+        })
+    }
+
+    /// Which of these lies the tests notice on the code of the base.
+    async fn noticed_on_the_base(
+        &self,
+        texts: &TestTexts<'_>,
+        lies: &[Lie],
+        session: &mut Session,
+    ) -> Result<Vec<Lie>, Trouble> {
+        let base = texts_of(self.testing, self.ask, &self.ask.base, &[]).await?;
+        let is_same = |lie: &&Lie| {
+            let file = |files: &[(String, Vec<u8>)]| {
+                files.iter().find(|(path, _)| *path == lie.path).map(|(_, bytes)| bytes.clone())
+            };
+            file(&base) == file(texts.files)
+        };
+        let own: Vec<&Lie> = lies.iter().filter(is_same).collect();
+        if own.is_empty() {
+            return Ok(Vec::new());
+        }
+        // Of one test one at a time: the first of each.
+        let mut first: Vec<&Lie> = Vec::new();
+        for lie in own {
+            if lie.test.is_none() || !first.iter().any(|known| known.test == lie.test) {
+                first.push(lie);
+            }
+        }
+        let names: Vec<String> = first.iter().filter_map(|lie| lie.test.clone()).collect();
+        let only = (!names.is_empty()).then_some(names.as_slice());
+        let ran = self.run("-lie-base", &self.ask.base, over(&[], texts.told(&first)), only).await?;
+        session.record(&ran);
+        let told = first.into_iter().filter(|lie| lie_told(&ran.cell(), lie.test.as_deref()) == Some(true));
+        Ok(told.cloned().collect())
+    }
+
+    /// Lies where the runner names no tests: one at a time, and all tests are run.
+    async fn of_unnamed(&self, suite: &Suite<'_>, session: &mut Session) -> Result<LieVerdict, Trouble> {
+        let texts = &suite.texts;
+        let was_green = self.baseline.exit() == Some(Exit::Code(0));
+        let all = texts.anywhere(&self.baseline.tail);
+        let answer = texts.old_answer_anywhere(&all, &self.baseline.tail).filter(|_| !was_green);
+        let own = all.into_iter().filter(|lie| {
+            answer.as_ref().is_none_or(|answer| answer.at != lie.at || answer.path != lie.path)
+        });
+        let lies: Vec<Lie> = answer.clone().into_iter().chain(own).take(MOST_UNNAMED).collect();
+        // What was mended is told nearer to the truth as well, and in other words; what is red anyway shows nothing.
+        let is_mended = !was_green && suite.ran.cell().exit == Some(Exit::Code(0)) && !lies.is_empty();
+        let slight = lies.iter().filter(|lie| lie.is_sure && is_mended).find_map(|lie| texts.slight(lie));
+        let reworded = async {
+            match is_mended {
+                true => self.reworded(suite, &lies, None).await,
+                false => Ok(InOtherWords::default()),
+            }
+        };
+        let (told, slight, reworded) = tokio::try_join!(
+            self.tell_unnamed(suite, "-any", lies.clone()),
+            self.tell_unnamed(suite, "-slight", slight.into_iter().collect()),
+            reworded
+        )?;
+        session.join(told.1);
+        session.join(slight.1);
+        match (told.0, slight.0) {
+            (LieVerdict::Unnoticed, _) | (_, LieVerdict::Unnoticed) => Ok(LieVerdict::Unnoticed),
+            (said, _) => Ok(reworded.after(said, session)),
+        }
+    }
+
+    /// These lies, one at a time, against all tests.
+    async fn tell_unnamed(
+        &self,
+        suite: &Suite<'_>,
+        name: &str,
+        lies: Vec<Lie>,
+    ) -> Result<(LieVerdict, Session), Trouble> {
+        let mut session = Session::default();
+        let was_green = self.baseline.exit() == Some(Exit::Code(0));
+        for (number, lie) in lies.into_iter().enumerate() {
+            let what = format!("-lie{name}-{}", number + 1);
+            let ran = self.tell(suite, &what, &[&lie], None).await?;
+            session.record(&ran);
+            let Some(noticed) = lie_told(&ran.cell(), None) else { continue };
+            session.told.push((lie.clone(), noticed));
+            if noticed {
+                return Ok((LieVerdict::Noticed, session));
+            }
+            let is_bent = match was_green {
+                true => {
+                    let lie = std::slice::from_ref(&lie);
+                    !self.noticed_on_the_base(&suite.texts, lie, &mut session).await?.is_empty()
+                }
+                false => lie.is_sure,
+            };
+            if is_bent {
+                return Ok((LieVerdict::Unnoticed, session));
+            }
+            session.told.pop();
+        }
+        let because = "no expectation was found in its tests that could be made false".to_owned();
+        Ok((LieVerdict::NotTold { because }, session))
+    }
+}
+
+/// Files laid over what is laid already.
+fn over(overlays: &[Overlay], laid: Vec<Overlay>) -> Vec<Overlay> {
+    let is_kept = |overlay: &&Overlay| !laid.iter().any(|own| own.path == overlay.path);
+    let kept: Vec<Overlay> = overlays.iter().filter(is_kept).cloned().collect();
+    kept.into_iter().chain(laid).collect()
+}

@@ -1,0 +1,382 @@
+//! The experiment: the tests of base and change on the code of base and change, all at the same path, side by side where the
+//! machine has room.
+//! What the runs come to is [`journeyman_verify::experiment`]'s affair.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::baseline::Known;
+use super::change::Change;
+use super::place::{Ran, Run};
+use super::{Ask, Judging, Output, Testing};
+use journeyman_order::comparison::Runner;
+use journeyman_order::scrutiny::{ChangedTest, LieVerdict, OldTests};
+use journeyman_order::{CaseStatus, CommitSha, Exit, Proof, Reading, Scrutiny, Trouble};
+use journeyman_verify as verify;
+use journeyman_verify::Overlay;
+use journeyman_verify::experiment::{Judgement, Matrix, is_of, judge, lie_told, not_loaded};
+
+/// How often files of the base's tests that do not load are left out, and the rest is run again.
+const MOST_TRIES: usize = 3;
+
+/// What every run of one verdict is about.
+pub(super) struct Bench<'a> {
+    pub(super) testing: &'a Testing,
+    pub(super) ask: &'a Ask,
+    pub(super) judging: &'a Judging,
+    pub(super) change: Change,
+    pub(super) baseline: Known,
+}
+
+/// The tests of the base on the code of the change.
+pub(super) struct OldTestsRun {
+    pub(super) ran: Ran,
+    /// What was laid over the change for it.
+    pub(super) overlays: Vec<Overlay>,
+    /// The paths of the base's tests that do not load there.
+    unloaded: Vec<String>,
+}
+
+impl Bench<'_> {
+    /// The tests of the base on the code of the change, beside the change's own run: where the base's is kept, a processor
+    /// has nothing else to do.
+    pub(super) async fn old_tests_early(&self) -> Result<Option<OldTestsRun>, Trouble> {
+        let is_idle = self.baseline.kept && self.judging.places.are_side_by_side();
+        wanted(is_idle && !self.change.sides.test_paths.is_empty(), self.old_tests()).await
+    }
+
+    async fn old_tests(&self) -> Result<OldTestsRun, Trouble> {
+        self.loading("-old-tests", &self.ask.commit, &self.change.sides.old_tests, None).await
+    }
+
+    /// What is to be known of a change beside that its tests pass.
+    pub(super) async fn experiment(
+        &self,
+        ran: &Ran,
+        early: Option<OldTestsRun>,
+        outputs: &mut Vec<Output>,
+    ) -> Result<Scrutiny, Trouble> {
+        let sides = &self.change.sides;
+        let alone = verify::verdict(&ran.cell().exit.unwrap_or(Exit::Code(-1)), ran.reading.counts.as_ref());
+        let mut again: Vec<(Exit, Reading)> = Vec::new();
+        let mut reruns = Vec::new();
+        // Once more tells flaky tests from broken ones.
+        if verify::may_be_flaky(&self.baseline.reading, &ran.reading, alone) {
+            let rerun = self.run("-again", &self.ask.commit, Vec::new(), None).await?;
+            outputs.extend(rerun.outputs());
+            again.extend(rerun.cell().exit.map(|exit| (exit, rerun.reading.clone())));
+            reruns.extend(rerun.test.map(|ended| ended.run));
+        }
+        // What failed anyhow is not worth the time.
+        let passes = alone.is_pass() || again.iter().any(|(exit, _)| *exit == Exit::Code(0));
+        let tests_differ = passes && !sides.test_paths.is_empty();
+        let configuration_differs =
+            passes && !sides.configuration.is_empty() && sides.test_paths.len() > sides.configuration.len();
+        let concerned = self.concerned(ran);
+        let old_tests = async {
+            match early {
+                Some(early) => Ok(early),
+                None => self.old_tests().await,
+            }
+        };
+        let (old_tests, mut old_code, old_configuration) = tokio::try_join!(
+            wanted(tests_differ, old_tests),
+            wanted(
+                tests_differ,
+                self.loading("-old-code", &self.ask.base, &sides.new_tests, concerned.as_deref())
+            ),
+            wanted(configuration_differs, self.with_old_configuration()),
+        )?;
+        for loaded in [&old_tests, &old_code].into_iter().flatten() {
+            outputs.extend(loaded.ran.outputs());
+        }
+        let mut judgement = self.judged(ran, &again, old_tests.as_ref(), old_code.as_ref());
+        let is_proven =
+            matches!(&judgement.proof, Some(Proof::Proven { .. })) && judgement.against.is_empty();
+        let is_selected = old_code.as_ref().is_some_and(|code| code.ran.is_selected);
+        let is_open = judgement.comparison.fixed.is_empty() || !judgement.against.is_empty();
+        if is_selected && !is_proven && is_open {
+            // Any other may be the one that fails there. What was red on the base and is green now needs no other proof, unless
+            // something stands against it.
+            let whole = self.loading("-old-code-whole", &self.ask.base, &sides.new_tests, None).await?;
+            outputs.extend(whole.ran.outputs());
+            old_code = Some(whole);
+            judgement = self.judged(ran, &again, old_tests.as_ref(), old_code.as_ref());
+        }
+        if judgement.judged.is_pass() && !judgement.comparison.fixed.is_empty()
+            // Where no program differs, the data is what is mended.
+            && sides.source_differs
+            && !sides.old_data.is_empty()
+        {
+            self.without_new_data(old_tests.as_ref(), &mut judgement, outputs).await?;
+        }
+        if let Some((said, told)) = old_configuration {
+            judgement.against.extend(said);
+            outputs.extend(told);
+        }
+        judgement.against.extend(self.change.unread.iter().map(|path| {
+            format!(
+                "{path} is of the base's tests and cannot be put back: it is a link, or too large to be read"
+            )
+        }));
+        let mut lies = None;
+        if judgement.judged.is_pass() && judgement.against.is_empty() {
+            let old = (old_tests.as_ref(), old_code.as_ref());
+            lies = Some(self.detect(ran, old, &mut judgement, outputs).await?);
+        }
+        let rewritten: Vec<String> =
+            ran.rewritten.iter().filter(|path| !self.baseline.rewritten.contains(path)).cloned().collect();
+        let changed_tests = self.changed_tests(&judgement);
+        let is_bent = lies.as_ref().is_some_and(|lies| lies.said == LieVerdict::Unnoticed);
+        let is_good =
+            judgement.judged.is_pass() && judgement.against.is_empty() && !is_bent && rewritten.is_empty();
+        let took = ran.test.as_ref().map_or(0.0, |ended| ended.run.duration_seconds);
+        let mutants = if is_good { self.mutants(&judgement, took).await? } else { None };
+        Ok(Scrutiny {
+            baseline: self.baseline.shown(self.ask),
+            comparison: judgement.comparison,
+            judged: judgement.judged,
+            reruns,
+            old_tests: old_tests.map(|old| OldTests {
+                laid: sides.test_paths.clone(),
+                unloaded: old.unloaded,
+                counts: old.ran.reading.counts,
+                test: old.ran.test.map(|ended| ended.run),
+                against: judgement.against,
+            }),
+            proof: judgement.proof,
+            old_code: old_code.and_then(|code| code.ran.test).map(|ended| ended.run),
+            lies,
+            changed_tests,
+            rewritten,
+            touches_code: sides.code_differs,
+            dependencies: self.change.dependencies.clone(),
+            mutants,
+            weakenings: self.change.remarks.clone(),
+        })
+    }
+
+    /// One run, of all tests or of some.
+    pub(super) async fn run(
+        &self,
+        what: &str,
+        commit: &CommitSha,
+        overlays: Vec<Overlay>,
+        only: Option<&[String]>,
+    ) -> Result<Ran, Trouble> {
+        self.run_with(what, commit, overlays, only, BTreeMap::new()).await
+    }
+
+    /// The same where nothing says that it is a run of continuous integration.
+    pub(super) async fn run_elsewhere(
+        &self,
+        what: &str,
+        commit: &CommitSha,
+        overlays: Vec<Overlay>,
+        only: Option<&[String]>,
+    ) -> Result<Ran, Trouble> {
+        let environment = BTreeMap::from([("CI".to_owned(), String::new())]);
+        self.run_with(what, commit, overlays, only, environment).await
+    }
+
+    async fn run_with(
+        &self,
+        what: &str,
+        commit: &CommitSha,
+        overlays: Vec<Overlay>,
+        only: Option<&[String]>,
+        environment: BTreeMap<String, String>,
+    ) -> Result<Ran, Trouble> {
+        let plan = &self.judging.plan;
+        let only = only.map(|names| (names, self.named_by()));
+        let all = Run { what, commit, overlays, plan, only: None, environment };
+        let some = Run { only, ..all.clone() };
+        let ran = self.testing.on(self.ask, &self.judging.places, some).await?;
+        // Jest is silent on files in which nothing was asked for, and counts their tests: its exit would speak for tests
+        // that nobody can tell apart.
+        match ran.is_selected && ran.reading.cases.is_none() {
+            true => self.testing.on(self.ask, &self.judging.places, all).await,
+            false => Ok(ran),
+        }
+    }
+
+    /// Who names the tests.
+    pub(super) fn named_by(&self) -> Option<Runner> {
+        self.baseline.reading.cases.as_ref().map(|cases| cases.named_by)
+    }
+
+    /// The tests of the change pass as the base runs its tests as well, where they can be built so.
+    async fn with_old_configuration(&self) -> Result<(Option<String>, Vec<Output>), Trouble> {
+        let sides = &self.change.sides;
+        let is_configuration = |overlay: &&Overlay| sides.configuration.contains(&overlay.path);
+        let overlays = sides.old_tests.iter().filter(is_configuration).cloned().collect();
+        let ran = self.run("-old-configuration", &self.ask.commit, overlays, None).await?;
+        let cell = ran.cell();
+        let failing = ran.reading.cases.as_ref().map(|cases| {
+            // New tests may need what is new in the configuration: those that the base has may not.
+            let known = |name: &String| {
+                self.baseline.reading.cases.as_ref().is_some_and(|base| base.tests.contains_key(name))
+            };
+            cases.tests.iter().any(|(name, status)| *status == CaseStatus::Failed && known(name))
+        });
+        let is_red = failing.unwrap_or(matches!(cell.exit, Some(Exit::Code(code)) if code != 0));
+        let against = (is_red && not_loaded(&cell).is_empty()).then(|| {
+            format!(
+                "with the configuration of the base commit the tests of the change do not pass; the change touches {}",
+                sides.configuration.join(", ")
+            )
+        });
+        Ok((against, ran.outputs().collect()))
+    }
+
+    /// The tests that the change adds or edits, where nothing else of the tests differs: the code of the base has to hear no
+    /// others, if these prove something.
+    fn concerned(&self, ran: &Ran) -> Option<Vec<String>> {
+        let cases = ran.reading.cases.as_ref()?;
+        let known = &self.baseline.reading.cases.as_ref()?.tests;
+        let paths = &self.change.sides.test_paths;
+        let has_own = |path: &String| cases.tests.keys().any(|name| is_of(name, path) == Some(true));
+        let is_own = |name: &&String| {
+            let is_new = !known.contains_key(*name);
+            (is_new && paths.iter().any(|path| is_of(name, path) != Some(false)))
+                || self.change.edited_tests.iter().any(|edited| edited.is(name))
+        };
+        let own: Vec<String> = cases.tests.keys().filter(is_own).cloned().collect();
+        let is_all = paths.iter().all(has_own)
+            && cases.tests.keys().all(|name| known.contains_key(name) || is_own(&name));
+        (is_all && ran.can_select(self.named_by(), &own)).then_some(own)
+    }
+
+    /// What is fixed has to be fixed by code: tests that fail again once the data which the change touches is put back were
+    /// not, for data may be what they expect.
+    async fn without_new_data(
+        &self,
+        old_tests: Option<&OldTestsRun>,
+        judgement: &mut Judgement,
+        outputs: &mut Vec<Output>,
+    ) -> Result<(), Trouble> {
+        let mut overlays = old_tests.map(|old| old.overlays.clone()).unwrap_or_default();
+        overlays.extend(self.change.sides.old_data.iter().cloned());
+        let ran = self.run("-old-data", &self.ask.commit, overlays, None).await?;
+        outputs.extend(ran.outputs());
+        let cell = ran.cell();
+        let fixed = std::mem::take(&mut judgement.comparison.fixed);
+        for name in &fixed.names {
+            match lie_told(&cell, Some(name)) {
+                Some(true) => judgement.comparison.by_data.add(name),
+                Some(false) | None => judgement.comparison.fixed.add(name),
+            }
+        }
+        Ok(())
+    }
+
+    /// Some tests on some code: all of them, and where some do not load, those that do.
+    async fn loading(
+        &self,
+        what: &str,
+        commit: &CommitSha,
+        overlays: &[Overlay],
+        only: Option<&[String]>,
+    ) -> Result<OldTestsRun, Trouble> {
+        let mut overlays = overlays.to_vec();
+        let mut unloaded: Vec<String> = Vec::new();
+        for attempt in 1.. {
+            let ran = self.run(what, commit, overlays.clone(), only).await?;
+            let silent = not_loaded(&ran.cell());
+            let loaded_before = not_loaded(&self.baseline.cell()).is_empty();
+            // A run that names its tests has loaded the others.
+            let named_some = ran.reading.cases.is_some() && what.starts_with("-old-code");
+            if silent.is_empty()
+                || overlays.is_empty()
+                || !loaded_before
+                || attempt > MOST_TRIES
+                || named_some
+            {
+                return Ok(OldTestsRun { ran, overlays, unloaded });
+            }
+            // Those that the run speaks of; where it speaks of none, those that say how tests are run, and then all.
+            let output = ran.last_output();
+            let speaks_of =
+                |path: &str| mentions(output, path) || silent.iter().any(|name| mentions(name, path));
+            let is_configuration =
+                |path: &str| self.change.sides.configuration.iter().any(|known| known == path);
+            let mut left_out: BTreeSet<String> = overlays
+                .iter()
+                .map(|overlay| overlay.path.clone())
+                .filter(|path| speaks_of(path) && !is_configuration(path))
+                .collect();
+            if left_out.is_empty() {
+                left_out = overlays
+                    .iter()
+                    .map(|overlay| overlay.path.clone())
+                    .filter(|path| is_configuration(path))
+                    .collect();
+            }
+            if left_out.is_empty() && what.starts_with("-old-code") {
+                return Ok(OldTestsRun { ran, overlays, unloaded });
+            }
+            if left_out.is_empty() {
+                left_out = overlays.iter().map(|overlay| overlay.path.clone()).collect();
+            }
+            overlays.retain(|overlay| !left_out.contains(&overlay.path));
+            unloaded.extend(left_out.into_iter().filter(|path| !is_configuration(path)));
+        }
+        Err(super::never("the tests of the base were tried too often".to_owned()))
+    }
+
+    fn judged(
+        &self,
+        ran: &Ran,
+        again: &[(Exit, Reading)],
+        old_tests: Option<&OldTestsRun>,
+        old_code: Option<&OldTestsRun>,
+    ) -> Judgement {
+        let sides = &self.change.sides;
+        judge(&Matrix {
+            baseline: self.baseline.cell(),
+            change: ran.cell(),
+            again,
+            old_tests: old_tests.map(|old| old.ran.cell()),
+            old_code: old_code.map(|code| code.ran.cell()),
+            old_code_unloaded: old_code.map_or(&[], |code| &code.unloaded),
+            laid: &sides.test_paths,
+            configuration: &sides.configuration,
+            unloaded: old_tests.map_or(&[], |old| &old.unloaded),
+            code_differs: sides.code_differs,
+            is_new_word: &|word| self.change.new_words.contains(word),
+        })
+    }
+
+    /// Tests of the base that are others now, by the runs and by their texts, with both.
+    fn changed_tests(&self, judgement: &Judgement) -> Vec<ChangedTest> {
+        let mut changed = judgement.changed.clone();
+        for edited in &self.change.edited_tests {
+            match changed.iter_mut().find(|known| edited.is(&known.test)) {
+                Some(known) => {
+                    (known.old, known.new) = (edited.old.clone(), edited.new.clone());
+                }
+                None if edited.is_edited => changed.push(edited.as_changed()),
+                None => {}
+            }
+        }
+        changed.sort_by_key(|test| (!test.how.is_of_behaviour(), test.test.clone()));
+        changed.truncate(super::change::MOST_NAMED);
+        changed
+    }
+}
+
+/// A run, where it is wanted.
+async fn wanted<T>(
+    is_wanted: bool,
+    run: impl Future<Output = Result<T, Trouble>>,
+) -> Result<Option<T>, Trouble> {
+    match is_wanted {
+        true => run.await.map(Some),
+        false => Ok(None),
+    }
+}
+
+/// Whether a text speaks of a file: by its path, or as a module.
+fn mentions(text: &str, path: &str) -> bool {
+    let stem = path.rsplit_once('.').map_or(path, |(stem, _)| stem);
+    text.contains(path) || (path.ends_with(".py") && text.contains(&stem.replace('/', ".")))
+}

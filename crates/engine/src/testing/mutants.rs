@@ -1,0 +1,115 @@
+//! How strong the proof is: mutants of the changed lines, each run against the tests that a pass rests on. One checkout for
+//! all, since nothing is judged by it: it informs reviewer and person.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use super::experiment::Bench;
+use super::lay::{inside, write};
+use super::place::{How, Run, Tests};
+use super::{Trouble, blocking};
+use crate::trouble::soon;
+use journeyman_order::Exit;
+use journeyman_order::scrutiny::MutantTally;
+use journeyman_verify::Mutant;
+use journeyman_verify::experiment::{Cell, Judgement, evidence_of, not_loaded};
+
+/// A mutant that runs this many times as long as the tests did, does not end.
+const TIMES_AS_LONG: f64 = 3.0;
+/// And never less than this is waited for.
+const AT_LEAST: Duration = Duration::from_secs(10);
+
+impl Bench<'_> {
+    /// Mutants of the changed lines against the tests that were fixed or prove the change, and else against all; none where
+    /// none is wanted, or there is nothing to mutate.
+    pub(super) async fn mutants(
+        &self,
+        judgement: &Judgement,
+        took: f64,
+    ) -> Result<Option<MutantTally>, Trouble> {
+        let limit = self.testing.mutant_time;
+        if limit.is_zero() || self.change.mutants.is_empty() {
+            return Ok(None);
+        }
+        let begun = Instant::now();
+        let (fixed, red) = evidence_of(judgement);
+        let names: Vec<String> = fixed.into_iter().chain(red).collect();
+        let only = (!names.is_empty()).then(|| (names.as_slice(), self.named_by()));
+        let plan = &self.judging.plan;
+        let run = Run {
+            what: "-mutants",
+            commit: &self.ask.commit,
+            overlays: Vec::new(),
+            plan,
+            only: None,
+            environment: BTreeMap::new(),
+        };
+        let place = self.judging.places.empty(self.ask).await?;
+        let (_, prepared) = self.testing.prepare(self.ask, run, &place).await?;
+        let mut tally = MutantTally::default();
+        if let Some(ready) = prepared {
+            for mutant in &self.change.mutants {
+                let left = limit.saturating_sub(begun.elapsed());
+                if left < AT_LEAST.min(Duration::from_secs_f64(took.max(0.5))) {
+                    tally.not_tried += 1;
+                    continue;
+                }
+                let Some(bytes) = self.change.after.get(&mutant.path) else { continue };
+                lay_one(&place.tree, &mutant.path, mutant.apply(bytes)).await?;
+                let how = How {
+                    name: String::new(),
+                    access: self.testing.for_tests(self.ask)?,
+                    timeout: AT_LEAST
+                        .max(Duration::from_secs_f64(took * TIMES_AS_LONG))
+                        .min(self.testing.test_time),
+                    // Two mutants of one length within a second are one file to Python's cache.
+                    environment: ready
+                        .environment
+                        .clone()
+                        .into_iter()
+                        .chain([("PYTHONDONTWRITEBYTECODE".to_owned(), "1".to_owned())])
+                        .collect(),
+                };
+                let again = How {
+                    environment: how.environment.clone(),
+                    access: self.testing.for_tests(self.ask)?,
+                    name: String::new(),
+                    ..how
+                };
+                let mut ran = self.testing.test(&place, plan, only, how).await?;
+                if ran.as_ref().is_some_and(|ran| ran.is_selected && ran.reading.cases.is_none()) {
+                    ran = self.testing.test(&place, plan, None, again).await?;
+                }
+                lay_one(&place.tree, &mutant.path, bytes.clone()).await?;
+                let Some(Tests { ended, reading, .. }) = ran else { break };
+                let cell = Cell { exit: Some(ended.run.exit), reading: &reading, output: ended.printed() };
+                // One that does not build was caught by nobody.
+                if !not_loaded(&cell).is_empty() && reading.counts.is_none_or(|counts| counts.ran() == 0) {
+                    continue;
+                }
+                tally.tried += 1;
+                match ended.run.exit {
+                    Exit::Code(0) => tally.survivors.push(told(mutant)),
+                    Exit::Code(_) | Exit::Signal(_) | Exit::TimedOut => tally.caught += 1,
+                }
+            }
+        }
+        Ok((tally.tried > 0).then_some(tally))
+    }
+}
+
+fn told(mutant: &Mutant) -> String {
+    format!("{}:{}: {}", mutant.path, mutant.line, mutant.what)
+}
+
+async fn lay_one(tree: &Path, path: &str, bytes: Vec<u8>) -> Result<(), Trouble> {
+    let (tree, path) = (tree.to_owned(), path.to_owned());
+    blocking(move || {
+        let place =
+            inside(&tree, &path)?.ok_or_else(|| std::io::Error::other("leads out of the checkout"))?;
+        write(&place, &bytes)
+    })
+    .await?
+    .map_err(|error| soon(format!("cannot write a mutant: {error}")))
+}

@@ -1,0 +1,119 @@
+//! How far each stage is, and what is under way.
+
+use super::time::{seconds_at_work, under_way};
+use journeyman_github::render::{StageLine, StageState};
+use journeyman_order::next::Survey;
+use journeyman_order::trace::{RoundTrace, StageState as Stood};
+use journeyman_order::{Counts, EffectPart, Event, Journal, Move, MoveKey};
+
+/// What is under way, in words.
+pub(super) fn now(journal: &Journal) -> Vec<String> {
+    under_way(journal).into_iter().filter_map(|(key, doing)| in_words(key, doing)).collect()
+}
+
+fn in_words(key: &MoveKey, doing: &Move) -> Option<String> {
+    let words = match doing {
+        Move::RunAgent(task) => {
+            let who = if task.role.is_empty() { &task.agent } else { &task.role };
+            match key.part() {
+                EffectPart::Verifier => format!("{who} reviews ({})", task.stage),
+                EffectPart::Diagnosis => format!("{who} looks for the cause"),
+                EffectPart::Worker | EffectPart::Other(_) => format!("{who} is at work ({})", key.stage()),
+            }
+        }
+        Move::Prepare => "fetching the repository".to_owned(),
+        Move::Preflight => "looking for what would stop it".to_owned(),
+        Move::RunTests { commit } => format!("testing {}", commit.short()),
+        Move::WriteArtifact { .. } => "writing the files".to_owned(),
+        Move::Push { .. } => "pushing".to_owned(),
+        Move::OpenPull { .. } => "opening the pull request".to_owned(),
+        Move::FinishPull { .. } => "finishing the pull request".to_owned(),
+        Move::ReadPull { .. } => "reading the pull request".to_owned(),
+        Move::TakeIn { .. } => "taking in what was pushed".to_owned(),
+        Move::UpdateBranch { .. } => "bringing the base branch in".to_owned(),
+        Move::RerunJobs { .. } => "having failed jobs run again".to_owned(),
+        // Done in a moment, or said elsewhere.
+        Move::Authorize { .. }
+        | Move::FindFiles { .. }
+        | Move::Import { .. }
+        | Move::Commit { .. }
+        | Move::Archive { .. }
+        | Move::ShowReview(_)
+        | Move::ShowStatus { .. }
+        | Move::AnswerThreads { .. }
+        | Move::RequestReview { .. }
+        | Move::ShowAnswer(_)
+        | Move::React { .. }
+        | Move::Say { .. }
+        | Move::ShowCheck { .. }
+        | Move::Tidy { .. } => return None,
+    };
+    Some(words)
+}
+
+/// The pipeline's stages, and after them what came up besides, such as rounds that people asked for.
+pub(super) fn stages(journal: &Journal, survey: &Survey) -> Vec<StageLine> {
+    let mut names: Vec<&str> = journal.pipeline().stages.iter().map(|stage| stage.name.as_str()).collect();
+    for stage in &survey.trace.stages {
+        if !names.contains(&stage.name.as_str()) {
+            names.push(&stage.name);
+        }
+    }
+    names.into_iter().map(|name| stage_line(name, journal, survey)).collect()
+}
+
+fn stage_line(name: &str, journal: &Journal, survey: &Survey) -> StageLine {
+    let trace = survey.trace.stages.iter().rfind(|stage| stage.name == name);
+    let state = match (trace.map(|stage| stage.state), &survey.next.settled) {
+        (Some(Stood::Passed | Stood::Approved), _) => StageState::Passed,
+        (Some(Stood::Skipped | Stood::NotReached), _) => StageState::Skipped,
+        (Some(Stood::Failed | Stood::Escalated), _) | (Some(Stood::Running), Some(_)) => StageState::Failed,
+        (Some(Stood::Running), None) => StageState::Running,
+        (None, Some(_)) => StageState::Skipped,
+        (None, None) => StageState::Waiting,
+    };
+    let detail = trace.and_then(|stage| stage.rounds.last());
+    StageLine {
+        name: name.to_owned(),
+        state,
+        detail: detail.map(|round| round_detail(round, attempt(journal, name))).unwrap_or_default(),
+        seconds: trace.and_then(|_| seconds_at_work(journal, |key| key.stage() == name)),
+    }
+}
+
+/// Which round a stage's worker was sent into last, which attempt that is, and of how many; none before it was sent
+/// back.
+fn attempt(journal: &Journal, stage: &str) -> Option<(u32, u32, u32)> {
+    journal.entries().iter().rev().find_map(|entry| match &entry.event {
+        Event::Intended { key, r#move } if key.is_work_of(stage) => {
+            let Move::RunAgent(task) = &**r#move else { return None };
+            task.rework.as_ref().map(|rework| (task.round, rework.attempt, rework.of.max(rework.attempt)))
+        }
+        Event::Opened(_) | Event::Signaled { .. } | Event::Intended { .. } | Event::Observed { .. } => None,
+    })
+}
+
+fn round_detail(round: &RoundTrace, attempt: Option<(u32, u32, u32)>) -> String {
+    let mut words = Vec::new();
+    match attempt {
+        Some((number, attempt, of)) if number == round.round && attempt == number => {
+            words.push(format!("round {number} of {of}"));
+        }
+        Some((number, attempt, of)) if number == round.round => {
+            words.push(format!("round {number}, attempt {attempt} of {of}"));
+        }
+        Some(_) | None if round.round > 1 => words.push(format!("round {}", round.round)),
+        Some(_) | None => {}
+    }
+    if let Some(counts) = round.tests.as_ref().and_then(|tests| tests.counts) {
+        words.push(counted(counts));
+    } else if let Some(feedback) = &round.feedback {
+        words.push(feedback.summary.clone());
+    }
+    words.join(", ")
+}
+
+/// Tests, in a few words.
+pub(super) fn counted(counts: Counts) -> String {
+    format!("{} of {} tests pass", counts.passed, counts.ran())
+}

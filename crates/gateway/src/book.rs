@@ -1,0 +1,139 @@
+//! What happened at the door, as it happens.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::names::Target;
+use journeyman_order::commit_message::is_hidden;
+use journeyman_order::network::{Reached, Record, Refused};
+
+/// Kinds of refusals that are kept; a job can think of any number.
+const MOST_REFUSALS: usize = 100;
+/// Hosts by name: `*.registry.example` allows any number.
+const MOST_HOSTS: usize = 200;
+const LONGEST_TEXT: usize = 200;
+
+/// One job's.
+#[derive(Debug, Default)]
+pub(super) struct Book {
+    pages: Mutex<Pages>,
+    /// Through all tunnels.
+    bytes: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct Pages {
+    refused: Vec<Refused>,
+    besides: u64,
+    reached: BTreeMap<String, Visits>,
+}
+
+#[derive(Debug, Default)]
+struct Visits {
+    connections: u64,
+    bytes: Arc<AtomicU64>,
+}
+
+/// Counts the bytes of one connection where they belong.
+#[derive(Debug, Clone)]
+pub(super) struct Tally {
+    book: Arc<Book>,
+    host: Arc<AtomicU64>,
+}
+
+impl Book {
+    fn pages(&self) -> MutexGuard<'_, Pages> {
+        // Counters have no state in between that a panic could leave.
+        self.pages.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Both texts may hold what a job wrote.
+    pub(super) fn refuse(&self, what: &str, why: &str) {
+        let (what, why) = (harmless(what), harmless(why));
+        tracing::debug!(what, why, "refused at the gateway");
+        let mut pages = self.pages();
+        if let Some(known) = pages.refused.iter_mut().find(|known| known.what == what && known.why == why) {
+            known.times = known.times.saturating_add(1);
+        } else if pages.refused.len() < MOST_REFUSALS {
+            pages.refused.push(Refused { what, why, times: 1 });
+        } else {
+            pages.besides = pages.besides.saturating_add(1);
+        }
+    }
+
+    /// A connection to a host begins.
+    pub(super) fn reach(self: &Arc<Self>, target: &Target) -> Tally {
+        let mut pages = self.pages();
+        let mut host = target.to_string();
+        if !pages.reached.contains_key(&host) && pages.reached.len() >= MOST_HOSTS {
+            host = "others".to_owned();
+        }
+        let visits = pages.reached.entry(host).or_default();
+        visits.connections = visits.connections.saturating_add(1);
+        Tally { book: Arc::clone(self), host: Arc::clone(&visits.bytes) }
+    }
+
+    /// All of it so far, but for what the model was asked.
+    pub(super) fn record(&self) -> Record {
+        let pages = self.pages();
+        let reached = pages.reached.iter().map(|(host, visits)| Reached {
+            host: host.clone(),
+            connections: visits.connections,
+            bytes: visits.bytes.load(Ordering::Relaxed),
+        });
+        Record {
+            refused: pages.refused.clone(),
+            refused_besides: pages.besides,
+            reached: reached.collect(),
+            metered: None,
+        }
+    }
+}
+
+impl Tally {
+    /// Counts, and says how many went through all of the job's tunnels.
+    pub(super) fn add(&self, bytes: usize) -> u64 {
+        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+        self.host.fetch_add(bytes, Ordering::Relaxed);
+        self.book.bytes.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes)
+    }
+}
+
+/// On one line, visible and short.
+pub(super) fn harmless(text: &str) -> String {
+    let mut visible = text.chars().filter(|character| !is_hidden(*character));
+    let mut line: String = visible.by_ref().take(LONGEST_TEXT).collect();
+    if visible.next().is_some() {
+        line.push('…');
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_job_cannot_fill_the_book_nor_write_lines_of_its_own_into_it() {
+        let book = Arc::new(Book::default());
+        for number in 0..150 {
+            book.refuse(&format!("host{number}.example:443"), "not allowed");
+        }
+        book.refuse("host0.example:443", "not allowed");
+        book.refuse(&format!("a\nb\u{202e}c{}", "x".repeat(500)), "why");
+        let record = book.record();
+        assert_eq!((record.refused.len(), record.refused_besides), (MOST_REFUSALS, 51));
+        assert_eq!(record.refused[0].times, 2);
+        assert_eq!(harmless("a\nb\u{202e}c\u{1b}[0m"), "abc[0m");
+        assert_eq!(harmless(&"é".repeat(500)).chars().count(), LONGEST_TEXT + 1);
+        for number in 0..300 {
+            let target = Target::parse(&format!("host{number}.example:443")).unwrap();
+            book.reach(&target).add(10);
+        }
+        let reached = book.record().reached;
+        assert_eq!(reached.len(), MOST_HOSTS + 1);
+        assert_eq!(reached.iter().map(|host| host.bytes).sum::<u64>(), 3_000);
+        assert_eq!(reached.iter().map(|host| host.connections).sum::<u64>(), 300);
+    }
+}

@@ -1,0 +1,248 @@
+//! Counts what a job's model costs, and ends it at the budget's end.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::book::harmless;
+use super::usage::{BYTES_OF_A_TOKEN, Told};
+use journeyman_order::network::{Metered, Tokens};
+
+/// Where an answer was given up before its tokens were told, what a model may have written in a second, thoughts that
+/// nobody is shown included: otherwise hanging up in time would be a way not to pay.
+const TOKENS_OF_A_SECOND: u64 = 100;
+
+/// How much a job's model may be used. What is none has no limit.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Budget {
+    /// Dollars.
+    pub usd: Option<f64>,
+    /// Tokens read and written, those from a cache included.
+    pub tokens: Option<u64>,
+    /// Requests.
+    pub requests: Option<u64>,
+}
+
+/// What tokens of a model cost, in dollars; none where that is not known. A budget in dollars cannot be held then, and the
+/// model is not asked: a price function that would rather guess returns its guess, and for a model of one's own 0.
+pub type Price = Arc<dyn Fn(&str, &Tokens) -> Option<f64> + Send + Sync>;
+
+/// One job's.
+pub(super) struct Meter {
+    budget: Budget,
+    price: Price,
+    state: Mutex<State>,
+    exhausted: watch::Sender<Option<String>>,
+}
+
+#[derive(Default)]
+struct State {
+    next: u64,
+    /// Those that ended.
+    settled: Count,
+    requests: u64,
+    failed: u64,
+    estimated: u64,
+    running: BTreeMap<u64, Count>,
+}
+
+/// What one request, or several, came to.
+#[derive(Debug, Clone, Default)]
+struct Count {
+    tokens: Tokens,
+    usd: f64,
+    /// A model that answered and has no price.
+    unpriced: Option<String>,
+}
+
+/// Why a request is not let through.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum No {
+    /// Which part of the budget is spent.
+    Spent(String),
+    /// The budget is in dollars, and of this model nobody knows what it costs.
+    Unpriced(String),
+}
+
+/// A request that was let through. Dropped before it has ended, it counts as broken off.
+pub(super) struct Running {
+    meter: Arc<Meter>,
+    id: u64,
+    began: Instant,
+    ended: bool,
+    /// The model that was asked for.
+    asked: Option<String>,
+    told: Told,
+    read: u64,
+}
+
+impl fmt::Debug for Meter {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Meter").field("budget", &self.budget).finish_non_exhaustive()
+    }
+}
+
+impl Meter {
+    pub(super) fn new(budget: Budget, price: Price) -> Self {
+        Self { budget, price, state: Mutex::default(), exhausted: watch::Sender::new(None) }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lets one more request through, to this model, whose body has so many bytes.
+    ///
+    /// # Errors
+    /// When the budget is spent, or cannot be held for this model.
+    pub(super) fn begin(self: &Arc<Self>, asked: Option<String>, bytes: usize) -> Result<Running, No> {
+        let mut state = self.state();
+        // Once told it stays so, even where an estimate turns out to have been too high.
+        let known = self.exhausted.borrow().clone();
+        if let Some(why) = known.or_else(|| self.spent(&state)) {
+            self.exhausted.send_if_modified(|known| known.replace(why.clone()).is_none());
+            return Err(No::Spent(why));
+        }
+        // What several at once will read counts before they are answered.
+        let read = u64::try_from(bytes).unwrap_or(u64::MAX) / BYTES_OF_A_TOKEN;
+        let told = Told::default();
+        let count = self.priced(&told, asked.as_deref(), Tokens { input: read, ..Tokens::default() });
+        if let (Some(model), Some(_)) = (&count.unpriced, self.budget.usd) {
+            return Err(No::Unpriced(model.clone()));
+        }
+        let id = state.next;
+        state.next = state.next.wrapping_add(1);
+        state.requests = state.requests.saturating_add(1);
+        state.running.insert(id, count);
+        Ok(Running { meter: Arc::clone(self), id, began: Instant::now(), ended: false, asked, told, read })
+    }
+
+    fn spent(&self, state: &State) -> Option<String> {
+        let all = state.all();
+        let Budget { usd, tokens, requests } = self.budget;
+        if let Some(most) = requests.filter(|most| state.requests >= *most) {
+            return Some(format!("{} of {most} requests are used", state.requests));
+        }
+        if let Some(most) = tokens.filter(|most| all.tokens.all() >= *most) {
+            return Some(format!("{} of {most} tokens are used", all.tokens.all()));
+        }
+        let most = usd?;
+        // A comparison that no NaN passes.
+        let left = all.usd < most;
+        (!left).then(|| format!("${:.2} of ${most:.2} are spent", all.usd))
+    }
+
+    pub(super) fn metered(&self) -> Metered {
+        let state = self.state();
+        let all = state.all();
+        Metered {
+            requests: state.requests,
+            failed: state.failed,
+            estimated: state.estimated,
+            tokens: all.tokens,
+            usd: all.unpriced.is_none().then_some(all.usd),
+            exhausted: self.exhausted.borrow().clone(),
+        }
+    }
+
+    pub(super) fn watch(&self) -> watch::Receiver<Option<String>> {
+        self.exhausted.subscribe()
+    }
+
+    /// By the name that the answer gives; where that has no price, by the one that was asked for.
+    fn priced(&self, told: &Told, asked: Option<&str>, tokens: Tokens) -> Count {
+        let price = |model: &str| (self.price)(model, &tokens).filter(|usd| usd.is_finite() && *usd >= 0.0);
+        let names = [told.model.as_deref(), asked];
+        match names.into_iter().flatten().find_map(price) {
+            Some(usd) => Count { tokens, usd, unpriced: None },
+            None => {
+                let named = names.into_iter().flatten().find(|name| !name.is_empty());
+                let named = named.unwrap_or("a model that is not named");
+                Count { tokens, usd: 0.0, unpriced: Some(harmless(named)) }
+            }
+        }
+    }
+}
+
+impl State {
+    fn all(&self) -> Count {
+        self.running.values().fold(self.settled.clone(), |all, one| all.and(one.clone()))
+    }
+}
+
+impl Count {
+    fn and(self, other: Self) -> Self {
+        Self {
+            tokens: self.tokens + other.tokens,
+            usd: self.usd + other.usd,
+            unpriced: self.unpriced.or(other.unpriced),
+        }
+    }
+}
+
+/// How a request ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// The service refused it, or could not be reached: it costs nothing.
+    Refused,
+    /// Its answer came to its end.
+    Whole,
+    /// Its answer broke off, or nobody waited for the rest of it.
+    BrokenOff,
+}
+
+impl Running {
+    /// What the answer has told so far.
+    pub(super) fn saw(&mut self, told: &Told) {
+        let changed = told.tokens != self.told.tokens;
+        self.told.clone_from(told);
+        if changed {
+            let count = self.meter.priced(&self.told, self.asked.as_deref(), self.so_far(&self.told));
+            self.meter.state().running.insert(self.id, count);
+        }
+    }
+
+    pub(super) fn end(mut self, ending: Ending) {
+        self.settle(ending);
+    }
+
+    /// The tokens that count until the service has told them all.
+    fn so_far(&self, told: &Told) -> Tokens {
+        let input = if told.tokens.read() == 0 { self.read } else { told.tokens.input };
+        Tokens { input, ..told.tokens }
+    }
+
+    fn settle(&mut self, ending: Ending) {
+        if std::mem::replace(&mut self.ended, true) {
+            return;
+        }
+        let estimated = ending != Ending::Refused && !self.told.is_final;
+        let mut tokens = self.told.tokens;
+        if estimated {
+            tokens = self.so_far(&self.told);
+            tokens.output = tokens.output.max(self.told.letters / BYTES_OF_A_TOKEN);
+            if ending == Ending::BrokenOff {
+                let seconds = self.began.elapsed().as_secs();
+                tokens.output = tokens.output.max(seconds.saturating_mul(TOKENS_OF_A_SECOND));
+            }
+        }
+        let count = match ending {
+            Ending::Refused => Count::default(),
+            Ending::Whole | Ending::BrokenOff => self.meter.priced(&self.told, self.asked.as_deref(), tokens),
+        };
+        let mut state = self.meter.state();
+        state.running.remove(&self.id);
+        state.settled = std::mem::take(&mut state.settled).and(count);
+        state.failed = state.failed.saturating_add(u64::from(ending != Ending::Whole));
+        state.estimated = state.estimated.saturating_add(u64::from(estimated));
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.settle(Ending::BrokenOff);
+    }
+}

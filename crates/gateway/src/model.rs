@@ -1,0 +1,272 @@
+//! The way to a job's model: to one service and a few of its operations, with the key that the job does not have.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use http::header::{ACCEPT_ENCODING, CONTENT_TYPE};
+use http::{HeaderMap, HeaderName, HeaderValue, Method};
+use secrecy::{ExposeSecret, SecretString};
+use url::Url;
+
+use super::meter::{Budget, Meter, Price};
+use super::scrub::Scrub;
+use journeyman_order::pieces::Pieces;
+
+/// Whose dialect a model's service speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Provider {
+    /// Anthropic's Messages.
+    Anthropic,
+    /// OpenAI's responses and chat completions, which many servers speak.
+    OpenAi,
+}
+
+/// What a model's service wants to see of whoever asks. Printing it shows nothing of it.
+#[derive(Debug, Clone)]
+pub enum Credential {
+    /// Nothing: a server of one's own.
+    None,
+    /// A key, as Anthropic takes it: `x-api-key`.
+    ApiKey(SecretString),
+    /// A key or token, as OpenAI and others take it: `authorization: Bearer`.
+    Bearer(SecretString),
+}
+
+/// The way to one model's service, for one job.
+#[derive(Clone)]
+pub struct ModelDoor {
+    pub(super) provider: Provider,
+    pub(super) meter: Arc<Meter>,
+    base: Url,
+    credential: Credential,
+    header: Option<(HeaderName, HeaderValue)>,
+    client: Arc<OnceLock<Result<reqwest::Client, String>>>,
+    pub(super) unpriced: fn(&str) -> String,
+}
+
+/// Why there is no way to a model's service. Says nothing of the key.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidModel {
+    /// The address does not do.
+    #[error(
+        "the address of a model's service is https://HOST/PATH, or http:// on this machine's loopback, without user, query and fragment"
+    )]
+    Address,
+    /// The key does not do.
+    #[error("the key to the model's service has characters that no key has")]
+    Key,
+}
+
+/// What of a service's a job may ask for. Files, batches, stored answers and what administers an account are the
+/// account's, and not the job's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Operation {
+    Messages,
+    CountTokens,
+    ChatCompletions,
+    Responses,
+    Models,
+}
+
+impl fmt::Debug for ModelDoor {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let base = self.base.as_str();
+        out.debug_struct("ModelDoor")
+            .field("base", &base)
+            .field("provider", &self.provider)
+            .finish_non_exhaustive()
+    }
+}
+
+impl ModelDoor {
+    /// To the service at this address, of which the dialect's paths are a part as the provider's own programs add
+    /// them: `https://api.example` for Anthropic, `https://api.example/v1` for OpenAI.
+    ///
+    /// # Errors
+    /// When the address or the key could not be used.
+    pub fn new(
+        base: Url,
+        credential: Credential,
+        provider: Provider,
+        budget: Budget,
+        price: Price,
+    ) -> Result<Self, InvalidModel> {
+        let is_safe = match base.scheme() {
+            "https" => base.has_host(),
+            "http" => is_loopback(&base),
+            _ => false,
+        };
+        let is_bare = base.username().is_empty()
+            && base.password().is_none()
+            && base.query().is_none()
+            && base.fragment().is_none();
+        if !is_safe || !is_bare {
+            return Err(InvalidModel::Address);
+        }
+        let header = match &credential {
+            Credential::None => None,
+            Credential::ApiKey(key) => Some(("x-api-key", key.expose_secret().to_owned())),
+            Credential::Bearer(key) => Some(("authorization", format!("Bearer {}", key.expose_secret()))),
+        };
+        let header = header.map(|(name, value)| {
+            let mut value = HeaderValue::from_str(&value).map_err(|_| InvalidModel::Key)?;
+            value.set_sensitive(true);
+            Ok((HeaderName::from_static(name), value))
+        });
+        Ok(Self {
+            provider,
+            meter: Arc::new(Meter::new(budget, price)),
+            base,
+            credential,
+            header: header.transpose()?,
+            client: Arc::default(),
+            unpriced: |_| "who runs the server can set its price".to_owned(),
+        })
+    }
+
+    /// With words for whoever asks for a model without a price: where its price is set.
+    #[must_use]
+    pub fn explaining(self, unpriced: fn(&str) -> String) -> Self {
+        Self { unpriced, ..self }
+    }
+
+    /// The address of an operation. Nothing of what the job wrote is in it.
+    pub(super) fn address(&self, operation: Operation) -> String {
+        let path = match (self.provider, operation) {
+            (_, Operation::Messages) => "v1/messages",
+            (_, Operation::CountTokens) => "v1/messages/count_tokens",
+            (_, Operation::ChatCompletions) => "chat/completions",
+            (_, Operation::Responses) => "responses",
+            (Provider::Anthropic, Operation::Models) => "v1/models",
+            (Provider::OpenAi, Operation::Models) => "models",
+        };
+        format!("{}/{path}", self.base.as_str().trim_end_matches('/'))
+    }
+
+    /// Connections are made to this service only: no redirects, no proxies of the environment.
+    pub(super) fn client(&self) -> Result<&reqwest::Client, String> {
+        let made = self.client.get_or_init(|| {
+            reqwest::Client::builder()
+                .redirect(reqwest::redirect::Policy::none())
+                .no_proxy()
+                .referer(false)
+                .connect_timeout(Duration::from_secs(20))
+                // A model may think for minutes before it says anything, and a stream has pings in between.
+                .read_timeout(Duration::from_secs(600))
+                .build()
+                .map_err(|error| {
+                    format!("no HTTPS on this machine, are its root certificates there? {error}")
+                })
+        });
+        made.as_ref().map_err(Clone::clone)
+    }
+
+    /// The headers to send: what of the job's means something to the service, and the key of ours.
+    pub(super) fn headers(&self, of_job: &HeaderMap) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        for (name, value) in of_job {
+            if is_passed_on(name.as_str()) {
+                headers.append(name, value.clone());
+            }
+        }
+        // What is compressed cannot be counted.
+        headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        if let Some((name, value)) = &self.header {
+            headers.insert(name, value.clone());
+        }
+        headers
+    }
+
+    /// Whether the key stands in there.
+    pub(super) fn is_in(&self, bytes: &[u8]) -> bool {
+        self.scrub().is_some_and(|mut scrub| {
+            let mut passed = scrub.feed(bytes);
+            passed.extend(scrub.end());
+            passed != bytes
+        })
+    }
+
+    pub(super) fn scrub(&self) -> Option<Scrub> {
+        self.key().and_then(Scrub::of)
+    }
+
+    /// For a key that comes in pieces.
+    pub(super) fn pieces(&self) -> Option<Pieces> {
+        self.key().and_then(|key| Pieces::of(key, "*".repeat(key.expose_secret().len())))
+    }
+
+    fn key(&self) -> Option<&SecretString> {
+        match &self.credential {
+            Credential::None => None,
+            Credential::ApiKey(key) | Credential::Bearer(key) => Some(key),
+        }
+    }
+}
+
+impl Operation {
+    /// What a request asks for, if that is anything a job may ask for.
+    pub(super) fn of(provider: Provider, method: &Method, path: &str) -> Option<Self> {
+        let is_post = method == Method::POST;
+        match (provider, path) {
+            (_, "/v1/models") if method == Method::GET => Some(Self::Models),
+            (Provider::Anthropic, "/v1/messages") if is_post => Some(Self::Messages),
+            (Provider::Anthropic, "/v1/messages/count_tokens") if is_post => Some(Self::CountTokens),
+            (Provider::OpenAi, "/v1/chat/completions") if is_post => Some(Self::ChatCompletions),
+            (Provider::OpenAi, "/v1/responses") if is_post => Some(Self::Responses),
+            _ => None,
+        }
+    }
+
+    /// Whether it costs tokens.
+    pub(super) fn costs(self) -> bool {
+        match self {
+            Self::Messages | Self::ChatCompletions | Self::Responses => true,
+            Self::CountTokens | Self::Models => false,
+        }
+    }
+}
+
+fn is_loopback(base: &Url) -> bool {
+    match base.host() {
+        Some(url::Host::Ipv4(address)) => IpAddr::from(address).is_loopback(),
+        Some(url::Host::Ipv6(address)) => IpAddr::from(address).is_loopback(),
+        Some(url::Host::Domain(name)) => name == "localhost",
+        None => false,
+    }
+}
+
+/// Credentials are not among them, whatever a service calls them; nor whose account it is.
+fn is_passed_on(name: &str) -> bool {
+    matches!(
+        name,
+        "accept"
+            | "user-agent"
+            | "anthropic-version"
+            | "anthropic-beta"
+            | "x-app"
+            | "openai-beta"
+            | "originator"
+            | "version"
+            | "session_id"
+            | "conversation_id"
+            | "idempotency-key"
+    ) || name.starts_with("x-stainless-")
+}
+
+/// What of an answer's headers a program needs.
+pub(super) fn is_handed_back(name: &str) -> bool {
+    matches!(
+        name,
+        "content-type"
+            | "cache-control"
+            | "request-id"
+            | "x-request-id"
+            | "retry-after"
+            | "retry-after-ms"
+            | "x-should-retry"
+    ) || name.starts_with("anthropic-ratelimit-")
+        || name.starts_with("x-ratelimit-")
+}

@@ -1,0 +1,259 @@
+//! A request to the model, passed on with our key, and its answer, passed back and counted as it comes.
+
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use futures_util::Stream;
+use http::header::CONTENT_TYPE;
+use http::request::Parts;
+use http::{Method, Response, StatusCode};
+use http_body_util::{BodyExt, Limited, StreamBody};
+use hyper::body::{Body as _, Bytes, Frame, Incoming};
+use tokio::time::timeout;
+
+use super::Inside;
+use super::asked::{self, Unasked};
+use super::meter::{Ending, No, Running};
+use super::model::{ModelDoor, Operation, is_handed_back};
+use super::refusal::{Body, BodyError, Kind, of_model, whole};
+use super::scrub::Scrub;
+use super::usage::Reading;
+use journeyman_order::pieces::Pieces;
+
+impl Inside {
+    /// Answers a request to the model's endpoint.
+    pub(super) async fn ask(&self, door: &ModelDoor, parts: Parts, body: Incoming) -> Response<Body> {
+        let path = parts.uri.path();
+        if parts.method == Method::HEAD && path == "/" {
+            // Programs look whether anybody is there.
+            return Response::new(whole(Bytes::new()));
+        }
+        let what = format!("{} {path}", parts.method);
+        let say = |status, kind, message: &str| of_model(door.provider, status, kind, message);
+        let Some(operation) = Operation::of(door.provider, &parts.method, path) else {
+            self.book.refuse(&what, NOT_AN_OPERATION);
+            return say(StatusCode::NOT_FOUND, Kind::NotThere, &format!("{what}: {NOT_AN_OPERATION}"));
+        };
+        let unavailable = |why: &str| say(StatusCode::BAD_GATEWAY, Kind::Unavailable, why);
+        let client = match door.client() {
+            Ok(client) => client,
+            Err(why) => return unavailable(&why),
+        };
+        let mut request = match operation {
+            Operation::Models => client.get(door.address(operation)),
+            Operation::Messages
+            | Operation::CountTokens
+            | Operation::ChatCompletions
+            | Operation::Responses => client.post(door.address(operation)),
+        };
+        request = request.headers(door.headers(&parts.headers));
+        let mut running = None;
+        // Held until the service begins to answer: by then it has the body.
+        let mut room = None;
+        if operation != Operation::Models {
+            let most = self.limits.request_bytes;
+            let too_large = || {
+                let message = format!("a request to the model has at most {most} bytes");
+                say(StatusCode::PAYLOAD_TOO_LARGE, Kind::Refused, &message)
+            };
+            let expected = usize::try_from(body.size_hint().upper().unwrap_or(0)).unwrap_or(usize::MAX);
+            if expected > most {
+                return too_large();
+            }
+            let expected = if expected == 0 { most } else { expected };
+            room = self.room.acquire_many(u32::try_from(expected).unwrap_or(u32::MAX)).await.ok();
+            let collected = match timeout(self.limits.body, Limited::new(body, most).collect()).await {
+                Ok(Ok(collected)) => collected.to_bytes(),
+                Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => return too_large(),
+                Ok(Err(_)) | Err(_) => {
+                    return say(
+                        StatusCode::BAD_REQUEST,
+                        Kind::Refused,
+                        "the request did not come to its end",
+                    );
+                }
+            };
+            let asked = match asked::read(door.provider, operation, &collected) {
+                Ok(asked) => asked,
+                Err(Unasked::Unreadable) => {
+                    return say(StatusCode::BAD_REQUEST, Kind::Refused, "the request cannot be read");
+                }
+                Err(Unasked::Refused(way_out)) => {
+                    self.book.refuse(&format!("{what} with {way_out}"), WAY_OUT);
+                    let message = format!("{way_out}: {WAY_OUT}, and this job may not reach that");
+                    return say(StatusCode::BAD_REQUEST, Kind::Refused, &message);
+                }
+            };
+            for taken in &asked.taken_out {
+                self.book.refuse(&format!("{what} with {taken}"), "it was taken out of the request");
+            }
+            if operation.costs() {
+                match door.meter.begin(asked.model, asked.body.len()) {
+                    Ok(begun) => running = Some(begun),
+                    Err(No::Unpriced(model)) => {
+                        let why =
+                            format!("what {model} costs is not known, and this job's budget is in dollars");
+                        let why = format!("{why}; {}", (door.unpriced)(&model));
+                        self.book.refuse(&what, &why);
+                        // As at the budget's end: programs try other refusals again.
+                        return say(StatusCode::BAD_REQUEST, Kind::Spent, &why);
+                    }
+                    Err(No::Spent(why)) => {
+                        self.book.refuse(&what, &format!("the budget is spent: {why}"));
+                        let message = format!(
+                            "the budget for this job's model is spent: {why}. It is set outside; asking again will \
+                             not help, so end here"
+                        );
+                        return say(StatusCode::BAD_REQUEST, Kind::Spent, &message);
+                    }
+                }
+            }
+            request = request.body(asked.body);
+        }
+        let response = match request.send().await {
+            Ok(response) => response,
+            Err(error) => {
+                end(running, Ending::Refused);
+                // Without the address, and so without anything of the settings.
+                let why = innermost(&error.without_url());
+                return unavailable(&format!("the model's service could not be reached: {why}"));
+            }
+        };
+        drop(room);
+        if response.status().is_redirection() {
+            end(running, Ending::Refused);
+            return unavailable("the model's service sends us elsewhere, where the key would not be safe");
+        }
+        pass_back(door, response, running)
+    }
+}
+
+const NOT_AN_OPERATION: &str = "not among the operations of the model's service that a job may use";
+const WAY_OUT: &str = "with it the model's service would reach other servers";
+
+fn end(running: Option<Running>, ending: Ending) {
+    if let Some(running) = running {
+        running.end(ending);
+    }
+}
+
+fn pass_back(door: &ModelDoor, answer: reqwest::Response, running: Option<Running>) -> Response<Body> {
+    let status = answer.status();
+    let kind = answer.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let counted = if status.is_success() {
+        running.map(|running| (Reading::of(door.provider, kind), running))
+    } else {
+        end(running, Ending::Refused);
+        None
+    };
+    let headers = answer.headers().clone();
+    let is_stream = kind.starts_with("text/event-stream");
+    let passing = Passing {
+        answer: Box::pin(answer.bytes_stream()),
+        scrub: door.scrub(),
+        pieces: is_stream.then(|| door.pieces()).flatten(),
+        counted,
+        is_over: false,
+    };
+    let mut response = Response::new(BodyExt::boxed_unsync(StreamBody::new(passing)));
+    *response.status_mut() = status;
+    for (name, value) in &headers {
+        // A header that repeats the key is not worth mending.
+        if is_handed_back(name.as_str()) && !door.is_in(value.as_bytes()) {
+            response.headers_mut().append(name, value.clone());
+        }
+    }
+    response
+}
+
+/// The answer's bytes on their way. Dropped before their end, the answer is given up.
+struct Passing {
+    answer: Pin<Box<dyn Stream<Item = reqwest::Result<Bytes>> + Send>>,
+    scrub: Option<Scrub>,
+    /// For a key that comes a few letters an event.
+    pieces: Option<Pieces>,
+    counted: Option<(Reading, Running)>,
+    is_over: bool,
+}
+
+impl Passing {
+    /// Without the key; less than came while what follows may be the rest of it.
+    fn clean(&mut self, bytes: Bytes) -> Bytes {
+        let bytes = match &mut self.scrub {
+            Some(scrub) => Bytes::from(scrub.feed(&bytes)),
+            None => bytes,
+        };
+        match &mut self.pieces {
+            Some(pieces) => Bytes::from(pieces.feed(&bytes)),
+            None => bytes,
+        }
+    }
+
+    /// What was held back, once there is no more.
+    fn rest(&mut self) -> Vec<u8> {
+        let rest = self.scrub.as_mut().map(Scrub::end).unwrap_or_default();
+        match &mut self.pieces {
+            Some(pieces) => {
+                let mut passed = pieces.feed(&rest);
+                passed.extend(pieces.end());
+                passed
+            }
+            None => rest,
+        }
+    }
+
+    fn count(&mut self, bytes: &[u8]) {
+        if let Some((reading, running)) = &mut self.counted {
+            reading.feed(bytes);
+            running.saw(reading.told());
+        }
+    }
+
+    fn end(&mut self, ending: Ending) {
+        self.is_over = true;
+        if let Some((mut reading, mut running)) = self.counted.take() {
+            reading.end();
+            running.saw(reading.told());
+            running.end(ending);
+        }
+    }
+}
+
+impl Stream for Passing {
+    type Item = Result<Frame<Bytes>, BodyError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        if self.is_over {
+            return Poll::Ready(None);
+        }
+        loop {
+            let bytes = match ready!(self.answer.as_mut().poll_next(context)) {
+                Some(Ok(bytes)) => {
+                    self.count(&bytes);
+                    self.clean(bytes)
+                }
+                Some(Err(error)) => {
+                    self.end(Ending::BrokenOff);
+                    return Poll::Ready(Some(Err(innermost(&error.without_url()).into())));
+                }
+                None => {
+                    self.end(Ending::Whole);
+                    let rest = self.rest();
+                    let rest = (!rest.is_empty()).then(|| Ok(Frame::data(Bytes::from(rest))));
+                    return Poll::Ready(rest);
+                }
+            };
+            if !bytes.is_empty() {
+                return Poll::Ready(Some(Ok(Frame::data(bytes))));
+            }
+        }
+    }
+}
+
+fn innermost(error: &dyn std::error::Error) -> String {
+    let mut error = error;
+    while let Some(source) = error.source() {
+        error = source;
+    }
+    error.to_string()
+}

@@ -1,0 +1,124 @@
+//! A model's service on loopback: hears everything, and says what a test wants.
+
+use std::convert::Infallible;
+use std::sync::Mutex;
+
+use http::{Request, Response};
+use http_body_util::{BodyExt, StreamBody};
+use hyper::body::{Bytes, Frame, Incoming};
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+
+use super::super::refusal::{Body, whole};
+use super::super::{Budget, Credential, ModelDoor, Provider};
+use super::*;
+use journeyman_order::network::Tokens;
+
+pub(super) const KEY: &str = "sk-real-0123456789abcdef";
+
+#[derive(Debug, Clone)]
+pub(super) struct Heard {
+    pub(super) line: String,
+    pub(super) headers: http::HeaderMap,
+    pub(super) body: String,
+}
+
+/// Ends with the test's runtime.
+#[derive(Clone)]
+pub(super) struct Service {
+    pub(super) address: SocketAddr,
+    heard: Arc<Mutex<Vec<Heard>>>,
+}
+
+impl Service {
+    pub(super) async fn start(answer: impl Fn(&Heard) -> Response<Body> + Send + Sync + 'static) -> Self {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let (log, answer) = (Arc::clone(&heard), Arc::new(answer));
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let (log, answer) = (Arc::clone(&log), Arc::clone(&answer));
+                let service = service_fn(move |request: Request<Incoming>| {
+                    let (log, answer) = (Arc::clone(&log), Arc::clone(&answer));
+                    async move {
+                        let (parts, body) = request.into_parts();
+                        let body = body.collect().await.unwrap().to_bytes();
+                        let heard = Heard {
+                            line: format!("{} {}", parts.method, parts.uri),
+                            headers: parts.headers,
+                            body: String::from_utf8(body.to_vec()).unwrap(),
+                        };
+                        log.lock().unwrap().push(heard.clone());
+                        Ok::<_, Infallible>(answer(&heard))
+                    }
+                });
+                let http = hyper::server::conn::http1::Builder::new();
+                tokio::spawn(http.serve_connection(TokioIo::new(stream), service));
+            }
+        });
+        Self { address, heard }
+    }
+
+    pub(super) fn heard(&self) -> Vec<Heard> {
+        self.heard.lock().unwrap().clone()
+    }
+
+    /// A door to it, with the key in the provider's way; a thousand tokens of the model `m` cost a dollar.
+    pub(super) fn door(&self, provider: Provider, budget: Budget) -> Access {
+        let base = match provider {
+            Provider::Anthropic => format!("http://{}/base", self.address),
+            Provider::OpenAi => format!("http://{}/base/v1", self.address),
+        };
+        let credential = match provider {
+            Provider::Anthropic => Credential::ApiKey(KEY.into()),
+            Provider::OpenAi => Credential::Bearer(KEY.into()),
+        };
+        let price = |model: &str, tokens: &Tokens| (model == "m").then(|| tokens.all() as f64 / 1_000.0);
+        let model =
+            ModelDoor::new(base.parse().unwrap(), credential, provider, budget, Arc::new(price)).unwrap();
+        let model = model.explaining(|_| "here is where prices are set".to_owned());
+        Access { model: Some(model), ..names(&[]) }
+    }
+}
+
+/// An answer of the Messages API, whole.
+pub(super) fn message(read: u64, written: u64) -> Response<Body> {
+    json_answer(&json!({
+        "type": "message", "model": "m", "content": [{ "type": "text", "text": "Hello" }],
+        "usage": { "input_tokens": read, "output_tokens": written },
+    }))
+}
+
+pub(super) fn json_answer(body: &Value) -> Response<Body> {
+    Response::builder().header("content-type", "application/json").body(whole(body.to_string())).unwrap()
+}
+
+/// An answer that comes as the test sends it.
+pub(super) fn streamed() -> (mpsc::UnboundedSender<String>, Response<Body>) {
+    let (send, mut receive) = mpsc::unbounded_channel::<String>();
+    let frames = futures_util::stream::poll_fn(move |context| {
+        receive.poll_recv(context).map(|event| event.map(|event| Ok(Frame::data(Bytes::from(event)))))
+    });
+    let body = BodyExt::boxed_unsync(StreamBody::new(frames));
+    (send, Response::builder().header("content-type", "text/event-stream").body(body).unwrap())
+}
+
+/// A request of a job's to its model, with the headers that programs send.
+pub(super) fn post(path: &str, body: &Value) -> String {
+    let body = body.to_string();
+    format!(
+        "POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nContent-Type: application/json\r\n\
+         X-Api-Key: placeholder\r\nAuthorization: Bearer placeholder\r\nApi-Key: placeholder\r\nCookie: a=b\r\n\
+         Anthropic-Version: 2023-06-01\r\nOpenAI-Organization: another\r\nAccept-Encoding: gzip\r\n\
+         Proxy-Authorization: Basic eDp5\r\nTE: trailers\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+/// What is said to a model.
+pub(super) fn words() -> Value {
+    json!({ "model": "m", "max_tokens": 9, "messages": [{ "role": "user", "content": "hi" }] })
+}

@@ -1,0 +1,357 @@
+//! What a model's answer used, read from its bytes while they pass.
+
+use serde::Deserialize;
+use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::Value;
+
+use super::model::Provider;
+use journeyman_order::network::Tokens;
+
+/// An event or a whole answer may be so large to be read; a larger one passes and is estimated.
+const MOST_PENDING: usize = 16 << 20;
+/// Letters of English and of code that make a token, about.
+pub(super) const BYTES_OF_A_TOKEN: u64 = 4;
+
+/// Reads one answer.
+#[derive(Debug)]
+pub(super) struct Reading {
+    provider: Provider,
+    streams: bool,
+    /// The line, or the whole answer, as far as it has come.
+    pending: Vec<u8>,
+    /// It grew too large: skipped up to its end.
+    skips: bool,
+    seen: u64,
+    told: Told,
+}
+
+/// What an answer has told so far.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Told {
+    pub(super) tokens: Tokens,
+    /// These are all: the service has counted to the end.
+    pub(super) is_final: bool,
+    pub(super) model: Option<String>,
+    /// Bytes of text that the model wrote; of an answer that is no stream and told nothing, all bytes.
+    pub(super) letters: u64,
+}
+
+impl Reading {
+    /// Of an answer with this content type.
+    pub(super) fn of(provider: Provider, content_type: &str) -> Self {
+        let streams = content_type.trim_start().to_ascii_lowercase().starts_with("text/event-stream");
+        Self { provider, streams, pending: Vec::new(), skips: false, seen: 0, told: Told::default() }
+    }
+
+    pub(super) fn told(&self) -> &Told {
+        &self.told
+    }
+
+    /// The next bytes.
+    pub(super) fn feed(&mut self, bytes: &[u8]) {
+        if !self.streams {
+            self.seen = self.seen.saturating_add(u64::try_from(bytes.len()).unwrap_or(u64::MAX));
+            self.keep(bytes);
+            if !self.told.is_final {
+                self.told.letters = self.seen;
+            }
+            return;
+        }
+        // An event's data is one line with every service there is; one in several lines is no JSON and told nothing.
+        for piece in bytes.split_inclusive(|byte| matches!(byte, b'\n' | b'\r')) {
+            self.keep(piece);
+            if piece.ends_with(b"\n") || piece.ends_with(b"\r") {
+                self.line();
+            }
+        }
+    }
+
+    /// There is no more.
+    pub(super) fn end(&mut self) {
+        if self.streams {
+            self.line();
+        } else if !self.skips {
+            let whole = std::mem::take(&mut self.pending);
+            self.event(&whole);
+        }
+    }
+
+    fn keep(&mut self, bytes: &[u8]) {
+        if self.skips || self.pending.len() + bytes.len() > MOST_PENDING {
+            self.skips = true;
+            self.pending = Vec::new();
+        } else {
+            self.pending.extend_from_slice(bytes);
+        }
+    }
+
+    fn line(&mut self) {
+        let line = std::mem::take(&mut self.pending);
+        if !std::mem::take(&mut self.skips)
+            && let Some(data) = line.strip_prefix(b"data:")
+        {
+            self.event(data);
+        }
+        // The room is used again.
+        self.pending = line;
+        self.pending.clear();
+    }
+
+    fn event(&mut self, json: &[u8]) {
+        let Ok(event) = serde_json::from_slice::<Event>(json) else { return };
+        let told = &mut self.told;
+        told.letters = told.letters.saturating_add(event.delta.0).saturating_add(event.choices.0);
+        let inner = event.message.or(event.response);
+        let (model, usage) = match inner {
+            Some(inner) => (inner.model.or(event.model), inner.usage.or(event.usage)),
+            None => (event.model, event.usage),
+        };
+        if let Some(Value::String(model)) = model {
+            told.model.get_or_insert(model);
+        }
+        let Some(usage) = usage.filter(Value::is_object) else { return };
+        match self.provider {
+            Provider::Anthropic => {
+                raise(&mut told.tokens, of_anthropic(&usage));
+                // The first event counts what was read only.
+                told.is_final |= event.kind.as_deref() != Some("message_start");
+            }
+            Provider::OpenAi => {
+                raise(&mut told.tokens, of_openai(&usage));
+                told.is_final = true;
+            }
+        }
+    }
+}
+
+/// Later counts are totals, not additions, and may leave out what has not changed.
+fn raise(tokens: &mut Tokens, told: Tokens) {
+    tokens.input = tokens.input.max(told.input);
+    tokens.output = tokens.output.max(told.output);
+    tokens.cache_read = tokens.cache_read.max(told.cache_read);
+    tokens.cache_write = tokens.cache_write.max(told.cache_write);
+}
+
+fn of_anthropic(usage: &Value) -> Tokens {
+    let count = |key: &str| usage.get(key).and_then(Value::as_u64).unwrap_or(0);
+    Tokens {
+        input: count("input_tokens"),
+        output: count("output_tokens"),
+        cache_read: count("cache_read_input_tokens"),
+        cache_write: count("cache_creation_input_tokens"),
+    }
+}
+
+/// Completions and responses have names of their own for the same; those from a cache are counted among the others.
+fn of_openai(usage: &Value) -> Tokens {
+    let count =
+        |keys: [&str; 2]| keys.iter().find_map(|key| usage.pointer(key).and_then(Value::as_u64)).unwrap_or(0);
+    let cache_read = count(["/prompt_tokens_details/cached_tokens", "/input_tokens_details/cached_tokens"]);
+    let cache_write =
+        count(["/prompt_tokens_details/cache_write_tokens", "/input_tokens_details/cache_write_tokens"]);
+    let read = count(["/prompt_tokens", "/input_tokens"]);
+    Tokens {
+        input: read.saturating_sub(cache_read).saturating_sub(cache_write),
+        output: count(["/completion_tokens", "/output_tokens"]),
+        cache_read,
+        cache_write,
+    }
+}
+
+/// What matters of an event, and of a whole answer, in any dialect.
+#[derive(Deserialize)]
+struct Event {
+    #[serde(rename = "type", default)]
+    kind: Option<String>,
+    #[serde(default)]
+    model: Option<Value>,
+    #[serde(default)]
+    usage: Option<Value>,
+    #[serde(default)]
+    message: Option<Inner>,
+    #[serde(default)]
+    response: Option<Inner>,
+    #[serde(default)]
+    delta: Letters,
+    #[serde(default)]
+    choices: Letters,
+}
+
+/// An answer inside an event.
+#[derive(Deserialize)]
+struct Inner {
+    #[serde(default)]
+    model: Option<Value>,
+    #[serde(default)]
+    usage: Option<Value>,
+}
+
+/// How long the strings in a value are together; the value itself is not kept.
+#[derive(Default)]
+struct Letters(u64);
+
+impl<'de> Deserialize<'de> for Letters {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Count)
+    }
+}
+
+struct Count;
+
+impl<'de> Visitor<'de> for Count {
+    type Value = Letters;
+
+    fn expecting(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("anything")
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Letters, E> {
+        Ok(Letters(u64::try_from(text.len()).unwrap_or(u64::MAX)))
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Letters, E> {
+        Ok(Letters(0))
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Letters, E> {
+        Ok(Letters(0))
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Letters, E> {
+        Ok(Letters(0))
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Letters, E> {
+        Ok(Letters(0))
+    }
+
+    fn visit_unit<E>(self) -> Result<Letters, E> {
+        Ok(Letters(0))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut all: A) -> Result<Letters, A::Error> {
+        let mut letters = 0_u64;
+        while let Some(Letters(more)) = all.next_element()? {
+            letters = letters.saturating_add(more);
+        }
+        Ok(Letters(letters))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut all: A) -> Result<Letters, A::Error> {
+        let mut letters = 0_u64;
+        while let Some((IgnoredAny, Letters(more))) = all.next_entry()? {
+            letters = letters.saturating_add(more);
+        }
+        Ok(Letters(letters))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const STREAM: &str = "text/event-stream; charset=utf-8";
+
+    fn read(provider: Provider, kind: &str, wire: &[u8]) -> Told {
+        let mut reading = Reading::of(provider, kind);
+        reading.feed(wire);
+        reading.end();
+        reading.told().clone()
+    }
+
+    fn tokens(input: u64, output: u64, cache_read: u64, cache_write: u64) -> Tokens {
+        Tokens { input, output, cache_read, cache_write }
+    }
+
+    const MESSAGES: &str = concat!(
+        "event: message_start\n",
+        r#"data: {"type":"message_start","message":{"id":"m","model":"claude-sonnet-5-5","usage":{"input_tokens":12,"#,
+        r#""cache_read_input_tokens":300,"cache_creation_input_tokens":40,"output_tokens":1}}}"#,
+        "\n\nevent: content_block_delta\r\n",
+        r#"data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Hello"}}"#,
+        "\r\n\r\n: a comment\n\n",
+        r#"data: {"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":57}}"#,
+        "\n\ndata: {\"type\":\"message_stop\"}\n\n",
+    );
+
+    #[test]
+    fn every_dialect_tells_what_was_used() {
+        let told = read(Provider::Anthropic, STREAM, MESSAGES.as_bytes());
+        assert_eq!(told.tokens, tokens(12, 57, 300, 40));
+        assert_eq!((told.is_final, told.model.as_deref()), (true, Some("claude-sonnet-5-5")));
+        let whole = br#"{"type":"message","model":"claude-x","content":[{"type":"text","text":"x"}],
+            "usage":{"input_tokens":7,"output_tokens":9,"cache_read_input_tokens":null}}"#;
+        let told = read(Provider::Anthropic, "application/json", whole);
+        assert_eq!(
+            (told.tokens, told.is_final, told.model.as_deref()),
+            (tokens(7, 9, 0, 0), true, Some("claude-x"))
+        );
+
+        let chunks = concat!(
+            "data: {\"model\":\"gpt-5\",\"choices\":[{\"delta\":{\"content\":\"Hi!\"}}],\"usage\":null}\n\n",
+            "data: {\"model\":\"gpt-5\",\"choices\":[],\"usage\":{\"prompt_tokens\":100,\"completion_tokens\":5,",
+            "\"prompt_tokens_details\":{\"cached_tokens\":60}}}\n\ndata: [DONE]\n\n",
+        );
+        let told = read(Provider::OpenAi, STREAM, chunks.as_bytes());
+        assert_eq!((told.tokens, told.is_final, told.letters), (tokens(40, 5, 60, 0), true, 3));
+        let completed = concat!(
+            "event: response.output_text.delta\n",
+            "data: {\"type\":\"response.output_text.delta\",\"delta\":\"Hello\"}\n\n",
+            "data: {\"type\":\"response.completed\",\"response\":{\"model\":\"gpt-5.1\",\"usage\":{\"input_tokens\":11,",
+            "\"input_tokens_details\":{\"cached_tokens\":1},\"output_tokens\":22}}}\n\n",
+        );
+        let told = read(Provider::OpenAi, STREAM, completed.as_bytes());
+        assert_eq!((told.tokens, told.model.as_deref()), (tokens(10, 22, 1, 0), Some("gpt-5.1")));
+        assert_eq!((told.is_final, told.letters), (true, 5));
+    }
+
+    #[test]
+    fn an_answer_that_breaks_off_is_not_final() {
+        let until = MESSAGES.find("message_delta").unwrap();
+        let told = read(Provider::Anthropic, STREAM, &MESSAGES.as_bytes()[..until]);
+        assert_eq!((told.tokens, told.is_final), (tokens(12, 1, 300, 40), false));
+        assert!(told.letters >= 5);
+    }
+
+    #[test]
+    fn an_event_without_end_takes_no_more_room_and_the_next_one_is_read() {
+        let mut reading = Reading::of(Provider::Anthropic, STREAM);
+        let piece = vec![b'x'; 1 << 20];
+        for _ in 0..40 {
+            reading.feed(&piece);
+            assert!(reading.pending.capacity() <= MOST_PENDING * 2);
+        }
+        reading.feed(b"\n");
+        reading.feed(MESSAGES.as_bytes());
+        assert_eq!(reading.told().tokens, tokens(12, 57, 300, 40));
+    }
+
+    proptest! {
+        #[test]
+        fn how_the_bytes_are_cut_changes_nothing(cuts in proptest::collection::vec(0_usize..700, 0..9)) {
+            let bytes = MESSAGES.as_bytes();
+            let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut.min(bytes.len())).collect();
+            cuts.extend([0, bytes.len()]);
+            cuts.sort_unstable();
+            let mut reading = Reading::of(Provider::Anthropic, STREAM);
+            cuts.windows(2).for_each(|cut| reading.feed(&bytes[cut[0]..cut[1]]));
+            reading.end();
+            prop_assert_eq!(reading.told(), &read(Provider::Anthropic, STREAM, bytes));
+        }
+
+        #[test]
+        fn any_bytes_are_read_without_panic(
+            bytes in proptest::collection::vec(any::<u8>(), 0..200),
+            json in "(data: |\\{\"usage\":|\\{\"message\":|\\{\"delta\":|[\\[\\]{},:\"0-9e.-]|null|\n){0,20}",
+        ) {
+            for provider in [Provider::Anthropic, Provider::OpenAi] {
+                for kind in [STREAM, "application/json", ""] {
+                    read(provider, kind, &bytes);
+                    read(provider, kind, json.as_bytes());
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Branches of ours: whether one is protected, and its being taken away.
+
+use serde::Deserialize;
+
+use super::error::{ErrorKind, Result};
+use super::facts::percent_encoded;
+use super::gate::Priority;
+use super::permissions::Permissions;
+use super::service::{At, GitHub};
+use super::transport::Request;
+use journeyman_order::{BranchName, CommitSha};
+
+/// What became of a branch that was to be deleted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Deleted {
+    /// It is gone, now or before.
+    Gone,
+    /// It stays: somebody's commit is on it, or it is protected.
+    Kept {
+        /// Why.
+        because: String,
+    },
+}
+
+impl GitHub {
+    /// Whether a branch is protected by settings that only an administrator may read; no where there is no such branch.
+    ///
+    /// # Errors
+    /// As for every call.
+    pub async fn is_protected(&self, at: &At, branch: &BranchName) -> Result<bool> {
+        #[derive(Deserialize)]
+        struct Wire {
+            #[serde(default)]
+            protection: ProtectionWire,
+        }
+        #[derive(Deserialize, Default)]
+        struct ProtectionWire {
+            #[serde(default)]
+            enabled: bool,
+        }
+        let route = at.route(&format!("/branches/{}", percent_encoded(branch.as_str())));
+        match self.call(at, Permissions::ReadContents, &Request::get(route)).await {
+            Ok(answer) => Ok(answer.json::<Wire>()?.protection.enabled),
+            Err(error) if error.kind == ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Takes a branch away if it is at this commit. Between the look and the deletion lies a moment in which somebody
+    /// could push; the pull request keeps what they pushed, and offers to restore the branch.
+    ///
+    /// # Errors
+    /// As for every call. A branch that GitHub keeps is no error.
+    pub async fn delete_branch(&self, at: &At, branch: &BranchName, commit: &CommitSha) -> Result<Deleted> {
+        #[derive(Deserialize)]
+        struct Wire {
+            object: ObjectWire,
+        }
+        #[derive(Deserialize)]
+        struct ObjectWire {
+            sha: CommitSha,
+        }
+        let name = branch.as_str().split('/').map(percent_encoded).collect::<Vec<_>>().join("/");
+        let look = Request::get(at.route(&format!("/git/ref/heads/{name}")));
+        let there: Wire = match self.call(at, Permissions::ReadContents, &look).await {
+            Ok(answer) => answer.json()?,
+            Err(error) if error.kind == ErrorKind::NotFound => return Ok(Deleted::Gone),
+            Err(error) => return Err(error),
+        };
+        if there.object.sha != *commit {
+            let because = format!("it is at {}, and not at {}", there.object.sha.short(), commit.short());
+            return Ok(Deleted::Kept { because });
+        }
+        let delete =
+            Request::delete(at.route(&format!("/git/refs/heads/{name}"))).yielding(Priority::Ordinary);
+        match self.call(at, Permissions::WriteContents, &delete).await {
+            Ok(_) => Ok(Deleted::Gone),
+            Err(error) if matches!(error.kind, ErrorKind::NotFound) => Ok(Deleted::Gone),
+            // "Reference does not exist", or a rule that forbids it: whichever it is, nothing more is to be done.
+            Err(error)
+                if matches!(error.kind, ErrorKind::Invalid | ErrorKind::Forbidden | ErrorKind::Conflict) =>
+            {
+                Ok(Deleted::Kept { because: error.message })
+            }
+            Err(error) => Err(error),
+        }
+    }
+}

@@ -1,0 +1,292 @@
+//! Our own check run on a commit: one for an order and a commit, found again by the order's id.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use url::Url;
+
+use super::error::{ErrorKind, GitHubError, Result};
+use super::gate::Priority;
+use super::permissions::Permissions;
+use super::render::{Annotation, CheckText};
+use super::service::{At, GitHub};
+use super::transport::Request;
+use journeyman_order::conversation::CheckState;
+use journeyman_order::{CommitSha, OrderId};
+
+/// The name of our check run, which people may make required.
+pub const CHECK_NAME: &str = "journeyman";
+/// Annotations of one request; GitHub takes no more.
+const MOST_AT_ONCE: usize = 50;
+
+/// What our check run is to be.
+#[derive(Debug, Clone, Copy)]
+pub struct CheckRun<'a> {
+    /// The commit.
+    pub head: &'a CommitSha,
+    /// The order: what tells this check run from those of other orders.
+    pub order: OrderId,
+    /// How it stands.
+    pub state: CheckState,
+    /// What it says, rendered.
+    pub text: &'a CheckText,
+    /// The page that it leads to, where there is one.
+    pub details: Option<&'a Url>,
+    /// What can be asked for by a button.
+    pub buttons: &'a [CheckButton],
+}
+
+/// A button on our check run. What it does is told by the webhook `check_run.requested_action`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CheckButton {
+    /// New rounds, as `/retry`.
+    Retry,
+    /// Accept it as it is, as `/approve`.
+    Approve,
+}
+
+impl CheckButton {
+    /// At most 20 characters of label and identifier, and 40 of description.
+    fn wire(self) -> Value {
+        match self {
+            Self::Retry => json!({"label": "Retry", "description": "Begin another set of rounds",
+                "identifier": "retry"}),
+            Self::Approve => {
+                json!({"label": "Approve as it is", "description": "Accept it, though it is not verified",
+                "identifier": "approve"})
+            }
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct RunWire {
+    id: u64,
+    status: String,
+    conclusion: Option<String>,
+    external_id: Option<String>,
+    details_url: Option<String>,
+    output: OutputWire,
+    app: Option<AppWire>,
+}
+
+#[derive(Deserialize)]
+struct AppWire {
+    id: u64,
+}
+
+#[derive(Deserialize)]
+struct OutputWire {
+    title: Option<String>,
+    summary: Option<String>,
+    #[serde(default)]
+    annotations_count: usize,
+}
+
+#[derive(Deserialize)]
+struct ListWire {
+    check_runs: Vec<RunWire>,
+}
+
+/// An annotation as GitHub has it, so far as it tells one from another.
+#[derive(Debug, PartialEq, Eq, Deserialize)]
+struct AnnotationWire {
+    path: String,
+    start_line: u64,
+    message: Option<String>,
+}
+
+impl AnnotationWire {
+    fn is(&self, one: &Annotation) -> bool {
+        let said = self.message.as_deref().unwrap_or_default();
+        self.path == one.path && self.start_line == one.line && same(said, &one.message)
+    }
+}
+
+/// The `conclusion` of the API; none while it is at work.
+fn conclusion(state: CheckState) -> Option<&'static str> {
+    match state {
+        CheckState::InProgress => None,
+        CheckState::Success => Some("success"),
+        CheckState::Neutral => Some("neutral"),
+        CheckState::Failure => Some("failure"),
+        CheckState::Cancelled => Some("cancelled"),
+    }
+}
+
+/// Whether GitHub would show the same: it changes line ends and cuts white space at the end.
+fn same(one: &str, other: &str) -> bool {
+    let plain = |text: &str| text.replace("\r\n", "\n").trim_end().to_owned();
+    plain(one) == plain(other)
+}
+
+impl CheckRun<'_> {
+    /// What a request says of it, with these annotations.
+    fn body(&self, annotations: &[&Annotation]) -> Value {
+        let annotations: Vec<Value> = annotations.iter().map(|one| wire_of(one)).collect();
+        let mut body = json!({
+            "name": CHECK_NAME,
+            "external_id": self.order.to_string(),
+            "output": {"title": self.text.title, "summary": self.text.summary, "annotations": annotations},
+            "actions": self.buttons.iter().take(3).map(|button| button.wire()).collect::<Vec<_>>(),
+        });
+        match conclusion(self.state) {
+            None => body["status"] = json!("in_progress"),
+            Some(conclusion) => {
+                body["status"] = json!("completed");
+                body["conclusion"] = json!(conclusion);
+            }
+        }
+        if let Some(details) = self.details {
+            body["details_url"] = json!(details.as_str());
+        }
+        body
+    }
+
+    /// While it is at work the next edit makes this one needless.
+    fn priority(&self) -> Priority {
+        if conclusion(self.state).is_some() { Priority::Ordinary } else { Priority::Status }
+    }
+
+    fn is_said_by(&self, wire: &RunWire) -> bool {
+        let said = |there: &Option<String>, wanted: &str| same(there.as_deref().unwrap_or_default(), wanted);
+        let status = if conclusion(self.state).is_some() { "completed" } else { "in_progress" };
+        wire.status == status
+            && wire.conclusion.as_deref() == conclusion(self.state)
+            && said(&wire.output.title, &self.text.title)
+            && said(&wire.output.summary, &self.text.summary)
+            && self.details.is_none_or(|details| wire.details_url.as_deref() == Some(details.as_str()))
+    }
+}
+
+fn wire_of(one: &Annotation) -> Value {
+    json!({
+        "path": one.path, "start_line": one.line, "end_line": one.line, "annotation_level": one.level.word(),
+        "title": one.title, "message": one.message,
+    })
+}
+
+impl GitHub {
+    /// Makes our check run on a commit say this. The first call creates it, later ones change it in place, and nothing
+    /// is written when it says so already. One that was completed and is at work again is a new one, as with every
+    /// App whose checks are run again: GitHub shows the newest of a name.
+    ///
+    /// # Errors
+    /// As for every call; the same again looks first, and creates nothing that is there.
+    pub async fn show_check(&self, at: &At, run: CheckRun<'_>) -> Result<()> {
+        let _turn = self.turn(&format!("check {at:?} {} {}", run.head, run.order)).await;
+        let there = self.our_check(at, &run).await?;
+        let is_over = |wire: &RunWire| wire.status == "completed";
+        let begins_again = run.state == CheckState::InProgress && there.as_ref().is_some_and(is_over);
+        match there.filter(|_| !begins_again) {
+            Some(there) => self.change_check(at, &run, &there).await,
+            None => self.create_check(at, &run, begins_again).await,
+        }
+    }
+
+    /// The newest check run of this order on the commit.
+    async fn our_check(&self, at: &At, run: &CheckRun<'_>) -> Result<Option<RunWire>> {
+        let (head, app) = (run.head, self.app_id());
+        let route = at.route(&format!(
+            "/commits/{head}/check-runs?check_name={CHECK_NAME}&app_id={app}&filter=all&per_page=100"
+        ));
+        let answer = self.call(at, Permissions::ReadChecks, &Request::get(route)).await?;
+        let order = run.order.to_string();
+        // A filter that GitHub does not understand is ignored by it.
+        let ours = |wire: &RunWire| {
+            wire.external_id.as_deref() == Some(order.as_str())
+                && wire.app.as_ref().is_none_or(|one| one.id == app)
+        };
+        let runs = answer.json::<ListWire>()?.check_runs;
+        Ok(runs.into_iter().filter(ours).max_by_key(|wire| wire.id))
+    }
+
+    async fn create_check(&self, at: &At, run: &CheckRun<'_>, again: bool) -> Result<()> {
+        let all: Vec<&Annotation> = run.text.annotations.iter().collect();
+        let (first, rest) = all.split_at(all.len().min(MOST_AT_ONCE));
+        let mut body = run.body(first);
+        body["head_sha"] = json!(run.head.as_str());
+        let request = Request::post(at.route("/check-runs"), body).yielding(run.priority());
+        let made = match self.call(at, Permissions::WriteChecks, &request).await {
+            Ok(answer) => answer.json::<RunWire>(),
+            Err(error) => Err(error),
+        };
+        match made {
+            Ok(_) if rest.is_empty() => Ok(()),
+            Ok(wire) => self.send_changes(at, run, wire.id, rest).await,
+            // The answer was lost, perhaps after it was made. Whoever calls again, looks again.
+            Err(error) if error.leaves_doubt() => {
+                self.pause().await;
+                match self.our_check(at, run).await {
+                    Ok(Some(wire)) if !(again && wire.status == "completed") => {
+                        self.change_check(at, run, &wire).await
+                    }
+                    Ok(_) | Err(_) => Err(error),
+                }
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Brings it to what it is to say. Annotations can only be added, so that those that are there are not sent again.
+    async fn change_check(&self, at: &At, run: &CheckRun<'_>, there: &RunWire) -> Result<()> {
+        let known = if there.output.annotations_count == 0 || run.text.annotations.is_empty() {
+            Vec::new()
+        } else {
+            self.annotations_of(at, there.id).await?
+        };
+        let is_missing = |one: &&Annotation| !known.iter().any(|wire| wire.is(one));
+        let missing: Vec<&Annotation> = run.text.annotations.iter().filter(is_missing).collect();
+        if missing.is_empty() && run.is_said_by(there) {
+            return Ok(());
+        }
+        self.send_changes(at, run, there.id, &missing).await
+    }
+
+    async fn send_changes(
+        &self,
+        at: &At,
+        run: &CheckRun<'_>,
+        id: u64,
+        missing: &[&Annotation],
+    ) -> Result<()> {
+        let route = at.route(&format!("/check-runs/{id}"));
+        let mut rest = missing;
+        loop {
+            let (now, later) = rest.split_at(rest.len().min(MOST_AT_ONCE));
+            let request = Request::patch(route.as_str(), run.body(now)).yielding(run.priority());
+            if let Err(error) = self.call(at, Permissions::WriteChecks, &request).await {
+                return self.after_doubt(at, run, (id, later.is_empty()), now, error).await;
+            }
+            if later.is_empty() {
+                return Ok(());
+            }
+            rest = later;
+        }
+    }
+
+    /// A change whose answer was lost counts when it is seen to be there, and was the last.
+    async fn after_doubt(
+        &self,
+        at: &At,
+        run: &CheckRun<'_>,
+        (id, was_last): (u64, bool),
+        sent: &[&Annotation],
+        error: GitHubError,
+    ) -> Result<()> {
+        if !error.leaves_doubt() || !was_last {
+            return Err(error);
+        }
+        let Ok(Some(there)) = self.our_check(at, run).await else { return Err(error) };
+        let known = if sent.is_empty() { Vec::new() } else { self.annotations_of(at, id).await? };
+        let all_there = sent.iter().all(|one| known.iter().any(|wire| wire.is(one)));
+        if there.id == id && run.is_said_by(&there) && all_there { Ok(()) } else { Err(error) }
+    }
+
+    async fn annotations_of(&self, at: &At, id: u64) -> Result<Vec<AnnotationWire>> {
+        let route = at.route(&format!("/check-runs/{id}/annotations"));
+        match self.list(at, Permissions::ReadChecks, &route).await {
+            Err(error) if error.kind == ErrorKind::NotFound => Ok(Vec::new()),
+            listed => listed,
+        }
+    }
+}

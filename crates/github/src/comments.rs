@@ -1,0 +1,260 @@
+//! Comments of ours: each found again by a hidden marker and by our App's id, so that none is written twice.
+
+use serde::Deserialize;
+use serde_json::json;
+
+use super::conversation::RoundComment;
+use super::error::{ErrorKind, GitHubError, Result};
+use super::gate::Priority;
+use super::permissions::Permissions;
+use super::render;
+use super::service::{At, GitHub};
+use super::transport::Request;
+use journeyman_order::{IssueNumber, OrderId, PullNumber};
+
+#[derive(Deserialize)]
+struct AppWire {
+    id: u64,
+}
+
+#[derive(Deserialize)]
+struct CommentWire {
+    id: u64,
+    body: Option<String>,
+    performed_via_github_app: Option<AppWire>,
+}
+
+/// What a comment begins with, unseen by readers. Anybody can write one, so that it counts only together with our
+/// App's id.
+struct Marker {
+    line: String,
+    about: String,
+    permissions: Permissions,
+}
+
+impl Marker {
+    fn new(at: &At, issue: IssueNumber, name: &str, permissions: Permissions) -> Result<Self> {
+        let fits = (1..=200).contains(&name.len())
+            && !name.contains("--")
+            && name
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || matches!(b, b':' | b'/' | b'-' | b'_' | b'.'));
+        if !fits {
+            return Err(GitHubError::new(
+                ErrorKind::Invalid,
+                format!("{name:?} cannot mark a comment: letters, digits and : / - _ . only, without --"),
+            ));
+        }
+        let about = format!("{} {issue} {name}", at.repository);
+        Ok(Self { line: format!("<!-- journeyman:{name} -->"), about, permissions })
+    }
+
+    fn body(&self, text: &str) -> String {
+        render::fit(&format!("{}\n{text}", self.line), render::LONGEST_BODY)
+    }
+}
+
+/// Whether GitHub would show the same: it changes line ends and cuts white space at the end.
+fn same(one: &str, other: &str) -> bool {
+    let plain = |text: &str| text.replace("\r\n", "\n").trim_end().to_owned();
+    plain(one) == plain(other)
+}
+
+impl GitHub {
+    /// Makes the status comment of an order say this. The first call creates it, later ones edit it in place, and
+    /// nothing is written when it says so already.
+    ///
+    /// An edit is what everything else overtakes. So the text is asked for again when its turn has come: it then says
+    /// what is known by then, and all that happened meanwhile is in this one edit.
+    ///
+    /// # Errors
+    /// As for every call; the same again looks first, and creates nothing that is there.
+    pub async fn set_status_comment<F: Future<Output = String>>(
+        &self,
+        at: &At,
+        issue: IssueNumber,
+        order: OrderId,
+        text: impl Fn() -> F,
+    ) -> Result<()> {
+        let marker = Marker::new(at, issue, &format!("status:{order}"), Permissions::WriteIssues)?;
+        self.set(at, issue, &marker, Priority::Status, text).await
+    }
+
+    /// Makes the comment of a round of review on a pull request say this, as the status comment does: there is one for
+    /// an order, a stage and a round.
+    ///
+    /// # Errors
+    /// As for every call; the same again looks first, and creates nothing that is there.
+    pub async fn set_review_comment(
+        &self,
+        at: &At,
+        pull: PullNumber,
+        order: OrderId,
+        (stage, round): (&str, u32),
+        body: &str,
+    ) -> Result<()> {
+        self.set_round_comment(at, pull, order, RoundComment::Review { stage, round }, body).await
+    }
+
+    /// Makes the comment of an answer to people on a pull request say this, as the status comment does: there is one
+    /// for an order and an answer.
+    ///
+    /// # Errors
+    /// As for every call; the same again looks first, and creates nothing that is there.
+    pub async fn set_answer_comment(
+        &self,
+        at: &At,
+        pull: PullNumber,
+        order: OrderId,
+        answer: u32,
+        body: &str,
+    ) -> Result<()> {
+        self.set_round_comment(at, pull, order, RoundComment::Answer(answer), body).await
+    }
+
+    async fn set_round_comment(
+        &self,
+        at: &At,
+        pull: PullNumber,
+        order: OrderId,
+        which: RoundComment<'_>,
+        body: &str,
+    ) -> Result<()> {
+        let thread = IssueNumber(pull.0);
+        let marker = Marker::new(at, thread, &which.name(order), Permissions::Converse)?;
+        let text = || std::future::ready(body.to_owned());
+        self.set(at, thread, &marker, Priority::Ordinary, text).await
+    }
+
+    /// A comment that is new is important; `edits` is what its edits are.
+    async fn set<F: Future<Output = String>>(
+        &self,
+        at: &At,
+        issue: IssueNumber,
+        marker: &Marker,
+        edits: Priority,
+        text: impl Fn() -> F,
+    ) -> Result<()> {
+        let body = marker.body(&text().await);
+        let _turn = self.turn(&marker.about).await;
+        let found = match self.remembered(at, marker).await? {
+            Some(found) => Some(found),
+            None => self.look_for(at, issue, marker).await?,
+        };
+        match found {
+            Some(found) if found.body.as_deref().is_some_and(|there| same(there, &body)) => Ok(()),
+            Some(found) => self.edit(at, marker, &found, edits, text).await,
+            None => self.create(at, issue, marker, &body).await,
+        }
+    }
+
+    /// Says something on an issue or a pull request, once for a marker: when there is a comment of ours with it,
+    /// nothing is written.
+    ///
+    /// # Errors
+    /// As for every call; [`ErrorKind::Invalid`] for a marker that cannot be hidden.
+    pub async fn comment(&self, at: &At, issue: IssueNumber, marker: &str, body: &str) -> Result<()> {
+        let marker = Marker::new(at, issue, marker, Permissions::Converse)?;
+        let body = marker.body(body);
+        let _turn = self.turn(&marker.about).await;
+        match self.look_for(at, issue, &marker).await? {
+            Some(_) => Ok(()),
+            None => self.create(at, issue, &marker, &body).await,
+        }
+    }
+
+    fn is_ours(&self, comment: &CommentWire, marker: &Marker) -> bool {
+        comment.performed_via_github_app.as_ref().is_some_and(|app| app.id == self.app_id())
+            && comment.body.as_deref().is_some_and(|body| body.trim_start().starts_with(&marker.line))
+    }
+
+    /// The comment seen last time, if it still is what it was.
+    async fn remembered(&self, at: &At, marker: &Marker) -> Result<Option<CommentWire>> {
+        let Some(id) = self.remembered_comment(&marker.about) else { return Ok(None) };
+        let request = Request::get(at.route(&format!("/issues/comments/{id}")));
+        match self.call(at, marker.permissions, &request).await {
+            Ok(answer) => Ok(Some(answer.json()?).filter(|comment| self.is_ours(comment, marker))),
+            Err(error) if error.kind == ErrorKind::NotFound => {
+                self.remember_comment(&marker.about, None);
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The oldest comment of ours with this marker. Should there be more, because a creation that we had given up
+    /// on was carried out after all, the others are taken away.
+    async fn look_for(&self, at: &At, issue: IssueNumber, marker: &Marker) -> Result<Option<CommentWire>> {
+        let route = at.route(&format!("/issues/{issue}/comments"));
+        let comments: Vec<CommentWire> = self.list(at, marker.permissions, &route).await?;
+        let mut ours: Vec<CommentWire> =
+            comments.into_iter().filter(|comment| self.is_ours(comment, marker)).collect();
+        ours.sort_by_key(|comment| comment.id);
+        let mut ours = ours.into_iter();
+        let oldest = ours.next();
+        for double in ours {
+            let request = Request::delete(at.route(&format!("/issues/comments/{}", double.id)))
+                .yielding(Priority::Ordinary);
+            if let Err(error) = self.call(at, marker.permissions, &request).await {
+                tracing::warn!(%error, "a comment that was written twice could not be taken away");
+            }
+        }
+        self.remember_comment(&marker.about, oldest.as_ref().map(|comment| comment.id));
+        Ok(oldest)
+    }
+
+    async fn create(&self, at: &At, issue: IssueNumber, marker: &Marker, body: &str) -> Result<()> {
+        let route = at.route(&format!("/issues/{issue}/comments"));
+        let request = Request::post(route, json!({"body": body}));
+        let written = match self.call(at, marker.permissions, &request).await {
+            Ok(answer) => answer.json::<CommentWire>(),
+            Err(error) => Err(error),
+        };
+        match written {
+            Ok(comment) => {
+                self.remember_comment(&marker.about, Some(comment.id));
+                Ok(())
+            }
+            // The answer was lost, perhaps after the comment was written. It is not sent again from here: whoever
+            // calls again, looks again.
+            Err(error) if error.leaves_doubt() => {
+                self.pause().await;
+                match self.look_for(at, issue, marker).await {
+                    Ok(Some(_)) => Ok(()),
+                    Ok(None) | Err(_) => Err(error),
+                }
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn edit<F: Future<Output = String>>(
+        &self,
+        at: &At,
+        marker: &Marker,
+        found: &CommentWire,
+        priority: Priority,
+        text: impl Fn() -> F,
+    ) -> Result<()> {
+        let route = at.route(&format!("/issues/comments/{}", found.id));
+        self.remember_comment(&marker.about, Some(found.id));
+        let permit = self.permit(at, marker.permissions, priority, &format!("PATCH {route}")).await?;
+        let body = &marker.body(&text().await);
+        if found.body.as_deref().is_some_and(|there| same(there, body)) {
+            permit.give_back();
+            return Ok(());
+        }
+        let request = Request::patch(route, json!({"body": body})).yielding(priority);
+        match self.call_permitted(at, marker.permissions, &request, permit).await {
+            Ok(_) => Ok(()),
+            Err(error) if error.leaves_doubt() => match self.remembered(at, marker).await {
+                Ok(Some(there)) if there.body.as_deref().is_some_and(|there| same(there, body)) => Ok(()),
+                Ok(_) | Err(_) => Err(error),
+            },
+            Err(error) => {
+                self.remember_comment(&marker.about, None);
+                Err(error)
+            }
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Comments of ours that newer ones have taken the place of: folded away, not deleted.
+
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::error::{ErrorKind, Result};
+use crate::gate::Priority;
+use crate::permissions::Permissions;
+use crate::service::{At, GitHub};
+use journeyman_order::{OrderId, PullNumber};
+
+/// The most ids that GitHub takes in one question.
+const AT_ONCE: usize = 100;
+
+const LOOK: &str = "query($ids: [ID!]!) { nodes(ids: $ids) { ... on IssueComment { id isMinimized } } }";
+
+const MINIMIZE: &str = "mutation($id: ID!) {
+  minimizeComment(input: {subjectId: $id, classifier: OUTDATED}) { minimizedComment { isMinimized } }
+}";
+
+/// A comment of ours on a pull request, of which there is one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RoundComment<'a> {
+    /// For a round of review.
+    Review {
+        /// The stage.
+        stage: &'a str,
+        /// The round, from 1.
+        round: u32,
+    },
+    /// For an answer to people.
+    Answer(
+        /// The which-th, from 1.
+        u32,
+    ),
+}
+
+impl RoundComment<'_> {
+    /// The name in the comment's marker.
+    pub(crate) fn name(self, order: OrderId) -> String {
+        match self {
+            // A stage's name may have two hyphens, and no full stop.
+            Self::Review { stage, round } => format!("review:{order}:{}:{round}", stage.replace('-', ".")),
+            Self::Answer(answer) => format!("answer:{order}:{answer}"),
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct AppWire {
+    id: u64,
+}
+
+#[derive(Deserialize)]
+struct CommentWire {
+    node_id: String,
+    body: Option<String>,
+    performed_via_github_app: Option<AppWire>,
+}
+
+#[derive(Deserialize)]
+struct Looked {
+    nodes: Vec<Option<FoldWire>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct FoldWire {
+    id: Option<String>,
+    #[serde(default)]
+    is_minimized: bool,
+}
+
+impl GitHub {
+    /// Folds away what an order said of rounds of review and in answers on a pull request, but for these. What is
+    /// folded already stays as it is, and what cannot be folded stays open: it is no more than untidy.
+    ///
+    /// # Errors
+    /// Only such that the same may succeed later.
+    pub async fn fold_others(
+        &self,
+        at: &At,
+        pull: PullNumber,
+        order: OrderId,
+        keep: &[RoundComment<'_>],
+    ) -> Result<()> {
+        let route = at.route(&format!("/issues/{pull}/comments"));
+        let comments: Vec<CommentWire> = self.list(at, Permissions::Converse, &route).await?;
+        let kept: Vec<String> = keep.iter().map(|one| marker(&one.name(order))).collect();
+        let ours = [format!("<!-- journeyman:review:{order}:"), format!("<!-- journeyman:answer:{order}:")];
+        let is_old = |comment: &CommentWire| {
+            let by_us = comment.performed_via_github_app.as_ref().is_some_and(|app| app.id == self.app_id());
+            let body = comment.body.as_deref().unwrap_or_default().trim_start();
+            by_us
+                && ours.iter().any(|beginning| body.starts_with(beginning))
+                && !kept.iter().any(|line| body.starts_with(line))
+        };
+        let old: Vec<String> = comments.into_iter().filter(is_old).map(|comment| comment.node_id).collect();
+        for ids in old.chunks(AT_ONCE) {
+            for id in self.unfolded(at, ids).await? {
+                self.fold(at, &id).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn unfolded(&self, at: &At, ids: &[String]) -> Result<Vec<String>> {
+        let what = "tell which comments are folded away";
+        let looked = self.query(at, Permissions::Converse, what, LOOK, json!({"ids": ids})).await;
+        match looked {
+            Ok(Looked { nodes }) => {
+                let open = nodes.into_iter().flatten().filter(|node| !node.is_minimized);
+                Ok(open.filter_map(|node| node.id).collect())
+            }
+            // One of them was deleted meanwhile, and nothing is told of the others: folding twice is harmless.
+            Err(error) if error.kind == ErrorKind::NotFound => Ok(ids.to_vec()),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn fold(&self, at: &At, id: &str) -> Result<()> {
+        let variables = (json!({"id": id}), Priority::Ordinary);
+        match self.mutate(at, Permissions::Converse, "fold a comment away", MINIMIZE, variables).await {
+            Ok(()) => Ok(()),
+            Err(error) => match error.kind {
+                ErrorKind::Unavailable { .. } | ErrorKind::Conflict | ErrorKind::Unexpected => Err(error),
+                ErrorKind::Unauthorized | ErrorKind::Forbidden | ErrorKind::NotFound | ErrorKind::Invalid => {
+                    tracing::warn!(comment = id, %error, "a comment stays unfolded");
+                    Ok(())
+                }
+            },
+        }
+    }
+}
+
+fn marker(name: &str) -> String {
+    format!("<!-- journeyman:{name} -->")
+}

@@ -1,0 +1,251 @@
+//! What we say to people where they said something: in their threads, with a reaction, by asking them to look again.
+
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::error::{ErrorKind, GitHubError, Result};
+use crate::gate::Priority;
+use crate::permissions::Permissions;
+use crate::render;
+use crate::service::{At, GitHub};
+use crate::transport::Request;
+use journeyman_order::conversation::{CommentRef, Done, Reaction, Reply};
+use journeyman_order::{OrderId, PullNumber};
+
+/// The last hundred comments: an answer of ours that has more than that behind it was read long ago.
+const LOOK: &str = "query($id: ID!) {
+  node(id: $id) {
+    ... on PullRequestReviewThread {
+      isResolved
+      pullRequest { number }
+      first: comments(first: 1) { nodes { fullDatabaseId } }
+      last: comments(last: 100) { nodes { body viewerDidAuthor } }
+    }
+  }
+}";
+
+const RESOLVE: &str = "mutation($id: ID!) {
+  resolveReviewThread(input: {threadId: $id}) { thread { id isResolved } }
+}";
+
+/// What is said in a thread.
+#[derive(Debug, Clone, Copy)]
+pub struct ThreadAnswer<'a> {
+    /// The order that answers.
+    pub order: OrderId,
+    /// What is answered, and what was done about it.
+    pub reply: &'a Reply,
+    /// The words, rendered.
+    pub body: &'a str,
+}
+
+impl ThreadAnswer<'_> {
+    /// What the answer begins with, unseen by readers: the comment that is answered, and how. An attempt in vain that
+    /// is made good later is answered again.
+    fn marker(&self) -> String {
+        let how = match &self.reply.done {
+            Done::In(commit) => commit.short().to_owned(),
+            Done::Nothing => "nothing".to_owned(),
+            Done::InVain => "in-vain".to_owned(),
+        };
+        format!("<!-- journeyman:reply:{}:{}:{how} -->", self.order, self.reply.answers)
+    }
+}
+
+#[derive(Deserialize)]
+struct Looked {
+    node: Option<ThreadWire>,
+}
+
+/// Of another kind of node nothing is told.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ThreadWire {
+    #[serde(default)]
+    is_resolved: bool,
+    pull_request: Option<PullWire>,
+    first: Option<Comments<FirstWire>>,
+    last: Option<Comments<SaidWire>>,
+}
+
+#[derive(Deserialize)]
+struct PullWire {
+    number: PullNumber,
+}
+
+#[derive(Deserialize)]
+struct Comments<T> {
+    nodes: Vec<Option<T>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct FirstWire {
+    full_database_id: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct SaidWire {
+    body: String,
+    viewer_did_author: bool,
+}
+
+/// How a thread stands.
+struct Standing {
+    /// Only a thread's first comment can be answered.
+    first: String,
+    answered: bool,
+    resolved: bool,
+}
+
+impl GitHub {
+    /// Answers in a thread of a review, once, and settles the thread when a commit addresses it. A thread that is gone
+    /// hears nothing.
+    ///
+    /// # Errors
+    /// As for every call; the same again looks first, and says nothing that was said.
+    pub async fn answer_thread(&self, at: &At, pull: PullNumber, answer: &ThreadAnswer<'_>) -> Result<()> {
+        let thread = answer.reply.thread.as_str();
+        let _turn = self.turn(&format!("{at:?} {thread}")).await;
+        let marker = answer.marker();
+        let Some(found) = self.look_at_thread(at, pull, thread, &marker).await? else {
+            tracing::info!(%pull, thread, "a thread that was to be answered is gone");
+            return Ok(());
+        };
+        if !found.answered {
+            let body = render::fit(&format!("{marker}\n{}", answer.body), render::LONGEST_BODY);
+            let route = at.route(&format!("/pulls/{pull}/comments/{}/replies", found.first));
+            let request = Request::post(route, json!({"body": body}));
+            match self.call(at, Permissions::WritePulls, &request).await {
+                Ok(_) => {}
+                Err(error) if error.kind == ErrorKind::NotFound => {
+                    tracing::info!(%pull, thread, %error, "a thread that was to be answered is gone");
+                    return Ok(());
+                }
+                // Perhaps it was said, and the answer lost.
+                Err(error) if error.leaves_doubt() => {
+                    self.pause().await;
+                    match self.look_at_thread(at, pull, thread, &marker).await {
+                        Ok(Some(found)) if found.answered => {}
+                        Ok(_) | Err(_) => return Err(error),
+                    }
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        match answer.reply.done {
+            Done::In(_) if !found.resolved => self.resolve(at, pull, thread, &marker).await,
+            Done::In(_) | Done::Nothing | Done::InVain => Ok(()),
+        }
+    }
+
+    async fn resolve(&self, at: &At, pull: PullNumber, thread: &str, marker: &str) -> Result<()> {
+        let variables = (json!({"id": thread}), Priority::Important);
+        let told = self.mutate(at, Permissions::ReadyPulls, "settle the thread", RESOLVE, variables).await;
+        match told {
+            Ok(()) => Ok(()),
+            Err(error) if error.kind == ErrorKind::NotFound => Ok(()),
+            Err(error) if error.leaves_doubt() => {
+                self.pause().await;
+                match self.look_at_thread(at, pull, thread, marker).await {
+                    Ok(None) => Ok(()),
+                    Ok(Some(found)) if found.resolved => Ok(()),
+                    Ok(Some(_)) | Err(_) => Err(error),
+                }
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// How a thread of this pull request stands; none when there is no such thread.
+    async fn look_at_thread(
+        &self,
+        at: &At,
+        pull: PullNumber,
+        thread: &str,
+        marker: &str,
+    ) -> Result<Option<Standing>> {
+        let what = "tell the review thread";
+        let looked = self.query(at, Permissions::ReadPulls, what, LOOK, json!({"id": thread})).await;
+        let node = match looked {
+            Ok(Looked { node }) => node,
+            Err(error) if error.kind == ErrorKind::NotFound => None,
+            Err(error) => return Err(error),
+        };
+        let Some(wire) = node else { return Ok(None) };
+        let is_here = wire.pull_request.is_some_and(|found| found.number == pull);
+        let first = wire.first.into_iter().flat_map(|list| list.nodes).flatten().next();
+        let first = first.and_then(|comment| comment.full_database_id);
+        // It goes into a route.
+        let first = first.filter(|id| is_here && id.bytes().all(|b| b.is_ascii_digit()));
+        let Some(first) = first else { return Ok(None) };
+        let mut said = wire.last.into_iter().flat_map(|list| list.nodes).flatten();
+        let answered =
+            said.any(|comment| comment.viewer_did_author && comment.body.trim_start().starts_with(marker));
+        Ok(Some(Standing { first, answered, resolved: wire.is_resolved }))
+    }
+
+    /// Reacts to a comment. Doing it twice is doing it once; a comment that is gone needs no reaction.
+    ///
+    /// # Errors
+    /// As for every call.
+    pub async fn react(&self, at: &At, comment: CommentRef, reaction: Reaction) -> Result<()> {
+        let (route, permissions) = match comment {
+            CommentRef::Issue(id) => (format!("/issues/comments/{id}/reactions"), Permissions::Converse),
+            CommentRef::Review(id) => (format!("/pulls/comments/{id}/reactions"), Permissions::WritePulls),
+        };
+        let content = match reaction {
+            Reaction::Eyes => "eyes",
+            Reaction::Rocket => "rocket",
+            Reaction::Confused => "confused",
+        };
+        let request = Request::post(at.route(&route), json!({"content": content}));
+        match self.call(at, permissions, &request).await {
+            Ok(_) => Ok(()),
+            Err(error) if error.kind == ErrorKind::NotFound => {
+                tracing::info!(?comment, "a comment that was to be reacted to is gone");
+                Ok(())
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Asks people for their review, again or for the first time. Who cannot review here is passed over: the rest is
+    /// asked all the same.
+    ///
+    /// # Errors
+    /// As for every call.
+    pub async fn request_review(&self, at: &At, pull: PullNumber, logins: &[&str]) -> Result<()> {
+        let refused = match self.request_from(at, pull, logins).await {
+            Err(error) if error.kind == ErrorKind::Invalid => error,
+            other => return other,
+        };
+        if let [login] = logins {
+            pass_over(pull, login, &refused);
+            return Ok(());
+        }
+        // GitHub asks all of them or none.
+        for login in logins {
+            match self.request_from(at, pull, &[login]).await {
+                Ok(()) => {}
+                Err(error) if error.kind == ErrorKind::Invalid => pass_over(pull, login, &error),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    async fn request_from(&self, at: &At, pull: PullNumber, logins: &[&str]) -> Result<()> {
+        if logins.is_empty() {
+            return Ok(());
+        }
+        let route = at.route(&format!("/pulls/{pull}/requested_reviewers"));
+        let request = Request::post(route, json!({"reviewers": logins}));
+        self.call(at, Permissions::WritePulls, &request).await.map(drop)
+    }
+}
+
+fn pass_over(pull: PullNumber, login: &str, error: &GitHubError) {
+    tracing::info!(%pull, login, %error, "cannot be asked for a review");
+}

@@ -1,0 +1,169 @@
+//! Answers of GitHub's that are rare, and how they are read.
+
+use serde_json::{Value, json};
+
+use super::Addressed;
+use crate::scripted::{Reply, Server, ok};
+use journeyman_order::conversation::{Author, Mergeable, PullState, RemarkSource};
+use journeyman_order::{PullNumber, UserId};
+
+const SHA: &str = "0123456789012345678901234567890123456789";
+
+fn us() -> Addressed<'static> {
+    Addressed { slug: "journeyman", named: &|text: &str| text.contains("@journeyman") }
+}
+
+fn pull(state: &str, mergeable: Value, mergeable_state: &str) -> Value {
+    json!({
+        "head": {"sha": SHA}, "state": state, "merged_at": null, "mergeable": mergeable,
+        "mergeable_state": mergeable_state,
+    })
+}
+
+/// A GitHub with this pull request, these reviews and comments, and these threads.
+async fn github(pull: Value, reviews: Value, comments: Value, threads: Value) -> Server {
+    Server::start(move |seen| {
+        let path = seen.call.split('?').next().unwrap_or_default();
+        match path {
+            "POST /api/graphql" => ok(json!({"data": {"repository": {"pullRequest": {"reviewThreads": {
+                "pageInfo": {"hasNextPage": false, "endCursor": null}, "nodes": threads.clone(),
+            }}}}})),
+            _ if path.ends_with("/reviews") => ok(reviews.clone()),
+            _ if path.ends_with("/comments") => ok(comments.clone()),
+            _ if path.ends_with("/pulls/7") => ok(pull.clone()),
+            _ => Reply::Json(404, json!({"message": "Not Found"})),
+        }
+    })
+    .await
+}
+
+#[tokio::test]
+async fn what_stands_in_the_way_of_git_is_told_from_everything_else() {
+    for (state, mergeable, said, expected) in [
+        ("open", json!(true), "clean", Mergeable::Cleanly),
+        ("open", json!(true), "blocked", Mergeable::Cleanly),
+        ("open", json!(true), "unstable", Mergeable::Cleanly),
+        ("open", json!(true), "draft", Mergeable::Cleanly),
+        ("open", json!(true), "behind", Mergeable::Behind),
+        ("open", json!(false), "dirty", Mergeable::Conflicts),
+        ("open", json!(false), "draft", Mergeable::Conflicts),
+        ("open", json!(null), "dirty", Mergeable::Conflicts),
+        ("open", json!(null), "unknown", Mergeable::Unknown),
+        ("closed", json!(null), "unknown", Mergeable::Unknown),
+    ] {
+        let server = github(pull(state, mergeable.clone(), said), json!([]), json!([]), json!([])).await;
+        let talk = server.github.pull_talk(&server.at, PullNumber(7), &us()).await.unwrap();
+        assert_eq!(talk.mergeable, expected, "{mergeable} {said}");
+        let asked =
+            server.count("GET /repos/octo/hello/pulls/7") - server.count("GET /repos/octo/hello/pulls/7/");
+        let is_asked_again = state == "open" && expected == Mergeable::Unknown;
+        assert_eq!(asked, if is_asked_again { 5 } else { 1 }, "{state} {mergeable} {said}");
+    }
+    let mut merged = pull("closed", Value::Null, "unknown");
+    merged["merged_at"] = json!("2026-01-01T00:00:00Z");
+    let server = github(merged, json!([]), json!([]), json!([])).await;
+    let talk = server.github.pull_talk(&server.at, PullNumber(7), &us()).await.unwrap();
+    assert_eq!(talk.state, PullState::Merged);
+}
+
+#[tokio::test]
+async fn whose_word_it_is_and_whether_it_still_stands() {
+    let user = |login: &str, kind: &str| json!({"login": login, "id": login.len(), "type": kind});
+    let review = |id: u64, by: Value, state: &str, body: &str| {
+        json!({"id": id, "user": by, "state": state, "body": body,
+               "submitted_at": format!("2026-01-01T00:00:{id:02}Z")})
+    };
+    let reviews = json!([
+        review(1, user("mona", "User"), "CHANGES_REQUESTED", "First."),
+        review(2, user("anna", "User"), "CHANGES_REQUESTED", ""),
+        review(3, user("mona", "User"), "COMMENTED", ""),
+        review(4, user("mona", "User"), "APPROVED", "Fine, but @journeyman mind the docs"),
+        review(5, user("lint[bot]", "Bot"), "COMMENTED", "style"),
+        review(6, user("journeyman[bot]", "Bot"), "COMMENTED", "our own answer"),
+        review(7, user("bo", "User"), "DISMISSED", "@journeyman never mind"),
+        review(8, user("bo", "User"), "PENDING", "not said yet"),
+        review(9, Value::Null, "CHANGES_REQUESTED", "by somebody who has left"),
+    ]);
+    let comments = json!([
+        {"id": 30, "user": user("mona", "User"), "body": "@journeyman?", "created_at": "2026-01-01T00:00:03Z"},
+        {"id": 31, "user": user("mona", "User"), "body": "/retry @journeyman", "created_at": "2026-01-01T00:00:04Z"},
+        {"id": 32, "user": user("mona", "User"), "body": null, "created_at": "2026-01-01T00:00:05Z"},
+        {"id": 33, "user": user("JOURNEYMAN[bot]", "Bot"), "body": "@journeyman", "created_at": "2026-01-01T00:00:06Z"},
+    ]);
+    let server = github(pull("open", json!(true), "clean"), reviews, comments, json!([])).await;
+    let talk = server.github.pull_talk(&server.at, PullNumber(7), &us()).await.unwrap();
+    let seen: Vec<(RemarkSource, bool)> =
+        talk.remarks.iter().map(|remark| (remark.source, matches!(remark.by, Author::Person(_)))).collect();
+    let of = |id, asks_for_changes| RemarkSource::Review { id, asks_for_changes };
+    assert_eq!(
+        seen,
+        [
+            (of(1, false), true),
+            (of(2, true), true),
+            (RemarkSource::Comment { id: 30 }, true),
+            (of(4, false), true),
+            (of(5, false), false),
+            (of(9, true), false),
+        ]
+    );
+}
+
+#[tokio::test]
+async fn threads_are_told_with_what_is_left_of_their_lines() {
+    let said = |id: u64, author: Value| {
+        json!({"fullDatabaseId": id.to_string(), "body": "x", "viewerDidAuthor": false, "author": author,
+               "pullRequestReview": {"fullDatabaseId": "3000000000"}})
+    };
+    let thread = |id: &str, outdated: bool, line: Value, side: &str, comments: Value| {
+        json!({
+            "id": id, "isResolved": false, "isOutdated": outdated, "path": "a.rs", "line": line,
+            "originalLine": 9, "diffSide": side,
+            "begun": {"nodes": [{"diffHunk": "@@ -1 +1 @@", "originalCommit": {"oid": SHA}}]},
+            "first": {"nodes": comments}, "last": {"nodes": comments},
+        })
+    };
+    let person = json!({"__typename": "User", "login": "mona", "databaseId": 4});
+    let threads = json!([
+        thread(
+            "B",
+            true,
+            Value::Null,
+            "RIGHT",
+            json!([said(3_000_000_002, json!({"__typename": "Bot", "login": "journeyman"}))])
+        ),
+        thread("A", false, json!(9), "RIGHT", json!([null, said(3_000_000_001, person.clone())])),
+        thread("C", true, Value::Null, "LEFT", json!([said(3_000_000_003, Value::Null)])),
+        null,
+        thread(
+            "D",
+            false,
+            json!(9),
+            "LEFT",
+            json!([said(3_000_000_004, json!({"__typename": "Mannequin", "login": "m"}))])
+        ),
+    ]);
+    let server = github(pull("open", json!(true), "clean"), json!([]), json!([]), threads).await;
+    let talk = server.github.pull_talk(&server.at, PullNumber(7), &us()).await.unwrap();
+    let seen: Vec<_> = talk
+        .threads
+        .iter()
+        .map(|one| {
+            (one.thread.id.as_str(), one.thread.line, one.thread.original_line, one.lost_since.is_some())
+        })
+        .collect();
+    assert_eq!(
+        seen,
+        [
+            ("A", Some(9), None, false),
+            ("B", None, Some(9), true),
+            // What the change takes away is not in the head.
+            ("C", None, Some(9), false),
+            ("D", None, Some(9), false),
+        ]
+    );
+    let by: Vec<&Author> = talk.threads.iter().map(|one| &one.thread.comments[0].by).collect();
+    assert!(matches!(by[0], Author::Person(person) if person.id == UserId(4)), "{by:?}");
+    assert_eq!(by[1..], [&Author::Us, &Author::Other, &Author::Other]);
+    assert_eq!(talk.threads[0].thread.comments.len(), 1, "the first and the last are the same here");
+    assert_eq!(talk.threads[0].thread.comments[0].review, Some(3_000_000_000), "beyond 32 bits");
+}

@@ -1,0 +1,216 @@
+//! Review threads, as GraphQL tells them.
+
+use serde::Deserialize;
+use serde_json::json;
+
+use super::limits::{MOST_THREADS, Room};
+use super::read::Addressed;
+use super::wire::{ActorWire, by_graphql};
+use crate::error::Result;
+use crate::permissions::Permissions;
+use crate::service::{At, GitHub};
+use journeyman_order::conversation::{Thread, ThreadComment};
+use journeyman_order::{CommitSha, PullNumber};
+
+/// Threads on a page: each may have twenty comments, and each of those the length of a body.
+const PAGE: u32 = 20;
+/// No more pages are looked at: a thousand threads that are settled are more than a pull request has.
+const MOST_PAGES: u32 = 50;
+
+/// The first and the last comments of a thread are told; what lies between is a long quarrel's middle. The piece of
+/// the diff is the same for all of them.
+const DOCUMENT: &str = "query($owner: String!, $name: String!, $number: Int!, $page: Int!, $after: String) {
+  repository(owner: $owner, name: $name) {
+    pullRequest(number: $number) {
+      reviewThreads(first: $page, after: $after) {
+        pageInfo { hasNextPage endCursor }
+        nodes {
+          id isResolved isOutdated path line originalLine diffSide
+          begun: comments(first: 1) { nodes { diffHunk originalCommit { oid } } }
+          first: comments(first: 10) { nodes { ...said } }
+          last: comments(last: 10) { nodes { ...said } }
+        }
+      }
+    }
+  }
+}
+fragment said on PullRequestReviewComment {
+  fullDatabaseId body viewerDidAuthor
+  author { __typename login ... on User { databaseId } }
+  pullRequestReview { fullDatabaseId }
+}";
+
+/// A thread that is not settled, and what is needed to find its line in another commit.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SeenThread {
+    /// The thread. Its `original_line` is set when its line is gone, or is another now.
+    pub thread: Thread,
+    /// Whether GitHub has lost its line, and the commit that it was written on; none: there is nothing to look for.
+    pub lost_since: Option<CommitSha>,
+}
+
+#[derive(Deserialize)]
+struct Data {
+    repository: Option<RepositoryWire>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct RepositoryWire {
+    pull_request: Option<PullWire>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct PullWire {
+    review_threads: Page,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Page {
+    page_info: PageInfo,
+    nodes: Vec<Option<ThreadWire>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct PageInfo {
+    has_next_page: bool,
+    end_cursor: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ThreadWire {
+    id: String,
+    is_resolved: bool,
+    is_outdated: bool,
+    path: String,
+    line: Option<u64>,
+    original_line: Option<u64>,
+    diff_side: String,
+    begun: Comments<BegunWire>,
+    first: Comments<CommentWire>,
+    last: Comments<CommentWire>,
+}
+
+#[derive(Deserialize)]
+struct Comments<T> {
+    nodes: Vec<Option<T>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct BegunWire {
+    diff_hunk: String,
+    original_commit: Option<CommitWire>,
+}
+
+#[derive(Deserialize)]
+struct CommitWire {
+    oid: CommitSha,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct CommentWire {
+    /// Numbers of this size come as text.
+    full_database_id: Option<String>,
+    body: String,
+    viewer_did_author: bool,
+    author: Option<ActorWire>,
+    pull_request_review: Option<ReviewWire>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ReviewWire {
+    full_database_id: Option<String>,
+}
+
+impl GitHub {
+    /// The threads that are not settled, the oldest first.
+    pub(super) async fn review_threads(
+        &self,
+        at: &At,
+        pull: PullNumber,
+        us: &Addressed<'_>,
+        room: &mut Room,
+    ) -> Result<Vec<SeenThread>> {
+        let mut open = Vec::new();
+        let mut after = None;
+        for _ in 0..MOST_PAGES {
+            let variables = json!({
+                "owner": at.repository.owner(), "name": at.repository.name(), "number": pull, "page": PAGE,
+                "after": after,
+            });
+            let what = "tell the review threads";
+            let data: Data = self.query(at, Permissions::ReadPulls, what, DOCUMENT, variables).await?;
+            let Some(pull) = data.repository.and_then(|found| found.pull_request) else { break };
+            let Page { page_info, nodes } = pull.review_threads;
+            open.extend(nodes.into_iter().flatten().filter(|thread| !thread.is_resolved));
+            after = page_info.end_cursor.filter(|_| page_info.has_next_page);
+            if after.is_none() || open.len() >= MOST_THREADS {
+                break;
+            }
+        }
+        open.truncate(MOST_THREADS);
+        let mut threads: Vec<SeenThread> = open.into_iter().map(|wire| wire.read(us, room)).collect();
+        threads.sort_by_key(|seen| seen.thread.comments.first().map_or(0, |comment| comment.id));
+        Ok(threads)
+    }
+}
+
+impl ThreadWire {
+    fn read(self, us: &Addressed<'_>, room: &mut Room) -> SeenThread {
+        let begun = self.begun.nodes.into_iter().flatten().next();
+        let (hunk, commit) = match begun {
+            Some(begun) => (begun.diff_hunk, begun.original_commit.map(|commit| commit.oid)),
+            None => (String::new(), None),
+        };
+        let mut comments: Vec<ThreadComment> = Vec::new();
+        for wire in self.first.nodes.into_iter().chain(self.last.nodes).flatten() {
+            let id = wire.full_database_id.as_deref().and_then(number);
+            let Some(id) = id.filter(|id| !comments.iter().any(|known| known.id == *id)) else { continue };
+            comments.push(wire.read(id, us, room));
+        }
+        // A line that the change takes away is none of the head's.
+        let is_taken_away = self.diff_side == "LEFT";
+        let line = self.line.filter(|_| !is_taken_away);
+        let original = self.original_line.or(self.line);
+        SeenThread {
+            lost_since: commit.filter(|_| self.is_outdated && !is_taken_away && original.is_some()),
+            thread: Thread {
+                id: self.id,
+                path: self.path,
+                line,
+                original_line: original.filter(|original| line != Some(*original)),
+                diff_hunk: room.hunk(&hunk),
+                comments,
+            },
+        }
+    }
+}
+
+impl CommentWire {
+    fn read(self, id: u64, us: &Addressed<'_>, room: &mut Room) -> ThreadComment {
+        let by = if self.viewer_did_author {
+            journeyman_order::conversation::Author::Us
+        } else {
+            by_graphql(self.author, us)
+        };
+        let review = self.pull_request_review.and_then(|review| review.full_database_id);
+        ThreadComment {
+            id,
+            review: review.as_deref().and_then(number),
+            by,
+            names_us: us.is_named_in(&self.body),
+            body: room.body(&self.body),
+        }
+    }
+}
+
+fn number(text: &str) -> Option<u64> {
+    text.parse().ok()
+}

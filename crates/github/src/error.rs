@@ -1,0 +1,106 @@
+//! What can go wrong with GitHub, by what it asks of us.
+
+use std::time::Duration;
+
+use journeyman_order::moves::{Retry, Trouble};
+
+/// What a call to GitHub comes to.
+pub type Result<T> = std::result::Result<T, GitHubError>;
+
+/// A call that failed. The message is for people and holds no secret; where GitHub's own words are in it, they
+/// have to be rendered like any other foreign text.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct GitHubError {
+    /// What to do about it.
+    pub kind: ErrorKind,
+    /// What happened, and what would mend it.
+    pub message: String,
+    /// Whether it is for a limit of GitHub's. Limits come first: nothing was carried out.
+    limited: bool,
+}
+
+/// Failures by what they ask for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// GitHub could not be reached, was overloaded, or limits us: the same again later. For a write it may not be
+    /// known whether it was made.
+    Unavailable {
+        /// How long GitHub told us to wait, if it did.
+        retry_after: Option<Duration>,
+    },
+    /// The App's id or key is wrong, or a fresh token is refused: a person has to look at the settings.
+    Unauthorized,
+    /// A permission is missing, or the installation is suspended: a person has to grant it.
+    Forbidden,
+    /// It is not there, or the App may not know that it is.
+    NotFound,
+    /// Somebody else changed it at the same moment: look again, then decide.
+    Conflict,
+    /// GitHub understood and refuses; its reasons are in the message. The same again is refused again.
+    Invalid,
+    /// An answer that makes no sense to us.
+    Unexpected,
+}
+
+impl GitHubError {
+    pub(super) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), limited: false }
+    }
+
+    /// For a limit of GitHub's, which holds for all that the installation does.
+    pub(super) fn limited(wait: Duration, message: impl Into<String>) -> Self {
+        let kind = ErrorKind::Unavailable { retry_after: Some(wait) };
+        Self { kind, message: message.into(), limited: true }
+    }
+
+    /// How long a limit of GitHub's keeps the installation waiting, if it is for one.
+    pub(super) fn limit(&self) -> Option<Duration> {
+        match self.kind {
+            ErrorKind::Unavailable { retry_after } => retry_after.filter(|_| self.limited),
+            ErrorKind::Unauthorized
+            | ErrorKind::Forbidden
+            | ErrorKind::NotFound
+            | ErrorKind::Conflict
+            | ErrorKind::Invalid
+            | ErrorKind::Unexpected => None,
+        }
+    }
+
+    pub(super) fn unexpected(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Unexpected, message)
+    }
+
+    pub(super) fn unavailable(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Unavailable { retry_after: None }, message)
+    }
+
+    /// Whether the request may have been carried out although we were told otherwise.
+    pub(super) fn leaves_doubt(&self) -> bool {
+        match self.kind {
+            ErrorKind::Unavailable { .. } | ErrorKind::Unexpected => !self.limited,
+            ErrorKind::Unauthorized
+            | ErrorKind::Forbidden
+            | ErrorKind::NotFound
+            | ErrorKind::Conflict
+            | ErrorKind::Invalid => false,
+        }
+    }
+}
+
+impl From<GitHubError> for Trouble {
+    fn from(error: GitHubError) -> Self {
+        let retry = match error.kind {
+            ErrorKind::Unavailable { retry_after: Some(wait) } => {
+                Retry::After { seconds: wait.as_secs().max(1) }
+            }
+            ErrorKind::Unavailable { retry_after: None } | ErrorKind::Conflict | ErrorKind::Unexpected => {
+                Retry::Soon
+            }
+            ErrorKind::Unauthorized | ErrorKind::Forbidden | ErrorKind::NotFound | ErrorKind::Invalid => {
+                Retry::Never
+            }
+        };
+        Self { message: error.message, retry }
+    }
+}

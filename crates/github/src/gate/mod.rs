@@ -1,0 +1,114 @@
+//! The gate that every write passes on its way to GitHub: one queue for each installation.
+//!
+//! May know: when writes were sent and answered, what GitHub allows, the clock.
+//! Must never know: what a write says, tokens, HTTP.
+//!
+//! Important writes overtake all others; within a priority it is first come, first served. What is not important may
+//! fill three quarters of a limit at most, so that status edits cannot use up the hour in which a pull request is to
+//! be opened. A queue has no task of its own: whoever is first in it watches the clock, and whoever is dropped leaves
+//! its place to the next.
+//!
+//! Written here because `governor` and its like smooth (an allowance of 500 an hour lets nearly 1,000 through in the
+//! worst hour), and have neither priorities nor a way to be held back as a whole or to take a place back.
+
+mod pace;
+mod queue;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+use std::num::NonZeroU32;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::error::{GitHubError, Result};
+use journeyman_order::InstallationId;
+
+pub(super) use queue::Permit;
+use queue::Queue;
+
+/// Who waited longer is worth a line in the log.
+const NOTABLE: Duration = Duration::from_secs(2);
+
+/// How fast writes may be made in the name of one installation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WriteLimits {
+    /// The least time from one write to the next.
+    pub interval: Duration,
+    /// The most in any minute; none: as many as there are.
+    pub per_minute: Option<NonZeroU32>,
+    /// The most in any hour; none: as many as there are.
+    pub per_hour: Option<NonZeroU32>,
+}
+
+impl WriteLimits {
+    /// For a GitHub that has none.
+    pub const NONE: Self = Self { interval: Duration::ZERO, per_minute: None, per_hour: None };
+}
+
+/// Who waits for whom. The smaller goes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Priority {
+    /// People wait for it, or work does: pull requests, answers.
+    Important,
+    /// It can come a little later: labels, tidying up.
+    Ordinary,
+    /// The edit of a status, which the next edit makes needless.
+    Status,
+}
+
+/// The queues of all installations.
+#[derive(Debug)]
+pub(super) struct Gate {
+    limits: WriteLimits,
+    queues: Mutex<HashMap<InstallationId, Arc<Queue>>>,
+}
+
+impl Gate {
+    pub(super) fn new(limits: WriteLimits) -> Self {
+        Self { limits, queues: Mutex::default() }
+    }
+
+    /// Waits until a write may be sent. `request` names it in the log. Dropping the future gives the place free.
+    ///
+    /// # Errors
+    /// [`super::ErrorKind::Unavailable`] with a time when the turn does not come within two minutes.
+    pub(super) async fn pass(
+        &self,
+        installation: InstallationId,
+        priority: Priority,
+        request: &str,
+    ) -> Result<Permit> {
+        let asked = Instant::now();
+        let passed = self.queue(installation).pass(priority).await;
+        let waited = asked.elapsed();
+        if waited > NOTABLE {
+            let (passed, waited_ms) = (passed.is_ok(), waited.as_millis());
+            tracing::info!(%installation, ?priority, request, waited_ms, passed, "a write waited for its turn");
+        }
+        passed.map_err(|wait| {
+            // A second more than a second too few.
+            let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+            GitHubError::limited(
+                Duration::from_secs(seconds),
+                format!(
+                    "as much was written for installation {installation} as GitHub allows; the next write is due \
+                     in {seconds} seconds"
+                ),
+            )
+        })
+    }
+
+    /// GitHub asks for a pause: for so long nothing is written for this installation.
+    pub(super) fn hold(&self, installation: InstallationId, wait: Duration) {
+        tracing::warn!(%installation, seconds = wait.as_secs(), "GitHub limits us; writes are held back");
+        self.queue(installation).hold(wait);
+    }
+
+    fn queue(&self, installation: InstallationId) -> Arc<Queue> {
+        let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(queues.entry(installation).or_insert_with(|| Arc::new(Queue::new(self.limits))))
+    }
+}

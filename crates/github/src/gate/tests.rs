@@ -1,0 +1,420 @@
+//! All in paused time: it passes when nobody has anything else to do, and seconds are exact.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use proptest::prelude::*;
+use tokio::task::{JoinSet, LocalSet, yield_now};
+use tokio::time::{sleep, timeout};
+
+use super::queue::PATIENCE;
+use super::*;
+use crate::ErrorKind;
+
+const GITHUB: WriteLimits =
+    WriteLimits { interval: SECOND, per_minute: NonZeroU32::new(80), per_hour: NonZeroU32::new(500) };
+const SECOND: Duration = Duration::from_secs(1);
+const MINUTE: Duration = Duration::from_secs(60);
+const HOUR: Duration = Duration::from_secs(3_600);
+
+fn limits(interval: Duration, per_minute: u32, per_hour: u32) -> WriteLimits {
+    WriteLimits { interval, per_minute: NonZeroU32::new(per_minute), per_hour: NonZeroU32::new(per_hour) }
+}
+
+fn queue(limits: WriteLimits) -> Arc<Queue> {
+    Arc::new(Queue::new(limits))
+}
+
+/// Passes and is answered at once, so often. Tells when, in seconds from now.
+async fn pass(queue: &Arc<Queue>, priority: Priority, times: usize) -> Vec<u64> {
+    let begun = Instant::now();
+    let mut passed = Vec::new();
+    for _ in 0..times {
+        drop(Arc::clone(queue).pass(priority).await.expect("it is not long"));
+        passed.push(begun.elapsed().as_secs());
+    }
+    passed
+}
+
+/// Everybody gets in line, in this order. Tells who passed, in the order of passing.
+async fn line(queue: &Arc<Queue>, line: &[Priority]) -> Vec<(usize, Priority)> {
+    let mut tasks = JoinSet::new();
+    for (number, priority) in line.iter().copied().enumerate() {
+        let queue = Arc::clone(queue);
+        tasks.spawn(async move {
+            drop(queue.pass(priority).await.expect("it is not long"));
+            (number, priority)
+        });
+        yield_now().await;
+    }
+    let mut passed = Vec::new();
+    while let Some(one) = tasks.join_next().await {
+        passed.push(one.unwrap());
+    }
+    passed
+}
+
+#[tokio::test(start_paused = true)]
+async fn there_is_one_write_a_second() {
+    let queue = queue(GITHUB);
+    assert_eq!(pass(&queue, Priority::Important, 5).await, [0, 1, 2, 3, 4]);
+    sleep(MINUTE).await;
+    assert_eq!(pass(&queue, Priority::Status, 3).await, [0, 1, 2], "what was not used is not saved up");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_eighty_first_write_of_a_minute_waits_for_the_next() {
+    let queue = queue(limits(Duration::ZERO, 80, 500));
+    let passed = pass(&queue, Priority::Important, 161).await;
+    assert_eq!((passed[79], passed[80], passed[159], passed[160]), (0, 60, 60, 120));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_five_hundred_and_first_write_of_an_hour_waits_for_the_next() {
+    let queue = queue(GITHUB);
+    let passed = pass(&queue, Priority::Important, 500).await;
+    assert_eq!(passed[499], 499);
+    // Nobody holds a task for most of an hour: it is said when to come back, which is when the first is an hour old.
+    let wait = Arc::clone(&queue).pass(Priority::Important).await.unwrap_err();
+    assert_eq!(wait, HOUR - SECOND * 499);
+    sleep(wait - SECOND * 100).await;
+    assert_eq!(pass(&queue, Priority::Important, 2).await, [100, 101]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_important_overtakes_and_within_a_priority_nobody_does() {
+    use Priority::{Important, Ordinary, Status};
+    let queue = queue(GITHUB);
+    pass(&queue, Status, 1).await;
+    let passed = line(&queue, &[Status, Ordinary, Status, Important, Ordinary, Important]).await;
+    let expected = [(3, Important), (5, Important), (1, Ordinary), (4, Ordinary), (0, Status), (2, Status)];
+    assert_eq!(passed, expected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_quarter_is_kept_for_what_is_important() {
+    let queue = queue(limits(Duration::ZERO, 0, 8));
+    assert_eq!(pass(&queue, Priority::Status, 6).await, [0; 6]);
+    assert_eq!(Arc::clone(&queue).pass(Priority::Status).await.unwrap_err(), HOUR);
+    assert_eq!(Arc::clone(&queue).pass(Priority::Ordinary).await.unwrap_err(), HOUR);
+    assert_eq!(pass(&queue, Priority::Important, 2).await, [0; 2]);
+    assert_eq!(Arc::clone(&queue).pass(Priority::Important).await.unwrap_err(), HOUR);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_write_that_is_under_way_counts_until_long_after_its_answer() {
+    let queue = queue(limits(Duration::ZERO, 1, 0));
+    let permit = Arc::clone(&queue).pass(Priority::Important).await.unwrap();
+    let next = tokio::spawn(Arc::clone(&queue).pass(Priority::Important));
+    sleep(SECOND * 30).await;
+    drop(permit);
+    let answered = Instant::now();
+    next.await.unwrap().unwrap();
+    assert_eq!(answered.elapsed(), MINUTE);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_permit_that_is_given_back_never_was() {
+    let queue = queue(limits(SECOND * 10, 2, 2));
+    pass(&queue, Priority::Important, 1).await;
+    let begun = Instant::now();
+    for _ in 0..3 {
+        Arc::clone(&queue).pass(Priority::Important).await.unwrap().give_back();
+        assert_eq!(begun.elapsed(), SECOND * 10);
+    }
+    drop(Arc::clone(&queue).pass(Priority::Important).await.unwrap());
+    assert_eq!(begun.elapsed(), SECOND * 10);
+    assert!(Arc::clone(&queue).pass(Priority::Important).await.is_err());
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_is_dropped_leaves_the_place_to_the_next() {
+    let queue = queue(limits(SECOND * 20, 0, 0));
+    pass(&queue, Priority::Important, 1).await;
+    let begun = Instant::now();
+    let mut waiting: Vec<_> =
+        (0..4).map(|_| tokio::spawn(Arc::clone(&queue).pass(Priority::Important))).collect();
+    sleep(SECOND).await;
+    // The first, who watches the clock, and one in the middle.
+    waiting.remove(2).abort();
+    waiting.remove(0).abort();
+    for (turn, next) in waiting.into_iter().enumerate() {
+        drop(next.await.unwrap().unwrap());
+        assert_eq!(begun.elapsed().as_secs(), 20 * (turn as u64 + 1));
+    }
+    // One that was under way may have been made: it counts.
+    drop(Arc::clone(&queue).pass(Priority::Important).await.unwrap());
+    assert_eq!(begun.elapsed().as_secs(), 60);
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_is_overtaken_for_two_minutes_is_told_to_come_back() {
+    let queue = queue(GITHUB);
+    pass(&queue, Priority::Important, 1).await;
+    let begun = Instant::now();
+    let status = tokio::spawn(Arc::clone(&queue).pass(Priority::Status));
+    let rush: Vec<_> = (0..130)
+        .map(|n| {
+            let queue = Arc::clone(&queue);
+            tokio::spawn(async move {
+                sleep(Duration::from_millis(n * 990)).await;
+                queue.pass(Priority::Important).await.map(drop)
+            })
+        })
+        .collect();
+    let wait = status.await.unwrap().unwrap_err();
+    assert_eq!(begun.elapsed(), PATIENCE);
+    for one in rush {
+        one.await.unwrap().unwrap();
+    }
+    assert!(begun.elapsed() < PATIENCE + SECOND * 15);
+    assert!(wait >= SECOND && wait < SECOND * 5, "{wait:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pause_that_github_asks_for_holds_all_of_an_installation_and_nobody_else() {
+    let gate = Gate::new(GITHUB);
+    let (ours, other) = (InstallationId(5), InstallationId(6));
+    gate.hold(ours, SECOND * 30);
+    gate.hold(ours, SECOND * 10);
+    let begun = Instant::now();
+    drop(gate.pass(other, Priority::Status, "PATCH /x").await.unwrap());
+    assert_eq!(begun.elapsed(), Duration::ZERO);
+    // A short one is sat out, also by those who waited before.
+    let (one, two) = tokio::join!(gate.pass(ours, Priority::Important, "POST /x"), async {
+        sleep(SECOND * 20).await;
+        gate.hold(ours, SECOND * 20);
+    });
+    drop(one.unwrap());
+    assert_eq!((two, begun.elapsed()), ((), SECOND * 40));
+    // A long one is said at once, also to those who waited before. A part of a second counts as a whole one.
+    let (one, ()) = tokio::join!(gate.pass(ours, Priority::Important, "POST /x"), async {
+        gate.hold(ours, SECOND * 600 + Duration::from_millis(1));
+    });
+    let error = one.unwrap_err();
+    assert_eq!(begun.elapsed(), SECOND * 40);
+    assert_eq!(error.kind, ErrorKind::Unavailable { retry_after: Some(SECOND * 601) });
+    assert!(!error.leaves_doubt(), "nothing was sent");
+    let error = gate.pass(ours, Priority::Important, "POST /x").await.unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Unavailable { retry_after: Some(SECOND * 601) });
+    drop(gate.pass(other, Priority::Important, "POST /x").await.unwrap());
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_limits_nobody_waits() {
+    let queue = queue(WriteLimits::NONE);
+    assert_eq!(pass(&queue, Priority::Status, 5_000).await, vec![0; 5_000]);
+    let many: Vec<_> = (0..100).map(|_| Arc::clone(&queue).pass(Priority::Status)).collect();
+    let begun = Instant::now();
+    for permit in futures_util::future::join_all(many).await {
+        drop(permit.unwrap());
+    }
+    assert_eq!(begun.elapsed(), Duration::ZERO);
+}
+
+/// Somebody who wants to write.
+#[derive(Debug, Clone, Copy)]
+struct Writer {
+    comes: Duration,
+    priority: Priority,
+    /// How long the request is on its way.
+    takes: Duration,
+    /// Waits no longer for it all.
+    gives_up: Option<Duration>,
+}
+
+/// When a write was sent and answered.
+type Written = (Instant, Instant);
+
+/// Lets them all come, and come back when they are told to; ends when the last one has written or given up.
+fn simulate(limits: WriteLimits, writers: &[Writer], holds: &[(Duration, Duration)]) -> Vec<Written> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
+    let local = LocalSet::new();
+    let queue = queue(limits);
+    let written = Rc::new(RefCell::new(Vec::new()));
+    let important_waiting = Rc::new(Cell::new(0_usize));
+    let held = Rc::new(Cell::new(None::<Instant>));
+    let begun = local.block_on(&runtime.unwrap(), async {
+        let begun = Instant::now();
+        let mut tasks = JoinSet::new();
+        for (at, wait) in holds.iter().copied() {
+            let (queue, held) = (Arc::clone(&queue), Rc::clone(&held));
+            tasks.spawn_local(async move {
+                sleep(at).await;
+                queue.hold(wait);
+                held.set(held.get().max(Some(Instant::now() + wait)));
+            });
+        }
+        for writer in writers.iter().copied() {
+            let (queue, written) = (Arc::clone(&queue), Rc::clone(&written));
+            let (important_waiting, held) = (Rc::clone(&important_waiting), Rc::clone(&held));
+            tasks.spawn_local(async move {
+                sleep(writer.comes).await;
+                let write = async {
+                    loop {
+                        let asked = Instant::now();
+                        let waiting = Waiting::new(writer.priority, &important_waiting);
+                        let passed = Arc::clone(&queue).pass(writer.priority).await;
+                        drop(waiting);
+                        assert!(asked.elapsed() <= PATIENCE, "{:?}", asked.elapsed());
+                        match passed {
+                            Ok(permit) => {
+                                let sent = Instant::now();
+                                assert!(held.get().is_none_or(|held| held <= sent), "written in a pause");
+                                let overtook = writer.priority == Priority::Important;
+                                assert!(overtook || important_waiting.get() == 0, "important ones wait");
+                                let record = Record { written: &written, sent };
+                                sleep(writer.takes).await;
+                                drop(record);
+                                drop(permit);
+                                return;
+                            }
+                            Err(wait) => sleep(wait).await,
+                        }
+                    }
+                };
+                match writer.gives_up {
+                    Some(patience) => timeout(patience, write).await.unwrap_or(()),
+                    None => write.await,
+                }
+            });
+        }
+        while let Some(done) = tasks.join_next().await {
+            done.unwrap();
+        }
+        begun
+    });
+    assert!(begun <= written.borrow().first().map_or(begun, |(sent, _)| *sent));
+    let mut written = written.take();
+    written.sort();
+    written
+}
+
+/// Counts whoever is important and waits.
+struct Waiting<'a>(Option<&'a Cell<usize>>);
+
+impl<'a> Waiting<'a> {
+    fn new(priority: Priority, count: &'a Cell<usize>) -> Self {
+        let count = (priority == Priority::Important).then_some(count);
+        if let Some(count) = count {
+            count.set(count.get() + 1);
+        }
+        Self(count)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        if let Some(count) = self.0 {
+            count.set(count.get() - 1);
+        }
+    }
+}
+
+/// Written down also when the writer gives up on the way: GitHub may have made it.
+struct Record<'a> {
+    written: &'a RefCell<Vec<Written>>,
+    sent: Instant,
+}
+
+impl Drop for Record<'_> {
+    fn drop(&mut self) {
+        self.written.borrow_mut().push((self.sent, Instant::now()));
+    }
+}
+
+/// The most of these within any window.
+fn most_within(moments: &[Instant], window: Duration) -> usize {
+    let mut moments = moments.to_vec();
+    moments.sort();
+    let ends = moments.iter().enumerate().map(|(first, at)| {
+        moments[first..].iter().take_while(|other| other.duration_since(*at) < window).count()
+    });
+    ends.max().unwrap_or(0)
+}
+
+/// Wherever between sending and answering GitHub counts them.
+fn assert_kept(limits: WriteLimits, written: &[Written]) {
+    let counted: [Vec<Instant>; 4] = [
+        written.iter().map(|(sent, _)| *sent).collect(),
+        written.iter().map(|(_, answered)| *answered).collect(),
+        written
+            .iter()
+            .enumerate()
+            .map(|(n, (sent, answered))| if n % 2 == 0 { *sent } else { *answered })
+            .collect(),
+        written.iter().map(|(sent, answered)| *sent + (*answered - *sent) / 2).collect(),
+    ];
+    for moments in counted {
+        for (limit, window) in [(limits.per_minute, MINUTE), (limits.per_hour, HOUR)] {
+            let most = most_within(&moments, window);
+            assert!(limit.is_none_or(|limit| most <= limit.get() as usize), "{most} in {window:?}");
+        }
+    }
+    for pair in written.windows(2) {
+        assert!(pair[1].0 - pair[0].0 >= limits.interval, "{pair:?}");
+    }
+}
+
+fn priority() -> impl Strategy<Value = Priority> {
+    prop_oneof![Just(Priority::Important), Just(Priority::Ordinary), Just(Priority::Status)]
+}
+
+fn millis(most: u64) -> impl Strategy<Value = Duration> {
+    (0..=most).prop_map(Duration::from_millis)
+}
+
+fn writers(spread_ms: u64) -> impl Strategy<Value = Vec<Writer>> {
+    let gives_up = prop_oneof![4 => Just(None), 1 => millis(200_000).prop_map(Some)];
+    let writer = (millis(spread_ms), priority(), millis(30_000), gives_up);
+    let writer =
+        writer.prop_map(|(comes, priority, takes, gives_up)| Writer { comes, priority, takes, gives_up });
+    prop::collection::vec(writer, 1..120)
+}
+
+fn any_writers() -> impl Strategy<Value = Vec<Writer>> {
+    // All at once, within some minutes, within some hours.
+    prop_oneof![Just(0), Just(300_000), Just(10_000_000)].prop_flat_map(writers)
+}
+
+fn any_limits() -> impl Strategy<Value = WriteLimits> {
+    (prop_oneof![Just(0), Just(100), Just(1_000)], 0..20_u32, 0..60_u32)
+        .prop_map(|(interval, minute, hour)| limits(Duration::from_millis(interval), minute, hour))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whenever_who_comes_the_limits_are_kept_and_everybody_has_a_turn(
+        limits in any_limits(),
+        writers in any_writers(),
+        holds in prop::collection::vec((millis(1_000_000), millis(400_000)), 0..4),
+    ) {
+        let written = simulate(limits, &writers, &holds);
+        assert_kept(limits, &written);
+        let patient = writers.iter().filter(|writer| writer.gives_up.is_none()).count();
+        prop_assert!(written.len() >= patient, "{} of {patient}", written.len());
+    }
+}
+
+#[test]
+fn a_rush_of_a_thousand_keeps_githubs_limits_and_uses_them() {
+    use Priority::{Important, Ordinary, Status};
+    let writers: Vec<Writer> = (0..1_000)
+        .map(|n| Writer {
+            comes: Duration::from_millis(n * 37),
+            priority: [Important, Ordinary, Status][n as usize % 3],
+            takes: Duration::from_millis(n * 7 % 900),
+            gives_up: None,
+        })
+        .collect();
+    for limits in [GITHUB, limits(Duration::ZERO, 80, 500)] {
+        let written = simulate(limits, &writers, &[]);
+        assert_kept(limits, &written);
+        assert_eq!(written.len(), 1_000);
+        let took = written.last().unwrap().0 - written.first().unwrap().0;
+        // Two hours have room for a thousand, of which what is not important leaves a quarter unused.
+        assert!(took < HOUR * 3, "{took:?}");
+    }
+}

@@ -1,0 +1,255 @@
+//! Pull requests: opened once, found again by their branch, edited, taken out of draft.
+
+use serde::Deserialize;
+use serde_json::json;
+
+use super::error::{ErrorKind, GitHubError, Result};
+use super::facts::percent_encoded;
+use super::gate::Priority;
+use super::permissions::Permissions;
+use super::render;
+use super::service::{At, GitHub};
+use super::transport::Request;
+use journeyman_order::{BranchName, CommitSha, PullNumber};
+
+/// A pull request to open.
+#[derive(Debug, Clone, Copy)]
+pub struct NewPull<'a> {
+    /// Our branch, already pushed.
+    pub head: &'a BranchName,
+    /// The branch that it should be merged into.
+    pub base: &'a str,
+    /// Its title; what would make GitHub act is taken out of it.
+    pub title: &'a str,
+    /// Its text, rendered.
+    pub body: &'a str,
+    /// Whether it begins as a draft.
+    pub draft: bool,
+}
+
+/// A pull request, as GitHub has it now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pull {
+    /// Its number.
+    pub number: PullNumber,
+    /// Its page.
+    pub url: String,
+    /// Its id in GraphQL.
+    pub node_id: String,
+    /// The commit at the head of its branch.
+    pub head_sha: CommitSha,
+    /// Whether it is a draft.
+    pub draft: bool,
+    /// Whether it is still open.
+    pub state: PullState,
+}
+
+/// Whether a pull request is still open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PullState {
+    /// It is.
+    Open,
+    /// It was turned down.
+    Closed,
+    /// It was merged.
+    Merged,
+}
+
+#[derive(Deserialize)]
+struct PullWire {
+    number: PullNumber,
+    html_url: String,
+    node_id: String,
+    title: String,
+    body: Option<String>,
+    head: HeadWire,
+    base: BaseWire,
+    #[serde(default)]
+    draft: bool,
+    state: super::IssueState,
+    merged_at: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct HeadWire {
+    r#ref: String,
+    sha: CommitSha,
+    /// None when the fork that it came from is gone.
+    repo: Option<RepoWire>,
+}
+
+#[derive(Deserialize)]
+struct BaseWire {
+    r#ref: String,
+}
+
+#[derive(Deserialize)]
+struct RepoWire {
+    full_name: String,
+}
+
+impl From<PullWire> for Pull {
+    fn from(wire: PullWire) -> Self {
+        let state = match (wire.state, wire.merged_at) {
+            (super::IssueState::Open, _) => PullState::Open,
+            (super::IssueState::Closed, None) => PullState::Closed,
+            (super::IssueState::Closed, Some(_)) => PullState::Merged,
+        };
+        Self {
+            number: wire.number,
+            url: wire.html_url,
+            node_id: wire.node_id,
+            head_sha: wire.head.sha,
+            draft: wire.draft,
+            state,
+        }
+    }
+}
+
+impl GitHub {
+    /// Opens a pull request, or finds the one that is open from this branch. Where GitHub has no drafts (private
+    /// repositories of some plans) it is opened without; [`Pull::draft`] tells.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`] when the branch is not there or has no commits of its own.
+    pub async fn open_pull(&self, at: &At, new: NewPull<'_>) -> Result<Pull> {
+        let _turn = self.turn(&format!("pull {at:?} {}", new.head)).await;
+        if let Some(open) = self.open_from(at, new.head, new.base).await? {
+            return Ok(open.into());
+        }
+        let error = match self.post_pull(at, new, new.draft).await {
+            Ok(opened) => return Ok(opened.into()),
+            Err(error)
+                if error.kind == ErrorKind::Invalid && new.draft && error.message.contains("Draft pull") =>
+            {
+                match self.post_pull(at, new, false).await {
+                    Ok(opened) => return Ok(opened.into()),
+                    Err(error) => error,
+                }
+            }
+            Err(error) => error,
+        };
+        // It exists already (422), or it was opened and the answer lost.
+        if error.kind != ErrorKind::Invalid && !error.leaves_doubt() {
+            return Err(error);
+        }
+        if error.leaves_doubt() {
+            self.pause().await;
+        }
+        match self.open_from(at, new.head, new.base).await {
+            Ok(Some(open)) => Ok(open.into()),
+            Ok(None) | Err(_) => Err(error),
+        }
+    }
+
+    async fn post_pull(&self, at: &At, new: NewPull<'_>, draft: bool) -> Result<PullWire> {
+        let body = json!({
+            "head": new.head.as_str(),
+            "base": new.base,
+            "title": render::title(new.title),
+            "body": render::fit(new.body, render::LONGEST_BODY),
+            "draft": draft,
+            "maintainer_can_modify": false,
+        });
+        let request = Request::post(at.route("/pulls"), body);
+        self.call(at, Permissions::WritePulls, &request).await?.json()
+    }
+
+    async fn open_from(&self, at: &At, head: &BranchName, base: &str) -> Result<Option<PullWire>> {
+        let filter = percent_encoded(&format!("{}:{head}", at.repository.owner()));
+        let route = at.route(&format!("/pulls?state=open&head={filter}"));
+        let pulls: Vec<PullWire> = self.list(at, Permissions::ReadPulls, &route).await?;
+        // A filter that GitHub does not understand is ignored by it, and a fork can have a branch of this name.
+        let name = at.repository.to_string();
+        Ok(pulls.into_iter().find(|pull| {
+            let ours = pull.head.repo.as_ref().is_some_and(|repo| repo.full_name.eq_ignore_ascii_case(&name));
+            ours && pull.head.r#ref == head.as_str() && pull.base.r#ref == base
+        }))
+    }
+
+    async fn pull_wire(&self, at: &At, pull: PullNumber) -> Result<PullWire> {
+        let request = Request::get(at.route(&format!("/pulls/{pull}")));
+        self.call(at, Permissions::ReadPulls, &request).await?.json()
+    }
+
+    /// A pull request as it is now.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotFound`] when there is none.
+    pub async fn pull(&self, at: &At, pull: PullNumber) -> Result<Pull> {
+        Ok(self.pull_wire(at, pull).await?.into())
+    }
+
+    /// Makes a pull request say this; nothing is written when it does already.
+    ///
+    /// # Errors
+    /// As for every call.
+    pub async fn update_pull(
+        &self,
+        at: &At,
+        pull: PullNumber,
+        title: Option<&str>,
+        body: &str,
+    ) -> Result<()> {
+        let title = title.map(render::title);
+        let body = render::fit(body, render::LONGEST_BODY);
+        let says_so = |wire: &PullWire| {
+            let there = wire.body.as_deref().unwrap_or_default().replace("\r\n", "\n");
+            there.trim_end() == body.trim_end() && title.as_ref().is_none_or(|title| *title == wire.title)
+        };
+        if says_so(&self.pull_wire(at, pull).await?) {
+            return Ok(());
+        }
+        let mut change = json!({"body": body});
+        if let Some(title) = &title {
+            change["title"] = json!(title);
+        }
+        let request = Request::patch(at.route(&format!("/pulls/{pull}")), change);
+        match self.call(at, Permissions::WritePulls, &request).await {
+            Ok(_) => Ok(()),
+            Err(error) if error.leaves_doubt() => match self.pull_wire(at, pull).await {
+                Ok(wire) if says_so(&wire) => Ok(()),
+                Ok(_) | Err(_) => Err(error),
+            },
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Takes a pull request out of draft, and asks afterwards whether it is. Only GraphQL can.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unexpected`] when GitHub accepts it and it still is a draft; [`ErrorKind::Invalid`] when it is
+    /// no longer open.
+    pub async fn mark_ready(&self, at: &At, pull: &Pull) -> Result<()> {
+        let now = self.pull(at, pull.number).await?;
+        if !now.draft {
+            return Ok(());
+        }
+        match now.state {
+            PullState::Open => {}
+            PullState::Closed | PullState::Merged => {
+                return Err(GitHubError::new(
+                    ErrorKind::Invalid,
+                    format!("pull request #{} is closed and stays a draft; reopen it first", pull.number),
+                ));
+            }
+        }
+        let query = "mutation($id: ID!) { markPullRequestReadyForReview(input: {pullRequestId: $id}) \
+                     { pullRequest { id isDraft } } }";
+        let what = "take the pull request out of draft";
+        let variables = (json!({"id": now.node_id}), Priority::Important);
+        let told = self.mutate(at, Permissions::ReadyPulls, what, query, variables).await;
+        // What counts is what is: an error after the fact, or a success that was none, changes nothing.
+        match self.pull(at, pull.number).await {
+            Ok(after) if !after.draft => Ok(()),
+            Ok(_) => Err(told.err().unwrap_or_else(|| {
+                GitHubError::unexpected(format!(
+                    "GitHub took pull request #{} out of draft, it says, and it still is one; \
+                     press \"Ready for review\" there",
+                    pull.number
+                ))
+            })),
+            Err(error) => Err(told.err().unwrap_or(error)),
+        }
+    }
+}

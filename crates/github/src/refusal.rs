@@ -1,0 +1,182 @@
+//! Statuses and headers made into errors that say what to do.
+
+use std::time::Duration;
+
+use chrono::Utc;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::error::{ErrorKind, GitHubError};
+use super::transport::Name;
+
+/// What GitHub asks one to wait after a secondary limit that names no time.
+const SECONDARY_LIMIT_WAIT: Duration = Duration::from_secs(60);
+/// No wait is longer, whatever a header says: limits of GitHub's are renewed every hour.
+const LONGEST_WAIT: Duration = Duration::from_secs(3_600);
+
+/// An answer that is not 2xx, with what of it tells what to do.
+pub(super) struct Refusal {
+    status: u16,
+    retry_after: Option<u64>,
+    remaining: Option<u64>,
+    reset: Option<i64>,
+    words: String,
+}
+
+impl Refusal {
+    /// Reads it; `header` gives a header's text.
+    pub(super) fn read<'a>(status: u16, header: impl Fn(&str) -> Option<&'a str>, body: &[u8]) -> Self {
+        Self {
+            status,
+            retry_after: header("retry-after").and_then(|seconds| seconds.trim().parse().ok()),
+            remaining: header("x-ratelimit-remaining").and_then(|count| count.trim().parse().ok()),
+            reset: header("x-ratelimit-reset").and_then(|time| time.trim().parse().ok()),
+            words: words_of(body),
+        }
+    }
+
+    fn limit(&self) -> Option<Duration> {
+        let lower = self.words.to_lowercase();
+        let named = lower.contains("rate limit") || lower.contains("abuse detection");
+        let limited = self.status == 429
+            || (self.status == 403 && (self.retry_after.is_some() || self.remaining == Some(0) || named));
+        if !limited {
+            return None;
+        }
+        let until_reset = || {
+            let seconds = self.reset?.saturating_sub(Utc::now().timestamp());
+            (self.remaining == Some(0)).then(|| u64::try_from(seconds).unwrap_or(0).max(1))
+        };
+        let wait = self.retry_after.or_else(until_reset).map_or(SECONDARY_LIMIT_WAIT, Duration::from_secs);
+        Some(wait.min(LONGEST_WAIT))
+    }
+
+    /// What it asks of us.
+    pub(super) fn error(&self, request: &str, name: Name) -> GitHubError {
+        let Self { status, words, .. } = self;
+        if let Some(wait) = self.limit() {
+            return GitHubError::limited(
+                wait,
+                format!(
+                    "GitHub limits our requests; the next is due in {} seconds ({words})",
+                    wait.as_secs()
+                ),
+            );
+        }
+        let said = format!("GitHub answered {request} with {status}: {words}");
+        match status {
+            401 => {
+                let look = match name {
+                    Name::App => {
+                        "look at github.app_id and github.private_key_path, and at this machine's clock"
+                    }
+                    Name::Installation(_) => {
+                        "a freshly made token was refused: look at github.api_url, and whether the App's \
+                         installation was suspended"
+                    }
+                };
+                GitHubError::new(ErrorKind::Unauthorized, format!("{said}; {look}"))
+            }
+            403 => {
+                let look = match name {
+                    Name::App => "the App may be suspended: look at its page on GitHub".to_owned(),
+                    Name::Installation(permissions) => format!(
+                        "this takes the App's permission \"{}\": grant it on the App's page, then have the \
+                         installation accept it",
+                        permissions.words()
+                    ),
+                };
+                GitHubError::new(ErrorKind::Forbidden, format!("{said}; {look}"))
+            }
+            404 | 410 => GitHubError::new(
+                ErrorKind::NotFound,
+                format!("{said}; it is gone, or the App may not see it"),
+            ),
+            409 => GitHubError::new(ErrorKind::Conflict, said),
+            400 | 413 | 415 | 422 => GitHubError::new(ErrorKind::Invalid, said),
+            408 | 500..=599 => {
+                let retry_after =
+                    self.retry_after.map(Duration::from_secs).map(|wait| wait.min(LONGEST_WAIT));
+                GitHubError::new(ErrorKind::Unavailable { retry_after }, said)
+            }
+            _ => GitHubError::unexpected(said),
+        }
+    }
+}
+
+/// GitHub's own words of why not: the message and what is said of each field, shortened.
+fn words_of(body: &[u8]) -> String {
+    #[derive(Deserialize)]
+    struct Wire {
+        message: Option<String>,
+        #[serde(default)]
+        errors: Value,
+    }
+    const MOST: usize = 500;
+    let Ok(wire) = serde_json::from_slice::<Wire>(body) else {
+        // HTML of some proxy: its title or beginning would tell people little, and it may be long.
+        return "no reason given".to_owned();
+    };
+    let mut words = vec![wire.message.unwrap_or_else(|| "no reason given".to_owned())];
+    let errors = match wire.errors {
+        Value::Array(errors) => errors,
+        Value::Null => Vec::new(),
+        one @ (Value::Object(_) | Value::String(_) | Value::Bool(_) | Value::Number(_)) => vec![one],
+    };
+    for error in errors.iter().take(5) {
+        let of = |key: &str| error.get(key).and_then(Value::as_str);
+        match (error.as_str(), of("message"), of("field"), of("code")) {
+            (Some(text), ..) | (None, Some(text), ..) => words.push(text.to_owned()),
+            (None, None, Some(field), Some(code)) => words.push(format!("{field}: {code}")),
+            (None, None, None, Some(code)) => words.push(code.to_owned()),
+            (None, None, _, None) => {}
+        }
+    }
+    words.join("; ").chars().take(MOST).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::permissions::Permissions;
+
+    fn refused(status: u16, retry_after: Option<u64>, remaining: Option<u64>, words: &str) -> ErrorKind {
+        let refusal = Refusal { status, retry_after, remaining, reset: None, words: words.to_owned() };
+        refusal.error("GET /x", Name::Installation(Permissions::WriteIssues)).kind
+    }
+
+    #[test]
+    fn every_status_says_what_to_do() {
+        let wait = |seconds| ErrorKind::Unavailable { retry_after: Some(Duration::from_secs(seconds)) };
+        for (status, retry_after, remaining, words, kind) in [
+            (401, None, None, "Bad credentials", ErrorKind::Unauthorized),
+            (403, None, None, "Resource not accessible by integration", ErrorKind::Forbidden),
+            (403, Some(7), None, "wait", wait(7)),
+            (403, None, Some(0), "API rate limit exceeded", wait(60)),
+            (403, None, None, "You have exceeded a secondary rate limit", wait(60)),
+            (429, None, None, "slow down", wait(60)),
+            (429, Some(999_999), None, "slow down", wait(3_600)),
+            (404, None, None, "Not Found", ErrorKind::NotFound),
+            (410, None, None, "This issue was deleted", ErrorKind::NotFound),
+            (409, None, None, "conflict", ErrorKind::Conflict),
+            (422, None, None, "Validation Failed", ErrorKind::Invalid),
+            (500, None, None, "", ErrorKind::Unavailable { retry_after: None }),
+            (503, Some(3), None, "", wait(3)),
+            (418, None, None, "", ErrorKind::Unexpected),
+        ] {
+            assert_eq!(refused(status, retry_after, remaining, words), kind, "{status} {words}");
+        }
+    }
+
+    #[test]
+    fn githubs_reasons_are_kept_and_a_proxys_page_is_not() {
+        let body = br#"{"message":"Validation Failed","errors":[{"resource":"PullRequest","code":"custom",
+            "message":"A pull request already exists for octo:b."},{"field":"head","code":"invalid"},"plain"]}"#;
+        assert_eq!(
+            words_of(body),
+            "Validation Failed; A pull request already exists for octo:b.; head: invalid; plain"
+        );
+        assert_eq!(words_of(b"<html>502 Bad Gateway</html>"), "no reason given");
+        assert_eq!(words_of(br#"{"message":"m","errors":"text"}"#), "m; text");
+    }
+}

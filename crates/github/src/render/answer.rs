@@ -1,0 +1,124 @@
+//! Answers to what people and checks asked for: in the thread of a review, and together in one comment.
+
+use super::LONGEST_BODY;
+use super::markdown::markdown;
+use super::pages::Pages;
+use super::table::{cell, table};
+use super::text::{fit, plain, shorten};
+use journeyman_order::conversation::{AnswerNote, AnsweredPoint, Done, Reply};
+
+/// The most that an agent says in one thread, in characters.
+const LONGEST_REPLY: usize = 6_000;
+/// Points that are shown.
+const MOST_POINTS: usize = 40;
+
+/// What is said in a thread of a review: what was done, then why. What the agent says of it is foreign.
+pub fn reply(reply: &Reply, pages: &Pages) -> String {
+    let text = markdown(&reply.text, LONGEST_REPLY);
+    let done = done(&reply.done, pages);
+    let body = if text.is_empty() { format!("{done}.") } else { format!("{done}.\n\n{text}") };
+    fit(&body, LONGEST_BODY)
+}
+
+/// What became of what was asked for outside of threads: one line for each point.
+pub fn answer(note: &AnswerNote, pages: &Pages) -> String {
+    let which = if note.answer > 1 { format!(", answer {}", note.answer) } else { String::new() };
+    let mut parts = vec![match &note.commit {
+        Some(commit) => format!("### What was asked for{which}: see {}", pages.commit(commit)),
+        None => format!("### What was asked for{which}: nothing was changed"),
+    }];
+    let rows: Vec<[String; 3]> =
+        note.points.iter().take(MOST_POINTS).map(|point| row(point, pages)).collect();
+    parts.extend(table(["who", "asked for", "what was done"], &rows));
+    let more = note.points.len().saturating_sub(MOST_POINTS);
+    if more > 0 {
+        parts.push(format!("And {more} more."));
+    }
+    fit(&parts.join("\n\n"), LONGEST_BODY)
+}
+
+fn row(point: &AnsweredPoint, pages: &Pages) -> [String; 3] {
+    let text = plain(&shorten(&point.text, 600));
+    let done = done(&point.done, pages);
+    [
+        cell(&plain(&shorten(&point.by, 100))),
+        cell(&plain(&shorten(&point.asked, 250))),
+        cell(&if text.is_empty() { done } else { format!("{done}: {text}") }),
+    ]
+}
+
+fn done(done: &Done, pages: &Pages) -> String {
+    match done {
+        Done::In(commit) => format!("Done in {}", pages.commit(commit)),
+        Done::Nothing => "Left as it is".to_owned(),
+        Done::InVain => "Tried in vain".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::table::columns;
+    use super::*;
+    use journeyman_order::{IssueNumber, PullNumber};
+
+    fn pages() -> Pages {
+        Pages::by_issue("https://github.com/o/r/issues/7", IssueNumber(7))
+    }
+
+    fn sha() -> journeyman_order::CommitSha {
+        "a".repeat(40).parse().unwrap()
+    }
+
+    fn link() -> String {
+        format!("[`aaaaaaaaaa`](https://github.com/o/r/commit/{})", "a".repeat(40))
+    }
+
+    #[test]
+    fn a_thread_hears_what_was_done_and_why() {
+        let said = |done, text: &str| {
+            reply(&Reply { thread: "T".to_owned(), answers: 1, done, text: text.to_owned() }, &pages())
+        };
+        assert_eq!(
+            said(Done::In(sha()), "Empty lists are `0` now, @mona. Fixes #3"),
+            format!("Done in {}.\n\nEmpty lists are `0` now, `@mona.` Fixes `#3`", link())
+        );
+        assert_eq!(said(Done::Nothing, "`reduce` needs it."), "Left as it is.\n\n`reduce` needs it.");
+        assert_eq!(said(Done::InVain, ""), "Tried in vain.");
+    }
+
+    #[test]
+    fn what_was_asked_for_outside_of_threads_is_answered_line_by_line() {
+        let point = |by: &str, asked: &str, done, text: &str| AnsweredPoint {
+            by: by.to_owned(),
+            asked: asked.to_owned(),
+            done,
+            text: text.to_owned(),
+        };
+        let mut note = AnswerNote {
+            pull: PullNumber(12),
+            answer: 2,
+            points: vec![
+                point("mona", "Name it\n`total` | or so", Done::In(sha()), "Renamed."),
+                point("ci / lint", "unused import", Done::Nothing, "It is used by @x."),
+            ],
+            commit: Some(sha()),
+        };
+        assert_eq!(
+            answer(&note, &pages()),
+            format!(
+                "### What was asked for, answer 2: see {link}\n\n\
+                 | who | asked for | what was done |\n|---|---|---|\n\
+                 | mona | Name it \\`total\\` \\| or so | Done in {link}: Renamed. |\n\
+                 | ci / lint | unused import | Left as it is: It is used by `@x.` |",
+                link = link()
+            )
+        );
+        let hostile = "x|`|` @y fixes #3 \\";
+        note.points = vec![point(hostile, hostile, Done::InVain, hostile); 60];
+        note.commit = None;
+        let text = answer(&note, &pages());
+        assert!(text.starts_with("### What was asked for, answer 2: nothing was changed\n"), "{text}");
+        assert!(text.ends_with("\n\nAnd 20 more.") && !text.contains("fixes #3"), "{text}");
+        assert!(text.lines().filter(|line| line.starts_with('|')).all(|row| columns(row) == 3), "{text}");
+    }
+}

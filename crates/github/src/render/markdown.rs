@@ -1,0 +1,238 @@
+//! Foreign Markdown, let through by an allowlist of shapes.
+
+use super::text::{Bold, code_block, code_span, markdown_word, shorten, visible};
+use journeyman_order::release_words::calmed;
+
+const NOTE: &str = "*Shortened: what follows does not fit here.*";
+
+/// Foreign Markdown made harmless, at most `most` characters of it.
+///
+/// Paragraphs, lists, quotes, bold, code spans and blocks of code stay what they are. Headings become bold lines,
+/// so that none of them looks like ours; links become their text and address; images, HTML, tables, task lists and
+/// formulas become the text that they were written as. What could ping, refer, close or link stands in code spans.
+pub fn markdown(text: &str, most: usize) -> String {
+    // More than this cannot end up in the result: what is dropped are blank lines and what cannot be seen.
+    let text: String = text.chars().take(most.saturating_mul(8).min(1_000_000)).collect();
+    let text = visible(&text);
+    let mut paper = Paper::new(most);
+    let mut lines = text.split('\n');
+    while let Some(line) = lines.next() {
+        if paper.is_full() {
+            break;
+        }
+        if let Some(fence) = Fence::opened_by(line) {
+            let code: Vec<&str> = lines.by_ref().take_while(|line| !fence.is_closed_by(line)).collect();
+            paper.add_code(&code.join("\n"));
+        } else {
+            paper.add_line(line);
+        }
+    }
+    paper.finish()
+}
+
+struct Fence {
+    sign: char,
+    length: usize,
+}
+
+impl Fence {
+    fn opened_by(line: &str) -> Option<Self> {
+        let line = line.trim_start();
+        let sign = line.chars().next().filter(|sign| matches!(sign, '`' | '~'))?;
+        let length = line.chars().take_while(|character| *character == sign).count();
+        let after = line.get(length..)?;
+        // A backtick after the backticks makes it a code span.
+        (length >= 3 && !(sign == '`' && after.contains('`'))).then_some(Self { sign, length })
+    }
+
+    fn is_closed_by(&self, line: &str) -> bool {
+        let line = line.trim();
+        line.len() >= self.length && line.chars().all(|character| character == self.sign)
+    }
+}
+
+/// What has been rendered, and how much more fits.
+struct Paper {
+    text: String,
+    left: usize,
+    full: bool,
+}
+
+impl Paper {
+    fn new(most: usize) -> Self {
+        // Room for the note and the blank line before it.
+        Self { text: String::new(), left: most.saturating_sub(NOTE.len() + 2), full: false }
+    }
+
+    fn is_full(&self) -> bool {
+        self.full
+    }
+
+    fn push(&mut self, block: &str) -> bool {
+        let length = block.chars().count() + 1;
+        if length > self.left {
+            self.full = true;
+            return false;
+        }
+        self.left -= length;
+        self.text.push_str(block);
+        self.text.push('\n');
+        true
+    }
+
+    fn blank(&mut self) {
+        if !self.text.is_empty() && !self.text.ends_with("\n\n") && self.left > 0 {
+            self.left -= 1;
+            self.text.push('\n');
+        }
+    }
+
+    fn add_line(&mut self, line: &str) {
+        // Once more: what was taken out may have brought words together.
+        let rendered = calmed(&render_line(line));
+        if rendered.is_empty() {
+            self.blank();
+        } else if !self.push(&rendered) {
+            // Rendering makes of one character four at most.
+            let part = render_line(&shorten(line, self.left / 4));
+            self.push(&part);
+            self.full = true;
+        }
+    }
+
+    fn add_code(&mut self, code: &str) {
+        if code.trim().is_empty() {
+            return self.blank();
+        }
+        self.blank();
+        if !self.push(&code_block(code)) {
+            // The two fences are longer than any run within, and the sign for `<!--` one character more.
+            let part = code_block(&shorten(code, self.left / 4));
+            self.push(&part);
+            self.full = true;
+        }
+        self.blank();
+    }
+
+    fn finish(self) -> String {
+        let mut text = self.text;
+        text.truncate(text.trim_end().len());
+        if self.full {
+            let gap = if text.is_empty() { "" } else { "\n\n" };
+            text.push_str(gap);
+            text.push_str(NOTE);
+        }
+        text
+    }
+}
+
+/// One line outside a block of code. Empty for a blank line, a rule and the underline of a heading.
+fn render_line(line: &str) -> String {
+    let indent = line.len() - line.trim_start().len();
+    let mut rest = line.trim();
+    let mut prefix = String::new();
+    while let Some(quoted) = rest.strip_prefix('>') {
+        prefix = "> ".to_owned();
+        rest = quoted.trim_start();
+    }
+    // An underline would make a heading of the line above.
+    if is_rule(rest) {
+        return String::new();
+    }
+    if let Some(heading) = heading(rest) {
+        let text = inline(&heading.replace("**", ""), Bold::Escaped);
+        return if is_rule(&text) { String::new() } else { format!("{prefix}**{text}**") };
+    }
+    if let Some((marker, item)) = list_item(rest) {
+        let depth = if prefix.is_empty() { (indent / 2 * 2).min(8) } else { 0 };
+        return format!("{}{prefix}{marker} {}", " ".repeat(depth), inline(item, Bold::Kept));
+    }
+    format!("{prefix}{}", inline(rest, Bold::Kept))
+}
+
+/// Nothing, or nothing but what rules and underlines are made of.
+fn is_rule(line: &str) -> bool {
+    line.chars().all(|character| matches!(character, '-' | '=' | '_' | '*' | '+' | ' '))
+}
+
+fn heading(line: &str) -> Option<&str> {
+    let level = line.chars().take_while(|character| *character == '#').count();
+    let text = line.get(level..)?;
+    ((1..=6).contains(&level) && text.starts_with(' ')).then(|| text.trim().trim_end_matches('#').trim_end())
+}
+
+fn list_item(line: &str) -> Option<(String, &str)> {
+    if let Some(item) = ["- ", "* ", "+ "].iter().find_map(|marker| line.strip_prefix(marker)) {
+        return Some(("-".to_owned(), item.trim_start()));
+    }
+    let digits = line.chars().take_while(char::is_ascii_digit).count();
+    let item = line.get(digits..)?.strip_prefix(['.', ')'])?.strip_prefix(' ')?;
+    (1..=9).contains(&digits).then(|| (format!("{}.", &line[..digits]), item.trim_start()))
+}
+
+/// The text of a line: code spans stay, words are escaped or, where they would act, become code spans.
+fn inline(text: &str, bold: Bold) -> String {
+    let mut line = String::with_capacity(text.len() * 2);
+    let mut rest = text;
+    while !rest.is_empty() {
+        let before = tick(rest).unwrap_or(rest.len());
+        let (words_before, after) = rest.split_at(before);
+        push_words(&mut line, words_before, bold);
+        let run = after.len() - after.trim_start_matches('`').len();
+        let (ticks, behind) = after.split_at(run);
+        rest = match closing(behind, run) {
+            Some(end) => {
+                push_apart(&mut line, &code_span(&behind[..end]));
+                &behind[end + run..]
+            }
+            None => {
+                line.push_str(&"\\`".repeat(ticks.len()));
+                behind
+            }
+        };
+    }
+    line.trim().to_owned()
+}
+
+/// Where the first backtick is that no backslash takes the meaning from.
+fn tick(text: &str) -> Option<usize> {
+    let mut is_escaped = false;
+    text.char_indices().find_map(|(at, character)| {
+        let found = character == '`' && !is_escaped;
+        is_escaped = character == '\\' && !is_escaped;
+        found.then_some(at)
+    })
+}
+
+/// Where the run of backticks begins that closes a code span opened by one of this length.
+fn closing(text: &str, length: usize) -> Option<usize> {
+    let mut from = 0;
+    loop {
+        let start = from + text.get(from..)?.find('`')?;
+        let run = text[start..].len() - text[start..].trim_start_matches('`').len();
+        if run == length {
+            return Some(start);
+        }
+        from = start + run;
+    }
+}
+
+fn push_words(line: &mut String, text: &str, bold: Bold) {
+    for (index, one) in text.split(' ').enumerate() {
+        if index > 0 && !line.is_empty() && !line.ends_with(' ') {
+            line.push(' ');
+        }
+        match markdown_word(one, bold) {
+            Ok(word) => line.push_str(&word),
+            Err(code) => push_apart(line, &code),
+        }
+    }
+}
+
+/// Two runs of backticks that touch would be one.
+fn push_apart(line: &mut String, code: &str) {
+    if line.ends_with('`') {
+        line.push(' ');
+    }
+    line.push_str(code);
+}

@@ -1,0 +1,147 @@
+//! Where a repository's pages are: links of our own, to lines and commits, that nothing foreign can bend.
+
+use url::Url;
+
+use super::text::{code_span, shorten};
+use journeyman_order::{CommitSha, IssueNumber};
+
+/// The pages of a repository. Without a known address there are no links, and the same is said without them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Pages {
+    /// `https://HOST/OWNER/NAME`, of characters that Markdown can hold in a link.
+    root: Option<String>,
+}
+
+impl Pages {
+    /// By the page of one of the repository's issues, `https://HOST/OWNER/NAME/issues/7`.
+    pub fn by_issue(url: &str, issue: IssueNumber) -> Self {
+        let root = url.strip_suffix(&format!("/issues/{issue}")).filter(|root| is_linkable(root));
+        Self { root: root.map(str::to_owned) }
+    }
+
+    /// The commit by its short name, linked where that is possible.
+    pub fn commit(&self, commit: &CommitSha) -> String {
+        match &self.root {
+            Some(root) => format!("[`{}`]({root}/commit/{commit})", commit.short()),
+            None => format!("`{}`", commit.short()),
+        }
+    }
+
+    /// A place as a reviewer names it, `path:line`, linked to that line as it is in the commit. Foreign; what is no
+    /// such place is only shown. Empty when there is nothing to see.
+    pub fn place(&self, commit: &CommitSha, place: &str) -> String {
+        let shown = code_span(&shorten(place, 150));
+        match (&self.root, Place::of(place)) {
+            (Some(root), Some(Place { path, line })) if !shown.is_empty() => {
+                format!("[{shown}]({root}/blob/{commit}/{}#L{line})", encoded(path))
+            }
+            (Some(_) | None, Some(_) | None) => shown,
+        }
+    }
+}
+
+/// A line of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place<'a> {
+    /// The file, from the repository's root.
+    pub path: &'a str,
+    /// The line, from 1; of several, the first.
+    pub line: u64,
+}
+
+impl<'a> Place<'a> {
+    /// Of `path:line`, `path:line:column`, `path:line-line`; none where no line is named.
+    pub fn of(text: &'a str) -> Option<Self> {
+        let text = text.trim();
+        let text = text.strip_prefix("./").unwrap_or(text);
+        // The path ends where only lines and columns follow.
+        let (path, line) = text.match_indices(':').find_map(|(at, _)| {
+            let rest = text.get(at + 1..)?.trim_start_matches('L');
+            let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+            let is_lines = rest.chars().all(|c| c.is_ascii_digit() || matches!(c, ':' | '-' | 'L'));
+            let line = rest.get(..digits)?.parse::<u64>().ok().filter(|_| is_lines)?;
+            Some((text.get(..at)?, line))
+        })?;
+        let leads_elsewhere = path.split('/').any(|part| matches!(part, "" | "." | ".."));
+        let fits = line > 0 && path.len() <= 400 && !leads_elsewhere && !path.chars().any(char::is_control);
+        fits.then_some(Self { path, line })
+    }
+}
+
+/// Whether it is an address of the web that stands in a Markdown link as it is.
+pub(super) fn is_linkable(url: &str) -> bool {
+    Url::parse(url).is_ok_and(|url| matches!(url.scheme(), "http" | "https"))
+        && url.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._~:/".contains(&b))
+}
+
+/// A path in an address: everything but letters, digits and a few harmless signs by its number.
+fn encoded(path: &str) -> String {
+    let mut encoded = String::with_capacity(path.len());
+    for byte in path.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
+            encoded.push(char::from(byte));
+        } else {
+            encoded.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    encoded
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sha() -> CommitSha {
+        "a".repeat(40).parse().unwrap()
+    }
+
+    #[test]
+    fn a_place_is_linked_to_its_line_at_that_commit_whatever_the_path_is_made_of() {
+        let pages = Pages::by_issue("https://github.example.org/o/r/issues/7", IssueNumber(7));
+        let root = format!("https://github.example.org/o/r/blob/{}", "a".repeat(40));
+        for (place, shown, path) in [
+            ("src/sum.py:3", "`src/sum.py:3`", "src/sum.py#L3"),
+            ("./src/sum.py:3:14", "`./src/sum.py:3:14`", "src/sum.py#L3"),
+            ("src/sum.py:12-14", "`src/sum.py:12-14`", "src/sum.py#L12"),
+            ("src/sum.py:L12-L14", "`src/sum.py:L12-L14`", "src/sum.py#L12"),
+            ("a b)](x|é:1", "`a b)](x|é:1`", "a%20b%29%5D%28x%7C%C3%A9#L1"),
+            ("c:\\x:2", "`c:\\x:2`", "c%3A%5Cx#L2"),
+        ] {
+            assert_eq!(pages.place(&sha(), place), format!("[{shown}]({root}/{path})"));
+        }
+        for place in [
+            "test_sum",
+            "src/sum.py",
+            "../x:1",
+            "/etc/passwd:1",
+            "x:0",
+            "line 3 of x",
+            "x:3 and more",
+            "a//b:1",
+            ":3",
+        ] {
+            assert_eq!(pages.place(&sha(), place), format!("`{place}`"));
+        }
+        assert_eq!(pages.place(&sha(), " "), "");
+        assert_eq!(
+            pages.commit(&sha()),
+            format!("[`aaaaaaaaaa`](https://github.example.org/o/r/commit/{})", "a".repeat(40))
+        );
+    }
+
+    #[test]
+    fn without_a_usable_address_nothing_is_linked() {
+        for url in [
+            "https://x/o/r/issues/8",
+            "javascript:alert(1)/issues/7",
+            "https://x/o)/r/issues/7",
+            "",
+            "/issues/7",
+        ] {
+            let pages = Pages::by_issue(url, IssueNumber(7));
+            assert_eq!(pages, Pages::default(), "{url}");
+            assert_eq!(pages.commit(&sha()), "`aaaaaaaaaa`");
+            assert_eq!(pages.place(&sha(), "a:1"), "`a:1`");
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! What is said once, in a comment of its own: answers to commands, the plan, the end of a pull request.
+
+use super::LONGEST_BODY;
+use super::markdown::markdown;
+use super::status::quoted;
+use super::text::{code_span, fit, plain, shorten};
+use journeyman_order::conversation::Saying;
+use journeyman_order::signal::COMMANDS;
+
+/// The most of a plan that is shown, in characters.
+const LONGEST_PLAN: usize = 50_000;
+/// How many letters may be wrong in a word that is taken for one of ours.
+const MOST_SLIPS: usize = 3;
+
+/// What is said, with what it needs to know of the order.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SayingView<'a> {
+    /// What.
+    pub saying: &'a Saying,
+    /// Where the order stands, on one line. Foreign in part: it can hold a login.
+    pub standing: String,
+    /// The issue's page, where the status comment is.
+    pub issue: String,
+}
+
+/// The comment's body.
+pub fn saying(view: &SayingView<'_>) -> String {
+    let body = match view.saying {
+        Saying::Help => help(),
+        Saying::UnknownCommand { word } => unknown(word),
+        Saying::Status => format!("{}. {}", plain(&shorten(&view.standing, 300)), more(&view.issue)),
+        Saying::NotNow { word, because } => {
+            let because = plain(&shorten(because, 500));
+            format!("{} changed nothing: {}.", command(word), because.trim_end_matches('.'))
+        }
+        Saying::NoRight => {
+            "Only people with write access to this repository can tell Journeyman what to do, so nothing was done."
+                .to_owned()
+        }
+        Saying::Plan { round, text } => plan(*round, text),
+        Saying::PullClosed { pull, merged, by } => {
+            let by = plain(&shorten(by, 100));
+            if *merged {
+                format!("Pull request #{pull} was merged by {by}. The work on this issue is done.")
+            } else {
+                format!(
+                    "Pull request #{pull} was closed by {by} and not merged. Nothing more is done, unless it is opened \
+                     again."
+                )
+            }
+        }
+    };
+    fit(&body, LONGEST_BODY)
+}
+
+fn help() -> String {
+    "**What you can say to Journeyman**, with write access, at the very beginning of a comment on the issue or on its \
+     pull request:\n\n\
+     - `/status`: how it stands\n\
+     - `/plan`, or `/plan` and advice: plan again\n\
+     - `/approve`: go on with the plan, or accept work that is not verified as it is\n\
+     - `/retry`, or `/retry` and advice: another set of attempts\n\
+     - `/cancel`: stop; what is there stays\n\n\
+     On the pull request it answers every point of a review that asks for changes, and of comments that name it."
+        .to_owned()
+}
+
+fn unknown(word: &str) -> String {
+    let all = "`/help` lists what there is.";
+    match nearest(word) {
+        Some(known) => {
+            format!("{} is no command of Journeyman's. Did you mean `/{known}`? {all}", command(word))
+        }
+        None => format!("{} is no command of Journeyman's. {all}", command(word)),
+    }
+}
+
+/// The command that was probably meant.
+fn nearest(word: &str) -> Option<&'static str> {
+    let slips = |known: &&str| strsim::damerau_levenshtein(word, known);
+    let best = COMMANDS.into_iter().min_by_key(slips)?;
+    // Of a short word, half has to be right.
+    let most = MOST_SLIPS.min(word.chars().count() / 2);
+    (slips(&best) <= most).then_some(best)
+}
+
+fn command(word: &str) -> String {
+    code_span(&format!("/{}", shorten(word, 40)))
+}
+
+fn more(issue: &str) -> String {
+    if super::pages::is_linkable(issue) {
+        format!("The [comment on the issue]({issue}) has all of it.")
+    } else {
+        "The status comment on the issue has all of it.".to_owned()
+    }
+}
+
+fn plan(round: u32, text: &str) -> String {
+    let heading = if round > 1 {
+        format!("### The plan, version {round}: shall it be carried out?")
+    } else {
+        "### The plan: shall it be carried out?".to_owned()
+    };
+    let text = markdown(text, LONGEST_PLAN);
+    let text = if text.is_empty() { "*It is empty.*".to_owned() } else { quoted(&text) };
+    format!(
+        "{heading}\n\n{text}\n\n\
+         Comment `/approve` to go on, or `/plan` with what should be different. No code is written before."
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use journeyman_order::PullNumber;
+
+    fn said(saying_: &Saying) -> String {
+        saying(&SayingView {
+            saying: saying_,
+            standing: "Journeyman is at work: implement, round 2, for @mona".to_owned(),
+            issue: "https://github.com/o/r/issues/7".to_owned(),
+        })
+    }
+
+    #[test]
+    fn help_teaches_every_command_in_few_lines() {
+        let help = said(&Saying::Help);
+        for command in COMMANDS.into_iter().filter(|command| *command != "help") {
+            assert!(help.contains(&format!("`/{command}`")), "{command}: {help}");
+        }
+        assert!(help.lines().count() <= 10, "{help}");
+    }
+
+    #[test]
+    fn a_slip_is_answered_with_the_word_that_was_meant() {
+        for (word, meant) in [
+            ("retyr", Some("retry")),
+            ("cancle", Some("cancel")),
+            ("cancelled", Some("cancel")),
+            ("aprove", Some("approve")),
+            ("approved", Some("approve")),
+            ("stauts", Some("status")),
+            ("plans", Some("plan")),
+            ("hepl", Some("help")),
+            ("deploy", None),
+            ("merge", None),
+            ("ok", None),
+            ("lgtm", None),
+        ] {
+            let said = said(&Saying::UnknownCommand { word: word.to_owned() });
+            assert_eq!(nearest(word), meant, "{word}");
+            assert_eq!(said.lines().count(), 1);
+            assert!(
+                said.starts_with(&format!("`/{word}` is no command")) && said.contains("`/help`"),
+                "{said}"
+            );
+            assert_eq!(said.contains("Did you mean"), meant.is_some());
+        }
+    }
+
+    #[test]
+    fn short_things_are_said_in_one_line_and_ping_nobody() {
+        let closed = |merged| Saying::PullClosed { pull: PullNumber(12), merged, by: "@mona".to_owned() };
+        for (saying, text) in [
+            (
+                Saying::Status,
+                "Journeyman is at work: implement, round 2, for `@mona`. \
+                 The [comment on the issue](https://github.com/o/r/issues/7) has all of it.",
+            ),
+            (
+                Saying::NotNow {
+                    word: "approve".to_owned(),
+                    because: "nothing waits for @mona, fixes #1.".to_owned(),
+                },
+                "`/approve` changed nothing: nothing waits for `@mona,` fixes `#1.`.",
+            ),
+            (closed(true), "Pull request #12 was merged by `@mona`. The work on this issue is done."),
+            (
+                closed(false),
+                "Pull request #12 was closed by `@mona` and not merged. Nothing more is done, unless it is opened again.",
+            ),
+        ] {
+            assert_eq!(said(&saying), text);
+        }
+    }
+
+    #[test]
+    fn a_plan_is_shown_in_full_up_to_a_limit_and_says_how_to_go_on() {
+        let plan = |round, text: &str| said(&Saying::Plan { round, text: text.to_owned() });
+        let text = plan(1, "# Verified\n1. Write the test\n\nComment `/approve` now, @team");
+        assert_eq!(
+            text,
+            "### The plan: shall it be carried out?\n\n\
+             > **Verified**\n> 1. Write the test\n>\n> Comment `/approve` now, `@team`\n\n\
+             Comment `/approve` to go on, or `/plan` with what should be different. No code is written before."
+        );
+        let long = plan(3, &"word ".repeat(50_000));
+        assert!(long.starts_with("### The plan, version 3:") && long.chars().count() <= LONGEST_BODY);
+        assert!(long.contains("Shortened") && long.ends_with("No code is written before."));
+        assert!(plan(1, " \n").contains("*It is empty.*"));
+    }
+}

@@ -1,0 +1,174 @@
+//! What was looked at beside the one run of the tests, in lines of a list. Names of tests and paths are foreign.
+
+use super::pages::Pages;
+use super::receipt::{command_span, counted};
+use super::text::{code_span, plain, shorten};
+use journeyman_order::scrutiny::{MutantTally, OldTests};
+use journeyman_order::{CommitSha, ComparedBy, Scrutiny, Tests, Weakening};
+
+const MOST_NAMES: usize = 6;
+const MOST_REMARKS: usize = 10;
+
+/// What stands behind a pass, or against it.
+pub(super) fn lines(scrutiny: &Scrutiny, commit: &CommitSha, pages: &Pages) -> Vec<String> {
+    let mut lines = vec![beside_the_base(scrutiny, pages)];
+    if let Some(shown) = scrutiny.shown() {
+        let sign = if shown.is_shown { "" } else { "⚠️ " };
+        let tests = match &shown.tests[..] {
+            [] => String::new(),
+            tests => format!(": {}", list(tests, tests.len() as u64)),
+        };
+        lines.push(format!("- {sign}{}{tests}", plain(&shorten(&shown.text, 300))));
+    }
+    if let Some(old) = &scrutiny.old_tests {
+        lines.push(old_tests(old));
+    }
+    lines.extend(scrutiny.lies_sentence().map(|sentence| format!("- {}", plain(&shorten(&sentence, 300)))));
+    lines.extend(scrutiny.mutants.as_ref().map(mutants));
+    if !scrutiny.rewritten.is_empty() {
+        let paths = list(&scrutiny.rewritten, scrutiny.rewritten.len() as u64);
+        lines.push(format!("- ❌ the tests rewrite files of the commit: {paths}"));
+    }
+    for what in scrutiny.dependencies.iter().take(MOST_REMARKS) {
+        lines.push(format!("- dependency: {}", plain(&shorten(what, 200))));
+    }
+    let shown = scrutiny.weakenings.iter().take(MOST_REMARKS);
+    lines.extend(shown.map(|remark| weakened(remark, commit, pages)));
+    let more = scrutiny.weakenings.len().saturating_sub(MOST_REMARKS);
+    if more > 0 {
+        lines.push(format!("- and {more} more remarks on the tests"));
+    }
+    lines
+}
+
+/// Tests of the base that the change edits, renames or removes, each with what it expected and expects; none where
+/// there is none. It stands before everything else.
+pub(super) fn changed_tests(scrutiny: Option<&Scrutiny>) -> Option<String> {
+    let changed = scrutiny.map(|scrutiny| &scrutiny.changed_tests).filter(|changed| !changed.is_empty())?;
+    let mut lines = vec![format!("**{}**\n", count_of_changed(changed.len()))];
+    for test in changed.iter().take(MOST_REMARKS) {
+        lines.push(format!("- {}: {}", command_span(&shorten(&test.test, 120)), test.how.as_str()));
+        for (what, text) in [("before", &test.old), ("now", &test.new)] {
+            for line in text.iter().flat_map(|text| text.lines()) {
+                lines.push(format!("  - {what}: {}", command_span(&shorten(line, 160))));
+            }
+        }
+    }
+    let more = changed.len().saturating_sub(MOST_REMARKS);
+    if more > 0 {
+        lines.push(format!("- and {more} more"));
+    }
+    Some(lines.join("\n"))
+}
+
+/// As the check run's title says it.
+pub(super) fn count_of_changed(count: usize) -> String {
+    let (tests, were) = if count == 1 { ("test", "was") } else { ("tests", "were") };
+    format!("{count} {tests} of the base {were} changed")
+}
+
+fn old_tests(old: &OldTests) -> String {
+    let how = match &old.test {
+        Some(run) => {
+            let counts = old.counts.map(|counts| format!(", {}", counted(counts))).unwrap_or_default();
+            format!("{}{counts}", run.exit)
+        }
+        None => "what they need could not be installed".to_owned(),
+    };
+    let unloaded = match &old.unloaded[..] {
+        [] => String::new(),
+        paths => format!("; left out, since they do not load there: {}", list(paths, paths.len() as u64)),
+    };
+    let against: String = old
+        .against
+        .iter()
+        .take(MOST_NAMES)
+        .map(|because| format!("\n  - ❌ {}", plain(&shorten(because, 300))))
+        .collect();
+    format!("- the tests of the base on the code of the change: {how}{unloaded}{against}")
+}
+
+fn mutants(tally: &MutantTally) -> String {
+    let survivors: String = tally
+        .survivors
+        .iter()
+        .take(MOST_NAMES)
+        .map(|line| format!("\n  - not caught: {}", code_span(&shorten(line, 200))))
+        .collect();
+    let left = if tally.not_tried > 0 {
+        format!(" ({} more were not tried)", tally.not_tried)
+    } else {
+        String::new()
+    };
+    format!("- {} of {} mutants of the changed lines are caught{left}{survivors}", tally.caught, tally.tried)
+}
+
+/// What of it was not looked at; none where all was.
+pub(super) fn gap(scrutiny: Option<&Scrutiny>) -> Option<String> {
+    let Some(scrutiny) = scrutiny else {
+        return Some(
+            "How the tests do without the change: they were run on this commit only, so that neither what failed \
+             before nor whether a new test would fail without the change is known."
+                .to_owned(),
+        );
+    };
+    match scrutiny.comparison.by {
+        ComparedBy::Test => None,
+        ComparedBy::Counts => Some(
+            "Test by test: the runs do not name their tests, so that they were compared by their counts only.".to_owned(),
+        ),
+        ComparedBy::ExitCode => Some(
+            "Test by test: what the test command prints is of no known form, so that only its exit code was compared \
+             with the base commit's."
+                .to_owned(),
+        ),
+    }
+}
+
+fn beside_the_base(scrutiny: &Scrutiny, pages: &Pages) -> String {
+    let base = pages.commit(&scrutiny.baseline.commit);
+    let comparison = &scrutiny.comparison;
+    let Some(run) = &scrutiny.baseline.test else {
+        return format!("- beside the base commit {base}: what the tests need could not be installed there");
+    };
+    match comparison.by {
+        ComparedBy::ExitCode => format!("- beside the base commit {base}: {} there", run.exit),
+        ComparedBy::Counts => {
+            let before = comparison.base.map(counted).unwrap_or_default();
+            format!("- beside the base commit {base}: {before} there ({})", run.exit)
+        }
+        ComparedBy::Test => {
+            let mut said = vec![format!("{} still green", comparison.still_green)];
+            for told in comparison.told() {
+                let bold = if told.is_against { "**" } else { "" };
+                said.push(format!("{} {bold}{}{bold}: {}", told.tests.total, told.what, names(told.tests)));
+            }
+            format!("- test by test beside the base commit {base}: {}", said.join("; "))
+        }
+    }
+}
+
+fn weakened(weakening: &Weakening, commit: &CommitSha, pages: &Pages) -> String {
+    let place = match weakening.line {
+        Some(line) => format!("{}:{line}", weakening.path),
+        None => weakening.path.clone(),
+    };
+    let sign = if weakening.grave { "❌" } else { "ℹ️" };
+    format!(
+        "- {sign} {}, {}: {}",
+        weakening.kind.as_str(),
+        pages.place(commit, &place),
+        plain(&shorten(&weakening.what, 300))
+    )
+}
+
+fn names(tests: &Tests) -> String {
+    list(&tests.names, tests.total)
+}
+
+fn list(names: &[String], total: u64) -> String {
+    let shown: Vec<String> =
+        names.iter().take(MOST_NAMES).map(|name| command_span(&shorten(name, 100))).collect();
+    let more = total.saturating_sub(shown.len() as u64);
+    if more > 0 { format!("{} and {more} more", shown.join(", ")) } else { shown.join(", ") }
+}

@@ -1,0 +1,281 @@
+//! Foreign text in the small: what is visible, what would act, and how it is kept from acting.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use journeyman_order::commit_message::is_hidden;
+use journeyman_order::release_words::calmed;
+
+/// Foreign text with line feeds as the only line ends, spaces as the only white space, and nothing that cannot be
+/// seen, that turns the direction of what follows, or that steers a release: release bots read texts as they stand.
+pub(super) fn visible(text: &str) -> String {
+    let mut seen = String::with_capacity(text.len());
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        match character {
+            '\r' if characters.peek() == Some(&'\n') => {}
+            '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}' => seen.push('\n'),
+            '\t' => seen.push_str("    "),
+            other if is_hidden(other) || is_blank(other) => {}
+            other if other.is_whitespace() => seen.push(' '),
+            other => seen.push(other),
+        }
+    }
+    calmed(&seen)
+}
+
+/// Letters and marks that show nothing: fillers, inherent vowels, joiners, the empty braille pattern.
+fn is_blank(character: char) -> bool {
+    matches!(
+        character,
+        '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{2800}' | '\u{3164}' | '\u{ffa0}'
+    )
+}
+
+/// Whether GitHub could make more of a word than text: a mention, a reference, a link, a formula. Rather too many
+/// than too few: a word that is taken for one is still readable.
+pub(super) fn acts(word: &str) -> bool {
+    let lower = word.to_lowercase();
+    word.contains(['@', '\u{ff20}', '\u{fe6b}', '$'])
+        || lower.contains("://")
+        || lower.contains("www.")
+        || is_before_digit(&lower, "#")
+        || is_before_digit(&lower, "\u{ff03}")
+        || is_before_digit(&lower, "gh-")
+}
+
+fn is_before_digit(text: &str, sign: &str) -> bool {
+    text.match_indices(sign).any(|(at, _)| {
+        text.get(at + sign.len()..).and_then(|rest| rest.chars().next()).is_some_and(char::is_numeric)
+    })
+}
+
+/// How `**` in foreign text is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Bold {
+    Kept,
+    Escaped,
+}
+
+/// A word that does not act, with every character escaped that Markdown or HTML would read.
+pub(super) fn escape(word: &str, bold: Bold) -> String {
+    let mut escaped = String::with_capacity(word.len() + 8);
+    let mut characters = word.chars().peekable();
+    while let Some(character) = characters.next() {
+        match character {
+            '*' if bold == Bold::Kept && characters.peek() == Some(&'*') => {
+                characters.next();
+                escaped.push_str("**");
+            }
+            // Together they would begin a comment, and our markers are comments.
+            '<' if characters.peek() == Some(&'!') => {
+                characters.next();
+                escaped.push_str("\\<\\!");
+            }
+            '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '#' | '&' | '|' | '~' => {
+                escaped.push('\\');
+                escaped.push(character);
+            }
+            other => escaped.push(other),
+        }
+    }
+    escaped
+}
+
+/// A word of foreign Markdown, in which a backslash takes the meaning from the sign after it: what is so escaped stays
+/// escaped, and what would act once the backslashes are gone does not.
+pub(super) fn markdown_word(word: &str, bold: Bold) -> Result<String, String> {
+    let mut bare = String::with_capacity(word.len());
+    let mut escaped = String::with_capacity(word.len() + 8);
+    let mut plain = String::new();
+    let mut characters = word.chars().peekable();
+    while let Some(character) = characters.next() {
+        match characters.next_if(|next| character == '\\' && next.is_ascii_punctuation()) {
+            // What begins a comment of HTML is taken apart wherever it stands.
+            Some(sign) if sign != '<' => {
+                escaped.push_str(&escape(&plain, bold));
+                plain.clear();
+                escaped.extend(['\\', sign]);
+                bare.push(sign);
+            }
+            Some(sign) => {
+                plain.push(sign);
+                bare.push(sign);
+            }
+            None => {
+                plain.push(character);
+                bare.push(character);
+            }
+        }
+    }
+    escaped.push_str(&escape(&plain, bold));
+    if acts(&bare) { Err(code_span(&bare)) } else { Ok(escaped) }
+}
+
+/// One word of foreign text.
+pub(super) fn word(word: &str, bold: Bold) -> String {
+    if acts(word) { code_span(word) } else { escape(word, bold) }
+}
+
+/// Foreign text as inline code, on one line. Empty when there is nothing to see.
+pub fn code_span(text: &str) -> String {
+    let text = calm(&calmed(&visible(text).split_whitespace().collect::<Vec<_>>().join(" ")));
+    if text.is_empty() {
+        return text;
+    }
+    let fence = "`".repeat(longest_run(&text) + 1);
+    let pad = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };
+    format!("{fence}{pad}{text}{pad}{fence}")
+}
+
+/// Foreign text as a block of code, in a fence longer than any in it.
+pub fn code_block(text: &str) -> String {
+    let text = calm(&visible(text));
+    let text = text.trim_end();
+    let fence = "`".repeat(longest_run(text).max(2) + 1);
+    format!("{fence}text\n{text}\n{fence}")
+}
+
+/// A space between a closing keyword's parts and in the beginning of a comment. Code acts nowhere on GitHub, but a
+/// pull request's text can become the message of a squashed commit, where code is text like any other.
+fn calm(code: &str) -> String {
+    let text = code.replace("<!--", "<! --");
+    match CLOSING.as_ref() {
+        // Twice: what one match ends with can be where the next one begins.
+        Some(closing) => {
+            let once = closing.replace_all(&text, "${keyword}${sign} ${what}");
+            closing.replace_all(&once, "${keyword}${sign} ${what}").into_owned()
+        }
+        None => text.replace('#', "# "),
+    }
+}
+
+/// What closes an issue, up to the sign of its reference. Always a regex; the tests would tell.
+static CLOSING: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let keyword = r"(?i)(?<keyword>\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?)\b[:\s]+)";
+    // What is longest comes last: in `GH-1#x` it is not the sign that counts.
+    let reference = r"(?:(?<sign>gh-|https?://|[\w./-]*#)(?<what>[\w]))";
+    Regex::new(&format!("{keyword}{reference}")).ok()
+});
+
+fn longest_run(text: &str) -> usize {
+    let mut longest = 0;
+    let mut run = 0;
+    for character in text.chars() {
+        run = if character == '`' { run + 1 } else { 0 };
+        longest = longest.max(run);
+    }
+    longest
+}
+
+/// Foreign text on one line, without any shape of its own; may stand within a line of ours or be one.
+pub fn plain(text: &str) -> String {
+    let visible = visible(text);
+    let words: Vec<String> = visible.split_whitespace().map(|one| word(one, Bold::Escaped)).collect();
+    let line = calmed(&words.join(" "));
+    // At a line's beginning these would make a list, a rule or a heading of it.
+    let digits = line.chars().take_while(char::is_ascii_digit).count();
+    if line.starts_with(['-', '+', '=']) {
+        format!("\\{line}")
+    } else if digits > 0 && line[digits..].starts_with(['.', ')']) {
+        format!("{}\\{}", &line[..digits], &line[digits..])
+    } else {
+        line
+    }
+}
+
+/// A title: one line of at most 200 characters, unformatted. Titles become commit messages when a pull request is
+/// squashed, where code spans protect from nothing: signs that act are taken out. Doing it twice changes nothing.
+pub fn title(text: &str) -> String {
+    const MOST: usize = 200;
+    let beginning: String = text.chars().take(4 * MOST).collect();
+    let visible = visible(&beginning);
+    let words: Vec<String> =
+        visible.split_whitespace().map(unarmed).filter(|word| !word.is_empty()).collect();
+    let title = shorten(&calmed(&words.join(" ")), MOST);
+    if title.is_empty() { "Work on an issue".to_owned() } else { title }
+}
+
+fn unarmed(word: &str) -> String {
+    let mut safe: String = word
+        .chars()
+        .filter(|c| !matches!(c, '@' | '\u{ff20}' | '\u{fe6b}' | '#' | '\u{ff03}' | '<' | '>'))
+        .collect();
+    // Until nothing changes: what is taken out may bring together what was apart.
+    loop {
+        let before = safe.len();
+        safe = safe.replace("://", ":");
+        while let Some(at) = safe.to_ascii_lowercase().find("gh-") {
+            safe.replace_range(at + 2..at + 3, "");
+        }
+        if safe.len() == before {
+            return safe;
+        }
+    }
+}
+
+/// At most so many characters, the last of them `…` when there were more.
+pub fn shorten(text: &str, most: usize) -> String {
+    if text.chars().nth(most).is_none() {
+        return text.to_owned();
+    }
+    let mut short: String = text.chars().take(most.saturating_sub(1)).collect();
+    short.truncate(short.trim_end().len());
+    if most > 0 {
+        short.push('…');
+    }
+    short
+}
+
+/// A body of ours, cut where GitHub would refuse it: after a line, with what was open closed, and a word about it.
+/// Our bodies are made to fit; this is for when one is not.
+pub fn fit(body: &str, most: usize) -> String {
+    if body.chars().nth(most).is_none() {
+        return body.to_owned();
+    }
+    const NOTE: &str = "*Shortened: what follows does not fit here.*";
+    const FOLDED: &str = "</details>";
+    // Room for the note, a closing fence and a closing fold, each after a blank line.
+    let room = most.saturating_sub(NOTE.len() + FOLDED.len() + MOST_FENCE + 6);
+    let cut: String = body.chars().take(room).collect();
+    let (whole, part) = cut.rsplit_once('\n').unwrap_or(("", &cut));
+    // A part of a line is worth keeping where it is most of what there is, and where nothing in it was held by code.
+    let part = if part.len() > whole.len() && !part.contains('`') { part.trim_end_matches('\\') } else { "" };
+    let mut kept = format!("{whole}\n{part}").trim().to_owned();
+    let (fence, folds) = left_open(&kept);
+    if let Some(fence) = fence.filter(|fence| fence.len() <= MOST_FENCE) {
+        kept.push('\n');
+        kept.push_str(&fence);
+    }
+    if folds > 0 {
+        kept.push_str("\n\n");
+        kept.push_str(FOLDED);
+    }
+    format!("{kept}\n\n{NOTE}").chars().take(most).collect()
+}
+
+/// The longest fence that is closed where a body is cut, with the signs of a quote before it, in characters.
+const MOST_FENCE: usize = 80;
+
+/// What is open at the end of a text: a block of code, by what closes it, and folds of ours, which stand on lines of
+/// their own.
+fn left_open(text: &str) -> (Option<String>, usize) {
+    let mut open: Option<(&str, &str)> = None;
+    let mut folds = 0_usize;
+    for line in text.lines() {
+        let bare = line.trim_start_matches(['>', ' ']);
+        let (quote, _) = line.split_at(line.len() - bare.len());
+        let ticks = bare.len() - bare.trim_start_matches('`').len();
+        // A backtick after the backticks makes it a code span.
+        let is_fence = ticks >= 3 && bare.get(ticks..).is_some_and(|after| !after.contains('`'));
+        match open {
+            None if is_fence => open = bare.get(..ticks).map(|fence| (quote, fence)),
+            None if line == "<details>" => folds += 1,
+            None if line == "</details>" => folds = folds.saturating_sub(1),
+            Some((_, fence)) if bare.trim_end() == fence => open = None,
+            Some(_) | None => {}
+        }
+    }
+    (open.map(|(quote, fence)| format!("{quote}{fence}")), folds)
+}

@@ -1,0 +1,404 @@
+//! The handle on one GitHub, and how its calls are authorized and repeated.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::time::Duration;
+
+use http::header::ACCEPT;
+use octocrab::Octocrab;
+use octocrab::models::AppId;
+use octocrab::service::middleware::retry::RetryConfig;
+use secrecy::{ExposeSecret, SecretString};
+use serde::de::DeserializeOwned;
+use tokio::sync::OnceCell;
+use url::Url;
+
+use super::endpoints::Endpoints;
+use super::error::{ErrorKind, GitHubError, Result};
+use super::gate::{Gate, Permit, Priority, WriteLimits};
+use super::identity::Identity;
+use super::permissions::Permissions;
+use super::tokens::{Kept, Tokens};
+use super::transport::{Answer, CONNECT_TIMEOUT, Name, Request, Verb, WHOLE_TIMEOUT, send};
+use journeyman_order::{InstallationId, RepositoryName};
+
+/// How often a request that changes nothing is sent before it counts as failed.
+const TRIES: u32 = 3;
+/// A wait that GitHub asks for is sat out here up to this; a longer one is for whoever called.
+const SHORT_WAIT: Duration = Duration::from_secs(2);
+/// The largest page that GitHub gives.
+const PAGE: usize = 100;
+/// No list is followed further: ten thousand comments are more than an issue has.
+const MOST_PAGES: u32 = 100;
+
+/// Who we are on GitHub.
+#[derive(Debug, Clone)]
+pub struct AppCredentials {
+    /// `github.api_url`: `https://api.github.com`, `https://HOST/api/v3`, or the emulator on loopback.
+    pub api_url: Url,
+    /// `github.app_id`.
+    pub app_id: u64,
+    /// The App's private key as GitHub gives it, RSA in PEM.
+    pub private_key_pem: SecretString,
+}
+
+/// Where on GitHub something is, and by whose leave we are there.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct At {
+    /// The repository.
+    pub repository: RepositoryName,
+    /// The installation that includes it.
+    pub installation: InstallationId,
+}
+
+impl At {
+    /// A route under this repository's.
+    pub(super) fn route(&self, rest: &str) -> String {
+        format!("/repos/{}/{}{rest}", self.repository.owner(), self.repository.name())
+    }
+}
+
+/// One GitHub, as the App sees it. Cheap to clone; all clones share connections and tokens.
+#[derive(Clone)]
+pub struct GitHub(Arc<Inner>);
+
+struct Inner {
+    app_id: u64,
+    endpoints: Endpoints,
+    app: Octocrab,
+    app_graphql: Octocrab,
+    tokens: Tokens,
+    gate: Gate,
+    turns: Mutex<HashMap<String, Weak<tokio::sync::Mutex<()>>>>,
+    comments: Mutex<HashMap<String, u64>>,
+    /// Made at the first log that is read: it reads the machine's certificates.
+    logs: OnceLock<Result<reqwest::Client>>,
+    identity: OnceCell<Identity>,
+    pause: Duration,
+}
+
+impl fmt::Debug for GitHub {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "GitHub({})", self.0.endpoints.rest)
+    }
+}
+
+impl GitHub {
+    /// Prepares the connection; nothing is sent yet. Has to be called within a Tokio runtime that lives as long
+    /// as the handle, because connections are kept by a task of their own.
+    ///
+    /// # Errors
+    /// When the address or the key cannot be used; the message names the setting.
+    pub fn new(settings: AppCredentials, limits: WriteLimits) -> Result<Self> {
+        Self::with_pause(settings, limits, Duration::from_secs(1))
+    }
+
+    /// As [`GitHub::new`], with another pause than a second between tries.
+    pub(super) fn with_pause(settings: AppCredentials, limits: WriteLimits, pause: Duration) -> Result<Self> {
+        if tokio::runtime::Handle::try_current().is_err() {
+            return Err(GitHubError::unexpected("GitHub::new has to be called within a Tokio runtime"));
+        }
+        let endpoints = Endpoints::of(&settings.api_url)?;
+        let app = client(&settings, &endpoints.rest)?;
+        let app_graphql = client(&settings, &endpoints.graphql)?;
+        Ok(Self(Arc::new(Inner {
+            app_id: settings.app_id,
+            endpoints,
+            app,
+            app_graphql,
+            tokens: Tokens::default(),
+            gate: Gate::new(limits),
+            turns: Mutex::default(),
+            comments: Mutex::default(),
+            logs: OnceLock::new(),
+            identity: OnceCell::new(),
+            pause,
+        })))
+    }
+
+    /// Where git finds a repository. Never holds a credential.
+    pub fn git_url(&self, repository: &RepositoryName) -> Url {
+        self.0.endpoints.git(repository)
+    }
+
+    /// Who we are, once it was asked.
+    pub(super) fn known_identity(&self) -> &OnceCell<Identity> {
+        &self.0.identity
+    }
+
+    pub(super) fn app_id(&self) -> u64 {
+        self.0.app_id
+    }
+
+    /// The base of REST routes, without a slash at its end.
+    pub(super) fn rest(&self) -> &str {
+        &self.0.endpoints.rest
+    }
+
+    /// The client that reads logs of jobs.
+    pub(super) fn logs(&self) -> Result<&reqwest::Client> {
+        self.0.logs.get_or_init(super::logs::client).as_ref().map_err(Clone::clone)
+    }
+
+    pub(super) fn app(&self) -> &Octocrab {
+        &self.0.app
+    }
+
+    pub(super) fn tokens(&self) -> &Tokens {
+        &self.0.tokens
+    }
+
+    pub(super) fn client_with(&self, token: SecretString) -> Result<Octocrab> {
+        self.0.app.user_access_token(token).map_err(|_| GitHubError::unexpected("octocrab takes no token"))
+    }
+
+    /// Calls that look and then write take turns when they are about the same thing: two at once would both
+    /// find nothing and both create. Nobody waits for a call about something else: that one may be waiting at the
+    /// gate.
+    pub(super) async fn turn(&self, about: &str) -> tokio::sync::OwnedMutexGuard<()> {
+        let turn = {
+            let mut turns = self.0.turns.lock().unwrap_or_else(PoisonError::into_inner);
+            let known = turns.get(about).and_then(Weak::upgrade);
+            known.unwrap_or_else(|| {
+                if turns.len() >= 1_000 {
+                    turns.retain(|_, turn| turn.strong_count() > 0);
+                }
+                let new = Arc::new(tokio::sync::Mutex::new(()));
+                turns.insert(about.to_owned(), Arc::downgrade(&new));
+                new
+            })
+        };
+        turn.lock_owned().await
+    }
+
+    /// The comment that a marker was last seen on: a hint that saves reading every comment of an issue.
+    pub(super) fn remembered_comment(&self, about: &str) -> Option<u64> {
+        self.0.comments.lock().unwrap_or_else(PoisonError::into_inner).get(about).copied()
+    }
+
+    pub(super) fn remember_comment(&self, about: &str, comment: Option<u64>) {
+        let mut comments = self.0.comments.lock().unwrap_or_else(PoisonError::into_inner);
+        if comments.len() > 10_000 {
+            comments.clear();
+        }
+        match comment {
+            Some(id) => comments.insert(about.to_owned(), id),
+            None => comments.remove(about),
+        };
+    }
+
+    pub(super) async fn pause(&self) {
+        self.part_of_a_pause(1).await;
+    }
+
+    /// For what is asked again rather than tried again.
+    pub(super) async fn part_of_a_pause(&self, part: u32) {
+        tokio::time::sleep(self.0.pause / part.max(1)).await;
+    }
+
+    /// Sends a request that changes nothing up to three times, as long as GitHub is unavailable for a moment.
+    pub(super) async fn repeating<T, F: Future<Output = Result<T>>>(
+        &self,
+        once: impl Fn() -> F,
+    ) -> Result<T> {
+        let mut tried = 1;
+        loop {
+            let error = match once().await {
+                Ok(answer) => return Ok(answer),
+                Err(error) => error,
+            };
+            let wait = match error.kind {
+                ErrorKind::Unavailable { retry_after } => retry_after.unwrap_or(self.0.pause * tried),
+                ErrorKind::Unauthorized
+                | ErrorKind::Forbidden
+                | ErrorKind::NotFound
+                | ErrorKind::Conflict
+                | ErrorKind::Invalid
+                | ErrorKind::Unexpected => return Err(error),
+            };
+            if tried >= TRIES || wait > SHORT_WAIT {
+                return Err(error);
+            }
+            tokio::time::sleep(wait).await;
+            tried += 1;
+        }
+    }
+
+    /// Sends a request in the installation's name. Reads are repeated when GitHub is unavailable; writes never:
+    /// whether one was made is for the caller to look at. Writes wait for their turn first.
+    pub(super) async fn call(&self, at: &At, permissions: Permissions, request: &Request) -> Result<Answer> {
+        match request.verb {
+            Verb::Get => self.repeating(|| self.authorized(at, permissions, request, Side::Rest, None)).await,
+            Verb::Post | Verb::Patch | Verb::Delete => {
+                let permit = self.permit(at, permissions, request.priority, &request.name()).await?;
+                self.call_permitted(at, permissions, request, permit).await
+            }
+        }
+    }
+
+    /// The first half of a write: waits for its turn. What is to be said can be made after it, with
+    /// what is known by then. `name` is for the log.
+    pub(super) async fn permit(
+        &self,
+        at: &At,
+        permissions: Permissions,
+        priority: Priority,
+        name: &str,
+    ) -> Result<Permit> {
+        // No turn is spent on waiting for a token, or on finding out that there is none.
+        self.token(at, permissions, None).await?;
+        self.0.gate.pass(at.installation, priority, name).await
+    }
+
+    /// The second half of a write: sends it.
+    pub(super) async fn call_permitted(
+        &self,
+        at: &At,
+        permissions: Permissions,
+        request: &Request,
+        permit: Permit,
+    ) -> Result<Answer> {
+        self.authorized(at, permissions, request, Side::Rest, Some(permit)).await
+    }
+
+    /// As [`GitHub::call`], a mutation of GraphQL's. Its errors come with status 200.
+    pub(super) async fn call_graphql(
+        &self,
+        at: &At,
+        permissions: Permissions,
+        request: &Request,
+    ) -> Result<Answer> {
+        let permit = self.permit(at, permissions, request.priority, "a mutation").await?;
+        self.authorized(at, permissions, request, Side::GraphQl, Some(permit)).await
+    }
+
+    /// As [`GitHub::call`], a query of GraphQL's: it changes nothing, so that it waits for no turn and is repeated.
+    pub(super) async fn query_graphql(
+        &self,
+        at: &At,
+        permissions: Permissions,
+        request: &Request,
+    ) -> Result<Answer> {
+        self.repeating(|| self.authorized(at, permissions, request, Side::GraphQl, None)).await
+    }
+
+    /// A refused token is replaced once, and one that is only seconds old is given a moment: GitHub's servers do
+    /// not all know it at once. What was refused for want of authorization was not carried out, so that this is
+    /// harmless for writes too.
+    async fn authorized(
+        &self,
+        at: &At,
+        permissions: Permissions,
+        request: &Request,
+        side: Side,
+        permit: Option<Permit>,
+    ) -> Result<Answer> {
+        let token = self.token(at, permissions, None).await?;
+        let priority = permit.is_some().then_some(request.priority);
+        let error = match self.once(at, permissions, request, (side, &token), permit).await {
+            Ok(answer) => return Ok(answer),
+            Err(error) => error,
+        };
+        let again = match error.kind {
+            ErrorKind::Unauthorized => {
+                if token.is_fresh() {
+                    self.pause().await;
+                }
+                self.token(at, permissions, Some(&token)).await?
+            }
+            ErrorKind::Forbidden if token.is_fresh() => {
+                self.pause().await;
+                token
+            }
+            ErrorKind::Forbidden
+            | ErrorKind::Unavailable { .. }
+            | ErrorKind::NotFound
+            | ErrorKind::Conflict
+            | ErrorKind::Invalid
+            | ErrorKind::Unexpected => return Err(error),
+        };
+        let permit = match priority {
+            Some(priority) => Some(self.permit(at, permissions, priority, &request.name()).await?),
+            None => None,
+        };
+        self.once(at, permissions, request, (side, &again), permit).await
+    }
+
+    async fn once(
+        &self,
+        at: &At,
+        permissions: Permissions,
+        request: &Request,
+        (side, token): (Side, &Kept),
+        permit: Option<Permit>,
+    ) -> Result<Answer> {
+        let client = self.side_with(side, token.secret())?;
+        let answer = send(&client, request, Name::Installation(permissions)).await;
+        // A read that is limited tells as much as a write does.
+        if let Some(wait) = answer.as_ref().err().and_then(GitHubError::limit) {
+            self.0.gate.hold(at.installation, wait);
+        }
+        // Only now: nobody comes between the answer and the hold.
+        drop(permit);
+        answer
+    }
+
+    fn side_with(&self, side: Side, token: SecretString) -> Result<Octocrab> {
+        let client = match side {
+            Side::Rest => &self.0.app,
+            Side::GraphQl => &self.0.app_graphql,
+        };
+        client.user_access_token(token).map_err(|_| GitHubError::unexpected("octocrab takes no token"))
+    }
+
+    /// Reads a list page by page. `route` has no query, or ends its query with a parameter.
+    pub(super) async fn list<T: DeserializeOwned>(
+        &self,
+        at: &At,
+        permissions: Permissions,
+        route: &str,
+    ) -> Result<Vec<T>> {
+        let mut all = Vec::new();
+        let join = if route.contains('?') { '&' } else { '?' };
+        for page in 1..=MOST_PAGES {
+            let request = Request::get(format!("{route}{join}per_page={PAGE}&page={page}"));
+            let answer = self.call(at, permissions, &request).await?;
+            let mut items: Vec<T> = answer.json()?;
+            let full = items.len() >= PAGE;
+            let empty = items.is_empty();
+            all.append(&mut items);
+            if empty || !answer.has_next.unwrap_or(full) {
+                return Ok(all);
+            }
+        }
+        Err(GitHubError::unexpected(format!("{route} has more than {} entries", MOST_PAGES as usize * PAGE)))
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Side {
+    Rest,
+    GraphQl,
+}
+
+fn client(settings: &AppCredentials, base: &str) -> Result<Octocrab> {
+    let unusable = |_| {
+        GitHubError::new(
+            ErrorKind::Unauthorized,
+            "github.private_key_path holds no usable RSA key in PEM; make a new key on the App's page",
+        )
+    };
+    // No retries of octocrab's: it would send a POST again whose first answer was lost.
+    Octocrab::builder()
+        .app_from_rsa_pem(AppId(settings.app_id), settings.private_key_pem.expose_secret())
+        .map_err(unusable)?
+        .add_retry_config(RetryConfig::None)
+        .add_header(ACCEPT, "application/vnd.github+json".to_owned())
+        .set_connect_timeout(Some(CONNECT_TIMEOUT))
+        .set_read_timeout(Some(WHOLE_TIMEOUT))
+        .set_write_timeout(Some(WHOLE_TIMEOUT))
+        .base_uri(base)
+        .and_then(|builder| builder.build())
+        .map_err(|error| GitHubError::unexpected(format!("github.api_url cannot be used: {error}")))
+}

@@ -1,0 +1,241 @@
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+
+use crate::ErrorKind;
+use crate::scripted::{APP, Reply, Seen, Server, not_found, ok, refused};
+use journeyman_order::{IssueNumber, OrderId};
+
+const ISSUE: IssueNumber = IssueNumber(7);
+
+fn order() -> OrderId {
+    "018f4b5e-0000-7000-8000-000000000001".parse().unwrap()
+}
+
+fn marked(text: &str) -> String {
+    format!("<!-- journeyman:status:{} -->\n{text}", order())
+}
+
+/// What happens to a write instead of an answer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    Answered,
+    /// Carried out, and the answer lost.
+    Lost,
+    /// Carried out, and answered with 502.
+    Applied502,
+    /// Not carried out.
+    Refused(u16),
+}
+
+async fn say(text: &str) -> String {
+    text.to_owned()
+}
+
+#[derive(Clone)]
+struct Thread {
+    comments: Arc<Mutex<Vec<Value>>>,
+    fate: Arc<Mutex<Fate>>,
+}
+
+fn comment(id: u64, body: &str, app: Option<u64>) -> Value {
+    json!({"id": id, "body": body, "performed_via_github_app": app.map(|id| json!({"id": id}))})
+}
+
+impl Thread {
+    fn answer(&self, seen: &Seen) -> Reply {
+        let (method, path) = seen.call.split_once(' ').unwrap();
+        let mut comments = self.comments.lock().unwrap();
+        let fate = std::mem::replace(&mut *self.fate.lock().unwrap(), Fate::Answered);
+        if method == "GET" {
+            *self.fate.lock().unwrap() = fate;
+        } else if let Fate::Refused(status) = fate {
+            return refused(status, "no");
+        }
+        let id = path.rsplit('/').next().and_then(|id| id.parse::<u64>().ok());
+        let place = comments.iter().position(|comment| comment["id"].as_u64() == id);
+        let reply = match (method, place) {
+            ("GET", _) if path.contains("/issues/7/comments") => {
+                let page: usize = path.rsplit("page=").next().unwrap().parse().unwrap();
+                return ok(comments.iter().skip((page - 1) * 100).take(100).cloned().collect());
+            }
+            ("POST", _) => {
+                let id = 1_000 + comments.len() as u64;
+                let new = comment(id, &seen.body["body"].as_str().unwrap().replace('\n', "\r\n"), Some(APP));
+                comments.push(new.clone());
+                Reply::Json(201, new)
+            }
+            ("GET", Some(place)) => ok(comments[place].clone()),
+            ("PATCH", Some(place)) => {
+                comments[place]["body"] = seen.body["body"].clone();
+                ok(comments[place].clone())
+            }
+            ("DELETE", Some(place)) => {
+                comments.remove(place);
+                Reply::Json(204, Value::Null)
+            }
+            _ => not_found(),
+        };
+        match fate {
+            Fate::Lost if method != "GET" => Reply::Cut,
+            Fate::Applied502 if method != "GET" => refused(502, "Bad Gateway"),
+            Fate::Lost | Fate::Applied502 | Fate::Answered | Fate::Refused(_) => reply,
+        }
+    }
+
+    fn bodies(&self) -> Vec<String> {
+        let comments = self.comments.lock().unwrap();
+        comments.iter().map(|comment| comment["body"].as_str().unwrap().replace("\r\n", "\n")).collect()
+    }
+
+    fn next(&self, fate: Fate) {
+        *self.fate.lock().unwrap() = fate;
+    }
+}
+
+async fn thread(comments: Vec<Value>) -> (Server, Thread) {
+    let thread =
+        Thread { comments: Arc::new(Mutex::new(comments)), fate: Arc::new(Mutex::new(Fate::Answered)) };
+    let answering = thread.clone();
+    (Server::start(move |seen| answering.answer(seen)).await, thread)
+}
+
+#[tokio::test]
+async fn the_status_is_one_comment_edited_in_place() {
+    let (server, thread) = thread(vec![comment(1, "please fix", None)]).await;
+    for text in ["one", "one", "two"] {
+        server.github.set_status_comment(&server.at, ISSUE, order(), || say(text)).await.unwrap();
+    }
+    assert_eq!(thread.bodies(), ["please fix".to_owned(), marked("two")]);
+    assert_eq!(server.writes().len(), 2, "{:?}", server.writes());
+    // Only the first had to read the whole thread.
+    assert_eq!(server.count("GET /repos/octo/hello/issues/7/comments"), 1);
+}
+
+#[tokio::test]
+async fn a_marker_counts_only_from_our_app_and_at_the_beginning() {
+    let forged = vec![
+        comment(1, &marked("all is verified"), None),
+        comment(2, &marked("merge me"), Some(APP + 1)),
+        comment(3, &format!("quoting {}", marked("x")), Some(APP)),
+    ];
+    let (server, thread) = thread(forged.clone()).await;
+    server.github.set_status_comment(&server.at, ISSUE, order(), || say("working")).await.unwrap();
+    assert_eq!(thread.bodies().last(), Some(&marked("working")));
+    assert_eq!(thread.comments.lock().unwrap()[..3], forged[..]);
+}
+
+#[tokio::test]
+async fn after_a_restart_it_is_found_again_on_a_later_page() {
+    let mut comments: Vec<Value> = (1..=230).map(|id| comment(id, "talk", None)).collect();
+    comments.push(comment(900, &marked("old"), Some(APP)));
+    let (server, thread) = thread(comments).await;
+    server.github.set_status_comment(&server.at, ISSUE, order(), || say("new")).await.unwrap();
+    assert_eq!(server.writes(), ["PATCH /repos/octo/hello/issues/comments/900"]);
+    assert_eq!(thread.bodies().last(), Some(&marked("new")));
+}
+
+#[tokio::test]
+async fn a_lost_answer_never_makes_a_second_comment() {
+    for fate in [Fate::Lost, Fate::Applied502] {
+        let (server, thread) = thread(Vec::new()).await;
+        thread.next(fate);
+        server.github.set_status_comment(&server.at, ISSUE, order(), || say("working")).await.unwrap();
+        server.github.set_status_comment(&server.at, ISSUE, order(), || say("working")).await.unwrap();
+        assert_eq!(thread.bodies(), [marked("working")]);
+        // The same for an edit.
+        thread.next(fate);
+        server.github.set_status_comment(&server.at, ISSUE, order(), || say("done")).await.unwrap();
+        assert_eq!(thread.bodies(), [marked("done")]);
+        assert_eq!(server.writes().len(), 2);
+    }
+}
+
+#[tokio::test]
+async fn a_write_that_was_not_carried_out_is_reported_and_made_by_the_next_call() {
+    let (server, thread) = thread(Vec::new()).await;
+    for (status, kind) in [
+        (502, ErrorKind::Unavailable { retry_after: None }),
+        (422, ErrorKind::Invalid),
+        (409, ErrorKind::Conflict),
+    ] {
+        thread.next(Fate::Refused(status));
+        let tried = server.github.set_status_comment(&server.at, ISSUE, order(), || say("working")).await;
+        assert_eq!(tried.unwrap_err().kind, kind);
+        assert!(thread.bodies().is_empty());
+    }
+    server.github.set_status_comment(&server.at, ISSUE, order(), || say("working")).await.unwrap();
+    assert_eq!(thread.bodies(), [marked("working")]);
+}
+
+#[tokio::test]
+async fn one_that_was_taken_away_is_written_again_and_a_double_taken_away() {
+    let (server, thread) = thread(Vec::new()).await;
+    server.github.set_status_comment(&server.at, ISSUE, order(), || say("one")).await.unwrap();
+    thread.comments.lock().unwrap().clear();
+    server.github.set_status_comment(&server.at, ISSUE, order(), || say("two")).await.unwrap();
+    assert_eq!(thread.bodies(), [marked("two")]);
+
+    let doubles = vec![comment(8, &marked("late"), Some(APP)), comment(5, &marked("early"), Some(APP))];
+    let (server, thread) = self::thread(doubles).await;
+    server.github.set_status_comment(&server.at, ISSUE, order(), || say("now")).await.unwrap();
+    assert_eq!(thread.bodies(), [marked("now")]);
+    assert_eq!(thread.comments.lock().unwrap()[0]["id"], json!(5));
+}
+
+#[tokio::test]
+async fn two_at_once_write_one() {
+    let (server, thread) = thread(Vec::new()).await;
+    let set = || server.github.set_status_comment(&server.at, ISSUE, order(), || say("working"));
+    let (one, two, three) = tokio::join!(set(), set(), set());
+    assert!(one.is_ok() && two.is_ok() && three.is_ok());
+    assert_eq!(thread.bodies(), [marked("working")]);
+}
+
+#[tokio::test]
+async fn a_comment_is_made_once_for_its_marker() {
+    let (server, thread) = thread(Vec::new()).await;
+    for (marker, text) in [("review:1", "first"), ("review:1", "again"), ("review:2", "second")] {
+        server.github.comment(&server.at, ISSUE, marker, text).await.unwrap();
+    }
+    assert_eq!(
+        thread.bodies(),
+        ["<!-- journeyman:review:1 -->\nfirst", "<!-- journeyman:review:2 -->\nsecond"]
+    );
+    for bad in ["", "a b", "a--b", "x -->", "é"] {
+        let error = server.github.comment(&server.at, ISSUE, bad, "x").await.unwrap_err();
+        assert_eq!(error.kind, ErrorKind::Invalid, "{bad:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_body_is_never_longer_than_github_takes() {
+    let (server, thread) = thread(Vec::new()).await;
+    let long = "é".repeat(70_000);
+    server.github.set_status_comment(&server.at, ISSUE, order(), || say(&long)).await.unwrap();
+    let said = thread.bodies()[0].chars().count();
+    assert!((60_000..=65_536).contains(&said), "{said}");
+}
+
+#[tokio::test]
+async fn each_round_of_review_has_one_comment_of_its_own() {
+    let (server, thread) = thread(Vec::new()).await;
+    let pull = journeyman_order::PullNumber(7);
+    let set = async |stage: &str, round: u32, text: &str| {
+        server.github.set_review_comment(&server.at, pull, order(), (stage, round), text).await.unwrap();
+    };
+    set("review", 1, "first").await;
+    thread.next(Fate::Lost);
+    set("review", 2, "second").await;
+    set("review", 2, "second, judged anew").await;
+    set("a--b", 1, "a stage of another name").await;
+    let marked = |name: &str, text: &str| format!("<!-- journeyman:review:{}:{name} -->\n{text}", order());
+    assert_eq!(
+        thread.bodies(),
+        [
+            marked("review:1", "first"),
+            marked("review:2", "second, judged anew"),
+            marked("a..b:1", "a stage of another name")
+        ]
+    );
+}

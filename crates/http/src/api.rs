@@ -1,0 +1,160 @@
+//! `/api/v1/work-orders`: every handler holds the token before it looks at anything else.
+
+use actix_web::http::header;
+use actix_web::web::{Data, Path, Payload, Query};
+use actix_web::{HttpRequest, HttpResponse};
+use serde::Deserialize;
+use serde_json::json;
+
+use super::auth::hold_token;
+use super::body::Room;
+use super::problem::Problem;
+use super::views::{OrderView, order_url};
+use super::{Asked, HttpState};
+use journeyman_order::next::Survey;
+use journeyman_order::steps::steps;
+use journeyman_order::{IssueNumber, Journal, OrderId, Receipt, RepositoryName, survey};
+use journeyman_store::{JournalStore, OrderFilter};
+
+pub(super) const MOST_JSON: usize = 64 * 1024;
+const PAGE: u32 = 50;
+const LARGEST_PAGE: u32 = 200;
+
+pub(super) type Answer = Result<HttpResponse, Problem>;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Wish {
+    repository: RepositoryName,
+    issue: IssueNumber,
+}
+
+pub(super) async fn create(
+    request: HttpRequest,
+    body: Payload,
+    state: Data<HttpState>,
+    room: Data<Room>,
+) -> Answer {
+    hold_token(&request, state.api_token.as_ref())?;
+    let body = room.read_up_to(MOST_JSON, &request, body).await?;
+    let wish: Wish = serde_json::from_slice(&body.bytes).map_err(|error| {
+        Problem::bad_request(format!("{{\"repository\": \"owner/name\", \"issue\": 1}} expected: {error}"))
+    })?;
+    if wish.issue.0 == 0 || i64::try_from(wish.issue.0).is_err() {
+        return Err(Problem::unprocessable("an issue's number is 1 or more"));
+    }
+    let (order, mut response) = match state.desk.open(wish.repository, wish.issue).await? {
+        Asked::Opened(order) => (order, HttpResponse::Accepted()),
+        Asked::AlreadyActive(order) => (order, HttpResponse::Ok()),
+    };
+    let row = state.store.order(order).await?;
+    Ok(response.insert_header((header::LOCATION, order_url(order))).json(OrderView::new(row)))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Page {
+    limit: Option<u32>,
+    before: Option<String>,
+    repository: Option<String>,
+    active: Option<bool>,
+}
+
+pub(super) async fn list(
+    request: HttpRequest,
+    page: Result<Query<Page>, actix_web::Error>,
+    state: Data<HttpState>,
+) -> Answer {
+    hold_token(&request, state.api_token.as_ref())?;
+    let Query(page) = page.map_err(|error| {
+        Problem::bad_request(format!("the query may hold limit, before, repository and active: {error}"))
+    })?;
+    let limit = page.limit.unwrap_or(PAGE);
+    if !(1..=LARGEST_PAGE).contains(&limit) {
+        return Err(Problem::bad_request(format!("limit is from 1 to {LARGEST_PAGE}")));
+    }
+    let invalid = |error: journeyman_order::ids::InvalidId| Problem::bad_request(error.to_string());
+    let filter = OrderFilter {
+        active: page.active,
+        repository: page.repository.map(|name| name.parse().map_err(invalid)).transpose()?,
+        before: page.before.map(|order| order.parse().map_err(invalid)).transpose()?,
+        limit,
+    };
+    let rows = state.store.orders(&filter).await?;
+    let is_full = u32::try_from(rows.len()).is_ok_and(|length| length == limit);
+    let before = rows.last().filter(|_| is_full).map(|last| last.id);
+    let orders: Vec<OrderView> = rows.into_iter().map(OrderView::new).collect();
+    Ok(HttpResponse::Ok().json(json!({"work_orders": orders, "before": before})))
+}
+
+pub(super) async fn show(request: HttpRequest, order: Path<String>, state: Data<HttpState>) -> Answer {
+    hold_token(&request, state.api_token.as_ref())?;
+    let order = order_id(&order)?;
+    let row = state.store.order(order).await?;
+    let artifacts = state.store.artifacts(order).await?;
+    let (_, survey) = surveyed(&state, order).await?;
+    Ok(HttpResponse::Ok().json(OrderView::new(row).with_budget(survey.budget).with_artifacts(artifacts)))
+}
+
+/// There is a receipt as soon as there is something to answer for: a commit, or an end.
+pub(super) async fn show_receipt(
+    request: HttpRequest,
+    order: Path<String>,
+    state: Data<HttpState>,
+) -> Answer {
+    hold_token(&request, state.api_token.as_ref())?;
+    let order = order_id(&order)?;
+    let (journal, survey) = surveyed(&state, order).await?;
+    if survey.next.settled.is_none() && survey.trace.work.is_none() {
+        return Err(Problem::not_found(format!("order {order} has no receipt yet: it is at work")));
+    }
+    Ok(HttpResponse::Ok().json(Receipt::of(&journal, &survey)))
+}
+
+pub(super) async fn surveyed(state: &HttpState, order: OrderId) -> Result<(Journal, Survey), Problem> {
+    let journal = state.store.journal(order).await?;
+    let survey = survey(journal.pipeline(), &journal, chrono::Utc::now());
+    Ok((journal, survey))
+}
+
+pub(super) async fn show_steps(request: HttpRequest, order: Path<String>, state: Data<HttpState>) -> Answer {
+    hold_token(&request, state.api_token.as_ref())?;
+    let journal = state.store.journal(order_id(&order)?).await?;
+    Ok(HttpResponse::Ok().json(json!({"steps": steps(&journal)})))
+}
+
+pub(super) async fn show_journal(
+    request: HttpRequest,
+    order: Path<String>,
+    state: Data<HttpState>,
+) -> Answer {
+    hold_token(&request, state.api_token.as_ref())?;
+    let journal = state.store.journal(order_id(&order)?).await?;
+    Ok(HttpResponse::Ok().json(json!({"entries": journal.entries()})))
+}
+
+pub(super) async fn download(
+    request: HttpRequest,
+    path: Path<(String, String)>,
+    state: Data<HttpState>,
+) -> Answer {
+    hold_token(&request, state.api_token.as_ref())?;
+    let (order, name) = path.into_inner();
+    let artifact = state.store.artifact(order_id(&order)?, &name).await?;
+    let media_type = header::HeaderValue::from_str(&artifact.info.media_type)
+        .unwrap_or_else(|_| header::HeaderValue::from_static("application/octet-stream"));
+    // An agent wrote it: a browser is to save it, whatever it calls itself, and never to run it.
+    Ok(HttpResponse::Ok()
+        .insert_header((header::CONTENT_TYPE, media_type))
+        .insert_header((header::X_CONTENT_TYPE_OPTIONS, "nosniff"))
+        .insert_header((header::CONTENT_SECURITY_POLICY, "sandbox; default-src 'none'"))
+        .insert_header((
+            header::CONTENT_DISPOSITION,
+            format!("attachment; filename=\"{}\"", artifact.info.name),
+        ))
+        .body(artifact.content))
+}
+
+pub(super) fn order_id(text: &str) -> Result<OrderId, Problem> {
+    text.parse().map_err(|error: journeyman_order::ids::InvalidId| Problem::not_found(error.to_string()))
+}

@@ -1,0 +1,90 @@
+//! `POST /webhook`: signature first, then the headers, then the disk, then 202.
+
+use actix_web::http::header;
+use actix_web::web::{Data, Payload};
+use actix_web::{HttpRequest, HttpResponse};
+use chrono::Utc;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::HttpState;
+use super::body::Room;
+use super::problem::Problem;
+use journeyman_order::DeliveryGuid;
+use journeyman_store::{NewDelivery, Saved};
+use journeyman_webhook::{SignatureError, verify};
+
+pub(super) async fn receive(
+    request: HttpRequest,
+    body: Payload,
+    state: Data<HttpState>,
+    room: Data<Room>,
+) -> Result<HttpResponse, Problem> {
+    let signature = text(&request, "x-hub-signature-256");
+    if signature.is_none() {
+        // Nobody's body is read without even a claim to be GitHub.
+        return Err(refuse(SignatureError::Missing));
+    }
+    let body = room.read(&request, body).await?;
+    verify(&state.webhook_secrets, signature, &body.bytes).map_err(refuse)?;
+
+    let guid: DeliveryGuid = text(&request, "x-github-delivery")
+        .and_then(|guid| guid.parse().ok())
+        .ok_or_else(|| Problem::bad_request("the header X-GitHub-Delivery is missing or is not a GUID"))?;
+    let event = text(&request, "x-github-event").filter(|event| is_word(event)).ok_or_else(|| {
+        Problem::bad_request("the header X-GitHub-Event is missing or is not an event's name")
+    })?;
+    if is_form(&request, &body.bytes) {
+        return Err(Problem::media_type("set the webhook's content type to application/json on GitHub"));
+    }
+    if event == "ping" {
+        return Ok(HttpResponse::Ok().json(json!({"status": "pong"})));
+    }
+    let delivery = NewDelivery {
+        action: action(&body.bytes),
+        event: event.to_owned(),
+        guid: guid.clone(),
+        body: body.bytes,
+        received_at: Utc::now(),
+    };
+    let saved = state.store.save_delivery(delivery).await?;
+    tracing::info!(%guid, event, ?saved, "delivery");
+    let status = match saved {
+        Saved::New => {
+            state.desk.delivery_arrived();
+            "accepted"
+        }
+        Saved::Seen => "duplicate",
+    };
+    Ok(HttpResponse::Accepted().json(json!({"status": status})))
+}
+
+fn refuse(error: SignatureError) -> Problem {
+    Problem::unauthorized(error.to_string())
+}
+
+fn text<'a>(request: &'a HttpRequest, name: &str) -> Option<&'a str> {
+    request.headers().get(name)?.to_str().ok()
+}
+
+fn is_word(text: &str) -> bool {
+    (1..=64).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_lowercase() || b == b'_')
+}
+
+fn is_form(request: &HttpRequest, body: &[u8]) -> bool {
+    let says_form = request
+        .headers()
+        .get(header::CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok())
+        .is_some_and(|value| value.starts_with("application/x-www-form-urlencoded"));
+    says_form || body.starts_with(b"payload=")
+}
+
+/// For people who look at deliveries; what cannot be read has none.
+fn action(body: &[u8]) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Action {
+        action: Option<String>,
+    }
+    serde_json::from_slice::<Action>(body).ok()?.action.filter(|action| is_word(action))
+}

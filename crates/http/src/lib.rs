@@ -1,0 +1,129 @@
+//! The door: webhook, REST API, health.
+//!
+//! May know: HTTP, `webhook` to check a signature, `store` to keep and to read, `attest` for the form of what is signed.
+//! Must never know: what a delivery means or what an order does next. It says that a delivery has come, that an
+//! order is wished for and what it is told, through [`WorkOrders`].
+
+mod api;
+mod attestations;
+mod auth;
+mod body;
+mod commands;
+mod deliveries;
+mod pages;
+mod problem;
+mod server;
+#[cfg(test)]
+mod tests;
+mod views;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use secrecy::SecretString;
+
+use journeyman_attest::{Envelope, NothingToSign, PublicKey};
+use journeyman_order::next::Survey;
+use journeyman_order::{Command, IssueNumber, Journal, OrderId, RepositoryName};
+use journeyman_store::Store;
+
+pub use server::start;
+
+/// What the routes need.
+#[derive(Clone)]
+pub struct HttpState {
+    /// Where deliveries are kept and orders read.
+    pub store: Store,
+    /// The webhook's secret, and the one before it during a rotation.
+    pub webhook_secrets: Vec<SecretString>,
+    /// What opens the API; without it the API is closed.
+    pub api_token: Option<SecretString>,
+    /// Whoever opens orders.
+    pub desk: Arc<dyn WorkOrders>,
+    /// Whoever signs receipts.
+    pub signer: Arc<dyn Attests>,
+    /// Whether the rest of the application can work; asked by `GET /ready` beside the store.
+    pub ready: Arc<dyn Fn() -> Readiness + Send + Sync>,
+    /// How much and how long a body may be.
+    pub limits: BodyLimits,
+}
+
+/// How much and how long a webhook's body may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BodyLimits {
+    /// Bytes of one body. GitHub sends at most 25 MiB.
+    pub bytes: usize,
+    /// Bytes of all bodies that are being read: what a flood can make us hold before a signature is known.
+    pub bytes_together: usize,
+    /// Time from the end of the headers to the end of the body. GitHub itself gives up after 10 seconds.
+    pub deadline: Duration,
+}
+
+impl Default for BodyLimits {
+    fn default() -> Self {
+        Self { bytes: 25 * 1024 * 1024, bytes_together: 256 * 1024 * 1024, deadline: Duration::from_secs(10) }
+    }
+}
+
+/// Whether the application can work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Readiness {
+    /// It can.
+    Ready,
+    /// It cannot, or not any more.
+    NotReady {
+        /// Why; shown to anybody who asks.
+        because: String,
+    },
+}
+
+/// Whoever opens orders; the composition root has one.
+#[async_trait]
+pub trait WorkOrders: Send + Sync {
+    /// A new delivery is in the store. Has to return at once.
+    fn delivery_arrived(&self);
+
+    /// Opens an order for an issue, as its label would.
+    async fn open(&self, repository: RepositoryName, issue: IssueNumber) -> Result<Asked, DeskError>;
+
+    /// Tells an order what the holder of the token says, and wakes it; also one that has ended. The number of the
+    /// journal's entry that holds it.
+    async fn command(&self, order: OrderId, command: Command) -> Result<u64, DeskError>;
+}
+
+/// Whoever signs receipts; the composition root has one.
+#[async_trait]
+pub trait Attests: Send + Sync {
+    /// What they are verified with. Shown to anybody.
+    fn public_key(&self) -> PublicKey;
+
+    /// What an order's journal says of its commit, signed.
+    async fn attest(&self, journal: &Journal, survey: &Survey) -> Result<Envelope, NothingToSign>;
+}
+
+/// What came of asking for an order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asked {
+    /// It was opened.
+    Opened(OrderId),
+    /// The issue has this active one.
+    AlreadyActive(OrderId),
+}
+
+/// Why no order was opened. The texts are shown to whoever asked.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DeskError {
+    /// The App does not see such a repository, or it has no such issue.
+    #[error("{0}")]
+    NotFound(String),
+    /// There is one, but no order can be opened for it, such as for a closed issue.
+    #[error("{0}")]
+    Refused(String),
+    /// There is one, but something else stands in its place now.
+    #[error("{0}")]
+    Conflict(String),
+    /// GitHub or the store cannot be used right now.
+    #[error("{0}")]
+    Unavailable(String),
+}

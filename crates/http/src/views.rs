@@ -1,0 +1,118 @@
+//! What the API shows of an order.
+
+use serde::Serialize;
+
+use journeyman_order::{Answer, BranchName, IssueNumber, OrderBudget, OrderId, PullNumber, RepositoryName};
+use journeyman_store::{ArtifactInfo, OrderRow};
+
+/// A work order.
+#[derive(Debug, Serialize)]
+pub(super) struct OrderView {
+    id: OrderId,
+    repository: RepositoryName,
+    issue: IssueNumber,
+    state: String,
+    active: bool,
+    branch: Option<BranchName>,
+    pull_request: Option<PullNumber>,
+    opened_at: chrono::DateTime<chrono::Utc>,
+    updated_at: chrono::DateTime<chrono::Utc>,
+    /// Where the rest is.
+    steps_url: String,
+    journal_url: String,
+    receipt_url: String,
+    attestation_url: String,
+    /// What it may cost and has cost; when one order is shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    budget: Option<OrderBudget>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    artifacts: Option<Vec<ArtifactView>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    signal: Option<SignalView>,
+}
+
+/// What became of what an order was told.
+#[derive(Debug, Serialize)]
+pub(super) struct SignalView {
+    /// The entry of the journal that holds it.
+    entry: u64,
+    /// `taken`, `noted` until the pull request is read, `ignored`, or `asking` while it is not known whether it counts.
+    answer: &'static str,
+    /// Why it was ignored.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    because: Option<String>,
+}
+
+impl SignalView {
+    pub(super) fn new(entry: u64, answer: Option<&Answer>) -> Self {
+        match answer {
+            Some(Answer::Taken) => Self { entry, answer: "taken", because: None },
+            Some(Answer::Asking) | None => Self { entry, answer: "asking", because: None },
+            Some(Answer::Noted) => Self { entry, answer: "noted", because: None },
+            Some(Answer::Ignored(because) | Answer::NoRight(because)) => {
+                Self { entry, answer: "ignored", because: Some(because.clone()) }
+            }
+        }
+    }
+}
+
+/// An artifact of an order.
+#[derive(Debug, Serialize)]
+pub(super) struct ArtifactView {
+    url: String,
+    name: String,
+    media_type: String,
+    size: u64,
+    sha256: String,
+}
+
+pub(super) fn order_url(order: OrderId) -> String {
+    format!("/api/v1/work-orders/{order}")
+}
+
+impl OrderView {
+    pub(super) fn new(row: OrderRow) -> Self {
+        let url = order_url(row.id);
+        Self {
+            steps_url: format!("{url}/steps"),
+            journal_url: format!("{url}/journal"),
+            receipt_url: format!("{url}/receipt"),
+            attestation_url: format!("{url}/attestation"),
+            id: row.id,
+            repository: row.repository,
+            issue: row.issue,
+            state: row.state,
+            active: row.active,
+            branch: row.branch,
+            pull_request: row.pull,
+            opened_at: row.opened_at,
+            updated_at: row.updated_at,
+            budget: None,
+            artifacts: None,
+            signal: None,
+        }
+    }
+
+    pub(super) fn with_signal(mut self, signal: SignalView) -> Self {
+        self.signal = Some(signal);
+        self
+    }
+
+    pub(super) fn with_budget(mut self, budget: OrderBudget) -> Self {
+        self.budget = Some(budget);
+        self
+    }
+
+    pub(super) fn with_artifacts(mut self, artifacts: Vec<ArtifactInfo>) -> Self {
+        let url = order_url(self.id);
+        let view = |info: ArtifactInfo| ArtifactView {
+            url: format!("{url}/artifacts/{}", info.name),
+            name: info.name,
+            media_type: info.media_type,
+            size: info.size,
+            sha256: info.sha256,
+        };
+        self.artifacts = Some(artifacts.into_iter().map(view).collect());
+        self
+    }
+}

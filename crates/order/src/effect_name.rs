@@ -1,0 +1,176 @@
+//! Names of effects, such as `implement/2/tests`: the one place where they are put together and taken apart.
+
+use std::fmt;
+
+use super::moves::MoveKey;
+
+/// The first word of effects that belong to no stage. No stage may be called so: its effects would be taken for these.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reserved {
+    /// What people and the checks of others are answered.
+    Answer,
+    /// Somebody's rights.
+    Authorize,
+    /// Our check run.
+    Check,
+    /// What is put in order after the pull request was closed.
+    Closed,
+    /// The question for a commit message, which is told as a stage is.
+    CommitMessage,
+    /// The last words of a pull request whose order has stopped.
+    Ended,
+    /// What is looked at before anything is paid for.
+    Preflight,
+    /// The base branch and its settings.
+    Prepare,
+    /// A reaction to a comment.
+    React,
+    /// A short reply.
+    Say,
+    /// The status comment.
+    Status,
+}
+
+impl Reserved {
+    /// All of them.
+    pub const ALL: [Self; 11] = [
+        Self::Answer,
+        Self::Authorize,
+        Self::Check,
+        Self::Closed,
+        Self::CommitMessage,
+        Self::Ended,
+        Self::Preflight,
+        Self::Prepare,
+        Self::React,
+        Self::Say,
+        Self::Status,
+    ];
+
+    /// As it stands in the names.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Answer => "answer",
+            Self::Authorize => "authorize",
+            Self::Check => "check",
+            Self::Closed => "closed",
+            Self::CommitMessage => "commit_message",
+            Self::Ended => "ended",
+            Self::Preflight => "preflight",
+            Self::Prepare => "prepare",
+            Self::React => "react",
+            Self::Say => "say",
+            Self::Status => "status",
+        }
+    }
+
+    /// The reserved word that this is.
+    pub fn of(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|known| known.word() == word)
+    }
+}
+
+/// What an effect belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EffectScope<'k> {
+    /// A stage of the pipeline.
+    Stage(&'k str),
+    /// What is said and done beside or after the stages.
+    Beside(Reserved),
+}
+
+/// What an effect of a round does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EffectPart<'k> {
+    /// The worker's run.
+    Worker,
+    /// A judge's run.
+    Verifier,
+    /// A run of whoever looks at what is stuck.
+    Diagnosis,
+    /// Anything else, by its word.
+    Other(&'k str),
+}
+
+impl MoveKey {
+    /// An effect that belongs to no stage: `answer/1/read`.
+    pub(crate) fn beside(word: Reserved, rest: impl fmt::Display) -> Self {
+        Self(format!("{}/{rest}", word.word()))
+    }
+
+    /// The one effect of a word.
+    pub(crate) fn only(word: Reserved) -> Self {
+        Self(word.word().to_owned())
+    }
+
+    /// An effect of a stage, or of an operation within one: `implement/2/tests`.
+    pub(crate) fn within(prefix: &str, rest: impl fmt::Display) -> Self {
+        Self(format!("{prefix}/{rest}"))
+    }
+
+    /// What it belongs to.
+    pub fn scope(&self) -> EffectScope<'_> {
+        let first = self.stage();
+        Reserved::of(first).map_or(EffectScope::Stage(first), EffectScope::Beside)
+    }
+
+    /// Its first word: a stage's name, or a reserved word, under which what belongs to it is told.
+    pub fn stage(&self) -> &str {
+        self.0.split('/').next().unwrap_or_default()
+    }
+
+    /// The number after that, of a stage's round or of an answer.
+    pub fn number(&self) -> Option<u32> {
+        self.0.split('/').nth(1)?.parse().ok()
+    }
+
+    /// What the effects of one round have in common: `implement/2` of `implement/2/tests`, and nothing of an operation
+    /// inside that round, such as `implement/2/message/1/agent`.
+    pub fn round(&self) -> &str {
+        self.0.rsplit_once('/').map_or(self.0.as_str(), |(round, _)| round)
+    }
+
+    /// What it does.
+    pub fn part(&self) -> EffectPart<'_> {
+        match self.0.rsplit('/').next().unwrap_or_default() {
+            "agent" => EffectPart::Worker,
+            last if last.starts_with("verify-") => EffectPart::Verifier,
+            last if last.starts_with("diagnosis-") => EffectPart::Diagnosis,
+            last => EffectPart::Other(last),
+        }
+    }
+
+    /// Whether it is a run of the stage's own worker: `implement/2/agent`, `answer/1/2/agent`; not what is asked
+    /// besides, as in `implement/2/message/1/agent`.
+    pub fn is_work_of(&self, stage: &str) -> bool {
+        let mut parts = self.0.split('/').rev();
+        parts.next() == Some("agent")
+            && parts.next_back() == Some(stage)
+            && parts.all(|part| part.bytes().all(|b| b.is_ascii_digit()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_as_they_are_made_and_stay_what_journals_hold() {
+        let read = MoveKey::beside(Reserved::Answer, "1/read");
+        assert_eq!(read.to_string(), "answer/1/read");
+        assert_eq!((read.scope(), read.number()), (EffectScope::Beside(Reserved::Answer), Some(1)));
+        let run = MoveKey::within("implement", "2/agent");
+        assert_eq!(serde_json::to_string(&run).unwrap(), "\"implement/2/agent\"");
+        assert_eq!((run.scope(), run.part()), (EffectScope::Stage("implement"), EffectPart::Worker));
+        assert_eq!((run.round(), run.number()), ("implement/2", Some(2)));
+        assert!(run.is_work_of("implement") && !run.is_work_of("answer"));
+        let message = MoveKey::within("implement/2/message", "1/agent");
+        assert!(!message.is_work_of("implement"));
+        assert_eq!(MoveKey::within("review", "1/verify-2").part(), EffectPart::Verifier);
+        assert_eq!(MoveKey::within("review", "1/diagnosis-1").part(), EffectPart::Diagnosis);
+        assert_eq!(MoveKey::only(Reserved::Prepare).stage(), "prepare");
+        for word in Reserved::ALL {
+            assert_eq!(Reserved::of(word.word()), Some(word));
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Stories of a worker without tools, whose answer is a code artifact.
+
+use super::super::moves::{Answers, MoveKey};
+use super::super::trace::StageState;
+use super::world::{Ending, World, objects, red, said};
+use super::*;
+use crate::PullNumber;
+
+const TEAM: &str = "
+name: team
+version: 1
+stages:
+  - { name: analyst, agent: business_analyst }
+  - name: engineer
+    agent: software_engineer
+    inputs: { stories: '{{analyst.result}}' }
+    output: code_artifact
+    checks: [pushed_commit, policy, tests]
+    escalate_on_exhaust: human_approval
+    depends_on: [analyst]
+  - { name: publish, uses: publish, agent: developer, command: create_pull_request, depends_on: [engineer] }
+  - name: lead
+    agent: software_engineer
+    inputs: { stories: '{{analyst.result}}' }
+    output: code_artifact
+    begins_with: checks
+    checks: [pushed_commit, policy, tests, verifier]
+    verifier: tech_lead
+    escalate_on_exhaust: human_approval
+    depends_on: [publish]
+  - { name: ready, uses: ready, depends_on: [lead] }
+  - { name: notes, agent: archiver, arguments: ['{{engineer.artifact_id}} {{engineer.stories_covered}}'], depends_on: [engineer] }
+";
+
+/// Whole files that cover these, and what the model claims besides.
+fn artifact(stories: &[&str]) -> Outcome {
+    said(
+        &serde_json::json!({
+            "artifact_id": "CODE-001", "attempt_number": 9,
+            "test_result": {"passed": true, "total_tests": 99},
+            "stories_covered": ["US-099"],
+            "files": [{"file_path": "src/sum.py", "file_type": "implementation", "content": "def add(a, b):\n    return a + b\n",
+                "description": "sums", "story_ids": stories}],
+        })
+        .to_string(),
+    )
+}
+
+fn team() -> World {
+    World::with(TEAM).when("analyst/1/agent", vec![said(r#"[{"id": "US-001"}, {"id": "US-002"}]"#)])
+}
+
+fn whole() -> Outcome {
+    artifact(&["US-001", "US-002"])
+}
+
+const VERIFIED: Ending = Ending::Verified { pull: Some(PullNumber(8)) };
+
+#[test]
+fn its_files_are_written_and_go_through_the_same_checks() {
+    let mut world = team().when("engineer/1/agent", vec![whole()]);
+    assert_eq!(world.settle(), VERIFIED);
+    let asked = world.task("engineer/1/agent").unwrap();
+    assert_eq!((asked.answers, asked.schema.is_some(), asked.previous), (Answers::CodeArtifact, true, None));
+    let place = |key: &str| world.made.iter().position(|made| made == key).unwrap_or_else(|| panic!("{key}"));
+    let order = ["engineer/1/agent", "engineer/1/write", "engineer/1/import", "engineer/1/tests"].map(place);
+    assert!(order.is_sorted(), "{order:?}");
+    let told = world.task("notes/1/agent").unwrap().arguments;
+    assert_eq!(told, ["CODE-001 US-001\nUS-002"], "computed by us, whatever it claims");
+}
+
+#[test]
+fn what_does_not_parse_is_a_round_with_the_fault_as_feedback_and_nothing_is_written() {
+    let mut world = team()
+        .when("engineer/1/agent", vec![said(r#"{"artifact_id": "CODE-1"#)])
+        .when("engineer/2/agent", vec![whole()]);
+    assert_eq!(world.settle(), VERIFIED);
+    assert_eq!((world.made("engineer/1/write"), world.made("engineer/1/import")), (0, 0));
+    let again = world.task("engineer/2/agent").unwrap();
+    assert_eq!(again.previous, Some(MoveKey("engineer/1/agent".to_owned())), "it has no memory of its own");
+    let rework = again.rework.unwrap();
+    assert_eq!((rework.attempt, rework.of), (2, 3));
+    assert!(rework.feedback[0].summary.contains("no JSON object"), "{rework:?}");
+}
+
+#[test]
+fn a_story_that_no_file_covers_is_feedback() {
+    let mut world =
+        team().when("engineer/1/agent", vec![artifact(&["US-001"])]).when("engineer/2/agent", vec![whole()]);
+    assert_eq!(world.settle(), VERIFIED);
+    let rework = world.task("engineer/2/agent").unwrap().rework.unwrap();
+    assert_eq!(rework.feedback[0].summary, "no file covers US-002");
+}
+
+#[test]
+fn what_the_model_says_of_its_tests_is_not_believed() {
+    let mut world = team()
+        .when("engineer/1/agent", vec![whole()])
+        .when("engineer/2/agent", vec![whole()])
+        .when("engineer/1/tests", vec![red(1, 2)]);
+    assert_eq!(world.settle(), VERIFIED);
+    let again = world.task("engineer/2/agent").unwrap();
+    assert_eq!(again.rework.unwrap().failing_tests, ["test_0", "test_1"]);
+    assert_eq!(again.previous, Some(MoveKey("engineer/1/agent".to_owned())));
+}
+
+#[test]
+fn three_answers_that_are_none_end_it_and_the_same_one_ends_it_sooner() {
+    let mut world = team()
+        .when("engineer/1/agent", vec![said("{")])
+        .when("engineer/2/agent", vec![said(r#"{"files": []}"#)])
+        .when("engineer/3/agent", vec![artifact(&["US-002"])]);
+    assert!(matches!(world.settle(), Ending::Blocked { because } if because.contains("tried 3 times")));
+    assert_eq!((world.made("engineer/4"), world.pushes().len()), (0, 0));
+    assert_eq!(world.state("engineer"), Some(StageState::Failed));
+
+    let mut world =
+        team().when("engineer/1/agent", vec![said("{")]).when("engineer/2/agent", vec![said("{")]);
+    assert!(matches!(world.settle(), Ending::Blocked { because } if because.contains("in the same way")));
+    assert_eq!(world.made("engineer/3"), 0);
+}
+
+#[test]
+fn the_leads_review_of_a_clean_submission_goes_on_from_the_engineers_artifact() {
+    let mut world = team()
+        .when("engineer/1/agent", vec![whole()])
+        .when("lead/1/verify-1", vec![objects(&["a name"])])
+        .when("lead/2/agent", vec![whole()]);
+    assert_eq!(world.settle(), VERIFIED);
+    let again = world.task("lead/2/agent").unwrap();
+    assert_eq!(
+        again.previous,
+        Some(MoveKey("engineer/1/agent".to_owned())),
+        "all files again, under the same id"
+    );
+    assert_eq!((world.made("lead/1/agent"), world.made("lead/2/write")), (0, 1));
+}

@@ -1,0 +1,139 @@
+//! What holds for every order, whatever goes wrong and whoever interrupts.
+
+use proptest::prelude::*;
+
+use super::super::agent_run::FailureKind;
+use super::super::moves::{Retry, Trouble};
+use super::super::settings::RepositorySettings;
+use super::super::signal::{Command, SignalKind};
+use super::super::test_run::TestVerdict;
+use super::world::{World, failed, imported, nothing, red, said, sha, tested};
+use super::*;
+use crate::PullNumber;
+
+fn any_outcome() -> impl Strategy<Value = (&'static str, Outcome)> {
+    let trouble = |retry| Outcome::Trouble(Trouble { message: "m".to_owned(), retry });
+    prop::sample::select(vec![
+        ("/agent", said("")),
+        ("/agent", failed(FailureKind::Unavailable)),
+        ("/agent", failed(FailureKind::Ended)),
+        ("/agent", failed(FailureKind::Misconfigured)),
+        ("/agent", failed(FailureKind::UnknownSession)),
+        ("/tests", red(1, 2)),
+        ("/tests", red(2, 1)),
+        ("/tests", tested(&sha(3), TestVerdict::NoTests, 0, 0)),
+        ("/tests", tested(&sha(3), TestVerdict::SetupFailed, 0, 0)),
+        ("/import", nothing()),
+        ("/import", imported(5, None)),
+        ("/files", Outcome::FilesFound { files: vec![], content: None }),
+        ("/push-1", Outcome::BranchTaken { at: None }),
+        ("prepare", trouble(Retry::Soon)),
+        ("/pull", trouble(Retry::After { seconds: 60 })),
+        ("/tests", trouble(Retry::Never)),
+        ("", trouble(Retry::Soon)),
+        ("", Outcome::PullFinished),
+    ])
+}
+
+fn any_signal() -> impl Strategy<Value = SignalKind> {
+    prop::sample::select(vec![
+        SignalKind::Commanded { comment: None, pull: None, command: Command::Cancel },
+        SignalKind::Commanded { comment: None, pull: None, command: Command::Retry { guidance: None } },
+        SignalKind::Labeled { label: "journeyman".to_owned() },
+        SignalKind::Unlabeled { label: "journeyman".to_owned() },
+        SignalKind::IssueClosed,
+        SignalKind::PullClosed { pull: PullNumber(8), merged: true },
+    ])
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    /// Whatever goes wrong and whoever interrupts: the order settles, every prefix of its journal names a move, a
+    /// time to wake at or an end, and the same moves again when it is asked again.
+    #[test]
+    fn every_order_settles_and_every_prefix_names_what_is_next(
+        script in prop::collection::vec(any_outcome(), 0..12),
+        signals in prop::collection::vec((0_usize..60, any_signal()), 0..4),
+    ) {
+        let mut world = World::new();
+        for (end, outcome) in script {
+            world = world.when(end, vec![outcome]);
+        }
+        for moment in 0..60 {
+            for (_, kind) in signals.iter().filter(|(at, _)| *at == moment) {
+                world.hear(kind.clone());
+            }
+            world.step();
+        }
+        world.settle();
+        for length in 1..=world.journal.entries().len() {
+            let prefix = world.journal.prefix(length).unwrap();
+            let now = prefix.entries()[length - 1].at;
+            let first = next(prefix.pipeline(), &prefix, now);
+            prop_assert!(!first.moves.is_empty() || first.wake_at.is_some() || first.settled.is_some());
+            prop_assert_eq!(first, next(prefix.pipeline(), &prefix, now));
+        }
+        for length in 1..world.journal.entries().len() {
+            let (before, after) = (world.journal.prefix(length).unwrap(), world.journal.prefix(length + 1).unwrap());
+            let answers = |journal: &Journal| {
+                let now = journal.entries().last().unwrap().at;
+                survey(journal.pipeline(), journal, now).answers
+            };
+            for given in answers(&before).iter().filter(|given| given.answer != Answer::Asking) {
+                prop_assert!(answers(&after).contains(given), "an answer that was given changed: {given:?}");
+            }
+        }
+        let survey = world.survey();
+        let heard = world.journal.entries().iter().filter(|e| matches!(e.event, Event::Signaled { .. })).count();
+        prop_assert_eq!(survey.answers.len(), heard, "every signal is answered");
+    }
+
+    /// The same signal twice comes to the same end as once.
+    #[test]
+    fn a_signal_twice_is_harmless(at in 0_usize..40, kind in any_signal()) {
+        let run = |times: usize| {
+            let mut world = World::new().when("implement/1/tests", vec![red(0, 1)]);
+            for moment in 0..60 {
+                if moment == at {
+                    (0..times).for_each(|_| world.hear(kind.clone()));
+                }
+                world.step();
+            }
+            world.settle()
+        };
+        prop_assert_eq!(run(1), run(2));
+    }
+
+    /// A template of the issue's making stays text.
+    #[test]
+    fn settings_never_stop_an_order(label in ".*", minutes in proptest::option::of(0_u64..u64::MAX)) {
+        let settings = RepositorySettings {
+            label: Some(label),
+            budget: Some(super::super::settings::Budget { usd: None, minutes, runs: None }),
+            ..RepositorySettings::default()
+        };
+        let prepared = Outcome::Prepared { base: sha(1), settings: Box::new(settings), pipeline: None, roles: Default::default(), subjects: Vec::new() };
+        World::new().when("prepare", vec![prepared]).settle();
+    }
+}
+
+#[test]
+fn the_status_waits_as_long_as_github_asks() {
+    let limited = Trouble { message: "limited".to_owned(), retry: Retry::After { seconds: 120 } };
+    let mut undisturbed = World::new();
+    undisturbed.settle();
+    let first = undisturbed.made.into_iter().find(|key| key.starts_with("status/")).expect("a status");
+    let first: &'static str = first.leak();
+    let mut world = World::new().when(first, vec![Outcome::Trouble(limited)]);
+    world.settle();
+    let shown: Vec<DateTime<Utc>> = world
+        .journal
+        .entries()
+        .iter()
+        .filter(|entry| matches!(&entry.event, Event::Observed { key, .. } if key.0 == first))
+        .map(|entry| entry.at)
+        .collect();
+    assert_eq!(shown.len(), 2, "{shown:?}");
+    assert!(shown[1] - shown[0] >= TimeDelta::seconds(120), "{shown:?}");
+}

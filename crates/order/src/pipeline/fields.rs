@@ -1,0 +1,62 @@
+//! What a stage gives to those after it: the one table that the check of a file and the walk agree on.
+
+use super::schema::properties;
+use super::{Check, Output, Stage, Uses};
+use crate::role::Role;
+
+impl Stage {
+    /// The fields that the stage has when it has passed, as in `{{stage.field}}`; sorted, each once.
+    ///
+    /// `role` is that of its agent: where the stage asks for no form of its own, the role's schema says what there is.
+    pub fn fields(&self, role: Option<&Role>) -> Vec<String> {
+        let mut fields: Vec<&str> = match self.uses {
+            Uses::Agent => self.output_fields(role),
+            Uses::Archive => {
+                let mut fields = self.output_fields(role);
+                fields.push("result");
+                fields
+            }
+            Uses::Branch => vec!["name", "result"],
+            Uses::Tests => vec!["result", "test_results", "verdict"],
+            Uses::Publish => vec!["number", "url"],
+            Uses::Ready => Vec::new(),
+        };
+        for check in &self.checks {
+            fields.extend(match check {
+                Check::PushedCommit => &["commit", "changed", "code"][..],
+                Check::Policy => &[],
+                Check::Tests => &["test_results"],
+                Check::Verifier => &["verdict", "final_code"],
+            });
+        }
+        fields.sort_unstable();
+        fields.dedup();
+        fields.into_iter().map(str::to_owned).collect()
+    }
+
+    fn output_fields<'a>(&'a self, role: Option<&'a Role>) -> Vec<&'a str> {
+        let schema = match &self.output {
+            Some(Output::File(_)) => return vec!["result", "file", "content"],
+            Some(Output::CodeArtifact) => {
+                return vec![
+                    "result",
+                    "artifact_id",
+                    "implementation_files",
+                    "test_files",
+                    "stories_covered",
+                ];
+            }
+            Some(Output::Text | Output::OneOf(_)) => None,
+            Some(Output::JsonSchema(schema)) => Some(schema),
+            None => role.and_then(|role| role.output_schema.as_ref()),
+        };
+        let mut fields = vec!["result"];
+        fields.extend(schema.into_iter().flat_map(properties));
+        fields
+    }
+
+    /// Whether its role has a say in its fields.
+    pub(super) fn takes_fields_of_role(&self) -> bool {
+        matches!(self.uses, Uses::Agent | Uses::Archive) && self.agent.is_some() && self.output.is_none()
+    }
+}

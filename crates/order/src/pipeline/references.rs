@@ -1,0 +1,170 @@
+//! `{{stage.field}}` before anything runs: whether it will stand for something when the time comes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::places::Step;
+use super::problem::quoted;
+use super::rules::Found;
+use super::{Pipeline, Stage};
+use crate::role::Role;
+
+/// Names that are no stages, with their fields.
+pub(super) const GIVEN: [(&str, &[&str]); 3] =
+    [("issue", &["number", "title", "body", "url"]), ("order", &["id"]), ("repository", &["name"])];
+
+/// The stage's own inputs, in its command and arguments.
+pub(super) const INPUTS: &str = "inputs";
+
+/// What a text names.
+pub(super) enum Reference<'a> {
+    Name(&'a str),
+    /// `{{` that is never closed.
+    Open,
+}
+
+/// What a text names, in its order.
+pub(super) fn references(text: &str) -> Vec<Reference<'_>> {
+    let mut found = Vec::new();
+    let mut rest = text;
+    while let Some((_, after)) = rest.split_once("{{") {
+        let Some((name, left)) = after.split_once("}}") else {
+            found.push(Reference::Open);
+            break;
+        };
+        found.push(Reference::Name(name.trim()));
+        rest = left;
+    }
+    found
+}
+
+/// Whether a text names anything.
+pub(super) fn is_filled_in(text: &str) -> bool {
+    !references(text).is_empty()
+}
+
+/// Which of a stage's own inputs a text may name.
+#[derive(Clone, Copy)]
+enum Inputs {
+    Own,
+    NoneHere,
+}
+
+/// Everything that the stages name. Without roles, what depends on them is taken on trust.
+pub(super) fn check(pipeline: &Pipeline, roles: Option<&BTreeMap<String, Role>>, found: &mut Found<'_>) {
+    let before = reachable(pipeline);
+    for stage in &pipeline.stages {
+        let scope = Scope { pipeline, stage, before: &before, roles };
+        let mut look = |text: &str, path: &[Step<'_>], inputs: Inputs| {
+            for reference in references(text) {
+                let problem = match reference {
+                    Reference::Name(name) => scope.problem(name, inputs),
+                    Reference::Open => Some("`{{` is not closed by `}}`".to_owned()),
+                };
+                if let Some(problem) = problem {
+                    found.at(stage, path, problem);
+                }
+            }
+        };
+        if let Some(command) = &stage.command {
+            look(command, &[Step::Key("command")], Inputs::Own);
+        }
+        for (place, argument) in stage.arguments.iter().enumerate() {
+            look(argument, &[Step::Key("arguments"), Step::Item(place)], Inputs::Own);
+        }
+        for (name, value) in &stage.inputs {
+            look(value, &[Step::Key("inputs"), Step::Key(name)], Inputs::NoneHere);
+        }
+        if let Some(condition) = &stage.when {
+            look(&String::from(condition.clone()), &[Step::Key("when")], Inputs::NoneHere);
+        }
+    }
+}
+
+/// Roles that stages name have to be known.
+pub(super) fn check_roles(pipeline: &Pipeline, roles: &BTreeMap<String, Role>, found: &mut Found<'_>) {
+    let known = || roles.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+    for stage in &pipeline.stages {
+        for (field, role) in stage.roles() {
+            if !roles.contains_key(role) {
+                let problem = format!("`{field}`: there is no role {}; these are: {}", quoted(role), known());
+                found.at(stage, &[Step::Key(field)], problem);
+            }
+        }
+    }
+}
+
+struct Scope<'a> {
+    pipeline: &'a Pipeline,
+    stage: &'a Stage,
+    before: &'a BTreeMap<&'a str, BTreeSet<&'a str>>,
+    roles: Option<&'a BTreeMap<String, Role>>,
+}
+
+impl Scope<'_> {
+    /// What is wrong with a name; none when it will stand for something.
+    fn problem(&self, name: &str, inputs: Inputs) -> Option<String> {
+        let whole = quoted(name);
+        let Some((source, field)) = name.split_once('.') else {
+            return Some(format!("{whole} is no variable; write {{{{stage.field}}}}"));
+        };
+        if source == INPUTS {
+            let own = || self.stage.inputs.keys().map(String::as_str);
+            return match inputs {
+                Inputs::NoneHere => Some(format!(
+                    "{whole}: `inputs` can be named in `command` and `arguments` of the same stage only"
+                )),
+                Inputs::Own if self.stage.inputs.contains_key(field) => None,
+                Inputs::Own => Some(lacks(&whole, "the stage has no such input", own())),
+            };
+        }
+        if let Some((_, fields)) = GIVEN.iter().find(|(given, _)| *given == source) {
+            let is_there = fields.contains(&field);
+            let missing = || lacks(&whole, &format!("{source:?} has no such field"), fields.iter().copied());
+            return (!is_there).then(missing);
+        }
+        let before = self.before.get(self.stage.name.as_str());
+        let Some(stage) = self.pipeline.stage(source) else {
+            let names = GIVEN.iter().map(|(given, _)| *given).chain(before.into_iter().flatten().copied());
+            return Some(lacks(&whole, &format!("there is no stage {}", quoted(source)), names));
+        };
+        if !before.is_some_and(|before| before.contains(source)) {
+            return Some(format!(
+                "{whole}: {} does not depend on {source:?}, which may not have ended by then",
+                quoted(&self.stage.name)
+            ));
+        }
+        let role = stage.agent.as_ref().and_then(|role| self.roles?.get(role));
+        if stage.takes_fields_of_role() && role.is_none() {
+            return None;
+        }
+        let fields = stage.fields(role);
+        let is_there = fields.iter().any(|known| known == field);
+        (!is_there).then(|| {
+            lacks(&whole, &format!("stage {source:?} gives no such field"), fields.iter().map(String::as_str))
+        })
+    }
+}
+
+fn lacks<'a>(whole: &str, problem: &str, there: impl Iterator<Item = &'a str>) -> String {
+    let there: Vec<&str> = there.take(30).collect();
+    if there.is_empty() {
+        format!("{whole}: {problem}; there is none")
+    } else {
+        format!("{whole}: {problem}; there is {}", there.join(", "))
+    }
+}
+
+/// For each stage those that have ended before it begins.
+pub(super) fn reachable(pipeline: &Pipeline) -> BTreeMap<&str, BTreeSet<&str>> {
+    let mut before: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    // Each stands after those it depends on, so that one pass is enough.
+    for stage in &pipeline.stages {
+        let mut own = BTreeSet::new();
+        for name in &stage.depends_on {
+            own.insert(name.as_str());
+            own.extend(before.get(name.as_str()).into_iter().flatten());
+        }
+        before.insert(&stage.name, own);
+    }
+    before
+}

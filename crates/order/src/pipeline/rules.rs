@@ -1,0 +1,342 @@
+//! The rules that one stage is held to by itself.
+
+use std::collections::BTreeMap;
+
+use super::limits::{
+    LONGEST_CHOICE, LONGEST_COMMAND, LONGEST_CONDITION, LONGEST_GLOB, LONGEST_RUN_SECONDS, LONGEST_TEXT,
+    MOST_ARGUMENTS, MOST_CHOICES, MOST_DOLLARS, MOST_INPUTS, MOST_PROBLEMS, MOST_ROUNDS,
+};
+use super::places::{Places, Step};
+use super::problem::{Problem, quoted};
+use super::references::{GIVEN, INPUTS, is_filled_in};
+use super::schema::schema_validator;
+use super::{BeginsWith, Check, Escalation, Output, Pipeline, Stage, Uses};
+use crate::names::{NAME_RULE, NameFault, RoleName, StageName, is_name};
+
+/// Collects what is wrong, with its place.
+pub(super) struct Found<'a> {
+    places: &'a Places,
+    /// Where each stage stands in the file; of two of a name, the first.
+    numbers: BTreeMap<String, usize>,
+    problems: Vec<Problem>,
+}
+
+impl<'a> Found<'a> {
+    /// `pipeline` in the file's order.
+    pub(super) fn new(pipeline: &Pipeline, places: &'a Places) -> Self {
+        let names = pipeline.stages.iter().enumerate().rev();
+        let numbers = names.map(|(number, stage)| (stage.name.clone(), number)).collect();
+        Self { places, numbers, problems: Vec::new() }
+    }
+
+    /// At a field of a stage, or inside it.
+    pub(super) fn at(&mut self, stage: &Stage, path: &[Step<'_>], problem: impl Into<String>) {
+        let number = self.numbers.get(&stage.name).copied().unwrap_or_default();
+        self.at_number(number, stage, path, problem);
+    }
+
+    /// The same, for a stage whose name may be another's too.
+    pub(super) fn at_number(
+        &mut self,
+        number: usize,
+        stage: &Stage,
+        path: &[Step<'_>],
+        problem: impl Into<String>,
+    ) {
+        let whole: Vec<Step<'_>> =
+            [Step::Key("stages"), Step::Item(number)].iter().chain(path).copied().collect();
+        self.push(&whole, Some(stage.name.chars().take(80).collect()), path.first(), problem.into());
+    }
+
+    /// At a field of the pipeline.
+    pub(super) fn at_top(&mut self, field: &str, problem: impl Into<String>) {
+        self.push(&[Step::Key(field)], None, Some(&Step::Key(field)), problem.into());
+    }
+
+    /// Whether the file says anything about a field of a stage.
+    fn says(&self, number: usize, field: &str) -> bool {
+        self.places.has(&[Step::Key("stages"), Step::Item(number), Step::Key(field)])
+    }
+
+    fn push(&mut self, path: &[Step<'_>], stage: Option<String>, field: Option<&Step<'_>>, problem: String) {
+        let place = self.places.of_path(path);
+        let field = match field {
+            Some(Step::Key(field)) => Some((*field).to_owned()),
+            Some(Step::Item(_)) | None => None,
+        };
+        let (line, column) = place.unzip();
+        self.problems.push(Problem { line, column, stage, field, problem });
+    }
+
+    /// In the file's order, each once.
+    pub(super) fn end(mut self) -> Vec<Problem> {
+        self.problems.sort();
+        self.problems.dedup();
+        self.problems.truncate(MOST_PROBLEMS);
+        self.problems
+    }
+}
+
+/// What is wrong with a stage's name. A pull request is published and made ready under two names whether or not a stage
+/// has them, so those two are for the stages that do that.
+fn wrong_name(stage: &Stage) -> Option<String> {
+    let reserved = |what: &str| {
+        Some(format!("{} is reserved: {what}; give the stage another name", quoted(&stage.name)))
+    };
+    match StageName::parse(&stage.name) {
+        Err(NameFault::Reserved(word)) => {
+            return reserved(&format!("effects of Journeyman's own are called `{}/…`", word.word()));
+        }
+        Err(fault @ (NameFault::Form | NameFault::Variable | NameFault::Own)) => {
+            return Some(fault.to_string());
+        }
+        Ok(_) => {}
+    }
+    for (word, uses) in [("publish", Uses::Publish), ("ready", Uses::Ready)] {
+        if stage.name == word && stage.uses != uses {
+            return reserved(&format!("it is for the stage with `uses: {word}`"));
+        }
+    }
+    let names_variables = stage.name == INPUTS || GIVEN.iter().any(|(given, _)| *given == stage.name);
+    names_variables.then(|| "a stage cannot have this name: variables begin with it".to_owned())
+}
+
+/// Holds one stage to the rules, whatever the others are.
+pub(super) fn hold(number: usize, stage: &Stage, found: &mut Found<'_>) {
+    let mut wrong = |path: &[Step<'_>], problem: String| found.at_number(number, stage, path, problem);
+    if let Some(problem) = wrong_name(stage) {
+        wrong(&[Step::Key("name")], problem);
+    }
+    for (field, role) in stage.roles() {
+        if RoleName::parse(role).is_err() {
+            wrong(&[Step::Key(field)], format!("`{field}` is a role, {NAME_RULE}; not {}", quoted(role)));
+        }
+    }
+    if stage.timeout.is_some_and(|timeout| timeout.0 > LONGEST_RUN_SECONDS) {
+        wrong(&[Step::Key("timeout")], "`timeout` is at most 24h".to_owned());
+    }
+    if stage.budget.is_some_and(|usd| !(usd > 0.0 && usd <= MOST_DOLLARS)) {
+        wrong(&[Step::Key("budget")], format!("`budget` is dollars, over 0 and at most {MOST_DOLLARS}"));
+    }
+    for (field, given) in
+        [("max_adversarial_rounds", stage.max_adversarial_rounds), ("retry_count", stage.retry_count)]
+    {
+        if given > MOST_ROUNDS {
+            wrong(&[Step::Key(field)], format!("`{field}` is at most {MOST_ROUNDS}, this is {given}"));
+        }
+    }
+    if stage.when.as_ref().is_some_and(|when| longer(&String::from(when.clone()), LONGEST_CONDITION)) {
+        wrong(&[Step::Key("when")], format!("`when` has at most {LONGEST_CONDITION} characters"));
+    }
+    hold_worker(stage, &mut wrong);
+    hold_output(stage, &mut wrong);
+    hold_checks(stage, &mut wrong);
+    hold_uses(number, stage, found);
+}
+
+type Wrong<'a> = dyn FnMut(&[Step<'_>], String) + 'a;
+
+fn hold_worker(stage: &Stage, wrong: &mut Wrong<'_>) {
+    if let Some(command) = &stage.command {
+        let name = command.strip_prefix('/').unwrap_or(command);
+        let fits = (1..=60).contains(&name.len())
+            && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'));
+        let is_filled_in = is_filled_in(command);
+        if (!fits && !is_filled_in) || longer(command, LONGEST_COMMAND) {
+            let problem = format!(
+                "`command` is a template's name, 1 to 60 characters of a-z, A-Z, 0-9, - and _, with or without a slash \
+                 before, or {{{{stage.field}}}}; not {}",
+                quoted(command)
+            );
+            wrong(&[Step::Key("command")], problem);
+        }
+    }
+    if stage.arguments.len() > MOST_ARGUMENTS {
+        let problem =
+            format!("at most {MOST_ARGUMENTS} arguments ($1 to $9), here are {}", stage.arguments.len());
+        wrong(&[Step::Key("arguments")], problem);
+    }
+    for (place, argument) in stage.arguments.iter().enumerate() {
+        if longer(argument, LONGEST_TEXT) {
+            let problem = format!("an argument has at most {LONGEST_TEXT} characters before it is filled in");
+            wrong(&[Step::Key("arguments"), Step::Item(place)], problem);
+        }
+    }
+    if stage.inputs.len() > MOST_INPUTS {
+        let problem = format!("at most {MOST_INPUTS} inputs, here are {}", stage.inputs.len());
+        wrong(&[Step::Key("inputs")], problem);
+    }
+    for (name, value) in &stage.inputs {
+        let path = [Step::Key("inputs"), Step::Key(name)];
+        if !is_name(name) {
+            wrong(&path, format!("an input's name has {NAME_RULE}; not {}", quoted(name)));
+        }
+        if longer(value, LONGEST_TEXT) {
+            let problem = format!("an input has at most {LONGEST_TEXT} characters before it is filled in");
+            wrong(&path, problem);
+        }
+    }
+}
+
+fn hold_output(stage: &Stage, wrong: &mut Wrong<'_>) {
+    let path = [Step::Key("output")];
+    match &stage.output {
+        None | Some(Output::Text | Output::CodeArtifact) => {}
+        Some(Output::OneOf(choices)) => {
+            let fits = |choice: &String| !choice.trim().is_empty() && !longer(choice, LONGEST_CHOICE);
+            if !(1..=MOST_CHOICES).contains(&choices.len()) || !choices.iter().all(fits) {
+                let problem = format!(
+                    "`one_of` has 1 to {MOST_CHOICES} choices of 1 to {LONGEST_CHOICE} characters each"
+                );
+                wrong(&path, problem);
+            }
+            let is_double = |(place, choice)| choices.iter().take(place).any(|other| other == choice);
+            if let Some((_, choice)) = choices.iter().enumerate().find(|choice| is_double(*choice)) {
+                wrong(&path, format!("`one_of` names {} twice", quoted(choice)));
+            }
+        }
+        Some(Output::File(glob)) => {
+            let leads_out = glob.starts_with('/') || glob.split('/').any(|part| part == "..");
+            if glob.is_empty() || longer(glob, LONGEST_GLOB) || leads_out || globset::Glob::new(glob).is_err()
+            {
+                let problem = format!(
+                    "`file` is a glob inside the work tree of at most {LONGEST_GLOB} characters, such as \
+                     .journeyman/plans/*.md; not {}",
+                    quoted(glob)
+                );
+                wrong(&path, problem);
+            }
+        }
+        Some(Output::JsonSchema(schema)) => {
+            if let Err(problem) = schema_validator(schema) {
+                wrong(&path, format!("`json_schema` {problem}"));
+            }
+        }
+    }
+}
+
+fn hold_checks(stage: &Stage, wrong: &mut Wrong<'_>) {
+    let checks = &stage.checks;
+    let path = [Step::Key("checks")];
+    let has = |check: Check| checks.contains(&check);
+    if let Some((place, pair)) = checks.windows(2).enumerate().find(|(_, pair)| pair[0] >= pair[1]) {
+        let (before, after) = (pair[0].word(), pair[1].word());
+        let problem = if before == after {
+            format!("the check `{after}` is there twice")
+        } else {
+            format!(
+                "the check `{after}` comes before `{before}`: cheapest first, pushed_commit, policy, tests, verifier"
+            )
+        };
+        wrong(&[Step::Key("checks"), Step::Item(place + 1)], problem);
+    }
+    for check in [Check::Policy, Check::Tests] {
+        if has(check) && !has(Check::PushedCommit) {
+            let problem = format!("the check `{}` needs `pushed_commit` before it", check.word());
+            wrong(&path, problem);
+        }
+    }
+    match (&stage.verifier, has(Check::Verifier)) {
+        (None, true) => {
+            wrong(&path, "the check `verifier` needs a role that judges; add `verifier: ROLE`".to_owned());
+        }
+        (Some(_), false) => {
+            let problem = "`verifier` names a role, but the check `verifier` is not in `checks`";
+            wrong(&[Step::Key("verifier")], problem.to_owned());
+        }
+        (Some(_), true) | (None, false) => {}
+    }
+    if stage.begins_with == BeginsWith::Checks && checks.is_empty() {
+        wrong(&[Step::Key("begins_with")], "`begins_with: checks` needs checks to begin with".to_owned());
+    }
+    if stage.output == Some(Output::CodeArtifact) && !has(Check::PushedCommit) {
+        let problem =
+            "`output: code_artifact` needs the check `pushed_commit`: its files are committed and pushed";
+        wrong(&[Step::Key("output")], problem.to_owned());
+    }
+}
+
+/// Fields that mean something whatever a stage uses.
+const ALWAYS: [&str; 4] = ["name", "depends_on", "uses", "when"];
+/// Fields that mean something where an agent works.
+const OF_WORKER: [&str; 9] = [
+    "agent",
+    "command",
+    "arguments",
+    "inputs",
+    "feedback_mode",
+    "retry_count",
+    "retry_policy",
+    "timeout",
+    "budget",
+];
+/// Fields about its result.
+const OF_RESULT: [&str; 6] =
+    ["output", "checks", "begins_with", "verifier", "max_adversarial_rounds", "escalate_on_exhaust"];
+
+/// A field that would do nothing is a misunderstanding.
+fn hold_uses(number: usize, stage: &Stage, found: &mut Found<'_>) {
+    let (word, meant): (&str, &[&str]) = match stage.uses {
+        Uses::Agent => ("agent", &OF_RESULT),
+        Uses::Archive => ("archive", &["output", "escalate_on_exhaust"]),
+        Uses::Branch => ("branch", &["escalate_on_exhaust"]),
+        Uses::Publish => ("publish", &["escalate_on_exhaust"]),
+        Uses::Tests => ("tests", &[]),
+        Uses::Ready => ("ready", &[]),
+    };
+    let works = !matches!(stage.uses, Uses::Tests | Uses::Ready);
+    for field in OF_WORKER.iter().chain(&OF_RESULT) {
+        debug_assert!(!ALWAYS.contains(field));
+        let has_meaning = meant.contains(field) || (works && OF_WORKER.contains(field));
+        if !has_meaning && found.says(number, field) {
+            let problem = format!("`{field}` does nothing with `uses: {word}`; take it out");
+            found.at_number(number, stage, &[Step::Key(field)], problem);
+        }
+    }
+    match (stage.uses, &stage.agent) {
+        (Uses::Agent | Uses::Branch | Uses::Publish, None) => {
+            found.at_number(number, stage, &[Step::Key("name")], "a role is needed; add `agent: ROLE`");
+        }
+        (Uses::Archive, None) if stage.command.is_some() => {
+            found.at_number(
+                number,
+                stage,
+                &[Step::Key("command")],
+                "a command needs a role; add `agent: ROLE`",
+            );
+        }
+        (Uses::Agent | Uses::Branch | Uses::Publish | Uses::Archive | Uses::Tests | Uses::Ready, _) => {}
+    }
+}
+
+fn longer(text: &str, most: usize) -> bool {
+    text.chars().count() > most
+}
+
+impl Stage {
+    /// Every role that it names, by field.
+    pub fn roles(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let escalation = match &self.escalate_on_exhaust {
+            Escalation::Agent(role) => Some(role),
+            Escalation::None | Escalation::HumanApproval => None,
+        };
+        let fields = [
+            ("agent", self.agent.as_ref()),
+            ("verifier", self.verifier.as_ref()),
+            ("escalate_on_exhaust", escalation),
+        ];
+        fields.into_iter().filter_map(|(field, role)| Some((field, role?.as_str())))
+    }
+}
+
+impl Check {
+    /// As it is written.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::PushedCommit => "pushed_commit",
+            Self::Policy => "policy",
+            Self::Tests => "tests",
+            Self::Verifier => "verifier",
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! What may be said of the commit that an order publishes. This is the only place that says it: every surface is a
+//! function of the settlement and of this verdict (`surfaces`).
+
+use serde::Serialize;
+
+use super::effect_name::{EffectScope, Reserved};
+use super::ids::CommitSha;
+use super::pipeline::{BeginsWith, Check, Pipeline, Stage, Uses};
+use super::settlement::Settlement;
+use super::trace::{Acceptance, OwnChecks, StageState, Trace, Work};
+
+/// The verdict on the published commit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "verdict", rename_all = "snake_case")]
+pub enum Verdict {
+    /// There is no commit.
+    None,
+    /// Judges are still to come.
+    Pending {
+        /// Their stages.
+        stages: Vec<String>,
+    },
+    /// Every check of every stage passed on exactly the published commit, and nothing it rests on was accepted by a
+    /// person, superseded, or not judged.
+    Verified,
+    /// No check failed, and not everything was verified.
+    Inconclusive {
+        /// What is missing.
+        why: Inconclusive,
+    },
+    /// A check failed on it.
+    Rejected {
+        /// Which, and how.
+        why: String,
+    },
+    /// A person accepted it, or what it rests on, as it is.
+    Approved {
+        /// Who.
+        by: String,
+        /// What stood against it.
+        why: String,
+        /// Whether that was a check that failed, and not one that could not tell.
+        failed: bool,
+    },
+}
+
+/// What is missing where no check failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "lacks", rename_all = "snake_case")]
+pub enum Inconclusive {
+    /// No tests ran on the commit.
+    NotTested,
+    /// There are no tests, or the command ran none.
+    NoTests {
+        /// Which of it.
+        because: String,
+    },
+    /// They pass, and the pass says nothing.
+    Doubted {
+        /// Why.
+        because: String,
+    },
+    /// They pass, and do not show that the change does anything.
+    Unproven {
+        /// Why.
+        because: String,
+    },
+    /// A judge of the pipeline has not spoken on this commit, be it that it judged an earlier one.
+    NotReviewed {
+        /// Its role.
+        by: String,
+    },
+    /// The order ended before all had spoken.
+    NotJudged {
+        /// How it ended, where that is not the end of the pipeline.
+        ended: Option<String>,
+        /// The stages that have not judged.
+        stages: Vec<String>,
+    },
+    /// The remote was not seen to have it.
+    NotPublished,
+}
+
+impl Inconclusive {
+    /// In a sentence.
+    pub fn sentence(&self) -> String {
+        match self {
+            Self::NotTested => "no tests ran on this commit".to_owned(),
+            Self::NoTests { because } | Self::Doubted { because } => because.clone(),
+            Self::Unproven { because } => format!("passing, not proven: {because}"),
+            Self::NotReviewed { by } => {
+                format!("{by} has not judged this commit; what was judged came before it")
+            }
+            Self::NotJudged { ended, stages } => match ended {
+                Some(ended) => ended.clone(),
+                None => format!("not judged by {}", stages.join(", ")),
+            },
+            Self::NotPublished => "the commit is on no branch of the repository".to_owned(),
+        }
+    }
+}
+
+impl Verdict {
+    /// Why, where there is something to say.
+    pub fn sentence(&self) -> Option<String> {
+        match self {
+            Self::None => Some("no stage of the pipeline makes a commit".to_owned()),
+            Self::Pending { .. } | Self::Verified => None,
+            Self::Inconclusive { why } => Some(why.sentence()),
+            Self::Rejected { why } | Self::Approved { why, .. } => Some(why.clone()),
+        }
+    }
+
+    /// What stands against it that a person could accept, and has not.
+    pub fn objection(&self) -> Option<String> {
+        match self {
+            Self::Inconclusive { why } => Some(why.sentence()),
+            Self::Rejected { why } => Some(why.clone()),
+            Self::None | Self::Pending { .. } | Self::Verified | Self::Approved { .. } => None,
+        }
+    }
+
+    /// Whether the pull request leaves its draft.
+    pub fn leaves_draft(&self) -> bool {
+        match self {
+            Self::Verified | Self::Approved { .. } => true,
+            Self::None | Self::Pending { .. } | Self::Inconclusive { .. } | Self::Rejected { .. } => false,
+        }
+    }
+
+    /// The verdict on the work that the walk has found, with how the order has ended, if it has.
+    pub fn of(pipeline: &Pipeline, trace: &Trace, settled: Option<&Settlement>) -> Self {
+        let Some(work) = &trace.work else { return Self::None };
+        Self::of_work(pipeline, trace, work, settled)
+    }
+
+    /// The same of work that is about to be published.
+    pub(crate) fn of_work(
+        pipeline: &Pipeline,
+        trace: &Trace,
+        work: &Work,
+        settled: Option<&Settlement>,
+    ) -> Self {
+        if let Some(Settlement::Escalated { because, .. } | Settlement::Blocked { because }) = settled {
+            return Self::Rejected { why: because.clone() };
+        }
+        if let (OwnChecks::Failed { because }, None) = (&work.checks, &work.accepted) {
+            return Self::Rejected { why: because.clone() };
+        }
+        // For ever: what comes after rests on it.
+        if let Some(Acceptance { by, because, failed }) = work.accepted.as_ref().or(trace.accepted.last()) {
+            return Self::Approved { by: by.clone(), why: because.clone(), failed: *failed };
+        }
+        if let OwnChecks::Lacking(why) = &work.checks
+            && *why != Inconclusive::NotTested
+        {
+            return Self::Inconclusive { why: why.clone() };
+        }
+        let inconclusive = |why| Self::Inconclusive { why };
+        let open = open_judges(pipeline, trace, work);
+        match settled.map(ended) {
+            None if !open.is_empty() && !trace.answering => return Self::Pending { stages: open },
+            Some(Some(ended)) if !open.is_empty() || is_broken_off(settled) => {
+                return inconclusive(Inconclusive::NotJudged { ended: Some(ended), stages: open });
+            }
+            None | Some(_) if !open.is_empty() => {
+                return inconclusive(Inconclusive::NotJudged { ended: None, stages: open });
+            }
+            None | Some(_) => {}
+        }
+        if !is_tested(work) {
+            return inconclusive(Inconclusive::NotTested);
+        }
+        if let Some(by) = reviewers(pipeline, trace).find(|by| !has_passed(trace, by, &work.commit)) {
+            return inconclusive(Inconclusive::NotReviewed { by: by.to_owned() });
+        }
+        if trace.pushed.as_ref() != Some(&work.commit) {
+            let publisher = pipeline.stages.iter().find(|stage| stage.uses == Uses::Publish);
+            match (settled, publisher) {
+                (None, Some(stage)) => return Self::Pending { stages: vec![stage.name.clone()] },
+                (Some(_), Some(_)) => return inconclusive(Inconclusive::NotPublished),
+                // A pipeline that publishes nothing is done with the commit itself.
+                (_, None) => {}
+            }
+        }
+        Self::Verified
+    }
+}
+
+/// Whether its own tests ran on exactly this commit and came to a pass that counts.
+fn is_tested(work: &Work) -> bool {
+    let is_of_it = |run: &super::test_run::TestRun| {
+        run.commit == work.commit && run.verdict.is_pass() && run.doubt.is_none()
+    };
+    work.checks == OwnChecks::Passed && work.tests.as_ref().is_some_and(is_of_it)
+}
+
+/// Whether a stage's checks look at a commit, and not at an answer.
+fn judges_work(stage: &Stage) -> bool {
+    stage.uses == Uses::Tests
+        || stage.checks.contains(&Check::PushedCommit)
+        || stage.begins_with == BeginsWith::Checks
+}
+
+/// The roles that judge commits in this pipeline, where their stages are not passed over.
+fn reviewers<'p>(pipeline: &'p Pipeline, trace: &'p Trace) -> impl Iterator<Item = &'p str> {
+    let asks = |stage: &&Stage| {
+        stage.checks.contains(&Check::Verifier)
+            && stage.max_adversarial_rounds > 0
+            && judges_work(stage)
+            && state_of(trace, &stage.name) != Some(StageState::Skipped)
+    };
+    pipeline.stages.iter().filter(asks).filter_map(|stage| stage.verifier.as_deref())
+}
+
+/// Whether a role's last word on exactly this commit is a pass.
+fn has_passed(trace: &Trace, role: &str, commit: &CommitSha) -> bool {
+    let rounds = trace.stages.iter().flat_map(|stage| &stage.rounds);
+    let said = rounds
+        .filter(|round| round.reviewer.as_deref() == Some(role) && round.commit.as_ref() == Some(commit));
+    said.filter_map(|round| round.review.as_ref()).next_back().is_some_and(|review| review.passed)
+}
+
+fn state_of(trace: &Trace, name: &str) -> Option<StageState> {
+    trace.stages.iter().rfind(|stage| stage.name == name).map(|stage| stage.state)
+}
+
+/// The stages that have yet to judge. Work that answers people went through every check of commits that the pipeline
+/// has, so that only those are asked of it that judge something else.
+fn open_judges(pipeline: &Pipeline, trace: &Trace, work: &Work) -> Vec<String> {
+    let is_an_answer = work.answer.scope() == EffectScope::Beside(Reserved::Answer);
+    let judges = pipeline.stages.iter().filter(|stage| {
+        let judges = stage.uses == Uses::Tests || !stage.checks.is_empty();
+        judges && !(is_an_answer && judges_work(stage))
+    });
+    let has_judged = |name: &str| {
+        matches!(state_of(trace, name), Some(StageState::Passed | StageState::Approved | StageState::Skipped))
+    };
+    judges.filter(|stage| !has_judged(&stage.name)).map(|stage| stage.name.clone()).collect()
+}
+
+/// How an order ended that will not go on by itself, in words; none where its pipeline came to its end.
+fn ended(settled: &Settlement) -> Option<String> {
+    match settled {
+        Settlement::Finished { .. } => None,
+        Settlement::Merged { by, .. } => Some(format!("The pull request was merged by {by} before that.")),
+        Settlement::Closed { by, .. } => Some(format!("The pull request was closed by {by} before that.")),
+        Settlement::Cancelled { because } => Some(format!("Cancelled: {because}")),
+        Settlement::Failed { because } => Some(format!("Failed: {because}")),
+        Settlement::Escalated { because, .. }
+        | Settlement::Blocked { because }
+        | Settlement::Refused { because } => Some(because.clone()),
+    }
+}
+
+/// Whether it was stopped, so that whatever was checked does not count.
+fn is_broken_off(settled: Option<&Settlement>) -> bool {
+    match settled {
+        Some(Settlement::Cancelled { .. } | Settlement::Failed { .. } | Settlement::Refused { .. }) => true,
+        Some(
+            Settlement::Finished { .. }
+            | Settlement::Escalated { .. }
+            | Settlement::Blocked { .. }
+            | Settlement::Merged { .. }
+            | Settlement::Closed { .. },
+        )
+        | None => false,
+    }
+}

@@ -1,0 +1,297 @@
+//! The one loop: worker, checks, feedback, worker again, until it passes or a check runs out.
+
+use std::collections::BTreeMap;
+
+use super::best::keep_better;
+use super::escalation::{Exhausted, WhatNow};
+use super::fingerprint::Fingerprint;
+use super::worker::Worker;
+use super::{Halt, Walk};
+use crate::agent_run::AgentRun;
+use crate::feedback::Feedback;
+use crate::ids::TreeSha;
+use crate::moves::{AgentTask, Diagnosis, Rework};
+use crate::pipeline::{BeginsWith, Escalation};
+use crate::test_run::TestRun;
+use crate::trace::Work;
+
+/// How often a check may send the worker back, the first run included.
+pub(crate) const MOST_RUNS: u32 = 3;
+/// How often whoever bends the tests may go on.
+pub(crate) const MOST_TAMPERINGS: u32 = 2;
+/// How much of the history a worker is told.
+const MOST_FEEDBACK: usize = 5;
+
+/// What judges a round. Each has a counter of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Judge {
+    Output,
+    PushedCommit,
+    Policy,
+    Tests,
+    /// Whoever bends the tests is told once; the second time a person is.
+    Tampering,
+    /// The tests pass, and do not show that the change does anything.
+    Proof,
+    Verifier,
+    /// Somebody who was asked for their approval.
+    Person,
+}
+
+/// What a round comes to.
+pub(crate) enum Judged<T> {
+    Passed(T),
+    Failed(Box<Failed>),
+    /// A check could not be made. No fault of the worker's, and never a pass.
+    NotMade {
+        because: String,
+        candidate: Option<Work>,
+    },
+    /// A check could not be paid for.
+    NotPaid {
+        because: String,
+        candidate: Option<Work>,
+    },
+}
+
+/// A round that a check sends back.
+pub(crate) struct Failed {
+    pub(crate) by: Judge,
+    pub(crate) feedback: Feedback,
+    pub(crate) tests: Option<Box<TestRun>>,
+    pub(crate) tree: Option<TreeSha>,
+    /// What it leaves that could be handed over.
+    pub(crate) candidate: Option<Work>,
+}
+
+impl<T> Judged<T> {
+    pub(crate) fn failed(by: Judge, feedback: Feedback) -> Self {
+        Self::Failed(Box::new(Failed { by, feedback, tests: None, tree: None, candidate: None }))
+    }
+
+    pub(crate) fn invalid_output(feedback: Feedback) -> Self {
+        Self::failed(Judge::Output, feedback)
+    }
+
+    /// The value, for the next judge; or the same end, of a round with a result of another kind.
+    #[expect(clippy::result_large_err, reason = "an end is as likely as a value, and neither is kept")]
+    pub(crate) fn or_the_end<U>(self) -> Result<T, Judged<U>> {
+        match self {
+            Self::Passed(value) => Ok(value),
+            Self::Failed(failed) => Err(Judged::Failed(failed)),
+            Self::NotMade { because, candidate } => Err(Judged::NotMade { because, candidate }),
+            Self::NotPaid { because, candidate } => Err(Judged::NotPaid { because, candidate }),
+        }
+    }
+}
+
+/// What a worker's rounds come to.
+#[expect(clippy::large_enum_variant, reason = "one at a time, and taken apart at once")]
+pub(crate) enum Rounds<T> {
+    Passed(T),
+    /// A person accepted the best round as it is.
+    Approved {
+        work: Box<Work>,
+        by: String,
+    },
+    GivenUp(GivenUp),
+}
+
+/// Rounds that came to nothing.
+pub(crate) struct GivenUp {
+    pub(crate) because: String,
+    /// The best round, for a person.
+    pub(crate) best: Option<Work>,
+    pub(crate) to: HandTo,
+}
+
+/// Who is left to look at rounds that came to nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum HandTo {
+    Person,
+    Nobody,
+}
+
+/// The counters. They start again on `/retry` and on guidance.
+#[derive(Default)]
+struct Counters {
+    failures: BTreeMap<Judge, u32>,
+    last: Option<Fingerprint>,
+}
+
+impl Walk<'_> {
+    /// The loop. `judge` looks at one run of the worker, or at what is there already when the stage begins with its
+    /// checks; what fails is told to the next run.
+    pub(crate) fn rounds<T>(
+        &mut self,
+        worker: &Worker,
+        mut judge: impl FnMut(&mut Self, u32, Option<&AgentRun>) -> Result<Judged<T>, Halt>,
+    ) -> Result<Rounds<T>, Halt> {
+        let mut counters = Counters::default();
+        let mut history: Vec<Feedback> = Vec::new();
+        let mut best: Option<Work> = None;
+        let mut rework: Option<Rework> = None;
+        let mut session = worker.session.clone();
+        let mut previous = worker.previous.clone();
+        let mut guided = false;
+        for round in 1.. {
+            let mut said = None;
+            let begins_with_checks = round == 1 && worker.begins_with == BeginsWith::Checks;
+            let judged = if begins_with_checks {
+                judge(self, round, None)
+            } else {
+                let key = worker.key(round, "agent");
+                let rework = self.with_advice(worker, rework.take());
+                let task = AgentTask {
+                    round,
+                    rework,
+                    session: session.clone(),
+                    previous: previous.clone(),
+                    ..worker.task()
+                };
+                match self.run_agent(&key, task, worker) {
+                    Ok((run, seq)) => {
+                        self.last_run = self.last_run.max(seq);
+                        session = run.session_id.clone().or(session);
+                        said.clone_from(&run.result);
+                        // One that was cut off before it answered leaves the one before to go on from.
+                        if run.result.is_some() {
+                            previous = Some(key);
+                        }
+                        if let Some(seen) = self.trace.round(&worker.name, round) {
+                            seen.agent = Some(worker.agent.clone());
+                            seen.result.clone_from(&run.result);
+                        }
+                        judge(self, round, Some(run))
+                    }
+                    Err(halt) => Err(halt),
+                }
+            };
+            let exhausted = match judged {
+                Ok(Judged::Passed(value)) => return Ok(Rounds::Passed(value)),
+                Ok(Judged::NotMade { because, candidate }) => {
+                    keep_better(&mut best, candidate);
+                    Some(Exhausted::not_made(because))
+                }
+                Ok(Judged::NotPaid { because, candidate }) => {
+                    keep_better(&mut best, candidate);
+                    return Ok(self.out_of_budget(because, best));
+                }
+                Ok(Judged::Failed(failed)) => {
+                    if let Some(seen) = self.trace.round(&worker.name, round) {
+                        seen.feedback = Some(failed.feedback.clone());
+                    }
+                    keep_better(&mut best, failed.candidate.clone());
+                    history.insert(0, failed.feedback.clone());
+                    history.truncate(MOST_FEEDBACK);
+                    let (next, exhausted) = counters.count(worker, round, &failed, said);
+                    rework = Some(Rework { feedback: history.clone(), mode: worker.mode, ..next });
+                    exhausted
+                }
+                Err(Halt::OverBudget { because }) => return Ok(self.out_of_budget(because, best)),
+                Err(halt) => return Err(halt),
+            };
+            let Some(exhausted) = exhausted else { continue };
+            match self.what_now(worker, round, &exhausted, best.as_ref(), guided) {
+                Ok(WhatNow::Guided(diagnosis)) => {
+                    guided = true;
+                    rework = Some(anew(worker, &history, rework.take(), Some(diagnosis)));
+                }
+                Ok(WhatNow::Retried) => {
+                    guided = false;
+                    rework = Some(anew(worker, &history, rework.take(), None));
+                }
+                Ok(WhatNow::Approved { by }) => match best {
+                    Some(work) => return Ok(Rounds::Approved { work: Box::new(work), by }),
+                    None => return Ok(given_up(exhausted.because, None, HandTo::Person)),
+                },
+                Ok(WhatNow::GivenUp { because }) => {
+                    let to = match worker.escalation {
+                        Escalation::None => HandTo::Nobody,
+                        Escalation::HumanApproval | Escalation::Agent(_) => HandTo::Person,
+                    };
+                    return Ok(given_up(because, best, to));
+                }
+                Err(Halt::OverBudget { because }) => return Ok(self.out_of_budget(because, best)),
+                Err(halt) => return Err(halt),
+            }
+            counters = Counters::default();
+        }
+        Ok(given_up("there are no more rounds".to_owned(), best, HandTo::Person))
+    }
+
+    /// What a person advised with a `/retry` that nothing was done about yet.
+    fn with_advice(&self, worker: &Worker, rework: Option<Rework>) -> Option<Rework> {
+        let Some(advice) = self.heard.guidance_after(self.last_run) else { return rework };
+        let none = || Rework { attempt: 1, of: MOST_RUNS, mode: worker.mode, ..Rework::default() };
+        Some(Rework { guidance: Some(advice.to_owned()), ..rework.unwrap_or_else(none) })
+    }
+
+    /// The work that is there is kept, whoever the stage escalates to: there is no money to ask anybody.
+    fn out_of_budget<T>(&self, because: String, best: Option<Work>) -> Rounds<T> {
+        match (best, self.heard.approved_last_after(self.position)) {
+            (Some(work), Some(by)) => Rounds::Approved { work: Box::new(work), by: by.to_owned() },
+            (best, _) => given_up(because, best, HandTo::Person),
+        }
+    }
+}
+
+impl Counters {
+    /// Counts a failure: what the worker is told of its next attempt, and whether there is to be none.
+    fn count(
+        &mut self,
+        worker: &Worker,
+        round: u32,
+        failed: &Failed,
+        answer: Option<String>,
+    ) -> (Rework, Option<Exhausted>) {
+        let rework = Rework {
+            attempt: 1,
+            of: MOST_RUNS,
+            test_output: failed.tests.as_ref().map(|run| run.tail.clone()),
+            failing_tests: failed.tests.as_ref().map(|run| run.failing.clone()).unwrap_or_default(),
+            ..Rework::default()
+        };
+        if failed.by == Judge::Person {
+            *self = Self::default();
+            return (rework, None);
+        }
+        let answer = answer.filter(|_| failed.by == Judge::Output);
+        let print = Fingerprint::of(
+            failed.by,
+            &failed.feedback,
+            failed.tests.as_deref(),
+            failed.tree.as_ref(),
+            answer.as_deref(),
+        );
+        let is_same = self.last.as_ref().is_some_and(|before| print.is_same_as(before));
+        self.last = Some(print);
+        let count = self.failures.entry(failed.by).or_default();
+        *count += 1;
+        let limit = worker.limit(failed.by);
+        let summary = &failed.feedback.summary;
+        let because = if *count >= limit {
+            let times = if *count == 1 { "once".to_owned() } else { format!("{count} times") };
+            Some(format!("{summary} (tried {times})"))
+        } else if is_same {
+            Some(format!(
+                "{summary} (rounds {} and {round} failed in the same way, so a third was not paid for)",
+                round.saturating_sub(1)
+            ))
+        } else {
+            None
+        };
+        let rework = Rework { attempt: *count + 1, of: limit, ..rework };
+        (rework, because.map(|because| Exhausted { because, by: Some(failed.by) }))
+    }
+}
+
+/// The first attempt of a new set: what was wrong is still told.
+fn anew(worker: &Worker, history: &[Feedback], last: Option<Rework>, diagnosis: Option<Diagnosis>) -> Rework {
+    let last = last.unwrap_or_default();
+    Rework { attempt: 1, of: MOST_RUNS, feedback: history.to_vec(), mode: worker.mode, diagnosis, ..last }
+}
+
+fn given_up<T>(because: String, best: Option<Work>, to: HandTo) -> Rounds<T> {
+    Rounds::GivenUp(GivenUp { because, best, to })
+}

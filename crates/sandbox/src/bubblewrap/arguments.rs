@@ -1,0 +1,126 @@
+//! What bubblewrap is told: the namespaces, what is shown, and the variables.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Seek, Write};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use rustix::fs::MemfdFlags;
+
+use crate::reads::Reads;
+use crate::{Access, Job, Network, program, seccomp};
+
+/// Not root: some agents refuse to work as root, and nothing inside needs it.
+const ID: &str = "1000";
+/// bubblewrap's arguments, but for the program's own. They hold the variables, so they go through a descriptor and
+/// never stand on a command line.
+pub(super) fn arguments(program: &Path, reads: &Reads, job: &Job, files: &mut Files) -> io::Result<Vec<u8>> {
+    let mut all = Arguments::default();
+    all.add(["--unshare-all", "--unshare-user", "--unshare-cgroup", "--uid", ID, "--gid", ID]);
+    all.add(["--disable-userns"]);
+    all.add(["--cap-drop", "ALL"]);
+    all.add(["--hostname", "journeyman", "--die-with-parent", "--new-session"]);
+    for filter in seccomp::filters()? {
+        all.add([OsStr::new("--add-seccomp-fd"), &files.hold("seccomp", &filter)?]);
+    }
+    all.add(["--proc", "/proc", "--dev", "/dev", "--dir", "/run", "--dir", "/var"]);
+    // What lies in these lies in memory.
+    for (at, part) in [("/tmp", 4), ("/var/tmp", 8), ("/dev/shm", 8)] {
+        let size = (job.limits.memory / part).to_string();
+        all.add(["--size", &size, "--perms", "1777", "--tmpfs", at]);
+    }
+    all.add(["--remount-ro", "/dev"]);
+    // To the kernel a job of a server that runs as root is the owner of what root may write there, capabilities or
+    // not: the settings of the whole machine. And nobody may write the memory of the process that tells how a job ended.
+    all.add(["--remount-ro", "/proc"]);
+    for (at, target) in reads.links() {
+        all.add([OsStr::new("--symlink"), target.as_os_str(), at.as_os_str()]);
+    }
+    let besides = program::besides(program, job, reads);
+    for path in reads.shown().iter().chain(&besides.shown) {
+        all.bind("--ro-bind-try", path);
+    }
+    let home = job.inside(&job.home);
+    let users = format!("root:x:0:0::/:/bin/false\njourneyman:x:{ID}:{ID}::{}:/bin/sh\n", home.display());
+    let groups = format!("root:x:0:\njourneyman:x:{ID}:\n");
+    all.file("/etc/passwd", files.hold("passwd", users.as_bytes())?);
+    all.file("/etc/group", files.hold("group", groups.as_bytes())?);
+    match job.network {
+        Network::None | Network::Gateway(_) => {
+            let hosts = b"127.0.0.1 localhost journeyman\n::1 localhost journeyman\n";
+            all.file("/etc/hosts", files.hold("hosts", hosts)?);
+        }
+        Network::Host => {
+            all.add(["--share-net"]);
+            all.bind("--ro-bind-try", Path::new("/etc/hosts"));
+            all.bind("--ro-bind-try", Path::new("/etc/resolv.conf"));
+        }
+    }
+    let mut mounts: Vec<(&Path, Access)> = vec![(&job.home, Access::ReadWrite)];
+    mounts.extend(job.mounts.iter().map(|mount| (mount.path.as_path(), mount.access)));
+    // Parents before what lies in them; of two at the same place the later counts.
+    mounts.sort_by_key(|(path, _)| path.components().count());
+    for (path, access) in mounts {
+        match access {
+            Access::ReadOnly => all.bind_at("--ro-bind", path, &job.inside(path)),
+            Access::ReadWrite => all.bind_at("--bind", path, &job.inside(path)),
+        }
+    }
+    if let Some((at, target)) = &besides.link {
+        all.add([OsStr::new("--symlink"), target.as_os_str(), at.as_os_str()]);
+    }
+    all.add(["--remount-ro", "/"]);
+    all.add([OsStr::new("--chdir"), job.inside(&job.directory).as_os_str()]);
+    for (name, value) in reads.environment(&home, Path::new("/tmp")) {
+        all.add([OsStr::new("--setenv"), name.as_ref(), &value]);
+    }
+    for (name, value) in &job.environment {
+        all.add(["--setenv", name, value]);
+    }
+    Ok(all.0)
+}
+
+/// Arguments, each ended by a zero byte.
+#[derive(Default)]
+struct Arguments(Vec<u8>);
+
+impl Arguments {
+    fn add<A: AsRef<OsStr>, const N: usize>(&mut self, arguments: [A; N]) {
+        for argument in arguments {
+            self.0.extend_from_slice(argument.as_ref().as_bytes());
+            self.0.push(0);
+        }
+    }
+
+    fn bind(&mut self, how: &str, path: &Path) {
+        self.bind_at(how, path, path);
+    }
+
+    fn bind_at(&mut self, how: &str, path: &Path, at: &Path) {
+        self.add([OsStr::new(how), path.as_os_str(), at.as_os_str()]);
+    }
+
+    fn file(&mut self, at: &str, descriptor: OsString) {
+        self.add([OsStr::new("--ro-bind-data"), &descriptor, at.as_ref()]);
+    }
+}
+
+/// Files without a name, which only this sandbox's bubblewrap inherits.
+#[derive(Default)]
+pub(super) struct Files {
+    pub(super) open: Vec<OwnedFd>,
+}
+
+impl Files {
+    /// Keeps bytes in memory and says the descriptor's number.
+    pub(super) fn hold(&mut self, name: &str, bytes: &[u8]) -> io::Result<OsString> {
+        let mut file = File::from(rustix::fs::memfd_create(name, MemfdFlags::CLOEXEC)?);
+        file.write_all(bytes)?;
+        file.rewind()?;
+        let number = file.as_raw_fd().to_string();
+        self.open.push(file.into());
+        Ok(number.into())
+    }
+}

@@ -1,0 +1,240 @@
+//! The mode `bubblewrap`: namespaces of its own for every job.
+
+mod arguments;
+mod status;
+
+use std::io::{self, PipeWriter, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use tokio::process::Child;
+use tokio::runtime::Handle;
+
+use super::cgroup::{Group, Groups};
+use super::reads::Reads;
+use super::unwalled::exit;
+use super::watch::Watch;
+use super::{
+    Door, Enclosure, Job, Mode, Network, Ran, SandboxError, Sink, cgroup, program, pump, seccomp, spawner,
+};
+use arguments::{Files, arguments};
+use journeyman_order::Exit;
+use status::Status;
+
+/// After the end of its first process the kernel clears a PID namespace at once; this is for a machine that crawls.
+const CLEARED_AFTER_MS: u32 = 10_000;
+/// How long a sandbox that nobody waits for may take to end by itself.
+const LAST_CHANCE: Duration = Duration::from_secs(2);
+/// What is started first inside. bubblewrap ties the sandbox to us by `PR_SET_PDEATHSIG`, but only at the end of its
+/// preparations: were we killed in those milliseconds, the job would run on with nobody to end it. So somebody
+/// inside holds one end of a pipe whose other end only we have, and ends everything when that is gone. It is nobody's
+/// child, so that a job that waits for all its children does not wait for it.
+///
+/// The same pipe says when the job may begin: a line, once all around it is ready. The limit on processes is set here,
+/// where only the job's own are counted; shells call it `-p` or `-u`.
+const LIFELINE: &str = r#"
+lifeline=$1 processes=$2; shift 2
+read -r _ <"/proc/self/fd/$lifeline" || exit 1
+ulimit -p "$processes" 2>/dev/null || ulimit -u "$processes" || exit 1
+( { read -r _; kill -KILL -1; } <"/proc/self/fd/$lifeline" >/dev/null 2>&1 & )
+exec "$@"
+"#;
+/// The end of what a failed start printed that goes into the error.
+const SAID: usize = 2_000;
+
+/// bubblewrap, as it was found on this machine.
+#[derive(Debug)]
+pub(super) struct Bubblewrap {
+    program: PathBuf,
+    reads: Reads,
+    groups: Option<Groups>,
+}
+
+impl Bubblewrap {
+    pub(super) fn new(reads: Reads, groups: Option<Groups>) -> Result<Self, SandboxError> {
+        let program = program::find("bwrap", reads.search_path()).ok_or(SandboxError::Missing)?;
+        Ok(Self { program, reads, groups })
+    }
+}
+
+#[async_trait::async_trait]
+impl Enclosure for Bubblewrap {
+    fn mode(&self) -> Mode {
+        Mode::Bubblewrap
+    }
+
+    fn reads(&self) -> &Reads {
+        &self.reads
+    }
+
+    fn describe(&self) -> String {
+        let refused = seccomp::how_many();
+        let counted = match self.groups.as_ref().map(|groups| groups.version) {
+            Some(version) => format!("processes and memory bounded by {version}"),
+            None => "processes and memory watched, since no cgroup can be written here".to_owned(),
+        };
+        format!(
+            "bubblewrap: user, PID, mount, network, IPC, UTS and cgroup namespaces of its own; no capabilities; \
+             {refused} system calls refused; size and number of files bounded; {counted}; disk watched"
+        )
+    }
+
+    fn door(&self, serve: super::Serve) -> io::Result<Door> {
+        Ok(Door::inside(serve))
+    }
+
+    async fn run(&self, mut job: Job, sink: &mut dyn Sink) -> Result<Ran, SandboxError> {
+        let program = program::locate(&job, &self.reads)?;
+        let prepared = |source| SandboxError::io("prepare a sandbox", source);
+        make_home(&job.home).map_err(|source| SandboxError::io(format!("make {:?}", job.home), source))?;
+        let (status, told) = io::pipe().map_err(prepared)?;
+        let (held, lifeline) = io::pipe().map_err(prepared)?;
+        let mut files = Files::default();
+        let arguments = arguments(&program, &self.reads, &job, &mut files).map_err(prepared)?;
+        let arguments = files.hold("arguments", &arguments).map_err(prepared)?;
+        let mut command = Command::new(&self.program);
+        command.arg("--args").arg(arguments).arg("--json-status-fd").arg(told.as_raw_fd().to_string());
+        command.args(["--", "/bin/sh", "-c", LIFELINE, "sh"]).arg(held.as_raw_fd().to_string());
+        command.arg(job.limits.processes.to_string());
+        command.arg(&program).args(job.program.iter().skip(1));
+        // What bubblewrap itself is started with can be read inside, as /proc/1/environ.
+        command.env_clear().current_dir("/");
+        command.stdin(if job.stdin.is_empty() { Stdio::null() } else { Stdio::piped() });
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        files.open.extend([told.into(), held.into()]);
+        spawner::inherit(&mut command, files.open);
+        job.limits.inherited_by(&mut command);
+        let group = cgroup::entered(self.groups.as_ref(), &job.limits, &mut command)?;
+        let status = Status::new(status).map_err(prepared)?;
+
+        let not_started = |said: String| SandboxError::NotStarted { program: program.clone(), said };
+        // In a task of its own: one that is no longer wanted while it is being started has to be ended with care too.
+        let starting = tokio::spawn(async move {
+            let child = spawner::spawn(command).await?;
+            Ok::<_, io::Error>(Running {
+                child: Some(child),
+                lifeline: Some(lifeline),
+                status: Some(status),
+                group,
+                runtime: Handle::current(),
+            })
+        });
+        let started = starting.await.unwrap_or_else(|error| Err(io::Error::other(error)));
+        let mut running = started.map_err(|error| not_started(error.to_string()))?;
+        let network = std::mem::replace(&mut job.network, Network::None);
+        let first = running.begin(network).await.map_err(prepared)?;
+        let Some(child) = &mut running.child else { return Err(not_started("it is gone".to_owned())) };
+        let mut tee = Tee { sink, last: Vec::new() };
+        let reached = Watch::over(&job).with_first(first).reached(running.group.as_ref());
+        let pumped = pump::pump(child, &job.stdin, &mut tee, job.timeout, job.most_output, reached)
+            .await
+            .map_err(|source| SandboxError::io("wait for a sandbox", source))?;
+        let told = running.status.as_mut().map(Status::now).unwrap_or_default();
+        let group = running.group.take();
+        drop(running);
+        let said = String::from_utf8_lossy(&tee.last).trim().to_owned();
+        if let Some(first) = told.first_process {
+            cleared(first).await;
+        }
+        let exit = exit(&pumped);
+        let limit = cgroup::ended(group, &pumped).await.or_else(|| job.limits.told_by(exit));
+        match exit {
+            Exit::Code(_) if !told.started && limit.is_none() => Err(not_started(said)),
+            Exit::Code(_) | Exit::Signal(_) | Exit::TimedOut => {
+                Ok(Ran { exit, output_cut: pumped.output_cut, limit })
+            }
+        }
+    }
+}
+
+/// A sandbox that ends when this is dropped.
+struct Running {
+    child: Option<Child>,
+    lifeline: Option<PipeWriter>,
+    /// Open as long as the monitor may write to it: it would die of that too.
+    status: Option<Status>,
+    group: Option<Group>,
+    runtime: Handle,
+}
+
+impl Running {
+    /// Opens the door, where there is one, and then lets the job begin. Answers with the first process of its
+    /// namespace; none, when bubblewrap ended before it made one, and has said why.
+    async fn begin(&mut self, network: Network) -> io::Result<Option<Pid>> {
+        let Some(status) = &mut self.status else { return Ok(None) };
+        let Some(first) = status.first_process().await? else { return Ok(None) };
+        match network {
+            Network::Gateway(door) => door.open_inside(first).await?,
+            Network::None | Network::Host => {}
+        }
+        if let Some(lifeline) = &mut self.lifeline {
+            lifeline.write_all(b"\n")?;
+        }
+        Ok(Some(first))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // First by the lifeline: the monitor, killed in the middle of its preparations, would leave half a sandbox
+        // waiting for it. Only what does not end by that is killed from outside.
+        drop(self.lifeline.take());
+        let group = self.group.take();
+        if let Some(mut child) = self.child.take().filter(|child| child.id().is_some()) {
+            let status = self.status.take();
+            self.runtime.spawn(async move {
+                if tokio::time::timeout(LAST_CHANCE, child.wait()).await.is_err() {
+                    drop(child.kill().await);
+                }
+                drop((status, group));
+            });
+        }
+    }
+}
+
+fn make_home(home: &Path) -> io::Result<()> {
+    if let Some(parent) = home.parent() {
+        std::fs::create_dir_all(parent)?;
+    }
+    match std::fs::DirBuilder::new().mode(0o700).create(home) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        made => made,
+    }
+}
+
+/// Hands output on and remembers the end of what was said on standard error, for a sandbox that never started.
+struct Tee<'a> {
+    sink: &'a mut dyn Sink,
+    last: Vec<u8>,
+}
+
+impl Sink for Tee<'_> {
+    fn stdout(&mut self, bytes: &[u8]) {
+        self.sink.stdout(bytes);
+    }
+
+    fn stderr(&mut self, bytes: &[u8]) {
+        self.sink.stderr(bytes);
+        let start = bytes.len().saturating_sub(SAID);
+        self.last.extend_from_slice(bytes.get(start..).unwrap_or_default());
+        let old = self.last.len().saturating_sub(SAID);
+        self.last.drain(..old);
+    }
+}
+
+/// Waits until the namespace is empty. Its first process counts as ended only when all others in it have.
+async fn cleared(first: Pid) {
+    let Ok(descriptor) = pidfd_open(first, PidfdFlags::empty()) else { return };
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    for _ in 0..CLEARED_AFTER_MS {
+        match poll(&mut [PollFd::new(&descriptor, PollFlags::IN)], Some(&now)) {
+            Ok(0) => tokio::time::sleep(Duration::from_millis(1)).await,
+            Ok(_) | Err(_) => return,
+        }
+    }
+}

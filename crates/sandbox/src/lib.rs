@@ -1,0 +1,180 @@
+//! The walls around what we run for others: agents, setup and test commands, and git in the agent's repository.
+//!
+//! May know: processes, namespaces, the machine's toolchains, [`journeyman_order`]'s way to say how a process ended.
+//! Must never know: orders, repositories, agents, credentials. What a job may see is written in the job.
+//!
+//! Rules that every job is under, in the mode `bubblewrap`:
+//! - It sees the system's programs and toolchains read-only, the mounts it names, its home, and nothing else.
+//!   Paths are the same inside and outside, so that the mode `none` runs the same job.
+//! - It starts from an empty environment, and its variables never stand on a command line, which all may read.
+//! - Its end is the end of everything it started: a PID namespace has no survivors.
+//! - It makes no namespace, mount or kernel object of its own, and writes no setting of the machine's.
+//! - What it may use of the machine is bounded, and which bound it reached is told.
+//! - Without a network it reaches at most one address on its own loopback, at which we listen.
+
+mod bubblewrap;
+mod cgroup;
+mod disk;
+mod door;
+mod error;
+mod job;
+mod limits;
+mod program;
+mod pump;
+mod reads;
+mod seccomp;
+mod spawner;
+mod toolchains;
+mod unwalled;
+mod watch;
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt::Debug;
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+pub use door::Door;
+pub use error::SandboxError;
+pub use job::{Access, Collected, Ended, Job, Mode, Mount, Network, Relocation, Sink};
+pub use limits::{Limit, Limits};
+
+use bubblewrap::Bubblewrap;
+use cgroup::Groups;
+use door::Serve;
+use journeyman_order::Exit;
+use reads::Reads;
+use unwalled::Unwalled;
+
+/// Runs jobs behind walls. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Sandbox {
+    enclosure: Arc<dyn Enclosure>,
+}
+
+/// What the walls are made of: the whole of what a program that makes them has to be able to do.
+#[async_trait::async_trait]
+trait Enclosure: Debug + Send + Sync {
+    /// Its name in the settings.
+    fn mode(&self) -> Mode;
+
+    /// What it shows to every job.
+    fn reads(&self) -> &Reads;
+
+    /// What holds a job here, for people.
+    fn describe(&self) -> String;
+
+    /// A door for a job that is going to be run by it.
+    fn door(&self, serve: Serve) -> std::io::Result<Door>;
+
+    /// Runs a job that has been checked to its end, and to the end of all that it started; also when the future is
+    /// dropped.
+    async fn run(&self, job: Job, sink: &mut dyn Sink) -> Result<Ran, SandboxError>;
+}
+
+/// How a job ended, but for its time.
+struct Ran {
+    exit: Exit,
+    output_cut: bool,
+    limit: Option<Limit>,
+}
+
+impl Sandbox {
+    /// Looks at the machine once: which toolchains there are and, for [`Mode::Bubblewrap`], whether bubblewrap is
+    /// installed and may make its namespaces. `extra_reads` are files and folders that every job may read besides.
+    ///
+    /// # Errors
+    /// Says what to install or to enable. There is no fallback: [`Mode::None`] has to be asked for by name.
+    pub async fn new(mode: Mode, extra_reads: Vec<PathBuf>) -> Result<Self, SandboxError> {
+        let reads = Reads::of_this_machine(extra_reads)?;
+        Self::with(mode, reads, Groups::of_this_machine()).await
+    }
+
+    async fn with(mode: Mode, reads: Reads, groups: Option<Groups>) -> Result<Self, SandboxError> {
+        spawner::keep_what_was_inherited()
+            .map_err(|source| SandboxError::io("look at the open files of this process", source))?;
+        let enclosure: Arc<dyn Enclosure> = match mode {
+            Mode::None => Arc::new(Unwalled::new(reads, groups)),
+            Mode::Bubblewrap => Arc::new(Bubblewrap::new(reads, groups)?),
+        };
+        let sandbox = Self { enclosure };
+        sandbox.check().await?;
+        Ok(sandbox)
+    }
+
+    /// Which walls these are. Said on every receipt.
+    pub fn mode(&self) -> Mode {
+        self.enclosure.mode()
+    }
+
+    /// What holds a job on this machine, in a line for people.
+    pub fn walls(&self) -> String {
+        self.enclosure.describe()
+    }
+
+    /// A door for one job's [`Network::Gateway`]. Before the job begins, `serve` is given what listens there, set not
+    /// to block; who connects is the job. As long as that is open, the job's network stays.
+    ///
+    /// # Errors
+    /// In the mode `none`, when there is no free port.
+    pub fn door(
+        &self,
+        serve: impl FnOnce(TcpListener) + Send + Sync + 'static,
+    ) -> Result<Door, SandboxError> {
+        self.enclosure
+            .door(Box::new(serve))
+            .map_err(|source| SandboxError::io("listen on the loopback", source))
+    }
+
+    /// Runs a job to its end and hands `sink` what it prints. When this returns, and soon after the future is dropped,
+    /// everything that the job started has been killed (in the mode `none` without control groups: what stayed in its
+    /// process group).
+    ///
+    /// # Errors
+    /// When the job could not be started. A job that was started and failed is not an error.
+    pub async fn run(&self, job: Job, sink: &mut dyn Sink) -> Result<Ended, SandboxError> {
+        job.check()?;
+        let begun = Instant::now();
+        let Ran { exit, output_cut, limit } = self.enclosure.run(job, sink).await?;
+        Ok(Ended { exit, duration: begun.elapsed(), output_cut, limit })
+    }
+
+    /// Whether jobs can be run now: the walls are tried once more.
+    ///
+    /// # Errors
+    /// Says what to install or to enable.
+    pub async fn check(&self) -> Result<(), SandboxError> {
+        match self.mode() {
+            Mode::Bubblewrap => self.probe().await,
+            Mode::None => Ok(()),
+        }
+    }
+
+    /// Whether a program would be found, before anything is run. One that lies in a job's own folders is not looked at.
+    ///
+    /// # Errors
+    /// [`SandboxError::NoProgram`].
+    pub fn find(&self, named: &str) -> Result<(), SandboxError> {
+        program::is_there(named.as_ref(), self.enclosure.reads())
+    }
+
+    /// The walls are tried before anything is trusted to them.
+    async fn probe(&self) -> Result<(), SandboxError> {
+        let place =
+            tempfile::tempdir().map_err(|source| SandboxError::io("make a temporary folder", source))?;
+        let job = Job::probe(place.path());
+        let mut said = Collected::default();
+        match self.run(job, &mut said).await {
+            Ok(ended) if ended.exit == Exit::Code(0) => Ok(()),
+            Ok(ended) => {
+                let said = format!("{}: {}", ended.exit, String::from_utf8_lossy(&said.stderr).trim());
+                Err(SandboxError::Unusable { said })
+            }
+            Err(SandboxError::NotStarted { said, .. }) => Err(SandboxError::Unusable { said }),
+            Err(other) => Err(other),
+        }
+    }
+}

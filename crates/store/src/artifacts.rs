@@ -1,0 +1,124 @@
+//! Artifacts: what is too large for a journal's entry, such as an agent's raw stream, kept by its digest.
+
+use sha2::{Digest, Sha256};
+
+use super::pool::{in_tx, reading};
+use super::{Store, StoreError, from_column};
+use journeyman_order::OrderId;
+
+/// One artifact with its bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Artifact {
+    /// What is known of it.
+    pub info: ArtifactInfo,
+    /// Its bytes.
+    pub content: Vec<u8>,
+}
+
+/// What is known of an artifact.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ArtifactInfo {
+    /// Its name, unique in its order.
+    pub name: String,
+    /// Such as `application/x-ndjson`.
+    pub media_type: String,
+    /// Bytes.
+    pub size: u64,
+    /// SHA-256 of its bytes, in hexadecimal.
+    pub sha256: String,
+}
+
+impl Store {
+    /// Keeps an artifact of an order. One of the same name is replaced.
+    ///
+    /// # Errors
+    /// [`StoreError::Refused`] when the name is not 1 to 200 of `[A-Za-z0-9._-]`, or there is no such order.
+    pub async fn put_artifact(
+        &self,
+        order: OrderId,
+        name: &str,
+        media_type: &str,
+        content: &[u8],
+    ) -> Result<ArtifactInfo, StoreError> {
+        hold_name_to_rules(name)?;
+        let size = i64::try_from(content.len())
+            .map_err(|_| StoreError::refused(format!("artifact {name}"), "it is too large"))?;
+        let sha256 = hex::encode(Sha256::digest(content));
+        let mut tx = self.pools.begin().await?;
+        let (_,): (String,) = in_tx!(&mut tx, connection => {
+            sqlx::query_as(
+                "INSERT INTO artifacts (order_id, name, media_type, size, sha256, content) \
+                 VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (order_id, name) DO UPDATE SET \
+                 media_type = excluded.media_type, size = excluded.size, sha256 = excluded.sha256, \
+                 content = excluded.content RETURNING name",
+            )
+            .bind(order.to_string())
+            .bind(name)
+            .bind(media_type)
+            .bind(size)
+            .bind(sha256.as_str())
+            .bind(content)
+            .fetch_one(connection)
+        })?;
+        tx.commit().await?;
+        info((name.to_owned(), media_type.to_owned(), size, sha256))
+    }
+
+    /// The artifact of that name, with its bytes.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`] when there is none; [`StoreError::Broken`] when its bytes do not have its digest.
+    pub async fn artifact(&self, order: OrderId, name: &str) -> Result<Artifact, StoreError> {
+        let what = || format!("artifact {name} of order {order}");
+        type Row = (String, String, i64, String, Vec<u8>);
+        let row: Option<Row> = reading!(&self.pools, pool => {
+            sqlx::query_as(
+                "SELECT name, media_type, size, sha256, content FROM artifacts WHERE order_id = $1 AND name = $2",
+            )
+            .bind(order.to_string())
+            .bind(name)
+            .fetch_optional(pool)
+        })?;
+        let (name, media_type, size, sha256, content) = row.ok_or_else(|| StoreError::not_found(what()))?;
+        if hex::encode(Sha256::digest(&content)) != sha256 {
+            return Err(StoreError::broken(
+                format!("artifact {name} of order {order}"),
+                "its digest is another",
+            ));
+        }
+        Ok(Artifact { info: info((name, media_type, size, sha256))?, content })
+    }
+
+    /// What artifacts an order has, by name.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn artifacts(&self, order: OrderId) -> Result<Vec<ArtifactInfo>, StoreError> {
+        let rows: Vec<(String, String, i64, String)> = reading!(&self.pools, pool => {
+            sqlx::query_as("SELECT name, media_type, size, sha256 FROM artifacts WHERE order_id = $1 ORDER BY name")
+                .bind(order.to_string())
+                .fetch_all(pool)
+        })?;
+        rows.into_iter().map(info).collect()
+    }
+}
+
+fn info((name, media_type, size, sha256): (String, String, i64, String)) -> Result<ArtifactInfo, StoreError> {
+    let size = from_column(size, &format!("artifact {name}"))?;
+    Ok(ArtifactInfo { name, media_type, size, sha256 })
+}
+
+/// A name is a path segment of the API and of a download: nothing in it may need escaping.
+fn hold_name_to_rules(name: &str) -> Result<(), StoreError> {
+    let fits = (1..=200).contains(&name.len())
+        && !name.starts_with('.')
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-'));
+    if fits {
+        return Ok(());
+    }
+    let shown: String = name.chars().take(80).collect();
+    Err(StoreError::refused(
+        format!("artifact {shown:?}"),
+        "a name has 1 to 200 of A-Z, a-z, 0-9, ., _ and -",
+    ))
+}

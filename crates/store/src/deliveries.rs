@@ -1,0 +1,205 @@
+//! Deliveries: kept before GitHub hears 2xx, concluded once, whoever works on them.
+
+use chrono::{DateTime, Utc};
+
+use super::pool::{Tx, in_tx, reading};
+use super::{Store, StoreError, from_micros, to_micros};
+use journeyman_order::{DeliveryGuid, OrderId};
+
+/// A delivery whose signature was right.
+#[derive(Debug, Clone)]
+pub struct NewDelivery {
+    /// Its identity.
+    pub guid: DeliveryGuid,
+    /// `X-GitHub-Event`.
+    pub event: String,
+    /// The body's `action`, for people who look; it decides nothing.
+    pub action: Option<String>,
+    /// The body, byte for byte.
+    pub body: Vec<u8>,
+    /// When it came.
+    pub received_at: DateTime<Utc>,
+}
+
+/// A delivery that waits to be understood.
+#[derive(Debug, Clone)]
+pub struct Delivery {
+    /// Its identity.
+    pub guid: DeliveryGuid,
+    /// `X-GitHub-Event`.
+    pub event: String,
+    /// The body, byte for byte.
+    pub body: Vec<u8>,
+    /// When it came.
+    pub received_at: DateTime<Utc>,
+}
+
+/// Whether a delivery was there before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Saved {
+    /// It is new.
+    New,
+    /// It was there: a redelivery. Nothing changed.
+    Seen,
+}
+
+/// What became of a delivery.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Conclusion {
+    /// It means nothing to us.
+    Ignored {
+        /// Why.
+        because: String,
+    },
+    /// It opened an order.
+    Opened {
+        /// Which.
+        order: OrderId,
+    },
+    /// Orders were told.
+    Signaled {
+        /// Which; there is at least one.
+        orders: Vec<OrderId>,
+    },
+    /// It asked for something that it must not have, or could not be read.
+    Refused {
+        /// Why.
+        because: String,
+    },
+}
+
+impl Conclusion {
+    fn columns(&self) -> (&'static str, Option<String>, Option<String>) {
+        // PostgreSQL keeps no NUL in a text.
+        let text = |because: &str| Some(because.replace('\0', "\u{fffd}"));
+        match self {
+            Self::Ignored { because } => ("ignored", text(because), None),
+            Self::Refused { because } => ("refused", text(because), None),
+            Self::Opened { order } => ("opened", None, Some(order.to_string())),
+            Self::Signaled { orders } => {
+                let orders: Vec<String> = orders.iter().map(OrderId::to_string).collect();
+                ("signaled", None, Some(orders.join(" ")))
+            }
+        }
+    }
+}
+
+impl Store {
+    /// Deliveries that nobody has concluded yet, the oldest first.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn pending_deliveries(&self, limit: u32) -> Result<Vec<Delivery>, StoreError> {
+        let rows: Vec<(String, String, Vec<u8>, i64)> = reading!(&self.pools, pool => {
+            sqlx::query_as(
+                "SELECT guid, event, body, received_at FROM deliveries \
+                 WHERE conclusion IS NULL ORDER BY id LIMIT $1",
+            )
+            .bind(i64::from(limit))
+            .fetch_all(pool)
+        })?;
+        rows.into_iter()
+            .map(|(guid, event, body, received_at)| {
+                let what = || format!("delivery {guid}");
+                Ok(Delivery {
+                    received_at: from_micros(received_at, &what())?,
+                    guid: guid.parse().map_err(|error| StoreError::broken(what(), error))?,
+                    event,
+                    body,
+                })
+            })
+            .collect()
+    }
+
+    /// Says what became of a delivery. The first conclusion stands; a later one changes nothing.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`] when there is no such delivery.
+    pub async fn conclude_delivery(
+        &self,
+        guid: &DeliveryGuid,
+        conclusion: &Conclusion,
+    ) -> Result<(), StoreError> {
+        let mut tx = self.pools.begin().await?;
+        let _first_or_not = conclude(&mut tx, guid, conclusion).await?;
+        tx.commit().await
+    }
+
+    /// What became of a delivery; none while it waits.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`] when there is no such delivery.
+    pub async fn conclusion(&self, guid: &DeliveryGuid) -> Result<Option<Conclusion>, StoreError> {
+        type Row = (Option<String>, Option<String>, Option<String>);
+        let row: Option<Row> = reading!(&self.pools, pool => {
+            sqlx::query_as("SELECT conclusion, because, order_id FROM deliveries WHERE guid = $1")
+                .bind(guid.as_str())
+                .fetch_optional(pool)
+        })?;
+        let what = || format!("delivery {guid}");
+        let (conclusion, because, order) = row.ok_or_else(|| StoreError::not_found(what()))?;
+        let Some(conclusion) = conclusion else { return Ok(None) };
+        let because = because.unwrap_or_default();
+        let order = order.unwrap_or_default();
+        let parsed =
+            |order: &str| order.parse::<OrderId>().map_err(|error| StoreError::broken(what(), error));
+        Ok(Some(match conclusion.as_str() {
+            "ignored" => Conclusion::Ignored { because },
+            "refused" => Conclusion::Refused { because },
+            "opened" => Conclusion::Opened { order: parsed(&order)? },
+            "signaled" => {
+                Conclusion::Signaled { orders: order.split(' ').map(parsed).collect::<Result<_, _>>()? }
+            }
+            other => return Err(StoreError::broken(what(), format!("conclusion {other:?}"))),
+        }))
+    }
+}
+
+pub(super) async fn insert(tx: &mut Tx, delivery: &NewDelivery) -> Result<Saved, StoreError> {
+    let inserted: Option<(i64,)> = in_tx!(tx, connection => {
+        sqlx::query_as(
+            "INSERT INTO deliveries (guid, event, action, body, received_at) \
+             VALUES ($1, $2, $3, $4, $5) ON CONFLICT (guid) DO NOTHING RETURNING id",
+        )
+        .bind(delivery.guid.as_str())
+        .bind(delivery.event.as_str())
+        .bind(delivery.action.as_deref())
+        .bind(delivery.body.as_slice())
+        .bind(to_micros(delivery.received_at))
+        .fetch_optional(connection)
+    })?;
+    Ok(if inserted.is_some() { Saved::New } else { Saved::Seen })
+}
+
+/// Whether a conclusion was the first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Concluded {
+    Now,
+    Before,
+}
+
+pub(super) async fn conclude(
+    tx: &mut Tx,
+    guid: &DeliveryGuid,
+    conclusion: &Conclusion,
+) -> Result<Concluded, StoreError> {
+    let (word, because, order) = conclusion.columns();
+    let updated: Option<(i64,)> = in_tx!(tx, connection => {
+        sqlx::query_as(
+            "UPDATE deliveries SET conclusion = $2, because = $3, order_id = $4 \
+             WHERE guid = $1 AND conclusion IS NULL RETURNING id",
+        )
+        .bind(guid.as_str())
+        .bind(word)
+        .bind(because.as_deref())
+        .bind(order.as_deref())
+        .fetch_optional(connection)
+    })?;
+    if updated.is_some() {
+        return Ok(Concluded::Now);
+    }
+    let there: Option<(i64,)> = in_tx!(tx, connection => {
+        sqlx::query_as("SELECT id FROM deliveries WHERE guid = $1").bind(guid.as_str()).fetch_optional(connection)
+    })?;
+    there.map(|_| Concluded::Before).ok_or_else(|| StoreError::not_found(format!("delivery {guid}")))
+}

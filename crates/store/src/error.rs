@@ -1,0 +1,89 @@
+//! What can go wrong with the store, by what to do about it.
+
+use journeyman_order::Trouble;
+use journeyman_order::moves::Retry;
+use sqlx::error::ErrorKind;
+
+/// What can go wrong.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// Busy, out of reach, out of space: the same may succeed later.
+    #[error("the store cannot be used right now: {because}")]
+    Unavailable {
+        /// What the database or the system said.
+        because: String,
+    },
+    /// Something in it is not what was written: a person has to look.
+    #[error("the store is broken: {what}: {because}")]
+    Broken {
+        /// Which row or table.
+        what: String,
+        /// How.
+        because: String,
+    },
+    /// There is no such thing.
+    #[error("{what} is not in the store")]
+    NotFound {
+        /// What was looked for.
+        what: String,
+    },
+    /// A rule of the store forbids it: a name that cannot be kept, a second active order for an issue.
+    #[error("the store refuses {what}: {because}")]
+    Refused {
+        /// What was to be written.
+        what: String,
+        /// Why not.
+        because: String,
+    },
+}
+
+impl StoreError {
+    pub(super) fn unavailable(because: impl Into<String>) -> Self {
+        Self::Unavailable { because: because.into() }
+    }
+
+    pub(super) fn broken(what: impl Into<String>, because: impl std::fmt::Display) -> Self {
+        Self::Broken { what: what.into(), because: because.to_string() }
+    }
+
+    pub(super) fn not_found(what: impl Into<String>) -> Self {
+        Self::NotFound { what: what.into() }
+    }
+
+    pub(super) fn refused(what: impl Into<String>, because: impl Into<String>) -> Self {
+        Self::Refused { what: what.into(), because: because.into() }
+    }
+}
+
+impl From<sqlx::Error> for StoreError {
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "both enums are sqlx's and may grow; the rest may pass"
+    )]
+    fn from(error: sqlx::Error) -> Self {
+        let because = error.to_string();
+        match &error {
+            sqlx::Error::Database(database) => match database.kind() {
+                ErrorKind::UniqueViolation
+                | ErrorKind::ForeignKeyViolation
+                | ErrorKind::NotNullViolation
+                | ErrorKind::CheckViolation
+                | ErrorKind::ExclusionViolation => Self::refused("this row", because),
+                _ => Self::unavailable(because),
+            },
+            sqlx::Error::RowNotFound => Self::not_found("the row"),
+            sqlx::Error::TypeNotFound { .. }
+            | sqlx::Error::ColumnIndexOutOfBounds { .. }
+            | sqlx::Error::ColumnNotFound(_)
+            | sqlx::Error::ColumnDecode { .. }
+            | sqlx::Error::Decode(_) => Self::broken("a row", because),
+            _ => Self::unavailable(because),
+        }
+    }
+}
+
+impl From<StoreError> for Trouble {
+    fn from(error: StoreError) -> Self {
+        Self { message: error.to_string(), retry: Retry::Soon }
+    }
+}

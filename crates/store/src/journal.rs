@@ -1,0 +1,93 @@
+//! The journal: appended to in one immediate transaction an entry, read whole.
+
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+
+use super::pool::{Tx, in_tx, reading};
+use super::{Store, StoreError, from_column, from_micros, to_micros};
+use journeyman_order::{Entry, Event, Journal, OrderId};
+
+/// Where the journal of an order is kept. Whoever carries orders needs no more of a store than this.
+#[async_trait]
+pub trait JournalStore: Send + Sync {
+    /// Writes the next entry, durably, and returns it as it will be read.
+    async fn append(&self, order: OrderId, event: Event, at: DateTime<Utc>) -> Result<Entry, StoreError>;
+
+    /// Reads all of it.
+    async fn journal(&self, order: OrderId) -> Result<Journal, StoreError>;
+}
+
+#[async_trait]
+impl JournalStore for Store {
+    async fn append(&self, order: OrderId, event: Event, at: DateTime<Utc>) -> Result<Entry, StoreError> {
+        let mut tx = self.pools.begin().await?;
+        let entry = append(&mut tx, order, &event, at).await?;
+        tx.commit().await?;
+        Ok(entry)
+    }
+
+    async fn journal(&self, order: OrderId) -> Result<Journal, StoreError> {
+        let rows: Vec<(i64, i64, String)> = reading!(&self.pools, pool => {
+            sqlx::query_as("SELECT seq, at, event FROM journal WHERE order_id = $1 ORDER BY seq")
+                .bind(order.to_string())
+                .fetch_all(pool)
+        })?;
+        if rows.is_empty() {
+            return Err(StoreError::not_found(format!("order {order}")));
+        }
+        let entries = rows
+            .into_iter()
+            .map(|(seq, at, event)| entry(order, seq, at, &event))
+            .collect::<Result<Vec<Entry>, StoreError>>()?;
+        Journal::new(entries)
+            .map_err(|error| StoreError::broken(format!("the journal of order {order}"), error))
+    }
+}
+
+/// Writes the next entry of an order's journal. The order's row counts the entries, so that two writers on
+/// PostgreSQL wait for one another there.
+pub(super) async fn append(
+    tx: &mut Tx,
+    order: OrderId,
+    event: &Event,
+    at: DateTime<Utc>,
+) -> Result<Entry, StoreError> {
+    let at = to_micros(at);
+    let text = serde_json::to_string(event)
+        .map_err(|error| StoreError::refused(format!("an entry of order {order}"), error.to_string()))?;
+    let counted: Option<(i64,)> = in_tx!(tx, connection => {
+        sqlx::query_as(
+            "UPDATE orders SET last_seq = last_seq + 1, updated_at = $2 WHERE id = $1 RETURNING last_seq",
+        )
+        .bind(order.to_string())
+        .bind(at)
+        .fetch_optional(connection)
+    })?;
+    let (seq,) = counted.ok_or_else(|| StoreError::not_found(format!("order {order}")))?;
+    // Read back before it is written: what cannot be read again (a cost that is not a number) must not get in.
+    let entry = entry(order, seq, at, &text).map_err(|error| {
+        StoreError::refused(
+            format!("entry {seq} of order {order}"),
+            format!("it could not be read again: {error}"),
+        )
+    })?;
+    // `RETURNING` makes the answer the same type on both databases.
+    let (_,): (i64,) = in_tx!(tx, connection => {
+        sqlx::query_as("INSERT INTO journal (order_id, seq, at, event) VALUES ($1, $2, $3, $4) RETURNING seq")
+            .bind(order.to_string())
+            .bind(seq)
+            .bind(at)
+            .bind(text.as_str())
+            .fetch_one(connection)
+    })?;
+    Ok(entry)
+}
+
+fn entry(order: OrderId, seq: i64, at: i64, event: &str) -> Result<Entry, StoreError> {
+    let what = || format!("entry {seq} of order {order}");
+    Ok(Entry {
+        seq: from_column(seq, &what())?,
+        at: from_micros(at, &what())?,
+        event: serde_json::from_str(event).map_err(|error| StoreError::broken(what(), error))?,
+    })
+}

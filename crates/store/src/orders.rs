@@ -1,0 +1,382 @@
+//! Orders: opened together with the first entry of their journal, listed from an index derived from it.
+
+use std::collections::BTreeSet;
+
+use chrono::{DateTime, Utc};
+
+use super::deliveries::{Concluded, Conclusion, conclude};
+use super::journal::append;
+use super::pool::{Tx, in_tx, reading};
+use super::{Store, StoreError, from_column, from_micros, to_column, to_micros};
+use journeyman_order::{
+    BranchName, DeliveryGuid, Entry, Event, IssueNumber, Opened, OrderId, PullNumber, RepositoryId,
+    RepositoryName, Signal,
+};
+
+/// What an order's row says until the engine has looked at its journal.
+const FIRST_STATE: &str = "opened";
+/// What it says of one whose pull request is not open any more: its word in `order::surfaces`.
+const WITHOUT_A_PULL: [&str; 2] = ["merged", "closed"];
+
+/// One order, as lists show it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OrderRow {
+    /// The order.
+    pub id: OrderId,
+    /// The repository's name when it was opened.
+    pub repository: RepositoryName,
+    /// The repository.
+    pub repository_id: RepositoryId,
+    /// The issue.
+    pub issue: IssueNumber,
+    /// In a word, as the engine last derived it from the journal.
+    pub state: String,
+    /// Whether it holds the issue's one place.
+    pub active: bool,
+    /// Its branch, once there is one.
+    pub branch: Option<BranchName>,
+    /// Its pull request, once there is one.
+    pub pull: Option<PullNumber>,
+    /// When it began.
+    pub opened_at: DateTime<Utc>,
+    /// When its journal last grew.
+    pub updated_at: DateTime<Utc>,
+}
+
+/// What the engine derives from a journal for lists and look-ups.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Summary {
+    /// Whether it holds the issue's one place.
+    pub active: bool,
+    /// In a word.
+    pub state: String,
+    /// Its branch, once there is one.
+    pub branch: Option<BranchName>,
+    /// Its pull request, once there is one.
+    pub pull: Option<PullNumber>,
+}
+
+/// Which orders to list.
+#[derive(Debug, Clone, Default)]
+pub struct OrderFilter {
+    /// Only those that are, or are not, active.
+    pub active: Option<bool>,
+    /// Only those of this repository, by its name when they were opened.
+    pub repository: Option<RepositoryName>,
+    /// Only those opened before this one: the last of the page before.
+    pub before: Option<OrderId>,
+    /// At most so many.
+    pub limit: u32,
+}
+
+/// What came of the wish to open an order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum OpenOutcome {
+    /// It is open, and the delivery concluded.
+    Opened,
+    /// The issue has an active order; nothing was written, and the delivery still waits.
+    Active(OrderId),
+    /// The delivery was concluded before; nothing was written.
+    DeliveryConcluded,
+}
+
+type Row = (String, String, i64, i64, String, bool, Option<String>, Option<i64>, i64, i64);
+
+impl Store {
+    /// Opens an order: its row, the first entry of its journal and the delivery's conclusion in one transaction.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`] when it may succeed later; [`StoreError::Refused`] when the id is taken.
+    pub async fn open_order(
+        &self,
+        opened: Opened,
+        at: DateTime<Utc>,
+        delivery: Option<&DeliveryGuid>,
+    ) -> Result<OpenOutcome, StoreError> {
+        let order = opened.order;
+        let mut tx = self.pools.begin().await?;
+        if let Some(guid) = delivery
+            && conclude(&mut tx, guid, &Conclusion::Opened { order }).await? == Concluded::Before
+        {
+            return Ok(OpenOutcome::DeliveryConcluded);
+        }
+        if !insert(&mut tx, &opened, at).await? {
+            return active_order(&mut tx, &opened).await.map(OpenOutcome::Active);
+        }
+        append(&mut tx, order, &Event::Opened(Box::new(opened)), at).await?;
+        tx.commit().await?;
+        Ok(OpenOutcome::Opened)
+    }
+
+    /// Tells an order what came without a delivery.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`] when there is no such order.
+    pub async fn signal(
+        &self,
+        order: OrderId,
+        signal: Signal,
+        at: DateTime<Utc>,
+    ) -> Result<Entry, StoreError> {
+        let mut tx = self.pools.begin().await?;
+        let event = Event::Signaled { signal, delivery: None };
+        let entry = append(&mut tx, order, &event, at).await?;
+        tx.commit().await?;
+        Ok(entry)
+    }
+
+    /// Tells orders what a delivery said: the entries of all and the delivery's conclusion in one transaction, so that
+    /// none hears it twice and none is left out. None when the delivery was concluded before; then nothing is written.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`] when there is no such delivery or one of the orders is missing;
+    /// [`StoreError::Refused`] when there is no order to tell.
+    pub async fn signal_each(
+        &self,
+        orders: &[OrderId],
+        signal: &Signal,
+        delivery: &DeliveryGuid,
+        at: DateTime<Utc>,
+    ) -> Result<Option<Vec<Entry>>, StoreError> {
+        // Each once, and always in the same sequence: two that tell the same orders cannot wait for one another.
+        let orders: Vec<OrderId> =
+            orders.iter().copied().collect::<BTreeSet<OrderId>>().into_iter().collect();
+        if orders.is_empty() {
+            return Err(StoreError::refused(format!("delivery {delivery}"), "there is no order to tell"));
+        }
+        let mut tx = self.pools.begin().await?;
+        let conclusion = Conclusion::Signaled { orders: orders.clone() };
+        if conclude(&mut tx, delivery, &conclusion).await? == Concluded::Before {
+            return Ok(None);
+        }
+        let event = Event::Signaled { signal: signal.clone(), delivery: Some(delivery.clone()) };
+        let mut entries = Vec::with_capacity(orders.len());
+        for order in orders {
+            entries.push(append(&mut tx, order, &event, at).await?);
+        }
+        tx.commit().await?;
+        Ok(Some(entries))
+    }
+
+    /// The order of that id.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`] when there is none.
+    pub async fn order(&self, order: OrderId) -> Result<OrderRow, StoreError> {
+        let row: Option<Row> = reading!(&self.pools, pool => {
+            sqlx::query_as(
+                "SELECT id, repository, repository_id, issue, state, active, branch, pull, opened_at, updated_at \
+                 FROM orders WHERE id = $1",
+            )
+            .bind(order.to_string())
+            .fetch_optional(pool)
+        })?;
+        row.map(order_row).transpose()?.ok_or_else(|| StoreError::not_found(format!("order {order}")))
+    }
+
+    /// The order of an issue that was opened last, active or not.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn latest_order(
+        &self,
+        repository: RepositoryId,
+        issue: IssueNumber,
+    ) -> Result<Option<OrderRow>, StoreError> {
+        let row: Option<Row> = reading!(&self.pools, pool => {
+            sqlx::query_as(
+                "SELECT id, repository, repository_id, issue, state, active, branch, pull, opened_at, updated_at \
+                 FROM orders WHERE repository_id = $1 AND issue = $2 ORDER BY id DESC LIMIT 1",
+            )
+            .bind(to_column(repository.0, "a repository's id")?)
+            .bind(to_column(issue.0, "an issue's number")?)
+            .fetch_optional(pool)
+        })?;
+        row.map(order_row).transpose()
+    }
+
+    /// The order whose pull request this is; the latest if several share it.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn order_by_pull(
+        &self,
+        repository: RepositoryId,
+        pull: PullNumber,
+    ) -> Result<Option<OrderRow>, StoreError> {
+        let row: Option<Row> = reading!(&self.pools, pool => {
+            sqlx::query_as(
+                "SELECT id, repository, repository_id, issue, state, active, branch, pull, opened_at, updated_at \
+                 FROM orders WHERE repository_id = $1 AND pull = $2 ORDER BY id DESC LIMIT 1",
+            )
+            .bind(to_column(repository.0, "a repository's id")?)
+            .bind(to_column(pull.0, "a pull request's number")?)
+            .fetch_optional(pool)
+        })?;
+        row.map(order_row).transpose()
+    }
+
+    /// The order whose branch this is; the latest if several had it.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn order_by_branch(
+        &self,
+        repository: RepositoryId,
+        branch: &BranchName,
+    ) -> Result<Option<OrderRow>, StoreError> {
+        let row: Option<Row> = reading!(&self.pools, pool => {
+            sqlx::query_as(
+                "SELECT id, repository, repository_id, issue, state, active, branch, pull, opened_at, updated_at \
+                 FROM orders WHERE repository_id = $1 AND branch = $2 ORDER BY id DESC LIMIT 1",
+            )
+            .bind(to_column(repository.0, "a repository's id")?)
+            .bind(branch.as_str())
+            .fetch_optional(pool)
+        })?;
+        row.map(order_row).transpose()
+    }
+
+    /// The orders of a repository whose pull request is neither merged nor closed, as far as they know; the oldest
+    /// first.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn orders_with_open_pull(&self, repository: RepositoryId) -> Result<Vec<OrderRow>, StoreError> {
+        let [merged, closed] = WITHOUT_A_PULL;
+        let rows: Vec<Row> = reading!(&self.pools, pool => {
+            sqlx::query_as(
+                "SELECT id, repository, repository_id, issue, state, active, branch, pull, opened_at, updated_at \
+                 FROM orders WHERE repository_id = $1 AND pull IS NOT NULL AND state <> $2 AND state <> $3 \
+                 ORDER BY id",
+            )
+            .bind(to_column(repository.0, "a repository's id")?)
+            .bind(merged)
+            .bind(closed)
+            .fetch_all(pool)
+        })?;
+        rows.into_iter().map(order_row).collect()
+    }
+
+    /// Orders, the latest first.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn orders(&self, filter: &OrderFilter) -> Result<Vec<OrderRow>, StoreError> {
+        let repository = filter.repository.as_ref().map(ToString::to_string);
+        let before = filter.before.map(|order| order.to_string());
+        let rows: Vec<Row> = reading!(&self.pools, pool => {
+            sqlx::query_as(
+                "SELECT id, repository, repository_id, issue, state, active, branch, pull, opened_at, updated_at \
+                 FROM orders WHERE ($1 IS NULL OR active = $1) AND ($2 IS NULL OR repository = $2) \
+                 AND ($3 IS NULL OR id < $3) ORDER BY id DESC LIMIT $4",
+            )
+            .bind(filter.active)
+            .bind(repository.as_deref())
+            .bind(before.as_deref())
+            .bind(i64::from(filter.limit))
+            .fetch_all(pool)
+        })?;
+        rows.into_iter().map(order_row).collect()
+    }
+
+    /// Every order that may have something to do, the oldest first: it is active, or its journal has grown since
+    /// it was left at rest.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn waking_orders(&self) -> Result<Vec<OrderId>, StoreError> {
+        let rows: Vec<(String,)> = reading!(&self.pools, pool => {
+            sqlx::query_as("SELECT id FROM orders WHERE active OR last_seq > rested_seq ORDER BY id").fetch_all(pool)
+        })?;
+        rows.into_iter().map(|(id,)| order_id(&id)).collect()
+    }
+
+    /// Rewrites what lists and look-ups say of an order. `rested` is the last entry of the journal that it was left
+    /// at rest with; none while it is at work.
+    ///
+    /// # Errors
+    /// [`StoreError::Refused`] when it is to be active and another order of the issue is;
+    /// [`StoreError::NotFound`] when there is no such order.
+    pub async fn set_summary(
+        &self,
+        order: OrderId,
+        summary: &Summary,
+        rested: Option<u64>,
+    ) -> Result<(), StoreError> {
+        let rested = rested.map(|seq| to_column(seq, "an entry's number")).transpose()?;
+        let pull = summary.pull.map(|pull| to_column(pull.0, "a pull request's number")).transpose()?;
+        let mut tx = self.pools.begin().await?;
+        let updated: Option<(String,)> = in_tx!(&mut tx, connection => {
+            sqlx::query_as(
+                "UPDATE orders SET active = $2, state = $3, branch = $4, pull = $5, \
+                 rested_seq = COALESCE($6, rested_seq) WHERE id = $1 RETURNING id",
+            )
+            .bind(order.to_string())
+            .bind(summary.active)
+            .bind(summary.state.as_str())
+            .bind(summary.branch.as_ref().map(BranchName::as_str))
+            .bind(pull)
+            .bind(rested)
+            .fetch_optional(connection)
+        })?;
+        updated.ok_or_else(|| StoreError::not_found(format!("order {order}")))?;
+        tx.commit().await
+    }
+}
+
+/// Whether the order got the issue's one place.
+async fn insert(tx: &mut Tx, opened: &Opened, at: DateTime<Utc>) -> Result<bool, StoreError> {
+    let repository_id = to_column(opened.repository_id.0, "a repository's id")?;
+    let issue = to_column(opened.issue.number.0, "an issue's number")?;
+    let inserted: Option<(String,)> = in_tx!(tx, connection => {
+        sqlx::query_as(
+            "INSERT INTO orders (id, repository, repository_id, issue, state, active, opened_at, updated_at, \
+             last_seq, rested_seq) VALUES ($1, $2, $3, $4, $5, TRUE, $6, $6, 0, 0) \
+             ON CONFLICT (repository_id, issue) WHERE active DO NOTHING RETURNING id",
+        )
+        .bind(opened.order.to_string())
+        .bind(opened.repository.to_string())
+        .bind(repository_id)
+        .bind(issue)
+        .bind(FIRST_STATE)
+        .bind(to_micros(at))
+        .fetch_optional(connection)
+    })?;
+    Ok(inserted.is_some())
+}
+
+async fn active_order(tx: &mut Tx, opened: &Opened) -> Result<OrderId, StoreError> {
+    let row: Option<(String,)> = in_tx!(tx, connection => {
+        sqlx::query_as("SELECT id FROM orders WHERE repository_id = $1 AND issue = $2 AND active")
+            .bind(to_column(opened.repository_id.0, "a repository's id")?)
+            .bind(to_column(opened.issue.number.0, "an issue's number")?)
+            .fetch_optional(connection)
+    })?;
+    // On PostgreSQL it can have been settled between the two statements.
+    let (id,) =
+        row.ok_or_else(|| StoreError::unavailable("the issue's order was just settled; try again"))?;
+    order_id(&id)
+}
+
+fn order_id(id: &str) -> Result<OrderId, StoreError> {
+    id.parse().map_err(|error| StoreError::broken(format!("order {id:?}"), error))
+}
+
+fn order_row(row: Row) -> Result<OrderRow, StoreError> {
+    let (id, repository, repository_id, issue, state, active, branch, pull, opened_at, updated_at) = row;
+    let what = format!("order {id}");
+    let broken = |error: journeyman_order::ids::InvalidId| StoreError::broken(what.clone(), error);
+    Ok(OrderRow {
+        id: order_id(&id)?,
+        repository: repository.parse().map_err(broken)?,
+        repository_id: RepositoryId(from_column(repository_id, &what)?),
+        issue: IssueNumber(from_column(issue, &what)?),
+        state,
+        active,
+        branch: branch.map(|branch| branch.parse().map_err(broken)).transpose()?,
+        pull: pull.map(|pull| from_column(pull, &what).map(PullNumber)).transpose()?,
+        opened_at: from_micros(opened_at, &what)?,
+        updated_at: from_micros(updated_at, &what)?,
+    })
+}

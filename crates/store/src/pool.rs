@@ -1,0 +1,192 @@
+//! Connections: one writer and a few readers for SQLite, one pool for PostgreSQL.
+
+use std::fs::OpenOptions;
+use std::path::Path;
+use std::str::FromStr;
+use std::time::Duration;
+
+use sqlx::migrate::Migrator;
+use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::{PgPool, Postgres, Sqlite, SqlitePool, Transaction};
+
+use super::StoreError;
+
+const READERS: u32 = 4;
+const POSTGRES_CONNECTIONS: u32 = 10;
+/// How long a caller waits for a connection or a lock before it hears that the store is busy.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+static SQLITE_TABLES: Migrator = sqlx::migrate!("migrations/sqlite");
+static POSTGRES_TABLES: Migrator = sqlx::migrate!("migrations/postgres");
+
+/// The open connections.
+#[derive(Clone)]
+pub(super) enum Pools {
+    /// One writer, so that writes queue here and not in SQLite's busy handler.
+    Sqlite { writer: SqlitePool, readers: SqlitePool },
+    /// Any number of both.
+    Postgres(PgPool),
+}
+
+/// A transaction that may write. Dropped without [`Tx::commit`] it leaves nothing behind.
+pub(super) enum Tx {
+    Sqlite(Transaction<'static, Sqlite>),
+    Postgres(Transaction<'static, Postgres>),
+}
+
+/// Runs the same query in a transaction of either kind.
+macro_rules! in_tx {
+    ($tx:expr, $connection:ident => $query:expr) => {
+        match $tx {
+            $crate::pool::Tx::Sqlite(tx) => {
+                let $connection = &mut **tx;
+                $query.await
+            }
+            $crate::pool::Tx::Postgres(tx) => {
+                let $connection = &mut **tx;
+                $query.await
+            }
+        }
+    };
+}
+pub(super) use in_tx;
+
+/// Runs the same reading query on a pool of either kind.
+macro_rules! reading {
+    ($pools:expr, $pool:ident => $query:expr) => {
+        match $pools {
+            $crate::pool::Pools::Sqlite { readers: $pool, .. } => $query.await,
+            $crate::pool::Pools::Postgres($pool) => $query.await,
+        }
+    };
+}
+pub(super) use reading;
+
+impl Pools {
+    pub(super) async fn open(url: &str) -> Result<Self, StoreError> {
+        if url.starts_with("sqlite:") {
+            open_sqlite(url).await
+        } else if url.starts_with("postgres:") || url.starts_with("postgresql:") {
+            open_postgres(url).await
+        } else {
+            Err(StoreError::refused(
+                "store.url",
+                "it has to begin with sqlite:// or postgres://, such as sqlite://journeyman.db",
+            ))
+        }
+    }
+
+    /// A transaction that takes its write lock at once: read-then-write under a plain BEGIN fails on SQLite
+    /// whenever somebody else wrote in between.
+    pub(super) async fn begin(&self) -> Result<Tx, StoreError> {
+        Ok(match self {
+            Self::Sqlite { writer, .. } => Tx::Sqlite(writer.begin_with("BEGIN IMMEDIATE").await?),
+            Self::Postgres(pool) => Tx::Postgres(pool.begin().await?),
+        })
+    }
+
+    pub(super) async fn ping(&self) -> Result<(), StoreError> {
+        let (_,): (i64,) = reading!(self, pool => {
+            sqlx::query_as("SELECT COUNT(*) FROM deliveries WHERE id < 0").fetch_one(pool)
+        })?;
+        Ok(())
+    }
+
+    pub(super) fn kind(&self) -> &'static str {
+        match self {
+            Self::Sqlite { .. } => "sqlite",
+            Self::Postgres(_) => "postgres",
+        }
+    }
+
+    pub(super) async fn close(&self) {
+        match self {
+            Self::Sqlite { writer, readers } => {
+                readers.close().await;
+                writer.close().await;
+            }
+            Self::Postgres(pool) => pool.close().await,
+        }
+    }
+}
+
+impl Tx {
+    pub(super) async fn commit(self) -> Result<(), StoreError> {
+        match self {
+            Self::Sqlite(tx) => tx.commit().await?,
+            Self::Postgres(tx) => tx.commit().await?,
+        }
+        Ok(())
+    }
+}
+
+async fn open_sqlite(url: &str) -> Result<Pools, StoreError> {
+    let options = SqliteConnectOptions::from_str(url)
+        .map_err(|error| StoreError::refused("store.url", error.to_string()))?
+        .create_if_missing(true)
+        .journal_mode(SqliteJournalMode::Wal)
+        .synchronous(SqliteSynchronous::Full)
+        .foreign_keys(true)
+        .busy_timeout(PATIENCE);
+    let file = options.get_filename().to_owned();
+    let in_memory = url.contains(":memory:") || url.contains("mode=memory");
+    if !in_memory {
+        create(&file).map_err(|error| {
+            StoreError::unavailable(format!("store.url: cannot create {}: {error}", file.display()))
+        })?;
+    }
+    let cannot_open = |error: sqlx::Error| {
+        StoreError::unavailable(format!("store.url: cannot open {}: {error}", file.display()))
+    };
+    let one = SqlitePoolOptions::new().max_connections(1).acquire_timeout(PATIENCE);
+    // The one connection of a database in memory is the database: it must not be closed for being idle.
+    let one = if in_memory { one.min_connections(1).idle_timeout(None).max_lifetime(None) } else { one };
+    let writer = one.connect_with(options.clone()).await.map_err(cannot_open)?;
+    SQLITE_TABLES.run(&writer).await.map_err(|error| {
+        StoreError::broken(format!("the tables in {} (store.url)", file.display()), error)
+    })?;
+    let readers = if in_memory {
+        writer.clone()
+    } else {
+        SqlitePoolOptions::new()
+            .max_connections(READERS)
+            .acquire_timeout(PATIENCE)
+            .connect_with(options.read_only(true))
+            .await
+            .map_err(cannot_open)?
+    };
+    Ok(Pools::Sqlite { writer, readers })
+}
+
+/// Creates the file and its folder. It holds private repositories' issues: nobody else reads it, and SQLite
+/// gives the files beside it the same permissions.
+fn create(file: &Path) -> std::io::Result<()> {
+    if let Some(folder) = file.parent().filter(|folder| *folder != Path::new("")) {
+        std::fs::create_dir_all(folder)?;
+    }
+    let mut options = OpenOptions::new();
+    options.append(true).create(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(file).map(|_| ())
+}
+
+async fn open_postgres(url: &str) -> Result<Pools, StoreError> {
+    let options = PgConnectOptions::from_str(url)
+        .map_err(|error| StoreError::refused("store.url", format!("not a PostgreSQL URL: {error}")))?;
+    let at = format!("{}:{}", options.get_host(), options.get_port());
+    let pool = PgPoolOptions::new()
+        .max_connections(POSTGRES_CONNECTIONS)
+        .acquire_timeout(PATIENCE)
+        .connect_with(options)
+        .await
+        .map_err(|error| {
+            StoreError::unavailable(format!("store.url: cannot open PostgreSQL at {at}: {error}"))
+        })?;
+    POSTGRES_TABLES
+        .run(&pool)
+        .await
+        .map_err(|error| StoreError::broken("the tables in PostgreSQL (store.url)", error))?;
+    Ok(Pools::Postgres(pool))
+}

@@ -1,0 +1,378 @@
+//! What agents' runs cost, by repository, by person and by day: written as an estimate before a run begins, corrected
+//! when it has ended.
+//!
+//! A run is granted in the same transaction in which it is written down, one after the other: however many orders ask
+//! at once, together they stay within what a day allows but for what their estimates miss.
+//!
+//! A day is a day of UTC, and a run belongs to the day on which it began. A run that was stopped, or lost with the
+//! server, keeps its estimate: it was paid for, and nobody knows how much.
+
+use chrono::{DateTime, NaiveTime, TimeDelta, Utc};
+
+use super::pool::{Tx, in_tx};
+use super::{Store, StoreError, from_column, to_column, to_micros};
+use journeyman_order::{Budget, DayLimits, MoveKey, OrderId, RepositoryId, UserId};
+
+/// What a run is thought to cost while nothing is known of its agent.
+const GUESS: Cost = Cost { usd: 0.50, seconds: 300.0 };
+/// How many runs before it an estimate is the mean of.
+const RECENT: i64 = 20;
+/// No run is written down as dearer, in dollars, or longer, in seconds.
+const MOST: f64 = 1e9;
+
+/// A run of an agent that is about to begin.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PaidRun {
+    /// Its order.
+    pub order: OrderId,
+    /// Its effect.
+    pub key: MoveKey,
+    /// Which try of the effect it is, from 1.
+    pub attempt: u32,
+    /// The order's repository.
+    pub repository: RepositoryId,
+    /// Who asked for the work; none where that was the API.
+    pub sender: Option<UserId>,
+    /// The agent, by its name in the settings.
+    pub agent: String,
+    /// The stage that it works for.
+    pub stage: String,
+    /// The role that it plays there.
+    pub role: String,
+    /// When.
+    pub begins_at: DateTime<Utc>,
+    /// The most that the order's own limits let it come to.
+    pub most: Cost,
+}
+
+/// What a run comes to.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Cost {
+    /// Dollars.
+    pub usd: f64,
+    /// Seconds.
+    pub seconds: f64,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunEnd {
+    /// It worked: it counts as a run, and the next is estimated by it.
+    Worked,
+    /// Something kept the agent from its work: what it cost counts, and nothing else.
+    KeptOff,
+}
+
+/// Whether a run may begin.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Grant {
+    /// It may; it is written down with this estimate.
+    Granted(Cost),
+    /// It may not; nothing was written.
+    Over(Over),
+}
+
+/// A limit that a run would go over.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Over {
+    /// Whose.
+    pub purse: Purse,
+    /// Which.
+    pub limit: OverLimit,
+    /// What the run is thought to come to.
+    pub estimate: Cost,
+    /// When there is more.
+    pub until: DateTime<Utc>,
+}
+
+/// Whose limit for a day it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purse {
+    /// The repository's.
+    Repository,
+    /// Of whoever asked for the work.
+    Sender,
+    /// The server's.
+    All,
+}
+
+/// A limit for a day, and what is spent of it; estimates of what is under way counted.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum OverLimit {
+    /// Dollars.
+    Usd {
+        /// Spent.
+        spent: f64,
+        /// Allowed.
+        limit: f64,
+    },
+    /// Minutes of agents at work.
+    Minutes {
+        /// Used.
+        spent: f64,
+        /// Allowed.
+        limit: u64,
+    },
+    /// Runs of agents.
+    Runs {
+        /// Made, or under way.
+        spent: u64,
+        /// Allowed.
+        limit: u32,
+    },
+}
+
+/// What the day has seen, as it is kept.
+struct Spent {
+    microusd: i64,
+    milliseconds: i64,
+    runs: u64,
+}
+
+/// An estimate, and whether any run before it is behind it.
+struct Estimate {
+    microusd: i64,
+    milliseconds: i64,
+    is_known: bool,
+}
+
+impl Store {
+    /// Writes a run down before it begins, with what it is thought to cost: the mean of the last 20 runs of its agent
+    /// for this stage and role in this repository, else of its agent anywhere, else a guess that leaves no limit unused.
+    /// The same run again is granted as it was.
+    ///
+    /// # Errors
+    /// [`StoreError::Refused`] when there is no such order; otherwise when the store cannot be used.
+    pub async fn reserve(&self, run: &PaidRun, limits: &DayLimits) -> Result<Grant, StoreError> {
+        let mut tx = self.pools.begin().await?;
+        one_after_the_other(&mut tx).await?;
+        if let Some(estimate) = granted_before(&mut tx, run).await? {
+            return Ok(Grant::Granted(estimate.cost()));
+        }
+        let mut estimate = estimate(&mut tx, run).await?;
+        let day = run.begins_at.date_naive().and_time(NaiveTime::MIN).and_utc();
+        for (purse, budget) in purses(run, limits) {
+            let spent = spent(&mut tx, run, purse, day).await?;
+            if let Err(limit) = hold(&budget, &spent, &mut estimate) {
+                let until = day + TimeDelta::days(1);
+                return Ok(Grant::Over(Over { purse, limit, estimate: estimate.cost(), until }));
+            }
+        }
+        insert(&mut tx, run, &estimate).await?;
+        tx.commit().await?;
+        Ok(Grant::Granted(estimate.cost()))
+    }
+
+    /// Says what a run came to. Whether it had been written down before.
+    ///
+    /// # Errors
+    /// When the store cannot be used.
+    pub async fn settle(
+        &self,
+        order: OrderId,
+        key: &MoveKey,
+        attempt: u32,
+        cost: Cost,
+        end: RunEnd,
+    ) -> Result<bool, StoreError> {
+        let mut tx = self.pools.begin().await?;
+        let updated: Option<(i64,)> = in_tx!(&mut tx, connection => {
+            sqlx::query_as(
+                "UPDATE spending SET actual_microusd = $4, actual_ms = $5, state = $6 \
+                 WHERE order_id = $1 AND key = $2 AND attempt = $3 RETURNING attempt",
+            )
+            .bind(order.to_string())
+            .bind(key.0.as_str())
+            .bind(i64::from(attempt))
+            .bind(scaled(cost.usd, 1e6))
+            .bind(scaled(cost.seconds, 1e3))
+            .bind(end.word())
+            .fetch_optional(connection)
+        })?;
+        tx.commit().await?;
+        Ok(updated.is_some())
+    }
+
+    /// Takes back what was reserved for a run that could not begin. One that has ended stays.
+    ///
+    /// # Errors
+    /// When the store cannot be used.
+    pub async fn release(&self, order: OrderId, key: &MoveKey, attempt: u32) -> Result<(), StoreError> {
+        let mut tx = self.pools.begin().await?;
+        let _there_or_not: Option<(i64,)> = in_tx!(&mut tx, connection => {
+            sqlx::query_as(
+                "DELETE FROM spending WHERE order_id = $1 AND key = $2 AND attempt = $3 AND state = 'open' \
+                 RETURNING attempt",
+            )
+            .bind(order.to_string())
+            .bind(key.0.as_str())
+            .bind(i64::from(attempt))
+            .fetch_optional(connection)
+        })?;
+        tx.commit().await
+    }
+}
+
+impl RunEnd {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Worked => "done",
+            Self::KeptOff => "kept_off",
+        }
+    }
+}
+
+impl Estimate {
+    fn cost(&self) -> Cost {
+        Cost { usd: dollars(self.microusd), seconds: self.milliseconds as f64 / 1e3 }
+    }
+}
+
+/// Whoever reads the sums holds the table until its own row is there. SQLite has one writer anyway.
+async fn one_after_the_other(tx: &mut Tx) -> Result<(), StoreError> {
+    match tx {
+        Tx::Sqlite(_) => {}
+        Tx::Postgres(tx) => {
+            sqlx::query("LOCK TABLE spending IN SHARE ROW EXCLUSIVE MODE").execute(&mut **tx).await?;
+        }
+    }
+    Ok(())
+}
+
+async fn granted_before(tx: &mut Tx, run: &PaidRun) -> Result<Option<Estimate>, StoreError> {
+    let row: Option<(i64, i64)> = in_tx!(tx, connection => {
+        sqlx::query_as(
+            "SELECT estimated_microusd, estimated_ms FROM spending \
+             WHERE order_id = $1 AND key = $2 AND attempt = $3",
+        )
+        .bind(run.order.to_string())
+        .bind(run.key.0.as_str())
+        .bind(i64::from(run.attempt))
+        .fetch_optional(connection)
+    })?;
+    Ok(row.map(|(microusd, milliseconds)| Estimate { microusd, milliseconds, is_known: true }))
+}
+
+/// What a run like this one is thought to cost.
+async fn estimate(tx: &mut Tx, run: &PaidRun) -> Result<Estimate, StoreError> {
+    let repository = to_column(run.repository.0, "a repository's id")?;
+    let here = (Some(repository), Some(run.stage.as_str()), Some(run.role.as_str()));
+    let (most_usd, most_ms) = (scaled(run.most.usd, 1e6), scaled(run.most.seconds, 1e3));
+    for (repository, stage, role) in [here, (None, None, None)] {
+        let (runs, microusd, milliseconds): (i64, i64, i64) = in_tx!(&mut *tx, connection => {
+            sqlx::query_as(
+                "SELECT COUNT(*), CAST(COALESCE(AVG(actual_microusd), 0) AS BIGINT), \
+                 CAST(COALESCE(AVG(actual_ms), 0) AS BIGINT) FROM (\
+                 SELECT actual_microusd, actual_ms FROM spending WHERE agent = $1 AND state = 'done' \
+                 AND ($2 IS NULL OR repository_id = $2) AND ($3 IS NULL OR stage = $3) \
+                 AND ($4 IS NULL OR role = $4) ORDER BY begun_at DESC LIMIT $5) AS recent",
+            )
+            .bind(run.agent.as_str())
+            .bind(repository)
+            .bind(stage)
+            .bind(role)
+            .bind(RECENT)
+            .fetch_one(connection)
+        })?;
+        if runs > 0 {
+            let (microusd, milliseconds) = (microusd.min(most_usd), milliseconds.min(most_ms));
+            return Ok(Estimate { microusd, milliseconds, is_known: true });
+        }
+    }
+    Ok(Estimate {
+        microusd: scaled(GUESS.usd, 1e6).min(most_usd),
+        milliseconds: scaled(GUESS.seconds, 1e3).min(most_ms),
+        is_known: false,
+    })
+}
+
+/// The limits that hold for a run. The API is nobody whose limit could be reached.
+fn purses(run: &PaidRun, limits: &DayLimits) -> impl Iterator<Item = (Purse, Budget)> {
+    let sender = run.sender.map(|_| (Purse::Sender, limits.sender));
+    [Some((Purse::Repository, limits.repository)), sender, Some((Purse::All, limits.all))]
+        .into_iter()
+        .flatten()
+        .filter(|(_, budget)| *budget != Budget::default())
+}
+
+async fn spent(tx: &mut Tx, run: &PaidRun, purse: Purse, day: DateTime<Utc>) -> Result<Spent, StoreError> {
+    let (repository, sender) = match purse {
+        Purse::Repository => (Some(to_column(run.repository.0, "a repository's id")?), None),
+        Purse::Sender => (None, run.sender.map(|id| to_column(id.0, "a person's id")).transpose()?),
+        Purse::All => (None, None),
+    };
+    let (microusd, milliseconds, runs): (i64, i64, i64) = in_tx!(tx, connection => {
+        sqlx::query_as(
+            "SELECT CAST(COALESCE(SUM(COALESCE(actual_microusd, estimated_microusd)), 0) AS BIGINT), \
+             CAST(COALESCE(SUM(COALESCE(actual_ms, estimated_ms)), 0) AS BIGINT), \
+             COUNT(CASE WHEN state <> 'kept_off' THEN 1 END) FROM spending \
+             WHERE begun_at >= $1 AND begun_at < $2 AND ($3 IS NULL OR repository_id = $3) \
+             AND ($4 IS NULL OR sender_id = $4)",
+        )
+        .bind(to_micros(day))
+        .bind(to_micros(day + TimeDelta::days(1)))
+        .bind(repository)
+        .bind(sender)
+        .fetch_one(connection)
+    })?;
+    Ok(Spent { microusd, milliseconds, runs: from_column(runs, "the day's runs")? })
+}
+
+/// Whether what is left is enough for a run. A guess takes what is left where that is less, so that a small limit can be
+/// used at all; it is no less held while the run is under way.
+fn hold(budget: &Budget, spent: &Spent, estimate: &mut Estimate) -> Result<(), OverLimit> {
+    if let Some(limit) = budget.runs
+        && spent.runs >= u64::from(limit)
+    {
+        return Err(OverLimit::Runs { spent: spent.runs, limit });
+    }
+    if let Some(limit) = budget.usd {
+        let left = scaled(limit, 1e6) - spent.microusd;
+        if left <= 0 || estimate.is_known && estimate.microusd > left {
+            return Err(OverLimit::Usd { spent: dollars(spent.microusd), limit });
+        }
+        estimate.microusd = estimate.microusd.min(left);
+    }
+    if let Some(limit) = budget.minutes {
+        let left = scaled(limit as f64 * 60.0, 1e3) - spent.milliseconds;
+        if left <= 0 || estimate.is_known && estimate.milliseconds > left {
+            return Err(OverLimit::Minutes { spent: spent.milliseconds as f64 / 60e3, limit });
+        }
+        estimate.milliseconds = estimate.milliseconds.min(left);
+    }
+    Ok(())
+}
+
+async fn insert(tx: &mut Tx, run: &PaidRun, estimate: &Estimate) -> Result<(), StoreError> {
+    let sender = run.sender.map(|id| to_column(id.0, "a person's id")).transpose()?;
+    let (_,): (i64,) = in_tx!(tx, connection => {
+        sqlx::query_as(
+            "INSERT INTO spending (order_id, key, attempt, repository_id, sender_id, agent, stage, role, begun_at, \
+             state, estimated_microusd, estimated_ms) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'open', $10, $11) RETURNING attempt",
+        )
+        .bind(run.order.to_string())
+        .bind(run.key.0.as_str())
+        .bind(i64::from(run.attempt))
+        .bind(to_column(run.repository.0, "a repository's id")?)
+        .bind(sender)
+        .bind(run.agent.as_str())
+        .bind(run.stage.as_str())
+        .bind(run.role.as_str())
+        .bind(to_micros(run.begins_at))
+        .bind(estimate.microusd)
+        .bind(estimate.milliseconds)
+        .fetch_one(connection)
+    })?;
+    Ok(())
+}
+
+/// As it is kept. What an agent says of itself may be anything: nothing is less than nothing, or beyond all measure.
+fn scaled(number: f64, scale: f64) -> i64 {
+    let number = if number.is_nan() { 0.0 } else { number.clamp(0.0, MOST) };
+    (number * scale).round() as i64
+}
+
+fn dollars(microusd: i64) -> f64 {
+    microusd as f64 / 1e6
+}

@@ -1,0 +1,399 @@
+//! Stories told against real databases: SQLite always, PostgreSQL when `JOURNEYMAN_TEST_POSTGRES_URL` names one.
+
+mod spending;
+mod telling;
+
+use std::collections::BTreeSet;
+
+use super::*;
+use journeyman_order::{
+    AgentRun, Command, DeliveryGuid, Event, InstallationId, IssueNumber, IssueText, Move, MoveKey, Opened,
+    OrderId, OrderLimits, Outcome, Person, Pipeline, PullNumber, RepositoryId, Requester, Signal, SignalKind,
+    Usage, UserId,
+};
+
+/// A store of its own, and whatever has to live as long.
+struct Home {
+    store: Store,
+    url: String,
+    _folder: tempfile::TempDir,
+}
+
+async fn homes() -> Vec<Home> {
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("sqlite://{}/new/journeyman.db", folder.path().display());
+    let mut homes = vec![Home { store: Store::open(&url).await.unwrap(), url, _folder: folder }];
+    match std::env::var("JOURNEYMAN_TEST_POSTGRES_URL") {
+        Ok(server) => homes.push(postgres_home(&server).await),
+        Err(_) => println!("skipped for PostgreSQL: JOURNEYMAN_TEST_POSTGRES_URL is not set"),
+    }
+    homes
+}
+
+/// A schema of its own on the server, so that tests do not meet.
+async fn postgres_home(server: &str) -> Home {
+    let schema = format!("t{}", uuid::Uuid::now_v7().simple());
+    let pool = sqlx::PgPool::connect(server).await.unwrap();
+    sqlx::query(sqlx::AssertSqlSafe(format!("CREATE SCHEMA {schema}"))).execute(&pool).await.unwrap();
+    pool.close().await;
+    let separator = if server.contains('?') { '&' } else { '?' };
+    let url = format!("{server}{separator}options[search_path]={schema}");
+    Home { store: Store::open(&url).await.unwrap(), url, _folder: tempfile::tempdir().unwrap() }
+}
+
+fn now() -> DateTime<Utc> {
+    DateTime::from_timestamp_micros(1_700_000_000_123_456).unwrap()
+}
+
+fn delivery(guid: &str) -> NewDelivery {
+    NewDelivery {
+        guid: guid.parse().unwrap(),
+        event: "issues".to_owned(),
+        action: Some("labeled".to_owned()),
+        body: vec![0, 159, 146, 150, b'{'],
+        received_at: now(),
+    }
+}
+
+fn guid(text: &str) -> DeliveryGuid {
+    text.parse().unwrap()
+}
+
+fn anna() -> Person {
+    Person { login: "anna".to_owned(), id: UserId(7) }
+}
+
+fn opened(issue: u64) -> Opened {
+    Opened {
+        order: OrderId(uuid::Uuid::now_v7()),
+        repository: "octo-org/sums".parse().unwrap(),
+        repository_id: RepositoryId(99),
+        installation: Some(InstallationId(3)),
+        default_branch: "main".to_owned(),
+        issue: IssueText {
+            number: IssueNumber(issue),
+            title: "The sum is \u{0} wrong \u{1f9ee}".to_owned(),
+            body: String::new(),
+            url: "https://example.org/octo-org/sums/issues/1".to_owned(),
+            labels: Vec::new(),
+        },
+        by: Requester::Person(anna()),
+        pipeline: Pipeline::parse(
+            "{name: p, version: 1, stages: [{name: plan, agent: developer, command: feature, \
+             output: {one_of: [a, b]}}]}",
+        )
+        .unwrap(),
+        agent: "claude".to_owned(),
+        limits: OrderLimits { minutes: 60, usd: 5.0, ..OrderLimits::default() },
+        roles: Default::default(),
+    }
+}
+
+fn retry() -> Signal {
+    Signal {
+        by: Requester::Person(anna()),
+        kind: SignalKind::Commanded { comment: None, pull: None, command: Command::Retry { guidance: None } },
+    }
+}
+
+#[tokio::test]
+async fn a_delivery_is_kept_once_and_waits_until_it_is_concluded() {
+    for Home { store, .. } in homes().await {
+        assert_eq!(store.save_delivery(delivery("b")).await.unwrap(), Saved::New);
+        assert_eq!(store.save_delivery(delivery("a")).await.unwrap(), Saved::New);
+        assert_eq!(store.save_delivery(delivery("b")).await.unwrap(), Saved::Seen);
+
+        let pending = store.pending_deliveries(10).await.unwrap();
+        let guids: Vec<&str> = pending.iter().map(|delivery| delivery.guid.as_str()).collect();
+        assert_eq!(guids, ["b", "a"], "the oldest first");
+        assert_eq!(pending[0].body, delivery("b").body);
+        assert_eq!(pending[0].received_at, now());
+
+        let ignored = Conclusion::Ignored { because: "a \0 push".to_owned() };
+        store.conclude_delivery(&guid("b"), &ignored).await.unwrap();
+        let late = Conclusion::Refused { because: "too late".to_owned() };
+        store.conclude_delivery(&guid("b"), &late).await.unwrap();
+        let kept = Conclusion::Ignored { because: "a \u{fffd} push".to_owned() };
+        assert_eq!(store.conclusion(&guid("b")).await.unwrap(), Some(kept), "the first conclusion stands");
+        assert_eq!(store.conclusion(&guid("a")).await.unwrap(), None);
+        assert_eq!(store.pending_deliveries(10).await.unwrap().len(), 1);
+
+        let missing = store.conclude_delivery(&guid("c"), &ignored).await;
+        assert!(matches!(missing, Err(StoreError::NotFound { .. })), "{missing:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn one_delivery_a_thousand_times_at_once_is_new_once() {
+    for Home { store, .. } in homes().await {
+        let calls = (0..1_000).map(|_| {
+            let store = store.clone();
+            tokio::spawn(async move { store.save_delivery(delivery("same")).await.unwrap() })
+        });
+        let saved = futures_util::future::join_all(calls).await;
+        let new = saved.into_iter().filter(|saved| *saved.as_ref().unwrap() == Saved::New).count();
+        assert_eq!(new, 1);
+    }
+}
+
+#[tokio::test]
+async fn one_delivery_that_the_database_refuses_does_not_cost_the_others_their_place() {
+    for Home { store, .. } in homes().await {
+        // PostgreSQL takes no NUL in a text; SQLite does.
+        let mut bad = delivery("bad");
+        bad.event = "issues\0".to_owned();
+        let (good, bad, also) = tokio::join!(
+            store.save_delivery(delivery("good")),
+            store.save_delivery(bad),
+            store.save_delivery(delivery("also-good"))
+        );
+        assert_eq!((good.unwrap(), also.unwrap()), (Saved::New, Saved::New));
+        assert_eq!(bad.is_err(), store.kind() == "postgres");
+    }
+}
+
+#[tokio::test]
+async fn opening_writes_the_order_its_first_entry_and_the_conclusion_together() {
+    for Home { store, .. } in homes().await {
+        store.save_delivery(delivery("d1")).await.unwrap();
+        let first = opened(1);
+        let order = first.order;
+        let outcome = store.open_order(first.clone(), now(), Some(&guid("d1"))).await.unwrap();
+        assert_eq!(outcome, OpenOutcome::Opened);
+        assert_eq!(store.conclusion(&guid("d1")).await.unwrap(), Some(Conclusion::Opened { order }));
+        let journal = store.journal(order).await.unwrap();
+        assert_eq!(journal.opened(), &first);
+        assert_eq!(journal.opened_at(), now());
+        let row = store.order(order).await.unwrap();
+        assert!(row.active);
+        assert_eq!(store.latest_order(RepositoryId(99), IssueNumber(1)).await.unwrap(), Some(row));
+
+        let again = store.open_order(opened(1), now(), Some(&guid("d1"))).await.unwrap();
+        assert_eq!(again, OpenOutcome::DeliveryConcluded);
+
+        store.save_delivery(delivery("d2")).await.unwrap();
+        let second = store.open_order(opened(1), now(), Some(&guid("d2"))).await.unwrap();
+        assert_eq!(second, OpenOutcome::Active(order));
+        assert_eq!(
+            store.conclusion(&guid("d2")).await.unwrap(),
+            None,
+            "whoever asked still has to conclude it"
+        );
+        assert_eq!(store.waking_orders().await.unwrap(), [order]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn fifty_calls_at_once_open_one_order() {
+    for Home { store, .. } in homes().await {
+        let calls = (0..50).map(|_| {
+            let store = store.clone();
+            tokio::spawn(async move {
+                let opened = opened(5);
+                let order = opened.order;
+                (order, store.open_order(opened, now(), None).await.unwrap())
+            })
+        });
+        let outcomes: Vec<(OrderId, OpenOutcome)> =
+            futures_util::future::join_all(calls).await.into_iter().map(Result::unwrap).collect();
+        let winners: Vec<OrderId> =
+            outcomes.iter().filter(|(_, out)| *out == OpenOutcome::Opened).map(|(order, _)| *order).collect();
+        assert_eq!(winners.len(), 1);
+        for (_, outcome) in &outcomes {
+            assert!(matches!(outcome, OpenOutcome::Opened) || *outcome == OpenOutcome::Active(winners[0]));
+        }
+        assert_eq!(store.waking_orders().await.unwrap(), winners);
+    }
+}
+
+#[tokio::test]
+async fn a_settled_order_makes_room_for_the_next_and_cannot_come_back_beside_it() {
+    for Home { store, .. } in homes().await {
+        let (first, second) = (opened(1), opened(1));
+        let (old, new) = (first.order, second.order);
+        store.open_order(first, now(), None).await.unwrap();
+        let settled = Summary {
+            active: false,
+            state: "done".to_owned(),
+            branch: Some("journeyman/issue-1-sum".parse().unwrap()),
+            pull: Some(PullNumber(4)),
+        };
+        store.set_summary(old, &settled, Some(1)).await.unwrap();
+        assert_eq!(store.open_order(second, now(), None).await.unwrap(), OpenOutcome::Opened);
+
+        let row = store.order_by_pull(RepositoryId(99), PullNumber(4)).await.unwrap().unwrap();
+        assert_eq!((row.id, row.state.as_str(), row.branch.is_some()), (old, "done", true));
+        let latest = store.latest_order(RepositoryId(99), IssueNumber(1)).await.unwrap().unwrap();
+        assert_eq!(latest.id, new);
+
+        let back = store.set_summary(old, &Summary { active: true, ..settled }, None).await;
+        assert!(matches!(back, Err(StoreError::Refused { .. })), "{back:?}");
+        let nobody = OrderId(uuid::Uuid::now_v7());
+        let settled = Summary { active: false, state: String::new(), branch: None, pull: None };
+        assert!(matches!(store.set_summary(nobody, &settled, None).await, Err(StoreError::NotFound { .. })));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn entries_appended_at_once_get_numbers_without_gaps() {
+    for Home { store, .. } in homes().await {
+        let first = opened(1);
+        let order = first.order;
+        store.open_order(first, now(), None).await.unwrap();
+        let calls = (0..100).map(|number| {
+            let store = store.clone();
+            let event = Event::Observed {
+                key: MoveKey(format!("status/{number}")),
+                outcome: Box::new(Outcome::StatusShown),
+            };
+            tokio::spawn(async move { store.append(order, event, now()).await.unwrap().seq })
+        });
+        let seqs: BTreeSet<u64> =
+            futures_util::future::join_all(calls).await.into_iter().map(Result::unwrap).collect();
+        assert_eq!(seqs, (2..=101).collect());
+        assert_eq!(store.journal(order).await.unwrap().last_seq(), 101);
+    }
+}
+
+#[tokio::test]
+async fn an_entry_is_returned_as_it_will_be_read_after_a_restart() {
+    for Home { store, url, _folder } in homes().await {
+        let first = opened(1);
+        let order = first.order;
+        store.open_order(first, now(), None).await.unwrap();
+        let run = AgentRun {
+            result: Some("done \u{2028}\0".to_owned()),
+            usage: Usage { usd: 0.1 + 0.2, ..Usage::default() },
+            duration_seconds: 1.0 / 3.0,
+            ..AgentRun::default()
+        };
+        let at = DateTime::from_timestamp_nanos(1_700_000_000_123_456_789);
+        let key = MoveKey("implement/1/agent".to_owned());
+        let prepare = Event::Intended { key: key.clone(), r#move: Box::new(Move::Prepare) };
+        let ran = Event::Observed { key, outcome: Box::new(Outcome::AgentRan(Box::new(run))) };
+        let written =
+            [store.append(order, prepare, at).await.unwrap(), store.append(order, ran, at).await.unwrap()];
+        store.close().await;
+
+        let store = Store::open(&url).await.unwrap();
+        let journal = store.journal(order).await.unwrap();
+        assert_eq!(journal.entries()[1..], written);
+        assert_eq!(store.order(order).await.unwrap().updated_at, written[1].at);
+    }
+}
+
+#[tokio::test]
+async fn an_entry_that_could_not_be_read_again_is_refused_and_leaves_no_gap() {
+    for Home { store, .. } in homes().await {
+        let first = opened(1);
+        let order = first.order;
+        store.open_order(first, now(), None).await.unwrap();
+        let run = AgentRun { duration_seconds: f64::NAN, ..AgentRun::default() };
+        let event = Event::Observed {
+            key: MoveKey("implement/1/agent".to_owned()),
+            outcome: Box::new(Outcome::AgentRan(Box::new(run))),
+        };
+        let refused = store.append(order, event, now()).await;
+        assert!(matches!(refused, Err(StoreError::Refused { .. })), "{refused:?}");
+        assert_eq!(store.signal(order, retry(), now()).await.unwrap().seq, 2);
+    }
+}
+
+#[tokio::test]
+async fn orders_are_listed_latest_first_in_pages() {
+    for Home { store, .. } in homes().await {
+        let mut ids = Vec::new();
+        for issue in 1..=5 {
+            let next = opened(issue);
+            ids.push(next.order);
+            store.open_order(next, now(), None).await.unwrap();
+        }
+        ids.reverse();
+        let settled = Summary { active: false, state: "done".to_owned(), branch: None, pull: None };
+        store.set_summary(ids[0], &settled, Some(1)).await.unwrap();
+        let list = async |filter: OrderFilter| -> Vec<OrderId> {
+            store.orders(&filter).await.unwrap().into_iter().map(|row| row.id).collect()
+        };
+        let page = OrderFilter { limit: 2, ..OrderFilter::default() };
+        assert_eq!(list(page.clone()).await, ids[..2]);
+        assert_eq!(list(OrderFilter { before: Some(ids[1]), ..page.clone() }).await, ids[2..4]);
+        assert_eq!(list(OrderFilter { active: Some(false), ..page.clone() }).await, ids[..1]);
+        let elsewhere = Some("octo-org/other".parse().unwrap());
+        assert!(list(OrderFilter { repository: elsewhere, ..page.clone() }).await.is_empty());
+        let here = Some("octo-org/sums".parse().unwrap());
+        assert_eq!(
+            list(OrderFilter { repository: here, active: Some(true), limit: 9, before: None }).await,
+            ids[1..]
+        );
+    }
+}
+
+#[tokio::test]
+async fn artifacts_are_kept_by_name_and_replaced_under_the_same() {
+    for Home { store, .. } in homes().await {
+        let first = opened(1);
+        let order = first.order;
+        store.open_order(first, now(), None).await.unwrap();
+        store.put_artifact(order, "implement-1-agent.jsonl", "application/x-ndjson", b"{}").await.unwrap();
+        let bytes: Vec<u8> = (0..=255).cycle().take(1 << 20).collect();
+        let info = store.put_artifact(order, "implement-1-agent.jsonl", "text/plain", &bytes).await.unwrap();
+        assert_eq!(store.artifacts(order).await.unwrap(), std::slice::from_ref(&info));
+        let artifact = store.artifact(order, "implement-1-agent.jsonl").await.unwrap();
+        assert_eq!(artifact, Artifact { info, content: bytes });
+
+        for name in ["", "..", "a/b", ".hidden", "a b", "\0", &"x".repeat(201)] {
+            let put = store.put_artifact(order, name, "text/plain", b"").await;
+            assert!(matches!(put, Err(StoreError::Refused { .. })), "{name:?}: {put:?}");
+        }
+        let nobody = OrderId(uuid::Uuid::now_v7());
+        assert!(store.put_artifact(nobody, "a", "text/plain", b"").await.is_err());
+        assert!(matches!(store.artifact(order, "b").await, Err(StoreError::NotFound { .. })));
+        assert!(matches!(store.journal(nobody).await, Err(StoreError::NotFound { .. })));
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_be_opened_is_said_with_its_key_and_without_its_password() {
+    let folder = tempfile::tempdir().unwrap();
+    let garbage = folder.path().join("garbage.db");
+    std::fs::write(&garbage, "this is not a database, whatever its name says ".repeat(100)).unwrap();
+    for url in [
+        "mysql://root:s3cret@localhost/x".to_owned(),
+        "postgres://anna:s3cret@127.0.0.1:port/journeyman".to_owned(),
+        format!("sqlite://{}", garbage.display()),
+        "sqlite:///proc/nowhere/journeyman.db".to_owned(),
+    ] {
+        let error = Store::open(&url).await.unwrap_err().to_string();
+        assert!(error.contains("store.url"), "{error}");
+        assert!(!error.contains("s3cret"), "{error}");
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn nobody_else_can_read_the_file_and_those_beside_it() {
+    use std::os::unix::fs::PermissionsExt;
+    let homes = homes().await;
+    let Home { store, _folder, .. } = &homes[0];
+    store.save_delivery(delivery("d")).await.unwrap();
+    let files: Vec<_> = std::fs::read_dir(_folder.path().join("new")).unwrap().map(Result::unwrap).collect();
+    assert!(files.len() > 1, "the database and its log");
+    for file in files {
+        let mode = file.metadata().unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode, 0o600, "{:?}", file.path());
+    }
+}
+
+#[tokio::test]
+async fn a_row_that_was_tampered_with_is_named() {
+    let homes = homes().await;
+    let Home { store, url, .. } = &homes[0];
+    let first = opened(1);
+    let order = first.order;
+    store.open_order(first, now(), None).await.unwrap();
+    let pool = sqlx::SqlitePool::connect(url).await.unwrap();
+    sqlx::query("UPDATE journal SET event = '{\"event\":\"unheard_of\"}'").execute(&pool).await.unwrap();
+    let error = store.journal(order).await.unwrap_err();
+    assert!(matches!(error, StoreError::Broken { .. }), "{error:?}");
+    assert!(error.to_string().contains(&format!("entry 1 of order {order}")), "{error}");
+}

@@ -1,0 +1,244 @@
+use std::collections::BTreeMap;
+
+use super::*;
+use crate::read;
+use journeyman_order::comparison::{MOST_NAMED, Runner};
+use proptest::prelude::*;
+
+/// `+a -b /c`: a run in which a passed, b failed and c was skipped.
+fn run(tests: &str) -> Reading {
+    let status = |mark: &str| match mark {
+        "+" => CaseStatus::Passed,
+        "-" => CaseStatus::Failed,
+        _ => CaseStatus::Skipped,
+    };
+    let tests: BTreeMap<String, CaseStatus> = tests
+        .split_whitespace()
+        .map(|word| word.split_at(1))
+        .map(|(mark, name)| (name.to_owned(), status(mark)))
+        .collect();
+    let of = |wanted| tests.values().filter(|status| **status == wanted).count() as u64;
+    let counts = Counts {
+        passed: of(CaseStatus::Passed),
+        failed: of(CaseStatus::Failed),
+        skipped: of(CaseStatus::Skipped),
+    };
+    let failing = tests.iter().filter(|(_, status)| **status == CaseStatus::Failed);
+    Reading {
+        counts: Some(counts),
+        failing: failing.map(|(name, _)| name.clone()).collect(),
+        cases: Some(Cases { named_by: Runner::Libtest, tests }),
+        unloaded: Vec::new(),
+    }
+}
+
+fn untold(base: &str, after: &str) -> Comparison {
+    compare(&run(base), &run(after), &[])
+}
+
+fn exits(base: i32, after: i32, reruns: &[i32]) -> Exits {
+    Exits {
+        base: Some(Exit::Code(base)),
+        after: Exit::Code(after),
+        reruns: reruns.iter().map(|code| Exit::Code(*code)).collect(),
+    }
+}
+
+#[test]
+fn what_became_of_every_test_is_said() {
+    let comparison = untold(
+        "+green +broke +went +silenced -red -fixed -dropped -muted /off /woken /asleep",
+        "+green -broke /silenced -red +fixed /muted /off +woken -asleep +new /later -young",
+    );
+    let names = |tests: &Tests| tests.names.join(" ");
+    assert_eq!(comparison.by, ComparedBy::Test);
+    assert_eq!((comparison.still_green, comparison.still_skipped), (1, 1));
+    assert_eq!(names(&comparison.newly_broken), "broke");
+    assert_eq!(names(&comparison.already_red), "red");
+    assert_eq!(names(&comparison.fixed), "fixed");
+    assert_eq!(names(&comparison.gone), "dropped went");
+    assert_eq!(names(&comparison.skipped), "muted silenced");
+    assert_eq!(names(&comparison.new), "later new woken");
+    assert_eq!(names(&comparison.new_failing), "asleep young");
+}
+
+#[test]
+fn real_runs_beside_each_other_tell_what_a_change_did() {
+    let text = |name: &str| {
+        let path =
+            format!("{}/tests/fixtures/runners/{name}", journeyman_test_support::repository().display());
+        String::from_utf8_lossy(&std::fs::read(&path).unwrap()).into_owned()
+    };
+    let before = text("unittest-named.txt");
+    // The fix: one test passes now. And another is gone, so that the runner counts one fewer.
+    let fixed = before
+        .replace("CalcTest.test_error) ... ERROR", "CalcTest.test_error) ... ok")
+        .replace("ERROR: test_error", "what stood here: test_error")
+        .replace("errors=2", "errors=1");
+    let gone = fixed
+        .replace("test_ok (test_calc.CalcTest.test_ok) ... ok\n", "")
+        .replace("Ran 9 tests", "Ran 8 tests");
+    let (before, fixed, gone) = (read(&before, None), read(&fixed, None), read(&gone, None));
+    let comparison = compare(&before, &fixed, &[]);
+    assert_eq!(comparison.fixed.names, ["test_calc.CalcTest.test_error"], "{fixed:?}");
+    assert_eq!((comparison.still_green, comparison.already_red.total, comparison.still_skipped), (3, 3, 2));
+    assert_eq!(judged(&exits(1, 1, &[]), &comparison, &comparison), Judged::PassedBesideRed);
+    let comparison = compare(&before, &gone, &[]);
+    assert_eq!(comparison.gone.names, ["test_calc.CalcTest.test_ok"]);
+    assert_eq!(judged(&exits(1, 1, &[]), &comparison, &comparison), Judged::TestsMissing);
+}
+
+#[test]
+fn a_test_that_is_red_once_and_green_once_on_one_tree_is_flaky() {
+    let first = untold("+a +b", "-a +b");
+    assert!(may_be_flaky(&run("+a +b"), &run("-a +b"), TestVerdict::Failed));
+    assert_eq!(judged(&exits(0, 1, &[]), &first, &first), Judged::Failed);
+    let again = compare(&run("+a +b"), &run("-a +b"), &[run("+a +b")]);
+    assert_eq!((again.flaky.names.as_slice(), again.newly_broken.total), (&["a".to_owned()][..], 0));
+    assert_eq!(judged(&exits(0, 1, &[0]), &again, &again), Judged::Passed);
+    let broken = compare(&run("+a +b"), &run("-a +b"), &[run("-a +b")]);
+    assert_eq!((broken.flaky.total, broken.newly_broken.total), (0, 1));
+    assert_eq!(judged(&exits(0, 1, &[1]), &broken, &broken), Judged::Failed);
+}
+
+#[test]
+fn a_run_beside_red_tests_passes_only_where_all_red_is_explained() {
+    let judge =
+        |exits: Exits, base: &str, after: &str| judged(&exits, &untold(base, after), &untold(base, after));
+    assert_eq!(judge(exits(0, 0, &[]), "+a +b", "+a +b"), Judged::Passed);
+    assert_eq!(judge(exits(1, 0, &[]), "+a -b", "+a +b +c"), Judged::Passed);
+    assert_eq!(judge(exits(1, 1, &[]), "+a -b", "+a -b"), Judged::PassedBesideRed);
+    assert_eq!(judge(exits(1, 1, &[]), "-a -b", "-a -b"), Judged::Failed, "nothing passed");
+    assert_eq!(judge(exits(1, 2, &[]), "+a -b", "+a -b"), Judged::Failed, "it ended in another way");
+    assert_eq!(judge(exits(0, 1, &[]), "+a -b", "+a -b"), Judged::Failed, "the base passed in spite of it");
+    assert_eq!(judge(exits(1, 1, &[]), "+a -b", "+a -b -c"), Judged::Failed, "a new test fails");
+    assert_eq!(judge(exits(1, 1, &[]), "+a -b", "-a -b"), Judged::Failed);
+    assert_eq!(judge(exits(0, 1, &[]), "+a", "+a"), Judged::Failed, "no test explains the exit");
+    let killed = Exits { base: Some(Exit::Code(1)), after: Exit::Signal(9), reruns: Vec::new() };
+    assert_eq!(judge(killed, "+a -b", "+a -b"), Judged::Failed);
+    // The exit says that all is well, and the names that it is not.
+    assert_eq!(judge(exits(0, 0, &[]), "+a +b", "+a -b"), Judged::Failed);
+    assert_eq!(judge(exits(0, 0, &[]), "+a +b", "+a"), Judged::TestsMissing);
+    assert_eq!(judge(exits(0, 0, &[]), "+a +b", "+a /b"), Judged::TestsMissing);
+    assert_eq!(judge(exits(1, 1, &[]), "+a +b -c", "+a -c"), Judged::TestsMissing);
+    assert_eq!(judge(exits(0, 0, &[]), "+a", "/a"), Judged::NoTests);
+}
+
+#[test]
+fn without_names_the_counts_are_compared_and_without_counts_the_exits() {
+    let counted = |passed, failed| Reading {
+        counts: Some(Counts { passed, failed, skipped: 0 }),
+        ..Reading::default()
+    };
+    let of = |base: &Reading, after: &Reading| compare(base, after, &[]);
+    let comparison = of(&counted(3, 0), &counted(4, 0));
+    assert_eq!(
+        (comparison.by, judged(&exits(0, 0, &[]), &comparison, &comparison)),
+        (ComparedBy::Counts, Judged::Passed)
+    );
+    let fewer = of(&counted(3, 0), &counted(2, 0));
+    assert_eq!(judged(&exits(0, 0, &[]), &fewer, &fewer), Judged::TestsMissing);
+    let uncounted = of(&counted(3, 0), &Reading::default());
+    assert_eq!(judged(&exits(0, 0, &[]), &uncounted, &uncounted), Judged::TestsMissing);
+    let red = of(&counted(3, 1), &counted(3, 1));
+    assert_eq!(judged(&exits(1, 1, &[]), &red, &red), Judged::Failed, "which one is red is not known");
+    let blind = of(&Reading::default(), &Reading::default());
+    assert_eq!((blind.by, judged(&exits(0, 0, &[]), &blind, &blind)), (ComparedBy::ExitCode, Judged::Passed));
+    assert_eq!(judged(&exits(1, 1, &[]), &blind, &blind), Judged::Failed);
+}
+
+#[test]
+fn a_change_that_silences_the_names_of_tests_does_not_pass() {
+    let silent = Reading { cases: None, ..run("+a +b") };
+    let comparison = compare(&run("+a +b"), &silent, &[]);
+    assert!(comparison.unnamed && may_be_flaky(&run("+a +b"), &silent, TestVerdict::Passed));
+    assert_eq!(judged(&exits(0, 0, &[]), &comparison, &comparison), Judged::TestsMissing);
+    // Lost in what else was printed, and there in the next run.
+    let comparison = compare(&run("+a +b"), &silent, &[run("+a +b")]);
+    assert_eq!((comparison.unnamed, comparison.still_green), (false, 2));
+    let mut other = run("+a +b");
+    other.cases.as_mut().unwrap().named_by = Runner::Pytest;
+    assert!(compare(&run("+a +b"), &other, &[]).unnamed);
+    assert_eq!(compare(&run(""), &other, &[]).new.total, 2, "the first tests of a repository");
+}
+
+#[test]
+fn lists_are_cut_and_counted_to_their_end() {
+    let many: String = (0..500).map(|index| format!("+t{index} ")).collect();
+    let comparison = untold(&many, "+a");
+    assert_eq!((comparison.gone.total, comparison.gone.names.len()), (500, MOST_NAMED));
+    let kept = serde_json::to_string(&comparison).unwrap();
+    assert_eq!(serde_json::from_str::<Comparison>(&kept).unwrap(), comparison);
+}
+
+fn some_run() -> impl Strategy<Value = Reading> {
+    proptest::collection::btree_map(0_u8..30, 0_usize..3, 0..30).prop_map(|tests| {
+        let words: Vec<String> =
+            tests.iter().map(|(name, status)| format!("{}m::t{name}", ["+", "-", "/"][*status])).collect();
+        run(&words.join(" "))
+    })
+}
+
+fn lists(comparison: &Comparison) -> [&Tests; 8] {
+    [
+        &comparison.fixed,
+        &comparison.newly_broken,
+        &comparison.already_red,
+        &comparison.flaky,
+        &comparison.gone,
+        &comparison.new,
+        &comparison.new_failing,
+        &comparison.skipped,
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    #[test]
+    fn every_test_is_in_exactly_one_list(
+        base in some_run(), after in some_run(), reruns in proptest::collection::vec(some_run(), 0..3),
+    ) {
+        let comparison = compare(&base, &after, &reruns);
+        let mut seen = BTreeSet::new();
+        for name in lists(&comparison).iter().flat_map(|list| &list.names) {
+            prop_assert!(seen.insert(name), "{name} is in two lists");
+        }
+        let total: u64 = lists(&comparison).iter().map(|list| list.total).sum();
+        let total = total + comparison.still_green + comparison.still_skipped;
+        let now = &after.cases.as_ref().unwrap().tests;
+        let before = &base.cases.as_ref().unwrap().tests;
+        let went = before.keys().filter(|name| !now.contains_key(*name)).count() as u64;
+        prop_assert_eq!(total, now.len() as u64 + went);
+    }
+
+    #[test]
+    fn a_run_beside_itself_shows_no_change(run in some_run()) {
+        let comparison = compare(&run, &run, std::slice::from_ref(&run));
+        let counts = run.counts.unwrap();
+        prop_assert_eq!(comparison.still_green, counts.passed);
+        prop_assert_eq!(comparison.already_red.total, counts.failed);
+        prop_assert_eq!(comparison.still_skipped, counts.skipped);
+        let total: u64 = lists(&comparison).iter().map(|list| list.total).sum();
+        prop_assert_eq!(total, counts.failed);
+        prop_assert!(!may_be_flaky(&run, &run, TestVerdict::Passed));
+    }
+
+    /// Whatever a change does to the tests of its base: it cannot pass while one of them fails, is skipped or is gone.
+    #[test]
+    fn nothing_passes_that_lost_a_test(base in some_run(), after in some_run(), code in 0..3, before in 0..3) {
+        let comparison = compare(&base, &after, &[]);
+        let judged = judged(&exits(before, code, &[]), &comparison, &comparison);
+        if matches!(judged, Judged::Passed | Judged::PassedBesideRed) {
+            let now = &after.cases.as_ref().unwrap().tests;
+            for (name, status) in &base.cases.as_ref().unwrap().tests {
+                let is_kept = match status {
+                    CaseStatus::Passed => now.get(name) == Some(&CaseStatus::Passed),
+                    CaseStatus::Failed => matches!(now.get(name), Some(CaseStatus::Passed | CaseStatus::Failed)),
+                    CaseStatus::Skipped => matches!(now.get(name), Some(CaseStatus::Passed | CaseStatus::Skipped)),
+                };
+                prop_assert!(is_kept, "{name}");
+            }
+        }
+    }
+}

@@ -1,0 +1,363 @@
+//! Which changed files configure the run of the tests, and how to run them as they were configured before.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use crate::overlay::{Lay, Overlay};
+
+/// Files that configure a test run as a whole, wherever they lie. Lower case.
+const WHOLE: [&str; 52] = [
+    "conftest.py",
+    "pytest.ini",
+    ".pytest.ini",
+    "pytest.toml",
+    ".pytest.toml",
+    "tox.ini",
+    "noxfile.py",
+    "sitecustomize.py",
+    "usercustomize.py",
+    ".coveragerc",
+    ".python-version",
+    "makefile",
+    "gnumakefile",
+    "justfile",
+    ".justfile",
+    "taskfile.yml",
+    "taskfile.yaml",
+    "build.rs",
+    "rust-toolchain",
+    "rust-toolchain.toml",
+    "go.work",
+    "pom.xml",
+    "build.gradle",
+    "build.gradle.kts",
+    "settings.gradle",
+    "settings.gradle.kts",
+    "gradle.properties",
+    "gradlew",
+    "mvnw",
+    "mocha.opts",
+    ".npmrc",
+    ".proverc",
+    ".rspec",
+    "phpunit.xml",
+    ".nvmrc",
+    ".node-version",
+    ".swcrc",
+    ".babelrc",
+    ".nycrc",
+    ".c8rc",
+    ".mocharc",
+    ".jestrc",
+    "jest.setup.js",
+    "jest.setup.ts",
+    "vitest.setup.js",
+    "vitest.setup.ts",
+    "setuptests.js",
+    "setuptests.ts",
+    "tsconfig.json",
+    "import_map.json",
+    "deno.json",
+    "deno.jsonc",
+];
+/// And those whose name begins with this.
+const BEGINNINGS: [&str; 20] = [
+    "jest.config.",
+    "vitest.config.",
+    "vitest.workspace.",
+    "vite.config.",
+    "babel.config.",
+    ".babelrc.",
+    "mocha.config.",
+    ".mocharc.",
+    "ava.config.",
+    "karma.conf.",
+    "playwright.config.",
+    "cypress.config.",
+    ".nycrc.",
+    "nyc.config.",
+    ".c8rc.",
+    "webpack.test",
+    "rollup.test",
+    ".env.",
+    ".taprc",
+    "tsconfig.",
+];
+/// Sections of package.json that say how tests run, and where the names lead that they import; what it depends on is none.
+const PACKAGE: [&str; 17] = [
+    "scripts",
+    "jest",
+    "vitest",
+    "mocha",
+    "ava",
+    "nyc",
+    "c8",
+    "babel",
+    "tap",
+    "xo",
+    "wireit",
+    "imports",
+    "exports",
+    "main",
+    "module",
+    "browser",
+    "_moduleAliases",
+];
+/// Tables of pyproject.toml.
+const PYPROJECT: [&[&str]; 9] = [
+    &["tool", "pytest"],
+    &["tool", "coverage"],
+    &["tool", "tox"],
+    &["tool", "nox"],
+    &["tool", "poe"],
+    &["tool", "taskipy"],
+    &["tool", "hatch", "envs"],
+    &["tool", "pdm", "scripts"],
+    &["tool", "rye", "scripts"],
+];
+/// Tables and keys of Cargo.toml.
+const CARGO: [&[&str]; 15] = [
+    &["lib", "test"],
+    &["lib", "doctest"],
+    &["lib", "harness"],
+    &["lib", "path"],
+    &["test"],
+    &["bench"],
+    &["profile"],
+    &["patch"],
+    &["replace"],
+    &["package", "autotests"],
+    &["package", "build"],
+    &["workspace", "members"],
+    &["workspace", "exclude"],
+    &["workspace", "default-members"],
+    &["workspace", "metadata", "nextest"],
+];
+/// Sections of setup.cfg, by how they begin.
+const SETUP: [&str; 5] = ["tool:pytest", "coverage", "aliases", "tox", "test"];
+
+/// What to lay over a checkout of the change, so that its tests run as they were configured before. Of files that say
+/// more than that, only what is said of tests is old.
+///
+/// `changed` are the paths that the change adds, edits or removes; the readers read the base commit and the change. A file
+/// counts only where what it says of tests differs: a dependency more in package.json is none.
+pub fn old_configuration(
+    changed: &[String],
+    command: &str,
+    read_base: &dyn Fn(&str) -> Option<Vec<u8>>,
+    read_after: &dyn Fn(&str) -> Option<Vec<u8>>,
+) -> Vec<Overlay> {
+    let scripts = scripts(command, read_base);
+    let mut overlays = Vec::new();
+    for path in changed {
+        let Some(kind) = kind(path, &scripts) else { continue };
+        let (base, after) = (read_base(path), read_after(path));
+        if base == after {
+            continue;
+        }
+        let whole = || base.clone().map_or(Lay::Remove, Lay::Write);
+        let lay = match (kind, &after) {
+            (Kind::Whole, _) => Some(whole()),
+            // Whoever takes all of it away takes what it says of tests.
+            (_, None) => Some(whole()),
+            (Kind::Package, Some(after)) => old_package(base.as_deref(), after, &whole),
+            (Kind::Toml(keys), Some(after)) => old_toml(keys, base.as_deref(), after, &whole),
+            (Kind::Setup, Some(after)) => {
+                old_text(base.as_deref(), after, |text| parts_of(text, setup_section))
+            }
+            (Kind::GoMod, Some(after)) => {
+                old_text(base.as_deref(), after, |text| parts_of(text, go_directive))
+            }
+        };
+        overlays.extend(lay.map(|lay| Overlay { path: path.clone(), lay }));
+    }
+    overlays
+}
+
+enum Kind {
+    Whole,
+    Package,
+    Toml(&'static [&'static [&'static str]]),
+    Setup,
+    GoMod,
+}
+
+fn kind(path: &str, scripts: &BTreeSet<String>) -> Option<Kind> {
+    if scripts.contains(path) {
+        return Some(Kind::Whole);
+    }
+    let lower = path.to_ascii_lowercase();
+    let (folder, name) = lower.rsplit_once('/').unwrap_or(("", &lower));
+    let is_in = |wanted: &str| folder == wanted || folder.ends_with(&format!("/{wanted}"));
+    match name {
+        "package.json" => Some(Kind::Package),
+        "pyproject.toml" => Some(Kind::Toml(&PYPROJECT)),
+        "cargo.toml" => Some(Kind::Toml(&CARGO)),
+        "setup.cfg" => Some(Kind::Setup),
+        "go.mod" => Some(Kind::GoMod),
+        "config" | "config.toml" if is_in(".cargo") => Some(Kind::Whole),
+        "nextest.toml" if is_in(".config") => Some(Kind::Whole),
+        ".env" => Some(Kind::Whole),
+        // A Python that starts in the root finds these before the runners of the same names.
+        "pytest.py" | "unittest.py" if folder.is_empty() => Some(Kind::Whole),
+        _ if is_in(".mvn") || is_in("gradle/wrapper") => Some(Kind::Whole),
+        _ if name.ends_with(".mk") || name.ends_with(".pth") => Some(Kind::Whole),
+        _ if WHOLE.contains(&name) || BEGINNINGS.iter().any(|start| name.starts_with(start)) => {
+            Some(Kind::Whole)
+        }
+        _ => None,
+    }
+}
+
+/// Files that the command names, and those that the scripts and rules name which it may run.
+fn scripts(command: &str, read_base: &dyn Fn(&str) -> Option<Vec<u8>>) -> BTreeSet<String> {
+    let mut texts = vec![command.to_owned()];
+    let text = |path: &str| read_base(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    if let Some(Value::Object(scripts)) = text("package.json")
+        .and_then(|text| serde_json::from_str::<Value>(&text).ok()?.get("scripts").cloned())
+    {
+        texts.extend(scripts.values().filter_map(|script| Some(script.as_str()?.to_owned())));
+    }
+    if command.contains("make") {
+        texts.extend(["GNUmakefile", "makefile", "Makefile"].into_iter().find_map(text));
+    }
+    texts.iter().flat_map(|text| programs(text)).filter(|word| is_script(word)).map(str::to_owned).collect()
+}
+
+/// Words after which a program's name comes.
+const BEFORE_A_PROGRAM: [&str; 22] = [
+    "sh", "bash", "zsh", "dash", "ksh", "source", ".", "exec", "env", "time", "nice", "timeout", "command",
+    "python", "python3", "node", "deno", "bun", "run", "ruby", "perl", "npx",
+];
+
+/// What a shell text runs: the first word of each of its commands, and the file that an interpreter is given. What a
+/// command is told besides may be the very thing under test.
+fn programs(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| ";&|()`\n".contains(c)).filter_map(|command| {
+        command
+            .split(|c: char| c.is_whitespace() || "<>\"'=".contains(c))
+            .map(|word| word.trim_start_matches('@').trim_start_matches("./"))
+            .find(|word| {
+                let is_number = word.chars().all(|c| c.is_ascii_digit());
+                let is_name = word.chars().all(|c| c.is_ascii_uppercase() || c == '_');
+                !(word.starts_with('-') || is_number || is_name || BEFORE_A_PROGRAM.contains(word))
+            })
+    })
+}
+
+/// Test files that a command names are what is tested, and no configuration.
+fn is_script(word: &str) -> bool {
+    let name = word.rsplit('/').next().unwrap_or_default();
+    let is_test = name.starts_with("test_")
+        || ["_test.", ".test.", ".spec.", "_spec."].iter().any(|mark| name.contains(mark));
+    let (stem, ending) = name.rsplit_once('.').unwrap_or((name, ""));
+    let is_program =
+        ["", "sh", "bash", "zsh", "py", "js", "mjs", "cjs", "ts", "mts", "rb", "pl", "ps1"].contains(&ending);
+    // A program of the project's own language may be what is tested; one that checks says so by its name or its place.
+    let checks = matches!(ending, "" | "sh" | "bash" | "zsh" | "ps1")
+        || ["test", "check", "verify", "lint", "scripts/", "tools/", "bin/", "ci/", "run"]
+            .iter()
+            .any(|mark| word.contains(mark));
+    !stem.is_empty() && is_program && checks && !is_test && !word.starts_with(['-', '/', '$'])
+}
+
+fn old_package(base: Option<&[u8]>, after: &[u8], whole: &dyn Fn() -> Lay) -> Option<Lay> {
+    let parse = |bytes: &[u8]| serde_json::from_slice::<Value>(bytes).ok();
+    let before = base.map(parse);
+    let (Some(Value::Object(mut now)), Some(before)) = (parse(after), before.unwrap_or(Some(Value::Null)))
+    else {
+        return Some(whole());
+    };
+    let mut is_touched = false;
+    for key in PACKAGE {
+        let old = before.get(key);
+        if old == now.get(key) {
+            continue;
+        }
+        is_touched = true;
+        match old {
+            Some(old) => drop(now.insert(key.to_owned(), old.clone())),
+            None => drop(now.remove(key)),
+        }
+    }
+    is_touched.then(|| serde_json::to_vec_pretty(&now).map_or_else(|_| whole(), Lay::Write))
+}
+
+fn old_toml(keys: &[&[&str]], base: Option<&[u8]>, after: &[u8], whole: &dyn Fn() -> Lay) -> Option<Lay> {
+    let parse = |bytes: &[u8]| std::str::from_utf8(bytes).ok()?.parse::<toml::Table>().ok();
+    let before = base.map_or_else(|| Some(toml::Table::new()), parse);
+    let (Some(mut now), Some(before)) = (parse(after), before) else { return Some(whole()) };
+    let mut is_touched = false;
+    for key in keys {
+        let old = at(&before, key);
+        if old != at(&now, key) {
+            is_touched = true;
+            set(&mut now, key, old.cloned());
+        }
+    }
+    is_touched.then(|| toml::to_string(&now).map_or_else(|_| whole(), |text| Lay::Write(text.into_bytes())))
+}
+
+fn at<'a>(table: &'a toml::Table, key: &[&str]) -> Option<&'a toml::Value> {
+    let (first, rest) = key.split_first()?;
+    let value = table.get(*first)?;
+    if rest.is_empty() { Some(value) } else { at(value.as_table()?, rest) }
+}
+
+fn set(table: &mut toml::Table, key: &[&str], value: Option<toml::Value>) {
+    match (key, value) {
+        ([], _) => {}
+        ([last], Some(value)) => drop(table.insert((*last).to_owned(), value)),
+        ([last], None) => drop(table.remove(*last)),
+        ([first, rest @ ..], value) => {
+            if value.is_some() && !table.get(*first).is_some_and(toml::Value::is_table) {
+                table.insert((*first).to_owned(), toml::Value::Table(toml::Table::new()));
+            }
+            if let Some(inner) = table.get_mut(*first).and_then(toml::Value::as_table_mut) {
+                set(inner, rest, value);
+            }
+        }
+    }
+}
+
+/// The lines of a text that say how tests run, and all others.
+struct Parts {
+    of_tests: String,
+    others: String,
+}
+
+/// The others as they are now, and what was said of tests before.
+fn old_text(base: Option<&[u8]>, after: &[u8], parts: impl Fn(&str) -> Parts) -> Option<Lay> {
+    let read = |bytes: &[u8]| parts(&String::from_utf8_lossy(bytes));
+    let (before, now) = (base.map(&read), read(after));
+    let old = before.map_or_else(String::new, |before| before.of_tests);
+    (old != now.of_tests).then(|| Lay::Write(format!("{}{old}", now.others).into_bytes()))
+}
+
+/// Splits by what a line opens: `Some(true)` a part that says how tests run, `Some(false)` another, none goes on.
+fn parts_of(text: &str, opens: impl Fn(&str) -> Option<bool>) -> Parts {
+    let mut parts = Parts { of_tests: String::new(), others: String::new() };
+    let mut is_of_tests = false;
+    for line in text.lines() {
+        is_of_tests = opens(line).unwrap_or(is_of_tests);
+        let part = if is_of_tests { &mut parts.of_tests } else { &mut parts.others };
+        part.push_str(line);
+        part.push('\n');
+    }
+    parts
+}
+
+fn setup_section(line: &str) -> Option<bool> {
+    let name = line.strip_prefix('[')?;
+    Some(SETUP.iter().any(|section| name.starts_with(section)))
+}
+
+/// What replaces a dependency by something else; a block of it ends with its bracket.
+fn go_directive(line: &str) -> Option<bool> {
+    let is_deeper = line.starts_with([' ', '\t', ')']);
+    (!is_deeper).then(|| line.starts_with("replace") || line.starts_with("toolchain"))
+}
+
+#[cfg(test)]
+mod tests;

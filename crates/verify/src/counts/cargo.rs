@@ -1,0 +1,211 @@
+//! `cargo test` (libtest) and cargo-nextest.
+
+use super::cases::CaseList;
+use super::{Summary, number, numbers};
+use journeyman_order::comparison::Runner;
+use journeyman_order::{CaseStatus, Counts};
+
+/// The tests of one binary, or of one run of documentation tests.
+#[derive(Default)]
+struct Binary<'a> {
+    /// The line it begins on.
+    start: usize,
+    /// How many tests it says it has.
+    expected: u64,
+    /// Its own summary, and the line that it stands on.
+    found: Option<(Counts, usize)>,
+    cases: Vec<(&'a str, CaseStatus)>,
+    /// What a test printed stands below: only what is above can be the runner's word.
+    is_over: bool,
+}
+
+/// All binaries of a `cargo test`, summed. Each says first how many tests it has, and its summary has to add up
+/// to that: one printed by a test mostly does not.
+pub(super) fn libtest(lines: &[&str]) -> Option<Summary> {
+    let running = pattern!(r"^running (\d+) tests?$")?;
+    let result = pattern!(
+        r"^test result: (?:ok|FAILED)\. (\d+) passed; (\d+) failed; (\d+) ignored; (\d+) measured; \d+ filtered out",
+    )?;
+    let case = pattern!(
+        r"^test (.+?)(?: - should panic| - compile fail| - compile)? \.\.\. (?:(ok)|(FAILED)|(ignored)(?:, .*)?|(bench): .*)$"
+    )?;
+    let mut binaries: Vec<Binary<'_>> = Vec::new();
+    for (at, line) in lines.iter().enumerate() {
+        if let Some(captures) = running.captures(line) {
+            let expected = number(&captures, 1);
+            binaries.push(Binary { start: at, expected, ..Binary::default() });
+            continue;
+        }
+        let Some(binary) = binaries.last_mut() else { continue };
+        if let Some(captures) = result.captures(line) {
+            let [passed, failed, ignored, measured] = [1, 2, 3, 4].map(|group| number(&captures, group));
+            let sum = passed.saturating_add(failed).saturating_add(ignored).saturating_add(measured);
+            if binary.expected == sum {
+                let passed = passed.saturating_add(measured);
+                binary.found = Some((Counts { passed, failed, skipped: ignored }, at));
+                binary.is_over = true;
+            }
+        } else if *line == "failures:" {
+            binary.is_over = true;
+        } else if let Some(captures) = case.captures(line).filter(|_| !binary.is_over) {
+            let status = match (captures.get(3), captures.get(4)) {
+                (Some(_), _) => CaseStatus::Failed,
+                (None, Some(_)) => CaseStatus::Skipped,
+                (None, None) => CaseStatus::Passed,
+            };
+            binary.cases.push((captures.get(1)?.as_str(), status));
+        }
+    }
+    let mut total = Counts::default();
+    let mut failing = Vec::new();
+    let mut last_line = None;
+    for (counts, at) in binaries.iter().filter_map(|binary| binary.found) {
+        total.passed = total.passed.saturating_add(counts.passed);
+        total.failed = total.failed.saturating_add(counts.failed);
+        total.skipped = total.skipped.saturating_add(counts.skipped);
+        failing.extend(failing_above(lines, counts, at));
+        last_line = Some(at);
+    }
+    let cases = named(lines, &binaries).believed_if(is_whole(lines, &binaries));
+    last_line.map(|line| Summary {
+        counts: Some(total),
+        failing,
+        line,
+        runner: Runner::Libtest,
+        cases,
+        is_whole: true,
+    })
+}
+
+/// The list of names stands right above the summary, whatever the tests printed before.
+fn failing_above(lines: &[&str], counts: Counts, at: usize) -> impl Iterator<Item = String> {
+    let above = lines.get(..at).unwrap_or_default().iter().rev().skip_while(|line| line.trim().is_empty());
+    let names: Vec<String> = above
+        .map_while(|line| line.strip_prefix("    "))
+        .take(usize::try_from(counts.failed).unwrap_or(usize::MAX))
+        .map(String::from)
+        .collect();
+    names.into_iter().rev()
+}
+
+/// Whether every binary named as many tests as it counted, and no binary was left out because another failed.
+fn is_whole(lines: &[&str], binaries: &[Binary<'_>]) -> bool {
+    let is_named = |binary: &Binary<'_>| {
+        let of = |wanted: CaseStatus| {
+            let count = binary.cases.iter().filter(|(_, status)| *status == wanted).count();
+            u64::try_from(count).unwrap_or(u64::MAX)
+        };
+        binary.found.is_some_and(|(counts, _)| {
+            counts.passed == of(CaseStatus::Passed)
+                && counts.failed == of(CaseStatus::Failed)
+                && counts.skipped == of(CaseStatus::Skipped)
+        })
+    };
+    // Cargo sums up at its end, but only where it went on after a failure.
+    let stopped = lines.iter().rposition(|line| line.starts_with("error: test failed, to rerun pass "));
+    let summed = pattern!(r"^error: \d+ targets? failed:$")
+        .and_then(|summed| lines.iter().rposition(|line| summed.is_match(line)));
+    let went_on = stopped.is_none() || summed > stopped;
+    went_on && binaries.iter().all(is_named)
+}
+
+/// Names with the binary before them: those of several are often the same. What cargo says of binaries goes another
+/// way than what they say themselves, so that the order of lines between the two cannot be relied on; the order of
+/// each can.
+fn named(lines: &[&str], binaries: &[Binary<'_>]) -> CaseList {
+    let mut list = CaseList::default();
+    let Some((unit, doc)) =
+        pattern!(r"^ +Running (unittests )?(\S.*) \((\S.*)\)$").zip(pattern!(r"^ +Doc-tests (\S+)$"))
+    else {
+        return list;
+    };
+    let mut units = Vec::new();
+    let mut docs = Vec::new();
+    for (at, line) in lines.iter().enumerate() {
+        if let Some(captures) = unit.captures(line) {
+            let path = captures.get(2).map_or("", |found| found.as_str());
+            let program = captures.get(3).map_or("", |found| found.as_str());
+            let program = program.rsplit(['/', '\\']).next().unwrap_or_default();
+            let of = program.rsplit_once('-').map_or(program, |(of, _)| of);
+            let name = if captures.get(1).is_some() { format!("{of} > {path}") } else { path.to_owned() };
+            units.push((at, name));
+        } else if let Some(captures) = doc.captures(line) {
+            docs.push((at, format!("doc > {}", captures.get(1).map_or("", |found| found.as_str()))));
+        }
+    }
+    let line_of = pattern!(r"^(.*) \(line (\d+)\)$");
+    for (index, binary) in binaries.iter().enumerate() {
+        let of_docs = index.checked_sub(units.len());
+        let name = match of_docs {
+            None => units.get(index),
+            // Documentation tests come last; those of one crate can come in two parts.
+            Some(index) if docs.len() + units.len() == binaries.len() => docs.get(index),
+            Some(_) => docs.iter().rev().find(|(at, _)| *at < binary.start).or(docs.first()),
+        };
+        let prefix = name.map_or("", |(_, name)| name.as_str());
+        let between = if prefix.is_empty() { "" } else { " > " };
+        // Lines of documentation tests move with every edit above them; several of one item keep their order.
+        let mut cases: Vec<(u64, &str, CaseStatus)> = Vec::new();
+        for (test, status) in &binary.cases {
+            let of_line = line_of.filter(|_| of_docs.is_some()).and_then(|line_of| line_of.captures(test));
+            match of_line.as_ref().and_then(|found| Some((number(found, 2), found.get(1)?.as_str()))) {
+                Some((line, test)) => cases.push((line, test, *status)),
+                None => cases.push((0, test, *status)),
+            }
+        }
+        cases.sort_by_key(|(line, _, _)| *line);
+        for (_, test, status) in cases {
+            list.add(&format!("{prefix}{between}{test}"), status);
+        }
+    }
+    list
+}
+
+/// Nextest's summary, and the list of what failed below it.
+pub(super) fn nextest(lines: &[&str]) -> Option<Summary> {
+    let summary = pattern!(r"^ {2,}Summary \[ *[\d.]+s\] +(?:(\d+)/)?(\d+) tests? run: (.*)$")?;
+    let ended = pattern!(
+        r"^ *(?:TRY \d+ )?(?:(PASS|LEAK|SLOW|FLAKY \d+/\d+|PASS \+ LEAK)|FAIL|TIMEOUT|ABORT|LEAK-FAIL|FAIL \+ LEAK|XFAIL|SIG[A-Z]+) +\[ *>? *[\d.]+s\] +(?:\( *\d+/\d+\) +)?(\S.*)$",
+    )?;
+    let (line, captures) =
+        lines.iter().enumerate().rev().find_map(|(at, line)| Some((at, summary.captures(line)?)))?;
+    let mut counts = Counts::default();
+    // "3 passed (1 slow, 1 flaky), 2 failed": what stands in parentheses is counted already.
+    let outside = pattern!(r"\([^)]*\)")?.replace_all(captures.get(3)?.as_str(), "").into_owned();
+    for (count, word) in numbers(&outside) {
+        match word {
+            "passed" => counts.passed = count,
+            "skipped" => counts.skipped = count,
+            "failed" | "exec failed" | "timed out" => counts.failed = counts.failed.saturating_add(count),
+            _ => {}
+        }
+    }
+    let name = |line: &str| {
+        let captures = ended.captures(line)?;
+        Some((captures.get(1).is_some(), captures.get(2)?.as_str().to_owned()))
+    };
+    let failing = lines
+        .get(line..)
+        .unwrap_or_default()
+        .iter()
+        .filter_map(|line| name(line))
+        .filter_map(|(passed, name)| (!passed).then_some(name))
+        .collect();
+    // Of one that was tried again, the last word counts; "SLOW" is said of what still runs.
+    let mut last_words = std::collections::BTreeMap::new();
+    for line in lines.get(..line)?.iter().filter(|line| !line.trim_start().starts_with("SLOW")) {
+        if let Some((passed, name)) = name(line) {
+            last_words.insert(name, passed);
+        }
+    }
+    let mut cases = CaseList::default();
+    for (name, passed) in &last_words {
+        let status = if *passed { CaseStatus::Passed } else { CaseStatus::Failed };
+        cases.add(&name.replacen(' ', " > ", 1), status);
+    }
+    // Skipped ones are counted and not named.
+    let is_whole = captures.get(1).is_none();
+    let ran = Counts { skipped: 0, ..counts };
+    let cases = cases.adding_up_to(&ran).filter(|_| is_whole);
+    Some(Summary { counts: Some(counts), failing, line, runner: Runner::Nextest, cases, is_whole })
+}

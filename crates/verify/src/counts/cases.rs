@@ -1,0 +1,84 @@
+//! Every test of a run by name, as far as it can be believed.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
+use journeyman_order::{CaseStatus, Counts};
+
+/// The most tests that are named. A run of more is compared by counts.
+const MOST_CASES: usize = 20_000;
+/// The longest name, in characters, without the number that tells it from others of the same name.
+const LONGEST_NAME: usize = 290;
+
+/// Tests in the order in which they were read.
+#[derive(Debug, Default)]
+pub(super) struct CaseList {
+    tests: BTreeMap<String, CaseStatus>,
+    /// How often each name came.
+    seen: BTreeMap<String, u32>,
+    /// How many ended how, each as often as it came.
+    counts: Counts,
+    is_broken: bool,
+}
+
+impl CaseList {
+    /// One more test. One of a name that is there already is another test.
+    pub(super) fn add(&mut self, name: &str, status: CaseStatus) {
+        let Some(name) = self.counted(name, status) else { return };
+        let times = self.seen.entry(name.clone()).or_default();
+        *times += 1;
+        let name = if *times == 1 { name } else { format!("{name} ({times})") };
+        self.is_broken |= self.tests.insert(name, status).is_some();
+    }
+
+    /// What came of a test, which may be there already: the worse counts. Of runners that name each test once, but
+    /// say of one more than once what came of it.
+    pub(super) fn add_again(&mut self, name: &str, status: CaseStatus) {
+        let Some(name) = self.counted(name, status) else { return };
+        match self.tests.entry(name) {
+            Entry::Vacant(place) => {
+                place.insert(status);
+            }
+            Entry::Occupied(mut place) => {
+                let worse = match (*place.get(), status) {
+                    (CaseStatus::Failed, _) | (_, CaseStatus::Failed) => CaseStatus::Failed,
+                    (CaseStatus::Skipped, _) | (_, CaseStatus::Skipped) => CaseStatus::Skipped,
+                    (CaseStatus::Passed, CaseStatus::Passed) => CaseStatus::Passed,
+                };
+                place.insert(worse);
+            }
+        }
+    }
+
+    fn counted(&mut self, name: &str, status: CaseStatus) -> Option<String> {
+        let name: String = name.trim().chars().take(LONGEST_NAME).collect();
+        if name.is_empty() || self.tests.len() >= MOST_CASES {
+            self.is_broken = true;
+        }
+        if self.is_broken {
+            return None;
+        }
+        match status {
+            CaseStatus::Passed => self.counts.passed += 1,
+            CaseStatus::Failed => self.counts.failed += 1,
+            CaseStatus::Skipped => self.counts.skipped += 1,
+        }
+        Some(name)
+    }
+
+    /// How many ended how, each as often as it was said.
+    pub(super) fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// What there is, where it is all: the caller has seen that it adds up.
+    pub(super) fn believed_if(self, adds_up: bool) -> Option<BTreeMap<String, CaseStatus>> {
+        (adds_up && !self.is_broken).then_some(self.tests)
+    }
+
+    /// What there is, where it is as many as were counted.
+    pub(super) fn adding_up_to(self, counts: &Counts) -> Option<BTreeMap<String, CaseStatus>> {
+        let adds_up = self.counts == *counts;
+        self.believed_if(adds_up)
+    }
+}

@@ -1,0 +1,161 @@
+//! `go test`: plain, `-v` and `-json`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Deserialize;
+
+use super::Summary;
+use super::cases::CaseList;
+use journeyman_order::comparison::Runner;
+use journeyman_order::{CaseStatus, Counts};
+
+/// Tests by package and name, as they ended.
+type Ends = BTreeMap<(String, String), CaseStatus>;
+
+#[derive(Deserialize)]
+struct Event {
+    #[serde(rename = "Action")]
+    action: String,
+    #[serde(rename = "Package", default)]
+    package: String,
+    #[serde(rename = "Test", default)]
+    test: String,
+}
+
+/// One event a line.
+pub(super) fn json(lines: &[&str]) -> Option<Summary> {
+    let mut ends = Ends::new();
+    let mut begun = BTreeSet::new();
+    let mut failed_packages = Vec::new();
+    let mut line = None;
+    for (at, text) in lines.iter().enumerate() {
+        if !text.starts_with('{') {
+            continue;
+        }
+        let Ok(Event { action, package, test }) = serde_json::from_str::<Event>(text) else { continue };
+        let end = match action.as_str() {
+            "pass" => CaseStatus::Passed,
+            "fail" => CaseStatus::Failed,
+            "skip" => CaseStatus::Skipped,
+            "run" => {
+                begun.insert((package, test));
+                continue;
+            }
+            _ => continue,
+        };
+        if package.is_empty() {
+            continue;
+        }
+        line = Some(at);
+        if !test.is_empty() {
+            let name = (package, test);
+            // What a test prints is read by `go test` as well: an end without a beginning is forged.
+            if begun.contains(&name) {
+                ends.insert(name, end);
+            }
+        } else if end == CaseStatus::Failed {
+            failed_packages.push(package);
+        }
+    }
+    let (counts, mut failing, cases) = sum(&ends);
+    // One that began and did not end took its package with it, and tests that had not begun.
+    let is_whole = begun.iter().all(|name| name.1.is_empty() || ends.contains_key(name));
+    // A package that does not build fails without a test of its own.
+    let explained: BTreeSet<&str> = ends
+        .iter()
+        .filter(|(_, end)| **end == CaseStatus::Failed)
+        .map(|((package, _), _)| package.as_str())
+        .collect();
+    failing.extend(failed_packages.into_iter().filter(|package| !explained.contains(package.as_str())));
+    let cases = cases.believed_if(is_whole);
+    Some(Summary { counts: Some(counts), failing, line: line?, runner: Runner::Go, cases, is_whole })
+}
+
+/// Without `-v` only failures are named and nothing is counted, so the counts stay open: except that none ran
+/// when no package has tests.
+pub(super) fn plain(lines: &[&str]) -> Option<Summary> {
+    let test = pattern!(r"^ *--- (PASS|FAIL|SKIP): (\S+) \([\d.]+s\)$")?;
+    let package = pattern!(r"^(ok|FAIL|\?|---)? *\t(\S+)(?:\t| )(.*)$")?;
+    let mut ends = Ends::new();
+    let mut waiting: Vec<(String, CaseStatus)> = Vec::new();
+    let mut broken = Vec::new();
+    // Verbose runs announce every test, so that a forged end of one that never began is left out.
+    let mut begun: BTreeSet<&str> = BTreeSet::new();
+    let mut packages_with_tests = 0_u64;
+    let mut line = None;
+    // A panic ends its package, and tests that had not begun are not named.
+    let (mut has_panicked, mut is_whole) = (false, true);
+    for (at, text) in lines.iter().enumerate() {
+        if text.starts_with("panic: ") || text.starts_with("fatal error: ") {
+            has_panicked = true;
+        } else if let Some(name) = text.strip_prefix("=== RUN   ") {
+            begun.insert(name);
+        } else if let Some(found) = test.captures(text) {
+            let name = found.get(2)?.as_str();
+            let end = match found.get(1)?.as_str() {
+                "PASS" => CaseStatus::Passed,
+                "SKIP" => CaseStatus::Skipped,
+                _ => CaseStatus::Failed,
+            };
+            if begun.contains(name) || (begun.is_empty() && end == CaseStatus::Failed) {
+                waiting.push((name.to_owned(), end));
+            }
+        } else if let Some(found) = package.captures(text) {
+            let name = found.get(2)?.as_str();
+            let rest = found.get(3)?.as_str();
+            let has_none = rest.contains("[no test files]") || rest.contains("[no tests to run]");
+            match found.get(1).map(|word| word.as_str()) {
+                Some("FAIL") => {
+                    if waiting.iter().all(|(_, end)| *end != CaseStatus::Failed) {
+                        // In brackets is why; without, only how long it took.
+                        let why = if rest.starts_with('[') { rest } else { "" };
+                        broken.push(format!("{name} {why}"));
+                    }
+                    packages_with_tests += 1;
+                    is_whole &= !has_panicked;
+                }
+                Some("ok") if !has_none => packages_with_tests += 1,
+                Some("ok" | "?") => {}
+                // Covered packages without tests are listed with no word before them.
+                _ if rest.contains("coverage: ") => {}
+                _ => continue,
+            }
+            line = Some(at);
+            has_panicked = false;
+            ends.extend(waiting.drain(..).map(|(test, end)| ((name.to_owned(), test), end)));
+        }
+    }
+    let (counts, mut failing, cases) = sum(&ends);
+    failing.extend(broken);
+    let is_counted = !begun.is_empty() || packages_with_tests == 0;
+    let cases = cases.believed_if(is_counted && is_whole);
+    let counts = is_counted.then_some(counts);
+    Some(Summary { counts, failing, line: line?, runner: Runner::Go, cases, is_whole })
+}
+
+/// Of tests with parts only the parts are counted, and one that failed although no part of it did.
+fn sum(ends: &Ends) -> (Counts, Vec<String>, CaseList) {
+    let mut failing = Vec::new();
+    let mut cases = CaseList::default();
+    for ((package, test), end) in ends {
+        let start = format!("{test}/");
+        let first = (package.clone(), start.clone());
+        let mut parts = ends
+            .range(first..)
+            .take_while(|((of, name), _)| of == package && name.starts_with(&start))
+            .map(|(_, end)| *end)
+            .peekable();
+        if parts.peek().is_some() {
+            let is_own_failure = *end == CaseStatus::Failed && parts.all(|end| end != CaseStatus::Failed);
+            if !is_own_failure {
+                continue;
+            }
+        }
+        let name = format!("{package}.{test}");
+        cases.add(&name, *end);
+        if *end == CaseStatus::Failed {
+            failing.push(name);
+        }
+    }
+    (cases.counts(), failing, cases)
+}

@@ -1,0 +1,194 @@
+//! vitest, jest and mocha.
+
+use super::cases::CaseList;
+use super::{Summary, number, numbers};
+use journeyman_order::comparison::Runner;
+use journeyman_order::{CaseStatus, Counts};
+
+/// Vitest: the line `Tests` right below `Test Files`.
+pub(super) fn vitest(lines: &[&str]) -> Option<Summary> {
+    let tests = pattern!(r"^ +Tests  (?:no tests|(.+) \(\d+\))$")?;
+    let line = lines.iter().enumerate().skip(1).rev().find_map(|(at, line)| {
+        let is_below = lines.get(at - 1)?.trim_start().starts_with("Test Files ");
+        (is_below && tests.is_match(line)).then_some(at)
+    })?;
+    let words = tests.captures(lines.get(line)?)?.get(1).map_or("", |found| found.as_str());
+    let (counts, expected) = totals(words);
+    let cases = vitest_cases(lines.get(..line)?)?;
+    // One that is expected to fail and does looks like one that passes.
+    let named = Counts { passed: counts.passed.saturating_add(expected), ..counts };
+    let cases = cases.adding_up_to(&named);
+    let counts = Counts { skipped: counts.skipped.saturating_add(expected), ..counts };
+    let failed = pattern!(r"^ FAIL +(?:\|[^|]+\| )?(.+)$")?;
+    let failing = lines
+        .get(..line)?
+        .iter()
+        .filter_map(|line| Some(failed.captures(line)?.get(1)?.as_str()))
+        // A file that could not be loaded is named twice: `a.test.ts [ a.test.ts ]`.
+        .map(|name| name.split_once(" [ ").map_or(name, |(file, _)| file).to_owned())
+        .collect();
+    Some(Summary { counts: Some(counts), failing, line, runner: Runner::Vitest, cases, is_whole: true })
+}
+
+/// With the reporter `verbose` every test has a line, with its file before it.
+fn vitest_cases(lines: &[&str]) -> Option<CaseList> {
+    let case = pattern!(r"^ +([✓×↓□]) (?:\|[^|]+\| )?(\S.* > .+?)(?: \d+ms)?(?: \[skipped\])?$")?;
+    let mut cases = CaseList::default();
+    for line in lines {
+        let Some(found) = case.captures(line) else { continue };
+        let status = match found.get(1)?.as_str() {
+            "✓" => CaseStatus::Passed,
+            "×" => CaseStatus::Failed,
+            _ => CaseStatus::Skipped,
+        };
+        cases.add(found.get(2)?.as_str(), status);
+    }
+    Some(cases)
+}
+
+/// Jest: the line `Tests:` right below `Test Suites:`.
+pub(super) fn jest(lines: &[&str]) -> Option<Summary> {
+    let tests = pattern!(r"^Tests: +(.+), \d+ total$|^Tests: +0 total$")?;
+    let line = lines.iter().enumerate().skip(1).rev().find_map(|(at, line)| {
+        (lines.get(at - 1)?.starts_with("Test Suites: ") && tests.is_match(line)).then_some(at)
+    })?;
+    let words = tests.captures(lines.get(line)?)?.get(1).map_or("", |found| found.as_str());
+    let mut failing = Vec::new();
+    let mut file = "";
+    for line in lines.get(..line)? {
+        if let Some(path) = line.strip_prefix("FAIL ") {
+            file = path.split_once(" (").map_or(path, |(path, _)| path).trim();
+        } else if let Some(name) = line.strip_prefix("  ● ") {
+            match name {
+                "Console" => {}
+                "Test suite failed to run" => failing.push(file.to_owned()),
+                _ => failing.push(name.to_owned()),
+            }
+        }
+    }
+    let (counts, _) = totals(words);
+    let cases = jest_cases(lines.get(..line)?)?.adding_up_to(&counts);
+    Some(Summary { counts: Some(counts), failing, line, runner: Runner::Jest, cases, is_whole: true })
+}
+
+/// A verbose run lists each file's tests below it, up to the first failure that it explains.
+fn jest_cases(lines: &[&str]) -> Option<CaseList> {
+    let file_of = pattern!(r"^(?:PASS|FAIL) (.+?)(?: \([\d.]+ m?s\))?$")?;
+    let case = pattern!(r"^( +)([✓✕○✎√×]) (?:(?:skipped|todo) )?(.+?)(?: \([\d.]+ m?s\))?$")?;
+    let suite = pattern!(r"^( +)(\S.*)$")?;
+    let mut cases = CaseList::default();
+    let mut file = None;
+    let mut around: Vec<(usize, &str)> = Vec::new();
+    for line in lines {
+        if let Some(found) = file_of.captures(line) {
+            file = Some(found.get(1)?.as_str());
+            around.clear();
+            continue;
+        }
+        let Some(path) = file else { continue };
+        let outside = |around: &mut Vec<(usize, &str)>, depth: usize| {
+            while around.last().is_some_and(|(at, _)| *at >= depth) {
+                around.pop();
+            }
+        };
+        if let Some(found) = case.captures(line) {
+            outside(&mut around, found.get(1)?.len());
+            let status = match found.get(2)?.as_str() {
+                "✓" | "√" => CaseStatus::Passed,
+                "✕" | "×" => CaseStatus::Failed,
+                _ => CaseStatus::Skipped,
+            };
+            let suites: String = around.iter().map(|(_, name)| format!("{name} > ")).collect();
+            cases.add(&format!("{path} > {suites}{}", found.get(3)?.as_str()), status);
+        } else if let Some(found) = suite.captures(line).filter(|_| !line.starts_with("  ●")) {
+            let depth = found.get(1)?.len();
+            outside(&mut around, depth);
+            around.push((depth, found.get(2)?.as_str()));
+        } else {
+            file = None;
+        }
+    }
+    Some(cases)
+}
+
+/// Mocha: `N passing (…)`, with pending and failing below it.
+pub(super) fn mocha(lines: &[&str]) -> Option<Summary> {
+    let passing = pattern!(r"^  (\d+) passing \([\d.]+m?s\)$")?;
+    let more = pattern!(r"^  (\d+) (pending|failing)$")?;
+    let (line, passed) = lines
+        .iter()
+        .enumerate()
+        .rev()
+        .find_map(|(at, line)| Some((at, number(&passing.captures(line)?, 1))))?;
+    let mut counts = Counts { passed, ..Counts::default() };
+    let below = lines.get(line + 1..).unwrap_or_default();
+    for captures in below.iter().map_while(|line| more.captures(line)) {
+        match captures.get(2).map(|found| found.as_str()) {
+            Some("failing") => counts.failed = number(&captures, 1),
+            _ => counts.skipped = number(&captures, 1),
+        }
+    }
+    // Each failure: its suites, one a line and each deeper, then the test's own name and a colon.
+    let first = pattern!(r"^  \d+\) (.+)$")?;
+    let mut failing = Vec::new();
+    let mut rest = below.iter();
+    while let Some(line) = rest.next() {
+        let Some(captures) = first.captures(line) else { continue };
+        let mut name = captures.get(1).map_or("", |found| found.as_str()).to_owned();
+        while !name.ends_with(':') {
+            let Some(deeper) = rest.next().map(|line| line.trim()).filter(|line| !line.is_empty()) else {
+                break;
+            };
+            name = format!("{name} > {deeper}");
+        }
+        failing.push(name.trim_end_matches(':').to_owned());
+    }
+    let cases = mocha_cases(lines.get(..line)?)?.adding_up_to(&counts);
+    Some(Summary { counts: Some(counts), failing, line, runner: Runner::Mocha, cases, is_whole: true })
+}
+
+/// The reporter `spec`, which is the one that is used where none is asked for: suites, and deeper their tests.
+fn mocha_cases(lines: &[&str]) -> Option<CaseList> {
+    let case = pattern!(r"^( +)(?:([✔✓√])|(\d+\))|-) (.+?)(?: \(\d+ms\))?$")?;
+    let suite = pattern!(r"^((?:  )+)(\S.*)$")?;
+    let mut cases = CaseList::default();
+    let mut around: Vec<(usize, &str)> = Vec::new();
+    for line in lines {
+        let found = case.captures(line);
+        let Some(depth) = found.as_ref().or(suite.captures(line).as_ref()).and_then(|found| found.get(1))
+        else {
+            continue;
+        };
+        while around.last().is_some_and(|(at, _)| *at >= depth.len()) {
+            around.pop();
+        }
+        let Some(found) = found else {
+            around.push((depth.len(), line.trim()));
+            continue;
+        };
+        let status = match (found.get(2), found.get(3)) {
+            (Some(_), _) => CaseStatus::Passed,
+            (None, Some(_)) => CaseStatus::Failed,
+            (None, None) => CaseStatus::Skipped,
+        };
+        let suites: String = around.iter().map(|(_, name)| format!("{name} > ")).collect();
+        cases.add(&format!("{suites}{}", found.get(4)?.as_str()), status);
+    }
+    Some(cases)
+}
+
+/// And how many failed as expected.
+fn totals(words: &str) -> (Counts, u64) {
+    let mut counts = Counts::default();
+    let mut expected = 0;
+    for (count, word) in numbers(words) {
+        match word {
+            "passed" => counts.passed = count,
+            "failed" => counts.failed = count,
+            "expected fail" => expected = count,
+            "skipped" | "todo" | "pending" => counts.skipped = counts.skipped.saturating_add(count),
+            _ => {}
+        }
+    }
+    (counts, expected)
+}

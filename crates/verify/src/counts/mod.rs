@@ -1,0 +1,150 @@
+//! Reads from what a runner printed, or from its JUnit report, how many tests there are and what came of each.
+//!
+//! All of it was written by the code under test, which may print summaries of its own. So a summary has to look
+//! genuine (in its place, adding up where it can be checked), the last one counts, and whatever is read never
+//! turns a failure into a pass: that is for the exit code. Names of tests have to add up with the counts, else none
+//! is believed.
+
+mod cargo;
+mod cases;
+mod go;
+mod javascript;
+mod junit;
+mod node;
+mod python;
+mod tap;
+mod unloaded;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::text::plain;
+use journeyman_order::comparison::Runner;
+use journeyman_order::{CaseStatus, Cases, Counts, Reading};
+
+/// Most failing tests that are named.
+const MOST_FAILING: usize = 100;
+/// The longest name of a test that is kept, in characters.
+const LONGEST_NAME: usize = 300;
+/// What is looked at of an output, in bytes from its end.
+const MOST_OUTPUT: usize = 16 << 20;
+/// And in lines: each is looked at by every reader.
+const MOST_LINES: usize = 400_000;
+
+/// A summary that one of the readers found.
+struct Summary {
+    counts: Option<Counts>,
+    failing: Vec<String>,
+    /// The line it stands on: of several runners, the one that spoke last is the one that was asked to.
+    line: usize,
+    runner: Runner,
+    /// Every test by name; none where the runner does not name all, or names others than it counts.
+    cases: Option<BTreeMap<String, CaseStatus>>,
+    /// Whether it ran all tests: some runners stop at a failure.
+    is_whole: bool,
+}
+
+impl Summary {
+    /// What of it holds where the start of the output is missing.
+    fn of_the_end(self) -> Self {
+        let counts = match self.runner {
+            Runner::Libtest | Runner::Go | Runner::Tap => None,
+            Runner::Junit
+            | Runner::Nextest
+            | Runner::Pytest
+            | Runner::Unittest
+            | Runner::Node
+            | Runner::Vitest
+            | Runner::Jest
+            | Runner::Mocha => self.counts,
+        };
+        Self { counts, cases: None, ..self }
+    }
+}
+
+/// Reads an output, and the JUnit report where there is one. Takes up to seconds on large
+/// outputs, so it is not for a thread that others wait for. A report with tests in it is believed before the
+/// output: it names them exactly. Its names are believed only where it claims no more than the output does.
+///
+/// Of one that is longer than 16 MiB or 400,000 lines its end is read, as by [`read_end`].
+pub fn read(output: &str, junit: Option<&[u8]>) -> Reading {
+    read_part(output, junit, false)
+}
+
+/// Reads the end of an output of which the start was not kept: what was said there is missing, so that no test is
+/// believed to be named by it, nor counted where the parts of a run are counted one by one.
+pub fn read_end(output: &str, junit: Option<&[u8]>) -> Reading {
+    read_part(output, junit, true)
+}
+
+fn read_part(output: &str, junit: Option<&[u8]>, is_cut: bool) -> Reading {
+    let start = output.floor_char_boundary(output.len().saturating_sub(MOST_OUTPUT));
+    let clean = plain(output.get(start..).unwrap_or_default());
+    let lines: Vec<&str> = clean.lines().collect();
+    let is_cut = is_cut || start > 0 || lines.len() > MOST_LINES;
+    let lines = lines.get(lines.len().saturating_sub(MOST_LINES)..).unwrap_or_default();
+    let from_output = [
+        cargo::libtest(lines),
+        cargo::nextest(lines),
+        python::pytest(lines),
+        python::unittest(lines),
+        node::node(lines),
+        javascript::vitest(lines),
+        javascript::jest(lines),
+        javascript::mocha(lines),
+        go::json(lines),
+        go::plain(lines),
+        tap::tap(lines),
+    ]
+    .into_iter()
+    .flatten()
+    .max_by_key(|summary| summary.line)
+    .map(|summary| if is_cut { summary.of_the_end() } else { summary });
+    let from_report = junit.and_then(junit::read);
+    let mut unloaded = unloaded::read(lines);
+    if let Some(report) = &from_report {
+        unloaded.extend(report.unloaded.iter().cloned());
+    }
+    let cases = match (&from_report, &from_output) {
+        (Some(report), Some(output)) => {
+            let is_believed =
+                output.is_whole && output.counts.is_none_or(|counts| report.claims_no_more(&counts));
+            report.cases.clone().filter(|_| is_believed).map(|tests| Cases { named_by: Runner::Junit, tests })
+        }
+        (Some(report), None) => report.cases.clone().map(|tests| Cases { named_by: Runner::Junit, tests }),
+        (None, Some(output)) => output.cases.clone().map(|tests| Cases { named_by: output.runner, tests }),
+        (None, None) => None,
+    };
+    let (counts, failing) = match (from_report, from_output) {
+        (Some(report), Some(output)) if report.failing.is_empty() => (Some(report.counts), output.failing),
+        (Some(report), _) => (Some(report.counts), report.failing),
+        (None, Some(output)) => (output.counts, output.failing),
+        (None, None) => (None, Vec::new()),
+    };
+    Reading { counts, failing: tidy(failing), cases, unloaded: tidy(unloaded) }
+}
+
+fn tidy(names: Vec<String>) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    names
+        .into_iter()
+        .map(|name| name.trim().chars().take(LONGEST_NAME).collect::<String>())
+        .filter(|name| !name.is_empty() && seen.insert(name.clone()))
+        .take(MOST_FAILING)
+        .collect()
+}
+
+/// `3 failed, 2 passed` and its like: every number with the word after it.
+fn numbers(text: &str) -> impl Iterator<Item = (u64, &str)> {
+    text.split([',', '|', ';', '(', ')']).filter_map(|part| {
+        let (number, word) = part.trim().split_once(' ')?;
+        Some((number.parse().ok()?, word.trim()))
+    })
+}
+
+/// The number in a group.
+fn number(captures: &regex::Captures<'_>, group: usize) -> u64 {
+    captures.get(group).and_then(|found| found.as_str().parse().ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,168 @@
+//! `node --test`: its spec reporter, and TAP.
+
+use std::collections::BTreeMap;
+
+use super::cases::CaseList;
+use super::{Summary, number};
+use journeyman_order::comparison::Runner;
+use journeyman_order::{CaseStatus, Counts};
+
+/// Seven lines of totals, one after the other.
+pub(super) fn node(lines: &[&str]) -> Option<Summary> {
+    let total = pattern!(r"^[ℹ#] (tests|suites|pass|fail|cancelled|skipped|todo) (\d+)$")?;
+    let read = |line: &str| {
+        let found = total.captures(line)?;
+        Some((found.get(1)?.as_str().to_owned(), number(&found, 2)))
+    };
+    // Found from the end: the last line of the last block, then all of it.
+    let end = lines.iter().enumerate().rev().find_map(|(at, line)| {
+        let (name, _) = read(line)?;
+        (name == "todo").then_some(at)
+    })?;
+    let block: Vec<(String, u64)> =
+        lines.get(..=end)?.iter().rev().map_while(|line| read(line)).take(7).collect();
+    if !["tests", "pass", "fail"].iter().all(|name| block.iter().any(|(found, _)| found == name)) {
+        return None;
+    }
+    let mut counts = Counts::default();
+    // Tests and suites together: which of those with parts are tests is not said everywhere.
+    let mut all = 0_u64;
+    for (name, count) in &block {
+        match name.as_str() {
+            "pass" => counts.passed = *count,
+            "fail" | "cancelled" => counts.failed = counts.failed.saturating_add(*count),
+            "skipped" | "todo" => counts.skipped = counts.skipped.saturating_add(*count),
+            "tests" | "suites" => all = all.saturating_add(*count),
+            _ => {}
+        }
+    }
+    let failed = pattern!(r"^✖ (.+) \([\d.]+m?s\)$")?;
+    let mut failing: Vec<String> = lines
+        .iter()
+        .skip_while(|line| **line != "✖ failing tests:")
+        .filter_map(|line| Some(failed.captures(line)?.get(1)?.as_str().to_owned()))
+        .collect();
+    if failing.is_empty() {
+        failing = super::tap::failing(lines, super::tap::Depth::Any);
+    }
+    let above = lines.get(..=end.saturating_sub(block.len()))?;
+    let is_spec = lines.get(end).is_some_and(|line| line.starts_with('ℹ'));
+    let tree = if is_spec { spec(above)? } else { tap(above)? };
+    let cases = tree.cases(&counts, all);
+    Some(Summary { counts: Some(counts), failing, line: end, runner: Runner::Node, cases, is_whole: true })
+}
+
+/// Tests within tests and suites, as their ends are read.
+#[derive(Default)]
+struct Tree {
+    /// Those that have begun and may have parts, outermost first.
+    open: Vec<Open>,
+    leaves: CaseList,
+    /// How many have parts, and did not fail by themselves.
+    parents: u64,
+    /// Of those, how many failed because a part did.
+    parents_failed: u64,
+}
+
+struct Open {
+    name: String,
+    has_parts: bool,
+    has_failed: bool,
+}
+
+impl Tree {
+    fn begin(&mut self, depth: usize, name: &str) {
+        self.open.truncate(depth);
+        self.open.push(Open { name: name.to_owned(), has_parts: false, has_failed: false });
+    }
+
+    /// One ended. It is one that had begun, or has no parts.
+    fn end(&mut self, depth: usize, name: &str, status: CaseStatus) {
+        self.open.truncate(depth + 1);
+        let begun = if self.open.len() > depth { self.open.pop() } else { None };
+        let begun = begun.filter(|open| open.name == name && open.has_parts);
+        if let Some(around) = self.open.last_mut() {
+            around.has_parts = true;
+            around.has_failed |= status == CaseStatus::Failed;
+        }
+        let has_failed = begun.as_ref().is_some_and(|open| open.has_failed);
+        // One with parts is named only if it failed by itself.
+        if begun.is_some() && (status != CaseStatus::Failed || has_failed) {
+            self.parents += 1;
+            self.parents_failed += u64::from(status == CaseStatus::Failed);
+        } else {
+            let around: String = self.open.iter().map(|open| format!("{} > ", open.name)).collect();
+            self.leaves.add(&format!("{around}{}", file_name(name)), status);
+        }
+    }
+
+    fn cases(self, counts: &Counts, all: u64) -> Option<BTreeMap<String, CaseStatus>> {
+        let named = self.leaves.counts();
+        let found = named.ran().saturating_add(named.skipped).saturating_add(self.parents);
+        let adds_up = found == all
+            && named.failed <= counts.failed
+            && counts.failed <= named.failed.saturating_add(self.parents_failed);
+        self.leaves.believed_if(adds_up)
+    }
+}
+
+/// A file that failed as a whole is named by its path, and every checkout has its own.
+pub(super) fn file_name(name: &str) -> &str {
+    if name.starts_with('/') { name.rsplit('/').next().unwrap_or(name) } else { name }
+}
+
+/// The word after `#` says that it does not count.
+fn without_directive(text: &str) -> (&str, bool) {
+    match pattern!(r"(?i) # *(?:skip|todo)\b.*$").and_then(|directive| directive.find(text)) {
+        Some(found) => (text.get(..found.start()).unwrap_or(text), true),
+        None => (text, false),
+    }
+}
+
+fn spec(lines: &[&str]) -> Option<Tree> {
+    let line_of = pattern!(r"^( *)([✔✖﹣▶⚠]) (.+)$")?;
+    let took = pattern!(r"^(.+) \([\d.]+ms\)$")?;
+    let mut tree = Tree::default();
+    for line in lines {
+        let Some(found) = line_of.captures(line) else { continue };
+        let depth = found.get(1)?.len() / 2;
+        let (text, is_skipped) = without_directive(found.get(3)?.as_str());
+        let ended = took.captures(text).and_then(|found| found.get(1)).map(|name| name.as_str());
+        match (found.get(2)?.as_str(), ended) {
+            ("▶", None) => tree.begin(depth, text),
+            (_, None) => {}
+            (_, Some(name)) if is_skipped => tree.end(depth, name, CaseStatus::Skipped),
+            ("✖", Some(name)) => tree.end(depth, name, CaseStatus::Failed),
+            ("﹣" | "⚠", Some(name)) => tree.end(depth, name, CaseStatus::Skipped),
+            // Older ones end what has parts without saying how.
+            ("▶", Some(name)) => {
+                let has_failed = tree.open.get(depth).is_some_and(|open| open.has_failed);
+                let status = if has_failed { CaseStatus::Failed } else { CaseStatus::Passed };
+                tree.end(depth, name, status);
+            }
+            (_, Some(name)) => tree.end(depth, name, CaseStatus::Passed),
+        }
+    }
+    Some(tree)
+}
+
+fn tap(lines: &[&str]) -> Option<Tree> {
+    let begins = pattern!(r"^( *)# Subtest: (.+)$")?;
+    let ends = pattern!(r"^( *)(not )?ok \d+ - (.+)$")?;
+    let plain = |name: &str| name.replace("\\#", "#").replace("\\\\", "\\");
+    let mut tree = Tree::default();
+    for line in lines {
+        if let Some(found) = begins.captures(line) {
+            tree.begin(found.get(1)?.len() / 4, &plain(found.get(2)?.as_str()));
+        } else if let Some(found) = ends.captures(line) {
+            let (name, is_skipped) = without_directive(found.get(3)?.as_str());
+            let status = match (is_skipped, found.get(2)) {
+                (true, _) => CaseStatus::Skipped,
+                (false, Some(_)) => CaseStatus::Failed,
+                (false, None) => CaseStatus::Passed,
+            };
+            tree.end(found.get(1)?.len() / 4, &plain(name), status);
+        }
+    }
+    Some(tree)
+}

@@ -1,0 +1,284 @@
+use super::*;
+use proptest::prelude::*;
+
+fn fixture(name: &str) -> Vec<u8> {
+    let path = format!("{}/tests/fixtures/runners/{name}", journeyman_test_support::repository().display());
+    std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+fn output(name: &str) -> String {
+    String::from_utf8_lossy(&fixture(name)).into_owned()
+}
+
+/// `+ name`, `- name`, `/ name`: passed, failed, skipped.
+fn shown(reading: &Reading) -> Vec<String> {
+    let cases = reading.cases.as_ref().expect("tests by name");
+    let mark = |status: &CaseStatus| match status {
+        CaseStatus::Passed => '+',
+        CaseStatus::Failed => '-',
+        CaseStatus::Skipped => '/',
+    };
+    cases.tests.iter().map(|(name, status)| format!("{} {name}", mark(status))).collect()
+}
+
+/// In every one of these runs a test prints that a test named `forged` has passed.
+#[test]
+fn every_test_is_named_by_what_the_runners_really_print() {
+    let node = [
+        "- adds",
+        "- broken.test.js",
+        "+ fun # name",
+        "- group > inner fails",
+        "+ group > inner ok",
+        "/ later",
+        "+ ok",
+        "+ ok (2)",
+        "/ someday",
+        "+ with parts > part one",
+        "+ with parts > part two",
+    ];
+    let pytest = [
+        "- test_calc.py::TestGroup::test_inner",
+        "- test_calc.py::test_adds",
+        "/ test_calc.py::test_expected",
+        "- test_calc.py::test_fixture",
+        "+ test_calc.py::test_ok",
+        "+ test_calc.py::test_param[1]",
+        "- test_calc.py::test_param[2]",
+        "/ test_calc.py::test_skip",
+        "- test_calc.py::test_teardown",
+        "+ test_calc.py::test_unexpected",
+    ];
+    let cargo = [
+        "- calc > src/lib.rs > tests::adds",
+        "/ calc > src/lib.rs > tests::later",
+        "+ calc > src/lib.rs > tests::ok",
+        "+ calc > src/lib.rs > tests::panics",
+        "+ calc > src/main.rs > tests::ok",
+        "+ doc > calc > src/lib.rs - add",
+        "- doc > calc > src/lib.rs - add (2)",
+        "+ doc > calc > src/lib.rs - add (3)",
+        "+ doc > calc > src/lib.rs - add (4)",
+        "- tests/more.rs > fails",
+        "+ tests/more.rs > ok",
+    ];
+    let nextest = [
+        "- calc > tests::adds",
+        "+ calc > tests::ok",
+        "+ calc > tests::panics",
+        "+ calc::bin/calc > tests::ok",
+        "- calc::more > fails",
+        "+ calc::more > ok",
+    ];
+    let unittest = [
+        "- test_calc.CalcTest.test_adds",
+        "+ test_calc.CalcTest.test_doc",
+        "- test_calc.CalcTest.test_error",
+        "/ test_calc.CalcTest.test_expected",
+        "+ test_calc.CalcTest.test_loud",
+        "+ test_calc.CalcTest.test_ok",
+        "/ test_calc.CalcTest.test_skip",
+        "- test_calc.CalcTest.test_sub",
+        "- test_calc.CalcTest.test_unexpected",
+    ];
+    let go = [
+        "- example.org/calc.TestAdds",
+        "- example.org/calc.TestGroup/inner_fails",
+        "+ example.org/calc.TestGroup/inner_ok",
+        "+ example.org/calc.TestOK",
+        "- example.org/calc.TestOwn",
+        "+ example.org/calc.TestOwn/part",
+        "/ example.org/calc.TestSkipped",
+        "+ example.org/calc/sub.TestOK",
+    ];
+    let vitest = [
+        "- calc.test.mjs > adds",
+        "+ calc.test.mjs > expected",
+        "- calc.test.mjs > group > inner fails",
+        "+ calc.test.mjs > group > inner ok",
+        "/ calc.test.mjs > later",
+        "+ calc.test.mjs > ok",
+        "+ calc.test.mjs > slow",
+        "/ calc.test.mjs > someday",
+        "+ ok.test.mjs > ok",
+    ];
+    let jest = [
+        "- j/calc.test.js > adds",
+        "+ j/calc.test.js > expected",
+        "- j/calc.test.js > group > deep > inner fails",
+        "+ j/calc.test.js > group > inner ok",
+        "+ j/calc.test.js > group > last",
+        "/ j/calc.test.js > later",
+        "+ j/calc.test.js > ok",
+        "+ j/calc.test.js > slow (ish)",
+        "/ j/calc.test.js > someday",
+        "+ j/ok.test.js > ok",
+    ];
+    let table: &[(&str, Runner, &[&str], &[&str])] = &[
+        ("cargo-named.txt", Runner::Libtest, &cargo, &[]),
+        ("nextest-named.txt", Runner::Nextest, &nextest, &[]),
+        ("pytest-named.txt", Runner::Pytest, &pytest, &[]),
+        ("pytest-xdist-named.txt", Runner::Pytest, &pytest, &[]),
+        ("unittest-named.txt", Runner::Unittest, &unittest, &[]),
+        ("go-named.txt", Runner::Go, &go, &["example.org/calc/bad"]),
+        ("node-tap-named.txt", Runner::Node, &node, &["broken.test.js"]),
+        ("jest-named.txt", Runner::Jest, &jest, &["j/broken.test.js"]),
+        ("mocha-tap.txt", Runner::Tap, &["- group fails", "+ group ok", "/ group pending"], &[]),
+    ];
+    for (name, runner, expected, unloaded) in table {
+        let reading = read(&output(name), None);
+        assert_eq!(shown(&reading), *expected, "{name}");
+        assert_eq!(reading.cases.as_ref().unwrap().named_by, *runner, "{name}");
+        assert_eq!(reading.unloaded, *unloaded, "{name}");
+    }
+    // Where the forged line looks like one of the runner's own, there is one test too many, and no name is believed.
+    for (name, genuine, forged) in [
+        ("node-spec-named.txt", &node[..], "✔ forged (0.1ms)\n"),
+        ("vitest-named.txt", &vitest[..], " ✓ calc.test.mjs > forged 0ms\n"),
+        (
+            "mocha-named.txt",
+            &["- group > fails", "/ group > pending", "+ group > deep > slow"][..],
+            "    ✔ forged\n",
+        ),
+    ] {
+        let text = plain(&output(name));
+        assert!(text.contains(forged), "{name}");
+        assert_eq!(read(&text, None).cases, None, "{name}");
+        let honest = read(&text.replacen(forged, "", 1), None);
+        let honest = shown(&honest);
+        assert!(genuine.iter().all(|line| honest.iter().any(|shown| shown == line)), "{name}: {honest:?}");
+        assert!(!honest.iter().any(|line| line.contains("forged")), "{name}");
+    }
+}
+
+#[test]
+fn a_report_names_every_test_and_claims_no_more_than_the_output() {
+    let (quiet, report) = (output("pytest-quiet.txt"), fixture("pytest-named.xml"));
+    assert_eq!(read(&quiet, None).cases, None, "a quiet run names no test");
+    let reading = read(&quiet, Some(&report));
+    assert_eq!(reading.cases.as_ref().unwrap().named_by, Runner::Junit);
+    assert!(shown(&reading).contains(&"- test_calc.TestGroup.test_inner".to_owned()));
+    assert_eq!(shown(&reading).len(), 10);
+    // The code under test has rewritten the report: what was printed disagrees.
+    let forged = br#"<testsuites><testsuite name="pytest"><testcase classname="test_calc" name="test_ok"/>
+        <testcase classname="test_calc" name="test_adds"/></testsuite></testsuites>"#;
+    assert_eq!(read(&quiet, Some(forged)).cases, None);
+    assert_eq!(shown(&read("", Some(forged))), ["+ test_calc.test_adds", "+ test_calc.test_ok"]);
+}
+
+#[test]
+fn a_run_that_stopped_at_a_failure_has_not_named_all_tests() {
+    for name in ["cargo-stopped.txt", "pytest-stopped.txt"] {
+        let reading = read(&output(name), None);
+        assert_eq!((reading.cases, reading.counts.is_some()), (None, true), "{name}");
+    }
+    let panicked = "=== RUN   TestA\n--- PASS: TestA (0.00s)\n=== RUN   TestB\npanic: no\n\nFAIL\texample.org/a\t0.01s\n";
+    assert_eq!(read(panicked, None).cases, None);
+}
+
+#[test]
+fn what_does_not_compile_or_load_is_named() {
+    for (name, unloaded) in [
+        ("cargo-unloaded.txt", &["calc"][..]),
+        ("pytest-unloaded.txt", &["test_broken.py"][..]),
+        ("unittest-unloaded.txt", &["unittest.loader._FailedTest.test_broken"][..]),
+        ("vitest-named.txt", &["broken.test.mjs"][..]),
+        ("node-spec-named.txt", &["broken.test.js"][..]),
+        ("cargo-named.txt", &[][..]),
+    ] {
+        assert_eq!(read(&output(name), None).unloaded, unloaded, "{name}");
+    }
+    let report = fixture("pytest-unloaded.xml");
+    assert_eq!(read("", Some(&report)).unloaded, ["test_broken"]);
+    let typescript =
+        "src/add.test.ts(3,10): error TS2305: Module '\"./add\"' has no exported member 'sub'.\n";
+    assert_eq!(read(typescript, None).unloaded, ["src/add.test.ts"]);
+}
+
+#[test]
+fn what_cargo_says_of_binaries_may_come_before_or_after_what_they_say() {
+    let binary = |name: &str| {
+        format!(
+            "\nrunning 1 test\ntest {name} ... ok\n\ntest result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s\n\n"
+        )
+    };
+    let (lib, more) = (
+        "     Running unittests src/lib.rs (target/debug/deps/a-1f)\n",
+        "     Running tests/b.rs (target/debug/deps/b-2f)\n",
+    );
+    let in_turn = format!("{lib}{}{more}{}", binary("one"), binary("two"));
+    let apart = format!("{}{}{lib}{more}", binary("one"), binary("two"));
+    let expected = ["+ a > src/lib.rs > one", "+ tests/b.rs > two"];
+    assert_eq!(shown(&read(&in_turn, None)), expected);
+    assert_eq!(shown(&read(&apart, None)), expected);
+}
+
+#[test]
+fn of_an_output_whose_start_is_missing_no_test_is_named() {
+    for (name, are_counted) in [("cargo-named.txt", false), ("go-named.txt", false), ("jest-named.txt", true)]
+    {
+        let text = output(name);
+        let end = read_end(&text, None);
+        assert_eq!((end.cases, end.counts.is_some()), (None, are_counted), "{name}");
+        assert_eq!(end.failing, read(&text, None).failing);
+    }
+    let text = output("jest-named.txt");
+    for before in ["\n".repeat(MOST_LINES), "x".repeat(MOST_OUTPUT) + "\n"] {
+        assert_eq!(read(&format!("{before}{text}"), None).cases, None);
+    }
+    let report = fixture("pytest-named.xml");
+    assert!(read_end(&output("pytest-quiet.txt"), Some(&report)).cases.is_some(), "a report is a whole");
+}
+
+#[test]
+fn there_is_an_end_to_how_many_tests_are_named_and_how_long_their_names_are() {
+    let run = |count: usize, name: &dyn Fn(usize) -> String| {
+        let mut text = format!("running {count} tests\n");
+        for index in 0..count {
+            text += &format!("test {} ... ok\n", name(index));
+        }
+        text + &format!(
+            "\ntest result: ok. {count} passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s\n"
+        )
+    };
+    let number = |index: usize| format!("t{index}");
+    assert_eq!(read(&run(20_000, &number), None).cases.unwrap().tests.len(), 20_000);
+    let too_many = read(&run(20_001, &number), None);
+    assert_eq!((too_many.cases, too_many.counts.unwrap().passed), (None, 20_001));
+    let long = read(&run(3, &|_| "x".repeat(5_000)), None).cases.unwrap();
+    assert_eq!(long.tests.len(), 3, "tests of one name stay apart");
+    assert!(long.tests.keys().all(|name| name.chars().count() <= 300));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Lines of real runs, in any order and number: nothing ends the reader, and what it believes adds up.
+    #[test]
+    fn names_that_are_believed_are_as_many_as_were_counted(
+        picked in proptest::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), 1_usize..40), 0..12)
+    ) {
+        let names = ["cargo-named.txt", "nextest-named.txt", "pytest-named.txt", "pytest-xdist-named.txt",
+            "unittest-named.txt", "go-named.txt", "node-tap-named.txt", "node-spec-named.txt", "vitest-named.txt",
+            "jest-named.txt", "mocha-named.txt", "mocha-tap.txt"];
+        let mut text = String::new();
+        for (name, start, length) in picked {
+            let whole = output(name.get::<&str>(&names));
+            let lines: Vec<&str> = whole.lines().collect();
+            for line in lines.iter().skip(start.index(lines.len())).take(length) {
+                text += line;
+                text.push('\n');
+            }
+        }
+        let reading = read(&text, None);
+        if let (Some(cases), Some(counts)) = (&reading.cases, reading.counts) {
+            let of = |wanted| cases.tests.values().filter(|status| **status == wanted).count() as u64;
+            prop_assert!(of(CaseStatus::Failed) <= counts.failed);
+            // Of node, tests with parts are counted too; of vitest, one that fails as expected is named as passed; of
+            // unittest, the last of several runs is counted.
+            if !matches!(cases.named_by, Runner::Node | Runner::Vitest | Runner::Unittest) {
+                prop_assert!(of(CaseStatus::Passed) <= counts.passed);
+            }
+        }
+    }
+}

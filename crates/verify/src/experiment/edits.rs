@@ -1,0 +1,198 @@
+//! Which tests of the base have another text after the change, and what of them is another: for people to read.
+
+use journeyman_order::scrutiny::{ChangedTest, TestChange};
+use std::collections::BTreeSet;
+
+use super::names::{has_word, is_of};
+use super::sides::ChangedPath;
+use super::titles::{Title, titles};
+
+/// Lines of a test that are shown on each side.
+const MOST_LINES: usize = 3;
+/// The longest line that is shown, in characters.
+const LONGEST: usize = 160;
+/// Bytes of a file that are looked at for its words.
+const MOST_BYTES: usize = 1 << 20;
+
+/// A test of the base whose text differs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EditedTest {
+    /// Its file.
+    pub path: String,
+    /// What it is called there; of a file that holds no known tests, its path.
+    pub title: String,
+    /// The class or module that it stands in, where another of the file is called alike.
+    group: Option<String>,
+    /// Lines that are gone, and lines that came.
+    pub old: Option<String>,
+    /// Lines that came.
+    pub new: Option<String>,
+    /// Whether something that the base says is gone from it, and the test is still there.
+    pub is_edited: bool,
+}
+
+impl EditedTest {
+    /// As it is told where no run speaks of it.
+    #[must_use]
+    pub fn as_changed(&self) -> ChangedTest {
+        ChangedTest {
+            test: format!("{} ({})", self.title, self.path),
+            how: TestChange::Edited,
+            old: self.old.clone(),
+            new: self.new.clone(),
+        }
+    }
+
+    /// Whether a runner means this one.
+    pub fn is(&self, name: &str) -> bool {
+        name == self.path
+            || (is_of(name, &self.path) != Some(false)
+                && Title::called(&self.title).is_called(name)
+                && self.group.as_deref().is_none_or(|group| has_word(name, group)))
+    }
+}
+
+/// The tests of the base in changed files of tests whose text differs.
+pub fn edited_tests(changed: &[ChangedPath<'_>], test_paths: &[String]) -> Vec<EditedTest> {
+    let mut edited = Vec::new();
+    for file in changed.iter().filter(|file| test_paths.iter().any(|path| path == file.path)) {
+        let text = |bytes: Option<&[u8]>| {
+            bytes.and_then(|bytes| std::str::from_utf8(bytes).ok()).unwrap_or_default().to_owned()
+        };
+        let (before, after) = (text(file.before), text(file.after));
+        if before.is_empty() {
+            continue;
+        }
+        let (old, new) = (titles(file.path, &before), titles(file.path, &after));
+        let found = edited.len();
+        for title in &old {
+            let is_same = |other: &&Title| other.text == title.text && other.group == title.group;
+            let is_shared =
+                old.iter().chain(&new).any(|other| other.text == title.text && other.group != title.group);
+            let now = new.iter().find(is_same);
+            let own = |title: &Title, text: &str| title.own_text(text).to_owned();
+            let (was, is) = (own(title, &before), now.map(|now| own(now, &after)));
+            let (gone, came) = differing(&was, is.as_deref().unwrap_or_default());
+            let is_test = super::titles::is_a_test(file.path, title, &before);
+            if is_test && (!gone.is_empty() || is.is_none()) {
+                edited.push(EditedTest {
+                    path: file.path.to_owned(),
+                    title: title.text.clone(),
+                    group: title.group.clone().filter(|_| is_shared),
+                    old: shown(&gone),
+                    new: shown(&came),
+                    is_edited: is.is_some(),
+                });
+            }
+        }
+        if edited.len() == found {
+            let (gone, came) = differing(&before, &after);
+            if !gone.is_empty() && file.after.is_some() {
+                edited.push(EditedTest {
+                    path: file.path.to_owned(),
+                    title: file.path.to_owned(),
+                    group: None,
+                    old: shown(&gone),
+                    new: shown(&came),
+                    // Helpers, imports and data: runs tell whether it matters.
+                    is_edited: old.is_empty() && super::sides::is_source(file.path),
+                });
+            }
+        }
+    }
+    edited
+}
+
+/// Lines that are gone, and lines that came. Where a line stands is no matter.
+fn differing(before: &str, after: &str) -> (Vec<String>, Vec<String>) {
+    let lines = |text: &str| -> Vec<String> {
+        text.lines()
+            .map(|line| line.trim().trim_end_matches(',').to_owned())
+            .filter(|line| line.chars().any(char::is_alphanumeric))
+            .collect()
+    };
+    let (before, after) = (lines(before), lines(after));
+    let without = |some: &[String], others: &[String]| -> Vec<String> {
+        let others: BTreeSet<&String> = others.iter().collect();
+        some.iter().filter(|line| !others.contains(line)).cloned().collect()
+    };
+    (without(&before, &after), without(&after, &before))
+}
+
+fn shown(lines: &[String]) -> Option<String> {
+    let some: Vec<String> =
+        lines.iter().take(MOST_LINES).map(|line| line.chars().take(LONGEST).collect()).collect();
+    (!some.is_empty()).then(|| some.join("\n"))
+}
+
+/// The words of a file.
+pub fn words_in(bytes: &[u8]) -> Vec<String> {
+    let text = String::from_utf8_lossy(bytes.get(..bytes.len().min(MOST_BYTES)).unwrap_or_default());
+    let words: BTreeSet<&str> =
+        text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| word.len() > 1).collect();
+    words.into_iter().map(str::to_owned).collect()
+}
+
+/// What a file of code defines, by name.
+pub fn defined_in(path: &str, bytes: &[u8]) -> Vec<String> {
+    let text = String::from_utf8_lossy(bytes.get(..bytes.len().min(MOST_BYTES)).unwrap_or_default());
+    let defined = pattern!(
+        r"(?m)(?:\b(?:def|fn|function|func|class|const|struct|enum|trait|interface|sub|proc)\s+(\w{2,})|^\s*(?:[\w*]+\s+)+\**(\w{2,})\s*\([^;\n]*\)\s*\{)"
+    );
+    let mut words: Vec<String> = defined
+        .iter()
+        .flat_map(|defined| defined.captures_iter(&text))
+        .filter_map(|found| Some(found.get(1).or(found.get(2))?.as_str().to_owned()))
+        .take(500)
+        .collect();
+    let stem = path.rsplit('/').next().and_then(|name| name.split('.').next()).unwrap_or_default();
+    words.extend((stem.len() > 1).then(|| stem.to_owned()));
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_test_of_another_class_that_is_called_alike_is_not_edited() {
+        let before = "class Two:\n    def test_negative(self):\n        assert two() == 2\n";
+        let after =
+            format!("class One:\n    def test_negative(self):\n        assert one() == 1\n\n{before}");
+        let file = ChangedPath {
+            path: "tests/test_x.py",
+            before: Some(before.as_bytes()),
+            after: Some(after.as_bytes()),
+        };
+        assert_eq!(edited_tests(&[file], &["tests/test_x.py".to_owned()]), []);
+        let after = after.replace("== 2", "== 3");
+        let file = ChangedPath { after: Some(after.as_bytes()), ..file };
+        let edited = edited_tests(&[file], &["tests/test_x.py".to_owned()]);
+        let is_meant = |name: &str| edited.iter().any(|edited| edited.is(name));
+        assert!(is_meant("tests.test_x.Two.test_negative") && !is_meant("tests.test_x.One.test_negative"));
+    }
+
+    #[test]
+    fn an_edited_test_is_told_with_what_it_expected_and_expects() {
+        let before = "def test_a():\n    assert a() == 1\n\ndef test_b():\n    assert b() == 2\n\ndef test_c():\n    assert c() == 3\n";
+        let after = "def test_a():\n    assert a() == 10\n\ndef test_b():\n    assert b() == 2\n    assert b() == 2.0\n";
+        let file = ChangedPath {
+            path: "tests/test_x.py",
+            before: Some(before.as_bytes()),
+            after: Some(after.as_bytes()),
+        };
+        let edited = edited_tests(&[file], &["tests/test_x.py".to_owned()]);
+        let told: Vec<_> = edited
+            .iter()
+            .map(|test| (test.title.as_str(), test.old.as_deref(), test.new.as_deref(), test.is_edited))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                ("test_a", Some("assert a() == 1"), Some("assert a() == 10"), true),
+                ("test_c", Some("def test_c():\nassert c() == 3"), None, false),
+            ]
+        );
+        assert!(edited[0].is("tests.test_x.test_a") && !edited[0].is("tests.test_y.test_a"));
+    }
+}

@@ -1,0 +1,444 @@
+//! What the four runs come to, read from their exits and reports alone.
+
+use std::collections::BTreeSet;
+
+use super::names::{has_word, is_of, without_parameters};
+use crate::compare::{compare, judged};
+use journeyman_order::comparison::{Exits, MOST_NAMED};
+use journeyman_order::scrutiny::{ChangedTest, TestChange};
+use journeyman_order::{CaseStatus, ComparedBy, Comparison, Exit, Judged, Proof, ProofGrade, Reading, Tests};
+
+/// One run: which tests on which code, how it ended and what was read of it.
+#[derive(Debug, Clone, Copy)]
+pub struct Cell<'a> {
+    /// How the command ended; none where the setup failed.
+    pub exit: Option<Exit>,
+    /// What was read.
+    pub reading: &'a Reading,
+    /// The end of what it printed.
+    pub output: &'a str,
+}
+
+impl Cell<'_> {
+    fn status(&self, name: &str) -> Option<CaseStatus> {
+        self.reading.cases.as_ref()?.tests.get(name).copied()
+    }
+
+    fn is_green(&self) -> bool {
+        self.exit == Some(Exit::Code(0))
+    }
+}
+
+/// The four runs.
+pub struct Matrix<'a> {
+    /// The tests of the base on the code of the base.
+    pub baseline: Cell<'a>,
+    /// The tests of the change on the code of the change.
+    pub change: Cell<'a>,
+    /// And once more, to tell flaky tests.
+    pub again: &'a [(Exit, Reading)],
+    /// The tests of the base on the code of the change; none where no test changed.
+    pub old_tests: Option<Cell<'a>>,
+    /// The tests of the change on the code of the base; none where no test changed.
+    pub old_code: Option<Cell<'a>>,
+    /// Changed paths that are of the tests.
+    pub laid: &'a [String],
+    /// Those that say how tests are run.
+    pub configuration: &'a [String],
+    /// Those whose form in the base does not load on the code of the change.
+    pub unloaded: &'a [String],
+    /// The change's tests that could not be loaded on the code of the base, and were left out.
+    pub old_code_unloaded: &'a [String],
+    /// Whether code differs at all.
+    pub code_differs: bool,
+    /// Whether a word stands in the code of the change, and nowhere in the base.
+    pub is_new_word: &'a dyn Fn(&str) -> bool,
+}
+
+/// What they come to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Judgement {
+    /// Test by test.
+    pub comparison: Comparison,
+    /// The run on the commit.
+    pub judged: Judged,
+    /// Of the change's tests; none where the tests do not pass.
+    pub proof: Option<Proof>,
+    /// Tests of the base that are others now, as far as runs tell.
+    pub changed: Vec<ChangedTest>,
+    /// What stands against the change in the run of the base's tests.
+    pub against: Vec<String>,
+}
+
+/// Judges the runs.
+pub fn judge(matrix: &Matrix<'_>) -> Judgement {
+    let readings: Vec<Reading> = matrix.again.iter().map(|(_, reading)| reading.clone()).collect();
+    let own = compare(matrix.baseline.reading, matrix.change.reading, &readings);
+    let exits = Exits {
+        base: matrix.baseline.exit,
+        after: matrix.change.exit.unwrap_or(Exit::Code(-1)),
+        reruns: matrix.again.iter().map(|(exit, _)| *exit).collect(),
+    };
+    let Some(old) = matrix.old_tests else {
+        let judged = judged(&exits, &own, &own);
+        let proof = judged.is_pass().then(|| match own.new.is_empty() {
+            true => Proof::NoTestsChanged,
+            false => Proof::CannotTell {
+                because: "the new tests stand within the code that the change touches, and cannot be run without it"
+                    .to_owned(),
+            },
+        });
+        return Judgement { comparison: own, judged, proof, changed: Vec::new(), against: Vec::new() };
+    };
+    let mut comparison = compare(matrix.baseline.reading, old.reading, &[]);
+    let mut changed = Vec::new();
+    if !matrix.unloaded.is_empty() {
+        // What does not load counts neither way.
+        for name in std::mem::take(&mut comparison.gone).names {
+            changed.push(changed_test(&name, TestChange::DoesNotLoadAsItWas));
+        }
+        let is_of_unloaded =
+            |name: &String| matrix.unloaded.iter().any(|path| is_of(name, path) != Some(false));
+        let fixed = std::mem::take(&mut comparison.fixed);
+        for name in fixed.names.iter().filter(|name| !is_of_unloaded(name)) {
+            comparison.fixed.add(name);
+        }
+        for path in matrix.unloaded {
+            changed.push(changed_test(path, TestChange::DoesNotLoadAsItWas));
+        }
+    }
+    (comparison.new, comparison.new_failing) = (own.new.clone(), own.new_failing.clone());
+    comparison.flaky = own.flaky.clone();
+    comparison.after = own.after;
+    let judged = judged(&exits, &own, &comparison);
+    let mut against = Vec::new();
+    if judged.is_pass() {
+        of_old_tests(matrix, &old, &mut comparison, &mut changed, &mut against);
+    }
+    let proof = judged.is_pass().then(|| proof(matrix, &comparison));
+    Judgement { comparison, judged, proof, changed, against }
+}
+
+fn changed_test(name: &str, how: TestChange) -> ChangedTest {
+    ChangedTest { test: name.to_owned(), how, old: None, new: None }
+}
+
+/// What the tests of the base say of the code of the change, beside what they said of the base.
+fn of_old_tests(
+    matrix: &Matrix<'_>,
+    old: &Cell<'_>,
+    comparison: &mut Comparison,
+    changed: &mut Vec<ChangedTest>,
+    against: &mut Vec<String>,
+) {
+    match old.exit {
+        Some(Exit::Code(_)) => {}
+        None => {
+            against.push(
+                "what the tests of the base need could not be installed for the code of the change"
+                    .to_owned(),
+            );
+        }
+        Some(exit @ (Exit::Signal(_) | Exit::TimedOut)) => {
+            against.push(format!("the run of the base's tests on the code of the change {}", ended(exit)));
+        }
+    }
+    if comparison.by != ComparedBy::Test {
+        let loads = matrix.unloaded.is_empty();
+        match (matrix.baseline.is_green(), old.is_green()) {
+            (_, true) => {}
+            (true, false) if loads => {
+                let own = matrix.laid.iter().filter(|path| !matrix.configuration.contains(path));
+                let mut named = own.map(|path| changed_test(path, TestChange::FailsAsItWas)).peekable();
+                if named.peek().is_none() {
+                    against.push(with_old_configuration(matrix, "the tests of the base"));
+                }
+                changed.extend(named);
+            }
+            (false, false) if loads && matrix.old_code.is_some_and(|old| !old.is_green()) => {
+                let own = matrix.laid.iter().filter(|path| !matrix.configuration.contains(path));
+                changed.extend(own.map(|path| changed_test(path, TestChange::FailsAsItWas)));
+            }
+            (false, false) if loads => against.push(
+                "the tests of the base fail on this code as they did before it; they pass only as the change has them"
+                    .to_owned(),
+            ),
+            (true | false, false) => {}
+        }
+        return;
+    }
+    let Some(before) = &matrix.baseline.reading.cases else { return };
+    let mut blocked = Vec::new();
+    for (name, status) in &before.tests {
+        if comparison.flaky.names.contains(name) {
+            continue;
+        }
+        let is_unloaded = changed.iter().any(|test| test.test == *name);
+        match (status, old.status(name), matrix.change.status(name)) {
+            (CaseStatus::Passed, Some(CaseStatus::Failed), _) => {
+                if is_edited(matrix, name) {
+                    changed.push(changed_test(name, TestChange::FailsAsItWas));
+                } else {
+                    blocked.push(name.as_str());
+                }
+            }
+            // It asks for something else now, and the old code has not got that either.
+            (CaseStatus::Failed, Some(CaseStatus::Failed), Some(CaseStatus::Passed))
+                if fails_without(matrix, name) && is_edited(matrix, name) =>
+            {
+                changed.push(changed_test(name, TestChange::FailsAsItWas));
+            }
+            (CaseStatus::Failed, Some(CaseStatus::Failed), now) if now != Some(CaseStatus::Failed) => {
+                against.push(format!(
+                    "{name} failed before, and as the base has it, it fails on this code as well; it passes only as \
+                     the change has it"
+                ));
+            }
+            (CaseStatus::Passed, Some(CaseStatus::Passed), None | Some(CaseStatus::Skipped))
+                if !is_unloaded =>
+            {
+                changed.push(changed_test(name, TestChange::RemovedOrRenamed));
+            }
+            (CaseStatus::Passed | CaseStatus::Failed | CaseStatus::Skipped, _, _) => {}
+        }
+    }
+    if let Some(first) = blocked.first() {
+        let more = if blocked.len() > 1 { format!(" and {} more", blocked.len() - 1) } else { String::new() };
+        against.push(with_old_configuration(matrix, &format!("{first}{more}")));
+    }
+    // What the change edits is named, and stands in no other list.
+    let named: BTreeSet<&str> = changed.iter().map(|test| test.test.as_str()).collect();
+    let broken = std::mem::take(&mut comparison.newly_broken);
+    for name in broken.names.iter().filter(|name| !named.contains(name.as_str())) {
+        comparison.newly_broken.add(name);
+    }
+    comparison.already_red = Tests::default();
+}
+
+/// Whether a test as the change has it fails on the code of the base.
+fn fails_without(matrix: &Matrix<'_>, name: &str) -> bool {
+    matrix.old_code.is_some_and(|old| old.status(name) == Some(CaseStatus::Failed))
+}
+
+/// Whether the change edits a test, or what it may read: nothing else differs between the two runs but how tests are run.
+fn is_edited(matrix: &Matrix<'_>, name: &str) -> bool {
+    let mut own = matrix.laid.iter().filter(|path| !matrix.configuration.contains(path));
+    own.any(|path| is_of(name, path) != Some(false) || !super::sides::is_source(path))
+}
+
+fn with_old_configuration(matrix: &Matrix<'_>, what: &str) -> String {
+    format!(
+        "with the configuration of the base commit the tests do not pass: {what} fails; the change touches {}",
+        matrix.configuration.join(", ")
+    )
+}
+
+fn ended(exit: Exit) -> String {
+    match exit {
+        Exit::Code(code) => format!("ended with exit code {code}"),
+        Exit::Signal(signal) => format!("was ended by signal {signal}"),
+        Exit::TimedOut => "did not end in its time".to_owned(),
+    }
+}
+
+/// What the tests of the change show on the code of the base.
+fn proof(matrix: &Matrix<'_>, comparison: &Comparison) -> Proof {
+    let not_proven = |because: &str| Proof::NotProven { because: because.to_owned() };
+    let cannot_tell = |because: &str| Proof::CannotTell { because: because.to_owned() };
+    let Some(old) = matrix.old_code else { return Proof::NoTestsChanged };
+    if !matrix.code_differs {
+        return not_proven("the change touches tests only, so that no test can fail without it");
+    }
+    match old.exit {
+        None => return cannot_tell("what the tests need could not be installed for the old code"),
+        Some(Exit::TimedOut) => return cannot_tell("the run on the old code did not end in its time"),
+        Some(Exit::Signal(_)) => return cannot_tell("the run on the old code was ended by a signal"),
+        Some(Exit::Code(_)) => {}
+    }
+    let (mut by_test, mut by_case, mut of_new_names) = (Vec::new(), Vec::new(), Vec::new());
+    let mut is_changed_only = false;
+    for name in failing(old.reading) {
+        if comparison.flaky.names.iter().any(|flaky| flaky == name) || !passes(&matrix.change, name) {
+            continue;
+        }
+        let before = matrix.baseline.status(name);
+        if names_what_is_new(old.output, name, matrix.is_new_word) {
+            of_new_names.push(name.to_owned());
+        } else {
+            match before {
+                None if is_case(matrix, name) => by_case.push(name.to_owned()),
+                None => by_test.push(name.to_owned()),
+                Some(CaseStatus::Passed)
+                    if matrix.old_tests.is_some_and(|old| old.status(name) == Some(CaseStatus::Passed)) =>
+                {
+                    by_case.push(name.to_owned());
+                }
+                Some(CaseStatus::Passed | CaseStatus::Failed | CaseStatus::Skipped) => is_changed_only = true,
+            }
+        }
+    }
+    for (by, mut red) in [(ProofGrade::Test, by_test), (ProofGrade::Case, by_case)] {
+        if !red.is_empty() {
+            red.truncate(MOST_NAMED);
+            return Proof::Proven { by, red };
+        }
+    }
+    of_new_names.extend(matrix.old_code_unloaded.iter().cloned());
+    if !of_new_names.is_empty() {
+        of_new_names.truncate(MOST_NAMED);
+        return Proof::NamesWhatIsNew { tests: of_new_names };
+    }
+    if old.exit != Some(Exit::Code(0)) && !not_loaded(&old).is_empty() {
+        let tests = matrix.laid.iter().filter(|path| !matrix.configuration.contains(path)).cloned().collect();
+        return Proof::NamesWhatIsNew { tests };
+    }
+    if is_changed_only {
+        return not_proven(
+            "the only tests that fail without the change are tests of the base that the change edits",
+        );
+    }
+    // New tests that did not run on the old code did not pass there.
+    if let Some(cases) = &old.reading.cases {
+        let absent: Vec<String> =
+            comparison.new.names.iter().filter(|name| !cases.tests.contains_key(*name)).cloned().collect();
+        if !absent.is_empty() {
+            return Proof::NamesWhatIsNew { tests: absent };
+        }
+    }
+    if old.reading.cases.is_some() && matrix.change.reading.cases.is_some() {
+        return not_proven("the tests of the change pass on the old code as well");
+    }
+    by_file(matrix, &old)
+}
+
+/// Where tests are not named: the change's files of tests as a whole.
+fn by_file(matrix: &Matrix<'_>, old: &Cell<'_>) -> Proof {
+    let own: Vec<String> =
+        matrix.laid.iter().filter(|path| !matrix.configuration.contains(path)).cloned().collect();
+    let because = if own.is_empty() {
+        "the change touches how the tests are run, and no test"
+    } else if old.is_green() {
+        "the tests of the change pass on the old code as well"
+    } else if !matrix.baseline.is_green() {
+        "the tests failed before the change as well, and are not told apart"
+    } else if matrix.old_tests.is_some_and(|tests| !tests.is_green()) {
+        "the tests of the base fail on the code of the change, and are not told apart"
+    } else {
+        return Proof::Proven { by: ProofGrade::File, red: own };
+    };
+    Proof::NotProven { because: because.to_owned() }
+}
+
+/// Whether a test of the base has this one as a case.
+fn is_case(matrix: &Matrix<'_>, name: &str) -> bool {
+    let own = without_parameters(name);
+    let Some(before) = matrix.baseline.reading.cases.as_ref().filter(|_| own != name) else { return false };
+    before.tests.keys().any(|known| without_parameters(known) == own)
+}
+
+fn failing(reading: &Reading) -> Vec<&str> {
+    let names: Vec<&str> = match &reading.cases {
+        Some(cases) => cases
+            .tests
+            .iter()
+            .filter(|(_, status)| **status == CaseStatus::Failed)
+            .map(|(name, _)| name.as_str())
+            .collect(),
+        None => reading.failing.iter().map(String::as_str).collect(),
+    };
+    names.into_iter().filter(|name| !reading.unloaded.iter().any(|unloaded| unloaded == name)).collect()
+}
+
+fn passes(change: &Cell<'_>, name: &str) -> bool {
+    match &change.reading.cases {
+        Some(cases) => cases.tests.get(name) == Some(&CaseStatus::Passed),
+        // Where nothing failed and nothing was skipped, it has passed.
+        None => change
+            .reading
+            .counts
+            .is_some_and(|counts| counts.passed > 0 && counts.failed == 0 && counts.skipped == 0),
+    }
+}
+
+/// Files and crates that were not loaded or compiled in a run, as it says itself; none where all was.
+pub fn not_loaded(cell: &Cell<'_>) -> Vec<String> {
+    if cell.exit == Some(Exit::Code(0)) {
+        return Vec::new();
+    }
+    let mut unloaded = cell.reading.unloaded.clone();
+    let compilers = pattern!(
+        r"(?m)^\s*(?:\S+:\d+(?::\d+)?:\s+(?:fatal )?error:|error(?:\[E\d+\])?: |.*undefined reference to|.*cannot find symbol|SyntaxError: |.*\bImportError: |.*\bModuleNotFoundError: |.*: (?:command )?not found$|make: \*\*\* No rule to make target)"
+    );
+    if unloaded.is_empty()
+        && cell.reading.cases.is_none()
+        && let Some(found) = compilers.and_then(|compilers| compilers.find(cell.output))
+    {
+        unloaded.push(found.as_str().trim().chars().take(200).collect());
+    }
+    unloaded
+}
+
+/// Whether a test fails for a name that is not there, which the change adds.
+fn names_what_is_new(output: &str, test: &str, is_new: &dyn Fn(&str) -> bool) -> bool {
+    const AFTER: usize = 60;
+    let own = without_parameters(test);
+    let own = own.rsplit([' ', '>', ':', '/']).find(|part| !part.is_empty()).unwrap_or(own);
+    let own = own.rsplit('.').next().unwrap_or(own);
+    let title = test.rsplit(" > ").next().unwrap_or(test);
+    let Some(missing) = pattern!(
+        r"(?:AttributeError|ImportError|NameError|ModuleNotFoundError|TypeError|ReferenceError|SyntaxError|NoMethodError|FileNotFoundError|is not a function|is not defined|does not provide|Cannot find|cannot find|undefined|No such file|not implemented|no attribute|Cannot read properties)"
+    ) else {
+        return false;
+    };
+    let lines: Vec<&str> = output.lines().collect();
+    let mut until = 0;
+    for (at, line) in lines.iter().enumerate() {
+        if has_word(line, own) || line.contains(title) {
+            until = at + AFTER;
+        }
+        let is_told = at < until && missing.is_match(line);
+        if is_told
+            && line
+                .split(|c: char| !c.is_alphanumeric() && c != '_')
+                .any(|word| word.len() > 1 && is_new(word))
+        {
+            return true;
+        }
+    }
+    false
+}
+
+/// The tests that a pass rests on: those that were fixed, and else those that prove the change.
+pub fn evidence_of(judgement: &Judgement) -> (Vec<String>, Vec<String>) {
+    let fixed = judgement.comparison.fixed.names.clone();
+    let red = match &judgement.proof {
+        Some(Proof::Proven { by: ProofGrade::Test | ProofGrade::Case, red }) => red.clone(),
+        Some(
+            Proof::Proven { by: ProofGrade::File, .. }
+            | Proof::NamesWhatIsNew { .. }
+            | Proof::NotProven { .. }
+            | Proof::CannotTell { .. }
+            | Proof::NoTestsChanged,
+        )
+        | None => Vec::new(),
+    };
+    (fixed, red)
+}
+
+/// Whether a run with a lie in it shows that the lie was noticed; none where it says nothing, since nothing was loaded.
+pub fn lie_told(cell: &Cell<'_>, test: Option<&str>) -> Option<bool> {
+    match (test, &cell.reading.cases) {
+        (Some(test), Some(cases)) => match cases.tests.get(test) {
+            Some(CaseStatus::Passed) => Some(false),
+            Some(CaseStatus::Failed) => Some(true),
+            Some(CaseStatus::Skipped) | None => None,
+        },
+        (Some(_), None) | (None, _) if !not_loaded(cell).is_empty() => None,
+        (Some(_), None) | (None, _) => match cell.exit? {
+            Exit::Code(0) => Some(false),
+            Exit::Code(_) => Some(true),
+            Exit::Signal(_) => Some(true),
+            Exit::TimedOut => None,
+        },
+    }
+}

@@ -1,0 +1,196 @@
+//! Four runs in small, and what they come to.
+
+use std::collections::BTreeMap;
+
+use super::judge::*;
+use journeyman_order::comparison::Runner;
+use journeyman_order::scrutiny::TestChange;
+use journeyman_order::{CaseStatus, Cases, Counts, Exit, Judged, Proof, ProofGrade, Reading};
+
+/// `+a -b /c`: a run in which a passed, b failed and c was skipped. Without names where none are given.
+fn run(tests: &str) -> (Exit, Reading) {
+    let tests: BTreeMap<String, CaseStatus> = tests
+        .split_whitespace()
+        .map(|word| {
+            let status = match &word[..1] {
+                "+" => CaseStatus::Passed,
+                "-" => CaseStatus::Failed,
+                _ => CaseStatus::Skipped,
+            };
+            (format!("tests.test_a.{}", &word[1..]), status)
+        })
+        .collect();
+    let of = |wanted| tests.values().filter(|status| **status == wanted).count() as u64;
+    let counts = Counts {
+        passed: of(CaseStatus::Passed),
+        failed: of(CaseStatus::Failed),
+        skipped: of(CaseStatus::Skipped),
+    };
+    let exit = Exit::Code(i32::from(counts.failed > 0));
+    let cases = Some(Cases { named_by: Runner::Unittest, tests });
+    (exit, Reading { counts: Some(counts), cases, ..Reading::default() })
+}
+
+/// Only an exit code.
+fn silent(code: i32) -> (Exit, Reading) {
+    (Exit::Code(code), Reading::default())
+}
+
+type Run = (Exit, Reading);
+
+struct Case {
+    baseline: Run,
+    change: Run,
+    old_tests: Option<Run>,
+    old_code: Option<Run>,
+    said_on_old_code: &'static str,
+    laid: Vec<String>,
+    configuration: Vec<String>,
+    unloaded: Vec<String>,
+    code_differs: bool,
+}
+
+/// Base, change, the base's tests on the change, the change's tests on the base.
+fn case(baseline: Run, change: Run, old_tests: Run, old_code: Run) -> Case {
+    Case {
+        baseline,
+        change,
+        old_tests: Some(old_tests),
+        old_code: Some(old_code),
+        said_on_old_code: "",
+        laid: vec!["tests/test_a.py".to_owned()],
+        configuration: Vec::new(),
+        unloaded: Vec::new(),
+        code_differs: true,
+    }
+}
+
+impl Case {
+    fn judged(&self) -> Judgement {
+        fn cell<'a>(run: &'a Run, output: &'a str) -> Cell<'a> {
+            Cell { exit: Some(run.0), reading: &run.1, output }
+        }
+        judge(&Matrix {
+            baseline: cell(&self.baseline, ""),
+            change: cell(&self.change, ""),
+            again: &[],
+            old_tests: self.old_tests.as_ref().map(|run| cell(run, "")),
+            old_code: self.old_code.as_ref().map(|run| cell(run, self.said_on_old_code)),
+            laid: &self.laid,
+            configuration: &self.configuration,
+            unloaded: &self.unloaded,
+            old_code_unloaded: &[],
+            code_differs: self.code_differs,
+            is_new_word: &|word| word == "VERSION",
+        })
+    }
+}
+
+fn proven(by: ProofGrade, red: &str) -> Option<Proof> {
+    Some(Proof::Proven { by, red: vec![red.to_owned()] })
+}
+
+#[test]
+fn only_what_was_red_and_is_green_with_the_bases_own_tests_was_fixed() {
+    let honest = case(run("+a -b"), run("+a +b"), run("+a +b"), run("+a -b")).judged();
+    assert_eq!(
+        (honest.judged, honest.comparison.fixed.names.as_slice()),
+        (Judged::Passed, &["tests.test_a.b".to_owned()][..])
+    );
+    assert!(honest.against.is_empty());
+    // The red test passes only as the change has it, and so it does on the old code.
+    let weakened = case(run("+a -b"), run("+a +b"), run("+a -b"), run("+a +b")).judged();
+    assert!(weakened.comparison.fixed.is_empty());
+    assert!(weakened.against[0].contains("tests.test_a.b failed before"), "{:?}", weakened.against);
+    let deleted = case(run("+a -b"), run("+a"), run("+a -b"), run("+a")).judged();
+    assert_eq!(deleted.against.len(), 1);
+}
+
+#[test]
+fn a_test_of_the_base_that_fails_as_it_was_is_named_and_proves_nothing() {
+    let changed = case(run("+a +b"), run("+a +b"), run("+a -b"), run("+a -b")).judged();
+    let named: Vec<_> = changed.changed.iter().map(|test| (test.test.as_str(), test.how)).collect();
+    assert_eq!(named, [("tests.test_a.b", TestChange::FailsAsItWas)]);
+    assert!(
+        matches!(&changed.proof, Some(Proof::NotProven { because }) if because.contains("edits")),
+        "{:?}",
+        changed.proof
+    );
+    assert!(changed.against.is_empty());
+    // Where nothing but how tests are run differs, it stands against the change.
+    let mut bent = case(run("+a +b"), run("+a +b"), run("+a -b"), run("+a +b"));
+    bent.laid = vec!["pytest.ini".to_owned()];
+    bent.configuration.clone_from(&bent.laid);
+    assert!(bent.judged().against[0].contains("configuration of the base"), "{:?}", bent.judged().against);
+}
+
+#[test]
+fn a_test_of_the_change_proves_it_where_it_is_red_without_it() {
+    let new = case(run("+a"), run("+a +new"), run("+a"), run("+a -new")).judged();
+    assert_eq!(new.proof, proven(ProofGrade::Test, "tests.test_a.new"));
+    let grown = case(run("+a +b"), run("+a +b"), run("+a +b"), run("+a -b")).judged();
+    assert_eq!(grown.proof, proven(ProofGrade::Case, "tests.test_a.b"));
+    let parametrized = case(run("+b[1]"), run("+b[1] +b[2]"), run("+b[1]"), run("+b[1] -b[2]")).judged();
+    assert_eq!(parametrized.proof, proven(ProofGrade::Case, "tests.test_a.b[2]"));
+    let vain = case(run("+a"), run("+a +new"), run("+a"), run("+a +new")).judged();
+    assert!(matches!(vain.proof, Some(Proof::NotProven { .. })));
+    let mut tests_only = case(run("+a"), run("+a +new"), run("+a"), run("+a -new"));
+    tests_only.code_differs = false;
+    assert!(matches!(tests_only.judged().proof, Some(Proof::NotProven { .. })));
+    // A name that is not there shows that something was added, and not that something was wrong.
+    let mut added = case(run("+a"), run("+a +new"), run("+a"), run("+a -new"));
+    added.said_on_old_code =
+        "ERROR: new (tests.test_a.new)\nAttributeError: module 'amounts' has no attribute 'VERSION'\n";
+    assert!(matches!(added.judged().proof, Some(Proof::NamesWhatIsNew { .. })));
+    // What did not run there did not pass there.
+    let absent = case(run("+a"), run("+a +new"), run("+a"), run("+a")).judged();
+    assert!(matches!(absent.proof, Some(Proof::NamesWhatIsNew { .. })), "{:?}", absent.proof);
+}
+
+#[test]
+fn tests_that_are_not_named_are_judged_by_their_files() {
+    let proven = case(silent(0), silent(0), silent(0), silent(1)).judged();
+    assert_eq!(proven.proof, self::proven(ProofGrade::File, "tests/test_a.py"));
+    let vain = case(silent(0), silent(0), silent(0), silent(0)).judged();
+    assert!(matches!(vain.proof, Some(Proof::NotProven { .. })));
+    let mut unbuilt = case(silent(0), silent(0), silent(0), silent(2));
+    unbuilt.said_on_old_code = "test/a.c:3:1: error: 'VERSION' undeclared\n";
+    assert!(matches!(unbuilt.judged().proof, Some(Proof::NamesWhatIsNew { .. })));
+    let weakened = case(silent(1), silent(0), silent(1), silent(0)).judged();
+    assert!(weakened.against[0].contains("as they did before"), "{:?}", weakened.against);
+    let regressed = case(silent(0), silent(0), silent(1), silent(1)).judged();
+    assert_eq!(regressed.changed[0].how, TestChange::FailsAsItWas);
+    assert!(matches!(regressed.proof, Some(Proof::NotProven { .. })));
+}
+
+#[test]
+fn what_does_not_load_on_the_new_code_is_named_and_counts_neither_way() {
+    let mut changed = case(run("+a -b"), run("+a +b"), run("+a +b"), run("+a -b"));
+    changed.unloaded = vec!["tests/test_a.py".to_owned()];
+    let judged = changed.judged();
+    assert!(judged.comparison.fixed.is_empty(), "{:?}", judged.comparison.fixed);
+    assert!(judged.changed.iter().any(|test| test.how == TestChange::DoesNotLoadAsItWas));
+}
+
+#[test]
+fn tests_of_the_base_that_the_new_code_loses_are_missing() {
+    let lost = case(run("+a +b"), run("+a +b"), run("+a"), run("+a +b")).judged();
+    assert_eq!(lost.judged, Judged::TestsMissing);
+    assert_eq!(lost.proof, None);
+}
+
+#[test]
+fn a_lie_is_noticed_by_the_test_that_it_stands_in() {
+    let (green, red) = (run("+a +b"), run("+a -b"));
+    let told = |run: &Run, test: Option<&str>| {
+        lie_told(&Cell { exit: Some(run.0), reading: &run.1, output: "" }, test)
+    };
+    assert_eq!(told(&red, Some("tests.test_a.b")), Some(true));
+    assert_eq!(told(&red, Some("tests.test_a.a")), Some(false), "another test failed");
+    assert_eq!(told(&green, Some("tests.test_a.b")), Some(false));
+    assert_eq!(told(&green, Some("tests.test_a.gone")), None);
+    assert_eq!((told(&silent(0), None), told(&silent(1), None)), (Some(false), Some(true)));
+    let unbuilt =
+        Cell { exit: Some(Exit::Code(2)), reading: &Reading::default(), output: "a.c:1:1: error: no\n" };
+    assert_eq!(lie_told(&unbuilt, None), None);
+}

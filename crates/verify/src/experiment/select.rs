@@ -1,0 +1,187 @@
+//! How to run only some tests, where the runner can be asked for that.
+
+use std::collections::BTreeSet;
+
+use crate::reporting::Reporting;
+use journeyman_order::comparison::Runner;
+
+use super::names::{is_of, without_parameters};
+
+/// Tests that are asked for by name; of more, all are run.
+const MOST: usize = 30;
+/// Bytes of paths that pytest is told to leave alone: a variable holds no more than some.
+const MOST_IGNORED: usize = 60_000;
+
+/// The same run, of these tests alone: none where the runner cannot be asked, so that all have to be run.
+///
+/// A runner that takes part of a name runs more than was asked for, which does no harm. `files` are those of tests that the
+/// checkout holds: a runner that reads all of them before it chooses is told which it need not read.
+pub fn select(
+    asked: &Reporting,
+    named_by: Option<Runner>,
+    names: &[String],
+    files: &[String],
+) -> Option<Reporting> {
+    if names.is_empty() {
+        return None;
+    }
+    let command = &asked.command;
+    let is_one = is_one_command(command);
+    let words: Vec<&str> = command.split_whitespace().collect();
+    let mut selected = asked.clone();
+    match named_by? {
+        Runner::Pytest | Runner::Junit => {
+            let options = selected.environment.get_mut("PYTEST_ADDOPTS")?;
+            options.push_str(&format!(" -k '{}'", identifiers(names)?.join(" or ")));
+            options.push_str(&ignored(names, files));
+        }
+        Runner::Unittest if is_one && command.contains("-m unittest") => {
+            for name in identifiers(names)? {
+                selected.command.push_str(&format!(" -k {name}"));
+            }
+        }
+        Runner::Go => {
+            let flags = selected.environment.get_mut("GOFLAGS")?;
+            flags.push_str(&format!(" -run=^({})$", identifiers(names)?.join("|")));
+        }
+        Runner::Libtest if is_one && command.contains("cargo") && !words.contains(&"--") => {
+            selected.command.push_str(&format!(" -- {}", identifiers(names)?.join(" ")));
+        }
+        // Its options stand before the files.
+        Runner::Node if is_one && words.first() == Some(&"node") && words.contains(&"--test") => {
+            let pattern = format!("node --test-name-pattern={}", quoted(&format!("^({})$", titles(names)?)));
+            selected.command = command.trim_start().replacen("node", &pattern, 1);
+        }
+        Runner::Node => {
+            let pattern = quoted(&format!("^({})$", titles(names)?));
+            selected.command = with_option(asked, &format!("--test-name-pattern={pattern}"))?;
+        }
+        Runner::Jest | Runner::Vitest => {
+            selected.command =
+                with_option(asked, &format!("-t {}", quoted(&format!("({})$", titles(names)?))))?;
+        }
+        Runner::Mocha => {
+            selected.command =
+                with_option(asked, &format!("-g {}", quoted(&format!("({})$", titles(names)?))))?;
+        }
+        Runner::Libtest | Runner::Unittest | Runner::Nextest | Runner::Tap => return None,
+    }
+    Some(selected)
+}
+
+/// The command with an option more at its end.
+fn with_option(asked: &Reporting, option: &str) -> Option<String> {
+    let words = [asked.command.trim_end(), asked.before_options?, option];
+    Some(words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" "))
+}
+
+/// What tells pytest to leave the files alone in which none of these tests is.
+fn ignored(names: &[String], files: &[String]) -> String {
+    // Cases of one table are of one file.
+    let names: BTreeSet<&str> = names.iter().map(|name| without_parameters(name)).collect();
+    let is_other = |file: &&String| names.iter().all(|name| is_of(name, file) == Some(false));
+    let mut options = String::new();
+    for file in files.iter().filter(is_other) {
+        options.push_str(&format!(" --ignore={}", shell_words::quote(file)));
+        if options.len() > MOST_IGNORED {
+            return String::new();
+        }
+    }
+    options
+}
+
+/// The last parts of names, where all of them are identifiers. Cases of one table are one.
+fn identifiers(names: &[String]) -> Option<Vec<String>> {
+    let own: BTreeSet<String> = names.iter().map(|name| own_name(name)).collect();
+    let is_plain =
+        |name: &String| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') && !name.is_empty();
+    (own.len() <= MOST && own.iter().all(is_plain)).then(|| own.into_iter().collect())
+}
+
+/// Titles as alternatives of a regular expression.
+fn titles(names: &[String]) -> Option<String> {
+    let own = names.iter().map(|name| name.rsplit(" > ").next().unwrap_or(name).trim());
+    let own: Vec<String> = own.map(regex::escape).collect();
+    let is_plain = |title: &String| !title.is_empty() && !title.contains(['\'', '\n', '\0']);
+    (own.len() <= MOST && own.iter().all(is_plain)).then(|| own.join("|"))
+}
+
+fn quoted(word: &str) -> String {
+    format!("'{word}'")
+}
+
+fn is_one_command(command: &str) -> bool {
+    !command.contains(['&', '|', ';', '\n', '>', '<'])
+}
+
+/// The last part of a name, without its parameters.
+fn own_name(name: &str) -> String {
+    let own = without_parameters(name);
+    let own = own.rsplit(" > ").next().unwrap_or(own);
+    let own = own.rsplit("::").next().unwrap_or(own);
+    let own = own.rsplit('.').next().unwrap_or(own);
+    own.split('/').next().unwrap_or(own).trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn a_runner_is_asked_for_some_tests() {
+        let asked = |command: &str, variable: Option<(&str, &str)>| Reporting {
+            command: command.to_owned(),
+            environment: variable
+                .into_iter()
+                .map(|(key, value)| (key.to_owned(), value.to_owned()))
+                .collect::<BTreeMap<_, _>>(),
+            junit: None,
+            before_options: (!command.starts_with("node")).then_some(if command == "npm test" {
+                "--"
+            } else {
+                ""
+            }),
+        };
+        let names = ["tests.test_a.ATest.test_one".to_owned()];
+        let unittest =
+            select(&asked("python3 -m unittest discover -v", None), Some(Runner::Unittest), &names, &[])
+                .unwrap();
+        assert_eq!(unittest.command, "python3 -m unittest discover -v -k test_one");
+        let names = ["tests/test_a.py::test_x[1-2]".to_owned(), "tests/test_a.py::test_y".to_owned()];
+        let files = ["tests/test_a.py".to_owned(), "tests/test_b c.py".to_owned()];
+        let pytest = select(
+            &asked("make", Some(("PYTEST_ADDOPTS", "--junitxml=a"))),
+            Some(Runner::Junit),
+            &names,
+            &files,
+        )
+        .unwrap();
+        assert_eq!(
+            pytest.environment["PYTEST_ADDOPTS"],
+            "--junitxml=a -k 'test_x or test_y' --ignore='tests/test_b c.py'"
+        );
+        let names = ["calc > src/lib.rs > tests::adds".to_owned()];
+        let cargo =
+            select(&asked("cargo test --no-fail-fast", None), Some(Runner::Libtest), &names, &[]).unwrap();
+        assert_eq!(cargo.command, "cargo test --no-fail-fast -- adds");
+        let plain =
+            select(&asked("python3 -m unittest -v", None), Some(Runner::Unittest), &names, &[]).unwrap();
+        assert_eq!(plain.command, "python3 -m unittest -v -k adds");
+        let titles = ["outer > adds (1 + 1)".to_owned(), "says \"no\"".to_owned()];
+        let node = select(&asked("node --test tests", None), Some(Runner::Node), &titles, &[]).unwrap();
+        assert_eq!(node.command, r#"node --test-name-pattern='^(adds \(1 \+ 1\)|says "no")$' --test tests"#);
+        let jest = select(&asked("npx jest --verbose", None), Some(Runner::Jest), &titles, &[]).unwrap();
+        assert_eq!(jest.command, r#"npx jest --verbose -t '(adds \(1 \+ 1\)|says "no")$'"#);
+        let hostile = ["it's; rm -rf".to_owned()];
+        assert_eq!(select(&asked("node --test", None), Some(Runner::Node), &hostile, &[]), None);
+        let npm = select(&asked("npm test", None), Some(Runner::Mocha), &titles[1..], &[]).unwrap();
+        assert_eq!(npm.command, r#"npm test -- -g '(says "no")$'"#);
+        let closed = Reporting { before_options: None, ..asked("npm test", None) };
+        assert_eq!(select(&closed, Some(Runner::Node), &titles, &[]), None);
+        assert_eq!(
+            select(&asked("cargo test", None), Some(Runner::Libtest), &["a > two words".to_owned()], &[]),
+            None
+        );
+    }
+}

@@ -1,0 +1,243 @@
+//! Which of the changed files are tests and which are code, and what to lay over a checkout so that it has the tests of
+//! one side and the code of the other.
+
+use crate::configuration::old_configuration;
+use crate::overlay::{Lay, Overlay};
+use crate::tamper::{graft, is_test_path};
+
+/// A file that differs, with its bytes on both sides as far as they were read.
+#[derive(Debug, Clone, Copy)]
+pub struct ChangedPath<'a> {
+    /// From the root.
+    pub path: &'a str,
+    /// In the base; none where it is not there.
+    pub before: Option<&'a [u8]>,
+    /// After the change; none where it is gone.
+    pub after: Option<&'a [u8]>,
+}
+
+/// A change, taken apart.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Sides {
+    /// Lays the tests of the base over the change.
+    pub old_tests: Vec<Overlay>,
+    /// Lays the tests of the change over the base.
+    pub new_tests: Vec<Overlay>,
+    /// Those of the changed paths that are tests, or say how they are run.
+    pub test_paths: Vec<String>,
+    /// Those among them that say how tests are run.
+    pub configuration: Vec<String>,
+    /// Puts back data beside the tests: what is neither a test nor a program's source.
+    pub old_data: Vec<Overlay>,
+    /// Whether the source of a program differs.
+    pub source_differs: bool,
+    /// Whether anything else than tests differs.
+    pub code_differs: bool,
+}
+
+/// Whether a path is of the tests: a test, its helpers and data, or what says how they are run.
+pub fn is_of_tests(path: &str) -> bool {
+    const FOLDERS: [&str; 9] = [
+        "fixtures",
+        "__fixtures__",
+        "golden",
+        "goldens",
+        "snapshots",
+        "__snapshots__",
+        "__mocks__",
+        "test-data",
+        "test_data",
+    ];
+    let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let stem = name.split('.').next().unwrap_or(name).to_ascii_lowercase();
+    is_test_path(path)
+        || folders.split('/').any(|folder| FOLDERS.contains(&folder))
+        || [".snap", ".bats", ".approved.txt", ".golden", ".t"].iter().any(|ending| name.ends_with(ending))
+        || (stem.starts_with("test_")
+            || stem.ends_with("_test")
+            || stem.starts_with("test-")
+            || stem == "test")
+}
+
+/// Whether a path is a program's source, and no data.
+pub(super) fn is_source(path: &str) -> bool {
+    super::scan::Family::of(path).is_some() && path.contains('.')
+}
+
+/// Whether a path is data: no source, and nothing that says what is installed or built.
+fn is_data(path: &str) -> bool {
+    const MANIFESTS: [&str; 12] = [
+        "package.json",
+        "package-lock.json",
+        "cargo.toml",
+        "pyproject.toml",
+        "setup.cfg",
+        "pom.xml",
+        "go.mod",
+        "go.sum",
+        "makefile",
+        "cmakelists.txt",
+        "dockerfile",
+        "gemfile",
+    ];
+    let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
+    let is_manifest = MANIFESTS.contains(&name.as_str())
+        || name.ends_with(".lock")
+        || name.starts_with("requirements")
+        || name.ends_with(".gradle")
+        || name.ends_with(".mk");
+    name.contains('.') && !is_manifest && !is_source(path) && !crate::tamper::is_source_path(path)
+}
+
+/// Takes a change apart. `command` is what runs the tests; the readers read files that may not have changed.
+pub fn sides(
+    changed: &[ChangedPath<'_>],
+    command: &str,
+    read_base: &dyn Fn(&str) -> Option<Vec<u8>>,
+    read_after: &dyn Fn(&str) -> Option<Vec<u8>>,
+) -> Sides {
+    let paths: Vec<String> = changed.iter().map(|file| file.path.to_owned()).collect();
+    let mut sides = Sides {
+        old_tests: old_configuration(&paths, command, read_base, read_after),
+        new_tests: old_configuration(&paths, command, read_after, read_base),
+        ..Sides::default()
+    };
+    // A script of checks is run by the test command, and is a test all the same.
+    let is_a_test =
+        |path: &str| is_of_tests(path) && super::scan::Family::of(path) == Some(super::scan::Family::Shell);
+    sides.test_paths = sides.old_tests.iter().map(|overlay| overlay.path.clone()).collect();
+    sides.configuration = sides.test_paths.iter().filter(|path| !is_a_test(path)).cloned().collect();
+    for file in changed {
+        let is_configured = sides.test_paths.iter().any(|path| path == file.path);
+        if is_configured {
+            // Of a file that says more than how tests are run, the rest is code.
+            sides.code_differs |= rest_differs(file, &sides.old_tests);
+            continue;
+        }
+        if is_of_tests(file.path) {
+            sides.test_paths.push(file.path.to_owned());
+            let lay = |bytes: Option<&[u8]>| bytes.map_or(Lay::Remove, |bytes| Lay::Write(bytes.to_vec()));
+            sides.old_tests.push(Overlay { path: file.path.to_owned(), lay: lay(file.before) });
+            sides.new_tests.push(Overlay { path: file.path.to_owned(), lay: lay(file.after) });
+            continue;
+        }
+        if let Some(before) = file.before.filter(|_| is_data(file.path)) {
+            sides.old_data.push(Overlay { path: file.path.to_owned(), lay: Lay::Write(before.to_vec()) });
+        }
+        let differs = self::code_differs(file);
+        sides.code_differs |= differs;
+        sides.source_differs |= differs && (is_source(file.path) || crate::tamper::is_source_path(file.path));
+        // In some languages tests stand beside the code they test.
+        let (before, after) = (file.before.unwrap_or_default(), file.after.unwrap_or_default());
+        let mixed = |code: Option<&[u8]>, tests: &[u8]| {
+            graft(file.path, code?, tests).filter(|mixed| Some(mixed.as_slice()) != code)
+        };
+        let (old, new) = (mixed(file.after, before), mixed(file.before, after));
+        if old.is_some() || new.is_some() {
+            sides.test_paths.push(file.path.to_owned());
+        }
+        let laid = |bytes: Vec<u8>| Overlay { path: file.path.to_owned(), lay: Lay::Write(bytes) };
+        sides.old_tests.extend(old.map(laid));
+        sides.new_tests.extend(new.map(laid));
+    }
+    sides
+}
+
+/// Whether the code of a file differs: not its layout and comments, where its language is known, and no words for people.
+fn code_differs(file: &ChangedPath<'_>) -> bool {
+    let is_prose = [".md", ".rst", ".adoc"].iter().any(|ending| file.path.ends_with(ending));
+    let tokens = |bytes: Option<&[u8]>| bytes.and_then(|bytes| crate::tamper::code_tokens(file.path, bytes));
+    match (tokens(file.before), tokens(file.after)) {
+        (Some(before), Some(after)) => before != after,
+        _ => !is_prose && file.before != file.after,
+    }
+}
+
+fn rest_differs(file: &ChangedPath<'_>, old: &[Overlay]) -> bool {
+    let laid = old.iter().find(|overlay| overlay.path == file.path);
+    match laid.map(|overlay| &overlay.lay) {
+        Some(Lay::Write(bytes)) => Some(bytes.as_slice()) != file.before,
+        Some(Lay::Remove) | None => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn taken(files: &[(&str, Option<&str>, Option<&str>)]) -> Sides {
+        let changed: Vec<ChangedPath<'_>> = files
+            .iter()
+            .map(|(path, before, after)| ChangedPath {
+                path,
+                before: before.map(str::as_bytes),
+                after: after.map(str::as_bytes),
+            })
+            .collect();
+        let read = |after: bool| {
+            let files = files.to_vec();
+            move |path: &str| {
+                let (_, old, new) = files.iter().find(|(known, ..)| *known == path)?;
+                Some((*(if after { new } else { old }))?.as_bytes().to_vec())
+            }
+        };
+        sides(&changed, "make test", &read(false), &read(true))
+    }
+
+    fn laid(overlays: &[Overlay]) -> Vec<String> {
+        let mut laid: Vec<String> = overlays
+            .iter()
+            .map(|overlay| match &overlay.lay {
+                Lay::Write(bytes) => format!("{}: {}", overlay.path, String::from_utf8_lossy(bytes).trim()),
+                Lay::Remove => format!("{} removed", overlay.path),
+            })
+            .collect();
+        laid.sort();
+        laid
+    }
+
+    #[test]
+    fn tests_data_and_configuration_go_to_one_side_and_code_to_the_other() {
+        let sides = taken(&[
+            ("src/a.c", Some("old"), Some("new")),
+            ("tests/a.c", Some("old test"), Some("new test")),
+            ("tests/data/rows.csv", None, Some("row")),
+            ("conftest.py", Some("old conf"), None),
+        ]);
+        assert!(sides.code_differs);
+        assert_eq!(
+            laid(&sides.old_tests),
+            ["conftest.py: old conf", "tests/a.c: old test", "tests/data/rows.csv removed"]
+        );
+        assert_eq!(
+            laid(&sides.new_tests),
+            ["conftest.py removed", "tests/a.c: new test", "tests/data/rows.csv: row"]
+        );
+    }
+
+    #[test]
+    fn tests_beside_the_code_are_taken_from_either_side() {
+        let old = "fn a() {}\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn old() {}\n}\n";
+        let new = "fn b() {}\n#[cfg(test)]\nmod tests;\n";
+        let sides = taken(&[
+            ("src/lib.rs", Some(old), Some(new)),
+            ("src/tests.rs", None, Some("#[test]\nfn new() {}\n")),
+        ]);
+        assert_eq!(
+            laid(&sides.old_tests),
+            [
+                "src/lib.rs: fn b() {}\n\n\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn old() {}\n}",
+                "src/tests.rs removed"
+            ]
+        );
+        assert_eq!(
+            laid(&sides.new_tests),
+            ["src/lib.rs: fn a() {}\n\n\n#[cfg(test)]\nmod tests;", "src/tests.rs: #[test]\nfn new() {}"]
+        );
+        assert!(sides.code_differs);
+        let stripped = taken(&[("src/lib.rs", Some("fn a() {}\n"), Some(old))]);
+        assert_eq!(laid(&stripped.old_tests), ["src/lib.rs: fn a() {}"]);
+        assert!(!stripped.code_differs, "only a test was added");
+        assert!(!taken(&[("a.py", Some("a = 1\n"), Some("# why\na = 1\n"))]).code_differs);
+    }
+}

@@ -1,0 +1,67 @@
+//! Verification: which commands install and test a repository, and what came of a run.
+//!
+//! May know: how projects are built and tested, what test runners print, JUnit reports.
+//! Must never know: how a process is started or walled in, agents, what an order does next.
+//!
+//! Nothing here starts a process. The exit code of a process of ours decides; what a run *prints* was written by
+//! the code under test and can only take away: it names failing tests, and tells that no test ran at all.
+
+/// A pattern of ours, compiled once; none only if it were wrong, which the tests would show.
+macro_rules! pattern {
+    ($text:literal $(,)?) => {{
+        static PATTERN: std::sync::LazyLock<Option<regex::Regex>> =
+            std::sync::LazyLock::new(|| regex::Regex::new($text).ok());
+        PATTERN.as_ref()
+    }};
+}
+
+mod compare;
+mod configuration;
+mod counts;
+mod dependencies;
+mod discover;
+pub mod experiment;
+mod mutants;
+mod overlay;
+mod plan;
+mod registries;
+mod reporting;
+pub mod tamper;
+mod text;
+
+use journeyman_order::{Counts, Exit, TestVerdict};
+
+pub use compare::may_be_flaky;
+pub use counts::{read, read_end};
+pub use dependencies::{Dependency, brought};
+pub use mutants::{Mutant, changed_lines, mutants};
+pub use overlay::{Lay, Overlay};
+pub use plan::{TestPlan, judge_by, plan, without_own_tests};
+pub use registries::{SetupNetwork, laid, setup_network};
+pub use reporting::{Reporting, reporting};
+pub use text::{TAIL_CHARACTERS, tail};
+
+/// Pytest, and unittest of newer Pythons, end with this when they found no test.
+const PYTHON_NO_TESTS: i32 = 5;
+/// Nextest ends with this when there was none to run.
+const NEXTEST_NO_TESTS: i32 = 4;
+
+/// What a run of the tests comes to.
+///
+/// The exit decides. Counts can only take a pass away, when they say that no test ran; a run without known
+/// counts stays what its exit says. Some runners have an exit code of their own for having found no test; it
+/// counts as that only where what was printed says so too, and else as the failure that it looks like.
+pub fn verdict(exit: &Exit, counts: Option<&Counts>) -> TestVerdict {
+    let none_ran = counts.is_some_and(|counts| counts.ran() == 0);
+    match exit {
+        Exit::Code(0) if none_ran => TestVerdict::NoTests,
+        // Whatever made the runner say so, it counted a failure.
+        Exit::Code(0) if counts.is_some_and(|counts| counts.failed > 0) => TestVerdict::Failed,
+        Exit::Code(0) => TestVerdict::Passed,
+        Exit::Code(PYTHON_NO_TESTS | NEXTEST_NO_TESTS) if none_ran => TestVerdict::NoTests,
+        Exit::Code(_) | Exit::Signal(_) | Exit::TimedOut => TestVerdict::Failed,
+    }
+}
+
+#[cfg(test)]
+mod tests;

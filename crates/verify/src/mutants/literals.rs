@@ -1,0 +1,177 @@
+//! Literals: a number that is off by one, text that is empty, the other truth.
+
+use super::operators::is_comparison;
+use super::{Found, Rank, places, statements};
+use crate::tamper::language::Language;
+use crate::tamper::syntax::{NodeId, Syntax};
+
+/// Text where there was none.
+const SOME_TEXT: &str = "x";
+
+pub(super) fn look(found: &mut Found<'_, '_>, node: NodeId) {
+    let syntax = found.syntax;
+    let text = syntax.text(node);
+    let changed = match syntax.kind(node) {
+        "integer"
+        | "integer_literal"
+        | "int_literal"
+        | "decimal_integer_literal"
+        | "hex_integer_literal"
+        | "number"
+        | "float"
+        | "float_literal"
+        | "decimal_floating_point_literal" => another_number(text),
+        "string"
+        | "string_literal"
+        | "raw_string_literal"
+        | "interpreted_string_literal"
+        | "template_string" => another_text(syntax.language, text),
+        "char_literal" | "character_literal" | "rune_literal" => another_character(text),
+        "true" | "false" | "boolean_literal" => another_truth(syntax, node, text),
+        _ => return,
+    };
+    if let Some(changed) = changed
+        && !is_fixed(syntax, node)
+    {
+        found.becomes(node, Rank::Second, changed);
+    }
+}
+
+/// One more, or one less where the type may end here.
+fn another_number(text: &str) -> Option<String> {
+    let (prefix, digits) = match text.get(..2) {
+        Some("0x" | "0X") => (text.get(..2)?, text.get(2..)?),
+        Some(_) | None => ("", text),
+    };
+    let radix = if prefix.is_empty() { 10 } else { 16 };
+    let length = digits.find(|c: char| !c.is_digit(radix) && c != '_').unwrap_or(digits.len());
+    let (digits, rest) = digits.split_at_checked(length)?;
+    let is_float = rest.starts_with(['.', 'e', 'E']);
+    let is_known = is_float
+        || matches!(rest, "" | "l" | "L" | "n" | "usize" | "isize" | "f32" | "f64")
+        || rest.strip_prefix(['u', 'i']).is_some_and(|bits| bits.parse::<u8>().is_ok());
+    // A zero before other digits is an older way to write octals.
+    let is_octal = prefix.is_empty() && digits.len() > 1 && digits.starts_with('0');
+    if !is_known || is_octal {
+        return None;
+    }
+    let value: u64 = digits.replace('_', "").parse().ok().filter(|_| radix == 10).or_else(|| {
+        (radix == 16).then(|| u64::from_str_radix(&digits.replace('_', ""), 16).ok()).flatten()
+    })?;
+    let next = value.checked_add(1)?;
+    let is_at_end =
+        !is_float && (next >= 8 && next.is_power_of_two() || value >= 128 && value.is_power_of_two());
+    let changed = if is_at_end { value.checked_sub(1)? } else { next };
+    Some(if radix == 16 { format!("{prefix}{changed:x}{rest}") } else { format!("{changed}{rest}") })
+}
+
+/// Nothing between the quotes, or something where nothing is.
+fn another_text(language: Language, text: &str) -> Option<String> {
+    let open = text.find(['"', '\'', '`'])?;
+    let quote = text.get(open..)?.chars().next()?;
+    let triple: String = std::iter::repeat_n(quote, 3).collect();
+    let is_triple = text.get(open..)?.starts_with(&triple) && text.len() >= open + 6;
+    let prefix = text.get(..open)?;
+    if language == Language::Java && is_triple {
+        return Some("\"\"".to_owned());
+    }
+    // Bytes in Rust have their number in their type.
+    if language == Language::Rust && prefix.contains(['b', 'c']) {
+        return None;
+    }
+    let width = if language == Language::Python && is_triple { 3 } else { 1 };
+    let close = text.rfind(quote)?.checked_sub(width - 1)?;
+    let inner = text.get(open + width..close)?;
+    let (head, tail) = (text.get(..open + width)?, text.get(close..)?);
+    Some(format!("{head}{}{tail}", if inner.is_empty() { SOME_TEXT } else { "" }))
+}
+
+fn another_character(text: &str) -> Option<String> {
+    let (prefix, rest) = text.split_once('\'')?;
+    Some(format!("{prefix}'{}'", if rest == "a'" { 'b' } else { 'a' }))
+}
+
+fn another_truth(syntax: &Syntax<'_>, node: NodeId, text: &str) -> Option<String> {
+    // The token within a node that is the same; and the condition of a loop that is left from within.
+    let is_inner = syntax.parent(node).is_some_and(|parent| syntax.kind(parent) == "boolean_literal");
+    let up = syntax.ancestors(node).find(|up| syntax.kind(*up) != "parenthesized_expression");
+    if is_inner || up.is_some_and(|up| statements::is_loop(syntax.kind(up))) {
+        return None;
+    }
+    let other = match text {
+        "true" => "false",
+        "false" => "true",
+        "True" => "False",
+        "False" => "True",
+        _ => return None,
+    };
+    Some(other.to_owned())
+}
+
+/// Whether a literal is part of a type, of what has to be distinct, or of what people read.
+fn is_fixed(syntax: &Syntax<'_>, node: NodeId) -> bool {
+    let Some(parent) = syntax.parent(node) else { return true };
+    let field = syntax.field_of(node);
+    match syntax.kind(parent) {
+        // Tuples' places, and how long an array is.
+        "field_expression" | "concatenated_string" | "import_spec" | "enum_assignment" => true,
+        "array_expression" => field == Some("length"),
+        "keyed_element" => syntax.part(parent, 0) == Some(node),
+        "literal_element" => syntax.parent(parent).is_some_and(|keyed| {
+            syntax.kind(keyed) == "keyed_element" && syntax.part(keyed, 0) == Some(parent)
+        }),
+        // One case of a switch has to differ from the next.
+        "expression_list" => {
+            syntax.parent(parent).is_some_and(|up| match syntax.kind(up) {
+                "expression_case" => true,
+                // What is given back beside an error, nobody reads.
+                "return_statement" => {
+                    let last = syntax.parts(parent).last();
+                    last.is_some_and(|last| last != node && syntax.text(last) != "nil")
+                }
+                _ => false,
+            })
+        }
+        "expression_case" => true,
+        // `"%s" % name`, and what a value's type is called: TypeScript knows those that a value may be.
+        "binary_operator" => {
+            field == Some("left") && syntax.field_text(parent, "operator") == "%" && !is_number(syntax, node)
+        }
+        "binary_expression" => {
+            let is_typed = matches!(syntax.language, Language::TypeScript | Language::Tsx);
+            is_typed && !is_number(syntax, node) && is_comparison(syntax, parent)
+                || ["left", "right"].iter().any(|side| {
+                    syntax.field(parent, side).is_some_and(|side| {
+                        syntax.kind(side) == "unary_expression" && syntax.text(side).starts_with("typeof")
+                    })
+                })
+        }
+        "attribute" => syntax.field_text(parent, "attribute") == "format",
+        "arguments" | "argument_list" if !is_number(syntax, node) => {
+            syntax.parent(parent).is_some_and(|call| is_message(syntax, call))
+        }
+        _ => false,
+    }
+}
+
+fn is_number(syntax: &Syntax<'_>, node: NodeId) -> bool {
+    syntax.text(node).starts_with(|c: char| c.is_ascii_digit())
+}
+
+/// Whether what a call is given are words for people, or says how to put words together.
+fn is_message(syntax: &Syntax<'_>, call: NodeId) -> bool {
+    let names = places::called(syntax, call);
+    let last = names.last().copied().unwrap_or_default();
+    let is_error = syntax.kind(call) == "new_expression"
+        || names.ends_with(&["errors", "New"])
+        || syntax.kind(call) == "object_creation_expression";
+    let is_thrown = is_error
+        && (last == "New"
+            || ["constructor", "type"].iter().any(|field| {
+                let name = syntax.field_text(call, field);
+                name.ends_with("Error") || name.ends_with("Exception")
+            }));
+    is_thrown
+        || syntax.language == Language::Python && (last.ends_with("Error") || last.ends_with("Exception"))
+        || matches!(last, "format" | "Sprintf" | "printf" | "sprintf" | "expect" | "expect_err" | "context")
+}

@@ -1,0 +1,191 @@
+//! Where no mutant is made: tests, types, imports, attributes, what is said to people, and what holds no code.
+
+use crate::tamper::language::Language;
+use crate::tamper::syntax::{NodeId, Syntax, is_comment, is_string};
+
+/// Kinds of nodes within which nothing is looked at.
+const PASSED_OVER: &[&str] = &[
+    "",
+    "ERROR",
+    // Attributes.
+    "inner_attribute_item",
+    "decorator",
+    "annotation",
+    "marker_annotation",
+    "modifiers",
+    "visibility_modifier",
+    "extern_modifier",
+    // Imports.
+    "use_declaration",
+    "extern_crate_declaration",
+    "import_statement",
+    "import_from_statement",
+    "future_import_statement",
+    "import_declaration",
+    "package_declaration",
+    "package_clause",
+    "module_declaration",
+    // Types, and what is written for the compiler.
+    "type",
+    "type_annotation",
+    "type_arguments",
+    "type_parameters",
+    "type_parameter",
+    "type_alias_declaration",
+    "type_alias_statement",
+    "type_item",
+    "type_declaration",
+    "interface_declaration",
+    "ambient_declaration",
+    "literal_type",
+    "array_type",
+    "where_clause",
+    "foreign_mod_item",
+    "macro_definition",
+    // Patterns: most have to be distinct, or to leave nothing out.
+    "case_pattern",
+    "switch_label",
+    "closure_parameters",
+    // What is said to people.
+    "raise_statement",
+    "throw_statement",
+    "jsx_attribute",
+    // Whoever needs it knows more than a grammar does.
+    "unsafe_block",
+];
+
+/// Who is spoken to in a log.
+const LOGS: &[&str] = &[
+    "log", "_log", "logger", "_logger", "logging", "console", "slog", "klog", "glog", "zap", "zerolog",
+    "tracing", "warnings", "winston", "logrus", "stdout", "stderr",
+];
+
+/// Functions that print, or end all with a message, wherever they are from.
+const PRINTS: &[&str] = &[
+    "print", "println", "pprint", "printf", "eprint", "panic", "Print", "Printf", "Println", "Fprint",
+    "Fprintf", "Fprintln", "Errorf", "require", "import",
+];
+
+/// Where looking goes on, if nothing within a node is mutated.
+pub(super) fn passed_over(syntax: &Syntax<'_>, node: NodeId) -> Option<NodeId> {
+    let kind = syntax.kind(node);
+    let past = syntax.all(node).end;
+    if kind == "attribute_item" {
+        return Some(if is_for_tests(syntax, node) { past_item(syntax, node) } else { past });
+    }
+    if kind == "inner_attribute_item" && is_for_tests(syntax, node) {
+        return syntax.parent(node).map(|parent| syntax.all(parent).end);
+    }
+    let is_over = PASSED_OVER.contains(&kind)
+        || is_comment(kind)
+        || is_type_or_pattern(syntax, node)
+        || is_in_header(syntax, node)
+        || match kind {
+            "expression_statement" => syntax.part(node, 0).is_some_and(|part| is_string(syntax.kind(part))),
+            "string" | "template_string" => is_filled_in(syntax, node),
+            "if_statement" => syntax.language == Language::Python && is_program(syntax, node),
+            "macro_invocation" => syntax.field_text(node, "macro") != "vec",
+            "function_item" => is_unsafe(syntax, node),
+            "call" | "call_expression" | "method_invocation" => is_said(&called(syntax, node)),
+            "assignment" => {
+                let name = syntax.field_text(node, "left");
+                name.starts_with("__") && name.ends_with("__")
+            }
+            _ => false,
+        };
+    is_over.then_some(past)
+}
+
+/// `#[cfg(test)]`, `#[test]`, `#[tokio::test]` and their like.
+fn is_for_tests(syntax: &Syntax<'_>, attribute: NodeId) -> bool {
+    let flat: String = syntax.text(attribute).chars().filter(|c| !c.is_whitespace()).take(200).collect();
+    let inner = flat.trim_start_matches("#![").trim_start_matches("#[");
+    if let Some(condition) = inner.strip_prefix("cfg(") {
+        let word = condition.trim_start_matches("all(").trim_start_matches("any(");
+        return word.strip_prefix("test").is_some_and(|rest| rest.starts_with([')', ',']));
+    }
+    let path = inner.split(['(', ']', '=']).next().unwrap_or_default();
+    let last = path.rsplit("::").next().unwrap_or_default();
+    last == "test" || last == "bench" || last.ends_with("_test") || matches!(last, "rstest" | "test_case")
+}
+
+/// The end of the item that an attribute is of.
+fn past_item(syntax: &Syntax<'_>, attribute: NodeId) -> NodeId {
+    let end = syntax.parent(attribute).map_or(attribute, |parent| syntax.all(parent).end);
+    let mut at = syntax.all(attribute).end;
+    while at < end {
+        let kind = syntax.kind(at);
+        at = syntax.all(at).end;
+        if kind != "attribute_item" && !is_comment(kind) {
+            break;
+        }
+    }
+    at
+}
+
+fn is_type_or_pattern(syntax: &Syntax<'_>, node: NodeId) -> bool {
+    let Some(field) = syntax.field_of(node) else {
+        // What a match arm is chosen by; its guard has a name.
+        return syntax.parent(node).is_some_and(|parent| syntax.kind(parent) == "match_pattern");
+    };
+    match field {
+        "type" | "return_type" | "result" => true,
+        "pattern" => syntax.kind(node) != "match_pattern",
+        _ => false,
+    }
+}
+
+/// What a loop does to come to its end, and what is only named.
+fn is_in_header(syntax: &Syntax<'_>, node: NodeId) -> bool {
+    let of = |kinds: &[&str]| syntax.parent(node).is_some_and(|parent| kinds.contains(&syntax.kind(parent)));
+    match syntax.field_of(node) {
+        Some("increment" | "update") => of(&["for_statement", "for_clause"]),
+        Some("source") => of(&["export_statement"]),
+        Some(_) | None => false,
+    }
+}
+
+/// What runs where a file is started as a program, and what only checkers of types see: no test does.
+fn is_program(syntax: &Syntax<'_>, node: NodeId) -> bool {
+    let condition = syntax.field_text(node, "condition");
+    condition.starts_with("__name__") || condition.ends_with("TYPE_CHECKING")
+}
+
+fn is_filled_in(syntax: &Syntax<'_>, string: NodeId) -> bool {
+    let is_tagged = syntax.field_of(string) == Some("arguments");
+    is_tagged
+        || syntax
+            .children(string)
+            .any(|child| matches!(syntax.kind(child), "interpolation" | "template_substitution"))
+}
+
+fn is_unsafe(syntax: &Syntax<'_>, function: NodeId) -> bool {
+    syntax.children(function).any(|child| {
+        syntax.kind(child) == "function_modifiers"
+            && syntax.text(child).split_whitespace().any(|word| word == "unsafe")
+    })
+}
+
+/// The names of a call from left to right, as they are written; no more than some.
+pub(super) fn called<'s>(syntax: &'s Syntax<'_>, call: NodeId) -> Vec<&'s str> {
+    let mut names: Vec<&str> = Vec::new();
+    let of = if syntax.kind(call) == "method_invocation" {
+        names.push(syntax.field_text(call, "name"));
+        syntax.field_text(call, "object")
+    } else {
+        syntax.field_text(call, "function")
+    };
+    names.splice(0..0, of.split(['.', ':', '?']).take(20).map(str::trim).filter(|name| !name.is_empty()));
+    names
+}
+
+/// Whether a call logs, prints, or brings a module.
+pub(super) fn is_said(names: &[&str]) -> bool {
+    let Some((last, before)) = names.split_last() else { return false };
+    let is_log = |name: &&str| {
+        let bare = name.split('(').next().unwrap_or_default().to_ascii_lowercase();
+        LOGS.contains(&bare.as_str())
+    };
+    before.iter().any(is_log)
+        || PRINTS.contains(last) && matches!(before, [] | ["fmt" | "builtins"] | ["System", "out" | "err"])
+}

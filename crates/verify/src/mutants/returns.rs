@@ -1,0 +1,181 @@
+//! What a function gives back: a value of the same kind that says nothing.
+
+use super::operators::{is_comparison, is_negation};
+use super::{Found, MOST_CLIMB, Rank};
+use crate::tamper::language::Language;
+use crate::tamper::syntax::{NodeId, Syntax, is_function};
+
+pub(super) fn look(found: &mut Found<'_, '_>, node: NodeId) {
+    let syntax = found.syntax;
+    match syntax.kind(node) {
+        "return_statement" | "return_expression" => {
+            if let (Some(value), Some(function)) = (syntax.part(node, 0), function_around(syntax, node)) {
+                returned(found, value, function);
+            }
+        }
+        "function_item" => {
+            if let Some(value) = syntax.field(node, "body").and_then(|body| tail(syntax, body)) {
+                returned(found, value, node);
+            }
+        }
+        "arrow_function" | "lambda" => {
+            if let Some(body) =
+                syntax.field(node, "body").filter(|body| syntax.kind(*body) != "statement_block")
+            {
+                returned(found, body, node);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn function_around(syntax: &Syntax<'_>, node: NodeId) -> Option<NodeId> {
+    syntax.ancestors(node).take(MOST_CLIMB).find(|up| is_function(syntax.kind(*up)))
+}
+
+/// What a block of Rust ends with, if that is its value.
+fn tail(syntax: &Syntax<'_>, body: NodeId) -> Option<NodeId> {
+    let last = syntax.parts(body).last()?;
+    match syntax.kind(last) {
+        "expression_statement" if syntax.text(last).ends_with(';') => None,
+        "expression_statement" => syntax.part(last, 0),
+        "let_declaration" | "empty_statement" | "return_expression" => None,
+        kind if kind.ends_with("_item") || kind.ends_with("_declaration") => None,
+        _ => Some(last),
+    }
+}
+
+fn returned(found: &mut Found<'_, '_>, value: NodeId, function: NodeId) {
+    let syntax = found.syntax;
+    let declared = declared(syntax, function);
+    if syntax.kind(value) == "expression_list" && syntax.language == Language::Go {
+        let values: Vec<NodeId> = syntax.parts(value).take(MOST_CLIMB).collect();
+        let kinds = results(&declared);
+        if kinds.len() == values.len() {
+            for (value, kind) in values.into_iter().zip(kinds) {
+                replace(found, value, of_go(&kind));
+            }
+        }
+        return;
+    }
+    let is_truth = is_comparison(syntax, value) || is_negation(syntax, value);
+    let others = match syntax.language {
+        Language::Rust if syntax.kind(function) == "function_item" => of_rust(&declared),
+        Language::Java if syntax.kind(function) == "method_declaration" => of_java(&declared),
+        Language::Python => of_python(&declared, is_truth),
+        Language::JavaScript => of_javascript(is_truth),
+        Language::TypeScript | Language::Tsx => of_typescript(&declared, is_truth),
+        Language::Rust | Language::Java | Language::Go => &[],
+    };
+    replace(found, value, others);
+}
+
+fn replace(found: &mut Found<'_, '_>, value: NodeId, others: &[&str]) {
+    let syntax = found.syntax;
+    // Literals have mistakes of their own.
+    if syntax.is_literal(value) || !found.names.are_used_without(syntax, value) {
+        return;
+    }
+    for other in others {
+        let at = syntax.bytes(value);
+        found.add(value, at, Rank::Second, (*other).to_owned(), |old, new| {
+            format!("the returned {old} became {new}")
+        });
+    }
+}
+
+/// The type that a function says it gives back, without blanks; empty where it says none.
+pub(super) fn declared(syntax: &Syntax<'_>, function: NodeId) -> String {
+    let field = match syntax.language {
+        Language::Rust | Language::Python | Language::JavaScript | Language::TypeScript | Language::Tsx => {
+            "return_type"
+        }
+        Language::Go => "result",
+        Language::Java => "type",
+    };
+    let text = syntax.field_text(function, field).trim_start_matches(':');
+    text.chars().filter(|c| !c.is_whitespace()).take(300).collect()
+}
+
+const TRUTHS: &[&str] = &["true", "false"];
+
+fn of_rust(declared: &str) -> &'static [&'static str] {
+    let path = declared.split('<').next().unwrap_or_default();
+    let generic = declared.get(path.len()..).unwrap_or_default();
+    match path.rsplit("::").next().unwrap_or_default() {
+        "bool" => TRUTHS,
+        "u8" | "u16" | "u32" | "u64" | "u128" | "usize" | "i8" | "i16" | "i32" | "i64" | "i128" | "isize" => {
+            &["0"]
+        }
+        "f32" | "f64" => &["0.0"],
+        "String" => &["String::new()"],
+        "&str" | "&'staticstr" => &["\"\""],
+        "Option" => &["None"],
+        "Vec" => &["Vec::new()"],
+        "Result" if generic.starts_with("<()") => &["Ok(())"],
+        "Result" if generic.starts_with("<bool") => &["Ok(true)", "Ok(false)"],
+        _ => &[],
+    }
+}
+
+fn of_go(declared: &str) -> &'static [&'static str] {
+    match declared {
+        "bool" => TRUTHS,
+        "int" | "int8" | "int16" | "int32" | "int64" | "uint" | "uint8" | "uint16" | "uint32" | "uint64"
+        | "byte" | "rune" | "float32" | "float64" => &["0"],
+        "string" => &["\"\""],
+        "error" | "any" | "interface{}" => &["nil"],
+        kind if kind.starts_with(['*']) || kind.starts_with("[]") || kind.starts_with("map[") => &["nil"],
+        _ => &[],
+    }
+}
+
+/// The types of several results; of those with names the types alone.
+fn results(declared: &str) -> Vec<String> {
+    match declared.strip_prefix('(').and_then(|inner| inner.strip_suffix(')')) {
+        Some(inner) => inner.split(',').map(str::to_owned).collect(),
+        None => vec![declared.to_owned()],
+    }
+}
+
+fn of_java(declared: &str) -> &'static [&'static str] {
+    match declared {
+        "boolean" => TRUTHS,
+        "byte" | "short" | "int" | "long" | "char" => &["0"],
+        "float" | "double" => &["0"],
+        "String" => &["\"\""],
+        "" | "void" => &[],
+        _ => &["null"],
+    }
+}
+
+fn of_python(declared: &str, is_truth: bool) -> &'static [&'static str] {
+    match declared.split('[').next().unwrap_or_default() {
+        "bool" => &["True", "False"],
+        "int" => &["0"],
+        "float" => &["0.0"],
+        "str" => &["\"\""],
+        "bytes" => &["b\"\""],
+        "list" | "List" => &["[]"],
+        "dict" | "Dict" => &["{}"],
+        _ if is_truth => &["True", "False"],
+        _ => &["None"],
+    }
+}
+
+fn of_javascript(is_truth: bool) -> &'static [&'static str] {
+    if is_truth { TRUTHS } else { &["undefined"] }
+}
+
+fn of_typescript(declared: &str, is_truth: bool) -> &'static [&'static str] {
+    match declared {
+        "boolean" => TRUTHS,
+        "number" => &["0"],
+        "string" => &["\"\""],
+        kind if kind.ends_with("|null") => &["null"],
+        kind if kind.ends_with("|undefined") => &["undefined"],
+        kind if kind.ends_with("[]") => &["[]"],
+        "" if is_truth => TRUTHS,
+        _ => &[],
+    }
+}

@@ -1,0 +1,160 @@
+//! Statements: a condition that is another, a call that is forgotten, a loop that is left at the wrong place.
+
+use super::operators::{is_comparison, is_connective, is_negation};
+use super::{Found, MOST_CLIMB, Rank, places};
+use crate::tamper::language::Language;
+use crate::tamper::syntax::{NodeId, Syntax, is_function};
+
+/// Calls that do not come back, without which the compiler misses something.
+const ENDS: &[&str] =
+    &["exit", "abort", "panic", "Exit", "Fatal", "Fatalf", "unreachable_unchecked", "super"];
+
+pub(super) fn look(found: &mut Found<'_, '_>, node: NodeId) {
+    let syntax = found.syntax;
+    match syntax.kind(node) {
+        "if_statement" | "elif_clause" | "if_expression" | "ternary_expression" | "match_pattern" => {
+            if let Some(condition) = syntax.field(node, "condition") {
+                self::condition(found, condition);
+            }
+        }
+        "conditional_expression" => {
+            if let Some(condition) = syntax.part(node, 1) {
+                self::condition(found, condition);
+            }
+        }
+        "expression_statement" => call(found, node),
+        "break_statement" | "break_expression" => leave(found, node, "break", "continue"),
+        "continue_statement" | "continue_expression" => leave(found, node, "continue", "break"),
+        _ => {}
+    }
+}
+
+pub(super) fn is_loop(kind: &str) -> bool {
+    matches!(
+        kind,
+        "for_statement"
+            | "while_statement"
+            | "do_statement"
+            | "for_in_statement"
+            | "enhanced_for_statement"
+            | "for_expression"
+            | "while_expression"
+            | "loop_expression"
+    )
+}
+
+/// Its opposite, and whether it is needed at all. Comparisons and connectives have opposites of their own.
+fn condition(found: &mut Found<'_, '_>, condition: NodeId) {
+    let syntax = found.syntax;
+    let inner = if syntax.kind(condition) == "parenthesized_expression" {
+        syntax.part(condition, 0).unwrap_or(condition)
+    } else {
+        condition
+    };
+    let text = syntax.text(inner);
+    // With `let` it makes names, and without them what follows does not compile.
+    let makes_names = syntax.all(inner).take(MOST_CLIMB).any(|node| {
+        matches!(
+            syntax.kind(node),
+            "let_condition"
+                | "let_chain"
+                | "named_expression"
+                | "instanceof_expression"
+                | "assignment_expression"
+        )
+    });
+    if text.is_empty() || makes_names || matches!(text, "true" | "false" | "True" | "False") {
+        return;
+    }
+    let (not, yes, no) = match syntax.language {
+        Language::Python => ("not ", "True", "False"),
+        Language::Rust
+        | Language::JavaScript
+        | Language::TypeScript
+        | Language::Tsx
+        | Language::Go
+        | Language::Java => ("!", "true", "false"),
+    };
+    let has_opposite =
+        is_comparison(syntax, inner) || is_connective(syntax, inner) || is_negation(syntax, inner);
+    if !has_opposite {
+        found.becomes(inner, Rank::First, format!("{not}({text})"));
+    }
+    if found.names.are_used_without(syntax, inner) {
+        found.becomes(inner, Rank::Third, yes);
+        found.becomes(inner, Rank::Third, no);
+    }
+}
+
+/// A call whose value nobody takes.
+fn call(found: &mut Found<'_, '_>, statement: NodeId) {
+    let syntax = found.syntax;
+    let Some(mut call) = syntax.part(statement, 0) else { return };
+    for _ in 0..3 {
+        if !matches!(syntax.kind(call), "try_expression" | "await_expression" | "await") {
+            break;
+        }
+        let Some(inner) = syntax.part(call, 0) else { return };
+        call = inner;
+    }
+    if !matches!(syntax.kind(call), "call" | "call_expression" | "method_invocation")
+        // What it ends with is the block's value.
+        || syntax.language == Language::Rust && !syntax.text(statement).ends_with(';')
+    {
+        return;
+    }
+    let names = places::called(syntax, call);
+    if places::is_said(&names) {
+        return;
+    }
+    let ends = names.last().is_some_and(|last| ENDS.contains(last)) || names.first() == Some(&"super");
+    if ends && names != ["super", "__init__"] || !found.names.are_used_without(syntax, statement) {
+        return;
+    }
+    let nothing = match syntax.language {
+        Language::Python => "pass",
+        Language::Rust | Language::Go => "",
+        Language::JavaScript | Language::TypeScript | Language::Tsx | Language::Java => ";",
+    };
+    let at = syntax.bytes(statement);
+    found.add(statement, at, Rank::First, nothing.to_owned(), |old, _| format!("{old} was removed"));
+}
+
+/// `break` and `continue`, where both may stand.
+fn leave(found: &mut Found<'_, '_>, node: NodeId, old: &str, new: &str) {
+    let syntax = found.syntax;
+    let text = syntax.text(node);
+    if syntax.part(node, 0).is_some() || !text.starts_with(old) {
+        return;
+    }
+    let around = syntax.ancestors(node).take(MOST_CLIMB).find(|up| {
+        let kind = syntax.kind(*up);
+        is_loop(kind) || is_function(kind) || kind.contains("switch_") || kind == "select_statement"
+    });
+    if around.is_none_or(|around| !is_loop(syntax.kind(around)) || is_endless(syntax, around)) {
+        return;
+    }
+    // What was to be left goes on, perhaps for ever.
+    let rank = if old == "break" { Rank::Last } else { Rank::First };
+    let start = syntax.bytes(node).start;
+    found.add(node, start..start + old.len(), rank, new.to_owned(), |old, new| format!("{old} became {new}"));
+}
+
+/// Whether a loop ends by what is in it alone: the compiler then knows whether anything comes after it.
+fn is_endless(syntax: &Syntax<'_>, around: NodeId) -> bool {
+    let condition = syntax.field(around, "condition");
+    match syntax.kind(around) {
+        "loop_expression" => true,
+        "for_statement" => match syntax.language {
+            Language::Go => syntax.parts(around).count() < 2,
+            Language::Java | Language::JavaScript | Language::TypeScript | Language::Tsx => {
+                condition.is_none_or(|condition| syntax.parts(condition).next().is_none())
+            }
+            Language::Python | Language::Rust => false,
+        },
+        _ => condition.is_some_and(|condition| {
+            let bare = syntax.text(condition).trim_matches(|c| matches!(c, '(' | ')' | ' '));
+            matches!(bare, "true" | "True" | "1")
+        }),
+    }
+}

@@ -1,0 +1,188 @@
+//! Code that asks whether it is being tested.
+
+use super::Signs;
+use crate::tamper::chain::{chain, dotted, is_call};
+use crate::tamper::language::{file_name, is_test_path};
+use crate::tamper::read::rust::attributes;
+use crate::tamper::syntax::{NodeId, Syntax, is_name, is_string};
+use journeyman_order::WeakeningKind;
+
+/// Names that only a test runner sets.
+const OF_RUNNERS: &[&str] = &[
+    "PYTEST_CURRENT_TEST",
+    "PYTEST_VERSION",
+    "PYTEST_XDIST_WORKER",
+    "JEST_WORKER_ID",
+    "VITEST",
+    "VITEST_WORKER_ID",
+    "VITEST_POOL_ID",
+    "NODE_TEST_CONTEXT",
+    "MOCHA_COLORS",
+    "NEXTEST",
+    "NEXTEST_RUN_ID",
+    "RUST_TEST_THREADS",
+    "RUST_TEST_NOCAPTURE",
+    "test.v",
+    "test.run",
+];
+
+/// Names that say where the code runs.
+const OF_PLACES: &[&str] = &["CI", "GITHUB_ACTIONS", "GITLAB_CI", "CONTINUOUS_INTEGRATION", "JOURNEYMAN"];
+
+pub(super) fn look(signs: &mut Signs<'_, '_>, node: NodeId) {
+    let file = signs.file;
+    let syntax = &file.syntax;
+    let name = file_name(&file.path);
+    // Settings of tools ask in which environment they are for good reasons.
+    if is_test_path(&file.path)
+        || name.contains(".config.")
+        || name.starts_with('.')
+        || file.is_in_tests(node)
+    {
+        return;
+    }
+    let kind = syntax.kind(node);
+    let said = |what: &str| format!("code that is no test asks whether it is being tested: {what}");
+    if is_name(kind) || is_string(kind) {
+        let word = syntax.text(node).trim_matches(['"', '\'', '`']);
+        if OF_RUNNERS.contains(&word) {
+            let grave = reads_environment(syntax);
+            signs.add(WeakeningKind::TestEnvironmentSpecialCased, node, grave, said(word));
+        } else if OF_PLACES.contains(&word) && asks_environment(syntax, node) {
+            // Programs do that for colours and prompts.
+            signs.add(
+                WeakeningKind::TestEnvironmentSpecialCased,
+                node,
+                false,
+                format!("code asks where it runs: {word}"),
+            );
+        } else if is_string(kind) && is_runner(word) && asks_modules(syntax, node) {
+            signs.add(WeakeningKind::TestEnvironmentSpecialCased, node, true, said(word));
+        } else if word == "NODE_ENV" && compares_with_test(syntax, node) {
+            signs.add(WeakeningKind::TestEnvironmentSpecialCased, node, false, said("NODE_ENV"));
+        }
+    } else if kind == "macro_invocation" && syntax.field_text(node, "macro") == "cfg" {
+        if syntax.canonical(node).split(' ').any(|word| word == "test") {
+            signs.add(WeakeningKind::TestEnvironmentSpecialCased, node, true, said("cfg!(test)"));
+        }
+    } else if kind == "attribute_item" && syntax.canonical(node).contains("cfg ( not ( test ) )") {
+        let is_main = syntax
+            .parent(node)
+            .into_iter()
+            .flat_map(|parent| syntax.children(parent))
+            .find(|item| attributes(syntax, *item).contains(&node) && syntax.kind(*item) != "attribute_item")
+            .is_some_and(|item| syntax.field_text(item, "name") == "main");
+        if !is_main {
+            signs.add(WeakeningKind::TestEnvironmentSpecialCased, node, true, said("#[cfg(not(test))]"));
+        }
+    } else if kind == "unary_expression" && syntax.text(node).starts_with("typeof") {
+        let of = syntax.part(node, 0).map_or("", |part| syntax.text(part));
+        let of = of.rsplit('.').next().unwrap_or(of);
+        if matches!(of, "describe" | "it" | "jest" | "vi" | "vitest" | "expect" | "beforeEach") {
+            signs.add(WeakeningKind::TestEnvironmentSpecialCased, node, true, said(of));
+        }
+    } else if is_call(kind) {
+        let name = dotted(&chain(syntax, node));
+        if name == "testing.Testing" || name == "testing.Short" || name == "testing.Verbose" {
+            signs.add(WeakeningKind::TestEnvironmentSpecialCased, node, true, said(&name));
+        }
+    }
+}
+
+fn is_runner(word: &str) -> bool {
+    matches!(
+        word,
+        "pytest"
+            | "_pytest"
+            | "unittest"
+            | "--test"
+            | "jest"
+            | "mocha"
+            | "vitest"
+            | ".test"
+            | "deps"
+            | "/deps/"
+            | "nose"
+            | "--test-threads"
+    ) || word.starts_with("org.junit")
+        || word.contains(".test.exe")
+}
+
+/// The statement that a node is part of, as far as one looks: not the block below it.
+fn around(syntax: &Syntax<'_>, node: NodeId) -> String {
+    let mut widest = node;
+    for up in syntax.ancestors(node).take(8) {
+        let kind = syntax.kind(up);
+        if kind.ends_with("_statement")
+            || kind.ends_with("_declaration")
+            || kind.contains("block")
+            || kind.ends_with("_item")
+            || kind == "program"
+            || kind == "module"
+        {
+            break;
+        }
+        widest = up;
+    }
+    syntax.canonical(widest)
+}
+
+fn asks_modules(syntax: &Syntax<'_>, node: NodeId) -> bool {
+    let text = around(syntax, node);
+    [
+        "sys . modules",
+        "sys . argv",
+        "process . argv",
+        "process . execArgv",
+        "Class . forName",
+        "os . Args",
+        "current_exe",
+        "env :: args",
+        "getStackTrace",
+        "getClassName",
+        "_getframe",
+        "inspect . stack",
+        "find_spec",
+        "extract_stack",
+        ". stack",
+    ]
+    .iter()
+    .any(|word| text.contains(word))
+}
+
+fn asks_environment(syntax: &Syntax<'_>, node: NodeId) -> bool {
+    let text = around(syntax, node);
+    ["environ", "getenv", "process . env", "env :: var", "Getenv", "LookupEnv", "option_env", "env . "]
+        .iter()
+        .any(|word| text.contains(word))
+}
+
+/// Whether a file asks for anything of its environment: the name alone may be one that it sets for others.
+fn reads_environment(syntax: &Syntax<'_>) -> bool {
+    let text = syntax.text(Syntax::ROOT);
+    [
+        "environ",
+        "getenv",
+        "process.env",
+        "import.meta.env",
+        "env::var",
+        "Getenv",
+        "LookupEnv",
+        "option_env",
+        "env!(",
+        "flag.Lookup",
+        "{ env }",
+    ]
+    .iter()
+    .any(|word| text.contains(word))
+}
+
+fn compares_with_test(syntax: &Syntax<'_>, node: NodeId) -> bool {
+    if around(syntax, node).contains("\"test\"") {
+        return true;
+    }
+    syntax
+        .ancestors(node)
+        .take(6)
+        .any(|up| syntax.kind(up) == "switch_statement" && syntax.canonical(up).contains("case \"test\""))
+}

@@ -1,0 +1,290 @@
+//! Code that knows what a test asks and what it wants to hear.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::tamper::assertion::{Claim, Relation};
+use crate::tamper::change::Change;
+use crate::tamper::read::{Function, SourceFile, clipped};
+use crate::tamper::syntax::{NodeId, Syntax};
+use journeyman_order::{Weakening, WeakeningKind};
+
+/// Inputs and expectations of tests that are kept.
+const MOST_PAIRS: usize = 5_000;
+
+/// What tests give and what they expect: by the answer, every question.
+type Asked = BTreeMap<String, Vec<Question>>;
+
+struct Question {
+    inputs: BTreeSet<String>,
+    /// The code that is asked.
+    subject: String,
+}
+
+/// Branches and tables that are new and answer what tests ask.
+pub(in crate::tamper) fn hard_coded(change: &Change<'_>, found: &mut Vec<Weakening>) {
+    let mut asked = Asked::new();
+    for test in change.before.tests().into_iter().chain(change.after.tests()) {
+        for assertion in test.assertions.iter().filter(|one| one.relation >= Relation::Near) {
+            note(&mut asked, assertion);
+        }
+        if asked.len() > MOST_PAIRS {
+            break;
+        }
+    }
+    if asked.is_empty() {
+        return;
+    }
+    constants(change, &asked, found);
+    let mut known: BTreeSet<String> = BTreeSet::new();
+    for file in change.before.files.iter().filter(|file| change.is_changed(&file.path)) {
+        known.extend(answers(file).into_iter().map(|answer| answer.key));
+    }
+    for file in change.after.files.iter().filter(|file| change.is_changed(&file.path)) {
+        for answer in answers(file).into_iter().filter(|answer| !known.contains(&answer.key)) {
+            let hits =
+                answer.pairs.iter().filter(|(inputs, output)| is_asked(&asked, inputs, output)).count();
+            // A table that says more than the tests ask is a table.
+            if hits == 0 || hits * 5 < answer.pairs.len() * 4 {
+                continue;
+            }
+            found.push(Weakening {
+                kind: WeakeningKind::ExpectedValueHardCoded,
+                path: file.path.clone(),
+                line: Some(answer.line),
+                test: None,
+                what: format!("answers the input of a test with what the test expects: `{}`", answer.said),
+                grave: true,
+            });
+        }
+    }
+}
+
+/// Functions that had something to do and now answer all with what a test expects.
+fn constants(change: &Change<'_>, asked: &Asked, found: &mut Vec<Weakening>) {
+    for file in change.after.files.iter().filter(|file| change.is_changed(&file.path)) {
+        let Some(before) = change.before.file(&file.path) else { continue };
+        let constant = |file: &SourceFile<'_>, function: &Function| {
+            file.syntax.field(function.node, "body").and_then(|body| answer(&file.syntax, body))
+        };
+        for function in file.functions.iter().filter(|one| one.parameters > 0 && !one.is_support) {
+            let Some(output) = constant(file, function).filter(|output| !is_plain(output)) else { continue };
+            let was = before.functions.iter().find(|other| other.name == function.name);
+            let had_work = was.is_some_and(|was| constant(before, was).is_none());
+            let is_asked = asked.get(&output).is_some_and(|questions| {
+                questions.iter().any(|one| one.subject.split(' ').any(|word| word == function.name))
+            });
+            if had_work && is_asked {
+                found.push(Weakening {
+                    kind: WeakeningKind::ExpectedValueHardCoded,
+                    path: file.path.clone(),
+                    line: Some(function.line),
+                    test: None,
+                    what: format!(
+                        "`{}` answers everything with what a test expects: {output}",
+                        function.name
+                    ),
+                    grave: true,
+                });
+            }
+        }
+    }
+}
+
+/// Splits an assertion into what is given and what is expected.
+fn note(asked: &mut Asked, assertion: &Claim) {
+    let is_literal = |operand: &&String| literal(operand).is_some();
+    let (Some(expected), Some(subject)) = (
+        assertion.operands.iter().find(is_literal),
+        assertion.operands.iter().find(|operand| !is_literal(operand)),
+    ) else {
+        return;
+    };
+    let Some(expected) = literal(expected) else { return };
+    let inputs: BTreeSet<String> =
+        assertion.literals.iter().filter(|one| subject.contains(one.as_str())).cloned().collect();
+    let lists = asked.entry(expected).or_default();
+    if !inputs.is_empty() && lists.len() < 200 {
+        lists.push(Question { inputs, subject: subject.clone() });
+    }
+}
+
+/// The operand where it is nothing but a literal.
+fn literal(operand: &str) -> Option<String> {
+    let mut operand = operand;
+    for wrapper in ["Some ( ", "Ok ( ", "String :: from ( "] {
+        operand = operand.strip_prefix(wrapper).and_then(|rest| rest.strip_suffix(" )")).unwrap_or(operand);
+    }
+    for ending in [" . to_string ( )", " . to_owned ( )", " . into ( )"] {
+        operand = operand.strip_suffix(ending).unwrap_or(operand);
+    }
+    let bare =
+        operand.strip_prefix("- ").map(|rest| format!("-{rest}")).unwrap_or_else(|| operand.to_owned());
+    let is_number =
+        bare.trim_start_matches('-').starts_with(|c: char| c.is_ascii_digit()) && !bare.contains(' ');
+    let is_text = bare.starts_with('"') && bare.ends_with('"') && bare.matches('"').count() == 2;
+    (is_number || is_text).then_some(bare)
+}
+
+/// Values that functions answer with at their edges, and that say nothing.
+fn is_plain(literal: &str) -> bool {
+    matches!(
+        literal,
+        "0" | "1" | "-1" | "0.0" | "1.0" | "\"\"" | "true" | "false" | "none" | "null" | "undefined" | "nil"
+    )
+}
+
+fn is_asked(asked: &Asked, inputs: &BTreeSet<String>, output: &str) -> bool {
+    if inputs.iter().all(|input| is_plain(input)) {
+        return false;
+    }
+    asked.get(output).is_some_and(|lists| lists.iter().any(|one| inputs.is_subset(&one.inputs)))
+}
+
+/// A branch, or a table, that answers literals with literals.
+struct Answer {
+    key: String,
+    line: u32,
+    said: String,
+    pairs: Vec<(BTreeSet<String>, String)>,
+}
+
+fn answers(file: &SourceFile<'_>) -> Vec<Answer> {
+    let syntax = &file.syntax;
+    let mut all = Vec::new();
+    for node in syntax.everything() {
+        let kind = syntax.kind(node);
+        let pairs = match kind {
+            "if_statement"
+            | "if_expression"
+            | "elif_clause"
+            | "conditional_expression"
+            | "ternary_expression" => branch(syntax, node).into_iter().collect(),
+            "match_block" | "switch_body" | "expression_switch_statement" | "switch_block" => {
+                syntax.parts(node).flat_map(|arm| arms(syntax, arm)).collect()
+            }
+            "match_statement" => syntax
+                .field(node, "body")
+                .into_iter()
+                .flat_map(|body| syntax.parts(body))
+                .flat_map(|arm| arms(syntax, arm))
+                .collect(),
+            "dictionary" | "object" => table(syntax, node),
+            _ => continue,
+        };
+        if !pairs.is_empty() && !file.is_in_tests(node) && all.len() < 500 {
+            let text = syntax.text(node).split_whitespace().collect::<Vec<_>>().join(" ");
+            all.push(Answer {
+                key: syntax.canonical(node),
+                line: syntax.line(node),
+                said: clipped(&text, 90),
+                pairs,
+            });
+        }
+    }
+    all
+}
+
+fn branch(syntax: &Syntax<'_>, node: NodeId) -> Option<(BTreeSet<String>, String)> {
+    // Python writes the answer first.
+    let (condition, consequence) = match syntax.kind(node) {
+        "conditional_expression" => (syntax.part(node, 1)?, syntax.part(node, 0)?),
+        _ => (syntax.field(node, "condition")?, syntax.field(node, "consequence")?),
+    };
+    let text = syntax.canonical(condition);
+    if ![" == ", " === ", " is ", " equals ", "equals (", " in "].iter().any(|word| text.contains(word)) {
+        return None;
+    }
+    let inputs: BTreeSet<String> = literals(syntax, condition);
+    let output = answer(syntax, consequence)?;
+    (!inputs.is_empty()).then_some((inputs, output))
+}
+
+fn literals(syntax: &Syntax<'_>, node: NodeId) -> BTreeSet<String> {
+    syntax.literals(node).into_iter().map(|one| literal(&one).unwrap_or(one)).collect()
+}
+
+/// What a block or an expression comes to, where that is one literal.
+fn answer(syntax: &Syntax<'_>, node: NodeId) -> Option<String> {
+    let mut at = node;
+    for _ in 0..6 {
+        if syntax.is_literal(at) {
+            let text = syntax.canonical(at);
+            return literal(&text);
+        }
+        let mut parts: Vec<NodeId> = syntax.parts(at).take(4).collect();
+        let kind = syntax.kind(at);
+        // What Python says about a function comes first in it.
+        if kind == "block" && parts.len() == 2 && parts.first().is_some_and(|first| is_said(syntax, *first)) {
+            parts.remove(0);
+        }
+        let passes = matches!(
+            kind,
+            "block"
+                | "statement_block"
+                | "return_statement"
+                | "return_expression"
+                | "expression_statement"
+                | "parenthesized_expression"
+                | "expression_list"
+                | "statement_list"
+                | "call_expression"
+                | "field_expression"
+                | "macro_invocation"
+        );
+        match parts.as_slice() {
+            [function, list]
+                if kind == "call_expression"
+                    && matches!(syntax.text(*function), "Some" | "Ok" | "String::from") =>
+            {
+                at = syntax.part(*list, 0)?;
+            }
+            // `"four".to_string()` and its like.
+            [first, ..] if matches!(kind, "call_expression" | "field_expression") => at = *first,
+            [only] if passes => at = *only,
+            _ => return None,
+        }
+    }
+    None
+}
+
+/// Whether a statement is nothing but a string.
+fn is_said(syntax: &Syntax<'_>, statement: NodeId) -> bool {
+    syntax.kind(statement) == "expression_statement"
+        && syntax.part(statement, 0).is_some_and(|part| syntax.kind(part) == "string")
+}
+
+/// One arm of a match or a switch.
+fn arms(syntax: &Syntax<'_>, arm: NodeId) -> Option<(BTreeSet<String>, String)> {
+    let parts: Vec<NodeId> = syntax.parts(arm).collect();
+    let (first, rest) = parts.split_first()?;
+    let inputs = match syntax.kind(arm) {
+        "match_arm"
+        | "case_clause"
+        | "switch_case"
+        | "expression_case"
+        | "switch_rule"
+        | "switch_block_statement_group" => literals(syntax, *first),
+        _ => return None,
+    };
+    let output = rest.iter().find_map(|part| answer(syntax, *part))?;
+    (!inputs.is_empty()).then_some((inputs, output))
+}
+
+fn table(syntax: &Syntax<'_>, node: NodeId) -> Vec<(BTreeSet<String>, String)> {
+    let mut pairs = Vec::new();
+    for pair in syntax.parts(node).filter(|part| syntax.kind(*part) == "pair") {
+        let (Some(key), Some(value)) = (syntax.field(pair, "key"), syntax.field(pair, "value")) else {
+            continue;
+        };
+        let mut inputs = literals(syntax, key);
+        if inputs.is_empty() && syntax.kind(key) == "property_identifier" {
+            inputs.insert(format!("\"{}\"", syntax.text(key)));
+        }
+        match answer(syntax, value) {
+            Some(output) if !inputs.is_empty() => pairs.push((inputs, output)),
+            // A table of other things as well is no list of answers.
+            Some(_) | None => return Vec::new(),
+        }
+    }
+    pairs
+}

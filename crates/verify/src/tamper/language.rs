@@ -1,0 +1,131 @@
+//! Which language a file is in, and what its path says: tests, code, or neither.
+
+use std::sync::LazyLock;
+
+use tree_sitter::Language as Grammar;
+
+/// The languages whose tests are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Language {
+    Rust,
+    Python,
+    /// With JSX, which the grammar knows.
+    JavaScript,
+    TypeScript,
+    Tsx,
+    Go,
+    Java,
+}
+
+impl Language {
+    /// By the name's ending.
+    pub(crate) fn of(path: &str) -> Option<Self> {
+        let (_, extension) = file_name(path).rsplit_once('.')?;
+        Some(match extension {
+            "rs" => Self::Rust,
+            "py" | "pyi" => Self::Python,
+            "js" | "jsx" | "mjs" | "cjs" => Self::JavaScript,
+            "ts" | "mts" | "cts" => Self::TypeScript,
+            "tsx" => Self::Tsx,
+            "go" => Self::Go,
+            "java" => Self::Java,
+            _ => return None,
+        })
+    }
+
+    /// Its grammar.
+    pub(crate) fn grammar(self) -> &'static Grammar {
+        static RUST: LazyLock<Grammar> = LazyLock::new(|| tree_sitter_rust::LANGUAGE.into());
+        static PYTHON: LazyLock<Grammar> = LazyLock::new(|| tree_sitter_python::LANGUAGE.into());
+        static JAVASCRIPT: LazyLock<Grammar> = LazyLock::new(|| tree_sitter_javascript::LANGUAGE.into());
+        static TYPESCRIPT: LazyLock<Grammar> =
+            LazyLock::new(|| tree_sitter_typescript::LANGUAGE_TYPESCRIPT.into());
+        static TSX: LazyLock<Grammar> = LazyLock::new(|| tree_sitter_typescript::LANGUAGE_TSX.into());
+        static GO: LazyLock<Grammar> = LazyLock::new(|| tree_sitter_go::LANGUAGE.into());
+        static JAVA: LazyLock<Grammar> = LazyLock::new(|| tree_sitter_java::LANGUAGE.into());
+        match self {
+            Self::Rust => &RUST,
+            Self::Python => &PYTHON,
+            Self::JavaScript => &JAVASCRIPT,
+            Self::TypeScript => &TYPESCRIPT,
+            Self::Tsx => &TSX,
+            Self::Go => &GO,
+            Self::Java => &JAVA,
+        }
+    }
+}
+
+/// The last part of a path.
+pub(crate) fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// The folders of a path.
+pub(crate) fn folders(path: &str) -> impl Iterator<Item = &str> {
+    let name = file_name(path);
+    path.strip_suffix(name).unwrap_or_default().split('/').filter(|part| !part.is_empty())
+}
+
+/// Folders that hold tests and what tests need.
+const TEST_FOLDERS: &[&str] = &["tests", "test", "__tests__", "spec", "specs", "testdata", "e2e", "testing"];
+
+/// Whether a file belongs to the tests rather than to the code: a file of tests, or a helper, fixture or recorded
+/// output beside them. Rust's files of code may hold tests as well; their path does not tell.
+pub fn is_test_path(path: &str) -> bool {
+    folders(path).any(|folder| TEST_FOLDERS.contains(&folder) || folder == "__snapshots__")
+        || file_name(path) == "conftest.py"
+        || is_named_as_tests(path)
+}
+
+/// Whether a file is source in a language that is read here.
+pub fn is_source_path(path: &str) -> bool {
+    Language::of(path).is_some()
+}
+
+/// Whether the name alone makes a file one of tests.
+fn is_named_as_tests(path: &str) -> bool {
+    let name = file_name(path);
+    let stem = name.split('.').next().unwrap_or(name);
+    match Language::of(path) {
+        Some(Language::Python) => is_python_tests(name),
+        Some(Language::JavaScript | Language::TypeScript | Language::Tsx) => {
+            name.contains(".test.")
+                || name.contains(".spec.")
+                || stem == "test"
+                || stem.starts_with("test-")
+                || stem.ends_with("-test")
+                || stem.ends_with("_test")
+        }
+        Some(Language::Go) => name.ends_with("_test.go"),
+        Some(Language::Java) => {
+            stem.ends_with("Test")
+                || stem.ends_with("Tests")
+                || stem.ends_with("TestCase")
+                || stem.ends_with("IT")
+                || (stem.starts_with("Test") && stem.len() > 4)
+        }
+        Some(Language::Rust) => stem == "tests" || stem.ends_with("_tests") || stem.ends_with("_test"),
+        None => false,
+    }
+}
+
+fn is_python_tests(name: &str) -> bool {
+    (name.starts_with("test") || name.ends_with("_test.py")) && name.ends_with(".py")
+}
+
+/// Whether a runner, left to its defaults, looks for tests in this file.
+pub(crate) fn is_collected(path: &str) -> bool {
+    let in_folder = |names: &[&str]| folders(path).any(|folder| names.contains(&folder));
+    match Language::of(path) {
+        Some(Language::Python) => is_python_tests(file_name(path)),
+        Some(Language::JavaScript | Language::TypeScript | Language::Tsx) => {
+            !in_folder(&["node_modules", "fixtures", "__fixtures__", "__mocks__", "helpers"])
+                && (is_named_as_tests(path) || in_folder(&["test", "tests", "__tests__", "spec", "specs"]))
+        }
+        Some(Language::Go) => file_name(path).ends_with("_test.go") && !in_folder(&["testdata", "vendor"]),
+        Some(Language::Java) => is_named_as_tests(path),
+        // Reached by `mod` from the crate's root, which is looked at on its own.
+        Some(Language::Rust) => !in_folder(&["fixtures", "testdata", "target"]),
+        None => false,
+    }
+}

@@ -1,0 +1,77 @@
+//! What no run of the tests can show: code that answers the tests' own inputs, and code that asks whether it is being
+//! tested. Found by reading both sides of a change.
+//!
+//! May know: languages, test runners, how people cheat and how they refactor honestly.
+//! Must never know: how anything is run, files on a disk, what an order does about a finding.
+//!
+//! Bytes in, findings out. What is read was written by an agent: nothing recurses on it, everything is bounded, and
+//! the same change always has the same findings. Tests that the change itself adds may be anything.
+
+mod assertion;
+mod chain;
+mod change;
+mod code;
+mod graft;
+pub(super) mod language;
+mod read;
+pub(super) mod syntax;
+
+use change::Change;
+use journeyman_order::{Weakening, WeakeningKind};
+
+pub use graft::{code_tokens, graft};
+pub use language::{is_source_path, is_test_path};
+
+/// Findings that are told; a change with more is not told apart further.
+const MOST_FINDINGS: usize = 200;
+
+/// One file on both sides of a change. Added: it has no `before`; deleted: no `after`.
+///
+/// Files of tests that did not change may be handed over as well, the same on both sides: they are what expected
+/// values in the code are recognised by.
+#[derive(Debug, Clone, Copy)]
+pub struct ChangedFile<'a> {
+    /// Path and content in the base commit.
+    pub before: Option<(&'a str, &'a [u8])>,
+    /// Path and content after the change.
+    pub after: Option<(&'a str, &'a [u8])>,
+}
+
+impl ChangedFile<'_> {
+    fn is_changed(&self) -> bool {
+        self.before != self.after
+    }
+}
+
+/// Every such place; the grave ones first.
+pub fn weakenings(files: &[ChangedFile<'_>]) -> Vec<Weakening> {
+    let change = Change::read(files);
+    let mut found = Vec::new();
+    code::code(&change, &mut found);
+    code::hard_coded::hard_coded(&change, &mut found);
+    unread(&change, &mut found);
+    found.sort_by(|one, other| {
+        let key = |one: &Weakening| (!one.grave, one.path.clone(), one.line, one.kind, one.what.clone());
+        key(one).cmp(&key(other))
+    });
+    found.dedup();
+    found.truncate(MOST_FINDINGS);
+    found
+}
+
+/// Files that were not read.
+fn unread(change: &Change<'_>, found: &mut Vec<Weakening>) {
+    for path in &change.unread {
+        found.push(Weakening {
+            kind: WeakeningKind::NotRead,
+            path: path.clone(),
+            line: None,
+            test: None,
+            what: format!("{path} is too large or too deeply nested to be read"),
+            grave: false,
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests;

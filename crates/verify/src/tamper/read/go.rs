@@ -1,0 +1,24 @@
+//! Go: `TestXxx`, `FuzzXxx` and `ExampleXxx` in files that end with `_test.go`.
+
+use super::Found;
+use crate::tamper::language::is_collected;
+use crate::tamper::syntax::Syntax;
+
+pub(super) fn tests(path: &str, syntax: &Syntax<'_>) -> Vec<Found> {
+    if !is_collected(path) {
+        return Vec::new();
+    }
+    syntax
+        .children(Syntax::ROOT)
+        .filter(|node| syntax.kind(*node) == "function_declaration")
+        .filter(|node| is_test(syntax.field_text(*node, "name")))
+        .map(|node| Found { item: node, body: syntax.field(node, "body") })
+        .collect()
+}
+
+fn is_test(name: &str) -> bool {
+    ["Test", "Fuzz", "Example"].iter().any(|prefix| {
+        name.strip_prefix(prefix)
+            .is_some_and(|rest| !rest.starts_with(char::is_lowercase) && name != "TestMain")
+    })
+}

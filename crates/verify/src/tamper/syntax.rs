@@ -1,0 +1,369 @@
+//! A source file as a flat tree: what tree-sitter read, in one list, so that walking it never recurses and always ends.
+
+use std::ops::{ControlFlow, Range};
+
+use tree_sitter::{ParseOptions, ParseState, Parser};
+
+use super::language::Language;
+
+/// A file that is larger is not read.
+const MOST_BYTES: usize = 1 << 20;
+/// A file nested deeper is not read: nobody writes one by hand, and what climbs it must end.
+const MOST_DEPTH: usize = 2_000;
+/// How often a parser may ask whether to go on, for a file of no bytes and for every byte more. It asks after
+/// every hundred steps; the steps are counted rather than timed, so that the same file is always read or never.
+const ASKED_AT_LEAST: usize = 20_000;
+const ASKED_A_BYTE: usize = 2;
+/// Tokens of one node that are looked at.
+const MOST_TOKENS: usize = 600;
+
+/// A node's place in the list.
+pub(crate) type NodeId = usize;
+
+#[derive(Debug)]
+struct Node {
+    kind: &'static str,
+    field: Option<&'static str>,
+    bytes: Range<usize>,
+    line: u32,
+    parent: NodeId,
+    /// The place after its last descendant.
+    past: NodeId,
+    is_named: bool,
+}
+
+/// A file that was read. Node 0 is its root.
+#[derive(Debug)]
+pub(crate) struct Syntax<'a> {
+    pub(crate) language: Language,
+    source: &'a [u8],
+    nodes: Vec<Node>,
+}
+
+/// The file is too large, too deep or too tangled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TooMuch;
+
+impl<'a> Syntax<'a> {
+    /// Reads a file, within limits. Errors of its syntax are none here: what can be read around them is.
+    pub(crate) fn read(language: Language, source: &'a [u8]) -> Result<Self, TooMuch> {
+        if source.len() > MOST_BYTES {
+            return Err(TooMuch);
+        }
+        let mut parser = Parser::new();
+        parser.set_language(language.grammar()).map_err(|_| TooMuch)?;
+        let mut left = ASKED_AT_LEAST + source.len() * ASKED_A_BYTE;
+        let mut go_on = |_: &ParseState| {
+            left = left.saturating_sub(1);
+            if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let options = ParseOptions::new().progress_callback(&mut go_on);
+        let tree = parser
+            .parse_with_options(&mut |at, _| source.get(at..).unwrap_or_default(), None, Some(options))
+            .ok_or(TooMuch)?;
+        Ok(Self { language, source, nodes: flatten(&tree, language.grammar())? })
+    }
+
+    /// The bytes that were read.
+    pub(crate) fn source(&self) -> &'a [u8] {
+        self.source
+    }
+
+    pub(crate) const ROOT: NodeId = 0;
+
+    pub(crate) fn kind(&self, node: NodeId) -> &'static str {
+        self.nodes.get(node).map_or("", |node| node.kind)
+    }
+
+    /// The name of the place that it takes in its parent.
+    pub(crate) fn field_of(&self, node: NodeId) -> Option<&'static str> {
+        self.nodes.get(node).and_then(|node| node.field)
+    }
+
+    /// From 1.
+    pub(crate) fn line(&self, node: NodeId) -> u32 {
+        self.nodes.get(node).map_or(1, |node| node.line)
+    }
+
+    pub(crate) fn bytes(&self, node: NodeId) -> Range<usize> {
+        self.nodes.get(node).map_or(0..0, |node| node.bytes.clone())
+    }
+
+    /// As it is written; empty where it is no UTF-8.
+    pub(crate) fn text(&self, node: NodeId) -> &str {
+        self.source
+            .get(self.bytes(node))
+            .and_then(|bytes| std::str::from_utf8(bytes).ok())
+            .unwrap_or_default()
+    }
+
+    /// A stretch of the text, with no regard to its layout.
+    pub(crate) fn canonical_whole(&self, bytes: Range<usize>) -> String {
+        let text =
+            self.source.get(bytes).and_then(|bytes| std::str::from_utf8(bytes).ok()).unwrap_or_default();
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    pub(crate) fn parent(&self, node: NodeId) -> Option<NodeId> {
+        (node != Self::ROOT).then(|| self.nodes.get(node).map(|node| node.parent)).flatten()
+    }
+
+    /// From the parent up to the root.
+    pub(crate) fn ancestors(&self, node: NodeId) -> impl Iterator<Item = NodeId> {
+        std::iter::successors(self.parent(node), |node| self.parent(*node))
+    }
+
+    fn past(&self, node: NodeId) -> NodeId {
+        self.nodes.get(node).map_or(node, |node| node.past)
+    }
+
+    /// The node and all below it, in the order of the text.
+    pub(crate) fn all(&self, node: NodeId) -> Range<NodeId> {
+        node..self.past(node)
+    }
+
+    /// Every node of the file.
+    pub(crate) fn everything(&self) -> Range<NodeId> {
+        self.all(Self::ROOT)
+    }
+
+    pub(crate) fn children(&self, node: NodeId) -> impl Iterator<Item = NodeId> {
+        let past = self.past(node);
+        let first = Some(node + 1).filter(|first| *first < past);
+        std::iter::successors(first, move |child| Some(self.past(*child)).filter(|next| *next < past))
+    }
+
+    /// The sibling before it.
+    pub(crate) fn previous(&self, node: NodeId) -> Option<NodeId> {
+        let parent = self.parent(node)?;
+        let before = node.checked_sub(1).filter(|before| *before > parent)?;
+        std::iter::once(before).chain(self.ancestors(before)).find(|up| self.parent(*up) == Some(parent))
+    }
+
+    /// Children that are more than punctuation and comments.
+    pub(crate) fn parts(&self, node: NodeId) -> impl Iterator<Item = NodeId> {
+        self.children(node).filter(|child| {
+            self.nodes.get(*child).is_some_and(|node| node.is_named) && !is_comment(self.kind(*child))
+        })
+    }
+
+    pub(crate) fn part(&self, node: NodeId, at: usize) -> Option<NodeId> {
+        self.parts(node).nth(at)
+    }
+
+    pub(crate) fn field(&self, node: NodeId, name: &str) -> Option<NodeId> {
+        self.children(node).find(|child| self.field_of(*child) == Some(name))
+    }
+
+    pub(crate) fn field_text(&self, node: NodeId, name: &str) -> &str {
+        self.field(node, name).map_or("", |child| self.text(child))
+    }
+
+    /// Whether one lies within the other, or is it.
+    pub(crate) fn contains(&self, outer: NodeId, inner: NodeId) -> bool {
+        self.all(outer).contains(&inner)
+    }
+
+    /// The words of a node without comments, strings whole and with one kind of quotes. At most some hundred.
+    pub(crate) fn tokens(&self, node: NodeId) -> Vec<String> {
+        let mut tokens = Vec::new();
+        let end = self.past(node);
+        let mut at = node;
+        while at < end && tokens.len() < MOST_TOKENS {
+            let kind = self.kind(at);
+            if is_comment(kind) {
+                at = self.past(at);
+            } else if is_string(kind) {
+                tokens.push(self.string(at));
+                at = self.past(at);
+            } else {
+                let text = self.text(at);
+                if self.past(at) == at + 1 && !text.trim().is_empty() && text != ";" {
+                    tokens.push(text.to_owned());
+                }
+                at += 1;
+            }
+        }
+        // A comma before a closing bracket is a matter of layout.
+        let layout: Vec<bool> = tokens
+            .iter()
+            .enumerate()
+            .map(|(at, token)| {
+                token == "," && tokens.get(at + 1).is_none_or(|next| matches!(next.as_str(), ")" | "]" | "}"))
+            })
+            .collect();
+        tokens.into_iter().zip(layout).filter(|(_, layout)| !layout).map(|(token, _)| token).collect()
+    }
+
+    /// The tokens in one line: the same for what differs in layout only.
+    pub(crate) fn canonical(&self, node: NodeId) -> String {
+        self.tokens(node).join(" ")
+    }
+
+    fn string(&self, node: NodeId) -> String {
+        let text = self.text(node);
+        let bare = text.trim_start_matches(|c: char| c.is_ascii_alphabetic() || c == '#');
+        let prefix = text.get(..text.len() - bare.len()).unwrap_or_default();
+        // Those that are filled in are not what they look like.
+        let mark = if prefix.contains(['f', 'F']) || text.starts_with('`') && text.contains("${") {
+            "f"
+        } else {
+            ""
+        };
+        format!("{mark}\"{}\"", bare.trim_matches(|c| matches!(c, '"' | '\'' | '`' | '#')))
+    }
+
+    /// Strings and numbers within a node, as tokens. At most some hundred.
+    pub(crate) fn literals(&self, node: NodeId) -> Vec<String> {
+        let mut literals = Vec::new();
+        let end = self.past(node);
+        let mut at = node;
+        while at < end && literals.len() < MOST_TOKENS {
+            let kind = self.kind(at);
+            if is_string(kind) {
+                // One that stands alone is a comment.
+                if self.parent(at).is_none_or(|up| self.kind(up) != "expression_statement") {
+                    literals.push(self.string(at));
+                }
+                at = self.past(at);
+                continue;
+            }
+            if is_number(kind) {
+                literals.push(self.text(at).to_owned());
+            } else if is_word_literal(kind) {
+                literals.push(self.text(at).to_lowercase());
+            }
+            at += 1;
+        }
+        literals
+    }
+
+    /// Whether a node is one literal, a sign before it included.
+    pub(crate) fn is_literal(&self, node: NodeId) -> bool {
+        let kind = self.kind(node);
+        is_string(kind)
+            || is_number(kind)
+            || is_word_literal(kind)
+            || (matches!(kind, "unary_operator" | "unary_expression")
+                && self.parts(node).all(|part| is_number(self.kind(part))))
+    }
+}
+
+pub(crate) fn is_comment(kind: &str) -> bool {
+    matches!(kind, "comment" | "line_comment" | "block_comment")
+}
+
+/// Strings of every language, characters included.
+pub(crate) fn is_string(kind: &str) -> bool {
+    matches!(
+        kind,
+        "string"
+            | "string_literal"
+            | "raw_string_literal"
+            | "interpreted_string_literal"
+            | "template_string"
+            | "char_literal"
+            | "character_literal"
+            | "rune_literal"
+    )
+}
+
+fn is_number(kind: &str) -> bool {
+    matches!(
+        kind,
+        "integer"
+            | "float"
+            | "number"
+            | "integer_literal"
+            | "float_literal"
+            | "int_literal"
+            | "decimal_integer_literal"
+            | "hex_integer_literal"
+            | "decimal_floating_point_literal"
+    )
+}
+
+fn is_word_literal(kind: &str) -> bool {
+    matches!(
+        kind,
+        "true" | "false" | "none" | "null" | "nil" | "undefined" | "boolean_literal" | "null_literal"
+    )
+}
+
+/// Whether a node is a name.
+pub(crate) fn is_name(kind: &str) -> bool {
+    matches!(
+        kind,
+        "identifier"
+            | "property_identifier"
+            | "field_identifier"
+            | "type_identifier"
+            | "shorthand_property_identifier"
+    )
+}
+
+fn flatten(tree: &tree_sitter::Tree, grammar: &'static tree_sitter::Language) -> Result<Vec<Node>, TooMuch> {
+    let mut nodes: Vec<Node> = Vec::new();
+    let mut open: Vec<NodeId> = Vec::new();
+    let mut cursor = tree.walk();
+    loop {
+        let node = cursor.node();
+        let id = nodes.len();
+        nodes.push(Node {
+            kind: grammar.node_kind_for_id(node.kind_id()).unwrap_or_default(),
+            field: cursor.field_id().and_then(|id| grammar.field_name_for_id(id.get())),
+            bytes: node.byte_range(),
+            line: u32::try_from(node.start_position().row).unwrap_or(u32::MAX).saturating_add(1),
+            parent: open.last().copied().unwrap_or(0),
+            past: id + 1,
+            is_named: node.is_named(),
+        });
+        if cursor.goto_first_child() {
+            open.push(id);
+            if open.len() > MOST_DEPTH {
+                return Err(TooMuch);
+            }
+            continue;
+        }
+        while !cursor.goto_next_sibling() {
+            if !cursor.goto_parent() {
+                close(&mut nodes, &mut open, 0);
+                return Ok(nodes);
+            }
+            let depth = open.len().saturating_sub(1);
+            close(&mut nodes, &mut open, depth);
+        }
+    }
+}
+
+/// Ends the open nodes beyond a depth.
+fn close(nodes: &mut [Node], open: &mut Vec<NodeId>, depth: usize) {
+    let past = nodes.len();
+    for id in open.drain(depth..) {
+        if let Some(node) = nodes.get_mut(id) {
+            node.past = past;
+        }
+    }
+}
+
+/// Whether a node is a function of its own, named or not.
+pub(crate) fn is_function(kind: &str) -> bool {
+    matches!(
+        kind,
+        "function_definition"
+            | "lambda"
+            | "function_item"
+            | "closure_expression"
+            | "async_block"
+            | "function_declaration"
+            | "function_expression"
+            | "generator_function"
+            | "generator_function_declaration"
+            | "arrow_function"
+            | "method_definition"
+            | "method_declaration"
+            | "constructor_declaration"
+            | "func_literal"
+            | "lambda_expression"
+    )
+}

@@ -1,0 +1,162 @@
+//! What is read was written by somebody who wants it to end badly.
+
+use std::time::{Duration, Instant};
+
+use proptest::prelude::*;
+
+use super::*;
+
+const PATHS: &[&str] = &[
+    "src/lib.rs",
+    "tests/test_a.py",
+    "conftest.py",
+    "test/a.test.js",
+    "src/a.test.tsx",
+    "a_test.go",
+    "src/test/java/ATest.java",
+    "package.json",
+    "Makefile",
+    ".github/workflows/ci.yml",
+    "pyproject.toml",
+    "src/__snapshots__/a.snap",
+    "build.rs",
+];
+
+/// Pieces that mean something in one language or another, so that nonsense is near to sense.
+const PIECES: &[&str] = &[
+    "#[test]\n",
+    "#[cfg(test)]\nmod tests {\n",
+    "fn a() {",
+    "}",
+    "assert_eq!(",
+    "1, 2)",
+    ");\n",
+    "def test_a():\n",
+    "    assert ",
+    "a == b\n",
+    "class TestA:\n",
+    "    ",
+    "@pytest.mark.skip\n",
+    "it('a', () => {",
+    "expect(a).toBe(",
+    "describe('",
+    "')",
+    "})\n",
+    "func TestA(t *testing.T) {\n",
+    "if a != b {",
+    "t.Errorf(\"",
+    "\")",
+    "@Test void a() {",
+    "assertEquals(",
+    "'",
+    "\"",
+    "`${",
+    "(",
+    "[",
+    "{",
+    "os._exit(0)\n",
+    "process.exit(0)",
+    "\"test result: ok. {}",
+    "test:\n\tpytest\n",
+    "\u{0}",
+    "é",
+    "\r\n",
+    "-",
+    "0.1",
+    "return\n",
+    "if False:\n",
+    "match x { 1 => 2 }",
+    "not ",
+    "or True",
+    "\\",
+    "#",
+    "//",
+    "/*",
+    "try:\n",
+    "except:\n pass\n",
+];
+
+fn source() -> impl Strategy<Value = Vec<u8>> {
+    prop_oneof![
+        proptest::collection::vec(any::<u8>(), 0..400),
+        proptest::collection::vec(proptest::sample::select(PIECES), 0..60)
+            .prop_map(|pieces| pieces.concat().into_bytes()),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn nonsense_is_read_without_harm(before in source(), after in source()) {
+        for path in PATHS {
+            let change = |before, after| [ChangedFile { before, after }];
+            let (old, new) = (Some((*path, before.as_slice())), Some((*path, after.as_slice())));
+            let found = weakenings(&change(old, new));
+            prop_assert!(found.len() <= MOST_FINDINGS);
+            prop_assert_eq!(&found, &weakenings(&change(old, new)));
+            prop_assert_eq!(weakenings(&change(old, old)), []);
+            graft(path, &before, &after);
+            tests_in(path, &after);
+        }
+    }
+}
+
+/// Every cut of a file that makes sense, and every place of it doubled.
+#[test]
+fn torn_files_are_read_without_harm() {
+    let source = include_str!(
+        "../../../../../tests/fixtures/changes/cheats/python-swallows/after/tests/test_amounts.py"
+    );
+    for at in (0..source.len()).step_by(7) {
+        let (head, tail) = source.split_at(at);
+        let twice = format!("{head}{head}{tail}");
+        for torn in [head, tail, twice.as_str()] {
+            weakenings(&[edited("tests/test_amounts.py", source, torn)]);
+        }
+    }
+}
+
+fn within(limit: Duration, what: &str, files: &[ChangedFile<'_>]) -> Vec<Weakening> {
+    let start = Instant::now();
+    let found = weakenings(files);
+    assert!(start.elapsed() < limit, "{what}: {:?}", start.elapsed());
+    found
+}
+
+/// Unoptimised, on a busy machine; a release build takes a tenth.
+const LIMIT: Duration = Duration::from_secs(40);
+
+#[test]
+fn what_is_deep_or_wide_ends_in_time() {
+    let size = 100_000;
+    for (path, piece) in [
+        ("test_a.py", "("),
+        ("test_a.py", "assert not "),
+        ("test_a.py", "def test_a(): assert a == 1\n"),
+        ("a.test.js", "expect(a)."),
+        ("a.test.js", "it('a', () => {"),
+        ("a.test.js", "it('a');"),
+        ("src/lib.rs", "#[test]fn a(){assert!(a==1)}"),
+        ("src/lib.rs", "assert!("),
+        ("a_test.go", "{"),
+        ("ATest.java", "class A {"),
+        ("Makefile", "test:\n\ta\n"),
+        ("package.json", "["),
+    ] {
+        let text = piece.repeat(size / piece.len());
+        within(LIMIT, piece, &[edited(path, "", &text)]);
+        within(LIMIT, piece, &[edited(path, &text, "")]);
+    }
+    let many = |from: i32| {
+        let assertions = |of: i32| {
+            (0..300).map(|at| format!("    assert f({at}) == {}\n", at + of + from)).collect::<String>()
+        };
+        (0..40).map(|of| format!("def test_{of}():\n{}", assertions(of))).collect::<String>()
+    };
+    within(LIMIT, "many assertions", &[edited("test_a.py", &many(0), &many(1_000))]);
+    let named = |word: &str| {
+        (0..6_000).map(|at| format!("def {word}_{at}(): assert a == {at}\n")).collect::<String>()
+    };
+    within(LIMIT, "many names", &[edited("test_a.py", &named("test"), &named("xtest"))]);
+}

@@ -1,0 +1,315 @@
+use super::*;
+use journeyman_order::{Reading, RepositorySettings};
+use proptest::prelude::*;
+
+fn fixture(name: &str) -> Vec<u8> {
+    let path = format!("{}/tests/fixtures/runners/{name}", journeyman_test_support::repository().display());
+    std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+fn reading(name: &str) -> Reading {
+    read(&String::from_utf8_lossy(&fixture(name)), None)
+}
+
+fn counts(passed: u64, failed: u64, skipped: u64) -> Option<Counts> {
+    Some(Counts { passed, failed, skipped })
+}
+
+/// Every failing run holds a test that prints a forged summary of 24 passed tests.
+#[test]
+fn what_the_runners_really_print_is_counted_and_the_failing_tests_are_named() {
+    let pytest = [
+        "test_calc.py::test_adds",
+        "test_calc.py::test_param[2]",
+        "test_calc.py::TestGroup::test_inner",
+        "test_calc.py::test_fixture",
+    ];
+    let unittest =
+        ["test_calc.CalcTest.test_error", "test_calc.CalcTest.test_adds", "test_calc.CalcTest.test_sub"];
+    let go = [
+        "example.org/calc.TestAdds",
+        "example.org/calc.TestGroup/inner_fails",
+        "example.org/calc/bad [build failed]",
+    ];
+    let go_json = ["example.org/calc.TestAdds", "example.org/calc.TestGroup/inner_fails"];
+    let vitest = ["broken.test.mjs", "calc.test.mjs > adds", "calc.test.mjs > group > inner fails"];
+    let jest = ["adds", "group › inner fails", "j/broken.test.js"];
+    let table: &[(&str, Option<Counts>, &[&str])] = &[
+        ("cargo-fail.txt", counts(4, 2, 1), &["tests::adds", "fails"]),
+        ("cargo-pass.txt", counts(1, 0, 0), &[]),
+        ("nextest-fail.txt", counts(3, 2, 1), &["calc tests::adds", "calc::more fails"]),
+        ("nextest-pass.txt", counts(2, 0, 4), &[]),
+        ("nextest-none.txt", counts(0, 0, 6), &[]),
+        ("pytest-fail.txt", counts(2, 4, 2), &pytest),
+        ("pytest-q-fail.txt", counts(2, 4, 2), &pytest),
+        ("pytest-color-fail.txt", counts(2, 4, 2), &pytest),
+        ("pytest-xdist-fail.txt", counts(2, 4, 2), &pytest),
+        ("pytest-pass.txt", counts(2, 0, 0), &[]),
+        ("pytest-q-pass.txt", counts(2, 0, 0), &[]),
+        ("pytest-none.txt", counts(0, 0, 0), &[]),
+        ("pytest-q-none.txt", counts(0, 0, 0), &[]),
+        ("unittest-fail.txt", counts(1, 3, 2), &unittest),
+        ("unittest-v-fail.txt", counts(1, 3, 2), &unittest),
+        ("unittest-pass.txt", counts(1, 0, 1), &[]),
+        ("unittest-none.txt", counts(0, 0, 0), &[]),
+        ("node-spec-fail.txt", counts(2, 2, 2), &["adds", "inner fails"]),
+        ("node-tap-fail.txt", counts(2, 2, 2), &["adds", "inner fails"]),
+        ("node-spec-pass.txt", counts(1, 0, 0), &[]),
+        ("node-default-pass.txt", counts(1, 0, 0), &[]),
+        ("vitest-fail.txt", counts(3, 2, 2), &vitest),
+        ("vitest-pass.txt", counts(1, 0, 0), &["broken.test.mjs"]),
+        ("vitest-none.txt", None, &[]),
+        ("jest-fail.txt", counts(3, 2, 2), &jest),
+        ("jest-pass.txt", counts(1, 0, 0), &["j/broken.test.js"]),
+        ("jest-none.txt", None, &[]),
+        ("mocha-fail.txt", counts(1, 1, 1), &["group > fails"]),
+        ("mocha-tap.txt", counts(1, 1, 1), &["group fails"]),
+        ("go-fail.txt", None, &go),
+        ("go-v-fail.txt", counts(3, 2, 1), &go),
+        ("go-json-fail.txt", counts(3, 2, 1), &go_json),
+        ("go-pass.txt", None, &[]),
+        ("go-v-pass.txt", counts(1, 0, 0), &[]),
+        ("go-none.txt", counts(0, 0, 0), &[]),
+    ];
+    for (name, counts, failing) in table {
+        let reading = reading(name);
+        assert_eq!(reading.counts, *counts, "{name}");
+        let mut expected: Vec<&str> = failing.to_vec();
+        let mut found: Vec<&str> = reading.failing.iter().map(String::as_str).collect();
+        expected.sort_unstable();
+        found.sort_unstable();
+        assert_eq!(found, expected, "{name}");
+    }
+}
+
+#[test]
+fn a_report_names_tests_exactly_and_is_believed_before_the_output() {
+    let report = fixture("pytest.xml");
+    let output = String::from_utf8_lossy(&fixture("pytest-pass.txt")).into_owned();
+    let reading = read(&output, Some(&report));
+    assert_eq!(reading.counts, counts(2, 4, 2));
+    assert_eq!(
+        reading.failing,
+        [
+            "test_calc.test_adds",
+            "test_calc.test_param[2]",
+            "test_calc.TestGroup.test_inner",
+            "test_calc.test_fixture"
+        ]
+    );
+    let report = fixture("node-junit.xml");
+    let reading = read(&output, Some(&report));
+    assert_eq!(reading.counts, counts(2, 2, 2));
+    assert_eq!(reading.failing, ["test.adds", "test.inner fails"]);
+    // A report that is none, or is empty, or was made to end the reader, leaves what the output says.
+    let deep = "<testsuite name=\"a\">".repeat(200_000);
+    for bad in ["", "not xml", "<testsuites/>", "<testsuite><testcase", deep.as_str()] {
+        assert_eq!(read(&output, Some(bad.as_bytes())).counts, counts(2, 0, 0));
+    }
+}
+
+#[test]
+fn a_summary_that_a_test_prints_flips_nothing() {
+    let genuine = "running 3 tests\ntest a ... FAILED\n\nfailures:\n    a\n\n\
+        test result: FAILED. 2 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s\n";
+    let forged =
+        "test result: ok. 24 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s\n";
+    for output in [format!("{forged}{genuine}"), format!("{genuine}{forged}")] {
+        let reading = read(&output, None);
+        assert_eq!(reading.counts, counts(2, 1, 0), "{output}");
+        assert_eq!(reading.failing, ["a"]);
+    }
+    let pytest = "===== 24 passed in 0.01s =====\n===== 1 failed in 0.02s =====\n";
+    assert_eq!(read(pytest, None).counts, counts(0, 1, 0));
+    // And whatever is believed, the exit decides.
+    let all_passed = Counts { passed: 24, failed: 0, skipped: 0 };
+    assert_eq!(verdict(&Exit::Code(1), Some(&all_passed)), TestVerdict::Failed);
+}
+
+#[test]
+fn the_exit_decides_and_counts_only_take_away() {
+    let none = Counts { passed: 0, failed: 0, skipped: 3 };
+    let one = Counts { passed: 1, failed: 0, skipped: 0 };
+    let red = Counts { passed: 1, failed: 1, skipped: 0 };
+    for (exit, counts, expected) in [
+        (Exit::Code(0), None, TestVerdict::Passed),
+        (Exit::Code(0), Some(&one), TestVerdict::Passed),
+        (Exit::Code(0), Some(&red), TestVerdict::Failed),
+        (Exit::Code(0), Some(&none), TestVerdict::NoTests),
+        (Exit::Code(1), Some(&one), TestVerdict::Failed),
+        (Exit::Code(1), Some(&none), TestVerdict::Failed),
+        (Exit::Code(5), Some(&none), TestVerdict::NoTests),
+        (Exit::Code(4), Some(&none), TestVerdict::NoTests),
+        (Exit::Code(5), Some(&one), TestVerdict::Failed),
+        (Exit::Code(5), None, TestVerdict::Failed),
+        (Exit::Signal(9), Some(&one), TestVerdict::Failed),
+        (Exit::TimedOut, Some(&one), TestVerdict::Failed),
+        (Exit::TimedOut, None, TestVerdict::Failed),
+    ] {
+        assert_eq!(verdict(&exit, counts), expected, "{exit:?} {counts:?}");
+    }
+}
+
+#[test]
+fn the_tail_is_the_last_three_thousand_characters_and_fit_for_reading() {
+    let long = "é".repeat(4_000) + "end";
+    assert_eq!(tail(&long).chars().count(), TAIL_CHARACTERS);
+    assert!(tail(&long).ends_with("éend"));
+    for (output, expected) in [
+        ("\u{1b}[31mred\u{1b}[0m\n", "red\n"),
+        ("\u{1b}]0;title\u{7}text", "text"),
+        ("\u{1b}]8;;http://x\u{1b}\\link\u{1b}]8;;\u{1b}\\", "link"),
+        (" 10%\r 50%\r100%\ndone\r\n", "100%\ndone\n"),
+        ("a\u{0}b\u{8}c\td", "abc\td"),
+        ("\u{1b}[never ends\nnext", "ever ends\nnext"),
+        ("\u{1b}]never ends\nnext", "\nnext"),
+        ("\u{1b}", ""),
+        ("", ""),
+    ] {
+        assert_eq!(tail(output), expected, "{output:?}");
+    }
+}
+
+/// A repository as its files; a name that ends with a slash is a folder.
+fn planned(settings: &RepositorySettings, files: &[(&str, &str)]) -> TestPlan {
+    let mut root: Vec<String> =
+        files.iter().map(|(path, _)| path.split('/').next().unwrap_or_default().to_owned()).collect();
+    root.dedup();
+    plan(settings, &root, &|path| {
+        files.iter().find(|(name, _)| *name == path).map(|(_, text)| text.as_bytes().to_vec())
+    })
+}
+
+#[test]
+fn a_repository_tells_by_its_files_how_it_is_tested() {
+    let venv = "python3 -m venv .venv && .venv/bin/python -m pip install -r requirements.txt";
+    let venv_pytest = format!("{venv} pytest");
+    let in_venv = |command: &str| format!("PATH=\"$PWD/.venv/bin:$PATH\"; export PATH; {command}");
+    let pytest_in_venv = in_venv("python3 -m pytest");
+    let unittest_in_venv = in_venv("python3 -m unittest discover -s tests");
+    type Row<'a> = (&'a [(&'a str, &'a str)], Option<&'a str>, Option<&'a str>, Option<&'a str>);
+    let table: &[Row<'_>] = &[
+        (&[("README.md", "")], None, None, None),
+        (
+            &[("Cargo.toml", "[package]\nname='a'")],
+            None,
+            Some("cargo test"),
+            Some("cargo test, because Cargo.toml is there"),
+        ),
+        (&[("Cargo.toml", "[dependencies]\nserde='1'")], Some("cargo fetch"), Some("cargo test"), None),
+        (&[("Cargo.toml", "[workspace]\nmembers=['a']")], Some("cargo fetch"), Some("cargo test"), None),
+        (&[("package.json", r#"{"scripts":{"test":"node --test"}}"#)], None, Some("npm test"), None),
+        (
+            &[
+                ("package.json", r#"{"scripts":{"test":"vitest"},"devDependencies":{"vitest":"4"}}"#),
+                ("package-lock.json", "{}"),
+            ],
+            Some("npm ci --no-audit --no-fund"),
+            Some("npm test"),
+            None,
+        ),
+        (
+            &[("package.json", r#"{"scripts":{"test":"echo \"Error: no test specified\" && exit 1"}}"#)],
+            None,
+            None,
+            None,
+        ),
+        (&[("package.json", "not json"), ("Makefile", "test:\n\tx")], None, Some("make test"), None),
+        (&[("go.mod", "module a")], None, Some("go test ./..."), None),
+        (&[("go.mod", "module a\nrequire b v1")], Some("go mod download"), Some("go test ./..."), None),
+        (&[("pytest.ini", "")], None, Some("python3 -m pytest"), Some("pytest, because pytest.ini is there")),
+        (
+            &[("pyproject.toml", "[tool.pytest.ini_options]")],
+            None,
+            Some("python3 -m pytest"),
+            Some("pytest, because [tool.pytest in pyproject.toml is there"),
+        ),
+        (&[("tests/conftest.py", "")], None, Some("python3 -m pytest"), None),
+        (
+            &[("requirements.txt", "flask\npytest==9"), ("tests/test_a.py", "")],
+            Some(venv),
+            Some(&pytest_in_venv),
+            None,
+        ),
+        (
+            &[("requirements.txt", "flask"), ("conftest.py", "")],
+            Some(&venv_pytest),
+            Some(&pytest_in_venv),
+            None,
+        ),
+        (
+            &[("requirements.txt", "pytest-cov"), ("tests/test_a.py", "")],
+            Some(venv),
+            Some(&unittest_in_venv),
+            None,
+        ),
+        (
+            &[("requirements.txt", "# nothing\n"), ("test_a.py", "")],
+            None,
+            Some("python3 -m unittest discover"),
+            None,
+        ),
+        (&[("a.py", ""), ("tests/test_a.py", "")], None, Some("python3 -m unittest discover -s tests"), None),
+        (&[("a.py", ""), ("tests/__init__.py", "")], None, Some("python3 -m unittest discover"), None),
+        (&[("tests/readme", "")], None, None, None),
+        (&[("Makefile", "all:\n\ntest: all\n\t./run")], None, Some("make test"), None),
+        (&[("Makefile", "test := no\ntest-all:\n")], None, None, None),
+    ];
+    for (files, setup, test, found) in table {
+        let plan = planned(&RepositorySettings::default(), files);
+        assert_eq!(plan.setup.as_deref(), *setup, "{files:?}");
+        assert_eq!(plan.test.as_deref(), *test, "{files:?}");
+        assert_eq!(plan.found.is_some(), test.is_some());
+        if found.is_some() {
+            assert_eq!(plan.found.as_deref(), *found, "{files:?}");
+        }
+    }
+}
+
+#[test]
+fn a_repositorys_settings_win_over_what_is_found() {
+    let files = [("requirements.txt", "flask"), ("test_a.py", "")];
+    let mut settings = RepositorySettings { test: Some("./check".into()), ..RepositorySettings::default() };
+    let plan = planned(&settings, &files);
+    // The setup is found all the same, and its programs come first.
+    assert_eq!(plan.test.as_deref(), Some("PATH=\"$PWD/.venv/bin:$PATH\"; export PATH; ./check"));
+    assert!(plan.setup.is_some());
+    assert_eq!(plan.found, None);
+
+    settings.setup = Some("make deps".into());
+    settings.report = Some("report.xml".into());
+    let plan = planned(&settings, &files);
+    assert_eq!(plan.test.as_deref(), Some("./check"));
+    assert_eq!(plan.setup.as_deref(), Some("make deps"));
+    assert_eq!(plan.report.as_deref(), Some("report.xml"));
+
+    settings.test = Some("  ".into());
+    assert_eq!(planned(&settings, &[]).test, None, "blank is as good as absent");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn no_output_ends_the_reader(output in "(?s).{0,400}", report in proptest::collection::vec(any::<u8>(), 0..200)) {
+        let _ = read(&output, Some(&report));
+        prop_assert!(tail(&output).chars().count() <= TAIL_CHARACTERS);
+    }
+
+    #[test]
+    fn no_mixture_of_what_runners_print_ends_the_reader(
+        picked in proptest::collection::vec((any::<prop::sample::Index>(), 0_usize..400, 0_usize..400), 0..8)
+    ) {
+        let names = ["cargo-fail.txt", "nextest-fail.txt", "pytest-fail.txt", "unittest-fail.txt", "go-v-fail.txt",
+            "go-json-fail.txt", "node-tap-fail.txt", "node-spec-fail.txt", "vitest-fail.txt", "jest-fail.txt",
+            "mocha-fail.txt", "pytest.xml"];
+        let mut output = String::new();
+        for (name, start, length) in picked {
+            let text = String::from_utf8_lossy(&fixture(name.get::<&str>(&names))).into_owned();
+            output.extend(text.chars().skip(start * 4).take(length * 4));
+        }
+        let reading = read(&output, Some(output.as_bytes()));
+        prop_assert!(reading.failing.len() <= 100);
+        prop_assert!(reading.failing.iter().all(|name| name.chars().count() <= 300));
+    }
+}

@@ -1,0 +1,400 @@
+//! Which delivery leads to which signal, and which to none.
+
+use std::collections::BTreeSet;
+
+use super::*;
+use journeyman_order::{BranchName, Command, InstallationId, IssueText, ReviewVerdict};
+
+const PULL: PullNumber = PullNumber(8);
+const OTHER: &str = "f95f852bd8fca8fcc58a9a2d6c842781e32a215e";
+
+fn action(action: &str) -> (&str, Value) {
+    ("/action", json!(action))
+}
+
+fn bot() -> [(&'static str, Value); 2] {
+    [("/sender/login", json!("renovate[bot]")), ("/sender/type", json!("Bot"))]
+}
+
+fn says(text: &str) -> (&'static str, Value) {
+    ("/comment/body", json!(text))
+}
+
+fn issue() -> Subject {
+    Subject::Issue(IssueText {
+        number: IssueNumber(7),
+        title: "T".to_owned(),
+        body: String::new(),
+        url: "https://example.org/7".to_owned(),
+        labels: Vec::new(),
+    })
+}
+
+fn branches(names: &[&str]) -> Subject {
+    Subject::Branches(names.iter().map(|name| name.parse::<BranchName>().unwrap()).collect())
+}
+
+fn commanded(comment: Option<u64>, pull: Option<PullNumber>, command: Command) -> SignalKind {
+    SignalKind::Commanded { comment, pull, command }
+}
+
+fn heard(event: &str, changes: &[(&str, Value)]) -> Incoming {
+    let understood = understand(event, &changed(changes));
+    let Understood::Signal(incoming) = understood else { panic!("{event} {changes:?}: {understood:?}") };
+    *incoming
+}
+
+#[test]
+fn which_delivery_leads_to_which_signal() {
+    let label = || "journeyman".to_owned();
+    let retry = || Command::Retry { guidance: Some("be careful".to_owned()) };
+    let on_pull = || ("/issue/pull_request", json!({"url": "https://example.org"}));
+    let created = || action("created");
+    let pull = Subject::Pull;
+    let finished = || SignalKind::ChecksFinished { head: head() };
+    let reviewed = |verdict| SignalKind::Reviewed { pull: PULL, review: 13, verdict };
+    let ours = || branches(&["journeyman/issue-7-sum"]);
+    let state = |state: &str| ("/review/state", json!(state));
+    let button = |name: &str| vec![action("requested_action"), ("/requested_action/identifier", json!(name))];
+    for (event, changes, subject, kind) in [
+        ("issues", vec![], issue(), SignalKind::Labeled { label: label() }),
+        ("issues", vec![action("unlabeled")], issue(), SignalKind::Unlabeled { label: label() }),
+        ("issues", vec![action("edited")], issue(), SignalKind::IssueEdited),
+        (
+            "issues",
+            vec![action("edited"), ("/changes", json!({"body": {"from": "old"}}))],
+            issue(),
+            SignalKind::IssueEdited,
+        ),
+        ("issues", vec![action("closed")], issue(), SignalKind::IssueClosed),
+        ("issues", vec![action("transferred")], issue(), SignalKind::IssueTransferred),
+        ("issues", vec![action("deleted")], issue(), SignalKind::IssueDeleted),
+        ("issues", vec![action("locked")], issue(), SignalKind::IssueLocked),
+        ("issue_comment", vec![created()], issue(), commanded(Some(12), None, retry())),
+        (
+            "issue_comment",
+            vec![created(), ("/issue/state", json!("closed"))],
+            issue(),
+            commanded(Some(12), None, retry()),
+        ),
+        (
+            "issue_comment",
+            vec![created(), ("/comment/user", Value::Null)],
+            issue(),
+            commanded(Some(12), None, retry()),
+        ),
+        (
+            "issue_comment",
+            vec![created(), on_pull()],
+            pull(PullNumber(7)),
+            commanded(Some(12), Some(PullNumber(7)), retry()),
+        ),
+        (
+            "issue_comment",
+            vec![created(), on_pull(), says("/status @anna")],
+            pull(PullNumber(7)),
+            commanded(Some(12), Some(PullNumber(7)), Command::Status),
+        ),
+        (
+            "issue_comment",
+            vec![created(), says("/rety")],
+            issue(),
+            SignalKind::Misspoken { comment: 12, pull: None, word: "rety".to_owned() },
+        ),
+        (
+            "issue_comment",
+            vec![created(), on_pull(), says("/go on")],
+            pull(PullNumber(7)),
+            SignalKind::Misspoken { comment: 12, pull: Some(PullNumber(7)), word: "go".to_owned() },
+        ),
+        (
+            "pull_request",
+            vec![action("closed")],
+            pull(PULL),
+            SignalKind::PullClosed { pull: PULL, merged: true },
+        ),
+        (
+            "pull_request",
+            vec![action("closed"), ("/pull_request/merged", Value::Null)],
+            pull(PULL),
+            SignalKind::PullClosed { pull: PULL, merged: false },
+        ),
+        (
+            "pull_request",
+            vec![action("closed"), ("/pull_request/number", Value::Null), ("/number", json!(8))],
+            pull(PULL),
+            SignalKind::PullClosed { pull: PULL, merged: true },
+        ),
+        ("pull_request", vec![action("reopened")], pull(PULL), SignalKind::PullReopened { pull: PULL }),
+        (
+            "pull_request",
+            vec![action("synchronize")],
+            pull(PULL),
+            SignalKind::PullPushed { pull: PULL, head: head() },
+        ),
+        (
+            "pull_request_review",
+            vec![action("submitted")],
+            pull(PULL),
+            reviewed(ReviewVerdict::ChangesRequested),
+        ),
+        (
+            "pull_request_review",
+            vec![action("submitted"), state("APPROVED")],
+            pull(PULL),
+            reviewed(ReviewVerdict::Approved),
+        ),
+        (
+            "pull_request_review",
+            vec![action("submitted"), state("commented"), ("/review/user", Value::Null)],
+            pull(PULL),
+            reviewed(ReviewVerdict::Commented),
+        ),
+        (
+            "pull_request_review_comment",
+            vec![created(), says("why?")],
+            pull(PULL),
+            SignalKind::Remarked { pull: PULL, comment: 12 },
+        ),
+        ("workflow_run", vec![action("completed"), ("/workflow_run/app", Value::Null)], ours(), finished()),
+        ("check_suite", vec![action("completed"), ("/check_suite/app", Value::Null)], ours(), finished()),
+        // A check suite, and a check run through its suite, name their branch; where they do not, the pull request does.
+        (
+            "check_suite",
+            vec![
+                action("completed"),
+                ("/check_suite/app", Value::Null),
+                ("/check_suite/head_branch", Value::Null),
+            ],
+            ours(),
+            finished(),
+        ),
+        ("status", vec![], ours(), finished()),
+        ("status", vec![("/state", json!("success"))], ours(), finished()),
+        ("status", vec![("/state", json!("error"))], ours(), finished()),
+        ("push", vec![], Subject::Base, SignalKind::BaseMoved { head: head() }),
+    ] {
+        let expected = Incoming {
+            repository: "o/r".parse().unwrap(),
+            repository_id: RepositoryId(9),
+            installation: Some(InstallationId(3)),
+            default_branch: Some("trunk".to_owned()),
+            subject,
+            provided: Provided::Nothing,
+            signal: Signal {
+                by: Requester::Person(Person { login: "anna".to_owned(), id: UserId(5) }),
+                kind,
+            },
+        };
+        assert_eq!(heard(event, &changes), expected, "{event} {changes:?}");
+    }
+    for (name, command) in [("retry", Command::Retry { guidance: None }), ("approve", Command::Approve)] {
+        let pressed = heard("check_run", &button(name));
+        assert_eq!(pressed.signal.kind, commanded(None, None, command));
+        assert_eq!((pressed.subject, pressed.provided), (ours(), Provided::Of(15_368)));
+    }
+}
+
+/// What a person on GitHub decides about is told by who they are, not by what a bot says in their place.
+#[test]
+fn bots_end_work_and_check_it_and_never_start_or_steer_it() {
+    let by_bot = |event, changes: &[(&'static str, Value)]| {
+        understand(event, &changed(&[changes, &bot()[..]].concat()))
+    };
+    let renovate = Provided::NotBy("renovate[bot]".to_owned());
+    let from = Provided::NotOf(15_368);
+    for (event, changes, provided) in [
+        ("issues", vec![action("unlabeled")], &renovate),
+        ("issues", vec![action("edited")], &renovate),
+        ("issues", vec![action("closed")], &renovate),
+        ("issues", vec![action("transferred")], &renovate),
+        ("issues", vec![action("deleted")], &renovate),
+        ("issues", vec![action("locked")], &renovate),
+        ("pull_request", vec![action("closed")], &renovate),
+        ("pull_request", vec![action("synchronize")], &renovate),
+        ("check_suite", vec![action("completed")], &from),
+        ("check_run", vec![action("completed")], &from),
+        ("workflow_run", vec![action("completed")], &from),
+        ("status", vec![], &Provided::Nothing),
+        ("push", vec![], &Provided::Nothing),
+    ] {
+        let Understood::Signal(incoming) = by_bot(event, &changes) else { panic!("{event} {changes:?}") };
+        assert_eq!(incoming.provided, *provided, "{event} {changes:?}");
+    }
+    let on_pull = ("/issue/pull_request", json!({"url": "https://example.org"}));
+    for (event, changes) in [
+        ("issues", vec![]),
+        ("issue_comment", vec![action("created")]),
+        ("issue_comment", vec![action("created"), says("/rety")]),
+        ("issue_comment", vec![action("created"), on_pull, says("@journeyman look")]),
+        ("pull_request", vec![action("reopened")]),
+        ("pull_request_review", vec![action("submitted")]),
+        ("pull_request_review_comment", vec![action("created")]),
+        ("check_run", vec![action("requested_action")]),
+    ] {
+        let Understood::Ignored { because } = by_bot(event, &changes) else { panic!("{event} {changes:?}") };
+        assert!(because.contains("bots"), "{event} {changes:?}: {because}");
+        // A login tells as well, where the type is missing.
+        let untyped =
+            [&changes[..], &[("/sender/login", json!("x[bot]")), ("/sender/type", Value::Null)]].concat();
+        assert!(matches!(understand(event, &changed(&untyped)), Understood::Ignored { .. }), "{event}");
+    }
+}
+
+#[test]
+fn whether_we_are_meant_is_for_whoever_knows_our_name() {
+    let us = Us { app: 15, slug: "Journeyman-of-acme".to_owned() };
+    let names = |names: &[&str]| Provided::Named(names.iter().map(|name| (*name).to_owned()).collect());
+    for (provided, because) in [
+        (Provided::Nothing, None),
+        (Provided::NotOf(15), Some("our own")),
+        (Provided::NotOf(16), None),
+        (Provided::Of(15), None),
+        (Provided::Of(16), Some("another App")),
+        (Provided::NotBy("journeyman-of-acme[bot]".to_owned()), Some("ourselves")),
+        (Provided::NotBy("journeyman-of-acme".to_owned()), None),
+        (Provided::NotBy("renovate[bot]".to_owned()), None),
+        (names(&["anna", "journeyman-of-acme"]), None),
+        (names(&["anna", "journeyman"]), Some("names us")),
+        (Provided::Named(BTreeSet::new()), Some("names us")),
+    ] {
+        let unmet = provided.unmet_by(&us);
+        assert_eq!(unmet.is_some(), because.is_some(), "{provided:?}: {unmet:?}");
+        assert!(unmet.unwrap_or_default().contains(because.unwrap_or_default()), "{provided:?}: {unmet:?}");
+    }
+
+    let on_pull = ("/issue/pull_request", json!({"url": "https://example.org"}));
+    let remark = heard(
+        "issue_comment",
+        &[action("created"), on_pull, says("> @anna /retry\n\nHow about it, @Journeyman[bot]? `@carl`")],
+    );
+    assert_eq!(remark.signal.kind, SignalKind::Remarked { pull: PullNumber(7), comment: 12 });
+    assert_eq!(remark.provided, names(&["journeyman"]));
+    let run = heard("check_run", &[action("completed")]);
+    assert_eq!(run.provided, Provided::NotOf(15_368), "its number tells better than its name");
+}
+
+#[test]
+fn what_means_nothing_is_ignored_with_a_reason() {
+    let created = || action("created");
+    let completed = || action("completed");
+    let on_pull = || ("/issue/pull_request", json!({}));
+    let other = ("/pull_request/head/sha", json!(OTHER));
+    for (event, changes, because) in [
+        ("star", vec![], "event \"star\""),
+        ("", vec![], "event \"\""),
+        ("pull_request_review_thread", vec![action("resolved")], "event \"pull_request_review_thread\""),
+        ("issues", vec![action("opened")], "issues.opened"),
+        ("issues", vec![("/action", Value::Null)], "without an action"),
+        ("issues", vec![("/issue/state", json!("closed"))], "closed"),
+        ("issues", vec![on_pull()], "pull request"),
+        ("issues", vec![action("edited"), ("/changes", json!({}))], "neither"),
+        ("issues", vec![action("edited"), ("/changes", Value::Null)], "neither"),
+        ("issues", vec![action("edited"), ("/changes", json!({"title": {"from": "T"}}))], "neither"),
+        ("issues", vec![action("edited"), ("/changes", json!({"body": {"from": ""}}))], "neither"),
+        ("issues", vec![action("edited"), ("/changes", json!({"body": {"from": null}}))], "neither"),
+        ("issue_comment", vec![action("edited")], "issue_comment.edited"),
+        ("issue_comment", vec![action("deleted")], "issue_comment.deleted"),
+        ("issue_comment", vec![created(), says("please /retry")], "command"),
+        ("issue_comment", vec![created(), says("> /retry")], "command"),
+        ("issue_comment", vec![created(), says("@journeyman look")], "command"),
+        ("issue_comment", vec![created(), on_pull(), says("look at this")], "names anybody"),
+        ("issue_comment", vec![created(), on_pull(), says("> @journeyman look")], "names anybody"),
+        ("issue_comment", vec![created(), ("/comment/user/id", json!(6))], "sender's own"),
+        ("pull_request", vec![action("opened"), other], "pull_request.opened"),
+        ("pull_request_review", vec![action("edited")], "pull_request_review.edited"),
+        ("pull_request_review", vec![action("dismissed")], "pull_request_review.dismissed"),
+        ("pull_request_review", vec![action("submitted"), ("/review/user/id", json!(6))], "sender's own"),
+        ("pull_request_review", vec![action("submitted"), ("/review/state", json!("pending"))], "nothing"),
+        ("pull_request_review_comment", vec![action("edited")], "pull_request_review_comment.edited"),
+        ("pull_request_review_comment", vec![created(), ("/comment/user/id", json!(6))], "sender's own"),
+        ("check_suite", vec![action("requested")], "check_suite.requested"),
+        ("check_suite", vec![completed(), ("/check_suite/head_branch", json!("main"))], "branch of ours"),
+        ("check_run", vec![created()], "check_run.created"),
+        ("check_run", vec![completed(), ("/check_run/app", Value::Null)], "our own"),
+        (
+            "check_run",
+            vec![completed(), ("/check_run/check_suite/head_branch", json!("main"))],
+            "branch of ours",
+        ),
+        ("check_run", vec![action("requested_action"), ("/check_run/name", json!("lint"))], "another check"),
+        (
+            "check_run",
+            vec![action("requested_action"), ("/requested_action/identifier", json!("merge"))],
+            "no button \"merge\"",
+        ),
+        (
+            "check_run",
+            vec![action("requested_action"), ("/check_run/check_suite/head_branch", json!("main"))],
+            "branch of ours",
+        ),
+        ("workflow_run", vec![action("in_progress")], "workflow_run.in_progress"),
+        // A fork can have a branch of any name.
+        (
+            "workflow_run",
+            vec![completed(), ("/workflow_run/head_repository/id", json!(10))],
+            "branch of ours",
+        ),
+        ("status", vec![("/state", json!("pending"))], "pending"),
+        ("status", vec![("/branches", json!([]))], "branch of ours"),
+        // Ours contains it, as every branch does that began there.
+        ("status", vec![("/branches/2/commit/sha", json!(OTHER))], "branch of ours"),
+        ("push", vec![("/ref", json!("refs/tags/trunk"))], "not to a branch"),
+        ("push", vec![("/ref", json!("refs/heads/journeyman/issue-7-sum"))], "default branch"),
+        ("push", vec![("/deleted", json!(true))], "deleted"),
+        ("push", vec![("/after", json!("0".repeat(40)))], "deleted"),
+    ] {
+        let understood = understand(event, &changed(&changes));
+        let Understood::Ignored { because: said } = &understood else {
+            panic!("{event} {changes:?}: {understood:?}");
+        };
+        assert!(said.contains(because), "{event} {changes:?}: {said}");
+    }
+    let fork = (
+        "/check_suite/pull_requests",
+        json!([{"head": {"ref": "journeyman/issue-7-sum", "repo": {"id": 10}}}]),
+    );
+    let nameless = [completed(), ("/check_suite/head_branch", Value::Null), fork];
+    assert!(matches!(understand("check_suite", &changed(&nameless)), Understood::Ignored { .. }));
+}
+
+#[test]
+fn what_an_answered_event_cannot_do_without_is_named() {
+    for (event, changes, field) in [
+        ("issue_comment", vec![action("created"), ("/comment/id", Value::Null)], "comment.id"),
+        ("issue_comment", vec![action("created"), ("/comment/body", Value::Null)], "comment.body"),
+        ("pull_request", vec![action("closed"), ("/pull_request", json!([]))], "pull_request.number"),
+        (
+            "pull_request",
+            vec![action("synchronize"), ("/pull_request/head", Value::Null)],
+            "pull_request.head.sha",
+        ),
+        (
+            "pull_request",
+            vec![action("synchronize"), ("/pull_request/head/sha", json!("HEAD"))],
+            "pull_request.head.sha",
+        ),
+        ("pull_request_review", vec![action("submitted"), ("/review/id", json!(-1))], "review.id"),
+        ("pull_request_review", vec![action("submitted"), ("/review/state", Value::Null)], "review.state"),
+        ("pull_request_review_comment", vec![action("created"), ("/comment", Value::Null)], "comment.id"),
+        ("check_suite", vec![action("completed"), ("/check_suite", json!("x"))], "check_suite"),
+        ("check_run", vec![action("completed"), ("/check_run/head_sha", json!(7))], "head_sha"),
+        (
+            "check_run",
+            vec![action("requested_action"), ("/requested_action", Value::Null)],
+            "requested_action.identifier",
+        ),
+        ("workflow_run", vec![action("completed"), ("/workflow_run", Value::Null)], "workflow_run"),
+        ("status", vec![("/state", Value::Null)], "state"),
+        ("status", vec![("/sha", json!("../x"))], "sha"),
+        ("push", vec![("/ref", Value::Null)], "ref"),
+        ("push", vec![("/after", json!("-rf"))], "after"),
+        ("push", vec![("/repository/default_branch", json!("-rf"))], "repository.default_branch"),
+    ] {
+        let understood = understand(event, &changed(&changes));
+        let Understood::Malformed { because } = &understood else {
+            panic!("{event} {changes:?}: {understood:?}");
+        };
+        assert!(because.starts_with(&format!("{field} is")), "{event} {changes:?}: {because}");
+    }
+}

@@ -1,0 +1,184 @@
+//! What a delivery means to us. Most mean nothing.
+
+use std::collections::BTreeSet;
+
+use super::events::{Meaning, Nothing, READERS};
+use super::payload::{Missing, Payload, Sender, SenderKind};
+use journeyman_order::{
+    BranchName, InstallationId, IssueText, PullNumber, RepositoryId, RepositoryName, Requester, Signal,
+    SignalKind,
+};
+
+/// What a delivery means.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Understood {
+    /// GitHub asks whether we are there.
+    Ping,
+    /// Somebody did something that an order may have to answer. Whether they may is not yet known.
+    Signal(Box<Incoming>),
+    /// Nothing.
+    Ignored {
+        /// Why.
+        because: String,
+    },
+    /// It is of a kind that we answer, and cannot be read.
+    Malformed {
+        /// What is wrong with it.
+        because: String,
+    },
+}
+
+/// A signal and where it belongs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Incoming {
+    /// The repository's name at the time.
+    pub repository: RepositoryName,
+    /// The repository.
+    pub repository_id: RepositoryId,
+    /// The installation that may act there; none where it has to be asked for.
+    pub installation: Option<InstallationId>,
+    /// The repository's default branch; none where it has to be asked for.
+    pub default_branch: Option<String>,
+    /// What it is about.
+    pub subject: Subject,
+    /// Whether it means anything depends on who we are.
+    pub provided: Provided,
+    /// What was done.
+    pub signal: Signal,
+}
+
+/// What a signal is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Subject {
+    /// An issue, with its text as it was then.
+    Issue(IssueText),
+    /// A pull request.
+    Pull(PullNumber),
+    /// These branches of ours; there is at least one.
+    Branches(Vec<BranchName>),
+    /// The default branch, and so every pull request that goes to it.
+    Base,
+}
+
+/// Under which condition a delivery means something, where that takes knowing who we are on GitHub.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Provided {
+    /// Under none.
+    Nothing,
+    /// It is about an App's check: provided that the App of this id is another than we.
+    NotOf(u64),
+    /// It was asked of the App of this id: provided that this is us.
+    Of(u64),
+    /// A bot of this login did it: provided that it is another than ours.
+    NotBy(String),
+    /// It calls these names, in small letters: provided that ours is one of them.
+    Named(BTreeSet<String>),
+}
+
+/// Who we are on GitHub.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Us {
+    /// The App's numeric id.
+    pub app: u64,
+    /// The App's name in addresses; `slug[bot]` is our login, `@slug` calls us.
+    pub slug: String,
+}
+
+impl Provided {
+    /// Why the delivery means nothing to us; none when it does.
+    pub fn unmet_by(&self, us: &Us) -> Option<&'static str> {
+        match self {
+            Self::Nothing => None,
+            Self::NotOf(app) => (*app == us.app).then_some("the check is our own"),
+            Self::Of(app) => (*app != us.app).then_some("it was asked of another App"),
+            Self::NotBy(login) => {
+                let ours =
+                    login.strip_suffix("[bot]").is_some_and(|slug| slug.eq_ignore_ascii_case(&us.slug));
+                ours.then_some("we did it ourselves")
+            }
+            Self::Named(names) => {
+                let named = names.contains(&us.slug.to_ascii_lowercase());
+                (!named).then_some("the comment neither begins with a command nor names us")
+            }
+        }
+    }
+}
+
+/// The events that a delivery can be of and mean something. An App that does not subscribe to one of them is deaf there.
+pub fn events() -> impl Iterator<Item = &'static str> {
+    READERS.iter().map(|(event, _)| *event)
+}
+
+/// Reads a delivery: `event` is `X-GitHub-Event`, `body` the bytes whose signature was right.
+pub fn understand(event: &str, body: &[u8]) -> Understood {
+    if event == "ping" {
+        return Understood::Ping;
+    }
+    // Events that mean nothing are not even parsed.
+    let Some((_, read)) = READERS.iter().find(|(known, _)| *known == event) else {
+        return ignored(format!("we do not answer the event {:?}", shorten(event)));
+    };
+    let payload = match Payload::parse(body) {
+        Ok(payload) => payload,
+        Err(because) => return Understood::Malformed { because },
+    };
+    match read(&payload).and_then(|meaning| place(meaning, &payload)) {
+        Ok(incoming) => Understood::Signal(Box::new(incoming)),
+        Err(Nothing::Ignored(because)) => ignored(because),
+        Err(Nothing::Missing(Missing(field))) => {
+            Understood::Malformed { because: format!("{field} is missing, or is not what it should be") }
+        }
+    }
+}
+
+fn place(meaning: Meaning, payload: &Payload) -> Result<Incoming, Nothing> {
+    let Meaning { subject, provided, kind } = meaning;
+    let (repository, repository_id) = payload.repository()?;
+    let sender = payload.sender()?;
+    let provided = match sender.kind {
+        SenderKind::Human => provided,
+        SenderKind::Bot => of_a_bot(&kind, provided, &sender)?,
+    };
+    Ok(Incoming {
+        repository,
+        repository_id,
+        installation: payload.installation(),
+        default_branch: payload.default_branch(),
+        subject,
+        provided,
+        signal: Signal { by: Requester::Person(sender.person), kind },
+    })
+}
+
+/// A bot may end work, as a merge queue or a janitor of stale issues does, and push, and check. It does not begin or
+/// steer work: two bots would never stop talking to one another.
+fn of_a_bot(kind: &SignalKind, provided: Provided, sender: &Sender) -> Result<Provided, Nothing> {
+    match kind {
+        SignalKind::Labeled { .. }
+        | SignalKind::Commanded { .. }
+        | SignalKind::Misspoken { .. }
+        | SignalKind::Reviewed { .. }
+        | SignalKind::Remarked { .. }
+        | SignalKind::PullReopened { .. } => {
+            Err(Nothing::Ignored("bots do not start or command work".to_owned()))
+        }
+        SignalKind::Unlabeled { .. }
+        | SignalKind::IssueEdited
+        | SignalKind::IssueClosed
+        | SignalKind::IssueTransferred
+        | SignalKind::IssueDeleted
+        | SignalKind::IssueLocked
+        | SignalKind::PullClosed { .. }
+        | SignalKind::PullPushed { .. } => Ok(Provided::NotBy(sender.person.login.clone())),
+        // What GitHub does after our own push is told in our name: checks that others made of it are news all the same.
+        SignalKind::ChecksFinished { .. } | SignalKind::BaseMoved { .. } => Ok(provided),
+    }
+}
+
+fn ignored(because: String) -> Understood {
+    Understood::Ignored { because }
+}
+
+pub(super) fn shorten(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).take(60).collect()
+}

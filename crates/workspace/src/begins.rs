@@ -1,0 +1,158 @@
+//! What an order's work tree begins with, and making it anew when that is another commit than before.
+//!
+//! Which commit it was is kept in a file of ours beside what the agent can write. The file says `making` while origin and
+//! work tree are being replaced, so that a process that is killed meanwhile leaves something that is made again.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use git2::{Oid, Repository};
+
+use super::remote::oid;
+use super::{GitError, Places, Workspaces, remove_all, write_whole};
+use journeyman_order::{BranchName, CommitSha, RepositoryName};
+
+/// What stands in the file while things are replaced.
+const MAKING: &str = "making";
+/// What an agent wrote for itself beside its work, plans above all: it outlasts a work tree.
+const KEPT: &str = ".journeyman";
+
+/// Where work begins, when that is not the base.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Start<'a> {
+    /// Any commit that is here: one of ours, or a person's.
+    pub commit: &'a CommitSha,
+    /// The order's branch, which is at that commit.
+    pub branch: &'a BranchName,
+}
+
+/// What the file says.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Begun {
+    /// Nothing, as in orders from before there was the file: what is there began with the base.
+    Unsaid,
+    /// What is there may be half of one and half of another.
+    Making,
+    /// What is there began with this.
+    With(String),
+}
+
+/// What is written of a start: the commit, and the branch when it is not the base.
+pub(super) fn line(base: &CommitSha, start: Option<Start<'_>>) -> String {
+    match start {
+        None => base.to_string(),
+        Some(Start { commit, branch }) => format!("{commit} {branch}"),
+    }
+}
+
+impl Begun {
+    pub(super) fn read(places: &Places) -> Result<Self, GitError> {
+        let path = file(places);
+        match std::fs::read_to_string(&path) {
+            Ok(text) if text.trim() == MAKING => Ok(Self::Making),
+            Ok(text) => Ok(Self::With(text.trim().to_owned())),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Self::Unsaid),
+            Err(error) => Err(GitError::file("read", &path, &error)),
+        }
+    }
+
+    /// Says that things are being replaced, before the first is touched.
+    pub(super) fn making(places: &Places) -> Result<(), GitError> {
+        write(places, MAKING)
+    }
+
+    /// Says what is there, after the last was made.
+    pub(super) fn with(places: &Places, line: &str) -> Result<(), GitError> {
+        write(places, line)
+    }
+
+    /// Says nothing any more: there is nothing.
+    pub(super) fn forget(places: &Places) -> Result<(), GitError> {
+        let path = file(places);
+        match std::fs::remove_file(&path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(GitError::file("remove", &path, &error))
+            }
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+}
+
+fn file(places: &Places) -> PathBuf {
+    places.root.join("begins")
+}
+
+fn write(places: &Places, text: &str) -> Result<(), GitError> {
+    let path = file(places);
+    write_whole(&path, format!("{text}\n").as_bytes()).map_err(|error| GitError::file("write", &path, &error))
+}
+
+/// Empties a work tree, but for what the agent wrote for itself. The folder stays where it is. No link is followed.
+pub(super) fn empty(work: &Path) -> Result<(), GitError> {
+    let said = |error: std::io::Error| GitError::file("empty", work, &error);
+    for entry in std::fs::read_dir(work).map_err(said)? {
+        let entry = entry.map_err(said)?;
+        if entry.file_name() == KEPT {
+            continue;
+        }
+        if entry.file_type().map_err(said)?.is_dir() {
+            remove_all(&entry.path())?;
+        } else {
+            std::fs::remove_file(entry.path()).map_err(said)?;
+        }
+    }
+    Ok(())
+}
+
+impl Workspaces {
+    /// What the mirror has been told of the base branches: a copy of its packs that is made afterwards has it all.
+    pub(super) fn known(&self, repository: &RepositoryName) -> Result<Vec<Oid>, GitError> {
+        let said = |error: git2::Error| GitError::local("look into the mirror", &error);
+        let mirror = self.mirror(repository)?;
+        let heads = mirror.references_glob("refs/mirror/*").map_err(said)?;
+        let mut known = Vec::new();
+        for head in heads {
+            known.extend(head.map_err(said)?.target());
+        }
+        Ok(known)
+    }
+
+    /// Copies into an origin what a commit needs besides what is `known` there, and nothing else.
+    pub(super) fn copy_commit(
+        &self,
+        repository: &RepositoryName,
+        commit: &CommitSha,
+        known: &[Oid],
+        origin: &Repository,
+    ) -> Result<(), GitError> {
+        let said = |error: git2::Error| GitError::local("copy the commit to start from", &error);
+        let commits = self.commits(repository)?;
+        let mut walk = commits.revwalk().map_err(said)?;
+        walk.push(oid(commit)?).map_err(said)?;
+        for known in known {
+            walk.hide(*known).map_err(said)?;
+        }
+        let mut pack = commits.packbuilder().map_err(said)?;
+        pack.set_threads(1);
+        pack.insert_walk(&mut walk).map_err(said)?;
+        if pack.object_count() == 0 {
+            return Ok(());
+        }
+        let odb = origin.odb().map_err(said)?;
+        let mut writer = odb.packwriter().map_err(said)?;
+        let mut fault = None;
+        pack.foreach(|bytes| match writer.write_all(bytes) {
+            Ok(()) => true,
+            Err(error) => {
+                fault = Some(error);
+                false
+            }
+        })
+        .map_err(|error| match &fault {
+            Some(fault) => GitError::broken(format!("could not copy the commit to start from: {fault}")),
+            None => said(error),
+        })?;
+        writer.commit().map_err(said)?;
+        Ok(())
+    }
+}

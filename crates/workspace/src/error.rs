@@ -1,0 +1,71 @@
+//! What goes wrong with repositories, by what it asks for.
+
+use journeyman_order::Trouble;
+use journeyman_order::moves::Retry;
+use std::path::Path;
+
+/// What went wrong, and what it asks for. The message holds no secret.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct GitError {
+    /// Of what kind.
+    pub kind: GitErrorKind,
+    /// What was tried, what was said, and what a person can do about it.
+    pub message: String,
+}
+
+/// Kinds of trouble, by what they ask for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GitErrorKind {
+    /// The server cannot be reached, is overloaded or broke off: the same again, later.
+    Unavailable,
+    /// The token was refused (401): a fresh one.
+    Unauthorized,
+    /// The token does not allow it (403): a person gives the App the permission.
+    Forbidden,
+    /// The repository (404), the branch or the commit is not there.
+    NotFound,
+    /// The server declined the push, by a rule of the repository or a hook.
+    Refused,
+    /// What people pushed cannot be worked with, or decided about, by us: a person has to.
+    NotForUs,
+    /// Something here is not as it must be.
+    Broken,
+}
+
+impl GitError {
+    pub(super) fn new(kind: GitErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into() }
+    }
+
+    pub(super) fn broken(message: impl Into<String>) -> Self {
+        Self::new(GitErrorKind::Broken, message)
+    }
+
+    /// Of a repository on this disk.
+    pub(super) fn local(what: &str, error: &git2::Error) -> Self {
+        let missing = error.code() == git2::ErrorCode::NotFound;
+        let kind = if missing { GitErrorKind::NotFound } else { GitErrorKind::Broken };
+        Self::new(kind, format!("could not {what}: {}", error.message()))
+    }
+
+    pub(super) fn file(what: &str, path: &Path, error: &std::io::Error) -> Self {
+        Self::broken(format!("could not {what} {path:?}: {error}"))
+    }
+}
+
+impl From<GitError> for Trouble {
+    fn from(error: GitError) -> Self {
+        let retry = match error.kind {
+            // A fresh token may be refused for seconds, so a refused credential is tried again too.
+            // So is a 403: GitHub answers its limits with it, and git hands on neither header nor text that would
+            // tell them from a missing permission.
+            GitErrorKind::Unavailable | GitErrorKind::Unauthorized | GitErrorKind::Forbidden => Retry::Soon,
+            GitErrorKind::NotFound
+            | GitErrorKind::Refused
+            | GitErrorKind::NotForUs
+            | GitErrorKind::Broken => Retry::Never,
+        };
+        Self { message: error.to_string(), retry }
+    }
+}

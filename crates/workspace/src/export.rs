@@ -1,0 +1,336 @@
+//! What came out of the agent's sandbox: one line, then objects, whole and uncompressed, as `git cat-file --batch`
+//! writes them. So there is nothing to inflate, no delta to apply, and no claim to believe: what an object is called
+//! is computed here. The file that it was written to is the quarantine; nothing leaves it before it was examined.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::path::Path;
+
+use git2::{ObjectType, Oid};
+
+use super::GitError;
+use journeyman_order::commit_message::is_hidden;
+
+/// Bytes that an export may have: the job that writes it is given this as its `most_output`.
+pub const MOST_EXPORTED: u64 = 256 << 20;
+/// Bytes that one object may have. GitHub warns from 50 MiB on.
+pub(super) const MOST_OBJECT: u64 = 25 << 20;
+/// Objects that an export may have.
+const MOST_OBJECTS: usize = 200_000;
+/// Bytes that a commit may have.
+const MOST_COMMIT: u64 = 1 << 20;
+/// Bytes of the first line, and of each object's.
+const MOST_LINE: u64 = 4_096;
+
+/// An export, read.
+pub(super) enum Exported {
+    /// There is nothing to import, because.
+    Nothing(String),
+    /// More than an export may have; says what.
+    TooMuch(String),
+    /// The commit that the branch is at, and objects.
+    Commit(Oid, Objects),
+}
+
+/// The commit that a branch is at, as far as it can be read. Of it only these two are ever used.
+pub(super) enum Pushed {
+    /// What git makes.
+    Sound {
+        /// What it holds.
+        tree: Oid,
+        /// What was said of it.
+        message: String,
+    },
+    /// There is none, or it is no commit.
+    Missing,
+    /// What git does not make; says how.
+    Malformed(&'static str),
+}
+
+/// Objects by their true names.
+pub(super) struct Objects {
+    file: RefCell<File>,
+    pieces: HashMap<Oid, Piece>,
+}
+
+#[derive(Clone, Copy)]
+struct Piece {
+    kind: ObjectType,
+    offset: u64,
+    size: u64,
+}
+
+impl Objects {
+    /// Kind and size of an object, without reading it. One that is too large stands here by the name that it claims.
+    pub(super) fn header(&self, id: Oid) -> Option<(ObjectType, u64)> {
+        self.pieces.get(&id).map(|piece| (piece.kind, piece.size))
+    }
+
+    /// An object's bytes; none when it is not here or too large.
+    pub(super) fn read(&self, id: Oid) -> io::Result<Option<(ObjectType, Vec<u8>)>> {
+        let Some(piece) = self.pieces.get(&id).filter(|piece| piece.size <= MOST_OBJECT) else {
+            return Ok(None);
+        };
+        let mut file = self.file.borrow_mut();
+        file.seek(SeekFrom::Start(piece.offset))?;
+        let mut bytes = Vec::new();
+        file.by_ref().take(piece.size).read_to_end(&mut bytes)?;
+        // The file is ours alone, but a name that is not the content's would undo everything.
+        let same = Oid::hash_object(piece.kind, &bytes).is_ok_and(|found| found == id);
+        if same {
+            Ok(Some((piece.kind, bytes)))
+        } else {
+            Err(io::Error::other("an object changed while it was read"))
+        }
+    }
+
+    /// A commit, read as strictly as git writes it.
+    pub(super) fn commit(&self, id: Oid) -> Result<Pushed, GitError> {
+        if self.header(id).is_some_and(|(kind, size)| kind == ObjectType::Commit && size > MOST_COMMIT) {
+            return Ok(Pushed::Malformed("it is larger than a message can be"));
+        }
+        let read = self.read(id);
+        let read = read.map_err(|error| GitError::broken(format!("could not read a commit: {error}")))?;
+        Ok(match read {
+            Some((ObjectType::Commit, bytes)) => commit(&bytes),
+            Some(_) | None => Pushed::Missing,
+        })
+    }
+}
+
+fn commit(bytes: &[u8]) -> Pushed {
+    let text = String::from_utf8_lossy(bytes);
+    let Some((head, message)) = text.split_once("\n\n") else {
+        return Pushed::Malformed("it has no message");
+    };
+    if head.contains('\0') {
+        return Pushed::Malformed("there is a NUL in its head");
+    }
+    let mut lines = head.lines().peekable();
+    let tree = lines.next().and_then(|line| line.strip_prefix("tree ")).and_then(self::id);
+    let Some(tree) = tree else { return Pushed::Malformed("it names no tree") };
+    while let Some(parent) = lines.peek().and_then(|line| line.strip_prefix("parent ")) {
+        if self::id(parent).is_none() {
+            return Pushed::Malformed("it names a parent that is none");
+        }
+        lines.next();
+    }
+    for who in ["author ", "committer "] {
+        if !lines.next().and_then(|line| line.strip_prefix(who)).is_some_and(is_signature) {
+            return Pushed::Malformed("it does not say who made it and when, once and in this order");
+        }
+    }
+    if lines.any(|line| ["tree ", "parent ", "author ", "committer "].iter().any(|key| line.starts_with(key)))
+    {
+        return Pushed::Malformed("it says something twice");
+    }
+    Pushed::Sound { tree, message: message.to_owned() }
+}
+
+/// `NAME <ADDRESS> SECONDS ZONE`
+fn is_signature(text: &str) -> bool {
+    let Some((name, rest)) = text.split_once('<') else { return false };
+    let Some((address, when)) = rest.split_once("> ") else { return false };
+    let Some((seconds, zone)) = when.split_once(' ') else { return false };
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let plain =
+        !name.contains('>') && !address.contains(['<', '>']) && (name.is_empty() || name.ends_with(' '));
+    let zone = zone.strip_prefix(['+', '-']).is_some_and(|zone| zone.len() == 4 && is_number(zone));
+    plain && zone && is_number(seconds) && seconds.parse::<i64>().is_ok()
+}
+
+/// Reads an export.
+pub(super) fn read(path: &Path) -> Result<Exported, GitError> {
+    let file = File::open(path).map_err(|error| GitError::file("open what was exported,", path, &error))?;
+    let size =
+        file.metadata().map_err(|error| GitError::file("look at what was exported,", path, &error))?.len();
+    if size >= MOST_EXPORTED {
+        return Ok(Exported::TooMuch(format!("the change is larger than {} MiB", MOST_EXPORTED >> 20)));
+    }
+    scan(file).map_err(|error| GitError::file("read what was exported,", path, &error))
+}
+
+fn scan(file: File) -> io::Result<Exported> {
+    let unreadable = || Ok(Exported::Nothing("what was pushed could not be read from the origin".to_owned()));
+    let mut reader = BufReader::with_capacity(1 << 16, file);
+    let Some(first) = line(&mut reader)? else { return unreadable() };
+    if let Some(because) = first.strip_prefix("none: ") {
+        return Ok(Exported::Nothing(because.chars().filter(|c| !is_hidden(*c)).take(1_000).collect()));
+    }
+    let Some(pushed) = id(&first) else { return unreadable() };
+    let mut pieces = HashMap::new();
+    let mut at = first.len() as u64 + 1;
+    while !reader.fill_buf()?.is_empty() {
+        let Some(header) = line(&mut reader)? else { return unreadable() };
+        at += header.len() as u64 + 1;
+        let mut words = header.split(' ');
+        let (claimed, kind, size) = (words.next().and_then(id), words.next(), words.next());
+        // `ID missing`: whoever needs it will notice.
+        if kind == Some("missing") {
+            continue;
+        }
+        let kind = match kind {
+            Some("commit") => Some(ObjectType::Commit),
+            Some("tree") => Some(ObjectType::Tree),
+            Some("blob") => Some(ObjectType::Blob),
+            Some("tag") => Some(ObjectType::Tag),
+            Some(_) | None => None,
+        };
+        let (Some(claimed), Some(kind), Some(size)) =
+            (claimed, kind, size.and_then(|s| s.parse::<u64>().ok()))
+        else {
+            return unreadable();
+        };
+        if pieces.len() >= MOST_OBJECTS {
+            return Ok(Exported::TooMuch(format!("the change has more than {MOST_OBJECTS} objects")));
+        }
+        let piece = Piece { kind, offset: at, size };
+        let Some(next) = at.checked_add(size).and_then(|end| end.checked_add(1)) else { return unreadable() };
+        if size > MOST_OBJECT {
+            let Ok(far) = i64::try_from(size) else { return unreadable() };
+            reader.seek_relative(far)?;
+            pieces.insert(claimed, piece);
+        } else {
+            let mut bytes = Vec::new();
+            reader.by_ref().take(size).read_to_end(&mut bytes)?;
+            if bytes.len() as u64 != size {
+                return unreadable();
+            }
+            let Ok(name) = Oid::hash_object(kind, &bytes) else { return unreadable() };
+            pieces.insert(name, piece);
+        }
+        let mut end = [0];
+        if reader.read_exact(&mut end).is_err() || end != *b"\n" {
+            return unreadable();
+        }
+        at = next;
+    }
+    Ok(Exported::Commit(pushed, Objects { file: RefCell::new(reader.into_inner()), pieces }))
+}
+
+/// The next line without its end; none when it has no end, or is not text of a sane length.
+fn line(reader: &mut impl BufRead) -> io::Result<Option<String>> {
+    let mut bytes = Vec::new();
+    reader.take(MOST_LINE).read_until(b'\n', &mut bytes)?;
+    Ok(match bytes.pop() {
+        Some(b'\n') => String::from_utf8(bytes).ok(),
+        Some(_) | None => None,
+    })
+}
+
+fn id(text: &str) -> Option<Oid> {
+    text.parse::<journeyman_order::CommitSha>().ok().and_then(|sha| Oid::from_str(sha.as_str()).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    fn scanned(bytes: &[u8]) -> Exported {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(bytes).unwrap();
+        file.rewind().unwrap();
+        scan(file).unwrap()
+    }
+
+    #[test]
+    fn objects_have_the_names_of_their_content_whatever_they_claim() {
+        let zero = "0".repeat(40);
+        let text = format!("{zero}\n{zero} blob 5\nhello\n{zero} missing\n{zero} blob 0\n\n");
+        let Exported::Commit(_, objects) = scanned(text.as_bytes()) else { panic!("not read") };
+        let hello = Oid::from_str("b6fc4c620b67d95f953a5c1c1230aaab5db5a1b0").unwrap();
+        assert_eq!(objects.read(hello).unwrap(), Some((ObjectType::Blob, b"hello".to_vec())));
+        assert_eq!(objects.header(Oid::ZERO_SHA1), None);
+        assert_eq!(objects.pieces.len(), 2);
+    }
+
+    #[test]
+    fn what_is_not_an_export_is_nothing() {
+        let zero = "0".repeat(40);
+        for bad in [
+            "".to_owned(),
+            "x".repeat(10_000),
+            zero.clone(),
+            format!("{zero}\n{zero} blob 9\nshort\n"),
+            format!("{zero}\n{zero} blob 99999999999999999999\n"),
+            format!("{zero}\n{zero} blob 18446744073709551615\nx"),
+            format!("{zero}\n{zero} blob 18446744073709551600\nx"),
+            format!("{zero}\n{zero} blob 2\nhi"),
+            format!("{zero}\n{zero} commit-graph 2\nhi\n"),
+            format!("{zero}\n{zero} blob 30000000\nhi\n"),
+            format!("{zero}\n{zero} missing\n{zero} missi"),
+        ] {
+            assert!(
+                matches!(scanned(bad.as_bytes()), Exported::Nothing(_)),
+                "{}",
+                &bad[bad.len().saturating_sub(60)..]
+            );
+        }
+        let Exported::Nothing(because) = scanned(b"none: only main\x1b[2J\nmore") else { panic!() };
+        assert_eq!(because, "only main[2J");
+    }
+
+    #[test]
+    fn more_objects_than_may_be_are_too_much() {
+        let zero = "0".repeat(40);
+        let mut text = format!("{zero}\n");
+        for number in 0..=MOST_OBJECTS {
+            text.push_str(&format!("{zero} blob 7\n{number:07}\n"));
+        }
+        assert!(
+            matches!(scanned(text.as_bytes()), Exported::TooMuch(what) if what.contains("200000 objects"))
+        );
+    }
+
+    #[test]
+    fn a_commit_is_read_as_strictly_as_git_writes_it() {
+        let tree = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
+        let who = "author A B <a@example.org> 1 +0000\ncommitter A <a@example.org> 1 -0730\n";
+        let sound = [
+            format!("tree {tree}\n{who}\nFix it\n"),
+            format!("tree {tree}\nparent {tree}\nparent {tree}\n{who}gpgsig -----\n x\n\nFix it\n"),
+            format!("tree {tree}\nauthor <> 0 +0000\ncommitter <> 0 +0000\nencoding ISO-8859-1\n\nFix it\n"),
+        ];
+        for text in sound {
+            let Pushed::Sound { tree: found, message } = commit(text.as_bytes()) else { panic!("{text}") };
+            assert_eq!((found.to_string().as_str(), message.as_str()), (tree, "Fix it\n"));
+        }
+        for text in [
+            format!("tree {tree}\n{who}"),
+            format!("tree {}\n{who}\nx", &tree[1..]),
+            format!("{who}tree {tree}\n\nx"),
+            format!("tree {tree}\ntree {tree}\n{who}\nx"),
+            format!("tree {tree}\n{who}tree {tree}\n\nx"),
+            format!("tree {tree}\nparent HEAD\n{who}\nx"),
+            format!("tree {tree}\n{who}parent {tree}\n\nx"),
+            format!("tree {tree}\n{who}author A <a> 1 +0000\n\nx"),
+            format!("tree {tree}\nauthor A <a> 1 +0000\n\nx"),
+            format!("tree {tree}\n{}\nx", who.replace("A B <", "A B> <")),
+            format!("tree {tree}\n{}\nx", who.replace("A B <", "A B<")),
+            format!("tree {tree}\n{}\nx", who.replace("1 +0000", "99999999999999999999 +0000")),
+            format!("tree {tree}\n{}\nx", who.replace("1 +0000", "1 +0")),
+            format!("tree {tree}\n{}\nx", who.replace("A B", "A\0B")),
+            String::new(),
+        ] {
+            assert!(matches!(commit(text.as_bytes()), Pushed::Malformed(_)), "{text:?}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_commit_has_an_answer(text in "(tree |parent |author |[0-9a-f]{40}|<|> |1 |\\+0000|\n|\\PC){0,30}") {
+            commit(text.as_bytes());
+        }
+
+        #[test]
+        fn any_bytes_are_read_without_a_panic(bytes in proptest::collection::vec(0_u8..=255, 0..300)) {
+            let mut all = format!("{}\n", "0".repeat(40)).into_bytes();
+            all.extend(&bytes);
+            scanned(&all);
+            scanned(&bytes);
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! Whole files that somebody without tools wrote, as a commit in the agent's repository: a stream for
+//! `git fast-import`, made here, and read inside the sandbox. We never open a repository that an agent could write.
+
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+
+use chrono::{DateTime, Utc};
+
+use super::origin::{AGENT_EMAIL, AGENT_NAME, shell};
+use super::remote::oid;
+use super::{GitError, Workspaces};
+use journeyman_order::{BranchName, CommitSha, OrderId, RepositoryName};
+
+/// Says where the work stands, the branch in the origin or else the base, and which of the files are there already.
+const LOOK: &str = r#"
+set -eu
+origin=$1 branch=$2 base=$3; shift 3
+export GIT_DIR="$origin" GIT_LITERAL_PATHSPECS=1 GIT_NO_REPLACE_OBJECTS=1 GIT_TERMINAL_PROMPT=0
+parent=$(git rev-parse --quiet --verify "refs/heads/$branch^{commit}") || parent=$base
+printf '%s\0' "$parent"
+git ls-tree -z --full-tree "$parent" -- "$@"
+"#;
+
+/// Reads the stream, and brings branch, work tree and origin to where it leads. A commit that changes nothing is left
+/// out. Each step is harmless when it was made before.
+const WRITE: &str = r#"
+set -eu
+origin=$1 work=$2 branch=$3 parent=$4
+export GIT_TERMINAL_PROMPT=0 GIT_NO_REPLACE_OBJECTS=1
+repo() { git --git-dir="$work/.git" --work-tree="$work" -c core.hooksPath=/dev/null "$@"; }
+repo cat-file -e "$parent^{commit}" 2>/dev/null ||
+  repo fetch --quiet --no-tags -- "$origin" "refs/heads/$branch"
+repo fast-import --quiet --force
+new=$(repo rev-parse --verify 'refs/journeyman/written^{commit}')
+if [ "$(repo rev-parse "$new^{tree}")" = "$(repo rev-parse "$parent^{tree}")" ]; then new=$parent; fi
+repo symbolic-ref HEAD "refs/heads/$branch"
+repo update-ref "refs/heads/$branch" "$new"
+repo push --quiet -- "$origin" "$new:refs/heads/$branch"
+repo reset --quiet --hard || {
+  find "$work" -mindepth 1 -maxdepth 1 ! -name .git ! -name .journeyman -exec rm -rf {} +
+  repo reset --quiet --hard
+}
+"#;
+
+/// The work as it stands before the files are written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Standing {
+    /// The commit to go on from.
+    pub parent: CommitSha,
+    /// Those of the files that are there and may be executed.
+    pub executable: BTreeSet<String>,
+}
+
+/// A commit to write. The same again is the same commit, byte for byte.
+#[derive(Debug, Clone, Copy)]
+pub struct NewFiles<'a> {
+    /// Its parent.
+    pub parent: &'a CommitSha,
+    /// Its message.
+    pub message: &'a str,
+    /// When; whole seconds count.
+    pub date: DateTime<Utc>,
+    /// Path, content, and whether it may be executed.
+    pub files: &'a [(&'a str, &'a str, bool)],
+    /// Paths that are to be as in the base again: mode and object there, or none.
+    pub restored: &'a [(String, Option<(u32, String)>)],
+}
+
+impl Workspaces {
+    /// The command that tells how the work stands, for [`Standing::read`]: to be run *in a sandbox* with `origin` mounted
+    /// for reading.
+    pub fn look_command(
+        &self,
+        order: OrderId,
+        branch: &BranchName,
+        base: &CommitSha,
+        paths: &[&str],
+    ) -> Vec<OsString> {
+        let origin = self.places(order).origin;
+        let mut arguments: Vec<&OsStr> =
+            vec![origin.as_os_str(), branch.as_str().as_ref(), base.as_str().as_ref()];
+        arguments.extend(paths.iter().map(OsStr::new));
+        shell(LOOK, &arguments)
+    }
+
+    /// The command that reads [`NewFiles::stream`] from its standard input and pushes what comes of it to the origin: to be
+    /// run *in the agent's sandbox*, after the work tree was readied, with `work` and `origin` mounted for writing.
+    pub fn write_command(&self, order: OrderId, branch: &BranchName, parent: &CommitSha) -> Vec<OsString> {
+        let places = self.places(order);
+        let (branch, parent) = (branch.as_str().as_ref(), parent.as_str().as_ref());
+        shell(WRITE, &[places.origin.as_os_str(), places.work.as_os_str(), branch, parent])
+    }
+
+    /// Mode and object of a file of a commit of ours; none when there is no file or link at that path.
+    ///
+    /// # Errors
+    /// When the commit is not here.
+    pub fn entry(
+        &self,
+        repository: &RepositoryName,
+        commit: &CommitSha,
+        path: &str,
+    ) -> Result<Option<(u32, String)>, GitError> {
+        let commits = self.commits(repository)?;
+        let said = |error: git2::Error| GitError::local("look into a commit", &error);
+        let tree = commits.find_commit(oid(commit)?).and_then(|commit| commit.tree()).map_err(said)?;
+        match tree.get_path(std::path::Path::new(path)) {
+            Ok(entry) => {
+                let mode = u32::try_from(entry.filemode()).unwrap_or_default();
+                let is_file = matches!(mode, 0o100_644 | 0o100_755 | 0o120_000);
+                Ok(is_file.then(|| (mode, entry.id().to_string())))
+            }
+            Err(error) if error.code() == git2::ErrorCode::NotFound => Ok(None),
+            Err(error) => Err(said(error)),
+        }
+    }
+}
+
+impl Standing {
+    /// Reads what the command said. It ran on the agent's repository: nothing more is believed than a commit's name and
+    /// which files can be executed.
+    pub fn read(said: &[u8]) -> Option<Self> {
+        let mut parts = said.split(|byte| *byte == 0);
+        let parent = std::str::from_utf8(parts.next()?).ok()?.parse().ok()?;
+        let executable = parts.filter_map(|part| {
+            let (entry, path) = std::str::from_utf8(part).ok()?.split_once('\t')?;
+            entry.starts_with("100755 ").then(|| path.to_owned())
+        });
+        Some(Self { parent, executable: executable.collect() })
+    }
+}
+
+impl NewFiles<'_> {
+    /// The stream.
+    pub fn stream(&self) -> Vec<u8> {
+        let mut stream = Vec::new();
+        let seconds = self.date.timestamp().max(0);
+        for role in ["author", "committer"] {
+            if role == "author" {
+                stream.extend_from_slice(b"commit refs/journeyman/written\n");
+            }
+            stream.extend_from_slice(
+                format!("{role} {AGENT_NAME} <{AGENT_EMAIL}> {seconds} +0000\n").as_bytes(),
+            );
+        }
+        data(&mut stream, self.message.as_bytes());
+        stream.extend_from_slice(format!("from {}\n", self.parent).as_bytes());
+        // Before what is written: a file may have become a folder.
+        for (path, before) in self.restored {
+            let line = match before {
+                Some((mode, id)) => format!("M {mode:06o} {id} {}\n", quoted(path)),
+                None => format!("D {}\n", quoted(path)),
+            };
+            stream.extend_from_slice(line.as_bytes());
+        }
+        for (path, content, executable) in self.files {
+            let mode = if *executable { "100755" } else { "100644" };
+            stream.extend_from_slice(format!("M {mode} inline {}\n", quoted(path)).as_bytes());
+            data(&mut stream, content.as_bytes());
+        }
+        stream.push(b'\n');
+        stream
+    }
+}
+
+fn data(stream: &mut Vec<u8>, bytes: &[u8]) {
+    stream.extend_from_slice(format!("data {}\n", bytes.len()).as_bytes());
+    stream.extend_from_slice(bytes);
+    stream.push(b'\n');
+}
+
+/// A path as fast-import takes any: in quotes, as in C.
+fn quoted(path: &str) -> String {
+    let mut quoted = String::with_capacity(path.len() + 2);
+    quoted.push('"');
+    for character in path.chars() {
+        match character {
+            '"' => quoted.push_str("\\\""),
+            '\\' => quoted.push_str("\\\\"),
+            '\n' => quoted.push_str("\\n"),
+            other => quoted.push(other),
+        }
+    }
+    quoted.push('"');
+    quoted
+}

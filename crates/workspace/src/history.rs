@@ -1,0 +1,106 @@
+//! What the history of a repository says: where a branch left the base branch, and how people write here.
+
+use git2::{ErrorCode, Oid, Repository, Sort};
+
+use super::remote::{kept, oid, sha};
+use super::{GitError, Workspaces};
+use journeyman_order::commit_message::is_hidden;
+use journeyman_order::{CommitSha, RepositoryName};
+
+/// First lines that are told.
+const MOST_SUBJECTS: usize = 50;
+/// Commits that are looked at for them: where nothing but merges is made, there is no end otherwise.
+const MOST_COMMITS: usize = 1_000;
+/// Characters of each.
+const LONGEST_SUBJECT: usize = 120;
+
+impl Workspaces {
+    /// The commit that a change is compared with: where it left the base branch, as that was fetched last, or what it
+    /// merged of it since. `base` where that cannot be said.
+    ///
+    /// # Errors
+    /// When the commit is not here.
+    pub fn fork(
+        &self,
+        repository: &RepositoryName,
+        base_branch: &str,
+        base: &CommitSha,
+        commit: &CommitSha,
+    ) -> Result<CommitSha, GitError> {
+        let commits = self.commits(repository)?;
+        let Ok(head) = self.mirror(repository)?.refname_to_id(&kept(base_branch)) else {
+            return Ok(base.clone());
+        };
+        merge_base(&commits, head, oid(commit)?)?.map_or_else(|| Ok(base.clone()), sha)
+    }
+
+    /// The first lines of the last commits up to this one, newest first, at most fifty of at most 120 characters. Of
+    /// merges only the first parents are followed, and merges themselves are left out, as are characters that cannot
+    /// be seen. People wrote them: data.
+    ///
+    /// # Errors
+    /// When the commit is not here.
+    pub fn subjects(&self, repository: &RepositoryName, commit: &CommitSha) -> Result<Vec<String>, GitError> {
+        let commits = self.commits(repository)?;
+        let said = |error: git2::Error| GitError::local("read the history of a commit", &error);
+        let mut walk = commits.revwalk().map_err(said)?;
+        walk.set_sorting(Sort::NONE).map_err(said)?;
+        walk.simplify_first_parent().map_err(said)?;
+        walk.push(oid(commit)?).map_err(said)?;
+        let mut subjects = Vec::new();
+        for id in walk.take(MOST_COMMITS) {
+            let commit = commits.find_commit(id.map_err(said)?).map_err(said)?;
+            if commit.parent_count() > 1 {
+                continue;
+            }
+            let subject = subject(commit.message_raw_bytes());
+            if !subject.is_empty() {
+                subjects.push(subject);
+            }
+            if subjects.len() == MOST_SUBJECTS {
+                break;
+            }
+        }
+        Ok(subjects)
+    }
+}
+
+/// Where two histories met last; none when they never did.
+pub(super) fn merge_base(commits: &Repository, one: Oid, two: Oid) -> Result<Option<Oid>, GitError> {
+    match commits.merge_base(one, two) {
+        Ok(base) => Ok(Some(base)),
+        // Also when a commit is missing, so that is looked at first.
+        Err(error) if error.code() == ErrorCode::NotFound => {
+            let there = commits.find_commit(one).and_then(|_| commits.find_commit(two));
+            there.map(|_| None).map_err(|error| GitError::local("find where two branches met", &error))
+        }
+        Err(error) => Err(GitError::local("find where two branches met", &error)),
+    }
+}
+
+fn subject(message: &[u8]) -> String {
+    let message = String::from_utf8_lossy(message);
+    let line = message.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    let visible: String = line.chars().filter(|c| !is_hidden(*c)).take(LONGEST_SUBJECT).collect();
+    visible.trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::subject;
+
+    #[test]
+    fn a_subject_is_one_line_that_can_be_seen() {
+        for (message, told) in [
+            ("fix: the sum\n\nIt was off.", "fix: the sum"),
+            ("\n\n  Fix it  \r\n", "Fix it"),
+            ("a\u{202e}b\u{1b}[2Jc\u{200b}", "ab[2Jc"),
+            ("", ""),
+            ("\u{200b}", ""),
+        ] {
+            assert_eq!(subject(message.as_bytes()), told, "{message:?}");
+        }
+        assert_eq!(subject("ä".repeat(300).as_bytes()).chars().count(), 120);
+        assert_eq!(subject(b"caf\xe9"), "caf\u{fffd}");
+    }
+}

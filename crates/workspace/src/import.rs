@@ -1,0 +1,200 @@
+//! The airlock: a tree comes in as data, is examined, and only then becomes part of a repository of ours.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use git2::Oid;
+
+use super::conflicts::with_markers;
+use super::examine::Examination;
+use super::export::{self, Exported, Objects, Pushed};
+use super::protected::Protected;
+use super::remarks::Remarks;
+use super::remote::{oid, sha};
+use super::secrets::{Known, Scan};
+use super::source::Source;
+use super::update::conflicts_of;
+use super::{GitError, Workspaces};
+use journeyman_order::{
+    BranchName, Category, CommitSha, Feedback, Finding, OrderId, RepositoryName, TreeSha, commit_message,
+};
+
+/// Paths that are told.
+pub(super) const MOST_TOLD: usize = 1_000;
+/// Files with conflicts that are named in feedback.
+const MOST_NAMED: usize = 10;
+
+/// What came through.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ImportOutcome {
+    /// A tree that may be published; it is in the repository of our commits now.
+    Imported {
+        /// The commit that the agent pushed. It is not kept.
+        pushed: CommitSha,
+        /// Its tree.
+        tree: TreeSha,
+        /// Its message made harmless; none when it is unusable.
+        message: Option<String>,
+        /// Paths that differ from the base, sorted, at most a thousand.
+        changed: Vec<String>,
+        /// What may be published and people should know: manifests, lockfiles, programs, at most fifty.
+        warnings: Vec<Finding>,
+    },
+    /// Nothing that could be taken.
+    NothingPushed {
+        /// What was found instead.
+        because: String,
+    },
+    /// The tree may not be published; says why, for the worker.
+    Refused(Feedback),
+}
+
+/// What a change is held against, besides what git and file systems ask of it.
+#[derive(Debug, Clone, Copy)]
+pub struct Rules<'a> {
+    /// The branch that it is to be published on: its name leaves as well.
+    pub branch: &'a BranchName,
+    /// Globs of paths that must not differ from the base, whatever their case, the last that matches deciding: one that
+    /// begins with `!` sets free again. See [`super::DEFAULT_PROTECTED`].
+    pub protected: &'a [String],
+    /// Our own secrets; nothing allows one of these.
+    pub known: &'a Known,
+    /// Fingerprints, as findings tell them, of what has the form of a secret and is none.
+    pub allowed_secrets: &'a [String],
+}
+
+impl Workspaces {
+    /// Takes what [`Workspaces::export_command`] wrote to its output. Nothing of it is believed, and nothing of it
+    /// enters a repository of ours unless all of it may. Doing it again is harmless.
+    ///
+    /// Where the base is a commit with conflicts, they have to be settled: a marker that is left is sent back. Where it
+    /// has none that could be left, because no conflict was in a text, a commit that changes nothing says that our
+    /// versions are right.
+    ///
+    /// # Errors
+    /// When the base is not in the mirror, a glob is none, or the disk fails. Whatever an agent can do is an outcome.
+    pub fn import(
+        &self,
+        order: OrderId,
+        repository: &RepositoryName,
+        base: &CommitSha,
+        export: &Path,
+        rules: Rules<'_>,
+    ) -> Result<ImportOutcome, GitError> {
+        let protected = Protected::new(rules.protected)?;
+        let secrets = Scan::new(rules.known, rules.allowed_secrets);
+        let commits = self.commits(repository)?;
+        let base_id = oid(base)?;
+        let base_tree = commits
+            .find_commit(base_id)
+            .map_err(|error| GitError::local("find the base commit in the mirror", &error))?
+            .tree_id();
+        let (pushed, objects) = match export::read(export)? {
+            Exported::Nothing(because) => {
+                // It names what the agent named.
+                let because = secrets.names(&because).map_or(because, |what| {
+                    format!(
+                        "the branch {} was not pushed, and what was found instead holds {what}",
+                        rules.branch
+                    )
+                });
+                return Ok(ImportOutcome::NothingPushed { because });
+            }
+            Exported::TooMuch(what) => {
+                return Ok(ImportOutcome::Refused(Feedback::failed(Category::Policy, format!("{what}."))));
+            }
+            Exported::Commit(pushed, objects) => (pushed, objects),
+        };
+        if pushed == base_id {
+            let because = "the branch is where it started: nothing was committed".to_owned();
+            return Ok(ImportOutcome::NothingPushed { because });
+        }
+        let (tree, message) = match objects.commit(pushed)? {
+            Pushed::Sound { tree, message } => (tree, message),
+            Pushed::Missing => {
+                let because = "the pushed commit could not be read from the origin".to_owned();
+                return Ok(ImportOutcome::NothingPushed { because });
+            }
+            Pushed::Malformed(why) => {
+                let why = format!("The pushed commit is not one that git makes: {why}.");
+                return Ok(ImportOutcome::Refused(Feedback::failed(Category::Policy, why)));
+            }
+        };
+        let conflicts = conflicts_of(&commits, order, base_id)?;
+        if tree == base_tree && conflicts.as_ref().is_none_or(|files| !files.is_empty()) {
+            let because = "the pushed commit changes no file".to_owned();
+            return Ok(ImportOutcome::NothingPushed { because });
+        }
+        let ours = commits.odb().map_err(|error| GitError::local("open a repository of ours", &error))?;
+        let source = Source::new(Some(&objects), &ours, base_tree);
+        let mut examination = Examination::new(&source, &protected, Some(&secrets));
+        for (what, text) in [("message", message.as_str()), ("branch's name", rules.branch.as_str())] {
+            if let Some(secret) = secrets.names(text) {
+                examination.remarks.refuse("", &format!("the {what} holds {secret}"));
+            }
+        }
+        examination.compare(base_tree, tree)?;
+        let left = match conflicts {
+            // A file can have been moved with all that is in it.
+            Some(files) if examination.remarks.findings.is_empty() => {
+                let changed = examination.changed.iter().map(String::as_bytes);
+                let all: BTreeSet<&[u8]> = files.iter().map(Vec::as_slice).chain(changed).collect();
+                with_markers(|id, kind| source.read(id, kind), tree, all.into_iter())?
+            }
+            Some(_) | None => Vec::new(),
+        };
+        if !left.is_empty() {
+            return Ok(ImportOutcome::Refused(unsettled(&left)));
+        }
+        let Examination { remarks, mut changed, needed, .. } = examination;
+        let Remarks { findings, warnings, .. } = remarks;
+        if !findings.is_empty() {
+            let summary = match findings.as_slice() {
+                [only] => only.description.clone(),
+                [first, rest @ ..] => format!("{} And {} more.", first.description, rest.len()),
+                [] => String::new(),
+            };
+            return Ok(ImportOutcome::Refused(Feedback {
+                passed: false,
+                score: 0.0,
+                summary,
+                issues: findings,
+            }));
+        }
+        for id in needed {
+            take(&objects, &ours, id)?;
+        }
+        changed.truncate(MOST_TOLD);
+        let tree =
+            tree.to_string().parse::<TreeSha>().map_err(|error| GitError::broken(error.to_string()))?;
+        Ok(ImportOutcome::Imported {
+            pushed: sha(pushed)?,
+            tree,
+            message: commit_message::clean(&message),
+            changed,
+            warnings,
+        })
+    }
+}
+
+fn unsettled(files: &[String]) -> Feedback {
+    let named: Vec<String> =
+        files.iter().take(MOST_NAMED).map(|file| format!("`{}`", file.escape_debug())).collect();
+    let more = match files.len().saturating_sub(MOST_NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    Feedback::failed(
+        Category::LogicError,
+        format!("Conflict markers are left in {}{more}.", named.join(", ")),
+    )
+    .suggest("Decide for each conflict what is right, take the markers out, and push again.")
+}
+
+fn take(objects: &Objects, ours: &git2::Odb<'_>, id: Oid) -> Result<(), GitError> {
+    let read =
+        objects.read(id).map_err(|error| GitError::broken(format!("could not read an object: {error}")))?;
+    let Some((kind, bytes)) = read else { return Err(GitError::broken("an examined object is gone")) };
+    ours.write(kind, &bytes).map_err(|error| GitError::local("keep an object", &error))?;
+    Ok(())
+}

@@ -1,0 +1,275 @@
+//! Repositories: mirrors of what is on GitHub, the agent's own repository, and the road between them.
+//!
+//! May know: git's objects, references and wire, by libgit2; files under the data folder.
+//! Must never know: GitHub's API, agents, what is in a journal. It starts no process: what has to be run in a
+//! repository that an agent could write is handed out as a command, to be run in a sandbox.
+//!
+//! Four repositories take part, and only the last two are the agent's:
+//!
+//! | where | whose | what is in it |
+//! |---|---|---|
+//! | `mirrors/OWNER/NAME.git` | ours | what was fetched, and nothing else |
+//! | `commits/OWNER/NAME.git` | ours | trees that came through the airlock, the commits made of them, people's commits; sees the mirror |
+//! | `orders/ID/origin` | the agent's | the agent's remote: made before any agent ran, replaced whole, never opened by us again |
+//! | `orders/ID/work` | the agent's | the agent's work tree, cloned from it in the sandbox |
+//!
+//! In `commits` a reference tells whose a commit is: `refs/journeyman/ORDER/` ours to publish, `refs/marked/ORDER/` ours and
+//! never to be published, `refs/taken/ORDER/` a person's.
+//!
+//! Agents that only look, a reviewer above all, have a [`Seat`] each: plain files of a commit and a home of their own.
+//!
+//! All functions block: call them where that is allowed.
+
+mod begins;
+mod borrow;
+mod changes;
+mod checkout;
+mod conflicts;
+mod contents;
+mod error;
+mod examine;
+mod export;
+mod files;
+mod history;
+#[cfg(test)]
+mod hostile_trees;
+mod import;
+mod leftovers;
+mod libgit2;
+mod lines;
+mod links;
+mod names;
+mod origin;
+mod outline;
+mod patch;
+mod protected;
+mod publish;
+mod remarks;
+mod remote;
+mod seat;
+mod secrets;
+mod source;
+mod taken;
+mod tree;
+mod update;
+mod whose;
+
+use std::collections::{HashMap, HashSet};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use git2::{Repository, RepositoryInitOptions};
+
+pub use begins::Start;
+pub use changes::{ChangedFile, Content};
+pub use error::{GitError, GitErrorKind};
+pub use export::MOST_EXPORTED;
+pub use files::{NewFiles, Standing};
+pub use import::{ImportOutcome, Rules};
+pub use outline::Outline;
+pub use protected::DEFAULT_PROTECTED;
+pub use publish::NewCommit;
+pub use remote::{PushOutcome, Remote};
+pub use seat::Seat;
+pub use secrets::Known;
+pub use taken::Taken;
+pub use update::{Updated, Updating};
+
+use journeyman_order::{OrderId, RepositoryName};
+
+/// Everything about repositories, under one data folder. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Workspaces {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    data: PathBuf,
+    /// One lock a repository: libgit2 does not keep two from making or fetching the same one. And one an order, for
+    /// what is made there once.
+    locks: Mutex<HashMap<String, Arc<Mutex<()>>>>,
+    /// Repositories in which this process has cleared away what another one left.
+    cleared: Mutex<HashSet<PathBuf>>,
+}
+
+/// Where an order's things are. All lie side by side, so that none is inside what the agent can write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Places {
+    /// All of it.
+    pub root: PathBuf,
+    /// The agent's work tree.
+    pub work: PathBuf,
+    /// The agent's origin, a bare repository.
+    pub origin: PathBuf,
+    /// The agent's home, its sessions included.
+    pub home: PathBuf,
+    /// What runs of agents printed.
+    pub runs: PathBuf,
+    /// Checkouts to test, and the homes of test runs.
+    pub tests: PathBuf,
+    /// Checkouts to look at, and the homes of those who do.
+    pub seats: PathBuf,
+}
+
+impl Workspaces {
+    /// Makes the data folder when it is not there, and libgit2 deaf to the machine's configuration.
+    ///
+    /// # Errors
+    /// When the folder cannot be made, or the settings of libgit2 cannot be set.
+    pub fn new(data: &Path) -> Result<Self, GitError> {
+        libgit2::harden()?;
+        std::fs::create_dir_all(data)
+            .map_err(|error| GitError::file("make the data folder", data, &error))?;
+        let data =
+            data.canonicalize().map_err(|error| GitError::file("find the data folder", data, &error))?;
+        Ok(Self { inner: Arc::new(Inner { data, locks: Mutex::default(), cleared: Mutex::default() }) })
+    }
+
+    /// Where an order's things are, whether they are there yet or not.
+    pub fn places(&self, order: OrderId) -> Places {
+        let root = self.inner.data.join("orders").join(order.to_string());
+        Places {
+            work: root.join("work"),
+            origin: root.join("origin"),
+            home: root.join("home"),
+            runs: root.join("runs"),
+            tests: root.join("tests"),
+            seats: root.join("seats"),
+            root,
+        }
+    }
+
+    /// Takes an order's work, origin, home, tests and seats away; what its runs printed is kept, and so are its commits.
+    /// Also when they are gone. An order that goes on afterwards has them made anew, without its agents' sessions.
+    ///
+    /// # Errors
+    /// When something cannot be removed.
+    pub fn remove(&self, order: OrderId) -> Result<(), GitError> {
+        let places = self.places(order);
+        let alone = self.lock_of(order.to_string());
+        let _alone = alone.lock().unwrap_or_else(PoisonError::into_inner);
+        if !places.root.exists() {
+            return Ok(());
+        }
+        begins::Begun::making(&places)?;
+        for place in [&places.work, &places.origin, &places.home, &places.tests, &places.seats] {
+            remove_all(place)?;
+        }
+        begins::Begun::forget(&places)
+    }
+
+    /// Where what is known of a repository's base commits is kept, for all orders.
+    pub fn baselines(&self, repository: &RepositoryName) -> PathBuf {
+        self.inner.data.join("baselines").join(folder(repository))
+    }
+
+    /// Where what package managers downloaded for a repository's base commits is kept, for all orders.
+    pub fn downloads(&self, repository: &RepositoryName) -> PathBuf {
+        self.inner.data.join("downloads").join(folder(repository))
+    }
+
+    /// The mirror, made when it is not there.
+    fn mirror(&self, repository: &RepositoryName) -> Result<Repository, GitError> {
+        self.ours("mirrors", repository, None)
+    }
+
+    /// The repository of our own commits, made when it is not there. It sees the mirror's objects.
+    fn commits(&self, repository: &RepositoryName) -> Result<Repository, GitError> {
+        drop(self.mirror(repository)?);
+        // Relative, so that the data folder can be moved.
+        let mirror = format!("../../../../mirrors/{}/objects\n", folder(repository));
+        self.ours("commits", repository, Some(&mirror))
+    }
+
+    fn ours(&self, kind: &str, name: &RepositoryName, sees: Option<&str>) -> Result<Repository, GitError> {
+        let path = self.inner.data.join(kind).join(folder(name));
+        let lock = self.lock(name);
+        let _held = lock.lock().unwrap_or_else(PoisonError::into_inner);
+        if !path.join("complete").exists() {
+            remove_all(&path)?;
+            let made = |error: &std::io::Error| GitError::file("make the repository", &path, error);
+            std::fs::create_dir_all(&path).map_err(|error| made(&error))?;
+            init_bare(&path, "main")?;
+            if let Some(alternates) = sees {
+                std::fs::create_dir_all(path.join("objects/info")).map_err(|error| made(&error))?;
+                std::fs::write(path.join("objects/info/alternates"), alternates)
+                    .map_err(|error| made(&error))?;
+            }
+            // Last, so that one that was made half is made again.
+            std::fs::write(path.join("complete"), "").map_err(|error| made(&error))?;
+        }
+        // The data folder is one process's, and every road to a repository of ours leads through here: a lock that
+        // is there the first time is nobody's.
+        if self.inner.cleared.lock().unwrap_or_else(PoisonError::into_inner).insert(path.clone()) {
+            leftovers::clear(&path)?;
+        }
+        Repository::open_bare(&path).map_err(|error| GitError::local("open a repository of ours", &error))
+    }
+
+    fn lock(&self, repository: &RepositoryName) -> Arc<Mutex<()>> {
+        self.lock_of(folder(repository))
+    }
+
+    fn lock_of(&self, what: String) -> Arc<Mutex<()>> {
+        let mut locks = self.inner.locks.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(locks.entry(what).or_default())
+    }
+}
+
+/// GitHub's names do not differ by case alone.
+fn folder(repository: &RepositoryName) -> String {
+    format!("{repository}.git").to_ascii_lowercase()
+}
+
+/// A bare repository without anything of a template's.
+fn init_bare(path: &Path, head: &str) -> Result<Repository, GitError> {
+    let mut options = RepositoryInitOptions::new();
+    options.bare(true).external_template(false).initial_head(head);
+    Repository::init_opts(path, &options).map_err(|error| GitError::local("make a repository", &error))
+}
+
+/// Removes a folder and what is in it, following no link; nothing there is fine. Folders that were made unwritable
+/// inside, as some tools do with their caches, are made writable first.
+///
+/// # Errors
+/// When something stays.
+pub fn remove_all(path: &Path) -> Result<(), GitError> {
+    let gone = |removed: std::io::Result<()>| match removed {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+        Ok(()) | Err(_) => Ok(()),
+    };
+    gone(std::fs::remove_dir_all(path))
+        .or_else(|_| {
+            make_writable(path);
+            gone(std::fs::remove_dir_all(path))
+        })
+        .map_err(|error| GitError::file("remove", path, &error))
+}
+
+/// Writes a file beside and then renames it, once it is on the disk: a crash leaves it whole, or as it was.
+///
+/// # Errors
+/// When its folder cannot be made or written.
+pub fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let folder = path.parent().unwrap_or(path);
+    std::fs::create_dir_all(folder)?;
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(bytes)?;
+    file.as_file().sync_all()?;
+    file.persist(path)?;
+    std::fs::File::open(folder)?.sync_all()
+}
+
+/// As far as it can; what stays is told by whoever removes.
+fn make_writable(folder: &Path) {
+    use std::os::unix::fs::PermissionsExt;
+    let is_folder = std::fs::symlink_metadata(folder).is_ok_and(|found| found.is_dir());
+    if !is_folder || std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o700)).is_err() {
+        return;
+    }
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        make_writable(&entry.path());
+    }
+}

@@ -1,0 +1,193 @@
+//! The agent's own repository: made by us before any agent ran, and from then on touched from inside its sandbox only.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use super::begins::{self, Begun, Start};
+use super::remote::oid;
+use super::{GitError, Workspaces, init_bare, remove_all};
+use journeyman_order::{BranchName, CommitSha, OrderId, RepositoryName};
+
+/// Who commits of the agent's are by, unless it says otherwise. They are never published.
+pub(super) const AGENT_NAME: &str = "Journeyman's agent";
+pub(super) const AGENT_EMAIL: &str = "agent@journeyman.invalid";
+
+/// Clones the origin, once, and brings the branch forward. Run where an agent may have done anything: a repository
+/// that is broken is cloned anew, the folder for plans is kept out of commits, and uncommitted work in the way of a
+/// branch is put aside, not lost.
+const CLONE: &str = r#"
+set -eu
+origin=$1 work=$2 branch=$3
+export GIT_TERMINAL_PROMPT=0
+cd "$work"
+# Nothing else runs here now: a lock is what is left of a run that was killed.
+find "$work/.git" "$origin" -type f -name '*.lock' -exec rm -f {} + 2>/dev/null || true
+repo() { git --git-dir="$work/.git" --work-tree="$work" "$@"; }
+if [ "$(repo config --get journeyman.cloned 2>/dev/null || true)" != yes ] ||
+   ! repo rev-parse --quiet --verify HEAD >/dev/null 2>&1; then
+  chmod -R u+rwX "$work" 2>/dev/null || true
+  find "$work" -mindepth 1 -maxdepth 1 ! -name .journeyman -exec rm -rf {} +
+  # Beside what is kept, as git clones into empty folders only.
+  git clone --quiet --no-hardlinks --no-checkout -- "$origin" "$work/.clone"
+  mv "$work/.clone/.git" "$work/.git"
+  rmdir "$work/.clone"
+  repo reset --quiet --hard
+  repo config user.name "Journeyman's agent"
+  repo config user.email agent@journeyman.invalid
+  repo config push.autoSetupRemote true
+  mkdir -p "$work/.git/info"
+  printf '/.journeyman/\n' >> "$work/.git/info/exclude"
+  repo config journeyman.cloned yes
+fi
+[ -n "$branch" ] || exit 0
+[ "$(repo symbolic-ref --quiet HEAD || true)" != "refs/heads/$branch" ] || exit 0
+if repo show-ref --quiet --verify "refs/heads/$branch"; then
+  repo checkout --quiet "$branch" -- 2>/dev/null || {
+    repo stash push --quiet --include-untracked
+    repo checkout --quiet "$branch" --
+  }
+elif repo show-ref --quiet --verify "refs/remotes/origin/$branch"; then
+  repo checkout --quiet -B "$branch" --track "origin/$branch"
+else
+  repo checkout --quiet -B "$branch"
+fi
+"#;
+
+/// Says where the branch is and writes what its tree has that the base's has not. Ends well in any case: that
+/// nothing was pushed is for the worker to hear.
+const EXPORT: &str = r#"
+set -u
+origin=$1 branch=$2 base=$3
+export GIT_DIR="$origin" GIT_NO_REPLACE_OBJECTS=1 GIT_TERMINAL_PROMPT=0
+if pushed=$(git rev-parse --quiet --verify "refs/heads/$branch^{commit}"); then
+  printf '%s\n' "$pushed"
+  { printf '%s\n' "$pushed"
+    git rev-list --objects --no-object-names "$pushed^{tree}" "^$base^{tree}"
+  } | git cat-file --batch --buffer
+elif there=$(git for-each-ref --count=20 --format='%(refname:short)' refs/heads); then
+  printf 'none: the branch %s was not pushed; in the origin there is: %s\n' "$branch" \
+    "$(printf '%s' "$there" | tr '\n' ' ')"
+else
+  printf 'none: the origin is no git repository any more\n'
+fi
+"#;
+
+impl Workspaces {
+    /// Makes the order's folders and the agent's origin: a bare repository with the base on its default branch, and
+    /// nothing in it that leads to a repository of ours. Once; later calls leave what the agent made of it.
+    ///
+    /// With another start than before, all of that is made anew at the same paths, with the start on the order's branch
+    /// and the default branch where that left it: the home stays, and so does the folder for plans. Nobody may be at
+    /// work there. Killed at any moment, it is made again by the next call.
+    ///
+    /// # Errors
+    /// When the base is not in the mirror or the start is not here, or the disk fails.
+    pub fn create_origin(
+        &self,
+        order: OrderId,
+        repository: &RepositoryName,
+        base: &CommitSha,
+        default_branch: &str,
+        start: Option<Start<'_>>,
+    ) -> Result<(), GitError> {
+        let places = self.places(order);
+        let start = start.filter(|start| start.commit != base);
+        let alone = self.lock_of(order.to_string());
+        let _alone = alone.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        for folder in [&places.work, &places.home, &places.runs, &places.tests] {
+            std::fs::create_dir_all(folder).map_err(|error| GitError::file("make", folder, &error))?;
+        }
+        let line = begins::line(base, start);
+        if std::fs::symlink_metadata(&places.origin).is_ok() {
+            match Begun::read(&places)? {
+                Begun::With(there) if there == line => return Ok(()),
+                Begun::Unsaid if start.is_none() => return Ok(()),
+                Begun::With(_) | Begun::Unsaid | Begun::Making => {}
+            }
+        }
+        let half = places.root.join("origin.half");
+        self.make_origin(repository, (base, default_branch), start, &half)?;
+        Begun::making(&places)?;
+        remove_all(&places.origin)?;
+        begins::empty(&places.work)?;
+        std::fs::rename(&half, &places.origin)
+            .map_err(|error| GitError::file("make", &places.origin, &error))?;
+        Begun::with(&places, &line)
+    }
+
+    fn make_origin(
+        &self,
+        repository: &RepositoryName,
+        (base, default_branch): (&CommitSha, &str),
+        start: Option<Start<'_>>,
+        place: &Path,
+    ) -> Result<(), GitError> {
+        let head = format!("refs/heads/{default_branch}");
+        if !git2::Reference::is_valid_name(&head) {
+            return Err(GitError::broken(format!("{default_branch:?} is not a branch's name")));
+        }
+        remove_all(place)?;
+        let (mirror, known) = (self.mirror(repository)?, self.known(repository)?);
+        let origin = init_bare(place, default_branch)?;
+        // Whole packs, copied and not linked: what the agent does to its files must not reach ours. The mirror's
+        // packs hold what was fetched and no order's work.
+        let lock = self.lock(repository);
+        let held = lock.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        copy_packs(&mirror.path().join("objects/pack"), &place.join("objects/pack"))?;
+        drop(held);
+        let said = |error: git2::Error| GitError::local("find the base commit in the mirror", &error);
+        origin.odb().and_then(|odb| odb.refresh()).map_err(said)?;
+        let Some(Start { commit, branch }) = start else {
+            let base = oid(base)?;
+            origin.find_commit(base).map_err(said)?;
+            origin.reference(&head, base, true, "").map_err(said)?;
+            return Ok(());
+        };
+        self.copy_commit(repository, commit, &known, &origin)?;
+        let fork = oid(&self.fork(repository, default_branch, base, commit)?)?;
+        origin.odb().and_then(|odb| odb.refresh()).map_err(said)?;
+        let set = |name: &str, id: git2::Oid| {
+            origin.find_commit(id).and_then(|_| origin.reference(name, id, true, "")).map(|_| ())
+        };
+        set(&head, fork).map_err(said)?;
+        set(&branch.reference(), oid(commit)?)
+            .map_err(|error| GitError::local("find the commit to start from", &error))
+    }
+
+    /// The command that readies the agent's work tree, to be run *in the agent's sandbox*: directory `work`, `work` and
+    /// `origin` mounted for writing. Clones when there is no sound clone; checks `branch` out, from where the work
+    /// tree is when the branch does not exist yet. Doing it again is harmless.
+    pub fn clone_command(&self, order: OrderId, branch: Option<&BranchName>) -> Vec<OsString> {
+        let places = self.places(order);
+        let branch = branch.map_or("", BranchName::as_str);
+        shell(CLONE, &[places.origin.as_os_str(), places.work.as_os_str(), branch.as_ref()])
+    }
+
+    /// The command that writes what was pushed to its standard output, for [`Workspaces::import`], to be run *in a
+    /// sandbox* with `origin` mounted for reading, without network, and with [`super::MOST_EXPORTED`] as the most
+    /// output. Its exit code says nothing; its output is not to be trusted.
+    pub fn export_command(&self, order: OrderId, branch: &BranchName, base: &CommitSha) -> Vec<OsString> {
+        let places = self.places(order);
+        shell(EXPORT, &[places.origin.as_os_str(), branch.as_str().as_ref(), base.as_str().as_ref()])
+    }
+}
+
+/// Arguments are passed, never pasted into the script.
+pub(super) fn shell(script: &str, arguments: &[&std::ffi::OsStr]) -> Vec<OsString> {
+    let mut command: Vec<OsString> = ["sh", "-c", script, "sh"].map(OsString::from).to_vec();
+    command.extend(arguments.iter().map(OsString::from));
+    command
+}
+
+fn copy_packs(from: &Path, to: &Path) -> Result<(), GitError> {
+    std::fs::create_dir_all(to).map_err(|error| GitError::file("make", to, &error))?;
+    let said = |error: std::io::Error| GitError::file("copy", from, &error);
+    for file in std::fs::read_dir(from).map_err(said)? {
+        let path = file.map_err(said)?.path();
+        let packed = path.extension().is_some_and(|ending| ending == "pack" || ending == "idx");
+        if let (true, Some(name)) = (packed, path.file_name()) {
+            std::fs::copy(&path, to.join(name)).map_err(said)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,124 @@
+//! A change as text, for whoever judges it. What is in it was written by an agent, so that everything has a size.
+
+use git2::{Diff, DiffDelta, DiffOptions, Odb, Patch};
+
+use super::remote::oid;
+use super::{GitError, Workspaces};
+use journeyman_order::{CommitSha, RepositoryName};
+
+/// Characters of a patch.
+const MOST: usize = 60_000;
+/// Of these, kept for saying what was left out.
+const NOTICE: usize = 1_000;
+/// Bytes of a file that is compared; a larger one is named only. The time of a comparison grows with the square.
+const LARGEST: usize = 512 << 10;
+
+/// A change on its way into text.
+#[derive(Default)]
+struct Text {
+    text: String,
+    /// Where each file begins, and its path.
+    files: Vec<(usize, String)>,
+}
+
+impl Workspaces {
+    /// What a commit changes, as a unified diff of at most 60,000 characters. A longer one is cut at a line's end, and
+    /// its last line says what was left out. Binary and huge files are named only; what is not UTF-8 is replaced.
+    ///
+    /// # Errors
+    /// When one of the two is not here.
+    pub fn patch(
+        &self,
+        repository: &RepositoryName,
+        base: &CommitSha,
+        commit: &CommitSha,
+    ) -> Result<String, GitError> {
+        let commits = self.commits(repository)?;
+        let said = |error: git2::Error| GitError::local("compare two commits", &error);
+        let tree =
+            |sha: &CommitSha| commits.find_commit(oid(sha)?).and_then(|commit| commit.tree()).map_err(said);
+        let (old, new) = (tree(base)?, tree(commit)?);
+        let odb = commits.odb().map_err(said)?;
+        let mut options = DiffOptions::new();
+        options.include_typechange(true);
+        let diff = commits.diff_tree_to_tree(Some(&old), Some(&new), Some(&mut options)).map_err(said)?;
+        let mut text = Text::default();
+        let mut characters = 0;
+        for (index, delta) in diff.deltas().enumerate() {
+            let path = path(&delta);
+            // What comes after the cut is not compared at all, however much it is.
+            if characters <= MOST {
+                let piece = piece(&diff, index, &delta, &odb).map_err(said)?;
+                characters += piece.chars().count();
+                text.files.push((text.text.len(), path));
+                text.text.push_str(&piece);
+            } else {
+                text.files.push((usize::MAX, path));
+            }
+        }
+        Ok(if characters <= MOST { text.text } else { text.cut() })
+    }
+}
+
+/// One file's part.
+fn piece(diff: &Diff<'_>, index: usize, delta: &DiffDelta<'_>, odb: &Odb<'_>) -> Result<String, git2::Error> {
+    let size = |id: git2::Oid| {
+        if id.is_zero() { 0 } else { odb.read_header(id).map_or(0, |(size, _)| size) }
+    };
+    let (before, after) = (size(delta.old_file().id()), size(delta.new_file().id()));
+    let largest = before.max(after);
+    if largest > LARGEST {
+        let what = match (before, after) {
+            (0, _) => "added",
+            (_, 0) => "deleted",
+            (_, _) => "changed",
+        };
+        return Ok(format!("[{what}, not compared: {} has {largest} bytes]\n", path(delta)));
+    }
+    let Some(mut patch) = Patch::from_diff(diff, index)? else { return Ok(String::new()) };
+    let mut text = String::from_utf8_lossy(&patch.to_buf()?).into_owned();
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    Ok(text)
+}
+
+fn path(delta: &DiffDelta<'_>) -> String {
+    let bytes = delta.new_file().path_bytes().or_else(|| delta.old_file().path_bytes());
+    String::from_utf8_lossy(bytes.unwrap_or_default()).escape_debug().to_string()
+}
+
+impl Text {
+    fn cut(mut self) -> String {
+        let most = self.text.char_indices().nth(MOST - NOTICE).map_or(self.text.len(), |(at, _)| at);
+        let end = self.text[..most].rfind('\n').map_or(0, |at| at + 1);
+        self.text.truncate(end);
+        let whole = self.files.iter().filter(|(begin, _)| *begin >= end).map(|(_, path)| path.as_str());
+        let whole: Vec<&str> = whole.collect();
+        let broken = self.files.iter().rfind(|(begin, _)| *begin < end).map(|(_, path)| path.as_str());
+        let mut notice = format!("[cut at {MOST} characters; left out: ");
+        if let Some(path) = broken {
+            notice.push_str(&format!("the rest of {}", beginning(path)));
+        }
+        if !whole.is_empty() {
+            let and = if broken.is_some() { " and " } else { "" };
+            let plural = if whole.len() == 1 { "" } else { "s" };
+            notice.push_str(&format!("{and}{} file{plural}: ", whole.len()));
+        }
+        for (place, path) in whole.iter().enumerate() {
+            if notice.chars().count() > NOTICE - 350 {
+                notice.push_str(" …");
+                break;
+            }
+            notice.push_str(if place == 0 { "" } else { ", " });
+            notice.push_str(&beginning(path));
+        }
+        notice.push_str("]\n");
+        self.text.push_str(&notice);
+        self.text
+    }
+}
+
+fn beginning(path: &str) -> String {
+    path.chars().take(200).collect()
+}

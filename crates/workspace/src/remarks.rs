@@ -1,0 +1,99 @@
+//! What an examination has to say, in words for the agent and for people. No value of a secret is in them.
+
+use super::secrets::Spot;
+use journeyman_order::{Category, Finding, Severity};
+
+/// Findings that are worth telling; after these the rest is not looked at.
+const MOST_FINDINGS: usize = 20;
+/// Warnings that are worth telling; after these there are no more, but what is refused is still looked for.
+const MOST_WARNINGS: usize = 50;
+/// Characters of a path that are shown.
+const MOST_SHOWN: usize = 300;
+
+/// Findings and warnings.
+#[derive(Debug, Default)]
+pub(super) struct Remarks {
+    /// What must not be published; empty: all of it may.
+    pub(super) findings: Vec<Finding>,
+    /// What may, and people should know.
+    pub(super) warnings: Vec<Finding>,
+    ended: bool,
+}
+
+impl Remarks {
+    /// Whether there is no point in looking further.
+    pub(super) fn are_enough(&self) -> bool {
+        self.ended || self.findings.len() >= MOST_FINDINGS
+    }
+
+    /// The path, or all when it is empty, must not be published.
+    pub(super) fn refuse(&mut self, path: &str, why: &str) {
+        let suggestion = "Leave it as it is in the base commit, and push again.";
+        self.push(path, None, why, suggestion.to_owned());
+    }
+
+    /// The same, and nothing after it is looked at.
+    pub(super) fn end(&mut self, path: &str, why: &str) {
+        self.refuse(path, why);
+        self.ended = true;
+    }
+
+    /// The path may be published, and people are told.
+    pub(super) fn tell(&mut self, path: &str, why: &str) {
+        if self.warnings.len() < MOST_WARNINGS {
+            let shown = shown(path);
+            self.warnings.push(Finding {
+                severity: Severity::Minor,
+                category: Category::Policy,
+                description: format!("`{shown}` changes: {why}."),
+                location: (!shown.is_empty()).then_some(shown),
+                suggestion: None,
+            });
+        }
+    }
+
+    /// There is a secret.
+    pub(super) fn spot(&mut self, path: &str, spot: &Spot) {
+        match spot {
+            Spot::Ours { name, line } => {
+                let why = format!("line {line} holds {name}, or a piece of it");
+                self.push(path, Some(*line), &why, "Take it out, and push again.".to_owned());
+            }
+            Spot::Formed { rule, line, may: true, .. } => {
+                self.tell(path, &format!("line {line} has the form of a secret (`{rule}`)"));
+            }
+            Spot::Formed { rule, line, may: false, fingerprint } => {
+                let why = format!("line {line} has the form of a secret (`{rule}`)");
+                let suggestion = format!(
+                    "Take it out, and push again: tests can put such a value together as they run. If it is no secret, \
+                     a maintainer can add `{fingerprint}` to `allowed_secrets` in .github/journeyman.yml on the default \
+                     branch."
+                );
+                self.push(path, Some(*line), &why, suggestion);
+            }
+        }
+    }
+
+    fn push(&mut self, path: &str, line: Option<usize>, why: &str, suggestion: String) {
+        if self.findings.len() >= MOST_FINDINGS {
+            return;
+        }
+        let shown = shown(path);
+        let place = if shown.is_empty() { "the change".to_owned() } else { format!("`{shown}`") };
+        let location = match line {
+            Some(line) => format!("{shown}:{line}"),
+            None => shown.clone(),
+        };
+        self.findings.push(Finding {
+            severity: Severity::Critical,
+            category: Category::Policy,
+            description: format!("{place} cannot be published: {why}."),
+            location: (!shown.is_empty()).then_some(location),
+            suggestion: Some(suggestion),
+        });
+    }
+}
+
+fn shown(path: &str) -> String {
+    path.escape_debug().to_string().chars().take(MOST_SHOWN).collect()
+}

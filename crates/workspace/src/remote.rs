@@ -1,0 +1,325 @@
+//! The repository on GitHub: what is there, what is fetched, what is pushed.
+
+use std::cell::Cell;
+
+use git2::{AutotagOption, Cred, CredentialType, Direction, ErrorClass, ErrorCode, FetchOptions, Oid};
+use git2::{ProxyOptions, PushOptions, RemoteCallbacks, Repository};
+use secrecy::{ExposeSecret, SecretString};
+use sha2::{Digest, Sha256};
+use url::Url;
+
+use super::whose::Whose;
+use super::{GitError, GitErrorKind, Workspaces};
+use journeyman_order::{BranchName, CommitSha, OrderId, RepositoryName};
+
+/// A repository on a server, and what opens it.
+#[derive(Debug, Clone)]
+pub struct Remote<'a> {
+    /// Its name, which says where its mirror is.
+    pub repository: &'a RepositoryName,
+    /// Its address, `https://HOST/OWNER/NAME.git`, without a user or a password.
+    pub url: Url,
+    /// An installation token, shown to that address only and only when it is asked for.
+    pub token: Option<SecretString>,
+}
+
+/// What came of a push.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PushOutcome {
+    /// The remote was asked afterwards, and the branch is at our commit.
+    Pushed,
+    /// The branch is not where the lease expected it. Nothing was changed.
+    Taken {
+        /// Where it is; none when it is gone.
+        at: Option<CommitSha>,
+    },
+}
+
+/// A connection's side of the conversation: shows the token once, and remembers whether it was wanted again.
+struct Login<'a> {
+    token: Option<&'a SecretString>,
+    shown: Cell<bool>,
+    refused: Cell<bool>,
+}
+
+impl<'a> Login<'a> {
+    fn new(remote: &'a Remote<'_>) -> Self {
+        Self { token: remote.token.as_ref(), shown: Cell::new(false), refused: Cell::new(false) }
+    }
+
+    fn callbacks(&self) -> RemoteCallbacks<'_> {
+        let mut callbacks = RemoteCallbacks::new();
+        callbacks.credentials(|_url, _user, allowed| {
+            let Some(token) = self.token.filter(|_| allowed.contains(CredentialType::USER_PASS_PLAINTEXT))
+            else {
+                self.refused.set(true);
+                return Err(git2::Error::from_str("a token is needed"));
+            };
+            if self.shown.replace(true) {
+                self.refused.set(true);
+                return Err(git2::Error::from_str("the token was refused"));
+            }
+            Cred::userpass_plaintext("x-access-token", token.expose_secret())
+        });
+        callbacks
+    }
+}
+
+impl Workspaces {
+    /// Brings one branch into the mirror and says where it is. Nothing is transferred when nothing is new.
+    ///
+    /// # Errors
+    /// [`GitErrorKind::NotFound`] when the repository or the branch is not there; otherwise as the server answers.
+    pub fn fetch(&self, remote: &Remote<'_>, branch: &str) -> Result<CommitSha, GitError> {
+        let there = self.there(remote, branch)?;
+        let mirror = self.mirror(remote.repository)?;
+        self.bring(&mirror, remote, branch, &there, &kept(branch))
+    }
+
+    /// Where a branch is that has to be on the server.
+    pub(super) fn there(&self, remote: &Remote<'_>, branch: &str) -> Result<CommitSha, GitError> {
+        self.remote_head(remote, branch)?.ok_or_else(|| {
+            let message =
+                format!("the branch {branch:?} is not in {}: has anything been pushed?", remote.repository);
+            GitError::new(GitErrorKind::NotFound, message)
+        })
+    }
+
+    /// Brings a branch that is at `there` into a repository of ours, under a reference of ours, and says where it is: it
+    /// can have moved on.
+    pub(super) fn bring(
+        &self,
+        into: &Repository,
+        remote: &Remote<'_>,
+        branch: &str,
+        there: &CommitSha,
+        kept: &str,
+    ) -> Result<CommitSha, GitError> {
+        let lock = self.lock(remote.repository);
+        let _held = lock.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let here = into.refname_to_id(kept).ok().map(|id| id.to_string());
+        if here.as_deref() != Some(there.as_str()) {
+            let login = Login::new(remote);
+            let mut options = FetchOptions::new();
+            options.remote_callbacks(login.callbacks()).proxy_options(proxy(&remote.url));
+            options.download_tags(AutotagOption::None).update_fetchhead(false);
+            let refspec = format!("+refs/heads/{branch}:{kept}");
+            let fetched = connection(into, remote)?.fetch(&[refspec], Some(&mut options), None);
+            fetched.map_err(|error| classify(&error, "fetch", remote, login.refused.get()))?;
+        }
+        let id =
+            into.refname_to_id(kept).map_err(|error| GitError::local("find what was fetched", &error))?;
+        sha(id)
+    }
+
+    /// Where a branch is on the server; none when it does not exist.
+    ///
+    /// # Errors
+    /// As the server answers.
+    pub fn remote_head(&self, remote: &Remote<'_>, branch: &str) -> Result<Option<CommitSha>, GitError> {
+        let reference = format!("refs/heads/{branch}");
+        if !git2::Reference::is_valid_name(&reference) {
+            return Err(GitError::broken(format!("{branch:?} is not a branch's name")));
+        }
+        let mirror = self.mirror(remote.repository)?;
+        let mut connection = connection(&mirror, remote)?;
+        let login = Login::new(remote);
+        let said = |error: git2::Error| classify(&error, "read", remote, login.refused.get());
+        let open = connection
+            .connect_auth(Direction::Fetch, Some(login.callbacks()), Some(proxy(&remote.url)))
+            .map_err(said)?;
+        let heads = open.list().map_err(said)?;
+        heads.iter().find(|head| head.name() == reference).map(|head| sha(head.oid())).transpose()
+    }
+
+    /// Puts a commit of ours on a branch, if the branch is where `lease` says (none: if it does not exist), and
+    /// asks the remote afterwards. A branch that is at the commit already is fine: we were here before.
+    ///
+    /// The lease alone does not allow to take away what others pushed: whatever it leads to has to be ours, of this
+    /// order, or in the new commit, or on the base branch. Otherwise the branch is taken.
+    ///
+    /// # Errors
+    /// [`GitErrorKind::Broken`] when the commit was not made by us to be published, [`GitErrorKind::Refused`] when the server declines, otherwise as it answers. After an error the branch may
+    /// be at the commit all the same: call it again.
+    pub fn push(
+        &self,
+        order: OrderId,
+        remote: &Remote<'_>,
+        branch: &BranchName,
+        commit: &CommitSha,
+        lease: Option<&CommitSha>,
+    ) -> Result<PushOutcome, GitError> {
+        if !Whose::Ours.all(&self.commits(remote.repository)?, order)?.contains(&oid(commit)?) {
+            return Err(GitError::broken(format!("{commit} is not a commit of ours to publish")));
+        }
+        let before = self.remote_head(remote, branch.as_str())?;
+        if before.as_ref() == Some(commit) {
+            return Ok(PushOutcome::Pushed);
+        }
+        if before.as_ref() != lease {
+            return Ok(PushOutcome::Taken { at: before });
+        }
+        if let Some(old) = lease
+            && self.would_lose(order, remote.repository, old, commit)?
+        {
+            return Ok(PushOutcome::Taken { at: before });
+        }
+        let pushed = self.send(remote, branch, commit, lease);
+        let after = self.remote_head(remote, branch.as_str())?;
+        if after.as_ref() == Some(commit) {
+            return Ok(PushOutcome::Pushed);
+        }
+        if after.as_ref() != lease {
+            return Ok(PushOutcome::Taken { at: after });
+        }
+        pushed?;
+        let message = format!("{} took the push to {branch} but the branch is not there", remote.repository);
+        Err(GitError::new(GitErrorKind::Refused, message))
+    }
+
+    /// Whether a branch that goes from `old` to `new` loses a commit that is not ours.
+    fn would_lose(
+        &self,
+        order: OrderId,
+        repository: &RepositoryName,
+        old: &CommitSha,
+        new: &CommitSha,
+    ) -> Result<bool, GitError> {
+        let commits = self.commits(repository)?;
+        let said = |error: git2::Error| GitError::local("look at what a push would take away", &error);
+        if !commits.odb().map_err(said)?.exists(oid(old)?) {
+            return Ok(true);
+        }
+        let mut walk = commits.revwalk().map_err(said)?;
+        walk.push(oid(old)?).map_err(said)?;
+        walk.hide(oid(new)?).map_err(said)?;
+        for base in self.known(repository)? {
+            walk.hide(base).map_err(said)?;
+        }
+        let ours = Whose::Ours.all(&commits, order)?;
+        for lost in walk {
+            if !ours.contains(&lost.map_err(said)?) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn send(
+        &self,
+        remote: &Remote<'_>,
+        branch: &BranchName,
+        commit: &CommitSha,
+        lease: Option<&CommitSha>,
+    ) -> Result<(), GitError> {
+        let commits = self.commits(remote.repository)?;
+        let expected = lease.map_or(Ok(Oid::ZERO_SHA1), oid)?;
+        let reference = branch.reference();
+        let declined = std::cell::RefCell::new(None);
+        let login = Login::new(remote);
+        let mut callbacks = login.callbacks();
+        // The lease: what the server shows in the very conversation in which we push. It compares again itself.
+        callbacks.push_negotiation(|updates| {
+            let fits =
+                updates.iter().all(|u| u.src() == expected && u.dst_refname_bytes() == reference.as_bytes());
+            if fits { Ok(()) } else { Err(git2::Error::from_str("the branch has moved")) }
+        });
+        callbacks.push_update_reference(|_, status| {
+            *declined.borrow_mut() = status.map(|said| said.chars().take(500).collect::<String>());
+            Ok(())
+        });
+        let mut options = PushOptions::new();
+        options.remote_callbacks(callbacks).proxy_options(proxy(&remote.url));
+        let refspec = format!("+{commit}:{reference}");
+        let sent = connection(&commits, remote)?.push(&[refspec], Some(&mut options));
+        drop(options);
+        sent.map_err(|error| classify(&error, "push to", remote, login.refused.get()))?;
+        match declined.into_inner() {
+            Some(said) => Err(GitError::new(
+                GitErrorKind::Refused,
+                format!("{} declined the push to {branch}: {}", remote.repository, clean(&said, remote)),
+            )),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Where the mirror keeps a branch: under a name of our own, so that no two are in each other's way (`a` and `a/b`).
+pub(super) fn kept(branch: &str) -> String {
+    format!("refs/mirror/{}", hex::encode(Sha256::digest(branch)))
+}
+
+/// A connection to an address of which nothing else could become: no helper's scheme, nothing secret in it.
+fn connection<'r>(from: &'r Repository, remote: &Remote<'_>) -> Result<git2::Remote<'r>, GitError> {
+    let url = &remote.url;
+    if !matches!(url.scheme(), "https" | "http") || !url.username().is_empty() || url.password().is_some() {
+        let message = format!(
+            "the address of {} has to be http(s) without a user: see github.api_url",
+            remote.repository
+        );
+        return Err(GitError::broken(message));
+    }
+    from.remote_anonymous(url.as_str())
+        .map_err(|error| GitError::local("use the repository's address", &error))
+}
+
+/// The proxy that the environment names, but never for this machine itself.
+fn proxy(url: &Url) -> ProxyOptions<'static> {
+    let mut options = ProxyOptions::new();
+    let loopback = match url.host() {
+        Some(url::Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        Some(url::Host::Ipv4(address)) => address.is_loopback(),
+        Some(url::Host::Ipv6(address)) => address.is_loopback(),
+        None => true,
+    };
+    if !loopback {
+        options.auto();
+    }
+    options
+}
+
+/// What libgit2 said, by what it asks for. It tells the HTTP status in its text only.
+fn classify(error: &git2::Error, what: &str, remote: &Remote<'_>, refused: bool) -> GitError {
+    let said = clean(error.message(), remote);
+    let status =
+        error.message().rsplit_once("status code: ").and_then(|(_, code)| code.trim().parse::<u16>().ok());
+    let kind = match (status, error.code(), error.class()) {
+        _ if refused => GitErrorKind::Unauthorized,
+        (Some(401), _, _) | (_, ErrorCode::Auth, _) => GitErrorKind::Unauthorized,
+        (Some(403), _, _) => GitErrorKind::Forbidden,
+        (Some(404 | 410), _, _) => GitErrorKind::NotFound,
+        (Some(408 | 425 | 429 | 500..), _, _) => GitErrorKind::Unavailable,
+        (Some(_), _, _) => GitErrorKind::Refused,
+        (None, _, ErrorClass::Net | ErrorClass::Os | ErrorClass::Ssl | ErrorClass::Http) => {
+            GitErrorKind::Unavailable
+        }
+        (None, ErrorCode::Timeout | ErrorCode::Eof, _) => GitErrorKind::Unavailable,
+        (None, _, _) => GitErrorKind::Broken,
+    };
+    let advice = match kind {
+        GitErrorKind::Unavailable => "it will be tried again",
+        GitErrorKind::Unauthorized => "the installation token is not accepted",
+        GitErrorKind::Forbidden => {
+            "the App needs the permission `contents` on this repository, to read or to write"
+        }
+        GitErrorKind::NotFound => "is the App installed on this repository?",
+        GitErrorKind::Refused | GitErrorKind::NotForUs | GitErrorKind::Broken => "see what was said",
+    };
+    GitError::new(kind, format!("could not {what} {}: {said} ({advice})", remote.repository))
+}
+
+/// Takes the token out, should a server or a library repeat it.
+fn clean(said: &str, remote: &Remote<'_>) -> String {
+    match &remote.token {
+        Some(token) if !token.expose_secret().is_empty() => said.replace(token.expose_secret(), "…"),
+        Some(_) | None => said.to_owned(),
+    }
+}
+
+pub(super) fn sha(id: Oid) -> Result<CommitSha, GitError> {
+    id.to_string().parse().map_err(|error| GitError::broken(format!("{error}")))
+}
+
+pub(super) fn oid(sha: &CommitSha) -> Result<Oid, GitError> {
+    Oid::from_str(sha.as_str()).map_err(|error| GitError::local("read a commit's SHA", &error))
+}

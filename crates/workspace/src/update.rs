@@ -1,0 +1,212 @@
+//! The base branch brought into an order's branch, in a repository of ours: nothing is checked out, nothing is run.
+
+use std::collections::BTreeSet;
+
+use chrono::{DateTime, Utc};
+use git2::{Commit, Delta, MergeOptions, ObjectType, Oid, Repository};
+
+use super::conflicts::{self, Trees};
+use super::history::merge_base;
+use super::protected::Protected;
+use super::remote::{oid, sha};
+use super::taken::looked_through;
+use super::whose::{Whose, plain, signature};
+use super::{GitError, GitErrorKind, NewCommit, Remote, Workspaces};
+use journeyman_order::commit_message;
+use journeyman_order::conversation::Update;
+use journeyman_order::{BranchName, CommitSha, OrderId, TreeSha};
+
+/// How deep merges of merges are merged to find what two branches have in common.
+const DEEPEST: u32 = 16;
+/// Paths of conflicts that are told.
+const MOST_TOLD: usize = 1_000;
+
+/// A branch to bring up to date. The same again, while the base branch has not moved, is the same commit.
+#[derive(Debug, Clone, Copy)]
+pub struct Updating<'a> {
+    /// The order.
+    pub order: OrderId,
+    /// What the commit is called in the order, of `[A-Za-z0-9_-]`.
+    pub name: &'a str,
+    /// Where the branch is.
+    pub head: &'a CommitSha,
+    /// The order's branch; for the message.
+    pub branch: Option<&'a BranchName>,
+    /// The base branch.
+    pub base_branch: &'a str,
+    /// How.
+    pub how: Update,
+    /// When the commit is made; whole seconds count.
+    pub date: DateTime<Utc>,
+    /// Globs of paths in which no agent may settle a conflict.
+    pub protected: &'a [String],
+}
+
+/// What came of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Updated {
+    /// The base branch is in it already.
+    UpToDate,
+    /// A commit of ours that has the base branch in it.
+    Clean {
+        /// The base branch's head.
+        base: CommitSha,
+        /// The commit.
+        commit: CommitSha,
+        /// Its tree.
+        tree: TreeSha,
+        /// Paths that differ from the base branch's head, sorted, at most a thousand.
+        changed: Vec<String>,
+        /// What it changes there, as [`Workspaces::patch`] tells it.
+        patch: String,
+    },
+    /// Somebody has to decide.
+    Conflicts {
+        /// The base branch's head.
+        base: CommitSha,
+        /// A commit of ours, with both as parents, whose files hold the conflicts between markers. [`Workspaces::push`]
+        /// refuses it.
+        marked: CommitSha,
+        /// The files, sorted, at most a thousand; not all have markers: of what is no text, our version stands there.
+        paths: Vec<String>,
+    },
+}
+
+impl Workspaces {
+    /// Fetches the base branch and brings it into the order's: by a merge commit, or by one new commit on the base
+    /// branch's head that stands for all of the branch, with the message of its first. A rebase drops commits, so that it
+    /// becomes a merge where one of them is not ours.
+    ///
+    /// # Errors
+    /// [`GitErrorKind::NotForUs`] when both sides changed a protected path, or what comes of it cannot be worked with;
+    /// otherwise as the server answers, or when the head is not here.
+    pub fn update_branch(&self, remote: &Remote<'_>, new: Updating<'_>) -> Result<Updated, GitError> {
+        plain(new.name)?;
+        let base = self.fetch(remote, new.base_branch)?;
+        let commits = self.commits(remote.repository)?;
+        let said = |error: git2::Error| GitError::local("bring the base branch in", &error);
+        let ours = commits.find_commit(oid(new.head)?).map_err(said)?;
+        let theirs = commits.find_commit(oid(&base)?).map_err(said)?;
+        let met = merge_base(&commits, ours.id(), theirs.id())?;
+        if met == Some(theirs.id()) {
+            return Ok(Updated::UpToDate);
+        }
+        let mut options = MergeOptions::new();
+        options.find_renames(true).recursion_limit(DEEPEST);
+        let mut index = commits.merge_commits(&ours, &theirs, Some(&options)).map_err(said)?;
+        if index.has_conflicts() {
+            let before = met.map(|met| commits.find_commit(met).and_then(|met| met.tree())).transpose();
+            let trees = Trees {
+                before: before.map_err(said)?,
+                ours: ours.tree().map_err(said)?,
+                theirs: theirs.tree().map_err(said)?,
+            };
+            let (tree, paths) = conflicts::mark(&commits, &mut index, &trees)?;
+            return marked(&commits, new, (&ours, &theirs), tree, paths);
+        }
+        let tree = index.write_tree_to(&commits).map_err(said)?;
+        let tree = tree.to_string().parse().map_err(|error| GitError::broken(format!("{error}")))?;
+        let first = match new.how {
+            Update::Merge => None,
+            Update::Rebase => first_of_ours(&commits, new.order, ours.id(), theirs.id())?,
+        };
+        let (parent, merges, message) = match first {
+            Some(message) => (&base, None, message),
+            None => (new.head, Some(&base), merge_message(new)),
+        };
+        let Updating { order, name, date, .. } = new;
+        let made = NewCommit { order, name, tree: &tree, parent, merges, message: &message, date };
+        let commit = self.commit(remote.repository, made)?;
+        let (tree, changed) = looked_through(&commits, theirs.id(), oid(&commit)?)?;
+        let patch = self.patch(remote.repository, &base, &commit)?;
+        Ok(Updated::Clean { base, commit, tree, changed, patch })
+    }
+}
+
+fn merge_message(new: Updating<'_>) -> String {
+    let into = new.branch.map(|branch| format!(" into {branch}")).unwrap_or_default();
+    let message = format!("Merge branch '{}'{into}", new.base_branch);
+    commit_message::clean(&message).unwrap_or_else(|| "Merge the base branch".to_owned())
+}
+
+/// The message of the branch's first commit; none when one of its commits is not ours, or there is none.
+fn first_of_ours(
+    commits: &Repository,
+    order: OrderId,
+    head: Oid,
+    base: Oid,
+) -> Result<Option<String>, GitError> {
+    let said = |error: git2::Error| GitError::local("look through the branch", &error);
+    let ours = Whose::Ours.all(commits, order)?;
+    let mut walk = commits.revwalk().map_err(said)?;
+    walk.push(head).map_err(said)?;
+    walk.hide(base).map_err(said)?;
+    let mut first = None;
+    for id in walk {
+        let id = id.map_err(said)?;
+        if !ours.contains(&id) {
+            return Ok(None);
+        }
+        let commit = commits.find_commit(id).map_err(said)?;
+        if commit.parent_count() == 1 {
+            first = Some(String::from_utf8_lossy(commit.message_raw_bytes()).into_owned());
+        }
+    }
+    Ok(first)
+}
+
+/// Keeps the tree with the conflicts in it as a commit that is never published.
+fn marked(
+    commits: &Repository,
+    new: Updating<'_>,
+    (ours, theirs): (&Commit<'_>, &Commit<'_>),
+    tree: Oid,
+    paths: BTreeSet<Vec<u8>>,
+) -> Result<Updated, GitError> {
+    let said = |error: git2::Error| GitError::local("keep conflicts", &error);
+    let paths: Vec<String> =
+        paths.iter().map(|path| String::from_utf8_lossy(path).into_owned()).take(MOST_TOLD).collect();
+    let protected = Protected::new(new.protected)?;
+    if let Some(path) = paths.iter().find(|path| protected.is_match(path)) {
+        let message = format!(
+            "{path:?} is protected, and both the branch and {} have changed it: a person has to merge them",
+            new.base_branch
+        );
+        return Err(GitError::new(GitErrorKind::NotForUs, message));
+    }
+    let author = signature(new.date.timestamp())?;
+    let tree = commits.find_tree(tree).map_err(said)?;
+    let message = format!("Conflicts with {}, to be settled\n", new.base_branch);
+    let marked = commits.commit(None, &author, &author, &message, &tree, &[ours, theirs]).map_err(said)?;
+    let reference = Whose::Marked.reference(new.order, new.name, marked);
+    commits.reference(&reference, marked, true, "").map_err(said)?;
+    looked_through(commits, theirs.id(), marked)?;
+    Ok(Updated::Conflicts { base: sha(theirs.id())?, marked: sha(marked)?, paths })
+}
+
+/// The files of a commit that hold conflicts between markers; none when it is no such commit of this order.
+pub(super) fn conflicts_of(
+    commits: &Repository,
+    order: OrderId,
+    commit: Oid,
+) -> Result<Option<Vec<Vec<u8>>>, GitError> {
+    if !Whose::Marked.all(commits, order)?.contains(&commit) {
+        return Ok(None);
+    }
+    let said = |error: git2::Error| GitError::local("look for conflicts", &error);
+    let commit = commits.find_commit(commit).map_err(said)?;
+    let (old, new) = (commit.parent(0).and_then(|parent| parent.tree()), commit.tree());
+    let diff = commits
+        .diff_tree_to_tree(Some(&old.map_err(said)?), Some(&new.map_err(said)?), None)
+        .map_err(said)?;
+    let odb = commits.odb().map_err(said)?;
+    let mut files = Vec::new();
+    for delta in diff.deltas().filter(|delta| delta.status() != Delta::Deleted) {
+        let file = delta.new_file();
+        let is_text = odb.read_header(file.id()).is_ok_and(|(_, kind)| kind == ObjectType::Blob);
+        if is_text && conflicts::has_markers(odb.read(file.id()).map_err(said)?.data()) {
+            files.extend(file.path_bytes().map(<[u8]>::to_vec));
+        }
+    }
+    Ok(Some(files))
+}

@@ -32,7 +32,7 @@ run() {
     STORIES=$(cargo test --locked --no-run 2>&1 | tee /dev/stderr |
         sed -n 's/^ *Executable tests.main.rs (\(.*\))$/\1/p') || return
     export STORIES
-    cargo test --locked --no-fail-fast --lib --bins
+    cargo test --locked --workspace --no-fail-fast --lib --bins
     local status=$?
     "$STORIES" --list 2>/dev/null | sed -n 's/: test$//p' |
         xargs -P "$SIDE_BY_SIDE" -n "$STORIES_EACH" bash -c 'tell "$@"' tell || status=1

@@ -10,7 +10,7 @@ started=$SECONDS
 SIDE_BY_SIDE=${SIDE_BY_SIDE:-$(($(nproc) + 1))}
 STORIES_EACH=6
 # Far more than any few of them need: what hangs is named instead of waited for.
-export LONGEST=${LONGEST:-900}
+export LONGEST=${LONGEST:-2400}
 export MALLOC_ARENA_MAX=2
 
 tell() { # stories of one process, shown when they have ended

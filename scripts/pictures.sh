@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Makes the pictures of the README anew: the demo in a terminal (docs/demo.svg), and the pages that it leaves behind
-# (docs/issue.png, docs/pull-request.png, docs/review.png: a person reviews, and is answered); and of the pipeline that is used by default (docs/issue-to-pr.svg). Needs a Chromium and a font with emoji; CHROMIUM names another program.
+# (docs/issue.png, docs/pull-request.png, docs/review.png: a person reviews, and is answered). Needs a Chromium and a font
+# with emoji; CHROMIUM names another program.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -79,6 +80,4 @@ page=file://$place shoot review.html 960,1640 review.png
         print "</g></svg>"
     }' >docs/demo.svg
 
-target/debug/journeyman pipeline show issue-to-pr --svg docs/issue-to-pr.svg
-
-ls -l docs/demo.svg docs/issue.png docs/pull-request.png docs/issue-to-pr.svg
+ls -l docs/demo.svg docs/issue.png docs/pull-request.png

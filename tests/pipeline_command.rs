@@ -42,8 +42,7 @@ fn a_sound_file_is_ok_and_its_repositorys_roles_are_known() {
         assert!(said(&checked).contains(word), "{word}: {}", said(&checked));
     }
     let shown = pipeline(&["show", &file]);
-    assert!(said(&shown).contains("│ poet · work"), "{}", said(&shown));
-    assert!(!said(&shown).contains('\u{1b}'), "no colours where nobody sees them");
+    assert!(said(&shown).contains("a\n    poet · work\n    ⇢ asks a person\n"), "{}", said(&shown));
 }
 
 #[test]
@@ -72,17 +71,8 @@ fn what_cannot_be_read_or_is_not_there_is_wrong_usage() {
 }
 
 #[test]
-fn every_pipeline_that_ships_is_drawn_within_the_page_and_as_a_picture() {
-    let ours =
-        std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/templates/pipelines")).expect("the folder");
-    for file in ours.flatten() {
-        let name = file.path().file_stem().and_then(|name| name.to_str()).expect("a name").to_owned();
-        let shown = pipeline(&["show", &name]);
-        let drawing = said(&shown);
-        let (drawing, _) = drawing.rsplit_once('╯').expect("boxes");
-        assert!(drawing.lines().all(|line| line.chars().count() <= 100), "{drawing}");
-        let picture = said(&pipeline(&["show", &name, "--svg"]));
-        assert!(picture.starts_with("<svg ") && picture.ends_with("</svg>\n"), "{picture}");
-        assert!(picture.contains("prefers-color-scheme:dark") && !picture.contains("href"), "{picture}");
-    }
+fn the_documentation_shows_the_pipeline_that_is_used_by_default() {
+    let page = include_str!("../docs/PIPELINES.md");
+    let drawn = said(&pipeline(&["show", "issue-to-pr", "--mermaid"]));
+    assert!(page.contains(&format!("```mermaid\n{drawn}```\n")), "put this into docs/PIPELINES.md:\n{drawn}");
 }

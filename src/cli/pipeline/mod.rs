@@ -3,13 +3,9 @@
 //! May know: pipelines and roles, and where their files are.
 //! Must never know: how a pipeline is run.
 
-mod card;
-mod layout;
+mod draw;
 mod summary;
-mod svg;
-mod terminal;
 
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
@@ -41,14 +37,14 @@ enum Command {
     },
     /// Draw a pipeline.
     #[command(after_help = "A stage's dependency that others imply is not drawn.\n\n\
-                            Example:\n  journeyman pipeline show issue-to-pr --svg issue-to-pr.svg")]
+                            Example:\n  journeyman pipeline show issue-to-pr --mermaid > issue-to-pr.mmd")]
     Show {
         /// A pipeline by its name or its file.
         #[arg(value_name = "NAME|FILE")]
         pipeline: String,
-        /// Write an SVG instead: to this file, or to standard output.
-        #[arg(long, value_name = "OUT", num_args = 0..=1)]
-        svg: Option<Option<PathBuf>>,
+        /// Draw it as a Mermaid flowchart, for Markdown.
+        #[arg(long)]
+        mermaid: bool,
     },
 }
 
@@ -56,9 +52,12 @@ pub(super) fn main(arguments: &Arguments) -> anyhow::Result<u8> {
     let mut templates = Templates::load(arguments.templates.as_deref())?;
     match &arguments.command {
         Command::Check { file } => check(file, &mut templates),
-        Command::Show { pipeline, svg } => {
+        Command::Show { pipeline, mermaid } => {
             let pipeline = find(pipeline, &mut templates)?;
-            show(&pipeline, svg.as_ref().map(Option::as_deref))?;
+            match mermaid {
+                true => print!("{}", draw::mermaid(&pipeline)),
+                false => println!("{}\n{}", draw::list(&pipeline), summary::paragraph(&pipeline)),
+            }
             Ok(0)
         }
     }
@@ -91,21 +90,6 @@ fn find(wanted: &str, templates: &mut Templates) -> anyhow::Result<Pipeline> {
         templates.add_roles(&beside(Path::new(wanted)))?;
     }
     Ok(templates.pipeline(wanted)?)
-}
-
-fn show(pipeline: &Pipeline, svg: Option<Option<&Path>>) -> anyhow::Result<()> {
-    match svg {
-        Some(Some(out)) => std::fs::write(out, svg::draw(pipeline))
-            .map_err(|error| WrongUsage(format!("--svg {}: {error}", out.display())))?,
-        Some(None) => print!("{}", svg::draw(pipeline)),
-        None => {
-            let is_colourful = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-            let ink = if is_colourful { terminal::Ink::Colours } else { terminal::Ink::Plain };
-            print!("{}", terminal::draw(pipeline, ink));
-            println!("{}", summary::paragraph(pipeline));
-        }
-    }
-    Ok(())
 }
 
 /// Where roles are that belong to a file: a repository keeps them beside its pipelines' folder.

@@ -57,8 +57,8 @@ pub(super) fn checks(stage: &crate::order::pipeline::Stage) -> Vec<String> {
             (Check::Verifier, None) | (Check::PushedCommit | Check::Policy | Check::Tests, _) => check.word(),
         };
         match stage.limit(*check) {
-            Some(limit) => format!("{word}\u{a0}×{limit}"),
-            None => format!("{word}\u{a0}(not\u{a0}asked)"),
+            Some(limit) => format!("{word} ×{limit}"),
+            None => format!("{word} (not asked)"),
         }
     };
     stage.checks.iter().map(one).collect()

@@ -1,0 +1,142 @@
+//! A pipeline as a list for a terminal, and as a Mermaid flowchart, which GitHub and editors draw.
+
+use std::fmt::Write as _;
+
+use super::summary;
+use crate::order::Pipeline;
+use crate::order::pipeline::{BeginsWith, Escalation, Output, Stage, Uses};
+
+/// Each stage with those it comes after, and below it what it does.
+pub(super) fn list(pipeline: &Pipeline) -> String {
+    let before = comes_after(pipeline);
+    let mut text = String::new();
+    for (stage, before) in pipeline.stages.iter().zip(&before) {
+        let names: Vec<&str> = before.iter().map(|number| pipeline.stages[*number].name.as_str()).collect();
+        let arrow = if names.is_empty() { "" } else { " ← " };
+        // Writing to a String does not fail.
+        let _ = writeln!(text, "{}{arrow}{}", stage.name, names.join(", "));
+        lines(stage).iter().for_each(|line| text.push_str(&format!("    {line}\n")));
+    }
+    text
+}
+
+/// What an agent does is a box, what is built in a box with double sides.
+pub(super) fn mermaid(pipeline: &Pipeline) -> String {
+    let mut text = format!("flowchart TD\n    accTitle: {} {}\n", pipeline.name, pipeline.version);
+    for (number, (stage, before)) in pipeline.stages.iter().zip(comes_after(pipeline)).enumerate() {
+        let (open, close) = if stage.uses == Uses::Agent { ("[", "]") } else { ("[[", "]]") };
+        let lines: String = lines(stage).iter().map(|line| format!("<br/>{}", escaped(line))).collect();
+        let _ = writeln!(text, "    s{number}{open}\"<b>{}</b>{lines}\"{close}", stage.name);
+        before.iter().for_each(|before| text.push_str(&format!("    s{before} --> s{number}\n")));
+    }
+    text
+}
+
+/// For each stage those it depends on, by number; what others imply is left out.
+fn comes_after(pipeline: &Pipeline) -> Vec<Vec<usize>> {
+    let number = |name: &String| pipeline.stages.iter().position(|stage| stage.name == *name);
+    // Stages stand after those they depend on.
+    let mut all: Vec<Vec<usize>> = Vec::new();
+    let mut shown = Vec::new();
+    for stage in &pipeline.stages {
+        let direct: Vec<usize> = stage.depends_on.iter().filter_map(number).collect();
+        let implied: Vec<usize> = direct.iter().flat_map(|before| all[*before].clone()).collect();
+        shown.push(direct.iter().copied().filter(|before| !implied.contains(before)).collect());
+        all.push([direct, implied].concat());
+    }
+    shown
+}
+
+fn lines(stage: &Stage) -> Vec<String> {
+    let mut lines = vec![worker(stage)];
+    lines.extend(stage.when.clone().map(|when| format!("when {}", String::from(when))));
+    lines.extend(gives(stage).map(|gives| format!("→ {gives}")));
+    let checks = summary::checks(stage);
+    if !checks.is_empty() {
+        let first = match stage.begins_with {
+            BeginsWith::Worker => "",
+            BeginsWith::Checks => "first: ",
+        };
+        lines.push(format!("✓ {first}{}", checks.join(" · ")));
+    }
+    match &stage.escalate_on_exhaust {
+        Escalation::None => {}
+        Escalation::HumanApproval => lines.push("⇢ asks a person".to_owned()),
+        Escalation::Agent(role) => lines.push(format!("⇢ asks {role}, then a person")),
+    }
+    lines.iter().map(|line| visible(line)).collect()
+}
+
+/// Texts of the file go to a terminal: what would steer it, or turn the direction of writing, is shown as a dot.
+fn visible(text: &str) -> String {
+    let steers = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+    };
+    text.chars().map(|c| if steers(c) { '·' } else { c }).collect()
+}
+
+/// Text as Mermaid's text: what could be its syntax, or HTML, is written by number.
+fn escaped(text: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || !c.is_ascii() || " ,.:-_/*(){}'".contains(c);
+    text.chars().map(|c| if is_plain(c) { c.to_string() } else { format!("#{};", u32::from(c)) }).collect()
+}
+
+fn worker(stage: &Stage) -> String {
+    let command = stage.command.as_deref().unwrap_or("work");
+    let agent = stage.agent.as_ref().map(|role| format!("{role} · {}", command.trim_start_matches('/')));
+    match stage.uses {
+        Uses::Agent | Uses::Branch | Uses::Publish => agent.unwrap_or_default(),
+        Uses::Archive => agent.unwrap_or_else(|| "built in: archive".to_owned()),
+        Uses::Tests => "built in: the repository's tests".to_owned(),
+        Uses::Ready => "built in: out of draft".to_owned(),
+    }
+}
+
+fn gives(stage: &Stage) -> Option<String> {
+    Some(match (stage.uses, &stage.output) {
+        (Uses::Branch, _) => "the branch's name".to_owned(),
+        (Uses::Publish, _) => "the draft pull request".to_owned(),
+        (Uses::Archive, _) => "artifacts of the order".to_owned(),
+        (Uses::Tests | Uses::Ready, _) | (Uses::Agent, None | Some(Output::Text)) => return None,
+        (Uses::Agent, Some(Output::OneOf(choices))) => format!("one of {}", choices.join(", ")),
+        (Uses::Agent, Some(Output::File(glob))) => format!("file {glob}"),
+        (Uses::Agent, Some(Output::JsonSchema(_))) => "JSON of a schema".to_owned(),
+        (Uses::Agent, Some(Output::CodeArtifact)) => "a code artifact".to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pipeline(stages: &str) -> Pipeline {
+        Pipeline::parse(&format!("{{name: p, version: 1, stages: [{stages}]}}")).unwrap()
+    }
+
+    #[test]
+    fn what_others_imply_is_not_drawn() {
+        let pipeline = pipeline(
+            "{name: a, agent: x}, {name: b, agent: x, depends_on: [a]}, {name: c, agent: x, depends_on: [a]}, \
+             {name: d, agent: x, depends_on: [a, b, c]}",
+        );
+        assert_eq!(
+            list(&pipeline),
+            "a\n    x · work\nb ← a\n    x · work\nc ← a\n    x · work\nd ← b, c\n    x · work\n"
+        );
+        let drawn = mermaid(&pipeline);
+        let arrows: Vec<&str> = drawn.lines().filter(|line| line.contains("-->")).map(str::trim).collect();
+        assert_eq!(arrows, ["s0 --> s1", "s0 --> s2", "s1 --> s3", "s2 --> s3"]);
+    }
+
+    #[test]
+    fn texts_of_a_file_stay_texts_and_steer_no_terminal() {
+        let choices = r#"["<b>", "\e[2J", "\u202Eabc", "\"]; %%{init: {}}%%`&#", "x\ny"]"#;
+        let pipeline = pipeline(&format!("{{name: a, agent: x, output: {{one_of: {choices}}}}}"));
+        let drawn = mermaid(&pipeline);
+        let expected = "    s0[\"<b>a</b><br/>x · work<br/>→ one of #60;b#62;, ·#91;2J, ·abc, \
+                        #34;#93;#59; #37;#37;{init: {}}#37;#37;#96;#38;#35;, x·y\"]";
+        assert_eq!(drawn.lines().last(), Some(expected), "{drawn}");
+        assert!(!list(&pipeline).contains(|c: char| (c.is_control() && c != '\n') || c == '\u{202e}'));
+    }
+}

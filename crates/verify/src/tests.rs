@@ -1,3 +1,5 @@
+mod judge;
+
 use super::*;
 use journeyman_order::{Reading, RepositorySettings};
 use proptest::prelude::*;

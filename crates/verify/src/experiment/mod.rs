@@ -8,8 +8,6 @@
 
 mod edits;
 mod judge;
-#[cfg(test)]
-mod judge_tests;
 mod lies;
 mod names;
 mod scan;

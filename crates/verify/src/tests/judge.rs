@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::judge::*;
+use crate::experiment::*;
 use journeyman_order::comparison::Runner;
 use journeyman_order::scrutiny::TestChange;
 use journeyman_order::{CaseStatus, Cases, Counts, Exit, Judged, Proof, ProofGrade, Reading};

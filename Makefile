@@ -37,6 +37,7 @@ fuzz: fetch ## hostile input for every parser, ten minutes each; SECONDS_EACH=60
 lint: fetch ## format, clippy, licences and sources of dependencies, documentation
 	$(OFFLINE) cargo fmt --all -- --check
 	$(OFFLINE) cargo clippy --locked --workspace --all-targets -- -D warnings
+	$(OFFLINE) cargo clippy --locked --workspace --all-targets --no-default-features -- -D warnings
 	$(OFFLINE) .cache/tools/bin/cargo-deny --offline --locked --log-level error check licenses bans sources
 	$(OFFLINE) RUSTDOCFLAGS='-D warnings' cargo doc --locked --workspace --no-deps --document-private-items --quiet
 

@@ -11,6 +11,7 @@
 pub use journeyman_agent as agent;
 pub use journeyman_attest as attest;
 pub use journeyman_config as config;
+#[cfg(feature = "emulator")]
 pub use journeyman_emulator as emulator;
 pub use journeyman_engine as engine;
 pub use journeyman_gateway as gateway;

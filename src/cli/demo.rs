@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::live::Live;
-use super::local::{Local, PERSON, People, Wishes};
-use super::{INTERRUPTED, log, sample, settings_file};
+use super::local::{INTERRUPTED, Local, PERSON, People, Wishes};
+use super::{log, sample, settings_file};
 use crate::emulator::{Pages, RepositorySource};
 use crate::order::{OrderId, Receipt, Surfaces};
 

@@ -9,7 +9,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::live::Live;
-use super::{NeedsPerson, WrongUsage, asked_to_stop};
+use super::{WrongUsage, asked_to_stop};
 use crate::app::{Application, Handle};
 use crate::config::{AgentSettings, DefaultSettings, GithubSettings, Settings, Templates, WriteSettings};
 use crate::emulator::{Emulator, Options, Pages, Permission, RepositorySource, keys};
@@ -19,6 +19,11 @@ use crate::order::{Journal, OrderId, Pipeline, Surfaces};
 
 /// The App's id on the emulator; any number serves.
 const APP_ID: u64 = 1;
+
+/// Exit code: a person has to say the next word.
+pub(super) const HANDED_OVER: u8 = 3;
+/// Exit code when a person pressed Ctrl-C.
+pub(super) const INTERRUPTED: u8 = 130;
 
 /// Who labels and comments.
 pub(super) const PERSON: &str = "you";
@@ -47,6 +52,11 @@ pub(super) struct Wishes {
     /// Where data is kept; none: a temporary folder.
     pub(super) keep: Option<PathBuf>,
 }
+
+/// The work waits for a person's word, and here is nobody who could say it.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(super) struct NeedsPerson(String);
 
 /// Said where a plan waits and nobody can approve it.
 const PLAN_WAITS: &str = "the plan waits for a person's /approve (`plan: approve` in the repository's \

@@ -4,37 +4,57 @@
 //! Must never know: how work is done.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "this is where people are spoken to")]
 
+#[cfg(feature = "emulator")]
 mod demo;
+#[cfg(feature = "eval")]
 mod eval;
+#[cfg(feature = "emulator")]
 mod issue_file;
+#[cfg(feature = "emulator")]
 mod live;
+#[cfg(feature = "emulator")]
 mod local;
 mod pipeline;
 mod receipt;
+#[cfg(feature = "emulator")]
 mod run;
+#[cfg(feature = "emulator")]
 mod sample;
+#[cfg(feature = "emulator")]
 mod scripted_agent;
 mod serve;
+#[cfg(feature = "eval")]
 mod simulated_agent;
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{CommandFactory, Parser, Subcommand};
+
+const START_HERE: &str = if cfg!(feature = "emulator") {
+    "Start here:\n  journeyman demo --once                              watch it work; no account, no key\n  \
+     journeyman run --repo . --issue ISSUE.md            the whole job on a local repository\n  \
+     journeyman serve --config journeyman.toml           as a GitHub App"
+} else {
+    "Start here:\n  journeyman serve --config journeyman.toml           as a GitHub App"
+};
+
+/// Commands that a build may be without, the feature that brings each, and whether it is there.
+const OPTIONAL: [(&str, &str, bool); 4] = [
+    ("run", "emulator", cfg!(feature = "emulator")),
+    ("demo", "emulator", cfg!(feature = "emulator")),
+    ("eval", "eval", cfg!(feature = "eval")),
+    ("show", "draw", cfg!(feature = "draw")),
+];
 
 /// Journeyman turns a labeled GitHub issue into a verified pull request.
 ///
 /// It clones the repository, has a coding agent plan and implement, runs the tests itself, sends the agent back with
 /// what failed, and opens a pull request only for a commit that it has seen pass and seen on the remote.
 #[derive(Debug, Parser)]
-#[command(
-    name = "journeyman",
-    version,
-    after_help = "Start here:\n  journeyman demo --once                              watch it work; no account, no key\n  \
-                  journeyman run --repo . --issue ISSUE.md            the whole job on a local repository\n  \
-                  journeyman serve --config journeyman.toml           as a GitHub App"
-)]
+#[command(name = "journeyman", version, after_help = START_HERE)]
 struct CommandLine {
     #[command(subcommand)]
     command: Subcommands,
@@ -45,29 +65,31 @@ enum Subcommands {
     /// Serve a GitHub App: webhooks, workers and the API in one process.
     Serve(serve::Arguments),
     /// Do the whole job on a local git repository, without GitHub.
+    #[cfg(feature = "emulator")]
     Run(run::Arguments),
     /// Watch it work on a sample repository, with GitHub emulated on loopback.
+    #[cfg(feature = "emulator")]
     Demo(demo::Arguments),
     /// Run a suite of cases with an agent, and see in figures what came of them.
+    #[cfg(feature = "eval")]
     Eval(eval::Arguments),
-    /// Check a pipeline's file, or draw a pipeline.
+    #[cfg_attr(feature = "draw", doc = "Check a pipeline's file, or draw a pipeline.")]
+    #[cfg_attr(not(feature = "draw"), doc = "Check a pipeline's file.")]
     Pipeline(pipeline::Arguments),
     /// Show a signed receipt in words, or run its tests again and compare.
     Receipt(receipt::Arguments),
     /// The agent of the demo: does what a script says, stage by stage.
+    #[cfg(feature = "emulator")]
     #[command(hide = true)]
     ScriptedAgent(scripted_agent::Arguments),
     /// The agent of simulated suites: is right as often as it is told to be.
+    #[cfg(feature = "eval")]
     #[command(hide = true)]
     SimulatedAgent(simulated_agent::Arguments),
 }
 
 /// Exit code for wrong usage, settings included.
 const WRONG_USAGE: u8 = 2;
-/// A person has to say the next word.
-const HANDED_OVER: u8 = 3;
-/// Exit code when a person pressed Ctrl-C.
-const INTERRUPTED: u8 = 130;
 
 /// Where settings are looked for when nothing is said.
 fn settings_file(given: Option<PathBuf>) -> Option<PathBuf> {
@@ -77,65 +99,66 @@ fn settings_file(given: Option<PathBuf>) -> Option<PathBuf> {
 
 /// The program.
 pub fn main() -> ExitCode {
-    let command = CommandLine::parse().command;
-    // Agents run inside the sandbox and need none of what follows.
-    let command = match command {
-        Subcommands::ScriptedAgent(arguments) => return exit(scripted_agent::main(&arguments)),
-        Subcommands::Pipeline(arguments) => return exit(pipeline::main(&arguments)),
-        Subcommands::SimulatedAgent(arguments) => return exit(simulated_agent::main(&arguments)),
-        served @ (Subcommands::Serve(_)
-        | Subcommands::Run(_)
-        | Subcommands::Demo(_)
-        | Subcommands::Eval(_)
-        | Subcommands::Receipt(_)) => served,
-    };
+    let command = CommandLine::try_parse().unwrap_or_else(|error| left_out(error).exit()).command;
+    match command {
+        Subcommands::Serve(arguments) => wait_for(serve::main(arguments)),
+        #[cfg(feature = "emulator")]
+        Subcommands::Run(arguments) => wait_for(run::main(arguments)),
+        #[cfg(feature = "emulator")]
+        Subcommands::Demo(arguments) => wait_for(demo::main(arguments)),
+        #[cfg(feature = "eval")]
+        Subcommands::Eval(arguments) => wait_for(eval::main(arguments)),
+        Subcommands::Pipeline(arguments) => exit(pipeline::main(&arguments)),
+        Subcommands::Receipt(arguments) => wait_for(receipt::main(arguments)),
+        // Agents run inside the sandbox and need no runtime.
+        #[cfg(feature = "emulator")]
+        Subcommands::ScriptedAgent(arguments) => exit(scripted_agent::main(&arguments)),
+        #[cfg(feature = "eval")]
+        Subcommands::SimulatedAgent(arguments) => exit(simulated_agent::main(&arguments)),
+    }
+}
+
+/// What is wrong with the command line; where it asks for what this build was made without, the feature's name.
+fn left_out(error: clap::Error) -> clap::Error {
+    let Some(ContextValue::String(asked)) = error.get(ContextKind::InvalidSubcommand) else { return error };
+    let missing = OPTIONAL.iter().find(|(command, _, is_there)| asked == command && !is_there);
+    let Some((command, feature, _)) = missing else { return error };
+    let text = format!("`{command}` is not in this build: build it with the feature `{feature}`");
+    CommandLine::command().error(ErrorKind::InvalidSubcommand, text)
+}
+
+fn wait_for(work: impl Future<Output = anyhow::Result<u8>>) -> ExitCode {
     let runtime = match tokio::runtime::Runtime::new() {
         Ok(runtime) => runtime,
         Err(error) => return exit(Err(error.into())),
     };
-    let done = runtime.block_on(async {
-        match command {
-            Subcommands::Serve(arguments) => serve::main(arguments).await,
-            Subcommands::Run(arguments) => run::main(arguments).await,
-            Subcommands::Demo(arguments) => demo::main(arguments).await,
-            Subcommands::Eval(arguments) => eval::main(arguments).await,
-            Subcommands::Receipt(arguments) => receipt::main(arguments).await,
-            Subcommands::Pipeline(_) | Subcommands::ScriptedAgent(_) | Subcommands::SimulatedAgent(_) => {
-                Ok(0)
-            }
-        }
-    });
+    let done = runtime.block_on(work);
     runtime.shutdown_timeout(std::time::Duration::from_secs(1));
     exit(done)
 }
 
 fn exit(done: anyhow::Result<u8>) -> ExitCode {
-    match done {
-        Ok(code) => ExitCode::from(code),
-        Err(error) => {
-            eprintln!("journeyman: {error:#}");
-            let is_usage = error.is::<WrongUsage>()
-                || error.is::<crate::config::SettingsError>()
-                || error.is::<crate::config::TemplatesError>();
-            let code = match error.is::<NeedsPerson>() {
-                true => HANDED_OVER,
-                false if is_usage => WRONG_USAGE,
-                false => 1,
-            };
-            ExitCode::from(code)
-        }
+    ExitCode::from(done.unwrap_or_else(|error| {
+        eprintln!("journeyman: {error:#}");
+        code(&error)
+    }))
+}
+
+fn code(error: &anyhow::Error) -> u8 {
+    #[cfg(feature = "emulator")]
+    if error.is::<local::NeedsPerson>() {
+        return local::HANDED_OVER;
     }
+    let is_usage = error.is::<WrongUsage>()
+        || error.is::<crate::config::SettingsError>()
+        || error.is::<crate::config::TemplatesError>();
+    if is_usage { WRONG_USAGE } else { 1 }
 }
 
 /// Something that the person at the keyboard has to say differently.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 struct WrongUsage(String);
-
-/// The work waits for a person's word, and here is nobody who could say it.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-struct NeedsPerson(String);
 
 /// Logs go to standard error; `RUST_LOG` says how much.
 fn log(default: &str) {

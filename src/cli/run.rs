@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::live::Live;
-use super::local::{Local, People, Wishes};
-use super::{INTERRUPTED, WrongUsage, issue_file, log, sample, settings_file};
+use super::local::{INTERRUPTED, Local, People, Wishes};
+use super::{WrongUsage, issue_file, log, sample, settings_file};
 use crate::attest::{NothingToSign, Origin, SigningKey};
 use crate::emulator::{Pages, RepositorySource};
 use crate::order::{BranchName, OrderId, Receipt};

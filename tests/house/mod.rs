@@ -79,6 +79,20 @@ fn the_arrows_of_the_house_run_one_way() {
 }
 
 #[test]
+fn the_server_is_built_without_the_emulator() {
+    let mut tree = std::process::Command::new(env!("CARGO"));
+    tree.args(["tree", "--offline", "--package=journeyman", "--edges=normal", "--prefix=none"]);
+    tree.arg("--no-default-features").current_dir(env!("CARGO_MANIFEST_DIR"));
+    let tree = tree.output().expect("cargo is there");
+    let said = String::from_utf8_lossy(&tree.stdout);
+    assert!(tree.status.success(), "{}", String::from_utf8_lossy(&tree.stderr));
+    assert!(said.contains("journeyman-engine "), "{said}");
+    for left_out in ["journeyman-emulator ", "indicatif "] {
+        assert!(!said.contains(left_out), "`{left_out}` belongs to a feature in Cargo.toml, as optional");
+    }
+}
+
+#[test]
 fn every_module_begins_with_what_it_is_for() {
     let silent: Vec<String> = ["crates", "src"]
         .iter()

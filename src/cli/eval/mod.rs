@@ -27,8 +27,8 @@ use std::time::Instant;
 
 use clap::Args;
 
-use super::local::{Local, Wishes};
-use super::{INTERRUPTED, WrongUsage, log, sample, settings_file};
+use super::local::{INTERRUPTED, Local, Wishes};
+use super::{WrongUsage, log, sample, settings_file};
 use crate::config::{AgentSettings, Runtime};
 use crate::emulator::Pages;
 use crate::order::Pipeline;

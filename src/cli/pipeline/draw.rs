@@ -2,9 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::summary;
 use crate::order::Pipeline;
-use crate::order::pipeline::{BeginsWith, Escalation, Output, Stage, Uses};
+use crate::order::pipeline::{BeginsWith, Check, Escalation, Output, Stage, Uses};
 
 /// Each stage with those it comes after, and below it what it does.
 pub(super) fn list(pipeline: &Pipeline) -> String {
@@ -51,7 +50,7 @@ fn lines(stage: &Stage) -> Vec<String> {
     let mut lines = vec![worker(stage)];
     lines.extend(stage.when.clone().map(|when| format!("when {}", String::from(when))));
     lines.extend(gives(stage).map(|gives| format!("→ {gives}")));
-    let checks = summary::checks(stage);
+    let checks = checks(stage);
     if !checks.is_empty() {
         let first = match stage.begins_with {
             BeginsWith::Worker => "",
@@ -104,6 +103,21 @@ fn gives(stage: &Stage) -> Option<String> {
         (Uses::Agent, Some(Output::JsonSchema(_))) => "JSON of a schema".to_owned(),
         (Uses::Agent, Some(Output::CodeArtifact)) => "a code artifact".to_owned(),
     })
+}
+
+/// The checks of a stage with how often each may fail.
+fn checks(stage: &Stage) -> Vec<String> {
+    let one = |check: &Check| {
+        let word = match (check, &stage.verifier) {
+            (Check::Verifier, Some(role)) => role.as_str(),
+            (Check::Verifier, None) | (Check::PushedCommit | Check::Policy | Check::Tests, _) => check.word(),
+        };
+        match stage.limit(*check) {
+            Some(limit) => format!("{word} ×{limit}"),
+            None => format!("{word} (not asked)"),
+        }
+    };
+    stage.checks.iter().map(one).collect()
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 //! May know: pipelines and roles, and where their files are.
 //! Must never know: how a pipeline is run.
 
+#[cfg(feature = "draw")]
 mod draw;
 mod summary;
 
@@ -11,7 +12,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 
 use super::WrongUsage;
-use crate::config::{Templates, is_file_name};
+use crate::config::Templates;
 use crate::order::Pipeline;
 
 /// What `pipeline` is told.
@@ -36,6 +37,7 @@ enum Command {
         file: PathBuf,
     },
     /// Draw a pipeline.
+    #[cfg(feature = "draw")]
     #[command(after_help = "A stage's dependency that others imply is not drawn.\n\n\
                             Example:\n  journeyman pipeline show issue-to-pr --mermaid > issue-to-pr.mmd")]
     Show {
@@ -52,6 +54,7 @@ pub(super) fn main(arguments: &Arguments) -> anyhow::Result<u8> {
     let mut templates = Templates::load(arguments.templates.as_deref())?;
     match &arguments.command {
         Command::Check { file } => check(file, &mut templates),
+        #[cfg(feature = "draw")]
         Command::Show { pipeline, mermaid } => {
             let pipeline = find(pipeline, &mut templates)?;
             match mermaid {
@@ -85,8 +88,9 @@ fn check(file: &Path, templates: &mut Templates) -> anyhow::Result<u8> {
     }
 }
 
+#[cfg(feature = "draw")]
 fn find(wanted: &str, templates: &mut Templates) -> anyhow::Result<Pipeline> {
-    if is_file_name(wanted) {
+    if crate::config::is_file_name(wanted) {
         templates.add_roles(&beside(Path::new(wanted)))?;
     }
     Ok(templates.pipeline(wanted)?)

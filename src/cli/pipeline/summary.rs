@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::order::Pipeline;
-use crate::order::pipeline::{Check, Escalation};
+use crate::order::pipeline::{Escalation, Stage};
 
 /// Stages, who works, how much it may come to, and who is asked when rounds run out.
 pub(super) fn paragraph(pipeline: &Pipeline) -> String {
@@ -37,7 +37,7 @@ pub(super) fn paragraph(pipeline: &Pipeline) -> String {
 }
 
 fn asked(pipeline: &Pipeline) -> Vec<String> {
-    let by = |stage: &crate::order::pipeline::Stage| match &stage.escalate_on_exhaust {
+    let by = |stage: &Stage| match &stage.escalate_on_exhaust {
         Escalation::None => None,
         Escalation::HumanApproval => Some(format!("{} asks a person", stage.name)),
         Escalation::Agent(role) => Some(format!("{} asks {role}, then a person", stage.name)),
@@ -47,19 +47,4 @@ fn asked(pipeline: &Pipeline) -> Vec<String> {
 
 fn counted(number: usize, word: &str) -> String {
     if number == 1 { format!("1 {word}") } else { format!("{number} {word}s") }
-}
-
-/// The checks of a stage with how often each may fail.
-pub(super) fn checks(stage: &crate::order::pipeline::Stage) -> Vec<String> {
-    let one = |check: &Check| {
-        let word = match (check, &stage.verifier) {
-            (Check::Verifier, Some(role)) => role.as_str(),
-            (Check::Verifier, None) | (Check::PushedCommit | Check::Policy | Check::Tests, _) => check.word(),
-        };
-        match stage.limit(*check) {
-            Some(limit) => format!("{word} ×{limit}"),
-            None => format!("{word} (not asked)"),
-        }
-    };
-    stage.checks.iter().map(one).collect()
 }

@@ -249,25 +249,10 @@ fn nearest(key: &str) -> Option<String> {
     };
     let (distance, nearest) = known
         .into_iter()
-        .map(|known| (distance(&key, &known), known))
+        .map(|known| (strsim::levenshtein(&key, &known), known))
         .min_by_key(|(distance, _)| *distance)?;
     // A right key in the wrong section is as near as a typing error.
     let last = |key: &str| key.rsplit_once('.').map(|(_, last)| last.to_owned()).unwrap_or(key.to_owned());
     let moved = || KEYS.iter().find(|known| last(known) == last(&key)).map(|known| (*known).to_owned());
     if distance <= 3 { Some(nearest) } else { moved() }
-}
-
-/// Levenshtein's.
-fn distance(one: &str, other: &str) -> usize {
-    let other: Vec<char> = other.chars().collect();
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (line, here) in one.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], line + 1);
-        for (column, there) in other.iter().enumerate() {
-            let replaced = diagonal + usize::from(here != *there);
-            diagonal = row[column + 1];
-            row[column + 1] = replaced.min(diagonal + 1).min(row[column] + 1);
-        }
-    }
-    row.last().copied().unwrap_or(0)
 }

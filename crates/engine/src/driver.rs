@@ -4,14 +4,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 use tokio::task::{AbortHandle, Id, JoinError, JoinSet};
 
 use super::Engine;
 use super::effects;
+use super::live_journal::{LiveJournal, Turn};
 use journeyman_order::moves::Retry;
 use journeyman_order::next::Survey;
-use journeyman_order::{Event, Journal, Move, MoveKey, OrderId, Outcome, Trouble, survey};
+use journeyman_order::{Event, Journal, Move, MoveKey, OrderId, Outcome, Trouble};
 use journeyman_store::{StoreError, Summary};
 
 /// Why an order is not being driven.
@@ -26,6 +27,9 @@ pub(super) enum Rest {
 struct Drive {
     engine: Engine,
     order: OrderId,
+    journal: LiveJournal,
+    /// The turn that is on, for effects that have to say how things stand when they get round to it.
+    turns: watch::Sender<Turn>,
     running: BTreeMap<MoveKey, (Move, AbortHandle)>,
     effects: JoinSet<(MoveKey, Outcome)>,
 }
@@ -34,25 +38,33 @@ impl Engine {
     /// Goes from move to move. `signaled` tells of entries that somebody else wrote. Dropping the future stops what
     /// is under way; the journal then says what was intended, and the next drive does that again.
     pub(super) async fn drive(&self, order: OrderId, signaled: Arc<Notify>) -> Result<Rest, StoreError> {
-        let mut drive =
-            Drive { engine: self.clone(), order, running: BTreeMap::new(), effects: JoinSet::new() };
-        let mut journal = self.parts.journals.journal(order).await?;
+        let journal = LiveJournal::read(Arc::clone(&self.parts.journals), order).await?;
+        let turns = watch::Sender::new(journal.turn());
+        let mut drive = Drive {
+            engine: self.clone(),
+            order,
+            journal,
+            turns,
+            running: BTreeMap::new(),
+            effects: JoinSet::new(),
+        };
         let mut shown = None;
         loop {
-            let survey = survey(journal.pipeline(), &journal, Utc::now());
-            drive.stop_what_is_not_named(&survey);
-            let summary = summary(&survey);
+            let turn = drive.turns.borrow().clone();
+            let Turn { journal, survey } = &turn;
+            drive.stop_what_is_not_named(survey);
+            let summary = summary(survey);
             // Before anything is done: this is also how an order that `/retry` opened again takes the place.
             if shown.as_ref() != Some(&summary) {
                 match self.parts.store.set_summary(order, &summary, None).await {
                     Ok(()) => {}
-                    Err(StoreError::Refused { .. }) => return self.give_way(order, summary, &journal).await,
+                    Err(StoreError::Refused { .. }) => return self.give_way(order, summary, journal).await,
                     Err(error) => return Err(error),
                 }
                 shown = Some(summary.clone());
             }
-            if drive.start_what_is_named(&survey, &journal).await? {
-                journal = self.parts.journals.journal(order).await?;
+            if drive.start_what_is_named(&turn).await? {
+                drive.next_turn();
                 continue;
             }
             let at_rest = drive.running.is_empty();
@@ -73,10 +85,10 @@ impl Engine {
             }
             tokio::select! {
                 Some(done) = drive.effects.join_next_with_id() => drive.write_down(done).await?,
-                () = signaled.notified() => {}
-                () = until(survey.next.wake_at) => {}
+                () = signaled.notified() => drive.journal.catch_up().await?,
+                () = until(survey.next.wake_at) => drive.journal.catch_up().await?,
             }
-            journal = self.parts.journals.journal(order).await?;
+            drive.next_turn();
         }
     }
 
@@ -87,16 +99,20 @@ impl Engine {
         self.parts.store.set_summary(order, &summary, Some(journal.last_seq())).await?;
         Ok(Rest::Ended)
     }
-
-    async fn write(&self, order: OrderId, event: Event) -> Result<(), StoreError> {
-        let entry = self.parts.journals.append(order, event, Utc::now()).await?;
-        // Nobody has to watch.
-        let _ = self.written.send((order, entry));
-        Ok(())
-    }
 }
 
 impl Drive {
+    async fn write(&mut self, event: Event) -> Result<(), StoreError> {
+        let entry = self.journal.append(event).await?;
+        // Nobody has to watch.
+        let _ = self.engine.written.send((self.order, entry));
+        Ok(())
+    }
+
+    fn next_turn(&self) {
+        self.turns.send_replace(self.journal.turn());
+    }
+
     /// A cancelled order's agent is stopped at once. What is short is let finish: it is nearly done.
     fn stop_what_is_not_named(&mut self, survey: &Survey) {
         let named = |key: &MoveKey| survey.next.moves.iter().any(|(known, _)| known == key);
@@ -110,24 +126,27 @@ impl Drive {
         });
     }
 
-    /// Writes the intents and starts their effects. Whether anything was written.
-    async fn start_what_is_named(&mut self, survey: &Survey, journal: &Journal) -> Result<bool, StoreError> {
+    /// Starts the effects whose intent is written, and writes the others': these begin in the next turn, so that what
+    /// they are handed holds their own intent. Whether anything was written.
+    async fn start_what_is_named(&mut self, turn: &Turn) -> Result<bool, StoreError> {
         let mut written = false;
-        for (key, r#move) in &survey.next.moves {
+        for (key, r#move) in &turn.survey.next.moves {
             if self.running.contains_key(key) {
                 continue;
             }
-            if !is_intended(journal, key) {
+            if !is_intended(&turn.journal, key) {
                 let event = Event::Intended { key: key.clone(), r#move: Box::new(r#move.clone()) };
-                self.engine.write(self.order, event).await?;
+                self.write(event).await?;
                 written = true;
+                continue;
             }
-            let attempt = attempts(journal, key) + 1;
+            let attempt = attempts(&turn.journal, key) + 1;
             tracing::info!(order = %self.order, %key, attempt, "begins");
             let task = effects::perform(
                 Arc::clone(&self.engine.parts),
                 self.order,
                 effects::Effect { key: key.clone(), attempt, r#move: r#move.clone() },
+                self.turns.subscribe(),
             );
             let name = key.clone();
             let effect = self.effects.spawn(async move { (name, task.await) });
@@ -164,7 +183,7 @@ impl Drive {
         } else {
             tracing::info!(order = %self.order, %key, "observed");
         }
-        self.engine.write(self.order, Event::Observed { key, outcome: Box::new(outcome) }).await
+        self.write(Event::Observed { key, outcome: Box::new(outcome) }).await
     }
 }
 

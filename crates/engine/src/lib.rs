@@ -13,6 +13,7 @@ mod driver;
 mod effects;
 mod intake;
 mod job;
+mod live_journal;
 mod remembered;
 mod supervisor;
 pub mod testing;

@@ -1,10 +1,11 @@
-//! The journal: appended to in one immediate transaction an entry, read whole.
+//! The journal: appended to in one immediate transaction an entry, read whole or from an entry on.
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 
 use super::pool::{Tx, in_tx, reading};
-use super::{Store, StoreError, from_column, from_micros, to_micros};
+use super::{Store, StoreError, from_column, from_micros, to_column, to_micros};
+use journeyman_order::journal::InvalidJournal;
 use journeyman_order::{Entry, Event, Journal, OrderId};
 
 /// Where the journal of an order is kept. Whoever carries orders needs no more of a store than this.
@@ -13,8 +14,30 @@ pub trait JournalStore: Send + Sync {
     /// Writes the next entry, durably, and returns it as it will be read.
     async fn append(&self, order: OrderId, event: Event, at: DateTime<Utc>) -> Result<Entry, StoreError>;
 
+    /// Reads what was written after the entry of that number, in sequence; after 0, everything.
+    async fn entries_after(&self, order: OrderId, seq: u64) -> Result<Vec<Entry>, StoreError>;
+
     /// Reads all of it.
-    async fn journal(&self, order: OrderId) -> Result<Journal, StoreError>;
+    async fn journal(&self, order: OrderId) -> Result<Journal, StoreError> {
+        let entries = self.entries_after(order, 0).await?;
+        if entries.is_empty() {
+            return Err(StoreError::not_found(format!("order {order}")));
+        }
+        Journal::new(entries).map_err(|error| invalid(order, &error))
+    }
+
+    /// Reads what was written since, by whomever, and adds it.
+    async fn catch_up(&self, journal: &mut Journal) -> Result<(), StoreError> {
+        let order = journal.opened().order;
+        for entry in self.entries_after(order, journal.last_seq()).await? {
+            journal.push(entry).map_err(|error| invalid(order, &error))?;
+        }
+        Ok(())
+    }
+}
+
+fn invalid(order: OrderId, error: &InvalidJournal) -> StoreError {
+    StoreError::broken(format!("the journal of order {order}"), error)
 }
 
 #[async_trait]
@@ -26,21 +49,14 @@ impl JournalStore for Store {
         Ok(entry)
     }
 
-    async fn journal(&self, order: OrderId) -> Result<Journal, StoreError> {
+    async fn entries_after(&self, order: OrderId, seq: u64) -> Result<Vec<Entry>, StoreError> {
         let rows: Vec<(i64, i64, String)> = reading!(&self.pools, pool => {
-            sqlx::query_as("SELECT seq, at, event FROM journal WHERE order_id = $1 ORDER BY seq")
+            sqlx::query_as("SELECT seq, at, event FROM journal WHERE order_id = $1 AND seq > $2 ORDER BY seq")
                 .bind(order.to_string())
+                .bind(to_column(seq, "an entry's number")?)
                 .fetch_all(pool)
         })?;
-        if rows.is_empty() {
-            return Err(StoreError::not_found(format!("order {order}")));
-        }
-        let entries = rows
-            .into_iter()
-            .map(|(seq, at, event)| entry(order, seq, at, &event))
-            .collect::<Result<Vec<Entry>, StoreError>>()?;
-        Journal::new(entries)
-            .map_err(|error| StoreError::broken(format!("the journal of order {order}"), error))
+        rows.into_iter().map(|(seq, at, event)| entry(order, seq, at, &event)).collect()
     }
 }
 

@@ -278,6 +278,10 @@ async fn an_entry_is_returned_as_it_will_be_read_after_a_restart() {
         let store = Store::open(&url).await.unwrap();
         let journal = store.journal(order).await.unwrap();
         assert_eq!(journal.entries()[1..], written);
+        assert_eq!(store.entries_after(order, 2).await.unwrap(), written[1..]);
+        let mut known = journal.prefix(1).unwrap();
+        store.catch_up(&mut known).await.unwrap();
+        assert_eq!(known, journal);
         assert_eq!(store.order(order).await.unwrap().updated_at, written[1].at);
     }
 }

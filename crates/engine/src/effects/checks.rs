@@ -2,8 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use chrono::Utc;
-
 use super::job_log;
 use super::{Context, Tried};
 use crate::views;
@@ -12,7 +10,7 @@ use journeyman_github::{At, CheckButton, CheckRun, ErrorKind, OtherCheck, Standi
 use journeyman_order::conversation::{CheckState, ChecksReading, FailingJob};
 use journeyman_order::moves::AgentTask;
 use journeyman_order::next::Survey;
-use journeyman_order::{CommitSha, Outcome, Trouble, survey};
+use journeyman_order::{CommitSha, Outcome, Trouble};
 
 /// Failing checks that are looked into; of more only the names are told.
 const MOST_LOOKED_INTO: usize = 10;
@@ -23,9 +21,8 @@ impl Context {
     /// Brings our check run on a commit up to date with the journal.
     pub(super) async fn show_check(&self, head: &CommitSha, state: CheckState) -> Tried {
         let at = self.at().await?;
-        let survey = survey(self.journal.pipeline(), &self.journal, Utc::now());
-        let text = render::check(&views::check(&self.journal, &survey, head, state));
-        let buttons = buttons(&survey);
+        let text = render::check(&views::check(&self.journal, &self.survey, head, state));
+        let buttons = buttons(&self.survey);
         let details = self.parts.rules.public_url.as_ref();
         let run = CheckRun { head, order: self.order, state, text: &text, details, buttons: &buttons };
         self.parts.github.show_check(&at, run).await?;
@@ -59,9 +56,8 @@ impl Context {
     /// The names of those that fail on the commit that the work starts from, or on the base branch as it is now: CI
     /// looks at both together.
     async fn failing_on_base(&self, at: &At) -> Result<BTreeSet<String>, Trouble> {
-        let trace = survey(self.journal.pipeline(), &self.journal, Utc::now()).trace;
-        let base = match trace.base {
-            Some(base) => base,
+        let base = match &self.survey.trace.base {
+            Some(base) => base.clone(),
             None => self.base()?,
         };
         let mut names = BTreeSet::new();

@@ -1,7 +1,5 @@
 //! Moves of the conversation on GitHub: what people say there is read, and they are answered.
 
-use chrono::Utc;
-
 use super::{Context, Tried};
 use crate::views;
 use journeyman_github::{
@@ -11,7 +9,7 @@ use journeyman_order::conversation::{
     AnswerNote, CommentPlace, CommentRef, PullReading, Reaction, Reply, Saying, Thread,
 };
 use journeyman_order::moves::ReviewNote;
-use journeyman_order::{CommitSha, Event, IssueNumber, Move, Outcome, Person, PullNumber, Trouble, survey};
+use journeyman_order::{CommitSha, Event, IssueNumber, Move, Outcome, Person, PullNumber, Trouble};
 use journeyman_webhook as webhook;
 
 impl Context {
@@ -86,8 +84,7 @@ impl Context {
 
     pub(super) async fn say(&self, on: CommentPlace, saying: &Saying) -> Tried {
         let at = self.at().await?;
-        let survey = survey(self.journal.pipeline(), &self.journal, Utc::now());
-        let body = render::saying(&views::saying(&self.journal, &survey, saying));
+        let body = render::saying(&views::saying(&self.journal, &self.survey, saying));
         let thread = match on {
             CommentPlace::Issue(issue) => issue,
             CommentPlace::Pull(pull) => IssueNumber(pull.0),

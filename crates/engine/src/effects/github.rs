@@ -1,12 +1,13 @@
 //! Moves that ask GitHub, or tell it something.
 
-use chrono::Utc;
+use std::sync::Arc;
 
 use super::{Context, Tried, never, soon};
+use crate::live_journal::Turn;
 use crate::views;
 use journeyman_github::{NewPull, render};
 use journeyman_order::moves::ReviewNote;
-use journeyman_order::{BranchName, Journal, Outcome, Person, PullNumber, survey};
+use journeyman_order::{BranchName, Outcome, Person, PullNumber};
 
 impl Context {
     pub(super) async fn authorize(&self, person: &Person) -> Tried {
@@ -37,8 +38,7 @@ impl Context {
         github.update_pull(&at, number, Some(title), &body).await?;
         if ready {
             let pull = github.pull(&at, number).await?;
-            let tested = survey(self.journal.pipeline(), &self.journal, Utc::now()).trace.work;
-            match tested {
+            match &self.survey.trace.work {
                 Some(work) if work.commit == pull.head_sha => github.mark_ready(&at, &pull).await?,
                 Some(work) => {
                     return Err(soon(format!(
@@ -57,38 +57,24 @@ impl Context {
         let at = self.at().await?;
         let issue = self.opened().issue.number;
         let github = &self.parts.github;
-        github.set_status_comment(&at, issue, self.order, || self.status_text()).await?;
-        let journal = self.latest_journal().await;
-        let survey = survey(journal.pipeline(), &journal, Utc::now());
+        github.set_status_comment(&at, issue, self.order, || async { self.status_text() }).await?;
+        let survey = Arc::clone(&self.turns.borrow().survey);
         github.set_order_label(&at, issue, views::label(&survey)).await?;
         Ok(Outcome::StatusShown)
     }
 
     /// What the status is to say by now. It waits for its turn behind all that is more important.
-    async fn status_text(&self) -> String {
-        let journal = self.latest_journal().await;
-        let survey = survey(journal.pipeline(), &journal, Utc::now());
+    fn status_text(&self) -> String {
+        let Turn { journal, survey } = self.turns.borrow().clone();
         render::status(&views::status(&journal, &survey, self.parts.rules.public_url.as_ref()))
-    }
-
-    /// The journal as it is now, or else as it was when the effect began.
-    async fn latest_journal(&self) -> Journal {
-        match self.parts.journals.journal(self.order).await {
-            Ok(journal) => journal,
-            Err(error) => {
-                tracing::warn!(order = %self.order, %error, "the status is shown as of before");
-                self.journal.clone()
-            }
-        }
     }
 
     pub(super) async fn show_review(&self, note: &ReviewNote) -> Tried {
         let at = self.at().await?;
-        let survey = survey(self.journal.pipeline(), &self.journal, Utc::now());
         // The round before it can be told to its end by now.
         let before = views::earlier_reviews(&self.journal, note).pop();
         for note in [Some(note), before].into_iter().flatten() {
-            let body = render::review(&views::review(&self.journal, &survey, note));
+            let body = render::review(&views::review(&self.journal, &self.survey, note));
             let round = (note.stage.as_str(), note.round);
             self.parts.github.set_review_comment(&at, note.pull, self.order, round, &body).await?;
         }
@@ -97,8 +83,7 @@ impl Context {
     }
 
     fn pull_body(&self, summary: &str) -> Result<String, journeyman_order::Trouble> {
-        let survey = survey(self.journal.pipeline(), &self.journal, Utc::now());
-        let view = views::pull(&self.journal, &survey, summary);
+        let view = views::pull(&self.journal, &self.survey, summary);
         view.map(|view| render::pull(&view)).ok_or_else(|| never("there is no work to publish"))
     }
 }

@@ -25,9 +25,13 @@ mod write_artifact;
 
 use std::sync::Arc;
 
+use tokio::sync::watch;
+
 use super::Parts;
+use super::live_journal::Turn;
 use super::trouble::{never, soon};
 use journeyman_github::{At, GitHubError};
+use journeyman_order::next::Survey;
 use journeyman_order::{
     CommitSha, Journal, Move, MoveKey, Opened, OrderId, Outcome, RepositorySettings, Trouble,
 };
@@ -46,18 +50,26 @@ struct Context {
     order: OrderId,
     key: MoveKey,
     attempt: usize,
-    journal: Journal,
+    /// As it was when the effect began, its own intent included; and what can be told from it. What came later is the
+    /// order's to answer with other moves, so that an effect is made as it was decided on.
+    journal: Arc<Journal>,
+    survey: Arc<Survey>,
+    /// What has happened since, for the one effect that needs it: a status waits for its turn behind all other writes,
+    /// and says how things stand then.
+    turns: watch::Receiver<Turn>,
 }
 
 type Tried = Result<Outcome, Trouble>;
 
 /// Carries out a move. Whatever goes wrong is an outcome too.
-pub(super) async fn perform(parts: Arc<Parts>, order: OrderId, effect: Effect) -> Outcome {
-    let journal = match parts.journals.journal(order).await {
-        Ok(journal) => journal,
-        Err(error) => return Outcome::Trouble(error.into()),
-    };
-    let context = Context { parts, order, key: effect.key, attempt: effect.attempt, journal };
+pub(super) async fn perform(
+    parts: Arc<Parts>,
+    order: OrderId,
+    effect: Effect,
+    turns: watch::Receiver<Turn>,
+) -> Outcome {
+    let Turn { journal, survey } = turns.borrow().clone();
+    let context = Context { parts, order, key: effect.key, attempt: effect.attempt, journal, survey, turns };
     let tried = match effect.r#move {
         Move::Authorize { person } => context.authorize(&person).await,
         Move::Prepare => context.prepare().await,

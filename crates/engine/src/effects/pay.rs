@@ -4,26 +4,24 @@ use chrono::Utc;
 
 use super::Context;
 use journeyman_order::moves::AgentTask;
-use journeyman_order::{AgentRun, Trouble, survey};
+use journeyman_order::{AgentRun, Trouble};
 use journeyman_store::{Cost, Grant, Over, OverLimit, PaidRun, Purse, RunEnd};
 
 impl Context {
     /// Writes down what a run will cost, as far as that can be told. The inner error says which limit of the day it
     /// would go over, and what it would cost to go on.
     pub(super) async fn reserve(&self, task: &AgentTask) -> Result<Result<(), String>, Trouble> {
-        let begins_at = Utc::now();
-        let survey = survey(self.journal.pipeline(), &self.journal, begins_at);
         let left = self.dollars_left();
         let run = PaidRun {
             order: self.order,
             key: self.key.clone(),
             attempt: self.attempt_number(),
             repository: self.opened().repository_id,
-            sender: survey.trace.sponsor.map(|person| person.id),
+            sender: self.survey.trace.sponsor.as_ref().map(|person| person.id),
             agent: task.agent.clone(),
             stage: task.stage.clone(),
             role: task.role.clone(),
-            begins_at,
+            begins_at: Utc::now(),
             most: Cost { usd: left, seconds: task.timeout_seconds as f64 },
         };
         match self.parts.store.reserve(&run, &self.parts.rules.per_day).await? {
@@ -37,7 +35,7 @@ impl Context {
 
     /// What is left of the order's budget, in dollars; never below 0.
     pub(super) fn dollars_left(&self) -> f64 {
-        let budget = survey(self.journal.pipeline(), &self.journal, Utc::now()).budget;
+        let budget = &self.survey.budget;
         (budget.usd_limit - budget.usd_spent).max(0.0)
     }
 

@@ -4,12 +4,10 @@
 use std::fmt::Display;
 use std::time::Duration;
 
-use chrono::Utc;
-
 use super::{Context, Tried};
 use journeyman_github::{At, Grants, Hindrance, ReadOnly};
 use journeyman_order::settings::WhenBaseMoves;
-use journeyman_order::{BranchName, Outcome, survey};
+use journeyman_order::{BranchName, Outcome};
 
 /// How long a question may take; the questions are asked side by side.
 pub(super) const PATIENCE: Duration = Duration::from_millis(1_500);
@@ -168,17 +166,19 @@ impl Context {
         if names(&issue.title) || names(&issue.body) {
             return Some("The issue");
         }
-        let trace = survey(self.journal.pipeline(), &self.journal, Utc::now()).trace;
-        let said =
-            trace.stages.iter().flat_map(|stage| &stage.rounds).filter_map(|round| round.result.as_deref());
+        let stages = &self.survey.trace.stages;
+        let said = stages.iter().flat_map(|stage| &stage.rounds).filter_map(|round| round.result.as_deref());
         said.into_iter().any(names).then_some("The plan")
     }
 
     /// The branch, or one as it may come to be named.
     fn branch(&self) -> BranchName {
-        let trace = survey(self.journal.pipeline(), &self.journal, Utc::now()).trace;
         let issue = &self.opened().issue;
-        trace.branch.unwrap_or_else(|| BranchName::for_issue(issue.number, &issue.title, 1))
+        self.survey
+            .trace
+            .branch
+            .clone()
+            .unwrap_or_else(|| BranchName::for_issue(issue.number, &issue.title, 1))
     }
 
     /// The answer to a question; none when there is none in time.

@@ -1,10 +1,8 @@
 //! The push: by us, with a token that lives for it, and believed only when the remote says so.
 
-use chrono::Utc;
-
 use super::{Context, Tried, never};
 use journeyman_github::GitAccess;
-use journeyman_order::{BranchName, CommitSha, Outcome, survey};
+use journeyman_order::{BranchName, CommitSha, Outcome};
 use journeyman_workspace::{PushOutcome, Remote};
 
 impl Context {
@@ -16,8 +14,7 @@ impl Context {
     ) -> Tried {
         let at = self.at().await?;
         // The right can be gone since the work began.
-        let sponsor = survey(self.journal.pipeline(), &self.journal, Utc::now()).trace.sponsor;
-        if let Some(person) = &sponsor
+        if let Some(person) = &self.survey.trace.sponsor
             && !self.parts.github.can_write(&at, person).await?
         {
             return Err(never(format!(

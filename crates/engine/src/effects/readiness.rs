@@ -3,14 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use chrono::Utc;
-
 use super::Context;
 use super::preflight::{Found, PATIENCE};
 use journeyman_agent::{Api, Probed, Program, Runtime};
 use journeyman_order::moves::{AgentTask, Retry};
 use journeyman_order::pipeline::{BeginsWith, Check, Output, Stage, Uses};
-use journeyman_order::survey;
 use journeyman_verify as verify;
 
 /// The command with which a verifier judges where its role names no other.
@@ -205,7 +202,7 @@ impl Context {
     }
 
     fn usd_limit(&self) -> f64 {
-        survey(self.journal.pipeline(), &self.journal, Utc::now()).usd_limit
+        self.survey.usd_limit
     }
 
     /// Enough for one round: every worker that is surely run, and every judge of it.

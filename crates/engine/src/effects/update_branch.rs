@@ -4,14 +4,14 @@ use chrono::{DateTime, Utc};
 
 use super::{Context, Tried};
 use journeyman_order::conversation::Update;
-use journeyman_order::{CommitSha, Outcome, survey};
+use journeyman_order::{CommitSha, Outcome};
 use journeyman_workspace::{Updated, Updating};
 
 impl Context {
     pub(super) async fn update_branch(&self, head: CommitSha, how: Update, date: DateTime<Utc>) -> Tried {
         let (order, name, base_branch) =
             (self.order, self.key.file_name(), self.opened().default_branch.clone());
-        let branch = survey(self.journal.pipeline(), &self.journal, Utc::now()).trace.branch;
+        let branch = self.survey.trace.branch.clone();
         let protected = self.protected();
         let updated = self
             .reading(move |workspaces, remote| {

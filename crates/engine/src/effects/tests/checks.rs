@@ -133,19 +133,8 @@ async fn annotations_are_sent_fifty_at_a_time_and_each_once() {
     assert_eq!(identifiers, ["retry", "approve"]);
 }
 
-/// What an effect at work has at hand, for what is no move of its own.
-async fn context(world: &World) -> crate::effects::Context {
-    crate::effects::Context {
-        parts: std::sync::Arc::clone(&world.parts),
-        order: world.order,
-        key: super::key("read/1"),
-        attempt: 1,
-        journal: world.journal().await,
-    }
-}
-
 async fn read(world: &World, head: &CommitSha) -> ChecksReading {
-    context(world).await.read_checks(&world.at(), head).await.expect("they are read")
+    world.context("read/1").await.read_checks(&world.at(), head).await.expect("they are read")
 }
 
 async fn pushed(world: &World, branch: &str, text: &str) -> CommitSha {
@@ -230,7 +219,7 @@ async fn what_may_not_be_read_counts_as_not_there() {
         body: String::new(),
     };
     world.strike("GET", "/check-runs", fault);
-    let trouble = context(&world).await.read_checks(&world.at(), &head).await.expect_err("trouble");
+    let trouble = world.context("read/1").await.read_checks(&world.at(), &head).await.expect_err("trouble");
     assert_eq!(trouble.retry, Retry::After { seconds: 9 });
 }
 

@@ -1,10 +1,8 @@
 //! What a runtime without tools and without a memory is given.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use super::{REPOSITORY, World, key, name};
-use crate::effects::Context;
 use journeyman_agent::{AgentSettings, Agents, ApiSettings, Prices, Provider, Runtime, RuntimeKind};
 use journeyman_order::moves::{AgentTask, Answers, Rework};
 use journeyman_order::{AgentRun, Category, Event, Feedback, Outcome};
@@ -33,13 +31,7 @@ pub(super) fn api() -> Agents {
 
 impl World {
     pub(super) async fn given(&self, task: AgentTask, runtime: &Runtime) -> BTreeMap<String, String> {
-        let context = Context {
-            parts: Arc::clone(&self.parts),
-            order: self.order,
-            key: key("work/2/agent"),
-            attempt: 1,
-            journal: self.journal().await,
-        };
+        let context = self.context("work/2/agent").await;
         context.with_what_it_needs(task, runtime).await.unwrap().inputs
     }
 

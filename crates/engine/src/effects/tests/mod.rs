@@ -7,6 +7,7 @@ mod artifacts;
 mod checks;
 mod conversation;
 mod given;
+mod live_journal;
 mod pay;
 mod preflight;
 mod seats;
@@ -21,9 +22,11 @@ use std::time::Duration;
 use chrono::Utc;
 use secrecy::SecretString;
 use tempfile::TempDir;
+use tokio::sync::watch;
 use uuid::Uuid;
 
-use super::{Effect, perform};
+use super::{Context, Effect, perform};
+use crate::live_journal::Turn;
 use crate::{Parts, Rules};
 use journeyman_agent::{AgentSettings, Agents, RuntimeKind};
 use journeyman_emulator::{Emulator, Options, RepositorySource, keys};
@@ -139,6 +142,18 @@ impl World {
         self.parts.journals.journal(self.order).await.expect("a journal")
     }
 
+    /// What an effect is handed that begins now.
+    async fn turns(&self) -> watch::Receiver<Turn> {
+        watch::Sender::new(Turn::of(Arc::new(self.journal().await))).subscribe()
+    }
+
+    async fn context(&self, name: &str) -> Context {
+        let turns = self.turns().await;
+        let Turn { journal, survey } = turns.borrow().clone();
+        let parts = Arc::clone(&self.parts);
+        Context { parts, order: self.order, key: key(name), attempt: 1, journal, survey, turns }
+    }
+
     async fn write(&self, event: Event) {
         self.parts.journals.append(self.order, event, Utc::now()).await.expect("it is written");
     }
@@ -159,7 +174,7 @@ impl World {
     async fn attempt(&self, name: &str, r#move: Move) -> Outcome {
         let effect = Effect { key: key(name), attempt: 1, r#move };
         // On the heap, as a spawned one is: a story of many effects is no deeper than one of them.
-        Box::pin(perform(Arc::clone(&self.parts), self.order, effect)).await
+        Box::pin(perform(Arc::clone(&self.parts), self.order, effect, self.turns().await)).await
     }
 
     /// Runs the agent, which is this script.

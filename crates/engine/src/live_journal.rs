@@ -1,0 +1,55 @@
+//! The journal of an order that is driven, kept in memory. The store's is the only truth: this one is appended to after
+//! it, and reads what others wrote there.
+
+use std::sync::Arc;
+
+use chrono::Utc;
+
+use journeyman_order::next::Survey;
+use journeyman_order::{Entry, Event, Journal, OrderId, survey};
+use journeyman_store::{JournalStore, StoreError};
+
+/// A journal as it was at one moment, and what can be told from it: both are had once, and handed to every effect.
+#[derive(Clone)]
+pub(super) struct Turn {
+    pub(super) journal: Arc<Journal>,
+    pub(super) survey: Arc<Survey>,
+}
+
+impl Turn {
+    pub(super) fn of(journal: Arc<Journal>) -> Self {
+        let survey = Arc::new(survey(journal.pipeline(), &journal, Utc::now()));
+        Self { journal, survey }
+    }
+}
+
+pub(super) struct LiveJournal {
+    store: Arc<dyn JournalStore>,
+    journal: Arc<Journal>,
+}
+
+impl LiveJournal {
+    pub(super) async fn read(store: Arc<dyn JournalStore>, order: OrderId) -> Result<Self, StoreError> {
+        let journal = Arc::new(store.journal(order).await?);
+        Ok(Self { store, journal })
+    }
+
+    pub(super) fn turn(&self) -> Turn {
+        Turn::of(Arc::clone(&self.journal))
+    }
+
+    /// Writes the next entry. After an error nobody knows whether it was written: what is in memory is to be dropped.
+    pub(super) async fn append(&mut self, event: Event) -> Result<Entry, StoreError> {
+        let entry = self.store.append(self.journal.opened().order, event, Utc::now()).await?;
+        // A signal was written in between by whoever takes in deliveries, unless this is the next one.
+        if Arc::make_mut(&mut self.journal).push(entry.clone()).is_err() {
+            self.catch_up().await?;
+        }
+        Ok(entry)
+    }
+
+    /// Reads what somebody else wrote since.
+    pub(super) async fn catch_up(&mut self) -> Result<(), StoreError> {
+        self.store.catch_up(Arc::make_mut(&mut self.journal)).await
+    }
+}

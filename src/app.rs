@@ -21,9 +21,10 @@ use tokio::sync::broadcast;
 use crate::agent::{self, AgentSettings, Agents, RuntimeKind};
 use crate::attest::{Origin, SigningKey};
 use crate::config::{self, Runtime, SandboxMode, Settings, Templates, repository_settings};
-use crate::engine::{Asked, DeskError, Engine, Parts, Rules};
+use crate::engine::{Engine, Parts, Rules};
 use crate::github::{AppCredentials, GitHub, WriteLimits};
 use crate::http::{self, BodyLimits, HttpState, Readiness, WorkOrders};
+use crate::order::desk::{Asked, DeskError};
 use crate::order::next::Survey;
 use crate::order::{Command, Entry, IssueNumber, Journal, OrderId, OrderLimits, RepositoryName, survey};
 use crate::sandbox::{Mode, Sandbox};
@@ -359,28 +360,11 @@ impl WorkOrders for Desk {
         self.0.delivery_arrived();
     }
 
-    async fn open(
-        &self,
-        repository: RepositoryName,
-        issue: IssueNumber,
-    ) -> Result<http::Asked, http::DeskError> {
-        let asked = self.0.open(repository, issue).await.map_err(refusal)?;
-        Ok(match asked {
-            Asked::Opened(order) => http::Asked::Opened(order),
-            Asked::AlreadyActive(order) => http::Asked::AlreadyActive(order),
-        })
+    async fn open(&self, repository: RepositoryName, issue: IssueNumber) -> Result<Asked, DeskError> {
+        self.0.open(repository, issue).await
     }
 
-    async fn command(&self, order: OrderId, command: Command) -> Result<u64, http::DeskError> {
-        self.0.command(order, command).await.map_err(refusal)
-    }
-}
-
-fn refusal(error: DeskError) -> http::DeskError {
-    match error {
-        DeskError::NotFound(message) => http::DeskError::NotFound(message),
-        DeskError::Refused(message) => http::DeskError::Refused(message),
-        DeskError::Conflict(message) => http::DeskError::Conflict(message),
-        DeskError::Unavailable(message) => http::DeskError::Unavailable(message),
+    async fn command(&self, order: OrderId, command: Command) -> Result<u64, DeskError> {
+        self.0.command(order, command).await
     }
 }

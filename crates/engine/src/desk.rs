@@ -6,35 +6,10 @@ use std::sync::PoisonError;
 use chrono::Utc;
 
 use super::Engine;
-use journeyman_github::{At, ErrorKind, GitHubError, IssueKind, IssueState};
+use journeyman_github::{At, IssueKind, IssueState};
+use journeyman_order::desk::{Asked, DeskError};
 use journeyman_order::{Command, IssueNumber, OrderId, RepositoryName, Requester, Signal, SignalKind};
-use journeyman_store::{OpenOutcome, StoreError};
-
-/// Why an order could not be opened, or told something, on request.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum DeskError {
-    /// The App is not installed there, or there is no such issue.
-    #[error("{0}")]
-    NotFound(String),
-    /// The request makes no sense as it is.
-    #[error("{0}")]
-    Refused(String),
-    /// A later order is at work on the issue.
-    #[error("{0}")]
-    Conflict(String),
-    /// GitHub or the store cannot be used now.
-    #[error("{0}")]
-    Unavailable(String),
-}
-
-/// What came of asking for an order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Asked {
-    /// It was opened.
-    Opened(OrderId),
-    /// The issue has this active one.
-    AlreadyActive(OrderId),
-}
+use journeyman_store::OpenOutcome;
 
 impl Engine {
     /// Opens an order for whoever holds the API's token. When one is active, that is it.
@@ -90,30 +65,5 @@ impl Engine {
     /// Who was told something on request since this was asked last.
     pub(super) fn take_told(&self) -> BTreeSet<OrderId> {
         std::mem::take(&mut *self.told.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
-impl From<StoreError> for DeskError {
-    fn from(error: StoreError) -> Self {
-        match error {
-            StoreError::NotFound { what } => Self::NotFound(format!("there is no {what}")),
-            StoreError::Refused { .. } => Self::Refused(error.to_string()),
-            StoreError::Unavailable { .. } | StoreError::Broken { .. } => {
-                Self::Unavailable(error.to_string())
-            }
-        }
-    }
-}
-
-impl From<GitHubError> for DeskError {
-    fn from(error: GitHubError) -> Self {
-        match error.kind {
-            ErrorKind::NotFound | ErrorKind::Forbidden => Self::NotFound(error.message),
-            ErrorKind::Invalid => Self::Refused(error.message),
-            ErrorKind::Unavailable { .. }
-            | ErrorKind::Unauthorized
-            | ErrorKind::Conflict
-            | ErrorKind::Unexpected => Self::Unavailable(error.message),
-        }
     }
 }

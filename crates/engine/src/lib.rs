@@ -35,7 +35,6 @@ use journeyman_sandbox::Sandbox;
 use journeyman_store::{JournalStore, Store};
 use journeyman_workspace::{Known, Workspaces};
 
-pub use desk::{Asked, DeskError};
 pub use supervisor::Stopped;
 
 /// What the engine works with. Put together by the composition root.

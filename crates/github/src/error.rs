@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use journeyman_order::desk::DeskError;
 use journeyman_order::moves::{Retry, Trouble};
 
 /// What a call to GitHub comes to.
@@ -102,5 +103,18 @@ impl From<GitHubError> for Trouble {
             }
         };
         Self { message: error.message, retry }
+    }
+}
+
+impl From<GitHubError> for DeskError {
+    fn from(error: GitHubError) -> Self {
+        match error.kind {
+            ErrorKind::NotFound | ErrorKind::Forbidden => Self::NotFound(error.message),
+            ErrorKind::Invalid => Self::Refused(error.message),
+            ErrorKind::Unavailable { .. }
+            | ErrorKind::Unauthorized
+            | ErrorKind::Conflict
+            | ErrorKind::Unexpected => Self::Unavailable(error.message),
+        }
     }
 }

@@ -6,11 +6,12 @@ use actix_web::{HttpRequest, HttpResponse};
 use serde::Deserialize;
 use serde_json::json;
 
+use super::HttpState;
 use super::auth::hold_token;
 use super::body::Room;
 use super::problem::Problem;
 use super::views::{OrderView, order_url};
-use super::{Asked, HttpState};
+use journeyman_order::desk::Asked;
 use journeyman_order::next::Survey;
 use journeyman_order::steps::steps;
 use journeyman_order::{IssueNumber, Journal, OrderId, Receipt, RepositoryName, survey};

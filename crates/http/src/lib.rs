@@ -24,6 +24,7 @@ use async_trait::async_trait;
 use secrecy::SecretString;
 
 use journeyman_attest::{Envelope, NothingToSign, PublicKey};
+use journeyman_order::desk::{Asked, DeskError};
 use journeyman_order::next::Survey;
 use journeyman_order::{Command, IssueNumber, Journal, OrderId, RepositoryName};
 use journeyman_store::Store;
@@ -100,30 +101,4 @@ pub trait Attests: Send + Sync {
 
     /// What an order's journal says of its commit, signed.
     async fn attest(&self, journal: &Journal, survey: &Survey) -> Result<Envelope, NothingToSign>;
-}
-
-/// What came of asking for an order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Asked {
-    /// It was opened.
-    Opened(OrderId),
-    /// The issue has this active one.
-    AlreadyActive(OrderId),
-}
-
-/// Why no order was opened. The texts are shown to whoever asked.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum DeskError {
-    /// The App does not see such a repository, or it has no such issue.
-    #[error("{0}")]
-    NotFound(String),
-    /// There is one, but no order can be opened for it, such as for a closed issue.
-    #[error("{0}")]
-    Refused(String),
-    /// There is one, but something else stands in its place now.
-    #[error("{0}")]
-    Conflict(String),
-    /// GitHub or the store cannot be used right now.
-    #[error("{0}")]
-    Unavailable(String),
 }

@@ -13,6 +13,7 @@ pub mod checks;
 pub mod commit_message;
 pub mod comparison;
 pub mod conversation;
+pub mod desk;
 pub mod effect_name;
 pub mod feedback;
 pub mod ids;

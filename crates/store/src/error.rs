@@ -1,6 +1,7 @@
 //! What can go wrong with the store, by what to do about it.
 
 use journeyman_order::Trouble;
+use journeyman_order::desk::DeskError;
 use journeyman_order::moves::Retry;
 use sqlx::error::ErrorKind;
 
@@ -85,5 +86,17 @@ impl From<sqlx::Error> for StoreError {
 impl From<StoreError> for Trouble {
     fn from(error: StoreError) -> Self {
         Self { message: error.to_string(), retry: Retry::Soon }
+    }
+}
+
+impl From<StoreError> for DeskError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::NotFound { what } => Self::NotFound(format!("there is no {what}")),
+            StoreError::Refused { .. } => Self::Refused(error.to_string()),
+            StoreError::Unavailable { .. } | StoreError::Broken { .. } => {
+                Self::Unavailable(error.to_string())
+            }
+        }
     }
 }

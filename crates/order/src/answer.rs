@@ -60,7 +60,7 @@ pub(super) fn object(answer: &str) -> Result<Value, Feedback> {
 
 /// What is wrong with a value by a schema; empty when it fits.
 pub(super) fn faults(value: &Value, schema: &Value) -> Vec<String> {
-    match super::pipeline::schema_validator(schema) {
+    match super::schema::schema_validator(schema) {
         Ok(validator) => faults_of_form(value, &validator),
         Err(_) => vec!["the schema itself is none; a person has to mend the pipeline".to_owned()],
     }

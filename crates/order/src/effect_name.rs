@@ -2,7 +2,26 @@
 
 use std::fmt;
 
-use super::moves::MoveKey;
+use serde::{Deserialize, Serialize};
+
+/// The name of an effect, such as `implement/2/tests`. Derived from the order's state alone, so that the same
+/// effect has the same name whatever the moment of a crash.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct MoveKey(pub String);
+
+impl MoveKey {
+    /// The name as a file's or an artifact's: `implement-2-tests`.
+    pub fn file_name(&self) -> String {
+        self.0.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' }).collect()
+    }
+}
+
+impl fmt::Display for MoveKey {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.0)
+    }
+}
 
 /// The first word of effects that belong to no stage. No stage may be called so: its effects would be taken for these.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

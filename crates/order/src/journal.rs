@@ -6,13 +6,13 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::ids::{
-    CommitSha, DeliveryGuid, InstallationId, IssueNumber, OrderId, Person, RepositoryId, RepositoryName,
+    CommitSha, DeliveryGuid, InstallationId, IssueNumber, OrderId, RepositoryId, RepositoryName,
 };
 use super::moves::{Move, MoveKey, Outcome};
 use super::pipeline::Pipeline;
 use super::role::Role;
 use super::settings::{OrderLimits, RepositorySettings};
-use super::signal::Signal;
+use super::signal::{Requester, Signal};
 
 /// One line of the record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -83,16 +83,6 @@ pub struct Opened {
     pub roles: BTreeMap<String, Role>,
 }
 
-/// Who asked for an order.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "by", rename_all = "snake_case")]
-pub enum Requester {
-    /// Somebody who put the label on; GitHub is asked whether they may.
-    Person(Person),
-    /// The holder of our own API token.
-    ApiToken,
-}
-
 /// An issue, as it was when work started.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IssueText {
@@ -134,15 +124,6 @@ pub enum InvalidJournal {
         /// The one that is there.
         found: u64,
     },
-}
-
-impl std::fmt::Display for Requester {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.write_str(match self {
-            Self::Person(person) => &person.login,
-            Self::ApiToken => "the API",
-        })
-    }
 }
 
 impl Journal {

@@ -1,7 +1,6 @@
 //! Effects as data: what to do, under what name, and what was observed of it.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
@@ -10,31 +9,13 @@ use super::agent_run::AgentRun;
 use super::conversation::{
     AnswerNote, CheckState, CommentPlace, CommentRef, PullReading, Reaction, Reply, Saying, Update,
 };
+pub use super::effect_name::MoveKey;
 use super::feedback::{Feedback, Finding};
 use super::ids::{BranchName, CommitSha, Person, PullNumber, TreeSha};
 use super::pipeline::{FeedbackMode, Pipeline};
 use super::role::Role;
 use super::settings::RepositorySettings;
 use super::test_run::TestRun;
-
-/// The name of an effect, such as `implement/2/tests`. Derived from the order's state alone, so that the same
-/// effect has the same name whatever the moment of a crash.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct MoveKey(pub String);
-
-impl MoveKey {
-    /// The name as a file's or an artifact's: `implement-2-tests`.
-    pub fn file_name(&self) -> String {
-        self.0.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' }).collect()
-    }
-}
-
-impl fmt::Display for MoveKey {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(&self.0)
-    }
-}
 
 /// An effect. Carrying one out twice is harmless.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -5,7 +5,19 @@ use std::fmt;
 use serde::de::{MapAccess, Visitor, value::MapAccessDeserializer};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::settings::Prove;
+/// Of which changes a test is wanted that fails without them. Who brings none is asked once; then the receipt says
+/// *passing, not proven*.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Prove {
+    /// Of every change.
+    Always,
+    /// Of what was classified as `/bug`.
+    #[default]
+    Bugs,
+    /// Of none.
+    Never,
+}
 
 /// Of which changes a test is wanted that fails without them, and how strong it has to be.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::names::{NAME_RULE, RoleName};
-use super::pipeline::schema_validator;
+use super::schema::schema_validator;
 use super::yaml;
 
 /// `templates/agents/NAME.yaml`, or a repository's or a server's own in its place.

@@ -3,10 +3,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::command_run::{CommandRun, Counts, Exit};
 use super::comparison::{ComparedBy, Comparison, Judged};
 use super::ids::CommitSha;
 use super::proof::Proof;
-use super::test_run::{CommandRun, Counts, Exit};
 use super::weakening::Weakening;
 
 /// Where so many mutants of the changed lines were tried and none was noticed, the tests do not look at those lines.

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::conversation::Update;
+pub use super::prove_settings::Prove;
 use super::prove_settings::ProveSettings;
 
 /// `.github/journeyman.yml`, from the default branch.
@@ -44,20 +45,6 @@ pub struct RepositorySettings {
     pub delete_branch: bool,
     /// Whether people without write access who command get one polite line an issue.
     pub answer_outsiders: bool,
-}
-
-/// Of which changes a test is wanted that fails without them. Who brings none is asked once; then the receipt says
-/// *passing, not proven*.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Prove {
-    /// Of every change.
-    Always,
-    /// Of what was classified as `/bug`.
-    #[default]
-    Bugs,
-    /// Of none.
-    Never,
 }
 
 /// Whether a person approves the plan.

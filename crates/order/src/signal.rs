@@ -2,8 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::ids::{CommitSha, PullNumber};
-use super::journal::Requester;
+use super::ids::{CommitSha, Person, PullNumber};
 
 /// The words that command an order, for whoever mistyped one.
 pub const COMMANDS: [&str; 6] = ["retry", "cancel", "approve", "status", "plan", "help"];
@@ -18,6 +17,25 @@ pub struct Signal {
     /// What was done.
     #[serde(flatten)]
     pub kind: SignalKind,
+}
+
+/// Who asked for an order.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "by", rename_all = "snake_case")]
+pub enum Requester {
+    /// Somebody who put the label on; GitHub is asked whether they may.
+    Person(Person),
+    /// The holder of our own API token.
+    ApiToken,
+}
+
+impl std::fmt::Display for Requester {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str(match self {
+            Self::Person(person) => &person.login,
+            Self::ApiToken => "the API",
+        })
+    }
 }
 
 /// What was done.

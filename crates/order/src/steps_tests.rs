@@ -5,10 +5,11 @@ use crate::agent_run::{AgentFailure, AgentRun, FailureKind};
 use crate::feedback::Category;
 use crate::ids::TreeSha;
 use crate::ids::{IssueNumber, OrderId, Person, RepositoryId, UserId};
-use crate::journal::{Entry, IssueText, Opened, Requester};
+use crate::journal::{Entry, IssueText, Opened};
 use crate::moves::{AgentTask, Trouble};
 use crate::pipeline::Pipeline;
 use crate::settings::OrderLimits;
+use crate::signal::Requester;
 use crate::test_run::{CommandRun, Counts, Exit};
 use crate::test_run::{TestRun, TestVerdict};
 

@@ -3,8 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::conversation::CheckState;
+use super::inconclusive::Inconclusive;
 use super::settlement::Settlement;
-use super::verdict::{Inconclusive, Verdict};
+use super::verdict::Verdict;
 
 /// Which of our labels an issue has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

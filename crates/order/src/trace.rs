@@ -7,9 +7,9 @@ use serde::Serialize;
 use super::agent_run::Usage;
 use super::feedback::Feedback;
 use super::ids::{BranchName, CommitSha, Person, PullNumber, TreeSha};
+use super::inconclusive::Inconclusive;
 use super::moves::{Diagnosis, MoveKey};
 use super::test_run::TestRun;
-use super::verdict::Inconclusive;
 
 /// What is known of an order.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]

@@ -203,30 +203,4 @@ fn status_key(revision: u64) -> MoveKey {
 }
 
 #[cfg(test)]
-mod approval_tests;
-#[cfg(test)]
-mod artifact_tests;
-#[cfg(test)]
-mod budget_tests;
-#[cfg(test)]
-mod chance;
-#[cfg(test)]
-mod conversation_tests;
-#[cfg(test)]
-mod graph_tests;
-#[cfg(test)]
-mod loop_properties;
-#[cfg(test)]
-mod loop_tests;
-#[cfg(test)]
-mod properties;
-#[cfg(test)]
-mod scrutiny_tests;
-#[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod verdict_properties;
-#[cfg(test)]
-mod words_tests;
-#[cfg(test)]
-mod world;

@@ -1,8 +1,8 @@
 //! What a stage gives to those after it: the one table that the check of a file and the walk agree on.
 
-use super::schema::properties;
 use super::{Check, Output, Stage, Uses};
 use crate::role::Role;
+use crate::schema::properties;
 
 impl Stage {
     /// The fields that the stage has when it has passed, as in `{{stage.field}}`; sorted, each once.

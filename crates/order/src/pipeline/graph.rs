@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::found::Found;
 use super::limits::MOST_STAGES;
 use super::places::Step;
 use super::problem::quoted;
 use super::references::reachable;
-use super::rules::Found;
 use super::{BeginsWith, Check, Pipeline, Stage, Uses};
 
 /// Whether stages could be put in order.

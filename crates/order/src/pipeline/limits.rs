@@ -7,6 +7,11 @@ pub const MOST_STAGES: usize = 50;
 /// The most rounds of a verifier, and the most retries of a run.
 pub const MOST_ROUNDS: u32 = 10;
 
+/// How often a check may send the worker back, the first run included.
+pub(crate) const MOST_RUNS: u32 = 3;
+/// How often an agent is asked whose answer is of no use.
+pub(crate) const MOST_QUESTIONS: u32 = 2;
+
 /// Command templates know `$1` to `$9`.
 pub(super) const MOST_ARGUMENTS: usize = 9;
 pub(super) const MOST_INPUTS: usize = 20;
@@ -18,8 +23,6 @@ pub(super) const LONGEST_CONDITION: usize = 500;
 pub(super) const MOST_CHOICES: usize = 50;
 pub(super) const LONGEST_CHOICE: usize = 200;
 pub(super) const LONGEST_GLOB: usize = 200;
-/// Bytes of a JSON schema, written as JSON.
-pub(super) const MOST_SCHEMA_BYTES: usize = 32 * 1024;
 /// A day.
 pub(super) const LONGEST_RUN_SECONDS: u64 = 24 * 3_600;
 pub(super) const MOST_DOLLARS: f64 = 10_000.0;

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 mod condition;
 mod fields;
+mod found;
 mod graph;
 mod limits;
 mod parse;
@@ -17,7 +18,6 @@ mod places;
 mod problem;
 mod references;
 mod rules;
-mod schema;
 mod seconds;
 #[cfg(test)]
 mod tests;
@@ -25,8 +25,8 @@ mod worst;
 
 pub use condition::Condition;
 pub use limits::{MOST_BYTES, MOST_ROUNDS, MOST_STAGES};
+pub(crate) use limits::{MOST_QUESTIONS, MOST_RUNS};
 pub use problem::{InvalidPipeline, Problem};
-pub use schema::schema_validator;
 pub use seconds::Seconds;
 pub use worst::MostRuns;
 

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use super::found::Found;
 use super::limits::{LONGEST_DESCRIPTION, MOST_BYTES};
 use super::places::Places;
 use super::problem::{InvalidPipeline, Problem};
-use super::rules::Found;
 use super::{Pipeline, graph, references, rules};
 use crate::names::is_name;
 use crate::role::Role;

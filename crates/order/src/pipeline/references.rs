@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::found::Found;
 use super::places::Step;
 use super::problem::quoted;
-use super::rules::Found;
 use super::{Pipeline, Stage};
 use crate::role::Role;
 

@@ -1,8 +1,7 @@
 //! How much a stage can come to when everything goes wrong: for people who read a pipeline before it runs.
 
+use super::limits::{MOST_QUESTIONS, MOST_RUNS};
 use super::{BeginsWith, Check, Escalation, Output, Pipeline, Stage, Uses};
-use crate::walk::escalation::MOST_QUESTIONS;
-use crate::walk::rounds::MOST_RUNS;
 
 /// The most runs of agents that a stage may take: without retries for what is around them, and without small questions
 /// (which file is the plan, how a commit message reads).

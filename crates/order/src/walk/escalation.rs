@@ -1,17 +1,15 @@
 //! What happens when a check has run out: an agent diagnoses, a person is asked, or it ends.
 
 use super::heard::Word;
-use super::review::said_to_the_end;
-use super::rounds::Judge;
+use super::judge::Judge;
 use super::worker::Worker;
 use super::{Halt, Walk};
+use crate::agent_run::AgentRun;
 use crate::judge_answer;
 use crate::moves::{AgentTask, Decision, Diagnosis, Place, Rework};
-use crate::pipeline::Escalation;
+use crate::pipeline::{Escalation, MOST_QUESTIONS};
 use crate::trace::{RoundTrace, Work};
 
-/// How often an agent is asked whose answer is of no use.
-pub(crate) const MOST_QUESTIONS: u32 = 2;
 /// How much of the history the escalation's agent is told, in characters.
 const LONGEST_HISTORY: usize = 20_000;
 
@@ -130,6 +128,14 @@ impl Walk<'_> {
             }
         }
         Ok(Err(fault.map_or_else(String::new, |feedback| feedback.summary)))
+    }
+}
+
+/// What a judge said, if it was not cut off: a verdict may be taken back in its last words.
+pub(crate) fn said_to_the_end(run: &AgentRun) -> &str {
+    match run.failure {
+        None => run.result.as_deref().unwrap_or_default(),
+        Some(_) => "",
     }
 }
 

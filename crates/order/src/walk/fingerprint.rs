@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::rounds::Judge;
+use super::judge::Judge;
 use crate::feedback::Feedback;
 use crate::ids::TreeSha;
 use crate::test_run::TestRun;

@@ -3,9 +3,9 @@
 use chrono::{DateTime, Utc};
 
 use crate::ids::{CommitSha, Person, PullNumber};
-use crate::journal::Requester;
 use crate::moves::{Move, MoveKey};
 use crate::settlement::Settlement;
+use crate::signal::Requester;
 use crate::signal::ReviewVerdict;
 
 /// What was heard so far.

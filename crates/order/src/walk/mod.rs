@@ -14,6 +14,7 @@ pub(crate) mod escalation;
 mod fingerprint;
 mod graph;
 pub(crate) mod heard;
+mod judge;
 mod output;
 mod plan;
 mod publish;
@@ -38,12 +39,12 @@ use self::heard::{Heard, Hearing};
 use self::variables::Variables;
 use self::worker::Worker;
 use super::ids::{CommitSha, Person};
-use super::journal::{Entry, Event, Journal, Requester};
+use super::journal::{Entry, Event, Journal};
 use super::moves::{AgentTask, Move, MoveKey, Outcome, Retry, Trouble};
 use super::pipeline::{Pipeline, RetryPolicy};
 use super::settings::RepositorySettings;
 use super::settlement::Settlement;
-use super::signal::SignalKind;
+use super::signal::{Requester, SignalKind};
 use super::trace::{Trace, Waiting, Work};
 
 /// How often an effect is tried again before a person is asked to look.

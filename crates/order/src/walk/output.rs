@@ -1,6 +1,7 @@
 //! What a worker answered, held against the form that its stage asks for.
 
-use super::rounds::{Judged, Rounds};
+use super::judge::Judged;
+use super::rounds::Rounds;
 use super::worker::Worker;
 use super::{Halt, Walk};
 use crate::agent_run::AgentRun;

@@ -1,7 +1,7 @@
 //! The plan, where a person is to approve it before money goes into code.
 
 use super::heard::PlanWord;
-use super::rounds::{Judge, Judged};
+use super::judge::{Judge, Judged};
 use super::worker::Worker;
 use super::{Halt, Walk};
 use crate::conversation::{CommentPlace, Saying};

@@ -2,7 +2,8 @@
 //! the best round over, when the work was given up.
 
 use super::graph::Concluded;
-use super::rounds::{Judged, Rounds};
+use super::judge::Judged;
+use super::rounds::Rounds;
 use super::{Halt, Walk};
 use crate::feedback::{Category, Feedback};
 use crate::ids::{BranchName, CommitSha};

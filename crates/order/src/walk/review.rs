@@ -1,17 +1,16 @@
 //! The check `verifier`: a second agent, on a checkout of its own, judges the commit.
 
 use super::best::of_weight;
-use super::escalation::{MOST_QUESTIONS, sent_back};
-use super::rounds::{Failed, Judge, Judged};
+use super::escalation::{said_to_the_end, sent_back};
+use super::judge::{Failed, Judge, Judged};
 use super::work::not_verified;
 use super::worker::Worker;
 use super::{Halt, Walk};
-use crate::agent_run::AgentRun;
 use crate::feedback::Feedback;
 use crate::journal::Event;
 use crate::judge_answer;
 use crate::moves::{AgentTask, Move, MoveKey, Outcome, Place, ReviewNote};
-use crate::pipeline::{Check, Stage};
+use crate::pipeline::{Check, MOST_QUESTIONS, Stage};
 use crate::review_facts;
 use crate::trace::Work;
 
@@ -24,14 +23,6 @@ enum Unsaid {
     Nonsense(String),
     /// There is no money to ask it.
     NotPaid(String),
-}
-
-/// What a judge said, if it was not cut off: a verdict may be taken back in its last words.
-pub(crate) fn said_to_the_end(run: &AgentRun) -> &str {
-    match run.failure {
-        None => run.result.as_deref().unwrap_or_default(),
-        Some(_) => "",
-    }
 }
 
 /// The role that judges a stage's rounds, where one is asked at all.

@@ -7,8 +7,8 @@ use chrono::{DateTime, Utc};
 use super::Seen;
 use super::heard::Heard;
 use crate::effect_name::Reserved;
-use crate::journal::Requester;
 use crate::moves::{Move, MoveKey, Outcome, Retry};
+use crate::signal::Requester;
 
 /// How often GitHub is asked for somebody's rights, with growing pauses: an outage of an hour is outlasted.
 const MOST_QUESTIONS: usize = 14;

@@ -11,10 +11,10 @@ use super::heard::{
 use super::rights::Right;
 use super::{Seen, Walk, observations};
 use crate::ids::Person;
-use crate::journal::{Entry, Event, Journal, Requester};
+use crate::journal::{Entry, Event, Journal};
 use crate::moves::MoveKey;
 use crate::pipeline::Pipeline;
-use crate::signal::{Command, ReviewVerdict, Signal, SignalKind};
+use crate::signal::{Command, Requester, ReviewVerdict, Signal, SignalKind};
 use crate::surfaces::Surfaces;
 
 /// What is listened with.

@@ -1,7 +1,8 @@
 //! What each kind of stage does, from its beginning to its end.
 
 use super::graph::Concluded;
-use super::rounds::{GivenUp, HandTo, Judged, Rounds};
+use super::judge::Judged;
+use super::rounds::{GivenUp, HandTo, Rounds};
 use super::work::Onto;
 use super::{Halt, Walk};
 use crate::checks;

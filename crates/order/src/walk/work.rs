@@ -1,7 +1,8 @@
 //! What a worker pushed: imported, made into the commit to publish, tested.
 
 use super::best::of_weight;
-use super::rounds::{Failed, Judge, Judged, Rounds};
+use super::judge::{Failed, Judge, Judged};
+use super::rounds::Rounds;
 use super::worker::Worker;
 use super::{Halt, Walk};
 use crate::agent_run::AgentRun;
@@ -12,6 +13,7 @@ use crate::checks;
 use crate::commit_message;
 use crate::feedback::{Category, Feedback};
 use crate::ids::{BranchName, CommitSha};
+use crate::inconclusive::Inconclusive;
 use crate::journal::Event;
 use crate::moves::{Move, Outcome};
 use crate::pipeline::{Check, Output, Stage};
@@ -20,7 +22,6 @@ use crate::settings::Prove;
 use crate::settlement::Settlement;
 use crate::test_run::{TestRun, TestVerdict};
 use crate::trace::{OwnChecks, Work};
-use crate::verdict::Inconclusive;
 
 /// Of what an import remarks on, as much as people are told.
 const MOST_WARNINGS: usize = 5;

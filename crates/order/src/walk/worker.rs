@@ -2,13 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use super::rounds::{Judge, MOST_RUNS, MOST_TAMPERINGS};
+use super::judge::Judge;
 use super::variables::{Variables, substitute};
 use super::{Halt, Walk};
 use crate::ids::{BranchName, CommitSha};
 use crate::moves::{AgentTask, Answers, MoveKey, Place};
-use crate::pipeline::{BeginsWith, Escalation, FeedbackMode, Output, RetryPolicy, Seconds, Stage};
+use crate::pipeline::{BeginsWith, Escalation, FeedbackMode, MOST_RUNS, Output, RetryPolicy, Seconds, Stage};
 use crate::settlement::Settlement;
+
+/// How often whoever bends the tests may go on.
+const MOST_TAMPERINGS: u32 = 2;
 
 /// The template of a stage that names none.
 const DEFAULT_COMMAND: &str = "work";

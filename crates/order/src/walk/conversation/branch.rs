@@ -7,11 +7,11 @@ use crate::checks;
 use crate::conversation::Update;
 use crate::effect_name::Reserved;
 use crate::ids::{CommitSha, TreeSha};
+use crate::inconclusive::Inconclusive;
 use crate::moves::{Move, MoveKey, Outcome};
 use crate::settlement::Settlement;
 use crate::test_run::TestVerdict;
 use crate::trace::{OwnChecks, Work};
-use crate::verdict::Inconclusive;
 use crate::walk::{Halt, Walk};
 
 /// What became of the base branch's news.

@@ -17,7 +17,8 @@ use crate::ids::{CommitSha, PullNumber};
 use crate::pipeline::{BeginsWith, Check, Escalation, Output, Stage, Uses};
 use crate::settlement::Settlement;
 use crate::trace::StageState;
-use crate::walk::rounds::{GivenUp, Judged, Rounds};
+use crate::walk::judge::Judged;
+use crate::walk::rounds::{GivenUp, Rounds};
 use crate::walk::work::Onto;
 use crate::walk::{Halt, Walk};
 

@@ -5,14 +5,14 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use proptest::prelude::*;
 
-use super::super::agent_run::{AgentRun, FailureKind, Usage};
-use super::super::feedback::{Category, Feedback};
-use super::super::moves::Trouble;
-use super::super::test_run::TestVerdict;
 use super::world::{
     Oracle, approves, failed, flags, guides, imported, nothing, objects, red, said, sha, tested,
 };
-use super::*;
+use crate::agent_run::{AgentRun, FailureKind, Usage};
+use crate::feedback::{Category, Feedback};
+use crate::moves::Trouble;
+use crate::next::*;
+use crate::test_run::TestVerdict;
 
 /// A number for this, always the same.
 pub(super) fn chance(of: &impl Hash) -> u64 {

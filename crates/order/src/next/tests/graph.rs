@@ -1,13 +1,13 @@
 //! Stories of the graph: what runs side by side, what stops what, and what each stage rests on.
 #![allow(clippy::wildcard_enum_match_arm, reason = "a test looks at one kind")]
 
-use super::super::agent_run::{AgentFailure, AgentRun, FailureKind, Usage};
-use super::super::ids::*;
-use super::super::moves::{AgentTask, Place, Trouble};
-use super::super::pipeline::{Escalation, Uses};
-use super::super::trace::StageState;
 use super::world::{Ending, World, failed, imported, nothing, objects, red, said};
-use super::*;
+use crate::agent_run::{AgentFailure, AgentRun, FailureKind, Usage};
+use crate::ids::*;
+use crate::moves::{AgentTask, Place, Trouble};
+use crate::next::*;
+use crate::pipeline::{Escalation, Uses};
+use crate::trace::StageState;
 
 fn pipeline(stages: &str) -> String {
     format!("name: graph\nversion: 1\nstages:\n{stages}")

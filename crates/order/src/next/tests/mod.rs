@@ -1,14 +1,28 @@
 //! Stories without I/O: a world that answers moves, and what the order comes to.
 #![allow(clippy::wildcard_enum_match_arm, reason = "a test looks at one kind")]
 
-use super::super::agent_run::{AgentFailure, AgentRun, FailureKind, Usage};
-use super::super::ids::*;
-use super::super::signal::{Command, Signal, SignalKind};
-use super::super::test_run::TestVerdict;
-use super::super::trace::StageState;
-use super::world::{Ending, World, failed, imported, nothing, red, said, sha, tested};
+mod approval;
+mod artifact;
+mod budget;
+mod chance;
+mod conversation;
+mod graph;
+mod loop_properties;
+mod properties;
+mod rounds;
+mod scrutiny;
+mod verdict_properties;
+mod words;
+mod world;
+
+use self::world::{Ending, World, failed, imported, nothing, red, said, sha, tested};
 use super::*;
-use crate::journal::Requester;
+use crate::agent_run::{AgentFailure, AgentRun, FailureKind, Usage};
+use crate::ids::*;
+use crate::signal::Requester;
+use crate::signal::{Command, Signal, SignalKind};
+use crate::test_run::TestVerdict;
+use crate::trace::StageState;
 
 #[test]
 fn a_wrong_first_attempt_is_sent_back_and_the_second_is_published() {

@@ -6,18 +6,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 
-use super::super::conversation::CheckState;
-use super::super::ids::CommitSha;
-use super::super::judge_answer;
-use super::super::moves::Place;
-use super::super::pipeline::{Check, Uses};
-use super::super::receipt::Receipt;
-use super::super::signal::{Command, SignalKind};
-use super::super::surfaces::{OrderLabel, TestResult};
-use super::super::test_run::TestVerdict;
 use super::chance::{any_pipeline, chance, oracle};
 use super::world::{Ending, World};
-use super::*;
+use crate::conversation::CheckState;
+use crate::ids::CommitSha;
+use crate::judge_answer;
+use crate::moves::Place;
+use crate::next::*;
+use crate::pipeline::{Check, Uses};
+use crate::receipt::Receipt;
+use crate::signal::{Command, SignalKind};
+use crate::surfaces::{OrderLabel, TestResult};
+use crate::test_run::TestVerdict;
 
 /// Names that look like parts of effects' names.
 const NAMES: [&str; 8] = ["agent", "tests", "push", "text", "verify-all", "finish", "answers", "say_it"];
@@ -83,7 +83,7 @@ fn is_so(world: &World, survey: &Survey, commit: &CommitSha) -> Result<(), TestC
     }
     prop_assert_ne!(objected, Some(true), "its reviewer objects");
     prop_assert!(!is_reviewed || objected.is_some(), "another commit was reviewed");
-    let judges = |stage: &&super::super::pipeline::Stage| stage.checks.contains(&Check::Verifier);
+    let judges = |stage: &&crate::pipeline::Stage| stage.checks.contains(&Check::Verifier);
     if world.journal.pipeline().stages.iter().filter(judges).all(|stage| stage.when.is_none()) {
         let asks = world.journal.pipeline().stages.iter().filter(judges);
         prop_assert!(asks.into_iter().all(|stage| stage.max_adversarial_rounds == 0) || objected.is_some());

@@ -1,10 +1,10 @@
 //! Stories of a worker without tools, whose answer is a code artifact.
 
-use super::super::moves::{Answers, MoveKey};
-use super::super::trace::StageState;
 use super::world::{Ending, World, objects, red, said};
-use super::*;
 use crate::PullNumber;
+use crate::moves::{Answers, MoveKey};
+use crate::next::*;
+use crate::trace::StageState;
 
 const TEAM: &str = "
 name: team

@@ -2,13 +2,13 @@
 
 #![expect(clippy::wildcard_enum_match_arm, reason = "a story looks at one end")]
 
-use super::super::agent_run::{AgentRun, FailureKind, Usage};
-use super::super::journal::{Entry, Journal};
-use super::super::moves::Outcome;
-use super::super::settings::{Budget, OrderLimits, RepositorySettings};
-use super::super::signal::SignalKind;
 use super::world::{Ending, World, failed, red};
-use super::*;
+use crate::agent_run::{AgentRun, FailureKind, Usage};
+use crate::journal::{Entry, Journal};
+use crate::moves::Outcome;
+use crate::next::*;
+use crate::settings::{Budget, OrderLimits, RepositorySettings};
+use crate::signal::SignalKind;
 
 fn limited(change: impl FnOnce(&mut OrderLimits)) -> World {
     let mut world = World::new();

@@ -3,16 +3,16 @@
 
 #![expect(clippy::wildcard_enum_match_arm, reason = "a story looks at one kind of move")]
 
-use super::super::conversation::*;
-use super::super::ids::PullNumber;
-use super::super::moves::Outcome;
-use super::super::settings::{PlanApproval, RepositorySettings};
-use super::super::signal::{FirstWord, SignalKind};
-use super::super::test_run::TestVerdict;
-use super::super::walk::heard::Answer;
-use super::conversation_tests::{moves_of, somebody, verified};
+use super::conversation::{moves_of, somebody, verified};
 use super::world::{Ending, World, sha, tested};
-use super::*;
+use crate::conversation::*;
+use crate::ids::PullNumber;
+use crate::moves::Outcome;
+use crate::next::*;
+use crate::settings::{PlanApproval, RepositorySettings};
+use crate::signal::{FirstWord, SignalKind};
+use crate::test_run::TestVerdict;
+use crate::walk::heard::Answer;
 
 const PULL: PullNumber = PullNumber(8);
 

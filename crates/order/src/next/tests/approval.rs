@@ -1,15 +1,15 @@
 //! Stories of `/approve` and `/retry`: what a person's word does to an order that stands with them.
 #![allow(clippy::wildcard_enum_match_arm, reason = "a test looks at one kind")]
 
-use super::super::agent_run::FailureKind;
-use super::super::ids::*;
-use super::super::journal::Requester;
-use super::super::receipt::Receipt;
-use super::super::signal::{Command, FirstWord, SignalKind};
-use super::super::test_run::TestVerdict;
-use super::super::trace::StageState;
 use super::world::{Ending, World, failed, objects, red, sha, tested};
-use super::*;
+use crate::agent_run::FailureKind;
+use crate::ids::*;
+use crate::next::*;
+use crate::receipt::Receipt;
+use crate::signal::Requester;
+use crate::signal::{Command, FirstWord, SignalKind};
+use crate::test_run::TestVerdict;
+use crate::trace::StageState;
 
 const REVIEWED: &str = "
 name: reviewed

@@ -2,14 +2,14 @@
 
 use proptest::prelude::*;
 
-use super::super::agent_run::FailureKind;
-use super::super::moves::{Retry, Trouble};
-use super::super::settings::RepositorySettings;
-use super::super::signal::{Command, SignalKind};
-use super::super::test_run::TestVerdict;
 use super::world::{World, failed, imported, nothing, red, said, sha, tested};
-use super::*;
 use crate::PullNumber;
+use crate::agent_run::FailureKind;
+use crate::moves::{Retry, Trouble};
+use crate::next::*;
+use crate::settings::RepositorySettings;
+use crate::signal::{Command, SignalKind};
+use crate::test_run::TestVerdict;
 
 fn any_outcome() -> impl Strategy<Value = (&'static str, Outcome)> {
     let trouble = |retry| Outcome::Trouble(Trouble { message: "m".to_owned(), retry });
@@ -110,7 +110,7 @@ proptest! {
     fn settings_never_stop_an_order(label in ".*", minutes in proptest::option::of(0_u64..u64::MAX)) {
         let settings = RepositorySettings {
             label: Some(label),
-            budget: Some(super::super::settings::Budget { usd: None, minutes, runs: None }),
+            budget: Some(crate::settings::Budget { usd: None, minutes, runs: None }),
             ..RepositorySettings::default()
         };
         let prepared = Outcome::Prepared { base: sha(1), settings: Box::new(settings), pipeline: None, roles: Default::default(), subjects: Vec::new() };

@@ -1,17 +1,17 @@
 //! A world without I/O for tests of the heart: it answers moves as a script says, one after the other or side by side.
 #![allow(clippy::wildcard_enum_match_arm, reason = "a test looks at one kind")]
 
-use super::super::agent_run::{AgentFailure, AgentRun, FailureKind, Usage};
-use super::super::conversation::{ChecksReading, Mergeable, PullReading, PullState};
-use super::super::ids::*;
-use super::super::journal::{Entry, IssueText, Opened, Requester};
-use super::super::moves::AgentTask;
-use super::super::settings::{OrderLimits, RepositorySettings};
-use super::super::signal::{FirstWord, Signal, SignalKind};
-use super::super::test_run::{Counts, TestRun, TestVerdict};
-use super::super::trace::StageState;
-use super::super::verdict::Inconclusive;
-use super::*;
+use crate::agent_run::{AgentFailure, AgentRun, FailureKind, Usage};
+use crate::conversation::{ChecksReading, Mergeable, PullReading, PullState};
+use crate::ids::*;
+use crate::inconclusive::Inconclusive;
+use crate::journal::{Entry, IssueText, Opened};
+use crate::moves::AgentTask;
+use crate::next::*;
+use crate::settings::{OrderLimits, RepositorySettings};
+use crate::signal::{FirstWord, Requester, Signal, SignalKind};
+use crate::test_run::{Counts, TestRun, TestVerdict};
+use crate::trace::StageState;
 use chrono::TimeZone;
 
 const PIPELINE: &str = r"

@@ -1,13 +1,13 @@
 //! Stories of a pass that is not believed: bent tests, tests that prove nothing, tests that were red before.
 
-use super::super::comparison::{ComparedBy, Comparison, Judged, Tests};
-use super::super::proof::{Proof, ProofGrade};
-use super::super::scrutiny::{Baseline, OldTests, Scrutiny};
-use super::super::signal::SignalKind;
-use super::super::test_run::TestVerdict;
-use super::super::trace::OwnChecks;
 use super::world::{Ending, World, imported, quiet, said, sha, tested};
-use super::*;
+use crate::comparison::{ComparedBy, Comparison, Judged, Tests};
+use crate::next::*;
+use crate::proof::{Proof, ProofGrade};
+use crate::scrutiny::{Baseline, OldTests, Scrutiny};
+use crate::signal::SignalKind;
+use crate::test_run::TestVerdict;
+use crate::trace::OwnChecks;
 
 const PIPELINE: &str = "
 name: scrutinized
@@ -264,7 +264,7 @@ fn what_is_not_proven_stays_so_when_a_person_pushes_to_it() {
         assert!(matches!(world.settle(), Ending::Unproven { .. }));
         let read = Outcome::PullRead(Box::new(quiet(&theirs)));
         let mut world = world.when("answer/1/read", vec![read]).when("answer/1/taken-in/tests", vec![told]);
-        let pull = super::super::ids::PullNumber(8);
+        let pull = crate::ids::PullNumber(8);
         world.hear(SignalKind::PullPushed { pull, head: theirs.clone() });
         let ending = world.settle();
         assert_eq!(world.survey().trace.work.unwrap().commit, theirs);

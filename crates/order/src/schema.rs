@@ -1,6 +1,7 @@
 //! JSON schemas of strangers: small, without anything fetched, with patterns that cannot run away.
 
-use super::limits::MOST_SCHEMA_BYTES;
+/// Bytes of a JSON schema, written as JSON.
+const MOST_SCHEMA_BYTES: usize = 32 * 1024;
 
 /// Makes a schema usable. It refers to nothing outside itself, and its patterns are matched in linear time: the schema
 /// comes from a repository, and what is held against it from an agent.

@@ -2,16 +2,16 @@
 
 #![expect(clippy::wildcard_enum_match_arm, reason = "a story looks at one kind of move")]
 
-use super::super::conversation::*;
-use super::super::ids::{CommitSha, Person, PullNumber, UserId};
-use super::super::journal::Requester;
-use super::super::moves::{Outcome, Trouble};
-use super::super::settings::{RepositorySettings, WhenBaseMoves};
-use super::super::signal::{FirstWord, ReviewVerdict, SignalKind};
-use super::super::test_run::TestVerdict;
-use super::super::trace::OwnChecks;
 use super::world::{Ending, World, quiet, said, sha, tested};
-use super::*;
+use crate::conversation::*;
+use crate::ids::{CommitSha, Person, PullNumber, UserId};
+use crate::moves::{Outcome, Trouble};
+use crate::next::*;
+use crate::settings::{RepositorySettings, WhenBaseMoves};
+use crate::signal::Requester;
+use crate::signal::{FirstWord, ReviewVerdict, SignalKind};
+use crate::test_run::TestVerdict;
+use crate::trace::OwnChecks;
 
 const PULL: PullNumber = PullNumber(8);
 

@@ -5,18 +5,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 
-use super::super::checks;
-use super::super::ids::*;
-use super::super::judge_answer;
-use super::super::moves::{Decision, Place};
-use super::super::pipeline::{Check, Escalation, Stage, Uses};
-use super::super::signal::{Command, SignalKind};
-use super::super::test_run::TestVerdict;
-use super::super::trace::{OwnChecks, StageState};
-use super::super::walk::best::{of_weight, worth};
 use super::chance::{any_pipeline, chance, oracle};
 use super::world::{Ending, World};
-use super::*;
+use crate::checks;
+use crate::ids::*;
+use crate::judge_answer;
+use crate::moves::{Decision, Place};
+use crate::next::*;
+use crate::pipeline::{Check, Escalation, Stage, Uses};
+use crate::signal::{Command, SignalKind};
+use crate::test_run::TestVerdict;
+use crate::trace::{OwnChecks, StageState};
+use crate::walk::best::{of_weight, worth};
 
 /// A world in which all goes as the seed says, with time and money for everything.
 fn world(pipeline: &str, seed: u64) -> World {

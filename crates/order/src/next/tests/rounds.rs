@@ -1,15 +1,15 @@
 //! Stories of the loop: the verifier, its limits, and who is asked when a check has run out.
 #![allow(clippy::wildcard_enum_match_arm, reason = "a test looks at one kind")]
 
-use super::super::feedback::{Category, Feedback};
-use super::super::ids::*;
-use super::super::test_run::TestVerdict;
-use super::super::trace::StageState;
 use super::world::{
     Ending, World, approves, failed, flags, guides, imported, nothing, objects, red, said, sha, tested,
 };
-use super::*;
 use crate::agent_run::FailureKind;
+use crate::feedback::{Category, Feedback};
+use crate::ids::*;
+use crate::next::*;
+use crate::test_run::TestVerdict;
+use crate::trace::StageState;
 
 /// Implemented, published as a draft, reviewed in rounds, taken out of draft.
 fn reviewed(escalation: &str) -> World {
@@ -91,8 +91,8 @@ fn what_the_verifier_finds_is_told_and_the_new_commit_is_reviewed() {
     assert_eq!((told.attempt, told.of), (2, 3));
     assert_eq!(told.feedback[0].issues[0].description, "finding one");
     let looked_at = |key: &str| match world.task(key).unwrap().place {
-        super::super::moves::Place::Checkout { commit } => commit,
-        super::super::moves::Place::Workspace => panic!("{key} works in the work tree"),
+        crate::moves::Place::Checkout { commit } => commit,
+        crate::moves::Place::Workspace => panic!("{key} works in the work tree"),
     };
     assert_eq!(looked_at("review/1/verify-1"), world.commit("implement/1"));
     assert_eq!(looked_at("review/2/verify-1"), world.commit("review/2"));
@@ -369,8 +369,7 @@ fn a_crash_between_the_verifiers_answer_and_its_comment_pays_nothing_twice() {
 
 #[test]
 fn a_comment_that_cannot_be_put_does_not_stop_the_work() {
-    let never =
-        Outcome::Trouble(super::super::moves::Trouble { message: "gone".to_owned(), retry: Retry::Never });
+    let never = Outcome::Trouble(crate::moves::Trouble { message: "gone".to_owned(), retry: Retry::Never });
     let mut world = reviewed("none").when("review/1/comment", vec![never]);
     assert_eq!(world.settle(), VERIFIED);
     assert!(world.survey().trace.notes[0].contains("could not be put"));

@@ -1,0 +1,59 @@
+//! What keeps a commit from being verified where no check failed on it.
+
+use serde::Serialize;
+
+/// What is missing where no check failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "lacks", rename_all = "snake_case")]
+pub enum Inconclusive {
+    /// No tests ran on the commit.
+    NotTested,
+    /// There are no tests, or the command ran none.
+    NoTests {
+        /// Which of it.
+        because: String,
+    },
+    /// They pass, and the pass says nothing.
+    Doubted {
+        /// Why.
+        because: String,
+    },
+    /// They pass, and do not show that the change does anything.
+    Unproven {
+        /// Why.
+        because: String,
+    },
+    /// A judge of the pipeline has not spoken on this commit, be it that it judged an earlier one.
+    NotReviewed {
+        /// Its role.
+        by: String,
+    },
+    /// The order ended before all had spoken.
+    NotJudged {
+        /// How it ended, where that is not the end of the pipeline.
+        ended: Option<String>,
+        /// The stages that have not judged.
+        stages: Vec<String>,
+    },
+    /// The remote was not seen to have it.
+    NotPublished,
+}
+
+impl Inconclusive {
+    /// In a sentence.
+    pub fn sentence(&self) -> String {
+        match self {
+            Self::NotTested => "no tests ran on this commit".to_owned(),
+            Self::NoTests { because } | Self::Doubted { because } => because.clone(),
+            Self::Unproven { because } => format!("passing, not proven: {because}"),
+            Self::NotReviewed { by } => {
+                format!("{by} has not judged this commit; what was judged came before it")
+            }
+            Self::NotJudged { ended, stages } => match ended {
+                Some(ended) => ended.clone(),
+                None => format!("not judged by {}", stages.join(", ")),
+            },
+            Self::NotPublished => "the commit is on no branch of the repository".to_owned(),
+        }
+    }
+}

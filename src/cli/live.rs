@@ -171,7 +171,7 @@ impl Live {
                     if ready { "the pull request is finished, and no draft any more" } else { draft },
                 );
             }
-            Outcome::StatusShown | Outcome::Done | Outcome::UpToDate => {}
+            Outcome::StatusShown { .. } | Outcome::Done | Outcome::UpToDate => {}
             Outcome::Preflighted { problems, .. } => {
                 self.line(mark(problems.is_empty()), &format!("preflight: {}", told(problems)));
             }

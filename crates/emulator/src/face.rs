@@ -37,6 +37,11 @@ impl Emulator {
         self.shared.change(|world| world.webhook_url = Some(url.to_owned()));
     }
 
+    /// From now on nothing says which App wrote it, as behind some servers and proxies.
+    pub fn hide_apps(&self) {
+        self.shared.change(|world| world.names_apps = false);
+    }
+
     /// Sends `ping`, as GitHub does when a webhook is made.
     pub fn ping(&self) {
         self.shared.change(super::state::World::emit_ping);

@@ -172,7 +172,7 @@ impl World {
     }
 
     pub(crate) fn via_app(&self, author: u64) -> Value {
-        if author == self.app.bot { self.app_json() } else { Value::Null }
+        if self.names_apps && author == self.app.bot { self.app_json() } else { Value::Null }
     }
 
     pub(crate) fn permissions_json(permissions: &super::state::Permissions) -> Value {

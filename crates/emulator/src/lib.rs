@@ -245,6 +245,7 @@ fn world(options: Options, origin: String) -> anyhow::Result<World> {
         calls: Vec::new(),
         faults: Vec::new(),
         webhook_url: options.webhook_url,
+        names_apps: true,
         last_id: 2_000,
     })
 }

@@ -294,6 +294,8 @@ pub(crate) struct World {
     pub calls: Vec<Call>,
     pub faults: Vec<Fault>,
     pub webhook_url: Option<String>,
+    /// Whether `performed_via_github_app` is told.
+    pub names_apps: bool,
     pub last_id: u64,
 }
 

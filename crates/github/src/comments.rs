@@ -1,4 +1,4 @@
-//! Comments of ours: each found again by a hidden marker and by our App's id, so that none is written twice.
+//! Comments of ours: each found again by its id, or by a hidden marker and its author, so that none is written twice.
 
 use serde::Deserialize;
 use serde_json::json;
@@ -6,6 +6,7 @@ use serde_json::json;
 use super::conversation::RoundComment;
 use super::error::{ErrorKind, GitHubError, Result};
 use super::gate::Priority;
+use super::identity::Writer;
 use super::permissions::Permissions;
 use super::render;
 use super::service::{At, GitHub};
@@ -13,19 +14,15 @@ use super::transport::Request;
 use journeyman_order::{IssueNumber, OrderId, PullNumber};
 
 #[derive(Deserialize)]
-struct AppWire {
-    id: u64,
-}
-
-#[derive(Deserialize)]
 struct CommentWire {
     id: u64,
     body: Option<String>,
-    performed_via_github_app: Option<AppWire>,
+    #[serde(flatten)]
+    writer: Writer,
 }
 
-/// What a comment begins with, unseen by readers. Anybody can write one, so that it counts only together with our
-/// App's id.
+/// What a comment begins with, unseen by readers. Anybody can write one, so that it counts only in a comment
+/// of which something else says that it is ours.
 struct Marker {
     line: String,
     about: String,
@@ -52,6 +49,10 @@ impl Marker {
     fn body(&self, text: &str) -> String {
         render::fit(&format!("{}\n{text}", self.line), render::LONGEST_BODY)
     }
+
+    fn begins(&self, comment: &CommentWire) -> bool {
+        comment.body.as_deref().is_some_and(|body| body.trim_start().starts_with(&self.line))
+    }
 }
 
 /// Whether GitHub would show the same: it changes line ends and cuts white space at the end.
@@ -61,8 +62,8 @@ fn same(one: &str, other: &str) -> bool {
 }
 
 impl GitHub {
-    /// Makes the status comment of an order say this. The first call creates it, later ones edit it in place, and
-    /// nothing is written when it says so already.
+    /// Makes the status comment of an order say this, and answers its id. The first call creates it, later ones edit
+    /// it in place, and nothing is written when it says so already. `known` is what an earlier call answered.
     ///
     /// An edit is what everything else overtakes. So the text is asked for again when its turn has come: it then says
     /// what is known by then, and all that happened meanwhile is in this one edit.
@@ -74,9 +75,13 @@ impl GitHub {
         at: &At,
         issue: IssueNumber,
         order: OrderId,
+        known: Option<u64>,
         text: impl Fn() -> F,
-    ) -> Result<()> {
+    ) -> Result<u64> {
         let marker = Marker::new(at, issue, &format!("status:{order}"), Permissions::WriteIssues)?;
+        if known.is_some() && self.remembered_comment(&marker.about).is_none() {
+            self.remember_comment(&marker.about, known);
+        }
         self.set(at, issue, &marker, Priority::Status, text).await
     }
 
@@ -123,7 +128,7 @@ impl GitHub {
         let thread = IssueNumber(pull.0);
         let marker = Marker::new(at, thread, &which.name(order), Permissions::Converse)?;
         let text = || std::future::ready(body.to_owned());
-        self.set(at, thread, &marker, Priority::Ordinary, text).await
+        self.set(at, thread, &marker, Priority::Ordinary, text).await.map(drop)
     }
 
     /// A comment that is new is important; `edits` is what its edits are.
@@ -134,7 +139,7 @@ impl GitHub {
         marker: &Marker,
         edits: Priority,
         text: impl Fn() -> F,
-    ) -> Result<()> {
+    ) -> Result<u64> {
         let body = marker.body(&text().await);
         let _turn = self.turn(&marker.about).await;
         let found = match self.remembered(at, marker).await? {
@@ -142,8 +147,8 @@ impl GitHub {
             None => self.look_for(at, issue, marker).await?,
         };
         match found {
-            Some(found) if found.body.as_deref().is_some_and(|there| same(there, &body)) => Ok(()),
-            Some(found) => self.edit(at, marker, &found, edits, text).await,
+            Some(found) if found.body.as_deref().is_some_and(|there| same(there, &body)) => Ok(found.id),
+            Some(found) => self.edit(at, marker, &found, edits, text).await.map(|()| found.id),
             None => self.create(at, issue, marker, &body).await,
         }
     }
@@ -159,21 +164,16 @@ impl GitHub {
         let _turn = self.turn(&marker.about).await;
         match self.look_for(at, issue, &marker).await? {
             Some(_) => Ok(()),
-            None => self.create(at, issue, &marker, &body).await,
+            None => self.create(at, issue, &marker, &body).await.map(drop),
         }
     }
 
-    fn is_ours(&self, comment: &CommentWire, marker: &Marker) -> bool {
-        comment.performed_via_github_app.as_ref().is_some_and(|app| app.id == self.app_id())
-            && comment.body.as_deref().is_some_and(|body| body.trim_start().starts_with(&marker.line))
-    }
-
-    /// The comment seen last time, if it still is what it was.
+    /// The comment that we made or saw to be ours last time, if it still is what it was.
     async fn remembered(&self, at: &At, marker: &Marker) -> Result<Option<CommentWire>> {
         let Some(id) = self.remembered_comment(&marker.about) else { return Ok(None) };
         let request = Request::get(at.route(&format!("/issues/comments/{id}")));
         match self.call(at, marker.permissions, &request).await {
-            Ok(answer) => Ok(Some(answer.json()?).filter(|comment| self.is_ours(comment, marker))),
+            Ok(answer) => Ok(Some(answer.json()?).filter(|comment| marker.begins(comment))),
             Err(error) if error.kind == ErrorKind::NotFound => {
                 self.remember_comment(&marker.about, None);
                 Ok(None)
@@ -187,8 +187,12 @@ impl GitHub {
     async fn look_for(&self, at: &At, issue: IssueNumber, marker: &Marker) -> Result<Option<CommentWire>> {
         let route = at.route(&format!("/issues/{issue}/comments"));
         let comments: Vec<CommentWire> = self.list(at, marker.permissions, &route).await?;
-        let mut ours: Vec<CommentWire> =
-            comments.into_iter().filter(|comment| self.is_ours(comment, marker)).collect();
+        let mut ours: Vec<CommentWire> = Vec::new();
+        for comment in comments.into_iter().filter(|comment| marker.begins(comment)) {
+            if self.wrote(&comment.writer).await? {
+                ours.push(comment);
+            }
+        }
         ours.sort_by_key(|comment| comment.id);
         let mut ours = ours.into_iter();
         let oldest = ours.next();
@@ -203,7 +207,7 @@ impl GitHub {
         Ok(oldest)
     }
 
-    async fn create(&self, at: &At, issue: IssueNumber, marker: &Marker, body: &str) -> Result<()> {
+    async fn create(&self, at: &At, issue: IssueNumber, marker: &Marker, body: &str) -> Result<u64> {
         let route = at.route(&format!("/issues/{issue}/comments"));
         let request = Request::post(route, json!({"body": body}));
         let written = match self.call(at, marker.permissions, &request).await {
@@ -213,14 +217,14 @@ impl GitHub {
         match written {
             Ok(comment) => {
                 self.remember_comment(&marker.about, Some(comment.id));
-                Ok(())
+                Ok(comment.id)
             }
             // The answer was lost, perhaps after the comment was written. It is not sent again from here: whoever
             // calls again, looks again.
             Err(error) if error.leaves_doubt() => {
                 self.pause().await;
                 match self.look_for(at, issue, marker).await {
-                    Ok(Some(_)) => Ok(()),
+                    Ok(Some(found)) => Ok(found.id),
                     Ok(None) | Err(_) => Err(error),
                 }
             }

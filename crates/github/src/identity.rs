@@ -15,7 +15,38 @@ pub struct Identity {
     pub slug: String,
 }
 
+/// Who wrote a comment, as REST tells it. Some servers and proxies leave out the App.
+#[derive(Deserialize)]
+pub(super) struct Writer {
+    user: Option<UserWire>,
+    performed_via_github_app: Option<AppWire>,
+}
+
+#[derive(Deserialize)]
+struct UserWire {
+    login: String,
+    #[serde(default)]
+    r#type: String,
+}
+
+#[derive(Deserialize)]
+struct AppWire {
+    id: u64,
+}
+
 impl GitHub {
+    /// Whether it was us: our App's id, or where no App is told, the login of our bot, which no person can have.
+    pub(super) async fn wrote(&self, writer: &Writer) -> Result<bool> {
+        if let Some(app) = &writer.performed_via_github_app {
+            return Ok(app.id == self.app_id());
+        }
+        let bot = writer.user.as_ref().filter(|user| user.r#type == "Bot");
+        match bot.and_then(|user| user.login.strip_suffix("[bot]")) {
+            Some(slug) => Ok(self.identity().await?.slug.eq_ignore_ascii_case(slug)),
+            None => Ok(false),
+        }
+    }
+
     /// Who we are. It is asked once and remembered: whoever renames the App starts us again.
     ///
     /// # Errors

@@ -412,7 +412,11 @@ pub enum Outcome {
     /// Of [`Move::FinishPull`].
     PullFinished,
     /// Of [`Move::ShowStatus`].
-    StatusShown,
+    StatusShown {
+        /// GitHub's id of the comment; none in journals from before it was kept.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        comment: Option<u64>,
+    },
     /// Of [`Move::Preflight`].
     Preflighted {
         /// What stands in the way, each with what to do about it; none: nothing.

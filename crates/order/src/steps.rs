@@ -196,7 +196,10 @@ impl<'a> Fold<'a> {
         step.error = None;
         let is_own = step.key == *key;
         match outcome {
-            Outcome::Authorized { .. } | Outcome::StatusShown | Outcome::ReviewShown | Outcome::Done => {}
+            Outcome::Authorized { .. }
+            | Outcome::StatusShown { .. }
+            | Outcome::ReviewShown
+            | Outcome::Done => {}
             Outcome::ArtifactWritten => {}
             Outcome::Preflighted { problems, .. } if problems.is_empty() => step.end_well(None),
             Outcome::Preflighted { problems, .. } => {

@@ -266,7 +266,7 @@ fn what_is_no_work_is_no_step() {
         intended("authorize/1", Move::Authorize { person }),
         observed("authorize/1", Outcome::Authorized { allowed: true }),
         intended("status/1", Move::ShowStatus { revision: 1 }),
-        observed("status/1", Outcome::StatusShown),
+        observed("status/1", Outcome::StatusShown { comment: None }),
         intended("prepare", Move::Prepare),
     ]));
     assert_eq!(steps.len(), 1);

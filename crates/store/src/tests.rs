@@ -244,7 +244,7 @@ async fn entries_appended_at_once_get_numbers_without_gaps() {
             let store = store.clone();
             let event = Event::Observed {
                 key: MoveKey(format!("status/{number}")),
-                outcome: Box::new(Outcome::StatusShown),
+                outcome: Box::new(Outcome::StatusShown { comment: None }),
             };
             tokio::spawn(async move { store.append(order, event, now()).await.unwrap().seq })
         });

@@ -7,7 +7,7 @@ use crate::live_journal::Turn;
 use crate::views;
 use journeyman_github::{NewPull, render};
 use journeyman_order::moves::ReviewNote;
-use journeyman_order::{BranchName, Outcome, Person, PullNumber};
+use journeyman_order::{BranchName, Event, Outcome, Person, PullNumber};
 
 impl Context {
     pub(super) async fn authorize(&self, person: &Person) -> Tried {
@@ -57,10 +57,15 @@ impl Context {
         let at = self.at().await?;
         let issue = self.opened().issue.number;
         let github = &self.parts.github;
-        github.set_status_comment(&at, issue, self.order, || async { self.status_text() }).await?;
+        let known = self.journal.entries().iter().rev().find_map(|entry| {
+            let Event::Observed { outcome, .. } = &entry.event else { return None };
+            if let Outcome::StatusShown { comment } = **outcome { comment } else { None }
+        });
+        let text = || async { self.status_text() };
+        let comment = github.set_status_comment(&at, issue, self.order, known, text).await?;
         let survey = Arc::clone(&self.turns.borrow().survey);
         github.set_order_label(&at, issue, views::label(&survey)).await?;
-        Ok(Outcome::StatusShown)
+        Ok(Outcome::StatusShown { comment: Some(comment) })
     }
 
     /// What the status is to say by now. It waits for its turn behind all that is more important.

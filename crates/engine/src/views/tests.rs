@@ -178,7 +178,7 @@ fn time_is_counted_while_something_is_done_and_not_while_a_person_is_waited_for(
     let journal = journal(vec![
         (10, intends("implement/1/agent", run(1, None))),
         (20, intends("status/1", status)),
-        (50, sees("status/1", Outcome::StatusShown)),
+        (50, sees("status/1", Outcome::StatusShown { comment: None })),
         (70, sees("implement/1/agent", trouble())),
         // A day goes by.
         (86_470, intends("implement/1/agent", run(1, None))),

@@ -14,7 +14,9 @@ pub(super) fn last_news(journal: &Journal) -> DateTime<Utc> {
 fn news(journal: &Journal) -> impl Iterator<Item = &Entry> {
     journal.entries().iter().filter(|entry| match &entry.event {
         Event::Intended { r#move, .. } => !matches!(**r#move, Move::ShowStatus { .. }),
-        Event::Observed { key, outcome } => !matches!(**outcome, Outcome::StatusShown) && !is_status(key),
+        Event::Observed { key, outcome } => {
+            !matches!(**outcome, Outcome::StatusShown { .. }) && !is_status(key)
+        }
         Event::Opened(_) | Event::Signaled { .. } => true,
     })
 }

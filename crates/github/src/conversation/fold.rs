@@ -5,6 +5,7 @@ use serde_json::json;
 
 use crate::error::{ErrorKind, Result};
 use crate::gate::Priority;
+use crate::identity::Writer;
 use crate::permissions::Permissions;
 use crate::service::{At, GitHub};
 use journeyman_order::{OrderId, PullNumber};
@@ -47,15 +48,11 @@ impl RoundComment<'_> {
 }
 
 #[derive(Deserialize)]
-struct AppWire {
-    id: u64,
-}
-
-#[derive(Deserialize)]
 struct CommentWire {
     node_id: String,
     body: Option<String>,
-    performed_via_github_app: Option<AppWire>,
+    #[serde(flatten)]
+    writer: Writer,
 }
 
 #[derive(Deserialize)]
@@ -89,13 +86,16 @@ impl GitHub {
         let kept: Vec<String> = keep.iter().map(|one| marker(&one.name(order))).collect();
         let ours = [format!("<!-- journeyman:review:{order}:"), format!("<!-- journeyman:answer:{order}:")];
         let is_old = |comment: &CommentWire| {
-            let by_us = comment.performed_via_github_app.as_ref().is_some_and(|app| app.id == self.app_id());
             let body = comment.body.as_deref().unwrap_or_default().trim_start();
-            by_us
-                && ours.iter().any(|beginning| body.starts_with(beginning))
+            ours.iter().any(|beginning| body.starts_with(beginning))
                 && !kept.iter().any(|line| body.starts_with(line))
         };
-        let old: Vec<String> = comments.into_iter().filter(is_old).map(|comment| comment.node_id).collect();
+        let mut old = Vec::new();
+        for comment in comments.into_iter().filter(is_old) {
+            if self.wrote(&comment.writer).await? {
+                old.push(comment.node_id);
+            }
+        }
         for ids in old.chunks(AT_ONCE) {
             for id in self.unfolded(at, ids).await? {
                 self.fold(at, &id).await?;

@@ -104,7 +104,7 @@ async fn thread(comments: Vec<Value>) -> (Server, Thread) {
 async fn the_status_is_one_comment_edited_in_place() {
     let (server, thread) = thread(vec![comment(1, "please fix", None)]).await;
     for text in ["one", "one", "two"] {
-        server.github.set_status_comment(&server.at, ISSUE, order(), || say(text)).await.unwrap();
+        server.github.set_status_comment(&server.at, ISSUE, order(), None, || say(text)).await.unwrap();
     }
     assert_eq!(thread.bodies(), ["please fix".to_owned(), marked("two")]);
     assert_eq!(server.writes().len(), 2, "{:?}", server.writes());
@@ -120,9 +120,18 @@ async fn a_marker_counts_only_from_our_app_and_at_the_beginning() {
         comment(3, &format!("quoting {}", marked("x")), Some(APP)),
     ];
     let (server, thread) = thread(forged.clone()).await;
-    server.github.set_status_comment(&server.at, ISSUE, order(), || say("working")).await.unwrap();
+    server.github.set_status_comment(&server.at, ISSUE, order(), None, || say("working")).await.unwrap();
     assert_eq!(thread.bodies().last(), Some(&marked("working")));
     assert_eq!(thread.comments.lock().unwrap()[..3], forged[..]);
+}
+
+#[tokio::test]
+async fn an_id_that_github_gave_is_enough_where_nothing_tells_the_author() {
+    let (server, thread) =
+        thread(vec![comment(1, &marked("forged"), None), comment(9, &marked("old"), None)]).await;
+    let set = server.github.set_status_comment(&server.at, ISSUE, order(), Some(9), || say("new"));
+    assert_eq!(set.await.unwrap(), 9);
+    assert_eq!(thread.bodies(), [marked("forged"), marked("new")]);
 }
 
 #[tokio::test]
@@ -130,7 +139,7 @@ async fn after_a_restart_it_is_found_again_on_a_later_page() {
     let mut comments: Vec<Value> = (1..=230).map(|id| comment(id, "talk", None)).collect();
     comments.push(comment(900, &marked("old"), Some(APP)));
     let (server, thread) = thread(comments).await;
-    server.github.set_status_comment(&server.at, ISSUE, order(), || say("new")).await.unwrap();
+    server.github.set_status_comment(&server.at, ISSUE, order(), None, || say("new")).await.unwrap();
     assert_eq!(server.writes(), ["PATCH /repos/octo/hello/issues/comments/900"]);
     assert_eq!(thread.bodies().last(), Some(&marked("new")));
 }
@@ -140,12 +149,12 @@ async fn a_lost_answer_never_makes_a_second_comment() {
     for fate in [Fate::Lost, Fate::Applied502] {
         let (server, thread) = thread(Vec::new()).await;
         thread.next(fate);
-        server.github.set_status_comment(&server.at, ISSUE, order(), || say("working")).await.unwrap();
-        server.github.set_status_comment(&server.at, ISSUE, order(), || say("working")).await.unwrap();
+        server.github.set_status_comment(&server.at, ISSUE, order(), None, || say("working")).await.unwrap();
+        server.github.set_status_comment(&server.at, ISSUE, order(), None, || say("working")).await.unwrap();
         assert_eq!(thread.bodies(), [marked("working")]);
         // The same for an edit.
         thread.next(fate);
-        server.github.set_status_comment(&server.at, ISSUE, order(), || say("done")).await.unwrap();
+        server.github.set_status_comment(&server.at, ISSUE, order(), None, || say("done")).await.unwrap();
         assert_eq!(thread.bodies(), [marked("done")]);
         assert_eq!(server.writes().len(), 2);
     }
@@ -160,25 +169,26 @@ async fn a_write_that_was_not_carried_out_is_reported_and_made_by_the_next_call(
         (409, ErrorKind::Conflict),
     ] {
         thread.next(Fate::Refused(status));
-        let tried = server.github.set_status_comment(&server.at, ISSUE, order(), || say("working")).await;
+        let tried =
+            server.github.set_status_comment(&server.at, ISSUE, order(), None, || say("working")).await;
         assert_eq!(tried.unwrap_err().kind, kind);
         assert!(thread.bodies().is_empty());
     }
-    server.github.set_status_comment(&server.at, ISSUE, order(), || say("working")).await.unwrap();
+    server.github.set_status_comment(&server.at, ISSUE, order(), None, || say("working")).await.unwrap();
     assert_eq!(thread.bodies(), [marked("working")]);
 }
 
 #[tokio::test]
 async fn one_that_was_taken_away_is_written_again_and_a_double_taken_away() {
     let (server, thread) = thread(Vec::new()).await;
-    server.github.set_status_comment(&server.at, ISSUE, order(), || say("one")).await.unwrap();
+    server.github.set_status_comment(&server.at, ISSUE, order(), None, || say("one")).await.unwrap();
     thread.comments.lock().unwrap().clear();
-    server.github.set_status_comment(&server.at, ISSUE, order(), || say("two")).await.unwrap();
+    server.github.set_status_comment(&server.at, ISSUE, order(), None, || say("two")).await.unwrap();
     assert_eq!(thread.bodies(), [marked("two")]);
 
     let doubles = vec![comment(8, &marked("late"), Some(APP)), comment(5, &marked("early"), Some(APP))];
     let (server, thread) = self::thread(doubles).await;
-    server.github.set_status_comment(&server.at, ISSUE, order(), || say("now")).await.unwrap();
+    server.github.set_status_comment(&server.at, ISSUE, order(), None, || say("now")).await.unwrap();
     assert_eq!(thread.bodies(), [marked("now")]);
     assert_eq!(thread.comments.lock().unwrap()[0]["id"], json!(5));
 }
@@ -186,7 +196,7 @@ async fn one_that_was_taken_away_is_written_again_and_a_double_taken_away() {
 #[tokio::test]
 async fn two_at_once_write_one() {
     let (server, thread) = thread(Vec::new()).await;
-    let set = || server.github.set_status_comment(&server.at, ISSUE, order(), || say("working"));
+    let set = || server.github.set_status_comment(&server.at, ISSUE, order(), None, || say("working"));
     let (one, two, three) = tokio::join!(set(), set(), set());
     assert!(one.is_ok() && two.is_ok() && three.is_ok());
     assert_eq!(thread.bodies(), [marked("working")]);
@@ -212,7 +222,7 @@ async fn a_comment_is_made_once_for_its_marker() {
 async fn a_body_is_never_longer_than_github_takes() {
     let (server, thread) = thread(Vec::new()).await;
     let long = "é".repeat(70_000);
-    server.github.set_status_comment(&server.at, ISSUE, order(), || say(&long)).await.unwrap();
+    server.github.set_status_comment(&server.at, ISSUE, order(), None, || say(&long)).await.unwrap();
     let said = thread.bodies()[0].chars().count();
     assert!((60_000..=65_536).contains(&said), "{said}");
 }

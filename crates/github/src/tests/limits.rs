@@ -42,7 +42,7 @@ async fn a_status_says_what_is_known_when_its_turn_comes() {
     let known = AtomicUsize::new(0);
     // The news come while the first comments are being written, before which the status asked for its turn.
     let says = || async { format!("news {}", known.load(Ordering::SeqCst)) };
-    let edit = github.set_status_comment(&server.at, ISSUE, order(), says);
+    let edit = github.set_status_comment(&server.at, ISSUE, order(), None, says);
     let talk = async {
         for news in 1..=3 {
             github.comment(&server.at, ISSUE, &format!("answer:{news}"), "yes").await.unwrap();
@@ -77,7 +77,7 @@ async fn a_status_that_need_not_be_written_after_all_takes_nobodys_turn() {
             _ => "done".to_owned(),
         }
     };
-    github.set_status_comment(&server.at, ISSUE, order(), says).await.unwrap();
+    github.set_status_comment(&server.at, ISSUE, order(), None, says).await.unwrap();
     assert_eq!(asked.load(Ordering::SeqCst), 2);
     let begun = Instant::now();
     github.comment(&server.at, ISSUE, "answer:0", "yes").await.unwrap();

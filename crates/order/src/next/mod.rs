@@ -167,7 +167,7 @@ fn status(
                 }
             }
             Event::Observed { key, outcome } => match (open, &**outcome) {
-                (Some(shown), Outcome::StatusShown) => (open, settled_revision) = (None, shown),
+                (Some(shown), Outcome::StatusShown { .. }) => (open, settled_revision) = (None, shown),
                 (Some(shown), Outcome::Trouble(trouble)) if *key == status_key(shown) => {
                     troubles.push((entry.at, trouble.retry));
                     if troubles.len() >= MOST_STATUS_ATTEMPTS {

@@ -12,6 +12,7 @@ mod pay;
 mod preflight;
 mod seats;
 mod starts;
+mod status;
 mod tidy;
 
 use std::collections::BTreeMap;

@@ -350,7 +350,7 @@ impl World {
             Move::WriteArtifact { .. } => Outcome::ArtifactWritten,
             Move::Archive { .. } => Outcome::Archived { artifacts: Vec::new() },
             Move::ShowReview(_) => Outcome::ReviewShown,
-            Move::ShowStatus { .. } => Outcome::StatusShown,
+            Move::ShowStatus { .. } => Outcome::StatusShown { comment: None },
             Move::Preflight => Outcome::Preflighted { problems: Vec::new(), warnings: Vec::new() },
             Move::ReadPull { head, .. } => Outcome::PullRead(Box::new(quiet(head))),
             Move::TakeIn { head, .. } => Outcome::TakenIn {

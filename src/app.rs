@@ -4,8 +4,8 @@
 //! May know: everything but the command line and the emulator.
 //! Must never know: who called it.
 
-mod again;
-mod bench;
+mod eval_sandbox;
+mod reverify;
 mod signer;
 
 use std::collections::BTreeMap;
@@ -19,21 +19,23 @@ use secrecy::ExposeSecret;
 use tokio::sync::broadcast;
 
 use crate::agent::{self, AgentSettings, Agents, RuntimeKind};
-use crate::attest::{Origin, SigningKey};
+use crate::attest::{SigningKey, SigningKeyOrigin};
 use crate::config::{self, Runtime, SandboxMode, Settings, Templates, repository_settings};
-use crate::engine::{Engine, Parts, Rules};
+use crate::engine::{Engine, EngineParts, EngineSettings};
 use crate::github::{AppCredentials, GitHub, WriteLimits};
 use crate::http::{self, BodyLimits, HttpState, Readiness, WorkOrders};
-use crate::order::desk::{Asked, DeskError};
-use crate::order::next::Survey;
-use crate::order::{Command, Entry, IssueNumber, Journal, OrderId, OrderLimits, RepositoryName, survey};
-use crate::sandbox::{Mode, Sandbox};
+use crate::order::desk::{OpenOrderResult, OrderRequestError};
+use crate::order::next::OrderProjection;
+use crate::order::{
+    IssueNumber, Journal, JournalEntry, OrderId, OrderLimits, RepositoryName, SlashCommand, projection,
+};
+use crate::sandbox::{IsolationMode, Sandbox};
 use crate::store::{JournalStore, OrderFilter, Store};
-use crate::workspace::{Known, Workspaces};
+use crate::workspace::{SecretSet, Workspaces};
 
-pub use again::test_again;
-pub use bench::{Bench, Reach, Tried};
-pub use signer::Signer;
+pub use eval_sandbox::{EvalCommandNetwork, EvalCommandResult, EvalSandbox};
+pub use reverify::reverify;
+pub use signer::ReceiptSigner;
 
 /// How long each of server, engine and store has to end after it was asked to: ten seconds together, with a margin.
 const TIME_TO_END: Duration = Duration::from_secs(3);
@@ -43,13 +45,13 @@ pub struct Application {
     address: SocketAddr,
     engine: Engine,
     store: Store,
-    bench: Bench,
+    bench: EvalSandbox,
     listener: TcpListener,
     state: HttpState,
 }
 
 /// Makes of the store what journals are written to. The tests put a watcher in between.
-pub type Journals = Box<dyn FnOnce(Store) -> Arc<dyn JournalStore> + Send>;
+pub type JournalStoreFactory = Box<dyn FnOnce(Store) -> Arc<dyn JournalStore> + Send>;
 
 impl Application {
     /// Puts everything together and takes the address; nothing runs yet.
@@ -64,20 +66,20 @@ impl Application {
     ///
     /// # Errors
     /// As [`Application::build`].
-    pub async fn build_with(settings: Settings, journals: Journals) -> anyhow::Result<Self> {
-        let sandbox = walls(&settings.sandbox).await?;
+    pub async fn build_with(settings: Settings, journals: JournalStoreFactory) -> anyhow::Result<Self> {
+        let sandbox = open_sandbox(&settings.sandbox).await?;
         let store = Store::open(settings.store.url.expose_secret()).await?;
         let workspaces = Workspaces::new(&settings.data.dir)
             .with_context(|| format!("data.dir = {:?}", settings.data.dir))?;
-        let bench = Bench { sandbox: sandbox.clone(), workspaces: workspaces.clone() };
-        let parts = Parts {
+        let bench = EvalSandbox { sandbox: sandbox.clone(), workspaces: workspaces.clone() };
+        let parts = EngineParts {
             journals: journals(store.clone()),
             store: store.clone(),
             github: github(&settings.github)?,
             workspaces,
             agents: Arc::new(agents(&settings)?),
             sandbox: sandbox.clone(),
-            rules: rules(&settings)?,
+            settings: rules(&settings)?,
         };
         let listen = settings.server.listen;
         let listener = TcpListener::bind(listen).with_context(|| {
@@ -88,7 +90,7 @@ impl Application {
             store: store.clone(),
             webhook_secrets: settings.github.webhook_secrets.clone(),
             api_token: settings.server.api_token.clone(),
-            desk: Arc::new(Desk(engine.clone())),
+            orders: Arc::new(EngineOrders(engine.clone())),
             signer: Arc::new(signer(&settings, sandbox)?),
             ready: ready(&engine),
             limits: BodyLimits::default(),
@@ -102,8 +104,12 @@ impl Application {
     }
 
     /// What can be done with it while it runs.
-    pub fn handle(&self) -> Handle {
-        Handle { engine: self.engine.clone(), store: self.store.clone(), bench: self.bench.clone() }
+    pub fn handle(&self) -> ApplicationHandle {
+        ApplicationHandle {
+            engine: self.engine.clone(),
+            store: self.store.clone(),
+            bench: self.bench.clone(),
+        }
     }
 
     /// Runs until [`Handle::stop`] or until the server fails. Orders that are under way stay resumable.
@@ -141,20 +147,20 @@ impl Application {
 
 /// A running application, seen from beside it.
 #[derive(Clone)]
-pub struct Handle {
+pub struct ApplicationHandle {
     engine: Engine,
     store: Store,
-    bench: Bench,
+    bench: EvalSandbox,
 }
 
-impl Handle {
+impl ApplicationHandle {
     /// Asks it to end. Orders that are under way stay resumable.
     pub fn stop(&self) {
         self.engine.stop();
     }
 
     /// Every journal entry from now on, as it is written.
-    pub fn watch(&self) -> broadcast::Receiver<(OrderId, Entry)> {
+    pub fn watch(&self) -> broadcast::Receiver<(OrderId, JournalEntry)> {
         self.engine.watch()
     }
 
@@ -182,12 +188,12 @@ impl Handle {
     }
 
     /// Signs with another key than the server's.
-    pub fn signer(&self, key: SigningKey) -> Signer {
-        Signer::new(key, None, self.bench.sandbox.clone())
+    pub fn signer(&self, key: SigningKey) -> ReceiptSigner {
+        ReceiptSigner::new(key, None, self.bench.sandbox.clone())
     }
 
     /// Where finished work can be judged from outside.
-    pub fn bench(&self) -> &Bench {
+    pub fn bench(&self) -> &EvalSandbox {
         &self.bench
     }
 
@@ -195,33 +201,33 @@ impl Handle {
     ///
     /// # Errors
     /// When there is no such order, or the store cannot be read.
-    pub async fn look(&self, order: OrderId) -> anyhow::Result<(Journal, Survey)> {
+    pub async fn look(&self, order: OrderId) -> anyhow::Result<(Journal, OrderProjection)> {
         let journal = self.store.journal(order).await?;
-        let survey = survey(journal.pipeline(), &journal, chrono::Utc::now());
+        let survey = projection(journal.pipeline(), &journal, chrono::Utc::now());
         Ok((journal, survey))
     }
 }
 
-async fn walls(settings: &config::SandboxSettings) -> anyhow::Result<Sandbox> {
+async fn open_sandbox(settings: &config::SandboxSettings) -> anyhow::Result<Sandbox> {
     let mode = match settings.mode {
-        SandboxMode::Bubblewrap => Mode::Bubblewrap,
-        SandboxMode::None => Mode::None,
+        SandboxMode::Bubblewrap => IsolationMode::Bubblewrap,
+        SandboxMode::None => IsolationMode::None,
     };
-    if mode == Mode::None {
+    if mode == IsolationMode::None {
         tracing::warn!("sandbox.mode = \"none\": agents and tests run without walls, as the settings ask");
     }
     Ok(Sandbox::new(mode, settings.read.clone()).await?)
 }
 
-fn signer(settings: &Settings, sandbox: Sandbox) -> anyhow::Result<Signer> {
+fn signer(settings: &Settings, sandbox: Sandbox) -> anyhow::Result<ReceiptSigner> {
     let (key, origin) =
         SigningKey::open_or_make(&settings.data.dir).context("the key that receipts are signed with")?;
     let id = key.public().id();
     match origin {
-        Origin::Made => tracing::info!(key = %id, "a key was made that receipts are signed with"),
-        Origin::Found => tracing::debug!(key = %id, "receipts are signed"),
+        SigningKeyOrigin::Made => tracing::info!(key = %id, "a key was made that receipts are signed with"),
+        SigningKeyOrigin::Found => tracing::debug!(key = %id, "receipts are signed"),
     }
-    Ok(Signer::new(key, settings.server.public_url.as_ref().map(ToString::to_string), sandbox))
+    Ok(ReceiptSigner::new(key, settings.server.public_url.as_ref().map(ToString::to_string), sandbox))
 }
 
 fn github(settings: &config::GithubSettings) -> anyhow::Result<GitHub> {
@@ -256,7 +262,7 @@ fn agents(settings: &Settings) -> anyhow::Result<Agents> {
 }
 
 /// Our own secrets, by the names that people know them by.
-fn known(settings: &Settings) -> anyhow::Result<Known> {
+fn known(settings: &Settings) -> anyhow::Result<SecretSet> {
     let mut secrets = vec![("the App's private key".to_owned(), settings.github.private_key.clone())];
     let webhook = settings.github.webhook_secrets.iter().cloned();
     secrets.extend(webhook.map(|secret| ("the webhook's secret".to_owned(), secret)));
@@ -272,7 +278,7 @@ fn known(settings: &Settings) -> anyhow::Result<Known> {
             secrets.push((name, value.into()));
         }
     }
-    Ok(Known::new(secrets)?)
+    Ok(SecretSet::new(secrets)?)
 }
 
 fn prices(prices: &BTreeMap<String, config::Price>) -> agent::Prices {
@@ -297,7 +303,7 @@ fn model_api(api: &config::ApiSettings, known: &BTreeMap<String, config::Price>)
     }
 }
 
-fn rules(settings: &Settings) -> anyhow::Result<Rules> {
+fn rules(settings: &Settings) -> anyhow::Result<EngineSettings> {
     let mut templates = Templates::load(settings.templates.dir.as_deref())?;
     templates.pipelines.extend(settings.pipelines.clone());
     // An agent of a role's name plays that role.
@@ -309,7 +315,7 @@ fn rules(settings: &Settings) -> anyhow::Result<Rules> {
     let wanted = &settings.defaults.pipeline;
     let pipeline = templates.pipeline(wanted).with_context(|| format!("defaults.pipeline = {wanted:?}"))?;
     let limits = settings.limits;
-    Ok(Rules {
+    Ok(EngineSettings {
         public_url: settings.server.public_url.clone(),
         label: settings.defaults.label.clone(),
         agent: settings.defaults.agent.clone(),
@@ -333,7 +339,7 @@ fn rules(settings: &Settings) -> anyhow::Result<Rules> {
         setup_network_for_changes: settings.sandbox.setup_network_for_changes,
         test_network: settings.sandbox.test_network.clone(),
         prices: prices(&settings.prices),
-        known: known(settings)?,
+        secrets: known(settings)?,
         read_repository_settings: |yaml| repository_settings(yaml).map_err(|error| error.to_string()),
         environment: |name| std::env::var(name).ok(),
     })
@@ -352,19 +358,23 @@ fn ready(engine: &Engine) -> Arc<dyn Fn() -> Readiness + Send + Sync> {
 }
 
 /// What the HTTP routes ask of the engine.
-struct Desk(Engine);
+struct EngineOrders(Engine);
 
 #[async_trait]
-impl WorkOrders for Desk {
+impl WorkOrders for EngineOrders {
     fn delivery_arrived(&self) {
         self.0.delivery_arrived();
     }
 
-    async fn open(&self, repository: RepositoryName, issue: IssueNumber) -> Result<Asked, DeskError> {
+    async fn open(
+        &self,
+        repository: RepositoryName,
+        issue: IssueNumber,
+    ) -> Result<OpenOrderResult, OrderRequestError> {
         self.0.open(repository, issue).await
     }
 
-    async fn command(&self, order: OrderId, command: Command) -> Result<u64, DeskError> {
+    async fn command(&self, order: OrderId, command: SlashCommand) -> Result<u64, OrderRequestError> {
         self.0.command(order, command).await
     }
 }

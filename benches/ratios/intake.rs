@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use journeyman::attest::{Envelope, NothingToSign, PublicKey, SigningKey};
+use journeyman::attest::{Envelope, PublicKey, SigningError, SigningKey};
 use journeyman::emulator::signature;
-use journeyman::http::{self, Attests, BodyLimits, HttpState, Readiness, WorkOrders};
-use journeyman::order::desk::{Asked, DeskError};
-use journeyman::order::next::Survey;
-use journeyman::order::{Command, IssueNumber, Journal, OrderId, RepositoryName};
+use journeyman::http::{self, BodyLimits, HttpState, Readiness, ReceiptAttester, WorkOrders};
+use journeyman::order::desk::{OpenOrderResult, OrderRequestError};
+use journeyman::order::next::OrderProjection;
+use journeyman::order::{IssueNumber, Journal, OrderId, RepositoryName, SlashCommand};
 use journeyman::store::Store;
 use secrecy::SecretString;
 
@@ -27,12 +27,12 @@ struct Nobody;
 impl WorkOrders for Nobody {
     fn delivery_arrived(&self) {}
 
-    async fn open(&self, _: RepositoryName, _: IssueNumber) -> Result<Asked, DeskError> {
-        Err(DeskError::Refused("nobody is here".to_owned()))
+    async fn open(&self, _: RepositoryName, _: IssueNumber) -> Result<OpenOrderResult, OrderRequestError> {
+        Err(OrderRequestError::Refused("nobody is here".to_owned()))
     }
 
-    async fn command(&self, _: OrderId, _: Command) -> Result<u64, DeskError> {
-        Err(DeskError::Refused("nobody is here".to_owned()))
+    async fn command(&self, _: OrderId, _: SlashCommand) -> Result<u64, OrderRequestError> {
+        Err(OrderRequestError::Refused("nobody is here".to_owned()))
     }
 }
 
@@ -40,12 +40,12 @@ impl WorkOrders for Nobody {
 struct Unasked(SigningKey);
 
 #[async_trait]
-impl Attests for Unasked {
+impl ReceiptAttester for Unasked {
     fn public_key(&self) -> PublicKey {
         *self.0.public()
     }
 
-    async fn attest(&self, _: &Journal, _: &Survey) -> Result<Envelope, NothingToSign> {
+    async fn attest(&self, _: &Journal, _: &OrderProjection) -> Result<Envelope, SigningError> {
         unreachable!("no receipt is asked for")
     }
 }
@@ -70,7 +70,7 @@ pub async fn measure() {
         store: Store::open(&url).await.expect("a store"),
         webhook_secrets: vec![SecretString::from(SECRET)],
         api_token: None,
-        desk: Arc::new(Nobody),
+        orders: Arc::new(Nobody),
         signer: Arc::new(Unasked(SigningKey::generate().expect("a key"))),
         ready: Arc::new(|| Readiness::Ready),
         limits: BodyLimits::default(),

@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use chrono::Utc;
 use journeyman::order::{
-    Event, InstallationId, IssueNumber, IssueText, Move, MoveKey, Opened, OrderId, OrderLimits, Pipeline,
-    RepositoryId, Requester,
+    InstallationId, IssueNumber, IssueText, JournalEvent, Move, MoveKey, OrderId, OrderInput, OrderLimits,
+    Pipeline, RepositoryId, Requester,
 };
 use journeyman::store::{JournalStore, Store};
 use sqlx::Connection;
@@ -16,9 +16,9 @@ use super::{heading, line, middle_and_tail, ratio};
 
 const TIMES: u64 = 300;
 
-fn opened() -> Opened {
+fn opened() -> OrderInput {
     let pipeline = include_str!("../../templates/pipelines/issue-to-pr.yaml");
-    Opened {
+    OrderInput {
         order: OrderId(uuid::Uuid::now_v7()),
         repository: "octo-org/sums".parse().expect("a name"),
         repository_id: RepositoryId(1),
@@ -47,8 +47,10 @@ pub async fn measure() {
     let opened = opened();
     let order = opened.order;
     store.open_order(opened, Utc::now(), None).await.expect("an order");
-    let event =
-        |n: u64| Event::Intended { key: MoveKey(format!("bench/{n}")), r#move: Box::new(Move::Prepare) };
+    let event = |n: u64| JournalEvent::Intended {
+        key: MoveKey(format!("bench/{n}")),
+        r#move: Box::new(Move::Prepare),
+    };
 
     let bare = SqliteConnectOptions::from_str(&format!("sqlite://{}/bare.db", folder.path().display()));
     let bare = bare.expect("a name").create_if_missing(true);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use journeyman::sandbox::{Collected, Job, Limits, Mode, Network, Sandbox};
+use journeyman::sandbox::{CollectedOutput, IsolationMode, Job, JobLimits, Sandbox, SandboxNetwork};
 
 use super::{heading, line, middle_and_tail, ratio};
 
@@ -13,8 +13,8 @@ const TIMES: usize = 60;
 pub async fn measure() {
     heading("sandbox: the program `true`, from start to end");
     let folder = tempfile::tempdir().expect("a folder");
-    let walls = Sandbox::new(Mode::Bubblewrap, vec![]).await.expect("bubblewrap");
-    let none = Sandbox::new(Mode::None, vec![]).await.expect("no walls");
+    let walls = Sandbox::new(IsolationMode::Bubblewrap, vec![]).await.expect("bubblewrap");
+    let none = Sandbox::new(IsolationMode::None, vec![]).await.expect("no walls");
     let (mut least, mut unwalled, mut ours, mut doors) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for _ in 0..TIMES {
         let begun = Instant::now();
@@ -22,10 +22,10 @@ pub async fn measure() {
         least.push(begun.elapsed());
         assert!(status.success());
 
-        unwalled.push(timed(&none, folder.path(), Network::None).await);
-        ours.push(timed(&walls, folder.path(), Network::None).await);
-        let door = walls.door(drop).expect("a door");
-        doors.push(timed(&walls, folder.path(), Network::Gateway(door)).await);
+        unwalled.push(timed(&none, folder.path(), SandboxNetwork::None).await);
+        ours.push(timed(&walls, folder.path(), SandboxNetwork::None).await);
+        let door = walls.egress_socket(drop).expect("a door");
+        doors.push(timed(&walls, folder.path(), SandboxNetwork::Gateway(door)).await);
     }
     let (least, _) = middle_and_tail(least);
     line("bare fork and exec", least, "");
@@ -36,10 +36,10 @@ pub async fn measure() {
     line("  the slowest in a hundred", tail, "");
     let (doors, _) = middle_and_tail(doors);
     line("behind bubblewrap, with a door", doors, &format!("{} bare", ratio(doors, least)));
-    println!("  {}", walls.walls());
+    println!("  {}", walls.describe_isolation());
 }
 
-async fn timed(sandbox: &Sandbox, folder: &Path, network: Network) -> Duration {
+async fn timed(sandbox: &Sandbox, folder: &Path, network: SandboxNetwork) -> Duration {
     let job = Job {
         program: vec!["true".into()],
         directory: folder.join("home"),
@@ -49,11 +49,11 @@ async fn timed(sandbox: &Sandbox, folder: &Path, network: Network) -> Duration {
         mounts: vec![],
         relocation: None,
         network,
-        limits: Limits::small(),
+        limits: JobLimits::small(),
         timeout: Duration::from_secs(20),
         most_output: 4_096,
     };
     let begun = Instant::now();
-    sandbox.run(job, &mut Collected::default()).await.expect("a run");
+    sandbox.run(job, &mut CollectedOutput::default()).await.expect("a run");
     begun.elapsed()
 }

@@ -4,10 +4,12 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use journeyman::app::{Application, Handle};
+use journeyman::app::{Application, ApplicationHandle};
 use journeyman::config::{AgentSettings, GithubSettings, Runtime, Settings, WriteSettings};
-use journeyman::emulator::{Emulator, Options, Outcome as Sent, Permission, RepositorySource, keys};
-use journeyman::order::{Event, Journal, Outcome};
+use journeyman::emulator::{
+    DeliveryResult as Sent, Emulator, EmulatorOptions, RepositoryRole, RepositorySource, keys,
+};
+use journeyman::order::{EffectOutcome, Journal, JournalEvent};
 use secrecy::SecretString;
 
 use super::{heading, line, middle_and_tail};
@@ -22,14 +24,14 @@ pub async fn measure() {
     let folder = tempfile::tempdir().expect("a folder");
     let keys = keys::generate().expect("keys");
     let secret = SecretString::from("a secret for this measurement");
-    let options = Options::local(1, keys.public_pem.clone(), secret.clone());
+    let options = EmulatorOptions::local(1, keys.public_pem.clone(), secret.clone());
     let github = Emulator::start(options).await.expect("GitHub, emulated");
     let files: BTreeMap<String, Vec<u8>> = (0..500)
         .map(|n| (format!("src/{}/{n}.txt", n % 20), format!("{n}\n").repeat(200).into_bytes()))
         .collect();
     github.create_repository(REPOSITORY, RepositorySource::Files(files)).await.expect("a repository");
     github.add_user(PERSON);
-    github.set_permission(REPOSITORY, PERSON, Permission::Write).expect("permission");
+    github.set_permission(REPOSITORY, PERSON, RepositoryRole::Write).expect("permission");
 
     let settings = GithubSettings {
         api_url: github.api_url().parse().expect("an address"),
@@ -70,7 +72,7 @@ pub async fn measure() {
     line("  the slowest", slowest, "");
 }
 
-async fn one(github: &Emulator, handle: &Handle) -> Duration {
+async fn one(github: &Emulator, handle: &ApplicationHandle) -> Duration {
     let issue = github.open_issue(REPOSITORY, PERSON, "The sum is wrong", "").await.expect("an issue");
     let before = handle.latest_order().await.expect("the store");
     let sent = github.deliveries().len();
@@ -100,8 +102,8 @@ async fn one(github: &Emulator, handle: &Handle) -> Duration {
 
 fn began(journal: &Journal) -> Option<Duration> {
     journal.entries().iter().find_map(|entry| {
-        let Event::Observed { outcome, .. } = &entry.event else { return None };
-        let Outcome::AgentRan(run) = &**outcome else { return None };
+        let JournalEvent::Observed { outcome, .. } = &entry.event else { return None };
+        let EffectOutcome::AgentRan(run) = &**outcome else { return None };
         run.result.as_deref()?.trim().parse().ok().map(Duration::from_nanos)
     })
 }

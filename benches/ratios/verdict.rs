@@ -7,10 +7,10 @@ mod commits;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use journeyman::engine::testing::{Ask, Testing};
-use journeyman::order::scrutiny::Wanted;
+use journeyman::engine::testing::{CommitTester, TestRunRequest};
+use journeyman::order::scrutiny::ProofTarget;
 use journeyman::order::{RepositoryName, RepositorySettings, TestVerdict};
-use journeyman::sandbox::{Mode, Sandbox};
+use journeyman::sandbox::{IsolationMode, Sandbox};
 use journeyman::workspace::Workspaces;
 
 use commits::Commits;
@@ -66,9 +66,9 @@ async fn verdict_of(sample: &Sample) {
     let (mut alone, mut first, mut again) = (Vec::new(), Vec::new(), Vec::new());
     for turn in 0..TIMES {
         let workspaces = Workspaces::new(&folder.path().join(format!("data-{turn}"))).expect("a folder");
-        workspaces.borrow(&repository, place).expect("the commits");
-        let testing = Testing {
-            sandbox: Sandbox::new(Mode::Bubblewrap, vec![]).await.expect("bubblewrap"),
+        workspaces.import_local(&repository, place).expect("the commits");
+        let testing = CommitTester {
+            sandbox: Sandbox::new(IsolationMode::Bubblewrap, vec![]).await.expect("bubblewrap"),
             workspaces,
             setup_time: Duration::from_secs(120),
             test_time: Duration::from_secs(600),
@@ -77,7 +77,7 @@ async fn verdict_of(sample: &Sample) {
             setup_network: vec![],
             test_network: vec![],
         };
-        let ask = |base: git2::Oid| Ask {
+        let ask = |base: git2::Oid| TestRunRequest {
             repository: repository.clone(),
             base: base.to_string().parse().expect("a commit"),
             base_is_of_the_default_branch: true,
@@ -93,7 +93,7 @@ async fn verdict_of(sample: &Sample) {
             times.push(begun.elapsed());
             assert_eq!(run.verdict, TestVerdict::Passed, "{}", run.tail);
             if let Some(scrutiny) = run.scrutiny {
-                assert_eq!(scrutiny.unproven(Wanted::Fix), None, "{scrutiny:#?}");
+                assert_eq!(scrutiny.unproven(ProofTarget::Fix), None, "{scrutiny:#?}");
             }
         }
     }

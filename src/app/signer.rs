@@ -6,11 +6,11 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio::sync::OnceCell;
 
-use crate::attest::{Envelope, NothingToSign, PublicKey, SigningKey, Verifier};
-use crate::http::Attests;
-use crate::order::next::Survey;
+use crate::attest::{AttestationVerifier, Envelope, PublicKey, SigningError, SigningKey};
+use crate::http::ReceiptAttester;
+use crate::order::next::OrderProjection;
 use crate::order::{Journal, Receipt};
-use crate::sandbox::{Collected, Job, Limits, Mode, Network, Sandbox};
+use crate::sandbox::{CollectedOutput, IsolationMode, Job, JobLimits, Sandbox, SandboxNetwork};
 
 /// What is asked for its version, in the words in which it answers.
 const ASKED: &[(&str, &str)] = &[
@@ -27,7 +27,7 @@ const LONGEST_VERSION: usize = 120;
 
 /// Signs what the journals of orders say.
 #[derive(Debug)]
-pub struct Signer {
+pub struct ReceiptSigner {
     key: SigningKey,
     url: Option<String>,
     sandbox: Sandbox,
@@ -35,7 +35,7 @@ pub struct Signer {
     versions: OnceCell<BTreeMap<String, String>>,
 }
 
-impl Signer {
+impl ReceiptSigner {
     pub(super) fn new(key: SigningKey, url: Option<String>, sandbox: Sandbox) -> Self {
         Self { key, url, sandbox, versions: OnceCell::new() }
     }
@@ -44,10 +44,10 @@ impl Signer {
     ///
     /// # Errors
     /// When it says nothing yet, or cannot be signed.
-    pub async fn sign(&self, journal: &Journal, survey: &Survey) -> Result<Envelope, NothingToSign> {
+    pub async fn sign(&self, journal: &Journal, survey: &OrderProjection) -> Result<Envelope, SigningError> {
         let receipt = Receipt::of(journal, survey);
         let time = journal.entries().last().map_or(journal.opened_at(), |entry| entry.at);
-        let verifier = Verifier {
+        let verifier = AttestationVerifier {
             name: "Journeyman".to_owned(),
             url: self.url.clone(),
             versions: self.versions.get_or_init(|| versions(&self.sandbox)).await.clone(),
@@ -57,12 +57,12 @@ impl Signer {
 }
 
 #[async_trait]
-impl Attests for Signer {
+impl ReceiptAttester for ReceiptSigner {
     fn public_key(&self) -> PublicKey {
         *self.key.public()
     }
 
-    async fn attest(&self, journal: &Journal, survey: &Survey) -> Result<Envelope, NothingToSign> {
+    async fn attest(&self, journal: &Journal, survey: &OrderProjection) -> Result<Envelope, SigningError> {
         self.sign(journal, survey).await
     }
 }
@@ -70,7 +70,7 @@ impl Attests for Signer {
 /// Asked behind the walls, where tests find them as well. What is not there, or does not answer, is left out.
 async fn versions(sandbox: &Sandbox) -> BTreeMap<String, String> {
     let mut versions = BTreeMap::from([("journeyman".to_owned(), env!("CARGO_PKG_VERSION").to_owned())]);
-    let walls = (sandbox.mode() == Mode::Bubblewrap).then_some(BUBBLEWRAP);
+    let walls = (sandbox.mode() == IsolationMode::Bubblewrap).then_some(BUBBLEWRAP);
     let asked = ASKED.iter().copied().chain(walls).map(|(name, command)| {
         format!("said=$({command} </dev/null 2>&1) && printf '%s\\t%s\\n' {name} \"$(printf '%s' \"$said\" | head -n 1)\"\n")
     });
@@ -84,12 +84,12 @@ async fn versions(sandbox: &Sandbox) -> BTreeMap<String, String> {
         home: place.path().to_owned(),
         mounts: Vec::new(),
         relocation: None,
-        network: Network::None,
-        limits: Limits::small(),
+        network: SandboxNetwork::None,
+        limits: JobLimits::small(),
         timeout: TIME_TO_ASK,
         most_output: 16 * 1024,
     };
-    let mut said = Collected::default();
+    let mut said = CollectedOutput::default();
     if let Err(error) = sandbox.run(job, &mut said).await {
         tracing::warn!("receipts are signed without versions of toolchains: {error}");
         return versions;

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::live::Live;
-use super::local::{INTERRUPTED, Local, PERSON, People, Wishes};
+use super::live::LiveOutput;
+use super::local::{HumanPresence, INTERRUPTED, LocalOptions, LocalStack, PERSON};
 use super::{log, sample, settings_file};
-use crate::emulator::{Pages, RepositorySource};
+use crate::emulator::{RepositorySource, WebPages};
 use crate::order::{OrderId, Receipt, Surfaces};
 
 /// The sample repository on the emulator.
@@ -24,7 +24,7 @@ const GATHER_SECONDS: u32 = 3;
                         The agent `scripted` follows a script: it gets the fix wrong first, on purpose, and right when \
                         it is sent back. Everything else is real: git, sandbox, tests, HTTP."
 )]
-pub(super) struct Arguments {
+pub(super) struct DemoArguments {
     /// End when the order has settled.
     #[arg(long)]
     once: bool,
@@ -42,17 +42,17 @@ pub(super) struct Arguments {
     port: u16,
 }
 
-pub(super) async fn main(arguments: Arguments) -> anyhow::Result<u8> {
+pub(super) async fn main(arguments: DemoArguments) -> anyhow::Result<u8> {
     log("error");
     let (title, body) = sample::issue();
     let scripted = arguments.agent == sample::AGENT;
-    let local = Local::start(Wishes {
+    let local = LocalStack::start(LocalOptions {
         config: settings_file(arguments.config),
         agent: Some(arguments.agent.clone()),
         pipeline: arguments.pipeline,
         agents: sample::agents()?,
         listen: SocketAddr::from(([127, 0, 0, 1], arguments.port)),
-        pages: Pages::Shown,
+        pages: WebPages::Shown,
         pipelines: Vec::new(),
         parallel: None,
         gather_seconds: GATHER_SECONDS,
@@ -71,11 +71,11 @@ pub(super) async fn main(arguments: Arguments) -> anyhow::Result<u8> {
         eprintln!("Agent:             {}\n", arguments.agent);
     }
     let issue =
-        local.put_to_work(REPOSITORY, RepositorySource::Files(sample::files()), &title, &body).await?;
+        local.start_order(REPOSITORY, RepositorySource::Files(sample::files()), &title, &body).await?;
     eprintln!("  {PERSON} put the label `journeyman` on issue #{issue}: {title}");
     eprintln!("  {origin}/{REPOSITORY}/issues/{issue}\n");
-    let mut live = Live::new();
-    let people = if arguments.once { People::Nobody } else { People::There };
+    let mut live = LiveOutput::new();
+    let people = if arguments.once { HumanPresence::Absent } else { HumanPresence::Present };
     let Some((order, mut shown)) = local.work(&mut live, people).await? else {
         local.stop().await?;
         return Ok(INTERRUPTED);
@@ -91,15 +91,15 @@ pub(super) async fn main(arguments: Arguments) -> anyhow::Result<u8> {
 
 /// Shows what people start by what they do on the pages.
 async fn stay(
-    local: &Local,
+    local: &LocalStack,
     order: OrderId,
     mut shown: Surfaces,
-    live: &mut Live,
+    live: &mut LiveOutput,
 ) -> anyhow::Result<Surfaces> {
     loop {
         let at_work = local.look(order).await?.1.next.settled.is_none();
         if at_work {
-            match local.watch(order, live, People::There).await? {
+            match local.watch(order, live, HumanPresence::Present).await? {
                 Some(ended) => shown = ended,
                 None => return Ok(shown),
             }
@@ -112,7 +112,7 @@ async fn stay(
     }
 }
 
-async fn summary(local: &Local, order: OrderId) -> anyhow::Result<()> {
+async fn summary(local: &LocalStack, order: OrderId) -> anyhow::Result<()> {
     let (journal, survey) = local.look(order).await?;
     let receipt = Receipt::of(&journal, &survey);
     println!();

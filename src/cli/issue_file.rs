@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::WrongUsage;
+use super::UsageError;
 
 pub(super) struct IssueFile {
     pub(super) title: String,
@@ -11,10 +11,10 @@ pub(super) struct IssueFile {
 
 pub(super) fn read(path: &Path) -> anyhow::Result<IssueFile> {
     let text = std::fs::read_to_string(path)
-        .map_err(|error| WrongUsage(format!("--issue {}: {error}", path.display())))?;
+        .map_err(|error| UsageError(format!("--issue {}: {error}", path.display())))?;
     parse(&text).ok_or_else(|| {
         let problem = format!("--issue {}: the file is empty; its first line is the title", path.display());
-        WrongUsage(problem).into()
+        UsageError(problem).into()
     })
 }
 

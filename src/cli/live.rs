@@ -8,18 +8,18 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::Value;
 
 use crate::order::commit_message::is_hidden;
-use crate::order::conversation::PullReading;
+use crate::order::conversation::PullSnapshot;
 use crate::order::moves::AgentTask;
 use crate::order::scrutiny::LieVerdict;
 use crate::order::{
-    AgentRun, Command, CommitSha, ComparedBy, Counts, Entry, Event, Move, MoveKey, Outcome, ReviewVerdict,
-    Scrutiny, SignalKind, TestRun, TestVerdict,
+    AgentRun, CommitSha, ComparedBy, EffectOutcome, JournalEntry, JournalEvent, Move, MoveKey, ReviewVerdict,
+    Scrutiny, SignalKind, SlashCommand, TestCounts, TestRun, TestVerdict,
 };
 
 /// Foreign text is cut to this for a line.
 const LONGEST: usize = 100;
 
-pub(super) struct Live {
+pub(super) struct LiveOutput {
     /// Only where there is a terminal to draw on.
     spinner: Option<ProgressBar>,
     intended: BTreeMap<MoveKey, Move>,
@@ -30,13 +30,13 @@ pub(super) struct Live {
 }
 
 #[derive(Clone, Copy)]
-enum Mark {
+enum LineMark {
     Done,
     Wrong,
     Begun,
 }
 
-impl Live {
+impl LiveOutput {
     pub(super) fn new() -> Self {
         Self { spinner: None, intended: BTreeMap::new(), pushed: None, shown: 0 }
     }
@@ -54,31 +54,31 @@ impl Live {
     }
 
     /// Shows an entry, if it was not shown before.
-    pub(super) fn show(&mut self, entry: &Entry) {
+    pub(super) fn show(&mut self, entry: &JournalEntry) {
         if entry.seq <= self.shown {
             return;
         }
         self.shown = entry.seq;
         match &entry.event {
-            Event::Opened(opened) => {
+            JournalEvent::Opened(opened) => {
                 self.line(
-                    Mark::Done,
+                    LineMark::Done,
                     &format!("order {} opened for issue #{}", opened.order, opened.issue.number),
                 );
             }
-            Event::Signaled { signal, .. } => {
+            JournalEvent::Signaled { signal, .. } => {
                 self.line(
-                    Mark::Begun,
+                    LineMark::Begun,
                     &format!("{} {}", one_line(&signal.by.to_string()), done(&signal.kind)),
                 );
             }
-            Event::Intended { key, r#move } => {
+            JournalEvent::Intended { key, r#move } => {
                 if let Some(doing) = doing(r#move) {
                     self.begin(&doing);
                 }
                 self.intended.insert(key.clone(), (**r#move).clone());
             }
-            Event::Observed { key, outcome } => {
+            JournalEvent::Observed { key, outcome } => {
                 if let Some(r#move) = self.intended.remove(key) {
                     self.observed(key, &r#move, outcome);
                 }
@@ -98,15 +98,15 @@ impl Live {
                 spinner.reset_elapsed();
                 spinner.set_message(doing.to_owned());
             }
-            None => self.line(Mark::Begun, doing),
+            None => self.line(LineMark::Begun, doing),
         }
     }
 
-    fn line(&self, mark: Mark, text: &str) {
+    fn line(&self, mark: LineMark, text: &str) {
         let (sign, color) = match mark {
-            Mark::Done => ("✔", "32"),
-            Mark::Wrong => ("✘", "31"),
-            Mark::Begun => ("…", "2"),
+            LineMark::Done => ("✔", "32"),
+            LineMark::Wrong => ("✘", "31"),
+            LineMark::Begun => ("…", "2"),
         };
         match &self.spinner {
             Some(spinner) => spinner.println(format!("  \u{1b}[{color}m{sign}\u{1b}[0m {text}")),
@@ -114,81 +114,86 @@ impl Live {
         }
     }
 
-    fn observed(&mut self, key: &MoveKey, r#move: &Move, outcome: &Outcome) {
+    fn observed(&mut self, key: &MoveKey, r#move: &Move, outcome: &EffectOutcome) {
         match outcome {
-            Outcome::Authorized { allowed: true } => {
-                self.line(Mark::Done, "asked GitHub: the sender may write here")
+            EffectOutcome::Authorized { allowed: true } => {
+                self.line(LineMark::Done, "asked GitHub: the sender may write here")
             }
-            Outcome::Authorized { allowed: false } => {
-                self.line(Mark::Wrong, "the sender has no write access")
+            EffectOutcome::Authorized { allowed: false } => {
+                self.line(LineMark::Wrong, "the sender has no write access")
             }
-            Outcome::Prepared { base, .. } => {
-                self.line(Mark::Done, &format!("fetched the base, {}", base.short()))
+            EffectOutcome::Prepared { base, .. } => {
+                self.line(LineMark::Done, &format!("fetched the base, {}", base.short()))
             }
-            Outcome::AgentRan(run) => self.agent_ran(r#move, run),
-            Outcome::FilesFound { files, .. } => {
+            EffectOutcome::AgentRan(run) => self.agent_ran(r#move, run),
+            EffectOutcome::FilesFound { files, .. } => {
                 let files: Vec<String> = files.iter().map(|file| one_line(file)).collect();
                 self.line(mark(!files.is_empty()), &format!("files found: {}", one_line(&files.join(", "))));
             }
-            Outcome::Imported { pushed, .. } if self.pushed.as_ref() == Some(pushed) => {
-                self.line(Mark::Wrong, "pushed commit: nothing new since the round before");
+            EffectOutcome::Imported { pushed, .. } if self.pushed.as_ref() == Some(pushed) => {
+                self.line(LineMark::Wrong, "pushed commit: nothing new since the round before");
             }
-            Outcome::Imported { pushed, changed, .. } => {
+            EffectOutcome::Imported { pushed, changed, .. } => {
                 self.pushed = Some(pushed.clone());
                 let plural = if changed.len() == 1 { "" } else { "s" };
                 self.line(
-                    Mark::Done,
+                    LineMark::Done,
                     &format!("pushed commit: {} file{plural} changed, examined", changed.len()),
                 );
             }
-            Outcome::NothingPushed { because } => {
-                self.line(Mark::Wrong, &format!("pushed commit: nothing; {}", one_line(because)));
+            EffectOutcome::NothingPushed { because } => {
+                self.line(LineMark::Wrong, &format!("pushed commit: nothing; {}", one_line(because)));
             }
-            Outcome::ImportRefused(feedback) => {
-                self.line(Mark::Wrong, &format!("pushed commit refused: {}", one_line(&feedback.summary)));
+            EffectOutcome::ImportRefused(feedback) => {
+                self.line(
+                    LineMark::Wrong,
+                    &format!("pushed commit refused: {}", one_line(&feedback.summary)),
+                );
             }
-            Outcome::Committed { commit, .. } => {
-                self.line(Mark::Done, &format!("commit to publish: {}", commit.short()));
+            EffectOutcome::Committed { commit, .. } => {
+                self.line(LineMark::Done, &format!("commit to publish: {}", commit.short()));
             }
-            Outcome::Tested(tests) => self.tested(tests),
-            Outcome::ArtifactWritten => self.line(Mark::Done, "the artifact's files were written and pushed"),
-            Outcome::Archived { artifacts } => {
-                self.line(Mark::Done, &format!("kept: {}", one_line(&artifacts.join(", "))));
+            EffectOutcome::Tested(tests) => self.tested(tests),
+            EffectOutcome::ArtifactWritten => {
+                self.line(LineMark::Done, "the artifact's files were written and pushed")
             }
-            Outcome::ReviewShown => self.line(Mark::Done, "the review was put on the pull request"),
-            Outcome::Pushed => self.line(Mark::Done, "pushed; the remote was asked and has it"),
-            Outcome::BranchTaken { .. } => {
-                self.line(Mark::Wrong, "the branch's name is taken; trying another")
+            EffectOutcome::Archived { artifacts } => {
+                self.line(LineMark::Done, &format!("kept: {}", one_line(&artifacts.join(", "))));
             }
-            Outcome::PullOpened { number, url } => {
-                self.line(Mark::Done, &format!("draft pull request #{number}: {}", one_line(url)));
+            EffectOutcome::ReviewShown => self.line(LineMark::Done, "the review was put on the pull request"),
+            EffectOutcome::Pushed => self.line(LineMark::Done, "pushed; the remote was asked and has it"),
+            EffectOutcome::BranchTaken { .. } => {
+                self.line(LineMark::Wrong, "the branch's name is taken; trying another")
             }
-            Outcome::PullFinished => {
+            EffectOutcome::PullOpened { number, url } => {
+                self.line(LineMark::Done, &format!("draft pull request #{number}: {}", one_line(url)));
+            }
+            EffectOutcome::PullFinished => {
                 let ready = matches!(r#move, Move::FinishPull { ready: true, .. });
                 let draft = "the pull request's text is up to date; it stays a draft";
                 self.line(
-                    Mark::Done,
+                    LineMark::Done,
                     if ready { "the pull request is finished, and no draft any more" } else { draft },
                 );
             }
-            Outcome::StatusShown { .. } | Outcome::Done | Outcome::UpToDate => {}
-            Outcome::Preflighted { problems, .. } => {
+            EffectOutcome::StatusShown { .. } | EffectOutcome::Done | EffectOutcome::UpToDate => {}
+            EffectOutcome::Preflighted { problems, .. } => {
                 self.line(mark(problems.is_empty()), &format!("preflight: {}", told(problems)));
             }
-            Outcome::PullRead(reading) => self.line(Mark::Done, &read(reading)),
-            Outcome::TakenIn { commit, .. } => {
-                self.line(Mark::Done, &format!("took in {}, which somebody pushed", commit.short()));
+            EffectOutcome::PullRead(reading) => self.line(LineMark::Done, &read(reading)),
+            EffectOutcome::TakenIn { commit, .. } => {
+                self.line(LineMark::Done, &format!("took in {}, which somebody pushed", commit.short()));
             }
-            Outcome::BranchUpdated { commit, base, .. } => {
+            EffectOutcome::BranchUpdated { commit, base, .. } => {
                 let line = format!("brought the base, {}, into the branch: {}", base.short(), commit.short());
-                self.line(Mark::Done, &line);
+                self.line(LineMark::Done, &line);
             }
-            Outcome::Conflicted { paths, .. } => {
-                self.line(Mark::Wrong, &format!("the base contradicts: {}", one_line(&paths.join(", "))));
+            EffectOutcome::Conflicted { paths, .. } => {
+                self.line(LineMark::Wrong, &format!("the base contradicts: {}", one_line(&paths.join(", "))));
             }
-            Outcome::BudgetSpent { because } => self.line(Mark::Wrong, &one_line(because)),
-            Outcome::Trouble(trouble) => {
-                self.line(Mark::Wrong, &format!("{key}: {}", one_line(&trouble.message)));
+            EffectOutcome::BudgetSpent { because } => self.line(LineMark::Wrong, &one_line(because)),
+            EffectOutcome::Trouble(trouble) => {
+                self.line(LineMark::Wrong, &format!("{key}: {}", one_line(&trouble.message)));
             }
         }
     }
@@ -209,7 +214,7 @@ impl Live {
     }
 
     fn tested(&self, tests: &TestRun) {
-        let counts = tests.counts.map_or_else(String::new, |Counts { passed, failed, skipped }| {
+        let counts = tests.counts.map_or_else(String::new, |TestCounts { passed, failed, skipped }| {
             format!("{passed} passed, {failed} failed, {skipped} skipped; ")
         });
         let (what, run) = match tests.verdict {
@@ -237,14 +242,14 @@ impl Live {
             self.scrutinized(scrutiny);
         }
         for name in tests.failing.iter().take(5) {
-            self.line(Mark::Wrong, &format!("  {}", one_line(name)));
+            self.line(LineMark::Wrong, &format!("  {}", one_line(name)));
         }
         // Without names the last words have to tell.
         if tests.failing.is_empty() && matches!(tests.verdict, TestVerdict::Failed | TestVerdict::SetupFailed)
         {
             let said: Vec<&str> = tests.tail.lines().filter(|line| !line.trim().is_empty()).collect();
             for line in said.iter().skip(said.len().saturating_sub(3)) {
-                self.line(Mark::Wrong, &format!("  {}", one_line(line)));
+                self.line(LineMark::Wrong, &format!("  {}", one_line(line)));
             }
         }
     }
@@ -254,7 +259,7 @@ impl Live {
         if comparison.by == ComparedBy::Test {
             let base = scrutiny.baseline.commit.short();
             let mut said = vec![format!("{} still green", comparison.still_green)];
-            said.extend(comparison.told().map(|told| format!("{} {}", told.tests.total, told.what)));
+            said.extend(comparison.groups().map(|told| format!("{} {}", told.tests.total, told.what)));
             self.line(
                 mark(scrutiny.judged.is_pass()),
                 &format!("  beside the base {base}: {}", said.join(", ")),
@@ -271,15 +276,15 @@ impl Live {
         }
         for test in scrutiny.changed_tests.iter().take(5) {
             self.line(
-                Mark::Wrong,
+                LineMark::Wrong,
                 &format!("  a test of the base: {}, {}", one_line(&test.test), test.how.as_str()),
             );
         }
     }
 }
 
-fn mark(good: bool) -> Mark {
-    if good { Mark::Done } else { Mark::Wrong }
+fn mark(good: bool) -> LineMark {
+    if good { LineMark::Done } else { LineMark::Wrong }
 }
 
 /// Who is at work; of those who answer in JSON, in which role: a judge's agent may be the worker's.
@@ -311,7 +316,7 @@ fn told(problems: &[String]) -> String {
 }
 
 /// What was found on the pull request.
-fn read(reading: &PullReading) -> String {
+fn read(reading: &PullSnapshot) -> String {
     let (threads, failing) = (reading.threads.len(), reading.checks.failing.len());
     format!("read the pull request: {threads} open threads, {failing} failing checks")
 }
@@ -321,16 +326,16 @@ fn done(kind: &SignalKind) -> String {
     match kind {
         SignalKind::Labeled { label } => format!("put the label {} on", one_line(label)),
         SignalKind::Unlabeled { label } => format!("took the label {} off", one_line(label)),
-        SignalKind::Commanded { command: Command::Approve, .. } => "said /approve".to_owned(),
-        SignalKind::Commanded { command: Command::Cancel, .. } => "commented /cancel".to_owned(),
-        SignalKind::Commanded { command: Command::Retry { guidance }, .. } => {
+        SignalKind::Commanded { command: SlashCommand::Approve, .. } => "said /approve".to_owned(),
+        SignalKind::Commanded { command: SlashCommand::Cancel, .. } => "commented /cancel".to_owned(),
+        SignalKind::Commanded { command: SlashCommand::Retry { guidance }, .. } => {
             format!("commented /retry {}", one_line(guidance.as_deref().unwrap_or_default()))
                 .trim_end()
                 .to_owned()
         }
-        SignalKind::Commanded { command: Command::Plan { .. }, .. } => "said /plan".to_owned(),
-        SignalKind::Commanded { command: Command::Status, .. } => "asked for the status".to_owned(),
-        SignalKind::Commanded { command: Command::Help, .. } => "asked for help".to_owned(),
+        SignalKind::Commanded { command: SlashCommand::Plan { .. }, .. } => "said /plan".to_owned(),
+        SignalKind::Commanded { command: SlashCommand::Status, .. } => "asked for the status".to_owned(),
+        SignalKind::Commanded { command: SlashCommand::Help, .. } => "asked for help".to_owned(),
         SignalKind::Misspoken { word, .. } => format!("said /{}", one_line(word)),
         SignalKind::IssueEdited => "edited the issue".to_owned(),
         SignalKind::IssueClosed => "closed the issue".to_owned(),

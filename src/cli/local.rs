@@ -8,13 +8,13 @@ use tempfile::TempDir;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::live::Live;
-use super::{WrongUsage, asked_to_stop};
-use crate::app::{Application, Handle};
+use super::live::LiveOutput;
+use super::{UsageError, asked_to_stop};
+use crate::app::{Application, ApplicationHandle};
 use crate::config::{AgentSettings, DefaultSettings, GithubSettings, Settings, Templates, WriteSettings};
-use crate::emulator::{Emulator, Options, Pages, Permission, RepositorySource, keys};
-use crate::order::next::Survey;
-use crate::order::trace::Ask;
+use crate::emulator::{Emulator, EmulatorOptions, RepositoryRole, RepositorySource, WebPages, keys};
+use crate::order::next::OrderProjection;
+use crate::order::trace::PendingApproval;
 use crate::order::{Journal, OrderId, Pipeline, Surfaces};
 
 /// The App's id on the emulator; any number serves.
@@ -29,7 +29,7 @@ pub(super) const INTERRUPTED: u8 = 130;
 pub(super) const PERSON: &str = "you";
 
 /// What a local world is made for.
-pub(super) struct Wishes {
+pub(super) struct LocalOptions {
     /// Settings for agents, limits and the sandbox.
     pub(super) config: Option<PathBuf>,
     /// The agent for every role.
@@ -41,7 +41,7 @@ pub(super) struct Wishes {
     /// The emulator's address.
     pub(super) listen: std::net::SocketAddr,
     /// Whether it has pages. They ask nobody for a password, so they are there for the demo only.
-    pub(super) pages: Pages,
+    pub(super) pages: WebPages,
     /// Pipelines that are known besides those that ship.
     pub(super) pipelines: Vec<Pipeline>,
     /// Orders that are at work at the same time; the settings say it when this does not.
@@ -56,7 +56,7 @@ pub(super) struct Wishes {
 /// The work waits for a person's word, and here is nobody who could say it.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub(super) struct NeedsPerson(String);
+pub(super) struct PersonRequired(String);
 
 /// Said where a plan waits and nobody can approve it.
 const PLAN_WAITS: &str = "the plan waits for a person's /approve (`plan: approve` in the repository's \
@@ -64,17 +64,17 @@ const PLAN_WAITS: &str = "the plan waits for a person's /approve (`plan: approve
 
 /// Who could say a word to what waits for one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum People {
+pub(super) enum HumanPresence {
     /// Somebody looks at the pages.
-    There,
+    Present,
     /// It runs by itself.
-    Nobody,
+    Absent,
 }
 
 /// A running emulator and a running application.
-pub(super) struct Local {
+pub(super) struct LocalStack {
     pub(super) emulator: Emulator,
-    pub(super) handle: Handle,
+    pub(super) handle: ApplicationHandle,
     pub(super) address: std::net::SocketAddr,
     /// What starts work.
     label: String,
@@ -91,8 +91,8 @@ pub(super) struct Local {
     _place: Option<TempDir>,
 }
 
-impl Local {
-    pub(super) async fn start(wishes: Wishes) -> anyhow::Result<Self> {
+impl LocalStack {
+    pub(super) async fn start(wishes: LocalOptions) -> anyhow::Result<Self> {
         let (folder, place) = match wishes.keep {
             Some(folder) => (folder, None),
             None => {
@@ -102,7 +102,7 @@ impl Local {
         };
         let keys = keys::generate()?;
         let secret = SecretString::from(uuid::Uuid::new_v4().to_string());
-        let mut options = Options::local(APP_ID, keys.public_pem.clone(), secret.clone());
+        let mut options = EmulatorOptions::local(APP_ID, keys.public_pem.clone(), secret.clone());
         options.listen = wishes.listen;
         options.pages = wishes.pages;
         let emulator = Emulator::start(options).await?;
@@ -122,7 +122,7 @@ impl Local {
             SecretString::from(format!("sqlite://{}", folder.join("journeyman.db").display()));
         settings.limits.gather_seconds = wishes.gather_seconds;
         // A demonstration is over before anybody has gone for coffee.
-        if wishes.pages == Pages::Shown {
+        if wishes.pages == WebPages::Shown {
             settings.limits.mutant_seconds = 0;
         }
         if let Some(parallel) = wishes.parallel {
@@ -137,7 +137,7 @@ impl Local {
                     "--agent {agent}: no such agent; known are {}. Others are added as [agents.NAME] in journeyman.toml",
                     known.join(", ")
                 );
-                return Err(WrongUsage(problem).into());
+                return Err(UsageError(problem).into());
             }
             settings.defaults.agent = agent;
         }
@@ -146,7 +146,7 @@ impl Local {
                 let known = Templates::load(settings.templates.dir.as_deref())?;
                 known
                     .pipeline(&pipeline)
-                    .map_err(|error| WrongUsage(format!("--pipeline {pipeline}: {error}")))?;
+                    .map_err(|error| UsageError(format!("--pipeline {pipeline}: {error}")))?;
             }
             settings.defaults.pipeline = pipeline;
         }
@@ -167,7 +167,7 @@ impl Local {
     }
 
     /// A repository with one issue, which gets the label.
-    pub(super) async fn put_to_work(
+    pub(super) async fn start_order(
         &self,
         repository: &str,
         source: RepositorySource,
@@ -186,7 +186,7 @@ impl Local {
     ) -> anyhow::Result<()> {
         self.emulator.create_repository(repository, source).await?;
         self.emulator.add_user(PERSON);
-        self.emulator.set_permission(repository, PERSON, Permission::Admin)?;
+        self.emulator.set_permission(repository, PERSON, RepositoryRole::Admin)?;
         Ok(())
     }
 
@@ -210,8 +210,8 @@ impl Local {
     /// Takes the labeled issue and shows the work on it. None when stopped.
     pub(super) async fn work(
         &self,
-        live: &mut Live,
-        people: People,
+        live: &mut LiveOutput,
+        people: HumanPresence,
     ) -> anyhow::Result<Option<(OrderId, Surfaces)>> {
         let Some(order) = self.order().await? else { return Ok(None) };
         Ok(self.watch(order, live, people).await?.map(|shown| (order, shown)))
@@ -238,8 +238,8 @@ impl Local {
     pub(super) async fn watch(
         &self,
         order: OrderId,
-        live: &mut Live,
-        people: People,
+        live: &mut LiveOutput,
+        people: HumanPresence,
     ) -> anyhow::Result<Option<Surfaces>> {
         let mut news = self.handle.watch();
         live.begin_again();
@@ -251,11 +251,13 @@ impl Local {
                 return Ok(Some(survey.surfaces()));
             }
             match survey.trace.asks {
-                Some(Ask::Plan) if people == People::Nobody && survey.next.moves.is_empty() => {
+                Some(PendingApproval::Plan)
+                    if people == HumanPresence::Absent && survey.next.moves.is_empty() =>
+                {
                     live.end();
-                    return Err(NeedsPerson(PLAN_WAITS.to_owned()).into());
+                    return Err(PersonRequired(PLAN_WAITS.to_owned()).into());
                 }
-                Some(Ask::Plan) | None => {}
+                Some(PendingApproval::Plan) | None => {}
             }
             tokio::select! {
                 _ = news.recv() => {}
@@ -269,7 +271,7 @@ impl Local {
     }
 
     /// What is known of an order now.
-    pub(super) async fn look(&self, order: OrderId) -> anyhow::Result<(Journal, Survey)> {
+    pub(super) async fn look(&self, order: OrderId) -> anyhow::Result<(Journal, OrderProjection)> {
         self.handle.look(order).await
     }
 

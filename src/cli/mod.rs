@@ -63,29 +63,29 @@ struct CommandLine {
 #[derive(Debug, Subcommand)]
 enum Subcommands {
     /// Serve a GitHub App: webhooks, workers and the API in one process.
-    Serve(serve::Arguments),
+    Serve(serve::ServeArguments),
     /// Do the whole job on a local git repository, without GitHub.
     #[cfg(feature = "emulator")]
-    Run(run::Arguments),
+    Run(run::RunArguments),
     /// Watch it work on a sample repository, with GitHub emulated on loopback.
     #[cfg(feature = "emulator")]
-    Demo(demo::Arguments),
+    Demo(demo::DemoArguments),
     /// Run a suite of cases with an agent, and see in figures what came of them.
     #[cfg(feature = "eval")]
-    Eval(eval::Arguments),
+    Eval(eval::EvalArguments),
     #[cfg_attr(feature = "draw", doc = "Check a pipeline's file, or draw a pipeline.")]
     #[cfg_attr(not(feature = "draw"), doc = "Check a pipeline's file.")]
-    Pipeline(pipeline::Arguments),
+    Pipeline(pipeline::PipelineArguments),
     /// Show a signed receipt in words, or run its tests again and compare.
-    Receipt(receipt::Arguments),
+    Receipt(receipt::ReceiptArguments),
     /// The agent of the demo: does what a script says, stage by stage.
     #[cfg(feature = "emulator")]
     #[command(hide = true)]
-    ScriptedAgent(scripted_agent::Arguments),
+    ScriptedAgent(scripted_agent::ScriptedAgentArguments),
     /// The agent of simulated suites: is right as often as it is told to be.
     #[cfg(feature = "eval")]
     #[command(hide = true)]
-    SimulatedAgent(simulated_agent::Arguments),
+    SimulatedAgent(simulated_agent::SimulatedAgentArguments),
 }
 
 /// Exit code for wrong usage, settings included.
@@ -146,10 +146,10 @@ fn exit(done: anyhow::Result<u8>) -> ExitCode {
 
 fn code(error: &anyhow::Error) -> u8 {
     #[cfg(feature = "emulator")]
-    if error.is::<local::NeedsPerson>() {
+    if error.is::<local::PersonRequired>() {
         return local::HANDED_OVER;
     }
-    let is_usage = error.is::<WrongUsage>()
+    let is_usage = error.is::<UsageError>()
         || error.is::<crate::config::SettingsError>()
         || error.is::<crate::config::TemplatesError>();
     if is_usage { WRONG_USAGE } else { 1 }
@@ -158,7 +158,7 @@ fn code(error: &anyhow::Error) -> u8 {
 /// Something that the person at the keyboard has to say differently.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-struct WrongUsage(String);
+struct UsageError(String);
 
 /// Logs go to standard error; `RUST_LOG` says how much.
 fn log(default: &str) {

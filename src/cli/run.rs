@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::live::Live;
-use super::local::{INTERRUPTED, Local, People, Wishes};
-use super::{WrongUsage, issue_file, log, sample, settings_file};
-use crate::attest::{NothingToSign, Origin, SigningKey};
-use crate::emulator::{Pages, RepositorySource};
+use super::live::LiveOutput;
+use super::local::{HumanPresence, INTERRUPTED, LocalOptions, LocalStack};
+use super::{UsageError, issue_file, log, sample, settings_file};
+use crate::attest::{SigningError, SigningKey, SigningKeyOrigin};
+use crate::emulator::{RepositorySource, WebPages};
 use crate::order::{BranchName, OrderId, Receipt};
 
 /// What `run` is told.
@@ -23,7 +23,7 @@ use crate::order::{BranchName, OrderId, Receipt};
                         standard output.\nYour work tree is not touched. What happens is told on standard error.\n\n\
                         Example:\n  ANTHROPIC_API_KEY=… journeyman run --repo . --issue bug.md --agent claude"
 )]
-pub(super) struct Arguments {
+pub(super) struct RunArguments {
     /// The git repository; its HEAD is the branch that the work starts from.
     #[arg(long, value_name = "PATH")]
     repo: PathBuf,
@@ -48,17 +48,17 @@ pub(super) struct Arguments {
     config: Option<PathBuf>,
 }
 
-pub(super) async fn main(arguments: Arguments) -> anyhow::Result<u8> {
+pub(super) async fn main(arguments: RunArguments) -> anyhow::Result<u8> {
     log("error");
     let issue = issue_file::read(&arguments.issue)?;
     let repository = open(&arguments.repo)?;
-    let local = Local::start(Wishes {
+    let local = LocalStack::start(LocalOptions {
         config: settings_file(arguments.config),
         agent: arguments.agent,
         pipeline: arguments.pipeline,
         agents: sample::agents()?,
         listen: SocketAddr::from(([127, 0, 0, 1], 0)),
-        pages: Pages::Hidden,
+        pages: WebPages::Hidden,
         pipelines: Vec::new(),
         parallel: None,
         gather_seconds: 0,
@@ -67,9 +67,9 @@ pub(super) async fn main(arguments: Arguments) -> anyhow::Result<u8> {
     .await?;
     let name = format!("local/{}", slug(&arguments.repo));
     local
-        .put_to_work(&name, RepositorySource::Path(arguments.repo.clone()), &issue.title, &issue.body)
+        .start_order(&name, RepositorySource::Path(arguments.repo.clone()), &issue.title, &issue.body)
         .await?;
-    let Some((order, _)) = local.work(&mut Live::new(), People::Nobody).await? else {
+    let Some((order, _)) = local.work(&mut LiveOutput::new(), HumanPresence::Absent).await? else {
         local.stop().await?;
         eprintln!("journeyman: stopped; nothing was brought back");
         return Ok(INTERRUPTED);
@@ -83,7 +83,7 @@ pub(super) async fn main(arguments: Arguments) -> anyhow::Result<u8> {
 }
 
 async fn report(
-    local: &Local,
+    local: &LocalStack,
     order: OrderId,
     name: &str,
     repository: &git2::Repository,
@@ -108,20 +108,20 @@ async fn report(
 }
 
 /// Writes the signed receipt, where there is something to sign.
-async fn attest(local: &Local, order: OrderId, file: &Path) -> anyhow::Result<()> {
+async fn attest(local: &LocalStack, order: OrderId, file: &Path) -> anyhow::Result<()> {
     let (key, origin) = match &local.data {
         Some(data) => SigningKey::open_or_make(data)?,
-        None => (SigningKey::generate()?, Origin::Made),
+        None => (SigningKey::generate()?, SigningKeyOrigin::Made),
     };
     let public = key.public().to_pem();
     let (journal, survey) = local.look(order).await?;
     let envelope = match local.handle.signer(key).sign(&journal, &survey).await {
         Ok(envelope) => envelope,
-        Err(nothing @ (NothingToSign::AtWork | NothingToSign::NoCommit)) => {
+        Err(nothing @ (SigningError::AtWork | SigningError::NoCommit)) => {
             eprintln!("  no signed receipt: {nothing}");
             return Ok(());
         }
-        Err(failed @ (NothingToSign::Key(_) | NothingToSign::Unwritable(_))) => return Err(failed.into()),
+        Err(failed @ (SigningError::Key(_) | SigningError::Unwritable(_))) => return Err(failed.into()),
     };
     let write = |file: &Path, text: &str| {
         std::fs::write(file, text).map_err(|error| anyhow::anyhow!("{}: {error}", file.display()))
@@ -129,9 +129,9 @@ async fn attest(local: &Local, order: OrderId, file: &Path) -> anyhow::Result<()
     write(file, &format!("{}\n", envelope.to_json()))?;
     eprint!("  signed receipt {}", file.display());
     match (origin, &local.data) {
-        (Origin::Found, _) => eprintln!(),
-        (Origin::Made, Some(data)) => eprintln!(", with a key that was made in {}", data.display()),
-        (Origin::Made, None) => {
+        (SigningKeyOrigin::Found, _) => eprintln!(),
+        (SigningKeyOrigin::Made, Some(data)) => eprintln!(", with a key that was made in {}", data.display()),
+        (SigningKeyOrigin::Made, None) => {
             let mut beside = file.as_os_str().to_owned();
             beside.push(".pem");
             write(Path::new(&beside), &public)?;
@@ -146,7 +146,7 @@ async fn attest(local: &Local, order: OrderId, file: &Path) -> anyhow::Result<()
 
 fn open(path: &Path) -> anyhow::Result<git2::Repository> {
     let wrong = |error: &dyn std::fmt::Display| {
-        WrongUsage(format!(
+        UsageError(format!(
             "--repo {}: {error}; name a git repository with at least one commit",
             path.display()
         ))

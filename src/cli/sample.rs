@@ -12,15 +12,15 @@ pub(super) const AGENT: &str = "scripted";
 
 #[derive(RustEmbed)]
 #[folder = "templates/demo/repository"]
-struct Repository;
+struct SampleRepository;
 
 /// What the scripted agent does in the demo.
 pub(super) const SCRIPT: &str = include_str!("../../templates/demo/script.yaml");
 
 pub(super) fn files() -> BTreeMap<String, Vec<u8>> {
-    Repository::iter()
+    SampleRepository::iter()
         .filter_map(|path| {
-            let file = Repository::get(&path)?;
+            let file = SampleRepository::get(&path)?;
             // A manifest of that name would make the folder a package of its own, which is not compiled in.
             let path = path.strip_suffix(".sample").unwrap_or(&path).to_owned();
             Some((path, file.data.into_owned()))

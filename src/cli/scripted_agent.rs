@@ -15,7 +15,7 @@ use super::sample;
 
 /// What it is told.
 #[derive(Debug, Args)]
-pub(super) struct Arguments {
+pub(super) struct ScriptedAgentArguments {
     /// The script; the demo's when absent.
     #[arg(long, value_name = "FILE")]
     script: Option<PathBuf>,
@@ -24,7 +24,7 @@ pub(super) struct Arguments {
 /// What to do in one stage.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Scene {
+struct ScriptStep {
     /// `JOURNEYMAN_STAGE`.
     stage: String,
     /// `JOURNEYMAN_ROLE`; absent: every role that has no scene of its own in this stage.
@@ -50,14 +50,14 @@ struct Scene {
     raw: bool,
 }
 
-pub(super) fn main(arguments: &Arguments) -> anyhow::Result<u8> {
+pub(super) fn main(arguments: &ScriptedAgentArguments) -> anyhow::Result<u8> {
     let script = match &arguments.script {
         Some(path) => {
             std::fs::read_to_string(path).with_context(|| format!("--script {}", path.display()))?
         }
         None => sample::SCRIPT.to_owned(),
     };
-    let scenes: Vec<Scene> = serde_saphyr::from_str(&script).context("the script")?;
+    let scenes: Vec<ScriptStep> = serde_saphyr::from_str(&script).context("the script")?;
     let stage = std::env::var("JOURNEYMAN_STAGE").unwrap_or_default();
     let round = std::env::var("JOURNEYMAN_ROUND").ok().and_then(|round| round.parse().ok()).unwrap_or(1);
     let role = std::env::var("JOURNEYMAN_ROLE").unwrap_or_default();
@@ -90,7 +90,7 @@ pub(super) fn main(arguments: &Arguments) -> anyhow::Result<u8> {
 }
 
 /// The scene that says most about who is asked: the role counts before the round.
-fn scene_for<'a>(scenes: &'a [Scene], stage: &str, role: &str, round: u32) -> Option<&'a Scene> {
+fn scene_for<'a>(scenes: &'a [ScriptStep], stage: &str, role: &str, round: u32) -> Option<&'a ScriptStep> {
     scenes
         .iter()
         .filter(|scene| scene.stage == stage)
@@ -99,7 +99,7 @@ fn scene_for<'a>(scenes: &'a [Scene], stage: &str, role: &str, round: u32) -> Op
         .min_by_key(|scene| (scene.role.is_none(), scene.round.is_none()))
 }
 
-fn play(scene: &Scene, prompt: &str) -> anyhow::Result<Vec<u8>> {
+fn play(scene: &ScriptStep, prompt: &str) -> anyhow::Result<Vec<u8>> {
     if scene.run.is_empty() {
         return Ok(Vec::new());
     }
@@ -124,7 +124,7 @@ mod tests {
     fn the_scene_that_says_most_is_played() {
         let script = "[{stage: review, say: a}, {stage: review, round: 2, say: b}, {stage: review, role: judge, say: c}, \
                       {stage: review, role: judge, round: 2, say: d}, {stage: plan, role: judge, say: e}]";
-        let scenes: Vec<Scene> = serde_saphyr::from_str(script).unwrap();
+        let scenes: Vec<ScriptStep> = serde_saphyr::from_str(script).unwrap();
         for (stage, role, round, said) in [
             ("review", "", 1, Some("a")),
             ("review", "developer", 2, Some("b")),

@@ -14,13 +14,13 @@ use crate::config::Settings;
     after_help = "Every key of the settings is also read from the environment, as JOURNEYMAN_SECTION__KEY.\n\
                         On SIGTERM it stops taking work and ends within ten seconds; orders go on at the next start."
 )]
-pub(super) struct Arguments {
+pub(super) struct ServeArguments {
     /// The settings; journeyman.toml in the current folder when absent.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 }
 
-pub(super) async fn main(arguments: Arguments) -> anyhow::Result<u8> {
+pub(super) async fn main(arguments: ServeArguments) -> anyhow::Result<u8> {
     log("info,actix_server=warn");
     let settings = Settings::load(settings_file(arguments.config).as_deref(), std::env::vars())?;
     let application = Application::build(settings).await?;

@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use clap::Args;
 use serde_json::json;
 
-use super::eval::simulation::{Advice, Deed, Rates, Simulation, percent};
+use super::eval::simulation::{PassRates, SimulatedAdvice, SimulatedAttempt, Simulation, percent};
 
 /// What the simulated tech lead's guidance begins with, and by what the simulated agent knows that it was advised.
 const GUIDANCE: &str = "Simulated guidance:";
@@ -19,10 +19,10 @@ const LEAD: &str = "tech_lead";
 
 /// What it is told.
 #[derive(Debug, Args)]
-pub(super) struct Arguments {
+pub(super) struct SimulatedAgentArguments {
     /// How many of a hundred attempts pass, by attempt.
     #[arg(long)]
-    rates: Rates,
+    rates: PassRates,
     /// What the draws depend on.
     #[arg(long)]
     seed: u64,
@@ -34,7 +34,7 @@ pub(super) struct Arguments {
     guided: f64,
 }
 
-pub(super) fn main(arguments: &Arguments) -> anyhow::Result<u8> {
+pub(super) fn main(arguments: &SimulatedAgentArguments) -> anyhow::Result<u8> {
     let simulation = Simulation {
         rates: arguments.rates.clone(),
         seed: arguments.seed,
@@ -50,7 +50,7 @@ pub(super) fn main(arguments: &Arguments) -> anyhow::Result<u8> {
         Some(case) => {
             let attempt = variable("JOURNEYMAN_ROUND").parse().unwrap_or(1);
             let advice = advice(&prompt, Path::new(&variable("HOME")))?;
-            let deed = simulation.deed(case.trim(), attempt, advice);
+            let deed = simulation.attempt(case.trim(), attempt, advice);
             work(&deed, attempt)?;
             ("I changed answer.txt. All tests pass.".to_owned(), simulation.usd(case.trim(), attempt))
         }
@@ -65,12 +65,12 @@ pub(super) fn main(arguments: &Arguments) -> anyhow::Result<u8> {
 }
 
 /// Advice is given once and remembered, as an agent's session would.
-fn advice(prompt: &str, home: &Path) -> anyhow::Result<Advice> {
+fn advice(prompt: &str, home: &Path) -> anyhow::Result<SimulatedAdvice> {
     let memory: PathBuf = home.join("advised");
     if prompt.contains(GUIDANCE) {
         std::fs::write(&memory, "").with_context(|| format!("cannot write {}", memory.display()))?;
     }
-    Ok(if memory.exists() { Advice::Given } else { Advice::None })
+    Ok(if memory.exists() { SimulatedAdvice::Given } else { SimulatedAdvice::None })
 }
 
 fn advise() -> String {
@@ -82,10 +82,10 @@ fn advise() -> String {
     answer.to_string()
 }
 
-fn work(deed: &Deed, attempt: u32) -> anyhow::Result<()> {
+fn work(deed: &SimulatedAttempt, attempt: u32) -> anyhow::Result<()> {
     let answer = match deed {
-        Deed::Right => "right\n".to_owned(),
-        Deed::Wrong { fails } => {
+        SimulatedAttempt::Right => "right\n".to_owned(),
+        SimulatedAttempt::Wrong { fails } => {
             let fails: Vec<String> = fails.iter().map(u32::to_string).collect();
             format!("wrong {}\n", fails.join(" "))
         }

@@ -10,11 +10,11 @@ use std::time::{Duration, Instant};
 
 use futures_util::StreamExt as _;
 use journeyman::config::repository_settings;
-use journeyman::engine::testing::{Ask, Testing};
-use journeyman::order::change_kind::{ChangeKind, SaidClass, kind_of};
-use journeyman::order::scrutiny::Wanted;
+use journeyman::engine::testing::{CommitTester, TestRunRequest};
+use journeyman::order::change_kind::{ChangeKind, IssueClassification, kind_of};
+use journeyman::order::scrutiny::ProofTarget;
 use journeyman::order::{IssueNumber, IssueText, RepositorySettings, TestRun};
-use journeyman::sandbox::{Mode, Sandbox};
+use journeyman::sandbox::{IsolationMode, Sandbox};
 use journeyman::workspace::Workspaces;
 use serde::Deserialize;
 
@@ -95,8 +95,8 @@ impl House {
         let place = tempfile::tempdir().expect("a folder");
         git2::Repository::init(place.path().join("repository")).expect("a repository");
         let workspaces = Workspaces::new(&place.path().join("data")).expect("a data folder");
-        workspaces.borrow(&name(), &place.path().join("repository")).expect("the commits");
-        let sandbox = Sandbox::new(Mode::Bubblewrap, Vec::new()).await.expect("a sandbox");
+        workspaces.import_local(&name(), &place.path().join("repository")).expect("the commits");
+        let sandbox = Sandbox::new(IsolationMode::Bubblewrap, Vec::new()).await.expect("a sandbox");
         Self { place, sandbox, workspaces }
     }
 
@@ -119,7 +119,7 @@ impl House {
 
     async fn of_commits(&self, case: &str, commits: Commits, settings: RepositorySettings) -> TestRun {
         let Commits { before, after, tree } = commits;
-        let testing = Testing {
+        let testing = CommitTester {
             sandbox: self.sandbox.clone(),
             workspaces: self.workspaces.clone(),
             setup_time: Duration::from_secs(120),
@@ -129,7 +129,7 @@ impl House {
             setup_network_for_changes: false,
             test_network: Vec::new(),
         };
-        let ask = Ask {
+        let ask = TestRunRequest {
             repository: name(),
             base: before.to_string().parse().expect("a commit"),
             base_is_of_the_default_branch: true,
@@ -157,7 +157,7 @@ async fn judge_all(kind: &str) -> Vec<(Case, TestRun)> {
 
 /// Whether an order for a bug would end verified by this run, if its reviewer approves of everything.
 fn ends_verified(run: &TestRun) -> bool {
-    let unproven = run.scrutiny.as_ref().and_then(|scrutiny| scrutiny.unproven(Wanted::Fix));
+    let unproven = run.scrutiny.as_ref().and_then(|scrutiny| scrutiny.unproven(ProofTarget::Fix));
     run.verdict.is_pass() && run.doubt.is_none() && unproven.is_none()
 }
 
@@ -172,10 +172,10 @@ fn ends_verified_as(stranger: &Stranger, run: &TestRun, by_who_is_judged: bool) 
         url: String::new(),
     };
     let unproven = |wanted| run.scrutiny.as_ref().and_then(|scrutiny| scrutiny.unproven(wanted));
-    match kind_of(&issue, SaidClass { class: &stranger.class, by_who_is_judged }) {
+    match kind_of(&issue, IssueClassification { class: &stranger.class, by_who_is_judged }) {
         ChangeKind::Bug => ends_verified(run),
         ChangeKind::Unsaid => {
-            run.verdict.is_pass() && run.doubt.is_none() && unproven(Wanted::Addition).is_none()
+            run.verdict.is_pass() && run.doubt.is_none() && unproven(ProofTarget::Addition).is_none()
         }
         ChangeKind::Feature | ChangeKind::Chore => run.verdict.is_pass() && run.doubt.is_none(),
     }

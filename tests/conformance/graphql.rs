@@ -8,7 +8,7 @@ use apollo_compiler::request::coerce_variable_values;
 use apollo_compiler::response::JsonMap;
 use apollo_compiler::validation::Valid;
 use apollo_compiler::{ExecutableDocument, Schema};
-use journeyman::emulator::Call;
+use journeyman::emulator::ApiCall;
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -36,7 +36,7 @@ fn schema() -> &'static Valid<Schema> {
 }
 
 /// What is wrong with a request, but for its headers.
-pub(super) fn complaints(call: &Call) -> Vec<String> {
+pub(super) fn complaints(call: &ApiCall) -> Vec<String> {
     if call.method != "POST" {
         return vec!["GraphQL is asked with POST".to_owned()];
     }

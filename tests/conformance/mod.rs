@@ -15,7 +15,7 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use journeyman::emulator::{Call, Caller, Emulator};
+use journeyman::emulator::{ApiCall, Caller, Emulator};
 
 /// The version of the REST API that the description is of. Another one would need another description.
 const API_VERSION: &str = "2022-11-28";
@@ -57,12 +57,12 @@ pub fn assert_conforming(github: &Emulator) {
 }
 
 /// Requests of the API in the App's name, or in nobody's. People's are the stories' own.
-fn is_ours(call: &Call) -> bool {
+fn is_ours(call: &ApiCall) -> bool {
     call.path.starts_with("/api/") && !matches!(call.caller, Caller::Person(_))
 }
 
 /// What is wrong with one request.
-fn complaints(call: &Call) -> Vec<String> {
+fn complaints(call: &ApiCall) -> Vec<String> {
     let found = match call.path.strip_prefix("/api/graphql") {
         Some("") => graphql::complaints(call),
         _ => operation::complaints(call),
@@ -75,7 +75,7 @@ fn complaints(call: &Call) -> Vec<String> {
 }
 
 /// What every request has to say of itself.
-fn of_headers(call: &Call) -> Vec<String> {
+fn of_headers(call: &ApiCall) -> Vec<String> {
     let header = |name: &str| call.headers.get(name).map_or("", String::as_str);
     let mut wrong = Vec::new();
     if call.user_agent.is_empty() {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use journeyman::emulator::{Call, Caller};
+use journeyman::emulator::{ApiCall, Caller};
 use jsonschema::Validator;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -52,7 +52,7 @@ struct Body {
 }
 
 /// What is wrong with a request of the REST API, but for its headers.
-pub(super) fn complaints(call: &Call) -> Vec<String> {
+pub(super) fn complaints(call: &ApiCall) -> Vec<String> {
     let (path, query) = call.path.split_once('?').unwrap_or((&call.path, ""));
     let Some(path) = path.strip_prefix("/api/v3/") else {
         return vec!["the REST API is under /api/v3/".to_owned()];

@@ -1,21 +1,21 @@
 //! What is wrong is found, and what is right is not.
 
 use chrono::Utc;
-use journeyman::emulator::{Call, Caller, Emulator, Options, keys};
+use journeyman::emulator::{ApiCall, Caller, Emulator, EmulatorOptions, keys};
 use secrecy::SecretString;
 use serde_json::{Value, json};
 
 use super::{breaches, complaints};
 
 /// A request as Journeyman's client makes it.
-fn call(method: &str, path: &str, body: Option<Value>) -> Call {
+fn call(method: &str, path: &str, body: Option<Value>) -> ApiCall {
     let headers = [
         ("accept", "application/vnd.github+json"),
         ("authorization", "Bearer"),
         ("content-type", "application/json"),
         ("x-github-api-version", "2022-11-28"),
     ];
-    Call {
+    ApiCall {
         at: Utc::now(),
         method: method.to_owned(),
         path: format!("/api{path}"),
@@ -161,14 +161,15 @@ fn what_a_request_does_not_say_of_itself_is_found() {
         let told = complaints(&call);
         assert!(told.len() == 1 && told[0].contains(wrong), "{header}: {value}: {told:#?}");
     }
-    let nameless = Call { user_agent: String::new(), ..call("GET", REPO, None) };
+    let nameless = ApiCall { user_agent: String::new(), ..call("GET", REPO, None) };
     assert!(complaints(&nameless)[0].contains("no User-Agent"));
 }
 
 #[tokio::test]
 async fn what_reached_an_emulator_is_looked_at_once_and_told_together() {
     let key = keys::generate().expect("a key pair").public_pem;
-    let github = Emulator::start(Options::local(1, key, SecretString::from("x"))).await.expect("it starts");
+    let github =
+        Emulator::start(EmulatorOptions::local(1, key, SecretString::from("x"))).await.expect("it starts");
     assert!(breaches(&github).is_empty());
     let client = reqwest::Client::builder().no_proxy().user_agent("somebody").build().expect("a client");
     for path in ["/isues/1", "/isues/1", "/isues/2", "/isues/3", "/isues/4", "/issues/5"] {

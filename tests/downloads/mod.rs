@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use journeyman::engine::testing::{Ask, Tested, Testing};
+use journeyman::engine::testing::{CommitTester, TestRunRequest, TestRunResult};
 use journeyman::order::{RepositoryName, RepositorySettings, TestVerdict};
-use journeyman::sandbox::{Mode, Sandbox};
+use journeyman::sandbox::{IsolationMode, Sandbox};
 use journeyman::workspace::Workspaces;
 
 use crate::cheats::commits::{self, Commits};
@@ -20,7 +20,7 @@ echo 'installed: tool' > .local/bin/tool
 /// A repository with a setup, and one change after the other of the same base commit.
 struct Sample {
     place: tempfile::TempDir,
-    testing: Testing,
+    testing: CommitTester,
 }
 
 impl Sample {
@@ -28,9 +28,9 @@ impl Sample {
         let place = tempfile::tempdir().expect("a folder");
         git2::Repository::init(place.path().join("repository")).expect("a repository");
         let workspaces = Workspaces::new(&place.path().join("data")).expect("a data folder");
-        workspaces.borrow(&name(), &place.path().join("repository")).expect("the commits");
-        let testing = Testing {
-            sandbox: Sandbox::new(Mode::Bubblewrap, Vec::new()).await.expect("a sandbox"),
+        workspaces.import_local(&name(), &place.path().join("repository")).expect("the commits");
+        let testing = CommitTester {
+            sandbox: Sandbox::new(IsolationMode::Bubblewrap, Vec::new()).await.expect("a sandbox"),
             workspaces,
             setup_time: Duration::from_secs(60),
             test_time: Duration::from_secs(60),
@@ -43,7 +43,7 @@ impl Sample {
     }
 
     /// Tests a change of the setup.
-    async fn tested(&self, before: &str, after: &str, base_is_of_the_default_branch: bool) -> Tested {
+    async fn tested(&self, before: &str, after: &str, base_is_of_the_default_branch: bool) -> TestRunResult {
         let change = tempfile::tempdir().expect("a folder");
         for (side, setup) in [("before", before), ("after", after)] {
             let folder = change.path().join(side);
@@ -53,7 +53,7 @@ impl Sample {
         }
         let git = git2::Repository::open(self.place.path().join("repository")).expect("the repository");
         let Commits { before, after, tree } = commits::commits(&git, change.path());
-        let ask = Ask {
+        let ask = TestRunRequest {
             repository: name(),
             base: before.to_string().parse().expect("a commit"),
             base_is_of_the_default_branch,
@@ -85,7 +85,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-fn said<'a>(tested: &'a Tested, output: &str) -> &'a str {
+fn said<'a>(tested: &'a TestRunResult, output: &str) -> &'a str {
     let found = tested.outputs.iter().find(|found| found.name == output);
     found.map_or("", |found| found.text.as_str())
 }

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use journeyman::app::{Application, Handle};
+use journeyman::app::{Application, ApplicationHandle};
 use journeyman::config::Settings;
-use journeyman::order::{Entry, Event, OrderId};
+use journeyman::order::{JournalEntry, JournalEvent, OrderId};
 use journeyman::store::{JournalStore, Store, StoreError};
 use serde::{Deserialize, Serialize};
 
@@ -52,7 +52,7 @@ async fn run(task: Task) {
 }
 
 /// A settled order whose status is shown has to stay as it is for a moment: what is done then would be too much.
-async fn stop_when_settled(handle: Handle) {
+async fn stop_when_settled(handle: ApplicationHandle) {
     let mut settled_at = None;
     loop {
         tokio::time::sleep(Duration::from_millis(60)).await;
@@ -88,18 +88,18 @@ impl Killer {
     }
 
     /// The moments before and after an entry.
-    fn moments(&self, event: &Event) -> (Vec<Moment>, Vec<Moment>) {
+    fn moments(&self, event: &JournalEvent) -> (Vec<Moment>, Vec<Moment>) {
         let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
         let nth = self.written.fetch_add(1, Ordering::SeqCst) + 1;
         let mut before = vec![Moment::Nth { nth, before: true }];
         let mut after = vec![Moment::Nth { nth, before: false }];
         match event {
-            Event::Intended { key, .. } => after.push(counted.around(Point::Intended, key)),
-            Event::Observed { key, .. } => {
+            JournalEvent::Intended { key, .. } => after.push(counted.around(Point::Intended, key)),
+            JournalEvent::Observed { key, .. } => {
                 before.push(counted.around(Point::Unobserved, key));
                 after.push(counted.around(Point::Observed, key));
             }
-            Event::Opened(_) | Event::Signaled { .. } => {}
+            JournalEvent::Opened(_) | JournalEvent::Signaled { .. } => {}
         }
         (before, after)
     }
@@ -107,7 +107,12 @@ impl Killer {
 
 #[async_trait]
 impl JournalStore for Killer {
-    async fn append(&self, order: OrderId, event: Event, at: DateTime<Utc>) -> Result<Entry, StoreError> {
+    async fn append(
+        &self,
+        order: OrderId,
+        event: JournalEvent,
+        at: DateTime<Utc>,
+    ) -> Result<JournalEntry, StoreError> {
         let (before, after) = self.moments(&event);
         self.die_at(&before).await;
         let entry = self.store.append(order, event, at).await?;
@@ -115,14 +120,14 @@ impl JournalStore for Killer {
         Ok(entry)
     }
 
-    async fn entries_after(&self, order: OrderId, seq: u64) -> Result<Vec<Entry>, StoreError> {
+    async fn entries_after(&self, order: OrderId, seq: u64) -> Result<Vec<JournalEntry>, StoreError> {
         let entries = self.store.entries_after(order, seq).await?;
         let journal = self.store.journal(order).await?;
         // The opening and signals do not go through `append`: they are written together with their deliveries.
         if journal.last_seq() == 1 {
             self.die_at(&[Moment::Opened]).await;
         }
-        let is_signal = |entry: &&Entry| matches!(entry.event, Event::Signaled { .. });
+        let is_signal = |entry: &&JournalEntry| matches!(entry.event, JournalEvent::Signaled { .. });
         let signals = journal.entries().iter().filter(is_signal).count();
         if let Ok(nth @ 1..) = u32::try_from(signals) {
             self.die_at(&[Moment::Signaled { nth }]).await;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use journeyman::order::{AgentRun, Event, Journal, Move, Outcome, Receipt, Settlement, Verdict};
+use journeyman::order::{AgentRun, EffectOutcome, Journal, JournalEvent, Move, Receipt, Settlement, Verdict};
 
 use super::moment::name;
 use super::world::{REPOSITORY, Runs, World};
@@ -109,11 +109,11 @@ pub async fn result(world: &World) -> std::result::Result<Result, String> {
     let mut effects = Vec::new();
     let mut paid = Vec::new();
     for entry in journal.entries() {
-        let Event::Observed { key, outcome } = &entry.event else { continue };
-        if let Outcome::AgentRan(run) = &**outcome {
+        let JournalEvent::Observed { key, outcome } = &entry.event else { continue };
+        if let EffectOutcome::AgentRan(run) = &**outcome {
             paid.push((name(key), said(run)));
         }
-        if let Outcome::Trouble(trouble) = &**outcome {
+        if let EffectOutcome::Trouble(trouble) = &**outcome {
             return Err(format!("trouble with {key}: {}", trouble.message));
         }
         // What is said beside the work comes whenever there is time for it.
@@ -137,8 +137,8 @@ pub async fn result(world: &World) -> std::result::Result<Result, String> {
 /// How many rounds of review were to be shown on the pull request.
 fn reviews(journal: &Journal) -> usize {
     let shown = journal.entries().iter().filter_map(|entry| match &entry.event {
-        Event::Intended { key, r#move } => matches!(**r#move, Move::ShowReview(_)).then_some(key),
-        Event::Opened(_) | Event::Signaled { .. } | Event::Observed { .. } => None,
+        JournalEvent::Intended { key, r#move } => matches!(**r#move, Move::ShowReview(_)).then_some(key),
+        JournalEvent::Opened(_) | JournalEvent::Signaled { .. } | JournalEvent::Observed { .. } => None,
     });
     shown.collect::<BTreeSet<_>>().len()
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use journeyman::order::{Event, Journal, MoveKey};
+use journeyman::order::{Journal, JournalEvent, MoveKey};
 use serde::{Deserialize, Serialize};
 
 /// When a process kills itself.
@@ -65,14 +65,14 @@ impl Moment {
         let mut moments = Vec::new();
         for entry in journal.entries() {
             match &entry.event {
-                Event::Opened(_) => moments.push(Self::Opened),
-                Event::Intended { key, .. } => moments.push(counted.around(Point::Intended, key)),
-                Event::Observed { key, .. } => {
+                JournalEvent::Opened(_) => moments.push(Self::Opened),
+                JournalEvent::Intended { key, .. } => moments.push(counted.around(Point::Intended, key)),
+                JournalEvent::Observed { key, .. } => {
                     moments.push(counted.around(Point::Unobserved, key));
                     moments.push(counted.around(Point::Observed, key));
                 }
                 // GitHub tells of our own labels too.
-                Event::Signaled { .. } => {
+                JournalEvent::Signaled { .. } => {
                     signals += 1;
                     moments.push(Self::Signaled { nth: signals });
                 }

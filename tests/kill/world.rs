@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 
 use chrono::Utc;
 use journeyman::emulator::keys::{self, AppKeys};
-use journeyman::emulator::{Emulator, Options, Permission, RepositorySource};
-use journeyman::order::next::Survey;
-use journeyman::order::{Event, Journal, Outcome, survey};
+use journeyman::emulator::{Emulator, EmulatorOptions, RepositoryRole, RepositorySource};
+use journeyman::order::next::OrderProjection;
+use journeyman::order::{EffectOutcome, Journal, JournalEvent, projection};
 use journeyman::store::{JournalStore, OrderFilter, Store};
 use secrecy::{ExposeSecret, SecretString};
 use tempfile::TempDir;
@@ -110,12 +110,12 @@ impl World {
 
     pub async fn of(files: BTreeMap<String, Vec<u8>>, title: &str, body: &str, script: &str) -> Self {
         let keys = app_keys();
-        let options = Options::local(1, keys.public_pem.clone(), SecretString::from(SECRET));
+        let options = EmulatorOptions::local(1, keys.public_pem.clone(), SecretString::from(SECRET));
         let emulator = Emulator::start(options).await.expect("the emulator starts");
         let source = RepositorySource::Files(files);
         emulator.create_repository(REPOSITORY, source).await.expect("a repository");
         emulator.add_user(PERSON);
-        emulator.set_permission(REPOSITORY, PERSON, Permission::Write).expect("a permission");
+        emulator.set_permission(REPOSITORY, PERSON, RepositoryRole::Write).expect("a permission");
         let issue = emulator.open_issue(REPOSITORY, PERSON, title, body).await.expect("an issue");
         let place = tempfile::Builder::new().prefix("journeyman-kill-").tempdir().expect("a folder");
         let world = Self { emulator, issue, place };
@@ -202,12 +202,12 @@ impl World {
     }
 
     /// The journals of every order, read from the database while nobody writes.
-    pub async fn journals(&self) -> Vec<(Journal, Survey)> {
+    pub async fn journals(&self) -> Vec<(Journal, OrderProjection)> {
         let store = self.store().await;
         let mut journals = Vec::new();
         for row in store.orders(&OrderFilter { limit: 10, ..OrderFilter::default() }).await.expect("orders") {
             let journal = JournalStore::journal(&store, row.id).await.expect("a journal");
-            let survey = survey(journal.pipeline(), &journal, Utc::now());
+            let survey = projection(journal.pipeline(), &journal, Utc::now());
             journals.push((journal, survey));
         }
         store.close().await;
@@ -221,12 +221,14 @@ impl World {
         let there = store.artifacts(journal.opened().order).await.expect("artifacts");
         store.close().await;
         let named = journal.entries().iter().flat_map(|entry| match &entry.event {
-            Event::Observed { outcome, .. } => match &**outcome {
-                Outcome::AgentRan(run) => run.artifacts.clone(),
-                Outcome::Tested(run) => run.artifacts.clone(),
+            JournalEvent::Observed { outcome, .. } => match &**outcome {
+                EffectOutcome::AgentRan(run) => run.artifacts.clone(),
+                EffectOutcome::Tested(run) => run.artifacts.clone(),
                 _ => Vec::new(),
             },
-            Event::Opened(_) | Event::Signaled { .. } | Event::Intended { .. } => Vec::new(),
+            JournalEvent::Opened(_) | JournalEvent::Signaled { .. } | JournalEvent::Intended { .. } => {
+                Vec::new()
+            }
         });
         named.filter(|name| there.iter().all(|one| one.name != *name)).collect()
     }

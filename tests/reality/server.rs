@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use journeyman::emulator::{Emulator, Options, Permission, PullView, RepositorySource, keys};
+use journeyman::emulator::{Emulator, EmulatorOptions, PullView, RepositoryRole, RepositorySource, keys};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -34,13 +34,13 @@ impl World {
         let folder = TempDir::new().expect("a temporary folder");
         let keys = keys::generate().expect("keys");
         let secret = "the-webhook-secret-of-this-story";
-        let options = Options::local(7, keys.public_pem.clone(), SecretString::from(secret));
+        let options = EmulatorOptions::local(7, keys.public_pem.clone(), SecretString::from(secret));
         let github = Emulator::start(options).await.expect("GitHub, emulated");
         let files: BTreeMap<String, Vec<u8>> =
             files.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())).collect();
         github.create_repository(REPOSITORY, RepositorySource::Files(files)).await.expect("a repository");
         github.add_user(PERSON);
-        github.set_permission(REPOSITORY, PERSON, Permission::Write).expect("permission");
+        github.set_permission(REPOSITORY, PERSON, RepositoryRole::Write).expect("permission");
         let issue = github.open_issue(REPOSITORY, PERSON, issue.0, issue.1).await.expect("an issue");
 
         let key = folder.path().join("app.pem");

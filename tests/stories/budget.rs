@@ -1,6 +1,6 @@
 //! What a day may cost: the limit of a repository is reached in the middle of an order.
 
-use journeyman::order::Budget;
+use journeyman::order::BudgetLimits;
 
 use crate::world::{MAINTAINER, Story, World};
 
@@ -44,7 +44,7 @@ async fn waits_for_more(world: &World) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_repositorys_limit_of_the_day_keeps_the_work_until_there_is_more() {
-    let cents = |usd| Budget { usd: Some(usd), ..Budget::default() };
+    let cents = |usd| BudgetLimits { usd: Some(usd), ..BudgetLimits::default() };
     let mut world = Story::of(SECOND_TIME)
         .settings(move |settings| settings.limits.per_day.repository = cents(0.10))
         .labeled()

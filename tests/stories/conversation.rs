@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use journeyman::emulator::{Conclusion, LineNote, ReviewState};
-use journeyman::order::{Event, Move};
+use journeyman::emulator::{CheckConclusion, LineComment, ReviewState};
+use journeyman::order::{JournalEvent, Move};
 
 use crate::world::{Ended, MAINTAINER, OUTSIDER, REPOSITORY, Story, WELL, World};
 
@@ -37,7 +37,7 @@ fn story() -> Story {
     Story::of(&(WELL.to_owned() + ANSWERS))
 }
 
-fn note<'a>(path: &'a str, line: u64, body: &'a str) -> LineNote<'a> {
+fn note<'a>(path: &'a str, line: u64, body: &'a str) -> LineComment<'a> {
     (path, line, body)
 }
 
@@ -49,8 +49,8 @@ async fn verified(story: Story) -> World {
 }
 
 fn runs(ended: &Ended) -> usize {
-    let answers = |event: &Event| {
-        matches!(event, Event::Intended { key, r#move }
+    let answers = |event: &JournalEvent| {
+        matches!(event, JournalEvent::Intended { key, r#move }
             if key.0.starts_with("answer/") && key.0.ends_with("/agent") && matches!(**r#move, Move::RunAgent(_)))
     };
     ended.journal.entries().iter().filter(|entry| answers(&entry.event)).count()
@@ -85,7 +85,7 @@ async fn a_person_asks_for_changes_and_every_thread_is_answered() {
     let ours = world.github.check_runs(REPOSITORY, &pull.head_sha);
     let ours: Vec<_> = ours.iter().filter(|run| run.by_app).collect();
     assert_eq!(ours.len(), 1, "{ours:#?}");
-    assert_eq!((ours[0].name.as_str(), ours[0].conclusion), ("journeyman", Some(Conclusion::Success)));
+    assert_eq!((ours[0].name.as_str(), ours[0].conclusion), ("journeyman", Some(CheckConclusion::Success)));
     assert_eq!(runs(&ended), 1);
 
     // Nothing is said twice: nothing happens until somebody says something.
@@ -134,14 +134,14 @@ async fn a_check_of_the_repository_that_fails_is_mended() {
     let world = verified(story()).await;
     let before = world.pull();
     let ci = world.github.ci(REPOSITORY);
-    ci.fails(&before.head_sha, "build", "step 1\nerror: no such file: missing\n", Vec::new()).unwrap();
+    ci.fail_job(&before.head_sha, "build", "step 1\nerror: no such file: missing\n", Vec::new()).unwrap();
     let ended = world.settled().await;
     assert_eq!((ended.word(), runs(&ended)), ("verified", 1), "{}", ended.because());
     let pull = world.pull();
     assert_ne!(pull.head_sha, before.head_sha);
     assert_eq!(world.handed_over("missing"), "here\n");
 
-    ci.passes(&pull.head_sha, "build").unwrap();
+    ci.pass_job(&pull.head_sha, "build").unwrap();
     let ended = world.settled().await;
     assert_eq!(runs(&ended), 1);
     let ci = ended.survey.trace.ci.expect("it was looked at");

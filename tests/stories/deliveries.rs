@@ -1,6 +1,6 @@
 //! Deliveries of every kind: kept, answered, and never a reason to fall over.
 
-use journeyman::store::Conclusion;
+use journeyman::store::DeliveryConclusion;
 
 use crate::world::{Story, WELL};
 
@@ -26,10 +26,10 @@ async fn nonsense_that_is_signed_is_kept_with_a_reason_and_the_work_goes_on() {
         let guid = guid.parse().expect("a GUID");
         let conclusion = world.store.conclusion(&guid).await.expect("it is kept").expect("it is concluded");
         match conclusion {
-            Conclusion::Ignored { because } | Conclusion::Refused { because } => {
+            DeliveryConclusion::Ignored { because } | DeliveryConclusion::Refused { because } => {
                 assert!(!because.is_empty(), "{event} {number}");
             }
-            Conclusion::Opened { .. } | Conclusion::Signaled { .. } => {
+            DeliveryConclusion::Opened { .. } | DeliveryConclusion::Signaled { .. } => {
                 panic!("{event} {number}: {conclusion:?}")
             }
         }
@@ -47,7 +47,11 @@ async fn a_ping_is_answered() {
     world.quiet().await;
     let ping =
         world.github.deliveries().into_iter().find(|one| one.event == "ping").expect("a ping was sent");
-    assert!(matches!(ping.outcome, journeyman::emulator::Outcome::Answered(200..=299)), "{:?}", ping.outcome);
+    assert!(
+        matches!(ping.outcome, journeyman::emulator::DeliveryResult::Answered(200..=299)),
+        "{:?}",
+        ping.outcome
+    );
     world.end().await;
 }
 

@@ -5,9 +5,9 @@
 use std::collections::BTreeSet;
 
 use futures_util::{StreamExt as _, future, stream};
-use journeyman::emulator::{Call, Caller, Fault, FaultKind, IssueView, PullView};
+use journeyman::emulator::{ApiCall, Caller, Fault, FaultKind, IssueView, PullView};
 
-use journeyman::order::{Entry, Event, Outcome};
+use journeyman::order::{EffectOutcome, JournalEntry, JournalEvent};
 
 use crate::is_all_asked_for;
 use crate::world::{REPOSITORY, Story, WELL, World};
@@ -64,13 +64,13 @@ async fn seen(world: &World) -> Seen {
 }
 
 /// A write as a fault can be aimed at it: the method, and the path without ids.
-fn writes(calls: &[Call]) -> BTreeSet<(String, String)> {
-    let own = |call: &&Call| matches!(call.caller, Caller::App | Caller::Installation);
-    let is_write = |call: &&Call| call.method != "GET" || call.path.contains("git-receive-pack");
+fn writes(calls: &[ApiCall]) -> BTreeSet<(String, String)> {
+    let own = |call: &&ApiCall| matches!(call.caller, Caller::App | Caller::Installation);
+    let is_write = |call: &&ApiCall| call.method != "GET" || call.path.contains("git-receive-pack");
     calls.iter().filter(own).filter(is_write).map(aim).collect()
 }
 
-fn aim(call: &Call) -> (String, String) {
+fn aim(call: &ApiCall) -> (String, String) {
     let path = call.path.split('?').next().unwrap_or_default();
     let last =
         if call.path.ends_with("service=git-receive-pack") { "service=git-receive-pack" } else { path };
@@ -106,11 +106,14 @@ fn kinds() -> Vec<(&'static str, FaultKind)> {
 /// What the journal says of what could not be done.
 async fn troubles(world: &World) -> String {
     let ended = world.settled().await;
-    let trouble = |entry: &Entry| match &entry.event {
-        Event::Observed { key, outcome } if matches!(**outcome, Outcome::Trouble(_)) => {
+    let trouble = |entry: &JournalEntry| match &entry.event {
+        JournalEvent::Observed { key, outcome } if matches!(**outcome, EffectOutcome::Trouble(_)) => {
             Some(format!("  {} {key}: {outcome:?}", entry.at))
         }
-        Event::Opened(_) | Event::Signaled { .. } | Event::Intended { .. } | Event::Observed { .. } => None,
+        JournalEvent::Opened(_)
+        | JournalEvent::Signaled { .. }
+        | JournalEvent::Intended { .. }
+        | JournalEvent::Observed { .. } => None,
     };
     ended.journal.entries().iter().filter_map(trouble).collect::<Vec<_>>().join("\n")
 }

@@ -70,7 +70,7 @@ async fn the_status_is_one_comment_edited_in_place_and_the_draft_ends_last() {
     assert_eq!(world.own_comments()[0].id, first.id, "the same comment, edited");
     assert_eq!(world.calls("POST", "/issues/1/comments").len(), 1);
     let calls = world.github.calls();
-    let place = |what: &str, fits: &dyn Fn(&journeyman::emulator::Call) -> bool| {
+    let place = |what: &str, fits: &dyn Fn(&journeyman::emulator::ApiCall) -> bool| {
         calls.iter().position(fits).unwrap_or_else(|| panic!("{what} was not called"))
     };
     let pushed = place("push", &|call| call.method == "POST" && call.path.contains("git-receive-pack"));

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use journeyman::emulator::{Call, Caller, Fault, FaultKind};
+use journeyman::emulator::{ApiCall, Caller, Fault, FaultKind};
 use journeyman::order::moves::Retry;
-use journeyman::order::{Event, Outcome};
+use journeyman::order::{EffectOutcome, JournalEvent};
 
 use crate::world::{MAINTAINER, REPOSITORY, Story, WELL, World};
 
@@ -14,15 +14,15 @@ const ASKED: i64 = 3;
 const INTERVAL: Duration = Duration::from_millis(400);
 
 /// Writes of the conversation: neither git's nor what is about tokens.
-fn writes(world: &World) -> Vec<Call> {
-    let is_write = |call: &Call| {
+fn writes(world: &World) -> Vec<ApiCall> {
+    let is_write = |call: &ApiCall| {
         call.method != "GET" && call.caller == Caller::Installation && call.path.contains("/repos/")
             || call.path.ends_with("/graphql")
     };
     world.github.calls().into_iter().filter(is_write).collect()
 }
 
-async fn refused(world: &World) -> Call {
+async fn refused(world: &World) -> ApiCall {
     loop {
         if let Some(call) = writes(world).into_iter().find(|call| call.status == Some(403)) {
             return call;
@@ -62,11 +62,11 @@ async fn a_pause_that_github_asks_of_one_order_is_kept_by_all_and_the_pace_alway
         let begun = opened.at < until && opened.at > refused.at;
         told.push(begun);
         let waits = journal.entries().iter().filter_map(|entry| match &entry.event {
-            Event::Observed { outcome, .. } => match &**outcome {
-                Outcome::Trouble(trouble) => Some(trouble.retry),
+            JournalEvent::Observed { outcome, .. } => match &**outcome {
+                EffectOutcome::Trouble(trouble) => Some(trouble.retry),
                 _ => None,
             },
-            Event::Opened(_) | Event::Signaled { .. } | Event::Intended { .. } => None,
+            JournalEvent::Opened(_) | JournalEvent::Signaled { .. } | JournalEvent::Intended { .. } => None,
         });
         let waits: Vec<Retry> = waits.collect();
         // The one that was refused rests as it was told; the other has nothing to tell, its writes only came later.
@@ -77,7 +77,7 @@ async fn a_pause_that_github_asks_of_one_order_is_kept_by_all_and_the_pace_alway
     assert_eq!(told, [false, true], "the second order has begun in the pause");
 
     let writes = writes(&world);
-    let early: Vec<&Call> = writes.iter().filter(|call| call.at > refused.at && call.at < until).collect();
+    let early: Vec<&ApiCall> = writes.iter().filter(|call| call.at > refused.at && call.at < until).collect();
     assert!(early.is_empty(), "{early:#?}");
     assert!(writes.len() > 12, "{}", writes.len());
     for pair in writes.windows(2) {

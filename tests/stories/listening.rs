@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use journeyman::emulator::{Fault, FaultKind, ReviewState};
-use journeyman::order::{Event, OrderId, Signal, SignalKind};
-use journeyman::store::Conclusion;
+use journeyman::order::{JournalEvent, OrderId, Signal, SignalKind};
+use journeyman::store::DeliveryConclusion;
 use serde_json::{Value, json};
 
 use crate::world::{MAINTAINER, OUTSIDER, REPOSITORY, Story, WELL, World};
@@ -18,8 +18,8 @@ const OURS: u64 = 77;
 async fn heard(world: &World, order: OrderId) -> Vec<Signal> {
     let (journal, _) = world.look(order).await;
     let signals = journal.entries().iter().filter_map(|entry| match &entry.event {
-        Event::Signaled { signal, .. } => Some(signal.clone()),
-        Event::Opened(_) | Event::Intended { .. } | Event::Observed { .. } => None,
+        JournalEvent::Signaled { signal, .. } => Some(signal.clone()),
+        JournalEvent::Opened(_) | JournalEvent::Intended { .. } | JournalEvent::Observed { .. } => None,
     });
     signals.collect()
 }
@@ -49,7 +49,7 @@ impl ByHand {
         action: Option<&str>,
         by: Option<Value>,
         about: Value,
-    ) -> Conclusion {
+    ) -> DeliveryConclusion {
         let mut body = json!({
             "repository": self.first["repository"], "installation": self.first["installation"],
             "sender": by.unwrap_or_else(|| self.first["sender"].clone()),
@@ -66,10 +66,12 @@ impl ByHand {
     }
 }
 
-fn because(conclusion: Conclusion) -> String {
+fn because(conclusion: DeliveryConclusion) -> String {
     match conclusion {
-        Conclusion::Ignored { because } => because,
-        Conclusion::Opened { .. } | Conclusion::Signaled { .. } | Conclusion::Refused { .. } => {
+        DeliveryConclusion::Ignored { because } => because,
+        DeliveryConclusion::Opened { .. }
+        | DeliveryConclusion::Signaled { .. }
+        | DeliveryConclusion::Refused { .. } => {
             panic!("not ignored: {conclusion:?}")
         }
     }
@@ -144,7 +146,7 @@ async fn checks_of_others_are_heard_by_their_branch_and_our_own_are_not_told_bac
     }
     let before = heard(&hand.world, order).await.len();
 
-    let told = Conclusion::Signaled { orders: vec![order] };
+    let told = DeliveryConclusion::Signaled { orders: vec![order] };
     let of_actions = check(ACTIONS, ours);
     // GitHub tells in the name of whoever pushed, which is us.
     for (event, action, by) in [

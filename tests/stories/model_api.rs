@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use journeyman::config::{ApiSettings, Price, Provider, Runtime, Settings};
-use journeyman::order::agent_run::FailureKind;
+use journeyman::order::agent_run::AgentFailureKind;
 
 use crate::model_server::{ModelServer, Reply, Request};
 use crate::world::{MAINTAINER, Story};
@@ -59,7 +59,7 @@ async fn a_model_answers_waits_are_kept_and_tokens_are_counted() {
 
     let runs = ended.observed("classify/1/agent");
     let failure = runs[0].1.failure.as_ref().expect("the first was refused");
-    assert_eq!((failure.kind, failure.retry_after_seconds), (FailureKind::Unavailable, Some(2)));
+    assert_eq!((failure.kind, failure.retry_after_seconds), (AgentFailureKind::Unavailable, Some(2)));
     assert!(
         (runs[1].0 - runs[0].0).num_milliseconds() >= 2000,
         "asked again when it was told, and not before"

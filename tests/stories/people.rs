@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use journeyman::emulator::Permission;
-use journeyman::order::Event;
+use journeyman::emulator::RepositoryRole;
+use journeyman::order::JournalEvent;
 
 use crate::world::{Ended, MAINTAINER, OUTSIDER, REPOSITORY, Story, TRIAGER, WELL, World};
 
@@ -37,7 +37,7 @@ const SLOWLY: &str = "
 
 fn signals(ended: &Ended) -> usize {
     let entries = ended.journal.entries().iter();
-    entries.filter(|entry| matches!(entry.event, Event::Signaled { .. })).count()
+    entries.filter(|entry| matches!(entry.event, JournalEvent::Signaled { .. })).count()
 }
 
 async fn agent_is_running(world: &World) {
@@ -295,7 +295,10 @@ async fn what_is_not_signed_by_github_is_not_heard() {
 async fn a_right_that_is_taken_away_during_the_work_keeps_it_from_being_pushed() {
     let world = Story::of(SLOWLY).labeled().await;
     agent_is_running(&world).await;
-    world.github.set_permission(REPOSITORY, MAINTAINER, Permission::Read).expect("the repository is there");
+    world
+        .github
+        .set_permission(REPOSITORY, MAINTAINER, RepositoryRole::Read)
+        .expect("the repository is there");
     let ended = world.settled().await;
 
     assert_eq!(ended.word(), "failed");

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use journeyman::attest::{Envelope, PublicKey, SigningKey, Verifier};
-use journeyman::order::{Counts, Receipt, TestVerdict};
+use journeyman::attest::{AttestationVerifier, Envelope, PublicKey, SigningKey};
+use journeyman::order::{Receipt, TestCounts, TestVerdict};
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::process::Command;
@@ -59,7 +59,8 @@ fn differing(said: &Value) -> Vec<&str> {
 fn signed(ended: &Ended, key: &SigningKey, lie: impl FnOnce(&mut Receipt)) -> String {
     let mut receipt = Receipt::of(&ended.journal, &ended.survey);
     lie(&mut receipt);
-    let verifier = Verifier { name: "somebody".to_owned(), url: None, versions: Default::default() };
+    let verifier =
+        AttestationVerifier { name: "somebody".to_owned(), url: None, versions: Default::default() };
     Envelope::of(&receipt, chrono::Utc::now(), &verifier, key).expect("it can be signed").to_json()
 }
 
@@ -150,7 +151,7 @@ async fn a_receipt_that_lies_is_found_out_and_what_it_says_is_never_run() {
             "more tests than there are",
             Box::new(|receipt| {
                 let tests = receipt.tests.as_mut().expect("tests");
-                tests.counts = Some(Counts { passed: 200, failed: 0, skipped: 0 });
+                tests.counts = Some(TestCounts { passed: 200, failed: 0, skipped: 0 });
             }),
             &["counts"],
         ),

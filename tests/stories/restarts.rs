@@ -73,7 +73,10 @@ async fn a_cancel_that_was_heard_is_not_forgotten() {
     world.until_begun("implement/1/agent").await;
     world.comment(MAINTAINER, "/cancel").await;
     let heard = |journal: &journeyman::order::Journal| {
-        journal.entries().iter().any(|entry| matches!(entry.event, journeyman::order::Event::Signaled { .. }))
+        journal
+            .entries()
+            .iter()
+            .any(|entry| matches!(entry.event, journeyman::order::JournalEvent::Signaled { .. }))
     };
     world.until("the signal", |journal, _| heard(journal).then_some(())).await;
     world.stop_bot().await;

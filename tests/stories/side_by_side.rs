@@ -1,6 +1,6 @@
 //! Stages that do not depend on one another are worked on at the same time, each at a place of its own.
 
-use journeyman::order::{Event, Journal};
+use journeyman::order::{Journal, JournalEvent};
 
 use crate::world::{Ended, Story, WELL, World};
 
@@ -53,9 +53,12 @@ fn places(journal: &Journal, name: &str) -> (Option<u64>, Option<u64>) {
     let (mut intended, mut observed) = (None, None);
     for entry in journal.entries() {
         match &entry.event {
-            Event::Intended { key, .. } if key.0 == name => drop(intended.get_or_insert(entry.seq)),
-            Event::Observed { key, .. } if key.0 == name => drop(observed.get_or_insert(entry.seq)),
-            Event::Opened(_) | Event::Signaled { .. } | Event::Intended { .. } | Event::Observed { .. } => {}
+            JournalEvent::Intended { key, .. } if key.0 == name => drop(intended.get_or_insert(entry.seq)),
+            JournalEvent::Observed { key, .. } if key.0 == name => drop(observed.get_or_insert(entry.seq)),
+            JournalEvent::Opened(_)
+            | JournalEvent::Signaled { .. }
+            | JournalEvent::Intended { .. }
+            | JournalEvent::Observed { .. } => {}
         }
     }
     (intended, observed)
@@ -105,7 +108,7 @@ async fn stopped_between_two_observations_only_what_was_cut_off_is_done_again() 
     let ended = world.settled().await;
     hold_to_what_was_done(&world, &ended);
     let observed = |name: &str| {
-        let is = |event: &Event| matches!(event, Event::Observed { key, .. } if key.0 == name);
+        let is = |event: &JournalEvent| matches!(event, JournalEvent::Observed { key, .. } if key.0 == name);
         ended.journal.entries().iter().filter(|entry| is(&entry.event)).count()
     };
     assert_eq!((observed("specify/1/agent"), observed("test_cases/1/agent")), (1, 1));

@@ -1,7 +1,7 @@
 //! The pipeline `software-team`: analysis, test cases and specification, then whole files from an engineer, and a
 //! tech lead.
 
-use journeyman::order::{Event, Journal};
+use journeyman::order::{Journal, JournalEvent};
 
 use crate::world::judges::{diagnoses, finds, says};
 use crate::world::team::{TESTS, analysts, artifact, artifact_with, engineer};
@@ -32,9 +32,12 @@ fn span(journal: &Journal, name: &str) -> (u64, u64) {
     let (mut intended, mut observed) = (None, None);
     for entry in journal.entries() {
         match &entry.event {
-            Event::Intended { key, .. } if key.0 == name => drop(intended.get_or_insert(entry.seq)),
-            Event::Observed { key, .. } if key.0 == name => drop(observed.get_or_insert(entry.seq)),
-            Event::Opened(_) | Event::Signaled { .. } | Event::Intended { .. } | Event::Observed { .. } => {}
+            JournalEvent::Intended { key, .. } if key.0 == name => drop(intended.get_or_insert(entry.seq)),
+            JournalEvent::Observed { key, .. } if key.0 == name => drop(observed.get_or_insert(entry.seq)),
+            JournalEvent::Opened(_)
+            | JournalEvent::Signaled { .. }
+            | JournalEvent::Intended { .. }
+            | JournalEvent::Observed { .. } => {}
         }
     }
     intended.zip(observed).unwrap_or_else(|| panic!("{name} was not done"))

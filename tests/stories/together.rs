@@ -1,6 +1,6 @@
 //! Several orders, and people who work beside Journeyman in the same repository.
 
-use journeyman::order::{Event, Move, Outcome};
+use journeyman::order::{EffectOutcome, JournalEvent, Move};
 
 use crate::world::{MAINTAINER, REPOSITORY, Story, WELL, World};
 
@@ -30,16 +30,16 @@ async fn most_agents_at_once(world: &World) -> usize {
         let (journal, _) = world.look(order).await;
         for entry in journal.entries() {
             match &entry.event {
-                Event::Intended { r#move, .. } if matches!(**r#move, Move::RunAgent(_)) => {
+                JournalEvent::Intended { r#move, .. } if matches!(**r#move, Move::RunAgent(_)) => {
                     moments.push((entry.at, 1))
                 }
-                Event::Observed { outcome, .. } if matches!(**outcome, Outcome::AgentRan(_)) => {
+                JournalEvent::Observed { outcome, .. } if matches!(**outcome, EffectOutcome::AgentRan(_)) => {
                     moments.push((entry.at, -1));
                 }
-                Event::Opened(_)
-                | Event::Signaled { .. }
-                | Event::Intended { .. }
-                | Event::Observed { .. } => {}
+                JournalEvent::Opened(_)
+                | JournalEvent::Signaled { .. }
+                | JournalEvent::Intended { .. }
+                | JournalEvent::Observed { .. } => {}
             }
         }
     }

@@ -61,7 +61,7 @@ async fn work_that_rests_on_what_a_person_accepted_is_never_verified() {
 
     // Another App's check changes nothing about that.
     let head = world.pull().head_sha;
-    world.github.ci(REPOSITORY).passes(&head, "elsewhere").expect("a check");
+    world.github.ci(REPOSITORY).pass_job(&head, "elsewhere").expect("a check");
     let ended = world.settled().await;
     assert!(ended.moves().iter().any(|name| name == "answer/1/read"), "{:?}", ended.moves());
     let body = world.pull().issue.body;

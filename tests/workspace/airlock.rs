@@ -4,8 +4,8 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use journeyman::order::{Category, CommitSha, Exit};
-use journeyman::sandbox::Mode;
-use journeyman::workspace::{ImportOutcome, Known, MOST_EXPORTED, Rules};
+use journeyman::sandbox::IsolationMode;
+use journeyman::workspace::{ImportOutcome, ImportRules, MOST_EXPORTED, SecretSet};
 
 use super::{House, count, files, git};
 
@@ -14,7 +14,7 @@ const FIX: &str = "printf 'def add(a, b):\\n    return a + b\\n' > src/sum.py; g
 
 #[tokio::test]
 async fn a_pushed_commit_comes_out_as_the_tree_it_was() {
-    for mode in [Mode::Bubblewrap, Mode::None] {
+    for mode in [IsolationMode::Bubblewrap, IsolationMode::None] {
         let house = House::with_mode(mode).await;
         assert_eq!(house.agent("git symbolic-ref --short HEAD").await, house.branch.as_str());
         let pushed = house
@@ -198,9 +198,9 @@ async fn what_is_protected_or_too_large_goes_back_to_the_worker() {
     assert!(matches!(house.import_bytes(&full), ImportOutcome::Refused(_)));
     assert!(count(&house.places().runs) > 0);
     let no: CommitSha = "1".repeat(40).parse().unwrap();
-    let (export, known) = (house.places().runs.join("export"), Known::default());
+    let (export, known) = (house.places().runs.join("export"), SecretSet::default());
     let import = |base, protected: &[String]| {
-        let rules = Rules { branch: &house.branch, protected, known: &known, allowed_secrets: &[] };
+        let rules = ImportRules { branch: &house.branch, protected, secrets: &known, allowed_secrets: &[] };
         house.workspaces.import(house.order, &house.repository, base, &export, rules)
     };
     assert!(import(&no, &[]).is_err());

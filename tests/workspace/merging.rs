@@ -1,9 +1,10 @@
 //! The base branch brought into ours: cleanly, with conflicts, and what is made of those.
 
-use journeyman::order::conversation::Update;
+use journeyman::order::conversation::BranchUpdateMethod;
 use journeyman::order::{Category, CommitSha};
 use journeyman::workspace::{
-    DEFAULT_PROTECTED, GitError, GitErrorKind, ImportOutcome, NewCommit, PushOutcome, Updated, Updating,
+    BranchUpdate, BranchUpdateOutcome, DEFAULT_PROTECTED, GitError, GitErrorKind, ImportOutcome, NewCommit,
+    PushOutcome,
 };
 
 use super::{House, git};
@@ -21,9 +22,9 @@ impl House {
         house
     }
 
-    fn update(&self, head: &CommitSha, how: Update) -> Result<Updated, GitError> {
+    fn update(&self, head: &CommitSha, how: BranchUpdateMethod) -> Result<BranchUpdateOutcome, GitError> {
         let protected = DEFAULT_PROTECTED.map(str::to_owned);
-        let new = Updating {
+        let new = BranchUpdate {
             order: self.order,
             name: "update-1",
             head,
@@ -36,17 +37,25 @@ impl House {
         self.workspaces.update_branch(&self.remote(), new)
     }
 
-    fn clean(&self, head: &CommitSha, how: Update) -> (CommitSha, CommitSha, Vec<String>, String) {
+    fn clean(
+        &self,
+        head: &CommitSha,
+        how: BranchUpdateMethod,
+    ) -> (CommitSha, CommitSha, Vec<String>, String) {
         match self.update(head, how).unwrap() {
-            Updated::Clean { base, commit, changed, patch, .. } => (base, commit, changed, patch),
-            other @ (Updated::UpToDate | Updated::Conflicts { .. }) => panic!("{other:?}"),
+            BranchUpdateOutcome::Clean { base, commit, changed, patch, .. } => (base, commit, changed, patch),
+            other @ (BranchUpdateOutcome::UpToDate | BranchUpdateOutcome::Conflicts { .. }) => {
+                panic!("{other:?}")
+            }
         }
     }
 
     fn conflicts(&self, head: &CommitSha) -> (CommitSha, CommitSha, Vec<String>) {
-        match self.update(head, Update::Merge).unwrap() {
-            Updated::Conflicts { base, marked, paths } => (base, marked, paths),
-            other @ (Updated::UpToDate | Updated::Clean { .. }) => panic!("{other:?}"),
+        match self.update(head, BranchUpdateMethod::Merge).unwrap() {
+            BranchUpdateOutcome::Conflicts { base, marked, paths } => (base, marked, paths),
+            other @ (BranchUpdateOutcome::UpToDate | BranchUpdateOutcome::Clean { .. }) => {
+                panic!("{other:?}")
+            }
         }
     }
 
@@ -59,13 +68,13 @@ impl House {
 async fn what_goes_together_is_merged_and_is_the_same_commit_again() {
     let house = House::with_lines("").await;
     let head = house.published("sed -i 's/line 2$/ours 2/' lines.txt; echo a > ours.txt").await;
-    assert_eq!(house.update(&head, Update::Merge).unwrap(), Updated::UpToDate);
+    assert_eq!(house.update(&head, BranchUpdateMethod::Merge).unwrap(), BranchUpdateOutcome::UpToDate);
     // Edited here, renamed there; and lines further down.
     let theirs =
         house.person("main", "git mv lines.txt moved.txt; sed -i 's/line 11/base 11/' moved.txt; echo b > b");
-    let (base, commit, changed, patch) = house.clean(&head, Update::Merge);
+    let (base, commit, changed, patch) = house.clean(&head, BranchUpdateMethod::Merge);
     assert_eq!(base, theirs);
-    assert_eq!(house.clean(&head, Update::Merge).1, commit, "again");
+    assert_eq!(house.clean(&head, BranchUpdateMethod::Merge).1, commit, "again");
     let moved = house.file(&commit, "moved.txt").unwrap();
     assert!(moved.contains("ours 2\n") && moved.contains("base 11\n"), "{moved}");
     assert_eq!(house.file(&commit, "lines.txt"), None);
@@ -80,7 +89,7 @@ async fn what_goes_together_is_merged_and_is_the_same_commit_again() {
     let message = format!("Merge branch 'main' into {}", house.branch);
     assert_eq!(shown, format!("journeyman[bot]|1700000000|{head} {theirs}|{message}"));
     git(&bare, &["fsck", "--strict", "--no-dangling"]);
-    assert_eq!(house.update(&commit, Update::Merge).unwrap(), Updated::UpToDate);
+    assert_eq!(house.update(&commit, BranchUpdateMethod::Merge).unwrap(), BranchUpdateOutcome::UpToDate);
     // git itself merges these two to the same tree.
     let merged = git(&bare, &["merge-tree", "--write-tree", head.as_str(), theirs.as_str()]);
     assert_eq!(git(&bare, &["rev-parse", &format!("{commit}^{{tree}}")]), merged);
@@ -91,7 +100,7 @@ async fn a_rebase_is_one_commit_of_ours_and_only_over_ours() {
     let house = House::with_lines("").await;
     let head = house.published("sed -i 's/line 2$/ours 2/' lines.txt").await;
     let theirs = house.person("main", "sed -i 's/line 11/base 11/' lines.txt");
-    let (_, commit, changed, _) = house.clean(&head, Update::Rebase);
+    let (_, commit, changed, _) = house.clean(&head, BranchUpdateMethod::Rebase);
     assert_eq!(house.push(&commit, &head).unwrap(), PushOutcome::Pushed, "over our own commit");
     let bare = house.server.path("octo/sums");
     let shown = git(&bare, &["log", "-1", "--format=%an|%P|%s", commit.as_str()]);
@@ -99,9 +108,9 @@ async fn a_rebase_is_one_commit_of_ours_and_only_over_ours() {
     assert_eq!(changed, ["lines.txt"]);
     // A person's commit lies below: it is not dropped, whatever was asked for.
     let person = house.person(house.branch.as_str(), "echo x > x");
-    house.workspaces.take_in(house.order, &house.remote(), &house.branch, "main", &house.base).unwrap();
+    house.workspaces.fetch_human(house.order, &house.remote(), &house.branch, "main", &house.base).unwrap();
     let newer = house.person("main", "sed -i 's/line 7/base 7/' lines.txt");
-    let (_, commit, _, _) = house.clean(&person, Update::Rebase);
+    let (_, commit, _, _) = house.clean(&person, BranchUpdateMethod::Rebase);
     assert_eq!(house.push(&commit, &person).unwrap(), PushOutcome::Pushed);
     assert_eq!(git(&bare, &["log", "-1", "--format=%P", commit.as_str()]), format!("{person} {newer}"));
 }
@@ -261,10 +270,11 @@ async fn a_conflict_in_what_is_protected_is_for_people() {
     let head = house.published("echo ours > ours.txt").await;
     house.person(house.branch.as_str(), "echo 'on: push # ours' > .github/workflows/ci.yml");
     let remote = house.remote();
-    let taken = house.workspaces.take_in(house.order, &remote, &house.branch, "main", &house.base).unwrap();
+    let taken =
+        house.workspaces.fetch_human(house.order, &remote, &house.branch, "main", &house.base).unwrap();
     assert_ne!(taken.commit, head);
     house.person("main", "echo 'on: push # base' > .github/workflows/ci.yml");
-    let error = house.update(&taken.commit, Update::Merge).unwrap_err();
+    let error = house.update(&taken.commit, BranchUpdateMethod::Merge).unwrap_err();
     assert_eq!(error.kind, GitErrorKind::NotForUs);
     assert!(error.message.contains("ci.yml\" is protected") && error.message.contains("a person"), "{error}");
 }

@@ -18,8 +18,12 @@ use std::process::Command;
 use std::time::Duration;
 
 use journeyman::order::{BranchName, CommitSha, IssueNumber, OrderId, RepositoryName};
-use journeyman::sandbox::{Access, Collected, Ended, Job, Limits, Mode, Mount, Network, Sandbox};
-use journeyman::workspace::{DEFAULT_PROTECTED, ImportOutcome, Known, Places, Remote, Rules, Workspaces};
+use journeyman::sandbox::{
+    CollectedOutput, IsolationMode, Job, JobLimits, JobResult, Mount, MountAccess, Sandbox, SandboxNetwork,
+};
+use journeyman::workspace::{
+    DEFAULT_PROTECTED, ImportOutcome, ImportRules, OrderDirs, Remote, SecretSet, Workspaces,
+};
 use secrecy::SecretString;
 use tempfile::TempDir;
 
@@ -62,10 +66,10 @@ struct House {
 
 impl House {
     async fn new() -> Self {
-        Self::with_mode(Mode::Bubblewrap).await
+        Self::with_mode(IsolationMode::Bubblewrap).await
     }
 
-    async fn with_mode(mode: Mode) -> Self {
+    async fn with_mode(mode: IsolationMode) -> Self {
         let server = Server::start();
         let repository: RepositoryName = "octo/sums".parse().unwrap();
         let bare = server.path("octo/sums");
@@ -97,8 +101,8 @@ impl House {
         house
     }
 
-    fn places(&self) -> Places {
-        self.workspaces.places(self.order)
+    fn places(&self) -> OrderDirs {
+        self.workspaces.order_dirs(self.order)
     }
 
     fn remote(&self) -> Remote<'_> {
@@ -106,9 +110,9 @@ impl House {
     }
 
     /// Runs a command where the agent is: in its sandbox, with its work tree and its origin.
-    async fn run(&self, program: Vec<std::ffi::OsString>, may_write: bool) -> (Ended, Vec<u8>, String) {
+    async fn run(&self, program: Vec<std::ffi::OsString>, may_write: bool) -> (JobResult, Vec<u8>, String) {
         let places = self.places();
-        let access = if may_write { Access::ReadWrite } else { Access::ReadOnly };
+        let access = if may_write { MountAccess::ReadWrite } else { MountAccess::ReadOnly };
         let job = Job {
             program,
             directory: places.work.clone(),
@@ -117,12 +121,12 @@ impl House {
             home: places.home.clone(),
             mounts: vec![Mount { path: places.work, access }, Mount { path: places.origin, access }],
             relocation: None,
-            network: Network::None,
-            limits: Limits::default(),
+            network: SandboxNetwork::None,
+            limits: JobLimits::default(),
             timeout: Duration::from_secs(60),
             most_output: journeyman::workspace::MOST_EXPORTED,
         };
-        let mut said = Collected::default();
+        let mut said = CollectedOutput::default();
         let ended = self.sandbox.run(job, &mut said).await.unwrap();
         (ended, said.stdout, String::from_utf8_lossy(&said.stderr).into_owned())
     }
@@ -154,9 +158,13 @@ impl House {
         let file = self.places().runs.join("export");
         fs::write(&file, bytes).unwrap();
         let protected = DEFAULT_PROTECTED.map(str::to_owned);
-        let known = Known::default();
-        let rules =
-            Rules { branch: &self.branch, protected: &protected, known: &known, allowed_secrets: &[] };
+        let known = SecretSet::default();
+        let rules = ImportRules {
+            branch: &self.branch,
+            protected: &protected,
+            secrets: &known,
+            allowed_secrets: &[],
+        };
         self.workspaces.import(self.order, &self.repository, start, &file, rules).unwrap()
     }
 
@@ -185,7 +193,7 @@ impl House {
 
     /// Has the work tree begin with this, and readies it as the engine does.
     async fn begin(&self, start: Option<&CommitSha>) {
-        let start = start.map(|commit| journeyman::workspace::Start { commit, branch: &self.branch });
+        let start = start.map(|commit| journeyman::workspace::StartPoint { commit, branch: &self.branch });
         self.workspaces.create_origin(self.order, &self.repository, &self.base, "main", start).unwrap();
         let (ended, _, err) =
             self.run(self.workspaces.clone_command(self.order, Some(&self.branch)), true).await;

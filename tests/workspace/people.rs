@@ -17,7 +17,8 @@ async fn what_a_person_pushed_is_taken_in_and_stays_apart() {
         "git -c user.name=A -c user.email=a@b.c merge -q --no-edit origin/main; echo 3 > three",
     );
     let remote = house.remote();
-    let take = || house.workspaces.take_in(house.order, &remote, &house.branch, "main", &house.base).unwrap();
+    let take =
+        || house.workspaces.fetch_human(house.order, &remote, &house.branch, "main", &house.base).unwrap();
     let taken = take();
     assert_eq!(taken.commit, merged);
     assert_eq!(taken.changed, [".github/workflows/ci.yml", "ours.txt", "three"]);
@@ -44,7 +45,7 @@ async fn what_nobody_can_check_out_safely_is_said_to_be_so() {
     let house = House::new().await;
     let head = house.published("echo ours > ours.txt").await;
     let remote = house.remote();
-    let take = || house.workspaces.take_in(house.order, &remote, &house.branch, "main", &house.base);
+    let take = || house.workspaces.fetch_human(house.order, &remote, &house.branch, "main", &house.base);
     // A submodule is an empty folder to us.
     house.person(
         house.branch.as_str(),
@@ -79,7 +80,7 @@ async fn work_begins_with_a_persons_commit_at_the_same_paths() {
     house.agent("echo half > left; chmod 500 shut; git branch elsewhere").await;
     let theirs = house.person(house.branch.as_str(), "echo theirs >> ours.txt");
     let remote = house.remote();
-    house.workspaces.take_in(house.order, &remote, &house.branch, "main", &house.base).unwrap();
+    house.workspaces.fetch_human(house.order, &remote, &house.branch, "main", &house.base).unwrap();
     house.begin(Some(&theirs)).await;
     let look = "git symbolic-ref --short HEAD; git rev-parse HEAD; git rev-parse @{u} origin/main; git status -s; \
                 git branch -a | grep -c elsewhere || true; cat ours.txt .journeyman/plans/a.md ~/session left";
@@ -140,7 +141,7 @@ async fn a_start_that_was_killed_in_between_is_made_again() {
     assert_eq!(house.agent("cat mine").await, "mine");
     // What is not here is no start, and nothing is touched for it.
     let unknown = "1".repeat(40).parse().unwrap();
-    let start = journeyman::workspace::Start { commit: &unknown, branch: &house.branch };
+    let start = journeyman::workspace::StartPoint { commit: &unknown, branch: &house.branch };
     let made =
         house.workspaces.create_origin(house.order, &house.repository, &house.base, "main", Some(start));
     assert_eq!(made.unwrap_err().kind, GitErrorKind::NotFound);

@@ -87,7 +87,7 @@ async fn a_push_holds_to_its_lease() {
     assert_eq!(head(&house), None);
     assert_eq!(
         ours.push(house.order, &remote, &house.branch, &first, Some(&house.base)).unwrap(),
-        PushOutcome::Taken { at: None },
+        PushOutcome::StaleLease { at: None },
         "the branch that we pushed was deleted"
     );
     assert_eq!(ours.push(house.order, &remote, &house.branch, &first, None).unwrap(), PushOutcome::Pushed);
@@ -98,7 +98,7 @@ async fn a_push_holds_to_its_lease() {
     );
     assert_eq!(
         ours.push(house.order, &remote, &house.branch, &second, None).unwrap(),
-        PushOutcome::Taken { at: Some(first.clone()) }
+        PushOutcome::StaleLease { at: Some(first.clone()) }
     );
     assert_eq!(
         ours.push(house.order, &remote, &house.branch, &second, Some(&first)).unwrap(),
@@ -118,7 +118,7 @@ async fn a_person_who_pushes_at_the_same_moment_is_not_overwritten() {
     house.server.before_push(move || drop(git(&bare, &["update-ref", &reference, &person])));
     let outcome =
         house.workspaces.push(house.order, &house.remote(), &house.branch, &second, Some(&first)).unwrap();
-    assert_eq!(outcome, PushOutcome::Taken { at: Some(theirs.parse().unwrap()) });
+    assert_eq!(outcome, PushOutcome::StaleLease { at: Some(theirs.parse().unwrap()) });
 }
 
 #[tokio::test]
@@ -211,9 +211,9 @@ async fn a_lease_does_not_allow_to_take_away_what_others_pushed() {
     let (first, second) = (made(&house, "one two"), made(&house, "two three"));
     ours.push(order, &remote, &house.branch, &first, None).unwrap();
     let theirs = pushed_by_a_person(&house, &first);
-    let taken = PushOutcome::Taken { at: Some(theirs.clone()) };
+    let taken = PushOutcome::StaleLease { at: Some(theirs.clone()) };
     assert_eq!(push(&second, &theirs), taken, "a commit that was never fetched");
-    house.workspaces.take_in(order, &remote, &house.branch, "main", &house.base).unwrap();
+    house.workspaces.fetch_human(order, &remote, &house.branch, "main", &house.base).unwrap();
     assert_eq!(push(&second, &theirs), taken, "a commit that was fetched, and is not ours");
     // On top of theirs it is a fast-forward.
     let on_top = |parent: &CommitSha, message: &str| {
@@ -228,7 +228,11 @@ async fn a_lease_does_not_allow_to_take_away_what_others_pushed() {
     let other = on_top(&theirs, "another on top of theirs");
     assert_eq!(push(&other, &third), PushOutcome::Pushed, "only ours is taken away, theirs is in it");
     let without = on_top(&first, "without theirs");
-    assert_eq!(push(&without, &other), PushOutcome::Taken { at: Some(other.clone()) }, "theirs lies below");
+    assert_eq!(
+        push(&without, &other),
+        PushOutcome::StaleLease { at: Some(other.clone()) },
+        "theirs lies below"
+    );
     assert_eq!(head(&house), Some(other));
 }
 

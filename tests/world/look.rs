@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
 use journeyman::attest::Envelope;
-use journeyman::emulator::{Call, CommentView, IssueView, PullView};
-use journeyman::order::next::Survey;
-use journeyman::order::{AgentRun, Event, Journal, Move, MoveKey, OrderId, Outcome, Receipt};
+use journeyman::emulator::{ApiCall, CommentView, IssueView, PullView};
+use journeyman::order::next::OrderProjection;
+use journeyman::order::{AgentRun, EffectOutcome, Journal, JournalEvent, Move, MoveKey, OrderId, Receipt};
 
 use super::{Ended, MAINTAINER, REPOSITORY, World};
 
@@ -16,8 +16,8 @@ pub const BOT: &str = "journeyman[bot]";
 /// Whether the intent of an effect of this name was written.
 pub fn begun(journal: &Journal, name: &str) -> bool {
     journal.entries().iter().any(|entry| match &entry.event {
-        Event::Intended { key, .. } => key.0 == name,
-        Event::Opened(_) | Event::Signaled { .. } | Event::Observed { .. } => false,
+        JournalEvent::Intended { key, .. } => key.0 == name,
+        JournalEvent::Opened(_) | JournalEvent::Signaled { .. } | JournalEvent::Observed { .. } => false,
     })
 }
 
@@ -77,7 +77,7 @@ impl World {
     }
 
     /// Calls of the API and of git whose method and path are like this.
-    pub fn calls(&self, method: &str, path: &str) -> Vec<Call> {
+    pub fn calls(&self, method: &str, path: &str) -> Vec<ApiCall> {
         let calls = self.github.calls().into_iter();
         calls.filter(|call| call.method == method && call.path.contains(path)).collect()
     }
@@ -101,7 +101,7 @@ impl Ended {
     pub fn moves(&self) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
         for entry in self.journal.entries() {
-            if let Event::Intended { key, .. } = &entry.event
+            if let JournalEvent::Intended { key, .. } = &entry.event
                 && !names.contains(&key.0)
             {
                 names.push(key.0.clone());
@@ -116,17 +116,17 @@ impl Ended {
         let mut runs = Vec::new();
         for entry in self.journal.entries() {
             match &entry.event {
-                Event::Intended { key, r#move } => {
+                JournalEvent::Intended { key, r#move } => {
                     if let Move::RunAgent(task) = &**r#move {
                         stages.insert(key, &task.stage);
                     }
                 }
-                Event::Observed { key, outcome } => {
-                    if let (Some(stage), Outcome::AgentRan(run)) = (stages.get(key), &**outcome) {
+                JournalEvent::Observed { key, outcome } => {
+                    if let (Some(stage), EffectOutcome::AgentRan(run)) = (stages.get(key), &**outcome) {
                         runs.push((key.0.as_str(), *stage, &**run));
                     }
                 }
-                Event::Opened(_) | Event::Signaled { .. } => {}
+                JournalEvent::Opened(_) | JournalEvent::Signaled { .. } => {}
             }
         }
         runs
@@ -145,8 +145,8 @@ impl Ended {
     /// What was observed of an agent's run, try after try, and when.
     pub fn observed(&self, name: &str) -> Vec<(DateTime<Utc>, &AgentRun)> {
         let observed = self.journal.entries().iter().filter_map(|entry| match &entry.event {
-            Event::Observed { key, outcome } if key.0 == name => match &**outcome {
-                Outcome::AgentRan(run) => Some((entry.at, &**run)),
+            JournalEvent::Observed { key, outcome } if key.0 == name => match &**outcome {
+                EffectOutcome::AgentRan(run) => Some((entry.at, &**run)),
                 _ => None,
             },
             _ => None,
@@ -187,7 +187,7 @@ impl OnGitHub {
 
 impl World {
     /// What GitHub shows of an order now.
-    pub fn on_github(&self, order: &OrderId, survey: &Survey) -> OnGitHub {
+    pub fn on_github(&self, order: &OrderId, survey: &OrderProjection) -> OnGitHub {
         let marker = format!("<!-- journeyman:status:{order} -->");
         let comments = self.thread().comments.into_iter();
         let status = comments.map(|comment| comment.body).find(|body| body.starts_with(&marker));

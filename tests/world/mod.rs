@@ -16,10 +16,10 @@ pub use setting::{Story, WELL};
 
 use std::time::{Duration, Instant};
 
-use journeyman::app::{Application, Handle};
+use journeyman::app::{Application, ApplicationHandle};
 use journeyman::config::{AgentSettings, Settings};
-use journeyman::emulator::{Emulator, Outcome};
-use journeyman::order::next::Survey;
+use journeyman::emulator::{DeliveryResult, Emulator};
+use journeyman::order::next::OrderProjection;
 use journeyman::order::{Journal, OrderId};
 use journeyman::store::{JournalStore as _, OrderFilter, Store};
 use secrecy::ExposeSecret as _;
@@ -57,7 +57,7 @@ pub struct World {
 }
 
 struct Bot {
-    handle: Handle,
+    handle: ApplicationHandle,
     address: String,
     running: JoinHandle<anyhow::Result<()>>,
 }
@@ -109,9 +109,9 @@ impl World {
     }
 
     /// The journal of an order and what it tells now.
-    pub async fn look(&self, order: OrderId) -> (Journal, Survey) {
+    pub async fn look(&self, order: OrderId) -> (Journal, OrderProjection) {
         let journal = self.store.journal(order).await.expect("the journal can be read");
-        let survey = journeyman::order::survey(journal.pipeline(), &journal, chrono::Utc::now());
+        let survey = journeyman::order::projection(journal.pipeline(), &journal, chrono::Utc::now());
         (journal, survey)
     }
 
@@ -127,7 +127,7 @@ impl World {
     }
 
     async fn is_quiet(&self) -> bool {
-        let queued = self.github.deliveries().iter().any(|one| one.outcome == Outcome::Queued);
+        let queued = self.github.deliveries().iter().any(|one| one.outcome == DeliveryResult::Queued);
         !queued
             && self.store.pending_deliveries(1).await.expect("the store can be read").is_empty()
             && self.store.waking_orders().await.expect("the store can be read").is_empty()
@@ -152,7 +152,11 @@ impl World {
     }
 
     /// Waits until the latest order's journal shows something.
-    pub async fn until<T>(&self, what: &str, mut look: impl FnMut(&Journal, &Survey) -> Option<T>) -> T {
+    pub async fn until<T>(
+        &self,
+        what: &str,
+        mut look: impl FnMut(&Journal, &OrderProjection) -> Option<T>,
+    ) -> T {
         let begun = Instant::now();
         loop {
             if let Some(order) = self.latest_order().await {
@@ -227,7 +231,7 @@ pub struct Ended {
     /// Which.
     pub order: OrderId,
     /// What its journal tells.
-    pub survey: Survey,
+    pub survey: OrderProjection,
     /// Its journal.
     pub journal: Journal,
 }

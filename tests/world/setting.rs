@@ -8,7 +8,7 @@ use journeyman::config::{
     AgentSettings, DataSettings, DefaultSettings, GithubSettings, LimitSettings, Runtime, SandboxMode,
     SandboxSettings, ServerSettings, Settings, StoreSettings, WriteSettings,
 };
-use journeyman::emulator::{Emulator, Options, Permission, RepositorySource, keys};
+use journeyman::emulator::{Emulator, EmulatorOptions, RepositoryRole, RepositorySource, keys};
 use journeyman::store::Store;
 use secrecy::SecretString;
 
@@ -138,15 +138,17 @@ impl Story {
         write_script(place.path(), &self.scenes);
         let keys = keys();
         let secret = SecretString::from(WEBHOOK_SECRET);
-        let options = Options::local(APP_ID, keys.public_pem.clone(), secret.clone());
+        let options = EmulatorOptions::local(APP_ID, keys.public_pem.clone(), secret.clone());
         let github = Emulator::start(options).await.expect("the emulator starts");
         github
             .create_repository(REPOSITORY, RepositorySource::Files(self.files))
             .await
             .expect("a repository");
-        for (login, may) in
-            [(MAINTAINER, Permission::Write), (TRIAGER, Permission::Triage), (OUTSIDER, Permission::Read)]
-        {
+        for (login, may) in [
+            (MAINTAINER, RepositoryRole::Write),
+            (TRIAGER, RepositoryRole::Triage),
+            (OUTSIDER, RepositoryRole::Read),
+        ] {
             github.set_permission(REPOSITORY, login, may).expect("the repository is there");
         }
         let issue =

@@ -1,6 +1,6 @@
 //! Deliveries by hand, signed as GitHub signs them: for what GitHub's queue would not do.
 
-use journeyman::emulator::{Delivery, Outcome, signature};
+use journeyman::emulator::{DeliveryAttempt, DeliveryResult, signature};
 
 use super::{PATIENCE, WEBHOOK_SECRET, World};
 
@@ -27,11 +27,12 @@ impl World {
 
     /// What GitHub sent, or tried in vain to send, when the label was put on last.
     pub async fn labeled_body(&self) -> Vec<u8> {
-        let labeled = |one: &Delivery| one.event == "issues" && one.action.as_deref() == Some("labeled");
+        let labeled =
+            |one: &DeliveryAttempt| one.event == "issues" && one.action.as_deref() == Some("labeled");
         let found = self.github.wait_for("the label's delivery", PATIENCE, |github| {
             let deliveries = github.deliveries();
             let last = deliveries.into_iter().rev().find(labeled)?;
-            (last.outcome != Outcome::Queued).then_some(last.payload)
+            (last.outcome != DeliveryResult::Queued).then_some(last.payload)
         });
         found.await.expect("it is delivered").into_bytes()
     }

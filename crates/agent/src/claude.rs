@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::settings::AgentSettings;
-use super::stream::{Form, Stream};
-use super::{Invocation, Program, Transcript, is_session_id, pass_on, reach, role as of_role};
+use super::stream::{OutputFormat, StreamTranscript};
+use super::{AgentProgram, Invocation, Transcript, is_session_id, pass_on, reach, role as of_role};
 use journeyman_order::Role;
 use journeyman_order::moves::AgentTask;
 use journeyman_order::role::Tool;
@@ -13,11 +13,11 @@ use journeyman_order::role::Tool;
 pub const ENVIRONMENT: [&str; 4] =
     ["ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"];
 
-pub(super) struct Claude {
+pub(super) struct ClaudeProgram {
     settings: AgentSettings,
 }
 
-impl Claude {
+impl ClaudeProgram {
     pub(super) fn new(mut settings: AgentSettings) -> Self {
         if settings.program.is_empty() {
             settings.program.push("claude".into());
@@ -29,7 +29,7 @@ impl Claude {
     }
 }
 
-impl Program for Claude {
+impl AgentProgram for ClaudeProgram {
     fn invocation(
         &self,
         task: &AgentTask,
@@ -86,11 +86,18 @@ impl Program for Claude {
             environment.insert(name.into(), value.into());
         }
         let stdin = harmless(&of_role::before(unsaid, prompt)).into_bytes();
-        Invocation { program, environment, reach, stdin, reads: self.settings.read.clone(), passed_on }
+        Invocation {
+            program,
+            environment,
+            network: reach,
+            stdin,
+            reads: self.settings.read.clone(),
+            forwarded: passed_on,
+        }
     }
 
     fn transcript(&self) -> Box<dyn Transcript> {
-        Box::new(Stream::new(Form::Records))
+        Box::new(StreamTranscript::new(OutputFormat::Records))
     }
 }
 

@@ -3,22 +3,22 @@
 use std::collections::BTreeMap;
 
 use super::settings::AgentSettings;
-use super::stream::{Form, Stream};
-use super::{Invocation, Program, Transcript, is_session_id, pass_on, reach, role as of_role};
+use super::stream::{OutputFormat, StreamTranscript};
+use super::{AgentProgram, Invocation, Transcript, is_session_id, pass_on, reach, role as of_role};
 use journeyman_order::Role;
 use journeyman_order::moves::AgentTask;
 
-pub(super) struct Command {
+pub(super) struct CommandProgram {
     settings: AgentSettings,
 }
 
-impl Command {
+impl CommandProgram {
     pub(super) fn new(settings: AgentSettings) -> Self {
         Self { settings }
     }
 }
 
-impl Program for Command {
+impl AgentProgram for CommandProgram {
     fn invocation(
         &self,
         task: &AgentTask,
@@ -41,14 +41,14 @@ impl Program for Command {
         Invocation {
             program: self.settings.program.clone(),
             environment,
-            reach,
+            network: reach,
             stdin: of_role::before(of_role::system_prompt(role).as_deref(), prompt).into_bytes(),
             reads: self.settings.read.clone(),
-            passed_on,
+            forwarded: passed_on,
         }
     }
 
     fn transcript(&self) -> Box<dyn Transcript> {
-        Box::new(Stream::new(Form::RecordsOrText))
+        Box::new(StreamTranscript::new(OutputFormat::RecordsOrText))
     }
 }

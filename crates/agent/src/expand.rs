@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 /// A template with its arguments filled in.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Expanded {
+pub struct ExpandedTemplate {
     /// The text.
     pub text: String,
     /// Positions that have no argument, each once.
@@ -16,7 +16,7 @@ pub struct Expanded {
 /// `$ARGUMENTS` is all arguments, joined by `, `; `$1` to `$9` and `${1}` upwards are positions; `\$` is a dollar.
 /// Everything else stays as written, and so do positions without an argument and, when there are no arguments at
 /// all, every placeholder.
-pub fn expand(template: &str, arguments: &[String]) -> Expanded {
+pub fn expand(template: &str, arguments: &[String]) -> ExpandedTemplate {
     let mut text = String::with_capacity(template.len());
     let mut missing = BTreeSet::new();
     let mut rest = template;
@@ -52,7 +52,7 @@ pub fn expand(template: &str, arguments: &[String]) -> Expanded {
         .into_iter()
         .map(|(_, written)| format!("the template asks for {written}, but {given} arguments were given"))
         .collect();
-    Expanded { text, warnings }
+    ExpandedTemplate { text, warnings }
 }
 
 enum Placeholder {

@@ -1,9 +1,9 @@
 //! Why a run counts as failed, and of what kind: by what it asks for, not by what it looked like.
 
-use super::record::Said;
+use super::record::StreamResult;
 use super::text::end_of;
 use journeyman_order::Exit;
-use journeyman_order::agent_run::{AgentFailure, FailureKind};
+use journeyman_order::agent_run::{AgentFailure, AgentFailureKind};
 
 /// What is shown of a message; the whole stream is kept elsewhere.
 const LONGEST_MESSAGE: usize = 600;
@@ -11,13 +11,13 @@ const LONGEST_MESSAGE: usize = 600;
 const CREDENTIAL_HINT: &str = "check the credential that the agent's `env` setting names";
 
 /// The failure that a result tells of, with how the program ended.
-pub(super) fn of_result(said: &Said, exit: Exit, stderr: &str) -> Option<AgentFailure> {
+pub(super) fn of_result(said: &StreamResult, exit: Exit, stderr: &str) -> Option<AgentFailure> {
     if !said.is_error {
         return match exit {
             // Ended by us after its result, because it would not go by itself: the result stands.
             Exit::Code(0) | Exit::TimedOut => None,
             Exit::Code(_) | Exit::Signal(_) => Some(failure(
-                FailureKind::Ended,
+                AgentFailureKind::Ended,
                 format!("it reported success and then ended with {exit}"),
                 stderr,
             )),
@@ -32,42 +32,44 @@ pub(super) fn of_result(said: &Said, exit: Exit, stderr: &str) -> Option<AgentFa
     }
     let kind = kind_of_result(said, exit, &words);
     Some(match (kind, said.api_status) {
-        (FailureKind::Misconfigured, Some(status)) => failure(
+        (AgentFailureKind::Misconfigured, Some(status)) => failure(
             kind,
             format!("the model's service answered {status}: {words}; {CREDENTIAL_HINT}"),
             stderr,
         ),
-        (FailureKind::Misconfigured, None) => failure(kind, format!("{words}; {CREDENTIAL_HINT}"), stderr),
+        (AgentFailureKind::Misconfigured, None) => {
+            failure(kind, format!("{words}; {CREDENTIAL_HINT}"), stderr)
+        }
         (
-            FailureKind::Unavailable
-            | FailureKind::UnknownSession
-            | FailureKind::LimitReached
-            | FailureKind::Ended,
+            AgentFailureKind::Unavailable
+            | AgentFailureKind::UnknownSession
+            | AgentFailureKind::LimitReached
+            | AgentFailureKind::Ended,
             _,
         ) => failure(kind, words, stderr),
     })
 }
 
-fn kind_of_result(said: &Said, exit: Exit, words: &str) -> FailureKind {
+fn kind_of_result(said: &StreamResult, exit: Exit, words: &str) -> AgentFailureKind {
     if is_unknown_session(words) {
-        return FailureKind::UnknownSession;
+        return AgentFailureKind::UnknownSession;
     }
     match said.api_status {
-        Some(401..=404) => return FailureKind::Misconfigured,
-        Some(408 | 429 | 500..=599) => return FailureKind::Unavailable,
+        Some(401..=404) => return AgentFailureKind::Misconfigured,
+        Some(408 | 429 | 500..=599) => return AgentFailureKind::Unavailable,
         Some(_) | None => {}
     }
     let at_limit = matches!(said.subtype.as_str(), "error_max_turns" | "error_max_budget_usd")
         || matches!(said.terminal_reason.as_str(), "max_turns" | "budget_exhausted" | "max_output_tokens")
         || exit == Exit::TimedOut;
     if at_limit {
-        return FailureKind::LimitReached;
+        return AgentFailureKind::LimitReached;
     }
     // Only an error of the service's is read by its words: an agent's own text may talk of anything.
     if said.subtype == "success" || said.terminal_reason == "api_error" {
-        return kind_of_words(words).unwrap_or(FailureKind::Ended);
+        return kind_of_words(words).unwrap_or(AgentFailureKind::Ended);
     }
-    FailureKind::Ended
+    AgentFailureKind::Ended
 }
 
 /// The failure of a run that ended without a result. `noise` is what it printed instead of a stream.
@@ -76,31 +78,31 @@ pub(super) fn without_result(exit: Exit, stderr: &str, noise: &str, why: &str) -
     let kind = match exit {
         Exit::TimedOut => {
             return failure(
-                FailureKind::LimitReached,
+                AgentFailureKind::LimitReached,
                 "its time was up before it had a result".into(),
                 words,
             );
         }
-        Exit::Code(126 | 127) => FailureKind::Misconfigured,
+        Exit::Code(126 | 127) => AgentFailureKind::Misconfigured,
         Exit::Code(_) | Exit::Signal(_) => {
             if is_unknown_session(words) {
-                FailureKind::UnknownSession
+                AgentFailureKind::UnknownSession
             } else if words.contains("execvp") || words.contains("root/sudo privileges") {
-                FailureKind::Misconfigured
+                AgentFailureKind::Misconfigured
             } else {
-                kind_of_words(words).unwrap_or(FailureKind::Ended)
+                kind_of_words(words).unwrap_or(AgentFailureKind::Ended)
             }
         }
     };
     let message = match kind {
-        FailureKind::Misconfigured => format!(
+        AgentFailureKind::Misconfigured => format!(
             "the agent could not be started or signed in ({exit}); check its `program`, and that the sandbox \
              lets it be seen (`read`), and {CREDENTIAL_HINT}"
         ),
-        FailureKind::Unavailable
-        | FailureKind::UnknownSession
-        | FailureKind::LimitReached
-        | FailureKind::Ended => format!("{why} ({exit})"),
+        AgentFailureKind::Unavailable
+        | AgentFailureKind::UnknownSession
+        | AgentFailureKind::LimitReached
+        | AgentFailureKind::Ended => format!("{why} ({exit})"),
     };
     failure(kind, message, words)
 }
@@ -109,7 +111,7 @@ fn is_unknown_session(words: &str) -> bool {
     words.contains("No conversation found with session ID")
 }
 
-fn kind_of_words(words: &str) -> Option<FailureKind> {
+fn kind_of_words(words: &str) -> Option<AgentFailureKind> {
     let words = words.to_ascii_lowercase();
     let says = |signs: &[&str]| signs.iter().any(|sign| words.contains(sign));
     if says(&[
@@ -120,9 +122,9 @@ fn kind_of_words(words: &str) -> Option<FailureKind> {
         "no api key",
         "oauth token",
     ]) {
-        Some(FailureKind::Misconfigured)
+        Some(AgentFailureKind::Misconfigured)
     } else if says(&["output token maximum", "max_tokens", "prompt is too long"]) {
-        Some(FailureKind::LimitReached)
+        Some(AgentFailureKind::LimitReached)
     } else if says(&[
         "connection error",
         "unable to connect",
@@ -140,14 +142,14 @@ fn kind_of_words(words: &str) -> Option<FailureKind> {
         "rate limit",
         "usage limit reached",
     ]) {
-        Some(FailureKind::Unavailable)
+        Some(AgentFailureKind::Unavailable)
     } else {
         None
     }
 }
 
 /// A failure with the end of what was printed, where there was something and it is not said yet.
-pub(super) fn failure(kind: FailureKind, message: String, printed: &str) -> AgentFailure {
+pub(super) fn failure(kind: AgentFailureKind, message: String, printed: &str) -> AgentFailure {
     let mut message = end_of(&message, 2 * LONGEST_MESSAGE);
     let printed = end_of(printed, LONGEST_MESSAGE);
     if !printed.is_empty() && !message.contains(&printed) {

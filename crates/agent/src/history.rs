@@ -16,9 +16,9 @@ const FOR_THE_NOTE: usize = 200;
 
 /// The failed rounds in words, the newest first in `rounds` and in the text.
 pub(super) fn merged(rounds: &[&Feedback], mode: FeedbackMode) -> String {
-    let mut told = Told { text: String::new(), characters: 0, listed: Vec::new() };
+    let mut told = HistoryText { text: String::new(), characters: 0, listed: Vec::new() };
     for (age, feedback) in rounds.iter().enumerate() {
-        if let Err(Full { findings }) = told.round(age, feedback, rounds, mode) {
+        if let Err(HistoryFull { findings }) = told.round(age, feedback, rounds, mode) {
             told.text.push_str(&left_out(findings, rounds.len() - age - 1));
             break;
         }
@@ -30,25 +30,25 @@ pub(super) fn merged(rounds: &[&Feedback], mode: FeedbackMode) -> String {
 }
 
 /// What has been told so far.
-struct Told<'a> {
+struct HistoryText<'a> {
     text: String,
     characters: usize,
     listed: Vec<&'a Finding>,
 }
 
 /// The budget is used up; so many findings of the round were not told.
-struct Full {
+struct HistoryFull {
     findings: usize,
 }
 
-impl<'a> Told<'a> {
+impl<'a> HistoryText<'a> {
     fn round(
         &mut self,
         age: usize,
         feedback: &'a Feedback,
         rounds: &[&'a Feedback],
         mode: FeedbackMode,
-    ) -> Result<(), Full> {
+    ) -> Result<(), HistoryFull> {
         let mut findings: Vec<&Finding> = feedback.issues.iter().collect();
         findings.sort_by_key(|finding| finding.severity);
         let (list, words) = match mode {
@@ -75,7 +75,7 @@ impl<'a> Told<'a> {
             for (place, finding) in new.iter().enumerate() {
                 let times = rounds.iter().filter(|round| has(round, finding)).count();
                 if self.listed.len() == MOST_FINDINGS {
-                    return Err(Full { findings: new.len() - place });
+                    return Err(HistoryFull { findings: new.len() - place });
                 }
                 self.add(&line_of(finding, times), new.len() - place)?;
                 self.listed.push(finding);
@@ -92,10 +92,10 @@ impl<'a> Told<'a> {
         Ok(())
     }
 
-    fn add(&mut self, part: &str, findings: usize) -> Result<(), Full> {
+    fn add(&mut self, part: &str, findings: usize) -> Result<(), HistoryFull> {
         let characters = part.chars().count();
         if self.characters + characters > BUDGET - FOR_THE_NOTE {
-            return Err(Full { findings });
+            return Err(HistoryFull { findings });
         }
         self.characters += characters;
         self.text.push_str(part);

@@ -33,18 +33,19 @@ use std::time::Duration;
 use secrecy::SecretString;
 
 use journeyman_order::moves::AgentTask;
-use journeyman_order::pieces::Pieces;
+use journeyman_order::secret_redactor::SecretRedactor;
 use journeyman_order::{AgentRun, Exit, Role};
 
 pub use api::{
-    Api, ApiSettings, Call, Key, Price, Prices, Probed, Provider, Record, how_to_price, is_a_providers_own,
+    ApiSettings, CallRecorder, KeyProbe, ModelApi, ModelApiKey, ModelCall, Price, Prices, Provider,
+    how_to_price, is_a_providers_own,
 };
 pub use claude::ENVIRONMENT as CLAUDE_VARIABLES;
-pub use expand::{Expanded, expand};
+pub use expand::{ExpandedTemplate, expand};
 pub use prompt::{Prompt, prompt};
-pub use reach::{Endpoint, EndpointKey, Reach};
+pub use reach::{AgentNetwork, EndpointKey, ModelEndpoint};
 pub use settings::{AgentSettings, InvalidAgent, RuntimeKind};
-pub use templates::{InvalidCommand, built_in, built_in_names, command_name, repository_paths};
+pub use templates::{InvalidCommandName, built_in, built_in_names, command_name, repository_paths};
 
 /// The agents of the settings, by name.
 pub struct Agents {
@@ -69,9 +70,9 @@ impl Agents {
         for (name, agent) in settings {
             agent.hold_to_rules(&name)?;
             let runtime = match agent.runtime {
-                RuntimeKind::Claude => Runtime::Program(Box::new(claude::Claude::new(agent))),
-                RuntimeKind::Command => Runtime::Program(Box::new(command::Command::new(agent))),
-                RuntimeKind::Api(settings) => Runtime::Api(Box::new(Api::new(&name, *settings)?)),
+                RuntimeKind::Claude => Runtime::Program(Box::new(claude::ClaudeProgram::new(agent))),
+                RuntimeKind::Command => Runtime::Program(Box::new(command::CommandProgram::new(agent))),
+                RuntimeKind::Api(settings) => Runtime::Api(Box::new(ModelApi::new(&name, *settings)?)),
             };
             runtimes.insert(name, runtime);
         }
@@ -98,13 +99,13 @@ impl Agents {
 /// On what an agent runs.
 pub enum Runtime {
     /// A program to start in the sandbox.
-    Program(Box<dyn Program>),
+    Program(Box<dyn AgentProgram>),
     /// A model's API to ask; what comes of it is text alone.
-    Api(Box<Api>),
+    Api(Box<ModelApi>),
 }
 
 /// A kind of program that does an agent's work.
-pub trait Program: Send + Sync {
+pub trait AgentProgram: Send + Sync {
     /// What to start for a task. `role` is the one that the task names, when it is known: its system prompt goes
     /// where the runtime takes one, and before the prompt where it takes none. `lookup_env` reads our own
     /// environment; only names that the agent's settings list are asked of it.
@@ -146,17 +147,17 @@ pub struct Invocation {
     /// the settings pass on besides.
     pub environment: BTreeMap<String, String>,
     /// Where it has to get to, and with what.
-    pub reach: Reach,
+    pub network: AgentNetwork,
     /// For its standard input: the prompt.
     pub stdin: Vec<u8>,
     /// Paths outside the workspace that it needs to see, read-only.
     pub reads: Vec<PathBuf>,
-    passed_on: PassedOn,
+    forwarded: ForwardedVariables,
 }
 
 /// Names of variables that the agent's settings ask for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct PassedOn {
+struct ForwardedVariables {
     /// Set in our own environment, and given to the agent.
     given: Vec<String>,
     /// Not set, or empty.
@@ -169,7 +170,7 @@ impl Invocation {
     /// Which variables the agent had, and which it was to have: for whoever has to mend a credential. Names only.
     pub fn variables(&self, agent: &str) -> String {
         let setting = format!("agents.{agent}.env");
-        let PassedOn { given, missing, .. } = &self.passed_on;
+        let ForwardedVariables { given, missing, .. } = &self.forwarded;
         let mut parts = Vec::new();
         if !given.is_empty() {
             parts.push(format!("{setting} passed on {}", given.join(", ")));
@@ -183,7 +184,7 @@ impl Invocation {
     /// The names of the credentials that the agent's settings ask for, when none of them is set; else nothing. Which
     /// variables are credentials is told by their names: a key, a token, a secret, a password.
     pub fn missing_credentials(&self) -> Vec<&str> {
-        let PassedOn { given, missing, .. } = &self.passed_on;
+        let ForwardedVariables { given, missing, .. } = &self.forwarded;
         if given.iter().any(|name| is_credential(name)) {
             return Vec::new();
         }
@@ -195,7 +196,7 @@ impl Invocation {
     /// in ordinary text to be taken out.
     pub fn redact(&self, text: &str) -> String {
         let mut clean = text.to_owned();
-        for (name, value) in self.passed_on.values.iter().filter(|(_, value)| value.len() >= 8) {
+        for (name, value) in self.forwarded.values.iter().filter(|(_, value)| value.len() >= 8) {
             clean = clean.replace(value.as_str(), &format!("[{name}]"));
         }
         clean
@@ -203,7 +204,7 @@ impl Invocation {
 
     /// The same for a stream of JSON lines, where what was passed on can stand in pieces, a few letters a line.
     pub fn redact_stream(&self, stream: &str) -> String {
-        let values = self.passed_on.values.iter();
+        let values = self.forwarded.values.iter();
         values.fold(self.redact(stream), |clean, (name, value)| {
             without_pieces(clean, &value.as_str().into(), format!("[{name}]"))
         })
@@ -212,7 +213,7 @@ impl Invocation {
 
 /// A stream of JSON lines without a secret that stands in pieces in it.
 fn without_pieces(stream: String, secret: &SecretString, mask: String) -> String {
-    let Some(mut pieces) = Pieces::of(secret, mask) else { return stream };
+    let Some(mut pieces) = SecretRedactor::of(secret, mask) else { return stream };
     let mut clean = pieces.feed(stream.as_bytes());
     clean.extend(pieces.end());
     String::from_utf8(clean).unwrap_or(stream)
@@ -225,7 +226,7 @@ impl fmt::Debug for Invocation {
             .field("program", &self.program)
             .field("environment", &self.environment.keys().collect::<Vec<_>>())
             .field("stdin_bytes", &self.stdin.len())
-            .field("reach", &self.reach)
+            .field("reach", &self.network)
             .field("reads", &self.reads)
             .finish()
     }
@@ -243,8 +244,8 @@ fn pass_on(
     names: &[String],
     lookup_env: &dyn Fn(&str) -> Option<String>,
     environment: &mut BTreeMap<String, String>,
-) -> PassedOn {
-    let mut passed_on = PassedOn::default();
+) -> ForwardedVariables {
+    let mut passed_on = ForwardedVariables::default();
     for name in names {
         match lookup_env(name).filter(|value| !value.is_empty()) {
             Some(value) => {

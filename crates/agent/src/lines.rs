@@ -7,7 +7,7 @@ pub(super) const LONGEST_LINE: usize = 8 << 20;
 const END: usize = 64 << 10;
 
 /// One line, without its newline.
-pub(super) enum Line<'a> {
+pub(super) enum OutputLine<'a> {
     /// All of it.
     Whole(&'a [u8]),
     /// Longer than [`LONGEST_LINE`]: its two ends.
@@ -21,15 +21,15 @@ pub(super) enum Line<'a> {
 
 /// Only `\n` ends a line: U+2028 and a lone `\r` occur inside JSON strings.
 #[derive(Default)]
-pub(super) struct Lines {
+pub(super) struct LineSplitter {
     line: Vec<u8>,
     /// The end of a line that has become too long; `line` then is its beginning.
-    overlong: Option<End>,
+    overlong: Option<TailBuffer>,
 }
 
-impl Lines {
+impl LineSplitter {
     /// Hands every line that ends in `bytes` to `each`.
-    pub(super) fn feed(&mut self, bytes: &[u8], each: &mut dyn FnMut(Line<'_>)) {
+    pub(super) fn feed(&mut self, bytes: &[u8], each: &mut dyn FnMut(OutputLine<'_>)) {
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             match piece.strip_suffix(b"\n") {
                 Some(rest) => {
@@ -42,7 +42,7 @@ impl Lines {
     }
 
     /// Hands over what stands after the last newline, if anything; says whether there was something.
-    pub(super) fn finish(&mut self, each: &mut dyn FnMut(Line<'_>)) -> bool {
+    pub(super) fn finish(&mut self, each: &mut dyn FnMut(OutputLine<'_>)) -> bool {
         let unfinished = !self.line.is_empty();
         if unfinished {
             self.end(each);
@@ -56,7 +56,7 @@ impl Lines {
         } else if self.line.len() + bytes.len() <= LONGEST_LINE {
             self.line.extend_from_slice(bytes);
         } else {
-            let mut end = End::of(END);
+            let mut end = TailBuffer::of(END);
             end.push(&self.line);
             end.push(bytes);
             let missing = END.saturating_sub(self.line.len());
@@ -67,23 +67,23 @@ impl Lines {
         }
     }
 
-    fn end(&mut self, each: &mut dyn FnMut(Line<'_>)) {
+    fn end(&mut self, each: &mut dyn FnMut(OutputLine<'_>)) {
         match self.overlong.take() {
-            None => each(Line::Whole(&self.line)),
-            Some(end) => each(Line::TooLong { head: &self.line, tail: end.bytes() }),
+            None => each(OutputLine::Whole(&self.line)),
+            Some(end) => each(OutputLine::TooLong { head: &self.line, tail: end.bytes() }),
         }
         self.line.clear();
     }
 }
 
 /// The last bytes of something longer.
-pub(super) struct End {
+pub(super) struct TailBuffer {
     bytes: Vec<u8>,
     most: usize,
     cut: bool,
 }
 
-impl End {
+impl TailBuffer {
     /// Keeps the last `most` bytes.
     pub(super) fn of(most: usize) -> Self {
         Self { bytes: Vec::new(), most, cut: false }

@@ -12,18 +12,18 @@ use super::Provider;
 
 /// What an agent needs of a network.
 #[derive(Clone, Default)]
-pub struct Reach {
+pub struct AgentNetwork {
     /// Names of hosts, as the settings have them.
     pub hosts: Vec<String>,
     /// Its model's service.
-    pub endpoint: Option<Endpoint>,
+    pub endpoint: Option<ModelEndpoint>,
     /// Variables with credentials that the program itself has to hold.
-    pub held: Vec<String>,
+    pub held_credentials: Vec<String>,
 }
 
 /// A model's service.
 #[derive(Clone)]
-pub struct Endpoint {
+pub struct ModelEndpoint {
     /// Whose dialect it speaks.
     pub provider: Provider,
     /// Its address, as our environment has it or as the provider's is.
@@ -43,14 +43,14 @@ pub enum EndpointKey {
     Bearer(SecretString),
 }
 
-impl fmt::Debug for Reach {
+impl fmt::Debug for AgentNetwork {
     /// No key is shown.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let base = self.endpoint.as_ref().map(|endpoint| endpoint.base.as_str());
         out.debug_struct("Reach")
             .field("hosts", &self.hosts)
             .field("endpoint", &base)
-            .field("held", &self.held)
+            .field("held", &self.held_credentials)
             .finish()
     }
 }
@@ -61,8 +61,8 @@ const OPENAI: &str = "https://api.openai.com/v1";
 const SUBSCRIPTION: &str = "CLAUDE_CODE_OAUTH_TOKEN";
 
 /// Takes what an agent's model needs out of its environment.
-pub(super) fn take(hosts: &[String], environment: &mut BTreeMap<String, String>) -> Reach {
-    let mut reach = Reach { hosts: hosts.to_vec(), endpoint: None, held: Vec::new() };
+pub(super) fn take(hosts: &[String], environment: &mut BTreeMap<String, String>) -> AgentNetwork {
+    let mut reach = AgentNetwork { hosts: hosts.to_vec(), endpoint: None, held_credentials: Vec::new() };
     let secret = |value: String| SecretString::from(value);
     let (api_key, token) =
         (environment.remove("ANTHROPIC_API_KEY"), environment.remove("ANTHROPIC_AUTH_TOKEN"));
@@ -74,14 +74,14 @@ pub(super) fn take(hosts: &[String], environment: &mut BTreeMap<String, String>)
         (None, None, None) => None,
     };
     if environment.contains_key(SUBSCRIPTION) {
-        reach.held.push(SUBSCRIPTION.to_owned());
+        reach.held_credentials.push(SUBSCRIPTION.to_owned());
     }
     if let Some(key) = anthropic {
         let base = base.unwrap_or_else(|| ANTHROPIC.to_owned());
-        reach.endpoint = Some(Endpoint { provider: Provider::Anthropic, base, key });
+        reach.endpoint = Some(ModelEndpoint { provider: Provider::Anthropic, base, key });
         return reach;
     }
-    if !reach.held.is_empty() {
+    if !reach.held_credentials.is_empty() {
         reach.hosts.extend(ANTHROPIC.strip_prefix("https://").map(str::to_owned));
         return reach;
     }
@@ -92,7 +92,7 @@ pub(super) fn take(hosts: &[String], environment: &mut BTreeMap<String, String>)
         (None, None) => return reach,
     };
     let base = base.unwrap_or_else(|| OPENAI.to_owned());
-    reach.endpoint = Some(Endpoint { provider: Provider::OpenAi, base, key });
+    reach.endpoint = Some(ModelEndpoint { provider: Provider::OpenAi, base, key });
     reach
 }
 
@@ -102,7 +102,7 @@ mod tests {
 
     use super::*;
 
-    fn taken(variables: &[(&str, &str)]) -> (Reach, Vec<String>) {
+    fn taken(variables: &[(&str, &str)]) -> (AgentNetwork, Vec<String>) {
         let mut environment: BTreeMap<String, String> =
             variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         let reach = take(&["docs.example".to_owned()], &mut environment);
@@ -126,7 +126,7 @@ mod tests {
         assert!(matches!(endpoint.key, EndpointKey::Bearer(_)));
 
         let (reach, left) = taken(&[("CLAUDE_CODE_OAUTH_TOKEN", "t")]);
-        assert_eq!((left.len(), reach.held.len(), reach.hosts.len()), (1, 1, 2));
+        assert_eq!((left.len(), reach.held_credentials.len(), reach.hosts.len()), (1, 1, 2));
         assert!(reach.endpoint.is_none());
 
         let (reach, left) = taken(&[("OPENAI_API_KEY", "sk-2")]);

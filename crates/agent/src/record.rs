@@ -9,15 +9,15 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::is_session_id;
-use journeyman_order::Usage;
+use journeyman_order::AgentUsage;
 
 /// A line of the stream, as far as it concerns us.
-pub(super) enum Record {
+pub(super) enum StreamRecord {
     /// About the run itself: the session's beginning, a retry, a hook.
     System {
         session: Option<String>,
     },
-    Result(Box<Said>),
+    Result(Box<StreamResult>),
     /// Any other record: messages, progress.
     Other,
     /// It says that it is a result and cannot be read.
@@ -28,7 +28,7 @@ pub(super) enum Record {
 
 /// What a result says.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Said {
+pub(super) struct StreamResult {
     pub(super) subtype: String,
     pub(super) is_error: bool,
     pub(super) text: Option<String>,
@@ -38,31 +38,32 @@ pub(super) struct Said {
     pub(super) api_status: Option<u64>,
     pub(super) terminal_reason: String,
     /// What this result's share of the run used, where it says so.
-    pub(super) since_last: Option<Usage>,
+    pub(super) since_last: Option<AgentUsage>,
     /// What it says of its own turns; the dollars are the run's or the session's, by version.
-    pub(super) turns: Usage,
+    pub(super) turns: AgentUsage,
     pub(super) uuid: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct Head<'a> {
+struct RecordHeader<'a> {
     #[serde(borrow, default)]
     r#type: Option<Cow<'a, str>>,
 }
 
 /// Reads a line.
-pub(super) fn read(line: &str) -> Record {
+pub(super) fn read(line: &str) -> StreamRecord {
     if !line.starts_with('{') {
-        return Record::Noise;
+        return StreamRecord::Noise;
     }
     // Most lines are long and of no concern: look at the type first and parse only what matters.
-    let Ok(Head { r#type: Some(kind) }) = serde_json::from_str::<Head<'_>>(line) else {
-        return if looks_like_result(line) { Record::BrokenResult } else { Record::Noise };
+    let Ok(RecordHeader { r#type: Some(kind) }) = serde_json::from_str::<RecordHeader<'_>>(line) else {
+        return if looks_like_result(line) { StreamRecord::BrokenResult } else { StreamRecord::Noise };
     };
     match kind.as_ref() {
-        "system" => Record::System { session: parse(line).as_ref().and_then(session) },
-        "result" => parse(line).map_or(Record::BrokenResult, |value| Record::Result(Box::new(said(&value)))),
-        _ => Record::Other,
+        "system" => StreamRecord::System { session: parse(line).as_ref().and_then(session) },
+        "result" => parse(line)
+            .map_or(StreamRecord::BrokenResult, |value| StreamRecord::Result(Box::new(said(&value)))),
+        _ => StreamRecord::Other,
     }
 }
 
@@ -76,10 +77,10 @@ fn parse(line: &str) -> Option<Value> {
     serde_json::from_str(line).or_else(|_| serde_json::from_str(&without_lone_surrogates(line))).ok()
 }
 
-fn said(value: &Value) -> Said {
+fn said(value: &Value) -> StreamResult {
     let text = |key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
     let subtype = text("subtype");
-    Said {
+    StreamResult {
         is_error: value.get("is_error") == Some(&Value::Bool(true)) || subtype.starts_with("error"),
         subtype,
         // Held against a schema by the program itself; the text beside it may say the same less exactly.
@@ -99,7 +100,7 @@ fn said(value: &Value) -> Said {
         api_status: value.get("api_error_status").and_then(Value::as_u64),
         terminal_reason: text("terminal_reason"),
         since_last: value.get("model_usage_since_last_result").and_then(Value::as_object).map(|models| {
-            models.values().map(usage_of_model).fold(Usage::default(), |sum, usage| sum + usage)
+            models.values().map(usage_of_model).fold(AgentUsage::default(), |sum, usage| sum + usage)
         }),
         turns: usage_of_turns(value),
         uuid: value.get("uuid").and_then(Value::as_str).map(String::from),
@@ -110,9 +111,9 @@ fn session(value: &Value) -> Option<String> {
     value.get("session_id").and_then(Value::as_str).filter(|id| is_session_id(id)).map(String::from)
 }
 
-fn usage_of_model(model: &Value) -> Usage {
+fn usage_of_model(model: &Value) -> AgentUsage {
     let tokens = |key: &str| model.get(key).and_then(Value::as_u64).unwrap_or(0);
-    Usage {
+    AgentUsage {
         input_tokens: tokens("inputTokens")
             .saturating_add(tokens("cacheReadInputTokens"))
             .saturating_add(tokens("cacheCreationInputTokens")),
@@ -121,10 +122,10 @@ fn usage_of_model(model: &Value) -> Usage {
     }
 }
 
-fn usage_of_turns(value: &Value) -> Usage {
+fn usage_of_turns(value: &Value) -> AgentUsage {
     let usage = value.get("usage").unwrap_or(&Value::Null);
     let tokens = |key: &str| usage.get(key).and_then(Value::as_u64).unwrap_or(0);
-    Usage {
+    AgentUsage {
         input_tokens: tokens("input_tokens")
             .saturating_add(tokens("cache_read_input_tokens"))
             .saturating_add(tokens("cache_creation_input_tokens")),
@@ -147,8 +148,8 @@ fn without_lone_surrogates(line: &str) -> String {
         let (before, escape) = rest.split_at(at);
         mended.push_str(before);
         let kept = match (surrogate(escape), escape.get(6..).and_then(surrogate)) {
-            (Some(Half::High), Some(Half::Low)) => 12,
-            (Some(Half::High | Half::Low), _) => {
+            (Some(SurrogateHalf::High), Some(SurrogateHalf::Low)) => 12,
+            (Some(SurrogateHalf::High | SurrogateHalf::Low), _) => {
                 mended.push('\u{fffd}');
                 rest = escape.get(6..).unwrap_or_default();
                 continue;
@@ -164,16 +165,16 @@ fn without_lone_surrogates(line: &str) -> String {
     mended
 }
 
-enum Half {
+enum SurrogateHalf {
     High,
     Low,
 }
 
-fn surrogate(escape: &str) -> Option<Half> {
+fn surrogate(escape: &str) -> Option<SurrogateHalf> {
     let digits = escape.strip_prefix("\\u")?.get(..4)?;
     match u16::from_str_radix(digits, 16).ok()? {
-        0xd800..=0xdbff => Some(Half::High),
-        0xdc00..=0xdfff => Some(Half::Low),
+        0xd800..=0xdbff => Some(SurrogateHalf::High),
+        0xdc00..=0xdfff => Some(SurrogateHalf::Low),
         0..=0xd7ff | 0xe000..=0xffff => None,
     }
 }
@@ -189,7 +190,7 @@ mod tests {
             (r#"{"type":"result","result":"\ud83d\ude00 whole, \ude00 half"}"#, "😀 whole, \u{fffd} half"),
             (r#"{"type":"result","result":"\\ud83d is text, \ud83dé"}"#, "\\ud83d is text, \u{fffd}é"),
         ] {
-            let Record::Result(said) = read(line) else { panic!("{line}") };
+            let StreamRecord::Result(said) = read(line) else { panic!("{line}") };
             assert_eq!(said.text.as_deref(), Some(text));
         }
     }

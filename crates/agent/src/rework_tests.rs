@@ -3,7 +3,7 @@
 use super::prompt_tests::rework;
 use super::tests::task;
 use super::*;
-use journeyman_order::moves::{Decision, Diagnosis, Rework};
+use journeyman_order::moves::{Diagnosis, DiagnosisDecision, Rework};
 use journeyman_order::pipeline::FeedbackMode;
 use journeyman_order::{Category, Feedback, Finding, Severity};
 use proptest::prelude::*;
@@ -160,7 +160,7 @@ fn the_history_is_told_within_its_budget_and_the_oldest_rounds_are_cut_first() {
 #[test]
 fn advice_stands_first_a_persons_before_the_tech_leads() {
     let diagnosis = Diagnosis {
-        decision: Decision::Guide,
+        decision: DiagnosisDecision::Guide,
         diagnosis: "the list is read twice".into(),
         guidance: "read it once, in total()".into(),
     };
@@ -261,7 +261,7 @@ fn any_rework() -> impl Strategy<Value = Rework> {
     let mode =
         prop_oneof![Just(FeedbackMode::Both), Just(FeedbackMode::Structured), Just(FeedbackMode::Natural)];
     let diagnosis = (text(), text()).prop_map(|(diagnosis, guidance)| Diagnosis {
-        decision: Decision::Guide,
+        decision: DiagnosisDecision::Guide,
         diagnosis,
         guidance,
     });

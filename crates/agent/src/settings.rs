@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::api::ApiSettings;
-use journeyman_order::names::{NameFault, VariableName};
+use journeyman_order::names::{NamingError, VariableName};
 
 /// One `[agents.NAME]` of the settings.
 #[derive(Debug, Clone, PartialEq)]
@@ -84,8 +84,8 @@ impl AgentSettings {
 fn variable_problem(name: &str) -> Option<String> {
     match VariableName::parse(name) {
         Ok(_) => None,
-        Err(NameFault::Own) => Some(format!("{name} is Journeyman's own and never passed on to an agent")),
-        Err(NameFault::Variable | NameFault::Form | NameFault::Reserved(_)) => {
+        Err(NamingError::Own) => Some(format!("{name} is Journeyman's own and never passed on to an agent")),
+        Err(NamingError::Variable | NamingError::Form | NamingError::Reserved(_)) => {
             Some(format!("{name:?} is not the name of a variable"))
         }
     }

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use super::Transcript;
 use super::failure::{failure, of_result, without_result};
-use super::lines::{End, LONGEST_LINE, Line, Lines};
-use super::record::{Record, Said, looks_like_result, read};
-use journeyman_order::agent_run::FailureKind;
-use journeyman_order::{AgentRun, Exit, Usage};
+use super::lines::{LONGEST_LINE, LineSplitter, OutputLine, TailBuffer};
+use super::record::{StreamRecord, StreamResult, looks_like_result, read};
+use journeyman_order::agent_run::AgentFailureKind;
+use journeyman_order::{AgentRun, AgentUsage, Exit};
 
 /// The most of a result, or of plain text, that goes into the journal.
 const LONGEST_RESULT: usize = 1 << 20;
@@ -18,7 +18,7 @@ const LINES_TO_DECIDE: u32 = 32;
 
 /// What a program prints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum OutputFormat {
     /// A stream of records; anything else is noise.
     Records,
     /// A stream of records when a `system` or `result` record stands among the first lines (a wrapper's own
@@ -29,58 +29,58 @@ pub(super) enum Form {
 }
 
 /// The last thing of weight in the stream.
-enum Last {
+enum LastResult {
     Nothing,
-    Result(Box<Said>),
+    Result(Box<StreamResult>),
     /// A result of more than [`LONGEST_LINE`].
     TooLong,
     Broken,
 }
 
-pub(super) struct Stream {
-    lines: Lines,
-    seen: Seen,
+pub(super) struct StreamTranscript {
+    lines: LineSplitter,
+    seen: StreamState,
     /// Kept until it is known that the output is not plain text.
-    text: Option<End>,
+    text: Option<TailBuffer>,
 }
 
-struct Seen {
-    form: Form,
-    last: Last,
+struct StreamState {
+    form: OutputFormat,
+    last: LastResult,
     /// A result came, and no record after it.
     settled: bool,
     session: Option<String>,
-    usage: Usage,
+    usage: AgentUsage,
     /// The running total of dollars that the last result named.
     total_usd: f64,
     /// Results counted already: a stream may repeat one.
     counted: BTreeSet<String>,
     lines: u32,
     noise_lines: u64,
-    noise: End,
+    noise: TailBuffer,
     too_long: u64,
     not_utf8: u64,
 }
 
-impl Stream {
-    pub(super) fn new(form: Form) -> Self {
+impl StreamTranscript {
+    pub(super) fn new(form: OutputFormat) -> Self {
         Self {
-            lines: Lines::default(),
+            lines: LineSplitter::default(),
             text: match form {
-                Form::Records => None,
-                Form::RecordsOrText | Form::Text => Some(End::of(LONGEST_RESULT)),
+                OutputFormat::Records => None,
+                OutputFormat::RecordsOrText | OutputFormat::Text => Some(TailBuffer::of(LONGEST_RESULT)),
             },
-            seen: Seen {
+            seen: StreamState {
                 form,
-                last: Last::Nothing,
+                last: LastResult::Nothing,
                 settled: false,
                 session: None,
-                usage: Usage::default(),
+                usage: AgentUsage::default(),
                 total_usd: 0.0,
                 counted: BTreeSet::new(),
                 lines: 0,
                 noise_lines: 0,
-                noise: End::of(4 << 10),
+                noise: TailBuffer::of(4 << 10),
                 too_long: 0,
                 not_utf8: 0,
             },
@@ -88,14 +88,14 @@ impl Stream {
     }
 }
 
-impl Transcript for Stream {
+impl Transcript for StreamTranscript {
     fn feed(&mut self, bytes: &[u8]) {
         if let Some(text) = &mut self.text {
             text.push(bytes);
         }
         let seen = &mut self.seen;
         self.lines.feed(bytes, &mut |line| seen.line(&line));
-        if self.seen.form == Form::Records {
+        if self.seen.form == OutputFormat::Records {
             self.text = None;
         }
     }
@@ -110,25 +110,27 @@ impl Transcript for Stream {
         let unfinished = lines.finish(&mut |line| seen.line(&line));
         let mut run = AgentRun { duration_seconds: duration.as_secs_f64(), ..AgentRun::default() };
         match (seen.form, text) {
-            (Form::Records, _) | (Form::RecordsOrText | Form::Text, None) => {
+            (OutputFormat::Records, _) | (OutputFormat::RecordsOrText | OutputFormat::Text, None) => {
                 if unfinished && seen.noise_lines > noise_before {
                     run.warnings.push("the last line of the stream was cut off".into());
                 }
                 seen.conclude(&mut run, exit, stderr_tail);
             }
-            (Form::RecordsOrText | Form::Text, Some(text)) => plain(&mut run, &text, exit, stderr_tail),
+            (OutputFormat::RecordsOrText | OutputFormat::Text, Some(text)) => {
+                plain(&mut run, &text, exit, stderr_tail)
+            }
         }
         run
     }
 }
 
-impl Seen {
-    fn line(&mut self, line: &Line<'_>) {
-        if self.form == Form::Text {
+impl StreamState {
+    fn line(&mut self, line: &OutputLine<'_>) {
+        if self.form == OutputFormat::Text {
             return;
         }
         match line {
-            Line::Whole(bytes) => {
+            OutputLine::Whole(bytes) => {
                 let text = String::from_utf8_lossy(bytes);
                 let trimmed = text.trim_matches(|c: char| c.is_ascii_whitespace() || c == '\u{feff}');
                 if trimmed.is_empty() {
@@ -139,13 +141,13 @@ impl Seen {
                 }
                 self.record(read(trimmed), bytes);
             }
-            Line::TooLong { head, tail } => {
+            OutputLine::TooLong { head, tail } => {
                 self.too_long += 1;
                 // Which record it was can only be told from its ends: `type` is no longer always first.
                 let is_result =
                     [head, tail].iter().any(|end| looks_like_result(&String::from_utf8_lossy(end)));
-                if is_result && self.form == Form::Records {
-                    self.last = Last::TooLong;
+                if is_result && self.form == OutputFormat::Records {
+                    self.last = LastResult::TooLong;
                     self.settled = true;
                 } else {
                     self.settled = false;
@@ -153,36 +155,36 @@ impl Seen {
             }
         }
         self.lines = self.lines.saturating_add(1);
-        if self.form == Form::RecordsOrText && self.lines >= LINES_TO_DECIDE {
-            self.form = Form::Text;
+        if self.form == OutputFormat::RecordsOrText && self.lines >= LINES_TO_DECIDE {
+            self.form = OutputFormat::Text;
         }
     }
 
-    fn record(&mut self, record: Record, bytes: &[u8]) {
+    fn record(&mut self, record: StreamRecord, bytes: &[u8]) {
         match record {
-            Record::System { session } => {
-                self.form = Form::Records;
+            StreamRecord::System { session } => {
+                self.form = OutputFormat::Records;
                 self.settled = false;
                 self.session = session.or(self.session.take());
             }
             // Words came first and no stream began: a lone result among them is one that is quoted.
-            Record::Result(_) if self.form == Form::RecordsOrText && self.noise_lines > 0 => {
+            StreamRecord::Result(_) if self.form == OutputFormat::RecordsOrText && self.noise_lines > 0 => {
                 self.noise(bytes)
             }
-            Record::Result(said) => {
-                self.form = Form::Records;
+            StreamRecord::Result(said) => {
+                self.form = OutputFormat::Records;
                 self.settled = true;
                 self.session = said.session.clone().or(self.session.take());
                 self.count(&said);
-                self.last = Last::Result(said);
+                self.last = LastResult::Result(said);
             }
-            Record::BrokenResult if self.form == Form::Records => {
-                self.last = Last::Broken;
+            StreamRecord::BrokenResult if self.form == OutputFormat::Records => {
+                self.last = LastResult::Broken;
                 self.settled = true;
                 self.noise(bytes);
             }
-            Record::Other => self.settled = false,
-            Record::Noise | Record::BrokenResult => self.noise(bytes),
+            StreamRecord::Other => self.settled = false,
+            StreamRecord::Noise | StreamRecord::BrokenResult => self.noise(bytes),
         }
     }
 
@@ -194,7 +196,7 @@ impl Seen {
 
     /// Adds what a result used. Where it does not say what is its own, its dollars are a running total, so only
     /// what is new counts.
-    fn count(&mut self, said: &Said) {
+    fn count(&mut self, said: &StreamResult) {
         if let Some(uuid) = &said.uuid {
             if self.counted.contains(uuid) {
                 return;
@@ -205,7 +207,7 @@ impl Seen {
         }
         let fresh = (said.turns.usd - self.total_usd).max(0.0);
         self.total_usd = self.total_usd.max(said.turns.usd);
-        self.usage = self.usage + said.since_last.unwrap_or(Usage { usd: fresh, ..said.turns });
+        self.usage = self.usage + said.since_last.unwrap_or(AgentUsage { usd: fresh, ..said.turns });
     }
 
     fn conclude(self, run: &mut AgentRun, exit: Exit, stderr: &str) {
@@ -222,7 +224,7 @@ impl Seen {
             }
         }
         run.failure = match self.last {
-            Last::Result(said) => {
+            LastResult::Result(said) => {
                 let failure = of_result(&said, exit, stderr);
                 if exit == Exit::TimedOut && failure.is_none() {
                     run.warnings.push("it lived on after its result and was ended".into());
@@ -234,24 +236,24 @@ impl Seen {
                     failure
                 }
             }
-            Last::TooLong => Some(failure(
-                FailureKind::Ended,
+            LastResult::TooLong => Some(failure(
+                AgentFailureKind::Ended,
                 format!("its result is a line of more than {} MiB and was not read", LONGEST_LINE >> 20),
                 stderr,
             )),
-            Last::Broken => {
-                Some(failure(FailureKind::Ended, "its result cannot be read as JSON".into(), stderr))
+            LastResult::Broken => {
+                Some(failure(AgentFailureKind::Ended, "its result cannot be read as JSON".into(), stderr))
             }
-            Last::Nothing => Some(without_result(exit, stderr, &noise, "it ended without a result")),
+            LastResult::Nothing => Some(without_result(exit, stderr, &noise, "it ended without a result")),
         };
         // A session that is not known cannot be resumed, though the stream names it.
-        if run.failure.as_ref().is_some_and(|failure| failure.kind == FailureKind::UnknownSession) {
+        if run.failure.as_ref().is_some_and(|failure| failure.kind == AgentFailureKind::UnknownSession) {
             run.session_id = None;
         }
     }
 }
 
-fn plain(run: &mut AgentRun, text: &End, exit: Exit, stderr: &str) {
+fn plain(run: &mut AgentRun, text: &TailBuffer, exit: Exit, stderr: &str) {
     let said = String::from_utf8_lossy(text.bytes());
     // A cut may have gone through a character.
     let said = if text.is_cut() { said.trim_start_matches('\u{fffd}') } else { said.as_ref() };

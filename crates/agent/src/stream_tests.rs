@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::Transcript;
-use super::stream::{Form, Stream};
-use journeyman_order::agent_run::FailureKind;
+use super::stream::{OutputFormat, StreamTranscript};
+use journeyman_order::agent_run::AgentFailureKind;
 use journeyman_order::{AgentRun, Exit};
 use proptest::prelude::*;
 
@@ -14,8 +14,8 @@ fn fixture(name: &str) -> Vec<u8> {
     std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-fn finish(form: Form, pieces: &[&[u8]], exit: Exit, stderr: &str) -> AgentRun {
-    let mut stream = Box::new(Stream::new(form));
+fn finish(form: OutputFormat, pieces: &[&[u8]], exit: Exit, stderr: &str) -> AgentRun {
+    let mut stream = Box::new(StreamTranscript::new(form));
     for piece in pieces {
         stream.feed(piece);
     }
@@ -24,14 +24,14 @@ fn finish(form: Form, pieces: &[&[u8]], exit: Exit, stderr: &str) -> AgentRun {
 
 /// A run of Claude Code that printed this and ended well.
 fn claude(output: &[u8]) -> AgentRun {
-    finish(Form::Records, &[output], Exit::Code(0), "")
+    finish(OutputFormat::Records, &[output], Exit::Code(0), "")
 }
 
 fn command(output: &[u8]) -> AgentRun {
-    finish(Form::RecordsOrText, &[output], Exit::Code(0), "")
+    finish(OutputFormat::RecordsOrText, &[output], Exit::Code(0), "")
 }
 
-fn kind(run: &AgentRun) -> Option<FailureKind> {
+fn kind(run: &AgentRun) -> Option<AgentFailureKind> {
     run.failure.as_ref().map(|failure| failure.kind)
 }
 
@@ -41,7 +41,7 @@ fn message(run: &AgentRun) -> &str {
 
 #[test]
 fn real_streams_are_read_as_they_ended() {
-    use FailureKind::{Ended, LimitReached, Misconfigured, Unavailable};
+    use AgentFailureKind::{Ended, LimitReached, Misconfigured, Unavailable};
     for (name, code, result, failure, tokens, usd) in [
         ("claude-plain", 0, Some("Hello from the mock. The answer is 42."), None, 120, 0.0008),
         ("claude-thinking", 0, Some("answer"), None, 120, 0.0008),
@@ -66,7 +66,7 @@ fn real_streams_are_read_as_they_ended() {
         // It says "done" though every tool was denied: its word is no evidence, and this is only its word.
         ("claude-permission-denied", 0, Some("Done. Committed the fix."), None, 360, 0.0024),
     ] {
-        let run = finish(Form::Records, &[&fixture(name)], Exit::Code(code), "");
+        let run = finish(OutputFormat::Records, &[&fixture(name)], Exit::Code(code), "");
         assert_eq!(run.result.as_deref(), result, "{name}");
         assert_eq!(kind(&run), failure, "{name}: {}", message(&run));
         assert_eq!(run.usage.input_tokens + run.usage.output_tokens, tokens, "{name}");
@@ -74,10 +74,10 @@ fn real_streams_are_read_as_they_ended() {
         assert!(run.session_id.is_some_and(|id| id.len() == 36), "{name}");
         assert!(run.warnings.is_empty(), "{name}: {:?}", run.warnings);
         // The same program behind the runtime `command` is read the same.
-        let again = finish(Form::RecordsOrText, &[&fixture(name)], Exit::Code(code), "");
+        let again = finish(OutputFormat::RecordsOrText, &[&fixture(name)], Exit::Code(code), "");
         assert_eq!((again.result.as_deref(), kind(&again)), (result, failure), "{name}");
     }
-    let run = finish(Form::Records, &[&fixture("claude-api-500-retries2")], Exit::Code(1), "");
+    let run = finish(OutputFormat::Records, &[&fixture("claude-api-500-retries2")], Exit::Code(1), "");
     assert_eq!(kind(&run), Some(Unavailable), "{}", message(&run));
 }
 
@@ -98,26 +98,26 @@ fn records_of_hooks_may_come_before_the_beginning() {
 fn a_session_that_is_not_known_is_told_apart_and_not_offered_again() {
     let words = "No conversation found with session ID: 00000000-0000-4000-8000-000000000000";
     for output in [fixture("claude-resume-unknown"), Vec::new()] {
-        let run = finish(Form::Records, &[&output], Exit::Code(1), words);
-        assert_eq!(kind(&run), Some(FailureKind::UnknownSession), "{}", message(&run));
+        let run = finish(OutputFormat::Records, &[&output], Exit::Code(1), words);
+        assert_eq!(kind(&run), Some(AgentFailureKind::UnknownSession), "{}", message(&run));
         assert_eq!(run.session_id, None);
     }
 }
 
 #[test]
 fn a_run_that_is_ended_before_its_result_keeps_its_session() {
-    let run = finish(Form::Records, &[&fixture("claude-timeout-term")], Exit::TimedOut, "");
-    assert_eq!(kind(&run), Some(FailureKind::LimitReached));
+    let run = finish(OutputFormat::Records, &[&fixture("claude-timeout-term")], Exit::TimedOut, "");
+    assert_eq!(kind(&run), Some(AgentFailureKind::LimitReached));
     assert!(run.session_id.is_some());
-    let run = finish(Form::Records, &[&fixture("claude-timeout-int")], Exit::TimedOut, "");
-    assert_eq!(kind(&run), Some(FailureKind::LimitReached), "an aborted result is still a timeout");
-    let run = finish(Form::Records, &[&fixture("claude-timeout-term")], Exit::Code(143), "");
-    assert_eq!(kind(&run), Some(FailureKind::Ended));
+    let run = finish(OutputFormat::Records, &[&fixture("claude-timeout-int")], Exit::TimedOut, "");
+    assert_eq!(kind(&run), Some(AgentFailureKind::LimitReached), "an aborted result is still a timeout");
+    let run = finish(OutputFormat::Records, &[&fixture("claude-timeout-term")], Exit::Code(143), "");
+    assert_eq!(kind(&run), Some(AgentFailureKind::Ended));
 }
 
 #[test]
 fn a_program_that_lives_on_after_its_result_can_be_ended_without_harm() {
-    let mut stream = Stream::new(Form::Records);
+    let mut stream = StreamTranscript::new(OutputFormat::Records);
     stream.feed(br#"{"type":"system","subtype":"init","session_id":"s"}"#);
     stream.feed(b"\n");
     assert!(!stream.settled());
@@ -147,9 +147,13 @@ fn strings_are_kept_as_they_are_other_values_as_json_and_null_as_none() {
     ] {
         let run = claude(format!("{{\"type\":\"result\",\"result\":{value}}}\n").as_bytes());
         assert_eq!(run.result.as_deref(), result, "{value}");
-        assert_eq!(kind(&run), if result.is_none() { Some(FailureKind::Ended) } else { None }, "{value}");
+        assert_eq!(
+            kind(&run),
+            if result.is_none() { Some(AgentFailureKind::Ended) } else { None },
+            "{value}"
+        );
     }
-    assert_eq!(kind(&claude(b"{\"type\":\"result\"}\n")), Some(FailureKind::Ended));
+    assert_eq!(kind(&claude(b"{\"type\":\"result\"}\n")), Some(AgentFailureKind::Ended));
     for (structured, result) in
         [(r#"{"passed":true}"#, r#"{"passed":true}"#), ("null", "said"), ("7", "said")]
     {
@@ -196,7 +200,7 @@ fn a_result_that_is_cut_off_or_nested_without_end_is_a_failure_and_not_the_one_b
     let huge = "{\"type\":\"result\",\"result\":\"x\",\"total_cost_usd\":1e999}\n";
     for second in [cut, &deep, huge] {
         let run = claude(format!("{first}{second}").as_bytes());
-        assert_eq!((run.result.as_deref(), kind(&run)), (None, Some(FailureKind::Ended)));
+        assert_eq!((run.result.as_deref(), kind(&run)), (None, Some(AgentFailureKind::Ended)));
     }
 }
 
@@ -205,17 +209,17 @@ fn success_with_a_bad_exit_is_no_success_and_an_error_with_a_good_one_is_an_erro
     let good =
         b"{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false,\"result\":\"24 tests pass\"}\n";
     for exit in [Exit::Code(1), Exit::Signal(9)] {
-        let run = finish(Form::Records, &[good], exit, "out of memory");
-        assert_eq!(kind(&run), Some(FailureKind::Ended));
+        let run = finish(OutputFormat::Records, &[good], exit, "out of memory");
+        assert_eq!(kind(&run), Some(AgentFailureKind::Ended));
         assert!(message(&run).contains("out of memory"), "{}", message(&run));
     }
     let bad = b"{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":true,\"result\":\"no\"}\n";
-    assert_eq!(kind(&claude(bad)), Some(FailureKind::Ended));
+    assert_eq!(kind(&claude(bad)), Some(AgentFailureKind::Ended));
 }
 
 #[test]
 fn failures_are_told_apart_by_what_they_ask_for() {
-    use FailureKind::{Ended, LimitReached, Misconfigured, Unavailable, UnknownSession};
+    use AgentFailureKind::{Ended, LimitReached, Misconfigured, Unavailable, UnknownSession};
     let api = |fields: &str| {
         format!("{{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":true,{fields}}}\n").into_bytes()
     };
@@ -231,7 +235,7 @@ fn failures_are_told_apart_by_what_they_ask_for() {
         (api(r#""result":"response exceeded the 32000 output token maximum""#), LimitReached),
         (api(r#""result":"I will not do that.""#), Ended),
     ] {
-        let run = finish(Form::Records, &[&output], Exit::Code(1), "");
+        let run = finish(OutputFormat::Records, &[&output], Exit::Code(1), "");
         assert_eq!(kind(&run), Some(expected), "{}: {}", String::from_utf8_lossy(&output), message(&run));
     }
     for (exit, stderr, expected) in [
@@ -245,7 +249,7 @@ fn failures_are_told_apart_by_what_they_ask_for() {
         (Exit::Code(0), "", Ended),
         (Exit::TimedOut, "", LimitReached),
     ] {
-        let run = finish(Form::Records, &[], exit, stderr);
+        let run = finish(OutputFormat::Records, &[], exit, stderr);
         assert_eq!(kind(&run), Some(expected), "{stderr}: {}", message(&run));
         assert!(message(&run).contains(stderr), "{}", message(&run));
     }
@@ -262,13 +266,13 @@ fn a_line_of_many_megabytes_costs_no_more_memory_than_its_share() {
     };
     let message_line = long(r#"{"type":"user","text":""#, r#""}"#);
     let result = b"{\"type\":\"result\",\"result\":\"done\"}\n";
-    let run = finish(Form::Records, &[&message_line, result], Exit::Code(0), "");
+    let run = finish(OutputFormat::Records, &[&message_line, result], Exit::Code(0), "");
     assert_eq!((run.result.as_deref(), kind(&run)), (Some("done"), None));
     assert_eq!(run.warnings, ["1 lines of the stream were longer than 8 MiB and skipped"]);
     for too_long in
         [long(r#"{"type":"result","result":""#, r#""}"#), long(r#"{"result":""#, r#"","type":"result"}"#)]
     {
-        let run = finish(Form::Records, &[result, &too_long], Exit::Code(0), "");
+        let run = finish(OutputFormat::Records, &[result, &too_long], Exit::Code(0), "");
         assert_eq!(run.result, None, "the result before it is not the last");
         assert!(message(&run).contains("more than 8 MiB"), "{}", message(&run));
     }
@@ -301,9 +305,9 @@ fn a_command_may_print_plain_text() {
         assert!(run.warnings.is_empty(), "{:?}", run.warnings);
     }
     assert_eq!(command(&fixture("claude-text-format")).result.as_deref(), Some("ok"));
-    assert_eq!(kind(&command(b" \n")), Some(FailureKind::Ended));
-    let failed = finish(Form::RecordsOrText, &[b"I tried"], Exit::Code(3), "and failed");
-    assert_eq!((failed.result.as_deref(), kind(&failed)), (Some("I tried"), Some(FailureKind::Ended)));
+    assert_eq!(kind(&command(b" \n")), Some(AgentFailureKind::Ended));
+    let failed = finish(OutputFormat::RecordsOrText, &[b"I tried"], Exit::Code(3), "and failed");
+    assert_eq!((failed.result.as_deref(), kind(&failed)), (Some("I tried"), Some(AgentFailureKind::Ended)));
     assert!(message(&failed).contains("exit code 3") && message(&failed).contains("and failed"));
 
     // The end is kept, on a character's boundary.
@@ -323,7 +327,7 @@ fn a_command_that_wraps_a_stream_is_never_shown_as_its_stream() {
     let text = format!("{}{{\"type\":\"result\",\"result\":\"forged\"}}\n", "a line\n".repeat(40));
     assert!(command(text.as_bytes()).result.is_some_and(|result| result.starts_with("a line")));
     // A stream of another kind of program has no result that we know.
-    assert_eq!(kind(&command(&fixture("gemini-plain"))), Some(FailureKind::Ended));
+    assert_eq!(kind(&command(&fixture("gemini-plain"))), Some(AgentFailureKind::Ended));
 }
 
 proptest! {
@@ -345,7 +349,7 @@ proptest! {
         cuts in proptest::collection::vec(1_usize..30, 1..20),
         is_text in any::<bool>(),
     ) {
-        let form = || if is_text { Form::RecordsOrText } else { Form::Records };
+        let form = || if is_text { OutputFormat::RecordsOrText } else { OutputFormat::Records };
         let output = lines.join(&b'\n');
         let whole = finish(form(), &[&output], Exit::Code(0), "");
         let single: Vec<&[u8]> = output.chunks(1).collect();

@@ -6,7 +6,7 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig, ge
 use serde::{Deserialize, Serialize};
 
 use super::key::{KeyError, KeyId, PublicKey, SigningKey};
-use super::statement::{Statement, StatementError, told};
+use super::statement::{Statement, StatementError, printable_error};
 
 /// What the payload of an in-toto envelope is.
 const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";
@@ -26,18 +26,18 @@ const FOR_URLS: GeneralPurpose = GeneralPurpose::new(&alphabet::URL_SAFE, TOLERA
 pub struct Envelope {
     payload: Vec<u8>,
     payload_type: String,
-    signatures: Vec<Signature>,
+    signatures: Vec<EnvelopeSignature>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Signature {
+struct EnvelopeSignature {
     key: Option<KeyId>,
     bytes: Vec<u8>,
 }
 
 /// The envelope as it is written. Fields that are not known are allowed.
 #[derive(Serialize, Deserialize)]
-struct Wire {
+struct WireEnvelope {
     payload: String,
     #[serde(rename = "payloadType")]
     payload_type: String,
@@ -98,7 +98,7 @@ impl Envelope {
     /// Signs a statement's bytes.
     pub(super) fn seal(payload: Vec<u8>, key: &SigningKey) -> Result<Self, KeyError> {
         let bytes = key.sign(&pre_authentication_encoding(PAYLOAD_TYPE, &payload))?;
-        let signature = Signature { key: Some(key.public().id()), bytes };
+        let signature = EnvelopeSignature { key: Some(key.public().id()), bytes };
         Ok(Self { payload, payload_type: PAYLOAD_TYPE.to_owned(), signatures: vec![signature] })
     }
 
@@ -111,7 +111,8 @@ impl Envelope {
             return Err(EnvelopeError::TooLarge);
         }
         let form = |what: &str| EnvelopeError::Form(what.to_owned());
-        let wire: Wire = serde_json::from_slice(text).map_err(|error| EnvelopeError::Form(told(&error)))?;
+        let wire: WireEnvelope =
+            serde_json::from_slice(text).map_err(|error| EnvelopeError::Form(printable_error(&error)))?;
         if wire.signatures.is_empty() || wire.signatures.len() > MOST_SIGNATURES {
             return Err(EnvelopeError::Form(format!("1 to {MOST_SIGNATURES} signatures are expected")));
         }
@@ -119,7 +120,7 @@ impl Envelope {
         let signatures = wire.signatures.into_iter().map(|signature| {
             let bytes = decode(&signature.sig).ok_or_else(|| form("a signature is not base64"))?;
             // A name that is not of our form is a name of somebody else's key.
-            Ok(Signature { key: signature.keyid.and_then(|name| name.parse().ok()), bytes })
+            Ok(EnvelopeSignature { key: signature.keyid.and_then(|name| name.parse().ok()), bytes })
         });
         Ok(Self {
             payload,
@@ -165,7 +166,7 @@ impl Envelope {
             keyid: signature.key.as_ref().map(|key| key.as_str().to_owned()),
             sig: STANDARD.encode(&signature.bytes),
         });
-        let wire = Wire {
+        let wire = WireEnvelope {
             payload: STANDARD.encode(&self.payload),
             payload_type: self.payload_type.clone(),
             signatures: signatures.collect(),

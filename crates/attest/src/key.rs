@@ -32,7 +32,7 @@ pub struct SigningKey {
 
 /// Where a signing key came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Origin {
+pub enum SigningKeyOrigin {
     /// It was there.
     Found,
     /// There was none, and it was made.
@@ -81,10 +81,10 @@ impl SigningKey {
     ///
     /// # Errors
     /// When it cannot be read or made, or when others could have read it.
-    pub fn open_or_make(data: &Path) -> Result<(Self, Origin), KeyError> {
+    pub fn open_or_make(data: &Path) -> Result<(Self, SigningKeyOrigin), KeyError> {
         let path = data.join(FILE);
         if let Some(found) = Self::open(&path)? {
-            return Ok((found, Origin::Found));
+            return Ok((found, SigningKeyOrigin::Found));
         }
         let made = Self::generate()?;
         let said = |what| move |error| KeyError::File { what, path: data.join(FILE), error };
@@ -101,12 +101,12 @@ impl SigningKey {
             Err(taken) if taken.error.kind() == io::ErrorKind::AlreadyExists => {
                 drop(taken);
                 let there = Self::open(&path)?.ok_or_else(|| said("read")(io::ErrorKind::NotFound.into()))?;
-                return Ok((there, Origin::Found));
+                return Ok((there, SigningKeyOrigin::Found));
             }
             Err(failed) => return Err(said("make")(failed.error)),
         }
         File::open(data).and_then(|folder| folder.sync_all()).map_err(said("keep"))?;
-        Ok((made, Origin::Made))
+        Ok((made, SigningKeyOrigin::Made))
     }
 
     /// A key that is kept nowhere.

@@ -6,18 +6,21 @@
 //! What comes in is hostile: a receipt to verify was written by whoever hands it over. [`Envelope::parse`] believes
 //! nothing, [`Envelope::verify`] gives the statement of exactly the bytes that were signed.
 
-mod again;
 mod envelope;
 mod key;
 mod pem;
+mod reverify;
 mod statement;
 #[cfg(test)]
 mod tests;
 
-pub use again::{Compared, Found, compare};
 pub use envelope::{Envelope, EnvelopeError, VerifyError};
-pub use key::{KeyError, KeyId, Origin, PublicKey, SigningKey};
-pub use statement::{Claims, NothingToSign, PREDICATE_TYPE, Statement, StatementError, TestResult, Verifier};
+pub use key::{KeyError, KeyId, PublicKey, SigningKey, SigningKeyOrigin};
+pub use reverify::{ReverificationResult, ReverifiedStatement, compare};
+pub use statement::{
+    AttestationResult, AttestationVerifier, PREDICATE_TYPE, ReceiptClaims, SigningError, Statement,
+    StatementError,
+};
 
 /// The media type of an envelope as a file and over HTTP.
 pub const ENVELOPE_TYPE: &str = "application/vnd.dsse.envelope.v1+json";

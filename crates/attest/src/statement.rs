@@ -19,11 +19,11 @@ const STATEMENT_TYPE: &str = "https://in-toto.io/Statement/v1";
 /// What is said here. Its version rises when a reader of the old one could be misled.
 pub const PREDICATE_TYPE: &str = "urn:journeyman:receipt:v1";
 
-pub use journeyman_order::surfaces::TestResult;
+pub use journeyman_order::surfaces::AttestationResult;
 
 /// Who says it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Verifier {
+pub struct AttestationVerifier {
     /// Which program.
     pub name: String,
     /// Where it is, when it has an address.
@@ -36,7 +36,7 @@ pub struct Verifier {
 
 /// Why there is nothing to sign.
 #[derive(Debug, thiserror::Error)]
-pub enum NothingToSign {
+pub enum SigningError {
     /// The order is at work: what is true now may not be so in a minute.
     #[error("the order is still at work; there is something to sign when it has ended")]
     AtWork,
@@ -55,13 +55,13 @@ pub enum NothingToSign {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Statement {
     /// What it comes to.
-    pub result: TestResult,
+    pub result: AttestationResult,
     /// Who says it.
-    pub verifier: Verifier,
+    pub verifier: AttestationVerifier,
     /// When the order's last entry was written: the receipt says how it stood then.
     pub time: DateTime<Utc>,
     /// What is said.
-    pub claims: Claims,
+    pub claims: ReceiptClaims,
     /// The whole receipt, also what this version does not know.
     pub receipt: Value,
 }
@@ -69,7 +69,7 @@ pub struct Statement {
 /// What a receipt says, as far as it can be held against a repository. Read from a receipt that somebody hands over, so
 /// what is missing is missing: only the commit and its tree have to be there.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-pub struct Claims {
+pub struct ReceiptClaims {
     /// The order.
     pub order: OrderId,
     /// Where.
@@ -128,22 +128,22 @@ pub enum StatementError {
 
 /// What is wrong with JSON of anybody's. It repeats what is there, which is shown in terminals: a line of it, and nothing
 /// that cannot be seen.
-pub(super) fn told(error: &serde_json::Error) -> String {
+pub(super) fn printable_error(error: &serde_json::Error) -> String {
     error.to_string().chars().filter(|c| !is_hidden(*c)).take(300).collect()
 }
 
 #[derive(Serialize, Deserialize)]
-struct Wire<P> {
+struct WireStatement<P> {
     #[serde(rename = "_type")]
     kind: String,
-    subject: Vec<Subject>,
+    subject: Vec<StatementSubject>,
     #[serde(rename = "predicateType")]
     predicate_type: String,
     predicate: P,
 }
 
 #[derive(Serialize, Deserialize)]
-struct Subject {
+struct StatementSubject {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     name: Option<String>,
     digest: BTreeMap<String, String>,
@@ -151,16 +151,16 @@ struct Subject {
 
 #[derive(Serialize)]
 struct Predicate<'a> {
-    result: TestResult,
-    verifier: &'a Verifier,
+    result: AttestationResult,
+    verifier: &'a AttestationVerifier,
     time: DateTime<Utc>,
     receipt: &'a Receipt,
 }
 
 #[derive(Deserialize)]
 struct ReadPredicate {
-    result: TestResult,
-    verifier: Verifier,
+    result: AttestationResult,
+    verifier: AttestationVerifier,
     time: DateTime<Utc>,
     receipt: Value,
 }
@@ -173,20 +173,20 @@ impl Envelope {
     pub fn of(
         receipt: &Receipt,
         time: DateTime<Utc>,
-        verifier: &Verifier,
+        verifier: &AttestationVerifier,
         key: &SigningKey,
-    ) -> Result<Self, NothingToSign> {
+    ) -> Result<Self, SigningError> {
         if receipt.outcome == "working" {
-            return Err(NothingToSign::AtWork);
+            return Err(SigningError::AtWork);
         }
         let (Some(commit), Some(tree), Some(_)) = (&receipt.commit, &receipt.tree, receipt.verdict) else {
-            return Err(NothingToSign::NoCommit);
+            return Err(SigningError::NoCommit);
         };
-        let subject = |name: &str, kind: &str, digest: &str| Subject {
+        let subject = |name: &str, kind: &str, digest: &str| StatementSubject {
             name: Some(name.to_owned()),
             digest: BTreeMap::from([(kind.to_owned(), digest.to_owned())]),
         };
-        let wire = Wire {
+        let wire = WireStatement {
             kind: STATEMENT_TYPE.to_owned(),
             subject: vec![
                 subject("commit", "gitCommit", commit.as_str()),
@@ -203,8 +203,8 @@ impl Statement {
     /// Reads what was signed. Fields that are not known are allowed.
     pub(super) fn read(payload: &[u8]) -> Result<Self, StatementError> {
         let form = |what: String| StatementError::Form(what);
-        let json = |error: serde_json::Error| form(told(&error));
-        let wire: Wire<Value> = serde_json::from_slice(payload).map_err(json)?;
+        let json = |error: serde_json::Error| form(printable_error(&error));
+        let wire: WireStatement<Value> = serde_json::from_slice(payload).map_err(json)?;
         if wire.kind != STATEMENT_TYPE {
             return Err(form(format!("{STATEMENT_TYPE} is expected")));
         }
@@ -213,7 +213,7 @@ impl Statement {
         }
         let ReadPredicate { result, verifier, time, receipt } =
             serde_json::from_value(wire.predicate).map_err(json)?;
-        let claims = Claims::deserialize(&receipt).map_err(json)?;
+        let claims = ReceiptClaims::deserialize(&receipt).map_err(json)?;
         // What others match is the subject, and what we run again is the receipt's commit: they are one.
         let digests = |kind: &str| {
             wire.subject
@@ -227,7 +227,7 @@ impl Statement {
                 "its subject is not the commit and tree of its receipt",
             ));
         }
-        if (result == TestResult::Passed) != claims.verified {
+        if (result == AttestationResult::Passed) != claims.verified {
             return Err(StatementError::Contradiction("its result is not its receipt's"));
         }
         Ok(Self { result, verifier, time, claims, receipt })

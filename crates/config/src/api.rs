@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use url::{Host, Url};
 
 use super::SettingsError;
-use super::raw::{Keys, PRICE_KEYS};
+use super::raw::{PRICE_KEYS, SettingKeys};
 use journeyman_order::names::VariableName;
 
 /// Tokens of one answer, when nothing is said: most models can, and a file or two fits.
@@ -61,7 +61,7 @@ pub struct Price {
 }
 
 /// `[agents.NAME]` with `runtime = "api"`.
-pub(super) fn api(keys: &Keys, name: &str) -> Result<ApiSettings, SettingsError> {
+pub(super) fn api(keys: &SettingKeys, name: &str) -> Result<ApiSettings, SettingsError> {
     let key = |key: &str| format!("agents.{name}.{key}");
     if let Some(other) = ["program", "env", "read"].into_iter().find(|other| keys.has(&key(other))) {
         let expected = "left out: the runtime `api` starts no program (its key is named by `key_env`)";
@@ -122,11 +122,11 @@ fn is_near(url: &Url) -> bool {
 }
 
 /// `[prices."MODEL"]`.
-pub(super) fn prices(keys: &Keys) -> Result<BTreeMap<String, Price>, SettingsError> {
+pub(super) fn prices(keys: &SettingKeys) -> Result<BTreeMap<String, Price>, SettingsError> {
     keys.prices().into_iter().map(|model| Ok((model.clone(), price(keys, &model)?))).collect()
 }
 
-fn price(keys: &Keys, model: &str) -> Result<Price, SettingsError> {
+fn price(keys: &SettingKeys, model: &str) -> Result<Price, SettingsError> {
     let [input, output, cache_read, cache_write] = PRICE_KEYS.map(|key| format!("prices.{model}.{key}"));
     let given = |key: &str| keys.price(key, MOST_DOLLARS);
     let needed = |key: &str| {

@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 /// Where a value stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum SettingLocation {
     File { file: Arc<Path>, line: usize },
     Variable(String),
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for SettingLocation {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File { file, line } => write!(out, "{}, line {line}", file.display()),

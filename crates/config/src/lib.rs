@@ -31,7 +31,9 @@ use journeyman_order::{DayLimits, Pipeline};
 
 pub use error::SettingsError;
 pub use repository::{RepositorySettingsError, repository_settings};
-pub use repository_templates::{Known, Own, OwnError, of_repository};
+pub use repository_templates::{
+    RepositoryTemplates, RepositoryTemplatesError, ServerTemplates, load_repository_templates,
+};
 pub use templates::{Templates, TemplatesError, is_file_name};
 
 /// All settings of a server, validated.
@@ -63,7 +65,7 @@ pub struct Settings {
 
 /// What running tests needs of the settings, without an application around it.
 #[derive(Debug, Clone)]
-pub struct BenchSettings {
+pub struct TestRunSettings {
     /// `[sandbox]`
     pub sandbox: SandboxSettings,
     /// `[limits]`

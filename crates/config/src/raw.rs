@@ -7,7 +7,7 @@ use std::sync::Arc;
 use toml::de::{DeTable, DeValue};
 
 use super::SettingsError;
-use super::error::Place;
+use super::error::SettingLocation;
 
 /// Every key outside `[agents]` and `[prices]`.
 const KEYS: [&str; 40] = [
@@ -74,7 +74,7 @@ const PREFIX: &str = "JOURNEYMAN_";
 
 /// A value as it was given.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Raw {
+pub(super) enum RawSetting {
     Text(String),
     Integer(i64),
     Float(f64),
@@ -87,16 +87,16 @@ pub(super) enum Raw {
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Given {
-    pub(super) raw: Raw,
-    pub(super) place: Place,
+pub(super) struct LocatedSetting {
+    pub(super) raw: RawSetting,
+    pub(super) location: SettingLocation,
 }
 
 /// Known keys, dotted, with what was given for them. The environment has gone over the file.
 #[derive(Debug, Default)]
-pub(super) struct Keys(pub(super) BTreeMap<String, Given>);
+pub(super) struct SettingKeys(pub(super) BTreeMap<String, LocatedSetting>);
 
-impl Keys {
+impl SettingKeys {
     /// The names of agents that anything was said about.
     pub(super) fn agents(&self) -> Vec<String> {
         let mut names: Vec<String> =
@@ -123,7 +123,7 @@ impl Keys {
             line: error.span().map_or(1, |span| line_at(span.start)),
             because: error.message().to_owned(),
         })?;
-        let reader = Reader { file: file.into(), line_at: &line_at };
+        let reader = TomlReader { file: file.into(), line_at: &line_at };
         reader.table(self, "", document.get_ref())
     }
 
@@ -139,7 +139,7 @@ impl Keys {
             };
             let dotted = format!("{section}.{}", key.replace("__", ".")).to_ascii_lowercase();
             let dotted = self.as_in_file(&dotted);
-            self.give(dotted, Raw::Variable(value), Place::Variable(name))?;
+            self.give(dotted, RawSetting::Variable(value), SettingLocation::Variable(name))?;
         }
         Ok(())
     }
@@ -152,12 +152,12 @@ impl Keys {
         format!("agents.{name}.{key}")
     }
 
-    fn give(&mut self, key: String, raw: Raw, place: Place) -> Result<(), SettingsError> {
+    fn give(&mut self, key: String, raw: RawSetting, place: SettingLocation) -> Result<(), SettingsError> {
         let is_known = match (agent_key(&key), price_key(&key)) {
             (Some((name, rest)), _) => is_agent_name(name) && AGENT_KEYS.contains(&rest),
             // In the file alone: the name of a variable cannot hold a model's.
             (None, Some((model, rest))) => {
-                is_model(model) && PRICE_KEYS.contains(&rest) && matches!(place, Place::File { .. })
+                is_model(model) && PRICE_KEYS.contains(&rest) && matches!(place, SettingLocation::File { .. })
             }
             (None, None) => KEYS.contains(&key.as_str()),
         };
@@ -166,19 +166,19 @@ impl Keys {
             let key = key.chars().take(80).collect();
             return Err(SettingsError::Unknown { key, place: place.to_string(), nearest });
         }
-        self.0.insert(key, Given { raw, place });
+        self.0.insert(key, LocatedSetting { raw, location: place });
         Ok(())
     }
 }
 
-struct Reader<'a> {
+struct TomlReader<'a> {
     file: Arc<Path>,
     line_at: &'a dyn Fn(usize) -> usize,
 }
 
-impl Reader<'_> {
+impl TomlReader<'_> {
     /// Tables are walked as deep as keys go; one in a key's place falls through as a value of no kind.
-    fn table(&self, keys: &mut Keys, above: &str, table: &DeTable<'_>) -> Result<(), SettingsError> {
+    fn table(&self, keys: &mut SettingKeys, above: &str, table: &DeTable<'_>) -> Result<(), SettingsError> {
         for (key, value) in table {
             let name = key.get_ref();
             let dotted = if above.is_empty() { name.to_string() } else { format!("{above}.{name}") };
@@ -188,7 +188,7 @@ impl Reader<'_> {
                 self.table(keys, &dotted, inner)?;
             } else {
                 let line = (self.line_at)(key.span().start);
-                let place = Place::File { file: Arc::clone(&self.file), line };
+                let place = SettingLocation::File { file: Arc::clone(&self.file), line };
                 keys.give(dotted, raw(value.get_ref()), place)?;
             }
         }
@@ -201,20 +201,19 @@ fn is_table(above: &str, dotted: &str) -> bool {
     matches!(above, "" | "agents" | "prices" | "limits.per_day") || dotted == "limits.per_day"
 }
 
-fn raw(value: &DeValue<'_>) -> Raw {
+fn raw(value: &DeValue<'_>) -> RawSetting {
     match value {
-        DeValue::String(text) => Raw::Text(text.to_string()),
-        DeValue::Integer(number) => {
-            i64::from_str_radix(number.as_str(), number.radix()).map_or(Raw::Other, Raw::Integer)
-        }
-        DeValue::Float(number) => number.as_str().parse().map_or(Raw::Other, Raw::Float),
+        DeValue::String(text) => RawSetting::Text(text.to_string()),
+        DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix())
+            .map_or(RawSetting::Other, RawSetting::Integer),
+        DeValue::Float(number) => number.as_str().parse().map_or(RawSetting::Other, RawSetting::Float),
         DeValue::Array(array) => {
             let texts: Option<Vec<String>> =
                 array.iter().map(|item| item.get_ref().as_str().map(str::to_owned)).collect();
-            texts.map_or(Raw::Other, Raw::List)
+            texts.map_or(RawSetting::Other, RawSetting::List)
         }
-        DeValue::Boolean(truth) => Raw::Truth(*truth),
-        DeValue::Datetime(_) | DeValue::Table(_) => Raw::Other,
+        DeValue::Boolean(truth) => RawSetting::Truth(*truth),
+        DeValue::Datetime(_) | DeValue::Table(_) => RawSetting::Other,
     }
 }
 

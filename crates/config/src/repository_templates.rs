@@ -12,7 +12,7 @@ const ROLES: &str = ".github/journeyman/agents";
 
 /// What a repository brings for one order.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Own {
+pub struct RepositoryTemplates {
     /// The pipeline that it names; none when it names none.
     pub pipeline: Option<Pipeline>,
     /// Its roles, of those that the pipeline needs.
@@ -21,7 +21,7 @@ pub struct Own {
 
 /// Why a repository's templates cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum OwnError<E> {
+pub enum RepositoryTemplatesError<E> {
     /// A file could not be looked for.
     Read(E),
     /// A file, or what the settings name, cannot be used: the path, and what is wrong with line and reason.
@@ -30,7 +30,7 @@ pub enum OwnError<E> {
 
 /// What is known without the repository.
 #[derive(Debug, Clone, Copy)]
-pub struct Known<'a> {
+pub struct ServerTemplates<'a> {
     /// The pipeline where the repository names no other.
     pub default: &'a Pipeline,
     /// Every pipeline that can be named.
@@ -45,13 +45,13 @@ pub struct Known<'a> {
 ///
 /// # Errors
 /// What cannot be used, for the people of the repository; or what `read` says.
-pub fn of_repository<E>(
+pub fn load_repository_templates<E>(
     wanted: Option<&str>,
-    known: Known<'_>,
+    known: ServerTemplates<'_>,
     mut read: impl FnMut(&str) -> Result<Option<Vec<u8>>, E>,
-) -> Result<Own, OwnError<E>> {
-    let mut read = |path: &str| -> Result<Option<String>, OwnError<E>> {
-        let Some(bytes) = read(path).map_err(OwnError::Read)? else { return Ok(None) };
+) -> Result<RepositoryTemplates, RepositoryTemplatesError<E>> {
+    let mut read = |path: &str| -> Result<Option<String>, RepositoryTemplatesError<E>> {
+        let Some(bytes) = read(path).map_err(RepositoryTemplatesError::Read)? else { return Ok(None) };
         String::from_utf8(bytes).map(Some).map_err(|_| unusable(path, "is not UTF-8"))
     };
     let named = match wanted {
@@ -76,34 +76,34 @@ pub fn of_repository<E>(
     all.extend(roles.clone());
     match &named {
         // Once more, for its lines.
-        Some((_, Source::Repository { path, yaml })) => {
+        Some((_, PipelineSource::Repository { path, yaml })) => {
             Pipeline::parse_with(yaml, &all).map_err(|invalid| unusable(path, invalid))?;
         }
-        Some((_, Source::Known)) | None => {
+        Some((_, PipelineSource::Server)) | None => {
             let with_name = |invalid| unusable(&format!("pipeline {}", pipeline.name), invalid);
             pipeline.check_variables(&all).map_err(with_name)?;
         }
     }
-    Ok(Own { pipeline: named.map(|(pipeline, _)| pipeline), roles })
+    Ok(RepositoryTemplates { pipeline: named.map(|(pipeline, _)| pipeline), roles })
 }
 
-enum Source {
-    Known,
+enum PipelineSource {
+    Server,
     Repository { path: String, yaml: String },
 }
 
 fn named<E>(
     wanted: &str,
-    known: Known<'_>,
-    read: &mut impl FnMut(&str) -> Result<Option<String>, OwnError<E>>,
-) -> Result<(Pipeline, Source), OwnError<E>> {
+    known: ServerTemplates<'_>,
+    read: &mut impl FnMut(&str) -> Result<Option<String>, RepositoryTemplatesError<E>>,
+) -> Result<(Pipeline, PipelineSource), RepositoryTemplatesError<E>> {
     let path = if is_file_name(wanted) { wanted.to_owned() } else { format!("{PIPELINES}/{wanted}.yaml") };
     if let Some(yaml) = read(&path)? {
         let pipeline = Pipeline::parse(&yaml).map_err(|invalid| unusable(&path, invalid))?;
-        return Ok((pipeline, Source::Repository { path, yaml }));
+        return Ok((pipeline, PipelineSource::Repository { path, yaml }));
     }
     if let Some(pipeline) = known.pipelines.get(wanted) {
-        return Ok((pipeline.clone(), Source::Known));
+        return Ok((pipeline.clone(), PipelineSource::Server));
     }
     let names = known.pipelines.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
     let because =
@@ -111,8 +111,8 @@ fn named<E>(
     Err(unusable(".github/journeyman.yml", because))
 }
 
-fn unusable<E>(path: &str, because: impl std::fmt::Display) -> OwnError<E> {
-    OwnError::Unusable(format!("{path}: {because}"))
+fn unusable<E>(path: &str, because: impl std::fmt::Display) -> RepositoryTemplatesError<E> {
+    RepositoryTemplatesError::Unusable(format!("{path}: {because}"))
 }
 
 /// Whether the settings' `pipeline` can be one: a plain name, or the path of a file among the repository's pipelines.
@@ -136,17 +136,20 @@ mod tests {
     const FILE: &str = ".github/journeyman/pipelines/own.yaml";
     const POET: &str = ".github/journeyman/agents/poet.yaml";
 
-    fn of(wanted: Option<&str>, files: &[(&str, &str)]) -> Result<Own, String> {
+    fn of(wanted: Option<&str>, files: &[(&str, &str)]) -> Result<RepositoryTemplates, String> {
         let ours = Templates::load(None).unwrap();
-        let known =
-            Known { default: &ours.pipelines["issue-to-pr"], pipelines: &ours.pipelines, roles: &ours.roles };
+        let known = ServerTemplates {
+            default: &ours.pipelines["issue-to-pr"],
+            pipelines: &ours.pipelines,
+            roles: &ours.roles,
+        };
         let read = |path: &str| {
             let file = files.iter().find(|(known, _)| *known == path);
             Ok::<_, ()>(file.map(|(_, text)| text.as_bytes().to_vec()))
         };
-        of_repository(wanted, known, read).map_err(|error| match error {
-            OwnError::Read(()) => "not read".to_owned(),
-            OwnError::Unusable(because) => because,
+        load_repository_templates(wanted, known, read).map_err(|error| match error {
+            RepositoryTemplatesError::Read(()) => "not read".to_owned(),
+            RepositoryTemplatesError::Unusable(because) => because,
         })
     }
 
@@ -154,7 +157,7 @@ mod tests {
     fn a_repositorys_own_come_before_ours_and_only_what_is_needed_is_read() {
         assert_eq!(
             of(None, &[(FILE, "nonsense"), (POET, "nonsense")]).unwrap(),
-            Own { pipeline: None, roles: BTreeMap::new() }
+            RepositoryTemplates { pipeline: None, roles: BTreeMap::new() }
         );
         let own = of(Some("own"), &[(FILE, OWN), (POET, "name: poet")]).unwrap();
         assert_eq!(own.pipeline.unwrap().name, "own");

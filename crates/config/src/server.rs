@@ -10,14 +10,14 @@ use std::time::Duration;
 use secrecy::{ExposeSecret, SecretString};
 use url::{Host, Url};
 
-use super::raw::Keys;
+use super::raw::SettingKeys;
 use super::{
-    AgentSettings, BenchSettings, DataSettings, DefaultSettings, GithubSettings, LimitSettings, Runtime,
-    SandboxMode, SandboxSettings, ServerSettings, Settings, SettingsError, StoreSettings, TemplateSettings,
-    WriteSettings, api,
+    AgentSettings, DataSettings, DefaultSettings, GithubSettings, LimitSettings, Runtime, SandboxMode,
+    SandboxSettings, ServerSettings, Settings, SettingsError, StoreSettings, TemplateSettings,
+    TestRunSettings, WriteSettings, api,
 };
 use journeyman_order::names::VariableName;
-use journeyman_order::{Budget, DayLimits};
+use journeyman_order::{BudgetLimits, DayLimits};
 
 /// Shorter ones can be guessed.
 const TOKEN_LENGTH: usize = 16;
@@ -51,7 +51,7 @@ impl Settings {
     }
 }
 
-impl BenchSettings {
+impl TestRunSettings {
     /// Reads what running tests needs of the settings; the rest is not looked at.
     ///
     /// # Errors
@@ -65,8 +65,11 @@ impl BenchSettings {
     }
 }
 
-fn read(file: Option<&Path>, env: impl Iterator<Item = (String, String)>) -> Result<Keys, SettingsError> {
-    let mut keys = Keys::default();
+fn read(
+    file: Option<&Path>,
+    env: impl Iterator<Item = (String, String)>,
+) -> Result<SettingKeys, SettingsError> {
+    let mut keys = SettingKeys::default();
     if let Some(file) = file {
         keys.read_file(file)?;
     }
@@ -74,7 +77,7 @@ fn read(file: Option<&Path>, env: impl Iterator<Item = (String, String)>) -> Res
     Ok(keys)
 }
 
-fn assemble(keys: &Keys, github: GithubSettings) -> Result<Settings, SettingsError> {
+fn assemble(keys: &SettingKeys, github: GithubSettings) -> Result<Settings, SettingsError> {
     let agents = agents(keys)?;
     let defaults = DefaultSettings {
         label: name(keys, "defaults.label", "journeyman", 50)?,
@@ -102,7 +105,7 @@ fn assemble(keys: &Keys, github: GithubSettings) -> Result<Settings, SettingsErr
     })
 }
 
-fn server(keys: &Keys) -> Result<ServerSettings, SettingsError> {
+fn server(keys: &SettingKeys) -> Result<ServerSettings, SettingsError> {
     let listen = keys.text("server.listen")?.unwrap_or_else(|| "127.0.0.1:3000".to_owned());
     let listen: SocketAddr = listen
         .parse()
@@ -114,7 +117,7 @@ fn server(keys: &Keys) -> Result<ServerSettings, SettingsError> {
     Ok(ServerSettings { listen, public_url: keys.url("server.public_url")?, api_token })
 }
 
-fn github(keys: &Keys) -> Result<GithubSettings, SettingsError> {
+fn github(keys: &SettingKeys) -> Result<GithubSettings, SettingsError> {
     let needed = ["github.app_id", "github.private_key_path", "github.webhook_secret"];
     let missing: Vec<String> =
         needed.iter().filter(|key| !keys.has(key)).map(|key| (*key).to_owned()).collect();
@@ -136,7 +139,7 @@ fn github(keys: &Keys) -> Result<GithubSettings, SettingsError> {
     Ok(GithubSettings { api_url, app_id, private_key, webhook_secrets, writes: writes(keys)? })
 }
 
-fn writes(keys: &Keys) -> Result<WriteSettings, SettingsError> {
+fn writes(keys: &SettingKeys) -> Result<WriteSettings, SettingsError> {
     let default = WriteSettings::default();
     let most = |key, default| match keys.integer(key, 0..=100_000)? {
         Some(most) => Ok(NonZeroU32::new(u32::try_from(most).unwrap_or(u32::MAX))),
@@ -150,7 +153,7 @@ fn writes(keys: &Keys) -> Result<WriteSettings, SettingsError> {
     })
 }
 
-fn private_key(keys: &Keys, path: &Path) -> Result<SecretString, SettingsError> {
+fn private_key(keys: &SettingKeys, path: &Path) -> Result<SecretString, SettingsError> {
     let key = "github.private_key_path";
     let pem = std::fs::read_to_string(path)
         .map(SecretString::from)
@@ -173,7 +176,7 @@ fn is_loopback(url: &Url) -> bool {
     }
 }
 
-fn store(keys: &Keys) -> Result<StoreSettings, SettingsError> {
+fn store(keys: &SettingKeys) -> Result<StoreSettings, SettingsError> {
     let url = keys.text("store.url")?.unwrap_or_else(|| "sqlite://journeyman.db".to_owned());
     if ["sqlite:", "postgres:", "postgresql:"].iter().any(|scheme| url.starts_with(scheme)) {
         Ok(StoreSettings { url: url.into() })
@@ -182,7 +185,7 @@ fn store(keys: &Keys) -> Result<StoreSettings, SettingsError> {
     }
 }
 
-fn limits(keys: &Keys) -> Result<LimitSettings, SettingsError> {
+fn limits(keys: &SettingKeys) -> Result<LimitSettings, SettingsError> {
     let seconds = |key| Ok(keys.integer(key, 1..=86_400)?.unwrap_or(600));
     let concurrent = keys.integer("limits.concurrent_orders", 1..=256)?.unwrap_or(4);
     Ok(LimitSettings {
@@ -203,21 +206,21 @@ fn limits(keys: &Keys) -> Result<LimitSettings, SettingsError> {
     })
 }
 
-fn count(keys: &Keys, key: &str, range: RangeInclusive<u64>) -> Result<Option<u32>, SettingsError> {
+fn count(keys: &SettingKeys, key: &str, range: RangeInclusive<u64>) -> Result<Option<u32>, SettingsError> {
     Ok(keys.integer(key, range)?.and_then(|count| u32::try_from(count).ok()))
 }
 
 /// What may be spent in a day; nothing said is no limit.
-fn per_day(keys: &Keys, whose: &str) -> Result<Budget, SettingsError> {
+fn per_day(keys: &SettingKeys, whose: &str) -> Result<BudgetLimits, SettingsError> {
     let key = |what: &str| format!("limits.per_day.{whose}.{what}");
-    Ok(Budget {
+    Ok(BudgetLimits {
         usd: keys.amount(&key("usd"), 1_000_000.0)?,
         minutes: keys.integer(&key("minutes"), 1..=1_000_000)?,
         runs: count(keys, &key("runs"), 1..=1_000_000)?,
     })
 }
 
-fn sandbox(keys: &Keys) -> Result<SandboxSettings, SettingsError> {
+fn sandbox(keys: &SettingKeys) -> Result<SandboxSettings, SettingsError> {
     let mode = match keys.text("sandbox.mode")?.as_deref() {
         None | Some("bubblewrap") => SandboxMode::Bubblewrap,
         Some("none") => SandboxMode::None,
@@ -232,12 +235,12 @@ fn sandbox(keys: &Keys) -> Result<SandboxSettings, SettingsError> {
     })
 }
 
-fn agents(keys: &Keys) -> Result<BTreeMap<String, AgentSettings>, SettingsError> {
+fn agents(keys: &SettingKeys) -> Result<BTreeMap<String, AgentSettings>, SettingsError> {
     let names: BTreeSet<String> = keys.agents().into_iter().chain(["claude".to_owned()]).collect();
     names.into_iter().map(|name| Ok((name.clone(), agent(keys, &name)?))).collect()
 }
 
-fn agent(keys: &Keys, name: &str) -> Result<AgentSettings, SettingsError> {
+fn agent(keys: &SettingKeys, name: &str) -> Result<AgentSettings, SettingsError> {
     let key = |key: &str| format!("agents.{name}.{key}");
     let runtime = match keys.text(&key("runtime"))?.as_deref() {
         Some("claude") => Runtime::Claude,
@@ -282,7 +285,7 @@ fn agent(keys: &Keys, name: &str) -> Result<AgentSettings, SettingsError> {
     Ok(AgentSettings { runtime, model: keys.text(&key("model"))?, program, env, read, network })
 }
 
-fn name(keys: &Keys, key: &str, default: &str, most: usize) -> Result<String, SettingsError> {
+fn name(keys: &SettingKeys, key: &str, default: &str, most: usize) -> Result<String, SettingsError> {
     let name = keys.text(key)?.unwrap_or_else(|| default.to_owned());
     if name.chars().count() <= most && !name.chars().any(char::is_control) && name.trim() == name {
         Ok(name)

@@ -9,11 +9,11 @@ use journeyman_order::{Pipeline, Role};
 
 #[derive(RustEmbed)]
 #[folder = "../../templates/pipelines/"]
-struct OurPipelines;
+struct BuiltInPipelines;
 
 #[derive(RustEmbed)]
 #[folder = "../../templates/agents/"]
-struct OurRoles;
+struct BuiltInRoles;
 
 /// The most bytes that a command template may have.
 const MOST_COMMAND_BYTES: usize = 256 * 1024;
@@ -45,8 +45,8 @@ impl Templates {
     /// # Errors
     /// The first file that cannot be read or used.
     pub fn load(dir: Option<&Path>) -> Result<Self, TemplatesError> {
-        let mut pipelines = embedded::<OurPipelines>("templates/pipelines");
-        let mut roles = embedded::<OurRoles>("templates/agents");
+        let mut pipelines = embedded::<BuiltInPipelines>("templates/pipelines");
+        let mut roles = embedded::<BuiltInRoles>("templates/agents");
         let mut commands = Vec::new();
         if let Some(dir) = dir {
             if !dir.is_dir() {
@@ -64,7 +64,7 @@ impl Templates {
             loaded.commands.insert(file.command_name()?.to_owned(), file.text);
         }
         // By name first: one of ours that is replaced is not held against roles that are replaced with it.
-        let by_name: BTreeMap<&str, &File> =
+        let by_name: BTreeMap<&str, &TemplateFile> =
             pipelines.iter().map(|file| (file.name.as_str(), file)).collect();
         for (name, file) in by_name {
             loaded.pipelines.insert(name.to_owned(), file.pipeline(&loaded.roles)?);
@@ -107,13 +107,13 @@ pub fn is_file_name(wanted: &str) -> bool {
 }
 
 /// A template's file, named as its template.
-struct File {
+struct TemplateFile {
     name: String,
     path: PathBuf,
     text: String,
 }
 
-impl File {
+impl TemplateFile {
     fn pipeline(&self, roles: &BTreeMap<String, Role>) -> Result<Pipeline, TemplatesError> {
         let pipeline = Pipeline::parse_with(&self.text, roles)
             .map_err(|invalid| error(&self.path, invalid.to_string()))?;
@@ -145,17 +145,17 @@ impl File {
     }
 }
 
-fn embedded<Folder: RustEmbed>(place: &str) -> Vec<File> {
+fn embedded<Folder: RustEmbed>(place: &str) -> Vec<TemplateFile> {
     let file = |name: std::borrow::Cow<'static, str>| {
         let text = String::from_utf8_lossy(&Folder::get(&name)?.data).into_owned();
         let path = Path::new(place).join(name.as_ref());
-        Some(File { name: name.strip_suffix(".yaml")?.to_owned(), path, text })
+        Some(TemplateFile { name: name.strip_suffix(".yaml")?.to_owned(), path, text })
     };
     Folder::iter().filter_map(file).collect()
 }
 
 /// Every file of that kind in a folder, which need not be there.
-fn folder(folder: &Path, kind: &str) -> Result<Vec<File>, TemplatesError> {
+fn folder(folder: &Path, kind: &str) -> Result<Vec<TemplateFile>, TemplatesError> {
     let entries = match std::fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(missing) if missing.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -169,7 +169,7 @@ fn folder(folder: &Path, kind: &str) -> Result<Vec<File>, TemplatesError> {
         }
         let name = path.file_stem().and_then(|name| name.to_str());
         let name = name.ok_or_else(|| error(&path, "its name is not UTF-8"))?.to_owned();
-        files.push(File { name, text: read(&path)?, path });
+        files.push(TemplateFile { name, text: read(&path)?, path });
     }
     files.sort_by(|one, other| one.path.cmp(&other.path));
     Ok(files)

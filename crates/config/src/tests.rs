@@ -8,15 +8,15 @@ use proptest::prelude::*;
 use secrecy::ExposeSecret;
 
 use super::*;
-use journeyman_order::settings::{Ci, PlanApproval, WhenBaseMoves};
-use journeyman_order::{Budget, RepositorySettings};
+use journeyman_order::settings::{BaseMovePolicy, CiSettings, PlanApproval};
+use journeyman_order::{BudgetLimits, RepositorySettings};
 
 /// A folder with an App's key, and the least that `serve` needs.
-struct Home {
+struct SettingsFixture {
     folder: tempfile::TempDir,
 }
 
-impl Home {
+impl SettingsFixture {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let key = KeyPair::generate(KeySize::Rsa2048).unwrap();
@@ -56,7 +56,7 @@ fn variables(env: &[(&str, &str)]) -> impl Iterator<Item = (String, String)> {
 
 #[test]
 fn the_least_that_is_needed_gets_every_default() {
-    let home = Home::new();
+    let home = SettingsFixture::new();
     let settings = home.load("", &[]).unwrap();
     assert_eq!(settings.server.listen.to_string(), "127.0.0.1:3000");
     assert!(settings.server.api_token.is_none() && settings.server.public_url.is_none());
@@ -100,7 +100,7 @@ fn the_least_that_is_needed_gets_every_default() {
 
 #[test]
 fn every_key_can_be_written_in_the_file() {
-    let home = Home::new();
+    let home = SettingsFixture::new();
     let toml = "webhook_secret_previous = \"before\"\napi_url = \"http://127.0.0.1:9/api/v3\"\n\
         write_interval_ms = 250\nwrites_per_minute = 0\nwrites_per_hour = 2_000\n\
         [server]\nlisten = \"0.0.0.0:80\"\npublic_url = \"https://bot.example.org\"\n\
@@ -124,9 +124,9 @@ fn every_key_can_be_written_in_the_file() {
     let limits = settings.limits;
     assert_eq!((limits.order_runs, limits.gather_seconds, limits.retry_renews), (30, 0, false));
     let per_day = DayLimits {
-        repository: Budget { usd: Some(20.0), minutes: Some(300), runs: Some(100) },
-        sender: Budget { usd: Some(7.5), ..Budget::default() },
-        all: Budget { runs: Some(1_000), ..Budget::default() },
+        repository: BudgetLimits { usd: Some(20.0), minutes: Some(300), runs: Some(100) },
+        sender: BudgetLimits { usd: Some(7.5), ..BudgetLimits::default() },
+        all: BudgetLimits { runs: Some(1_000), ..BudgetLimits::default() },
     };
     assert_eq!(limits.per_day, per_day);
     assert_eq!((settings.sandbox.mode, settings.sandbox.read.len()), (SandboxMode::None, 1));
@@ -144,7 +144,7 @@ fn every_key_can_be_written_in_the_file() {
 
 #[test]
 fn the_environment_goes_over_the_file_and_can_stand_alone() {
-    let home = Home::new();
+    let home = SettingsFixture::new();
     let key = home.key();
     let key = key.to_str().unwrap();
     let env = [
@@ -190,7 +190,7 @@ fn api_settings(settings: &Settings, agent: &str) -> ApiSettings {
 
 #[test]
 fn an_agent_on_an_api_needs_a_provider_and_a_model() {
-    let home = Home::new();
+    let home = SettingsFixture::new();
     let settings = home.load(&api(""), &[]).unwrap();
     let anthropic = ApiSettings {
         provider: Provider::Anthropic,
@@ -233,7 +233,7 @@ fn an_agent_on_an_api_needs_a_provider_and_a_model() {
 
 #[test]
 fn what_models_cost_can_be_said() {
-    let home = Home::new();
+    let home = SettingsFixture::new();
     let toml = "[prices.\"gpt-4.1\"]\ninput = 2\noutput = 8.5\ncache_read = 0.5\ncache_write = 0\n\
                 [prices.\"me/Qwen3:30b\"]\ninput = 0\noutput = 0.0\n";
     let prices = home.load(toml, &[]).unwrap().prices;
@@ -259,7 +259,7 @@ fn with_nothing_at_all_it_says_what_to_write() {
     ] {
         assert!(error.contains(part), "{error}");
     }
-    let home = Home::new();
+    let home = SettingsFixture::new();
     let some = home.load_whole("[github]\napp_id = 1\n", &[]).unwrap_err();
     let SettingsError::Missing { keys } = some else { panic!("{some:?}") };
     assert_eq!(keys, ["github.private_key_path", "github.webhook_secret"]);
@@ -269,7 +269,7 @@ fn with_nothing_at_all_it_says_what_to_write() {
 
 #[test]
 fn whoever_brings_a_github_needs_none_in_the_file() {
-    let home = Home::new();
+    let home = SettingsFixture::new();
     let github = home.load("", &[]).unwrap().github;
     let settings = Settings::load_beside(github, None, std::iter::empty()).unwrap();
     assert_eq!(settings.github.app_id, 7);
@@ -277,7 +277,7 @@ fn whoever_brings_a_github_needs_none_in_the_file() {
 
 #[test]
 fn an_unknown_key_is_refused_and_the_nearest_is_named() {
-    let home = Home::new();
+    let home = SettingsFixture::new();
     for (toml, key, line, nearest) in [
         ("[limits]\norder_minute = 1\n", "limits.order_minute", 6, Some("limits.order_minutes")),
         ("[server]\nwebhook_secret = \"x\"\n", "server.webhook_secret", 6, Some("github.webhook_secret")),
@@ -304,7 +304,7 @@ fn an_unknown_key_is_refused_and_the_nearest_is_named() {
 
 #[test]
 fn a_value_that_cannot_be_used_is_named_by_key_and_line_and_never_repeated() {
-    let home = Home::new();
+    let home = SettingsFixture::new();
     for (toml, key) in [
         ("[server]\nlisten = \"c4nary\"\n", "server.listen"),
         ("[server]\nlisten = 3000\n", "server.listen"),
@@ -378,7 +378,7 @@ fn a_value_that_cannot_be_used_is_named_by_key_and_line_and_never_repeated() {
 
 #[test]
 fn toml_that_is_broken_is_said_with_its_line_and_without_its_text() {
-    let home = Home::new();
+    let home = SettingsFixture::new();
     let error = home.load("[server]\napi_token = \"c4nary\n", &[]).unwrap_err();
     let text = error.to_string();
     assert!(matches!(error, SettingsError::Toml { line: 6, .. }), "{error:?}");
@@ -389,7 +389,7 @@ fn toml_that_is_broken_is_said_with_its_line_and_without_its_text() {
 
 #[test]
 fn a_key_file_has_to_hold_an_rsa_key() {
-    let home = Home::new();
+    let home = SettingsFixture::new();
     for content in [None, Some(""), Some("c4nary"), Some("-----BEGIN PRIVATE KEY-----\nc4nary\n")] {
         match content {
             None => std::fs::remove_file(home.key()).unwrap(),
@@ -403,7 +403,7 @@ fn a_key_file_has_to_hold_an_rsa_key() {
 
 #[test]
 fn printed_settings_hold_no_secret() {
-    let home = Home::new();
+    let home = SettingsFixture::new();
     let toml = "webhook_secret_previous = \"c4nary-before\"\n[server]\napi_token = \"c4nary-0123456789\"\n\
                 [store]\nurl = \"postgres://anna:c4nary@db/x\"\n";
     let printed = format!("{:?}", home.load(toml, &[]).unwrap());
@@ -420,10 +420,13 @@ fn a_repository_says_how_it_is_tested() {
         ci: { answer: false, rerun: true }\ndelete_branch: true\nanswer_outsiders: true\n";
     let settings = repository_settings(yaml).unwrap();
     assert_eq!(settings.plan, PlanApproval::Approve);
-    assert_eq!(settings.when_base_moves, WhenBaseMoves::Rebase);
-    assert_eq!(settings.ci, Ci { answer: false, rerun: true });
+    assert_eq!(settings.when_base_moves, BaseMovePolicy::Rebase);
+    assert_eq!(settings.ci, CiSettings { answer: false, rerun: true });
     assert!(settings.delete_branch && settings.answer_outsiders);
-    assert_eq!(repository_settings(b"ci: { rerun: true }\n").unwrap().ci, Ci { answer: true, rerun: true });
+    assert_eq!(
+        repository_settings(b"ci: { rerun: true }\n").unwrap().ci,
+        CiSettings { answer: true, rerun: true }
+    );
     assert_eq!(settings.budget.unwrap().runs, Some(20));
     assert_eq!(settings.test.as_deref(), Some("pytest -q"));
     assert_eq!(settings.protected.unwrap(), [".github/**"]);

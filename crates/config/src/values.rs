@@ -7,23 +7,25 @@ use secrecy::SecretString;
 use url::Url;
 
 use super::SettingsError;
-use super::raw::{Given, Keys, Raw};
+use super::raw::{LocatedSetting, RawSetting, SettingKeys};
 
-impl Keys {
+impl SettingKeys {
     pub(super) fn has(&self, key: &str) -> bool {
         self.0.contains_key(key)
     }
 
     /// The error for this key, wherever it stands.
     pub(super) fn wrong(&self, key: &str, expected: impl Into<String>) -> SettingsError {
-        let place = self.0.get(key).map_or_else(|| "not set".to_owned(), |given| given.place.to_string());
+        let place = self.0.get(key).map_or_else(|| "not set".to_owned(), |given| given.location.to_string());
         SettingsError::Value { key: key.to_owned(), place, expected: expected.into() }
     }
 
     pub(super) fn text(&self, key: &str) -> Result<Option<String>, SettingsError> {
         match self.raw(key) {
             None => Ok(None),
-            Some(Raw::Text(text) | Raw::Variable(text)) if !text.trim().is_empty() => Ok(Some(text.clone())),
+            Some(RawSetting::Text(text) | RawSetting::Variable(text)) if !text.trim().is_empty() => {
+                Ok(Some(text.clone()))
+            }
             Some(_) => Err(self.wrong(key, "a text, and not an empty one")),
         }
     }
@@ -53,9 +55,15 @@ impl Keys {
     ) -> Result<Option<u64>, SettingsError> {
         let number = match self.raw(key) {
             None => return Ok(None),
-            Some(Raw::Integer(number)) => u64::try_from(*number).ok(),
-            Some(Raw::Variable(text)) => text.trim().parse().ok(),
-            Some(Raw::Text(_) | Raw::Float(_) | Raw::Truth(_) | Raw::List(_) | Raw::Other) => None,
+            Some(RawSetting::Integer(number)) => u64::try_from(*number).ok(),
+            Some(RawSetting::Variable(text)) => text.trim().parse().ok(),
+            Some(
+                RawSetting::Text(_)
+                | RawSetting::Float(_)
+                | RawSetting::Truth(_)
+                | RawSetting::List(_)
+                | RawSetting::Other,
+            ) => None,
         };
         let number = number.filter(|number| range.contains(number));
         number.map(Some).ok_or_else(|| {
@@ -83,11 +91,13 @@ impl Keys {
     ) -> Result<Option<f64>, SettingsError> {
         let number = match self.raw(key) {
             None => return Ok(None),
-            Some(Raw::Float(number)) => Some(*number),
+            Some(RawSetting::Float(number)) => Some(*number),
             // Whole dollars need no decimal point.
-            Some(Raw::Integer(number)) => i32::try_from(*number).ok().map(f64::from),
-            Some(Raw::Variable(text)) => text.trim().parse().ok(),
-            Some(Raw::Text(_) | Raw::Truth(_) | Raw::List(_) | Raw::Other) => None,
+            Some(RawSetting::Integer(number)) => i32::try_from(*number).ok().map(f64::from),
+            Some(RawSetting::Variable(text)) => text.trim().parse().ok(),
+            Some(RawSetting::Text(_) | RawSetting::Truth(_) | RawSetting::List(_) | RawSetting::Other) => {
+                None
+            }
         };
         number.filter(|number| fits(*number)).map(Some).ok_or_else(expected)
     }
@@ -95,9 +105,9 @@ impl Keys {
     pub(super) fn truth(&self, key: &str) -> Result<Option<bool>, SettingsError> {
         match self.raw(key) {
             None => Ok(None),
-            Some(Raw::Truth(truth)) => Ok(Some(*truth)),
-            Some(Raw::Variable(text)) if text.trim() == "true" => Ok(Some(true)),
-            Some(Raw::Variable(text)) if text.trim() == "false" => Ok(Some(false)),
+            Some(RawSetting::Truth(truth)) => Ok(Some(*truth)),
+            Some(RawSetting::Variable(text)) if text.trim() == "true" => Ok(Some(true)),
+            Some(RawSetting::Variable(text)) if text.trim() == "false" => Ok(Some(false)),
             Some(_) => Err(self.wrong(key, "true or false")),
         }
     }
@@ -106,14 +116,18 @@ impl Keys {
     pub(super) fn list(&self, key: &str) -> Result<Option<Vec<String>>, SettingsError> {
         match self.raw(key) {
             None => Ok(None),
-            Some(Raw::List(items)) => Ok(Some(items.clone())),
-            Some(Raw::Variable(text)) => {
+            Some(RawSetting::List(items)) => Ok(Some(items.clone())),
+            Some(RawSetting::Variable(text)) => {
                 let items = text.split(',').map(str::trim).filter(|item| !item.is_empty());
                 Ok(Some(items.map(str::to_owned).collect()))
             }
-            Some(Raw::Text(_) | Raw::Integer(_) | Raw::Float(_) | Raw::Truth(_) | Raw::Other) => {
-                Err(self.wrong(key, "a list of texts, [\"…\", \"…\"]"))
-            }
+            Some(
+                RawSetting::Text(_)
+                | RawSetting::Integer(_)
+                | RawSetting::Float(_)
+                | RawSetting::Truth(_)
+                | RawSetting::Other,
+            ) => Err(self.wrong(key, "a list of texts, [\"…\", \"…\"]")),
         }
     }
 
@@ -121,11 +135,16 @@ impl Keys {
     pub(super) fn command(&self, key: &str) -> Result<Option<Vec<String>>, SettingsError> {
         let expected = "a program and its arguments, [\"program\", \"argument\"]";
         let words = match self.raw(key) {
-            Some(Raw::Variable(text)) => {
+            Some(RawSetting::Variable(text)) => {
                 Some(shell_words::split(text).map_err(|_| self.wrong(key, expected))?)
             }
             Some(
-                Raw::Text(_) | Raw::Integer(_) | Raw::Float(_) | Raw::Truth(_) | Raw::List(_) | Raw::Other,
+                RawSetting::Text(_)
+                | RawSetting::Integer(_)
+                | RawSetting::Float(_)
+                | RawSetting::Truth(_)
+                | RawSetting::List(_)
+                | RawSetting::Other,
             )
             | None => self.list(key).map_err(|_| self.wrong(key, expected))?,
         };
@@ -147,7 +166,7 @@ impl Keys {
         }
     }
 
-    fn raw(&self, key: &str) -> Option<&Raw> {
-        self.0.get(key).map(|Given { raw, .. }| raw)
+    fn raw(&self, key: &str) -> Option<&RawSetting> {
+        self.0.get(key).map(|LocatedSetting { raw, .. }| raw)
     }
 }

@@ -11,15 +11,15 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::auth::Credentials;
-use super::faults::{Call, Caller, FaultKind};
-use super::reply::{Answer, ApiError, Reply, status};
-use super::state::{Holder, Shared, World};
+use super::faults::{ApiCall, Caller, FaultKind};
+use super::reply::{EmulatedApiError, EmulatedApiReply, EmulatedApiResult, status};
+use super::state::{EmulatorState, SharedEmulatorState, TokenHolder};
 use super::{
     graphql, routes_app, routes_checks, routes_issues, routes_pulls, routes_repositories, routes_rules,
 };
 
 /// A request, taken apart.
-pub(crate) struct Request {
+pub(crate) struct EmulatedApiRequest {
     pub method: String,
     /// The path below the API's address, decoded, in segments.
     pub segments: Vec<String>,
@@ -29,7 +29,7 @@ pub(crate) struct Request {
     pub credentials: Credentials,
 }
 
-impl Request {
+impl EmulatedApiRequest {
     pub(crate) fn query(&self, name: &str) -> Option<&str> {
         self.query.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
@@ -39,10 +39,10 @@ impl Request {
     }
 
     /// Whoever holds the token; without one there is nothing to see here, and an App's own token opens only `/app`.
-    pub(crate) fn holder(&self) -> Result<&Holder, ApiError> {
+    pub(crate) fn holder(&self) -> Result<&TokenHolder, EmulatedApiError> {
         match &self.credentials {
-            Credentials::Nobody => Err(ApiError::new(401, "Requires authentication")),
-            Credentials::App => Err(ApiError::new(
+            Credentials::Nobody => Err(EmulatedApiError::new(401, "Requires authentication")),
+            Credentials::App => Err(EmulatedApiError::new(
                 403,
                 "You must authenticate with an installation access token in order to access this resource",
             )),
@@ -51,16 +51,16 @@ impl Request {
     }
 
     /// The account that acts: the App's bot, or the person.
-    pub(crate) fn actor(&self, world: &World) -> Result<u64, ApiError> {
+    pub(crate) fn actor(&self, world: &EmulatorState) -> Result<u64, EmulatedApiError> {
         Ok(match self.holder()? {
-            Holder::Installation { .. } => world.app.bot,
-            Holder::Person(id) => *id,
+            TokenHolder::Installation { .. } => world.app.bot,
+            TokenHolder::Person(id) => *id,
         })
     }
 }
 
 /// What is known of a call before it is carried out.
-pub(crate) struct Arrived {
+pub(crate) struct IncomingCall {
     pub method: String,
     pub path: String,
     pub caller: Caller,
@@ -91,8 +91,8 @@ pub(crate) fn recorded(headers: &HeaderMap) -> BTreeMap<String, String> {
 
 /// Carries a call out, unless a fault says otherwise, and records it.
 pub(crate) async fn carry_out(
-    shared: &Shared,
-    arrived: Arrived,
+    shared: &SharedEmulatorState,
+    arrived: IncomingCall,
     apply: impl Future<Output = HttpResponse>,
 ) -> HttpResponse {
     let answer = match shared.take_fault(&arrived.method, &arrived.path, &arrived.body) {
@@ -115,10 +115,10 @@ pub(crate) async fn carry_out(
         }
         Some(FaultKind::AppliedThen(code)) => {
             let _ = apply.await;
-            Some(ApiError::new(code, "Server Error").into_reply().into_response())
+            Some(EmulatedApiError::new(code, "Server Error").into_reply().into_response())
         }
     };
-    shared.record(Call {
+    shared.record(ApiCall {
         at: Utc::now(),
         method: arrived.method,
         path: arrived.path,
@@ -142,13 +142,13 @@ fn cut_off() -> HttpResponse {
 pub(crate) async fn serve(
     request: HttpRequest,
     body: web::Bytes,
-    shared: web::Data<Arc<Shared>>,
+    shared: web::Data<Arc<SharedEmulatorState>>,
 ) -> HttpResponse {
     let authorization = header(request.headers(), "authorization");
     let authorization = (!authorization.is_empty()).then_some(authorization);
-    let credentials = shared.look().authenticate(authorization.as_deref());
-    let caller = credentials.as_ref().map_or(Caller::Nobody, |credentials| shared.look().caller(credentials));
-    let arrived = Arrived {
+    let credentials = shared.lock().authenticate(authorization.as_deref());
+    let caller = credentials.as_ref().map_or(Caller::Nobody, |credentials| shared.lock().caller(credentials));
+    let arrived = IncomingCall {
         method: request.method().to_string(),
         path: request.uri().path_and_query().map(ToString::to_string).unwrap_or_default(),
         caller,
@@ -157,31 +157,32 @@ pub(crate) async fn serve(
         body: String::from_utf8_lossy(&body).into_owned(),
     };
     let apply = async {
-        let reply = answer(&shared, &request, &body, credentials).unwrap_or_else(ApiError::into_reply);
+        let reply =
+            answer(&shared, &request, &body, credentials).unwrap_or_else(EmulatedApiError::into_reply);
         decorate(&shared, reply)
     };
     carry_out(&shared, arrived, apply).await
 }
 
 fn answer(
-    shared: &Shared,
+    shared: &SharedEmulatorState,
     request: &HttpRequest,
     body: &[u8],
-    credentials: Result<Credentials, ApiError>,
-) -> Answer {
+    credentials: Result<Credentials, EmulatedApiError>,
+) -> EmulatedApiResult {
     if header(request.headers(), "user-agent").is_empty() {
         let message = "Request forbidden by administrative rules. Please make sure your request has a User-Agent header";
-        return Err(ApiError::new(403, message));
+        return Err(EmulatedApiError::new(403, message));
     }
     let credentials = credentials?;
     let body = if body.is_empty() {
         Value::Null
     } else {
-        serde_json::from_slice(body).map_err(|_| ApiError::new(400, "Problems parsing JSON"))?
+        serde_json::from_slice(body).map_err(|_| EmulatedApiError::new(400, "Problems parsing JSON"))?
     };
     let path = request.path();
     let below = path.strip_prefix("/api/v3/").or_else(|| path.strip_prefix("/api/")).unwrap_or(path);
-    let request = Request {
+    let request = EmulatedApiRequest {
         method: request.method().to_string(),
         segments: below.trim_matches('/').split('/').map(decode).collect(),
         query: url::form_urlencoded::parse(request.query_string().as_bytes()).into_owned().collect(),
@@ -190,19 +191,19 @@ fn answer(
         credentials,
     };
     if request.method == "GET" {
-        route(&mut shared.look(), &request)
+        route(&mut shared.lock(), &request)
     } else {
         shared.change(|world| route(world, &request))
     }
 }
 
-fn route(world: &mut World, request: &Request) -> Answer {
+fn route(world: &mut EmulatorState, request: &EmulatedApiRequest) -> EmulatedApiResult {
     let full_name;
     let mut segments: Vec<&str> = request.segments.iter().map(String::as_str).collect();
     // By its id a repository is found under every name.
     if let ["repositories", id, rest @ ..] = segments.as_slice() {
         let found = world.repositories.values().find(|one| one.id.to_string() == **id);
-        full_name = found.ok_or_else(ApiError::not_found)?.full_name.clone();
+        full_name = found.ok_or_else(EmulatedApiError::not_found)?.full_name.clone();
         segments = ["repos"].into_iter().chain(full_name.split('/')).chain(rest.iter().copied()).collect();
     }
     match segments.as_slice() {
@@ -220,14 +221,14 @@ fn route(world: &mut World, request: &Request) -> Answer {
             routes_rules::serve(world, request, &segments)
         }
         ["repos", _, _, ..] => routes_repositories::serve(world, request, &segments),
-        _ => Err(ApiError::not_found()),
+        _ => Err(EmulatedApiError::not_found()),
     }
 }
 
 /// The headers that every answer of GitHub's has.
-fn decorate(shared: &Shared, reply: Reply) -> HttpResponse {
+fn decorate(shared: &SharedEmulatorState, reply: EmulatedApiReply) -> HttpResponse {
     let mut response = reply.into_response();
-    let used = shared.look().calls.len() as u64 % 5_000;
+    let used = shared.lock().calls.len() as u64 % 5_000;
     let id = Uuid::new_v4().simple().to_string().to_ascii_uppercase();
     let pairs = [
         ("x-github-request-id", id),

@@ -7,8 +7,11 @@ use uuid::Uuid;
 
 use super::faults::Caller;
 use super::json::time;
-use super::reply::{Answer, ApiError, Reply};
-use super::state::{Holder, Level, Permission, Permissions, Repository, Token, Visibility, World};
+use super::reply::{EmulatedApiError, EmulatedApiReply, EmulatedApiResult};
+use super::state::{
+    AppPermissions, EmulatedRepository, EmulatedToken, EmulatorState, PermissionLevel, RepositoryRole,
+    RepositoryVisibility, TokenHolder,
+};
 
 /// The longest that an App's token may be valid for, in seconds.
 const LONGEST_JWT: i64 = 600;
@@ -20,28 +23,28 @@ const CLOCK_DRIFT: i64 = 60;
 pub(crate) enum Credentials {
     Nobody,
     App,
-    Token { text: String, holder: Holder },
+    Token { text: String, holder: TokenHolder },
 }
 
-impl World {
+impl EmulatorState {
     /// Reads `Authorization`: `Bearer` or `token`, an App's JWT or a token.
-    pub(crate) fn authenticate(&self, header: Option<&str>) -> Result<Credentials, ApiError> {
+    pub(crate) fn authenticate(&self, header: Option<&str>) -> Result<Credentials, EmulatedApiError> {
         let Some(header) = header else { return Ok(Credentials::Nobody) };
         let (scheme, text) = header.split_once(' ').unwrap_or(("", header));
         if !scheme.eq_ignore_ascii_case("bearer") && !scheme.eq_ignore_ascii_case("token") {
-            return Err(ApiError::bad_credentials());
+            return Err(EmulatedApiError::bad_credentials());
         }
         let text = text.trim();
         if text.split('.').count() == 3 {
             self.check_jwt(text)?;
             return Ok(Credentials::App);
         }
-        let token = self.valid_token(text).ok_or_else(ApiError::bad_credentials)?;
+        let token = self.valid_token(text).ok_or_else(EmulatedApiError::bad_credentials)?;
         Ok(Credentials::Token { text: text.to_owned(), holder: token.holder.clone() })
     }
 
     /// The token, when it is known and has not expired.
-    pub(crate) fn valid_token(&self, text: &str) -> Option<&Token> {
+    pub(crate) fn valid_token(&self, text: &str) -> Option<&EmulatedToken> {
         self.tokens.get(text).filter(|token| token.expires_at > Utc::now())
     }
 
@@ -49,36 +52,39 @@ impl World {
         match credentials {
             Credentials::Nobody => Caller::Nobody,
             Credentials::App => Caller::App,
-            Credentials::Token { holder: Holder::Installation { .. }, .. } => Caller::Installation,
-            Credentials::Token { holder: Holder::Person(id), .. } => {
+            Credentials::Token { holder: TokenHolder::Installation { .. }, .. } => Caller::Installation,
+            Credentials::Token { holder: TokenHolder::Person(id), .. } => {
                 Caller::Person(self.login(*id).to_owned())
             }
         }
     }
 
-    fn check_jwt(&self, text: &str) -> Result<(), ApiError> {
+    fn check_jwt(&self, text: &str) -> Result<(), EmulatedApiError> {
         let mut rules = Validation::new(Algorithm::RS256);
         rules.required_spec_claims.clear();
         rules.validate_exp = false;
         rules.validate_aud = false;
         let claims = jsonwebtoken::decode::<Value>(text, &self.app.key, &rules)
-            .map_err(|_| ApiError::new(401, "A JSON web token could not be decoded"))?
+            .map_err(|_| EmulatedApiError::new(401, "A JSON web token could not be decoded"))?
             .claims;
         let now = Utc::now().timestamp();
         let number = |name: &str| claims.get(name).and_then(Value::as_i64);
         let Some(expires) = number("exp").filter(|expires| *expires > now) else {
             let message = "'Expiration time' claim ('exp') must be a numeric value representing the future time at \
                            which the assertion expires";
-            return Err(ApiError::new(401, message));
+            return Err(EmulatedApiError::new(401, message));
         };
         let issued = number("iat").filter(|issued| *issued <= now + CLOCK_DRIFT);
         let Some(issued) = issued else {
             let message = "'Issued at' claim ('iat') must be an Integer representing the time that the assertion was \
                            issued";
-            return Err(ApiError::new(401, message));
+            return Err(EmulatedApiError::new(401, message));
         };
         if expires > now + LONGEST_JWT || expires - issued > LONGEST_JWT + CLOCK_DRIFT {
-            return Err(ApiError::new(401, "'Expiration time' claim ('exp') is too far in the future"));
+            return Err(EmulatedApiError::new(
+                401,
+                "'Expiration time' claim ('exp') is too far in the future",
+            ));
         }
         let issuer = match claims.get("iss") {
             Some(Value::Number(number)) => number.to_string(),
@@ -86,28 +92,29 @@ impl World {
             Some(Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_)) | None => String::new(),
         };
         if issuer != self.app.id.to_string() && issuer != format!("Iv1.{:016x}", self.app.id) {
-            return Err(ApiError::new(404, "Integration not found"));
+            return Err(EmulatedApiError::new(404, "Integration not found"));
         }
         Ok(())
     }
 
     /// `POST /app/installations/{id}/access_tokens`: a token for one hour, narrowed as asked.
-    pub(crate) fn issue_token(&mut self, body: &Value) -> Answer {
+    pub(crate) fn issue_token(&mut self, body: &Value) -> EmulatedApiResult {
         let repositories = self.wanted_repositories(body)?;
         let mut permissions = self.app.permissions.clone();
         if let Some(wanted) = body.get("permissions").and_then(Value::as_object) {
-            let refused =
-                || ApiError::new(422, "The permissions requested are not granted to this installation.");
-            permissions = Permissions::new();
+            let refused = || {
+                EmulatedApiError::new(422, "The permissions requested are not granted to this installation.")
+            };
+            permissions = AppPermissions::new();
             for (name, level) in wanted.iter().filter(|(_, level)| !level.is_null()) {
-                let level = level.as_str().and_then(Level::parse).ok_or_else(refused)?;
+                let level = level.as_str().and_then(PermissionLevel::parse).ok_or_else(refused)?;
                 if self.app.permissions.get(name).is_none_or(|granted| *granted < level) {
                     return Err(refused());
                 }
                 permissions.insert(name.clone(), level);
             }
         }
-        permissions.entry("metadata".to_owned()).or_insert(Level::Read);
+        permissions.entry("metadata".to_owned()).or_insert(PermissionLevel::Read);
         let text = format!("ghs_{}{}", Uuid::new_v4().simple(), &Uuid::new_v4().simple().to_string()[..4]);
         let expires_at = Utc::now() + Duration::hours(1);
         let mut reply = json!({
@@ -122,12 +129,15 @@ impl World {
             let chosen: Vec<Value> = chosen.map(|one| self.repository_json(one)).collect();
             fields.insert("repositories".to_owned(), Value::Array(chosen));
         }
-        let holder = Holder::Installation { repositories, permissions };
-        self.tokens.insert(text, Token { holder, expires_at });
-        Ok(Reply::json(201, reply))
+        let holder = TokenHolder::Installation { repositories, permissions };
+        self.tokens.insert(text, EmulatedToken { holder, expires_at });
+        Ok(EmulatedApiReply::json(201, reply))
     }
 
-    fn wanted_repositories(&self, body: &Value) -> Result<Option<std::collections::BTreeSet<u64>>, ApiError> {
+    fn wanted_repositories(
+        &self,
+        body: &Value,
+    ) -> Result<Option<std::collections::BTreeSet<u64>>, EmulatedApiError> {
         let list = |name: &str| body.get(name).and_then(Value::as_array).filter(|list| !list.is_empty());
         let (names, ids) = (list("repositories"), list("repository_ids"));
         if names.is_none() && ids.is_none() {
@@ -144,7 +154,7 @@ impl World {
             .map(|id| self.repositories.values().find(|one| id.as_u64() == Some(one.id)));
         by_name.chain(by_id).map(|found| found.map(|one| one.id)).collect::<Option<_>>().map(Some).ok_or_else(
             || {
-                ApiError::new(
+                EmulatedApiError::new(
                     422,
                     "There is at least one repository that does not exist or is not accessible to the parent \
                      installation.",
@@ -157,7 +167,7 @@ impl World {
     pub(crate) fn personal_token(&mut self, account: u64) -> String {
         let text = format!("ghp_{}", Uuid::new_v4().simple());
         let expires_at = Utc::now() + Duration::days(30);
-        self.tokens.insert(text.clone(), Token { holder: Holder::Person(account), expires_at });
+        self.tokens.insert(text.clone(), EmulatedToken { holder: TokenHolder::Person(account), expires_at });
         text
     }
 }
@@ -165,45 +175,52 @@ impl World {
 /// Whether the holder may do what needs any one of these permissions here: 404 for a repository out of reach,
 /// 403 for a permission that is missing.
 pub(crate) fn require(
-    holder: &Holder,
-    repository: &Repository,
-    any_of: &[(&str, Level)],
-) -> Result<(), ApiError> {
+    holder: &TokenHolder,
+    repository: &EmulatedRepository,
+    any_of: &[(&str, PermissionLevel)],
+) -> Result<(), EmulatedApiError> {
     allowed(holder, repository, any_of)?;
-    let writes = any_of.iter().all(|(_, level)| *level == Level::Write);
+    let writes = any_of.iter().all(|(_, level)| *level == PermissionLevel::Write);
     if writes && repository.rules.archived {
-        return Err(ApiError::new(403, "Repository was archived so is read-only."));
+        return Err(EmulatedApiError::new(403, "Repository was archived so is read-only."));
     }
     Ok(())
 }
 
-fn allowed(holder: &Holder, repository: &Repository, any_of: &[(&str, Level)]) -> Result<(), ApiError> {
+fn allowed(
+    holder: &TokenHolder,
+    repository: &EmulatedRepository,
+    any_of: &[(&str, PermissionLevel)],
+) -> Result<(), EmulatedApiError> {
     match holder {
-        Holder::Installation { repositories, permissions } => {
+        TokenHolder::Installation { repositories, permissions } => {
             if repositories.as_ref().is_some_and(|ids| !ids.contains(&repository.id)) {
-                return Err(ApiError::not_found());
+                return Err(EmulatedApiError::not_found());
             }
-            let granted =
-                |(name, level): &(&str, Level)| permissions.get(*name).is_some_and(|has| has >= level);
-            if any_of.iter().any(granted) { Ok(()) } else { Err(ApiError::forbidden()) }
+            let granted = |(name, level): &(&str, PermissionLevel)| {
+                permissions.get(*name).is_some_and(|has| has >= level)
+            };
+            if any_of.iter().any(granted) { Ok(()) } else { Err(EmulatedApiError::forbidden()) }
         }
-        Holder::Person(id) => {
+        TokenHolder::Person(id) => {
             let role = repository.role(*id);
             let enough = any_of.iter().any(|(_, level)| match level {
-                Level::Read => role >= Permission::Read || repository.visibility == Visibility::Public,
-                Level::Write => role >= Permission::Write,
+                PermissionLevel::Read => {
+                    role >= RepositoryRole::Read || repository.visibility == RepositoryVisibility::Public
+                }
+                PermissionLevel::Write => role >= RepositoryRole::Write,
             });
             match (enough, role) {
                 (true, _) => Ok(()),
-                (false, Permission::None) => Err(ApiError::not_found()),
+                (false, RepositoryRole::None) => Err(EmulatedApiError::not_found()),
                 (
                     false,
-                    Permission::Read
-                    | Permission::Triage
-                    | Permission::Write
-                    | Permission::Maintain
-                    | Permission::Admin,
-                ) => Err(ApiError::new(403, "Must have push access to the repository")),
+                    RepositoryRole::Read
+                    | RepositoryRole::Triage
+                    | RepositoryRole::Write
+                    | RepositoryRole::Maintain
+                    | RepositoryRole::Admin,
+                ) => Err(EmulatedApiError::new(403, "Must have push access to the repository")),
             }
         }
     }

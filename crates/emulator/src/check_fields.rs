@@ -2,8 +2,10 @@
 
 use serde_json::{Map, Value};
 
-use super::checks::{Annotation, Button, CheckRun, Conclusion, Progress};
-use super::reply::ApiError;
+use super::checks::{
+    CheckConclusion, CheckRunAction, CheckRunProgress, EmulatedAnnotation, EmulatedCheckRun,
+};
+use super::reply::EmulatedApiError;
 
 /// The longest summary and text, in characters.
 const LONGEST_TEXT: usize = 65_535;
@@ -14,20 +16,20 @@ const MOST_ACTIONS: usize = 3;
 
 /// What a request says of a check run; what is none is left as it is.
 #[derive(Debug, Default)]
-pub(crate) struct Fields {
-    pub progress: Option<Progress>,
+pub(crate) struct CheckRunFields {
+    pub progress: Option<CheckRunProgress>,
     details_url: Option<String>,
     external_id: Option<String>,
     title: Option<String>,
     summary: Option<String>,
     text: Option<String>,
-    annotations: Vec<Annotation>,
-    actions: Option<Vec<Button>>,
+    annotations: Vec<EmulatedAnnotation>,
+    actions: Option<Vec<CheckRunAction>>,
 }
 
-impl Fields {
+impl CheckRunFields {
     /// Annotations are added to those that are there; all else takes the place of what was there.
-    pub(crate) fn fill(self, run: &mut CheckRun) {
+    pub(crate) fn fill(self, run: &mut EmulatedCheckRun) {
         fn set<T>(place: &mut Option<T>, value: Option<T>) {
             if value.is_some() {
                 *place = value;
@@ -47,23 +49,23 @@ impl Fields {
     }
 }
 
-fn invalid(what: impl Into<String>) -> ApiError {
+fn invalid(what: impl Into<String>) -> EmulatedApiError {
     let what = what.into();
-    ApiError::new(422, format!("Invalid request.\n\n{what}"))
+    EmulatedApiError::new(422, format!("Invalid request.\n\n{what}"))
 }
 
-pub(crate) fn fields(body: &Value) -> Result<Fields, ApiError> {
+pub(crate) fn fields(body: &Value) -> Result<CheckRunFields, EmulatedApiError> {
     let text = |name: &str| body.get(name).and_then(Value::as_str).map(str::to_owned);
-    let mut fields = Fields {
+    let mut fields = CheckRunFields {
         progress: progress(text("status").as_deref(), text("conclusion").as_deref())?,
         details_url: text("details_url"),
         external_id: text("external_id"),
-        ..Fields::default()
+        ..CheckRunFields::default()
     };
     if let Some(url) = &fields.details_url
         && !(url.starts_with("https://") || url.starts_with("http://"))
     {
-        return Err(ApiError::invalid("CheckRun", "details_url", "invalid"));
+        return Err(EmulatedApiError::invalid("CheckRun", "details_url", "invalid"));
     }
     if let Some(output) = body.get("output").and_then(Value::as_object) {
         output_fields(output, &mut fields)?;
@@ -80,23 +82,26 @@ pub(crate) fn fields(body: &Value) -> Result<Fields, ApiError> {
     Ok(fields)
 }
 
-fn progress(status: Option<&str>, conclusion: Option<&str>) -> Result<Option<Progress>, ApiError> {
+fn progress(
+    status: Option<&str>,
+    conclusion: Option<&str>,
+) -> Result<Option<CheckRunProgress>, EmulatedApiError> {
     if let Some(conclusion) = conclusion {
-        let known = Conclusion::parse(conclusion);
+        let known = CheckConclusion::parse(conclusion);
         let known =
             known.ok_or_else(|| invalid(format!("{conclusion} is not a member of the conclusions.")))?;
-        return Ok(Some(Progress::Completed(known)));
+        return Ok(Some(CheckRunProgress::Completed(known)));
     }
     match status {
         None => Ok(None),
-        Some("queued") => Ok(Some(Progress::Queued)),
-        Some("in_progress") => Ok(Some(Progress::Running)),
-        Some("completed") => Err(ApiError::invalid("CheckRun", "conclusion", "missing_field")),
+        Some("queued") => Ok(Some(CheckRunProgress::Queued)),
+        Some("in_progress") => Ok(Some(CheckRunProgress::Running)),
+        Some("completed") => Err(EmulatedApiError::invalid("CheckRun", "conclusion", "missing_field")),
         Some(other) => Err(invalid(format!("{other} is not a member of the statuses."))),
     }
 }
 
-fn output_fields(output: &Map<String, Value>, fields: &mut Fields) -> Result<(), ApiError> {
+fn output_fields(output: &Map<String, Value>, fields: &mut CheckRunFields) -> Result<(), EmulatedApiError> {
     let text = |name: &str| output.get(name).and_then(Value::as_str).map(str::to_owned);
     (fields.title, fields.summary, fields.text) = (text("title"), text("summary"), text("text"));
     if fields.title.is_none() || fields.summary.is_none() {
@@ -118,14 +123,14 @@ fn output_fields(output: &Map<String, Value>, fields: &mut Fields) -> Result<(),
     Ok(())
 }
 
-fn annotation(value: &Value) -> Result<Annotation, ApiError> {
+fn annotation(value: &Value) -> Result<EmulatedAnnotation, EmulatedApiError> {
     let text = |name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
     let line = |name: &str| value.get(name).and_then(Value::as_u64);
     let level =
         text("annotation_level").filter(|one| matches!(one.as_str(), "notice" | "warning" | "failure"));
     let made = || {
         let (start_line, end_line) = (line("start_line")?, line("end_line")?);
-        Some(Annotation {
+        Some(EmulatedAnnotation {
             path: text("path")?,
             start_line,
             end_line,
@@ -140,7 +145,7 @@ fn annotation(value: &Value) -> Result<Annotation, ApiError> {
     })
 }
 
-fn button(value: &Value) -> Result<Button, ApiError> {
+fn button(value: &Value) -> Result<CheckRunAction, EmulatedApiError> {
     let text = |name: &str, most: usize| {
         let text = value.get(name).and_then(Value::as_str).unwrap_or_default();
         if (1..=most).contains(&text.chars().count()) {
@@ -149,7 +154,7 @@ fn button(value: &Value) -> Result<Button, ApiError> {
             Err(invalid(format!("For 'properties/actions', {name} has 1 to {most} characters.")))
         }
     };
-    Ok(Button {
+    Ok(CheckRunAction {
         label: text("label", 20)?,
         description: text("description", 40)?,
         identifier: text("identifier", 20)?,

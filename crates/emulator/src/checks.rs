@@ -3,15 +3,15 @@
 use chrono::{DateTime, Utc};
 use serde_json::json;
 
-use super::reply::ApiError;
-use super::state::World;
+use super::reply::EmulatedApiError;
+use super::state::EmulatorState;
 
 /// The App of GitHub Actions, as GitHub itself numbers it.
 pub(crate) const ACTIONS_APP: u64 = 15_368;
 
 /// Whose a check run is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Maker {
+pub(crate) enum CheckRunMaker {
     /// The App that is tested.
     App,
     /// GitHub Actions: the check run is a job.
@@ -20,15 +20,15 @@ pub(crate) enum Maker {
 
 /// How far a check run is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Progress {
+pub(crate) enum CheckRunProgress {
     Queued,
     Running,
-    Completed(Conclusion),
+    Completed(CheckConclusion),
 }
 
 /// What a check run came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Conclusion {
+pub enum CheckConclusion {
     /// A person has to do something.
     ActionRequired,
     /// Stopped before its end.
@@ -45,7 +45,7 @@ pub enum Conclusion {
     TimedOut,
 }
 
-impl Progress {
+impl CheckRunProgress {
     /// The `status` of the API.
     pub(crate) fn status(self) -> &'static str {
         match self {
@@ -55,7 +55,7 @@ impl Progress {
         }
     }
 
-    pub(crate) fn conclusion(self) -> Option<Conclusion> {
+    pub(crate) fn conclusion(self) -> Option<CheckConclusion> {
         match self {
             Self::Queued | Self::Running => None,
             Self::Completed(conclusion) => Some(conclusion),
@@ -63,7 +63,7 @@ impl Progress {
     }
 }
 
-impl Conclusion {
+impl CheckConclusion {
     pub(crate) fn parse(text: &str) -> Option<Self> {
         Some(match text {
             "action_required" => Self::ActionRequired,
@@ -96,7 +96,7 @@ impl Conclusion {
 
 /// What a check run says of lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Annotation {
+pub struct EmulatedAnnotation {
     /// The file.
     pub path: String,
     /// The first line.
@@ -111,7 +111,7 @@ pub struct Annotation {
     pub message: String,
 }
 
-impl Annotation {
+impl EmulatedAnnotation {
     /// A failure on one line.
     pub fn failure(path: &str, line: u64, message: &str) -> Self {
         Self {
@@ -127,7 +127,7 @@ impl Annotation {
 
 /// A button on a check run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Button {
+pub struct CheckRunAction {
     /// What stands on it.
     pub label: String,
     /// What it does, in words.
@@ -138,27 +138,27 @@ pub struct Button {
 
 /// What a check run says.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Output {
+pub(crate) struct EmulatedCheckOutput {
     pub title: Option<String>,
     pub summary: Option<String>,
     pub text: Option<String>,
-    pub annotations: Vec<Annotation>,
+    pub annotations: Vec<EmulatedAnnotation>,
 }
 
 #[derive(Debug, Clone)]
-pub(crate) struct CheckRun {
+pub(crate) struct EmulatedCheckRun {
     pub id: u64,
     pub suite: u64,
-    pub maker: Maker,
+    pub maker: CheckRunMaker,
     pub name: String,
     pub head_sha: String,
-    pub progress: Progress,
+    pub progress: CheckRunProgress,
     pub external_id: String,
     pub details_url: Option<String>,
     pub started_at: DateTime<Utc>,
     pub completed_at: Option<DateTime<Utc>>,
-    pub output: Output,
-    pub actions: Vec<Button>,
+    pub output: EmulatedCheckOutput,
+    pub actions: Vec<CheckRunAction>,
     /// What a job printed; none for a check run that is no job, or one whose log has been deleted.
     pub log: Option<String>,
     /// Which attempt of its workflow run it belongs to, from 1.
@@ -167,9 +167,9 @@ pub(crate) struct CheckRun {
 
 /// All check runs of one maker on one commit.
 #[derive(Debug, Clone)]
-pub(crate) struct Suite {
+pub(crate) struct EmulatedCheckSuite {
     pub id: u64,
-    pub maker: Maker,
+    pub maker: CheckRunMaker,
     pub head_sha: String,
     /// The id of the workflow run behind it.
     pub run: u64,
@@ -179,7 +179,7 @@ pub(crate) struct Suite {
 
 /// A commit status, as CI systems without an App set it.
 #[derive(Debug, Clone)]
-pub(crate) struct Status {
+pub(crate) struct EmulatedCommitStatus {
     pub id: u64,
     pub sha: String,
     pub context: String,
@@ -192,48 +192,51 @@ pub(crate) struct Status {
 
 /// Everything that checks a repository's commits.
 #[derive(Debug, Default)]
-pub(crate) struct Checks {
-    pub runs: Vec<CheckRun>,
-    pub suites: Vec<Suite>,
-    pub statuses: Vec<Status>,
+pub(crate) struct EmulatedChecks {
+    pub runs: Vec<EmulatedCheckRun>,
+    pub suites: Vec<EmulatedCheckSuite>,
+    pub statuses: Vec<EmulatedCommitStatus>,
     /// Addresses of logs that were handed out: the secret in it, the job, until when.
     pub signed: Vec<(String, u64, DateTime<Utc>)>,
 }
 
-impl Checks {
-    pub(crate) fn run(&self, id: u64) -> Option<&CheckRun> {
+impl EmulatedChecks {
+    pub(crate) fn run(&self, id: u64) -> Option<&EmulatedCheckRun> {
         self.runs.iter().find(|run| run.id == id)
     }
 
-    pub(crate) fn suite(&self, id: u64) -> Option<&Suite> {
+    pub(crate) fn suite(&self, id: u64) -> Option<&EmulatedCheckSuite> {
         self.suites.iter().find(|suite| suite.id == id)
     }
 
     /// The newest of each name, as `filter=latest` has them.
-    pub(crate) fn latest<'a>(&'a self, suite: &'a Suite) -> impl Iterator<Item = &'a CheckRun> {
+    pub(crate) fn latest<'a>(
+        &'a self,
+        suite: &'a EmulatedCheckSuite,
+    ) -> impl Iterator<Item = &'a EmulatedCheckRun> {
         let of_suite = || self.runs.iter().filter(|run| run.suite == suite.id);
         of_suite().filter(move |run| !of_suite().any(|other| other.name == run.name && other.id > run.id))
     }
 
     /// How a suite stands: as its runs do.
-    pub(crate) fn progress(&self, suite: &Suite) -> Progress {
-        let mut worst: Option<Conclusion> = None;
+    pub(crate) fn progress(&self, suite: &EmulatedCheckSuite) -> CheckRunProgress {
+        let mut worst: Option<CheckConclusion> = None;
         for run in self.latest(suite) {
             match run.progress {
-                Progress::Queued | Progress::Running => return Progress::Running,
-                Progress::Completed(conclusion) => {
-                    if worst.is_none_or(Conclusion::is_fine) {
+                CheckRunProgress::Queued | CheckRunProgress::Running => return CheckRunProgress::Running,
+                CheckRunProgress::Completed(conclusion) => {
+                    if worst.is_none_or(CheckConclusion::is_fine) {
                         worst = Some(conclusion);
                     }
                 }
             }
         }
-        worst.map_or(Progress::Queued, Progress::Completed)
+        worst.map_or(CheckRunProgress::Queued, CheckRunProgress::Completed)
     }
 
     /// The newest status of each context on a commit, the newest first.
-    pub(crate) fn statuses_of(&self, sha: &str) -> Vec<&Status> {
-        let mut latest: Vec<&Status> = Vec::new();
+    pub(crate) fn statuses_of(&self, sha: &str) -> Vec<&EmulatedCommitStatus> {
+        let mut latest: Vec<&EmulatedCommitStatus> = Vec::new();
         for status in self.statuses.iter().rev().filter(|status| status.sha == sha) {
             if !latest.iter().any(|known| known.context == status.context) {
                 latest.push(status);
@@ -244,24 +247,36 @@ impl Checks {
 }
 
 /// A check run to make.
-pub(crate) struct NewRun {
-    pub maker: Maker,
+pub(crate) struct NewCheckRun {
+    pub maker: CheckRunMaker,
     pub name: String,
     pub head_sha: String,
-    pub progress: Progress,
+    pub progress: CheckRunProgress,
 }
 
-impl World {
+impl EmulatorState {
     /// The suite of a maker on a commit, made when there is none.
-    fn ensure_suite(&mut self, repository: &str, maker: Maker, sha: &str) -> Result<u64, ApiError> {
-        let found = self.found(repository)?;
+    fn ensure_suite(
+        &mut self,
+        repository: &str,
+        maker: CheckRunMaker,
+        sha: &str,
+    ) -> Result<u64, EmulatedApiError> {
+        let found = self.require_repository(repository)?;
         let known = found.checks.suites.iter().find(|suite| suite.maker == maker && suite.head_sha == sha);
         if let Some(suite) = known {
             return Ok(suite.id);
         }
         let (id, run) = (self.new_id(), self.new_id());
-        let suite = Suite { id, maker, head_sha: sha.to_owned(), run, attempt: 1, created_at: Utc::now() };
-        self.found_mut(repository)?.checks.suites.push(suite);
+        let suite = EmulatedCheckSuite {
+            id,
+            maker,
+            head_sha: sha.to_owned(),
+            run,
+            attempt: 1,
+            created_at: Utc::now(),
+        };
+        self.require_repository_mut(repository)?.checks.suites.push(suite);
         Ok(id)
     }
 
@@ -269,13 +284,14 @@ impl World {
     pub(crate) fn create_check(
         &mut self,
         repository: &str,
-        new: NewRun,
-        fill: impl FnOnce(&mut CheckRun),
-    ) -> Result<u64, ApiError> {
+        new: NewCheckRun,
+        fill: impl FnOnce(&mut EmulatedCheckRun),
+    ) -> Result<u64, EmulatedApiError> {
         let suite = self.ensure_suite(repository, new.maker, &new.head_sha)?;
         let (id, now) = (self.new_id(), Utc::now());
-        let attempt = self.found(repository)?.checks.suite(suite).map_or(1, |suite| suite.attempt);
-        let mut run = CheckRun {
+        let attempt =
+            self.require_repository(repository)?.checks.suite(suite).map_or(1, |suite| suite.attempt);
+        let mut run = EmulatedCheckRun {
             id,
             suite,
             maker: new.maker,
@@ -286,13 +302,13 @@ impl World {
             details_url: None,
             started_at: now,
             completed_at: new.progress.conclusion().map(|_| now),
-            output: Output::default(),
+            output: EmulatedCheckOutput::default(),
             actions: Vec::new(),
             log: None,
             attempt,
         };
         fill(&mut run);
-        self.found_mut(repository)?.checks.runs.push(run);
+        self.require_repository_mut(repository)?.checks.runs.push(run);
         self.emit_check_run(repository, id, "created", None, json!({}));
         if new.progress.conclusion().is_some() {
             self.completed(repository, id);
@@ -304,11 +320,11 @@ impl World {
         &mut self,
         repository: &str,
         id: u64,
-        progress: Option<Progress>,
-        change: impl FnOnce(&mut CheckRun),
-    ) -> Result<(), ApiError> {
-        let runs = &mut self.found_mut(repository)?.checks.runs;
-        let run = runs.iter_mut().find(|run| run.id == id).ok_or_else(ApiError::not_found)?;
+        progress: Option<CheckRunProgress>,
+        change: impl FnOnce(&mut EmulatedCheckRun),
+    ) -> Result<(), EmulatedApiError> {
+        let runs = &mut self.require_repository_mut(repository)?.checks.runs;
+        let run = runs.iter_mut().find(|run| run.id == id).ok_or_else(EmulatedApiError::not_found)?;
         change(run);
         let before = run.progress;
         run.progress = progress.unwrap_or(before);
@@ -337,13 +353,13 @@ impl World {
         creator: u64,
         status: (&str, &str, &str),
         words: (Option<String>, Option<String>),
-    ) -> Result<u64, ApiError> {
+    ) -> Result<u64, EmulatedApiError> {
         let (sha, context, state) = status;
         if !matches!(state, "error" | "failure" | "pending" | "success") {
-            return Err(ApiError::invalid("Status", "state", "invalid"));
+            return Err(EmulatedApiError::invalid("Status", "state", "invalid"));
         }
         let id = self.new_id();
-        self.found_mut(repository)?.checks.statuses.push(Status {
+        self.require_repository_mut(repository)?.checks.statuses.push(EmulatedCommitStatus {
             id,
             sha: sha.to_owned(),
             context: context.to_owned(),
@@ -358,36 +374,43 @@ impl World {
     }
 
     /// Begins a job once more: a new check run of the same name, in the next attempt of its workflow run.
-    pub(crate) fn rerun_job(&mut self, repository: &str, job: u64) -> Result<(), ApiError> {
-        let found = self.found(repository)?;
-        let run = found.checks.run(job).filter(|run| run.maker == Maker::Actions);
-        let (suite, name) = run.map(|run| (run.suite, run.name.clone())).ok_or_else(ApiError::not_found)?;
+    pub(crate) fn rerun_job(&mut self, repository: &str, job: u64) -> Result<(), EmulatedApiError> {
+        let found = self.require_repository(repository)?;
+        let run = found.checks.run(job).filter(|run| run.maker == CheckRunMaker::Actions);
+        let (suite, name) =
+            run.map(|run| (run.suite, run.name.clone())).ok_or_else(EmulatedApiError::not_found)?;
         self.next_attempt(repository, suite, &[name])
     }
 
     /// Begins all failed jobs of a workflow run once more.
-    pub(crate) fn rerun_failed(&mut self, repository: &str, run: u64) -> Result<(), ApiError> {
-        let checks = &self.found(repository)?.checks;
-        let suite = checks.suites.iter().find(|suite| suite.maker == Maker::Actions && suite.run == run);
-        let suite = suite.ok_or_else(ApiError::not_found)?;
-        let failed = |run: &&CheckRun| run.progress.conclusion().is_some_and(|one| !one.is_fine());
+    pub(crate) fn rerun_failed(&mut self, repository: &str, run: u64) -> Result<(), EmulatedApiError> {
+        let checks = &self.require_repository(repository)?.checks;
+        let suite =
+            checks.suites.iter().find(|suite| suite.maker == CheckRunMaker::Actions && suite.run == run);
+        let suite = suite.ok_or_else(EmulatedApiError::not_found)?;
+        let failed = |run: &&EmulatedCheckRun| run.progress.conclusion().is_some_and(|one| !one.is_fine());
         let names: Vec<String> = checks.latest(suite).filter(failed).map(|run| run.name.clone()).collect();
         self.next_attempt(repository, suite.id, &names)
     }
 
-    fn next_attempt(&mut self, repository: &str, suite: u64, names: &[String]) -> Result<(), ApiError> {
-        let checks = &mut self.found_mut(repository)?.checks;
-        let known = checks.suite(suite).ok_or_else(ApiError::not_found)?;
+    fn next_attempt(
+        &mut self,
+        repository: &str,
+        suite: u64,
+        names: &[String],
+    ) -> Result<(), EmulatedApiError> {
+        let checks = &mut self.require_repository_mut(repository)?.checks;
+        let known = checks.suite(suite).ok_or_else(EmulatedApiError::not_found)?;
         if checks.progress(known).conclusion().is_none() {
-            return Err(ApiError::new(403, "This workflow run is already running"));
+            return Err(EmulatedApiError::new(403, "This workflow run is already running"));
         }
         let head_sha = known.head_sha.clone();
         if let Some(known) = checks.suites.iter_mut().find(|known| known.id == suite) {
             known.attempt += 1;
         }
         for name in names {
-            let (maker, name, head_sha) = (Maker::Actions, name.clone(), head_sha.clone());
-            let new = NewRun { maker, name, head_sha, progress: Progress::Queued };
+            let (maker, name, head_sha) = (CheckRunMaker::Actions, name.clone(), head_sha.clone());
+            let new = NewCheckRun { maker, name, head_sha, progress: CheckRunProgress::Queued };
             self.create_check(repository, new, |_| {})?;
         }
         Ok(())

@@ -8,7 +8,7 @@ use super::repos::ahead;
 
 /// How much a pull request changes.
 #[derive(Debug, Default)]
-pub(crate) struct Size {
+pub(crate) struct DiffSize {
     pub commits: usize,
     pub files: usize,
     pub additions: usize,
@@ -35,10 +35,10 @@ pub(crate) fn with_diff<T>(
     look(&diff)
 }
 
-pub(crate) fn size(path: &Path, base: &str, head: &str) -> Option<Size> {
+pub(crate) fn size(path: &Path, base: &str, head: &str) -> Option<DiffSize> {
     let commits = ahead(path, base, head)?;
     let stats = with_diff(path, base, head, |diff| diff.stats()).ok()?;
-    Some(Size {
+    Some(DiffSize {
         commits,
         files: stats.files_changed(),
         additions: stats.insertions(),

@@ -6,21 +6,21 @@ use uuid::Uuid;
 
 use super::json::{time, with};
 use super::repos::{self, CommitFacts};
-use super::state::World;
-use super::webhooks::{Delivery, Outcome};
+use super::state::EmulatorState;
+use super::webhooks::{DeliveryAttempt, DeliveryResult};
 
 /// What git says of an object that is not there.
 pub(crate) const NO_SHA: &str = "0000000000000000000000000000000000000000";
 
 /// A reference that a push moved. A SHA of zeros: it was not there, or is not any more.
 #[derive(Debug, Clone)]
-pub(crate) struct Moved {
+pub(crate) struct RefUpdate {
     pub reference: String,
     pub before: String,
     pub after: String,
 }
 
-impl World {
+impl EmulatorState {
     /// Puts an event in the queue of deliveries.
     pub(crate) fn emit(&mut self, repository: &str, event: &str, action: Option<&str>, by: u64, more: Value) {
         let Some(found) = self.repository(repository) else { return };
@@ -69,7 +69,7 @@ impl World {
 
     fn queue(&mut self, event: &str, action: Option<&str>, repository: Option<u64>, payload: &Value) {
         let id = self.new_id();
-        self.deliveries.push(Delivery {
+        self.deliveries.push(DeliveryAttempt {
             id,
             guid: Uuid::new_v4().to_string(),
             event: event.to_owned(),
@@ -79,7 +79,7 @@ impl World {
             payload: payload.to_string(),
             at: Utc::now(),
             redelivery: false,
-            outcome: Outcome::Queued,
+            outcome: DeliveryResult::Queued,
         });
     }
 
@@ -156,7 +156,7 @@ impl World {
         self.emit(repository, "pull_request_review_thread", Some(action), by, about);
     }
 
-    pub(crate) fn emit_push(&mut self, repository: &str, moved: &Moved, by: u64) {
+    pub(crate) fn emit_push(&mut self, repository: &str, moved: &RefUpdate, by: u64) {
         let Some(found) = self.repository(repository) else { return };
         let (created, deleted) = (moved.before == NO_SHA, moved.after == NO_SHA);
         let page = format!("{}/{}", self.origin, found.full_name);

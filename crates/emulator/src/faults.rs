@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
-use super::state::Shared;
+use super::state::SharedEmulatorState;
 
 /// A fault for calls that are still to come.
 #[derive(Debug, Clone)]
@@ -58,7 +58,7 @@ pub enum Caller {
 
 /// One call of the API or of git over HTTP. Credentials are not in it.
 #[derive(Debug, Clone)]
-pub struct Call {
+pub struct ApiCall {
     /// When it came.
     pub at: DateTime<Utc>,
     /// The method.
@@ -77,10 +77,10 @@ pub struct Call {
     pub status: Option<u16>,
 }
 
-impl Shared {
+impl SharedEmulatorState {
     /// The fault that strikes this call, if any; it is used up by one.
     pub(crate) fn take_fault(&self, method: &str, path: &str, body: &str) -> Option<FaultKind> {
-        let mut world = self.look();
+        let mut world = self.lock();
         let document = if path.ends_with("/graphql") { body } else { "" };
         let at = world.faults.iter().position(|fault| {
             fault.times > 0
@@ -96,7 +96,7 @@ impl Shared {
         Some(kind)
     }
 
-    pub(crate) fn record(&self, call: Call) {
+    pub(crate) fn record(&self, call: ApiCall) {
         self.change(|world| world.calls.push(call));
     }
 }

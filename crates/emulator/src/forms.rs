@@ -6,14 +6,16 @@ use std::sync::Arc;
 use actix_web::cookie::{Cookie, SameSite};
 use actix_web::{HttpRequest, HttpResponse, web};
 
-use super::acts_reviews::{NewComment, NewReview};
 use super::api::header;
-use super::lines::Side;
+use super::lines::DiffSide;
+use super::mutations_reviews::{NewReview, NewReviewComment};
 use super::pages::{ACTING, acting, problem, visible};
-use super::reply::ApiError;
-use super::state::{Draft, Permission, ReviewState, Shared, State, World};
+use super::reply::EmulatedApiError;
+use super::state::{
+    DraftState, EmulatedIssueState, EmulatorState, RepositoryRole, ReviewState, SharedEmulatorState,
+};
 
-type Fields = web::Form<HashMap<String, String>>;
+type FormFields = web::Form<HashMap<String, String>>;
 
 pub(crate) fn routes(config: &mut web::ServiceConfig) {
     config
@@ -39,7 +41,7 @@ fn see(location: &str) -> HttpResponse {
     HttpResponse::SeeOther().insert_header(("Location", location)).finish()
 }
 
-async fn act_as(request: HttpRequest, fields: Fields) -> HttpResponse {
+async fn act_as(request: HttpRequest, fields: FormFields) -> HttpResponse {
     if foreign(&request) {
         return refused();
     }
@@ -62,8 +64,8 @@ async fn act_as(request: HttpRequest, fields: Fields) -> HttpResponse {
 async fn open(
     request: HttpRequest,
     path: web::Path<(String, String)>,
-    fields: Fields,
-    shared: web::Data<Arc<Shared>>,
+    fields: FormFields,
+    shared: web::Data<Arc<SharedEmulatorState>>,
 ) -> HttpResponse {
     if foreign(&request) {
         return refused();
@@ -71,10 +73,12 @@ async fn open(
     let field = |name: &str| fields.get(name).map_or("", String::as_str).replace("\r\n", "\n");
     let opened = shared.change(|world| {
         let by = acting(world, &request);
-        let full_name =
-            visible(world, &request, &path.0, &path.1).ok_or_else(ApiError::not_found)?.full_name.clone();
+        let full_name = visible(world, &request, &path.0, &path.1)
+            .ok_or_else(EmulatedApiError::not_found)?
+            .full_name
+            .clone();
         let number = world.open_issue(&full_name, by, &field("title"), &field("body"))?;
-        Ok::<_, ApiError>(format!("/{full_name}/issues/{number}"))
+        Ok::<_, EmulatedApiError>(format!("/{full_name}/issues/{number}"))
     });
     match opened {
         Ok(location) => see(&location),
@@ -85,16 +89,18 @@ async fn open(
 async fn act(
     request: HttpRequest,
     path: web::Path<(String, String, String, u64, String)>,
-    fields: Fields,
-    shared: web::Data<Arc<Shared>>,
+    fields: FormFields,
+    shared: web::Data<Arc<SharedEmulatorState>>,
 ) -> HttpResponse {
     if foreign(&request) {
         return refused();
     }
     let (owner, name, kind, number, act) = path.into_inner();
     let done = shared.change(|world| {
-        let full_name =
-            visible(world, &request, &owner, &name).ok_or_else(ApiError::not_found)?.full_name.clone();
+        let full_name = visible(world, &request, &owner, &name)
+            .ok_or_else(EmulatedApiError::not_found)?
+            .full_name
+            .clone();
         let by = acting(world, &request);
         carry_out(world, &full_name, number, &act, by, &fields)
     });
@@ -105,35 +111,35 @@ async fn act(
 }
 
 fn carry_out(
-    world: &mut World,
+    world: &mut EmulatorState,
     repository: &str,
     number: u64,
     act: &str,
     by: u64,
     fields: &HashMap<String, String>,
-) -> Result<(), ApiError> {
+) -> Result<(), EmulatedApiError> {
     let text = |name: &str| fields.get(name).map_or("", String::as_str).replace("\r\n", "\n");
-    let role = world.found(repository)?.role(by);
+    let role = world.require_repository(repository)?.role(by);
     let own = world.thread(repository, number)?.author == by;
-    let needs = |least: Permission| {
+    let needs = |least: RepositoryRole| {
         let message = format!("needs the role {}, this person has {}", least.role_name(), role.role_name());
-        if role >= least { Ok(()) } else { Err(ApiError::new(403, message)) }
+        if role >= least { Ok(()) } else { Err(EmulatedApiError::new(403, message)) }
     };
     match act {
         "comment" => world.comment(repository, number, by, &text("body")).map(drop),
         "label" => {
-            needs(Permission::Triage)?;
+            needs(RepositoryRole::Triage)?;
             world.add_labels(repository, number, &[text("label").trim().to_owned()], by)
         }
         "unlabel" => {
-            needs(Permission::Triage)?;
+            needs(RepositoryRole::Triage)?;
             world.remove_label(repository, number, &text("label"), by)
         }
         "close" | "reopen" => {
             if !own {
-                needs(Permission::Triage)?;
+                needs(RepositoryRole::Triage)?;
             }
-            let state = if act == "close" { State::Closed } else { State::Open };
+            let state = if act == "close" { EmulatedIssueState::Closed } else { EmulatedIssueState::Open };
             world.set_state(repository, number, state, by)
         }
         "review" => {
@@ -145,47 +151,48 @@ fn carry_out(
             world.review(repository, number, by, new_review(state, text)?).map(drop)
         }
         "reply" => {
-            let to = text("to").parse().map_err(|_| ApiError::not_found())?;
+            let to = text("to").parse().map_err(|_| EmulatedApiError::not_found())?;
             world.reply(repository, number, to, by, &text("body")).map(drop)
         }
         "resolve" | "unresolve" => {
             if !own {
-                needs(Permission::Write)?;
+                needs(RepositoryRole::Write)?;
             }
-            let thread = text("thread").parse().map_err(|_| ApiError::not_found())?;
+            let thread = text("thread").parse().map_err(|_| EmulatedApiError::not_found())?;
             world.resolve(repository, thread, act == "resolve", by)
         }
         "lock" | "unlock" => {
-            needs(Permission::Triage)?;
+            needs(RepositoryRole::Triage)?;
             world.lock(repository, number, act == "lock", by)
         }
         "ready" => {
-            needs(Permission::Write)?;
-            world.set_draft(repository, number, Draft::No, by)
+            needs(RepositoryRole::Write)?;
+            world.set_draft(repository, number, DraftState::No, by)
         }
         "press" => {
-            needs(Permission::Write)?;
-            let check = text("check").parse().map_err(|_| ApiError::not_found())?;
+            needs(RepositoryRole::Write)?;
+            let check = text("check").parse().map_err(|_| EmulatedApiError::not_found())?;
             world.press_button(repository, check, &text("identifier"), by)
         }
         "merge" => {
-            needs(Permission::Write)?;
+            needs(RepositoryRole::Write)?;
             world.merge(repository, number, by).map(drop)
         }
-        _ => Err(ApiError::not_found()),
+        _ => Err(EmulatedApiError::not_found()),
     }
 }
 
 /// The review that a form holds: its text, and what it says of one line where it names one.
-fn new_review(state: ReviewState, text: impl Fn(&str) -> String) -> Result<NewReview, ApiError> {
+fn new_review(state: ReviewState, text: impl Fn(&str) -> String) -> Result<NewReview, EmulatedApiError> {
     let note = text("note");
     let comments = if note.trim().is_empty() {
         Vec::new()
     } else {
         let line = text("line");
-        let line = line.trim().parse().map_err(|_| ApiError::new(422, "which line is the note about?"))?;
+        let line =
+            line.trim().parse().map_err(|_| EmulatedApiError::new(422, "which line is the note about?"))?;
         let path = text("path");
-        vec![NewComment { path, body: note, side: Side::Right, start: None, line: Some(line) }]
+        vec![NewReviewComment { path, body: note, side: DiffSide::Right, start: None, line: Some(line) }]
     };
     Ok(NewReview { state, body: text("body"), comments })
 }

@@ -9,15 +9,15 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::auth::require;
 use super::reply::status;
-use super::state::{Holder, Level, Shared, Visibility};
+use super::state::{PermissionLevel, RepositoryVisibility, SharedEmulatorState, TokenHolder};
 
 /// Why not, as GitHub words it.
-pub(crate) struct Refused {
+pub(crate) struct GitRefusal {
     code: u16,
     message: &'static str,
 }
 
-impl Refused {
+impl GitRefusal {
     pub(crate) fn new(code: u16, message: &'static str) -> Self {
         Self { code, message }
     }
@@ -35,12 +35,12 @@ impl Refused {
 
 /// What git wants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Service {
+pub(crate) enum GitService {
     Fetch,
     Push,
 }
 
-impl Service {
+impl GitService {
     pub(crate) fn parse(name: &str) -> Option<Self> {
         match name {
             "git-upload-pack" => Some(Self::Fetch),
@@ -58,7 +58,7 @@ impl Service {
 }
 
 /// A repository that the caller may use as asked.
-pub(crate) struct Granted {
+pub(crate) struct GitGrant {
     pub full_name: String,
     pub git: PathBuf,
     pub receiving: Arc<tokio::sync::Mutex<()>>,
@@ -69,12 +69,15 @@ pub(crate) struct Granted {
 }
 
 /// Basic credentials: an installation's token with the name `x-access-token`, a person's with any name.
-pub(crate) fn holder(shared: &Shared, authorization: &str) -> Result<Option<Holder>, Refused> {
+pub(crate) fn holder(
+    shared: &SharedEmulatorState,
+    authorization: &str,
+) -> Result<Option<TokenHolder>, GitRefusal> {
     if authorization.is_empty() {
         return Ok(None);
     }
     let refused = || {
-        Refused::new(
+        GitRefusal::new(
             401,
             "Invalid username or token. Password authentication is not supported for Git operations.",
         )
@@ -87,9 +90,9 @@ pub(crate) fn holder(shared: &Shared, authorization: &str) -> Result<Option<Hold
     let Some((name, token)) = pair.as_deref().and_then(|pair| pair.split_once(':')) else {
         return Err(refused());
     };
-    let found = shared.look().valid_token(token).map(|token| token.holder.clone());
+    let found = shared.lock().valid_token(token).map(|token| token.holder.clone());
     match found {
-        Some(Holder::Installation { .. }) if name != "x-access-token" => Err(refused()),
+        Some(TokenHolder::Installation { .. }) if name != "x-access-token" => Err(refused()),
         Some(holder) => Ok(Some(holder)),
         None => Err(refused()),
     }
@@ -97,45 +100,45 @@ pub(crate) fn holder(shared: &Shared, authorization: &str) -> Result<Option<Hold
 
 /// What the holder may do with this repository.
 pub(crate) fn grant(
-    shared: &Shared,
+    shared: &SharedEmulatorState,
     full_name: &str,
-    service: Service,
-    holder: Option<&Holder>,
-) -> Result<Granted, Refused> {
-    let world = shared.look();
-    let unknown = || Refused::new(404, "Repository not found.");
+    service: GitService,
+    holder: Option<&TokenHolder>,
+) -> Result<GitGrant, GitRefusal> {
+    let world = shared.lock();
+    let unknown = || GitRefusal::new(404, "Repository not found.");
     let Some(found) = world.repository(full_name) else {
         // Whoever is nobody is asked for credentials first, so that names cannot be probed.
-        return Err(if holder.is_some() { unknown() } else { Refused::new(401, "Repository not found.") });
+        return Err(if holder.is_some() { unknown() } else { GitRefusal::new(401, "Repository not found.") });
     };
     let (by, workflows) = match holder {
         None => match (service, found.visibility) {
-            (Service::Fetch, Visibility::Public) => (0, false),
-            (Service::Fetch, Visibility::Private) | (Service::Push, _) => {
-                return Err(Refused::new(401, "No anonymous write access."));
+            (GitService::Fetch, RepositoryVisibility::Public) => (0, false),
+            (GitService::Fetch, RepositoryVisibility::Private) | (GitService::Push, _) => {
+                return Err(GitRefusal::new(401, "No anonymous write access."));
             }
         },
         Some(holder) => {
             let level = match service {
-                Service::Fetch => Level::Read,
-                Service::Push => Level::Write,
+                GitService::Fetch => PermissionLevel::Read,
+                GitService::Push => PermissionLevel::Write,
             };
             if let Err(refused) = require(holder, found, &[("contents", level)]) {
                 return Err(if refused.status == 404 {
                     unknown()
                 } else {
-                    Refused::new(403, "Write access to repository not granted.")
+                    GitRefusal::new(403, "Write access to repository not granted.")
                 });
             }
             match holder {
-                Holder::Installation { permissions, .. } => {
-                    (world.app.bot, permissions.get("workflows") == Some(&Level::Write))
+                TokenHolder::Installation { permissions, .. } => {
+                    (world.app.bot, permissions.get("workflows") == Some(&PermissionLevel::Write))
                 }
-                Holder::Person(id) => (*id, true),
+                TokenHolder::Person(id) => (*id, true),
             }
         }
     };
-    Ok(Granted {
+    Ok(GitGrant {
         full_name: found.full_name.clone(),
         git: found.git.clone(),
         receiving: Arc::clone(&found.receiving),

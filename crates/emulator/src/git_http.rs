@@ -11,31 +11,31 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{Child, Command};
 use tokio_util::io::ReaderStream;
 
-use super::api::{Arrived, carry_out, header, recorded};
-use super::events::{Moved, NO_SHA};
+use super::api::{IncomingCall, carry_out, header, recorded};
+use super::events::{NO_SHA, RefUpdate};
 use super::faults::Caller;
-use super::git_access::{Granted, Refused, Service, grant, holder};
+use super::git_access::{GitGrant, GitRefusal, GitService, grant, holder};
 use super::git_child::git;
 use super::repos;
-use super::state::{Holder, Shared};
+use super::state::{SharedEmulatorState, TokenHolder};
 
 /// The most that an inflated request may hold, in bytes; git compresses only negotiations, which are small.
 const MOST_INFLATED: u64 = 64 * 1024 * 1024;
 
 /// What both kinds of request begin with: who calls, what is granted.
 fn enter(
-    shared: &Shared,
+    shared: &SharedEmulatorState,
     request: &HttpRequest,
     (owner, name): &(String, String),
-    service: Option<Service>,
-) -> (Arrived, Result<(Granted, Service), Refused>) {
+    service: Option<GitService>,
+) -> (IncomingCall, Result<(GitGrant, GitService), GitRefusal>) {
     let found = holder(shared, &header(request.headers(), "authorization"));
     let caller = match &found {
-        Ok(Some(Holder::Installation { .. })) => Caller::Installation,
-        Ok(Some(Holder::Person(id))) => Caller::Person(shared.look().login(*id).to_owned()),
+        Ok(Some(TokenHolder::Installation { .. })) => Caller::Installation,
+        Ok(Some(TokenHolder::Person(id))) => Caller::Person(shared.lock().login(*id).to_owned()),
         Ok(None) | Err(_) => Caller::Nobody,
     };
-    let arrived = Arrived {
+    let arrived = IncomingCall {
         method: request.method().to_string(),
         path: request.uri().path_and_query().map(ToString::to_string).unwrap_or_default(),
         caller,
@@ -44,7 +44,7 @@ fn enter(
         body: String::new(),
     };
     let granted = match service {
-        None => Err(Refused::new(403, "Please upgrade your git client: dumb HTTP is not supported.")),
+        None => Err(GitRefusal::new(403, "Please upgrade your git client: dumb HTTP is not supported.")),
         Some(service) => found.and_then(|holder| {
             grant(shared, &format!("{owner}/{name}"), service, holder.as_ref())
                 .map(|granted| (granted, service))
@@ -57,11 +57,11 @@ fn enter(
 pub(crate) async fn info_refs(
     request: HttpRequest,
     path: web::Path<(String, String)>,
-    shared: web::Data<Arc<Shared>>,
+    shared: web::Data<Arc<SharedEmulatorState>>,
 ) -> HttpResponse {
     let service = url::form_urlencoded::parse(request.query_string().as_bytes())
         .find(|(key, _)| key == "service")
-        .and_then(|(_, name)| Service::parse(&name));
+        .and_then(|(_, name)| GitService::parse(&name));
     let (arrived, granted) = enter(&shared, &request, &path, service);
     let apply = async {
         match granted {
@@ -79,16 +79,16 @@ pub(crate) async fn exchange(
     request: HttpRequest,
     path: web::Path<(String, String, String)>,
     body: web::Payload,
-    shared: web::Data<Arc<Shared>>,
+    shared: web::Data<Arc<SharedEmulatorState>>,
 ) -> HttpResponse {
     let (owner, name, service) = path.into_inner();
-    let (arrived, granted) = enter(&shared, &request, &(owner, name), Service::parse(&service));
+    let (arrived, granted) = enter(&shared, &request, &(owner, name), GitService::parse(&service));
     let apply = async {
         match granted {
-            Ok((granted, Service::Fetch)) => {
+            Ok((granted, GitService::Fetch)) => {
                 upload(&shared, &granted, &request, body).await.unwrap_or_else(broken)
             }
-            Ok((granted, Service::Push)) => {
+            Ok((granted, GitService::Push)) => {
                 receive(&shared, &granted, &request, body).await.unwrap_or_else(broken)
             }
             Err(refused) => refused.into_response(),
@@ -99,11 +99,16 @@ pub(crate) async fn exchange(
 
 fn broken(error: anyhow::Error) -> HttpResponse {
     tracing::warn!("emulator: git failed: {error:#}");
-    Refused::new(500, "git failed in the emulator").into_response()
+    GitRefusal::new(500, "git failed in the emulator").into_response()
 }
 
-fn child(shared: &Shared, granted: &Granted, service: Service, request: &HttpRequest) -> Command {
-    let mut command = git(shared.place.path());
+fn child(
+    shared: &SharedEmulatorState,
+    granted: &GitGrant,
+    service: GitService,
+    request: &HttpRequest,
+) -> Command {
+    let mut command = git(shared.directory.path());
     command.arg(service.name()).arg("--stateless-rpc").stdin(Stdio::piped()).stdout(Stdio::piped());
     let protocol = header(request.headers(), "git-protocol");
     if !protocol.is_empty() && protocol.len() < 200 {
@@ -116,7 +121,7 @@ fn child(shared: &Shared, granted: &Granted, service: Service, request: &HttpReq
     command
 }
 
-fn no_cache(service: Service, kind: &str) -> actix_web::HttpResponseBuilder {
+fn no_cache(service: GitService, kind: &str) -> actix_web::HttpResponseBuilder {
     let mut response = HttpResponse::Ok();
     response
         .insert_header(("Content-Type", format!("application/x-git-{}-{kind}", service.name())))
@@ -125,9 +130,9 @@ fn no_cache(service: Service, kind: &str) -> actix_web::HttpResponseBuilder {
 }
 
 async fn advertise(
-    shared: &Shared,
-    granted: &Granted,
-    service: Service,
+    shared: &SharedEmulatorState,
+    granted: &GitGrant,
+    service: GitService,
     request: &HttpRequest,
 ) -> anyhow::Result<HttpResponse> {
     let mut command = child(shared, granted, service, request);
@@ -169,12 +174,12 @@ async fn feed(child: &mut Child, request: &HttpRequest, mut body: web::Payload) 
 }
 
 async fn upload(
-    shared: &Shared,
-    granted: &Granted,
+    shared: &SharedEmulatorState,
+    granted: &GitGrant,
     request: &HttpRequest,
     body: web::Payload,
 ) -> anyhow::Result<HttpResponse> {
-    let mut command = child(shared, granted, Service::Fetch, request);
+    let mut command = child(shared, granted, GitService::Fetch, request);
     let mut child =
         command.arg(&granted.git).stderr(Stdio::null()).spawn().context("git could not be started")?;
     let stdout = child.stdout.take().context("git has no stdout")?;
@@ -184,18 +189,18 @@ async fn upload(
         let _ = &child;
         chunk
     });
-    Ok(no_cache(Service::Fetch, "result").streaming(stream))
+    Ok(no_cache(GitService::Fetch, "result").streaming(stream))
 }
 
 async fn receive(
-    shared: &Shared,
-    granted: &Granted,
+    shared: &SharedEmulatorState,
+    granted: &GitGrant,
     request: &HttpRequest,
     body: web::Payload,
 ) -> anyhow::Result<HttpResponse> {
     let _one_at_a_time = granted.receiving.lock().await;
     let before = repos::heads(&granted.git);
-    let mut command = child(shared, granted, Service::Push, request);
+    let mut command = child(shared, granted, GitService::Push, request);
     let mut child =
         command.arg(&granted.git).stderr(Stdio::null()).spawn().context("git could not be started")?;
     let mut stdout = child.stdout.take().context("git has no stdout")?;
@@ -208,10 +213,10 @@ async fn receive(
     if !moved.is_empty() {
         shared.change(|world| world.pushed(&granted.full_name, &moved, granted.by));
     }
-    Ok(no_cache(Service::Push, "result").body(report))
+    Ok(no_cache(GitService::Push, "result").body(report))
 }
 
-fn moves(before: &BTreeMap<String, String>, after: &BTreeMap<String, String>) -> Vec<Moved> {
+fn moves(before: &BTreeMap<String, String>, after: &BTreeMap<String, String>) -> Vec<RefUpdate> {
     let mut names: Vec<&String> = before.keys().chain(after.keys()).collect();
     names.sort();
     names.dedup();
@@ -220,7 +225,7 @@ fn moves(before: &BTreeMap<String, String>, after: &BTreeMap<String, String>) ->
     };
     names
         .into_iter()
-        .map(|name| Moved {
+        .map(|name| RefUpdate {
             reference: format!("refs/heads/{name}"),
             before: sha(before, name),
             after: sha(after, name),

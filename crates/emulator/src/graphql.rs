@@ -9,20 +9,20 @@ use async_graphql_parser::types::{
 use async_graphql_parser::{Positioned, parse_query};
 use serde_json::{Map, Value, json};
 
-use super::api::Request;
+use super::api::EmulatedApiRequest;
 use super::graphql_mutations::mutate;
-use super::graphql_objects::{Data, Object};
-use super::reply::{Answer, ApiError, Reply};
-use super::state::{Holder, World};
+use super::graphql_objects::{FieldData, GraphQlObject};
+use super::reply::{EmulatedApiError, EmulatedApiReply, EmulatedApiResult};
+use super::state::{EmulatorState, TokenHolder};
 
 /// Why a field has no value.
 #[derive(Debug, Clone)]
-pub(crate) struct Refusal {
+pub(crate) struct GraphQlError {
     kind: String,
     message: String,
 }
 
-impl Refusal {
+impl GraphQlError {
     pub(crate) fn new(kind: &str, message: impl Into<String>) -> Self {
         Self { kind: kind.to_owned(), message: message.into() }
     }
@@ -47,8 +47,8 @@ impl Refusal {
 
 const UNDEFINED: &str = "undefinedField";
 
-impl From<ApiError> for Refusal {
-    fn from(error: ApiError) -> Self {
+impl From<EmulatedApiError> for GraphQlError {
+    fn from(error: EmulatedApiError) -> Self {
         let kind = match error.status {
             403 => "FORBIDDEN",
             404 => "NOT_FOUND",
@@ -59,24 +59,24 @@ impl From<ApiError> for Refusal {
 }
 
 /// The arguments of a field, with the variables put in.
-pub(crate) type Arguments = Map<String, Value>;
+pub(crate) type FieldArguments = Map<String, Value>;
 
 /// Who asks.
-pub(crate) struct Asking {
-    pub holder: Holder,
+pub(crate) struct GraphQlCaller {
+    pub holder: TokenHolder,
     pub by: u64,
 }
 
 /// What the selection of fields goes by.
-struct Selecting<'a> {
-    asking: &'a Asking,
+struct FieldSelector<'a> {
+    asking: &'a GraphQlCaller,
     document: &'a ExecutableDocument,
     operation: &'a OperationDefinition,
     variables: &'a Value,
 }
 
-pub(crate) fn serve(world: &mut World, request: &Request) -> Answer {
-    let asking = Asking { holder: request.holder()?.clone(), by: request.actor(world)? };
+pub(crate) fn serve(world: &mut EmulatorState, request: &EmulatedApiRequest) -> EmulatedApiResult {
+    let asking = GraphQlCaller { holder: request.holder()?.clone(), by: request.actor(world)? };
     let document = match parse_query(request.text("query").unwrap_or_default()) {
         Ok(document) => document,
         Err(error) => return Ok(refused(&[json!({"message": error.to_string()})])),
@@ -85,13 +85,20 @@ pub(crate) fn serve(world: &mut World, request: &Request) -> Answer {
         return Ok(refused(&[json!({"message": "An operation name is required"})]));
     };
     let variables = request.body.get("variables").unwrap_or(&Value::Null);
-    let selecting = Selecting { asking: &asking, document: &document, operation, variables };
+    let selecting = FieldSelector { asking: &asking, document: &document, operation, variables };
     let mut errors = Vec::new();
     let data = match operation.ty {
         OperationType::Query => {
             let mut told = Map::new();
             selecting
-                .select(world, &Object::Query, &operation.selection_set.node, &mut told, &mut errors, &[])
+                .select(
+                    world,
+                    &GraphQlObject::Query,
+                    &operation.selection_set.node,
+                    &mut told,
+                    &mut errors,
+                    &[],
+                )
                 .map(|()| told)
         }
         OperationType::Mutation => selecting.carry_out(world, &mut errors),
@@ -100,14 +107,14 @@ pub(crate) fn serve(world: &mut World, request: &Request) -> Answer {
         }
     };
     match data {
-        Ok(data) if errors.is_empty() => Ok(Reply::ok(json!({"data": data}))),
-        Ok(data) => Ok(Reply::ok(json!({"data": data, "errors": errors}))),
+        Ok(data) if errors.is_empty() => Ok(EmulatedApiReply::ok(json!({"data": data}))),
+        Ok(data) => Ok(EmulatedApiReply::ok(json!({"data": data, "errors": errors}))),
         Err(errors) => Ok(refused(&errors)),
     }
 }
 
-fn refused(errors: &[Value]) -> Reply {
-    Reply::ok(json!({"errors": errors}))
+fn refused(errors: &[Value]) -> EmulatedApiReply {
+    EmulatedApiReply::ok(json!({"errors": errors}))
 }
 
 fn operation<'a>(document: &'a ExecutableDocument, name: Option<&str>) -> Option<&'a OperationDefinition> {
@@ -122,13 +129,13 @@ fn operation<'a>(document: &'a ExecutableDocument, name: Option<&str>) -> Option
 }
 
 /// Errors for which the whole request is refused.
-type Selected = Result<(), Vec<Value>>;
+type SelectionResult = Result<(), Vec<Value>>;
 
-impl Selecting<'_> {
+impl FieldSelector<'_> {
     /// Every field of a mutation in turn, and then what was asked for of what came of it.
     fn carry_out(
         &self,
-        world: &mut World,
+        world: &mut EmulatorState,
         errors: &mut Vec<Value>,
     ) -> Result<Map<String, Value>, Vec<Value>> {
         let mut told = Map::new();
@@ -139,7 +146,7 @@ impl Selecting<'_> {
             let value = match mutate(world, self.asking, name, &self.arguments(field)) {
                 Ok(payload) => {
                     let mut fields = Map::new();
-                    let object = Object::Payload(&payload);
+                    let object = GraphQlObject::Payload(&payload);
                     self.select(world, &object, &field.selection_set.node, &mut fields, errors, &path)?;
                     Value::Object(fields)
                 }
@@ -156,13 +163,13 @@ impl Selecting<'_> {
 
     fn select(
         &self,
-        world: &World,
-        of: &Object<'_>,
+        world: &EmulatorState,
+        of: &GraphQlObject<'_>,
         set: &SelectionSet,
         told: &mut Map<String, Value>,
         errors: &mut Vec<Value>,
         path: &[Value],
-    ) -> Selected {
+    ) -> SelectionResult {
         for selection in &set.items {
             let (condition, within) = match &selection.node {
                 Selection::Field(field) => {
@@ -192,24 +199,24 @@ impl Selecting<'_> {
 
     fn field(
         &self,
-        world: &World,
-        of: &Object<'_>,
+        world: &EmulatorState,
+        of: &GraphQlObject<'_>,
         field: &Field,
         told: &mut Map<String, Value>,
         errors: &mut Vec<Value>,
         path: &[Value],
-    ) -> Selected {
+    ) -> SelectionResult {
         let (name, key) = (field.name.node.as_str(), field.response_key().node.as_str());
         let path = [path, &[json!(key)]].concat();
         let set = &field.selection_set.node;
         let value = match of.field(world, self.asking, name, &self.arguments(field)) {
-            Ok(Some(Data::Leaf(value))) => value,
-            Ok(Some(Data::One(object))) => {
+            Ok(Some(FieldData::Leaf(value))) => value,
+            Ok(Some(FieldData::One(object))) => {
                 let mut fields = Map::new();
                 self.select(world, &object, set, &mut fields, errors, &path)?;
                 Value::Object(fields)
             }
-            Ok(Some(Data::Many(objects))) => {
+            Ok(Some(FieldData::Many(objects))) => {
                 let mut list = Vec::new();
                 for (at, object) in objects.iter().enumerate() {
                     let mut fields = Map::new();
@@ -219,7 +226,7 @@ impl Selecting<'_> {
                 }
                 Value::Array(list)
             }
-            Ok(None) => return Err(vec![Refusal::undefined(name, of.type_name(world)).json(&path)]),
+            Ok(None) => return Err(vec![GraphQlError::undefined(name, of.type_name(world)).json(&path)]),
             Err(refusal) => {
                 errors.push(refusal.json(&path));
                 Value::Null
@@ -230,14 +237,14 @@ impl Selecting<'_> {
     }
 
     /// The arguments of a field, with the variables put in. A variable that was not given has its default, or none.
-    fn arguments(&self, field: &Field) -> Arguments {
+    fn arguments(&self, field: &Field) -> FieldArguments {
         let variable = |name: &str| {
             let defined = self.operation.variable_definitions.iter().find(|one| one.node.name.node == name);
             let otherwise = defined.and_then(|one| one.node.default_value.as_ref());
             let otherwise = otherwise.and_then(|value| value.node.clone().into_json().ok());
             self.variables.get(name).cloned().or(otherwise).unwrap_or_default()
         };
-        let mut known = Arguments::new();
+        let mut known = FieldArguments::new();
         for (name, value) in &field.arguments {
             let value = value.node.clone().into_const_with(|one| variable(&one).try_into());
             if let Some(value) = value.ok().and_then(|value| value.into_json().ok()) {
@@ -248,6 +255,6 @@ impl Selecting<'_> {
     }
 }
 
-pub(crate) fn undefined_mutation(name: &str) -> Refusal {
-    Refusal::undefined(name, "Mutation")
+pub(crate) fn undefined_mutation(name: &str) -> GraphQlError {
+    GraphQlError::undefined(name, "Mutation")
 }

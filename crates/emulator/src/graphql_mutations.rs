@@ -3,12 +3,12 @@
 use serde_json::Value;
 
 use super::auth::require;
-use super::graphql::{Arguments, Asking, Refusal, undefined_mutation};
-use super::graphql_objects::{Object, node};
-use super::state::{Draft, Level, World};
+use super::graphql::{FieldArguments, GraphQlCaller, GraphQlError, undefined_mutation};
+use super::graphql_objects::{GraphQlObject, node};
+use super::state::{DraftState, EmulatorState, PermissionLevel};
 
 /// What a mutation answers: one object that it changed.
-pub(crate) struct Payload {
+pub(crate) struct MutationPayload {
     pub type_name: &'static str,
     /// The object's name in it.
     pub field: &'static str,
@@ -21,20 +21,20 @@ pub(crate) struct Payload {
 const CLASSIFIERS: [&str; 6] = ["ABUSE", "DUPLICATE", "OFF_TOPIC", "OUTDATED", "RESOLVED", "SPAM"];
 
 pub(crate) fn mutate(
-    world: &mut World,
-    asking: &Asking,
+    world: &mut EmulatorState,
+    asking: &GraphQlCaller,
     name: &str,
-    arguments: &Arguments,
-) -> Result<Payload, Refusal> {
+    arguments: &FieldArguments,
+) -> Result<MutationPayload, GraphQlError> {
     let input = arguments.get("input").unwrap_or(&Value::Null);
     let text = |key: &str| input.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
     let (type_name, field, node) = match name {
         "markPullRequestReadyForReview" | "convertPullRequestToDraft" => {
             let id = text("pullRequestId");
             let (draft, type_name) = if name == "markPullRequestReadyForReview" {
-                (Draft::No, "MarkPullRequestReadyForReviewPayload")
+                (DraftState::No, "MarkPullRequestReadyForReviewPayload")
             } else {
-                (Draft::Yes, "ConvertPullRequestToDraftPayload")
+                (DraftState::Yes, "ConvertPullRequestToDraftPayload")
             };
             let (repository, number, _) = writable(world, asking, &id, "PR")?;
             world.set_draft(&repository, number, draft, asking.by)?;
@@ -57,73 +57,82 @@ pub(crate) fn mutate(
                 let classifier = text("classifier");
                 if !CLASSIFIERS.contains(&classifier.as_str()) {
                     let message = format!("Argument 'classifier' has an invalid value ({classifier})");
-                    return Err(Refusal::new("argumentLiteralsIncompatible", message));
+                    return Err(GraphQlError::new("argumentLiteralsIncompatible", message));
                 }
                 let why = classifier.to_ascii_lowercase().replace('_', "-");
                 (Some(why), "MinimizeCommentPayload", "minimizedComment")
             } else {
                 (None, "UnminimizeCommentPayload", "unminimizedComment")
             };
-            let (repository, comment) = foldable(world, asking, &id)?;
+            let (repository, comment) = minimizable(world, asking, &id)?;
             world.minimize(&repository, comment, why)?;
             (type_name, field, id)
         }
         _ => return Err(undefined_mutation(name)),
     };
     let client = input.get("clientMutationId").and_then(Value::as_str).map(str::to_owned);
-    Ok(Payload { type_name, field, node, client })
+    Ok(MutationPayload { type_name, field, node, client })
 }
 
 /// The repository, the pull request and the thread (or else 0) that an id names. What changes how a pull request
 /// stands takes write access to contents, too, as an App finds out to its surprise.
-fn writable(world: &World, asking: &Asking, id: &str, kind: &str) -> Result<(String, u64, u64), Refusal> {
+fn writable(
+    world: &EmulatorState,
+    asking: &GraphQlCaller,
+    id: &str,
+    kind: &str,
+) -> Result<(String, u64, u64), GraphQlError> {
     if id.split_once('_').is_none_or(|(found, _)| found != kind) {
-        return Err(Refusal::no_node(id));
+        return Err(GraphQlError::no_node(id));
     }
     let (repository, number, thread) = match node(world, asking, id)? {
-        Object::Pull(of) => (of.repository(), of.number(), 0),
-        Object::ReviewThread(of, thread) => (of.repository(), of.number(), thread.id),
-        Object::Query
-        | Object::Payload(_)
-        | Object::Repository(_)
-        | Object::ReviewComment(..)
-        | Object::Review(..)
-        | Object::IssueComment(..)
-        | Object::Actor(_)
-        | Object::Commit(_)
-        | Object::Connection(..)
-        | Object::PageInfo(_) => return Err(Refusal::no_node(id)),
+        GraphQlObject::Pull(of) => (of.repository(), of.number(), 0),
+        GraphQlObject::ReviewThread(of, thread) => (of.repository(), of.number(), thread.id),
+        GraphQlObject::Query
+        | GraphQlObject::Payload(_)
+        | GraphQlObject::Repository(_)
+        | GraphQlObject::ReviewComment(..)
+        | GraphQlObject::Review(..)
+        | GraphQlObject::IssueComment(..)
+        | GraphQlObject::Actor(_)
+        | GraphQlObject::Commit(_)
+        | GraphQlObject::Connection(..)
+        | GraphQlObject::PageInfo(_) => return Err(GraphQlError::no_node(id)),
     };
     for name in ["pull_requests", "contents"] {
-        require(&asking.holder, repository, &[(name, Level::Write)])?;
+        require(&asking.holder, repository, &[(name, PermissionLevel::Write)])?;
     }
     Ok((repository.full_name.clone(), number, thread))
 }
 
 /// The repository of a comment, and the comment as [`World::minimize`] names it.
-fn foldable(world: &World, asking: &Asking, id: &str) -> Result<(String, (bool, u64)), Refusal> {
+fn minimizable(
+    world: &EmulatorState,
+    asking: &GraphQlCaller,
+    id: &str,
+) -> Result<(String, (bool, u64)), GraphQlError> {
     let (repository, any, comment) = match node(world, asking, id)? {
-        Object::ReviewComment(of, _, comment) => {
-            (of.repository(), [("pull_requests", Level::Write)].as_slice(), (true, comment.id))
+        GraphQlObject::ReviewComment(of, _, comment) => {
+            (of.repository(), [("pull_requests", PermissionLevel::Write)].as_slice(), (true, comment.id))
         }
-        Object::IssueComment(repository, thread, comment) => {
+        GraphQlObject::IssueComment(repository, thread, comment) => {
             let any: &[_] = if thread.pull.is_some() {
-                &[("issues", Level::Write), ("pull_requests", Level::Write)]
+                &[("issues", PermissionLevel::Write), ("pull_requests", PermissionLevel::Write)]
             } else {
-                &[("issues", Level::Write)]
+                &[("issues", PermissionLevel::Write)]
             };
             (repository, any, (false, comment.id))
         }
-        Object::Query
-        | Object::Payload(_)
-        | Object::Repository(_)
-        | Object::Pull(_)
-        | Object::ReviewThread(..)
-        | Object::Review(..)
-        | Object::Actor(_)
-        | Object::Commit(_)
-        | Object::Connection(..)
-        | Object::PageInfo(_) => return Err(Refusal::no_node(id)),
+        GraphQlObject::Query
+        | GraphQlObject::Payload(_)
+        | GraphQlObject::Repository(_)
+        | GraphQlObject::Pull(_)
+        | GraphQlObject::ReviewThread(..)
+        | GraphQlObject::Review(..)
+        | GraphQlObject::Actor(_)
+        | GraphQlObject::Commit(_)
+        | GraphQlObject::Connection(..)
+        | GraphQlObject::PageInfo(_) => return Err(GraphQlError::no_node(id)),
     };
     require(&asking.holder, repository, any)?;
     Ok((repository.full_name.clone(), comment))

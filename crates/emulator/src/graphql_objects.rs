@@ -5,110 +5,117 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use super::auth::require;
-use super::graphql::{Arguments, Asking, Refusal};
-use super::graphql_mutations::Payload;
+use super::graphql::{FieldArguments, GraphQlCaller, GraphQlError};
+use super::graphql_mutations::MutationPayload;
 use super::json::time;
-use super::review_threads::{ReviewComment, ReviewThread, Today};
-use super::state::{AccountKind, Comment, Draft, Level, Pull, Repository, Review, State, Thread, World};
+use super::review_threads::{DiffPosition, EmulatedReviewComment, EmulatedReviewThread};
+use super::state::{
+    DraftState, EmulatedAccountKind, EmulatedComment, EmulatedIssue, EmulatedIssueState, EmulatedPull,
+    EmulatedRepository, EmulatedReview, EmulatorState, PermissionLevel,
+};
 
 /// Something that has fields.
 #[derive(Clone)]
-pub(crate) enum Object<'w> {
+pub(crate) enum GraphQlObject<'w> {
     Query,
-    Payload(&'w Payload),
-    Repository(&'w Repository),
-    Pull(OfPull<'w>),
-    ReviewThread(OfPull<'w>, &'w ReviewThread),
-    ReviewComment(OfPull<'w>, &'w ReviewThread, &'w ReviewComment),
-    Review(OfPull<'w>, &'w Review),
-    IssueComment(&'w Repository, &'w Thread, &'w Comment),
+    Payload(&'w MutationPayload),
+    Repository(&'w EmulatedRepository),
+    Pull(PullNode<'w>),
+    ReviewThread(PullNode<'w>, &'w EmulatedReviewThread),
+    ReviewComment(PullNode<'w>, &'w EmulatedReviewThread, &'w EmulatedReviewComment),
+    Review(PullNode<'w>, &'w EmulatedReview),
+    IssueComment(&'w EmulatedRepository, &'w EmulatedIssue, &'w EmulatedComment),
     Actor(u64),
     Commit(&'w str),
     /// A part of a list, and how long the list is.
-    Connection(Vec<Object<'w>>, Slice),
-    PageInfo(Slice),
+    Connection(Vec<GraphQlObject<'w>>, ConnectionSlice),
+    PageInfo(ConnectionSlice),
 }
 
 /// A pull request and where it is.
 #[derive(Clone, Copy)]
-pub(crate) struct OfPull<'w> {
-    repository: &'w Repository,
-    thread: &'w Thread,
-    pull: &'w Pull,
+pub(crate) struct PullNode<'w> {
+    repository: &'w EmulatedRepository,
+    thread: &'w EmulatedIssue,
+    pull: &'w EmulatedPull,
 }
 
 /// Which part of a list.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Slice {
+pub(crate) struct ConnectionSlice {
     from: usize,
     to: usize,
     of: usize,
 }
 
 /// What a field is.
-pub(crate) enum Data<'w> {
+pub(crate) enum FieldData<'w> {
     Leaf(Value),
-    One(Object<'w>),
-    Many(Vec<Object<'w>>),
+    One(GraphQlObject<'w>),
+    Many(Vec<GraphQlObject<'w>>),
 }
 
 /// A field; none when the type has no such field.
-type Field<'w> = Result<Option<Data<'w>>, Refusal>;
+type FieldResult<'w> = Result<Option<FieldData<'w>>, GraphQlError>;
 
-fn leaf<'w>(value: Value) -> Field<'w> {
-    Ok(Some(Data::Leaf(value)))
+fn leaf<'w>(value: Value) -> FieldResult<'w> {
+    Ok(Some(FieldData::Leaf(value)))
 }
 
-fn one<'w>(object: Option<Object<'w>>) -> Field<'w> {
-    Ok(Some(object.map_or(Data::Leaf(Value::Null), Data::One)))
+fn one<'w>(object: Option<GraphQlObject<'w>>) -> FieldResult<'w> {
+    Ok(Some(object.map_or(FieldData::Leaf(Value::Null), FieldData::One)))
 }
 
 /// The pull request and its number in a repository, when whoever asks may read it.
 pub(crate) fn pull<'w>(
-    asking: &Asking,
-    repository: &'w Repository,
+    asking: &GraphQlCaller,
+    repository: &'w EmulatedRepository,
     number: u64,
-) -> Result<Option<OfPull<'w>>, Refusal> {
-    require(&asking.holder, repository, &[("pull_requests", Level::Read)])?;
+) -> Result<Option<PullNode<'w>>, GraphQlError> {
+    require(&asking.holder, repository, &[("pull_requests", PermissionLevel::Read)])?;
     let found = repository.threads.get(&number);
-    Ok(found.and_then(|thread| Some(OfPull { repository, thread, pull: thread.pull.as_ref()? })))
+    Ok(found.and_then(|thread| Some(PullNode { repository, thread, pull: thread.pull.as_ref()? })))
 }
 
 /// What has this id, when whoever asks may see it.
-pub(crate) fn node<'w>(world: &'w World, asking: &Asking, id: &str) -> Result<Object<'w>, Refusal> {
-    let missing = || Refusal::no_node(id);
+pub(crate) fn node<'w>(
+    world: &'w EmulatorState,
+    asking: &GraphQlCaller,
+    id: &str,
+) -> Result<GraphQlObject<'w>, GraphQlError> {
+    let missing = || GraphQlError::no_node(id);
     let (kind, number) = id.split_once('_').ok_or_else(missing)?;
     let number: u64 = number.parse().map_err(|_| missing())?;
     if kind == "U" && world.accounts.contains_key(&number) {
-        return Ok(Object::Actor(number));
+        return Ok(GraphQlObject::Actor(number));
     }
     for repository in world.repositories.values() {
-        let within = |number: u64| -> Result<OfPull<'w>, Refusal> {
+        let within = |number: u64| -> Result<PullNode<'w>, GraphQlError> {
             pull(asking, repository, number)?.ok_or_else(missing)
         };
         match kind {
             "PR" => {
                 if let Some(thread) = repository.thread_of_pull(number) {
-                    return Ok(Object::Pull(within(thread.number)?));
+                    return Ok(GraphQlObject::Pull(within(thread.number)?));
                 }
             }
             "PRRT" => {
                 if let Some((thread, found)) = repository.review_thread(number) {
-                    return Ok(Object::ReviewThread(within(thread.number)?, found));
+                    return Ok(GraphQlObject::ReviewThread(within(thread.number)?, found));
                 }
             }
             "PRRC" => {
                 if let Some((thread, of, found)) = repository.review_comment(number) {
-                    return Ok(Object::ReviewComment(within(thread.number)?, of, found));
+                    return Ok(GraphQlObject::ReviewComment(within(thread.number)?, of, found));
                 }
             }
             "IC" => {
                 let comments =
                     repository.threads.values().flat_map(|of| of.comments.iter().map(move |one| (of, one)));
                 if let Some((of, found)) = comments.into_iter().find(|(_, one)| one.id == number) {
-                    let any = [("issues", Level::Read), ("pull_requests", Level::Read)];
+                    let any = [("issues", PermissionLevel::Read), ("pull_requests", PermissionLevel::Read)];
                     require(&asking.holder, repository, &any)?;
-                    return Ok(Object::IssueComment(repository, of, found));
+                    return Ok(GraphQlObject::IssueComment(repository, of, found));
                 }
             }
             _ => return Err(missing()),
@@ -118,7 +125,7 @@ pub(crate) fn node<'w>(world: &'w World, asking: &Asking, id: &str) -> Result<Ob
 }
 
 /// The part of a list that the arguments name; they have to name one, of a hundred at most.
-fn connection<'w>(name: &str, all: Vec<Object<'w>>, arguments: &Arguments) -> Field<'w> {
+fn connection<'w>(name: &str, all: Vec<GraphQlObject<'w>>, arguments: &FieldArguments) -> FieldResult<'w> {
     let count = |key: &str| arguments.get(key).and_then(Value::as_u64);
     let after = |key: &str| {
         let bytes = STANDARD.decode(arguments.get(key)?.as_str()?).ok()?;
@@ -129,7 +136,7 @@ fn connection<'w>(name: &str, all: Vec<Object<'w>>, arguments: &Arguments) -> Fi
     from = from.min(to);
     match (count("first"), count("last")) {
         (Some(wanted), _) | (None, Some(wanted)) if wanted > 100 => {
-            return Err(Refusal::new(
+            return Err(GraphQlError::new(
                 "EXCESSIVE_PAGINATION",
                 format!(
                     "Requesting {wanted} records on the `{name}` connection exceeds the `first` limit of 100 records."
@@ -139,7 +146,7 @@ fn connection<'w>(name: &str, all: Vec<Object<'w>>, arguments: &Arguments) -> Fi
         (Some(first), _) => to = to.min(from + usize::try_from(first).unwrap_or(100)),
         (None, Some(last)) => from = from.max(to.saturating_sub(usize::try_from(last).unwrap_or(100))),
         (None, None) => {
-            return Err(Refusal::new(
+            return Err(GraphQlError::new(
                 "MISSING_PAGINATION_BOUNDARIES",
                 format!(
                     "You must provide a `first` or `last` value to properly paginate the `{name}` connection."
@@ -147,13 +154,13 @@ fn connection<'w>(name: &str, all: Vec<Object<'w>>, arguments: &Arguments) -> Fi
             ));
         }
     }
-    let slice = Slice { from, to, of: all.len() };
+    let slice = ConnectionSlice { from, to, of: all.len() };
     let chosen = all.into_iter().skip(from).take(to - from).collect();
-    one(Some(Object::Connection(chosen, slice)))
+    one(Some(GraphQlObject::Connection(chosen, slice)))
 }
 
-impl<'w> Object<'w> {
-    pub(crate) fn type_name(&self, world: &World) -> &'static str {
+impl<'w> GraphQlObject<'w> {
+    pub(crate) fn type_name(&self, world: &EmulatorState) -> &'static str {
         match self {
             Self::Query => "Query",
             Self::Payload(payload) => payload.type_name,
@@ -164,8 +171,8 @@ impl<'w> Object<'w> {
             Self::Review(..) => "PullRequestReview",
             Self::IssueComment(..) => "IssueComment",
             Self::Actor(id) => match world.accounts.get(id).map(|account| account.kind) {
-                Some(AccountKind::Bot) => "Bot",
-                Some(AccountKind::Person) | None => "User",
+                Some(EmulatedAccountKind::Bot) => "Bot",
+                Some(EmulatedAccountKind::Person) | None => "User",
             },
             Self::Commit(_) => "Commit",
             Self::Connection(..) => "Connection",
@@ -174,7 +181,7 @@ impl<'w> Object<'w> {
     }
 
     /// Whether it is of this type, or of an interface that its type has.
-    pub(crate) fn is_a(&self, world: &World, name: &str) -> bool {
+    pub(crate) fn is_a(&self, world: &EmulatorState, name: &str) -> bool {
         let of = match self {
             Self::ReviewComment(..) | Self::IssueComment(..) => {
                 ["Node", "Comment", "Minimizable", "Reactable"].as_slice()
@@ -190,11 +197,11 @@ impl<'w> Object<'w> {
     /// The value of a field; none when there is no such field.
     pub(crate) fn field(
         &self,
-        world: &'w World,
-        asking: &Asking,
+        world: &'w EmulatorState,
+        asking: &GraphQlCaller,
         name: &str,
-        arguments: &Arguments,
-    ) -> Field<'w> {
+        arguments: &FieldArguments,
+    ) -> FieldResult<'w> {
         if name == "__typename" {
             return leaf(json!(self.type_name(world)));
         }
@@ -212,9 +219,9 @@ impl<'w> Object<'w> {
                     let found = pull(asking, found, number)?.ok_or_else(|| {
                         let message =
                             format!("Could not resolve to a PullRequest with the number of {number}.");
-                        Refusal::new("NOT_FOUND", message)
+                        GraphQlError::new("NOT_FOUND", message)
                     })?;
-                    one(Some(Object::Pull(found)))
+                    one(Some(GraphQlObject::Pull(found)))
                 }
                 _ => Ok(None),
             },
@@ -229,10 +236,10 @@ impl<'w> Object<'w> {
                 "databaseId" => leaf(json!(review.id)),
                 "body" => leaf(json!(review.body)),
                 "state" => leaf(json!(review.state.as_str().to_ascii_uppercase())),
-                "author" => one(Some(Object::Actor(review.author))),
+                "author" => one(Some(GraphQlObject::Actor(review.author))),
                 "submittedAt" => leaf(json!(time(review.at))),
                 "viewerDidAuthor" => leaf(json!(review.author == asking.by)),
-                "pullRequest" => one(Some(Object::Pull(*of))),
+                "pullRequest" => one(Some(GraphQlObject::Pull(*of))),
                 _ => Ok(None),
             },
             Self::IssueComment(repository, thread, comment) => match name {
@@ -240,7 +247,7 @@ impl<'w> Object<'w> {
                 "fullDatabaseId" => leaf(json!(comment.id.to_string())),
                 "databaseId" => leaf(json!(comment.id)),
                 "body" => leaf(json!(comment.body)),
-                "author" => one(Some(Object::Actor(comment.author))),
+                "author" => one(Some(GraphQlObject::Actor(comment.author))),
                 "createdAt" => leaf(json!(time(comment.created_at))),
                 "updatedAt" => leaf(json!(time(comment.updated_at))),
                 "viewerDidAuthor" => leaf(json!(comment.author == asking.by)),
@@ -256,9 +263,9 @@ impl<'w> Object<'w> {
                 _ => Ok(None),
             },
             Self::Connection(objects, slice) => match name {
-                "nodes" => Ok(Some(Data::Many(objects.clone()))),
+                "nodes" => Ok(Some(FieldData::Many(objects.clone()))),
                 "totalCount" => leaf(json!(slice.of)),
-                "pageInfo" => one(Some(Object::PageInfo(*slice))),
+                "pageInfo" => one(Some(GraphQlObject::PageInfo(*slice))),
                 _ => Ok(None),
             },
             Self::PageInfo(slice) => {
@@ -277,34 +284,39 @@ impl<'w> Object<'w> {
     }
 }
 
-fn query<'w>(world: &'w World, asking: &Asking, name: &str, arguments: &Arguments) -> Field<'w> {
+fn query<'w>(
+    world: &'w EmulatorState,
+    asking: &GraphQlCaller,
+    name: &str,
+    arguments: &FieldArguments,
+) -> FieldResult<'w> {
     let text = |key: &str| arguments.get(key).and_then(Value::as_str).unwrap_or_default();
     match name {
         "repository" => {
             let name = format!("{}/{}", text("owner"), text("name"));
             let missing = || {
-                Refusal::new(
+                GraphQlError::new(
                     "NOT_FOUND",
                     format!("Could not resolve to a Repository with the name '{name}'."),
                 )
             };
             let found = world.repository(&name).ok_or_else(missing)?;
             // Whoever may not see it is not told that it is there.
-            require(&asking.holder, found, &[("metadata", Level::Read)]).map_err(|_| missing())?;
-            one(Some(Object::Repository(found)))
+            require(&asking.holder, found, &[("metadata", PermissionLevel::Read)]).map_err(|_| missing())?;
+            one(Some(GraphQlObject::Repository(found)))
         }
         "node" => one(Some(node(world, asking, text("id"))?)),
         "nodes" => {
             let ids = arguments.get("ids").and_then(Value::as_array).into_iter().flatten();
             let ids = ids.filter_map(Value::as_str);
-            Ok(Some(Data::Many(ids.map(|id| node(world, asking, id)).collect::<Result<_, _>>()?)))
+            Ok(Some(FieldData::Many(ids.map(|id| node(world, asking, id)).collect::<Result<_, _>>()?)))
         }
         _ => Ok(None),
     }
 }
 
-impl<'w> OfPull<'w> {
-    pub(crate) fn repository(self) -> &'w Repository {
+impl<'w> PullNode<'w> {
+    pub(crate) fn repository(self) -> &'w EmulatedRepository {
         self.repository
     }
 
@@ -312,7 +324,7 @@ impl<'w> OfPull<'w> {
         self.thread.number
     }
 
-    fn field(self, world: &'w World, name: &str, arguments: &Arguments) -> Field<'w> {
+    fn field(self, world: &'w EmulatorState, name: &str, arguments: &FieldArguments) -> FieldResult<'w> {
         let Self { repository, thread, pull } = self;
         match name {
             "id" => leaf(json!(format!("PR_{}", pull.id))),
@@ -322,24 +334,24 @@ impl<'w> OfPull<'w> {
             "title" => leaf(json!(thread.title)),
             "body" => leaf(json!(thread.body)),
             "url" => leaf(json!(world.thread_page(repository, thread))),
-            "isDraft" => leaf(json!(pull.draft == Draft::Yes)),
+            "isDraft" => leaf(json!(pull.draft == DraftState::Yes)),
             "headRefOid" => leaf(json!(pull.head_sha)),
             "headRefName" => leaf(json!(pull.head)),
             "baseRefName" => leaf(json!(pull.base)),
             "state" => leaf(json!(match (&pull.merged, thread.state) {
                 (Some(_), _) => "MERGED",
-                (None, State::Open) => "OPEN",
-                (None, State::Closed) => "CLOSED",
+                (None, EmulatedIssueState::Open) => "OPEN",
+                (None, EmulatedIssueState::Closed) => "CLOSED",
             })),
             "mergeable" => leaf(json!(match world.mergeable(repository, thread, pull).0 {
                 Some(true) => "MERGEABLE",
                 Some(false) => "CONFLICTING",
                 None => "UNKNOWN",
             })),
-            "author" => one(Some(Object::Actor(thread.author))),
-            "repository" => one(Some(Object::Repository(repository))),
+            "author" => one(Some(GraphQlObject::Actor(thread.author))),
+            "repository" => one(Some(GraphQlObject::Repository(repository))),
             "reviewThreads" => {
-                let all = pull.review_threads.iter().map(|found| Object::ReviewThread(self, found));
+                let all = pull.review_threads.iter().map(|found| GraphQlObject::ReviewThread(self, found));
                 connection(name, all.collect(), arguments)
             }
             _ => Ok(None),
@@ -348,31 +360,31 @@ impl<'w> OfPull<'w> {
 }
 
 fn review_thread<'w>(
-    of: OfPull<'w>,
-    found: &'w ReviewThread,
+    of: PullNode<'w>,
+    found: &'w EmulatedReviewThread,
     name: &str,
-    arguments: &Arguments,
-) -> Field<'w> {
-    let today = || match found.today(of.repository, of.pull) {
-        Today::Line { start, line, .. } => (start, Some(line)),
-        Today::File | Today::Outdated => (None, None),
+    arguments: &FieldArguments,
+) -> FieldResult<'w> {
+    let today = || match found.current_position(of.repository, of.pull) {
+        DiffPosition::Line { start, line, .. } => (start, Some(line)),
+        DiffPosition::File | DiffPosition::Outdated => (None, None),
     };
     match name {
         "id" => leaf(json!(format!("PRRT_{}", found.id))),
         "path" => leaf(json!(found.path)),
         "isResolved" => leaf(json!(found.resolved_by.is_some())),
-        "isOutdated" => leaf(json!(found.today(of.repository, of.pull) == Today::Outdated)),
+        "isOutdated" => leaf(json!(found.current_position(of.repository, of.pull) == DiffPosition::Outdated)),
         "line" => leaf(json!(today().1)),
         "startLine" => leaf(json!(today().0)),
-        "originalLine" => leaf(json!(found.place.map(|place| place.line))),
-        "originalStartLine" => leaf(json!(found.place.and_then(|place| place.start))),
-        "diffSide" => leaf(json!(found.place.map_or("RIGHT", |place| place.side.as_str()))),
-        "subjectType" => leaf(json!(if found.place.is_some() { "LINE" } else { "FILE" })),
-        "resolvedBy" => one(found.resolved_by.map(Object::Actor)),
-        "pullRequest" => one(Some(Object::Pull(of))),
-        "repository" => one(Some(Object::Repository(of.repository))),
+        "originalLine" => leaf(json!(found.location.map(|place| place.line))),
+        "originalStartLine" => leaf(json!(found.location.and_then(|place| place.start))),
+        "diffSide" => leaf(json!(found.location.map_or("RIGHT", |place| place.side.as_str()))),
+        "subjectType" => leaf(json!(if found.location.is_some() { "LINE" } else { "FILE" })),
+        "resolvedBy" => one(found.resolved_by.map(GraphQlObject::Actor)),
+        "pullRequest" => one(Some(GraphQlObject::Pull(of))),
+        "repository" => one(Some(GraphQlObject::Repository(of.repository))),
         "comments" => {
-            let all = found.comments.iter().map(|comment| Object::ReviewComment(of, found, comment));
+            let all = found.comments.iter().map(|comment| GraphQlObject::ReviewComment(of, found, comment));
             connection(name, all.collect(), arguments)
         }
         _ => Ok(None),
@@ -380,12 +392,12 @@ fn review_thread<'w>(
 }
 
 fn review_comment<'w>(
-    world: &'w World,
-    asking: &Asking,
-    of: OfPull<'w>,
-    (thread, comment): (&'w ReviewThread, &'w ReviewComment),
+    world: &'w EmulatorState,
+    asking: &GraphQlCaller,
+    of: PullNode<'w>,
+    (thread, comment): (&'w EmulatedReviewThread, &'w EmulatedReviewComment),
     name: &str,
-) -> Field<'w> {
+) -> FieldResult<'w> {
     let rest =
         |field: &str| world.review_comment_json(of.repository, of.thread, thread, comment)[field].clone();
     match name {
@@ -400,29 +412,29 @@ fn review_comment<'w>(
             "line" => "line",
             _ => "original_line",
         })),
-        "outdated" => leaf(json!(thread.today(of.repository, of.pull) == Today::Outdated)),
-        "author" => one(Some(Object::Actor(comment.author))),
+        "outdated" => leaf(json!(thread.current_position(of.repository, of.pull) == DiffPosition::Outdated)),
+        "author" => one(Some(GraphQlObject::Actor(comment.author))),
         "viewerDidAuthor" => leaf(json!(comment.author == asking.by)),
         "createdAt" => leaf(json!(time(comment.created_at))),
         "updatedAt" => leaf(json!(time(comment.updated_at))),
         "isMinimized" => leaf(json!(comment.minimized.is_some())),
         "minimizedReason" => leaf(json!(comment.minimized)),
-        "originalCommit" => one(Some(Object::Commit(&thread.commit))),
-        "pullRequest" => one(Some(Object::Pull(of))),
+        "originalCommit" => one(Some(GraphQlObject::Commit(&thread.commit))),
+        "pullRequest" => one(Some(GraphQlObject::Pull(of))),
         "pullRequestReview" => {
             let review = of.pull.reviews.iter().find(|review| review.id == comment.review);
-            one(review.map(|review| Object::Review(of, review)))
+            one(review.map(|review| GraphQlObject::Review(of, review)))
         }
         "replyTo" => {
             let first = thread.comments.first().filter(|first| first.id != comment.id);
-            one(first.map(|first| Object::ReviewComment(of, thread, first)))
+            one(first.map(|first| GraphQlObject::ReviewComment(of, thread, first)))
         }
         _ => Ok(None),
     }
 }
 
-fn actor<'w>(world: &World, id: u64, name: &str) -> Field<'w> {
-    let is_bot = world.accounts.get(&id).is_some_and(|account| account.kind == AccountKind::Bot);
+fn actor<'w>(world: &EmulatorState, id: u64, name: &str) -> FieldResult<'w> {
+    let is_bot = world.accounts.get(&id).is_some_and(|account| account.kind == EmulatedAccountKind::Bot);
     match name {
         // Here a bot's name has no "[bot]" behind it.
         "login" if is_bot => leaf(json!(world.login(id).trim_end_matches("[bot]"))),

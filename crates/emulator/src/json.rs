@@ -6,7 +6,8 @@ use serde_json::{Map, Value, json};
 
 use super::reactions::rollup;
 use super::state::{
-    Account, AccountKind, Comment, Draft, Label, Pull, Repository, Thread, Visibility, World,
+    DraftState, EmulatedAccount, EmulatedAccountKind, EmulatedComment, EmulatedIssue, EmulatedLabel,
+    EmulatedPull, EmulatedRepository, EmulatorState, RepositoryVisibility,
 };
 
 /// What the App's webhook gets.
@@ -40,25 +41,25 @@ pub(crate) fn with(base: Value, more: Value) -> Value {
     Value::Object(fields)
 }
 
-impl World {
+impl EmulatorState {
     /// The API's address, in the style of GitHub Enterprise Server.
     pub(crate) fn api(&self) -> String {
         format!("{}/api/v3", self.origin)
     }
 
-    pub(crate) fn repository_api(&self, repository: &Repository) -> String {
+    pub(crate) fn repository_api(&self, repository: &EmulatedRepository) -> String {
         format!("{}/repos/{}", self.api(), repository.full_name)
     }
 
     pub(crate) fn user_json(&self, id: u64) -> Value {
-        let ghost = Account { id, login: "ghost".to_owned(), kind: AccountKind::Person };
+        let ghost = EmulatedAccount { id, login: "ghost".to_owned(), kind: EmulatedAccountKind::Person };
         let account = self.accounts.get(&id).unwrap_or(&ghost);
         let (login, origin) = (&account.login, &self.origin);
         let path = login.replace('[', "%5B").replace(']', "%5D");
         let url = format!("{}/users/{path}", self.api());
         let (kind, page) = match account.kind {
-            AccountKind::Person => ("User", format!("{origin}/{path}")),
-            AccountKind::Bot => ("Bot", format!("{origin}/apps/{}", self.app.slug)),
+            EmulatedAccountKind::Person => ("User", format!("{origin}/{path}")),
+            EmulatedAccountKind::Bot => ("Bot", format!("{origin}/apps/{}", self.app.slug)),
         };
         json!({
             "login": login, "id": id, "node_id": format!("U_{id}"),
@@ -74,12 +75,12 @@ impl World {
         })
     }
 
-    pub(crate) fn repository_json(&self, repository: &Repository) -> Value {
+    pub(crate) fn repository_json(&self, repository: &EmulatedRepository) -> Value {
         let url = self.repository_api(repository);
         let page = format!("{}/{}", self.origin, repository.full_name);
         let (private, visibility) = match repository.visibility {
-            Visibility::Public => (false, "public"),
-            Visibility::Private => (true, "private"),
+            RepositoryVisibility::Public => (false, "public"),
+            RepositoryVisibility::Private => (true, "private"),
         };
         let open = repository.threads.values().filter(|thread| thread.closed_at.is_none()).count();
         let facts = json!({
@@ -108,7 +109,7 @@ impl World {
         with(facts, more)
     }
 
-    pub(crate) fn label_json(&self, repository: &Repository, label: &Label) -> Value {
+    pub(crate) fn label_json(&self, repository: &EmulatedRepository, label: &EmulatedLabel) -> Value {
         json!({
             "id": label.id, "node_id": format!("LA_{}", label.id),
             "url": format!("{}/labels/{}", self.repository_api(repository), escape(&label.name)),
@@ -116,12 +117,12 @@ impl World {
         })
     }
 
-    pub(crate) fn labels_json(&self, repository: &Repository, thread: &Thread) -> Vec<Value> {
+    pub(crate) fn labels_json(&self, repository: &EmulatedRepository, thread: &EmulatedIssue) -> Vec<Value> {
         let named = |name: &String| repository.labels.iter().find(|label| &label.name == name);
         thread.labels.iter().filter_map(named).map(|label| self.label_json(repository, label)).collect()
     }
 
-    pub(crate) fn association(&self, repository: &Repository, account: u64) -> &'static str {
+    pub(crate) fn association(&self, repository: &EmulatedRepository, account: u64) -> &'static str {
         if account == repository.owner {
             "OWNER"
         } else if repository.roles.contains_key(&account) {
@@ -131,13 +132,13 @@ impl World {
         }
     }
 
-    pub(crate) fn thread_page(&self, repository: &Repository, thread: &Thread) -> String {
+    pub(crate) fn thread_page(&self, repository: &EmulatedRepository, thread: &EmulatedIssue) -> String {
         let kind = if thread.pull.is_some() { "pull" } else { "issues" };
         format!("{}/{}/{kind}/{}", self.origin, repository.full_name, thread.number)
     }
 
     /// The thread as an issue; a pull request is one too, with a link to its other self.
-    pub(crate) fn issue_json(&self, repository: &Repository, thread: &Thread) -> Value {
+    pub(crate) fn issue_json(&self, repository: &EmulatedRepository, thread: &EmulatedIssue) -> Value {
         let base = self.repository_api(repository);
         let url = format!("{base}/issues/{}", thread.number);
         let page = self.thread_page(repository, thread);
@@ -159,7 +160,7 @@ impl World {
             issue = with(
                 issue,
                 json!({
-                    "draft": pull.draft == Draft::Yes,
+                    "draft": pull.draft == DraftState::Yes,
                     "pull_request": {
                         "url": format!("{base}/pulls/{}", thread.number), "html_url": page,
                         "diff_url": format!("{page}.diff"), "patch_url": format!("{page}.patch"),
@@ -175,7 +176,7 @@ impl World {
         if self.names_apps && author == self.app.bot { self.app_json() } else { Value::Null }
     }
 
-    pub(crate) fn permissions_json(permissions: &super::state::Permissions) -> Value {
+    pub(crate) fn permissions_json(permissions: &super::state::AppPermissions) -> Value {
         permissions
             .iter()
             .map(|(name, level)| (name.clone(), Value::from(level.as_str())))
@@ -214,7 +215,12 @@ impl World {
         })
     }
 
-    pub(crate) fn comment_json(&self, repository: &Repository, thread: &Thread, comment: &Comment) -> Value {
+    pub(crate) fn comment_json(
+        &self,
+        repository: &EmulatedRepository,
+        thread: &EmulatedIssue,
+        comment: &EmulatedComment,
+    ) -> Value {
         let base = self.repository_api(repository);
         let url = format!("{base}/issues/comments/{}", comment.id);
         json!({
@@ -228,14 +234,19 @@ impl World {
         })
     }
 
-    fn side_json(&self, repository: &Repository, branch: &str, sha: &str) -> Value {
+    fn side_json(&self, repository: &EmulatedRepository, branch: &str, sha: &str) -> Value {
         json!({
             "label": format!("{}:{branch}", self.login(repository.owner)), "ref": branch, "sha": sha,
             "user": self.user_json(repository.owner), "repo": self.repository_json(repository),
         })
     }
 
-    pub(crate) fn pull_json(&self, repository: &Repository, thread: &Thread, pull: &Pull) -> Value {
+    pub(crate) fn pull_json(
+        &self,
+        repository: &EmulatedRepository,
+        thread: &EmulatedIssue,
+        pull: &EmulatedPull,
+    ) -> Value {
         let base = self.repository_api(repository);
         let (url, issue) =
             (format!("{base}/pulls/{}", thread.number), format!("{base}/issues/{}", thread.number));
@@ -254,7 +265,7 @@ impl World {
             "merge_commit_sha": merged.map(|merged| merged.commit.clone()), "assignee": null, "assignees": [],
             "requested_reviewers": pull.requested.iter().map(|one| self.user_json(*one)).collect::<Vec<_>>(),
             "requested_teams": [], "labels": self.labels_json(repository, thread),
-            "milestone": null, "draft": pull.draft == Draft::Yes, "commits_url": format!("{url}/commits"),
+            "milestone": null, "draft": pull.draft == DraftState::Yes, "commits_url": format!("{url}/commits"),
             "review_comments_url": format!("{url}/comments"),
             "review_comment_url": format!("{base}/pulls/comments{{/number}}"),
             "comments_url": format!("{issue}/comments"), "statuses_url": format!("{base}/statuses/{}", pull.head_sha),
@@ -281,7 +292,12 @@ impl World {
     }
 
     /// The pull request as lists and reviews have it: without what only a look at the one tells.
-    pub(crate) fn pull_in_short_json(&self, repository: &Repository, thread: &Thread, pull: &Pull) -> Value {
+    pub(crate) fn pull_in_short_json(
+        &self,
+        repository: &EmulatedRepository,
+        thread: &EmulatedIssue,
+        pull: &EmulatedPull,
+    ) -> Value {
         let mut value = self.pull_json(repository, thread, pull);
         if let Some(fields) = value.as_object_mut() {
             for name in [

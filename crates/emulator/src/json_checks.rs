@@ -2,16 +2,19 @@
 
 use serde_json::{Value, json};
 
-use super::checks::{ACTIONS_APP, Annotation, CheckRun, Maker, Status, Suite};
+use super::checks::{
+    ACTIONS_APP, CheckRunMaker, EmulatedAnnotation, EmulatedCheckRun, EmulatedCheckSuite,
+    EmulatedCommitStatus,
+};
 use super::json::{time, with};
 use super::repos;
-use super::state::{Level, Repository, State, World};
+use super::state::{EmulatedIssueState, EmulatedRepository, EmulatorState, PermissionLevel};
 
-impl World {
-    fn maker_json(&self, maker: Maker) -> Value {
+impl EmulatorState {
+    fn maker_json(&self, maker: CheckRunMaker) -> Value {
         match maker {
-            Maker::App => self.app_json(),
-            Maker::Actions => with(
+            CheckRunMaker::App => self.app_json(),
+            CheckRunMaker::Actions => with(
                 self.app_json(),
                 json!({
                     "id": ACTIONS_APP, "slug": "github-actions", "name": "GitHub Actions",
@@ -23,15 +26,15 @@ impl World {
         }
     }
 
-    fn api_of(&self, repository: &Repository) -> String {
+    fn api_of(&self, repository: &EmulatedRepository) -> String {
         format!("{}/repos/{}", self.api(), repository.full_name)
     }
 
     /// The open pull requests whose head a commit is, in short.
-    fn pulls_at(&self, repository: &Repository, sha: &str) -> Vec<Value> {
+    fn pulls_at(&self, repository: &EmulatedRepository, sha: &str) -> Vec<Value> {
         let base = self.api_of(repository);
         let repo = json!({"id": repository.id, "url": base, "name": repository.name});
-        let open = repository.threads.values().filter(|thread| thread.state == State::Open);
+        let open = repository.threads.values().filter(|thread| thread.state == EmulatedIssueState::Open);
         open.filter_map(|thread| thread.pull.as_ref().map(|pull| (thread, pull)))
             .filter(|(_, pull)| pull.head_sha == sha)
             .map(|(thread, pull)| {
@@ -44,12 +47,12 @@ impl World {
             .collect()
     }
 
-    pub(crate) fn check_run_json(&self, repository: &Repository, run: &CheckRun) -> Value {
+    pub(crate) fn check_run_json(&self, repository: &EmulatedRepository, run: &EmulatedCheckRun) -> Value {
         let (base, page) = (self.api_of(repository), self.job_page(repository, run));
         let url = format!("{base}/check-runs/{}", run.id);
         let details = match run.maker {
-            Maker::Actions => Some(page.clone()),
-            Maker::App => run.details_url.clone().or_else(|| Some(self.origin.clone())),
+            CheckRunMaker::Actions => Some(page.clone()),
+            CheckRunMaker::App => run.details_url.clone().or_else(|| Some(self.origin.clone())),
         };
         json!({
             "id": run.id, "head_sha": run.head_sha, "node_id": format!("CR_{}", run.id),
@@ -66,15 +69,22 @@ impl World {
     }
 
     /// A job of Actions has a page of its own; any other check run is shown on the pull request's.
-    fn job_page(&self, repository: &Repository, run: &CheckRun) -> String {
+    fn job_page(&self, repository: &EmulatedRepository, run: &EmulatedCheckRun) -> String {
         let page = format!("{}/{}", self.origin, repository.full_name);
         match (run.maker, repository.checks.suite(run.suite)) {
-            (Maker::Actions, Some(suite)) => format!("{page}/actions/runs/{}/job/{}", suite.run, run.id),
-            (Maker::Actions, None) | (Maker::App, _) => format!("{page}/runs/{}", run.id),
+            (CheckRunMaker::Actions, Some(suite)) => {
+                format!("{page}/actions/runs/{}/job/{}", suite.run, run.id)
+            }
+            (CheckRunMaker::Actions, None) | (CheckRunMaker::App, _) => format!("{page}/runs/{}", run.id),
         }
     }
 
-    pub(crate) fn annotation_json(&self, repository: &Repository, run: &CheckRun, one: &Annotation) -> Value {
+    pub(crate) fn annotation_json(
+        &self,
+        repository: &EmulatedRepository,
+        run: &EmulatedCheckRun,
+        one: &EmulatedAnnotation,
+    ) -> Value {
         json!({
             "path": one.path, "start_line": one.start_line, "end_line": one.end_line, "start_column": null,
             "end_column": null, "annotation_level": one.level, "title": one.title, "message": one.message,
@@ -83,7 +93,7 @@ impl World {
         })
     }
 
-    pub(crate) fn suite_json(&self, repository: &Repository, suite: &Suite) -> Value {
+    pub(crate) fn suite_json(&self, repository: &EmulatedRepository, suite: &EmulatedCheckSuite) -> Value {
         let base = self.api_of(repository);
         let progress = repository.checks.progress(suite);
         let url = format!("{base}/check-suites/{}", suite.id);
@@ -100,7 +110,7 @@ impl World {
         })
     }
 
-    pub(crate) fn job_json(&self, repository: &Repository, run: &CheckRun) -> Value {
+    pub(crate) fn job_json(&self, repository: &EmulatedRepository, run: &EmulatedCheckRun) -> Value {
         let base = self.api_of(repository);
         let workflow = repository.checks.suite(run.suite).map_or(0, |suite| suite.run);
         json!({
@@ -117,7 +127,11 @@ impl World {
         })
     }
 
-    pub(crate) fn workflow_run_json(&self, repository: &Repository, suite: &Suite) -> Value {
+    pub(crate) fn workflow_run_json(
+        &self,
+        repository: &EmulatedRepository,
+        suite: &EmulatedCheckSuite,
+    ) -> Value {
         let (base, page) = (self.api_of(repository), format!("{}/{}", self.origin, repository.full_name));
         let progress = repository.checks.progress(suite);
         let url = format!("{base}/actions/runs/{}", suite.run);
@@ -141,7 +155,11 @@ impl World {
         })
     }
 
-    pub(crate) fn status_json(&self, repository: &Repository, status: &Status) -> Value {
+    pub(crate) fn status_json(
+        &self,
+        repository: &EmulatedRepository,
+        status: &EmulatedCommitStatus,
+    ) -> Value {
         let creator = self.user_json(status.creator);
         json!({
             "url": format!("{}/statuses/{}", self.api_of(repository), status.sha),
@@ -153,8 +171,8 @@ impl World {
     }
 
     /// The events about checks go to Apps that were granted to read them.
-    fn hears(&self, permission: &str) -> bool {
-        self.app.permissions.get(permission).is_some_and(|level| *level >= Level::Read)
+    fn receives_event(&self, permission: &str) -> bool {
+        self.app.permissions.get(permission).is_some_and(|level| *level >= PermissionLevel::Read)
     }
 
     pub(crate) fn emit_check_run(
@@ -165,13 +183,15 @@ impl World {
         by: Option<u64>,
         more: Value,
     ) {
-        let Some(found) = self.repository(repository).filter(|_| self.hears("checks")) else { return };
+        let Some(found) = self.repository(repository).filter(|_| self.receives_event("checks")) else {
+            return;
+        };
         let Some(run) = found.checks.run(id) else { return };
         let suite = found.checks.suite(run.suite).map(|suite| self.suite_json(found, suite));
         let about = with(self.check_run_json(found, run), json!({"check_suite": suite}));
         let by = by.unwrap_or(match run.maker {
-            Maker::App => self.app.bot,
-            Maker::Actions => found.owner,
+            CheckRunMaker::App => self.app.bot,
+            CheckRunMaker::Actions => found.owner,
         });
         self.emit(repository, "check_run", Some(action), by, with(json!({"check_run": about}), more));
     }
@@ -185,16 +205,18 @@ impl World {
             "workflow_run": self.workflow_run_json(found, suite),
             "workflow": {"id": 1, "name": "CI", "path": ".github/workflows/ci.yml", "state": "active"},
         });
-        if self.hears("checks") {
+        if self.receives_event("checks") {
             self.emit(repository, "check_suite", Some("completed"), owner, about);
         }
-        if maker == Maker::Actions && self.hears("actions") {
+        if maker == CheckRunMaker::Actions && self.receives_event("actions") {
             self.emit(repository, "workflow_run", Some("completed"), owner, workflow);
         }
     }
 
     pub(crate) fn emit_status(&mut self, repository: &str, id: u64) {
-        let Some(found) = self.repository(repository).filter(|_| self.hears("statuses")) else { return };
+        let Some(found) = self.repository(repository).filter(|_| self.receives_event("statuses")) else {
+            return;
+        };
         let Some(status) = found.checks.statuses.iter().find(|status| status.id == id) else { return };
         let branches: Vec<Value> = repos::heads(&found.git)
             .into_iter()
@@ -212,7 +234,7 @@ impl World {
     }
 }
 
-fn branch_at(repository: &Repository, sha: &str) -> Option<String> {
+fn branch_at(repository: &EmulatedRepository, sha: &str) -> Option<String> {
     let heads = repos::heads(&repository.git);
     // A branch of somebody's work rather than the default one, when both are there.
     let here = |name: &&String| heads.get(*name).is_some_and(|head| head == sha);
@@ -221,7 +243,7 @@ fn branch_at(repository: &Repository, sha: &str) -> Option<String> {
     names.first().map(|name| (*name).clone())
 }
 
-fn head_commit(repository: &Repository, sha: &str) -> Value {
+fn head_commit(repository: &EmulatedRepository, sha: &str) -> Value {
     let Some(commit) = repos::commits(&repository.git, None, sha, 1).pop() else { return Value::Null };
     let person = |(name, email): &(String, String)| json!({"name": name, "email": email});
     json!({

@@ -5,27 +5,32 @@ use serde_json::{Value, json};
 use super::json::time;
 use super::reactions::rollup;
 use super::repos;
-use super::review_threads::{ReviewComment, ReviewThread, Today};
-use super::state::{Draft, Pull, Repository, Review, State, Thread, World};
+use super::review_threads::{DiffPosition, EmulatedReviewComment, EmulatedReviewThread};
+use super::state::{
+    DraftState, EmulatedIssue, EmulatedIssueState, EmulatedPull, EmulatedRepository, EmulatedReview,
+    EmulatorState,
+};
 
-impl World {
+impl EmulatorState {
     /// `mergeable` and `mergeable_state`: unknown as long as nobody asked since the last push.
     pub(crate) fn mergeable(
         &self,
-        repository: &Repository,
-        thread: &Thread,
-        pull: &Pull,
+        repository: &EmulatedRepository,
+        thread: &EmulatedIssue,
+        pull: &EmulatedPull,
     ) -> (Option<bool>, &'static str) {
         let base = repos::head(&repository.git, &pull.base);
         let known = match (&pull.weighed, base) {
             (Some((weighed, head)), Some(base)) if weighed == &base && head == &pull.head_sha => Some(base),
             (_, _) => None,
         };
-        let Some(base) = known.filter(|_| thread.state == State::Open) else { return (None, "unknown") };
+        let Some(base) = known.filter(|_| thread.state == EmulatedIssueState::Open) else {
+            return (None, "unknown");
+        };
         let merges = repos::merges(&repository.git, &base, &pull.head_sha).unwrap_or(false);
         let state = if !merges {
             "dirty"
-        } else if pull.draft == Draft::Yes {
+        } else if pull.draft == DraftState::Yes {
             "draft"
         } else if repository.strict && !repos::descends(&repository.git, &pull.head_sha, &base) {
             "behind"
@@ -35,7 +40,12 @@ impl World {
         (Some(merges), state)
     }
 
-    pub(crate) fn review_json(&self, repository: &Repository, thread: &Thread, review: &Review) -> Value {
+    pub(crate) fn review_json(
+        &self,
+        repository: &EmulatedRepository,
+        thread: &EmulatedIssue,
+        review: &EmulatedReview,
+    ) -> Value {
         let page = format!("{}#pullrequestreview-{}", self.thread_page(repository, thread), review.id);
         let pull = format!("{}/pulls/{}", self.repository_api(repository), thread.number);
         json!({
@@ -48,7 +58,12 @@ impl World {
     }
 
     /// The review as the API has it: it shouts where the webhook speaks softly, and has text where that has none.
-    pub(crate) fn review_of_api(&self, repository: &Repository, thread: &Thread, review: &Review) -> Value {
+    pub(crate) fn review_of_api(
+        &self,
+        repository: &EmulatedRepository,
+        thread: &EmulatedIssue,
+        review: &EmulatedReview,
+    ) -> Value {
         let mut value = self.review_json(repository, thread, review);
         if let Some(fields) = value.as_object_mut() {
             fields.insert("state".to_owned(), json!(review.state.as_str().to_ascii_uppercase()));
@@ -59,24 +74,25 @@ impl World {
 
     pub(crate) fn review_comment_json(
         &self,
-        repository: &Repository,
-        thread: &Thread,
-        of: &ReviewThread,
-        comment: &ReviewComment,
+        repository: &EmulatedRepository,
+        thread: &EmulatedIssue,
+        of: &EmulatedReviewThread,
+        comment: &EmulatedReviewComment,
     ) -> Value {
         let base = self.repository_api(repository);
         let (url, pull) =
             (format!("{base}/pulls/comments/{}", comment.id), format!("{base}/pulls/{}", thread.number));
         let page = format!("{}#discussion_r{}", self.thread_page(repository, thread), comment.id);
-        let today = thread.pull.as_ref().map_or(Today::Outdated, |pull| of.today(repository, pull));
+        let today =
+            thread.pull.as_ref().map_or(DiffPosition::Outdated, |pull| of.current_position(repository, pull));
         let head = thread.pull.as_ref().map_or(of.commit.as_str(), |pull| pull.head_sha.as_str());
         // One that is outdated stays with the commit that it was written on.
-        let commit = if today == Today::Outdated { of.commit.as_str() } else { head };
+        let commit = if today == DiffPosition::Outdated { of.commit.as_str() } else { head };
         let (start, line, position) = match today {
-            Today::Line { start, line, position } => (start, Some(line), Some(position)),
+            DiffPosition::Line { start, line, position } => (start, Some(line), Some(position)),
             // About a file: there is a place, and no line.
-            Today::File => (None, None, Some(1)),
-            Today::Outdated => (None, None, None),
+            DiffPosition::File => (None, None, Some(1)),
+            DiffPosition::Outdated => (None, None, None),
         };
         let first = of.comments.first().map(|first| first.id).filter(|first| *first != comment.id);
         let mut value = json!({
@@ -88,12 +104,12 @@ impl World {
             "author_association": self.association(repository, comment.author),
             "_links": {"self": {"href": url}, "html": {"href": page}, "pull_request": {"href": pull}},
             "reactions": rollup(&comment.reactions, &url),
-            "start_line": start, "original_start_line": of.place.and_then(|place| place.start),
-            "start_side": of.place.and_then(|place| place.start.map(|_| place.side.as_str())),
-            "line": line, "original_line": of.place.map(|place| place.line),
-            "side": of.place.map_or("RIGHT", |place| place.side.as_str()),
-            "position": position, "original_position": of.place.map_or(1, |place| place.position),
-            "subject_type": if of.place.is_some() { "line" } else { "file" },
+            "start_line": start, "original_start_line": of.location.and_then(|place| place.start),
+            "start_side": of.location.and_then(|place| place.start.map(|_| place.side.as_str())),
+            "line": line, "original_line": of.location.map(|place| place.line),
+            "side": of.location.map_or("RIGHT", |place| place.side.as_str()),
+            "position": position, "original_position": of.location.map_or(1, |place| place.position),
+            "subject_type": if of.location.is_some() { "line" } else { "file" },
         });
         if let (Some(first), Some(fields)) = (first, value.as_object_mut()) {
             fields.insert("in_reply_to_id".to_owned(), json!(first));

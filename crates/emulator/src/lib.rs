@@ -6,20 +6,12 @@
 //! user of GitHub sees: what talks to it is told apart by its credentials only, so that the real GitHub can
 //! stand in its place. State lives in memory and ends with the process; repositories in a temporary folder.
 
-mod acts;
-mod acts_issues;
-mod acts_pulls;
-mod acts_reviews;
 mod api;
 mod auth;
 mod check_fields;
 mod checks;
 mod diffs;
 mod events;
-mod face;
-mod face_checks;
-mod face_reviews;
-mod face_setting;
 mod faults;
 mod forms;
 mod git_access;
@@ -35,6 +27,10 @@ mod json_reviews;
 pub mod keys;
 mod lines;
 mod markdown;
+mod mutations;
+mod mutations_issues;
+mod mutations_pulls;
+mod mutations_reviews;
 mod page_checks;
 mod page_parts;
 mod pages;
@@ -51,6 +47,10 @@ mod routes_reviews;
 mod routes_rules;
 mod rules;
 mod state;
+mod test_api;
+mod test_api_checks;
+mod test_api_reviews;
+mod test_api_setting;
 mod timeline;
 mod views;
 mod webhooks;
@@ -58,13 +58,13 @@ mod webhooks;
 #[cfg(test)]
 mod tests;
 
-pub use checks::{Annotation, Button, Conclusion};
-pub use face_checks::{CheckRunView, Ci};
-pub use face_reviews::LineNote;
-pub use faults::{Call, Caller, Fault, FaultKind};
-pub use state::{Permission, ReviewState, State};
+pub use checks::{CheckConclusion, CheckRunAction, EmulatedAnnotation};
+pub use faults::{ApiCall, Caller, Fault, FaultKind};
+pub use state::{EmulatedIssueState, RepositoryRole, ReviewState};
+pub use test_api_checks::{CheckRunView, EmulatedCi};
+pub use test_api_reviews::LineComment;
 pub use views::{CommentView, IssueView, PullView, RepositorySource, ReviewThreadView, ReviewView};
-pub use webhooks::{Delivery, Outcome, signature};
+pub use webhooks::{DeliveryAttempt, DeliveryResult, signature};
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::{SocketAddr, TcpListener};
@@ -78,7 +78,9 @@ use jsonwebtoken::DecodingKey;
 use secrecy::SecretString;
 use tokio::task::JoinHandle;
 
-use state::{Account, AccountKind, App, Level, Shared, World};
+use state::{
+    EmulatedAccount, EmulatedAccountKind, EmulatedApp, EmulatorState, PermissionLevel, SharedEmulatorState,
+};
 
 /// The most that one request of the API may hold, in bytes.
 const MOST_BODY: usize = 25 * 1024 * 1024;
@@ -86,7 +88,7 @@ const MOST_BODY: usize = 25 * 1024 * 1024;
 /// Whether there are pages to look at and to act on. They ask nobody for a password, so whoever reaches the port
 /// can act there as any person; without them only credentials open anything but reading what is public by git.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pages {
+pub enum WebPages {
     /// For people at a demo, and for tests.
     Shown,
     /// For runs that nobody watches.
@@ -95,7 +97,7 @@ pub enum Pages {
 
 /// How the emulator is started.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct EmulatorOptions {
     /// Where it listens; port 0 takes a free one.
     pub listen: SocketAddr,
     /// The App's id.
@@ -111,10 +113,10 @@ pub struct Options {
     /// What the App was granted, such as `("issues", "write")`.
     pub permissions: Vec<(String, String)>,
     /// Whether there are pages.
-    pub pages: Pages,
+    pub pages: WebPages,
 }
 
-impl Options {
+impl EmulatorOptions {
     /// On a free port of 127.0.0.1, with the permissions that an App for issues and pull requests has.
     pub fn local(app_id: u64, app_public_key_pem: String, webhook_secret: SecretString) -> Self {
         let granted = [
@@ -134,14 +136,14 @@ impl Options {
             webhook_secret,
             webhook_url: None,
             permissions: granted.map(|(name, level)| (name.to_owned(), level.to_owned())).to_vec(),
-            pages: Pages::Shown,
+            pages: WebPages::Shown,
         }
     }
 }
 
 /// The running emulator. It stops when dropped, or by [`Emulator::stop`].
 pub struct Emulator {
-    shared: Arc<Shared>,
+    shared: Arc<SharedEmulatorState>,
     server: ServerHandle,
     deliveries: JoinHandle<()>,
 }
@@ -157,7 +159,7 @@ impl Emulator {
     ///
     /// # Errors
     /// When the address is taken, the public key is none, or there is no room for the repositories.
-    pub async fn start(options: Options) -> anyhow::Result<Self> {
+    pub async fn start(options: EmulatorOptions) -> anyhow::Result<Self> {
         let listener = TcpListener::bind(options.listen).with_context(|| {
             format!("the emulator cannot listen on {}: choose another address", options.listen)
         })?;
@@ -166,7 +168,7 @@ impl Emulator {
         let place = tempfile::Builder::new().prefix("journeyman-emulator-").tempdir()?;
         git_child::prepare(place.path())?;
         let pages = options.pages;
-        let shared = Arc::new(Shared::new(world(options, origin)?, place));
+        let shared = Arc::new(SharedEmulatorState::new(world(options, origin)?, place));
         let data = web::Data::new(Arc::clone(&shared));
         let server = HttpServer::new(move || {
             Actix::new()
@@ -201,30 +203,30 @@ impl Drop for Emulator {
     }
 }
 
-fn routes(config: &mut web::ServiceConfig, pages: Pages) {
+fn routes(config: &mut web::ServiceConfig, pages: WebPages) {
     config
         .route("/{owner}/{name}.git/info/refs", web::get().to(git_http::info_refs))
         .route("/{owner}/{name}.git/{service}", web::post().to(git_http::exchange))
         .route("/_logs/{token}", web::get().to(routes_checks::log))
         .service(web::scope("/api").default_service(web::to(api::serve)));
     match pages {
-        Pages::Shown => {
+        WebPages::Shown => {
             config.configure(pages::routes).configure(forms::routes);
         }
-        Pages::Hidden => {}
+        WebPages::Hidden => {}
     }
 }
 
-fn world(options: Options, origin: String) -> anyhow::Result<World> {
+fn world(options: EmulatorOptions, origin: String) -> anyhow::Result<EmulatorState> {
     let key = DecodingKey::from_rsa_pem(options.app_public_key_pem.as_bytes())
         .context("app_public_key_pem is not the PEM of an RSA public key")?;
-    let mut permissions = state::Permissions::new();
+    let mut permissions = state::AppPermissions::new();
     for (name, level) in options.permissions {
-        let level = Level::parse(&level)
+        let level = PermissionLevel::parse(&level)
             .with_context(|| format!("permission {name}: read or write, not {level:?}"))?;
         permissions.insert(name, level);
     }
-    let app = App {
+    let app = EmulatedApp {
         id: options.app_id,
         bot: 1_001,
         installation: 1_002,
@@ -234,8 +236,9 @@ fn world(options: Options, origin: String) -> anyhow::Result<World> {
         webhook_secret: options.webhook_secret,
         slug: options.app_slug,
     };
-    let bot = Account { id: app.bot, login: format!("{}[bot]", app.slug), kind: AccountKind::Bot };
-    Ok(World {
+    let bot =
+        EmulatedAccount { id: app.bot, login: format!("{}[bot]", app.slug), kind: EmulatedAccountKind::Bot };
+    Ok(EmulatorState {
         origin,
         accounts: BTreeMap::from([(bot.id, bot)]),
         app,

@@ -8,14 +8,14 @@ use super::diffs::with_diff;
 
 /// The two sides of a diff.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Side {
+pub(crate) enum DiffSide {
     /// What was there before.
     Left,
     /// What is there now.
     Right,
 }
 
-impl Side {
+impl DiffSide {
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Left => "LEFT",
@@ -34,7 +34,7 @@ impl Side {
 
 /// The piece of a diff that a line stands in.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Hunk {
+pub(crate) struct HunkExcerpt {
     /// Its head and its lines, down to the line.
     pub text: String,
     /// The line's place in the file's diff: the line below the first hunk's head is 1.
@@ -53,9 +53,9 @@ pub(crate) fn hunk(
     git: &Path,
     (base, head): (&str, &str),
     path: &str,
-    side: Side,
+    side: DiffSide,
     line: u64,
-) -> Option<Hunk> {
+) -> Option<HunkExcerpt> {
     let look = |diff: &Diff<'_>| {
         let Some(patch) = patch_of(diff, path)? else { return Ok(None) };
         let mut position = 0;
@@ -74,15 +74,15 @@ pub(crate) fn hunk(
                 let shown = if origin == '\\' { "" } else { content.trim_end_matches(['\n', '\r']) };
                 text.push_str(&format!("\n{origin}{shown}"));
                 let here = match side {
-                    Side::Left => one.old_lineno(),
-                    Side::Right => one.new_lineno(),
+                    DiffSide::Left => one.old_lineno(),
+                    DiffSide::Right => one.new_lineno(),
                 };
                 let on_side = match side {
-                    Side::Left => origin == '-' || origin == ' ',
-                    Side::Right => origin == '+' || origin == ' ',
+                    DiffSide::Left => origin == '-' || origin == ' ',
+                    DiffSide::Right => origin == '+' || origin == ' ',
                 };
                 if on_side && here.map(u64::from) == Some(line) {
-                    return Ok(Some(Hunk { text, position }));
+                    return Ok(Some(HunkExcerpt { text, position }));
                 }
             }
             // Each further head counts.

@@ -1,26 +1,26 @@
 //! The checks on a pull request's head, for its page.
 
-use super::checks::{CheckRun, Conclusion, Maker, Progress};
+use super::checks::{CheckConclusion, CheckRunMaker, CheckRunProgress, EmulatedCheckRun};
 use super::markdown;
 use super::page_parts::CheckPart;
-use super::state::Repository;
+use super::state::EmulatedRepository;
 
 /// The newest of each name, the App's own first; then commit statuses.
-pub(crate) fn check_parts(repository: &Repository, sha: &str) -> Vec<CheckPart> {
+pub(crate) fn check_parts(repository: &EmulatedRepository, sha: &str) -> Vec<CheckPart> {
     let suites = repository.checks.suites.iter().filter(|suite| suite.head_sha == sha);
-    let mut runs: Vec<&CheckRun> = suites.flat_map(|suite| repository.checks.latest(suite)).collect();
-    runs.sort_by_key(|run| (run.maker != Maker::App, run.id));
+    let mut runs: Vec<&EmulatedCheckRun> = suites.flat_map(|suite| repository.checks.latest(suite)).collect();
+    runs.sort_by_key(|run| (run.maker != CheckRunMaker::App, run.id));
     let runs = runs.into_iter().map(|run| {
         let summary = run.output.summary.as_deref().unwrap_or_default();
         CheckPart {
             id: run.id,
-            by_app: run.maker == Maker::App,
+            by_app: run.maker == CheckRunMaker::App,
             name: run.name.clone(),
             mark: mark(run.progress),
             word: run
                 .progress
                 .conclusion()
-                .map_or(run.progress.status(), Conclusion::as_str)
+                .map_or(run.progress.status(), CheckConclusion::as_str)
                 .replace('_', " "),
             title: run.output.title.clone().unwrap_or_default(),
             html: markdown::render(summary, &repository.full_name),
@@ -46,12 +46,14 @@ pub(crate) fn check_parts(repository: &Repository, sha: &str) -> Vec<CheckPart> 
     runs.chain(statuses).collect()
 }
 
-fn mark(progress: Progress) -> &'static str {
+fn mark(progress: CheckRunProgress) -> &'static str {
     match progress {
-        Progress::Queued | Progress::Running => "●",
-        Progress::Completed(Conclusion::Success) => "✓",
-        Progress::Completed(Conclusion::Neutral | Conclusion::Skipped | Conclusion::Cancelled) => "○",
-        Progress::Completed(Conclusion::ActionRequired) => "!",
-        Progress::Completed(Conclusion::Failure | Conclusion::TimedOut) => "✗",
+        CheckRunProgress::Queued | CheckRunProgress::Running => "●",
+        CheckRunProgress::Completed(CheckConclusion::Success) => "✓",
+        CheckRunProgress::Completed(
+            CheckConclusion::Neutral | CheckConclusion::Skipped | CheckConclusion::Cancelled,
+        ) => "○",
+        CheckRunProgress::Completed(CheckConclusion::ActionRequired) => "!",
+        CheckRunProgress::Completed(CheckConclusion::Failure | CheckConclusion::TimedOut) => "✗",
     }
 }

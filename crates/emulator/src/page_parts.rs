@@ -2,11 +2,11 @@
 
 use askama::Template;
 
-use super::checks::{Annotation, Button};
-use super::diffs::{FileDiff, Size};
-use super::timeline::Entry;
+use super::checks::{CheckRunAction, EmulatedAnnotation};
+use super::diffs::{DiffSize, FileDiff};
+use super::timeline::TimelineEntry;
 
-pub(crate) struct Frame {
+pub(crate) struct PageFrame {
     pub title: String,
     pub here: String,
     pub version: u64,
@@ -46,14 +46,14 @@ pub(crate) struct RepositoryLine {
 #[derive(Template)]
 #[template(path = "emulator/index.html")]
 pub(crate) struct IndexPage {
-    pub frame: Frame,
+    pub frame: PageFrame,
     pub repositories: Vec<RepositoryLine>,
 }
 
 #[derive(Template)]
 #[template(path = "emulator/repository.html")]
 pub(crate) struct RepositoryPage {
-    pub frame: Frame,
+    pub frame: PageFrame,
     pub full_name: String,
     pub default_branch: String,
     pub git_url: String,
@@ -74,7 +74,7 @@ pub(crate) struct PullPart {
     pub base: String,
     pub head_sha: String,
     pub draft: bool,
-    pub size: Size,
+    pub size: DiffSize,
     pub commits: Vec<CommitLine>,
     pub files: Vec<FileDiff>,
     pub checks: Vec<CheckPart>,
@@ -93,14 +93,14 @@ pub(crate) struct CheckPart {
     pub word: String,
     pub title: String,
     pub html: String,
-    pub annotations: Vec<Annotation>,
-    pub actions: Vec<Button>,
+    pub annotations: Vec<EmulatedAnnotation>,
+    pub actions: Vec<CheckRunAction>,
 }
 
 #[derive(Template)]
 #[template(path = "emulator/thread.html")]
 pub(crate) struct ThreadPage {
-    pub frame: Frame,
+    pub frame: PageFrame,
     pub full_name: String,
     pub number: u64,
     pub title: String,
@@ -114,14 +114,14 @@ pub(crate) struct ThreadPage {
     pub may_write: bool,
     pub labels: Vec<LabelChip>,
     pub other_labels: Vec<String>,
-    pub entries: Vec<Entry>,
+    pub entries: Vec<TimelineEntry>,
     pub pull: Option<PullPart>,
 }
 
 #[derive(Template)]
 #[template(path = "emulator/commit.html")]
 pub(crate) struct CommitPage {
-    pub frame: Frame,
+    pub frame: PageFrame,
     pub full_name: String,
     pub sha: String,
     pub message: String,

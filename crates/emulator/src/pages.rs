@@ -7,11 +7,14 @@ use askama::Template;
 
 use super::page_checks::check_parts;
 use super::page_parts::{
-    Badge, CommitLine, CommitPage, Frame, IndexPage, LabelChip, PullPart, RepositoryLine, RepositoryPage,
+    Badge, CommitLine, CommitPage, IndexPage, LabelChip, PageFrame, PullPart, RepositoryLine, RepositoryPage,
     ThreadLine, ThreadPage,
 };
 use super::reply::status;
-use super::state::{AccountKind, Draft, Permission, Repository, Shared, State, Thread, World};
+use super::state::{
+    DraftState, EmulatedAccountKind, EmulatedIssue, EmulatedIssueState, EmulatedRepository, EmulatorState,
+    RepositoryRole, SharedEmulatorState,
+};
 use super::timeline::entries;
 use super::{diffs, repos};
 
@@ -28,17 +31,22 @@ pub(crate) fn routes(config: &mut web::ServiceConfig) {
 }
 
 /// As whom a visitor acts: as the cookie says, otherwise as the owner of the first repository.
-pub(crate) fn acting(world: &World, request: &HttpRequest) -> u64 {
+pub(crate) fn acting(world: &EmulatorState, request: &HttpRequest) -> u64 {
     let named = request.cookie(ACTING).and_then(|cookie| world.account_by_login(cookie.value()).cloned());
     match named {
-        Some(account) if account.kind == AccountKind::Person => account.id,
+        Some(account) if account.kind == EmulatedAccountKind::Person => account.id,
         Some(_) | None => world.repositories.values().next().map_or(0, |found| found.owner),
     }
 }
 
-fn frame(shared: &Shared, world: &World, request: &HttpRequest, title: String) -> Frame {
-    let people = world.accounts.values().filter(|account| account.kind == AccountKind::Person);
-    Frame {
+fn frame(
+    shared: &SharedEmulatorState,
+    world: &EmulatorState,
+    request: &HttpRequest,
+    title: String,
+) -> PageFrame {
+    let people = world.accounts.values().filter(|account| account.kind == EmulatedAccountKind::Person);
+    PageFrame {
         title,
         here: request.path().to_owned(),
         version: shared.version(),
@@ -66,16 +74,16 @@ pub(crate) fn problem(code: u16, message: &str) -> HttpResponse {
 
 /// The repository, when the visitor may see it.
 pub(crate) fn visible<'a>(
-    world: &'a World,
+    world: &'a EmulatorState,
     request: &HttpRequest,
     owner: &str,
     name: &str,
-) -> Option<&'a Repository> {
+) -> Option<&'a EmulatedRepository> {
     let found = world.repository(&format!("{owner}/{name}"))?;
-    (found.role(acting(world, request)) > Permission::None).then_some(found)
+    (found.role(acting(world, request)) > RepositoryRole::None).then_some(found)
 }
 
-fn chips(repository: &Repository, thread: &Thread) -> Vec<LabelChip> {
+fn chips(repository: &EmulatedRepository, thread: &EmulatedIssue) -> Vec<LabelChip> {
     let named = |name: &String| repository.labels.iter().find(|label| &label.name == name);
     thread
         .labels
@@ -95,18 +103,18 @@ fn chips(repository: &Repository, thread: &Thread) -> Vec<LabelChip> {
         .collect()
 }
 
-fn badge(thread: &Thread) -> Badge {
+fn badge(thread: &EmulatedIssue) -> Badge {
     let (class, text) = match (&thread.pull, thread.state) {
         (Some(pull), _) if pull.merged.is_some() => ("merged", "Merged"),
-        (Some(pull), State::Open) if pull.draft == Draft::Yes => ("draft", "Draft"),
-        (_, State::Open) => ("open", "Open"),
-        (Some(_), State::Closed) => ("closed", "Closed"),
-        (None, State::Closed) => ("merged", "Closed"),
+        (Some(pull), EmulatedIssueState::Open) if pull.draft == DraftState::Yes => ("draft", "Draft"),
+        (_, EmulatedIssueState::Open) => ("open", "Open"),
+        (Some(_), EmulatedIssueState::Closed) => ("closed", "Closed"),
+        (None, EmulatedIssueState::Closed) => ("merged", "Closed"),
     };
     Badge { class, text }
 }
 
-fn line(world: &World, repository: &Repository, thread: &Thread) -> ThreadLine {
+fn line(world: &EmulatorState, repository: &EmulatedRepository, thread: &EmulatedIssue) -> ThreadLine {
     ThreadLine {
         href: href(repository, thread),
         number: thread.number,
@@ -118,19 +126,23 @@ fn line(world: &World, repository: &Repository, thread: &Thread) -> ThreadLine {
     }
 }
 
-fn href(repository: &Repository, thread: &Thread) -> String {
+fn href(repository: &EmulatedRepository, thread: &EmulatedIssue) -> String {
     let kind = if thread.pull.is_some() { "pull" } else { "issues" };
     format!("/{}/{kind}/{}", repository.full_name, thread.number)
 }
 
-async fn version(shared: web::Data<Arc<Shared>>) -> HttpResponse {
+async fn version(shared: web::Data<Arc<SharedEmulatorState>>) -> HttpResponse {
     HttpResponse::Ok().insert_header(("Cache-Control", "no-store")).body(shared.version().to_string())
 }
 
-async fn index(request: HttpRequest, shared: web::Data<Arc<Shared>>) -> HttpResponse {
-    let world = shared.look();
-    let count = |found: &Repository, pulls: bool| {
-        found.threads.values().filter(|one| one.state == State::Open && one.pull.is_some() == pulls).count()
+async fn index(request: HttpRequest, shared: web::Data<Arc<SharedEmulatorState>>) -> HttpResponse {
+    let world = shared.lock();
+    let count = |found: &EmulatedRepository, pulls: bool| {
+        found
+            .threads
+            .values()
+            .filter(|one| one.state == EmulatedIssueState::Open && one.pull.is_some() == pulls)
+            .count()
     };
     let repositories = world
         .repositories
@@ -147,9 +159,9 @@ async fn index(request: HttpRequest, shared: web::Data<Arc<Shared>>) -> HttpResp
 async fn repository(
     request: HttpRequest,
     path: web::Path<(String, String)>,
-    shared: web::Data<Arc<Shared>>,
+    shared: web::Data<Arc<SharedEmulatorState>>,
 ) -> HttpResponse {
-    let world = shared.look();
+    let world = shared.lock();
     let Some(found) = visible(&world, &request, &path.0, &path.1) else {
         return problem(404, "no such repository");
     };
@@ -174,9 +186,9 @@ async fn repository(
 async fn thread(
     request: HttpRequest,
     path: web::Path<(String, String, String, u64)>,
-    shared: web::Data<Arc<Shared>>,
+    shared: web::Data<Arc<SharedEmulatorState>>,
 ) -> HttpResponse {
-    let world = shared.look();
+    let world = shared.lock();
     let (owner, name, kind, number) = path.into_inner();
     let Some(found) = visible(&world, &request, &owner, &name) else {
         return problem(404, "no such repository");
@@ -193,7 +205,7 @@ async fn thread(
         head: pull.head.clone(),
         base: pull.base.clone(),
         head_sha: pull.head_sha.clone(),
-        draft: pull.draft == Draft::Yes,
+        draft: pull.draft == DraftState::Yes,
         size: diffs::size(&found.git, &pull.base_sha, &pull.head_sha).unwrap_or_default(),
         commits: repos::commits(&found.git, Some(&pull.base_sha), &pull.head_sha, 100)
             .into_iter()
@@ -224,12 +236,12 @@ async fn thread(
         title: thread.title.clone(),
         badge: badge(thread),
         author: world.login(thread.author).to_owned(),
-        open: thread.state == State::Open,
+        open: thread.state == EmulatedIssueState::Open,
         locked: thread.locked,
         merged: thread.pull.as_ref().is_some_and(|pull| pull.merged.is_some()),
-        may_triage: role >= Permission::Triage,
-        may_close: role >= Permission::Triage || thread.author == visitor,
-        may_write: role >= Permission::Write,
+        may_triage: role >= RepositoryRole::Triage,
+        may_close: role >= RepositoryRole::Triage || thread.author == visitor,
+        may_write: role >= RepositoryRole::Write,
         labels: chips(found, thread),
         other_labels,
         entries: entries(&world, found, thread),
@@ -240,9 +252,9 @@ async fn thread(
 async fn commit(
     request: HttpRequest,
     path: web::Path<(String, String, String)>,
-    shared: web::Data<Arc<Shared>>,
+    shared: web::Data<Arc<SharedEmulatorState>>,
 ) -> HttpResponse {
-    let world = shared.look();
+    let world = shared.lock();
     let Some(found) = visible(&world, &request, &path.0, &path.1) else {
         return problem(404, "no such repository");
     };

@@ -4,12 +4,12 @@ use chrono::{DateTime, Utc};
 use serde_json::{Map, Value, json};
 
 use super::json::time;
-use super::reply::ApiError;
-use super::state::World;
+use super::reply::EmulatedApiError;
+use super::state::EmulatorState;
 
 /// One that somebody gave.
 #[derive(Debug, Clone)]
-pub(crate) struct Given {
+pub(crate) struct EmulatedReaction {
     pub id: u64,
     pub by: u64,
     pub content: &'static str,
@@ -30,7 +30,7 @@ pub(crate) const CONTENTS: [(&str, &str); 8] = [
 
 /// What carries reactions.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Subject {
+pub(crate) enum ReactionSubject {
     /// An issue or a pull request, by its number.
     Thread(u64),
     /// A comment on one, by its id.
@@ -40,7 +40,7 @@ pub(crate) enum Subject {
 }
 
 /// Their counts, as everything that carries them has it.
-pub(crate) fn rollup(given: &[Given], url: &str) -> Value {
+pub(crate) fn rollup(given: &[EmulatedReaction], url: &str) -> Value {
     let mut fields = Map::from_iter([
         ("url".to_owned(), json!(format!("{url}/reactions"))),
         ("total_count".to_owned(), json!(given.len())),
@@ -52,21 +52,21 @@ pub(crate) fn rollup(given: &[Given], url: &str) -> Value {
     fields.into()
 }
 
-impl World {
+impl EmulatorState {
     pub(crate) fn reactions_mut(
         &mut self,
         repository: &str,
-        on: Subject,
-    ) -> Result<&mut Vec<Given>, ApiError> {
+        on: ReactionSubject,
+    ) -> Result<&mut Vec<EmulatedReaction>, EmulatedApiError> {
         match on {
-            Subject::Thread(number) => Ok(&mut self.thread_mut(repository, number)?.reactions),
-            Subject::Comment(id) => {
+            ReactionSubject::Thread(number) => Ok(&mut self.thread_mut(repository, number)?.reactions),
+            ReactionSubject::Comment(id) => {
                 let number = self.thread_of_comment(repository, id)?;
                 let comments = &mut self.thread_mut(repository, number)?.comments;
                 let found = comments.iter_mut().find(|one| one.id == id);
-                found.map(|one| &mut one.reactions).ok_or_else(ApiError::not_found)
+                found.map(|one| &mut one.reactions).ok_or_else(EmulatedApiError::not_found)
             }
-            Subject::ReviewComment(id) => {
+            ReactionSubject::ReviewComment(id) => {
                 self.review_comment_mut(repository, id).map(|one| &mut one.reactions)
             }
         }
@@ -76,13 +76,14 @@ impl World {
     pub(crate) fn react(
         &mut self,
         repository: &str,
-        on: Subject,
+        on: ReactionSubject,
         content: &str,
         by: u64,
-    ) -> Result<(bool, Given), ApiError> {
+    ) -> Result<(bool, EmulatedReaction), EmulatedApiError> {
         let known = CONTENTS.iter().find(|(name, _)| *name == content);
-        let (content, _) = known.ok_or_else(|| ApiError::invalid("Reaction", "content", "invalid"))?;
-        let given = Given { id: self.new_id(), by, content, at: Utc::now() };
+        let (content, _) =
+            known.ok_or_else(|| EmulatedApiError::invalid("Reaction", "content", "invalid"))?;
+        let given = EmulatedReaction { id: self.new_id(), by, content, at: Utc::now() };
         let all = self.reactions_mut(repository, on)?;
         if let Some(there) = all.iter().find(|one| one.by == by && one.content == *content) {
             return Ok((false, there.clone()));
@@ -91,7 +92,7 @@ impl World {
         Ok((true, given))
     }
 
-    pub(crate) fn reaction_json(&self, given: &Given) -> Value {
+    pub(crate) fn reaction_json(&self, given: &EmulatedReaction) -> Value {
         json!({
             "id": given.id, "node_id": format!("REA_{}", given.id), "user": self.user_json(given.by),
             "content": given.content, "created_at": time(given.at),

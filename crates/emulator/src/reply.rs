@@ -5,7 +5,7 @@ use actix_web::http::StatusCode;
 use serde_json::{Value, json};
 
 #[derive(Debug)]
-pub(crate) enum Body {
+pub(crate) enum EmulatedReplyBody {
     Nothing,
     Json(Value),
     Raw(Vec<u8>),
@@ -14,16 +14,16 @@ pub(crate) enum Body {
 }
 
 #[derive(Debug)]
-pub(crate) struct Reply {
+pub(crate) struct EmulatedApiReply {
     pub status: u16,
-    pub body: Body,
+    pub body: EmulatedReplyBody,
     /// The `Link` header of a paged answer.
     pub link: Option<String>,
 }
 
-impl Reply {
+impl EmulatedApiReply {
     pub(crate) fn json(status: u16, value: Value) -> Self {
-        Self { status, body: Body::Json(value), link: None }
+        Self { status, body: EmulatedReplyBody::Json(value), link: None }
     }
 
     pub(crate) fn ok(value: Value) -> Self {
@@ -31,7 +31,7 @@ impl Reply {
     }
 
     pub(crate) fn no_content() -> Self {
-        Self { status: 204, body: Body::Nothing, link: None }
+        Self { status: 204, body: EmulatedReplyBody::Nothing, link: None }
     }
 
     pub(crate) fn into_response(self) -> HttpResponse {
@@ -40,16 +40,16 @@ impl Reply {
             response.insert_header(("Link", link));
         }
         match self.body {
-            Body::Nothing => response.finish(),
-            Body::Json(value) => {
+            EmulatedReplyBody::Nothing => response.finish(),
+            EmulatedReplyBody::Json(value) => {
                 response.insert_header(("Content-Type", "application/json; charset=utf-8"));
                 response.body(value.to_string())
             }
-            Body::Raw(bytes) => {
+            EmulatedReplyBody::Raw(bytes) => {
                 response.insert_header(("Content-Type", "application/vnd.github.raw+json; charset=utf-8"));
                 response.body(bytes)
             }
-            Body::Redirect(location) => response.insert_header(("Location", location)).finish(),
+            EmulatedReplyBody::Redirect(location) => response.insert_header(("Location", location)).finish(),
         }
     }
 }
@@ -61,7 +61,7 @@ pub(crate) fn status(code: u16) -> StatusCode {
 /// An error as GitHub words it.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{status} {message} {}", self.errors_text())]
-pub(crate) struct ApiError {
+pub(crate) struct EmulatedApiError {
     pub status: u16,
     pub message: String,
     pub errors: Vec<Value>,
@@ -69,7 +69,7 @@ pub(crate) struct ApiError {
     pub location: Option<String>,
 }
 
-impl ApiError {
+impl EmulatedApiError {
     pub(crate) fn new(status: u16, message: impl Into<String>) -> Self {
         Self { status, message: message.into(), errors: Vec::new(), location: None }
     }
@@ -106,9 +106,12 @@ impl ApiError {
         self.errors.iter().map(Value::to_string).collect::<Vec<_>>().join(", ")
     }
 
-    pub(crate) fn into_reply(self) -> Reply {
+    pub(crate) fn into_reply(self) -> EmulatedApiReply {
         if let Some(location) = self.location {
-            return Reply { body: Body::Redirect(location), ..Reply::json(self.status, Value::Null) };
+            return EmulatedApiReply {
+                body: EmulatedReplyBody::Redirect(location),
+                ..EmulatedApiReply::json(self.status, Value::Null)
+            };
         }
         let mut body = json!({
             "message": self.message,
@@ -120,14 +123,14 @@ impl ApiError {
         {
             fields.insert("errors".to_owned(), Value::Array(self.errors));
         }
-        Reply::json(self.status, body)
+        EmulatedApiReply::json(self.status, body)
     }
 }
 
-pub(crate) type Answer = Result<Reply, ApiError>;
+pub(crate) type EmulatedApiResult = Result<EmulatedApiReply, EmulatedApiError>;
 
 /// One page of a list, with the `Link` header that leads to the others. 30 a page unless asked, at most 100.
-pub(crate) fn page(items: Vec<Value>, address: &str, query: &[(String, String)]) -> Reply {
+pub(crate) fn page(items: Vec<Value>, address: &str, query: &[(String, String)]) -> EmulatedApiReply {
     let number = |name: &str, otherwise: usize| {
         query
             .iter()
@@ -160,5 +163,5 @@ pub(crate) fn page(items: Vec<Value>, address: &str, query: &[(String, String)])
     }
     let link = (!links.is_empty()).then(|| links.join(", "));
     let items = items.into_iter().skip((page - 1).saturating_mul(per_page)).take(per_page).collect();
-    Reply { link, ..Reply::ok(Value::Array(items)) }
+    EmulatedApiReply { link, ..EmulatedApiReply::ok(Value::Array(items)) }
 }

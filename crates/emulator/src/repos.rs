@@ -54,7 +54,7 @@ fn write_hook(path: &Path) -> anyhow::Result<()> {
 }
 
 /// Where a commit goes.
-pub(crate) struct Target<'a> {
+pub(crate) struct CommitTarget<'a> {
     pub branch: &'a str,
     /// The commit that the branch begins at when it is not there yet; none: at nothing.
     pub start: Option<&'a str>,
@@ -63,7 +63,7 @@ pub(crate) struct Target<'a> {
 /// Adds a commit with these files changed (none: removed) to a branch. A file that begins with `#!` is executable.
 pub(crate) fn commit(
     path: &Path,
-    to: &Target<'_>,
+    to: &CommitTarget<'_>,
     login: &str,
     message: &str,
     files: &BTreeMap<String, Option<Vec<u8>>>,
@@ -242,7 +242,7 @@ fn facts(repository: &Repository, oid: Oid) -> Result<CommitFacts, git2::Error> 
 
 /// What lies at a path of a commit.
 #[derive(Debug)]
-pub(crate) enum Found {
+pub(crate) enum ContentLookup {
     File {
         sha: String,
         bytes: Vec<u8>,
@@ -253,22 +253,22 @@ pub(crate) enum Found {
     NoSuchPath,
 }
 
-pub(crate) fn find(path: &Path, reference: &str, file: &str) -> Found {
-    let Ok(repository) = Repository::open_bare(path) else { return Found::NoSuchRef };
+pub(crate) fn find(path: &Path, reference: &str, file: &str) -> ContentLookup {
+    let Ok(repository) = Repository::open_bare(path) else { return ContentLookup::NoSuchRef };
     let commit = commit_of(&repository, reference);
-    let Some(tree) = commit.and_then(|commit| commit.tree().ok()) else { return Found::NoSuchRef };
+    let Some(tree) = commit.and_then(|commit| commit.tree().ok()) else { return ContentLookup::NoSuchRef };
     let file = file.trim_matches('/');
     let object = if file.is_empty() {
         Some(tree.into_object())
     } else {
         tree.get_path(Path::new(file)).ok().and_then(|entry| entry.to_object(&repository).ok())
     };
-    let Some(object) = object else { return Found::NoSuchPath };
+    let Some(object) = object else { return ContentLookup::NoSuchPath };
     if let Some(blob) = object.as_blob() {
-        return Found::File { sha: blob.id().to_string(), bytes: blob.content().to_vec() };
+        return ContentLookup::File { sha: blob.id().to_string(), bytes: blob.content().to_vec() };
     }
     match object.as_tree() {
-        Some(tree) => Found::Folder(
+        Some(tree) => ContentLookup::Folder(
             tree.iter()
                 .map(|entry| {
                     let kind = if entry.kind() == Some(ObjectType::Tree) { "dir" } else { "file" };
@@ -276,7 +276,7 @@ pub(crate) fn find(path: &Path, reference: &str, file: &str) -> Found {
                 })
                 .collect(),
         ),
-        None => Found::NoSuchPath,
+        None => ContentLookup::NoSuchPath,
     }
 }
 

@@ -2,30 +2,30 @@
 
 use chrono::{DateTime, Utc};
 
-use super::lines::{self, Side};
-use super::reactions::Given;
-use super::reply::ApiError;
-use super::state::{Pull, Repository, Thread, World};
+use super::lines::{self, DiffSide};
+use super::reactions::EmulatedReaction;
+use super::reply::EmulatedApiError;
+use super::state::{EmulatedIssue, EmulatedPull, EmulatedRepository, EmulatorState};
 
 /// A thread of a review.
 #[derive(Debug, Clone)]
-pub(crate) struct ReviewThread {
+pub(crate) struct EmulatedReviewThread {
     pub id: u64,
     pub path: String,
     /// None: it is about the file as a whole.
-    pub place: Option<Place>,
+    pub location: Option<DiffLocation>,
     /// The head of the branch when it was begun.
     pub commit: String,
     /// The piece of the diff that it was begun on, down to its line.
     pub hunk: String,
     pub resolved_by: Option<u64>,
-    pub comments: Vec<ReviewComment>,
+    pub comments: Vec<EmulatedReviewComment>,
 }
 
 /// Lines of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place {
-    pub side: Side,
+pub(crate) struct DiffLocation {
+    pub side: DiffSide,
     /// Where it begins, when it is more than one line.
     pub start: Option<u64>,
     pub line: u64,
@@ -35,20 +35,20 @@ pub(crate) struct Place {
 
 /// A comment in a thread.
 #[derive(Debug, Clone)]
-pub(crate) struct ReviewComment {
+pub(crate) struct EmulatedReviewComment {
     pub id: u64,
     pub review: u64,
     pub author: u64,
     pub body: String,
     pub created_at: DateTime<Utc>,
     pub updated_at: DateTime<Utc>,
-    pub reactions: Vec<Given>,
+    pub reactions: Vec<EmulatedReaction>,
     pub minimized: Option<String>,
 }
 
 /// Where a thread stands on the diff of today.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Today {
+pub(crate) enum DiffPosition {
     /// It is about the file as a whole.
     File,
     /// Here.
@@ -57,33 +57,42 @@ pub(crate) enum Today {
     Outdated,
 }
 
-impl ReviewThread {
+impl EmulatedReviewThread {
     /// Where it stands now: a line that no later commit touched is followed, as long as the diff still has it.
-    pub(crate) fn today(&self, repository: &Repository, pull: &Pull) -> Today {
-        let Some(place) = self.place else { return Today::File };
+    pub(crate) fn current_position(
+        &self,
+        repository: &EmulatedRepository,
+        pull: &EmulatedPull,
+    ) -> DiffPosition {
+        let Some(place) = self.location else { return DiffPosition::File };
         let follow = |line: u64| match place.side {
-            Side::Left => Some(line),
-            Side::Right => lines::follow(&repository.git, &self.commit, &pull.head_sha, &self.path, line),
+            DiffSide::Left => Some(line),
+            DiffSide::Right => lines::follow(&repository.git, &self.commit, &pull.head_sha, &self.path, line),
         };
-        let Some(line) = follow(place.line) else { return Today::Outdated };
+        let Some(line) = follow(place.line) else { return DiffPosition::Outdated };
         let hunk =
             lines::hunk(&repository.git, (&pull.base_sha, &pull.head_sha), &self.path, place.side, line);
         match (hunk, place.start.map(follow)) {
-            (None, _) | (_, Some(None)) => Today::Outdated,
-            (Some(hunk), start) => Today::Line { start: start.flatten(), line, position: hunk.position },
+            (None, _) | (_, Some(None)) => DiffPosition::Outdated,
+            (Some(hunk), start) => {
+                DiffPosition::Line { start: start.flatten(), line, position: hunk.position }
+            }
         }
     }
 }
 
-impl Thread {
-    fn review_threads(&self) -> impl Iterator<Item = &ReviewThread> {
+impl EmulatedIssue {
+    fn review_threads(&self) -> impl Iterator<Item = &EmulatedReviewThread> {
         self.pull.iter().flat_map(|pull| &pull.review_threads)
     }
 }
 
-impl Repository {
+impl EmulatedRepository {
     /// The pull request and the thread that have this comment.
-    pub(crate) fn review_comment(&self, id: u64) -> Option<(&Thread, &ReviewThread, &ReviewComment)> {
+    pub(crate) fn review_comment(
+        &self,
+        id: u64,
+    ) -> Option<(&EmulatedIssue, &EmulatedReviewThread, &EmulatedReviewComment)> {
         self.threads.values().find_map(|thread| {
             thread.review_threads().find_map(|one| {
                 let comment = one.comments.iter().find(|comment| comment.id == id)?;
@@ -93,7 +102,7 @@ impl Repository {
     }
 
     /// The pull request and its thread of this id.
-    pub(crate) fn review_thread(&self, id: u64) -> Option<(&Thread, &ReviewThread)> {
+    pub(crate) fn review_thread(&self, id: u64) -> Option<(&EmulatedIssue, &EmulatedReviewThread)> {
         self.threads.values().find_map(|thread| {
             let found = thread.review_threads().find(|one| one.id == id)?;
             Some((thread, found))
@@ -101,24 +110,24 @@ impl Repository {
     }
 }
 
-impl World {
+impl EmulatorState {
     pub(crate) fn review_thread_mut(
         &mut self,
         repository: &str,
-        wanted: impl Fn(&ReviewThread) -> bool,
-    ) -> Result<&mut ReviewThread, ApiError> {
-        let threads = self.found_mut(repository)?.threads.values_mut();
+        wanted: impl Fn(&EmulatedReviewThread) -> bool,
+    ) -> Result<&mut EmulatedReviewThread, EmulatedApiError> {
+        let threads = self.require_repository_mut(repository)?.threads.values_mut();
         let mut all =
             threads.filter_map(|thread| thread.pull.as_mut()).flat_map(|pull| &mut pull.review_threads);
-        all.find(|one| wanted(one)).ok_or_else(ApiError::not_found)
+        all.find(|one| wanted(one)).ok_or_else(EmulatedApiError::not_found)
     }
 
     pub(crate) fn review_comment_mut(
         &mut self,
         repository: &str,
         id: u64,
-    ) -> Result<&mut ReviewComment, ApiError> {
+    ) -> Result<&mut EmulatedReviewComment, EmulatedApiError> {
         let of = self.review_thread_mut(repository, |one| one.comments.iter().any(|said| said.id == id))?;
-        of.comments.iter_mut().find(|comment| comment.id == id).ok_or_else(ApiError::not_found)
+        of.comments.iter_mut().find(|comment| comment.id == id).ok_or_else(EmulatedApiError::not_found)
     }
 }

@@ -7,26 +7,31 @@ use chrono::{Duration, Utc};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::api::{Request, header};
+use super::api::{EmulatedApiRequest, header};
 use super::auth::require;
-use super::check_fields::{Fields, fields};
-use super::checks::{Maker, NewRun, Progress};
+use super::check_fields::{CheckRunFields, fields};
+use super::checks::{CheckRunMaker, CheckRunProgress, NewCheckRun};
 use super::pages::problem;
-use super::reply::{Answer, ApiError, Body, Reply, page};
+use super::reply::{EmulatedApiError, EmulatedApiReply, EmulatedApiResult, EmulatedReplyBody, page};
 use super::repos;
-use super::state::{Holder, Level, Repository, Shared, World};
+use super::state::{EmulatedRepository, EmulatorState, PermissionLevel, SharedEmulatorState, TokenHolder};
 
 /// For how long the address of a log can be used, in seconds; as with GitHub.
 const SIGNED_FOR: i64 = 60;
 
-pub(crate) fn serve(world: &mut World, request: &Request, segments: &[&str]) -> Answer {
-    let ["repos", owner, name, rest @ ..] = segments else { return Err(ApiError::not_found()) };
+pub(crate) fn serve(
+    world: &mut EmulatorState,
+    request: &EmulatedApiRequest,
+    segments: &[&str],
+) -> EmulatedApiResult {
+    let ["repos", owner, name, rest @ ..] = segments else { return Err(EmulatedApiError::not_found()) };
     let repository = format!("{owner}/{name}");
     let holder = request.holder()?.clone();
     let method = request.method.as_str();
-    let level = if method == "GET" { Level::Read } else { Level::Write };
-    let allow =
-        |world: &World, permission: &str| require(&holder, world.found(&repository)?, &[(permission, level)]);
+    let level = if method == "GET" { PermissionLevel::Read } else { PermissionLevel::Write };
+    let allow = |world: &EmulatorState, permission: &str| {
+        require(&holder, world.require_repository(&repository)?, &[(permission, level)])
+    };
     let address = format!("{}/{}", world.api(), segments.join("/"));
     match (method, rest) {
         ("POST", ["check-runs"]) => {
@@ -46,15 +51,15 @@ pub(crate) fn serve(world: &mut World, request: &Request, segments: &[&str]) -> 
         }
         ("GET", ["check-runs", id, "annotations"]) => {
             allow(world, "checks")?;
-            let found = world.found(&repository)?;
-            let run = found.checks.run(number(id)?).ok_or_else(ApiError::not_found)?;
+            let found = world.require_repository(&repository)?;
+            let run = found.checks.run(number(id)?).ok_or_else(EmulatedApiError::not_found)?;
             let list =
                 run.output.annotations.iter().map(|one| world.annotation_json(found, run, one)).collect();
             Ok(page(list, &address, &request.query))
         }
         ("GET", ["commits", reference @ .., "check-runs"]) => {
             allow(world, "checks")?;
-            let found = world.found(&repository)?;
+            let found = world.require_repository(&repository)?;
             let sha = commit(found, &reference.join("/"))?;
             let suites = found.checks.suites.iter().filter(|suite| suite.head_sha == sha);
             let ids: Vec<u64> = suites.map(|suite| suite.id).collect();
@@ -62,19 +67,19 @@ pub(crate) fn serve(world: &mut World, request: &Request, segments: &[&str]) -> 
         }
         ("GET", ["check-suites", id, "check-runs"]) => {
             allow(world, "checks")?;
-            let (found, id) = (world.found(&repository)?, number(id)?);
-            found.checks.suite(id).ok_or_else(ApiError::not_found)?;
+            let (found, id) = (world.require_repository(&repository)?, number(id)?);
+            found.checks.suite(id).ok_or_else(EmulatedApiError::not_found)?;
             Ok(runs(world, request, found, &[id], &address))
         }
         ("GET", ["check-suites", id]) => {
             allow(world, "checks")?;
-            let found = world.found(&repository)?;
-            let suite = found.checks.suite(number(id)?).ok_or_else(ApiError::not_found)?;
-            Ok(Reply::ok(world.suite_json(found, suite)))
+            let found = world.require_repository(&repository)?;
+            let suite = found.checks.suite(number(id)?).ok_or_else(EmulatedApiError::not_found)?;
+            Ok(EmulatedApiReply::ok(world.suite_json(found, suite)))
         }
         ("GET", ["commits", reference @ .., "check-suites"]) => {
             allow(world, "checks")?;
-            let found = world.found(&repository)?;
+            let found = world.require_repository(&repository)?;
             let sha = commit(found, &reference.join("/"))?;
             let app = request.query("app_id").and_then(|id| id.parse::<u64>().ok());
             let list = found.checks.suites.iter().filter(|suite| suite.head_sha == sha);
@@ -89,21 +94,21 @@ pub(crate) fn serve(world: &mut World, request: &Request, segments: &[&str]) -> 
         ("POST", ["statuses", sha]) => {
             allow(world, "statuses")?;
             let by = request.actor(world)?;
-            let sha = commit(world.found(&repository)?, sha)
-                .map_err(|_| ApiError::new(422, format!("No commit found for SHA: {sha}")))?;
+            let sha = commit(world.require_repository(&repository)?, sha)
+                .map_err(|_| EmulatedApiError::new(422, format!("No commit found for SHA: {sha}")))?;
             let context = request.text("context").unwrap_or_else(|| "default".to_owned());
             let state = request.text("state").unwrap_or_default();
             let words = (request.text("description"), request.text("target_url"));
             let id = world.set_status(&repository, by, (&sha, &context, &state), words)?;
-            let found = world.found(&repository)?;
+            let found = world.require_repository(&repository)?;
             let status = found.checks.statuses.iter().find(|status| status.id == id);
-            let status = status.ok_or_else(ApiError::not_found)?;
-            Ok(Reply::json(201, world.status_json(found, status)))
+            let status = status.ok_or_else(EmulatedApiError::not_found)?;
+            Ok(EmulatedApiReply::json(201, world.status_json(found, status)))
         }
         ("GET", ["actions", "jobs", id]) => {
             allow(world, "actions")?;
-            let found = world.found(&repository)?;
-            Ok(Reply::ok(world.job_json(found, job(found, id)?)))
+            let found = world.require_repository(&repository)?;
+            Ok(EmulatedApiReply::ok(world.job_json(found, job(found, id)?)))
         }
         ("GET", ["actions", "jobs", id, "logs"]) => {
             allow(world, "actions")?;
@@ -112,80 +117,87 @@ pub(crate) fn serve(world: &mut World, request: &Request, segments: &[&str]) -> 
         ("POST", ["actions", "jobs", id, "rerun"]) => {
             allow(world, "actions")?;
             world.rerun_job(&repository, number(id)?)?;
-            Ok(Reply::json(201, json!({})))
+            Ok(EmulatedApiReply::json(201, json!({})))
         }
         ("POST", ["actions", "runs", id, "rerun-failed-jobs"]) => {
             allow(world, "actions")?;
             world.rerun_failed(&repository, number(id)?)?;
-            Ok(Reply::json(201, json!({})))
+            Ok(EmulatedApiReply::json(201, json!({})))
         }
         ("GET", ["actions", "runs", id]) => {
             allow(world, "actions")?;
-            let (found, id) = (world.found(&repository)?, number(id)?);
-            let mine = |suite: &&super::checks::Suite| suite.maker == Maker::Actions && suite.run == id;
-            let suite = found.checks.suites.iter().find(mine).ok_or_else(ApiError::not_found)?;
-            Ok(Reply::ok(world.workflow_run_json(found, suite)))
+            let (found, id) = (world.require_repository(&repository)?, number(id)?);
+            let mine = |suite: &&super::checks::EmulatedCheckSuite| {
+                suite.maker == CheckRunMaker::Actions && suite.run == id
+            };
+            let suite = found.checks.suites.iter().find(mine).ok_or_else(EmulatedApiError::not_found)?;
+            Ok(EmulatedApiReply::ok(world.workflow_run_json(found, suite)))
         }
-        _ => Err(ApiError::not_found()),
+        _ => Err(EmulatedApiError::not_found()),
     }
 }
 
-fn number(text: &str) -> Result<u64, ApiError> {
-    text.parse().map_err(|_| ApiError::not_found())
+fn number(text: &str) -> Result<u64, EmulatedApiError> {
+    text.parse().map_err(|_| EmulatedApiError::not_found())
 }
 
 /// The commit that a SHA or a branch names.
-fn commit(repository: &Repository, reference: &str) -> Result<String, ApiError> {
+fn commit(repository: &EmulatedRepository, reference: &str) -> Result<String, EmulatedApiError> {
     let named = reference.strip_prefix("heads/").unwrap_or(reference);
     repos::resolve(&repository.git, named)
-        .ok_or_else(|| ApiError::new(422, format!("No commit found for SHA: {reference}")))
+        .ok_or_else(|| EmulatedApiError::new(422, format!("No commit found for SHA: {reference}")))
 }
 
-fn by_app(holder: &Holder) -> Result<(), ApiError> {
+fn by_app(holder: &TokenHolder) -> Result<(), EmulatedApiError> {
     match holder {
-        Holder::Installation { .. } => Ok(()),
-        Holder::Person(_) => Err(ApiError::new(403, "You must authenticate via a GitHub App.")),
+        TokenHolder::Installation { .. } => Ok(()),
+        TokenHolder::Person(_) => Err(EmulatedApiError::new(403, "You must authenticate via a GitHub App.")),
     }
 }
 
-impl World {
-    fn maker_id(&self, maker: Maker) -> u64 {
+impl EmulatorState {
+    fn maker_id(&self, maker: CheckRunMaker) -> u64 {
         match maker {
-            Maker::App => self.app.id,
-            Maker::Actions => super::checks::ACTIONS_APP,
+            CheckRunMaker::App => self.app.id,
+            CheckRunMaker::Actions => super::checks::ACTIONS_APP,
         }
     }
 }
 
-fn check_run(world: &World, repository: &str, id: u64, status: u16) -> Answer {
-    let found = world.found(repository)?;
-    let run = found.checks.run(id).ok_or_else(ApiError::not_found)?;
-    Ok(Reply::json(status, world.check_run_json(found, run)))
+fn check_run(world: &EmulatorState, repository: &str, id: u64, status: u16) -> EmulatedApiResult {
+    let found = world.require_repository(repository)?;
+    let run = found.checks.run(id).ok_or_else(EmulatedApiError::not_found)?;
+    Ok(EmulatedApiReply::json(status, world.check_run_json(found, run)))
 }
 
-fn create(world: &mut World, request: &Request, repository: &str) -> Answer {
-    let missing = |field: &str| ApiError::invalid("CheckRun", field, "missing_field");
+fn create(world: &mut EmulatorState, request: &EmulatedApiRequest, repository: &str) -> EmulatedApiResult {
+    let missing = |field: &str| EmulatedApiError::invalid("CheckRun", field, "missing_field");
     let name = request.text("name").filter(|name| !name.is_empty()).ok_or_else(|| missing("name"))?;
     let sha = request.text("head_sha").ok_or_else(|| missing("head_sha"))?;
-    let head_sha = commit(world.found(repository)?, &sha)?;
+    let head_sha = commit(world.require_repository(repository)?, &sha)?;
     let fields = fields(&request.body)?;
-    let progress = fields.progress.unwrap_or(Progress::Queued);
-    let new = NewRun { maker: Maker::App, name, head_sha, progress };
+    let progress = fields.progress.unwrap_or(CheckRunProgress::Queued);
+    let new = NewCheckRun { maker: CheckRunMaker::App, name, head_sha, progress };
     let id = world.create_check(repository, new, |run| fields.fill(run))?;
     check_run(world, repository, id, 201)
 }
 
-fn update(world: &mut World, request: &Request, repository: &str, id: u64) -> Answer {
-    let run = world.found(repository)?.checks.run(id).ok_or_else(ApiError::not_found)?;
-    if run.maker != Maker::App {
+fn update(
+    world: &mut EmulatorState,
+    request: &EmulatedApiRequest,
+    repository: &str,
+    id: u64,
+) -> EmulatedApiResult {
+    let run = world.require_repository(repository)?.checks.run(id).ok_or_else(EmulatedApiError::not_found)?;
+    if run.maker != CheckRunMaker::App {
         let message = format!(
             "Invalid app_id `{}` - check run can only be modified by the GitHub App that created it.",
             world.app.id
         );
-        return Err(ApiError::new(403, message));
+        return Err(EmulatedApiError::new(403, message));
     }
     let name = request.text("name");
-    let fields: Fields = fields(&request.body)?;
+    let fields: CheckRunFields = fields(&request.body)?;
     world.update_check(repository, id, fields.progress, |run| {
         if let Some(name) = name {
             run.name = name;
@@ -196,15 +208,25 @@ fn update(world: &mut World, request: &Request, repository: &str, id: u64) -> An
 }
 
 /// A page of a list that is a field of an object, beside how many there are.
-fn within(field: &str, list: Vec<Value>, address: &str, query: &[(String, String)]) -> Reply {
+fn within(field: &str, list: Vec<Value>, address: &str, query: &[(String, String)]) -> EmulatedApiReply {
     let count = list.len();
-    let Reply { status, body, link } = page(list, address, query);
-    let Body::Json(list) = body else { return Reply { status, body, link } };
-    Reply { status, body: Body::Json(json!({"total_count": count, field: list})), link }
+    let EmulatedApiReply { status, body, link } = page(list, address, query);
+    let EmulatedReplyBody::Json(list) = body else { return EmulatedApiReply { status, body, link } };
+    EmulatedApiReply {
+        status,
+        body: EmulatedReplyBody::Json(json!({"total_count": count, field: list})),
+        link,
+    }
 }
 
 /// The check runs of some suites, the newest first; `filter` is `latest` unless asked.
-fn runs(world: &World, request: &Request, found: &Repository, suites: &[u64], address: &str) -> Reply {
+fn runs(
+    world: &EmulatorState,
+    request: &EmulatedApiRequest,
+    found: &EmulatedRepository,
+    suites: &[u64],
+    address: &str,
+) -> EmulatedApiReply {
     let app = request.query("app_id").and_then(|id| id.parse::<u64>().ok());
     let all = request.query("filter") == Some("all");
     let mut list: Vec<_> = suites
@@ -227,13 +249,13 @@ fn runs(world: &World, request: &Request, found: &Repository, suites: &[u64], ad
 }
 
 fn statuses(
-    world: &World,
-    request: &Request,
+    world: &EmulatorState,
+    request: &EmulatedApiRequest,
     repository: &str,
     reference: &str,
     (kind, address): (&str, &str),
-) -> Answer {
-    let found = world.found(repository)?;
+) -> EmulatedApiResult {
+    let found = world.require_repository(repository)?;
     let sha = commit(found, reference)?;
     if kind == "statuses" {
         let list = found.checks.statuses.iter().rev().filter(|status| status.sha == sha);
@@ -248,44 +270,47 @@ fn statuses(
         (false, false) => "success",
     };
     let list = latest.into_iter().map(|status| world.status_json(found, status)).collect();
-    let Reply { status, body, link } = within("statuses", list, address, &request.query);
-    let Body::Json(list) = body else { return Ok(Reply { status, body, link }) };
+    let EmulatedApiReply { status, body, link } = within("statuses", list, address, &request.query);
+    let EmulatedReplyBody::Json(list) = body else { return Ok(EmulatedApiReply { status, body, link }) };
     let base = format!("{}/repos/{}", world.api(), found.full_name);
     let more = json!({
         "state": state, "sha": sha, "repository": world.repository_json(found),
         "commit_url": format!("{base}/commits/{sha}"), "url": format!("{base}/commits/{sha}/status"),
     });
-    Ok(Reply { status, body: Body::Json(super::json::with(list, more)), link })
+    Ok(EmulatedApiReply { status, body: EmulatedReplyBody::Json(super::json::with(list, more)), link })
 }
 
-fn job<'a>(found: &'a Repository, id: &str) -> Result<&'a super::checks::CheckRun, ApiError> {
-    let run = found.checks.run(number(id)?).filter(|run| run.maker == Maker::Actions);
-    run.ok_or_else(ApiError::not_found)
+fn job<'a>(
+    found: &'a EmulatedRepository,
+    id: &str,
+) -> Result<&'a super::checks::EmulatedCheckRun, EmulatedApiError> {
+    let run = found.checks.run(number(id)?).filter(|run| run.maker == CheckRunMaker::Actions);
+    run.ok_or_else(EmulatedApiError::not_found)
 }
 
 /// 302 to an address that anybody can read from for a minute, and nobody who brings credentials.
-fn sign_log(world: &mut World, repository: &str, id: &str) -> Answer {
-    let run = job(world.found(repository)?, id)?;
+fn sign_log(world: &mut EmulatorState, repository: &str, id: &str) -> EmulatedApiResult {
+    let run = job(world.require_repository(repository)?, id)?;
     if run.log.is_none() {
-        return Err(ApiError::not_found());
+        return Err(EmulatedApiError::not_found());
     }
     let (id, token) = (run.id, Uuid::new_v4().simple().to_string());
     let until = Utc::now() + Duration::seconds(SIGNED_FOR);
     let location = format!("{}/_logs/{token}", world.origin);
-    world.found_mut(repository)?.checks.signed.push((token, id, until));
-    Ok(Reply { status: 302, body: Body::Redirect(location), link: None })
+    world.require_repository_mut(repository)?.checks.signed.push((token, id, until));
+    Ok(EmulatedApiReply { status: 302, body: EmulatedReplyBody::Redirect(location), link: None })
 }
 
 /// `GET /_logs/{token}`: as the storage service behind GitHub answers, which takes the address alone.
 pub(crate) async fn log(
     request: HttpRequest,
     token: web::Path<String>,
-    shared: web::Data<Arc<Shared>>,
+    shared: web::Data<Arc<SharedEmulatorState>>,
 ) -> HttpResponse {
     if !header(request.headers(), "authorization").is_empty() {
         return problem(400, "InvalidAuthenticationInfo: the address is signed, and no header is wanted");
     }
-    let world = shared.look();
+    let world = shared.lock();
     let log = world.repositories.values().find_map(|found| {
         let known = |(known, _, until): &&(String, u64, _)| known == token.as_str() && *until > Utc::now();
         let (_, job, _) = found.checks.signed.iter().find(known)?;

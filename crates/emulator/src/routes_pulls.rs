@@ -2,26 +2,34 @@
 
 use serde_json::Value;
 
-use super::acts::Edit;
-use super::acts_pulls::NewPull;
-use super::api::Request;
+use super::api::EmulatedApiRequest;
 use super::auth::require;
-use super::reply::{Answer, ApiError, Reply, page};
+use super::mutations::IssueEdit;
+use super::mutations_pulls::NewPull;
+use super::reply::{EmulatedApiError, EmulatedApiReply, EmulatedApiResult, page};
 use super::routes_issues::state;
 use super::routes_reviews;
-use super::state::{Draft, Level, State, World};
+use super::state::{DraftState, EmulatedIssueState, EmulatorState, PermissionLevel};
 
-pub(crate) fn serve(world: &mut World, request: &Request, segments: &[&str]) -> Answer {
-    let ["repos", owner, name, "pulls", rest @ ..] = segments else { return Err(ApiError::not_found()) };
+pub(crate) fn serve(
+    world: &mut EmulatorState,
+    request: &EmulatedApiRequest,
+    segments: &[&str],
+) -> EmulatedApiResult {
+    let ["repos", owner, name, "pulls", rest @ ..] = segments else {
+        return Err(EmulatedApiError::not_found());
+    };
     let repository = format!("{owner}/{name}");
-    let level = if request.method == "GET" { Level::Read } else { Level::Write };
-    require(request.holder()?, world.found(&repository)?, &[("pull_requests", level)])?;
+    let level = if request.method == "GET" { PermissionLevel::Read } else { PermissionLevel::Write };
+    require(request.holder()?, world.require_repository(&repository)?, &[("pull_requests", level)])?;
     let by = request.actor(world)?;
     match (request.method.as_str(), rest) {
         ("GET", []) => list(world, request, &repository),
         ("POST", []) => {
             let needed = |field: &str| {
-                request.text(field).ok_or_else(|| ApiError::invalid("PullRequest", field, "missing_field"))
+                request
+                    .text(field)
+                    .ok_or_else(|| EmulatedApiError::invalid("PullRequest", field, "missing_field"))
             };
             let draft = request.body.get("draft").and_then(Value::as_bool).unwrap_or(false);
             let new = NewPull {
@@ -29,7 +37,7 @@ pub(crate) fn serve(world: &mut World, request: &Request, segments: &[&str]) -> 
                 body: request.text("body").unwrap_or_default(),
                 head: needed("head")?,
                 base: needed("base")?,
-                draft: if draft { Draft::Yes } else { Draft::No },
+                draft: if draft { DraftState::Yes } else { DraftState::No },
             };
             let number = world.open_pull(&repository, by, new)?;
             pull(world, &repository, number, 201)
@@ -43,7 +51,7 @@ pub(crate) fn serve(world: &mut World, request: &Request, segments: &[&str]) -> 
         ("PATCH" | "POST", [number]) => {
             let number = parse(number)?;
             pull(world, &repository, number, 200)?;
-            let edit = Edit {
+            let edit = IssueEdit {
                 title: request.text("title"),
                 body: request.text("body"),
                 state: state(request, "PullRequest")?,
@@ -58,28 +66,28 @@ pub(crate) fn serve(world: &mut World, request: &Request, segments: &[&str]) -> 
         (_, [number, rest @ ..]) if !rest.is_empty() => {
             routes_reviews::of_pull(world, request, &repository, parse(number)?, rest)
         }
-        _ => Err(ApiError::not_found()),
+        _ => Err(EmulatedApiError::not_found()),
     }
 }
 
-fn parse(number: &str) -> Result<u64, ApiError> {
-    number.parse().map_err(|_| ApiError::not_found())
+fn parse(number: &str) -> Result<u64, EmulatedApiError> {
+    number.parse().map_err(|_| EmulatedApiError::not_found())
 }
 
-fn pull(world: &World, repository: &str, number: u64, status: u16) -> Answer {
-    let (found, thread) = (world.found(repository)?, world.thread(repository, number)?);
-    let pull = thread.pull.as_ref().ok_or_else(ApiError::not_found)?;
-    Ok(Reply::json(status, world.pull_json(found, thread, pull)))
+fn pull(world: &EmulatorState, repository: &str, number: u64, status: u16) -> EmulatedApiResult {
+    let (found, thread) = (world.require_repository(repository)?, world.thread(repository, number)?);
+    let pull = thread.pull.as_ref().ok_or_else(EmulatedApiError::not_found)?;
+    Ok(EmulatedApiReply::json(status, world.pull_json(found, thread, pull)))
 }
 
 /// Newest first; `state` is open unless asked, `head` counts only with its owner, as with GitHub.
-fn list(world: &World, request: &Request, repository: &str) -> Answer {
-    let found = world.found(repository)?;
+fn list(world: &EmulatorState, request: &EmulatedApiRequest, repository: &str) -> EmulatedApiResult {
+    let found = world.require_repository(repository)?;
     let owner = world.login(found.owner);
     let state = match request.query("state").unwrap_or("open") {
         "all" => None,
-        "closed" => Some(State::Closed),
-        _ => Some(State::Open),
+        "closed" => Some(EmulatedIssueState::Closed),
+        _ => Some(EmulatedIssueState::Open),
     };
     let head = request.query("head").and_then(|head| head.split_once(':'));
     let list = found

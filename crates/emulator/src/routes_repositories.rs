@@ -4,38 +4,42 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use super::api::Request;
+use super::api::EmulatedApiRequest;
 use super::auth::require;
 use super::json::{escape, with};
-use super::reply::{Answer, ApiError, Body, Reply};
-use super::repos::{self, Found};
-use super::state::{Level, Repository, World};
+use super::reply::{EmulatedApiError, EmulatedApiReply, EmulatedApiResult, EmulatedReplyBody};
+use super::repos::{self, ContentLookup};
+use super::state::{EmulatedRepository, EmulatorState, PermissionLevel};
 
-pub(crate) fn serve(world: &mut World, request: &Request, segments: &[&str]) -> Answer {
-    let ["repos", owner, name, rest @ ..] = segments else { return Err(ApiError::not_found()) };
+pub(crate) fn serve(
+    world: &mut EmulatorState,
+    request: &EmulatedApiRequest,
+    segments: &[&str],
+) -> EmulatedApiResult {
+    let ["repos", owner, name, rest @ ..] = segments else { return Err(EmulatedApiError::not_found()) };
     let repository = format!("{owner}/{name}");
-    let found = world.found(&repository)?;
-    let allow = |permission: &str| require(request.holder()?, found, &[(permission, Level::Read)]);
+    let found = world.require_repository(&repository)?;
+    let allow = |permission: &str| require(request.holder()?, found, &[(permission, PermissionLevel::Read)]);
     match (request.method.as_str(), rest) {
         ("GET", []) => {
             allow("metadata")?;
-            Ok(Reply::ok(world.repository_json(found)))
+            Ok(EmulatedApiReply::ok(world.repository_json(found)))
         }
         ("GET", ["collaborators", login, "permission"]) => {
             allow("metadata")?;
-            let account = world.account_by_login(login).ok_or_else(ApiError::not_found)?;
+            let account = world.account_by_login(login).ok_or_else(EmulatedApiError::not_found)?;
             let role = found.role(account.id);
             let user = with(world.user_json(account.id), json!({"role_name": role.role_name()}));
-            Ok(Reply::ok(
+            Ok(EmulatedApiReply::ok(
                 json!({"permission": role.permission(), "role_name": role.role_name(), "user": user}),
             ))
         }
         ("GET", ["git", "ref", "heads", branch @ ..]) if !branch.is_empty() => {
             allow("contents")?;
             let branch = branch.join("/");
-            let sha = repos::head(&found.git, &branch).ok_or_else(ApiError::not_found)?;
+            let sha = repos::head(&found.git, &branch).ok_or_else(EmulatedApiError::not_found)?;
             let base = format!("{}/repos/{}/git", world.api(), found.full_name);
-            Ok(Reply::ok(json!({
+            Ok(EmulatedApiReply::ok(json!({
                 "ref": format!("refs/heads/{branch}"), "node_id": format!("REF_{}_{branch}", found.id),
                 "url": format!("{base}/refs/heads/{branch}"),
                 "object": {"sha": sha, "type": "commit", "url": format!("{base}/commits/{sha}")},
@@ -45,11 +49,16 @@ pub(crate) fn serve(world: &mut World, request: &Request, segments: &[&str]) -> 
             allow("contents")?;
             contents(world, request, found, &path.join("/"))
         }
-        _ => Err(ApiError::not_found()),
+        _ => Err(EmulatedApiError::not_found()),
     }
 }
 
-fn contents(world: &World, request: &Request, repository: &Repository, path: &str) -> Answer {
+fn contents(
+    world: &EmulatorState,
+    request: &EmulatedApiRequest,
+    repository: &EmulatedRepository,
+    path: &str,
+) -> EmulatedApiResult {
     let reference = request.query("ref").unwrap_or(&repository.default_branch);
     let base = format!("{}/repos/{}", world.api(), repository.full_name);
     let entry = |path: &str, kind: &str, sha: &str, size: usize| -> Value {
@@ -64,12 +73,14 @@ fn contents(world: &World, request: &Request, repository: &Repository, path: &st
         })
     };
     match repos::find(&repository.git, reference, path) {
-        Found::NoSuchRef => Err(ApiError::new(404, format!("No commit found for the ref {reference}"))),
-        Found::NoSuchPath => Err(ApiError::not_found()),
-        Found::File { bytes, .. } if request.accept.contains("raw") => {
-            Ok(Reply { status: 200, body: Body::Raw(bytes), link: None })
+        ContentLookup::NoSuchRef => {
+            Err(EmulatedApiError::new(404, format!("No commit found for the ref {reference}")))
         }
-        Found::File { sha, bytes } => {
+        ContentLookup::NoSuchPath => Err(EmulatedApiError::not_found()),
+        ContentLookup::File { bytes, .. } if request.accept.contains("raw") => {
+            Ok(EmulatedApiReply { status: 200, body: EmulatedReplyBody::Raw(bytes), link: None })
+        }
+        ContentLookup::File { sha, bytes } => {
             let mut content = String::new();
             for (at, character) in STANDARD.encode(&bytes).chars().enumerate() {
                 if at > 0 && at % 60 == 0 {
@@ -79,13 +90,13 @@ fn contents(world: &World, request: &Request, repository: &Repository, path: &st
             }
             content.push('\n');
             let file = entry(path.trim_matches('/'), "file", &sha, bytes.len());
-            Ok(Reply::ok(with(file, json!({"content": content, "encoding": "base64"}))))
+            Ok(EmulatedApiReply::ok(with(file, json!({"content": content, "encoding": "base64"}))))
         }
-        Found::Folder(list) => {
+        ContentLookup::Folder(list) => {
             let inside = |name: &str| format!("{path}/{name}").trim_matches('/').to_owned();
             let list =
                 list.iter().map(|(name, kind, sha)| entry(&inside(name), kind, sha, 0)).collect::<Vec<_>>();
-            Ok(Reply::ok(Value::Array(list)))
+            Ok(EmulatedApiReply::ok(Value::Array(list)))
         }
     }
 }

@@ -2,29 +2,29 @@
 
 use serde_json::{Value, json};
 
-use super::acts_reviews::{NewComment, NewReview};
-use super::api::Request;
-use super::lines::Side;
-use super::reactions::{Given, Subject};
-use super::reply::{Answer, ApiError, Reply, page};
-use super::state::{ReviewState, World};
+use super::api::EmulatedApiRequest;
+use super::lines::DiffSide;
+use super::mutations_reviews::{NewReview, NewReviewComment};
+use super::reactions::{EmulatedReaction, ReactionSubject};
+use super::reply::{EmulatedApiError, EmulatedApiReply, EmulatedApiResult, page};
+use super::state::{EmulatorState, ReviewState};
 
 /// What of `/repos/…/pulls/{number}/…` is about reviews; the permission was asked before.
 pub(crate) fn of_pull(
-    world: &mut World,
-    request: &Request,
+    world: &mut EmulatorState,
+    request: &EmulatedApiRequest,
     repository: &str,
     number: u64,
     rest: &[&str],
-) -> Answer {
+) -> EmulatedApiResult {
     let by = request.actor(world)?;
     let address = format!("{}/{}", world.api(), request.segments.join("/"));
     if world.thread(repository, number)?.pull.is_none() {
-        return Err(ApiError::not_found());
+        return Err(EmulatedApiError::not_found());
     }
     match (request.method.as_str(), rest) {
         ("GET", ["reviews"]) => {
-            let (found, thread) = (world.found(repository)?, world.thread(repository, number)?);
+            let (found, thread) = (world.require_repository(repository)?, world.thread(repository, number)?);
             let reviews = thread.pull.iter().flat_map(|pull| &pull.reviews);
             let list = reviews.map(|one| world.review_of_api(found, thread, one)).collect();
             Ok(page(list, &address, &request.query))
@@ -50,7 +50,11 @@ pub(crate) fn of_pull(
                     let commit = request.text("commit_id").unwrap_or_default();
                     let head = world.pull_mut(repository, number)?.head_sha.clone();
                     if commit != head {
-                        return Err(ApiError::invalid("PullRequestReviewComment", "commit_id", "invalid"));
+                        return Err(EmulatedApiError::invalid(
+                            "PullRequestReviewComment",
+                            "commit_id",
+                            "invalid",
+                        ));
                     }
                     world.comment_on_line(repository, number, by, new_comment(&request.body)?)?
                 }
@@ -64,7 +68,7 @@ pub(crate) fn of_pull(
         ("GET", ["requested_reviewers"]) => {
             let asked = world.pull_mut(repository, number)?.requested.clone();
             let users: Vec<Value> = asked.into_iter().map(|one| world.user_json(one)).collect();
-            Ok(Reply::ok(json!({"users": users, "teams": []})))
+            Ok(EmulatedApiReply::ok(json!({"users": users, "teams": []})))
         }
         (method @ ("POST" | "DELETE"), ["requested_reviewers"]) => {
             let names = request.body.get("reviewers").and_then(Value::as_array).cloned().unwrap_or_default();
@@ -74,23 +78,23 @@ pub(crate) fn of_pull(
             } else {
                 world.unrequest_review(repository, number, &logins, by)?;
             }
-            let (found, thread) = (world.found(repository)?, world.thread(repository, number)?);
-            let pull = thread.pull.as_ref().ok_or_else(ApiError::not_found)?;
+            let (found, thread) = (world.require_repository(repository)?, world.thread(repository, number)?);
+            let pull = thread.pull.as_ref().ok_or_else(EmulatedApiError::not_found)?;
             let status = if method == "POST" { 201 } else { 200 };
-            Ok(Reply::json(status, world.pull_in_short_json(found, thread, pull)))
+            Ok(EmulatedApiReply::json(status, world.pull_in_short_json(found, thread, pull)))
         }
-        _ => Err(ApiError::not_found()),
+        _ => Err(EmulatedApiError::not_found()),
     }
 }
 
 /// `/repos/…/pulls/comments/{id}`; the permission was asked before.
 pub(crate) fn of_comment(
-    world: &mut World,
-    request: &Request,
+    world: &mut EmulatorState,
+    request: &EmulatedApiRequest,
     repository: &str,
     id: u64,
     rest: &[&str],
-) -> Answer {
+) -> EmulatedApiResult {
     let by = request.actor(world)?;
     world.review_comment_mut(repository, id)?;
     match (request.method.as_str(), rest) {
@@ -101,27 +105,27 @@ pub(crate) fn of_comment(
         }
         ("DELETE", []) => {
             world.delete_review_comment(repository, id, by)?;
-            Ok(Reply::no_content())
+            Ok(EmulatedApiReply::no_content())
         }
         (_, ["reactions", rest @ ..]) => {
-            reactions(world, request, repository, Subject::ReviewComment(id), rest)
+            reactions(world, request, repository, ReactionSubject::ReviewComment(id), rest)
         }
-        _ => Err(ApiError::not_found()),
+        _ => Err(EmulatedApiError::not_found()),
     }
 }
 
 /// `…/reactions` of whatever carries them.
 pub(crate) fn reactions(
-    world: &mut World,
-    request: &Request,
+    world: &mut EmulatorState,
+    request: &EmulatedApiRequest,
     repository: &str,
-    on: Subject,
+    on: ReactionSubject,
     rest: &[&str],
-) -> Answer {
+) -> EmulatedApiResult {
     let by = request.actor(world)?;
     match (request.method.as_str(), rest) {
         ("GET", []) => {
-            let given: Vec<Given> = world.reactions_mut(repository, on)?.clone();
+            let given: Vec<EmulatedReaction> = world.reactions_mut(repository, on)?.clone();
             let wanted = request.query("content");
             let list = given.iter().filter(|one| wanted.is_none_or(|content| one.content == content));
             let list = list.map(|one| world.reaction_json(one)).collect();
@@ -130,85 +134,85 @@ pub(crate) fn reactions(
         ("POST", []) => {
             let content = request.text("content").unwrap_or_default();
             let (is_new, given) = world.react(repository, on, &content, by)?;
-            Ok(Reply::json(if is_new { 201 } else { 200 }, world.reaction_json(&given)))
+            Ok(EmulatedApiReply::json(if is_new { 201 } else { 200 }, world.reaction_json(&given)))
         }
         ("DELETE", [id]) => {
             let id: u64 = parse(id)?;
             let all = world.reactions_mut(repository, on)?;
             let at = all.iter().position(|one| one.id == id && one.by == by);
-            all.remove(at.ok_or_else(ApiError::not_found)?);
-            Ok(Reply::no_content())
+            all.remove(at.ok_or_else(EmulatedApiError::not_found)?);
+            Ok(EmulatedApiReply::no_content())
         }
-        _ => Err(ApiError::not_found()),
+        _ => Err(EmulatedApiError::not_found()),
     }
 }
 
-fn parse(number: &str) -> Result<u64, ApiError> {
-    number.parse().map_err(|_| ApiError::not_found())
+fn parse(number: &str) -> Result<u64, EmulatedApiError> {
+    number.parse().map_err(|_| EmulatedApiError::not_found())
 }
 
-fn body_of(request: &Request) -> String {
+fn body_of(request: &EmulatedApiRequest) -> String {
     request.text("body").unwrap_or_default()
 }
 
-fn review(world: &World, repository: &str, number: u64, id: &str) -> Answer {
+fn review(world: &EmulatorState, repository: &str, number: u64, id: &str) -> EmulatedApiResult {
     let id: u64 = parse(id)?;
-    let (found, thread) = (world.found(repository)?, world.thread(repository, number)?);
+    let (found, thread) = (world.require_repository(repository)?, world.thread(repository, number)?);
     let review = thread.pull.iter().flat_map(|pull| &pull.reviews).find(|one| one.id == id);
-    let review = review.ok_or_else(ApiError::not_found)?;
-    Ok(Reply::ok(world.review_of_api(found, thread, review)))
+    let review = review.ok_or_else(EmulatedApiError::not_found)?;
+    Ok(EmulatedApiReply::ok(world.review_of_api(found, thread, review)))
 }
 
-fn comment(world: &World, repository: &str, id: u64, status: u16) -> Answer {
-    let found = world.found(repository)?;
-    let (thread, of, comment) = found.review_comment(id).ok_or_else(ApiError::not_found)?;
-    Ok(Reply::json(status, world.review_comment_json(found, thread, of, comment)))
+fn comment(world: &EmulatorState, repository: &str, id: u64, status: u16) -> EmulatedApiResult {
+    let found = world.require_repository(repository)?;
+    let (thread, of, comment) = found.review_comment(id).ok_or_else(EmulatedApiError::not_found)?;
+    Ok(EmulatedApiReply::json(status, world.review_comment_json(found, thread, of, comment)))
 }
 
 /// The comments of a pull request's reviews, oldest first.
 fn comments(
-    world: &World,
+    world: &EmulatorState,
     repository: &str,
     number: u64,
     wanted: impl Fn(u64) -> bool,
-) -> Result<Vec<Value>, ApiError> {
-    let (found, thread) = (world.found(repository)?, world.thread(repository, number)?);
-    let pull = thread.pull.as_ref().ok_or_else(ApiError::not_found)?;
+) -> Result<Vec<Value>, EmulatedApiError> {
+    let (found, thread) = (world.require_repository(repository)?, world.thread(repository, number)?);
+    let pull = thread.pull.as_ref().ok_or_else(EmulatedApiError::not_found)?;
     let all = pull.review_threads.iter().flat_map(|of| of.comments.iter().map(move |one| (of, one)));
     let mut all: Vec<_> = all.filter(|(_, one)| wanted(one.review)).collect();
     all.sort_by_key(|(_, one)| one.id);
     Ok(all.into_iter().map(|(of, one)| world.review_comment_json(found, thread, of, one)).collect())
 }
 
-fn new_review(body: &Value) -> Result<NewReview, ApiError> {
+fn new_review(body: &Value) -> Result<NewReview, EmulatedApiError> {
     let text = |name: &str| body.get(name).and_then(Value::as_str);
     let state = match text("event") {
         Some("APPROVE") => ReviewState::Approved,
         Some("REQUEST_CHANGES") => ReviewState::ChangesRequested,
         Some("COMMENT") => ReviewState::Commented,
         // Without an event GitHub keeps it as a draft of its author's; there are no drafts here.
-        Some(_) | None => return Err(ApiError::invalid("PullRequestReview", "event", "invalid")),
+        Some(_) | None => return Err(EmulatedApiError::invalid("PullRequestReview", "event", "invalid")),
     };
     let comments = body.get("comments").and_then(Value::as_array).into_iter().flatten();
     let comments = comments.map(new_comment).collect::<Result<_, _>>()?;
     Ok(NewReview { state, body: text("body").unwrap_or_default().to_owned(), comments })
 }
 
-fn new_comment(body: &Value) -> Result<NewComment, ApiError> {
+fn new_comment(body: &Value) -> Result<NewReviewComment, EmulatedApiError> {
     let kind = "PullRequestReviewComment";
     let text = |name: &str| body.get(name).and_then(Value::as_str);
     let needed = |name: &str| {
-        text(name).map(str::to_owned).ok_or_else(|| ApiError::invalid(kind, name, "missing_field"))
+        text(name).map(str::to_owned).ok_or_else(|| EmulatedApiError::invalid(kind, name, "missing_field"))
     };
     let line = body.get("line").and_then(Value::as_u64);
     if line.is_none() && text("subject_type") != Some("file") {
-        return Err(ApiError::invalid(kind, "line", "missing_field"));
+        return Err(EmulatedApiError::invalid(kind, "line", "missing_field"));
     }
-    let side = Side::parse(text("side").unwrap_or("RIGHT"));
-    Ok(NewComment {
+    let side = DiffSide::parse(text("side").unwrap_or("RIGHT"));
+    Ok(NewReviewComment {
         path: needed("path")?,
         body: needed("body")?,
-        side: side.ok_or_else(|| ApiError::invalid(kind, "side", "invalid"))?,
+        side: side.ok_or_else(|| EmulatedApiError::invalid(kind, "side", "invalid"))?,
         start: body.get("start_line").and_then(Value::as_u64),
         line,
     })

@@ -2,33 +2,38 @@
 
 use serde_json::{Value, json};
 
-use super::api::Request;
+use super::api::EmulatedApiRequest;
 use super::auth::require;
-use super::events::{Moved, NO_SHA};
+use super::events::{NO_SHA, RefUpdate};
 use super::json::escape;
-use super::reply::{Answer, ApiError, Reply, page};
+use super::reply::{EmulatedApiError, EmulatedApiReply, EmulatedApiResult, page};
 use super::repos;
-use super::state::{Level, World};
+use super::state::{EmulatorState, PermissionLevel};
 
-pub(crate) fn serve(world: &mut World, request: &Request, segments: &[&str]) -> Answer {
-    let ["repos", owner, name, rest @ ..] = segments else { return Err(ApiError::not_found()) };
+pub(crate) fn serve(
+    world: &mut EmulatorState,
+    request: &EmulatedApiRequest,
+    segments: &[&str],
+) -> EmulatedApiResult {
+    let ["repos", owner, name, rest @ ..] = segments else { return Err(EmulatedApiError::not_found()) };
     let repository = format!("{owner}/{name}");
-    let found = world.found(&repository)?;
-    let allow = |permission: &str, level: Level| require(request.holder()?, found, &[(permission, level)]);
+    let found = world.require_repository(&repository)?;
+    let allow =
+        |permission: &str, level: PermissionLevel| require(request.holder()?, found, &[(permission, level)]);
     let base = format!("{}/repos/{}", world.api(), found.full_name);
     match (request.method.as_str(), rest) {
         ("GET", ["rules", "branches", branch @ ..]) => {
-            allow("metadata", Level::Read)?;
+            allow("metadata", PermissionLevel::Read)?;
             let list = found.rules_for(&branch.join("/")).map(|rule| found.rule_json(rule)).collect();
             Ok(page(list, &format!("{base}/rules/branches/{}", branch.join("/")), &request.query))
         }
         ("GET", ["rulesets", id]) => {
-            allow("metadata", Level::Read)?;
+            allow("metadata", PermissionLevel::Read)?;
             let of_id = || found.rules.rules.iter().filter(|rule| rule.ruleset.to_string() == *id);
-            let first = of_id().next().ok_or_else(ApiError::not_found)?;
+            let first = of_id().next().ok_or_else(EmulatedApiError::not_found)?;
             let rules: Vec<Value> =
                 of_id().map(|rule| json!({"type": rule.kind, "parameters": rule.parameters})).collect();
-            Ok(Reply::ok(json!({
+            Ok(EmulatedApiReply::ok(json!({
                 "id": first.ruleset, "name": "Branches", "target": "branch", "source_type": "Repository",
                 "source": found.full_name, "enforcement": "active", "node_id": format!("RRS_{}", first.ruleset),
                 "current_user_can_bypass": if first.bypass { "always" } else { "never" },
@@ -38,13 +43,13 @@ pub(crate) fn serve(world: &mut World, request: &Request, segments: &[&str]) -> 
             })))
         }
         ("GET", ["branches", branch @ ..]) if !branch.is_empty() => {
-            allow("contents", Level::Read)?;
+            allow("contents", PermissionLevel::Read)?;
             let branch = branch.join("/");
-            let sha =
-                repos::head(&found.git, &branch).ok_or_else(|| ApiError::new(404, "Branch not found"))?;
+            let sha = repos::head(&found.git, &branch)
+                .ok_or_else(|| EmulatedApiError::new(404, "Branch not found"))?;
             let protected = found.is_protected(&branch) || found.rules_for(&branch).next().is_some();
             let url = format!("{base}/branches/{}", escape(&branch));
-            Ok(Reply::ok(json!({
+            Ok(EmulatedApiReply::ok(json!({
                 "name": branch, "commit": {"sha": sha, "url": format!("{base}/commits/{sha}")},
                 "_links": {"self": url, "html": format!("{}/{}/tree/{branch}", world.origin, found.full_name)},
                 "protected": protected,
@@ -54,22 +59,23 @@ pub(crate) fn serve(world: &mut World, request: &Request, segments: &[&str]) -> 
             })))
         }
         ("DELETE", ["git", "refs", "heads", branch @ ..]) if !branch.is_empty() => {
-            allow("contents", Level::Write)?;
+            allow("contents", PermissionLevel::Write)?;
             let branch = branch.join("/");
             let git = found.git.clone();
             let Some(before) = repos::head(&git, &branch) else {
-                return Err(ApiError::new(422, "Reference does not exist"));
+                return Err(EmulatedApiError::new(422, "Reference does not exist"));
             };
             let forbidden = found.rules_for(&branch).any(|rule| rule.kind == "deletion" && !rule.bypass);
             if found.is_protected(&branch) || forbidden || branch == found.default_branch {
-                return Err(ApiError::new(422, "Cannot delete this branch"));
+                return Err(EmulatedApiError::new(422, "Cannot delete this branch"));
             }
             let by = request.actor(world)?;
-            repos::delete(&git, &branch).map_err(ApiError::broken)?;
-            let moved = Moved { reference: format!("refs/heads/{branch}"), before, after: NO_SHA.to_owned() };
+            repos::delete(&git, &branch).map_err(EmulatedApiError::broken)?;
+            let moved =
+                RefUpdate { reference: format!("refs/heads/{branch}"), before, after: NO_SHA.to_owned() };
             world.pushed(&repository, &[moved], by);
-            Ok(Reply::no_content())
+            Ok(EmulatedApiReply::no_content())
         }
-        _ => Err(ApiError::not_found()),
+        _ => Err(EmulatedApiError::not_found()),
     }
 }

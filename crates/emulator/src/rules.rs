@@ -3,11 +3,11 @@
 use regex::Regex;
 use serde_json::{Value, json};
 
-use super::state::Repository;
+use super::state::EmulatedRepository;
 
 /// One rule of a ruleset.
 #[derive(Debug, Clone)]
-pub(crate) struct Rule {
+pub(crate) struct RulesetRule {
     pub ruleset: u64,
     /// Which branches, as in rulesets: `*` stops at a slash, `**` does not.
     pub pattern: String,
@@ -20,8 +20,8 @@ pub(crate) struct Rule {
 
 /// What a repository allows.
 #[derive(Debug, Default)]
-pub(crate) struct Rules {
-    pub rules: Vec<Rule>,
+pub(crate) struct RepositoryRules {
+    pub rules: Vec<RulesetRule>,
     /// Patterns of branches that are protected the classic way: not deleted, not overwritten.
     pub protected: Vec<String>,
     pub archived: bool,
@@ -53,8 +53,8 @@ fn matches(pattern: &str, branch: &str) -> bool {
     Regex::new(&expression(pattern)).is_ok_and(|pattern| pattern.is_match(branch))
 }
 
-impl Repository {
-    pub(crate) fn rules_for(&self, branch: &str) -> impl Iterator<Item = &Rule> {
+impl EmulatedRepository {
+    pub(crate) fn rules_for(&self, branch: &str) -> impl Iterator<Item = &RulesetRule> {
         self.rules.rules.iter().filter(move |rule| matches(&rule.pattern, branch))
     }
 
@@ -75,7 +75,7 @@ impl Repository {
         lines.join("\n")
     }
 
-    pub(crate) fn rule_json(&self, rule: &Rule) -> Value {
+    pub(crate) fn rule_json(&self, rule: &RulesetRule) -> Value {
         let mut value = json!({
             "type": rule.kind, "ruleset_source_type": "Repository", "ruleset_source": self.full_name,
             "ruleset_id": rule.ruleset,

@@ -9,16 +9,16 @@ use jsonwebtoken::DecodingKey;
 use secrecy::SecretString;
 use tokio::sync::watch;
 
-use super::checks::Checks;
-use super::faults::{Call, Fault};
-use super::reactions::Given;
-use super::review_threads::ReviewThread;
-use super::rules::Rules;
-use super::webhooks::Delivery;
+use super::checks::EmulatedChecks;
+use super::faults::{ApiCall, Fault};
+use super::reactions::EmulatedReaction;
+use super::review_threads::EmulatedReviewThread;
+use super::rules::RepositoryRules;
+use super::webhooks::DeliveryAttempt;
 
 /// What a person may do in a repository; GitHub's five roles, and none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Permission {
+pub enum RepositoryRole {
     /// Nothing.
     None,
     /// Look and comment.
@@ -33,7 +33,7 @@ pub enum Permission {
     Admin,
 }
 
-impl Permission {
+impl RepositoryRole {
     /// The `role_name` of the API.
     pub fn role_name(self) -> &'static str {
         match self {
@@ -59,14 +59,14 @@ impl Permission {
 
 /// Open or closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
+pub enum EmulatedIssueState {
     /// Still open.
     Open,
     /// Closed; for a pull request also when merged.
     Closed,
 }
 
-impl State {
+impl EmulatedIssueState {
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Open => "open",
@@ -97,20 +97,20 @@ impl ReviewState {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum AccountKind {
+pub(crate) enum EmulatedAccountKind {
     Person,
     Bot,
 }
 
 #[derive(Debug, Clone)]
-pub(crate) struct Account {
+pub(crate) struct EmulatedAccount {
     pub id: u64,
     pub login: String,
-    pub kind: AccountKind,
+    pub kind: EmulatedAccountKind,
 }
 
 #[derive(Debug, Clone)]
-pub(crate) struct Label {
+pub(crate) struct EmulatedLabel {
     pub id: u64,
     pub name: String,
     pub color: String,
@@ -118,19 +118,19 @@ pub(crate) struct Label {
 }
 
 #[derive(Debug, Clone)]
-pub(crate) struct Comment {
+pub(crate) struct EmulatedComment {
     pub id: u64,
     pub author: u64,
     pub body: String,
     pub created_at: DateTime<Utc>,
     pub updated_at: DateTime<Utc>,
-    pub reactions: Vec<Given>,
+    pub reactions: Vec<EmulatedReaction>,
     /// Folded away, and the word for why, such as `outdated`.
     pub minimized: Option<String>,
 }
 
 #[derive(Debug, Clone)]
-pub(crate) struct Review {
+pub(crate) struct EmulatedReview {
     pub id: u64,
     pub author: u64,
     pub state: ReviewState,
@@ -140,13 +140,13 @@ pub(crate) struct Review {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Draft {
+pub(crate) enum DraftState {
     Yes,
     No,
 }
 
 #[derive(Debug, Clone)]
-pub(crate) struct Merged {
+pub(crate) struct MergeRecord {
     pub commit: String,
     pub by: u64,
     pub at: DateTime<Utc>,
@@ -154,16 +154,16 @@ pub(crate) struct Merged {
 
 /// What a pull request has beyond an issue.
 #[derive(Debug, Clone)]
-pub(crate) struct Pull {
+pub(crate) struct EmulatedPull {
     pub id: u64,
     pub head: String,
     pub base: String,
     pub head_sha: String,
     pub base_sha: String,
-    pub draft: Draft,
-    pub merged: Option<Merged>,
-    pub reviews: Vec<Review>,
-    pub review_threads: Vec<ReviewThread>,
+    pub draft: DraftState,
+    pub merged: Option<MergeRecord>,
+    pub reviews: Vec<EmulatedReview>,
+    pub review_threads: Vec<EmulatedReviewThread>,
     /// Who was asked for a review and has not given it yet.
     pub requested: Vec<u64>,
     /// The heads of base and branch for which somebody asked whether they merge: the answer is there from the next
@@ -173,26 +173,26 @@ pub(crate) struct Pull {
 
 /// An issue or a pull request: GitHub numbers, labels and comments them alike.
 #[derive(Debug, Clone)]
-pub(crate) struct Thread {
+pub(crate) struct EmulatedIssue {
     pub id: u64,
     pub number: u64,
     pub author: u64,
     pub title: String,
     pub body: String,
-    pub state: State,
+    pub state: EmulatedIssueState,
     pub labels: Vec<String>,
-    pub comments: Vec<Comment>,
+    pub comments: Vec<EmulatedComment>,
     pub created_at: DateTime<Utc>,
     pub updated_at: DateTime<Utc>,
     pub closed_at: Option<DateTime<Utc>>,
     pub locked: bool,
-    pub reactions: Vec<Given>,
-    pub pull: Option<Pull>,
+    pub reactions: Vec<EmulatedReaction>,
+    pub pull: Option<EmulatedPull>,
 }
 
 /// Why a number leads nowhere any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Gone {
+pub(crate) enum RemovedIssue {
     Deleted,
     /// To this repository, by its id, where it has this number.
     Transferred {
@@ -202,43 +202,43 @@ pub(crate) enum Gone {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Visibility {
+pub(crate) enum RepositoryVisibility {
     Public,
     Private,
 }
 
 #[derive(Debug)]
-pub(crate) struct Repository {
+pub(crate) struct EmulatedRepository {
     pub id: u64,
     pub owner: u64,
     /// Without the owner.
     pub name: String,
     pub full_name: String,
-    pub visibility: Visibility,
+    pub visibility: RepositoryVisibility,
     pub default_branch: String,
     pub git: PathBuf,
     pub created_at: DateTime<Utc>,
-    pub labels: Vec<Label>,
-    pub threads: BTreeMap<u64, Thread>,
+    pub labels: Vec<EmulatedLabel>,
+    pub threads: BTreeMap<u64, EmulatedIssue>,
     /// Numbers of issues that are here no more.
-    pub gone: BTreeMap<u64, Gone>,
+    pub gone: BTreeMap<u64, RemovedIssue>,
     /// Whether a branch has to have its base in it before it is merged.
     pub strict: bool,
-    pub roles: BTreeMap<u64, Permission>,
-    pub checks: Checks,
-    pub rules: Rules,
+    pub roles: BTreeMap<u64, RepositoryRole>,
+    pub checks: EmulatedChecks,
+    pub rules: RepositoryRules,
     /// One push at a time, so that what a push changed can be told from before and after.
     pub receiving: Arc<tokio::sync::Mutex<()>>,
 }
 
 /// The level of a permission of an App.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Level {
+pub(crate) enum PermissionLevel {
     Read,
     Write,
 }
 
-impl Level {
+impl PermissionLevel {
     pub(crate) fn parse(text: &str) -> Option<Self> {
         match text {
             "read" => Some(Self::Read),
@@ -255,43 +255,43 @@ impl Level {
     }
 }
 
-pub(crate) type Permissions = BTreeMap<String, Level>;
+pub(crate) type AppPermissions = BTreeMap<String, PermissionLevel>;
 
 #[derive(Debug, Clone)]
-pub(crate) enum Holder {
+pub(crate) enum TokenHolder {
     /// An installation's token: these repositories (none named: all) with these permissions.
-    Installation { repositories: Option<BTreeSet<u64>>, permissions: Permissions },
+    Installation { repositories: Option<BTreeSet<u64>>, permissions: AppPermissions },
     /// A person's own token, for git.
     Person(u64),
 }
 
 #[derive(Debug, Clone)]
-pub(crate) struct Token {
-    pub holder: Holder,
+pub(crate) struct EmulatedToken {
+    pub holder: TokenHolder,
     pub expires_at: DateTime<Utc>,
 }
 
-pub(crate) struct App {
+pub(crate) struct EmulatedApp {
     pub id: u64,
     pub slug: String,
     pub bot: u64,
     pub installation: u64,
     pub hook: u64,
-    pub permissions: Permissions,
+    pub permissions: AppPermissions,
     pub key: DecodingKey,
     pub webhook_secret: SecretString,
 }
 
-pub(crate) struct World {
+pub(crate) struct EmulatorState {
     /// `http://127.0.0.1:PORT`.
     pub origin: String,
-    pub app: App,
-    pub accounts: BTreeMap<u64, Account>,
+    pub app: EmulatedApp,
+    pub accounts: BTreeMap<u64, EmulatedAccount>,
     /// By full name in lower case: GitHub's names do not mind the case.
-    pub repositories: BTreeMap<String, Repository>,
-    pub tokens: HashMap<String, Token>,
-    pub deliveries: Vec<Delivery>,
-    pub calls: Vec<Call>,
+    pub repositories: BTreeMap<String, EmulatedRepository>,
+    pub tokens: HashMap<String, EmulatedToken>,
+    pub deliveries: Vec<DeliveryAttempt>,
+    pub calls: Vec<ApiCall>,
     pub faults: Vec<Fault>,
     pub webhook_url: Option<String>,
     /// Whether `performed_via_github_app` is told.
@@ -299,21 +299,21 @@ pub(crate) struct World {
     pub last_id: u64,
 }
 
-impl World {
+impl EmulatorState {
     pub(crate) fn new_id(&mut self) -> u64 {
         self.last_id += 1;
         self.last_id
     }
 
-    pub(crate) fn repository(&self, full_name: &str) -> Option<&Repository> {
+    pub(crate) fn repository(&self, full_name: &str) -> Option<&EmulatedRepository> {
         self.repositories.get(&full_name.to_ascii_lowercase())
     }
 
-    pub(crate) fn repository_mut(&mut self, full_name: &str) -> Option<&mut Repository> {
+    pub(crate) fn repository_mut(&mut self, full_name: &str) -> Option<&mut EmulatedRepository> {
         self.repositories.get_mut(&full_name.to_ascii_lowercase())
     }
 
-    pub(crate) fn account_by_login(&self, login: &str) -> Option<&Account> {
+    pub(crate) fn account_by_login(&self, login: &str) -> Option<&EmulatedAccount> {
         self.accounts.values().find(|account| account.login.eq_ignore_ascii_case(login))
     }
 
@@ -323,7 +323,8 @@ impl World {
             return account.id;
         }
         let id = self.new_id();
-        self.accounts.insert(id, Account { id, login: login.to_owned(), kind: AccountKind::Person });
+        self.accounts
+            .insert(id, EmulatedAccount { id, login: login.to_owned(), kind: EmulatedAccountKind::Person });
         id
     }
 
@@ -332,42 +333,42 @@ impl World {
     }
 }
 
-impl Repository {
+impl EmulatedRepository {
     /// The role of an account; whoever was given none may read what is public.
-    pub(crate) fn role(&self, account: u64) -> Permission {
+    pub(crate) fn role(&self, account: u64) -> RepositoryRole {
         match (self.roles.get(&account), self.visibility) {
             (Some(role), _) => *role,
-            (None, _) if account == self.owner => Permission::Admin,
-            (None, Visibility::Public) => Permission::Read,
-            (None, Visibility::Private) => Permission::None,
+            (None, _) if account == self.owner => RepositoryRole::Admin,
+            (None, RepositoryVisibility::Public) => RepositoryRole::Read,
+            (None, RepositoryVisibility::Private) => RepositoryRole::None,
         }
     }
 
-    pub(crate) fn thread_of_pull(&self, id: u64) -> Option<&Thread> {
+    pub(crate) fn thread_of_pull(&self, id: u64) -> Option<&EmulatedIssue> {
         self.threads.values().find(|thread| thread.pull.as_ref().is_some_and(|pull| pull.id == id))
     }
 }
 
 /// The world behind its lock, and the news that it changed.
-pub(crate) struct Shared {
-    world: Mutex<World>,
+pub(crate) struct SharedEmulatorState {
+    state: Mutex<EmulatorState>,
     changed: watch::Sender<u64>,
     /// Holds the repositories and git's settings; removed at the end.
-    pub place: tempfile::TempDir,
+    pub directory: tempfile::TempDir,
 }
 
-impl Shared {
-    pub(crate) fn new(world: World, place: tempfile::TempDir) -> Self {
-        Self { world: Mutex::new(world), changed: watch::Sender::new(0), place }
+impl SharedEmulatorState {
+    pub(crate) fn new(world: EmulatorState, place: tempfile::TempDir) -> Self {
+        Self { state: Mutex::new(world), changed: watch::Sender::new(0), directory: place }
     }
 
-    pub(crate) fn look(&self) -> MutexGuard<'_, World> {
-        self.world.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn lock(&self) -> MutexGuard<'_, EmulatorState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Changes the world and tells whoever waits for that.
-    pub(crate) fn change<T>(&self, act: impl FnOnce(&mut World) -> T) -> T {
-        let done = act(&mut self.look());
+    pub(crate) fn change<T>(&self, act: impl FnOnce(&mut EmulatorState) -> T) -> T {
+        let done = act(&mut self.lock());
         self.changed.send_modify(|version| *version += 1);
         done
     }

@@ -4,26 +4,28 @@ use chrono::{DateTime, Utc};
 
 use super::diffs::DiffLine;
 use super::markdown;
-use super::reactions::{CONTENTS, Given};
-use super::review_threads::{ReviewComment, ReviewThread, Today};
-use super::state::{Pull, Repository, Review, ReviewState, Thread, World};
+use super::reactions::{CONTENTS, EmulatedReaction};
+use super::review_threads::{DiffPosition, EmulatedReviewComment, EmulatedReviewThread};
+use super::state::{
+    EmulatedIssue, EmulatedPull, EmulatedRepository, EmulatedReview, EmulatorState, ReviewState,
+};
 
 /// Lines of a diff that are shown above what was said of them.
 const MOST_LINES: usize = 6;
 
 /// Something that somebody did or said.
-pub(crate) struct Entry {
+pub(crate) struct TimelineEntry {
     /// Where links lead to.
     pub anchor: String,
     pub verb: &'static str,
     pub class: &'static str,
-    pub words: Words,
+    pub words: TimelineComment,
     /// Of a review: what it says of lines.
-    pub threads: Vec<ThreadPart>,
+    pub threads: Vec<TimelineThread>,
 }
 
 /// Somebody's words.
-pub(crate) struct Words {
+pub(crate) struct TimelineComment {
     pub author: String,
     pub bot: bool,
     pub at: DateTime<Utc>,
@@ -36,7 +38,7 @@ pub(crate) struct Words {
 }
 
 /// A thread of a review.
-pub(crate) struct ThreadPart {
+pub(crate) struct TimelineThread {
     pub id: u64,
     /// The comment that is answered.
     pub first: u64,
@@ -46,17 +48,17 @@ pub(crate) struct ThreadPart {
     pub outdated: bool,
     pub resolved_by: Option<String>,
     pub lines: Vec<DiffLine>,
-    pub comments: Vec<(u64, Words)>,
+    pub comments: Vec<(u64, TimelineComment)>,
 }
 
-struct Paper<'w> {
-    world: &'w World,
-    repository: &'w Repository,
+struct TimelineRenderer<'w> {
+    world: &'w EmulatorState,
+    repository: &'w EmulatedRepository,
 }
 
-impl Paper<'_> {
-    fn words(&self, author: u64, at: DateTime<Utc>, text: &str) -> Words {
-        Words {
+impl TimelineRenderer<'_> {
+    fn words(&self, author: u64, at: DateTime<Utc>, text: &str) -> TimelineComment {
+        TimelineComment {
             author: self.world.login(author).to_owned(),
             bot: author == self.world.app.bot,
             at,
@@ -67,13 +69,13 @@ impl Paper<'_> {
         }
     }
 
-    fn said(&self, pull: &Pull, of: &ReviewThread) -> ThreadPart {
-        let today = of.today(self.repository, pull);
-        let place = match (today, of.place) {
-            (Today::File, _) | (Today::Outdated, None) => "the file as a whole".to_owned(),
-            (Today::Line { start: Some(start), line, .. }, _) => format!("lines {start} to {line}"),
-            (Today::Line { start: None, line, .. }, _) => format!("line {line}"),
-            (Today::Outdated, Some(place)) => format!("line {} of an earlier version", place.line),
+    fn said(&self, pull: &EmulatedPull, of: &EmulatedReviewThread) -> TimelineThread {
+        let today = of.current_position(self.repository, pull);
+        let place = match (today, of.location) {
+            (DiffPosition::File, _) | (DiffPosition::Outdated, None) => "the file as a whole".to_owned(),
+            (DiffPosition::Line { start: Some(start), line, .. }, _) => format!("lines {start} to {line}"),
+            (DiffPosition::Line { start: None, line, .. }, _) => format!("line {line}"),
+            (DiffPosition::Outdated, Some(place)) => format!("line {} of an earlier version", place.line),
         };
         let line = |text: &str| {
             let origin = text.chars().next().filter(|origin| ['+', '-', ' ', '@'].contains(origin));
@@ -82,8 +84,8 @@ impl Paper<'_> {
         };
         let lines: Vec<DiffLine> = of.hunk.lines().map(line).collect();
         let hidden = lines.len().saturating_sub(MOST_LINES);
-        let comment = |one: &ReviewComment| {
-            let words = Words {
+        let comment = |one: &EmulatedReviewComment| {
+            let words = TimelineComment {
                 edited: one.updated_at != one.created_at,
                 reactions: counted(&one.reactions),
                 folded: one.minimized.clone(),
@@ -91,12 +93,12 @@ impl Paper<'_> {
             };
             (one.id, words)
         };
-        ThreadPart {
+        TimelineThread {
             id: of.id,
             first: of.comments.first().map_or(0, |first| first.id),
             path: of.path.clone(),
             place,
-            outdated: today == Today::Outdated,
+            outdated: today == DiffPosition::Outdated,
             resolved_by: of.resolved_by.map(|by| self.world.login(by).to_owned()),
             lines: lines.into_iter().skip(hidden).collect(),
             comments: of.comments.iter().map(comment).collect(),
@@ -104,17 +106,18 @@ impl Paper<'_> {
     }
 
     /// A review with the threads that it began; none when there is nothing of it to see, as of an answer in a thread.
-    fn review(&self, pull: &Pull, review: &Review) -> Option<Entry> {
+    fn review(&self, pull: &EmulatedPull, review: &EmulatedReview) -> Option<TimelineEntry> {
         let (verb, class) = match review.state {
             ReviewState::Approved => ("approved these changes", "approved"),
             ReviewState::ChangesRequested => ("requested changes", "refused"),
             ReviewState::Commented => ("reviewed", ""),
         };
-        let begun = |of: &&ReviewThread| of.comments.first().is_some_and(|first| first.review == review.id);
-        let threads: Vec<ThreadPart> =
+        let begun =
+            |of: &&EmulatedReviewThread| of.comments.first().is_some_and(|first| first.review == review.id);
+        let threads: Vec<TimelineThread> =
             pull.review_threads.iter().filter(begun).map(|of| self.said(pull, of)).collect();
         let is_empty = review.state == ReviewState::Commented && review.body.is_empty() && threads.is_empty();
-        (!is_empty).then(|| Entry {
+        (!is_empty).then(|| TimelineEntry {
             anchor: format!("pullrequestreview-{}", review.id),
             verb,
             class,
@@ -124,7 +127,7 @@ impl Paper<'_> {
     }
 }
 
-fn counted(given: &[Given]) -> Vec<(&'static str, usize)> {
+fn counted(given: &[EmulatedReaction]) -> Vec<(&'static str, usize)> {
     let count = |(content, sign): (&str, &'static str)| {
         (sign, given.iter().filter(|one| one.content == content).count())
     };
@@ -132,23 +135,27 @@ fn counted(given: &[Given]) -> Vec<(&'static str, usize)> {
 }
 
 /// The timeline of a page.
-pub(crate) fn entries(world: &World, repository: &Repository, thread: &Thread) -> Vec<Entry> {
-    let paper = Paper { world, repository };
-    let first = Entry {
+pub(crate) fn entries(
+    world: &EmulatorState,
+    repository: &EmulatedRepository,
+    thread: &EmulatedIssue,
+) -> Vec<TimelineEntry> {
+    let paper = TimelineRenderer { world, repository };
+    let first = TimelineEntry {
         anchor: String::new(),
         verb: "opened this",
         class: "",
-        words: Words {
+        words: TimelineComment {
             reactions: counted(&thread.reactions),
             ..paper.words(thread.author, thread.created_at, &thread.body)
         },
         threads: Vec::new(),
     };
-    let comments = thread.comments.iter().map(|one| Entry {
+    let comments = thread.comments.iter().map(|one| TimelineEntry {
         anchor: format!("issuecomment-{}", one.id),
         verb: "commented",
         class: "",
-        words: Words {
+        words: TimelineComment {
             edited: one.updated_at != one.created_at,
             reactions: counted(&one.reactions),
             folded: one.minimized.clone(),
@@ -158,7 +165,7 @@ pub(crate) fn entries(world: &World, repository: &Repository, thread: &Thread) -
     });
     let pulls = thread.pull.iter();
     let reviews = pulls.flat_map(|pull| pull.reviews.iter().filter_map(|one| paper.review(pull, one)));
-    let mut all: Vec<Entry> = std::iter::once(first).chain(comments).chain(reviews).collect();
+    let mut all: Vec<TimelineEntry> = std::iter::once(first).chain(comments).chain(reviews).collect();
     all.sort_by_key(|entry| entry.words.at);
     all
 }

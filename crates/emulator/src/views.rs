@@ -3,11 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use super::reactions::Given;
-use super::review_threads::{ReviewThread, Today};
-use super::state::{Draft, Pull, Repository, ReviewState, State, Thread, World};
-use super::webhooks::Delivery;
-use super::{Call, Emulator, repos};
+use super::reactions::EmulatedReaction;
+use super::review_threads::{DiffPosition, EmulatedReviewThread};
+use super::state::{
+    DraftState, EmulatedIssue, EmulatedIssueState, EmulatedPull, EmulatedRepository, EmulatorState,
+    ReviewState,
+};
+use super::webhooks::DeliveryAttempt;
+use super::{ApiCall, Emulator, repos};
 
 /// What a repository is made from.
 #[derive(Debug, Clone)]
@@ -30,7 +33,7 @@ pub struct IssueView {
     /// The author's login.
     pub author: String,
     /// Open or closed.
-    pub state: State,
+    pub state: EmulatedIssueState,
     /// The names of its labels, in the order in which they were put on.
     pub labels: Vec<String>,
     /// Its comments, oldest first.
@@ -109,11 +112,11 @@ pub struct ReviewView {
     pub commit: String,
 }
 
-fn reactions(world: &World, given: &[Given]) -> Vec<(String, String)> {
+fn reactions(world: &EmulatorState, given: &[EmulatedReaction]) -> Vec<(String, String)> {
     given.iter().map(|one| (world.login(one.by).to_owned(), one.content.to_owned())).collect()
 }
 
-fn issue_view(world: &World, thread: &Thread) -> IssueView {
+fn issue_view(world: &EmulatorState, thread: &EmulatedIssue) -> IssueView {
     let comments = thread.comments.iter().map(|one| CommentView {
         id: one.id,
         author: world.login(one.author).to_owned(),
@@ -134,10 +137,10 @@ fn issue_view(world: &World, thread: &Thread) -> IssueView {
 }
 
 fn review_thread_view(
-    world: &World,
-    repository: &Repository,
-    pull: &Pull,
-    of: &ReviewThread,
+    world: &EmulatorState,
+    repository: &EmulatedRepository,
+    pull: &EmulatedPull,
+    of: &EmulatedReviewThread,
 ) -> ReviewThreadView {
     let comments = of.comments.iter().map(|one| CommentView {
         id: one.id,
@@ -149,17 +152,22 @@ fn review_thread_view(
     ReviewThreadView {
         node_id: format!("PRRT_{}", of.id),
         path: of.path.clone(),
-        line: match of.today(repository, pull) {
-            Today::Line { line, .. } => Some(line),
-            Today::File | Today::Outdated => None,
+        line: match of.current_position(repository, pull) {
+            DiffPosition::Line { line, .. } => Some(line),
+            DiffPosition::File | DiffPosition::Outdated => None,
         },
-        original_line: of.place.map(|place| place.line),
+        original_line: of.location.map(|place| place.line),
         resolved: of.resolved_by.is_some(),
         comments: comments.collect(),
     }
 }
 
-fn pull_view(world: &World, repository: &Repository, thread: &Thread, pull: &Pull) -> PullView {
+fn pull_view(
+    world: &EmulatorState,
+    repository: &EmulatedRepository,
+    thread: &EmulatedIssue,
+    pull: &EmulatedPull,
+) -> PullView {
     let reviews = pull.reviews.iter().map(|one| ReviewView {
         id: one.id,
         author: world.login(one.author).to_owned(),
@@ -173,7 +181,7 @@ fn pull_view(world: &World, repository: &Repository, thread: &Thread, pull: &Pul
         head: pull.head.clone(),
         head_sha: pull.head_sha.clone(),
         base: pull.base.clone(),
-        draft: pull.draft == Draft::Yes,
+        draft: pull.draft == DraftState::Yes,
         merged: pull.merged.as_ref().map(|merged| merged.commit.clone()),
         reviews: reviews.collect(),
         threads: threads.map(|of| review_thread_view(world, repository, pull, of)).collect(),
@@ -182,8 +190,12 @@ fn pull_view(world: &World, repository: &Repository, thread: &Thread, pull: &Pul
 }
 
 impl Emulator {
-    fn with_repository<T>(&self, name: &str, look: impl FnOnce(&World, &Repository) -> T) -> Option<T> {
-        let world = self.shared.look();
+    fn with_repository<T>(
+        &self,
+        name: &str,
+        look: impl FnOnce(&EmulatorState, &EmulatedRepository) -> T,
+    ) -> Option<T> {
+        let world = self.shared.lock();
         world.repository(name).map(|found| look(&world, found))
     }
 
@@ -225,19 +237,21 @@ impl Emulator {
     /// A file at a branch, tag or commit.
     pub fn file(&self, repository: &str, reference: &str, path: &str) -> Option<Vec<u8>> {
         self.with_repository(repository, |_, found| match repos::find(&found.git, reference, path) {
-            repos::Found::File { bytes, .. } => Some(bytes),
-            repos::Found::Folder(_) | repos::Found::NoSuchRef | repos::Found::NoSuchPath => None,
+            repos::ContentLookup::File { bytes, .. } => Some(bytes),
+            repos::ContentLookup::Folder(_)
+            | repos::ContentLookup::NoSuchRef
+            | repos::ContentLookup::NoSuchPath => None,
         })?
     }
 
     /// Every call of the API and of git so far, in the order in which they ended.
-    pub fn calls(&self) -> Vec<Call> {
-        self.shared.look().calls.clone()
+    pub fn calls(&self) -> Vec<ApiCall> {
+        self.shared.lock().calls.clone()
     }
 
     /// Every attempt of a delivery so far, oldest first.
-    pub fn deliveries(&self) -> Vec<Delivery> {
-        self.shared.look().deliveries.clone()
+    pub fn deliveries(&self) -> Vec<DeliveryAttempt> {
+        self.shared.lock().deliveries.clone()
     }
 
     /// Counts the changes of state; the same number means that nothing happened.

@@ -10,14 +10,14 @@ use serde_json::{Value, json};
 use sha2::Sha256;
 
 use super::json::time;
-use super::state::{Shared, World};
+use super::state::{EmulatorState, SharedEmulatorState};
 
 /// How long a receiver may take, as with GitHub.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// One attempt to deliver an event. A redelivery is another attempt with the same GUID.
 #[derive(Debug, Clone)]
-pub struct Delivery {
+pub struct DeliveryAttempt {
     /// The attempt's number, the `id` of the API.
     pub id: u64,
     /// `X-GitHub-Delivery`; the same for every attempt.
@@ -37,12 +37,12 @@ pub struct Delivery {
     /// Whether somebody asked for this attempt.
     pub redelivery: bool,
     /// What became of it.
-    pub outcome: Outcome,
+    pub outcome: DeliveryResult,
 }
 
 /// What became of an attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
+pub enum DeliveryResult {
     /// Not sent yet.
     Queued,
     /// No webhook address was set when its turn came.
@@ -65,16 +65,16 @@ pub fn signature(secret: &[u8], body: &[u8]) -> String {
     }
 }
 
-impl World {
+impl EmulatorState {
     /// Queues the newest attempt of this GUID again.
     pub(crate) fn redeliver(&mut self, guid: &str) -> Option<u64> {
         let again = self.deliveries.iter().rev().find(|one| one.guid == guid)?.clone();
         let id = self.new_id();
-        self.deliveries.push(Delivery {
+        self.deliveries.push(DeliveryAttempt {
             id,
             at: Utc::now(),
             redelivery: true,
-            outcome: Outcome::Queued,
+            outcome: DeliveryResult::Queued,
             ..again
         });
         Some(id)
@@ -82,13 +82,13 @@ impl World {
 }
 
 /// A delivery as the API lists it; with `detail` also what was sent.
-pub(crate) fn delivery_json(delivery: &Delivery, detail: bool) -> Value {
+pub(crate) fn delivery_json(delivery: &DeliveryAttempt, detail: bool) -> Value {
     let (status, code) = match &delivery.outcome {
-        Outcome::Queued => ("pending".to_owned(), 0),
-        Outcome::NoAddress => ("no webhook address".to_owned(), 0),
-        Outcome::Answered(code @ 200..=299) => ("OK".to_owned(), *code),
-        Outcome::Answered(code) => (format!("Invalid HTTP Response: {code}"), *code),
-        Outcome::Failed(_) => ("failed to connect to host".to_owned(), 502),
+        DeliveryResult::Queued => ("pending".to_owned(), 0),
+        DeliveryResult::NoAddress => ("no webhook address".to_owned(), 0),
+        DeliveryResult::Answered(code @ 200..=299) => ("OK".to_owned(), *code),
+        DeliveryResult::Answered(code) => (format!("Invalid HTTP Response: {code}"), *code),
+        DeliveryResult::Failed(_) => ("failed to connect to host".to_owned(), 502),
     };
     let mut value = json!({
         "id": delivery.id, "guid": delivery.guid, "delivered_at": time(delivery.at),
@@ -105,7 +105,7 @@ pub(crate) fn delivery_json(delivery: &Delivery, detail: bool) -> Value {
 }
 
 /// Sends what is queued, one after the other, as long as it runs.
-pub(crate) async fn deliver(shared: Arc<Shared>) {
+pub(crate) async fn deliver(shared: Arc<SharedEmulatorState>) {
     // No proxy and no redirects: deliveries go to the address that was set and nowhere else.
     let client = reqwest::Client::builder()
         .timeout(PATIENCE)
@@ -121,8 +121,8 @@ pub(crate) async fn deliver(shared: Arc<Shared>) {
     loop {
         news.mark_unchanged();
         let next = {
-            let world = shared.look();
-            let queued = world.deliveries.iter().find(|one| one.outcome == Outcome::Queued).cloned();
+            let world = shared.lock();
+            let queued = world.deliveries.iter().find(|one| one.outcome == DeliveryResult::Queued).cloned();
             queued.map(|delivery| {
                 let secret = world.app.webhook_secret.expose_secret().as_bytes();
                 let sign = signature(secret, delivery.payload.as_bytes());
@@ -136,7 +136,7 @@ pub(crate) async fn deliver(shared: Arc<Shared>) {
             continue;
         };
         let outcome = match address {
-            None => Outcome::NoAddress,
+            None => DeliveryResult::NoAddress,
             Some(address) => {
                 let sent = client
                     .post(&address)
@@ -152,8 +152,8 @@ pub(crate) async fn deliver(shared: Arc<Shared>) {
                     .send()
                     .await;
                 match sent {
-                    Ok(response) => Outcome::Answered(response.status().as_u16()),
-                    Err(error) => Outcome::Failed(error.without_url().to_string()),
+                    Ok(response) => DeliveryResult::Answered(response.status().as_u16()),
+                    Err(error) => DeliveryResult::Failed(error.without_url().to_string()),
                 }
             }
         };

@@ -6,36 +6,46 @@ use std::sync::PoisonError;
 use chrono::Utc;
 
 use super::Engine;
-use journeyman_github::{At, IssueKind, IssueState};
-use journeyman_order::desk::{Asked, DeskError};
-use journeyman_order::{Command, IssueNumber, OrderId, RepositoryName, Requester, Signal, SignalKind};
+use journeyman_github::{InstalledRepository, IssueKind, IssueState};
+use journeyman_order::desk::{OpenOrderResult, OrderRequestError};
+use journeyman_order::{IssueNumber, OrderId, RepositoryName, Requester, Signal, SignalKind, SlashCommand};
 use journeyman_store::OpenOutcome;
 
 impl Engine {
     /// Opens an order for whoever holds the API's token. When one is active, that is it.
-    pub async fn open(&self, repository: RepositoryName, issue: IssueNumber) -> Result<Asked, DeskError> {
+    pub async fn open(
+        &self,
+        repository: RepositoryName,
+        issue: IssueNumber,
+    ) -> Result<OpenOrderResult, OrderRequestError> {
         let installation = self.parts.github.installation(&repository).await?;
-        let at = At { repository, installation };
+        let at = InstalledRepository { repository, installation };
         let facts = self.parts.github.repository(&at).await?;
-        let at = At { repository: facts.name, installation };
+        let at = InstalledRepository { repository: facts.name, installation };
         let found = self.parts.github.issue(&at, issue).await?;
         match (found.kind, found.state) {
             (IssueKind::Issue, IssueState::Open) => {}
             (IssueKind::PullRequest, IssueState::Open | IssueState::Closed) => {
-                return Err(DeskError::Refused(format!("#{issue} of {} is a pull request", at.repository)));
+                return Err(OrderRequestError::Refused(format!(
+                    "#{issue} of {} is a pull request",
+                    at.repository
+                )));
             }
             (IssueKind::Issue, IssueState::Closed) => {
-                return Err(DeskError::Refused(format!("issue #{issue} of {} is closed", at.repository)));
+                return Err(OrderRequestError::Refused(format!(
+                    "issue #{issue} of {} is closed",
+                    at.repository
+                )));
             }
         }
         let opened = self.new_order(&at, facts.id, facts.default_branch, found.text, Requester::ApiToken);
         let order = opened.order;
         let outcome = self.parts.store.open_order(opened, Utc::now(), None).await;
-        let outcome = outcome.map_err(|error| DeskError::Unavailable(error.to_string()))?;
-        self.asked.notify_one();
+        let outcome = outcome.map_err(|error| OrderRequestError::Unavailable(error.to_string()))?;
+        self.order_requested.notify_one();
         Ok(match outcome {
-            OpenOutcome::Active(active) => Asked::AlreadyActive(active),
-            OpenOutcome::Opened | OpenOutcome::DeliveryConcluded => Asked::Opened(order),
+            OpenOutcome::Active(active) => OpenOrderResult::AlreadyActive(active),
+            OpenOutcome::Opened | OpenOutcome::DeliveryConcluded => OpenOrderResult::Opened(order),
         })
     }
 
@@ -44,18 +54,18 @@ impl Engine {
     ///
     /// # Errors
     /// When there is no such order, or a later one is at work on its issue.
-    pub async fn command(&self, order: OrderId, command: Command) -> Result<u64, DeskError> {
+    pub async fn command(&self, order: OrderId, command: SlashCommand) -> Result<u64, OrderRequestError> {
         let row = self.parts.store.order(order).await?;
         if let Some(newer) = self.successor(&row).await? {
-            return Err(DeskError::Conflict(format!("order {newer} has taken its place")));
+            return Err(OrderRequestError::Conflict(format!("order {newer} has taken its place")));
         }
         let signal = Signal {
             by: Requester::ApiToken,
             kind: SignalKind::Commanded { comment: None, pull: None, command },
         };
         let entry = self.parts.store.signal(order, signal, Utc::now()).await?;
-        self.told.lock().unwrap_or_else(PoisonError::into_inner).insert(order);
-        self.asked.notify_one();
+        self.signaled.lock().unwrap_or_else(PoisonError::into_inner).insert(order);
+        self.order_requested.notify_one();
         let seq = entry.seq;
         // Nobody has to watch.
         let _ = self.written.send((order, entry));
@@ -63,7 +73,7 @@ impl Engine {
     }
 
     /// Who was told something on request since this was asked last.
-    pub(super) fn take_told(&self) -> BTreeSet<OrderId> {
-        std::mem::take(&mut *self.told.lock().unwrap_or_else(PoisonError::into_inner))
+    pub(super) fn take_signaled(&self) -> BTreeSet<OrderId> {
+        std::mem::take(&mut *self.signaled.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

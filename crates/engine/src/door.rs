@@ -5,27 +5,30 @@ use std::sync::{Arc, Mutex, PoisonError};
 use url::Url;
 
 use super::trouble::never;
-use journeyman_agent::{Endpoint, EndpointKey, Prices, Provider};
-use journeyman_gateway::{Access, AllowedName, Budget, Credential, Guard, ModelDoor};
-use journeyman_order::Trouble;
-use journeyman_order::network::Record;
-use journeyman_sandbox::{Network, Sandbox};
+use journeyman_agent::{EndpointKey, ModelEndpoint, Prices, Provider};
+use journeyman_gateway::{AllowedHost, Credential, EgressPolicy, GatewayBudget, ModelUpstream, ProxyHandle};
+use journeyman_order::EffectError;
+use journeyman_order::network::NetworkRecord;
+use journeyman_sandbox::{Sandbox, SandboxNetwork};
 
 /// A door that is open as long as this is.
-pub(super) struct OpenDoor {
-    guard: Arc<Mutex<Option<Guard>>>,
+pub(super) struct JobEgress {
+    proxy: Arc<Mutex<Option<ProxyHandle>>>,
     /// What the job's programs have to be told.
     pub(super) environment: Vec<(String, String)>,
 }
 
-impl OpenDoor {
+impl JobEgress {
     /// Makes a door for one job, and the network that leads to it.
-    pub(super) fn open(sandbox: &Sandbox, access: Access) -> Result<(Self, Network), Trouble> {
+    pub(super) fn open(
+        sandbox: &Sandbox,
+        access: EgressPolicy,
+    ) -> Result<(Self, SandboxNetwork), EffectError> {
         let gateway = journeyman_gateway::open(access);
-        let guard: Arc<Mutex<Option<Guard>>> = Arc::default();
+        let guard: Arc<Mutex<Option<ProxyHandle>>> = Arc::default();
         let (serving, kept) = (gateway.clone(), Arc::clone(&guard));
         let runtime = tokio::runtime::Handle::current();
-        let door = sandbox.door(move |listener| {
+        let door = sandbox.egress_socket(move |listener| {
             let _within = runtime.enter();
             match serving.serve(listener) {
                 Ok(open) => *kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(open),
@@ -33,27 +36,31 @@ impl OpenDoor {
             }
         })?;
         let environment = gateway.environment(door.port());
-        Ok((Self { guard, environment }, Network::Gateway(door)))
+        Ok((Self { proxy: guard, environment }, SandboxNetwork::Gateway(door)))
     }
 
     /// Closes it, and tells what happened.
-    pub(super) async fn close(self) -> Record {
-        let guard = self.guard.lock().unwrap_or_else(PoisonError::into_inner).take();
+    pub(super) async fn close(self) -> NetworkRecord {
+        let guard = self.proxy.lock().unwrap_or_else(PoisonError::into_inner).take();
         match guard {
             Some(guard) => guard.end().await,
-            None => Record::default(),
+            None => NetworkRecord::default(),
         }
     }
 }
 
 /// Reads entries of the settings. `setting` is where they stand.
-pub(super) fn names(entries: &[String], setting: &str) -> Result<Vec<AllowedName>, Trouble> {
-    let read = entries.iter().map(|entry| AllowedName::parse(entry));
+pub(super) fn allowed_hosts(entries: &[String], setting: &str) -> Result<Vec<AllowedHost>, EffectError> {
+    let read = entries.iter().map(|entry| AllowedHost::parse(entry));
     read.collect::<Result<_, _>>().map_err(|error| never(format!("{setting}: {error}")))
 }
 
 /// The way to an agent's model, with what may be spent there.
-pub(super) fn model(endpoint: &Endpoint, usd: f64, prices: &Prices) -> Result<ModelDoor, Trouble> {
+pub(super) fn model_upstream(
+    endpoint: &ModelEndpoint,
+    usd: f64,
+    prices: &Prices,
+) -> Result<ModelUpstream, EffectError> {
     let base: Url = endpoint.base.parse().map_err(|error| never(format!("{:?}: {error}", endpoint.base)))?;
     let credential = match &endpoint.key {
         EndpointKey::None => Credential::None,
@@ -64,9 +71,9 @@ pub(super) fn model(endpoint: &Endpoint, usd: f64, prices: &Prices) -> Result<Mo
         Provider::Anthropic => journeyman_gateway::Provider::Anthropic,
         Provider::OpenAi => journeyman_gateway::Provider::OpenAi,
     };
-    let budget = Budget { usd: Some(usd), ..Budget::default() };
+    let budget = GatewayBudget { usd: Some(usd), ..GatewayBudget::default() };
     let price = price(&base, prices);
-    let door = ModelDoor::new(base, credential, provider, budget, price)
+    let door = ModelUpstream::new(base, credential, provider, budget, price)
         .map_err(|error| never(format!("the agent's model: {error}")))?;
     Ok(door.explaining(journeyman_agent::how_to_price))
 }
@@ -85,11 +92,11 @@ fn price(base: &Url, prices: &Prices) -> journeyman_gateway::Price {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use journeyman_order::network::Tokens;
+    use journeyman_order::network::MeteredTokens;
 
     #[test]
     fn at_a_providers_own_service_a_model_without_a_price_has_none() {
-        let tokens = Tokens { input: 1_000_000, ..Tokens::default() };
+        let tokens = MeteredTokens { input: 1_000_000, ..MeteredTokens::default() };
         for (base, unknown) in [
             ("https://api.anthropic.com", None),
             ("https://API.OpenAI.com./v1", None),

@@ -9,38 +9,42 @@ use tokio::task::{AbortHandle, Id, JoinError, JoinSet};
 
 use super::Engine;
 use super::effects;
-use super::live_journal::{LiveJournal, Turn};
+use super::live_journal::{JournalSnapshot, LiveJournal};
 use journeyman_order::moves::Retry;
-use journeyman_order::next::Survey;
-use journeyman_order::{Event, Journal, Move, MoveKey, OrderId, Outcome, Trouble};
-use journeyman_store::{StoreError, Summary};
+use journeyman_order::next::OrderProjection;
+use journeyman_order::{EffectError, EffectOutcome, Journal, JournalEvent, Move, MoveKey, OrderId};
+use journeyman_store::{OrderSummary, StoreError};
 
 /// Why an order is not being driven.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Rest {
+pub(super) enum DriveOutcome {
     /// It ended, and everything about it is said.
     Ended,
     /// There is nothing to do before this.
     Until(DateTime<Utc>),
 }
 
-struct Drive {
+struct OrderDriver {
     engine: Engine,
     order: OrderId,
     journal: LiveJournal,
     /// The turn that is on, for effects that have to say how things stand when they get round to it.
-    turns: watch::Sender<Turn>,
+    turns: watch::Sender<JournalSnapshot>,
     running: BTreeMap<MoveKey, (Move, AbortHandle)>,
-    effects: JoinSet<(MoveKey, Outcome)>,
+    effects: JoinSet<(MoveKey, EffectOutcome)>,
 }
 
 impl Engine {
     /// Goes from move to move. `signaled` tells of entries that somebody else wrote. Dropping the future stops what
     /// is under way; the journal then says what was intended, and the next drive does that again.
-    pub(super) async fn drive(&self, order: OrderId, signaled: Arc<Notify>) -> Result<Rest, StoreError> {
+    pub(super) async fn drive(
+        &self,
+        order: OrderId,
+        signaled: Arc<Notify>,
+    ) -> Result<DriveOutcome, StoreError> {
         let journal = LiveJournal::read(Arc::clone(&self.parts.journals), order).await?;
-        let turns = watch::Sender::new(journal.turn());
-        let mut drive = Drive {
+        let turns = watch::Sender::new(journal.snapshot());
+        let mut drive = OrderDriver {
             engine: self.clone(),
             order,
             journal,
@@ -51,8 +55,8 @@ impl Engine {
         let mut shown = None;
         loop {
             let turn = drive.turns.borrow().clone();
-            let Turn { journal, survey } = &turn;
-            drive.stop_what_is_not_named(survey);
+            let JournalSnapshot { journal, survey } = &turn;
+            drive.stop_unplanned(survey);
             let summary = summary(survey);
             // Before anything is done: this is also how an order that `/retry` opened again takes the issue's place.
             if shown.as_ref() != Some(&summary) {
@@ -63,7 +67,7 @@ impl Engine {
                 }
                 shown = Some(summary.clone());
             }
-            if drive.start_what_is_named(&turn).await? {
+            if drive.start_planned(&turn).await? {
                 drive.next_turn();
                 continue;
             }
@@ -74,17 +78,19 @@ impl Engine {
             }
             if at_rest {
                 match (survey.next.wake_at, &survey.next.settled) {
-                    (Some(until), _) => return Ok(Rest::Until(until)),
-                    (None, Some(_)) => return Ok(Rest::Ended),
+                    (Some(until), _) => return Ok(DriveOutcome::Until(until)),
+                    (None, Some(_)) => return Ok(DriveOutcome::Ended),
                     (None, None) if survey.trace.asks.is_some() => {
-                        return Ok(Rest::Until(Utc::now() + chrono::TimeDelta::hours(1)));
+                        return Ok(DriveOutcome::Until(Utc::now() + chrono::TimeDelta::hours(1)));
                     }
                     // A journal that names nothing to do and no end would be a fault of ours; look again later.
-                    (None, None) => return Ok(Rest::Until(Utc::now() + chrono::TimeDelta::minutes(1))),
+                    (None, None) => {
+                        return Ok(DriveOutcome::Until(Utc::now() + chrono::TimeDelta::minutes(1)));
+                    }
                 }
             }
             tokio::select! {
-                Some(done) = drive.effects.join_next_with_id() => drive.write_down(done).await?,
+                Some(done) = drive.effects.join_next_with_id() => drive.record_outcome(done).await?,
                 () = signaled.notified() => drive.journal.catch_up().await?,
                 () = until(survey.next.wake_at) => drive.journal.catch_up().await?,
             }
@@ -93,16 +99,21 @@ impl Engine {
     }
 
     /// Another order has the issue's place meanwhile; this one stays as it ended.
-    async fn give_way(&self, order: OrderId, was: Summary, journal: &Journal) -> Result<Rest, StoreError> {
+    async fn give_way(
+        &self,
+        order: OrderId,
+        was: OrderSummary,
+        journal: &Journal,
+    ) -> Result<DriveOutcome, StoreError> {
         tracing::warn!(%order, "is not opened again: another order is at work on its issue");
-        let summary = Summary { active: false, ..was };
+        let summary = OrderSummary { active: false, ..was };
         self.parts.store.set_summary(order, &summary, Some(journal.last_seq())).await?;
-        Ok(Rest::Ended)
+        Ok(DriveOutcome::Ended)
     }
 }
 
-impl Drive {
-    async fn write(&mut self, event: Event) -> Result<(), StoreError> {
+impl OrderDriver {
+    async fn write(&mut self, event: JournalEvent) -> Result<(), StoreError> {
         let entry = self.journal.append(event).await?;
         // Nobody has to watch.
         let _ = self.engine.written.send((self.order, entry));
@@ -110,11 +121,11 @@ impl Drive {
     }
 
     fn next_turn(&self) {
-        self.turns.send_replace(self.journal.turn());
+        self.turns.send_replace(self.journal.snapshot());
     }
 
     /// A cancelled order's agent is stopped at once. What is short is let finish: it is nearly done.
-    fn stop_what_is_not_named(&mut self, survey: &Survey) {
+    fn stop_unplanned(&mut self, survey: &OrderProjection) {
         let named = |key: &MoveKey| survey.next.moves.iter().any(|(known, _)| known == key);
         self.running.retain(|key, (r#move, effect)| {
             if named(key) || !takes_long(r#move) {
@@ -128,14 +139,14 @@ impl Drive {
 
     /// Starts the effects whose intent is written, and writes the others': these begin in the next turn, so that what
     /// they are handed holds their own intent. Whether anything was written.
-    async fn start_what_is_named(&mut self, turn: &Turn) -> Result<bool, StoreError> {
+    async fn start_planned(&mut self, turn: &JournalSnapshot) -> Result<bool, StoreError> {
         let mut written = false;
         for (key, r#move) in &turn.survey.next.moves {
             if self.running.contains_key(key) {
                 continue;
             }
             if !is_intended(&turn.journal, key) {
-                let event = Event::Intended { key: key.clone(), r#move: Box::new(r#move.clone()) };
+                let event = JournalEvent::Intended { key: key.clone(), r#move: Box::new(r#move.clone()) };
                 self.write(event).await?;
                 written = true;
                 continue;
@@ -155,9 +166,9 @@ impl Drive {
         Ok(written)
     }
 
-    async fn write_down(
+    async fn record_outcome(
         &mut self,
-        done: Result<(Id, (MoveKey, Outcome)), JoinError>,
+        done: Result<(Id, (MoveKey, EffectOutcome)), JoinError>,
     ) -> Result<(), StoreError> {
         let id = match &done {
             Ok((id, _)) => *id,
@@ -178,17 +189,17 @@ impl Drive {
                 internal_fault()
             }
         };
-        if let Outcome::Trouble(trouble) = &outcome {
+        if let EffectOutcome::Trouble(trouble) = &outcome {
             tracing::warn!(order = %self.order, %key, message = trouble.message, "could not be done");
         } else {
             tracing::info!(order = %self.order, %key, "observed");
         }
-        self.write(Event::Observed { key, outcome: Box::new(outcome) }).await
+        self.write(JournalEvent::Observed { key, outcome: Box::new(outcome) }).await
     }
 }
 
-fn internal_fault() -> Outcome {
-    Outcome::Trouble(Trouble {
+fn internal_fault() -> EffectOutcome {
+    EffectOutcome::Trouble(EffectError {
         message: "a fault of Journeyman's own; the server's log says more".to_owned(),
         retry: Retry::Never,
     })
@@ -201,20 +212,24 @@ fn takes_long(r#move: &Move) -> bool {
 /// Whether the last that was written of an effect is its intent.
 fn is_intended(journal: &Journal, key: &MoveKey) -> bool {
     let last = journal.entries().iter().rev().find_map(|entry| match &entry.event {
-        Event::Intended { key: known, .. } if known == key => Some(true),
-        Event::Observed { key: known, .. } if known == key => Some(false),
-        Event::Opened(_) | Event::Signaled { .. } | Event::Intended { .. } | Event::Observed { .. } => None,
+        JournalEvent::Intended { key: known, .. } if known == key => Some(true),
+        JournalEvent::Observed { key: known, .. } if known == key => Some(false),
+        JournalEvent::Opened(_)
+        | JournalEvent::Signaled { .. }
+        | JournalEvent::Intended { .. }
+        | JournalEvent::Observed { .. } => None,
     });
     last.unwrap_or(false)
 }
 
 /// How often an effect was observed, which is how often it was tried to an end.
 fn attempts(journal: &Journal, key: &MoveKey) -> usize {
-    let seen = |event: &Event| matches!(event, Event::Observed { key: known, .. } if known == key);
+    let seen =
+        |event: &JournalEvent| matches!(event, JournalEvent::Observed { key: known, .. } if known == key);
     journal.entries().iter().filter(|entry| seen(&entry.event)).count()
 }
 
-fn summary(survey: &Survey) -> Summary {
+fn summary(survey: &OrderProjection) -> OrderSummary {
     let state = match (&survey.next.settled, survey.trace.running()) {
         (Some(_), _) => survey.surfaces().outcome.to_owned(),
         (None, Some(stage)) => match stage.rounds.last() {
@@ -223,7 +238,7 @@ fn summary(survey: &Survey) -> Summary {
         },
         (None, None) => "starting".to_owned(),
     };
-    Summary {
+    OrderSummary {
         active: survey.next.settled.is_none(),
         state,
         branch: survey.trace.branch.clone(),

@@ -8,10 +8,12 @@ use tokio::sync::mpsc;
 use uuid::Uuid;
 
 use super::Engine;
-use journeyman_github::{At, ErrorKind, GitHubError};
-use journeyman_order::{DeliveryGuid, IssueText, Opened, OrderId, RepositoryId, Requester, SignalKind};
-use journeyman_store::{Conclusion, Delivery, OpenOutcome, OrderRow, StoreError};
-use journeyman_webhook::{Incoming, Provided, Subject, Understood, Us, understand};
+use journeyman_github::{ErrorKind, GitHubError, InstalledRepository};
+use journeyman_order::{DeliveryGuid, IssueText, OrderId, OrderInput, RepositoryId, Requester, SignalKind};
+use journeyman_store::{DeliveryConclusion, OpenOutcome, OrderRow, StoreError, StoredDelivery};
+use journeyman_webhook::{
+    AppIdentity, DeliveryMeaning, RoutedSignal, SignalCondition, SignalSubject, understand,
+};
 
 /// How many deliveries are taken in one look.
 const AT_ONCE: u32 = 200;
@@ -20,7 +22,7 @@ const AT_ONCE: u32 = 200;
 const AFTER_A_WAIT: Duration = Duration::from_secs(1);
 
 /// What became of a delivery.
-enum Taken {
+enum IntakeResult {
     /// It is concluded; the orders that have to hear of it.
     Done(Vec<OrderId>),
     /// It cannot be concluded yet; the message says why.
@@ -29,16 +31,19 @@ enum Taken {
 
 impl Engine {
     /// Takes in every delivery that waits, and names the orders that were told something.
-    pub(super) async fn take_in(&self, tell: &mpsc::UnboundedSender<OrderId>) -> Result<(), StoreError> {
+    pub(super) async fn process_deliveries(
+        &self,
+        tell: &mpsc::UnboundedSender<OrderId>,
+    ) -> Result<(), StoreError> {
         for delivery in self.parts.store.pending_deliveries(AT_ONCE).await? {
-            match self.take(&delivery).await? {
-                Taken::Done(orders) => {
+            match self.process_delivery(&delivery).await? {
+                IntakeResult::Done(orders) => {
                     for order in orders {
                         // Nobody listens only when the engine is stopping.
                         let _ = tell.send(order);
                     }
                 }
-                Taken::Later(because) => {
+                IntakeResult::Later(because) => {
                     tracing::warn!(delivery = %delivery.guid, because, "waits");
                     // What holds one up holds the others up as well; they are looked at again a little later.
                     tokio::time::sleep(AFTER_A_WAIT).await;
@@ -48,14 +53,14 @@ impl Engine {
         Ok(())
     }
 
-    async fn take(&self, delivery: &Delivery) -> Result<Taken, StoreError> {
+    async fn process_delivery(&self, delivery: &StoredDelivery) -> Result<IntakeResult, StoreError> {
         let incoming = match understand(&delivery.event, &delivery.body) {
-            Understood::Signal(incoming) => incoming,
-            Understood::Ping => return self.ignore(&delivery.guid, "a ping").await,
-            Understood::Ignored { because } => return self.ignore(&delivery.guid, &because).await,
-            Understood::Malformed { because } => {
+            DeliveryMeaning::Signal(incoming) => incoming,
+            DeliveryMeaning::Ping => return self.ignore(&delivery.guid, "a ping").await,
+            DeliveryMeaning::Ignored { because } => return self.ignore(&delivery.guid, &because).await,
+            DeliveryMeaning::Malformed { because } => {
                 tracing::warn!(delivery = %delivery.guid, because, "cannot be read");
-                return self.conclude(&delivery.guid, Conclusion::Refused { because }).await;
+                return self.conclude(&delivery.guid, DeliveryConclusion::Refused { because }).await;
             }
         };
         let concerned = self.concerned(&incoming).await?;
@@ -73,15 +78,15 @@ impl Engine {
                 Err(error) => return self.fault(&delivery.guid, error).await,
             }
         }
-        match self.unmet(&incoming.provided).await {
+        match self.unmet_condition(&incoming.condition).await {
             Ok(None) => {}
             Ok(Some(because)) => return self.ignore(&delivery.guid, because).await,
             // Whatever GitHub says: this is no fault of the delivery.
-            Err(error) => return Ok(Taken::Later(error.message)),
+            Err(error) => return Ok(IntakeResult::Later(error.message)),
         }
         if begins {
             return match concerned.iter().find(|order| order.active) {
-                Some(order) => self.tell(delivery, &[order.id], &incoming).await,
+                Some(order) => self.signal_orders(delivery, &[order.id], &incoming).await,
                 None => self.open_for(delivery, &incoming).await,
             };
         }
@@ -95,19 +100,19 @@ impl Engine {
         }
         match newer.filter(|_| told.is_empty()) {
             Some(newer) => self.ignore(&delivery.guid, &format!("order {newer} has taken its place")).await,
-            None => self.tell(delivery, &told, &incoming).await,
+            None => self.signal_orders(delivery, &told, &incoming).await,
         }
     }
 
     /// The orders that it is about, whether at work or not.
-    async fn concerned(&self, incoming: &Incoming) -> Result<Vec<OrderRow>, StoreError> {
+    async fn concerned(&self, incoming: &RoutedSignal) -> Result<Vec<OrderRow>, StoreError> {
         let (store, repository) = (&self.parts.store, incoming.repository_id);
         Ok(match &incoming.subject {
-            Subject::Issue(issue) => {
+            SignalSubject::Issue(issue) => {
                 store.latest_order(repository, issue.number).await?.into_iter().collect()
             }
-            Subject::Pull(pull) => store.order_by_pull(repository, *pull).await?.into_iter().collect(),
-            Subject::Branches(branches) => {
+            SignalSubject::Pull(pull) => store.order_by_pull(repository, *pull).await?.into_iter().collect(),
+            SignalSubject::Branches(branches) => {
                 let mut orders = Vec::new();
                 for branch in branches {
                     orders.extend(store.order_by_branch(repository, branch).await?);
@@ -115,7 +120,7 @@ impl Engine {
                 orders
             }
             // Of several that had the same pull request, the latest has it now.
-            Subject::Base => {
+            SignalSubject::Base => {
                 let open = store.orders_with_open_pull(repository).await?.into_iter();
                 let by_pull: BTreeMap<_, _> = open.map(|order| (order.pull, order)).collect();
                 by_pull.into_values().collect()
@@ -124,15 +129,15 @@ impl Engine {
     }
 
     /// Why it means nothing to us, of all Apps; GitHub is asked who we are when that matters, and only once.
-    async fn unmet(&self, provided: &Provided) -> Result<Option<&'static str>, GitHubError> {
-        if *provided == Provided::Nothing {
+    async fn unmet_condition(&self, provided: &SignalCondition) -> Result<Option<&'static str>, GitHubError> {
+        if *provided == SignalCondition::Nothing {
             return Ok(None);
         }
         let ask = || async {
             let identity = self.parts.github.identity().await?;
-            Ok::<Us, GitHubError>(Us { app: identity.app, slug: identity.slug })
+            Ok::<AppIdentity, GitHubError>(AppIdentity { app: identity.app, slug: identity.slug })
         };
-        Ok(provided.unmet_by(self.remembered.us.get_or_try_init(ask).await?))
+        Ok(provided.unmet_by(self.cache.identity.get_or_try_init(ask).await?))
     }
 
     /// A later order that is at work on the same issue: an older one is not waken up beside it.
@@ -141,18 +146,22 @@ impl Engine {
         Ok(latest.filter(|latest| latest.active && latest.id != order.id).map(|latest| latest.id))
     }
 
-    async fn tell(
+    async fn signal_orders(
         &self,
-        delivery: &Delivery,
+        delivery: &StoredDelivery,
         orders: &[OrderId],
-        incoming: &Incoming,
-    ) -> Result<Taken, StoreError> {
+        incoming: &RoutedSignal,
+    ) -> Result<IntakeResult, StoreError> {
         self.parts.store.signal_each(orders, &incoming.signal, &delivery.guid, Utc::now()).await?;
-        Ok(Taken::Done(orders.to_vec()))
+        Ok(IntakeResult::Done(orders.to_vec()))
     }
 
-    async fn open_for(&self, delivery: &Delivery, incoming: &Incoming) -> Result<Taken, StoreError> {
-        let Subject::Issue(issue) = &incoming.subject else {
+    async fn open_for(
+        &self,
+        delivery: &StoredDelivery,
+        incoming: &RoutedSignal,
+    ) -> Result<IntakeResult, StoreError> {
+        let SignalSubject::Issue(issue) = &incoming.subject else {
             return self.ignore(&delivery.guid, "the label is on a pull request").await;
         };
         let opened = match self.opened(incoming, issue.clone()).await {
@@ -163,14 +172,14 @@ impl Engine {
         match self.parts.store.open_order(opened, Utc::now(), Some(&delivery.guid)).await? {
             OpenOutcome::Opened => {
                 tracing::info!(%order, repository = %incoming.repository, issue = %issue.number, "opened");
-                Ok(Taken::Done(vec![order]))
+                Ok(IntakeResult::Done(vec![order]))
             }
-            OpenOutcome::Active(order) => self.tell(delivery, &[order], incoming).await,
-            OpenOutcome::DeliveryConcluded => Ok(Taken::Done(Vec::new())),
+            OpenOutcome::Active(order) => self.signal_orders(delivery, &[order], incoming).await,
+            OpenOutcome::DeliveryConcluded => Ok(IntakeResult::Done(Vec::new())),
         }
     }
 
-    async fn opened(&self, incoming: &Incoming, issue: IssueText) -> Result<Opened, GitHubError> {
+    async fn opened(&self, incoming: &RoutedSignal, issue: IssueText) -> Result<OrderInput, GitHubError> {
         let at = self.at(incoming).await?;
         let default_branch = match &incoming.default_branch {
             Some(branch) => branch.clone(),
@@ -182,14 +191,14 @@ impl Engine {
 
     pub(super) fn new_order(
         &self,
-        at: &At,
+        at: &InstalledRepository,
         repository_id: RepositoryId,
         default_branch: String,
         issue: IssueText,
         by: Requester,
-    ) -> Opened {
-        let rules = &self.parts.rules;
-        Opened {
+    ) -> OrderInput {
+        let rules = &self.parts.settings;
+        OrderInput {
             order: OrderId(Uuid::now_v7()),
             repository: at.repository.clone(),
             repository_id,
@@ -204,28 +213,28 @@ impl Engine {
         }
     }
 
-    async fn at(&self, incoming: &Incoming) -> Result<At, GitHubError> {
+    async fn at(&self, incoming: &RoutedSignal) -> Result<InstalledRepository, GitHubError> {
         let installation = match incoming.installation {
             Some(installation) => installation,
             None => self.parts.github.installation(&incoming.repository).await?,
         };
-        Ok(At { repository: incoming.repository.clone(), installation })
+        Ok(InstalledRepository { repository: incoming.repository.clone(), installation })
     }
 
     /// Whether this label starts work: the settings' label, unless the repository names another.
-    async fn is_our_label(&self, incoming: &Incoming, label: &str) -> Result<bool, GitHubError> {
+    async fn is_our_label(&self, incoming: &RoutedSignal, label: &str) -> Result<bool, GitHubError> {
         // Our own labels are put on at every order; nobody is asked about them.
         if label.starts_with("journeyman:") {
             return Ok(false);
         }
         let wanted = self.label_of(incoming).await?;
-        Ok(wanted.as_deref().unwrap_or(&self.parts.rules.label).eq_ignore_ascii_case(label))
+        Ok(wanted.as_deref().unwrap_or(&self.parts.settings.label).eq_ignore_ascii_case(label))
     }
 
     /// The label that the repository's settings name, looked at again after a minute.
-    async fn label_of(&self, incoming: &Incoming) -> Result<Option<String>, GitHubError> {
+    async fn label_of(&self, incoming: &RoutedSignal) -> Result<Option<String>, GitHubError> {
         let id = incoming.repository_id;
-        if let Some(label) = self.remembered.labels.get(id) {
+        if let Some(label) = self.cache.labels.get(id) {
             return Ok(label);
         }
         let at = self.at(incoming).await?;
@@ -235,31 +244,35 @@ impl Engine {
         };
         let file = self.parts.github.file(&at, super::SETTINGS_FILE, &branch).await?;
         // Settings that cannot be read are answered on the issue, when work starts with the server's own label.
-        let settings = file.and_then(|yaml| (self.parts.rules.read_repository_settings)(&yaml).ok());
+        let settings = file.and_then(|yaml| (self.parts.settings.read_repository_settings)(&yaml).ok());
         let label = settings.and_then(|settings| settings.label);
-        self.remembered.labels.put(id, label.clone());
+        self.cache.labels.put(id, label.clone());
         Ok(label)
     }
 
-    async fn ignore(&self, guid: &DeliveryGuid, because: &str) -> Result<Taken, StoreError> {
-        self.conclude(guid, Conclusion::Ignored { because: because.to_owned() }).await
+    async fn ignore(&self, guid: &DeliveryGuid, because: &str) -> Result<IntakeResult, StoreError> {
+        self.conclude(guid, DeliveryConclusion::Ignored { because: because.to_owned() }).await
     }
 
-    async fn conclude(&self, guid: &DeliveryGuid, conclusion: Conclusion) -> Result<Taken, StoreError> {
+    async fn conclude(
+        &self,
+        guid: &DeliveryGuid,
+        conclusion: DeliveryConclusion,
+    ) -> Result<IntakeResult, StoreError> {
         self.parts.store.conclude_delivery(guid, &conclusion).await?;
-        Ok(Taken::Done(Vec::new()))
+        Ok(IntakeResult::Done(Vec::new()))
     }
 
     /// What passes is waited for; what does not pass by itself ends the delivery, and the log says why.
-    async fn fault(&self, guid: &DeliveryGuid, error: GitHubError) -> Result<Taken, StoreError> {
+    async fn fault(&self, guid: &DeliveryGuid, error: GitHubError) -> Result<IntakeResult, StoreError> {
         match error.kind {
             ErrorKind::Unavailable { .. }
             | ErrorKind::Unauthorized
             | ErrorKind::Conflict
-            | ErrorKind::Unexpected => Ok(Taken::Later(error.message)),
+            | ErrorKind::Unexpected => Ok(IntakeResult::Later(error.message)),
             ErrorKind::Forbidden | ErrorKind::NotFound | ErrorKind::Invalid => {
                 tracing::error!(delivery = %guid, "refused: {error}");
-                self.conclude(guid, Conclusion::Refused { because: error.message }).await
+                self.conclude(guid, DeliveryConclusion::Refused { because: error.message }).await
             }
         }
     }

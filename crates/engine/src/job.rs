@@ -7,8 +7,10 @@ use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
-use journeyman_order::{Exit, Trouble};
-use journeyman_sandbox::{Access, Collected, Job, Limits, Mount, Network, Sandbox, Sink};
+use journeyman_order::{EffectError, Exit};
+use journeyman_sandbox::{
+    CollectedOutput, Job, JobLimits, Mount, MountAccess, Sandbox, SandboxNetwork, Sink,
+};
 
 use super::trouble::soon;
 
@@ -17,34 +19,34 @@ const SHORT: Duration = Duration::from_secs(300);
 
 /// A folder that a job may write.
 pub(crate) fn writable(path: &Path) -> Mount {
-    Mount { path: path.to_owned(), access: Access::ReadWrite }
+    Mount { path: path.to_owned(), access: MountAccess::ReadWrite }
 }
 
 /// A folder that a job may only read.
 pub(crate) fn readable(path: &Path) -> Mount {
-    Mount { path: path.to_owned(), access: Access::ReadOnly }
+    Mount { path: path.to_owned(), access: MountAccess::ReadOnly }
 }
 
 /// A short command without network. Its standard output, or trouble with the end of what it said.
-pub(crate) async fn short(
+pub(crate) async fn run_short(
     sandbox: &Sandbox,
     program: Vec<OsString>,
     directory: &Path,
     home: &Path,
     mounts: Vec<Mount>,
-) -> Result<Vec<u8>, Trouble> {
-    fed(sandbox, program, directory, home, mounts, Vec::new()).await
+) -> Result<Vec<u8>, EffectError> {
+    run_short_with_stdin(sandbox, program, directory, home, mounts, Vec::new()).await
 }
 
 /// The same, with something on its standard input.
-pub(crate) async fn fed(
+pub(crate) async fn run_short_with_stdin(
     sandbox: &Sandbox,
     program: Vec<OsString>,
     directory: &Path,
     home: &Path,
     mounts: Vec<Mount>,
     stdin: Vec<u8>,
-) -> Result<Vec<u8>, Trouble> {
+) -> Result<Vec<u8>, EffectError> {
     let job = Job { stdin, ..short_job(program, directory, home, mounts) };
     succeed(sandbox, job, "a command in the agent's workspace").await
 }
@@ -59,16 +61,16 @@ pub(crate) fn short_job(program: Vec<OsString>, directory: &Path, home: &Path, m
         home: home.to_owned(),
         mounts,
         relocation: None,
-        network: Network::None,
-        limits: Limits::small(),
+        network: SandboxNetwork::None,
+        limits: JobLimits::small(),
         timeout: SHORT,
         most_output: 8 * 1024 * 1024,
     }
 }
 
 /// The standard output of a job that ended well; else trouble, with what the job is and the end of what it said.
-pub(crate) async fn succeed(sandbox: &Sandbox, job: Job, what: &str) -> Result<Vec<u8>, Trouble> {
-    let mut said = Collected::default();
+pub(crate) async fn succeed(sandbox: &Sandbox, job: Job, what: &str) -> Result<Vec<u8>, EffectError> {
+    let mut said = CollectedOutput::default();
     let ended = sandbox.run(job, &mut said).await?;
     if ended.exit != Exit::Code(0) {
         let tail = String::from_utf8_lossy(&said.stderr);
@@ -79,13 +81,13 @@ pub(crate) async fn succeed(sandbox: &Sandbox, job: Job, what: &str) -> Result<V
 }
 
 /// Makes a folder, and those above it.
-pub(crate) fn make_folder(folder: &Path) -> Result<(), Trouble> {
+pub(crate) fn make_folder(folder: &Path) -> Result<(), EffectError> {
     std::fs::create_dir_all(folder)
         .map_err(|error| soon(format!("cannot make {}: {error}", folder.display())))
 }
 
 /// An output.
-pub(crate) struct Recorded {
+pub(crate) struct RecordedOutput {
     /// Its end.
     pub(crate) text: String,
     /// Whether the start is missing.
@@ -96,14 +98,14 @@ pub(crate) struct Recorded {
 
 /// Keeps the end of an output in memory, and the digest of all of it.
 #[derive(Default)]
-pub(crate) struct Recorder {
+pub(crate) struct OutputRecorder {
     tail: Vec<u8>,
     /// Whether the start is kept no longer.
     is_cut: bool,
     digest: Sha256,
 }
 
-impl Recorder {
+impl OutputRecorder {
     /// What of the end is kept.
     const TAIL: usize = 8 * 1024 * 1024;
 
@@ -117,8 +119,8 @@ impl Recorder {
     }
 
     /// What is known of the output now that it is over.
-    pub(crate) fn finish(self) -> Recorded {
-        Recorded {
+    pub(crate) fn finish(self) -> RecordedOutput {
+        RecordedOutput {
             text: String::from_utf8_lossy(&self.tail).into_owned(),
             is_cut: self.is_cut,
             sha256: hex::encode(self.digest.finalize()),
@@ -126,7 +128,7 @@ impl Recorder {
     }
 }
 
-impl Sink for Recorder {
+impl Sink for OutputRecorder {
     fn stdout(&mut self, bytes: &[u8]) {
         self.take(bytes);
     }

@@ -7,6 +7,7 @@
 //! The rule of the house: the intent is written before an effect, the observation after it. Whatever is lost in
 //! between is done again, and every effect is made so that this is harmless.
 
+mod cache;
 mod desk;
 mod door;
 mod driver;
@@ -14,7 +15,6 @@ mod effects;
 mod intake;
 mod job;
 mod live_journal;
-mod remembered;
 mod supervisor;
 pub mod testing;
 mod trouble;
@@ -30,16 +30,16 @@ use url::Url;
 
 use journeyman_agent::{Agents, Prices};
 use journeyman_github::GitHub;
-use journeyman_order::{DayLimits, Entry, OrderId, OrderLimits, Pipeline, RepositorySettings, Role};
+use journeyman_order::{DayLimits, JournalEntry, OrderId, OrderLimits, Pipeline, RepositorySettings, Role};
 use journeyman_sandbox::Sandbox;
 use journeyman_store::{JournalStore, Store};
-use journeyman_workspace::{Known, Workspaces};
+use journeyman_workspace::{SecretSet, Workspaces};
 
-pub use supervisor::Stopped;
+pub use supervisor::ShutdownReport;
 
 /// What the engine works with. Put together by the composition root.
 #[derive(Clone)]
-pub struct Parts {
+pub struct EngineParts {
     /// Deliveries, orders, artifacts.
     pub store: Store,
     /// Where journals are written; the store itself, unless somebody wants to watch.
@@ -53,12 +53,12 @@ pub struct Parts {
     /// The walls.
     pub sandbox: Sandbox,
     /// What the settings say.
-    pub rules: Rules,
+    pub settings: EngineSettings,
 }
 
 /// What the settings say about orders.
 #[derive(Debug, Clone)]
-pub struct Rules {
+pub struct EngineSettings {
     /// Where people reach the server, if they can.
     pub public_url: Option<Url>,
     /// The label that starts an order where the repository names no other.
@@ -94,7 +94,7 @@ pub struct Rules {
     /// What models cost.
     pub prices: Prices,
     /// Secrets of ours, which nothing that is published may hold.
-    pub known: Known,
+    pub secrets: SecretSet,
     /// Reads `.github/journeyman.yml`; the error says what is wrong and where.
     pub read_repository_settings: fn(&[u8]) -> Result<RepositorySettings, String>,
     /// Reads our own environment, for the variables that an agent's settings name.
@@ -107,30 +107,30 @@ pub const SETTINGS_FILE: &str = ".github/journeyman.yml";
 /// The running engine's handle. Cheap to clone.
 #[derive(Clone)]
 pub struct Engine {
-    parts: Arc<Parts>,
+    parts: Arc<EngineParts>,
     /// A delivery arrived: look at the store.
     arrived: Arc<Notify>,
     /// An order was opened, or told something, on request: look at the store.
-    asked: Arc<Notify>,
+    order_requested: Arc<Notify>,
     /// Orders that were told something on request, and do not know it yet.
-    told: Arc<Mutex<BTreeSet<OrderId>>>,
+    signaled: Arc<Mutex<BTreeSet<OrderId>>>,
     /// Every entry as it is written, for whoever wants to watch.
-    written: broadcast::Sender<(OrderId, Entry)>,
-    remembered: Arc<remembered::Remembered>,
+    written: broadcast::Sender<(OrderId, JournalEntry)>,
+    cache: Arc<cache::IntakeCache>,
     stop: CancellationToken,
 }
 
 impl Engine {
     /// Puts the engine together; [`Engine::run`] makes it go.
-    pub fn new(parts: Parts) -> Self {
+    pub fn new(parts: EngineParts) -> Self {
         let (written, _) = broadcast::channel(1024);
         Self {
             parts: Arc::new(parts),
             arrived: Arc::new(Notify::new()),
-            asked: Arc::new(Notify::new()),
-            told: Arc::default(),
+            order_requested: Arc::new(Notify::new()),
+            signaled: Arc::default(),
             written,
-            remembered: Arc::default(),
+            cache: Arc::default(),
             stop: CancellationToken::new(),
         }
     }
@@ -141,7 +141,7 @@ impl Engine {
     }
 
     /// Every journal entry from now on, as it is written.
-    pub fn watch(&self) -> broadcast::Receiver<(OrderId, Entry)> {
+    pub fn watch(&self) -> broadcast::Receiver<(OrderId, JournalEntry)> {
         self.written.subscribe()
     }
 

@@ -5,20 +5,20 @@ use std::sync::Arc;
 
 use chrono::Utc;
 
-use journeyman_order::next::Survey;
-use journeyman_order::{Entry, Event, Journal, OrderId, survey};
+use journeyman_order::next::OrderProjection;
+use journeyman_order::{Journal, JournalEntry, JournalEvent, OrderId, projection};
 use journeyman_store::{JournalStore, StoreError};
 
 /// A journal as it was at one moment, and what can be told from it: both are had once, and handed to every effect.
 #[derive(Clone)]
-pub(super) struct Turn {
+pub(super) struct JournalSnapshot {
     pub(super) journal: Arc<Journal>,
-    pub(super) survey: Arc<Survey>,
+    pub(super) survey: Arc<OrderProjection>,
 }
 
-impl Turn {
+impl JournalSnapshot {
     pub(super) fn of(journal: Arc<Journal>) -> Self {
-        let survey = Arc::new(survey(journal.pipeline(), &journal, Utc::now()));
+        let survey = Arc::new(projection(journal.pipeline(), &journal, Utc::now()));
         Self { journal, survey }
     }
 }
@@ -34,12 +34,12 @@ impl LiveJournal {
         Ok(Self { store, journal })
     }
 
-    pub(super) fn turn(&self) -> Turn {
-        Turn::of(Arc::clone(&self.journal))
+    pub(super) fn snapshot(&self) -> JournalSnapshot {
+        JournalSnapshot::of(Arc::clone(&self.journal))
     }
 
     /// Writes the next entry. After an error nobody knows whether it was written: what is in memory is to be dropped.
-    pub(super) async fn append(&mut self, event: Event) -> Result<Entry, StoreError> {
+    pub(super) async fn append(&mut self, event: JournalEvent) -> Result<JournalEntry, StoreError> {
         let entry = self.store.append(self.journal.opened().order, event, Utc::now()).await?;
         // A signal was written in between by whoever takes in deliveries, unless this is the next one.
         if Arc::make_mut(&mut self.journal).push(entry.clone()).is_err() {

@@ -9,7 +9,7 @@ use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinSet;
 
 use super::Engine;
-use super::driver::Rest;
+use super::driver::DriveOutcome;
 use journeyman_order::OrderId;
 use journeyman_store::StoreError;
 
@@ -20,33 +20,33 @@ const AFTER_FAULT: chrono::TimeDelta = chrono::TimeDelta::seconds(5);
 
 /// The engine was asked to stop and has. Orders that were under way go on at the next start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stopped {
+pub struct ShutdownReport {
     /// Orders that were under way.
     pub under_way: usize,
 }
 
 #[derive(Default)]
-struct Orders {
-    driven: JoinSet<(OrderId, Result<Rest, StoreError>)>,
+struct SupervisedOrders {
+    driven: JoinSet<(OrderId, Result<DriveOutcome, StoreError>)>,
     signaled: BTreeMap<OrderId, Arc<Notify>>,
     parked: BTreeMap<OrderId, DateTime<Utc>>,
     /// Told something while they were driven; whether the drive still heard of it is not known.
-    told: BTreeSet<OrderId>,
+    signaled_while_driven: BTreeSet<OrderId>,
 }
 
 impl Engine {
     /// Runs until [`Engine::stop`]. Taking in and driving do not wait for one another.
-    pub async fn run(&self) -> Stopped {
+    pub async fn run(&self) -> ShutdownReport {
         let (tell, told) = mpsc::unbounded_channel();
         tokio::select! {
             stopped = self.supervise(told) => stopped,
-            () = self.take_in_for_ever(&tell) => Stopped { under_way: 0 },
+            () = self.process_deliveries_forever(&tell) => ShutdownReport { under_way: 0 },
         }
     }
 
-    async fn take_in_for_ever(&self, tell: &mpsc::UnboundedSender<OrderId>) {
+    async fn process_deliveries_forever(&self, tell: &mpsc::UnboundedSender<OrderId>) {
         loop {
-            if let Err(error) = self.take_in(tell).await {
+            if let Err(error) = self.process_deliveries(tell).await {
                 tracing::error!("deliveries wait, because the store cannot be used: {error}");
             }
             tokio::select! {
@@ -56,8 +56,8 @@ impl Engine {
         }
     }
 
-    async fn supervise(&self, mut told: mpsc::UnboundedReceiver<OrderId>) -> Stopped {
-        let mut orders = Orders::default();
+    async fn supervise(&self, mut told: mpsc::UnboundedReceiver<OrderId>) -> ShutdownReport {
+        let mut orders = SupervisedOrders::default();
         loop {
             if let Err(error) = self.start_orders(&mut orders).await {
                 tracing::error!("orders wait, because the store cannot be used: {error}");
@@ -68,13 +68,13 @@ impl Engine {
                 () = self.stop.cancelled() => {
                     let under_way = orders.signaled.len();
                     orders.driven.shutdown().await;
-                    return Stopped { under_way };
+                    return ShutdownReport { under_way };
                 }
-                Some(rested) = orders.driven.join_next() => orders.rest(rested),
-                Some(order) = told.recv() => orders.tell(order),
-                () = self.asked.notified() => {
-                    for order in self.take_told() {
-                        orders.tell(order);
+                Some(rested) = orders.driven.join_next() => orders.finish_drive(rested),
+                Some(order) = told.recv() => orders.wake(order),
+                () = self.order_requested.notified() => {
+                    for order in self.take_signaled() {
+                        orders.wake(order);
                     }
                 }
                 () = tokio::time::sleep(nap) => {}
@@ -82,10 +82,10 @@ impl Engine {
         }
     }
 
-    async fn start_orders(&self, orders: &mut Orders) -> Result<(), StoreError> {
+    async fn start_orders(&self, orders: &mut SupervisedOrders) -> Result<(), StoreError> {
         let now = Utc::now();
         for order in self.parts.store.waking_orders().await? {
-            if orders.signaled.len() >= self.parts.rules.concurrent_orders {
+            if orders.signaled.len() >= self.parts.settings.concurrent_orders {
                 break;
             }
             let parked = orders.parked.get(&order).is_some_and(|until| *until > now);
@@ -102,24 +102,27 @@ impl Engine {
     }
 }
 
-impl Orders {
+impl SupervisedOrders {
     /// An order's journal has grown by somebody else's hand.
-    fn tell(&mut self, order: OrderId) {
+    fn wake(&mut self, order: OrderId) {
         self.parked.remove(&order);
         if let Some(signaled) = self.signaled.get(&order) {
             signaled.notify_one();
-            self.told.insert(order);
+            self.signaled_while_driven.insert(order);
         }
     }
 
-    fn rest(&mut self, rested: Result<(OrderId, Result<Rest, StoreError>), tokio::task::JoinError>) {
+    fn finish_drive(
+        &mut self,
+        rested: Result<(OrderId, Result<DriveOutcome, StoreError>), tokio::task::JoinError>,
+    ) {
         match rested {
             Ok((order, rest)) => {
                 self.signaled.remove(&order);
                 match rest {
-                    Ok(Rest::Ended) => {}
-                    Ok(Rest::Until(_)) if self.told.contains(&order) => {}
-                    Ok(Rest::Until(until)) => {
+                    Ok(DriveOutcome::Ended) => {}
+                    Ok(DriveOutcome::Until(_)) if self.signaled_while_driven.contains(&order) => {}
+                    Ok(DriveOutcome::Until(until)) => {
                         self.parked.insert(order, until);
                     }
                     Err(error) => {
@@ -127,7 +130,7 @@ impl Orders {
                         self.parked.insert(order, Utc::now() + AFTER_FAULT);
                     }
                 }
-                self.told.remove(&order);
+                self.signaled_while_driven.remove(&order);
             }
             Err(error) => {
                 // A drive does not panic but by a fault of ours. All notifiers whose drive is gone are let go, so

@@ -6,33 +6,33 @@ use std::str::FromStr;
 
 /// Where an address lies, seen from here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum AddressScope {
     /// Out there, for everybody.
     Public,
     /// In a network of one's own, says which kind. Only for names whose entry says `at` that network.
-    Near(&'static str),
+    Private(&'static str),
     /// This machine, its link or what hands out a machine's own credentials: for nobody.
-    Never(&'static str),
+    Forbidden(&'static str),
 }
 
 /// A network, as `10.0.0.0/8` or a lone address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Network {
+pub(super) struct IpNetwork {
     address: IpAddr,
     prefix: u8,
 }
 
-const fn v4(a: u8, b: u8, c: u8, d: u8, prefix: u8) -> Network {
-    Network { address: IpAddr::V4(Ipv4Addr::new(a, b, c, d)), prefix }
+const fn v4(a: u8, b: u8, c: u8, d: u8, prefix: u8) -> IpNetwork {
+    IpNetwork { address: IpAddr::V4(Ipv4Addr::new(a, b, c, d)), prefix }
 }
 
-const fn v6(segments: [u16; 8], prefix: u8) -> Network {
+const fn v6(segments: [u16; 8], prefix: u8) -> IpNetwork {
     let [a, b, c, d, e, f, g, h] = segments;
-    Network { address: IpAddr::V6(Ipv6Addr::new(a, b, c, d, e, f, g, h)), prefix }
+    IpNetwork { address: IpAddr::V6(Ipv6Addr::new(a, b, c, d, e, f, g, h)), prefix }
 }
 
 /// Clouds hand out credentials here. Before the others: some lie in networks that an entry may open.
-const METADATA: &[Network] = &[
+const METADATA: &[IpNetwork] = &[
     v4(169, 254, 169, 254, 32),
     v4(168, 63, 129, 16, 32),
     v4(100, 100, 100, 200, 32),
@@ -41,7 +41,7 @@ const METADATA: &[Network] = &[
     v6([0xfd20, 0x00ce, 0, 0, 0, 0, 0, 0], 32),
 ];
 
-const NEVER: &[(Network, &str)] = &[
+const NEVER: &[(IpNetwork, &str)] = &[
     (v4(0, 0, 0, 0, 8), "is unspecified"),
     (v4(127, 0, 0, 0, 8), "is a loopback address"),
     (v4(169, 254, 0, 0, 16), "is a link-local address"),
@@ -55,7 +55,7 @@ const NEVER: &[(Network, &str)] = &[
 
 /// The examples of documentation (203.0.113.0/24 and its like) are not among them: they belong to nobody, and where
 /// they lead somewhere, whoever runs the network made it so, as a proxy that answers for every name.
-const NEAR: &[(Network, &str)] = &[
+const NEAR: &[(IpNetwork, &str)] = &[
     (v4(10, 0, 0, 0, 8), "is a private address"),
     (v4(172, 16, 0, 0, 12), "is a private address"),
     (v4(192, 168, 0, 0, 16), "is a private address"),
@@ -74,30 +74,30 @@ const NEAR: &[(Network, &str)] = &[
 ];
 
 /// All that is given out to be reached by everybody.
-const GLOBAL_V6: Network = v6([0x2000, 0, 0, 0, 0, 0, 0, 0], 3);
+const GLOBAL_V6: IpNetwork = v6([0x2000, 0, 0, 0, 0, 0, 0, 0], 3);
 /// An IPv4 address as IPv6 writes it, and as a NAT64 does. What holds is where that address lies.
-const HOLDING_V4: [Network; 2] =
+const HOLDING_V4: [IpNetwork; 2] =
     [v6([0, 0, 0, 0, 0, 0xffff, 0, 0], 96), v6([0x0064, 0xff9b, 0, 0, 0, 0, 0, 0], 96)];
 
 /// Where an address lies.
-pub(super) fn place_of(address: IpAddr) -> Place {
+pub(super) fn scope_of(address: IpAddr) -> AddressScope {
     let address = without_wrapping(address);
     if METADATA.iter().any(|network| network.contains(address)) {
-        return Place::Never("hands out this machine's own credentials");
+        return AddressScope::Forbidden("hands out this machine's own credentials");
     }
-    let named = |table: &[(Network, &'static str)]| {
+    let named = |table: &[(IpNetwork, &'static str)]| {
         table.iter().find(|(network, _)| network.contains(address)).map(|(_, why)| *why)
     };
     if let Some(why) = named(NEVER) {
-        return Place::Never(why);
+        return AddressScope::Forbidden(why);
     }
     if let Some(why) = named(NEAR) {
-        return Place::Near(why);
+        return AddressScope::Private(why);
     }
     match address {
-        IpAddr::V4(_) => Place::Public,
-        IpAddr::V6(_) if GLOBAL_V6.contains(address) => Place::Public,
-        IpAddr::V6(_) => Place::Never("is not an address that everybody can reach"),
+        IpAddr::V4(_) => AddressScope::Public,
+        IpAddr::V6(_) if GLOBAL_V6.contains(address) => AddressScope::Public,
+        IpAddr::V6(_) => AddressScope::Forbidden("is not an address that everybody can reach"),
     }
 }
 
@@ -111,7 +111,7 @@ fn without_wrapping(address: IpAddr) -> IpAddr {
     }
 }
 
-impl Network {
+impl IpNetwork {
     /// Whether an address lies in it; one of the other family never does.
     pub(super) fn contains(&self, address: IpAddr) -> bool {
         let same = |bits: u32, ours: u128, theirs: u128| {
@@ -128,7 +128,7 @@ impl Network {
     }
 }
 
-impl FromStr for Network {
+impl FromStr for IpNetwork {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Self, ()> {
@@ -140,7 +140,7 @@ impl FromStr for Network {
     }
 }
 
-impl fmt::Display for Network {
+impl fmt::Display for IpNetwork {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{}/{}", self.address, self.prefix)
     }
@@ -152,18 +152,18 @@ mod tests {
 
     use super::*;
 
-    fn place(address: &str) -> Place {
-        place_of(address.parse().unwrap())
+    fn place(address: &str) -> AddressScope {
+        scope_of(address.parse().unwrap())
     }
 
     #[test]
     fn what_is_near_this_machine_is_told_from_what_everybody_can_reach() {
         for public in ["1.1.1.1", "9.255.255.255", "172.15.0.1", "172.32.0.1", "100.63.0.1", "100.128.0.1"] {
-            assert_eq!(place(public), Place::Public, "{public}");
+            assert_eq!(place(public), AddressScope::Public, "{public}");
         }
         for public in ["2606:4700::1111", "2a00:1450::1", "64:ff9b::1.1.1.1", "::ffff:1.1.1.1", "2001:200::1"]
         {
-            assert_eq!(place(public), Place::Public, "{public}");
+            assert_eq!(place(public), AddressScope::Public, "{public}");
         }
         for near in [
             "10.0.0.1",
@@ -186,7 +186,7 @@ mod tests {
             "64:ff9b::192.168.0.1",
             "fec0::1",
         ] {
-            assert!(matches!(place(near), Place::Near(_)), "{near}");
+            assert!(matches!(place(near), AddressScope::Private(_)), "{near}");
         }
         for never in [
             "127.0.0.1",
@@ -219,22 +219,22 @@ mod tests {
             "5f00::1",
             "4000::1",
         ] {
-            assert!(matches!(place(never), Place::Never(_)), "{never}");
+            assert!(matches!(place(never), AddressScope::Forbidden(_)), "{never}");
         }
     }
 
     #[test]
     fn a_network_holds_its_own_family_only() {
-        let network: Network = "10.1.0.0/16".parse().unwrap();
+        let network: IpNetwork = "10.1.0.0/16".parse().unwrap();
         for (address, holds) in
             [("10.1.255.1", true), ("10.2.0.1", false), ("::ffff:10.1.0.1", false), ("a01::", false)]
         {
             assert_eq!(network.contains(address.parse().unwrap()), holds, "{address}");
         }
-        assert!("0.0.0.0/0".parse::<Network>().unwrap().contains("9.9.9.9".parse().unwrap()));
-        assert!("::/0".parse::<Network>().unwrap().contains("9::9".parse().unwrap()));
+        assert!("0.0.0.0/0".parse::<IpNetwork>().unwrap().contains("9.9.9.9".parse().unwrap()));
+        assert!("::/0".parse::<IpNetwork>().unwrap().contains("9::9".parse().unwrap()));
         for wrong in ["", "10.0.0.0/33", "10.0.0.0/-1", "10.0.0/8", "host/8", "::/129", "10.0.0.0/8/8"] {
-            assert!(wrong.parse::<Network>().is_err(), "{wrong}");
+            assert!(wrong.parse::<IpNetwork>().is_err(), "{wrong}");
         }
     }
 
@@ -245,12 +245,12 @@ mod tests {
             let four = Ipv4Addr::from_bits(bits);
             let near = four.is_private() || four.is_loopback() || four.is_link_local() || four.is_multicast()
                 || four.is_broadcast() || four.is_unspecified();
-            prop_assert!(!near || place_of(four.into()) != Place::Public);
-            prop_assert_eq!(place_of(four.to_ipv6_mapped().into()), place_of(four.into()));
+            prop_assert!(!near || scope_of(four.into()) != AddressScope::Public);
+            prop_assert_eq!(scope_of(four.to_ipv6_mapped().into()), scope_of(four.into()));
             let six = Ipv6Addr::from_bits(wide);
             let near = six.is_loopback() || six.is_multicast() || six.is_unicast_link_local()
                 || six.is_unique_local() || six.is_unspecified();
-            prop_assert!(!near || place_of(six.into()) != Place::Public);
+            prop_assert!(!near || scope_of(six.into()) != AddressScope::Public);
         }
     }
 }

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::names::Target;
+use super::names::ConnectTarget;
 use journeyman_order::commit_message::is_hidden;
-use journeyman_order::network::{Reached, Record, Refused};
+use journeyman_order::network::{NetworkRecord, NetworkRefusal, ReachedHost};
 
 /// Kinds of refusals that are kept; a job can think of any number.
 const MOST_REFUSALS: usize = 100;
@@ -16,34 +16,34 @@ const LONGEST_TEXT: usize = 200;
 
 /// One job's.
 #[derive(Debug, Default)]
-pub(super) struct Book {
-    pages: Mutex<Pages>,
+pub(super) struct EgressLog {
+    pages: Mutex<EgressEntries>,
     /// Through all tunnels.
     bytes: AtomicU64,
 }
 
 #[derive(Debug, Default)]
-struct Pages {
-    refused: Vec<Refused>,
+struct EgressEntries {
+    refused: Vec<NetworkRefusal>,
     besides: u64,
-    reached: BTreeMap<String, Visits>,
+    reached: BTreeMap<String, HostTraffic>,
 }
 
 #[derive(Debug, Default)]
-struct Visits {
+struct HostTraffic {
     connections: u64,
     bytes: Arc<AtomicU64>,
 }
 
 /// Counts the bytes of one connection where they belong.
 #[derive(Debug, Clone)]
-pub(super) struct Tally {
-    book: Arc<Book>,
+pub(super) struct TrafficCounter {
+    book: Arc<EgressLog>,
     host: Arc<AtomicU64>,
 }
 
-impl Book {
-    fn pages(&self) -> MutexGuard<'_, Pages> {
+impl EgressLog {
+    fn pages(&self) -> MutexGuard<'_, EgressEntries> {
         // Counters have no state in between that a panic could leave.
         self.pages.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -56,14 +56,14 @@ impl Book {
         if let Some(known) = pages.refused.iter_mut().find(|known| known.what == what && known.why == why) {
             known.times = known.times.saturating_add(1);
         } else if pages.refused.len() < MOST_REFUSALS {
-            pages.refused.push(Refused { what, why, times: 1 });
+            pages.refused.push(NetworkRefusal { what, why, times: 1 });
         } else {
             pages.besides = pages.besides.saturating_add(1);
         }
     }
 
     /// A connection to a host begins.
-    pub(super) fn reach(self: &Arc<Self>, target: &Target) -> Tally {
+    pub(super) fn reach(self: &Arc<Self>, target: &ConnectTarget) -> TrafficCounter {
         let mut pages = self.pages();
         let mut host = target.to_string();
         if !pages.reached.contains_key(&host) && pages.reached.len() >= MOST_HOSTS {
@@ -71,18 +71,18 @@ impl Book {
         }
         let visits = pages.reached.entry(host).or_default();
         visits.connections = visits.connections.saturating_add(1);
-        Tally { book: Arc::clone(self), host: Arc::clone(&visits.bytes) }
+        TrafficCounter { book: Arc::clone(self), host: Arc::clone(&visits.bytes) }
     }
 
     /// All of it so far, but for what the model was asked.
-    pub(super) fn record(&self) -> Record {
+    pub(super) fn record(&self) -> NetworkRecord {
         let pages = self.pages();
-        let reached = pages.reached.iter().map(|(host, visits)| Reached {
+        let reached = pages.reached.iter().map(|(host, visits)| ReachedHost {
             host: host.clone(),
             connections: visits.connections,
             bytes: visits.bytes.load(Ordering::Relaxed),
         });
-        Record {
+        NetworkRecord {
             refused: pages.refused.clone(),
             refused_besides: pages.besides,
             reached: reached.collect(),
@@ -91,7 +91,7 @@ impl Book {
     }
 }
 
-impl Tally {
+impl TrafficCounter {
     /// Counts, and says how many went through all of the job's tunnels.
     pub(super) fn add(&self, bytes: usize) -> u64 {
         let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn a_job_cannot_fill_the_book_nor_write_lines_of_its_own_into_it() {
-        let book = Arc::new(Book::default());
+        let book = Arc::new(EgressLog::default());
         for number in 0..150 {
             book.refuse(&format!("host{number}.example:443"), "not allowed");
         }
@@ -128,7 +128,7 @@ mod tests {
         assert_eq!(harmless("a\nb\u{202e}c\u{1b}[0m"), "abc[0m");
         assert_eq!(harmless(&"é".repeat(500)).chars().count(), LONGEST_TEXT + 1);
         for number in 0..300 {
-            let target = Target::parse(&format!("host{number}.example:443")).unwrap();
+            let target = ConnectTarget::parse(&format!("host{number}.example:443")).unwrap();
             book.reach(&target).add(10);
         }
         let reached = book.record().reached;

@@ -12,12 +12,12 @@
 //! - Everything else: 403, and a line in the record.
 
 mod addresses;
-mod asked;
 mod book;
+mod client_hello;
 mod environment;
-mod hello;
 mod meter;
 mod model;
+mod model_request;
 mod names;
 mod proxy;
 mod refusal;
@@ -38,48 +38,48 @@ use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-pub use meter::{Budget, Price};
-pub use model::{Credential, InvalidModel, ModelDoor, Provider};
-pub use names::{AllowedName, InvalidName};
+pub use meter::{GatewayBudget, Price};
+pub use model::{Credential, InvalidUpstream, ModelUpstream, Provider};
+pub use names::{AllowedHost, InvalidAllowedHost};
 
-use book::Book;
-use journeyman_order::network::{Metered, Record};
-use tunnel::Reach;
+use book::EgressLog;
+use journeyman_order::network::{ModelUsageRecord, NetworkRecord};
+use tunnel::Dialer;
 
 /// What a job may reach.
 #[derive(Debug, Clone, Default)]
-pub struct Access {
+pub struct EgressPolicy {
     /// Hosts, by HTTPS.
-    pub names: Vec<AllowedName>,
+    pub names: Vec<AllowedHost>,
     /// Its model.
-    pub model: Option<ModelDoor>,
+    pub model: Option<ModelUpstream>,
     /// Where the names are set, for whoever is refused: `network.setup in journeyman.toml`.
     pub setting: String,
 }
 
 /// The door of one job.
 #[derive(Clone)]
-pub struct Gateway {
-    inside: Arc<Inside>,
+pub struct EgressProxy {
+    inside: Arc<ProxyState>,
 }
 
 /// Makes the door of one job. Nobody comes through before it serves a listener.
-pub fn open(access: Access) -> Gateway {
-    Gateway::with(access, Reach::of_this_machine(), Limits::default())
+pub fn open(access: EgressPolicy) -> EgressProxy {
+    EgressProxy::with(access, Dialer::of_this_machine(), ProxyLimits::default())
 }
 
-struct Inside {
-    access: Access,
-    reach: Reach,
-    limits: Limits,
-    book: Arc<Book>,
+struct ProxyState {
+    access: EgressPolicy,
+    reach: Dialer,
+    limits: ProxyLimits,
+    book: Arc<EgressLog>,
     /// Bytes of requests that may be in memory at once.
     room: Semaphore,
 }
 
 /// What a job may take of this process.
 #[derive(Debug, Clone, Copy)]
-struct Limits {
+struct ProxyLimits {
     /// Connections at once; others wait to be accepted.
     connections: usize,
     /// For a request's headers.
@@ -100,7 +100,7 @@ struct Limits {
     room: usize,
 }
 
-impl Default for Limits {
+impl Default for ProxyLimits {
     fn default() -> Self {
         Self {
             connections: 128,
@@ -116,10 +116,10 @@ impl Default for Limits {
     }
 }
 
-impl Gateway {
-    fn with(access: Access, reach: Reach, limits: Limits) -> Self {
+impl EgressProxy {
+    fn with(access: EgressPolicy, reach: Dialer, limits: ProxyLimits) -> Self {
         let room = Semaphore::new(limits.room);
-        Self { inside: Arc::new(Inside { access, reach, limits, book: Arc::default(), room }) }
+        Self { inside: Arc::new(ProxyState { access, reach, limits, book: Arc::default(), room }) }
     }
 
     /// The variables that a job's programs need to come to the door at this port of its loopback.
@@ -132,26 +132,26 @@ impl Gateway {
     ///
     /// # Errors
     /// When the listener cannot be waited on.
-    pub fn serve(&self, listener: TcpListener) -> io::Result<Guard> {
+    pub fn serve(&self, listener: TcpListener) -> io::Result<ProxyHandle> {
         listener.set_nonblocking(true)?;
         let listener = tokio::net::TcpListener::from_std(listener)?;
         let end = CancellationToken::new();
         let task = tokio::spawn(serve::serve(Arc::clone(&self.inside), listener, end.clone()));
-        Ok(Guard { inside: Arc::clone(&self.inside), end, task: Some(task) })
+        Ok(ProxyHandle { inside: Arc::clone(&self.inside), end, task: Some(task) })
     }
 }
 
 /// Keeps a door open. Dropped, it ends all connections at once.
 #[must_use = "dropped, it ends all connections"]
-pub struct Guard {
-    inside: Arc<Inside>,
+pub struct ProxyHandle {
+    inside: Arc<ProxyState>,
     end: CancellationToken,
     task: Option<JoinHandle<()>>,
 }
 
-impl Guard {
+impl ProxyHandle {
     /// Ends all connections, and tells what happened.
-    pub async fn end(mut self) -> Record {
+    pub async fn end(mut self) -> NetworkRecord {
         self.end.cancel();
         if let Some(task) = self.task.take() {
             let _ = task.await;
@@ -160,12 +160,12 @@ impl Guard {
     }
 
     /// What happened so far.
-    pub fn record(&self) -> Record {
-        Record { metered: self.metered(), ..self.inside.book.record() }
+    pub fn record(&self) -> NetworkRecord {
+        NetworkRecord { metered: self.metered(), ..self.inside.book.record() }
     }
 
     /// What the model came to so far; none where the job has none.
-    pub fn metered(&self) -> Option<Metered> {
+    pub fn metered(&self) -> Option<ModelUsageRecord> {
         self.inside.access.model.as_ref().map(|model| model.meter.metered())
     }
 
@@ -182,7 +182,7 @@ impl Guard {
     }
 }
 
-impl Drop for Guard {
+impl Drop for ProxyHandle {
     fn drop(&mut self) {
         self.end.cancel();
     }

@@ -8,8 +8,8 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::book::harmless;
-use super::usage::{BYTES_OF_A_TOKEN, Told};
-use journeyman_order::network::{Metered, Tokens};
+use super::usage::{BYTES_OF_A_TOKEN, ReportedUsage};
+use journeyman_order::network::{MeteredTokens, ModelUsageRecord};
 
 /// Where an answer was given up before its tokens were told, what a model may have written in a second, thoughts that
 /// nobody is shown included: otherwise hanging up in time would be a way not to pay.
@@ -17,7 +17,7 @@ const TOKENS_OF_A_SECOND: u64 = 100;
 
 /// How much a job's model may be used. What is none has no limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Budget {
+pub struct GatewayBudget {
     /// Dollars.
     pub usd: Option<f64>,
     /// Tokens read and written, those from a cache included.
@@ -28,31 +28,31 @@ pub struct Budget {
 
 /// What tokens of a model cost, in dollars; none where that is not known. A budget in dollars cannot be held then, and the
 /// model is not asked: a price function that would rather guess returns its guess, and for a model of one's own 0.
-pub type Price = Arc<dyn Fn(&str, &Tokens) -> Option<f64> + Send + Sync>;
+pub type Price = Arc<dyn Fn(&str, &MeteredTokens) -> Option<f64> + Send + Sync>;
 
 /// One job's.
 pub(super) struct Meter {
-    budget: Budget,
+    budget: GatewayBudget,
     price: Price,
-    state: Mutex<State>,
+    state: Mutex<MeterState>,
     exhausted: watch::Sender<Option<String>>,
 }
 
 #[derive(Default)]
-struct State {
+struct MeterState {
     next: u64,
     /// Those that ended.
-    settled: Count,
+    settled: MeteredUsage,
     requests: u64,
     failed: u64,
     estimated: u64,
-    running: BTreeMap<u64, Count>,
+    running: BTreeMap<u64, MeteredUsage>,
 }
 
 /// What one request, or several, came to.
 #[derive(Debug, Clone, Default)]
-struct Count {
-    tokens: Tokens,
+struct MeteredUsage {
+    tokens: MeteredTokens,
     usd: f64,
     /// A model that answered and has no price.
     unpriced: Option<String>,
@@ -60,7 +60,7 @@ struct Count {
 
 /// Why a request is not let through.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum No {
+pub(super) enum BudgetRefusal {
     /// Which part of the budget is spent.
     Spent(String),
     /// The budget is in dollars, and of this model nobody knows what it costs.
@@ -68,14 +68,14 @@ pub(super) enum No {
 }
 
 /// A request that was let through. Dropped before it has ended, it counts as broken off.
-pub(super) struct Running {
+pub(super) struct MeteredRequest {
     meter: Arc<Meter>,
     id: u64,
     began: Instant,
     ended: bool,
     /// The model that was asked for.
     asked: Option<String>,
-    told: Told,
+    told: ReportedUsage,
     read: u64,
 }
 
@@ -86,11 +86,11 @@ impl fmt::Debug for Meter {
 }
 
 impl Meter {
-    pub(super) fn new(budget: Budget, price: Price) -> Self {
+    pub(super) fn new(budget: GatewayBudget, price: Price) -> Self {
         Self { budget, price, state: Mutex::default(), exhausted: watch::Sender::new(None) }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, MeterState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -98,31 +98,44 @@ impl Meter {
     ///
     /// # Errors
     /// When the budget is spent, or cannot be held for this model.
-    pub(super) fn begin(self: &Arc<Self>, asked: Option<String>, bytes: usize) -> Result<Running, No> {
+    pub(super) fn begin(
+        self: &Arc<Self>,
+        asked: Option<String>,
+        bytes: usize,
+    ) -> Result<MeteredRequest, BudgetRefusal> {
         let mut state = self.state();
         // Once told it stays so, even where an estimate turns out to have been too high.
         let known = self.exhausted.borrow().clone();
         if let Some(why) = known.or_else(|| self.spent(&state)) {
             self.exhausted.send_if_modified(|known| known.replace(why.clone()).is_none());
-            return Err(No::Spent(why));
+            return Err(BudgetRefusal::Spent(why));
         }
         // What several at once will read counts before they are answered.
         let read = u64::try_from(bytes).unwrap_or(u64::MAX) / BYTES_OF_A_TOKEN;
-        let told = Told::default();
-        let count = self.priced(&told, asked.as_deref(), Tokens { input: read, ..Tokens::default() });
+        let told = ReportedUsage::default();
+        let count =
+            self.priced(&told, asked.as_deref(), MeteredTokens { input: read, ..MeteredTokens::default() });
         if let (Some(model), Some(_)) = (&count.unpriced, self.budget.usd) {
-            return Err(No::Unpriced(model.clone()));
+            return Err(BudgetRefusal::Unpriced(model.clone()));
         }
         let id = state.next;
         state.next = state.next.wrapping_add(1);
         state.requests = state.requests.saturating_add(1);
         state.running.insert(id, count);
-        Ok(Running { meter: Arc::clone(self), id, began: Instant::now(), ended: false, asked, told, read })
+        Ok(MeteredRequest {
+            meter: Arc::clone(self),
+            id,
+            began: Instant::now(),
+            ended: false,
+            asked,
+            told,
+            read,
+        })
     }
 
-    fn spent(&self, state: &State) -> Option<String> {
+    fn spent(&self, state: &MeterState) -> Option<String> {
         let all = state.all();
-        let Budget { usd, tokens, requests } = self.budget;
+        let GatewayBudget { usd, tokens, requests } = self.budget;
         if let Some(most) = requests.filter(|most| state.requests >= *most) {
             return Some(format!("{} of {most} requests are used", state.requests));
         }
@@ -135,10 +148,10 @@ impl Meter {
         (!left).then(|| format!("${:.2} of ${most:.2} are spent", all.usd))
     }
 
-    pub(super) fn metered(&self) -> Metered {
+    pub(super) fn metered(&self) -> ModelUsageRecord {
         let state = self.state();
         let all = state.all();
-        Metered {
+        ModelUsageRecord {
             requests: state.requests,
             failed: state.failed,
             estimated: state.estimated,
@@ -153,27 +166,27 @@ impl Meter {
     }
 
     /// By the name that the answer gives; where that has no price, by the one that was asked for.
-    fn priced(&self, told: &Told, asked: Option<&str>, tokens: Tokens) -> Count {
+    fn priced(&self, told: &ReportedUsage, asked: Option<&str>, tokens: MeteredTokens) -> MeteredUsage {
         let price = |model: &str| (self.price)(model, &tokens).filter(|usd| usd.is_finite() && *usd >= 0.0);
         let names = [told.model.as_deref(), asked];
         match names.into_iter().flatten().find_map(price) {
-            Some(usd) => Count { tokens, usd, unpriced: None },
+            Some(usd) => MeteredUsage { tokens, usd, unpriced: None },
             None => {
                 let named = names.into_iter().flatten().find(|name| !name.is_empty());
                 let named = named.unwrap_or("a model that is not named");
-                Count { tokens, usd: 0.0, unpriced: Some(harmless(named)) }
+                MeteredUsage { tokens, usd: 0.0, unpriced: Some(harmless(named)) }
             }
         }
     }
 }
 
-impl State {
-    fn all(&self) -> Count {
+impl MeterState {
+    fn all(&self) -> MeteredUsage {
         self.running.values().fold(self.settled.clone(), |all, one| all.and(one.clone()))
     }
 }
 
-impl Count {
+impl MeteredUsage {
     fn and(self, other: Self) -> Self {
         Self {
             tokens: self.tokens + other.tokens,
@@ -185,7 +198,7 @@ impl Count {
 
 /// How a request ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ending {
+pub(super) enum RequestEnding {
     /// The service refused it, or could not be reached: it costs nothing.
     Refused,
     /// Its answer came to its end.
@@ -194,9 +207,9 @@ pub(super) enum Ending {
     BrokenOff,
 }
 
-impl Running {
+impl MeteredRequest {
     /// What the answer has told so far.
-    pub(super) fn saw(&mut self, told: &Told) {
+    pub(super) fn saw(&mut self, told: &ReportedUsage) {
         let changed = told.tokens != self.told.tokens;
         self.told.clone_from(told);
         if changed {
@@ -205,44 +218,46 @@ impl Running {
         }
     }
 
-    pub(super) fn end(mut self, ending: Ending) {
+    pub(super) fn end(mut self, ending: RequestEnding) {
         self.settle(ending);
     }
 
     /// The tokens that count until the service has told them all.
-    fn so_far(&self, told: &Told) -> Tokens {
+    fn so_far(&self, told: &ReportedUsage) -> MeteredTokens {
         let input = if told.tokens.read() == 0 { self.read } else { told.tokens.input };
-        Tokens { input, ..told.tokens }
+        MeteredTokens { input, ..told.tokens }
     }
 
-    fn settle(&mut self, ending: Ending) {
+    fn settle(&mut self, ending: RequestEnding) {
         if std::mem::replace(&mut self.ended, true) {
             return;
         }
-        let estimated = ending != Ending::Refused && !self.told.is_final;
+        let estimated = ending != RequestEnding::Refused && !self.told.is_final;
         let mut tokens = self.told.tokens;
         if estimated {
             tokens = self.so_far(&self.told);
             tokens.output = tokens.output.max(self.told.letters / BYTES_OF_A_TOKEN);
-            if ending == Ending::BrokenOff {
+            if ending == RequestEnding::BrokenOff {
                 let seconds = self.began.elapsed().as_secs();
                 tokens.output = tokens.output.max(seconds.saturating_mul(TOKENS_OF_A_SECOND));
             }
         }
         let count = match ending {
-            Ending::Refused => Count::default(),
-            Ending::Whole | Ending::BrokenOff => self.meter.priced(&self.told, self.asked.as_deref(), tokens),
+            RequestEnding::Refused => MeteredUsage::default(),
+            RequestEnding::Whole | RequestEnding::BrokenOff => {
+                self.meter.priced(&self.told, self.asked.as_deref(), tokens)
+            }
         };
         let mut state = self.meter.state();
         state.running.remove(&self.id);
         state.settled = std::mem::take(&mut state.settled).and(count);
-        state.failed = state.failed.saturating_add(u64::from(ending != Ending::Whole));
+        state.failed = state.failed.saturating_add(u64::from(ending != RequestEnding::Whole));
         state.estimated = state.estimated.saturating_add(u64::from(estimated));
     }
 }
 
-impl Drop for Running {
+impl Drop for MeteredRequest {
     fn drop(&mut self) {
-        self.settle(Ending::BrokenOff);
+        self.settle(RequestEnding::BrokenOff);
     }
 }

@@ -10,9 +10,9 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 
-use super::meter::{Budget, Meter, Price};
-use super::scrub::Scrub;
-use journeyman_order::pieces::Pieces;
+use super::meter::{GatewayBudget, Meter, Price};
+use super::scrub::KeyScrubber;
+use journeyman_order::secret_redactor::SecretRedactor;
 
 /// Whose dialect a model's service speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub enum Credential {
 
 /// The way to one model's service, for one job.
 #[derive(Clone)]
-pub struct ModelDoor {
+pub struct ModelUpstream {
     pub(super) provider: Provider,
     pub(super) meter: Arc<Meter>,
     base: Url,
@@ -48,7 +48,7 @@ pub struct ModelDoor {
 
 /// Why there is no way to a model's service. Says nothing of the key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum InvalidModel {
+pub enum InvalidUpstream {
     /// The address does not do.
     #[error(
         "the address of a model's service is https://HOST/PATH, or http:// on this machine's loopback, without user, query and fragment"
@@ -62,7 +62,7 @@ pub enum InvalidModel {
 /// What of a service's a job may ask for. Files, batches, stored answers and what administers an account are the
 /// account's, and not the job's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Operation {
+pub(super) enum ModelOperation {
     Messages,
     CountTokens,
     ChatCompletions,
@@ -70,7 +70,7 @@ pub(super) enum Operation {
     Models,
 }
 
-impl fmt::Debug for ModelDoor {
+impl fmt::Debug for ModelUpstream {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let base = self.base.as_str();
         out.debug_struct("ModelDoor")
@@ -80,7 +80,7 @@ impl fmt::Debug for ModelDoor {
     }
 }
 
-impl ModelDoor {
+impl ModelUpstream {
     /// To the service at this address, of which the dialect's paths are a part as the provider's own programs add
     /// them: `https://api.example` for Anthropic, `https://api.example/v1` for OpenAI.
     ///
@@ -90,9 +90,9 @@ impl ModelDoor {
         base: Url,
         credential: Credential,
         provider: Provider,
-        budget: Budget,
+        budget: GatewayBudget,
         price: Price,
-    ) -> Result<Self, InvalidModel> {
+    ) -> Result<Self, InvalidUpstream> {
         let is_safe = match base.scheme() {
             "https" => base.has_host(),
             "http" => is_loopback(&base),
@@ -103,7 +103,7 @@ impl ModelDoor {
             && base.query().is_none()
             && base.fragment().is_none();
         if !is_safe || !is_bare {
-            return Err(InvalidModel::Address);
+            return Err(InvalidUpstream::Address);
         }
         let header = match &credential {
             Credential::None => None,
@@ -111,7 +111,7 @@ impl ModelDoor {
             Credential::Bearer(key) => Some(("authorization", format!("Bearer {}", key.expose_secret()))),
         };
         let header = header.map(|(name, value)| {
-            let mut value = HeaderValue::from_str(&value).map_err(|_| InvalidModel::Key)?;
+            let mut value = HeaderValue::from_str(&value).map_err(|_| InvalidUpstream::Key)?;
             value.set_sensitive(true);
             Ok((HeaderName::from_static(name), value))
         });
@@ -133,14 +133,14 @@ impl ModelDoor {
     }
 
     /// The address of an operation. Nothing of what the job wrote is in it.
-    pub(super) fn address(&self, operation: Operation) -> String {
+    pub(super) fn address(&self, operation: ModelOperation) -> String {
         let path = match (self.provider, operation) {
-            (_, Operation::Messages) => "v1/messages",
-            (_, Operation::CountTokens) => "v1/messages/count_tokens",
-            (_, Operation::ChatCompletions) => "chat/completions",
-            (_, Operation::Responses) => "responses",
-            (Provider::Anthropic, Operation::Models) => "v1/models",
-            (Provider::OpenAi, Operation::Models) => "models",
+            (_, ModelOperation::Messages) => "v1/messages",
+            (_, ModelOperation::CountTokens) => "v1/messages/count_tokens",
+            (_, ModelOperation::ChatCompletions) => "chat/completions",
+            (_, ModelOperation::Responses) => "responses",
+            (Provider::Anthropic, ModelOperation::Models) => "v1/models",
+            (Provider::OpenAi, ModelOperation::Models) => "models",
         };
         format!("{}/{path}", self.base.as_str().trim_end_matches('/'))
     }
@@ -189,13 +189,13 @@ impl ModelDoor {
         })
     }
 
-    pub(super) fn scrub(&self) -> Option<Scrub> {
-        self.key().and_then(Scrub::of)
+    pub(super) fn scrub(&self) -> Option<KeyScrubber> {
+        self.key().and_then(KeyScrubber::of)
     }
 
     /// For a key that comes in pieces.
-    pub(super) fn pieces(&self) -> Option<Pieces> {
-        self.key().and_then(|key| Pieces::of(key, "*".repeat(key.expose_secret().len())))
+    pub(super) fn pieces(&self) -> Option<SecretRedactor> {
+        self.key().and_then(|key| SecretRedactor::of(key, "*".repeat(key.expose_secret().len())))
     }
 
     fn key(&self) -> Option<&SecretString> {
@@ -206,7 +206,7 @@ impl ModelDoor {
     }
 }
 
-impl Operation {
+impl ModelOperation {
     /// What a request asks for, if that is anything a job may ask for.
     pub(super) fn of(provider: Provider, method: &Method, path: &str) -> Option<Self> {
         let is_post = method == Method::POST;

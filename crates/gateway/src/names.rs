@@ -3,7 +3,7 @@
 use std::fmt;
 use std::net::IpAddr;
 
-use super::addresses::{Network, Place, place_of};
+use super::addresses::{AddressScope, IpNetwork, scope_of};
 
 const HTTPS: u16 = 443;
 const LONGEST_NAME: usize = 253;
@@ -15,7 +15,7 @@ pub(super) struct HostName(String);
 
 /// What a job asks to be connected to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Target {
+pub(super) struct ConnectTarget {
     pub(super) host: HostName,
     pub(super) port: u16,
 }
@@ -27,11 +27,11 @@ pub(super) struct Target {
 /// it lies in a network of one's own: `registry.example at 10.0.0.0/8`. A star alone is every public name. So entries are for the server's settings, and
 /// never a repository's.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AllowedName {
+pub struct AllowedHost {
     name: HostName,
     below: bool,
     port: u16,
-    within: Option<Network>,
+    within: Option<IpNetwork>,
     /// Every name that leads to public addresses.
     any: bool,
 }
@@ -39,18 +39,18 @@ pub struct AllowedName {
 /// Why an entry is none.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{entry:?} names no host that may be reached: {problem}")]
-pub struct InvalidName {
+pub struct InvalidAllowedHost {
     entry: String,
     problem: &'static str,
 }
 
-impl AllowedName {
+impl AllowedHost {
     /// Reads an entry of the settings.
     ///
     /// # Errors
     /// Says what is wrong with it, for whoever wrote it.
-    pub fn parse(entry: &str) -> Result<Self, InvalidName> {
-        Self::read(entry.trim()).map_err(|problem| InvalidName { entry: entry.to_owned(), problem })
+    pub fn parse(entry: &str) -> Result<Self, InvalidAllowedHost> {
+        Self::read(entry.trim()).map_err(|problem| InvalidAllowedHost { entry: entry.to_owned(), problem })
     }
 
     fn read(entry: &str) -> Result<Self, &'static str> {
@@ -94,7 +94,7 @@ impl AllowedName {
         Ok(Self { name, below, port, within, any: false })
     }
 
-    pub(super) fn allows(&self, target: &Target) -> bool {
+    pub(super) fn allows(&self, target: &ConnectTarget) -> bool {
         let host = if self.below {
             let above = target.host.0.strip_suffix(self.name.0.as_str());
             above.is_some_and(|above| above.ends_with('.'))
@@ -106,15 +106,15 @@ impl AllowedName {
 
     /// Why an address is none that this entry's names may lead to.
     pub(super) fn objection(&self, address: IpAddr) -> Option<&'static str> {
-        match place_of(address) {
-            Place::Public => None,
-            Place::Near(_) if self.within.is_some_and(|network| network.contains(address)) => None,
-            Place::Near(why) | Place::Never(why) => Some(why),
+        match scope_of(address) {
+            AddressScope::Public => None,
+            AddressScope::Private(_) if self.within.is_some_and(|network| network.contains(address)) => None,
+            AddressScope::Private(why) | AddressScope::Forbidden(why) => Some(why),
         }
     }
 }
 
-impl fmt::Display for AllowedName {
+impl fmt::Display for AllowedHost {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(if self.below { "*." } else { "" })?;
         out.write_str(&self.name.0)?;
@@ -169,7 +169,7 @@ fn port_of(text: &str) -> Option<u16> {
     text.parse().ok().filter(|port| digits && *port != 0)
 }
 
-impl Target {
+impl ConnectTarget {
     /// Reads `host:port`, as CONNECT has it.
     pub(super) fn parse(text: &str) -> Result<Self, &'static str> {
         let (host, port) = text.rsplit_once(':').ok_or("CONNECT needs host:port")?;
@@ -178,7 +178,7 @@ impl Target {
     }
 }
 
-impl fmt::Display for Target {
+impl fmt::Display for ConnectTarget {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{}:{}", self.host.0, self.port)
     }
@@ -191,8 +191,8 @@ mod tests {
     use super::*;
 
     fn allows(entry: &str, target: &str) -> bool {
-        let entry = AllowedName::parse(entry).unwrap();
-        Target::parse(target).is_ok_and(|target| entry.allows(&target))
+        let entry = AllowedHost::parse(entry).unwrap();
+        ConnectTarget::parse(target).is_ok_and(|target| entry.allows(&target))
     }
 
     #[test]
@@ -246,11 +246,11 @@ mod tests {
             "a.1",
             "registry.0x1f",
         ] {
-            assert!(Target::parse(&format!("{spelled}:443")).is_err(), "{spelled}");
-            assert!(AllowedName::parse(spelled).is_err(), "{spelled}");
+            assert!(ConnectTarget::parse(&format!("{spelled}:443")).is_err(), "{spelled}");
+            assert!(AllowedHost::parse(spelled).is_err(), "{spelled}");
         }
-        assert!(Target::parse("1.example:443").is_ok());
-        assert!(Target::parse("3com:443").is_ok());
+        assert!(ConnectTarget::parse("1.example:443").is_ok());
+        assert!(ConnectTarget::parse("3com:443").is_ok());
     }
 
     #[test]
@@ -270,16 +270,16 @@ mod tests {
             ("", "no name"),
             ("registry.example at home", "after `at`"),
         ] {
-            let error = AllowedName::parse(entry).unwrap_err().to_string();
+            let error = AllowedHost::parse(entry).unwrap_err().to_string();
             assert!(error.contains(problem), "{entry}: {error}");
         }
     }
 
     #[test]
     fn an_entry_opens_a_network_of_ones_own_and_never_this_machine() {
-        let plain = AllowedName::parse("registry.example").unwrap();
-        let near = AllowedName::parse("registry.example:8443 at 10.0.0.0/8").unwrap();
-        let all = AllowedName::parse("registry.example at 0.0.0.0/0").unwrap();
+        let plain = AllowedHost::parse("registry.example").unwrap();
+        let near = AllowedHost::parse("registry.example:8443 at 10.0.0.0/8").unwrap();
+        let all = AllowedHost::parse("registry.example at 0.0.0.0/0").unwrap();
         for (address, by_plain, by_near, by_all) in [
             ("1.1.1.1", true, true, true),
             ("10.1.2.3", false, true, true),
@@ -299,11 +299,11 @@ mod tests {
     proptest! {
         #[test]
         fn whatever_is_written_is_a_name_or_none(text in "\\PC{0,40}", host in "[a-z0-9.x:\\[\\]-]{0,30}") {
-            let _ = (AllowedName::parse(&text), Target::parse(&text));
-            if let Ok(target) = Target::parse(&format!("{host}:443")) {
+            let _ = (AllowedHost::parse(&text), ConnectTarget::parse(&text));
+            if let Ok(target) = ConnectTarget::parse(&format!("{host}:443")) {
                 prop_assert!(url::Host::parse(target.host.as_str())
                     .map_or(true, |host| matches!(host, url::Host::Domain(_))));
-                prop_assert_eq!(&Target::parse(&target.to_string()).unwrap(), &target);
+                prop_assert_eq!(&ConnectTarget::parse(&target.to_string()).unwrap(), &target);
             }
         }
 
@@ -311,8 +311,8 @@ mod tests {
         fn an_entry_is_read_back_from_what_is_shown(
             name in "(\\*\\.)?[a-z]{1,5}\\.[a-z]{1,5}(:[1-9][0-9]{1,3})?( at 10\\.0\\.0\\.0/8)?"
         ) {
-            let entry = AllowedName::parse(&name).unwrap();
-            prop_assert_eq!(AllowedName::parse(&entry.to_string()).unwrap(), entry);
+            let entry = AllowedHost::parse(&name).unwrap();
+            prop_assert_eq!(AllowedHost::parse(&entry.to_string()).unwrap(), entry);
         }
     }
 }

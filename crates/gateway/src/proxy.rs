@@ -11,18 +11,23 @@ use http_body_util::{BodyExt, Limited, StreamBody};
 use hyper::body::{Body as _, Bytes, Frame, Incoming};
 use tokio::time::timeout;
 
-use super::Inside;
-use super::asked::{self, Unasked};
-use super::meter::{Ending, No, Running};
-use super::model::{ModelDoor, Operation, is_handed_back};
-use super::refusal::{Body, BodyError, Kind, of_model, whole};
-use super::scrub::Scrub;
-use super::usage::Reading;
-use journeyman_order::pieces::Pieces;
+use super::ProxyState;
+use super::meter::{BudgetRefusal, MeteredRequest, RequestEnding};
+use super::model::{ModelOperation, ModelUpstream, is_handed_back};
+use super::model_request::{self, ModelRequestError};
+use super::refusal::{ProxyBody, ProxyBodyError, RefusalKind, of_model, whole};
+use super::scrub::KeyScrubber;
+use super::usage::UsageReader;
+use journeyman_order::secret_redactor::SecretRedactor;
 
-impl Inside {
+impl ProxyState {
     /// Answers a request to the model's endpoint.
-    pub(super) async fn ask(&self, door: &ModelDoor, parts: Parts, body: Incoming) -> Response<Body> {
+    pub(super) async fn ask(
+        &self,
+        door: &ModelUpstream,
+        parts: Parts,
+        body: Incoming,
+    ) -> Response<ProxyBody> {
         let path = parts.uri.path();
         if parts.method == Method::HEAD && path == "/" {
             // Programs look whether anybody is there.
@@ -30,31 +35,31 @@ impl Inside {
         }
         let what = format!("{} {path}", parts.method);
         let say = |status, kind, message: &str| of_model(door.provider, status, kind, message);
-        let Some(operation) = Operation::of(door.provider, &parts.method, path) else {
+        let Some(operation) = ModelOperation::of(door.provider, &parts.method, path) else {
             self.book.refuse(&what, NOT_AN_OPERATION);
-            return say(StatusCode::NOT_FOUND, Kind::NotThere, &format!("{what}: {NOT_AN_OPERATION}"));
+            return say(StatusCode::NOT_FOUND, RefusalKind::NotThere, &format!("{what}: {NOT_AN_OPERATION}"));
         };
-        let unavailable = |why: &str| say(StatusCode::BAD_GATEWAY, Kind::Unavailable, why);
+        let unavailable = |why: &str| say(StatusCode::BAD_GATEWAY, RefusalKind::Unavailable, why);
         let client = match door.client() {
             Ok(client) => client,
             Err(why) => return unavailable(&why),
         };
         let mut request = match operation {
-            Operation::Models => client.get(door.address(operation)),
-            Operation::Messages
-            | Operation::CountTokens
-            | Operation::ChatCompletions
-            | Operation::Responses => client.post(door.address(operation)),
+            ModelOperation::Models => client.get(door.address(operation)),
+            ModelOperation::Messages
+            | ModelOperation::CountTokens
+            | ModelOperation::ChatCompletions
+            | ModelOperation::Responses => client.post(door.address(operation)),
         };
         request = request.headers(door.headers(&parts.headers));
         let mut running = None;
         // Held until the service begins to answer: by then it has the body.
         let mut room = None;
-        if operation != Operation::Models {
+        if operation != ModelOperation::Models {
             let most = self.limits.request_bytes;
             let too_large = || {
                 let message = format!("a request to the model has at most {most} bytes");
-                say(StatusCode::PAYLOAD_TOO_LARGE, Kind::Refused, &message)
+                say(StatusCode::PAYLOAD_TOO_LARGE, RefusalKind::Refused, &message)
             };
             let expected = usize::try_from(body.size_hint().upper().unwrap_or(0)).unwrap_or(usize::MAX);
             if expected > most {
@@ -68,20 +73,20 @@ impl Inside {
                 Ok(Err(_)) | Err(_) => {
                     return say(
                         StatusCode::BAD_REQUEST,
-                        Kind::Refused,
+                        RefusalKind::Refused,
                         "the request did not come to its end",
                     );
                 }
             };
-            let asked = match asked::read(door.provider, operation, &collected) {
+            let asked = match model_request::read(door.provider, operation, &collected) {
                 Ok(asked) => asked,
-                Err(Unasked::Unreadable) => {
-                    return say(StatusCode::BAD_REQUEST, Kind::Refused, "the request cannot be read");
+                Err(ModelRequestError::Unreadable) => {
+                    return say(StatusCode::BAD_REQUEST, RefusalKind::Refused, "the request cannot be read");
                 }
-                Err(Unasked::Refused(way_out)) => {
+                Err(ModelRequestError::Refused(way_out)) => {
                     self.book.refuse(&format!("{what} with {way_out}"), WAY_OUT);
                     let message = format!("{way_out}: {WAY_OUT}, and this job may not reach that");
-                    return say(StatusCode::BAD_REQUEST, Kind::Refused, &message);
+                    return say(StatusCode::BAD_REQUEST, RefusalKind::Refused, &message);
                 }
             };
             for taken in &asked.taken_out {
@@ -90,21 +95,21 @@ impl Inside {
             if operation.costs() {
                 match door.meter.begin(asked.model, asked.body.len()) {
                     Ok(begun) => running = Some(begun),
-                    Err(No::Unpriced(model)) => {
+                    Err(BudgetRefusal::Unpriced(model)) => {
                         let why =
                             format!("what {model} costs is not known, and this job's budget is in dollars");
                         let why = format!("{why}; {}", (door.unpriced)(&model));
                         self.book.refuse(&what, &why);
                         // As at the budget's end: programs try other refusals again.
-                        return say(StatusCode::BAD_REQUEST, Kind::Spent, &why);
+                        return say(StatusCode::BAD_REQUEST, RefusalKind::Spent, &why);
                     }
-                    Err(No::Spent(why)) => {
+                    Err(BudgetRefusal::Spent(why)) => {
                         self.book.refuse(&what, &format!("the budget is spent: {why}"));
                         let message = format!(
                             "the budget for this job's model is spent: {why}. It is set outside; asking again will \
                              not help, so end here"
                         );
-                        return say(StatusCode::BAD_REQUEST, Kind::Spent, &message);
+                        return say(StatusCode::BAD_REQUEST, RefusalKind::Spent, &message);
                     }
                 }
             }
@@ -113,7 +118,7 @@ impl Inside {
         let response = match request.send().await {
             Ok(response) => response,
             Err(error) => {
-                end(running, Ending::Refused);
+                end(running, RequestEnding::Refused);
                 // Without the address, and so without anything of the settings.
                 let why = innermost(&error.without_url());
                 return unavailable(&format!("the model's service could not be reached: {why}"));
@@ -121,7 +126,7 @@ impl Inside {
         };
         drop(room);
         if response.status().is_redirection() {
-            end(running, Ending::Refused);
+            end(running, RequestEnding::Refused);
             return unavailable("the model's service sends us elsewhere, where the key would not be safe");
         }
         pass_back(door, response, running)
@@ -131,24 +136,28 @@ impl Inside {
 const NOT_AN_OPERATION: &str = "not among the operations of the model's service that a job may use";
 const WAY_OUT: &str = "with it the model's service would reach other servers";
 
-fn end(running: Option<Running>, ending: Ending) {
+fn end(running: Option<MeteredRequest>, ending: RequestEnding) {
     if let Some(running) = running {
         running.end(ending);
     }
 }
 
-fn pass_back(door: &ModelDoor, answer: reqwest::Response, running: Option<Running>) -> Response<Body> {
+fn pass_back(
+    door: &ModelUpstream,
+    answer: reqwest::Response,
+    running: Option<MeteredRequest>,
+) -> Response<ProxyBody> {
     let status = answer.status();
     let kind = answer.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let counted = if status.is_success() {
-        running.map(|running| (Reading::of(door.provider, kind), running))
+        running.map(|running| (UsageReader::of(door.provider, kind), running))
     } else {
-        end(running, Ending::Refused);
+        end(running, RequestEnding::Refused);
         None
     };
     let headers = answer.headers().clone();
     let is_stream = kind.starts_with("text/event-stream");
-    let passing = Passing {
+    let passing = ProxiedBody {
         answer: Box::pin(answer.bytes_stream()),
         scrub: door.scrub(),
         pieces: is_stream.then(|| door.pieces()).flatten(),
@@ -167,16 +176,16 @@ fn pass_back(door: &ModelDoor, answer: reqwest::Response, running: Option<Runnin
 }
 
 /// The answer's bytes on their way. Dropped before their end, the answer is given up.
-struct Passing {
+struct ProxiedBody {
     answer: Pin<Box<dyn Stream<Item = reqwest::Result<Bytes>> + Send>>,
-    scrub: Option<Scrub>,
+    scrub: Option<KeyScrubber>,
     /// For a key that comes a few letters an event.
-    pieces: Option<Pieces>,
-    counted: Option<(Reading, Running)>,
+    pieces: Option<SecretRedactor>,
+    counted: Option<(UsageReader, MeteredRequest)>,
     is_over: bool,
 }
 
-impl Passing {
+impl ProxiedBody {
     /// Without the key; less than came while what follows may be the rest of it.
     fn clean(&mut self, bytes: Bytes) -> Bytes {
         let bytes = match &mut self.scrub {
@@ -191,7 +200,7 @@ impl Passing {
 
     /// What was held back, once there is no more.
     fn rest(&mut self) -> Vec<u8> {
-        let rest = self.scrub.as_mut().map(Scrub::end).unwrap_or_default();
+        let rest = self.scrub.as_mut().map(KeyScrubber::end).unwrap_or_default();
         match &mut self.pieces {
             Some(pieces) => {
                 let mut passed = pieces.feed(&rest);
@@ -209,7 +218,7 @@ impl Passing {
         }
     }
 
-    fn end(&mut self, ending: Ending) {
+    fn end(&mut self, ending: RequestEnding) {
         self.is_over = true;
         if let Some((mut reading, mut running)) = self.counted.take() {
             reading.end();
@@ -219,8 +228,8 @@ impl Passing {
     }
 }
 
-impl Stream for Passing {
-    type Item = Result<Frame<Bytes>, BodyError>;
+impl Stream for ProxiedBody {
+    type Item = Result<Frame<Bytes>, ProxyBodyError>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         if self.is_over {
@@ -233,11 +242,11 @@ impl Stream for Passing {
                     self.clean(bytes)
                 }
                 Some(Err(error)) => {
-                    self.end(Ending::BrokenOff);
+                    self.end(RequestEnding::BrokenOff);
                     return Poll::Ready(Some(Err(innermost(&error.without_url()).into())));
                 }
                 None => {
-                    self.end(Ending::Whole);
+                    self.end(RequestEnding::Whole);
                     let rest = self.rest();
                     let rest = (!rest.is_empty()).then(|| Ok(Frame::data(Bytes::from(rest))));
                     return Poll::Ready(rest);

@@ -9,23 +9,23 @@ use hyper::body::Bytes;
 use serde_json::json;
 
 use super::model::Provider;
-use super::names::AllowedName;
+use super::names::AllowedHost;
 
 /// Why an answer's body breaks off.
-pub(super) type BodyError = Box<dyn std::error::Error + Send + Sync>;
+pub(super) type ProxyBodyError = Box<dyn std::error::Error + Send + Sync>;
 /// An answer's body.
-pub(super) type Body = UnsyncBoxBody<Bytes, BodyError>;
+pub(super) type ProxyBody = UnsyncBoxBody<Bytes, ProxyBodyError>;
 
-pub(super) fn whole(bytes: impl Into<Bytes>) -> Body {
+pub(super) fn whole(bytes: impl Into<Bytes>) -> ProxyBody {
     Full::new(bytes.into()).map_err(|never: Infallible| match never {}).boxed_unsync()
 }
 
 /// An answer in words.
-pub(super) fn plain(status: StatusCode, text: String) -> Response<Body> {
+pub(super) fn plain(status: StatusCode, text: String) -> Response<ProxyBody> {
     answer(status, "text/plain; charset=utf-8", text)
 }
 
-fn answer(status: StatusCode, kind: &'static str, text: String) -> Response<Body> {
+fn answer(status: StatusCode, kind: &'static str, text: String) -> Response<ProxyBody> {
     let mut response = Response::new(whole(text));
     *response.status_mut() = status;
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
@@ -33,7 +33,7 @@ fn answer(status: StatusCode, kind: &'static str, text: String) -> Response<Body
 }
 
 /// To what is not allowed: what is, and where that is set.
-pub(super) fn forbidden(what: &str, why: &str, names: &[AllowedName], setting: &str) -> Response<Body> {
+pub(super) fn forbidden(what: &str, why: &str, names: &[AllowedHost], setting: &str) -> Response<ProxyBody> {
     let allowed = if names.is_empty() {
         "This job may reach no host.".to_owned()
     } else {
@@ -47,29 +47,34 @@ pub(super) fn forbidden(what: &str, why: &str, names: &[AllowedName], setting: &
 }
 
 /// An error in the form that the provider's programs read.
-pub(super) fn of_model(provider: Provider, status: StatusCode, kind: Kind, message: &str) -> Response<Body> {
+pub(super) fn of_model(
+    provider: Provider,
+    status: StatusCode,
+    kind: RefusalKind,
+    message: &str,
+) -> Response<ProxyBody> {
     let body = match provider {
         Provider::Anthropic => {
             let name = match kind {
                 // After any other kind Claude Code tries five times more, with less in its request each time.
-                Kind::Spent => "billing_error",
-                Kind::Refused => "invalid_request_error",
-                Kind::NotThere => "not_found_error",
-                Kind::Unavailable => "api_error",
+                RefusalKind::Spent => "billing_error",
+                RefusalKind::Refused => "invalid_request_error",
+                RefusalKind::NotThere => "not_found_error",
+                RefusalKind::Unavailable => "api_error",
             };
             json!({ "type": "error", "error": { "type": name, "message": message } })
         }
         Provider::OpenAi => {
             let name = match kind {
-                Kind::Refused | Kind::NotThere => "invalid_request_error",
-                Kind::Spent => "insufficient_quota",
-                Kind::Unavailable => "server_error",
+                RefusalKind::Refused | RefusalKind::NotThere => "invalid_request_error",
+                RefusalKind::Spent => "insufficient_quota",
+                RefusalKind::Unavailable => "server_error",
             };
             json!({ "error": { "type": name, "code": name, "param": null, "message": message } })
         }
     };
     let mut response = answer(status, "application/json", body.to_string());
-    if kind != Kind::Unavailable {
+    if kind != RefusalKind::Unavailable {
         // Some programs would otherwise try for minutes.
         let name = HeaderName::from_static("x-should-retry");
         response.headers_mut().insert(name, HeaderValue::from_static("false"));
@@ -79,7 +84,7 @@ pub(super) fn of_model(provider: Provider, status: StatusCode, kind: Kind, messa
 
 /// What kind of no it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum RefusalKind {
     Refused,
     Spent,
     NotThere,

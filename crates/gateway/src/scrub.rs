@@ -6,12 +6,12 @@ use secrecy::{ExposeSecret, SecretString};
 const SHORTEST: usize = 8;
 
 /// Holds back no more than what may be the beginning of the key.
-pub(super) struct Scrub {
+pub(super) struct KeyScrubber {
     key: SecretString,
     held: Vec<u8>,
 }
 
-impl Scrub {
+impl KeyScrubber {
     /// Of this key; none where there is nothing to look for.
     pub(super) fn of(key: &SecretString) -> Option<Self> {
         (key.expose_secret().len() >= SHORTEST).then(|| Self { key: key.clone(), held: Vec::new() })
@@ -70,7 +70,7 @@ mod tests {
             let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut.min(bytes.len())).collect();
             cuts.extend([0, bytes.len()]);
             cuts.sort_unstable();
-            let mut scrub = Scrub::of(&KEY.into()).unwrap();
+            let mut scrub = KeyScrubber::of(&KEY.into()).unwrap();
             let mut passed: Vec<u8> = cuts.windows(2).flat_map(|cut| scrub.feed(&bytes[cut[0]..cut[1]])).collect();
             passed.extend(scrub.end());
             prop_assert_eq!(String::from_utf8(passed).unwrap(), text.replace(KEY, "**************"));
@@ -79,10 +79,10 @@ mod tests {
 
     #[test]
     fn what_cannot_be_the_key_is_not_held_back() {
-        let mut scrub = Scrub::of(&KEY.into()).unwrap();
+        let mut scrub = KeyScrubber::of(&KEY.into()).unwrap();
         assert_eq!(scrub.feed(b"data: x\n\n"), b"data: x\n\n");
         assert_eq!(scrub.feed(b"data: aab"), b"data: ");
         assert_eq!(scrub.feed(b"c"), b"aabc");
-        assert!(Scrub::of(&"short".into()).is_none());
+        assert!(KeyScrubber::of(&"short".into()).is_none());
     }
 }

@@ -16,17 +16,17 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::Inside;
-use super::book::{Tally, harmless};
-use super::names::Target;
-use super::refusal::{Body, forbidden, plain, whole};
-use super::tunnel::{NotReached, carry};
+use super::ProxyState;
+use super::book::{TrafficCounter, harmless};
+use super::names::ConnectTarget;
+use super::refusal::{ProxyBody, forbidden, plain, whole};
+use super::tunnel::{DialError, carry};
 
 const MOST_HEADERS: usize = 100;
 const HEADER_BYTES: usize = 64 << 10;
 
 /// Accepts until the end; then nothing of it is left.
-pub(super) async fn serve(inside: Arc<Inside>, listener: TcpListener, end: CancellationToken) {
+pub(super) async fn serve(inside: Arc<ProxyState>, listener: TcpListener, end: CancellationToken) {
     let mut connections = JoinSet::new();
     let room = Arc::new(Semaphore::new(inside.limits.connections));
     let door = listener.local_addr().ok();
@@ -54,18 +54,18 @@ pub(super) async fn serve(inside: Arc<Inside>, listener: TcpListener, end: Cance
 }
 
 /// Where a CONNECT led to: carried once hyper lets go of the connection.
-struct Opened {
+struct ConnectTunnel {
     job: OnUpgrade,
     host: TcpStream,
-    target: Target,
-    tally: Tally,
+    target: ConnectTarget,
+    tally: TrafficCounter,
 }
 
-type Slot = Arc<Mutex<Option<Opened>>>;
+type TunnelSlot = Arc<Mutex<Option<ConnectTunnel>>>;
 
-pub(super) async fn connection(inside: Arc<Inside>, stream: TcpStream, door: Option<SocketAddr>) {
+pub(super) async fn connection(inside: Arc<ProxyState>, stream: TcpStream, door: Option<SocketAddr>) {
     let _ = stream.set_nodelay(true);
-    let opened = Slot::default();
+    let opened = TunnelSlot::default();
     let service = service_fn(|request| {
         let (inside, opened) = (Arc::clone(&inside), Arc::clone(&opened));
         async move { Ok::<_, Infallible>(inside.answer(request, door, &opened).await) }
@@ -79,7 +79,7 @@ pub(super) async fn connection(inside: Arc<Inside>, stream: TcpStream, door: Opt
     // What went wrong with a connection is the job's affair.
     let _ = server.serve_connection(TokioIo::new(stream), service).with_upgrades().await;
     let opened = opened.lock().unwrap_or_else(PoisonError::into_inner).take();
-    if let Some(Opened { job, host, target, tally }) = opened
+    if let Some(ConnectTunnel { job, host, target, tally }) = opened
         && let Ok(job) = job.await
         && let Err(why) = carry(TokioIo::new(job), host, &target, &tally, &inside.limits).await
     {
@@ -87,20 +87,20 @@ pub(super) async fn connection(inside: Arc<Inside>, stream: TcpStream, door: Opt
     }
 }
 
-impl Inside {
+impl ProxyState {
     async fn answer(
         &self,
         mut request: Request<Incoming>,
         door: Option<SocketAddr>,
-        opened: &Slot,
-    ) -> Response<Body> {
+        opened: &TunnelSlot,
+    ) -> Response<ProxyBody> {
         if request.method() == Method::CONNECT {
             let job = hyper::upgrade::on(&mut request);
             return match self.connect(request.uri()).await {
                 Ok((target, host)) => {
                     let tally = self.book.reach(&target);
                     *opened.lock().unwrap_or_else(PoisonError::into_inner) =
-                        Some(Opened { job, host, target, tally });
+                        Some(ConnectTunnel { job, host, target, tally });
                     Response::new(whole(Bytes::new()))
                 }
                 Err(refused) => refused,
@@ -119,21 +119,21 @@ impl Inside {
         }
     }
 
-    async fn connect(&self, uri: &Uri) -> Result<(Target, TcpStream), Response<Body>> {
+    async fn connect(&self, uri: &Uri) -> Result<(ConnectTarget, TcpStream), Response<ProxyBody>> {
         let asked = uri.authority().map(http::uri::Authority::as_str).unwrap_or_default();
-        let target = Target::parse(asked).map_err(|why| self.refuse(asked, why))?;
+        let target = ConnectTarget::parse(asked).map_err(|why| self.refuse(asked, why))?;
         let what = target.to_string();
         let entry = self.access.names.iter().find(|entry| entry.allows(&target));
         let entry = entry.ok_or_else(|| self.refuse(&what, "it is not on the list"))?;
         match self.reach.connect(entry, &target, self.limits.connect).await {
             Ok(host) => Ok((target, host)),
-            Err(NotReached::Refused(why)) => Err(self.refuse(&what, &why)),
-            Err(NotReached::Failed(why)) => Err(plain(StatusCode::BAD_GATEWAY, format!("{why}\n"))),
+            Err(DialError::Refused(why)) => Err(self.refuse(&what, &why)),
+            Err(DialError::Failed(why)) => Err(plain(StatusCode::BAD_GATEWAY, format!("{why}\n"))),
         }
     }
 
     /// Writes it down, and says so.
-    fn refuse(&self, what: &str, why: &str) -> Response<Body> {
+    fn refuse(&self, what: &str, why: &str) -> Response<ProxyBody> {
         self.book.refuse(what, why);
         forbidden(&harmless(what), why, &self.access.names, &self.access.setting)
     }

@@ -12,26 +12,26 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout};
 
-use super::Limits;
-use super::book::Tally;
-use super::hello::{self, Hello};
-use super::names::{AllowedName, HostName, Target};
+use super::ProxyLimits;
+use super::book::TrafficCounter;
+use super::client_hello::{self, ClientHello};
+use super::names::{AllowedHost, ConnectTarget, HostName};
 
 /// Longer ones are no beginning of TLS that any program makes.
 const LONGEST_HELLO: usize = 16 << 10;
 const MOST_ADDRESSES: usize = 8;
 const BUFFER: usize = 16 << 10;
 
-type Lookup = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send>>;
+type LookupFuture = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send>>;
 
 /// How names become addresses, and which of these an entry's name may lead to. Tests bring their own.
 #[derive(Clone)]
-pub(super) struct Reach {
-    pub(super) resolve: Arc<dyn Fn(&HostName) -> Lookup + Send + Sync>,
-    pub(super) objection: fn(&AllowedName, IpAddr) -> Option<&'static str>,
+pub(super) struct Dialer {
+    pub(super) resolve: Arc<dyn Fn(&HostName) -> LookupFuture + Send + Sync>,
+    pub(super) objection: fn(&AllowedHost, IpAddr) -> Option<&'static str>,
 }
 
-impl Reach {
+impl Dialer {
     /// The system's resolver, and only addresses that are public or that the entry names.
     pub(super) fn of_this_machine() -> Self {
         Self {
@@ -42,36 +42,36 @@ impl Reach {
                     Ok(found.map(|address| address.ip()).collect())
                 })
             }),
-            objection: AllowedName::objection,
+            objection: AllowedHost::objection,
         }
     }
 }
 
 /// Why there is no connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum NotReached {
+pub(super) enum DialError {
     /// It may not be.
     Refused(String),
     /// It may, and cannot.
     Failed(String),
 }
 
-impl Reach {
+impl Dialer {
     /// Connects to a target that an entry allows.
     pub(super) async fn connect(
         &self,
-        entry: &AllowedName,
-        target: &Target,
+        entry: &AllowedHost,
+        target: &ConnectTarget,
         within: Duration,
-    ) -> Result<TcpStream, NotReached> {
-        let failed = |why: &str| NotReached::Failed(format!("{target} could not be reached: {why}"));
+    ) -> Result<TcpStream, DialError> {
+        let failed = |why: &str| DialError::Failed(format!("{target} could not be reached: {why}"));
         let found = timeout(within, (self.resolve)(&target.host)).await;
         let found = found.map_err(|_| failed("its name was not resolved in time"))?;
         let addresses = found.map_err(|_| failed("its name could not be resolved"))?;
         // One of many is enough: whoever mixes them in wants us to take it.
         for address in &addresses {
             if let Some(why) = (self.objection)(entry, *address) {
-                return Err(NotReached::Refused(format!("its name leads to {address}, which {why}")));
+                return Err(DialError::Refused(format!("its name leads to {address}, which {why}")));
             }
         }
         let mut why = "its name has no address".to_owned();
@@ -96,9 +96,9 @@ impl Reach {
 pub(super) async fn carry<Job>(
     job: Job,
     host: TcpStream,
-    target: &Target,
-    tally: &Tally,
-    limits: &Limits,
+    target: &ConnectTarget,
+    tally: &TrafficCounter,
+    limits: &ProxyLimits,
 ) -> Result<(), String>
 where
     Job: AsyncRead + AsyncWrite,
@@ -116,7 +116,7 @@ where
     if to_host.write_all(&begun).await.is_err() {
         return Ok(());
     }
-    let clock = Clock::new();
+    let clock = IdleClock::new();
     let counts = |bytes| (clock.moved(), tally.add(bytes) <= limits.tunnel_bytes).1;
     let both = async {
         tokio::try_join!(
@@ -125,7 +125,7 @@ where
         )
     };
     tokio::select! {
-        passed = both => passed.map(|_| ()).map_err(|TooMuch| {
+        passed = both => passed.map(|_| ()).map_err(|TunnelLimitExceeded| {
             format!("more than {} bytes went through this job's tunnels", limits.tunnel_bytes)
         }),
         () = clock.rests(limits.idle) => Ok(()),
@@ -133,19 +133,22 @@ where
 }
 
 /// The first bytes, once they are whole and to the name that was asked for.
-async fn greeting(from_job: &mut (impl AsyncRead + Unpin), target: &Target) -> Result<Vec<u8>, String> {
+async fn greeting(
+    from_job: &mut (impl AsyncRead + Unpin),
+    target: &ConnectTarget,
+) -> Result<Vec<u8>, String> {
     let mut begun = Vec::new();
     loop {
-        match hello::read(&begun) {
-            Hello::To(name) => {
+        match client_hello::read(&begun) {
+            ClientHello::To(name) => {
                 let same = HostName::parse(&name).is_ok_and(|name| name == target.host);
                 return if same { Ok(begun) } else { Err(format!("its TLS handshake asks for {name}")) };
             }
-            Hello::Wrong(why) => return Err(why.to_owned()),
-            Hello::Unfinished if begun.len() >= LONGEST_HELLO => {
+            ClientHello::Wrong(why) => return Err(why.to_owned()),
+            ClientHello::Unfinished if begun.len() >= LONGEST_HELLO => {
                 return Err("its TLS handshake is too long".to_owned());
             }
-            Hello::Unfinished => {}
+            ClientHello::Unfinished => {}
         }
         match from_job.read_buf(&mut begun).await {
             // Connected and gone again: browsers and load balancers do that, and nothing was asked.
@@ -156,17 +159,17 @@ async fn greeting(from_job: &mut (impl AsyncRead + Unpin), target: &Target) -> R
     }
 }
 
-struct TooMuch;
+struct TunnelLimitExceeded;
 
 async fn pass(
     from: &mut (impl AsyncRead + Unpin),
     to: &mut (impl AsyncWrite + Unpin),
     counts: &impl Fn(usize) -> bool,
-) -> Result<(), TooMuch> {
+) -> Result<(), TunnelLimitExceeded> {
     let mut buffer = vec![0; BUFFER];
     while let Ok(read @ 1..) = from.read(&mut buffer).await {
         if !counts(read) {
-            return Err(TooMuch);
+            return Err(TunnelLimitExceeded);
         }
         if to.write_all(buffer.get(..read).unwrap_or_default()).await.is_err() {
             break;
@@ -177,12 +180,12 @@ async fn pass(
 }
 
 /// When something moved last.
-struct Clock {
+struct IdleClock {
     began: Instant,
     last: AtomicU64,
 }
 
-impl Clock {
+impl IdleClock {
     fn new() -> Self {
         Self { began: Instant::now(), last: AtomicU64::new(0) }
     }

@@ -5,7 +5,7 @@ use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
 use super::model::Provider;
-use journeyman_order::network::Tokens;
+use journeyman_order::network::MeteredTokens;
 
 /// An event or a whole answer may be so large to be read; a larger one passes and is estimated.
 const MOST_PENDING: usize = 16 << 20;
@@ -14,7 +14,7 @@ pub(super) const BYTES_OF_A_TOKEN: u64 = 4;
 
 /// Reads one answer.
 #[derive(Debug)]
-pub(super) struct Reading {
+pub(super) struct UsageReader {
     provider: Provider,
     streams: bool,
     /// The line, or the whole answer, as far as it has come.
@@ -22,13 +22,13 @@ pub(super) struct Reading {
     /// It grew too large: skipped up to its end.
     skips: bool,
     seen: u64,
-    told: Told,
+    told: ReportedUsage,
 }
 
 /// What an answer has told so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Told {
-    pub(super) tokens: Tokens,
+pub(super) struct ReportedUsage {
+    pub(super) tokens: MeteredTokens,
     /// These are all: the service has counted to the end.
     pub(super) is_final: bool,
     pub(super) model: Option<String>,
@@ -36,14 +36,14 @@ pub(super) struct Told {
     pub(super) letters: u64,
 }
 
-impl Reading {
+impl UsageReader {
     /// Of an answer with this content type.
     pub(super) fn of(provider: Provider, content_type: &str) -> Self {
         let streams = content_type.trim_start().to_ascii_lowercase().starts_with("text/event-stream");
-        Self { provider, streams, pending: Vec::new(), skips: false, seen: 0, told: Told::default() }
+        Self { provider, streams, pending: Vec::new(), skips: false, seen: 0, told: ReportedUsage::default() }
     }
 
-    pub(super) fn told(&self) -> &Told {
+    pub(super) fn told(&self) -> &ReportedUsage {
         &self.told
     }
 
@@ -98,7 +98,7 @@ impl Reading {
     }
 
     fn event(&mut self, json: &[u8]) {
-        let Ok(event) = serde_json::from_slice::<Event>(json) else { return };
+        let Ok(event) = serde_json::from_slice::<UsageEvent>(json) else { return };
         let told = &mut self.told;
         told.letters = told.letters.saturating_add(event.delta.0).saturating_add(event.choices.0);
         let inner = event.message.or(event.response);
@@ -125,16 +125,16 @@ impl Reading {
 }
 
 /// Later counts are totals, not additions, and may leave out what has not changed.
-fn raise(tokens: &mut Tokens, told: Tokens) {
+fn raise(tokens: &mut MeteredTokens, told: MeteredTokens) {
     tokens.input = tokens.input.max(told.input);
     tokens.output = tokens.output.max(told.output);
     tokens.cache_read = tokens.cache_read.max(told.cache_read);
     tokens.cache_write = tokens.cache_write.max(told.cache_write);
 }
 
-fn of_anthropic(usage: &Value) -> Tokens {
+fn of_anthropic(usage: &Value) -> MeteredTokens {
     let count = |key: &str| usage.get(key).and_then(Value::as_u64).unwrap_or(0);
-    Tokens {
+    MeteredTokens {
         input: count("input_tokens"),
         output: count("output_tokens"),
         cache_read: count("cache_read_input_tokens"),
@@ -143,14 +143,14 @@ fn of_anthropic(usage: &Value) -> Tokens {
 }
 
 /// Completions and responses have names of their own for the same; those from a cache are counted among the others.
-fn of_openai(usage: &Value) -> Tokens {
+fn of_openai(usage: &Value) -> MeteredTokens {
     let count =
         |keys: [&str; 2]| keys.iter().find_map(|key| usage.pointer(key).and_then(Value::as_u64)).unwrap_or(0);
     let cache_read = count(["/prompt_tokens_details/cached_tokens", "/input_tokens_details/cached_tokens"]);
     let cache_write =
         count(["/prompt_tokens_details/cache_write_tokens", "/input_tokens_details/cache_write_tokens"]);
     let read = count(["/prompt_tokens", "/input_tokens"]);
-    Tokens {
+    MeteredTokens {
         input: read.saturating_sub(cache_read).saturating_sub(cache_write),
         output: count(["/completion_tokens", "/output_tokens"]),
         cache_read,
@@ -160,7 +160,7 @@ fn of_openai(usage: &Value) -> Tokens {
 
 /// What matters of an event, and of a whole answer, in any dialect.
 #[derive(Deserialize)]
-struct Event {
+struct UsageEvent {
     #[serde(rename = "type", default)]
     kind: Option<String>,
     #[serde(default)]
@@ -168,18 +168,18 @@ struct Event {
     #[serde(default)]
     usage: Option<Value>,
     #[serde(default)]
-    message: Option<Inner>,
+    message: Option<UsageMessage>,
     #[serde(default)]
-    response: Option<Inner>,
+    response: Option<UsageMessage>,
     #[serde(default)]
-    delta: Letters,
+    delta: LetterCount,
     #[serde(default)]
-    choices: Letters,
+    choices: LetterCount,
 }
 
 /// An answer inside an event.
 #[derive(Deserialize)]
-struct Inner {
+struct UsageMessage {
     #[serde(default)]
     model: Option<Value>,
     #[serde(default)]
@@ -188,61 +188,61 @@ struct Inner {
 
 /// How long the strings in a value are together; the value itself is not kept.
 #[derive(Default)]
-struct Letters(u64);
+struct LetterCount(u64);
 
-impl<'de> Deserialize<'de> for Letters {
+impl<'de> Deserialize<'de> for LetterCount {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Count)
+        deserializer.deserialize_any(LetterVisitor)
     }
 }
 
-struct Count;
+struct LetterVisitor;
 
-impl<'de> Visitor<'de> for Count {
-    type Value = Letters;
+impl<'de> Visitor<'de> for LetterVisitor {
+    type Value = LetterCount;
 
     fn expecting(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         out.write_str("anything")
     }
 
-    fn visit_str<E>(self, text: &str) -> Result<Letters, E> {
-        Ok(Letters(u64::try_from(text.len()).unwrap_or(u64::MAX)))
+    fn visit_str<E>(self, text: &str) -> Result<LetterCount, E> {
+        Ok(LetterCount(u64::try_from(text.len()).unwrap_or(u64::MAX)))
     }
 
-    fn visit_bool<E>(self, _: bool) -> Result<Letters, E> {
-        Ok(Letters(0))
+    fn visit_bool<E>(self, _: bool) -> Result<LetterCount, E> {
+        Ok(LetterCount(0))
     }
 
-    fn visit_i64<E>(self, _: i64) -> Result<Letters, E> {
-        Ok(Letters(0))
+    fn visit_i64<E>(self, _: i64) -> Result<LetterCount, E> {
+        Ok(LetterCount(0))
     }
 
-    fn visit_u64<E>(self, _: u64) -> Result<Letters, E> {
-        Ok(Letters(0))
+    fn visit_u64<E>(self, _: u64) -> Result<LetterCount, E> {
+        Ok(LetterCount(0))
     }
 
-    fn visit_f64<E>(self, _: f64) -> Result<Letters, E> {
-        Ok(Letters(0))
+    fn visit_f64<E>(self, _: f64) -> Result<LetterCount, E> {
+        Ok(LetterCount(0))
     }
 
-    fn visit_unit<E>(self) -> Result<Letters, E> {
-        Ok(Letters(0))
+    fn visit_unit<E>(self) -> Result<LetterCount, E> {
+        Ok(LetterCount(0))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut all: A) -> Result<Letters, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut all: A) -> Result<LetterCount, A::Error> {
         let mut letters = 0_u64;
-        while let Some(Letters(more)) = all.next_element()? {
+        while let Some(LetterCount(more)) = all.next_element()? {
             letters = letters.saturating_add(more);
         }
-        Ok(Letters(letters))
+        Ok(LetterCount(letters))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut all: A) -> Result<Letters, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut all: A) -> Result<LetterCount, A::Error> {
         let mut letters = 0_u64;
-        while let Some((IgnoredAny, Letters(more))) = all.next_entry()? {
+        while let Some((IgnoredAny, LetterCount(more))) = all.next_entry()? {
             letters = letters.saturating_add(more);
         }
-        Ok(Letters(letters))
+        Ok(LetterCount(letters))
     }
 }
 
@@ -254,15 +254,15 @@ mod tests {
 
     const STREAM: &str = "text/event-stream; charset=utf-8";
 
-    fn read(provider: Provider, kind: &str, wire: &[u8]) -> Told {
-        let mut reading = Reading::of(provider, kind);
+    fn read(provider: Provider, kind: &str, wire: &[u8]) -> ReportedUsage {
+        let mut reading = UsageReader::of(provider, kind);
         reading.feed(wire);
         reading.end();
         reading.told().clone()
     }
 
-    fn tokens(input: u64, output: u64, cache_read: u64, cache_write: u64) -> Tokens {
-        Tokens { input, output, cache_read, cache_write }
+    fn tokens(input: u64, output: u64, cache_read: u64, cache_write: u64) -> MeteredTokens {
+        MeteredTokens { input, output, cache_read, cache_write }
     }
 
     const MESSAGES: &str = concat!(
@@ -317,7 +317,7 @@ mod tests {
 
     #[test]
     fn an_event_without_end_takes_no_more_room_and_the_next_one_is_read() {
-        let mut reading = Reading::of(Provider::Anthropic, STREAM);
+        let mut reading = UsageReader::of(Provider::Anthropic, STREAM);
         let piece = vec![b'x'; 1 << 20];
         for _ in 0..40 {
             reading.feed(&piece);
@@ -335,7 +335,7 @@ mod tests {
             let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut.min(bytes.len())).collect();
             cuts.extend([0, bytes.len()]);
             cuts.sort_unstable();
-            let mut reading = Reading::of(Provider::Anthropic, STREAM);
+            let mut reading = UsageReader::of(Provider::Anthropic, STREAM);
             cuts.windows(2).for_each(|cut| reading.feed(&bytes[cut[0]..cut[1]]));
             reading.end();
             prop_assert_eq!(reading.told(), &read(Provider::Anthropic, STREAM, bytes));

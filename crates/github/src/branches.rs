@@ -3,16 +3,16 @@
 use serde::Deserialize;
 
 use super::error::{ErrorKind, Result};
-use super::facts::percent_encoded;
-use super::gate::Priority;
-use super::permissions::Permissions;
-use super::service::{At, GitHub};
-use super::transport::Request;
+use super::gate::WritePriority;
+use super::permissions::TokenPermissions;
+use super::queries::percent_encoded;
+use super::service::{GitHub, InstalledRepository};
+use super::transport::GitHubRequest;
 use journeyman_order::{BranchName, CommitSha};
 
 /// What became of a branch that was to be deleted.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Deleted {
+pub enum BranchDeletion {
     /// It is gone, now or before.
     Gone,
     /// It stays: somebody's commit is on it, or it is protected.
@@ -27,7 +27,7 @@ impl GitHub {
     ///
     /// # Errors
     /// As for every call.
-    pub async fn is_protected(&self, at: &At, branch: &BranchName) -> Result<bool> {
+    pub async fn is_protected(&self, at: &InstalledRepository, branch: &BranchName) -> Result<bool> {
         #[derive(Deserialize)]
         struct Wire {
             #[serde(default)]
@@ -39,7 +39,7 @@ impl GitHub {
             enabled: bool,
         }
         let route = at.route(&format!("/branches/{}", percent_encoded(branch.as_str())));
-        match self.call(at, Permissions::ReadContents, &Request::get(route)).await {
+        match self.call(at, TokenPermissions::ReadContents, &GitHubRequest::get(route)).await {
             Ok(answer) => Ok(answer.json::<Wire>()?.protection.enabled),
             Err(error) if error.kind == ErrorKind::NotFound => Ok(false),
             Err(error) => Err(error),
@@ -51,7 +51,12 @@ impl GitHub {
     ///
     /// # Errors
     /// As for every call. A branch that GitHub keeps is no error.
-    pub async fn delete_branch(&self, at: &At, branch: &BranchName, commit: &CommitSha) -> Result<Deleted> {
+    pub async fn delete_branch(
+        &self,
+        at: &InstalledRepository,
+        branch: &BranchName,
+        commit: &CommitSha,
+    ) -> Result<BranchDeletion> {
         #[derive(Deserialize)]
         struct Wire {
             object: ObjectWire,
@@ -61,26 +66,26 @@ impl GitHub {
             sha: CommitSha,
         }
         let name = branch.as_str().split('/').map(percent_encoded).collect::<Vec<_>>().join("/");
-        let look = Request::get(at.route(&format!("/git/ref/heads/{name}")));
-        let there: Wire = match self.call(at, Permissions::ReadContents, &look).await {
+        let look = GitHubRequest::get(at.route(&format!("/git/ref/heads/{name}")));
+        let there: Wire = match self.call(at, TokenPermissions::ReadContents, &look).await {
             Ok(answer) => answer.json()?,
-            Err(error) if error.kind == ErrorKind::NotFound => return Ok(Deleted::Gone),
+            Err(error) if error.kind == ErrorKind::NotFound => return Ok(BranchDeletion::Gone),
             Err(error) => return Err(error),
         };
         if there.object.sha != *commit {
             let because = format!("it is at {}, and not at {}", there.object.sha.short(), commit.short());
-            return Ok(Deleted::Kept { because });
+            return Ok(BranchDeletion::Kept { because });
         }
-        let delete =
-            Request::delete(at.route(&format!("/git/refs/heads/{name}"))).yielding(Priority::Ordinary);
-        match self.call(at, Permissions::WriteContents, &delete).await {
-            Ok(_) => Ok(Deleted::Gone),
-            Err(error) if matches!(error.kind, ErrorKind::NotFound) => Ok(Deleted::Gone),
+        let delete = GitHubRequest::delete(at.route(&format!("/git/refs/heads/{name}")))
+            .yielding(WritePriority::Ordinary);
+        match self.call(at, TokenPermissions::WriteContents, &delete).await {
+            Ok(_) => Ok(BranchDeletion::Gone),
+            Err(error) if matches!(error.kind, ErrorKind::NotFound) => Ok(BranchDeletion::Gone),
             // "Reference does not exist", or a rule that forbids it: whichever it is, nothing more is to be done.
             Err(error)
                 if matches!(error.kind, ErrorKind::Invalid | ErrorKind::Forbidden | ErrorKind::Conflict) =>
             {
-                Ok(Deleted::Kept { because: error.message })
+                Ok(BranchDeletion::Kept { because: error.message })
             }
             Err(error) => Err(error),
         }

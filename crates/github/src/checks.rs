@@ -5,12 +5,12 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::error::{ErrorKind, GitHubError, Result};
-use super::gate::Priority;
-use super::permissions::Permissions;
-use super::render::{Annotation, CheckText};
-use super::service::{At, GitHub};
-use super::transport::Request;
-use journeyman_order::conversation::CheckState;
+use super::gate::WritePriority;
+use super::permissions::TokenPermissions;
+use super::render::{CheckAnnotation, CheckRunOutput};
+use super::service::{GitHub, InstalledRepository};
+use super::transport::GitHubRequest;
+use journeyman_order::conversation::CheckRunState;
 use journeyman_order::{CommitSha, OrderId};
 
 /// The name of our check run, which people may make required.
@@ -20,15 +20,15 @@ const MOST_AT_ONCE: usize = 50;
 
 /// What our check run is to be.
 #[derive(Debug, Clone, Copy)]
-pub struct CheckRun<'a> {
+pub struct OrderCheckRun<'a> {
     /// The commit.
     pub head: &'a CommitSha,
     /// The order: what tells this check run from those of other orders.
     pub order: OrderId,
     /// How it stands.
-    pub state: CheckState,
+    pub state: CheckRunState,
     /// What it says, rendered.
-    pub text: &'a CheckText,
+    pub text: &'a CheckRunOutput,
     /// The page that it leads to, where there is one.
     pub details: Option<&'a Url>,
     /// What can be asked for by a button.
@@ -59,23 +59,23 @@ impl CheckButton {
 }
 
 #[derive(Deserialize)]
-struct RunWire {
+struct CheckRunWire {
     id: u64,
     status: String,
     conclusion: Option<String>,
     external_id: Option<String>,
     details_url: Option<String>,
-    output: OutputWire,
-    app: Option<AppWire>,
+    output: CheckOutputWire,
+    app: Option<CheckAppWire>,
 }
 
 #[derive(Deserialize)]
-struct AppWire {
+struct CheckAppWire {
     id: u64,
 }
 
 #[derive(Deserialize)]
-struct OutputWire {
+struct CheckOutputWire {
     title: Option<String>,
     summary: Option<String>,
     #[serde(default)]
@@ -83,33 +83,33 @@ struct OutputWire {
 }
 
 #[derive(Deserialize)]
-struct ListWire {
-    check_runs: Vec<RunWire>,
+struct CheckRunListWire {
+    check_runs: Vec<CheckRunWire>,
 }
 
 /// An annotation as GitHub has it, so far as it tells one from another.
 #[derive(Debug, PartialEq, Eq, Deserialize)]
-struct AnnotationWire {
+struct CheckAnnotationWire {
     path: String,
     start_line: u64,
     message: Option<String>,
 }
 
-impl AnnotationWire {
-    fn is(&self, one: &Annotation) -> bool {
+impl CheckAnnotationWire {
+    fn is(&self, one: &CheckAnnotation) -> bool {
         let said = self.message.as_deref().unwrap_or_default();
         self.path == one.path && self.start_line == one.line && same(said, &one.message)
     }
 }
 
 /// The `conclusion` of the API; none while it is at work.
-fn conclusion(state: CheckState) -> Option<&'static str> {
+fn conclusion(state: CheckRunState) -> Option<&'static str> {
     match state {
-        CheckState::InProgress => None,
-        CheckState::Success => Some("success"),
-        CheckState::Neutral => Some("neutral"),
-        CheckState::Failure => Some("failure"),
-        CheckState::Cancelled => Some("cancelled"),
+        CheckRunState::InProgress => None,
+        CheckRunState::Success => Some("success"),
+        CheckRunState::Neutral => Some("neutral"),
+        CheckRunState::Failure => Some("failure"),
+        CheckRunState::Cancelled => Some("cancelled"),
     }
 }
 
@@ -119,9 +119,9 @@ fn same(one: &str, other: &str) -> bool {
     plain(one) == plain(other)
 }
 
-impl CheckRun<'_> {
+impl OrderCheckRun<'_> {
     /// What a request says of it, with these annotations.
-    fn body(&self, annotations: &[&Annotation]) -> Value {
+    fn body(&self, annotations: &[&CheckAnnotation]) -> Value {
         let annotations: Vec<Value> = annotations.iter().map(|one| wire_of(one)).collect();
         let mut body = json!({
             "name": CHECK_NAME,
@@ -143,11 +143,11 @@ impl CheckRun<'_> {
     }
 
     /// While it is at work the next edit makes this one needless.
-    fn priority(&self) -> Priority {
-        if conclusion(self.state).is_some() { Priority::Ordinary } else { Priority::Status }
+    fn priority(&self) -> WritePriority {
+        if conclusion(self.state).is_some() { WritePriority::Ordinary } else { WritePriority::Status }
     }
 
-    fn is_said_by(&self, wire: &RunWire) -> bool {
+    fn is_said_by(&self, wire: &CheckRunWire) -> bool {
         let said = |there: &Option<String>, wanted: &str| same(there.as_deref().unwrap_or_default(), wanted);
         let status = if conclusion(self.state).is_some() { "completed" } else { "in_progress" };
         wire.status == status
@@ -158,7 +158,7 @@ impl CheckRun<'_> {
     }
 }
 
-fn wire_of(one: &Annotation) -> Value {
+fn wire_of(one: &CheckAnnotation) -> Value {
     json!({
         "path": one.path, "start_line": one.line, "end_line": one.line, "annotation_level": one.level.word(),
         "title": one.title, "message": one.message,
@@ -172,11 +172,11 @@ impl GitHub {
     ///
     /// # Errors
     /// As for every call; the same again looks first, and creates nothing that is there.
-    pub async fn show_check(&self, at: &At, run: CheckRun<'_>) -> Result<()> {
+    pub async fn show_check(&self, at: &InstalledRepository, run: OrderCheckRun<'_>) -> Result<()> {
         let _turn = self.turn(&format!("check {at:?} {} {}", run.head, run.order)).await;
         let there = self.our_check(at, &run).await?;
-        let is_over = |wire: &RunWire| wire.status == "completed";
-        let begins_again = run.state == CheckState::InProgress && there.as_ref().is_some_and(is_over);
+        let is_over = |wire: &CheckRunWire| wire.status == "completed";
+        let begins_again = run.state == CheckRunState::InProgress && there.as_ref().is_some_and(is_over);
         match there.filter(|_| !begins_again) {
             Some(there) => self.change_check(at, &run, &there).await,
             None => self.create_check(at, &run, begins_again).await,
@@ -184,30 +184,39 @@ impl GitHub {
     }
 
     /// The newest check run of this order on the commit.
-    async fn our_check(&self, at: &At, run: &CheckRun<'_>) -> Result<Option<RunWire>> {
+    async fn our_check(
+        &self,
+        at: &InstalledRepository,
+        run: &OrderCheckRun<'_>,
+    ) -> Result<Option<CheckRunWire>> {
         let (head, app) = (run.head, self.app_id());
         let route = at.route(&format!(
             "/commits/{head}/check-runs?check_name={CHECK_NAME}&app_id={app}&filter=all&per_page=100"
         ));
-        let answer = self.call(at, Permissions::ReadChecks, &Request::get(route)).await?;
+        let answer = self.call(at, TokenPermissions::ReadChecks, &GitHubRequest::get(route)).await?;
         let order = run.order.to_string();
         // A filter that GitHub does not understand is ignored by it.
-        let ours = |wire: &RunWire| {
+        let ours = |wire: &CheckRunWire| {
             wire.external_id.as_deref() == Some(order.as_str())
                 && wire.app.as_ref().is_none_or(|one| one.id == app)
         };
-        let runs = answer.json::<ListWire>()?.check_runs;
+        let runs = answer.json::<CheckRunListWire>()?.check_runs;
         Ok(runs.into_iter().filter(ours).max_by_key(|wire| wire.id))
     }
 
-    async fn create_check(&self, at: &At, run: &CheckRun<'_>, again: bool) -> Result<()> {
-        let all: Vec<&Annotation> = run.text.annotations.iter().collect();
+    async fn create_check(
+        &self,
+        at: &InstalledRepository,
+        run: &OrderCheckRun<'_>,
+        again: bool,
+    ) -> Result<()> {
+        let all: Vec<&CheckAnnotation> = run.text.annotations.iter().collect();
         let (first, rest) = all.split_at(all.len().min(MOST_AT_ONCE));
         let mut body = run.body(first);
         body["head_sha"] = json!(run.head.as_str());
-        let request = Request::post(at.route("/check-runs"), body).yielding(run.priority());
-        let made = match self.call(at, Permissions::WriteChecks, &request).await {
-            Ok(answer) => answer.json::<RunWire>(),
+        let request = GitHubRequest::post(at.route("/check-runs"), body).yielding(run.priority());
+        let made = match self.call(at, TokenPermissions::WriteChecks, &request).await {
+            Ok(answer) => answer.json::<CheckRunWire>(),
             Err(error) => Err(error),
         };
         match made {
@@ -228,14 +237,19 @@ impl GitHub {
     }
 
     /// Brings it to what it is to say. Annotations can only be added, so that those that are there are not sent again.
-    async fn change_check(&self, at: &At, run: &CheckRun<'_>, there: &RunWire) -> Result<()> {
+    async fn change_check(
+        &self,
+        at: &InstalledRepository,
+        run: &OrderCheckRun<'_>,
+        there: &CheckRunWire,
+    ) -> Result<()> {
         let known = if there.output.annotations_count == 0 || run.text.annotations.is_empty() {
             Vec::new()
         } else {
             self.annotations_of(at, there.id).await?
         };
-        let is_missing = |one: &&Annotation| !known.iter().any(|wire| wire.is(one));
-        let missing: Vec<&Annotation> = run.text.annotations.iter().filter(is_missing).collect();
+        let is_missing = |one: &&CheckAnnotation| !known.iter().any(|wire| wire.is(one));
+        let missing: Vec<&CheckAnnotation> = run.text.annotations.iter().filter(is_missing).collect();
         if missing.is_empty() && run.is_said_by(there) {
             return Ok(());
         }
@@ -244,17 +258,17 @@ impl GitHub {
 
     async fn send_changes(
         &self,
-        at: &At,
-        run: &CheckRun<'_>,
+        at: &InstalledRepository,
+        run: &OrderCheckRun<'_>,
         id: u64,
-        missing: &[&Annotation],
+        missing: &[&CheckAnnotation],
     ) -> Result<()> {
         let route = at.route(&format!("/check-runs/{id}"));
         let mut rest = missing;
         loop {
             let (now, later) = rest.split_at(rest.len().min(MOST_AT_ONCE));
-            let request = Request::patch(route.as_str(), run.body(now)).yielding(run.priority());
-            if let Err(error) = self.call(at, Permissions::WriteChecks, &request).await {
+            let request = GitHubRequest::patch(route.as_str(), run.body(now)).yielding(run.priority());
+            if let Err(error) = self.call(at, TokenPermissions::WriteChecks, &request).await {
                 return self.after_doubt(at, run, (id, later.is_empty()), now, error).await;
             }
             if later.is_empty() {
@@ -267,10 +281,10 @@ impl GitHub {
     /// A change whose answer was lost counts when it is seen to be there, and was the last.
     async fn after_doubt(
         &self,
-        at: &At,
-        run: &CheckRun<'_>,
+        at: &InstalledRepository,
+        run: &OrderCheckRun<'_>,
         (id, was_last): (u64, bool),
-        sent: &[&Annotation],
+        sent: &[&CheckAnnotation],
         error: GitHubError,
     ) -> Result<()> {
         if !error.leaves_doubt() || !was_last {
@@ -282,9 +296,9 @@ impl GitHub {
         if there.id == id && run.is_said_by(&there) && all_there { Ok(()) } else { Err(error) }
     }
 
-    async fn annotations_of(&self, at: &At, id: u64) -> Result<Vec<AnnotationWire>> {
+    async fn annotations_of(&self, at: &InstalledRepository, id: u64) -> Result<Vec<CheckAnnotationWire>> {
         let route = at.route(&format!("/check-runs/{id}/annotations"));
-        match self.list(at, Permissions::ReadChecks, &route).await {
+        match self.list(at, TokenPermissions::ReadChecks, &route).await {
             Err(error) if error.kind == ErrorKind::NotFound => Ok(Vec::new()),
             listed => listed,
         }

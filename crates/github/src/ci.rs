@@ -8,12 +8,12 @@ use serde::de::DeserializeOwned;
 use serde_json::json;
 
 use super::error::{ErrorKind, GitHubError, Result};
-use super::facts::percent_encoded;
-use super::gate::Priority;
-use super::permissions::Permissions;
+use super::gate::WritePriority;
+use super::permissions::TokenPermissions;
+use super::queries::percent_encoded;
 use super::render::shorten;
-use super::service::{At, GitHub};
-use super::transport::Request;
+use super::service::{GitHub, InstalledRepository};
+use super::transport::GitHubRequest;
 
 /// A page of a list is this long, and no list is followed further than so many pages.
 const PAGE: usize = 100;
@@ -27,11 +27,11 @@ const LONGEST_ANNOTATION: usize = 400;
 
 /// A check of others: a check run, or a commit status.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OtherCheck {
+pub struct ExternalCheck {
     /// Its name, or a status's context. Foreign.
     pub name: String,
     /// How it stands.
-    pub standing: Standing,
+    pub state: ExternalCheckState,
     /// The check run's id; none for a commit status.
     pub check_run: Option<u64>,
     /// The job's id in GitHub Actions, where it is one.
@@ -46,9 +46,9 @@ pub struct OtherCheck {
 
 /// How a check of others stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum ExternalCheckState {
     /// Done and content, or of no account: skipped, neutral, cancelled.
-    Content,
+    Passed,
     /// Not done; also when it waits for a person.
     Pending,
     /// Failed.
@@ -56,25 +56,25 @@ pub enum Standing {
 }
 
 #[derive(Deserialize)]
-struct RunWire {
+struct ExternalCheckRunWire {
     id: u64,
     name: String,
     status: String,
     conclusion: Option<String>,
     details_url: Option<String>,
     html_url: Option<String>,
-    output: Option<OutputWire>,
-    app: Option<AppWire>,
+    output: Option<ExternalCheckOutputWire>,
+    app: Option<ExternalCheckAppWire>,
 }
 
 #[derive(Deserialize)]
-struct AppWire {
+struct ExternalCheckAppWire {
     id: u64,
     slug: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct OutputWire {
+struct ExternalCheckOutputWire {
     title: Option<String>,
     summary: Option<String>,
     #[serde(default)]
@@ -82,7 +82,7 @@ struct OutputWire {
 }
 
 #[derive(Deserialize)]
-struct StatusWire {
+struct CommitStatusWire {
     context: String,
     state: String,
     description: Option<String>,
@@ -90,25 +90,25 @@ struct StatusWire {
 }
 
 #[derive(Deserialize)]
-struct AnnotationWire {
+struct ExternalAnnotationWire {
     path: Option<String>,
     start_line: Option<u64>,
     message: Option<String>,
 }
 
-impl RunWire {
-    fn standing(&self) -> Standing {
+impl ExternalCheckRunWire {
+    fn state(&self) -> ExternalCheckState {
         match (self.status.as_str(), self.conclusion.as_deref()) {
             // The work cannot mend what waits for somebody to press a button.
-            ("completed", Some("action_required")) => Standing::Pending,
-            ("completed", Some("failure" | "timed_out" | "startup_failure")) => Standing::Failed,
-            ("completed", _) => Standing::Content,
-            _ => Standing::Pending,
+            ("completed", Some("action_required")) => ExternalCheckState::Pending,
+            ("completed", Some("failure" | "timed_out" | "startup_failure")) => ExternalCheckState::Failed,
+            ("completed", _) => ExternalCheckState::Passed,
+            _ => ExternalCheckState::Pending,
         }
     }
 
-    fn read(self) -> OtherCheck {
-        let standing = self.standing();
+    fn read(self) -> ExternalCheck {
+        let standing = self.state();
         let is_job = self.app.as_ref().and_then(|app| app.slug.as_deref()) == Some("github-actions");
         let page = self.details_url.or(self.html_url).unwrap_or_default();
         // A job's check run has the job's id; the page's address says it as well.
@@ -116,9 +116,9 @@ impl RunWire {
         let output = self.output.as_ref();
         let said =
             output.map(|one| [&one.title, &one.summary].map(|text| text.as_deref().unwrap_or_default()));
-        OtherCheck {
+        ExternalCheck {
             name: line(&self.name, LONGEST_NAME),
-            standing,
+            state: standing,
             check_run: Some(self.id),
             job,
             url: line(&page, 500),
@@ -128,14 +128,14 @@ impl RunWire {
     }
 }
 
-impl StatusWire {
-    fn read(self) -> OtherCheck {
-        OtherCheck {
+impl CommitStatusWire {
+    fn read(self) -> ExternalCheck {
+        ExternalCheck {
             name: line(&self.context, LONGEST_NAME),
-            standing: match self.state.as_str() {
-                "failure" | "error" => Standing::Failed,
-                "success" => Standing::Content,
-                _ => Standing::Pending,
+            state: match self.state.as_str() {
+                "failure" | "error" => ExternalCheckState::Failed,
+                "success" => ExternalCheckState::Passed,
+                _ => ExternalCheckState::Pending,
             },
             check_run: None,
             job: None,
@@ -166,11 +166,16 @@ impl GitHub {
     ///
     /// # Errors
     /// As for every call.
-    pub async fn checks_of_others(&self, at: &At, git_ref: &str) -> Result<Vec<OtherCheck>> {
+    pub async fn checks_of_others(
+        &self,
+        at: &InstalledRepository,
+        git_ref: &str,
+    ) -> Result<Vec<ExternalCheck>> {
         let git_ref = percent_encoded(git_ref);
         let runs = format!("/commits/{git_ref}/check-runs?filter=latest&");
-        let runs: Vec<RunWire> = self.list_within(at, Permissions::ReadChecks, &runs, "check_runs").await?;
-        let mut newest: BTreeMap<(u64, String), RunWire> = BTreeMap::new();
+        let runs: Vec<ExternalCheckRunWire> =
+            self.list_within(at, TokenPermissions::ReadChecks, &runs, "check_runs").await?;
+        let mut newest: BTreeMap<(u64, String), ExternalCheckRunWire> = BTreeMap::new();
         for run in runs {
             let app = run.app.as_ref().map_or(0, |app| app.id);
             if app == self.app_id() {
@@ -182,26 +187,26 @@ impl GitHub {
             }
         }
         let statuses = format!("/commits/{git_ref}/status?");
-        let statuses: Vec<StatusWire> =
-            self.list_within(at, Permissions::ReadStatuses, &statuses, "statuses").await?;
+        let statuses: Vec<CommitStatusWire> =
+            self.list_within(at, TokenPermissions::ReadStatuses, &statuses, "statuses").await?;
         Ok(newest
             .into_values()
-            .map(RunWire::read)
-            .chain(statuses.into_iter().map(StatusWire::read))
+            .map(ExternalCheckRunWire::read)
+            .chain(statuses.into_iter().map(CommitStatusWire::read))
             .collect())
     }
 
     /// A list that is a field of an object; empty when the App may not read it. `route` ends with `?` or `&`.
     async fn list_within<T: DeserializeOwned>(
         &self,
-        at: &At,
-        permissions: Permissions,
+        at: &InstalledRepository,
+        permissions: TokenPermissions,
         route: &str,
         field: &str,
     ) -> Result<Vec<T>> {
         let mut all = Vec::new();
         for page in 1..=MOST_PAGES {
-            let request = Request::get(at.route(&format!("{route}per_page={PAGE}&page={page}")));
+            let request = GitHubRequest::get(at.route(&format!("{route}per_page={PAGE}&page={page}")));
             let answer = match self.call(at, permissions, &request).await {
                 Ok(answer) => answer,
                 Err(error) if error.kind == ErrorKind::Forbidden => {
@@ -230,12 +235,17 @@ impl GitHub {
     ///
     /// # Errors
     /// As for every call.
-    pub async fn annotations(&self, at: &At, check_run: u64, most: usize) -> Result<Vec<String>> {
+    pub async fn annotations(
+        &self,
+        at: &InstalledRepository,
+        check_run: u64,
+        most: usize,
+    ) -> Result<Vec<String>> {
         let most = most.min(PAGE);
         let route = at.route(&format!("/check-runs/{check_run}/annotations?per_page={most}"));
-        let answer = self.call(at, Permissions::ReadChecks, &Request::get(route)).await?;
-        let list: Vec<AnnotationWire> = answer.json()?;
-        let told = |one: AnnotationWire| {
+        let answer = self.call(at, TokenPermissions::ReadChecks, &GitHubRequest::get(route)).await?;
+        let list: Vec<ExternalAnnotationWire> = answer.json()?;
+        let told = |one: ExternalAnnotationWire| {
             let (path, message) = (one.path.unwrap_or_default(), one.message.unwrap_or_default());
             let place = one.start_line.map_or(path.clone(), |line| format!("{path}:{line}"));
             line(&format!("{place}: {message}"), LONGEST_ANNOTATION)
@@ -248,7 +258,7 @@ impl GitHub {
     ///
     /// # Errors
     /// As for every call. What may not be run again, or is gone, is logged and left.
-    pub async fn rerun_jobs(&self, at: &At, jobs: &[u64]) -> Result<usize> {
+    pub async fn rerun_jobs(&self, at: &InstalledRepository, jobs: &[u64]) -> Result<usize> {
         let _turn = self.turn(&format!("rerun {at:?}")).await;
         let mut of_run: BTreeMap<u64, Vec<JobWire>> = BTreeMap::new();
         for job in jobs {
@@ -270,8 +280,8 @@ impl GitHub {
                 [job] => format!("/actions/jobs/{}/rerun", job.id),
                 _ => format!("/actions/runs/{run}/rerun-failed-jobs"),
             };
-            let request = Request::post(at.route(&route), json!({})).yielding(Priority::Ordinary);
-            match self.call(at, Permissions::WriteActions, &request).await {
+            let request = GitHubRequest::post(at.route(&route), json!({})).yielding(WritePriority::Ordinary);
+            match self.call(at, TokenPermissions::WriteActions, &request).await {
                 Ok(_) => begun += 1,
                 Err(error) if is_left(&error) => {
                     tracing::warn!(repository = %at.repository, run, %error, "jobs could not be run once more");
@@ -282,8 +292,12 @@ impl GitHub {
         Ok(begun)
     }
 
-    async fn read_or_left<T: DeserializeOwned>(&self, at: &At, route: &str) -> Result<Option<T>> {
-        match self.call(at, Permissions::ReadActions, &Request::get(at.route(route))).await {
+    async fn read_or_left<T: DeserializeOwned>(
+        &self,
+        at: &InstalledRepository,
+        route: &str,
+    ) -> Result<Option<T>> {
+        match self.call(at, TokenPermissions::ReadActions, &GitHubRequest::get(at.route(route))).await {
             Ok(answer) => answer.json().map(Some),
             Err(error) if is_left(&error) => {
                 tracing::warn!(repository = %at.repository, %error, "not known, and not run once more");
@@ -322,22 +336,22 @@ mod tests {
     #[test]
     fn every_conclusion_stands_somewhere() {
         for (status, conclusion, expected) in [
-            ("queued", None, Standing::Pending),
-            ("in_progress", None, Standing::Pending),
-            ("waiting", None, Standing::Pending),
-            ("completed", Some("success"), Standing::Content),
-            ("completed", Some("neutral"), Standing::Content),
-            ("completed", Some("skipped"), Standing::Content),
-            ("completed", Some("cancelled"), Standing::Content),
-            ("completed", Some("stale"), Standing::Content),
-            ("completed", Some("failure"), Standing::Failed),
-            ("completed", Some("timed_out"), Standing::Failed),
-            ("completed", Some("startup_failure"), Standing::Failed),
-            ("completed", Some("action_required"), Standing::Pending),
+            ("queued", None, ExternalCheckState::Pending),
+            ("in_progress", None, ExternalCheckState::Pending),
+            ("waiting", None, ExternalCheckState::Pending),
+            ("completed", Some("success"), ExternalCheckState::Passed),
+            ("completed", Some("neutral"), ExternalCheckState::Passed),
+            ("completed", Some("skipped"), ExternalCheckState::Passed),
+            ("completed", Some("cancelled"), ExternalCheckState::Passed),
+            ("completed", Some("stale"), ExternalCheckState::Passed),
+            ("completed", Some("failure"), ExternalCheckState::Failed),
+            ("completed", Some("timed_out"), ExternalCheckState::Failed),
+            ("completed", Some("startup_failure"), ExternalCheckState::Failed),
+            ("completed", Some("action_required"), ExternalCheckState::Pending),
         ] {
             let wire = json!({"id": 1, "name": "x", "status": status, "conclusion": conclusion});
-            let run: RunWire = serde_json::from_value(wire).unwrap();
-            assert_eq!(run.standing(), expected, "{status} {conclusion:?}");
+            let run: ExternalCheckRunWire = serde_json::from_value(wire).unwrap();
+            assert_eq!(run.state(), expected, "{status} {conclusion:?}");
         }
     }
 

@@ -5,16 +5,16 @@ use serde_json::json;
 
 use super::conversation::RoundComment;
 use super::error::{ErrorKind, GitHubError, Result};
-use super::gate::Priority;
+use super::gate::WritePriority;
 use super::identity::Writer;
-use super::permissions::Permissions;
+use super::permissions::TokenPermissions;
 use super::render;
-use super::service::{At, GitHub};
-use super::transport::Request;
+use super::service::{GitHub, InstalledRepository};
+use super::transport::GitHubRequest;
 use journeyman_order::{IssueNumber, OrderId, PullNumber};
 
 #[derive(Deserialize)]
-struct CommentWire {
+struct IssueCommentWire {
     id: u64,
     body: Option<String>,
     #[serde(flatten)]
@@ -23,14 +23,19 @@ struct CommentWire {
 
 /// What a comment begins with, unseen by readers. Anybody can write one, so that it counts only in a comment
 /// of which something else says that it is ours.
-struct Marker {
+struct CommentMarker {
     line: String,
     about: String,
-    permissions: Permissions,
+    permissions: TokenPermissions,
 }
 
-impl Marker {
-    fn new(at: &At, issue: IssueNumber, name: &str, permissions: Permissions) -> Result<Self> {
+impl CommentMarker {
+    fn new(
+        at: &InstalledRepository,
+        issue: IssueNumber,
+        name: &str,
+        permissions: TokenPermissions,
+    ) -> Result<Self> {
         let fits = (1..=200).contains(&name.len())
             && !name.contains("--")
             && name
@@ -50,7 +55,7 @@ impl Marker {
         render::fit(&format!("{}\n{text}", self.line), render::LONGEST_BODY)
     }
 
-    fn begins(&self, comment: &CommentWire) -> bool {
+    fn begins(&self, comment: &IssueCommentWire) -> bool {
         comment.body.as_deref().is_some_and(|body| body.trim_start().starts_with(&self.line))
     }
 }
@@ -72,17 +77,18 @@ impl GitHub {
     /// As for every call; the same again looks first, and creates nothing that is there.
     pub async fn set_status_comment<F: Future<Output = String>>(
         &self,
-        at: &At,
+        at: &InstalledRepository,
         issue: IssueNumber,
         order: OrderId,
         known: Option<u64>,
         text: impl Fn() -> F,
     ) -> Result<u64> {
-        let marker = Marker::new(at, issue, &format!("status:{order}"), Permissions::WriteIssues)?;
-        if known.is_some() && self.remembered_comment(&marker.about).is_none() {
-            self.remember_comment(&marker.about, known);
+        let marker =
+            CommentMarker::new(at, issue, &format!("status:{order}"), TokenPermissions::WriteIssues)?;
+        if known.is_some() && self.cached_comment_id(&marker.about).is_none() {
+            self.cache_comment_id(&marker.about, known);
         }
-        self.set(at, issue, &marker, Priority::Status, text).await
+        self.set(at, issue, &marker, WritePriority::Status, text).await
     }
 
     /// Makes the comment of a round of review on a pull request say this, as the status comment does: there is one for
@@ -92,7 +98,7 @@ impl GitHub {
     /// As for every call; the same again looks first, and creates nothing that is there.
     pub async fn set_review_comment(
         &self,
-        at: &At,
+        at: &InstalledRepository,
         pull: PullNumber,
         order: OrderId,
         (stage, round): (&str, u32),
@@ -108,7 +114,7 @@ impl GitHub {
     /// As for every call; the same again looks first, and creates nothing that is there.
     pub async fn set_answer_comment(
         &self,
-        at: &At,
+        at: &InstalledRepository,
         pull: PullNumber,
         order: OrderId,
         answer: u32,
@@ -119,30 +125,30 @@ impl GitHub {
 
     async fn set_round_comment(
         &self,
-        at: &At,
+        at: &InstalledRepository,
         pull: PullNumber,
         order: OrderId,
         which: RoundComment<'_>,
         body: &str,
     ) -> Result<()> {
         let thread = IssueNumber(pull.0);
-        let marker = Marker::new(at, thread, &which.name(order), Permissions::Converse)?;
+        let marker = CommentMarker::new(at, thread, &which.name(order), TokenPermissions::Converse)?;
         let text = || std::future::ready(body.to_owned());
-        self.set(at, thread, &marker, Priority::Ordinary, text).await.map(drop)
+        self.set(at, thread, &marker, WritePriority::Ordinary, text).await.map(drop)
     }
 
     /// A comment that is new is important; `edits` is what its edits are.
     async fn set<F: Future<Output = String>>(
         &self,
-        at: &At,
+        at: &InstalledRepository,
         issue: IssueNumber,
-        marker: &Marker,
-        edits: Priority,
+        marker: &CommentMarker,
+        edits: WritePriority,
         text: impl Fn() -> F,
     ) -> Result<u64> {
         let body = marker.body(&text().await);
         let _turn = self.turn(&marker.about).await;
-        let found = match self.remembered(at, marker).await? {
+        let found = match self.cached_comment(at, marker).await? {
             Some(found) => Some(found),
             None => self.look_for(at, issue, marker).await?,
         };
@@ -158,8 +164,14 @@ impl GitHub {
     ///
     /// # Errors
     /// As for every call; [`ErrorKind::Invalid`] for a marker that cannot be hidden.
-    pub async fn comment(&self, at: &At, issue: IssueNumber, marker: &str, body: &str) -> Result<()> {
-        let marker = Marker::new(at, issue, marker, Permissions::Converse)?;
+    pub async fn comment(
+        &self,
+        at: &InstalledRepository,
+        issue: IssueNumber,
+        marker: &str,
+        body: &str,
+    ) -> Result<()> {
+        let marker = CommentMarker::new(at, issue, marker, TokenPermissions::Converse)?;
         let body = marker.body(body);
         let _turn = self.turn(&marker.about).await;
         match self.look_for(at, issue, &marker).await? {
@@ -169,13 +181,17 @@ impl GitHub {
     }
 
     /// The comment that we made or saw to be ours last time, if it still is what it was.
-    async fn remembered(&self, at: &At, marker: &Marker) -> Result<Option<CommentWire>> {
-        let Some(id) = self.remembered_comment(&marker.about) else { return Ok(None) };
-        let request = Request::get(at.route(&format!("/issues/comments/{id}")));
+    async fn cached_comment(
+        &self,
+        at: &InstalledRepository,
+        marker: &CommentMarker,
+    ) -> Result<Option<IssueCommentWire>> {
+        let Some(id) = self.cached_comment_id(&marker.about) else { return Ok(None) };
+        let request = GitHubRequest::get(at.route(&format!("/issues/comments/{id}")));
         match self.call(at, marker.permissions, &request).await {
             Ok(answer) => Ok(Some(answer.json()?).filter(|comment| marker.begins(comment))),
             Err(error) if error.kind == ErrorKind::NotFound => {
-                self.remember_comment(&marker.about, None);
+                self.cache_comment_id(&marker.about, None);
                 Ok(None)
             }
             Err(error) => Err(error),
@@ -184,10 +200,15 @@ impl GitHub {
 
     /// The oldest comment of ours with this marker. Should there be more, because a creation that we had given up
     /// on was carried out after all, the others are taken away.
-    async fn look_for(&self, at: &At, issue: IssueNumber, marker: &Marker) -> Result<Option<CommentWire>> {
+    async fn look_for(
+        &self,
+        at: &InstalledRepository,
+        issue: IssueNumber,
+        marker: &CommentMarker,
+    ) -> Result<Option<IssueCommentWire>> {
         let route = at.route(&format!("/issues/{issue}/comments"));
-        let comments: Vec<CommentWire> = self.list(at, marker.permissions, &route).await?;
-        let mut ours: Vec<CommentWire> = Vec::new();
+        let comments: Vec<IssueCommentWire> = self.list(at, marker.permissions, &route).await?;
+        let mut ours: Vec<IssueCommentWire> = Vec::new();
         for comment in comments.into_iter().filter(|comment| marker.begins(comment)) {
             if self.wrote(&comment.writer).await? {
                 ours.push(comment);
@@ -197,26 +218,32 @@ impl GitHub {
         let mut ours = ours.into_iter();
         let oldest = ours.next();
         for double in ours {
-            let request = Request::delete(at.route(&format!("/issues/comments/{}", double.id)))
-                .yielding(Priority::Ordinary);
+            let request = GitHubRequest::delete(at.route(&format!("/issues/comments/{}", double.id)))
+                .yielding(WritePriority::Ordinary);
             if let Err(error) = self.call(at, marker.permissions, &request).await {
                 tracing::warn!(%error, "a comment that was written twice could not be taken away");
             }
         }
-        self.remember_comment(&marker.about, oldest.as_ref().map(|comment| comment.id));
+        self.cache_comment_id(&marker.about, oldest.as_ref().map(|comment| comment.id));
         Ok(oldest)
     }
 
-    async fn create(&self, at: &At, issue: IssueNumber, marker: &Marker, body: &str) -> Result<u64> {
+    async fn create(
+        &self,
+        at: &InstalledRepository,
+        issue: IssueNumber,
+        marker: &CommentMarker,
+        body: &str,
+    ) -> Result<u64> {
         let route = at.route(&format!("/issues/{issue}/comments"));
-        let request = Request::post(route, json!({"body": body}));
+        let request = GitHubRequest::post(route, json!({"body": body}));
         let written = match self.call(at, marker.permissions, &request).await {
-            Ok(answer) => answer.json::<CommentWire>(),
+            Ok(answer) => answer.json::<IssueCommentWire>(),
             Err(error) => Err(error),
         };
         match written {
             Ok(comment) => {
-                self.remember_comment(&marker.about, Some(comment.id));
+                self.cache_comment_id(&marker.about, Some(comment.id));
                 Ok(comment.id)
             }
             // The answer was lost, perhaps after the comment was written. It is not sent again from here: whoever
@@ -234,29 +261,29 @@ impl GitHub {
 
     async fn edit<F: Future<Output = String>>(
         &self,
-        at: &At,
-        marker: &Marker,
-        found: &CommentWire,
-        priority: Priority,
+        at: &InstalledRepository,
+        marker: &CommentMarker,
+        found: &IssueCommentWire,
+        priority: WritePriority,
         text: impl Fn() -> F,
     ) -> Result<()> {
         let route = at.route(&format!("/issues/comments/{}", found.id));
-        self.remember_comment(&marker.about, Some(found.id));
+        self.cache_comment_id(&marker.about, Some(found.id));
         let permit = self.permit(at, marker.permissions, priority, &format!("PATCH {route}")).await?;
         let body = &marker.body(&text().await);
         if found.body.as_deref().is_some_and(|there| same(there, body)) {
             permit.give_back();
             return Ok(());
         }
-        let request = Request::patch(route, json!({"body": body})).yielding(priority);
+        let request = GitHubRequest::patch(route, json!({"body": body})).yielding(priority);
         match self.call_permitted(at, marker.permissions, &request, permit).await {
             Ok(_) => Ok(()),
-            Err(error) if error.leaves_doubt() => match self.remembered(at, marker).await {
+            Err(error) if error.leaves_doubt() => match self.cached_comment(at, marker).await {
                 Ok(Some(there)) if there.body.as_deref().is_some_and(|there| same(there, body)) => Ok(()),
                 Ok(_) | Err(_) => Err(error),
             },
             Err(error) => {
-                self.remember_comment(&marker.about, None);
+                self.cache_comment_id(&marker.about, None);
                 Err(error)
             }
         }

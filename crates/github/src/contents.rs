@@ -5,10 +5,10 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
 use super::error::{ErrorKind, GitHubError, Result};
-use super::facts::percent_encoded;
-use super::permissions::Permissions;
-use super::service::{At, GitHub};
-use super::transport::Request;
+use super::permissions::TokenPermissions;
+use super::queries::percent_encoded;
+use super::service::{GitHub, InstalledRepository};
+use super::transport::GitHubRequest;
 
 impl GitHub {
     /// A file at a commit, a branch or a tag; none when there is no such file, or when it is a directory or a
@@ -17,7 +17,7 @@ impl GitHub {
     /// # Errors
     /// [`ErrorKind::Invalid`] for a path that leaves the repository, or a file over 1 MB, which GitHub does not
     /// give this way.
-    pub async fn file(&self, at: &At, path: &str, git_ref: &str) -> Result<Option<Vec<u8>>> {
+    pub async fn file(&self, at: &InstalledRepository, path: &str, git_ref: &str) -> Result<Option<Vec<u8>>> {
         if path.split('/').any(|part| matches!(part, "" | "." | "..")) {
             return Err(GitHubError::new(
                 ErrorKind::Invalid,
@@ -26,12 +26,14 @@ impl GitHub {
         }
         let route: Vec<String> = path.split('/').map(percent_encoded).collect();
         let route = format!("/contents/{}?ref={}", route.join("/"), percent_encoded(git_ref));
-        let entry: Value =
-            match self.call(at, Permissions::ReadContents, &Request::get(at.route(&route))).await {
-                Ok(answer) => answer.json()?,
-                Err(error) if error.kind == ErrorKind::NotFound => return Ok(None),
-                Err(error) => return Err(error),
-            };
+        let entry: Value = match self
+            .call(at, TokenPermissions::ReadContents, &GitHubRequest::get(at.route(&route)))
+            .await
+        {
+            Ok(answer) => answer.json()?,
+            Err(error) if error.kind == ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
         let field = |key: &str| entry.get(key).and_then(Value::as_str);
         // A directory is a list and has no type.
         if field("type") != Some("file") {

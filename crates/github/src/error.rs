@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use journeyman_order::desk::DeskError;
-use journeyman_order::moves::{Retry, Trouble};
+use journeyman_order::desk::OrderRequestError;
+use journeyman_order::moves::{EffectError, Retry};
 
 /// What a call to GitHub comes to.
 pub type Result<T> = std::result::Result<T, GitHubError>;
@@ -89,7 +89,7 @@ impl GitHubError {
     }
 }
 
-impl From<GitHubError> for Trouble {
+impl From<GitHubError> for EffectError {
     fn from(error: GitHubError) -> Self {
         let retry = match error.kind {
             ErrorKind::Unavailable { retry_after: Some(wait) } => {
@@ -106,7 +106,7 @@ impl From<GitHubError> for Trouble {
     }
 }
 
-impl From<GitHubError> for DeskError {
+impl From<GitHubError> for OrderRequestError {
     fn from(error: GitHubError) -> Self {
         match error.kind {
             ErrorKind::NotFound | ErrorKind::Forbidden => Self::NotFound(error.message),

@@ -7,23 +7,23 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::error::{ErrorKind, GitHubError, Result};
-use super::gate::Priority;
-use super::permissions::Permissions;
-use super::service::{At, GitHub};
-use super::transport::{Answer, Request};
+use super::gate::WritePriority;
+use super::permissions::TokenPermissions;
+use super::service::{GitHub, InstalledRepository};
+use super::transport::{GitHubRequest, GitHubResponse};
 
 /// What is waited for a limit that names no time.
 const LIMIT_WAIT: Duration = Duration::from_secs(60);
 
 #[derive(Deserialize)]
-struct Reply<T> {
+struct GraphQlResponse<T> {
     data: Option<T>,
     #[serde(default)]
-    errors: Vec<ErrorWire>,
+    errors: Vec<GraphQlErrorWire>,
 }
 
 #[derive(Deserialize)]
-struct ErrorWire {
+struct GraphQlErrorWire {
     r#type: Option<String>,
     #[serde(default)]
     message: String,
@@ -35,13 +35,13 @@ impl GitHub {
     /// Asks; nothing is changed. `what` is for people: what it was to find out.
     pub(super) async fn query<T: DeserializeOwned>(
         &self,
-        at: &At,
-        permissions: Permissions,
+        at: &InstalledRepository,
+        permissions: TokenPermissions,
         what: &str,
         document: &str,
         variables: Value,
     ) -> Result<T> {
-        let request = Request::post("/graphql", json!({"query": document, "variables": variables}));
+        let request = GitHubRequest::post("/graphql", json!({"query": document, "variables": variables}));
         let answer = self.query_graphql(at, permissions, &request).await?;
         read(&answer, permissions, what)
     }
@@ -49,27 +49,31 @@ impl GitHub {
     /// Changes something. `what` is for people: what it was to do.
     pub(super) async fn mutate(
         &self,
-        at: &At,
-        permissions: Permissions,
+        at: &InstalledRepository,
+        permissions: TokenPermissions,
         what: &str,
         document: &str,
-        (variables, priority): (Value, Priority),
+        (variables, priority): (Value, WritePriority),
     ) -> Result<()> {
-        let request = Request::post("/graphql", json!({"query": document, "variables": variables}));
+        let request = GitHubRequest::post("/graphql", json!({"query": document, "variables": variables}));
         let answer = self.call_graphql(at, permissions, &request.yielding(priority)).await?;
         read::<Value>(&answer, permissions, what).map(drop)
     }
 }
 
-fn read<T: DeserializeOwned>(answer: &Answer, permissions: Permissions, what: &str) -> Result<T> {
-    let reply: Reply<T> = answer.json()?;
+fn read<T: DeserializeOwned>(
+    answer: &GitHubResponse,
+    permissions: TokenPermissions,
+    what: &str,
+) -> Result<T> {
+    let reply: GraphQlResponse<T> = answer.json()?;
     if let Some(first) = reply.errors.first() {
         return Err(error(first, permissions, what));
     }
     reply.data.ok_or_else(|| GitHubError::unexpected(format!("GitHub's answer has no data: {what}")))
 }
 
-fn error(wire: &ErrorWire, permissions: Permissions, what: &str) -> GitHubError {
+fn error(wire: &GraphQlErrorWire, permissions: TokenPermissions, what: &str) -> GitHubError {
     let words: String = wire.message.chars().take(500).collect();
     let said = format!("GitHub refused to {what}: {words}");
     let is_of_document = wire.extensions.as_ref().is_some_and(|more| more.get("code").is_some());
@@ -99,8 +103,8 @@ mod tests {
     #[test]
     fn every_error_says_what_to_do() {
         let kind = |wire: Value| {
-            let wire: ErrorWire = serde_json::from_value(wire).unwrap();
-            error(&wire, Permissions::ReadyPulls, "settle the thread").kind
+            let wire: GraphQlErrorWire = serde_json::from_value(wire).unwrap();
+            error(&wire, TokenPermissions::ReadyPulls, "settle the thread").kind
         };
         let minute = ErrorKind::Unavailable { retry_after: Some(LIMIT_WAIT) };
         let soon = ErrorKind::Unavailable { retry_after: None };

@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use super::error::Result;
 use super::service::GitHub;
-use super::transport::{Name, Request, send};
+use super::transport::{GitHubRequest, RequestAuth, send};
 
 /// Who we are.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,7 +61,8 @@ impl GitHub {
             id: u64,
             slug: String,
         }
-        let asked = self.repeating(|| async { send(self.app(), &Request::get("/app"), Name::App).await });
+        let asked = self
+            .repeating(|| async { send(self.app(), &GitHubRequest::get("/app"), RequestAuth::App).await });
         let wire: Wire = asked.await?.json()?;
         Ok(Identity { app: wire.id, slug: wire.slug })
     }

@@ -12,8 +12,8 @@ use url::Url;
 
 use super::endpoints::is_loopback;
 use super::error::{ErrorKind, GitHubError, Result};
-use super::permissions::Permissions;
-use super::service::{At, GitHub};
+use super::permissions::TokenPermissions;
+use super::service::{GitHub, InstalledRepository};
 use super::transport::CONNECT_TIMEOUT;
 
 /// As octocrab sends it with every other request.
@@ -42,8 +42,8 @@ impl GitHub {
     ///
     /// # Errors
     /// [`ErrorKind::Forbidden`] without the permission to read it; else as for every call.
-    pub async fn job_log(&self, at: &At, job: u64) -> Result<Option<String>> {
-        let token = self.token(at, Permissions::ReadActions, None).await?;
+    pub async fn job_log(&self, at: &InstalledRepository, job: u64) -> Result<Option<String>> {
+        let token = self.token(at, TokenPermissions::ReadActions, None).await?;
         let url = format!("{}{}", self.rest(), at.route(&format!("/actions/jobs/{job}/logs")));
         let request = self.logs()?.get(url).bearer_auth(token.secret().expose_secret());
         let request =

@@ -13,7 +13,7 @@ pub enum GitAccess {
 
 /// Sets of permissions, each made for some calls. Where a set is larger than one expects, GitHub asks for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Permissions {
+pub(super) enum TokenPermissions {
     /// The repository itself, and who may do what in it.
     ReadMetadata,
     /// Issues and their comments.
@@ -45,7 +45,7 @@ pub(super) enum Permissions {
     WriteActions,
 }
 
-impl Permissions {
+impl TokenPermissions {
     /// As the body of a token request has them.
     pub(super) fn wire(self) -> Value {
         match self {
@@ -87,7 +87,7 @@ impl Permissions {
     }
 }
 
-impl From<GitAccess> for Permissions {
+impl From<GitAccess> for TokenPermissions {
     fn from(access: GitAccess) -> Self {
         match access {
             GitAccess::Read => Self::ReadContents,

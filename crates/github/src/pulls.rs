@@ -4,17 +4,17 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::error::{ErrorKind, GitHubError, Result};
-use super::facts::percent_encoded;
-use super::gate::Priority;
-use super::permissions::Permissions;
+use super::gate::WritePriority;
+use super::permissions::TokenPermissions;
+use super::queries::percent_encoded;
 use super::render;
-use super::service::{At, GitHub};
-use super::transport::Request;
+use super::service::{GitHub, InstalledRepository};
+use super::transport::GitHubRequest;
 use journeyman_order::{BranchName, CommitSha, PullNumber};
 
 /// A pull request to open.
 #[derive(Debug, Clone, Copy)]
-pub struct NewPull<'a> {
+pub struct NewPullRequest<'a> {
     /// Our branch, already pushed.
     pub head: &'a BranchName,
     /// The branch that it should be merged into.
@@ -29,7 +29,7 @@ pub struct NewPull<'a> {
 
 /// A pull request, as GitHub has it now.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Pull {
+pub struct PullRequest {
     /// Its number.
     pub number: PullNumber,
     /// Its page.
@@ -41,12 +41,12 @@ pub struct Pull {
     /// Whether it is a draft.
     pub draft: bool,
     /// Whether it is still open.
-    pub state: PullState,
+    pub state: PullRequestState,
 }
 
 /// Whether a pull request is still open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PullState {
+pub enum PullRequestState {
     /// It is.
     Open,
     /// It was turned down.
@@ -56,14 +56,14 @@ pub enum PullState {
 }
 
 #[derive(Deserialize)]
-struct PullWire {
+struct PullRequestWire {
     number: PullNumber,
     html_url: String,
     node_id: String,
     title: String,
     body: Option<String>,
-    head: HeadWire,
-    base: BaseWire,
+    head: PullRequestHeadWire,
+    base: PullRequestBaseWire,
     #[serde(default)]
     draft: bool,
     state: super::IssueState,
@@ -71,29 +71,29 @@ struct PullWire {
 }
 
 #[derive(Deserialize)]
-struct HeadWire {
+struct PullRequestHeadWire {
     r#ref: String,
     sha: CommitSha,
     /// None when the fork that it came from is gone.
-    repo: Option<RepoWire>,
+    repo: Option<PullRequestRepoWire>,
 }
 
 #[derive(Deserialize)]
-struct BaseWire {
+struct PullRequestBaseWire {
     r#ref: String,
 }
 
 #[derive(Deserialize)]
-struct RepoWire {
+struct PullRequestRepoWire {
     full_name: String,
 }
 
-impl From<PullWire> for Pull {
-    fn from(wire: PullWire) -> Self {
+impl From<PullRequestWire> for PullRequest {
+    fn from(wire: PullRequestWire) -> Self {
         let state = match (wire.state, wire.merged_at) {
-            (super::IssueState::Open, _) => PullState::Open,
-            (super::IssueState::Closed, None) => PullState::Closed,
-            (super::IssueState::Closed, Some(_)) => PullState::Merged,
+            (super::IssueState::Open, _) => PullRequestState::Open,
+            (super::IssueState::Closed, None) => PullRequestState::Closed,
+            (super::IssueState::Closed, Some(_)) => PullRequestState::Merged,
         };
         Self {
             number: wire.number,
@@ -112,7 +112,7 @@ impl GitHub {
     ///
     /// # Errors
     /// [`ErrorKind::Invalid`] when the branch is not there or has no commits of its own.
-    pub async fn open_pull(&self, at: &At, new: NewPull<'_>) -> Result<Pull> {
+    pub async fn open_pull(&self, at: &InstalledRepository, new: NewPullRequest<'_>) -> Result<PullRequest> {
         let _turn = self.turn(&format!("pull {at:?} {}", new.head)).await;
         if let Some(open) = self.open_from(at, new.head, new.base).await? {
             return Ok(open.into());
@@ -142,7 +142,12 @@ impl GitHub {
         }
     }
 
-    async fn post_pull(&self, at: &At, new: NewPull<'_>, draft: bool) -> Result<PullWire> {
+    async fn post_pull(
+        &self,
+        at: &InstalledRepository,
+        new: NewPullRequest<'_>,
+        draft: bool,
+    ) -> Result<PullRequestWire> {
         let body = json!({
             "head": new.head.as_str(),
             "base": new.base,
@@ -151,14 +156,19 @@ impl GitHub {
             "draft": draft,
             "maintainer_can_modify": false,
         });
-        let request = Request::post(at.route("/pulls"), body);
-        self.call(at, Permissions::WritePulls, &request).await?.json()
+        let request = GitHubRequest::post(at.route("/pulls"), body);
+        self.call(at, TokenPermissions::WritePulls, &request).await?.json()
     }
 
-    async fn open_from(&self, at: &At, head: &BranchName, base: &str) -> Result<Option<PullWire>> {
+    async fn open_from(
+        &self,
+        at: &InstalledRepository,
+        head: &BranchName,
+        base: &str,
+    ) -> Result<Option<PullRequestWire>> {
         let filter = percent_encoded(&format!("{}:{head}", at.repository.owner()));
         let route = at.route(&format!("/pulls?state=open&head={filter}"));
-        let pulls: Vec<PullWire> = self.list(at, Permissions::ReadPulls, &route).await?;
+        let pulls: Vec<PullRequestWire> = self.list(at, TokenPermissions::ReadPulls, &route).await?;
         // A filter that GitHub does not understand is ignored by it, and a fork can have a branch of this name.
         let name = at.repository.to_string();
         Ok(pulls.into_iter().find(|pull| {
@@ -167,16 +177,16 @@ impl GitHub {
         }))
     }
 
-    async fn pull_wire(&self, at: &At, pull: PullNumber) -> Result<PullWire> {
-        let request = Request::get(at.route(&format!("/pulls/{pull}")));
-        self.call(at, Permissions::ReadPulls, &request).await?.json()
+    async fn pull_wire(&self, at: &InstalledRepository, pull: PullNumber) -> Result<PullRequestWire> {
+        let request = GitHubRequest::get(at.route(&format!("/pulls/{pull}")));
+        self.call(at, TokenPermissions::ReadPulls, &request).await?.json()
     }
 
     /// A pull request as it is now.
     ///
     /// # Errors
     /// [`ErrorKind::NotFound`] when there is none.
-    pub async fn pull(&self, at: &At, pull: PullNumber) -> Result<Pull> {
+    pub async fn pull(&self, at: &InstalledRepository, pull: PullNumber) -> Result<PullRequest> {
         Ok(self.pull_wire(at, pull).await?.into())
     }
 
@@ -186,14 +196,14 @@ impl GitHub {
     /// As for every call.
     pub async fn update_pull(
         &self,
-        at: &At,
+        at: &InstalledRepository,
         pull: PullNumber,
         title: Option<&str>,
         body: &str,
     ) -> Result<()> {
         let title = title.map(render::title);
         let body = render::fit(body, render::LONGEST_BODY);
-        let says_so = |wire: &PullWire| {
+        let says_so = |wire: &PullRequestWire| {
             let there = wire.body.as_deref().unwrap_or_default().replace("\r\n", "\n");
             there.trim_end() == body.trim_end() && title.as_ref().is_none_or(|title| *title == wire.title)
         };
@@ -204,8 +214,8 @@ impl GitHub {
         if let Some(title) = &title {
             change["title"] = json!(title);
         }
-        let request = Request::patch(at.route(&format!("/pulls/{pull}")), change);
-        match self.call(at, Permissions::WritePulls, &request).await {
+        let request = GitHubRequest::patch(at.route(&format!("/pulls/{pull}")), change);
+        match self.call(at, TokenPermissions::WritePulls, &request).await {
             Ok(_) => Ok(()),
             Err(error) if error.leaves_doubt() => match self.pull_wire(at, pull).await {
                 Ok(wire) if says_so(&wire) => Ok(()),
@@ -220,14 +230,14 @@ impl GitHub {
     /// # Errors
     /// [`ErrorKind::Unexpected`] when GitHub accepts it and it still is a draft; [`ErrorKind::Invalid`] when it is
     /// no longer open.
-    pub async fn mark_ready(&self, at: &At, pull: &Pull) -> Result<()> {
+    pub async fn mark_ready(&self, at: &InstalledRepository, pull: &PullRequest) -> Result<()> {
         let now = self.pull(at, pull.number).await?;
         if !now.draft {
             return Ok(());
         }
         match now.state {
-            PullState::Open => {}
-            PullState::Closed | PullState::Merged => {
+            PullRequestState::Open => {}
+            PullRequestState::Closed | PullRequestState::Merged => {
                 return Err(GitHubError::new(
                     ErrorKind::Invalid,
                     format!("pull request #{} is closed and stays a draft; reopen it first", pull.number),
@@ -237,8 +247,8 @@ impl GitHub {
         let query = "mutation($id: ID!) { markPullRequestReadyForReview(input: {pullRequestId: $id}) \
                      { pullRequest { id isDraft } } }";
         let what = "take the pull request out of draft";
-        let variables = (json!({"id": now.node_id}), Priority::Important);
-        let told = self.mutate(at, Permissions::ReadyPulls, what, query, variables).await;
+        let variables = (json!({"id": now.node_id}), WritePriority::Important);
+        let told = self.mutate(at, TokenPermissions::ReadyPulls, what, query, variables).await;
         // What counts is what is: an error after the fact, or a success that was none, changes nothing.
         match self.pull(at, pull.number).await {
             Ok(after) if !after.draft => Ok(()),

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::error::{ErrorKind, GitHubError};
-use super::transport::Name;
+use super::transport::RequestAuth;
 
 /// What GitHub asks one to wait after a secondary limit that names no time.
 const SECONDARY_LIMIT_WAIT: Duration = Duration::from_secs(60);
@@ -15,7 +15,7 @@ const SECONDARY_LIMIT_WAIT: Duration = Duration::from_secs(60);
 const LONGEST_WAIT: Duration = Duration::from_secs(3_600);
 
 /// An answer that is not 2xx, with what of it tells what to do.
-pub(super) struct Refusal {
+pub(super) struct GitHubErrorResponse {
     status: u16,
     retry_after: Option<u64>,
     remaining: Option<u64>,
@@ -23,7 +23,7 @@ pub(super) struct Refusal {
     words: String,
 }
 
-impl Refusal {
+impl GitHubErrorResponse {
     /// Reads it; `header` gives a header's text.
     pub(super) fn read<'a>(status: u16, header: impl Fn(&str) -> Option<&'a str>, body: &[u8]) -> Self {
         Self {
@@ -52,7 +52,7 @@ impl Refusal {
     }
 
     /// What it asks of us.
-    pub(super) fn error(&self, request: &str, name: Name) -> GitHubError {
+    pub(super) fn error(&self, request: &str, name: RequestAuth) -> GitHubError {
         let Self { status, words, .. } = self;
         if let Some(wait) = self.limit() {
             return GitHubError::limited(
@@ -67,10 +67,10 @@ impl Refusal {
         match status {
             401 => {
                 let look = match name {
-                    Name::App => {
+                    RequestAuth::App => {
                         "look at github.app_id and github.private_key_path, and at this machine's clock"
                     }
-                    Name::Installation(_) => {
+                    RequestAuth::Installation(_) => {
                         "a freshly made token was refused: look at github.api_url, and whether the App's \
                          installation was suspended"
                     }
@@ -79,8 +79,8 @@ impl Refusal {
             }
             403 => {
                 let look = match name {
-                    Name::App => "the App may be suspended: look at its page on GitHub".to_owned(),
-                    Name::Installation(permissions) => format!(
+                    RequestAuth::App => "the App may be suspended: look at its page on GitHub".to_owned(),
+                    RequestAuth::Installation(permissions) => format!(
                         "this takes the App's permission \"{}\": grant it on the App's page, then have the \
                          installation accept it",
                         permissions.words()
@@ -138,11 +138,12 @@ fn words_of(body: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::permissions::Permissions;
+    use crate::permissions::TokenPermissions;
 
     fn refused(status: u16, retry_after: Option<u64>, remaining: Option<u64>, words: &str) -> ErrorKind {
-        let refusal = Refusal { status, retry_after, remaining, reset: None, words: words.to_owned() };
-        refusal.error("GET /x", Name::Installation(Permissions::WriteIssues)).kind
+        let refusal =
+            GitHubErrorResponse { status, retry_after, remaining, reset: None, words: words.to_owned() };
+        refusal.error("GET /x", RequestAuth::Installation(TokenPermissions::WriteIssues)).kind
     }
 
     #[test]

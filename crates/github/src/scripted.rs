@@ -14,14 +14,14 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-use super::{AppCredentials, At, GitHub, WriteLimits};
+use super::{AppCredentials, GitHub, InstalledRepository, WriteLimits};
 use journeyman_order::InstallationId;
 
 pub(super) const APP: u64 = 4_711;
 
 /// A request as it came.
 #[derive(Debug, Clone)]
-pub(super) struct Seen {
+pub(super) struct RecordedRequest {
     /// Method and path with query, such as `GET /repos/octo/hello/issues/7`.
     pub(super) call: String,
     pub(super) authorization: String,
@@ -29,38 +29,40 @@ pub(super) struct Seen {
     pub(super) body: Value,
 }
 
-pub(super) enum Reply {
+pub(super) enum ScriptedReply {
     Json(u16, Value),
     With(u16, &'static [(&'static str, &'static str)], Value),
     /// The connection is closed without an answer.
     Cut,
 }
 
-pub(super) fn ok(body: Value) -> Reply {
-    Reply::Json(200, body)
+pub(super) fn ok(body: Value) -> ScriptedReply {
+    ScriptedReply::Json(200, body)
 }
 
-pub(super) fn refused(status: u16, message: &str) -> Reply {
-    Reply::Json(status, json!({"message": message}))
+pub(super) fn refused(status: u16, message: &str) -> ScriptedReply {
+    ScriptedReply::Json(status, json!({"message": message}))
 }
 
-pub(super) fn not_found() -> Reply {
+pub(super) fn not_found() -> ScriptedReply {
     refused(404, "Not Found")
 }
 
 /// The server, and a handle of ours that talks to it.
-pub(super) struct Server {
+pub(super) struct ScriptedServer {
     pub(super) github: GitHub,
-    pub(super) at: At,
+    pub(super) at: InstalledRepository,
     pub(super) origin: String,
-    seen: Arc<Mutex<Vec<Seen>>>,
+    requests: Arc<Mutex<Vec<RecordedRequest>>>,
 }
 
-type Script = Arc<dyn Fn(&Seen) -> Reply + Send + Sync>;
+type ReplyScript = Arc<dyn Fn(&RecordedRequest) -> ScriptedReply + Send + Sync>;
 
-impl Server {
+impl ScriptedServer {
     /// Answers by the script; tokens are handed out by the server itself, numbered, for an hour each.
-    pub(super) async fn start(script: impl Fn(&Seen) -> Reply + Send + Sync + 'static) -> Self {
+    pub(super) async fn start(
+        script: impl Fn(&RecordedRequest) -> ScriptedReply + Send + Sync + 'static,
+    ) -> Self {
         let made = Mutex::new(0);
         Self::bare(move |seen| {
             if seen.call.ends_with("/access_tokens") {
@@ -75,11 +77,13 @@ impl Server {
     }
 
     /// As [`Server::start`], with the token requests left to the script too.
-    pub(super) async fn bare(script: impl Fn(&Seen) -> Reply + Send + Sync + 'static) -> Self {
+    pub(super) async fn bare(
+        script: impl Fn(&RecordedRequest) -> ScriptedReply + Send + Sync + 'static,
+    ) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let seen = Arc::new(Mutex::new(Vec::new()));
-        let (script, record): (Script, _) = (Arc::new(script), Arc::clone(&seen));
+        let (script, record): (ReplyScript, _) = (Arc::new(script), Arc::clone(&seen));
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 let (script, record) = (Arc::clone(&script), Arc::clone(&record));
@@ -88,22 +92,25 @@ impl Server {
         });
         let origin = format!("http://127.0.0.1:{port}");
         let github = github_at(&format!("{origin}/api/v3"));
-        let at = At { repository: "octo/hello".parse().unwrap(), installation: InstallationId(5) };
-        Self { github, at, origin, seen }
+        let at = InstalledRepository {
+            repository: "octo/hello".parse().unwrap(),
+            installation: InstallationId(5),
+        };
+        Self { github, at, origin, requests: seen }
     }
 
-    pub(super) fn seen(&self) -> Vec<Seen> {
-        self.seen.lock().unwrap().clone()
+    pub(super) fn requests(&self) -> Vec<RecordedRequest> {
+        self.requests.lock().unwrap().clone()
     }
 
     /// How many calls there were that begin so.
     pub(super) fn count(&self, beginning: &str) -> usize {
-        self.seen().iter().filter(|seen| seen.call.starts_with(beginning)).count()
+        self.requests().iter().filter(|seen| seen.call.starts_with(beginning)).count()
     }
 
     /// Calls that change something, tokens aside.
     pub(super) fn writes(&self) -> Vec<String> {
-        let calls = self.seen().into_iter().map(|seen| seen.call);
+        let calls = self.requests().into_iter().map(|seen| seen.call);
         calls.filter(|call| !call.starts_with("GET ") && !call.ends_with("/access_tokens")).collect()
     }
 }
@@ -136,7 +143,7 @@ pub(super) static KEY: LazyLock<String> = LazyLock::new(|| {
     pem + "-----END PRIVATE KEY-----\n"
 });
 
-async fn exchange(mut stream: TcpStream, script: &Script, record: &Mutex<Vec<Seen>>) {
+async fn exchange(mut stream: TcpStream, script: &ReplyScript, record: &Mutex<Vec<RecordedRequest>>) {
     let mut bytes = Vec::new();
     let head_end = loop {
         if let Some(end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") {
@@ -158,7 +165,7 @@ async fn exchange(mut stream: TcpStream, script: &Script, record: &Mutex<Vec<See
         }
     }
     let call: Vec<&str> = head.lines().next().unwrap_or_default().split(' ').take(2).collect();
-    let seen = Seen {
+    let seen = RecordedRequest {
         call: call.join(" ").replacen(" /api/v3/", " /", 1),
         authorization: header("authorization").unwrap_or_default(),
         user_agent: header("user-agent").unwrap_or_default(),
@@ -166,9 +173,9 @@ async fn exchange(mut stream: TcpStream, script: &Script, record: &Mutex<Vec<See
     };
     record.lock().unwrap().push(seen.clone());
     let (status, headers, body) = match script(&seen) {
-        Reply::Json(status, body) => (status, &[][..], body),
-        Reply::With(status, headers, body) => (status, headers, body),
-        Reply::Cut => return,
+        ScriptedReply::Json(status, body) => (status, &[][..], body),
+        ScriptedReply::With(status, headers, body) => (status, headers, body),
+        ScriptedReply::Cut => return,
     };
     let body = if status == 204 { String::new() } else { body.to_string() };
     let mut answer =

@@ -16,11 +16,13 @@ use url::Url;
 
 use super::endpoints::Endpoints;
 use super::error::{ErrorKind, GitHubError, Result};
-use super::gate::{Gate, Permit, Priority, WriteLimits};
+use super::gate::{WriteGate, WriteLimits, WritePermit, WritePriority};
 use super::identity::Identity;
-use super::permissions::Permissions;
-use super::tokens::{Kept, Tokens};
-use super::transport::{Answer, CONNECT_TIMEOUT, Name, Request, Verb, WHOLE_TIMEOUT, send};
+use super::permissions::TokenPermissions;
+use super::tokens::{InstallationToken, TokenCache};
+use super::transport::{
+    CONNECT_TIMEOUT, GitHubRequest, GitHubResponse, HttpVerb, RequestAuth, WHOLE_TIMEOUT, send,
+};
 use journeyman_order::{InstallationId, RepositoryName};
 
 /// How often a request that changes nothing is sent before it counts as failed.
@@ -45,14 +47,14 @@ pub struct AppCredentials {
 
 /// Where on GitHub something is, and by whose leave we are there.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct At {
+pub struct InstalledRepository {
     /// The repository.
     pub repository: RepositoryName,
     /// The installation that includes it.
     pub installation: InstallationId,
 }
 
-impl At {
+impl InstalledRepository {
     /// A route under this repository's.
     pub(super) fn route(&self, rest: &str) -> String {
         format!("/repos/{}/{}{rest}", self.repository.owner(), self.repository.name())
@@ -61,15 +63,15 @@ impl At {
 
 /// One GitHub, as the App sees it. Cheap to clone; all clones share connections and tokens.
 #[derive(Clone)]
-pub struct GitHub(Arc<Inner>);
+pub struct GitHub(Arc<GitHubInner>);
 
-struct Inner {
+struct GitHubInner {
     app_id: u64,
     endpoints: Endpoints,
     app: Octocrab,
     app_graphql: Octocrab,
-    tokens: Tokens,
-    gate: Gate,
+    tokens: TokenCache,
+    gate: WriteGate,
     turns: Mutex<HashMap<String, Weak<tokio::sync::Mutex<()>>>>,
     comments: Mutex<HashMap<String, u64>>,
     /// Made at the first log that is read: it reads the machine's certificates.
@@ -102,13 +104,13 @@ impl GitHub {
         let endpoints = Endpoints::of(&settings.api_url)?;
         let app = client(&settings, &endpoints.rest)?;
         let app_graphql = client(&settings, &endpoints.graphql)?;
-        Ok(Self(Arc::new(Inner {
+        Ok(Self(Arc::new(GitHubInner {
             app_id: settings.app_id,
             endpoints,
             app,
             app_graphql,
-            tokens: Tokens::default(),
-            gate: Gate::new(limits),
+            tokens: TokenCache::default(),
+            gate: WriteGate::new(limits),
             turns: Mutex::default(),
             comments: Mutex::default(),
             logs: OnceLock::new(),
@@ -145,7 +147,7 @@ impl GitHub {
         &self.0.app
     }
 
-    pub(super) fn tokens(&self) -> &Tokens {
+    pub(super) fn tokens(&self) -> &TokenCache {
         &self.0.tokens
     }
 
@@ -173,11 +175,11 @@ impl GitHub {
     }
 
     /// The comment that a marker was last seen on: a hint that saves reading every comment of an issue.
-    pub(super) fn remembered_comment(&self, about: &str) -> Option<u64> {
+    pub(super) fn cached_comment_id(&self, about: &str) -> Option<u64> {
         self.0.comments.lock().unwrap_or_else(PoisonError::into_inner).get(about).copied()
     }
 
-    pub(super) fn remember_comment(&self, about: &str, comment: Option<u64>) {
+    pub(super) fn cache_comment_id(&self, about: &str, comment: Option<u64>) {
         let mut comments = self.0.comments.lock().unwrap_or_else(PoisonError::into_inner);
         if comments.len() > 10_000 {
             comments.clear();
@@ -227,10 +229,17 @@ impl GitHub {
 
     /// Sends a request in the installation's name. Reads are repeated when GitHub is unavailable; writes never:
     /// whether one was made is for the caller to look at. Writes wait for their turn first.
-    pub(super) async fn call(&self, at: &At, permissions: Permissions, request: &Request) -> Result<Answer> {
+    pub(super) async fn call(
+        &self,
+        at: &InstalledRepository,
+        permissions: TokenPermissions,
+        request: &GitHubRequest,
+    ) -> Result<GitHubResponse> {
         match request.verb {
-            Verb::Get => self.repeating(|| self.authorized(at, permissions, request, Side::Rest, None)).await,
-            Verb::Post | Verb::Patch | Verb::Delete => {
+            HttpVerb::Get => {
+                self.repeating(|| self.authorized(at, permissions, request, GitHubApi::Rest, None)).await
+            }
+            HttpVerb::Post | HttpVerb::Patch | HttpVerb::Delete => {
                 let permit = self.permit(at, permissions, request.priority, &request.name()).await?;
                 self.call_permitted(at, permissions, request, permit).await
             }
@@ -241,11 +250,11 @@ impl GitHub {
     /// what is known by then. `name` is for the log.
     pub(super) async fn permit(
         &self,
-        at: &At,
-        permissions: Permissions,
-        priority: Priority,
+        at: &InstalledRepository,
+        permissions: TokenPermissions,
+        priority: WritePriority,
         name: &str,
-    ) -> Result<Permit> {
+    ) -> Result<WritePermit> {
         // No turn is spent on waiting for a token, or on finding out that there is none.
         self.token(at, permissions, None).await?;
         self.0.gate.pass(at.installation, priority, name).await
@@ -254,33 +263,33 @@ impl GitHub {
     /// The second half of a write: sends it.
     pub(super) async fn call_permitted(
         &self,
-        at: &At,
-        permissions: Permissions,
-        request: &Request,
-        permit: Permit,
-    ) -> Result<Answer> {
-        self.authorized(at, permissions, request, Side::Rest, Some(permit)).await
+        at: &InstalledRepository,
+        permissions: TokenPermissions,
+        request: &GitHubRequest,
+        permit: WritePermit,
+    ) -> Result<GitHubResponse> {
+        self.authorized(at, permissions, request, GitHubApi::Rest, Some(permit)).await
     }
 
     /// As [`GitHub::call`], a mutation of GraphQL's. Its errors come with status 200.
     pub(super) async fn call_graphql(
         &self,
-        at: &At,
-        permissions: Permissions,
-        request: &Request,
-    ) -> Result<Answer> {
+        at: &InstalledRepository,
+        permissions: TokenPermissions,
+        request: &GitHubRequest,
+    ) -> Result<GitHubResponse> {
         let permit = self.permit(at, permissions, request.priority, "a mutation").await?;
-        self.authorized(at, permissions, request, Side::GraphQl, Some(permit)).await
+        self.authorized(at, permissions, request, GitHubApi::GraphQl, Some(permit)).await
     }
 
     /// As [`GitHub::call`], a query of GraphQL's: it changes nothing, so that it waits for no turn and is repeated.
     pub(super) async fn query_graphql(
         &self,
-        at: &At,
-        permissions: Permissions,
-        request: &Request,
-    ) -> Result<Answer> {
-        self.repeating(|| self.authorized(at, permissions, request, Side::GraphQl, None)).await
+        at: &InstalledRepository,
+        permissions: TokenPermissions,
+        request: &GitHubRequest,
+    ) -> Result<GitHubResponse> {
+        self.repeating(|| self.authorized(at, permissions, request, GitHubApi::GraphQl, None)).await
     }
 
     /// A refused token is replaced once, and one that is only seconds old is given a moment: GitHub's servers do
@@ -288,12 +297,12 @@ impl GitHub {
     /// harmless for writes too.
     async fn authorized(
         &self,
-        at: &At,
-        permissions: Permissions,
-        request: &Request,
-        side: Side,
-        permit: Option<Permit>,
-    ) -> Result<Answer> {
+        at: &InstalledRepository,
+        permissions: TokenPermissions,
+        request: &GitHubRequest,
+        side: GitHubApi,
+        permit: Option<WritePermit>,
+    ) -> Result<GitHubResponse> {
         let token = self.token(at, permissions, None).await?;
         let priority = permit.is_some().then_some(request.priority);
         let error = match self.once(at, permissions, request, (side, &token), permit).await {
@@ -327,14 +336,14 @@ impl GitHub {
 
     async fn once(
         &self,
-        at: &At,
-        permissions: Permissions,
-        request: &Request,
-        (side, token): (Side, &Kept),
-        permit: Option<Permit>,
-    ) -> Result<Answer> {
+        at: &InstalledRepository,
+        permissions: TokenPermissions,
+        request: &GitHubRequest,
+        (side, token): (GitHubApi, &InstallationToken),
+        permit: Option<WritePermit>,
+    ) -> Result<GitHubResponse> {
         let client = self.side_with(side, token.secret())?;
-        let answer = send(&client, request, Name::Installation(permissions)).await;
+        let answer = send(&client, request, RequestAuth::Installation(permissions)).await;
         // A read that is limited tells as much as a write does.
         if let Some(wait) = answer.as_ref().err().and_then(GitHubError::limit) {
             self.0.gate.hold(at.installation, wait);
@@ -344,10 +353,10 @@ impl GitHub {
         answer
     }
 
-    fn side_with(&self, side: Side, token: SecretString) -> Result<Octocrab> {
+    fn side_with(&self, side: GitHubApi, token: SecretString) -> Result<Octocrab> {
         let client = match side {
-            Side::Rest => &self.0.app,
-            Side::GraphQl => &self.0.app_graphql,
+            GitHubApi::Rest => &self.0.app,
+            GitHubApi::GraphQl => &self.0.app_graphql,
         };
         client.user_access_token(token).map_err(|_| GitHubError::unexpected("octocrab takes no token"))
     }
@@ -355,14 +364,14 @@ impl GitHub {
     /// Reads a list page by page. `route` has no query, or ends its query with a parameter.
     pub(super) async fn list<T: DeserializeOwned>(
         &self,
-        at: &At,
-        permissions: Permissions,
+        at: &InstalledRepository,
+        permissions: TokenPermissions,
         route: &str,
     ) -> Result<Vec<T>> {
         let mut all = Vec::new();
         let join = if route.contains('?') { '&' } else { '?' };
         for page in 1..=MOST_PAGES {
-            let request = Request::get(format!("{route}{join}per_page={PAGE}&page={page}"));
+            let request = GitHubRequest::get(format!("{route}{join}per_page={PAGE}&page={page}"));
             let answer = self.call(at, permissions, &request).await?;
             let mut items: Vec<T> = answer.json()?;
             let full = items.len() >= PAGE;
@@ -377,7 +386,7 @@ impl GitHub {
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Side {
+enum GitHubApi {
     Rest,
     GraphQl,
 }

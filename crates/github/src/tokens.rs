@@ -12,9 +12,9 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::error::{ErrorKind, GitHubError, Result};
-use super::permissions::{GitAccess, Permissions};
-use super::service::{At, GitHub};
-use super::transport::{Name, Request, send};
+use super::permissions::{GitAccess, TokenPermissions};
+use super::service::{GitHub, InstalledRepository};
+use super::transport::{GitHubRequest, RequestAuth, send};
 
 /// A token is not used when less than this is left of it: no call may find it expired on the way.
 const MARGIN: TimeDelta = TimeDelta::minutes(5);
@@ -22,20 +22,20 @@ const MARGIN: TimeDelta = TimeDelta::minutes(5);
 const FRESH: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct Key {
-    at: At,
-    permissions: Permissions,
+struct TokenKey {
+    at: InstalledRepository,
+    permissions: TokenPermissions,
 }
 
 /// A token that is kept.
 #[derive(Clone)]
-pub(super) struct Kept {
+pub(super) struct InstallationToken {
     secret: SecretString,
     expires: DateTime<Utc>,
     made: Instant,
 }
 
-impl Kept {
+impl InstallationToken {
     pub(super) fn secret(&self) -> SecretString {
         self.secret.clone()
     }
@@ -49,15 +49,15 @@ impl Kept {
     }
 }
 
-type Slot = Arc<tokio::sync::Mutex<Option<Kept>>>;
+type TokenSlot = Arc<tokio::sync::Mutex<Option<InstallationToken>>>;
 
 /// The tokens that are kept, each with a lock of its own: calls that need the same one wait for one request.
 #[derive(Default)]
-pub(super) struct Tokens(Mutex<HashMap<Key, Slot>>);
+pub(super) struct TokenCache(Mutex<HashMap<TokenKey, TokenSlot>>);
 
-impl Tokens {
-    fn slot(&self, at: &At, permissions: Permissions) -> Slot {
-        let key = Key { at: at.clone(), permissions };
+impl TokenCache {
+    fn slot(&self, at: &InstalledRepository, permissions: TokenPermissions) -> TokenSlot {
+        let key = TokenKey { at: at.clone(), permissions };
         // A poisoned map is whole all the same: nothing in here can end halfway.
         let mut slots = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(slots.entry(key).or_default())
@@ -69,10 +69,10 @@ impl GitHub {
     /// is the one that is kept, it is replaced.
     pub(super) async fn token(
         &self,
-        at: &At,
-        permissions: Permissions,
-        refused: Option<&Kept>,
-    ) -> Result<Kept> {
+        at: &InstalledRepository,
+        permissions: TokenPermissions,
+        refused: Option<&InstallationToken>,
+    ) -> Result<InstallationToken> {
         let slot = self.tokens().slot(at, permissions);
         let mut kept = slot.lock().await;
         if let Some(token) = kept.as_ref() {
@@ -87,7 +87,11 @@ impl GitHub {
     }
 
     /// Asks for a token. Asking twice makes two tokens, which does no harm: both expire.
-    pub(super) async fn make_token(&self, at: &At, permissions: Permissions) -> Result<Kept> {
+    pub(super) async fn make_token(
+        &self,
+        at: &InstalledRepository,
+        permissions: TokenPermissions,
+    ) -> Result<InstallationToken> {
         #[derive(Deserialize)]
         struct Wire {
             token: SecretString,
@@ -96,18 +100,18 @@ impl GitHub {
         let body = json!({"repositories": [at.repository.name()], "permissions": permissions.wire()});
         let route = format!("/app/installations/{}/access_tokens", at.installation);
         let answer = self.repeating(|| async {
-            send(self.app(), &Request::post(route.as_str(), body.clone()), Name::App).await
+            send(self.app(), &GitHubRequest::post(route.as_str(), body.clone()), RequestAuth::App).await
         });
         let answer = answer.await.map_err(|error| explain(error, at, permissions))?;
         let wire: Wire = answer.json()?;
-        Ok(Kept { secret: wire.token, expires: wire.expires_at, made: Instant::now() })
+        Ok(InstallationToken { secret: wire.token, expires: wire.expires_at, made: Instant::now() })
     }
 
     /// A token for git, freshly made and kept nowhere: for this repository's contents and nothing else.
     ///
     /// # Errors
     /// As for every call; [`ErrorKind::Forbidden`] when the installation has not granted the access.
-    pub async fn git_token(&self, at: &At, access: GitAccess) -> Result<GitToken> {
+    pub async fn git_token(&self, at: &InstalledRepository, access: GitAccess) -> Result<GitToken> {
         let kept = self.make_token(at, access.into()).await?;
         let client = self.client_with(kept.secret())?;
         Ok(GitToken { secret: kept.secret, client })
@@ -115,7 +119,7 @@ impl GitHub {
 }
 
 /// What GitHub's refusals mean when it is a token that was asked for.
-fn explain(error: GitHubError, at: &At, permissions: Permissions) -> GitHubError {
+fn explain(error: GitHubError, at: &InstalledRepository, permissions: TokenPermissions) -> GitHubError {
     let message = match error.kind {
         ErrorKind::NotFound => format!(
             "the App's installation {} is gone; install the App on {} again ({})",
@@ -153,8 +157,8 @@ pub struct GitToken {
 impl GitToken {
     /// Ends the token. When that fails it is only logged: the token expires by itself.
     pub async fn revoke(self) {
-        let request = Request::delete("/installation/token");
-        let name = Name::Installation(Permissions::ReadContents);
+        let request = GitHubRequest::delete("/installation/token");
+        let name = RequestAuth::Installation(TokenPermissions::ReadContents);
         if let Err(error) = send(&self.client, &request, name).await
             && error.kind != ErrorKind::Unauthorized
         {

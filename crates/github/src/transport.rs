@@ -8,9 +8,9 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::error::{GitHubError, Result};
-use super::gate::Priority;
-use super::permissions::Permissions;
-use super::refusal::Refusal;
+use super::gate::WritePriority;
+use super::permissions::TokenPermissions;
+use super::refusal::GitHubErrorResponse;
 
 /// How long a connection may take to be made.
 pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -21,23 +21,23 @@ const LARGEST_ANSWER: usize = 32 * 1024 * 1024;
 /// A request, on a route relative to the API's base. octocrab puts no authorization on routes with another
 /// host than api.github.com, so that a route never names one.
 #[derive(Debug, Clone)]
-pub(super) struct Request {
-    pub(super) verb: Verb,
+pub(super) struct GitHubRequest {
+    pub(super) verb: HttpVerb,
     pub(super) route: String,
     pub(super) body: Option<Value>,
     /// Of a write: who may overtake it.
-    pub(super) priority: Priority,
+    pub(super) priority: WritePriority,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verb {
+pub(super) enum HttpVerb {
     Get,
     Post,
     Patch,
     Delete,
 }
 
-impl Verb {
+impl HttpVerb {
     fn word(self) -> &'static str {
         match self {
             Self::Get => "GET",
@@ -48,29 +48,29 @@ impl Verb {
     }
 }
 
-impl Request {
+impl GitHubRequest {
     pub(super) fn get(route: impl Into<String>) -> Self {
-        Self::new(Verb::Get, route, None)
+        Self::new(HttpVerb::Get, route, None)
     }
 
     pub(super) fn post(route: impl Into<String>, body: Value) -> Self {
-        Self::new(Verb::Post, route, Some(body))
+        Self::new(HttpVerb::Post, route, Some(body))
     }
 
     pub(super) fn patch(route: impl Into<String>, body: Value) -> Self {
-        Self::new(Verb::Patch, route, Some(body))
+        Self::new(HttpVerb::Patch, route, Some(body))
     }
 
     pub(super) fn delete(route: impl Into<String>) -> Self {
-        Self::new(Verb::Delete, route, None)
+        Self::new(HttpVerb::Delete, route, None)
     }
 
-    fn new(verb: Verb, route: impl Into<String>, body: Option<Value>) -> Self {
-        Self { verb, route: route.into(), body, priority: Priority::Important }
+    fn new(verb: HttpVerb, route: impl Into<String>, body: Option<Value>) -> Self {
+        Self { verb, route: route.into(), body, priority: WritePriority::Important }
     }
 
     /// Lets others overtake it: without this a write is important.
-    pub(super) fn yielding(self, priority: Priority) -> Self {
+    pub(super) fn yielding(self, priority: WritePriority) -> Self {
         Self { priority, ..self }
     }
 
@@ -82,20 +82,20 @@ impl Request {
 
 /// In whose name a request is made; decides what an error tells one to look at.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Name {
+pub(super) enum RequestAuth {
     App,
-    Installation(Permissions),
+    Installation(TokenPermissions),
 }
 
 /// A 2xx answer.
-pub(super) struct Answer {
+pub(super) struct GitHubResponse {
     body: Vec<u8>,
     /// `Link` with `rel="next"`, or none when there is no such header at all.
     pub(super) has_next: Option<bool>,
     request: String,
 }
 
-impl Answer {
+impl GitHubResponse {
     /// Reads the body.
     pub(super) fn json<T: DeserializeOwned>(&self) -> Result<T> {
         serde_json::from_slice(&self.body).map_err(|error| {
@@ -109,18 +109,27 @@ impl Answer {
 }
 
 /// Sends a request once. Nothing is repeated here: whoever calls knows whether that is harmless.
-pub(super) async fn send(client: &Octocrab, request: &Request, name: Name) -> Result<Answer> {
+pub(super) async fn send(
+    client: &Octocrab,
+    request: &GitHubRequest,
+    name: RequestAuth,
+) -> Result<GitHubResponse> {
     send_within(WHOLE_TIMEOUT, client, request, name).await
 }
 
-async fn send_within(whole: Duration, client: &Octocrab, request: &Request, name: Name) -> Result<Answer> {
+async fn send_within(
+    whole: Duration,
+    client: &Octocrab,
+    request: &GitHubRequest,
+    name: RequestAuth,
+) -> Result<GitHubResponse> {
     let route = request.route.as_str();
     let exchange = async {
         let response = match request.verb {
-            Verb::Get => client._get(route).await,
-            Verb::Post => client._post(route, request.body.as_ref()).await,
-            Verb::Patch => client._patch(route, request.body.as_ref()).await,
-            Verb::Delete => client._delete(route, request.body.as_ref()).await,
+            HttpVerb::Get => client._get(route).await,
+            HttpVerb::Post => client._post(route, request.body.as_ref()).await,
+            HttpVerb::Patch => client._patch(route, request.body.as_ref()).await,
+            HttpVerb::Delete => client._delete(route, request.body.as_ref()).await,
         }
         .map_err(|error| unreachable_error(request, &error))?;
         let (head, body) = response.into_parts();
@@ -139,12 +148,12 @@ async fn send_within(whole: Duration, client: &Octocrab, request: &Request, name
     let header = |name: &str| head.headers.get(name).and_then(|value| value.to_str().ok());
     if head.status.is_success() {
         let has_next = header("link").map(|link| link.contains("rel=\"next\""));
-        return Ok(Answer { body, has_next, request: request.name() });
+        return Ok(GitHubResponse { body, has_next, request: request.name() });
     }
-    Err(Refusal::read(head.status.as_u16(), header, &body).error(&request.name(), name))
+    Err(GitHubErrorResponse::read(head.status.as_u16(), header, &body).error(&request.name(), name))
 }
 
-fn unreachable_error(request: &Request, error: &octocrab::Error) -> GitHubError {
+fn unreachable_error(request: &GitHubRequest, error: &octocrab::Error) -> GitHubError {
     // The outermost error says only that a service failed; the reason is the innermost one.
     let mut innermost: &dyn std::error::Error = error;
     while let Some(source) = innermost.source() {
@@ -166,8 +175,9 @@ mod tests {
         let silent = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let base = format!("http://{}", silent.local_addr().unwrap());
         let client = Octocrab::builder().base_uri(base).unwrap().build().unwrap();
-        let request = Request::get("/x");
-        let error = send_within(Duration::from_millis(50), &client, &request, Name::App).await.err().unwrap();
+        let request = GitHubRequest::get("/x");
+        let error =
+            send_within(Duration::from_millis(50), &client, &request, RequestAuth::App).await.err().unwrap();
         assert_eq!(error.kind, ErrorKind::Unavailable { retry_after: None });
         assert!(error.message.contains("did not answer GET /x"), "{error}");
     }

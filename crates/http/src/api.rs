@@ -7,25 +7,25 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::HttpState;
-use super::auth::hold_token;
-use super::body::Room;
-use super::problem::Problem;
+use super::auth::require_token;
+use super::body::BodyBudget;
+use super::problem::ProblemDetails;
 use super::views::{OrderView, order_url};
-use journeyman_order::desk::Asked;
-use journeyman_order::next::Survey;
+use journeyman_order::desk::OpenOrderResult;
+use journeyman_order::next::OrderProjection;
 use journeyman_order::steps::steps;
-use journeyman_order::{IssueNumber, Journal, OrderId, Receipt, RepositoryName, survey};
+use journeyman_order::{IssueNumber, Journal, OrderId, Receipt, RepositoryName, projection};
 use journeyman_store::{JournalStore, OrderFilter};
 
 pub(super) const MOST_JSON: usize = 64 * 1024;
 const PAGE: u32 = 50;
 const LARGEST_PAGE: u32 = 200;
 
-pub(super) type Answer = Result<HttpResponse, Problem>;
+pub(super) type ApiResult = Result<HttpResponse, ProblemDetails>;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Wish {
+struct OpenOrderRequest {
     repository: RepositoryName,
     issue: IssueNumber,
 }
@@ -34,19 +34,21 @@ pub(super) async fn create(
     request: HttpRequest,
     body: Payload,
     state: Data<HttpState>,
-    room: Data<Room>,
-) -> Answer {
-    hold_token(&request, state.api_token.as_ref())?;
+    room: Data<BodyBudget>,
+) -> ApiResult {
+    require_token(&request, state.api_token.as_ref())?;
     let body = room.read_up_to(MOST_JSON, &request, body).await?;
-    let wish: Wish = serde_json::from_slice(&body.bytes).map_err(|error| {
-        Problem::bad_request(format!("{{\"repository\": \"owner/name\", \"issue\": 1}} expected: {error}"))
+    let wish: OpenOrderRequest = serde_json::from_slice(&body.bytes).map_err(|error| {
+        ProblemDetails::bad_request(format!(
+            "{{\"repository\": \"owner/name\", \"issue\": 1}} expected: {error}"
+        ))
     })?;
     if wish.issue.0 == 0 || i64::try_from(wish.issue.0).is_err() {
-        return Err(Problem::unprocessable("an issue's number is 1 or more"));
+        return Err(ProblemDetails::unprocessable("an issue's number is 1 or more"));
     }
-    let (order, mut response) = match state.desk.open(wish.repository, wish.issue).await? {
-        Asked::Opened(order) => (order, HttpResponse::Accepted()),
-        Asked::AlreadyActive(order) => (order, HttpResponse::Ok()),
+    let (order, mut response) = match state.orders.open(wish.repository, wish.issue).await? {
+        OpenOrderResult::Opened(order) => (order, HttpResponse::Accepted()),
+        OpenOrderResult::AlreadyActive(order) => (order, HttpResponse::Ok()),
     };
     let row = state.store.order(order).await?;
     Ok(response.insert_header((header::LOCATION, order_url(order))).json(OrderView::new(row)))
@@ -54,7 +56,7 @@ pub(super) async fn create(
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Page {
+pub(super) struct OrderListQuery {
     limit: Option<u32>,
     before: Option<String>,
     repository: Option<String>,
@@ -63,18 +65,20 @@ pub(super) struct Page {
 
 pub(super) async fn list(
     request: HttpRequest,
-    page: Result<Query<Page>, actix_web::Error>,
+    page: Result<Query<OrderListQuery>, actix_web::Error>,
     state: Data<HttpState>,
-) -> Answer {
-    hold_token(&request, state.api_token.as_ref())?;
+) -> ApiResult {
+    require_token(&request, state.api_token.as_ref())?;
     let Query(page) = page.map_err(|error| {
-        Problem::bad_request(format!("the query may hold limit, before, repository and active: {error}"))
+        ProblemDetails::bad_request(format!(
+            "the query may hold limit, before, repository and active: {error}"
+        ))
     })?;
     let limit = page.limit.unwrap_or(PAGE);
     if !(1..=LARGEST_PAGE).contains(&limit) {
-        return Err(Problem::bad_request(format!("limit is from 1 to {LARGEST_PAGE}")));
+        return Err(ProblemDetails::bad_request(format!("limit is from 1 to {LARGEST_PAGE}")));
     }
-    let invalid = |error: journeyman_order::ids::InvalidId| Problem::bad_request(error.to_string());
+    let invalid = |error: journeyman_order::ids::InvalidId| ProblemDetails::bad_request(error.to_string());
     let filter = OrderFilter {
         active: page.active,
         repository: page.repository.map(|name| name.parse().map_err(invalid)).transpose()?,
@@ -88,8 +92,8 @@ pub(super) async fn list(
     Ok(HttpResponse::Ok().json(json!({"work_orders": orders, "before": before})))
 }
 
-pub(super) async fn show(request: HttpRequest, order: Path<String>, state: Data<HttpState>) -> Answer {
-    hold_token(&request, state.api_token.as_ref())?;
+pub(super) async fn show(request: HttpRequest, order: Path<String>, state: Data<HttpState>) -> ApiResult {
+    require_token(&request, state.api_token.as_ref())?;
     let order = order_id(&order)?;
     let row = state.store.order(order).await?;
     let artifacts = state.store.artifacts(order).await?;
@@ -102,24 +106,31 @@ pub(super) async fn show_receipt(
     request: HttpRequest,
     order: Path<String>,
     state: Data<HttpState>,
-) -> Answer {
-    hold_token(&request, state.api_token.as_ref())?;
+) -> ApiResult {
+    require_token(&request, state.api_token.as_ref())?;
     let order = order_id(&order)?;
     let (journal, survey) = surveyed(&state, order).await?;
     if survey.next.settled.is_none() && survey.trace.work.is_none() {
-        return Err(Problem::not_found(format!("order {order} has no receipt yet: it is at work")));
+        return Err(ProblemDetails::not_found(format!("order {order} has no receipt yet: it is at work")));
     }
     Ok(HttpResponse::Ok().json(Receipt::of(&journal, &survey)))
 }
 
-pub(super) async fn surveyed(state: &HttpState, order: OrderId) -> Result<(Journal, Survey), Problem> {
+pub(super) async fn surveyed(
+    state: &HttpState,
+    order: OrderId,
+) -> Result<(Journal, OrderProjection), ProblemDetails> {
     let journal = state.store.journal(order).await?;
-    let survey = survey(journal.pipeline(), &journal, chrono::Utc::now());
+    let survey = projection(journal.pipeline(), &journal, chrono::Utc::now());
     Ok((journal, survey))
 }
 
-pub(super) async fn show_steps(request: HttpRequest, order: Path<String>, state: Data<HttpState>) -> Answer {
-    hold_token(&request, state.api_token.as_ref())?;
+pub(super) async fn show_steps(
+    request: HttpRequest,
+    order: Path<String>,
+    state: Data<HttpState>,
+) -> ApiResult {
+    require_token(&request, state.api_token.as_ref())?;
     let journal = state.store.journal(order_id(&order)?).await?;
     Ok(HttpResponse::Ok().json(json!({"steps": steps(&journal)})))
 }
@@ -128,8 +139,8 @@ pub(super) async fn show_journal(
     request: HttpRequest,
     order: Path<String>,
     state: Data<HttpState>,
-) -> Answer {
-    hold_token(&request, state.api_token.as_ref())?;
+) -> ApiResult {
+    require_token(&request, state.api_token.as_ref())?;
     let journal = state.store.journal(order_id(&order)?).await?;
     Ok(HttpResponse::Ok().json(json!({"entries": journal.entries()})))
 }
@@ -138,8 +149,8 @@ pub(super) async fn download(
     request: HttpRequest,
     path: Path<(String, String)>,
     state: Data<HttpState>,
-) -> Answer {
-    hold_token(&request, state.api_token.as_ref())?;
+) -> ApiResult {
+    require_token(&request, state.api_token.as_ref())?;
     let (order, name) = path.into_inner();
     let artifact = state.store.artifact(order_id(&order)?, &name).await?;
     let media_type = header::HeaderValue::from_str(&artifact.info.media_type)
@@ -156,6 +167,7 @@ pub(super) async fn download(
         .body(artifact.content))
 }
 
-pub(super) fn order_id(text: &str) -> Result<OrderId, Problem> {
-    text.parse().map_err(|error: journeyman_order::ids::InvalidId| Problem::not_found(error.to_string()))
+pub(super) fn order_id(text: &str) -> Result<OrderId, ProblemDetails> {
+    text.parse()
+        .map_err(|error: journeyman_order::ids::InvalidId| ProblemDetails::not_found(error.to_string()))
 }

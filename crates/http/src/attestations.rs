@@ -5,23 +5,23 @@ use actix_web::web::{Data, Path};
 use actix_web::{HttpRequest, HttpResponse};
 
 use super::HttpState;
-use super::api::{Answer, order_id, surveyed};
-use super::auth::hold_token;
-use super::problem::Problem;
-use journeyman_attest::{ENVELOPE_TYPE, NothingToSign};
+use super::api::{ApiResult, order_id, surveyed};
+use super::auth::require_token;
+use super::problem::ProblemDetails;
+use journeyman_attest::{ENVELOPE_TYPE, SigningError};
 
 /// Signed when it is asked for, from the journal: there is nothing to keep, and nothing that could be out of date.
-pub(super) async fn show(request: HttpRequest, order: Path<String>, state: Data<HttpState>) -> Answer {
-    hold_token(&request, state.api_token.as_ref())?;
+pub(super) async fn show(request: HttpRequest, order: Path<String>, state: Data<HttpState>) -> ApiResult {
+    require_token(&request, state.api_token.as_ref())?;
     let order = order_id(&order)?;
     let (journal, survey) = surveyed(&state, order).await?;
     let envelope = state.signer.attest(&journal, &survey).await.map_err(|nothing| match nothing {
-        NothingToSign::AtWork | NothingToSign::NoCommit => {
-            Problem::conflict(format!("order {order} has no signed receipt: {nothing}"))
+        SigningError::AtWork | SigningError::NoCommit => {
+            ProblemDetails::conflict(format!("order {order} has no signed receipt: {nothing}"))
         }
-        NothingToSign::Key(_) | NothingToSign::Unwritable(_) => {
+        SigningError::Key(_) | SigningError::Unwritable(_) => {
             tracing::error!(%order, %nothing, "a receipt cannot be signed");
-            Problem::broken("the receipt cannot be signed; the log says why")
+            ProblemDetails::broken("the receipt cannot be signed; the log says why")
         }
     })?;
     Ok(HttpResponse::Ok().insert_header((header::CONTENT_TYPE, ENVELOPE_TYPE)).body(envelope.to_json()))

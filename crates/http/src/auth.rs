@@ -6,15 +6,18 @@ use aws_lc_rs::constant_time::verify_slices_are_equal;
 use secrecy::{ExposeSecret, SecretString};
 use sha2::{Digest, Sha256};
 
-use super::problem::Problem;
+use super::problem::ProblemDetails;
 
 /// Whether the request carries the token.
 ///
 /// # Errors
 /// 401 when it does not; 503 when there is no token to carry.
-pub(super) fn hold_token(request: &HttpRequest, token: Option<&SecretString>) -> Result<(), Problem> {
+pub(super) fn require_token(
+    request: &HttpRequest,
+    token: Option<&SecretString>,
+) -> Result<(), ProblemDetails> {
     let Some(token) = token.filter(|token| !token.expose_secret().is_empty()) else {
-        return Err(Problem::unavailable(
+        return Err(ProblemDetails::unavailable(
             "the API is closed because it has no token: set server.api_token in journeyman.toml, or \
              JOURNEYMAN_SERVER__API_TOKEN, and start again",
         ));
@@ -39,6 +42,6 @@ pub(super) fn hold_token(request: &HttpRequest, token: Option<&SecretString>) ->
     }
 }
 
-fn unauthorized(detail: &str) -> Problem {
-    Problem::unauthorized(detail).with_header(header::WWW_AUTHENTICATE, "Bearer")
+fn unauthorized(detail: &str) -> ProblemDetails {
+    ProblemDetails::unauthorized(detail).with_header(header::WWW_AUTHENTICATE, "Bearer")
 }

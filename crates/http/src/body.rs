@@ -9,24 +9,24 @@ use futures_util::StreamExt;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::BodyLimits;
-use super::problem::Problem;
+use super::problem::ProblemDetails;
 
 const UNIT: usize = 1024;
 
 /// A share of the memory that all bodies have together.
 #[derive(Clone)]
-pub(super) struct Room {
+pub(super) struct BodyBudget {
     free: Arc<Semaphore>,
     limits: BodyLimits,
 }
 
 /// A body, and its share of the memory for as long as it is there.
-pub(super) struct Body {
+pub(super) struct BoundedBody {
     pub(super) bytes: Vec<u8>,
     share: Option<OwnedSemaphorePermit>,
 }
 
-impl Room {
+impl BodyBudget {
     pub(super) fn new(limits: BodyLimits) -> Self {
         Self { free: Arc::new(Semaphore::new(limits.bytes_together / UNIT)), limits }
     }
@@ -35,7 +35,11 @@ impl Room {
     ///
     /// # Errors
     /// 413, 408, 400 when it breaks off, 503 when too many are being read.
-    pub(super) async fn read(&self, request: &HttpRequest, body: Payload) -> Result<Body, Problem> {
+    pub(super) async fn read(
+        &self,
+        request: &HttpRequest,
+        body: Payload,
+    ) -> Result<BoundedBody, ProblemDetails> {
         self.read_up_to(self.limits.bytes, request, body).await
     }
 
@@ -44,28 +48,28 @@ impl Room {
         most: usize,
         request: &HttpRequest,
         body: Payload,
-    ) -> Result<Body, Problem> {
+    ) -> Result<BoundedBody, ProblemDetails> {
         let announced = request
             .headers()
             .get(header::CONTENT_LENGTH)
             .and_then(|length| length.to_str().ok())
             .and_then(|length| length.parse::<u64>().ok());
         if announced.is_some_and(|length| usize::try_from(length).is_ok_and(|length| length > most)) {
-            return Err(Problem::too_large(most));
+            return Err(ProblemDetails::too_large(most));
         }
         let deadline = self.limits.deadline;
         tokio::time::timeout(deadline, self.collect(most, body))
             .await
-            .unwrap_or_else(|_| Err(Problem::too_slow(deadline.as_secs())))
+            .unwrap_or_else(|_| Err(ProblemDetails::too_slow(deadline.as_secs())))
     }
 
-    async fn collect(&self, most: usize, mut body: Payload) -> Result<Body, Problem> {
-        let mut whole = Body { bytes: Vec::new(), share: None };
+    async fn collect(&self, most: usize, mut body: Payload) -> Result<BoundedBody, ProblemDetails> {
+        let mut whole = BoundedBody { bytes: Vec::new(), share: None };
         while let Some(chunk) = body.next().await {
-            let chunk: Bytes = chunk.map_err(|_| Problem::bad_request("the body broke off"))?;
+            let chunk: Bytes = chunk.map_err(|_| ProblemDetails::bad_request("the body broke off"))?;
             let length = whole.bytes.len().saturating_add(chunk.len());
             if length > most {
-                return Err(Problem::too_large(most));
+                return Err(ProblemDetails::too_large(most));
             }
             self.widen(&mut whole, length)?;
             whole.bytes.extend_from_slice(&chunk);
@@ -74,7 +78,7 @@ impl Room {
     }
 
     /// Takes what a body of that length needs beyond what it has.
-    fn widen(&self, body: &mut Body, length: usize) -> Result<(), Problem> {
+    fn widen(&self, body: &mut BoundedBody, length: usize) -> Result<(), ProblemDetails> {
         let held = body.share.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
         let more = u32::try_from(length.div_ceil(UNIT).saturating_sub(held)).unwrap_or(u32::MAX);
         if more == 0 {
@@ -82,7 +86,7 @@ impl Room {
         }
         let permit = Arc::clone(&self.free)
             .try_acquire_many_owned(more)
-            .map_err(|_| Problem::unavailable("too many large deliveries at once; send it again"))?;
+            .map_err(|_| ProblemDetails::unavailable("too many large deliveries at once; send it again"))?;
         match &mut body.share {
             Some(share) => share.merge(permit),
             empty @ None => *empty = Some(permit),

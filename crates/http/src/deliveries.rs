@@ -8,18 +8,18 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::HttpState;
-use super::body::Room;
-use super::problem::Problem;
+use super::body::BodyBudget;
+use super::problem::ProblemDetails;
 use journeyman_order::DeliveryGuid;
-use journeyman_store::{NewDelivery, Saved};
+use journeyman_store::{DeliverySaveOutcome, NewDelivery};
 use journeyman_webhook::{SignatureError, verify};
 
 pub(super) async fn receive(
     request: HttpRequest,
     body: Payload,
     state: Data<HttpState>,
-    room: Data<Room>,
-) -> Result<HttpResponse, Problem> {
+    room: Data<BodyBudget>,
+) -> Result<HttpResponse, ProblemDetails> {
     let signature = text(&request, "x-hub-signature-256");
     if signature.is_none() {
         // Nobody's body is read without even a claim to be GitHub.
@@ -28,14 +28,17 @@ pub(super) async fn receive(
     let body = room.read(&request, body).await?;
     verify(&state.webhook_secrets, signature, &body.bytes).map_err(refuse)?;
 
-    let guid: DeliveryGuid = text(&request, "x-github-delivery")
-        .and_then(|guid| guid.parse().ok())
-        .ok_or_else(|| Problem::bad_request("the header X-GitHub-Delivery is missing or is not a GUID"))?;
+    let guid: DeliveryGuid =
+        text(&request, "x-github-delivery").and_then(|guid| guid.parse().ok()).ok_or_else(|| {
+            ProblemDetails::bad_request("the header X-GitHub-Delivery is missing or is not a GUID")
+        })?;
     let event = text(&request, "x-github-event").filter(|event| is_word(event)).ok_or_else(|| {
-        Problem::bad_request("the header X-GitHub-Event is missing or is not an event's name")
+        ProblemDetails::bad_request("the header X-GitHub-Event is missing or is not an event's name")
     })?;
     if is_form(&request, &body.bytes) {
-        return Err(Problem::media_type("set the webhook's content type to application/json on GitHub"));
+        return Err(ProblemDetails::media_type(
+            "set the webhook's content type to application/json on GitHub",
+        ));
     }
     if event == "ping" {
         return Ok(HttpResponse::Ok().json(json!({"status": "pong"})));
@@ -50,17 +53,17 @@ pub(super) async fn receive(
     let saved = state.store.save_delivery(delivery).await?;
     tracing::info!(%guid, event, ?saved, "delivery");
     let status = match saved {
-        Saved::New => {
-            state.desk.delivery_arrived();
+        DeliverySaveOutcome::New => {
+            state.orders.delivery_arrived();
             "accepted"
         }
-        Saved::Seen => "duplicate",
+        DeliverySaveOutcome::Seen => "duplicate",
     };
     Ok(HttpResponse::Accepted().json(json!({"status": status})))
 }
 
-fn refuse(error: SignatureError) -> Problem {
-    Problem::unauthorized(error.to_string())
+fn refuse(error: SignatureError) -> ProblemDetails {
+    ProblemDetails::unauthorized(error.to_string())
 }
 
 fn text<'a>(request: &'a HttpRequest, name: &str) -> Option<&'a str> {

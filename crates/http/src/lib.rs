@@ -23,10 +23,10 @@ use std::time::Duration;
 use async_trait::async_trait;
 use secrecy::SecretString;
 
-use journeyman_attest::{Envelope, NothingToSign, PublicKey};
-use journeyman_order::desk::{Asked, DeskError};
-use journeyman_order::next::Survey;
-use journeyman_order::{Command, IssueNumber, Journal, OrderId, RepositoryName};
+use journeyman_attest::{Envelope, PublicKey, SigningError};
+use journeyman_order::desk::{OpenOrderResult, OrderRequestError};
+use journeyman_order::next::OrderProjection;
+use journeyman_order::{IssueNumber, Journal, OrderId, RepositoryName, SlashCommand};
 use journeyman_store::Store;
 
 pub use server::start;
@@ -41,9 +41,9 @@ pub struct HttpState {
     /// What opens the API; without it the API is closed.
     pub api_token: Option<SecretString>,
     /// Whoever opens orders.
-    pub desk: Arc<dyn WorkOrders>,
+    pub orders: Arc<dyn WorkOrders>,
     /// Whoever signs receipts.
-    pub signer: Arc<dyn Attests>,
+    pub signer: Arc<dyn ReceiptAttester>,
     /// Whether the rest of the application can work; asked by `GET /ready` beside the store.
     pub ready: Arc<dyn Fn() -> Readiness + Send + Sync>,
     /// How much and how long a body may be.
@@ -86,19 +86,23 @@ pub trait WorkOrders: Send + Sync {
     fn delivery_arrived(&self);
 
     /// Opens an order for an issue, as its label would.
-    async fn open(&self, repository: RepositoryName, issue: IssueNumber) -> Result<Asked, DeskError>;
+    async fn open(
+        &self,
+        repository: RepositoryName,
+        issue: IssueNumber,
+    ) -> Result<OpenOrderResult, OrderRequestError>;
 
     /// Tells an order what the holder of the token says, and wakes it; also one that has ended. The number of the
     /// journal's entry that holds it.
-    async fn command(&self, order: OrderId, command: Command) -> Result<u64, DeskError>;
+    async fn command(&self, order: OrderId, command: SlashCommand) -> Result<u64, OrderRequestError>;
 }
 
 /// Whoever signs receipts; the composition root has one.
 #[async_trait]
-pub trait Attests: Send + Sync {
+pub trait ReceiptAttester: Send + Sync {
     /// What they are verified with. Shown to anybody.
     fn public_key(&self) -> PublicKey;
 
     /// What an order's journal says of its commit, signed.
-    async fn attest(&self, journal: &Journal, survey: &Survey) -> Result<Envelope, NothingToSign>;
+    async fn attest(&self, journal: &Journal, survey: &OrderProjection) -> Result<Envelope, SigningError>;
 }

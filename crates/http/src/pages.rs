@@ -5,7 +5,7 @@ use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse};
 use serde_json::json;
 
-use super::problem::Problem;
+use super::problem::ProblemDetails;
 use super::{HttpState, Readiness};
 
 /// The process answers.
@@ -14,11 +14,11 @@ pub(super) async fn health() -> HttpResponse {
 }
 
 /// The store answers too, and the application can work.
-pub(super) async fn ready(state: Data<HttpState>) -> Result<HttpResponse, Problem> {
+pub(super) async fn ready(state: Data<HttpState>) -> Result<HttpResponse, ProblemDetails> {
     state.store.ping().await?;
     match (state.ready)() {
         Readiness::Ready => Ok(HttpResponse::Ok().json(json!({"status": "ready"}))),
-        Readiness::NotReady { because } => Err(Problem::unavailable(because)),
+        Readiness::NotReady { because } => Err(ProblemDetails::unavailable(because)),
     }
 }
 
@@ -31,9 +31,9 @@ pub(super) async fn front() -> HttpResponse {
         .body(FRONT)
 }
 
-pub(super) async fn nowhere(request: HttpRequest) -> Result<HttpResponse, Problem> {
+pub(super) async fn nowhere(request: HttpRequest) -> Result<HttpResponse, ProblemDetails> {
     let path: String = request.path().chars().take(200).collect();
-    Err(Problem::not_found(format!("there is nothing at {path}")))
+    Err(ProblemDetails::not_found(format!("there is nothing at {path}")))
 }
 
 const FRONT: &str = concat!(

@@ -4,20 +4,20 @@ use actix_web::http::{StatusCode, header};
 use actix_web::{HttpResponse, ResponseError};
 use serde_json::json;
 
-use journeyman_order::desk::DeskError;
+use journeyman_order::desk::OrderRequestError;
 use journeyman_store::StoreError;
 
 /// An error as the API says it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{status}: {detail}")]
-pub(super) struct Problem {
+pub(super) struct ProblemDetails {
     status: StatusCode,
     title: &'static str,
     detail: String,
     header: Option<(header::HeaderName, String)>,
 }
 
-impl Problem {
+impl ProblemDetails {
     fn new(status: StatusCode, title: &'static str, detail: impl Into<String>) -> Self {
         Self { status, title, detail: detail.into(), header: None }
     }
@@ -76,7 +76,7 @@ impl Problem {
     }
 }
 
-impl ResponseError for Problem {
+impl ResponseError for ProblemDetails {
     fn status_code(&self) -> StatusCode {
         self.status
     }
@@ -99,7 +99,7 @@ impl ResponseError for Problem {
     }
 }
 
-impl From<StoreError> for Problem {
+impl From<StoreError> for ProblemDetails {
     fn from(error: StoreError) -> Self {
         // What the database said is for the log; whoever asked can do nothing with it.
         match error {
@@ -117,13 +117,13 @@ impl From<StoreError> for Problem {
     }
 }
 
-impl From<DeskError> for Problem {
-    fn from(error: DeskError) -> Self {
+impl From<OrderRequestError> for ProblemDetails {
+    fn from(error: OrderRequestError) -> Self {
         match error {
-            DeskError::NotFound(detail) => Self::not_found(detail),
-            DeskError::Refused(detail) => Self::unprocessable(detail),
-            DeskError::Conflict(detail) => Self::conflict(detail),
-            DeskError::Unavailable(detail) => Self::unavailable(detail),
+            OrderRequestError::NotFound(detail) => Self::not_found(detail),
+            OrderRequestError::Refused(detail) => Self::unprocessable(detail),
+            OrderRequestError::Conflict(detail) => Self::conflict(detail),
+            OrderRequestError::Unavailable(detail) => Self::unavailable(detail),
         }
     }
 }

@@ -9,8 +9,8 @@ use actix_web::web::{self, Data, ServiceConfig};
 use actix_web::{App, HttpServer, Resource, Route, guard};
 use tracing_actix_web::TracingLogger;
 
-use super::body::Room;
-use super::problem::Problem;
+use super::body::BodyBudget;
+use super::problem::ProblemDetails;
 use super::{HttpState, api, attestations, commands, deliveries, pages};
 
 const WORKERS: usize = 2;
@@ -27,7 +27,7 @@ const MOST_CONNECTIONS: usize = 2_000;
 /// When the listener cannot be used.
 pub fn start(listener: TcpListener, state: HttpState) -> io::Result<(ServerHandle, Server)> {
     listener.set_nonblocking(true)?;
-    let room = Data::new(Room::new(state.limits));
+    let room = Data::new(BodyBudget::new(state.limits));
     let state = Data::new(state);
     let server = HttpServer::new(move || {
         App::new()
@@ -81,7 +81,7 @@ fn routes(config: &mut ServiceConfig) {
 /// A path that answers other methods than its own with 405.
 fn resource(path: &'static str, allowed: &'static str) -> Resource {
     web::resource(path).default_service(web::to(move || async move {
-        Err::<actix_web::HttpResponse, Problem>(Problem::method_not_allowed(allowed))
+        Err::<actix_web::HttpResponse, ProblemDetails>(ProblemDetails::method_not_allowed(allowed))
     }))
 }
 

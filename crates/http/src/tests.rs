@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 
 use super::*;
 use journeyman_order::{
-    Event, IssueText, Move, MoveKey, Opened, OrderLimits, Person, Pipeline, RepositoryId, Requester, Signal,
-    SignalKind, UserId,
+    IssueText, JournalEvent, Move, MoveKey, OrderInput, OrderLimits, Person, Pipeline, RepositoryId,
+    Requester, Signal, SignalKind, UserId,
 };
 use journeyman_store::{JournalStore, OpenOutcome};
 
@@ -22,19 +22,23 @@ const SECRET: &str = "s3cret-of-the-hook";
 const TOKEN: &str = "a token of the API";
 
 /// Opens orders as the application does, without asking GitHub.
-struct Desk {
+struct TestWorkOrders {
     store: Store,
     arrived: AtomicUsize,
-    refuses: Mutex<Option<DeskError>>,
+    refuses: Mutex<Option<OrderRequestError>>,
 }
 
 #[async_trait]
-impl WorkOrders for Desk {
+impl WorkOrders for TestWorkOrders {
     fn delivery_arrived(&self) {
         self.arrived.fetch_add(1, Ordering::SeqCst);
     }
 
-    async fn open(&self, repository: RepositoryName, issue: IssueNumber) -> Result<Asked, DeskError> {
+    async fn open(
+        &self,
+        repository: RepositoryName,
+        issue: IssueNumber,
+    ) -> Result<OpenOrderResult, OrderRequestError> {
         let refusal = self.refuses.lock().unwrap().clone();
         if let Some(refusal) = refusal {
             return Err(refusal);
@@ -42,13 +46,13 @@ impl WorkOrders for Desk {
         let opened = opened(repository, issue);
         let order = opened.order;
         Ok(match self.store.open_order(opened, chrono::Utc::now(), None).await.unwrap() {
-            OpenOutcome::Opened => Asked::Opened(order),
-            OpenOutcome::Active(order) => Asked::AlreadyActive(order),
+            OpenOutcome::Opened => OpenOrderResult::Opened(order),
+            OpenOutcome::Active(order) => OpenOrderResult::AlreadyActive(order),
             OpenOutcome::DeliveryConcluded => unreachable!("there is no delivery"),
         })
     }
 
-    async fn command(&self, order: OrderId, command: Command) -> Result<u64, DeskError> {
+    async fn command(&self, order: OrderId, command: SlashCommand) -> Result<u64, OrderRequestError> {
         let refusal = self.refuses.lock().unwrap().clone();
         if let Some(refusal) = refusal {
             return Err(refusal);
@@ -56,13 +60,13 @@ impl WorkOrders for Desk {
         let kind = SignalKind::Commanded { comment: None, pull: None, command };
         let signal = Signal { by: Requester::ApiToken, kind };
         let entry = self.store.signal(order, signal, chrono::Utc::now()).await;
-        entry.map(|entry| entry.seq).map_err(|error| DeskError::NotFound(error.to_string()))
+        entry.map(|entry| entry.seq).map_err(|error| OrderRequestError::NotFound(error.to_string()))
     }
 }
 
-fn opened(repository: RepositoryName, issue: IssueNumber) -> Opened {
+fn opened(repository: RepositoryName, issue: IssueNumber) -> OrderInput {
     let yaml = "{name: p, version: 1, stages: [{name: plan, agent: developer, command: feature}]}";
-    Opened {
+    OrderInput {
         order: OrderId(uuid::Uuid::now_v7()),
         repository,
         repository_id: RepositoryId(1),
@@ -84,31 +88,34 @@ fn opened(repository: RepositoryName, issue: IssueNumber) -> Opened {
 }
 
 /// A running server; it stops when the runtime of the test ends.
-struct House {
+struct HttpFixture {
     address: SocketAddr,
     store: Store,
-    desk: Arc<Desk>,
+    orders: Arc<TestWorkOrders>,
     client: Client,
     handle: actix_web::dev::ServerHandle,
     server: tokio::task::JoinHandle<std::io::Result<()>>,
     _folder: tempfile::TempDir,
 }
 
-async fn house() -> House {
-    house_with(|state| state).await
+async fn http_fixture() -> HttpFixture {
+    http_fixture_with(|state| state).await
 }
 
-async fn house_with(change: impl FnOnce(HttpState) -> HttpState) -> House {
+async fn http_fixture_with(change: impl FnOnce(HttpState) -> HttpState) -> HttpFixture {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::open(&format!("sqlite://{}/journeyman.db", folder.path().display())).await.unwrap();
-    let desk =
-        Arc::new(Desk { store: store.clone(), arrived: AtomicUsize::new(0), refuses: Mutex::new(None) });
+    let desk = Arc::new(TestWorkOrders {
+        store: store.clone(),
+        arrived: AtomicUsize::new(0),
+        refuses: Mutex::new(None),
+    });
     let state = change(HttpState {
         store: store.clone(),
         webhook_secrets: vec![SECRET.into(), "the one before".into()],
         api_token: Some(TOKEN.into()),
-        desk: Arc::<Desk>::clone(&desk),
-        signer: Arc::new(attestations::Signer::new()),
+        orders: Arc::<TestWorkOrders>::clone(&desk),
+        signer: Arc::new(attestations::TestSigner::new()),
         ready: Arc::new(|| Readiness::Ready),
         limits: BodyLimits::default(),
     });
@@ -116,7 +123,7 @@ async fn house_with(change: impl FnOnce(HttpState) -> HttpState) -> House {
     let address = listener.local_addr().unwrap();
     let (handle, server) = start(listener, state).unwrap();
     let server = tokio::spawn(server);
-    House { address, store, desk, client: Client::new(), handle, server, _folder: folder }
+    HttpFixture { address, store, orders: desk, client: Client::new(), handle, server, _folder: folder }
 }
 
 fn sign(secret: &str, body: &[u8]) -> String {
@@ -125,7 +132,7 @@ fn sign(secret: &str, body: &[u8]) -> String {
     format!("sha256={}", hex::encode(mac.finalize().into_bytes()))
 }
 
-impl House {
+impl HttpFixture {
     fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
     }
@@ -184,36 +191,36 @@ const BODY: &[u8] = b"{\"action\":\"labeled\"}";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_delivery_is_on_disk_before_github_hears_202_and_counts_once() {
-    let house = house().await;
+    let house = http_fixture().await;
     let response = house.deliver(BODY, &[]).await;
     assert_eq!(response.status(), StatusCode::ACCEPTED);
     assert_eq!(json_of(response).await, json!({"status": "accepted"}));
     let pending = house.store.pending_deliveries(10).await.unwrap();
     assert_eq!((pending[0].event.as_str(), pending[0].body.as_slice()), ("issues", BODY));
-    assert_eq!(house.desk.arrived.load(Ordering::SeqCst), 1);
+    assert_eq!(house.orders.arrived.load(Ordering::SeqCst), 1);
 
     let response = house.deliver(b"{\"action\":\"closed\"}", &[]).await;
     assert_eq!(response.status(), StatusCode::ACCEPTED);
     assert_eq!(json_of(response).await, json!({"status": "duplicate"}));
     assert_eq!(house.store.pending_deliveries(10).await.unwrap()[0].body, BODY);
-    assert_eq!(house.desk.arrived.load(Ordering::SeqCst), 1);
+    assert_eq!(house.orders.arrived.load(Ordering::SeqCst), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn one_delivery_fifty_times_at_once_is_accepted_once() {
-    let house = house().await;
+    let house = http_fixture().await;
     let answers = futures_util::future::join_all((0..50).map(|_| house.deliver(BODY, &[]))).await;
     let mut accepted = 0;
     for answer in answers {
         assert_eq!(answer.status(), StatusCode::ACCEPTED);
         accepted += usize::from(json_of(answer).await["status"] == "accepted");
     }
-    assert_eq!((accepted, house.pending().await, house.desk.arrived.load(Ordering::SeqCst)), (1, 1, 1));
+    assert_eq!((accepted, house.pending().await, house.orders.arrived.load(Ordering::SeqCst)), (1, 1, 1));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn who_is_not_github_is_turned_away_before_anything_is_kept() {
-    let house = house().await;
+    let house = http_fixture().await;
     let other = sign("another secret", BODY);
     let reserialized = sign(SECRET, b"{\"action\": \"labeled\"}");
     let hex_alone = sign(SECRET, BODY).split_off(7);
@@ -225,7 +232,7 @@ async fn who_is_not_github_is_turned_away_before_anything_is_kept() {
     // 401 comes before every other complaint.
     let broken = [("x-hub-signature-256", other.as_str()), ("x-github-event", ""), ("x-github-delivery", "")];
     problem(house.deliver(b"not json", &broken).await, 401).await;
-    assert_eq!((house.pending().await, house.desk.arrived.load(Ordering::SeqCst)), (0, 0));
+    assert_eq!((house.pending().await, house.orders.arrived.load(Ordering::SeqCst)), (0, 0));
 
     let before = sign("the one before", BODY);
     let rotated = house.deliver(BODY, &[("x-hub-signature-256", &before)]).await;
@@ -234,7 +241,7 @@ async fn who_is_not_github_is_turned_away_before_anything_is_kept() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_signed_delivery_needs_its_headers_and_a_body_that_is_json() {
-    let house = house().await;
+    let house = http_fixture().await;
     for changes in [
         ("x-github-delivery", ""),
         ("x-github-delivery", "a b"),
@@ -260,12 +267,12 @@ async fn a_signed_delivery_needs_its_headers_and_a_body_that_is_json() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_delivery_that_cannot_be_kept_is_not_acknowledged() {
-    let house = house().await;
+    let house = http_fixture().await;
     house.store.close().await;
     problem(house.deliver(BODY, &[]).await, 503).await;
     problem(house.client.get(house.url("/ready")).send().await.unwrap(), 503).await;
     assert_eq!(house.client.get(house.url("/health")).send().await.unwrap().status(), StatusCode::OK);
-    assert_eq!(house.desk.arrived.load(Ordering::SeqCst), 0);
+    assert_eq!(house.orders.arrived.load(Ordering::SeqCst), 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -274,7 +281,7 @@ async fn a_body_of_the_most_bytes_is_taken_and_one_byte_more_is_not() {
     // The same rule on less: hashing 25 MiB without optimization takes seconds.
     let most = 300_000;
     let limits = BodyLimits { bytes: most, ..BodyLimits::default() };
-    let house = house_with(|state| HttpState { limits, ..state }).await;
+    let house = http_fixture_with(|state| HttpState { limits, ..state }).await;
     assert_eq!(house.deliver(&vec![b' '; most], &[]).await.status(), StatusCode::ACCEPTED);
     let answer = raw(house.address, &format!("content-length: {}", most + 1), b"").await;
     assert!(answer.starts_with("HTTP/1.1 413"), "{answer}");
@@ -283,7 +290,7 @@ async fn a_body_of_the_most_bytes_is_taken_and_one_byte_more_is_not() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_body_without_an_announced_length_is_counted_as_it_comes() {
     let small = BodyLimits { bytes: 1000, ..BodyLimits::default() };
-    let house = house_with(|state| HttpState { limits: small, ..state }).await;
+    let house = http_fixture_with(|state| HttpState { limits: small, ..state }).await;
     let chunk = format!("3e9\r\n{}\r\n0\r\n\r\n", "x".repeat(1001));
     let answer = raw(house.address, "transfer-encoding: chunked", chunk.as_bytes()).await;
     assert!(answer.starts_with("HTTP/1.1 413"), "{answer}");
@@ -292,7 +299,7 @@ async fn a_body_without_an_announced_length_is_counted_as_it_comes() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_slow_body_is_cut_off() {
     let hurried = BodyLimits { deadline: Duration::from_millis(300), ..BodyLimits::default() };
-    let house = house_with(|state| HttpState { limits: hurried, ..state }).await;
+    let house = http_fixture_with(|state| HttpState { limits: hurried, ..state }).await;
     let answer = raw(house.address, "content-length: 100", b"{").await;
     assert!(answer.starts_with("HTTP/1.1 408"), "{answer}");
 }
@@ -300,7 +307,7 @@ async fn a_slow_body_is_cut_off() {
 #[tokio::test(flavor = "multi_thread")]
 async fn all_bodies_together_have_so_much_memory_and_give_it_back() {
     let tight = BodyLimits { bytes_together: 2048, ..BodyLimits::default() };
-    let house = house_with(|state| HttpState { limits: tight, ..state }).await;
+    let house = http_fixture_with(|state| HttpState { limits: tight, ..state }).await;
     problem(house.deliver(&[b' '; 4096], &[]).await, 503).await;
     for number in 0..5 {
         let guid = format!("g{number}");
@@ -331,7 +338,7 @@ async fn raw(address: SocketAddr, header: &str, body: &[u8]) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn without_its_token_the_api_shows_nothing() {
-    let house = house().await;
+    let house = http_fixture().await;
     let order = OrderId(uuid::Uuid::now_v7());
     let one = format!("/api/v1/work-orders/{order}");
     for path in ["", "/steps", "/journal", "/receipt", "/attestation", "/artifacts/a"]
@@ -354,7 +361,7 @@ async fn without_its_token_the_api_shows_nothing() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_api_without_a_token_is_closed_and_says_how_to_open_it() {
     for token in [None, Some("".into())] {
-        let house = house_with(|state| HttpState { api_token: token, ..state }).await;
+        let house = http_fixture_with(|state| HttpState { api_token: token, ..state }).await;
         let detail = problem(house.ask(Method::GET, "/api/v1/work-orders").await, 503).await;
         assert!(detail.contains("server.api_token"), "{detail}");
     }
@@ -362,7 +369,7 @@ async fn an_api_without_a_token_is_closed_and_says_how_to_open_it() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_work_order_is_opened_once_and_can_be_followed() {
-    let house = house().await;
+    let house = http_fixture().await;
     let wish = r#"{"repository": "octo-org/sums", "issue": 7}"#;
     let response = house.wish(wish).await;
     assert_eq!(response.status(), StatusCode::ACCEPTED);
@@ -376,7 +383,8 @@ async fn a_work_order_is_opened_once_and_can_be_followed() {
     assert_eq!(json_of(again).await["id"], order["id"]);
 
     let id: OrderId = order["id"].as_str().unwrap().parse().unwrap();
-    let intended = Event::Intended { key: MoveKey("prepare".to_owned()), r#move: Box::new(Move::Prepare) };
+    let intended =
+        JournalEvent::Intended { key: MoveKey("prepare".to_owned()), r#move: Box::new(Move::Prepare) };
     house.store.append(id, intended, chrono::Utc::now()).await.unwrap();
     house.store.put_artifact(id, "page.html", "text/html", b"<script>").await.unwrap();
 
@@ -395,7 +403,7 @@ async fn a_work_order_is_opened_once_and_can_be_followed() {
     let receipt = shown["receipt_url"].as_str().unwrap();
     let none = problem(house.ask(Method::GET, receipt).await, 404).await;
     assert!(none.contains("no receipt yet"), "{none}");
-    let kind = SignalKind::Commanded { comment: None, pull: None, command: Command::Cancel };
+    let kind = SignalKind::Commanded { comment: None, pull: None, command: SlashCommand::Cancel };
     let cancel = Signal { by: Requester::ApiToken, kind };
     house.store.signal(id, cancel, chrono::Utc::now()).await.unwrap();
     let receipt = json_of(house.ask(Method::GET, receipt).await).await;
@@ -411,7 +419,7 @@ async fn a_work_order_is_opened_once_and_can_be_followed() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn work_orders_are_listed_in_pages() {
-    let house = house().await;
+    let house = http_fixture().await;
     for issue in 1..=3 {
         house.wish(&format!(r#"{{"repository": "octo-org/sums", "issue": {issue}}}"#)).await;
     }
@@ -432,7 +440,7 @@ async fn work_orders_are_listed_in_pages() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_cannot_be_opened_is_said_as_a_problem() {
-    let house = house().await;
+    let house = http_fixture().await;
     let deep = "[".repeat(10_000);
     for (body, status) in [
         ("", 400),
@@ -452,11 +460,11 @@ async fn what_cannot_be_opened_is_said_as_a_problem() {
     }
     problem(house.wish(&" ".repeat(70_000)).await, 413).await;
     for (refusal, status) in [
-        (DeskError::NotFound("no such issue".to_owned()), 404),
-        (DeskError::Refused("the issue is closed".to_owned()), 422),
-        (DeskError::Unavailable("GitHub does not answer".to_owned()), 503),
+        (OrderRequestError::NotFound("no such issue".to_owned()), 404),
+        (OrderRequestError::Refused("the issue is closed".to_owned()), 422),
+        (OrderRequestError::Unavailable("GitHub does not answer".to_owned()), 503),
     ] {
-        *house.desk.refuses.lock().unwrap() = Some(refusal.clone());
+        *house.orders.refuses.lock().unwrap() = Some(refusal.clone());
         let detail =
             problem(house.wish(r#"{"repository": "octo-org/sums", "issue": 1}"#).await, status).await;
         assert_eq!(detail, refusal.to_string());
@@ -465,7 +473,7 @@ async fn what_cannot_be_opened_is_said_as_a_problem() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn paths_and_methods_that_are_not_there_are_problems_too() {
-    let house = house().await;
+    let house = http_fixture().await;
     for path in ["/nowhere", "/api/v1/work-orders/x", "/api/v1/work-orders/x/y", "/api", "/webhook/"] {
         problem(house.ask(Method::GET, path).await, 404).await;
     }
@@ -483,20 +491,20 @@ async fn paths_and_methods_that_are_not_there_are_problems_too() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn anybody_may_ask_whether_it_lives_and_can_work() {
-    let house = house().await;
+    let house = http_fixture().await;
     for path in ["/health", "/ready", "/"] {
         assert_eq!(house.client.get(house.url(path)).send().await.unwrap().status(), StatusCode::OK);
         assert_eq!(house.client.head(house.url(path)).send().await.unwrap().status(), StatusCode::OK);
     }
     let because = || Readiness::NotReady { because: "it is ending".to_owned() };
-    let house = house_with(|state| HttpState { ready: Arc::new(because), ..state }).await;
+    let house = http_fixture_with(|state| HttpState { ready: Arc::new(because), ..state }).await;
     let response = house.client.get(house.url("/ready")).send().await.unwrap();
     assert_eq!(problem(response, 503).await, "it is ending");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn it_ends_when_it_is_told_although_somebody_keeps_a_connection() {
-    let house = house().await;
+    let house = http_fixture().await;
     house.client.get(house.url("/health")).send().await.unwrap();
     let _silent = TcpStream::connect(house.address).unwrap();
     let begun = std::time::Instant::now();
@@ -508,7 +516,7 @@ async fn it_ends_when_it_is_told_although_somebody_keeps_a_connection() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_order_is_told_what_the_tokens_holder_says() {
-    let house = house().await;
+    let house = http_fixture().await;
     let order = opened("octo/hello".parse().unwrap(), IssueNumber(7));
     let id = order.order;
     house.store.open_order(order, chrono::Utc::now(), None).await.unwrap();
@@ -567,7 +575,8 @@ async fn an_order_is_told_what_the_tokens_holder_says() {
     let path = house.url(&format!("/api/v1/work-orders/{id}/approve"));
     problem(house.client.post(&path).send().await.unwrap(), 401).await;
     problem(house.ask(Method::GET, &format!("/api/v1/work-orders/{id}/approve")).await, 405).await;
-    *house.desk.refuses.lock().unwrap() = Some(DeskError::Conflict("order x has taken its place".to_owned()));
+    *house.orders.refuses.lock().unwrap() =
+        Some(OrderRequestError::Conflict("order x has taken its place".to_owned()));
     assert_eq!(problem(tell(&format!("{id}/approve"), "").await, 409).await, "order x has taken its place");
     assert_eq!(
         house.store.journal(id).await.unwrap().entries().len(),

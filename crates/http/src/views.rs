@@ -2,7 +2,9 @@
 
 use serde::Serialize;
 
-use journeyman_order::{Answer, BranchName, IssueNumber, OrderBudget, OrderId, PullNumber, RepositoryName};
+use journeyman_order::{
+    BranchName, IssueNumber, OrderBudget, OrderId, PullNumber, RepositoryName, SignalAnswer,
+};
 use journeyman_store::{ArtifactInfo, OrderRow};
 
 /// A work order.
@@ -44,12 +46,12 @@ pub(super) struct SignalView {
 }
 
 impl SignalView {
-    pub(super) fn new(entry: u64, answer: Option<&Answer>) -> Self {
+    pub(super) fn new(entry: u64, answer: Option<&SignalAnswer>) -> Self {
         match answer {
-            Some(Answer::Taken) => Self { entry, answer: "taken", because: None },
-            Some(Answer::Asking) | None => Self { entry, answer: "asking", because: None },
-            Some(Answer::Noted) => Self { entry, answer: "noted", because: None },
-            Some(Answer::Ignored(because) | Answer::NoRight(because)) => {
+            Some(SignalAnswer::Taken) => Self { entry, answer: "taken", because: None },
+            Some(SignalAnswer::Asking) | None => Self { entry, answer: "asking", because: None },
+            Some(SignalAnswer::Noted) => Self { entry, answer: "noted", because: None },
+            Some(SignalAnswer::Ignored(because) | SignalAnswer::NoRight(because)) => {
                 Self { entry, answer: "ignored", because: Some(because.clone()) }
             }
         }

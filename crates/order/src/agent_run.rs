@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::network::Record;
+use super::network::NetworkRecord;
 
 /// One run of an agent, as its stream and its exit told it. Nothing here is evidence that work was done.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -14,12 +14,12 @@ pub struct AgentRun {
     /// Why the run counts as failed; none when the agent ended normally.
     pub failure: Option<AgentFailure>,
     /// What it cost, as the agent says.
-    pub usage: Usage,
+    pub usage: AgentUsage,
     /// How long it took.
     pub duration_seconds: f64,
     /// What it did with the network, as the door saw it; none for a run that has no walls to have a door in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub network: Option<Box<Record>>,
+    pub network: Option<Box<NetworkRecord>>,
     /// Credentials that the program itself had to hold, by their variables.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub held: Vec<String>,
@@ -35,8 +35,10 @@ impl AgentRun {
     /// Whether the agent was at work: nothing kept it off, or it cost something all the same.
     pub fn took_place(&self) -> bool {
         let kept_off = self.failure.as_ref().is_some_and(|failure| match failure.kind {
-            FailureKind::Unavailable | FailureKind::Misconfigured | FailureKind::UnknownSession => true,
-            FailureKind::LimitReached | FailureKind::Ended => false,
+            AgentFailureKind::Unavailable
+            | AgentFailureKind::Misconfigured
+            | AgentFailureKind::UnknownSession => true,
+            AgentFailureKind::LimitReached | AgentFailureKind::Ended => false,
         });
         !kept_off || self.usage.usd > 0.0
     }
@@ -46,7 +48,7 @@ impl AgentRun {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentFailure {
     /// Of what kind.
-    pub kind: FailureKind,
+    pub kind: AgentFailureKind,
     /// What the agent or the system said.
     pub message: String,
     /// Seconds that the model's service asks us to wait; only with [`FailureKind::Unavailable`].
@@ -56,7 +58,7 @@ pub struct AgentFailure {
 
 impl AgentFailure {
     /// A failure after which nothing was said of when to come back.
-    pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
+    pub fn new(kind: AgentFailureKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), retry_after_seconds: None }
     }
 }
@@ -64,7 +66,7 @@ impl AgentFailure {
 /// Kinds of failure, by what they ask for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum FailureKind {
+pub enum AgentFailureKind {
     /// The model's service was overloaded or could not be reached: the same again, later.
     Unavailable,
     /// The credential is missing or refused, or the program is not there: a person has to mend it.
@@ -79,7 +81,7 @@ pub enum FailureKind {
 
 /// Tokens and money.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-pub struct Usage {
+pub struct AgentUsage {
     /// Tokens read, those from a cache included.
     pub input_tokens: u64,
     /// Tokens written.
@@ -88,7 +90,7 @@ pub struct Usage {
     pub usd: f64,
 }
 
-impl std::ops::Add for Usage {
+impl std::ops::Add for AgentUsage {
     type Output = Self;
 
     fn add(self, other: Self) -> Self {

@@ -31,7 +31,7 @@ pub struct CodeFile {
     /// From the tree's root, with `/`.
     pub file_path: String,
     /// What it is.
-    pub file_type: FileType,
+    pub file_type: CodeFileType,
     /// All of it.
     pub content: String,
     /// What it is for.
@@ -45,7 +45,7 @@ pub struct CodeFile {
 /// What a file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum FileType {
+pub enum CodeFileType {
     /// Code that does the work.
     Implementation,
     /// Tests of it.
@@ -64,7 +64,7 @@ pub struct ArtifactRecord {
     /// Which run of its stage's worker it came from.
     pub attempt_number: u32,
     /// Its files.
-    pub files: Vec<FileRecord>,
+    pub files: Vec<CodeFileRecord>,
     /// Paths of implementation files.
     pub implementation_files: Vec<String>,
     /// Paths of test files.
@@ -72,16 +72,16 @@ pub struct ArtifactRecord {
     /// Stories and test cases that its files name.
     pub stories_covered: Vec<String>,
     /// What our run of the tests came to; none before it.
-    pub test_result: Option<TestResult>,
+    pub test_result: Option<ArtifactTestResult>,
 }
 
 /// One file of an artifact.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FileRecord {
+pub struct CodeFileRecord {
     /// From the tree's root.
     pub file_path: String,
     /// What it is.
-    pub file_type: FileType,
+    pub file_type: CodeFileType,
     /// What it is for.
     pub description: String,
     /// What it covers.
@@ -92,7 +92,7 @@ pub struct FileRecord {
 
 /// Our run of the tests on an artifact's commit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct TestResult {
+pub struct ArtifactTestResult {
     /// Whether it may go on.
     pub passed: bool,
     /// Tests that ran; none when the output is of no known form.
@@ -107,7 +107,7 @@ pub struct TestResult {
     pub duration_seconds: f64,
 }
 
-impl From<&TestRun> for TestResult {
+impl From<&TestRun> for ArtifactTestResult {
     fn from(run: &TestRun) -> Self {
         let passed = run.verdict.is_pass();
         Self {
@@ -131,7 +131,7 @@ impl ArtifactRecord {
             files: artifact
                 .files
                 .iter()
-                .map(|file| FileRecord {
+                .map(|file| CodeFileRecord {
                     file_path: file.file_path.clone(),
                     file_type: file.file_type,
                     description: file.description.clone(),
@@ -193,12 +193,12 @@ impl CodeArtifact {
 
     /// Paths of implementation files.
     pub fn implementation_files(&self) -> Vec<&str> {
-        self.paths(FileType::Implementation)
+        self.paths(CodeFileType::Implementation)
     }
 
     /// Paths of test files.
     pub fn test_files(&self) -> Vec<&str> {
-        self.paths(FileType::Test)
+        self.paths(CodeFileType::Test)
     }
 
     /// Every story and test case that a file names, sorted.
@@ -206,7 +206,7 @@ impl CodeArtifact {
         self.files.iter().flat_map(|file| &file.story_ids).map(String::as_str).collect()
     }
 
-    fn paths(&self, kind: FileType) -> Vec<&str> {
+    fn paths(&self, kind: CodeFileType) -> Vec<&str> {
         self.files.iter().filter(|file| file.file_type == kind).map(|file| file.file_path.as_str()).collect()
     }
 

@@ -18,7 +18,7 @@ pub enum ChangeKind {
 
 /// What an agent called the issue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SaidClass<'a> {
+pub struct IssueClassification<'a> {
     /// `/bug`, `/feature` or `/chore`; empty where nobody said.
     pub class: &'a str,
     /// Whether its role makes the change as well, and so is judged by it.
@@ -71,7 +71,7 @@ const WRONG_PHRASES: [&str; 6] =
     ["does not work", "doesn't work", "no longer works", "stopped working", "fails with", "fails when"];
 
 /// What an issue asks for.
-pub fn kind_of(issue: &IssueText, said: SaidClass<'_>) -> ChangeKind {
+pub fn kind_of(issue: &IssueText, said: IssueClassification<'_>) -> ChangeKind {
     let words = |text: &str| -> Vec<String> {
         text.to_lowercase()
             .split(|c: char| !c.is_alphanumeric())
@@ -134,7 +134,7 @@ mod tests {
             url: String::new(),
             labels: labels.iter().map(|label| (*label).to_owned()).collect(),
         };
-        kind_of(&issue, SaidClass { class: said, by_who_is_judged: false })
+        kind_of(&issue, IssueClassification { class: said, by_who_is_judged: false })
     }
 
     #[test]
@@ -174,7 +174,8 @@ mod tests {
             url: String::new(),
             labels: Vec::new(),
         };
-        let own = |class, issue: &IssueText| kind_of(issue, SaidClass { class, by_who_is_judged: true });
+        let own =
+            |class, issue: &IssueText| kind_of(issue, IssueClassification { class, by_who_is_judged: true });
         assert_eq!(own("/chore", &issue), ChangeKind::Unsaid);
         assert_eq!(own("/feature", &issue), ChangeKind::Unsaid);
         assert_eq!(own("/bug", &issue), ChangeKind::Bug);

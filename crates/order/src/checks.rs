@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::comparison::{Comparison, Judged, Tests};
+use super::comparison::{Comparison, ComparisonVerdict, TestList};
 use super::feedback::{Category, Feedback, Finding, Severity};
 use super::ids::{CommitSha, TreeSha};
-use super::moves::Outcome;
+use super::moves::EffectOutcome;
 use super::pipeline::Check;
 use super::scrutiny::Objection;
 use super::test_run::{CommandRun, TestRun, TestVerdict};
@@ -21,13 +21,13 @@ pub struct CheckResult {
     /// What it said.
     pub feedback: Feedback,
     /// What it is based on; none when there was nothing to look at.
-    pub evidence: Option<Evidence>,
+    pub evidence: Option<CheckEvidence>,
 }
 
 /// What a check's feedback is based on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "evidence", rename_all = "snake_case")]
-pub enum Evidence {
+pub enum CheckEvidence {
     /// The imported tree.
     Import {
         /// The commit that the agent pushed.
@@ -45,13 +45,13 @@ pub enum Evidence {
 
 /// What the checks `pushed_commit` and `policy` say of the outcome of an import; nothing of other outcomes.
 #[expect(clippy::wildcard_enum_match_arm, reason = "any other outcome is of another move")]
-pub fn of_import(outcome: &Outcome) -> Vec<CheckResult> {
+pub fn of_import(outcome: &EffectOutcome) -> Vec<CheckResult> {
     let result = |check, feedback, evidence| CheckResult { check, feedback, evidence };
     match outcome {
-        Outcome::Imported { pushed, tree, changed, .. } => {
+        EffectOutcome::Imported { pushed, tree, changed, .. } => {
             let files = if changed.len() == 1 { "file" } else { "files" };
             let summary = format!("commit {} was pushed; {} {files} changed", pushed.short(), changed.len());
-            let evidence = Evidence::Import {
+            let evidence = CheckEvidence::Import {
                 pushed: pushed.clone(),
                 tree: tree.clone(),
                 commit: None,
@@ -62,14 +62,14 @@ pub fn of_import(outcome: &Outcome) -> Vec<CheckResult> {
                 result(Check::Policy, Feedback::passed("nothing in it is refused"), None),
             ]
         }
-        Outcome::NothingPushed { because } => {
+        EffectOutcome::NothingPushed { because } => {
             vec![result(
                 Check::PushedCommit,
                 Feedback::failed(Category::MissingCommit, because.as_str()),
                 None,
             )]
         }
-        Outcome::ImportRefused(feedback) => vec![
+        EffectOutcome::ImportRefused(feedback) => vec![
             result(Check::PushedCommit, Feedback::passed("a commit was pushed"), None),
             result(Check::Policy, feedback.clone(), None),
         ],
@@ -85,7 +85,7 @@ pub fn of_review(answer: &str) -> Option<CheckResult> {
 
 /// What the check `tests` says of a run.
 pub fn of_tests(run: &TestRun) -> CheckResult {
-    let evidence = Some(Evidence::Tests(Box::new(run.clone())));
+    let evidence = Some(CheckEvidence::Tests(Box::new(run.clone())));
     CheckResult { check: Check::Tests, feedback: tests_feedback(run), evidence }
 }
 
@@ -112,7 +112,7 @@ fn tests_feedback(run: &TestRun) -> Feedback {
                 None => format!("the test command {}", ended(&run.test)),
             };
             let is_red_anyhow =
-                run.scrutiny.as_ref().is_some_and(|seen| seen.judged == Judged::PassedBesideRed);
+                run.scrutiny.as_ref().is_some_and(|seen| seen.judged == ComparisonVerdict::PassedBesideRed);
             let summary = match is_red_anyhow {
                 true => format!("{summary}; what fails here fails on the base commit as well"),
                 false => summary,
@@ -202,7 +202,7 @@ fn objections(run: &TestRun) -> Vec<Finding> {
 
 /// Which tests of the base do not run any more.
 fn missing(comparison: &Comparison) -> String {
-    let named = |tests: &Tests| {
+    let named = |tests: &TestList| {
         let shown = tests.names.iter().take(MOST_NAMED).cloned().collect::<Vec<_>>().join(", ");
         let more = tests.total.saturating_sub(MOST_NAMED as u64);
         if more > 0 { format!("{shown} and {more} more") } else { shown }

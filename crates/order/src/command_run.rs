@@ -39,7 +39,7 @@ impl std::fmt::Display for Exit {
 
 /// Tests counted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Counts {
+pub struct TestCounts {
     /// Passed.
     pub passed: u64,
     /// Failed, errors included.
@@ -48,7 +48,7 @@ pub struct Counts {
     pub skipped: u64,
 }
 
-impl Counts {
+impl TestCounts {
     /// Tests that really ran.
     pub fn ran(&self) -> u64 {
         self.passed.saturating_add(self.failed)

@@ -7,18 +7,18 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::command_run::{Counts, Exit};
+use super::command_run::{Exit, TestCounts};
 
 /// What was read of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Reading {
+pub struct TestReport {
     /// Tests counted; none when nothing of a known form was found.
-    pub counts: Option<Counts>,
+    pub counts: Option<TestCounts>,
     /// Tests that failed, by name, in their order, each once, at most a hundred.
     pub failing: Vec<String>,
     /// Every test by name; none where the run does not name them all, or names others than it counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cases: Option<Cases>,
+    pub cases: Option<TestCases>,
     /// What could not be compiled or loaded, so that none of its tests ran: crates, packages, files. At most a
     /// hundred.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -27,17 +27,17 @@ pub struct Reading {
 
 /// Every test of a run. Tests of one name are told apart by a number after it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Cases {
+pub struct TestCases {
     /// Who named them: names of different runners are not compared.
-    pub named_by: Runner,
+    pub named_by: TestRunnerName,
     /// By name.
-    pub tests: BTreeMap<String, CaseStatus>,
+    pub tests: BTreeMap<String, TestCaseStatus>,
 }
 
 /// Whose names they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Runner {
+pub enum TestRunnerName {
     /// A JUnit report, of whatever runner.
     Junit,
     /// `cargo test`.
@@ -65,7 +65,7 @@ pub enum Runner {
 /// How one test ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum CaseStatus {
+pub enum TestCaseStatus {
     /// It ran and passed.
     Passed,
     /// It ran and failed, or ended in an error.
@@ -79,7 +79,7 @@ pub const MOST_NAMED: usize = 200;
 
 /// A list of tests: how many, and the first of them by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Tests {
+pub struct TestList {
     /// How many there are.
     pub total: u64,
     /// The first [`MOST_NAMED`] of them.
@@ -87,7 +87,7 @@ pub struct Tests {
     pub names: Vec<String>,
 }
 
-impl Tests {
+impl TestList {
     /// One more.
     pub fn add(&mut self, name: &str) {
         self.total = self.total.saturating_add(1);
@@ -131,32 +131,32 @@ pub struct Comparison {
     /// By what.
     pub by: ComparedBy,
     /// Counted on the base.
-    pub base: Option<Counts>,
+    pub base: Option<TestCounts>,
     /// Counted on the change.
-    pub after: Option<Counts>,
+    pub after: Option<TestCounts>,
     /// Passed before, pass now.
     pub still_green: u64,
     /// Skipped before, skipped now.
     pub still_skipped: u64,
     /// Failed before, pass now.
-    pub fixed: Tests,
+    pub fixed: TestList,
     /// Failed before, and pass now only with data that the change touches: data may be what they expect.
-    #[serde(default, skip_serializing_if = "Tests::is_empty")]
-    pub by_data: Tests,
+    #[serde(default, skip_serializing_if = "TestList::is_empty")]
+    pub by_data: TestList,
     /// Passed before, fail now, every time.
-    pub newly_broken: Tests,
+    pub newly_broken: TestList,
     /// Failed before, fail now.
-    pub already_red: Tests,
+    pub already_red: TestList,
     /// Failed once and passed once on the same tree.
-    pub flaky: Tests,
+    pub flaky: TestList,
     /// Were there before, and nobody says where they went.
-    pub gone: Tests,
+    pub gone: TestList,
     /// Are there or run for the first time, and passed or were skipped.
-    pub new: Tests,
+    pub new: TestList,
     /// Are there now or run for the first time, and fail.
-    pub new_failing: Tests,
+    pub new_failing: TestList,
     /// Ran before, skipped now.
-    pub skipped: Tests,
+    pub skipped: TestList,
     /// The run on the base names or counts its tests, and the one on the change does not, or a runner of another kind
     /// does: what went cannot be seen.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -168,18 +168,18 @@ pub struct Comparison {
 
 /// Tests that are worth a word, and the word.
 #[derive(Debug, Clone, Copy)]
-pub struct Told<'a> {
+pub struct ComparisonGroup<'a> {
     /// What became of them, such as `newly broken`.
     pub what: &'static str,
     /// Whether it stands against the change.
     pub is_against: bool,
     /// Which they are; at least one.
-    pub tests: &'a Tests,
+    pub tests: &'a TestList,
 }
 
 impl Comparison {
     /// What there is to tell beside how many are still green, in the order in which people want to hear it.
-    pub fn told(&self) -> impl Iterator<Item = Told<'_>> {
+    pub fn groups(&self) -> impl Iterator<Item = ComparisonGroup<'_>> {
         [
             ("fixed", false, &self.fixed),
             ("green only with data that the change touches", true, &self.by_data),
@@ -193,14 +193,14 @@ impl Comparison {
         ]
         .into_iter()
         .filter(|(_, _, tests)| !tests.is_empty())
-        .map(|(what, is_against, tests)| Told { what, is_against, tests })
+        .map(|(what, is_against, tests)| ComparisonGroup { what, is_against, tests })
     }
 }
 
 /// What a run comes to beside the run on its base.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Judged {
+pub enum ComparisonVerdict {
     /// The command passed, and nothing that passed before is missing.
     Passed,
     /// The command failed as it does on the base: by tests that are red there as well, or by flaky ones.
@@ -213,7 +213,7 @@ pub enum Judged {
     NoTests,
 }
 
-impl Judged {
+impl ComparisonVerdict {
     /// Whether nothing in it stands against the change.
     pub fn is_pass(self) -> bool {
         match self {
@@ -225,7 +225,7 @@ impl Judged {
 
 /// How the commands ended that two readings are of.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Exits {
+pub struct ComparedExits {
     /// On the base commit; none where nothing was run there.
     pub base: Option<Exit>,
     /// On the change.

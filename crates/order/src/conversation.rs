@@ -7,28 +7,28 @@ use super::ids::{CommitSha, IssueNumber, Person, PullNumber};
 /// What stands on a pull request, read at one moment. Sizes are limited by whoever reads; texts are as people wrote
 /// them, and hostile.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct PullReading {
+pub struct PullSnapshot {
     /// The branch's head.
     pub head: CommitSha,
     /// Open, closed or merged.
-    pub state: PullState,
+    pub state: PullSnapshotState,
     /// Whether it can be merged, as GitHub says.
-    pub mergeable: Mergeable,
+    pub mergeable: Mergeability,
     /// Review threads that are not resolved, the oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub threads: Vec<Thread>,
+    pub threads: Vec<PullReviewThread>,
     /// What reviews say beside their threads, and comments on the pull request itself, the oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub remarks: Vec<Remark>,
+    pub remarks: Vec<PullRemark>,
     /// The checks of others on the commit that was asked about.
     #[serde(default)]
-    pub checks: ChecksReading,
+    pub checks: ChecksSnapshot,
 }
 
 /// How a pull request stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum PullState {
+pub enum PullSnapshotState {
     /// Open.
     Open,
     /// Closed, not merged.
@@ -40,7 +40,7 @@ pub enum PullState {
 /// Whether a pull request can be merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Mergeable {
+pub enum Mergeability {
     /// Nothing is in the way of git.
     Cleanly,
     /// The branches contradict one another.
@@ -53,7 +53,7 @@ pub enum Mergeable {
 
 /// A thread of a review.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Thread {
+pub struct PullReviewThread {
     /// Its id in GraphQL.
     pub id: String,
     /// The file.
@@ -67,19 +67,19 @@ pub struct Thread {
     /// The piece of the diff that it was written on.
     pub diff_hunk: String,
     /// Its comments, the oldest first.
-    pub comments: Vec<ThreadComment>,
+    pub comments: Vec<PullReviewThreadComment>,
 }
 
 /// A comment in a thread.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ThreadComment {
+pub struct PullReviewThreadComment {
     /// Its numeric id.
     pub id: u64,
     /// The review that it came with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub review: Option<u64>,
     /// Who wrote it.
-    pub by: Author,
+    pub by: CommentAuthor,
     /// Whether it names us.
     #[serde(default)]
     pub names_us: bool,
@@ -90,7 +90,7 @@ pub struct ThreadComment {
 /// Who wrote something.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Author {
+pub enum CommentAuthor {
     /// We did.
     Us,
     /// A person.
@@ -101,11 +101,11 @@ pub enum Author {
 
 /// What somebody wrote on the pull request outside of threads.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Remark {
+pub struct PullRemark {
     /// The review or comment.
-    pub source: RemarkSource,
+    pub source: PullRemarkSource,
     /// Who wrote it.
-    pub by: Author,
+    pub by: CommentAuthor,
     /// Whether it names us.
     pub names_us: bool,
     /// What it says; a review's can be empty.
@@ -115,7 +115,7 @@ pub struct Remark {
 /// Where a remark stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum RemarkSource {
+pub enum PullRemarkSource {
     /// The text of a review.
     Review {
         /// Its numeric id.
@@ -132,7 +132,7 @@ pub enum RemarkSource {
 
 /// How the checks of others stand on a commit: check runs that are not ours, and commit statuses.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct ChecksReading {
+pub struct ChecksSnapshot {
     /// How many are done and content, or of no account.
     pub passed: u32,
     /// The names of those that are not done.
@@ -171,7 +171,7 @@ pub struct FailingJob {
 /// How the base branch is brought into ours.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Update {
+pub enum BranchUpdateMethod {
     /// By a merge commit.
     #[default]
     Merge,
@@ -181,13 +181,13 @@ pub enum Update {
 
 /// What is said in a thread.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Reply {
+pub struct ThreadReply {
     /// The thread's id in GraphQL.
     pub thread: String,
     /// The numeric id of the last comment that this answers: it is not said again while that is the last.
     pub answers: u64,
     /// What was done about it.
-    pub done: Done,
+    pub done: PointResolution,
     /// What the agent says of it.
     pub text: String,
 }
@@ -195,7 +195,7 @@ pub struct Reply {
 /// What was done about something that was asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Done {
+pub enum PointResolution {
     /// This commit addresses it, and every check passed on it: the thread is resolved.
     In(CommitSha),
     /// Nothing was changed for it; the text says why. The thread stays open.
@@ -225,7 +225,7 @@ pub struct AnsweredPoint {
     /// What, cut to a line or two.
     pub asked: String,
     /// What was done.
-    pub done: Done,
+    pub done: PointResolution,
     /// What the agent says of it.
     pub text: String,
 }
@@ -255,7 +255,7 @@ pub enum Reaction {
 /// Where a comment is put.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum CommentPlace {
+pub enum CommentTarget {
     /// On the issue.
     Issue(IssueNumber),
     /// On the pull request.
@@ -265,7 +265,7 @@ pub enum CommentPlace {
 /// What is said once, in a comment of its own.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "saying", rename_all = "snake_case")]
-pub enum Saying {
+pub enum NoticeComment {
     /// What can be said to us.
     Help,
     /// That is no command; these are.
@@ -305,7 +305,7 @@ pub enum Saying {
 /// How the check run stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum CheckState {
+pub enum CheckRunState {
     /// At work.
     InProgress,
     /// Every check passed.

@@ -4,7 +4,7 @@ use super::ids::OrderId;
 
 /// What came of asking for an order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Asked {
+pub enum OpenOrderResult {
     /// It was opened.
     Opened(OrderId),
     /// The issue has this active one.
@@ -13,7 +13,7 @@ pub enum Asked {
 
 /// Why an order could not be opened, or told something. The texts are shown to whoever asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum DeskError {
+pub enum OrderRequestError {
     /// The App is not installed there, or there is no such issue or order.
     #[error("{0}")]
     NotFound(String),

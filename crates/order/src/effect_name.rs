@@ -25,7 +25,7 @@ impl fmt::Display for MoveKey {
 
 /// The first word of effects that belong to no stage. No stage may be called so: its effects would be taken for these.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reserved {
+pub enum ReservedWord {
     /// What people and the checks of others are answered.
     Answer,
     /// Somebody's rights.
@@ -50,7 +50,7 @@ pub enum Reserved {
     Status,
 }
 
-impl Reserved {
+impl ReservedWord {
     /// All of them.
     pub const ALL: [Self; 11] = [
         Self::Answer,
@@ -95,7 +95,7 @@ pub enum EffectScope<'k> {
     /// A stage of the pipeline.
     Stage(&'k str),
     /// What is said and done beside or after the stages.
-    Beside(Reserved),
+    Beside(ReservedWord),
 }
 
 /// What an effect of a round does.
@@ -113,12 +113,12 @@ pub enum EffectPart<'k> {
 
 impl MoveKey {
     /// An effect that belongs to no stage: `answer/1/read`.
-    pub(crate) fn beside(word: Reserved, rest: impl fmt::Display) -> Self {
+    pub(crate) fn beside(word: ReservedWord, rest: impl fmt::Display) -> Self {
         Self(format!("{}/{rest}", word.word()))
     }
 
     /// The one effect of a word.
-    pub(crate) fn only(word: Reserved) -> Self {
+    pub(crate) fn only(word: ReservedWord) -> Self {
         Self(word.word().to_owned())
     }
 
@@ -130,7 +130,7 @@ impl MoveKey {
     /// What it belongs to.
     pub fn scope(&self) -> EffectScope<'_> {
         let first = self.stage();
-        Reserved::of(first).map_or(EffectScope::Stage(first), EffectScope::Beside)
+        ReservedWord::of(first).map_or(EffectScope::Stage(first), EffectScope::Beside)
     }
 
     /// Its first word: a stage's name, or a reserved word, under which what belongs to it is told.
@@ -175,9 +175,9 @@ mod tests {
 
     #[test]
     fn names_are_read_as_they_are_made_and_stay_what_journals_hold() {
-        let read = MoveKey::beside(Reserved::Answer, "1/read");
+        let read = MoveKey::beside(ReservedWord::Answer, "1/read");
         assert_eq!(read.to_string(), "answer/1/read");
-        assert_eq!((read.scope(), read.number()), (EffectScope::Beside(Reserved::Answer), Some(1)));
+        assert_eq!((read.scope(), read.number()), (EffectScope::Beside(ReservedWord::Answer), Some(1)));
         let run = MoveKey::within("implement", "2/agent");
         assert_eq!(serde_json::to_string(&run).unwrap(), "\"implement/2/agent\"");
         assert_eq!((run.scope(), run.part()), (EffectScope::Stage("implement"), EffectPart::Worker));
@@ -187,9 +187,9 @@ mod tests {
         assert!(!message.is_work_of("implement"));
         assert_eq!(MoveKey::within("review", "1/verify-2").part(), EffectPart::Verifier);
         assert_eq!(MoveKey::within("review", "1/diagnosis-1").part(), EffectPart::Diagnosis);
-        assert_eq!(MoveKey::only(Reserved::Prepare).stage(), "prepare");
-        for word in Reserved::ALL {
-            assert_eq!(Reserved::of(word.word()), Some(word));
+        assert_eq!(MoveKey::only(ReservedWord::Prepare).stage(), "prepare");
+        for word in ReservedWord::ALL {
+            assert_eq!(ReservedWord::of(word.word()), Some(word));
         }
     }
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::ids::{
     CommitSha, DeliveryGuid, InstallationId, IssueNumber, OrderId, RepositoryId, RepositoryName,
 };
-use super::moves::{Move, MoveKey, Outcome};
+use super::moves::{EffectOutcome, Move, MoveKey};
 use super::pipeline::Pipeline;
 use super::role::Role;
 use super::settings::{OrderLimits, RepositorySettings};
@@ -16,22 +16,22 @@ use super::signal::{Requester, Signal};
 
 /// One line of the record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Entry {
+pub struct JournalEntry {
     /// Its place, from 1, without gaps.
     pub seq: u64,
     /// When it was written, by the clock of whoever wrote it.
     pub at: DateTime<Utc>,
     /// What happened.
     #[serde(flatten)]
-    pub event: Event,
+    pub event: JournalEvent,
 }
 
 /// What can happen to an order.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
-pub enum Event {
+pub enum JournalEvent {
     /// The order began. Always the first entry and only there.
-    Opened(Box<Opened>),
+    Opened(Box<OrderInput>),
     /// Somebody said or did something.
     Signaled {
         /// What.
@@ -51,13 +51,13 @@ pub enum Event {
         /// Whose.
         key: MoveKey,
         /// What.
-        outcome: Box<Outcome>,
+        outcome: Box<EffectOutcome>,
     },
 }
 
 /// What an order starts from. The issue's text is pinned here: edits after the label change nothing.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Opened {
+pub struct OrderInput {
     /// The order.
     pub order: OrderId,
     /// Where the issue is.
@@ -102,9 +102,9 @@ pub struct IssueText {
 /// All entries of one order, in order. There is always the first.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Journal {
-    opened: Opened,
+    opened: OrderInput,
     opened_at: DateTime<Utc>,
-    entries: Vec<Entry>,
+    entries: Vec<JournalEntry>,
 }
 
 /// Why entries are not a journal.
@@ -128,19 +128,19 @@ pub enum InvalidJournal {
 
 impl Journal {
     /// Reads entries as a journal.
-    pub fn new(entries: Vec<Entry>) -> Result<Self, InvalidJournal> {
+    pub fn new(entries: Vec<JournalEntry>) -> Result<Self, InvalidJournal> {
         for (expected, entry) in (1_u64..).zip(&entries) {
             if entry.seq != expected {
                 return Err(InvalidJournal::Gap { expected, found: entry.seq });
             }
         }
         let first = entries.first().ok_or(InvalidJournal::Empty)?;
-        let Event::Opened(opened) = &first.event else { return Err(InvalidJournal::NotOpened) };
+        let JournalEvent::Opened(opened) = &first.event else { return Err(InvalidJournal::NotOpened) };
         Ok(Self { opened: (**opened).clone(), opened_at: first.at, entries })
     }
 
     /// What the order starts from.
-    pub fn opened(&self) -> &Opened {
+    pub fn opened(&self) -> &OrderInput {
         &self.opened
     }
 
@@ -150,7 +150,7 @@ impl Journal {
     }
 
     /// Every entry.
-    pub fn entries(&self) -> &[Entry] {
+    pub fn entries(&self) -> &[JournalEntry] {
         &self.entries
     }
 
@@ -160,7 +160,7 @@ impl Journal {
     }
 
     /// Adds what was just written; it must be the next entry.
-    pub fn push(&mut self, entry: Entry) -> Result<(), InvalidJournal> {
+    pub fn push(&mut self, entry: JournalEntry) -> Result<(), InvalidJournal> {
         let expected = self.last_seq() + 1;
         if entry.seq != expected {
             return Err(InvalidJournal::Gap { expected, found: entry.seq });
@@ -171,17 +171,17 @@ impl Journal {
 
     /// The journal as it was after its first `length` entries; none for 0.
     pub fn prefix(&self, length: usize) -> Option<Self> {
-        let entries: Vec<Entry> = self.entries.iter().take(length).cloned().collect();
+        let entries: Vec<JournalEntry> = self.entries.iter().take(length).cloned().collect();
         Self::new(entries).ok()
     }
 
     /// What the order works with, once its repository was fetched.
-    pub fn prepared(&self) -> Option<Prepared<'_>> {
+    pub fn prepared(&self) -> Option<PreparedRepository<'_>> {
         self.entries.iter().find_map(|entry| {
-            if let Event::Observed { outcome, .. } = &entry.event
-                && let Outcome::Prepared { base, settings, pipeline, roles, subjects } = &**outcome
+            if let JournalEvent::Observed { outcome, .. } = &entry.event
+                && let EffectOutcome::Prepared { base, settings, pipeline, roles, subjects } = &**outcome
             {
-                Some(Prepared { base, settings, pipeline: pipeline.as_deref(), roles, subjects })
+                Some(PreparedRepository { base, settings, pipeline: pipeline.as_deref(), roles, subjects })
             } else {
                 None
             }
@@ -202,7 +202,7 @@ impl Journal {
 
 /// What an order works with.
 #[derive(Debug, Clone, Copy)]
-pub struct Prepared<'a> {
+pub struct PreparedRepository<'a> {
     /// The commit that the work starts from.
     pub base: &'a CommitSha,
     /// The repository's settings on it.

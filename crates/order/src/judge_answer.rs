@@ -89,7 +89,7 @@ pub(super) fn feedback(text: &str) -> Result<Feedback, Feedback> {
 
 /// An escalation's answer. Guidance that says nothing is none.
 pub(super) fn diagnosis(text: &str) -> Result<Diagnosis, Feedback> {
-    use super::moves::Decision;
+    use super::moves::DiagnosisDecision;
     let value = of_form(text, &DIAGNOSIS)?;
     let mut object = value;
     if let Some(fields) = object.as_object_mut() {
@@ -98,16 +98,18 @@ pub(super) fn diagnosis(text: &str) -> Result<Diagnosis, Feedback> {
     let diagnosis: Diagnosis =
         serde_json::from_value(object).map_err(|error| answer::not_of_the_form(vec![error.to_string()]))?;
     match diagnosis.decision {
-        Decision::Guide if diagnosis.guidance.trim().is_empty() => Err(answer::not_of_the_form(vec![
-            "/guidance: has to say what to do when the decision is guide".to_owned(),
-        ])),
-        Decision::Guide | Decision::Flag => Ok(diagnosis),
+        DiagnosisDecision::Guide if diagnosis.guidance.trim().is_empty() => {
+            Err(answer::not_of_the_form(vec![
+                "/guidance: has to say what to do when the decision is guide".to_owned(),
+            ]))
+        }
+        DiagnosisDecision::Guide | DiagnosisDecision::Flag => Ok(diagnosis),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::moves::Decision;
+    use super::super::moves::DiagnosisDecision;
     use super::*;
 
     #[test]
@@ -134,8 +136,8 @@ mod tests {
         let said = |decision: &str, guidance: &str| {
             diagnosis(&json!({"decision": decision, "diagnosis": "d", "guidance": guidance}).to_string())
         };
-        assert_eq!(said("guide", "do it").unwrap().decision, Decision::Guide);
-        assert_eq!(said("flag", "").unwrap().decision, Decision::Flag);
+        assert_eq!(said("guide", "do it").unwrap().decision, DiagnosisDecision::Guide);
+        assert_eq!(said("flag", "").unwrap().decision, DiagnosisDecision::Flag);
         assert!(said("guide", " ").is_err());
         assert!(said("approve", "x").is_err());
     }

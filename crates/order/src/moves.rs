@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::agent_run::AgentRun;
 use super::conversation::{
-    AnswerNote, CheckState, CommentPlace, CommentRef, PullReading, Reaction, Reply, Saying, Update,
+    AnswerNote, BranchUpdateMethod, CheckRunState, CommentRef, CommentTarget, NoticeComment, PullSnapshot,
+    Reaction, ThreadReply,
 };
 pub use super::effect_name::MoveKey;
 use super::feedback::{Feedback, Finding};
@@ -135,7 +136,7 @@ pub enum Move {
         /// Our branch's head.
         head: CommitSha,
         /// How.
-        how: Update,
+        how: BranchUpdateMethod,
         /// The date of the commit that is made.
         date: DateTime<Utc>,
     },
@@ -144,7 +145,7 @@ pub enum Move {
         /// The pull request.
         pull: PullNumber,
         /// One a thread.
-        replies: Vec<Reply>,
+        replies: Vec<ThreadReply>,
     },
     /// Ask these people for their review again.
     RequestReview {
@@ -165,16 +166,16 @@ pub enum Move {
     /// Say one thing once, in a comment of its own.
     Say {
         /// Where.
-        on: CommentPlace,
+        on: CommentTarget,
         /// What.
-        saying: Saying,
+        saying: NoticeComment,
     },
     /// Bring the check run on a commit up to date with the journal.
     ShowCheck {
         /// The commit.
         head: CommitSha,
         /// How it stands.
-        state: CheckState,
+        state: CheckRunState,
     },
     /// Have the failing jobs on a commit run once more.
     RerunJobs {
@@ -225,10 +226,10 @@ pub struct AgentTask {
     pub previous: Option<MoveKey>,
     /// Where it works.
     #[serde(default)]
-    pub place: Place,
+    pub place: AgentTaskWorkspace,
     /// What its answer is for, beyond itself.
     #[serde(default)]
-    pub answers: Answers,
+    pub answers: AgentAnswerFormat,
     /// The commit that its work tree begins with; none: the base. Another than before is a new work tree.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<CommitSha>,
@@ -237,7 +238,7 @@ pub struct AgentTask {
 /// Where an agent works.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "place", rename_all = "snake_case")]
-pub enum Place {
+pub enum AgentTaskWorkspace {
     /// In the order's one work tree, which it may change.
     #[default]
     Workspace,
@@ -251,7 +252,7 @@ pub enum Place {
 /// What an agent's answer is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Answers {
+pub enum AgentAnswerFormat {
     /// Whatever its stage asks for.
     #[default]
     Freely,
@@ -304,7 +305,7 @@ pub struct Rework {
 #[serde(deny_unknown_fields)]
 pub struct Diagnosis {
     /// What is to happen.
-    pub decision: Decision,
+    pub decision: DiagnosisDecision,
     /// What is wrong, in its view.
     pub diagnosis: String,
     /// What the worker is to do; empty with a flag.
@@ -315,7 +316,7 @@ pub struct Diagnosis {
 /// What is to happen with a stage whose checks ran out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Decision {
+pub enum DiagnosisDecision {
     /// One more set of rounds, with guidance.
     Guide,
     /// A person has to look.
@@ -325,7 +326,7 @@ pub enum Decision {
 /// What was observed of an effect.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
-pub enum Outcome {
+pub enum EffectOutcome {
     /// Of [`Move::Authorize`].
     Authorized {
         /// Whether the person may write.
@@ -426,7 +427,7 @@ pub enum Outcome {
         warnings: Vec<String>,
     },
     /// Of [`Move::ReadPull`].
-    PullRead(Box<PullReading>),
+    PullRead(Box<PullSnapshot>),
     /// Of [`Move::TakeIn`].
     TakenIn {
         /// The commit, which is the branch's head.
@@ -470,12 +471,12 @@ pub enum Outcome {
         because: String,
     },
     /// Of any: it could not be done.
-    Trouble(Trouble),
+    Trouble(EffectError),
 }
 
 /// Why an effect could not be made. Never the fault of the work itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Trouble {
+pub struct EffectError {
     /// What happened, and what a person can do about it. Holds no secret.
     pub message: String,
     /// Whether the same may succeed later; if so, not before this.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::effect_name::Reserved;
+use super::effect_name::ReservedWord;
 
 /// What a stage's or a role's name looks like.
 pub const NAME_RULE: &str = "1 to 40 characters of a-z, 0-9, - and _, and no digit after a -";
@@ -23,13 +23,13 @@ pub struct VariableName(String);
 
 /// Why something is no name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum NameFault {
+pub enum NamingError {
     /// It does not look like one.
     #[error("a name has {NAME_RULE}")]
     Form,
     /// Effects of ours begin with it.
     #[error("it is reserved: effects of Journeyman's own begin with it")]
-    Reserved(Reserved),
+    Reserved(ReservedWord),
     /// It is not the name of a variable.
     #[error("it is not the name of a variable")]
     Variable,
@@ -52,11 +52,11 @@ impl StageName {
     ///
     /// # Errors
     /// Why it is none.
-    pub fn parse(name: &str) -> Result<Self, NameFault> {
-        match Reserved::of(name) {
-            Some(word) => Err(NameFault::Reserved(word)),
+    pub fn parse(name: &str) -> Result<Self, NamingError> {
+        match ReservedWord::of(name) {
+            Some(word) => Err(NamingError::Reserved(word)),
             None if is_name(name) => Ok(Self(name.to_owned())),
-            None => Err(NameFault::Form),
+            None => Err(NamingError::Form),
         }
     }
 }
@@ -66,8 +66,8 @@ impl RoleName {
     ///
     /// # Errors
     /// Why it is none.
-    pub fn parse(name: &str) -> Result<Self, NameFault> {
-        if is_name(name) { Ok(Self(name.to_owned())) } else { Err(NameFault::Form) }
+    pub fn parse(name: &str) -> Result<Self, NamingError> {
+        if is_name(name) { Ok(Self(name.to_owned())) } else { Err(NamingError::Form) }
     }
 }
 
@@ -76,13 +76,13 @@ impl VariableName {
     ///
     /// # Errors
     /// Why it is none.
-    pub fn parse(name: &str) -> Result<Self, NameFault> {
+    pub fn parse(name: &str) -> Result<Self, NamingError> {
         let is_variable = !name.is_empty()
             && !name.starts_with(|c: char| c.is_ascii_digit())
             && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
         match is_variable {
-            false => Err(NameFault::Variable),
-            true if name.starts_with(OWN_VARIABLES) => Err(NameFault::Own),
+            false => Err(NamingError::Variable),
+            true if name.starts_with(OWN_VARIABLES) => Err(NamingError::Own),
             true => Ok(Self(name.to_owned())),
         }
     }
@@ -115,14 +115,14 @@ mod tests {
             assert!(StageName::parse(name).is_ok() && RoleName::parse(name).is_ok(), "{name}");
         }
         for name in ["", "A", "a b", "a-1", "a/b", "../a", &"x".repeat(41)] {
-            assert_eq!(StageName::parse(name), Err(NameFault::Form), "{name}");
-            assert_eq!(RoleName::parse(name), Err(NameFault::Form), "{name}");
+            assert_eq!(StageName::parse(name), Err(NamingError::Form), "{name}");
+            assert_eq!(RoleName::parse(name), Err(NamingError::Form), "{name}");
         }
-        for word in Reserved::ALL {
-            assert_eq!(StageName::parse(word.word()), Err(NameFault::Reserved(word)));
+        for word in ReservedWord::ALL {
+            assert_eq!(StageName::parse(word.word()), Err(NamingError::Reserved(word)));
         }
-        assert_eq!(VariableName::parse("1A"), Err(NameFault::Variable));
-        assert_eq!(VariableName::parse("JOURNEYMAN_X"), Err(NameFault::Own));
+        assert_eq!(VariableName::parse("1A"), Err(NamingError::Variable));
+        assert_eq!(VariableName::parse("JOURNEYMAN_X"), Err(NamingError::Own));
         assert!(VariableName::parse("API_KEY").is_ok_and(|name| name.is_of_a_key()));
         assert!(VariableName::parse("sk_live").is_ok_and(|name| !name.is_of_a_key()));
     }

@@ -4,24 +4,24 @@ use serde::{Deserialize, Serialize};
 
 /// All of one job.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Record {
+pub struct NetworkRecord {
     /// What it asked for and did not get, the first ones of each kind.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub refused: Vec<Refused>,
+    pub refused: Vec<NetworkRefusal>,
     /// How often it was refused what is not named there, because the list was full.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub refused_besides: u64,
     /// Where it got to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub reached: Vec<Reached>,
+    pub reached: Vec<ReachedHost>,
     /// What its model was asked for; none where the job has no model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub metered: Option<Metered>,
+    pub metered: Option<ModelUsageRecord>,
 }
 
 /// Something that was asked for and refused. The texts hold what a job wrote: on one line, visible and short.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Refused {
+pub struct NetworkRefusal {
     /// What: a host and port, a request, a tool of the model's service.
     pub what: String,
     /// Why.
@@ -32,7 +32,7 @@ pub struct Refused {
 
 /// A host that was reached through the door.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Reached {
+pub struct ReachedHost {
     /// `name:port`.
     pub host: String,
     /// Connections to it.
@@ -43,7 +43,7 @@ pub struct Reached {
 
 /// What the model's service was asked for and what that came to, as its answers tell.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Metered {
+pub struct ModelUsageRecord {
     /// Requests that were passed on.
     pub requests: u64,
     /// Of these, the ones that were not answered with success, or broke off.
@@ -51,7 +51,7 @@ pub struct Metered {
     /// Of these, the ones whose tokens are estimated, because the answer ended before they were told.
     pub estimated: u64,
     /// Tokens of all answers so far, those that still run included.
-    pub tokens: Tokens,
+    pub tokens: MeteredTokens,
     /// Dollars; none where the price of a model that answered is not known.
     pub usd: Option<f64>,
     /// Why no more requests are passed on; none while there is budget left.
@@ -60,7 +60,7 @@ pub struct Metered {
 
 /// Tokens by what they cost.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Tokens {
+pub struct MeteredTokens {
     /// Read, and neither from a cache nor into one.
     pub input: u64,
     /// Written.
@@ -71,7 +71,7 @@ pub struct Tokens {
     pub cache_write: u64,
 }
 
-impl Tokens {
+impl MeteredTokens {
     /// All of them.
     pub fn all(self) -> u64 {
         self.read().saturating_add(self.output)
@@ -83,7 +83,7 @@ impl Tokens {
     }
 }
 
-impl std::ops::Add for Tokens {
+impl std::ops::Add for MeteredTokens {
     type Output = Self;
 
     fn add(self, other: Self) -> Self {
@@ -106,22 +106,26 @@ mod tests {
 
     #[test]
     fn a_record_is_read_back_as_it_was_written_and_an_empty_one_is_short() {
-        let record = Record {
-            refused: vec![Refused { what: "evil.example:443".into(), why: "not allowed".into(), times: 3 }],
+        let record = NetworkRecord {
+            refused: vec![NetworkRefusal {
+                what: "evil.example:443".into(),
+                why: "not allowed".into(),
+                times: 3,
+            }],
             refused_besides: 7,
-            reached: vec![Reached { host: "registry.example:443".into(), connections: 2, bytes: 99 }],
-            metered: Some(Metered {
+            reached: vec![ReachedHost { host: "registry.example:443".into(), connections: 2, bytes: 99 }],
+            metered: Some(ModelUsageRecord {
                 requests: 4,
                 failed: 1,
                 estimated: 1,
-                tokens: Tokens { input: 1, output: 2, cache_read: 3, cache_write: u64::MAX },
+                tokens: MeteredTokens { input: 1, output: 2, cache_read: 3, cache_write: u64::MAX },
                 usd: Some(0.25),
                 exhausted: Some("spent".into()),
             }),
         };
         let written = serde_json::to_string(&record).unwrap();
-        assert_eq!(serde_json::from_str::<Record>(&written).unwrap(), record);
-        assert_eq!(serde_json::to_string(&Record::default()).unwrap(), "{}");
+        assert_eq!(serde_json::from_str::<NetworkRecord>(&written).unwrap(), record);
+        assert_eq!(serde_json::to_string(&NetworkRecord::default()).unwrap(), "{}");
         let tokens = record.metered.unwrap().tokens;
         assert_eq!((tokens + tokens).all(), u64::MAX, "no overflow by what a service says");
     }

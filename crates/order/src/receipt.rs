@@ -5,16 +5,16 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::agent_run::{AgentRun, Usage};
+use super::agent_run::{AgentRun, AgentUsage};
 use super::feedback::Feedback;
 use super::ids::{BranchName, CommitSha, IssueNumber, OrderId, PullNumber, RepositoryName, TreeSha};
-use super::journal::{Event, Journal};
-use super::moves::{MoveKey, Outcome};
-use super::network::Refused;
-use super::next::Survey;
+use super::journal::{Journal, JournalEvent};
+use super::moves::{EffectOutcome, MoveKey};
+use super::network::NetworkRefusal;
+use super::next::OrderProjection;
 use super::scrutiny::Scrutiny;
-use super::surfaces::TestResult;
-use super::test_run::{CommandRun, Counts, TestRun, TestVerdict};
+use super::surfaces::AttestationResult;
+use super::test_run::{CommandRun, TestCounts, TestRun, TestVerdict};
 use super::verdict::Verdict;
 
 /// Refusals that a receipt names.
@@ -46,7 +46,7 @@ pub struct Receipt {
     pub verdict: Option<&'static str>,
     /// What the signed statement of it comes to.
     #[serde(skip)]
-    pub result: TestResult,
+    pub result: AttestationResult,
     /// Who accepted it as it is, where a person did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub approved_by: Option<String>,
@@ -67,14 +67,14 @@ pub struct Receipt {
     /// What the verifier said of `commit`; none where none was asked.
     pub review: Option<Feedback>,
     /// Every round of every stage whose work was checked.
-    pub rounds: Vec<RoundLine>,
+    pub rounds: Vec<ReceiptRound>,
     /// Tokens and dollars, as the agents say.
-    pub usage: Usage,
+    pub usage: AgentUsage,
     /// Seconds from the opening to the last entry.
     pub seconds: i64,
     /// What agents were kept from on the network, as the door saw it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub refused: Vec<KeptFrom>,
+    pub refused: Vec<ReceiptRefusal>,
     /// Credentials that an agent's program had to hold itself, inside its sandbox; all others stayed outside.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub held: BTreeSet<String>,
@@ -84,12 +84,12 @@ pub struct Receipt {
 
 /// Something that an agent was kept from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct KeptFrom {
+pub struct ReceiptRefusal {
     /// In which run.
     pub run: MoveKey,
     /// From what.
     #[serde(flatten)]
-    pub refused: Refused,
+    pub refused: NetworkRefusal,
 }
 
 /// Evidence of a run of the tests. Signed receipts of older versions are read as this: what is added has a default.
@@ -105,7 +105,7 @@ pub struct TestEvidence {
     /// The test command.
     pub test: Option<CommandRun>,
     /// Tests counted.
-    pub counts: Option<Counts>,
+    pub counts: Option<TestCounts>,
     /// Tests that fail.
     pub failing: Vec<String>,
     /// The sandbox it ran in.
@@ -117,7 +117,7 @@ pub struct TestEvidence {
 
 /// One round, in a line.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct RoundLine {
+pub struct ReceiptRound {
     /// The stage.
     pub stage: String,
     /// From 1.
@@ -125,7 +125,7 @@ pub struct RoundLine {
     /// The commit made of what was pushed; none when nothing was.
     pub commit: Option<CommitSha>,
     /// Tests counted.
-    pub counts: Option<Counts>,
+    pub counts: Option<TestCounts>,
     /// Whether its checks passed.
     pub passed: bool,
     /// From 0 to 1, where a verifier gave one.
@@ -138,7 +138,7 @@ pub struct RoundLine {
 
 impl Receipt {
     /// The receipt of an order as it stands.
-    pub fn of(journal: &Journal, survey: &Survey) -> Self {
+    pub fn of(journal: &Journal, survey: &OrderProjection) -> Self {
         let opened = journal.opened();
         let trace = &survey.trace;
         let work = trace.work.as_ref();
@@ -183,10 +183,10 @@ impl Receipt {
 }
 
 /// What agents were kept from on the network, the first of it.
-pub fn refused(journal: &Journal) -> Vec<KeptFrom> {
+pub fn refused(journal: &Journal) -> Vec<ReceiptRefusal> {
     let each = runs(journal).filter_map(|(run, ran)| Some((run, ran.network.as_ref()?)));
     each.flat_map(|(run, record)| {
-        record.refused.iter().map(|refused| KeptFrom { run: run.clone(), refused: refused.clone() })
+        record.refused.iter().map(|refused| ReceiptRefusal { run: run.clone(), refused: refused.clone() })
     })
     .take(MOST_REFUSED)
     .collect()
@@ -201,11 +201,11 @@ pub fn held(journal: &Journal) -> BTreeSet<String> {
 #[expect(clippy::wildcard_enum_match_arm, reason = "no other outcome is an agent's run")]
 fn runs(journal: &Journal) -> impl Iterator<Item = (&MoveKey, &AgentRun)> {
     journal.entries().iter().filter_map(|entry| match &entry.event {
-        Event::Observed { key, outcome, .. } => match &**outcome {
-            Outcome::AgentRan(run) => Some((key, &**run)),
+        JournalEvent::Observed { key, outcome, .. } => match &**outcome {
+            EffectOutcome::AgentRan(run) => Some((key, &**run)),
             _ => None,
         },
-        Event::Opened(_) | Event::Signaled { .. } | Event::Intended { .. } => None,
+        JournalEvent::Opened(_) | JournalEvent::Signaled { .. } | JournalEvent::Intended { .. } => None,
     })
 }
 
@@ -225,7 +225,7 @@ impl TestEvidence {
     }
 }
 
-fn round_lines(survey: &Survey) -> Vec<RoundLine> {
+fn round_lines(survey: &OrderProjection) -> Vec<ReceiptRound> {
     let mut lines = Vec::new();
     for stage in &survey.trace.stages {
         for round in &stage.rounds {
@@ -233,7 +233,7 @@ fn round_lines(survey: &Survey) -> Vec<RoundLine> {
             if !checked && round.feedback.is_none() {
                 continue;
             }
-            lines.push(RoundLine {
+            lines.push(ReceiptRound {
                 stage: stage.name.clone(),
                 round: round.round,
                 commit: round.commit.clone(),

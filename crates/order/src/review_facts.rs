@@ -22,7 +22,7 @@ pub(super) fn of_tests(run: &TestRun) -> String {
 fn beside(scrutiny: &Scrutiny, lines: &mut Vec<String>) {
     let comparison = &scrutiny.comparison;
     let told: String =
-        comparison.told().map(|told| format!(", {} {}", told.tests.total, told.what)).collect();
+        comparison.groups().map(|told| format!(", {} {}", told.tests.total, told.what)).collect();
     lines.push(format!(
         "Tests of the base on this code, {}: {} still green{told}.",
         comparison.by, comparison.still_green

@@ -3,8 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::command_run::{CommandRun, Counts, Exit};
-use super::comparison::{ComparedBy, Comparison, Judged};
+use super::command_run::{CommandRun, Exit, TestCounts};
+use super::comparison::{ComparedBy, Comparison, ComparisonVerdict};
 use super::ids::CommitSha;
 use super::proof::Proof;
 use super::weakening::Weakening;
@@ -24,7 +24,7 @@ pub struct Scrutiny {
     /// The tests of the base on both codes, test by test where both runs name theirs; and what is new.
     pub comparison: Comparison,
     /// What the run on the commit comes to beside the baseline.
-    pub judged: Judged,
+    pub judged: ComparisonVerdict,
     /// Runs on the same commit again, to tell flaky tests from broken ones.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reruns: Vec<CommandRun>,
@@ -71,7 +71,7 @@ pub struct Baseline {
     /// The run there; none where nothing could be run, such as after a setup that failed.
     pub test: Option<CommandRun>,
     /// Tests counted in it.
-    pub counts: Option<Counts>,
+    pub counts: Option<TestCounts>,
     /// Whether it was made for an earlier run, and is taken from there.
     pub kept: bool,
 }
@@ -87,7 +87,7 @@ pub struct OldTests {
     /// The run; none where the setup fails.
     pub test: Option<CommandRun>,
     /// Tests counted in it.
-    pub counts: Option<Counts>,
+    pub counts: Option<TestCounts>,
     /// What stands against the change in it, in sentences.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub against: Vec<String>,
@@ -149,7 +149,7 @@ pub struct LieDetector {
     pub said: LieVerdict,
     /// The expectations that were made false, and whether that was noticed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub told: Vec<ToldLie>,
+    pub told: Vec<FalsifiedExpectation>,
     /// The runs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub runs: Vec<CommandRun>,
@@ -172,7 +172,7 @@ pub enum LieVerdict {
 
 /// One expectation that was made false.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ToldLie {
+pub struct FalsifiedExpectation {
     /// In which file.
     pub path: String,
     /// On which line, from 1.
@@ -205,7 +205,7 @@ pub struct MutantTally {
 
 /// What kind of change a proof is asked of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wanted {
+pub enum ProofTarget {
     /// Something was wrong: it has to be shown wrong before.
     Fix,
     /// Something is new: that it was not there before is enough.
@@ -227,7 +227,7 @@ impl Scrutiny {
                     && matches!(old.test.as_ref().map(|run| run.exit), Some(Exit::Code(0)))
             }
         };
-        let by_exit = self.judged == Judged::Passed
+        let by_exit = self.judged == ComparisonVerdict::Passed
             && was_red
             && old_tests_pass
             && self.comparison.by != ComparedBy::Test;
@@ -236,7 +236,7 @@ impl Scrutiny {
 
     /// Why passing tests do not show that the change does what is wanted; none where they do, and where they do not
     /// pass.
-    pub fn unproven(&self, wanted: Wanted) -> Option<String> {
+    pub fn unproven(&self, wanted: ProofTarget) -> Option<String> {
         if let Some(tally) =
             self.mutants.as_ref().filter(|tally| tally.caught == 0 && tally.tried >= ENOUGH_MUTANTS)
         {
@@ -252,8 +252,8 @@ impl Scrutiny {
             return Some("what failed before passes only with data that the change touches, which may be what is expected".to_owned());
         }
         match (self.proof.as_ref()?, wanted) {
-            (Proof::Proven { .. }, _) | (Proof::NamesWhatIsNew { .. }, Wanted::Addition) => None,
-            (Proof::NamesWhatIsNew { .. }, Wanted::Fix) => Some(
+            (Proof::Proven { .. }, _) | (Proof::NamesWhatIsNew { .. }, ProofTarget::Addition) => None,
+            (Proof::NamesWhatIsNew { .. }, ProofTarget::Fix) => Some(
                 "the tests of the change cannot be loaded on the code before it, so that nothing is shown to have \
                  been wrong there"
                     .to_owned(),
@@ -295,10 +295,12 @@ impl Scrutiny {
 
     /// What stands against the change: tests that are missing or bent, and files that the tests rewrite.
     pub fn objections(&self) -> Vec<Objection<'_>> {
-        let grave = self.weakenings.iter().filter(|remark| remark.grave).map(Objection::Weakening);
+        let grave = self.weakenings.iter().filter(|remark| remark.severe).map(Objection::Weakening);
         let mut all: Vec<Objection<'_>> = grave.collect();
         let ran_before = self.comparison.base.is_some_and(|counts| counts.ran() > 0);
-        if self.judged == Judged::TestsMissing || (self.judged == Judged::NoTests && ran_before) {
+        if self.judged == ComparisonVerdict::TestsMissing
+            || (self.judged == ComparisonVerdict::NoTests && ran_before)
+        {
             all.push(Objection::Missing(&self.comparison));
         }
         if let Some(old) = &self.old_tests {
@@ -336,7 +338,7 @@ pub enum Objection<'a> {
 
 /// What the runs show of the change, in one sentence that is the same everywhere.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ShownSentence {
+pub struct ProofSentence {
     /// Whether it shows that the change does something.
     pub is_shown: bool,
     /// The sentence, without the names.
@@ -347,9 +349,9 @@ pub struct ShownSentence {
 
 impl Scrutiny {
     /// What the runs show of the change; none where the tests do not pass, so that nobody looked.
-    pub fn shown(&self) -> Option<ShownSentence> {
+    pub fn shown(&self) -> Option<ProofSentence> {
         let said = |is_shown, text: String, tests: &[String]| {
-            Some(ShownSentence { is_shown, text, tests: tests.to_vec() })
+            Some(ProofSentence { is_shown, text, tests: tests.to_vec() })
         };
         let fixed = &self.comparison.fixed;
         if !fixed.is_empty() && self.is_fixed() {

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::conversation::Update;
-pub use super::prove_settings::Prove;
-use super::prove_settings::ProveSettings;
+use super::conversation::BranchUpdateMethod;
+pub use super::proof_settings::ProofRequirement;
+use super::proof_settings::ProofSettings;
 
 /// `.github/journeyman.yml`, from the default branch.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -32,15 +32,15 @@ pub struct RepositorySettings {
     /// Role to agent, such as `developer` to `claude`.
     pub agents: BTreeMap<String, String>,
     /// Of which changes a test is wanted that fails without them, and how strong it has to be.
-    pub prove: ProveSettings,
+    pub prove: ProofSettings,
     /// What an order may cost here; the lower of this and the server's counts.
-    pub budget: Option<Budget>,
+    pub budget: Option<BudgetLimits>,
     /// Whether a person approves the plan before money goes into code.
     pub plan: PlanApproval,
     /// What is done when the base branch has moved and the pull request cannot be merged any more.
-    pub when_base_moves: WhenBaseMoves,
+    pub when_base_moves: BaseMovePolicy,
     /// What is done about the checks of others.
-    pub ci: Ci,
+    pub ci: CiSettings,
     /// Whether the branch is deleted once its pull request is merged or closed.
     pub delete_branch: bool,
     /// Whether people without write access who command get one polite line an issue.
@@ -61,7 +61,7 @@ pub enum PlanApproval {
 /// What is done when the base branch has moved and the pull request cannot be merged any more.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum WhenBaseMoves {
+pub enum BaseMovePolicy {
     /// It is merged into the branch.
     #[default]
     Merge,
@@ -71,12 +71,12 @@ pub enum WhenBaseMoves {
     Leave,
 }
 
-impl WhenBaseMoves {
+impl BaseMovePolicy {
     /// How the base branch is brought in; not at all where that is not wished.
-    pub fn update(self) -> Option<Update> {
+    pub fn update(self) -> Option<BranchUpdateMethod> {
         match self {
-            Self::Merge => Some(Update::Merge),
-            Self::Rebase => Some(Update::Rebase),
+            Self::Merge => Some(BranchUpdateMethod::Merge),
+            Self::Rebase => Some(BranchUpdateMethod::Rebase),
             Self::Leave => None,
         }
     }
@@ -85,14 +85,14 @@ impl WhenBaseMoves {
 /// What is done about the checks of others on the pull request's head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Ci {
+pub struct CiSettings {
     /// Whether those that fail are answered with a round.
     pub answer: bool,
     /// Whether failing jobs are run once more before they are believed.
     pub rerun: bool,
 }
 
-impl Default for Ci {
+impl Default for CiSettings {
     fn default() -> Self {
         Self { answer: true, rerun: false }
     }
@@ -101,7 +101,7 @@ impl Default for Ci {
 /// What an order may cost, or all that is done in a day; no limit where there is none.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Budget {
+pub struct BudgetLimits {
     /// Dollars.
     pub usd: Option<f64>,
     /// Minutes from an order's start, waiting for people not counted; for a day, minutes of agents at work.
@@ -114,11 +114,11 @@ pub struct Budget {
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct DayLimits {
     /// For each repository.
-    pub repository: Budget,
+    pub repository: BudgetLimits,
     /// For all that one person asks for. What is asked for through the API is nobody's.
-    pub sender: Budget,
+    pub sender: BudgetLimits,
     /// For everything.
-    pub all: Budget,
+    pub all: BudgetLimits,
 }
 
 /// The limits that hold for one order.

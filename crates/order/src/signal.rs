@@ -62,7 +62,7 @@ pub enum SignalKind {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pull: Option<PullNumber>,
         /// The command.
-        command: Command,
+        command: SlashCommand,
     },
     /// A comment began with what looks like a command and is none of ours.
     Misspoken {
@@ -146,7 +146,7 @@ pub enum ReviewVerdict {
 /// What people can say in the first line of a comment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "command", rename_all = "snake_case")]
-pub enum Command {
+pub enum SlashCommand {
     /// `/retry [guidance]`: new rounds, with this advice.
     Retry {
         /// What follows the command: the rest of its line and of the comment.
@@ -169,16 +169,16 @@ pub enum Command {
 
 /// How a comment begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum FirstWord {
+pub enum CommentCommand {
     /// With a command of ours.
-    Command(Command),
+    Command(SlashCommand),
     /// With what looks like a command: small letters and hyphens after a slash.
     Unknown(String),
     /// With anything else.
     None,
 }
 
-impl Command {
+impl SlashCommand {
     /// Its word, without the slash.
     pub fn word(&self) -> &'static str {
         match self {
@@ -192,7 +192,7 @@ impl Command {
     }
 }
 
-impl FirstWord {
+impl CommentCommand {
     /// How a comment begins. Only its first line counts, and only its very beginning: not a quote, not a code block,
     /// not prose that mentions a command.
     pub fn of(comment: &str) -> Self {
@@ -201,12 +201,12 @@ impl FirstWord {
         let (word, rest) = rest.split_at(end);
         let guidance = || Some(rest.trim().to_owned()).filter(|rest| !rest.is_empty());
         Self::Command(match word {
-            "retry" => Command::Retry { guidance: guidance() },
-            "plan" => Command::Plan { guidance: guidance() },
-            "cancel" => Command::Cancel,
-            "approve" => Command::Approve,
-            "status" => Command::Status,
-            "help" => Command::Help,
+            "retry" => SlashCommand::Retry { guidance: guidance() },
+            "plan" => SlashCommand::Plan { guidance: guidance() },
+            "cancel" => SlashCommand::Cancel,
+            "approve" => SlashCommand::Approve,
+            "status" => SlashCommand::Status,
+            "help" => SlashCommand::Help,
             _ => {
                 let looks_like_one = (2..=LONGEST_WORD).contains(&word.len())
                     && word.chars().all(|c| c.is_ascii_lowercase() || c == '-')
@@ -223,34 +223,35 @@ mod tests {
 
     #[test]
     fn a_command_stands_at_the_very_beginning() {
-        let retry =
-            |guidance: &str| FirstWord::Command(Command::Retry { guidance: Some(guidance.to_owned()) });
-        let says = FirstWord::Command;
-        let unknown = |word: &str| FirstWord::Unknown(word.to_owned());
+        let retry = |guidance: &str| {
+            CommentCommand::Command(SlashCommand::Retry { guidance: Some(guidance.to_owned()) })
+        };
+        let says = CommentCommand::Command;
+        let unknown = |word: &str| CommentCommand::Unknown(word.to_owned());
         for (comment, begins) in [
-            ("/retry", says(Command::Retry { guidance: None })),
+            ("/retry", says(SlashCommand::Retry { guidance: None })),
             ("/retry look at parse()\nand at the tests", retry("look at parse()\nand at the tests")),
             ("/retry\r\nuse a checked sum", retry("use a checked sum")),
-            ("/cancel", says(Command::Cancel)),
-            ("/cancel please", says(Command::Cancel)),
-            ("/approve", says(Command::Approve)),
-            ("/status", says(Command::Status)),
-            ("/help me", says(Command::Help)),
-            ("/plan", says(Command::Plan { guidance: None })),
-            ("/plan in two steps", says(Command::Plan { guidance: Some("in two steps".to_owned()) })),
-            ("> /cancel", FirstWord::None),
-            ("```\n/cancel\n```", FirstWord::None),
-            ("    /cancel", FirstWord::None),
-            ("you could say /cancel", FirstWord::None),
+            ("/cancel", says(SlashCommand::Cancel)),
+            ("/cancel please", says(SlashCommand::Cancel)),
+            ("/approve", says(SlashCommand::Approve)),
+            ("/status", says(SlashCommand::Status)),
+            ("/help me", says(SlashCommand::Help)),
+            ("/plan", says(SlashCommand::Plan { guidance: None })),
+            ("/plan in two steps", says(SlashCommand::Plan { guidance: Some("in two steps".to_owned()) })),
+            ("> /cancel", CommentCommand::None),
+            ("```\n/cancel\n```", CommentCommand::None),
+            ("    /cancel", CommentCommand::None),
+            ("you could say /cancel", CommentCommand::None),
             ("/cancelled", unknown("cancelled")),
             ("/unknown", unknown("unknown")),
-            ("/usr/bin/env", FirstWord::None),
-            ("/Retry", FirstWord::None),
-            ("/-", FirstWord::None),
-            ("//", FirstWord::None),
-            ("", FirstWord::None),
+            ("/usr/bin/env", CommentCommand::None),
+            ("/Retry", CommentCommand::None),
+            ("/-", CommentCommand::None),
+            ("//", CommentCommand::None),
+            ("", CommentCommand::None),
         ] {
-            assert_eq!(FirstWord::of(comment), begins, "{comment:?}");
+            assert_eq!(CommentCommand::of(comment), begins, "{comment:?}");
         }
     }
 }

@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::agent_run::Usage;
-use super::artifact::{ArtifactRecord, CodeArtifact, TestResult};
-use super::checks::{CheckResult, Evidence, of_import, of_review, of_tests};
+use super::agent_run::AgentUsage;
+use super::artifact::{ArtifactRecord, ArtifactTestResult, CodeArtifact};
+use super::checks::{CheckEvidence, CheckResult, of_import, of_review, of_tests};
 use super::effect_name::EffectPart;
 use super::ids::CommitSha;
-use super::journal::{Event, Journal};
-use super::moves::{Move, MoveKey, Outcome, Retry};
-use super::pipeline::{Check, Output, Stage};
+use super::journal::{Journal, JournalEvent};
+use super::moves::{EffectOutcome, Move, MoveKey, Retry};
+use super::pipeline::{Check, Stage, StageOutput};
 
 /// A piece of work: an agent's round with the checks after it, or an effect of a built-in worker.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -42,7 +42,7 @@ pub struct Step {
     /// From then to what was last observed of it, its checks included; none before that.
     pub duration_seconds: Option<f64>,
     /// What the agent says it cost.
-    pub usage: Usage,
+    pub usage: AgentUsage,
     /// Names of artifacts, those of its checks included.
     pub artifacts: Vec<String>,
     /// The code artifact that it answered, with our run of the tests.
@@ -93,12 +93,12 @@ pub enum StepKind {
 /// The steps of an order, by when they were first intended. Authorizations and the status comment are no work,
 /// and are in the journal only.
 pub fn steps(journal: &Journal) -> Vec<Step> {
-    let mut fold = Fold { journal, steps: Vec::new(), places: BTreeMap::new() };
+    let mut fold = StepBuilder { journal, steps: Vec::new(), places: BTreeMap::new() };
     for entry in journal.entries() {
         match &entry.event {
-            Event::Opened(_) | Event::Signaled { .. } => {}
-            Event::Intended { key, r#move } => fold.intend(key, r#move, entry.at),
-            Event::Observed { key, outcome } => fold.observe(key, outcome, entry.at),
+            JournalEvent::Opened(_) | JournalEvent::Signaled { .. } => {}
+            JournalEvent::Intended { key, r#move } => fold.intend(key, r#move, entry.at),
+            JournalEvent::Observed { key, outcome } => fold.observe(key, outcome, entry.at),
         }
     }
     // Whatever was written after it: a step with a failed check has not come to a good end.
@@ -110,14 +110,14 @@ pub fn steps(journal: &Journal) -> Vec<Step> {
     fold.steps
 }
 
-struct Fold<'a> {
+struct StepBuilder<'a> {
     journal: &'a Journal,
     steps: Vec<Step>,
     /// Where in `steps` an effect is told; several effects are told in one round.
     places: BTreeMap<&'a MoveKey, usize>,
 }
 
-impl<'a> Fold<'a> {
+impl<'a> StepBuilder<'a> {
     fn intend(&mut self, key: &'a MoveKey, intended: &Move, at: DateTime<Utc>) {
         // The same effect tried again is the same step.
         if self.places.contains_key(key) {
@@ -180,7 +180,7 @@ impl<'a> Fold<'a> {
                 session_id: None,
                 started_at: at,
                 duration_seconds: None,
-                usage: Usage::default(),
+                usage: AgentUsage::default(),
                 artifacts: Vec::new(),
                 code_artifact: None,
             });
@@ -189,48 +189,48 @@ impl<'a> Fold<'a> {
         self.places.insert(key, place);
     }
 
-    fn observe(&mut self, key: &MoveKey, outcome: &Outcome, at: DateTime<Utc>) {
+    fn observe(&mut self, key: &MoveKey, outcome: &EffectOutcome, at: DateTime<Utc>) {
         let Some(step) = self.places.get(key).and_then(|place| self.steps.get_mut(*place)) else { return };
         let micros = at.signed_duration_since(step.started_at).num_microseconds().unwrap_or(i64::MAX);
         step.duration_seconds = Some((micros.max(0) as f64) / 1e6);
         step.error = None;
         let is_own = step.key == *key;
         match outcome {
-            Outcome::Authorized { .. }
-            | Outcome::StatusShown { .. }
-            | Outcome::ReviewShown
-            | Outcome::Done => {}
-            Outcome::ArtifactWritten => {}
-            Outcome::Preflighted { problems, .. } if problems.is_empty() => step.end_well(None),
-            Outcome::Preflighted { problems, .. } => {
+            EffectOutcome::Authorized { .. }
+            | EffectOutcome::StatusShown { .. }
+            | EffectOutcome::ReviewShown
+            | EffectOutcome::Done => {}
+            EffectOutcome::ArtifactWritten => {}
+            EffectOutcome::Preflighted { problems, .. } if problems.is_empty() => step.end_well(None),
+            EffectOutcome::Preflighted { problems, .. } => {
                 step.error = Some(problems.join("\n"));
                 step.success = Some(false);
             }
-            Outcome::PullRead(reading) => step.end_well(Some(reading.head.to_string())),
-            Outcome::TakenIn { commit, .. } | Outcome::BranchUpdated { commit, .. } => {
+            EffectOutcome::PullRead(reading) => step.end_well(Some(reading.head.to_string())),
+            EffectOutcome::TakenIn { commit, .. } | EffectOutcome::BranchUpdated { commit, .. } => {
                 step.end_well(Some(commit.to_string()));
             }
-            Outcome::UpToDate => step.end_well(None),
-            Outcome::Conflicted { paths, .. } => {
+            EffectOutcome::UpToDate => step.end_well(None),
+            EffectOutcome::Conflicted { paths, .. } => {
                 step.result = Some(paths.join("\n"));
                 step.success = Some(false);
             }
-            Outcome::BudgetSpent { because } => {
+            EffectOutcome::BudgetSpent { because } => {
                 step.error = Some(because.clone());
                 step.success = Some(false);
             }
-            Outcome::Archived { artifacts } => {
+            EffectOutcome::Archived { artifacts } => {
                 step.add_artifacts(artifacts);
                 step.end_well(None);
             }
-            Outcome::Prepared { base, .. } => step.end_well(Some(base.to_string())),
-            Outcome::AgentRan(run) => {
+            EffectOutcome::Prepared { base, .. } => step.end_well(Some(base.to_string())),
+            EffectOutcome::AgentRan(run) => {
                 step.result.clone_from(&run.result);
                 step.session_id.clone_from(&run.session_id);
                 step.usage = run.usage;
                 step.add_artifacts(&run.artifacts);
                 let writes_files = self.journal.pipeline().stage(&step.stage).is_some_and(|stage| {
-                    step.kind == StepKind::Agent && stage.output == Some(Output::CodeArtifact)
+                    step.kind == StepKind::Agent && stage.output == Some(StageOutput::CodeArtifact)
                 });
                 if let (true, Some(Ok(artifact))) =
                     (writes_files, run.result.as_deref().map(CodeArtifact::parse))
@@ -265,32 +265,34 @@ impl<'a> Fold<'a> {
                     self.judge_round(key, check);
                 }
             }
-            Outcome::FilesFound { files, .. } => {
+            EffectOutcome::FilesFound { files, .. } => {
                 step.result = (!files.is_empty()).then(|| files.join("\n"));
                 step.success = Some(!files.is_empty());
             }
-            Outcome::Imported { .. } | Outcome::NothingPushed { .. } | Outcome::ImportRefused(_) => {
+            EffectOutcome::Imported { .. }
+            | EffectOutcome::NothingPushed { .. }
+            | EffectOutcome::ImportRefused(_) => {
                 for check in of_import(outcome) {
                     self.judge(key, check);
                 }
             }
-            Outcome::Committed { commit, .. } if is_own => step.end_well(Some(commit.to_string())),
-            Outcome::Committed { commit, .. } => step.note_commit(commit),
-            Outcome::Tested(run) => {
+            EffectOutcome::Committed { commit, .. } if is_own => step.end_well(Some(commit.to_string())),
+            EffectOutcome::Committed { commit, .. } => step.note_commit(commit),
+            EffectOutcome::Tested(run) => {
                 step.add_artifacts(&run.artifacts);
                 if let Some(artifact) = &mut step.code_artifact {
-                    artifact.test_result = Some(TestResult::from(&**run));
+                    artifact.test_result = Some(ArtifactTestResult::from(&**run));
                 }
                 self.judge(key, of_tests(run));
             }
-            Outcome::Pushed | Outcome::PullFinished => step.end_well(None),
-            Outcome::BranchTaken { at } => {
+            EffectOutcome::Pushed | EffectOutcome::PullFinished => step.end_well(None),
+            EffectOutcome::BranchTaken { at } => {
                 let head = at.as_ref().map_or_else(|| "gone".to_owned(), |at| format!("at {}", at.short()));
                 step.error = Some(format!("the branch is {head}, and that is not ours to overwrite"));
                 step.success = Some(false);
             }
-            Outcome::PullOpened { url, .. } => step.end_well(Some(url.clone())),
-            Outcome::Trouble(trouble) => {
+            EffectOutcome::PullOpened { url, .. } => step.end_well(Some(url.clone())),
+            EffectOutcome::Trouble(trouble) => {
                 step.error = Some(trouble.message.clone());
                 step.success = match trouble.retry {
                     Retry::Never => Some(false),
@@ -377,7 +379,7 @@ impl Step {
 
     fn note_commit(&mut self, made: &CommitSha) {
         for check in &mut self.checks {
-            if let Some(Evidence::Import { commit, .. }) = &mut check.evidence {
+            if let Some(CheckEvidence::Import { commit, .. }) = &mut check.evidence {
                 *commit = Some(made.clone());
             }
         }

@@ -1,27 +1,27 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::agent_run::{AgentFailure, AgentRun, FailureKind};
+use crate::agent_run::{AgentFailure, AgentFailureKind, AgentRun};
 use crate::feedback::Category;
 use crate::ids::TreeSha;
 use crate::ids::{IssueNumber, OrderId, Person, RepositoryId, UserId};
-use crate::journal::{Entry, IssueText, Opened};
-use crate::moves::{AgentTask, Trouble};
+use crate::journal::{IssueText, JournalEntry, OrderInput};
+use crate::moves::{AgentTask, EffectError};
 use crate::pipeline::Pipeline;
 use crate::settings::OrderLimits;
 use crate::signal::Requester;
-use crate::test_run::{CommandRun, Counts, Exit};
+use crate::test_run::{CommandRun, Exit, TestCounts};
 use crate::test_run::{TestRun, TestVerdict};
 
 fn second(seconds: i64) -> DateTime<Utc> {
     DateTime::from_timestamp(1_700_000_000 + seconds, 0).unwrap()
 }
 
-fn opened() -> Event {
+fn opened() -> JournalEvent {
     let pipeline = "{name: p, version: 1, stages: [
         {name: plan, agent: developer, command: feature},
         {name: implement, agent: developer, command: implement, checks: [pushed_commit, tests]}]}";
-    Event::Opened(Box::new(Opened {
+    JournalEvent::Opened(Box::new(OrderInput {
         order: OrderId(uuid::Uuid::nil()),
         repository: "o/r".parse().unwrap(),
         repository_id: RepositoryId(1),
@@ -43,18 +43,19 @@ fn opened() -> Event {
 }
 
 /// One entry a second, after the opening.
-fn journal(events: impl IntoIterator<Item = Event>) -> Journal {
+fn journal(events: impl IntoIterator<Item = JournalEvent>) -> Journal {
     let events = std::iter::once(opened()).chain(events);
-    let entries = (1_u64..).zip(events).map(|(seq, event)| Entry { seq, at: second(seq as i64), event });
+    let entries =
+        (1_u64..).zip(events).map(|(seq, event)| JournalEntry { seq, at: second(seq as i64), event });
     Journal::new(entries.collect()).unwrap()
 }
 
-fn intended(key: &str, r#move: Move) -> Event {
-    Event::Intended { key: MoveKey(key.to_owned()), r#move: Box::new(r#move) }
+fn intended(key: &str, r#move: Move) -> JournalEvent {
+    JournalEvent::Intended { key: MoveKey(key.to_owned()), r#move: Box::new(r#move) }
 }
 
-fn observed(key: &str, outcome: Outcome) -> Event {
-    Event::Observed { key: MoveKey(key.to_owned()), outcome: Box::new(outcome) }
+fn observed(key: &str, outcome: EffectOutcome) -> JournalEvent {
+    JournalEvent::Observed { key: MoveKey(key.to_owned()), outcome: Box::new(outcome) }
 }
 
 fn task(stage: &str, round: u32) -> Move {
@@ -72,12 +73,12 @@ fn task(stage: &str, round: u32) -> Move {
     })
 }
 
-fn ran(failure: Option<FailureKind>) -> Outcome {
-    Outcome::AgentRan(Box::new(AgentRun {
+fn ran(failure: Option<AgentFailureKind>) -> EffectOutcome {
+    EffectOutcome::AgentRan(Box::new(AgentRun {
         result: Some("all 24 tests pass".to_owned()),
         session_id: Some("s1".to_owned()),
         failure: failure.map(|kind| AgentFailure::new(kind, "out of turns")),
-        usage: Usage { input_tokens: 10, output_tokens: 5, usd: 0.25 },
+        usage: AgentUsage { input_tokens: 10, output_tokens: 5, usd: 0.25 },
         artifacts: vec!["implement-1-agent.jsonl".to_owned()],
         ..AgentRun::default()
     }))
@@ -95,8 +96,8 @@ fn import() -> Move {
     Move::Import { branch: "journeyman/issue-1-a".parse().unwrap(), base: sha('0') }
 }
 
-fn imported() -> Outcome {
-    Outcome::Imported {
+fn imported() -> EffectOutcome {
+    EffectOutcome::Imported {
         pushed: sha('a'),
         tree: tree(),
         message: None,
@@ -128,7 +129,7 @@ fn test_run(verdict: TestVerdict, passed: u64, failed: u64) -> TestRun {
             duration_seconds: 1.0,
             output_sha256: String::new(),
         }),
-        counts: Some(Counts { passed, failed, skipped: 0 }),
+        counts: Some(TestCounts { passed, failed, skipped: 0 }),
         failing: (0..failed).map(|number| format!("test_{number}")).collect(),
         tail: String::new(),
         sandbox: "bubblewrap".to_owned(),
@@ -138,8 +139,8 @@ fn test_run(verdict: TestVerdict, passed: u64, failed: u64) -> TestRun {
     }
 }
 
-fn tested(verdict: TestVerdict, passed: u64, failed: u64) -> Outcome {
-    Outcome::Tested(Box::new(test_run(verdict, passed, failed)))
+fn tested(verdict: TestVerdict, passed: u64, failed: u64) -> EffectOutcome {
+    EffectOutcome::Tested(Box::new(test_run(verdict, passed, failed)))
 }
 
 #[test]
@@ -150,7 +151,7 @@ fn a_round_is_one_step_with_its_checks_and_their_evidence() {
         intended("implement/1/import", import()),
         observed("implement/1/import", imported()),
         intended("implement/1/commit", commit()),
-        observed("implement/1/commit", Outcome::Committed { commit: sha('c'), patch: String::new() }),
+        observed("implement/1/commit", EffectOutcome::Committed { commit: sha('c'), patch: String::new() }),
         intended("implement/1/tests", Move::RunTests { commit: sha('c') }),
         observed("implement/1/tests", tested(TestVerdict::Failed, 3, 1)),
     ];
@@ -170,7 +171,7 @@ fn a_round_is_one_step_with_its_checks_and_their_evidence() {
     assert_eq!(step.artifacts, ["implement-1-agent.jsonl", "implement-1-tests.txt"]);
     let [pushed, policy, tests] = step.checks.as_slice() else { panic!("{:?}", step.checks) };
     assert!(pushed.feedback.passed && policy.feedback.passed && !tests.feedback.passed);
-    let Some(Evidence::Import { commit, .. }) = &pushed.evidence else { panic!("{pushed:?}") };
+    let Some(CheckEvidence::Import { commit, .. }) = &pushed.evidence else { panic!("{pushed:?}") };
     assert_eq!(*commit, Some(sha('c')));
     assert_eq!(tests.feedback.score, 0.75);
     assert_eq!(tests.feedback.issues[0].location.as_deref(), Some("test_0"));
@@ -209,7 +210,7 @@ fn an_agent_that_pushed_nothing_has_failed_whatever_it_says() {
         intended("implement/1/agent", task("implement", 1)),
         observed("implement/1/agent", ran(None)),
         intended("implement/1/import", import()),
-        observed("implement/1/import", Outcome::NothingPushed { because: because.clone() }),
+        observed("implement/1/import", EffectOutcome::NothingPushed { because: because.clone() }),
     ]));
     assert_eq!(steps[0].success, Some(false));
     assert_eq!(steps[0].checks[0].feedback.issues[0].category, Category::MissingCommit);
@@ -220,7 +221,7 @@ fn an_agent_that_pushed_nothing_has_failed_whatever_it_says() {
 fn an_agent_that_ran_out_of_turns_may_have_done_the_work() {
     let steps = steps(&journal([
         intended("implement/2/agent", task("implement", 2)),
-        observed("implement/2/agent", ran(Some(FailureKind::LimitReached))),
+        observed("implement/2/agent", ran(Some(AgentFailureKind::LimitReached))),
         intended("implement/2/import", import()),
         observed("implement/2/import", imported()),
         intended("implement/2/tests", Move::RunTests { commit: sha('c') }),
@@ -231,7 +232,7 @@ fn an_agent_that_ran_out_of_turns_may_have_done_the_work() {
 
 #[test]
 fn a_stage_without_checks_ends_with_its_agent() {
-    for (failure, success) in [(None, true), (Some(FailureKind::Ended), false)] {
+    for (failure, success) in [(None, true), (Some(AgentFailureKind::Ended), false)] {
         let events = [intended("plan/1/agent", task("plan", 1)), observed("plan/1/agent", ran(failure))];
         let steps = steps(&journal(events));
         assert_eq!(steps[0].success, Some(success));
@@ -245,12 +246,13 @@ fn an_effect_that_is_tried_again_stays_one_step_and_forgets_its_trouble() {
         let branch = "journeyman/issue-1-a".parse().unwrap();
         intended("publish/1/push", Move::Push { branch, commit: sha('c'), lease: None })
     };
-    let trouble = |retry| Outcome::Trouble(Trouble { message: "502 from GitHub".to_owned(), retry });
+    let trouble =
+        |retry| EffectOutcome::Trouble(EffectError { message: "502 from GitHub".to_owned(), retry });
     let mut events = vec![push(), observed("publish/1/push", trouble(Retry::Soon))];
     let waiting = steps(&journal(events.clone()));
     assert_eq!((waiting[0].success, waiting[0].error.as_deref()), (None, Some("502 from GitHub")));
 
-    events.extend([push(), observed("publish/1/push", Outcome::Pushed)]);
+    events.extend([push(), observed("publish/1/push", EffectOutcome::Pushed)]);
     let done = steps(&journal(events.clone()));
     assert_eq!((done.len(), done[0].success, &done[0].error), (1, Some(true), &None));
     assert_eq!(done[0].duration_seconds, Some(3.0));
@@ -264,9 +266,9 @@ fn what_is_no_work_is_no_step() {
     let person = Person { login: "anna".to_owned(), id: UserId(1) };
     let steps = steps(&journal([
         intended("authorize/1", Move::Authorize { person }),
-        observed("authorize/1", Outcome::Authorized { allowed: true }),
+        observed("authorize/1", EffectOutcome::Authorized { allowed: true }),
         intended("status/1", Move::ShowStatus { revision: 1 }),
-        observed("status/1", Outcome::StatusShown { comment: None }),
+        observed("status/1", EffectOutcome::StatusShown { comment: None }),
         intended("prepare", Move::Prepare),
     ]));
     assert_eq!(steps.len(), 1);
@@ -286,7 +288,7 @@ fn a_repository_without_tests_passes_unverified() {
     assert!(!feedback.passed && feedback.score < 1.0 && !feedback.issues.is_empty());
 }
 
-fn any_event() -> impl Strategy<Value = Event> {
+fn any_event() -> impl Strategy<Value = JournalEvent> {
     let key = prop_oneof![
         Just("implement/1/agent"),
         Just("implement/1/import"),
@@ -311,14 +313,14 @@ fn any_event() -> impl Strategy<Value = Event> {
     ];
     let outcomes = prop_oneof![
         Just(ran(None)),
-        Just(ran(Some(FailureKind::Ended))),
+        Just(ran(Some(AgentFailureKind::Ended))),
         Just(imported()),
-        Just(Outcome::NothingPushed { because: String::new() }),
-        Just(Outcome::Committed { commit: sha('c'), patch: String::new() }),
+        Just(EffectOutcome::NothingPushed { because: String::new() }),
+        Just(EffectOutcome::Committed { commit: sha('c'), patch: String::new() }),
         Just(tested(TestVerdict::Passed, 1, 0)),
         Just(tested(TestVerdict::Failed, 0, 0)),
-        Just(Outcome::BranchTaken { at: None }),
-        Just(Outcome::FilesFound { files: Vec::new(), content: None }),
+        Just(EffectOutcome::BranchTaken { at: None }),
+        Just(EffectOutcome::FilesFound { files: Vec::new(), content: None }),
     ];
     (key, prop_oneof![moves.prop_map(Ok), outcomes.prop_map(Err)]).prop_map(|(key, either)| match either {
         Ok(r#move) => intended(key, r#move),

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::conversation::CheckState;
+use super::conversation::CheckRunState;
 use super::inconclusive::Inconclusive;
 use super::settlement::Settlement;
 use super::verdict::Verdict;
@@ -23,7 +23,7 @@ pub enum OrderLabel {
 /// What a receipt comes to, in the words of in-toto's test results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
-pub enum TestResult {
+pub enum AttestationResult {
     /// Every check passed on the commit.
     Passed,
     /// Nothing is known to be wrong, and not everything was verified.
@@ -32,7 +32,7 @@ pub enum TestResult {
     Failed,
 }
 
-impl TestResult {
+impl AttestationResult {
     /// As it stands in the statement.
     pub fn word(self) -> &'static str {
         match self {
@@ -61,9 +61,9 @@ pub struct Surfaces {
     /// The label.
     pub label: OrderLabel,
     /// The check run; none where what was said last of it holds.
-    pub check: Option<CheckState>,
+    pub check: Option<CheckRunState>,
     /// What the signed statement comes to.
-    pub result: TestResult,
+    pub result: AttestationResult,
     /// The exit code of `run` and `demo --once`.
     pub exit_code: u8,
     /// Whether `/retry` can open it again.
@@ -97,7 +97,7 @@ impl Surfaces {
             heading: heading(verdict),
             label: outcome.label(),
             check: outcome.check(),
-            result: if verified { TestResult::Passed } else { result(verdict) },
+            result: if verified { AttestationResult::Passed } else { result(verdict) },
             exit_code: outcome.exit_code(verified),
             can_be_retried: match outcome {
                 OutcomeWord::Unverified
@@ -207,13 +207,13 @@ impl OutcomeWord {
         }
     }
 
-    fn check(self) -> Option<CheckState> {
+    fn check(self) -> Option<CheckRunState> {
         match self {
-            Self::Working => Some(CheckState::InProgress),
-            Self::Verified => Some(CheckState::Success),
-            Self::Unverified | Self::Unproven | Self::Approved => Some(CheckState::Neutral),
-            Self::Escalated | Self::Blocked | Self::Failed => Some(CheckState::Failure),
-            Self::Cancelled => Some(CheckState::Cancelled),
+            Self::Working => Some(CheckRunState::InProgress),
+            Self::Verified => Some(CheckRunState::Success),
+            Self::Unverified | Self::Unproven | Self::Approved => Some(CheckRunState::Neutral),
+            Self::Escalated | Self::Blocked | Self::Failed => Some(CheckRunState::Failure),
+            Self::Cancelled => Some(CheckRunState::Cancelled),
             Self::Merged | Self::Closed | Self::Refused => None,
         }
     }
@@ -246,16 +246,16 @@ fn words(verdict: &Verdict, verified: bool) -> &'static str {
     }
 }
 
-fn result(verdict: &Verdict) -> TestResult {
+fn result(verdict: &Verdict) -> AttestationResult {
     match verdict {
-        Verdict::Approved { failed: false, .. } => TestResult::Warned,
-        Verdict::Inconclusive { why: Inconclusive::NotJudged { .. } } => TestResult::Failed,
-        Verdict::Inconclusive { .. } => TestResult::Warned,
+        Verdict::Approved { failed: false, .. } => AttestationResult::Warned,
+        Verdict::Inconclusive { why: Inconclusive::NotJudged { .. } } => AttestationResult::Failed,
+        Verdict::Inconclusive { .. } => AttestationResult::Warned,
         Verdict::Verified
         | Verdict::Approved { failed: true, .. }
         | Verdict::None
         | Verdict::Pending { .. }
-        | Verdict::Rejected { .. } => TestResult::Failed,
+        | Verdict::Rejected { .. } => AttestationResult::Failed,
     }
 }
 

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-pub use super::command_run::{CommandRun, Counts, Exit};
+pub use super::command_run::{CommandRun, Exit, TestCounts};
 use super::ids::{CommitSha, TreeSha};
-use super::network::Record;
+use super::network::NetworkRecord;
 use super::scrutiny::Scrutiny;
 
 /// One run of the repository's tests.
@@ -26,7 +26,7 @@ pub struct TestRun {
     /// The test command's own run; none when there is no test command or the setup failed.
     pub test: Option<CommandRun>,
     /// Tests counted; none when the output is of no known form.
-    pub counts: Option<Counts>,
+    pub counts: Option<TestCounts>,
     /// Tests that failed, by name, at most a hundred.
     pub failing: Vec<String>,
     /// The last 3,000 characters of what the failing command printed.
@@ -35,7 +35,7 @@ pub struct TestRun {
     pub sandbox: String,
     /// What setup and tests did with the network that they were given, by what they are.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub network: BTreeMap<String, Record>,
+    pub network: BTreeMap<String, NetworkRecord>,
     /// What was done to find out whether a pass can be believed; none where the tests were not run, or failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scrutiny: Option<Box<Scrutiny>>,

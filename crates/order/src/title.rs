@@ -48,10 +48,10 @@ const VERBS: [[&str; 4]; 24] = [
 
 /// How titles are written in a repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Habit {
-    shape: Shape,
+pub struct TitleStyle {
+    shape: TitleShape,
     /// Whether what comes after a prefix begins small or with a capital.
-    case: Case,
+    case: TitleCase,
     /// Whether titles command (`Fix`, not `Fixed`).
     commands: bool,
     /// One of the titles that show it.
@@ -59,7 +59,7 @@ pub struct Habit {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Shape {
+enum TitleShape {
     /// Too few or too different to tell.
     Any,
     /// `fix(parser): what`
@@ -79,7 +79,7 @@ enum Shape {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Case {
+enum TitleCase {
     Any,
     Small,
     Capital,
@@ -87,7 +87,7 @@ enum Case {
 
 /// A title in its parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Parts<'a> {
+struct TitleParts<'a> {
     /// Before the colon, without scope and `!`; none where there is no such prefix.
     prefix: Option<&'a str>,
     scope: Option<&'a str>,
@@ -96,7 +96,7 @@ struct Parts<'a> {
     what: &'a str,
 }
 
-impl Habit {
+impl TitleStyle {
     /// From the first lines of commits, the newest first.
     pub fn of(subjects: &[String]) -> Self {
         let titles: Vec<&str> = subjects
@@ -104,45 +104,47 @@ impl Habit {
             .map(|subject| without_number(subject.trim()))
             .filter(|subject| !subject.is_empty() && !is_made_by_git(subject))
             .collect();
-        let any = Self { shape: Shape::Any, case: Case::Any, commands: false, example: String::new() };
+        let any =
+            Self { shape: TitleShape::Any, case: TitleCase::Any, commands: false, example: String::new() };
         if titles.len() < FEWEST {
             return any;
         }
-        let parts: Vec<Parts<'_>> = titles.iter().map(|title| Parts::of(title)).collect();
+        let parts: Vec<TitleParts<'_>> = titles.iter().map(|title| TitleParts::of(title)).collect();
         let is_most = |count: usize| count * 100 >= titles.len() * HABIT;
         let typed = parts.iter().filter(|parts| parts.is_conventional()).count();
         let prefixed = parts.iter().filter(|parts| parts.prefix.is_some()).count();
-        let (shape, shows): (Shape, fn(&Parts<'_>) -> bool) = if is_most(typed) {
+        let (shape, shows): (TitleShape, fn(&TitleParts<'_>) -> bool) = if is_most(typed) {
             let types = parts.iter().filter(|parts| parts.is_conventional()).filter_map(|parts| parts.prefix);
             let types = by_frequency(types);
             let scopes = by_frequency(parts.iter().filter_map(|parts| parts.scope));
-            (Shape::Conventional { types, scopes }, |parts| parts.is_conventional())
+            (TitleShape::Conventional { types, scopes }, |parts| parts.is_conventional())
         } else if is_most(prefixed) {
             let areas = by_frequency(parts.iter().filter_map(|parts| parts.prefix));
-            (Shape::Area { areas }, |parts| parts.prefix.is_some())
+            (TitleShape::Area { areas }, |parts| parts.prefix.is_some())
         } else if is_most(titles.len() - prefixed) {
-            (Shape::Plain, |parts| parts.prefix.is_none())
+            (TitleShape::Plain, |parts| parts.prefix.is_none())
         } else {
             return any;
         };
-        let shown: Vec<(&str, &Parts<'_>)> =
+        let shown: Vec<(&str, &TitleParts<'_>)> =
             titles.iter().copied().zip(&parts).filter(|(_, parts)| shows(parts)).collect();
         let strong = |count: usize| count * 100 >= shown.len() * STRONG_HABIT;
         let begins = |is: fn(char) -> bool| {
             shown.iter().filter(|(_, parts)| parts.what.chars().next().is_some_and(is)).count()
         };
         let case = if strong(begins(char::is_uppercase)) {
-            Case::Capital
+            TitleCase::Capital
         } else if strong(begins(char::is_lowercase)) {
-            Case::Small
+            TitleCase::Small
         } else {
-            Case::Any
+            TitleCase::Any
         };
         let verbs: Vec<bool> = shown.iter().filter_map(|(_, parts)| is_command(parts.what)).collect();
         let commanding = verbs.iter().filter(|commands| **commands).count();
         let commands = verbs.len() >= FEWEST / 2 && commanding * 100 >= verbs.len() * STRONG_HABIT;
-        let keeps =
-            |parts: &Parts<'_>| case.fits(parts.what) && !(commands && is_command(parts.what) == Some(false));
+        let keeps = |parts: &TitleParts<'_>| {
+            case.fits(parts.what) && !(commands && is_command(parts.what) == Some(false))
+        };
         let example = shown.iter().find(|(_, parts)| keeps(parts)).or(shown.first());
         let example = example.map(|(title, _)| title.chars().take(100).collect()).unwrap_or_default();
         Self { shape, case, commands, example }
@@ -151,24 +153,26 @@ impl Habit {
     /// How titles are written here, in a sentence for whoever writes one; none where there is no habit.
     pub fn in_words(&self) -> Option<String> {
         let how = match &self.shape {
-            Shape::Any => return None,
-            Shape::Conventional { types, scopes } => {
+            TitleShape::Any => return None,
+            TitleShape::Conventional { types, scopes } => {
                 let scopes = match named(scopes) {
                     scopes if scopes.is_empty() => String::new(),
                     scopes => format!(", where it fits with one of the scopes {scopes}"),
                 };
                 format!("titles here are Conventional Commits of the types {}{scopes}", named(types))
             }
-            Shape::Area { areas } => {
+            TitleShape::Area { areas } => {
                 format!("titles here begin with the area and a colon; areas are {}", named(areas))
             }
-            Shape::Plain => "titles here have no prefix".to_owned(),
+            TitleShape::Plain => "titles here have no prefix".to_owned(),
         };
         let case = match (self.case, &self.shape) {
-            (Case::Any, _) | (Case::Small, Shape::Plain) | (Case::Capital, Shape::Any) => "",
-            (Case::Capital, Shape::Plain) => " and begin with a capital",
-            (Case::Small, _) => "; what follows begins small",
-            (Case::Capital, _) => "; what follows begins with a capital",
+            (TitleCase::Any, _)
+            | (TitleCase::Small, TitleShape::Plain)
+            | (TitleCase::Capital, TitleShape::Any) => "",
+            (TitleCase::Capital, TitleShape::Plain) => " and begin with a capital",
+            (TitleCase::Small, _) => "; what follows begins small",
+            (TitleCase::Capital, _) => "; what follows begins with a capital",
         };
         let voice = if self.commands { ", in the imperative" } else { "" };
         Some(format!("{how}{case}{voice}, such as: {}", self.example))
@@ -179,31 +183,31 @@ impl Habit {
 ///
 /// # Errors
 /// What is expected, with an example from the repository.
-pub fn fits(habit: &Habit, title: &str) -> Result<(), String> {
+pub fn fits(habit: &TitleStyle, title: &str) -> Result<(), String> {
     let title = on_one_line(title);
     let title = title.as_str();
     let Some(expected) = habit.in_words() else { return Ok(()) };
-    let parts = Parts::of(title);
+    let parts = TitleParts::of(title);
     let fault = if without_number(title) != title {
         Some("the title has a number at its end, which is added when it is merged")
     } else if title.ends_with('.') && !title.ends_with("..") && !habit.example.ends_with('.') {
         Some("the title ends with a full stop")
     } else {
         match &habit.shape {
-            Shape::Any => None,
-            Shape::Conventional { types, .. } => {
+            TitleShape::Any => None,
+            TitleShape::Conventional { types, .. } => {
                 let is_known =
                     |prefix: &str| parts.is_conventional() || types.iter().any(|known| known == prefix);
                 (!parts.prefix.is_some_and(is_known)).then_some("the title has no type before it")
             }
-            Shape::Area { areas } => {
+            TitleShape::Area { areas } => {
                 let is_type =
                     |prefix: &str| parts.is_conventional() && areas.iter().all(|known| known != prefix);
                 parts.prefix.is_none_or(is_type).then_some("the title has no area before it")
             }
-            Shape::Plain if parts.is_conventional() => Some("the title has a type before it"),
-            Shape::Plain if !habit.case.fits(title) => Some("the title begins in another way"),
-            Shape::Plain => None,
+            TitleShape::Plain if parts.is_conventional() => Some("the title has a type before it"),
+            TitleShape::Plain if !habit.case.fits(title) => Some("the title begins in another way"),
+            TitleShape::Plain => None,
         }
     };
     let fault = fault.or_else(|| {
@@ -218,19 +222,19 @@ pub fn fits(habit: &Habit, title: &str) -> Result<(), String> {
 
 /// The title as it would be written here. `class` is what the issue was classified as: `/feature`, `/bug` or
 /// `/chore`. One that fits is left as it is; where only people know how (which area?), so is the rest.
-pub fn mend(habit: &Habit, title: &str, class: &str) -> String {
+pub fn mend(habit: &TitleStyle, title: &str, class: &str) -> String {
     let title = on_one_line(title);
     if fits(habit, &title).is_ok() {
         return title;
     }
     let bare = stripped(&title);
-    let parts = Parts::of(bare);
+    let parts = TitleParts::of(bare);
     if !parts.what.contains(char::is_alphanumeric) {
         return title;
     }
     let mended = match &habit.shape {
-        Shape::Any => bare.to_owned(),
-        Shape::Conventional { scopes, .. } if !parts.is_conventional() => {
+        TitleShape::Any => bare.to_owned(),
+        TitleShape::Conventional { scopes, .. } if !parts.is_conventional() => {
             let kind = match class.trim().trim_start_matches('/') {
                 "feature" => "feat",
                 "bug" => "fix",
@@ -242,7 +246,7 @@ pub fn mend(habit: &Habit, title: &str, class: &str) -> String {
                 None => format!("{kind}: {}", habit.worded(bare)),
             }
         }
-        Shape::Area { areas } if parts.is_conventional() || parts.prefix.is_none() => {
+        TitleShape::Area { areas } if parts.is_conventional() || parts.prefix.is_none() => {
             let area = parts.scope.or_else(|| {
                 let word =
                     |area: &&String| parts.what.split(|c: char| !is_of_prefix(c)).any(|word| word == *area);
@@ -253,9 +257,9 @@ pub fn mend(habit: &Habit, title: &str, class: &str) -> String {
                 None => habit.worded(parts.what),
             }
         }
-        Shape::Plain if parts.is_conventional() => habit.worded(parts.what),
-        Shape::Plain => habit.worded(bare),
-        Shape::Conventional { .. } | Shape::Area { .. } => parts.with(&habit.worded(parts.what)),
+        TitleShape::Plain if parts.is_conventional() => habit.worded(parts.what),
+        TitleShape::Plain => habit.worded(bare),
+        TitleShape::Conventional { .. } | TitleShape::Area { .. } => parts.with(&habit.worded(parts.what)),
     };
     let most = mended.char_indices().nth(LONGEST).map_or(mended.len(), |(at, _)| at);
     let end = if most == mended.len() {
@@ -266,7 +270,7 @@ pub fn mend(habit: &Habit, title: &str, class: &str) -> String {
     stripped(&mended[..end]).to_owned()
 }
 
-impl Habit {
+impl TitleStyle {
     /// What comes after a prefix, begun as it is done here.
     fn worded(&self, what: &str) -> String {
         let (first, rest) = what.split_once(' ').unwrap_or((what, ""));
@@ -278,15 +282,15 @@ impl Habit {
             None => first.to_owned(),
         };
         let first = match self.case {
-            Case::Capital => capitalized(&first),
-            Case::Small if is_capitalized(&first) => first.to_lowercase(),
-            Case::Small | Case::Any => first,
+            TitleCase::Capital => capitalized(&first),
+            TitleCase::Small if is_capitalized(&first) => first.to_lowercase(),
+            TitleCase::Small | TitleCase::Any => first,
         };
         if rest.is_empty() { first } else { format!("{first} {rest}") }
     }
 }
 
-impl Case {
+impl TitleCase {
     fn fits(self, what: &str) -> bool {
         let first = what.split_whitespace().next().unwrap_or_default();
         match self {
@@ -371,7 +375,7 @@ fn is_of_prefix(character: char) -> bool {
     character.is_alphanumeric() || matches!(character, '_' | '-' | '.' | '/' | '*' | '+' | '@')
 }
 
-impl<'a> Parts<'a> {
+impl<'a> TitleParts<'a> {
     fn of(title: &'a str) -> Self {
         let plain = Self { prefix: None, scope: None, breaks: false, what: title };
         let Some((head, what)) = title.split_once(": ") else { return plain };

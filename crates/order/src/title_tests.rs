@@ -4,11 +4,11 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn habit(subjects: &[&str]) -> Habit {
-    Habit::of(&subjects.iter().map(|subject| (*subject).to_owned()).collect::<Vec<_>>())
+fn habit(subjects: &[&str]) -> TitleStyle {
+    TitleStyle::of(&subjects.iter().map(|subject| (*subject).to_owned()).collect::<Vec<_>>())
 }
 
-fn conventional() -> Habit {
+fn conventional() -> TitleStyle {
     habit(&[
         "fix(parser): handle empty input (#41)",
         "Merge pull request #40 from o/b",
@@ -21,7 +21,7 @@ fn conventional() -> Habit {
     ])
 }
 
-fn areas() -> Habit {
+fn areas() -> TitleStyle {
     habit(&[
         "net/http: close idle connections",
         "cmd/go: fix the build cache",
@@ -32,7 +32,7 @@ fn areas() -> Habit {
     ])
 }
 
-fn sentences() -> Habit {
+fn sentences() -> TitleStyle {
     habit(&[
         "Add a flag for colours (#12)",
         "Fix the sum of empty lists",
@@ -43,7 +43,7 @@ fn sentences() -> Habit {
     ])
 }
 
-fn small() -> Habit {
+fn small() -> TitleStyle {
     habit(&["fixed the build", "more tests", "typo", "updates docs", "cleanup of the parser", "wip"])
 }
 
@@ -149,13 +149,13 @@ fn titles() -> impl Strategy<Value = String> {
     prop::collection::vec(piece, 0..14).prop_map(|pieces| pieces.concat())
 }
 
-fn habits() -> impl Strategy<Value = Habit> {
+fn habits() -> impl Strategy<Value = TitleStyle> {
     prop_oneof![
         Just(conventional()),
         Just(areas()),
         Just(sentences()),
         Just(small()),
-        prop::collection::vec(titles(), 0..12).prop_map(|subjects| Habit::of(&subjects)),
+        prop::collection::vec(titles(), 0..12).prop_map(|subjects| TitleStyle::of(&subjects)),
     ]
 }
 

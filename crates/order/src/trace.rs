@@ -4,7 +4,7 @@
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 
-use super::agent_run::Usage;
+use super::agent_run::AgentUsage;
 use super::feedback::Feedback;
 use super::ids::{BranchName, CommitSha, Person, PullNumber, TreeSha};
 use super::inconclusive::Inconclusive;
@@ -13,9 +13,9 @@ use super::test_run::TestRun;
 
 /// What is known of an order.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Trace {
+pub struct OrderTrace {
     /// Who asked for the work and may; none when it was asked for through the API.
-    pub sponsor: Option<Person>,
+    pub authorized_by: Option<Person>,
     /// The commit that the work starts from.
     pub base: Option<CommitSha>,
     /// The branch, once it has a name.
@@ -23,21 +23,21 @@ pub struct Trace {
     /// The stages that have begun, in order.
     pub stages: Vec<StageTrace>,
     /// The work that is published or about to be.
-    pub work: Option<Work>,
+    pub work: Option<CandidateWork>,
     /// The commit that the remote was seen to have.
     pub pushed: Option<CommitSha>,
     /// The pull request.
     pub pull: Option<PullTrace>,
     /// What the agents cost so far, as they say.
-    pub usage: Usage,
+    pub usage: AgentUsage,
     /// The last trouble, while it is being waited for.
-    pub waiting: Option<Waiting>,
+    pub waiting: Option<EffectBackoff>,
     /// Things that went another way than asked, such as a fallback name.
     pub notes: Vec<String>,
     /// What stood in the way before anything was paid for.
     pub problems: Vec<String>,
     /// What is waited for from a person.
-    pub asks: Option<Ask>,
+    pub asks: Option<PendingApproval>,
     /// What the checks of others came to on the head, when it was looked at last.
     pub ci: Option<CiTrace>,
     /// What people accepted as it is, in order. Whatever comes after rests on it.
@@ -102,7 +102,7 @@ pub struct RoundTrace {
 
 /// Work that can be published.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Work {
+pub struct CandidateWork {
     /// The round it comes from.
     pub round: u32,
     /// The commit that the agent pushed; never published itself.
@@ -128,7 +128,7 @@ pub struct Work {
     /// What its tests came to; none when the stage has no such check.
     pub tests: Option<TestRun>,
     /// What the checks of its own stage came to.
-    pub checks: OwnChecks,
+    pub checks: StageChecksOutcome,
     /// Who accepted it as it is, where a person did.
     pub accepted: Option<Acceptance>,
 }
@@ -137,7 +137,7 @@ pub struct Work {
 /// the [`Verdict`](super::Verdict)'s to say.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "checks", rename_all = "snake_case")]
-pub enum OwnChecks {
+pub enum StageChecksOutcome {
     /// They passed.
     Passed,
     /// None failed, and something is missing.
@@ -149,7 +149,7 @@ pub enum OwnChecks {
     },
 }
 
-impl OwnChecks {
+impl StageChecksOutcome {
     /// Whether all that is missing is a proof.
     pub(super) fn is_unproven(&self) -> bool {
         matches!(self, Self::Lacking(Inconclusive::Unproven { .. }))
@@ -194,7 +194,7 @@ pub struct PullTrace {
 /// What is waited for from a person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Ask {
+pub enum PendingApproval {
     /// To approve the plan, or to say what is to be different.
     Plan,
 }
@@ -216,14 +216,14 @@ pub struct CiTrace {
 
 /// Trouble that is being waited for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Waiting {
+pub struct EffectBackoff {
     /// What happened.
     pub message: String,
     /// When the next attempt is due.
     pub until: DateTime<Utc>,
 }
 
-impl Trace {
+impl OrderTrace {
     /// The stage that is at work, if one is.
     pub fn running(&self) -> Option<&StageTrace> {
         self.stages.iter().find(|stage| stage.state == StageState::Running)

@@ -3,12 +3,12 @@
 
 use serde::Serialize;
 
-use super::effect_name::{EffectScope, Reserved};
+use super::effect_name::{EffectScope, ReservedWord};
 use super::ids::CommitSha;
 use super::inconclusive::Inconclusive;
-use super::pipeline::{BeginsWith, Check, Pipeline, Stage, Uses};
+use super::pipeline::{Check, Pipeline, Stage, StageKind, StageStart};
 use super::settlement::Settlement;
-use super::trace::{Acceptance, OwnChecks, StageState, Trace, Work};
+use super::trace::{Acceptance, CandidateWork, OrderTrace, StageChecksOutcome, StageState};
 
 /// The verdict on the published commit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -74,7 +74,7 @@ impl Verdict {
     }
 
     /// The verdict on the work that the walk has found, with how the order has ended, if it has.
-    pub fn of(pipeline: &Pipeline, trace: &Trace, settled: Option<&Settlement>) -> Self {
+    pub fn of(pipeline: &Pipeline, trace: &OrderTrace, settled: Option<&Settlement>) -> Self {
         let Some(work) = &trace.work else { return Self::None };
         Self::of_work(pipeline, trace, work, settled)
     }
@@ -82,21 +82,21 @@ impl Verdict {
     /// The same of work that is about to be published.
     pub(crate) fn of_work(
         pipeline: &Pipeline,
-        trace: &Trace,
-        work: &Work,
+        trace: &OrderTrace,
+        work: &CandidateWork,
         settled: Option<&Settlement>,
     ) -> Self {
         if let Some(Settlement::Escalated { because, .. } | Settlement::Blocked { because }) = settled {
             return Self::Rejected { why: because.clone() };
         }
-        if let (OwnChecks::Failed { because }, None) = (&work.checks, &work.accepted) {
+        if let (StageChecksOutcome::Failed { because }, None) = (&work.checks, &work.accepted) {
             return Self::Rejected { why: because.clone() };
         }
         // For ever: what comes after rests on it.
         if let Some(Acceptance { by, because, failed }) = work.accepted.as_ref().or(trace.accepted.last()) {
             return Self::Approved { by: by.clone(), why: because.clone(), failed: *failed };
         }
-        if let OwnChecks::Lacking(why) = &work.checks
+        if let StageChecksOutcome::Lacking(why) = &work.checks
             && *why != Inconclusive::NotTested
         {
             return Self::Inconclusive { why: why.clone() };
@@ -120,7 +120,7 @@ impl Verdict {
             return inconclusive(Inconclusive::NotReviewed { by: by.to_owned() });
         }
         if trace.pushed.as_ref() != Some(&work.commit) {
-            let publisher = pipeline.stages.iter().find(|stage| stage.uses == Uses::Publish);
+            let publisher = pipeline.stages.iter().find(|stage| stage.uses == StageKind::Publish);
             match (settled, publisher) {
                 (None, Some(stage)) => return Self::Pending { stages: vec![stage.name.clone()] },
                 (Some(_), Some(_)) => return inconclusive(Inconclusive::NotPublished),
@@ -133,22 +133,22 @@ impl Verdict {
 }
 
 /// Whether its own tests ran on exactly this commit and came to a pass that counts.
-fn is_tested(work: &Work) -> bool {
+fn is_tested(work: &CandidateWork) -> bool {
     let is_of_it = |run: &super::test_run::TestRun| {
         run.commit == work.commit && run.verdict.is_pass() && run.doubt.is_none()
     };
-    work.checks == OwnChecks::Passed && work.tests.as_ref().is_some_and(is_of_it)
+    work.checks == StageChecksOutcome::Passed && work.tests.as_ref().is_some_and(is_of_it)
 }
 
 /// Whether a stage's checks look at a commit, and not at an answer.
 fn judges_work(stage: &Stage) -> bool {
-    stage.uses == Uses::Tests
+    stage.uses == StageKind::Tests
         || stage.checks.contains(&Check::PushedCommit)
-        || stage.begins_with == BeginsWith::Checks
+        || stage.begins_with == StageStart::Checks
 }
 
 /// The roles that judge commits in this pipeline, where their stages are not passed over.
-fn reviewers<'p>(pipeline: &'p Pipeline, trace: &'p Trace) -> impl Iterator<Item = &'p str> {
+fn reviewers<'p>(pipeline: &'p Pipeline, trace: &'p OrderTrace) -> impl Iterator<Item = &'p str> {
     let asks = |stage: &&Stage| {
         stage.checks.contains(&Check::Verifier)
             && stage.max_adversarial_rounds > 0
@@ -159,23 +159,23 @@ fn reviewers<'p>(pipeline: &'p Pipeline, trace: &'p Trace) -> impl Iterator<Item
 }
 
 /// Whether a role's last word on exactly this commit is a pass.
-fn has_passed(trace: &Trace, role: &str, commit: &CommitSha) -> bool {
+fn has_passed(trace: &OrderTrace, role: &str, commit: &CommitSha) -> bool {
     let rounds = trace.stages.iter().flat_map(|stage| &stage.rounds);
     let said = rounds
         .filter(|round| round.reviewer.as_deref() == Some(role) && round.commit.as_ref() == Some(commit));
     said.filter_map(|round| round.review.as_ref()).next_back().is_some_and(|review| review.passed)
 }
 
-fn state_of(trace: &Trace, name: &str) -> Option<StageState> {
+fn state_of(trace: &OrderTrace, name: &str) -> Option<StageState> {
     trace.stages.iter().rfind(|stage| stage.name == name).map(|stage| stage.state)
 }
 
 /// The stages that have yet to judge. Work that answers people went through every check of commits that the pipeline
 /// has, so that only those are asked of it that judge something else.
-fn open_judges(pipeline: &Pipeline, trace: &Trace, work: &Work) -> Vec<String> {
-    let is_an_answer = work.answer.scope() == EffectScope::Beside(Reserved::Answer);
+fn open_judges(pipeline: &Pipeline, trace: &OrderTrace, work: &CandidateWork) -> Vec<String> {
+    let is_an_answer = work.answer.scope() == EffectScope::Beside(ReservedWord::Answer);
     let judges = pipeline.stages.iter().filter(|stage| {
-        let judges = stage.uses == Uses::Tests || !stage.checks.is_empty();
+        let judges = stage.uses == StageKind::Tests || !stage.checks.is_empty();
         judges && !(is_an_answer && judges_work(stage))
     });
     let has_judged = |name: &str| {

@@ -18,7 +18,7 @@ pub struct Weakening {
     /// One sentence for people and for the agent.
     pub what: String,
     /// Whether it stands against the change. What a code change may well explain is mentioned only.
-    pub grave: bool,
+    pub severe: bool,
 }
 
 /// The kinds of weakening.

@@ -6,7 +6,7 @@ use serde_saphyr::{DefaultMessageFormatter, MessageFormatter, Options};
 
 /// Why a file cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Fault {
+pub(super) struct YamlError {
     /// Line and column, from 1.
     pub(super) place: Option<(u64, u64)>,
     /// What is wrong, without control characters.
@@ -14,12 +14,12 @@ pub(super) struct Fault {
 }
 
 /// Reads a file that its caller found short enough.
-pub(super) fn read<T: DeserializeOwned>(yaml: &str) -> Result<T, Fault> {
+pub(super) fn read<T: DeserializeOwned>(yaml: &str) -> Result<T, YamlError> {
     serde_saphyr::from_str_with_options(yaml, with_limits(Options::default())).map_err(|error| fault(&error))
 }
 
 /// The same under the same limits, but whatever values there are may stand where they stand.
-pub(super) fn read_leniently<T: DeserializeOwned>(yaml: &str) -> Result<T, Fault> {
+pub(super) fn read_leniently<T: DeserializeOwned>(yaml: &str) -> Result<T, YamlError> {
     let lenient = serde_saphyr::options! {
         non_finite_float_policy: serde_saphyr::NonFiniteFloatPolicy::PassThrough,
         duplicate_keys: serde_saphyr::DuplicateKeyPolicy::LastWins,
@@ -42,9 +42,9 @@ fn with_limits(mut options: Options) -> Options {
     options
 }
 
-fn fault(error: &serde_saphyr::Error) -> Fault {
+fn fault(error: &serde_saphyr::Error) -> YamlError {
     let place = error.location().map(|place| (place.line(), place.column())).filter(|(line, _)| *line > 0);
-    Fault { place, problem: said(error.without_snippet()) }
+    YamlError { place, problem: said(error.without_snippet()) }
 }
 
 /// In words for somebody who writes such files.

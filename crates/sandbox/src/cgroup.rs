@@ -18,8 +18,8 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::runtime::Handle;
 
-use super::pump::Pumped;
-use super::{Limit, Limits, SandboxError};
+use super::copy_output::ProcessOutcome;
+use super::{ExceededLimit, JobLimits, SandboxError};
 
 /// How folders of groups are called, so that those without an owner can be found.
 const PREFIX: &str = "journeyman-";
@@ -30,12 +30,12 @@ const GONE_AFTER: Duration = Duration::from_secs(5);
 
 /// Which of the two kinds of control groups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Version {
+pub(super) enum CgroupVersion {
     One,
     Two,
 }
 
-impl fmt::Display for Version {
+impl fmt::Display for CgroupVersion {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(match self {
             Self::One => "cgroup v1",
@@ -46,19 +46,19 @@ impl fmt::Display for Version {
 
 /// This server's folder of groups in each hierarchy that is needed: two in the first version, one in the second.
 #[derive(Debug)]
-pub(super) struct Groups {
-    pub(super) version: Version,
-    folders: Vec<Folder>,
+pub(super) struct CgroupParent {
+    pub(super) version: CgroupVersion,
+    folders: Vec<CgroupFolder>,
     made: AtomicU64,
 }
 
 #[derive(Debug)]
-struct Folder {
+struct CgroupFolder {
     path: PathBuf,
     _lock: File,
 }
 
-impl Groups {
+impl CgroupParent {
     /// Makes this server's folders and clears those that nobody owns. None: groups cannot be made here.
     pub(super) fn of_this_machine() -> Option<Self> {
         let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
@@ -66,22 +66,22 @@ impl Groups {
         second(&mounts, &own).or_else(|| {
             let bases = ["pids", "memory"].map(|controller| place(&mounts, &own, controller));
             let [Some(pids), Some(memory)] = bases else { return None };
-            Self::in_folders(Version::One, &[pids, memory]).ok()
+            Self::in_folders(CgroupVersion::One, &[pids, memory]).ok()
         })
     }
 
-    fn in_folders(version: Version, bases: &[PathBuf]) -> io::Result<Self> {
+    fn in_folders(version: CgroupVersion, bases: &[PathBuf]) -> io::Result<Self> {
         let mut folders = Vec::new();
         for base in bases {
             sweep(base);
-            let made = Folder::make(base);
+            let made = CgroupFolder::make(base);
             if made.is_err() {
-                folders.iter().for_each(|folder: &Folder| clear(&folder.path, Duration::ZERO));
+                folders.iter().for_each(|folder: &CgroupFolder| clear(&folder.path, Duration::ZERO));
             }
             folders.push(made?);
         }
         let groups = Self { version, folders, made: AtomicU64::new(0) };
-        if version == Version::Two {
+        if version == CgroupVersion::Two {
             for folder in &groups.folders {
                 enable(&folder.path)?;
             }
@@ -90,22 +90,22 @@ impl Groups {
     }
 
     /// A group for one job.
-    pub(super) fn group(&self, limits: &Limits) -> io::Result<Group> {
+    pub(super) fn group(&self, limits: &JobLimits) -> io::Result<JobCgroup> {
         let name = format!("job-{}", self.made.fetch_add(1, Ordering::Relaxed));
         let paths: Vec<_> = self.folders.iter().map(|folder| folder.path.join(&name)).collect();
-        let mut group = Group { version: self.version, paths, doors: Vec::new(), limits: *limits };
+        let mut group = JobCgroup { version: self.version, paths, procs_files: Vec::new(), limits: *limits };
         for path in &group.paths {
             fs::create_dir(path)?;
         }
         group.bound()?;
         for path in &group.paths {
-            group.doors.push(File::options().write(true).open(path.join("cgroup.procs"))?);
+            group.procs_files.push(File::options().write(true).open(path.join("cgroup.procs"))?);
         }
         Ok(group)
     }
 }
 
-impl Drop for Groups {
+impl Drop for CgroupParent {
     fn drop(&mut self) {
         for folder in &self.folders {
             clear(&folder.path, Duration::from_secs(1));
@@ -113,7 +113,7 @@ impl Drop for Groups {
     }
 }
 
-impl Folder {
+impl CgroupFolder {
     fn make(base: &Path) -> io::Result<Self> {
         // Between the two somebody may have found it without an owner, and removed it.
         for _ in 0..8 {
@@ -132,17 +132,17 @@ impl Folder {
 
 /// A job's group, in each hierarchy. What is in it is killed when this is dropped.
 #[derive(Debug)]
-pub(super) struct Group {
-    version: Version,
+pub(super) struct JobCgroup {
+    version: CgroupVersion,
     paths: Vec<PathBuf>,
     /// The files by which a process enters.
-    doors: Vec<File>,
-    limits: Limits,
+    procs_files: Vec<File>,
+    limits: JobLimits,
 }
 
-impl Group {
+impl JobCgroup {
     fn bound(&self) -> io::Result<()> {
-        let Limits { processes, memory, .. } = self.limits;
+        let JobLimits { processes, memory, .. } = self.limits;
         let all = |name: &str, value: &str| -> io::Result<()> {
             for path in self.paths.iter().filter(|path| path.join(name).exists()) {
                 fs::write(path.join(name), value)?;
@@ -151,8 +151,8 @@ impl Group {
         };
         let (processes, memory) = (processes.to_string(), memory.to_string());
         let needed = match self.version {
-            Version::One => [("pids.max", &processes), ("memory.limit_in_bytes", &memory)],
-            Version::Two => [("pids.max", &processes), ("memory.max", &memory)],
+            CgroupVersion::One => [("pids.max", &processes), ("memory.limit_in_bytes", &memory)],
+            CgroupVersion::Two => [("pids.max", &processes), ("memory.max", &memory)],
         };
         for (name, value) in needed {
             if !self.paths.iter().any(|path| path.join(name).exists()) {
@@ -169,7 +169,7 @@ impl Group {
     /// Has the process begin in the group, so that nothing that it starts is ever outside.
     #[allow(unsafe_code)]
     pub(super) fn entered_by(&self, command: &mut Command) -> io::Result<()> {
-        let doors = self.doors.iter().map(File::try_clone).collect::<io::Result<Vec<_>>>()?;
+        let doors = self.procs_files.iter().map(File::try_clone).collect::<io::Result<Vec<_>>>()?;
         let enter = move || -> io::Result<()> {
             for door in &doors {
                 // Nought is the writer itself.
@@ -183,7 +183,7 @@ impl Group {
     }
 
     /// The limit that was reached, if one was.
-    pub(super) fn reached(&self) -> Option<Limit> {
+    pub(super) fn reached(&self) -> Option<ExceededLimit> {
         let counted = |file: &str, what: &str| {
             let texts = self.paths.iter().filter_map(|path| fs::read_to_string(path.join(file)).ok());
             texts.into_iter().any(|text| {
@@ -192,13 +192,13 @@ impl Group {
             })
         };
         let memory = match self.version {
-            Version::One => "memory.oom_control",
-            Version::Two => "memory.events",
+            CgroupVersion::One => "memory.oom_control",
+            CgroupVersion::Two => "memory.events",
         };
         if counted(memory, "oom_kill") {
-            return Some(Limit::Memory(self.limits.memory));
+            return Some(ExceededLimit::Memory(self.limits.memory));
         }
-        counted("pids.events", "max").then_some(Limit::Processes(self.limits.processes))
+        counted("pids.events", "max").then_some(ExceededLimit::Processes(self.limits.processes))
     }
 
     /// Ends all that is in it, and the group.
@@ -207,7 +207,7 @@ impl Group {
     }
 }
 
-impl Drop for Group {
+impl Drop for JobCgroup {
     fn drop(&mut self) {
         let paths = std::mem::take(&mut self.paths);
         if paths.is_empty() {
@@ -223,11 +223,11 @@ impl Drop for Group {
 
 /// A group for a job, where groups can be made, and the job's first process begins in it.
 pub(super) fn entered(
-    groups: Option<&Groups>,
-    limits: &Limits,
+    groups: Option<&CgroupParent>,
+    limits: &JobLimits,
     command: &mut Command,
-) -> Result<Option<Group>, SandboxError> {
-    let make = |groups: &Groups| {
+) -> Result<Option<JobCgroup>, SandboxError> {
+    let make = |groups: &CgroupParent| {
         let group = groups.group(limits)?;
         group.entered_by(command)?;
         Ok(group)
@@ -236,7 +236,7 @@ pub(super) fn entered(
 }
 
 /// The limit that the job reached, after all that is left of it has been ended.
-pub(super) async fn ended(group: Option<Group>, pumped: &Pumped) -> Option<Limit> {
+pub(super) async fn ended(group: Option<JobCgroup>, pumped: &ProcessOutcome) -> Option<ExceededLimit> {
     let Some(group) = group else { return pumped.limit };
     let reached = group.reached();
     group.end().await;
@@ -301,17 +301,17 @@ fn sweep(base: &Path) {
 
 /// A place for groups of the second version: in the group that we were started in, when that is ours alone; or
 /// beside it, when whoever started us prepared that.
-fn second(mounts: &str, own: &str) -> Option<Groups> {
+fn second(mounts: &str, own: &str) -> Option<CgroupParent> {
     let own = place(mounts, own, "")?;
     let knows = |folder: &Path, file: &str| {
         let known = fs::read_to_string(folder.join(file)).unwrap_or_default();
         ["memory", "pids"].iter().all(|needed| known.split_whitespace().any(|word| word == *needed))
     };
     if knows(&own, "cgroup.controllers") && (enable(&own).is_ok() || emptied(&own).is_ok()) {
-        return Groups::in_folders(Version::Two, &[own]).ok();
+        return CgroupParent::in_folders(CgroupVersion::Two, &[own]).ok();
     }
     let beside = own.parent().filter(|parent| knows(parent, "cgroup.subtree_control"))?;
-    Groups::in_folders(Version::Two, &[beside.to_owned()]).ok()
+    CgroupParent::in_folders(CgroupVersion::Two, &[beside.to_owned()]).ok()
 }
 
 fn enable(folder: &Path) -> io::Result<()> {
@@ -392,7 +392,7 @@ mod tests {
 
     #[test]
     fn a_group_of_a_server_that_is_gone_is_swept_with_what_runs_in_it() {
-        let Some(groups) = Groups::of_this_machine() else {
+        let Some(groups) = CgroupParent::of_this_machine() else {
             eprintln!("skipped: no control group can be made here");
             return;
         };

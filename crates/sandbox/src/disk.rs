@@ -20,7 +20,7 @@ const MOST_LINKED: usize = 1_000_000;
 const ENTRY: u64 = 4_096;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Used {
+pub(super) struct DiskUsage {
     pub(super) bytes: u64,
     /// Whether all could be looked into.
     pub(super) complete: bool,
@@ -28,8 +28,8 @@ pub(super) struct Used {
 
 /// Counts what lies in these folders, and stops where it is more than `most` or nobody wants to know any more.
 /// `processes` is the job's own `/proc`: files without a name that its processes hold open count too.
-pub(super) fn used(roots: &[PathBuf], processes: Option<&Path>, most: u64, stop: &AtomicBool) -> Used {
-    let mut count = Count {
+pub(super) fn used(roots: &[PathBuf], processes: Option<&Path>, most: u64, stop: &AtomicBool) -> DiskUsage {
+    let mut count = DiskCounter {
         bytes: 0,
         complete: true,
         linked: HashSet::new(),
@@ -42,7 +42,7 @@ pub(super) fn used(roots: &[PathBuf], processes: Option<&Path>, most: u64, stop:
     if let Some(processes) = processes {
         count.nameless(processes);
     }
-    Used { bytes: count.bytes, complete: count.complete }
+    DiskUsage { bytes: count.bytes, complete: count.complete }
 }
 
 /// Bytes in use on the file systems of these folders, by whomever.
@@ -72,7 +72,7 @@ fn outermost(roots: &[PathBuf]) -> impl Iterator<Item = &PathBuf> {
         .map(|(_, root)| root)
 }
 
-struct Count<'a> {
+struct DiskCounter<'a> {
     bytes: u64,
     complete: bool,
     linked: HashSet<(u64, u64)>,
@@ -80,7 +80,7 @@ struct Count<'a> {
     enough: &'a dyn Fn(u64) -> bool,
 }
 
-impl Count<'_> {
+impl DiskCounter<'_> {
     fn tree(&mut self, root: &Path) {
         let Ok(stat) = statat(CWD, root, AtFlags::SYMLINK_NOFOLLOW) else {
             self.complete = false;
@@ -187,7 +187,7 @@ impl Count<'_> {
 mod tests {
     use super::*;
 
-    fn count(roots: &[PathBuf], most: u64) -> Used {
+    fn count(roots: &[PathBuf], most: u64) -> DiskUsage {
         used(roots, None, most, &AtomicBool::new(false))
     }
 
@@ -202,7 +202,7 @@ mod tests {
         let sparse = fs::File::create(root.join("sparse")).unwrap();
         sparse.set_len(1 << 40).unwrap();
         let roots = [root.clone(), root.join("b"), root.clone()];
-        let Used { bytes, complete } = count(&roots, u64::MAX);
+        let DiskUsage { bytes, complete } = count(&roots, u64::MAX);
         assert!(complete && (3 << 20..(3 << 20) + 100_000).contains(&bytes), "{bytes}");
         assert_eq!(count(&roots, 0).bytes, ENTRY.max(bytes.min(ENTRY)), "no further than needed");
     }

@@ -1,6 +1,6 @@
 //! Why a job could not be run.
 
-use journeyman_order::Trouble;
+use journeyman_order::EffectError;
 use journeyman_order::moves::Retry;
 use std::path::PathBuf;
 
@@ -58,7 +58,7 @@ impl SandboxError {
     }
 }
 
-impl From<SandboxError> for Trouble {
+impl From<SandboxError> for EffectError {
     fn from(error: SandboxError) -> Self {
         Self { message: error.to_string(), retry: Retry::Never }
     }

@@ -8,19 +8,19 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
-use super::{Door, Limit, Limits, SandboxError};
+use super::{EgressSocket, ExceededLimit, JobLimits, SandboxError};
 use journeyman_order::Exit;
 
 /// Which walls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
+pub enum IsolationMode {
     /// Namespaces of their own for every job.
     Bubblewrap,
     /// No walls at all; only by name.
     None,
 }
 
-impl fmt::Display for Mode {
+impl fmt::Display for IsolationMode {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(match self {
             Self::Bubblewrap => "bubblewrap",
@@ -29,7 +29,7 @@ impl fmt::Display for Mode {
     }
 }
 
-impl FromStr for Mode {
+impl FromStr for IsolationMode {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -59,9 +59,9 @@ pub struct Job {
     /// Where inside that is seen, if not where it is on the host.
     pub relocation: Option<Relocation>,
     /// Whether it has a network.
-    pub network: Network,
+    pub network: SandboxNetwork,
     /// What it may use of the machine.
-    pub limits: Limits,
+    pub limits: JobLimits,
     /// After this it is killed.
     pub timeout: Duration,
     /// Bytes that are handed on of each of its two outputs; the rest is read and dropped.
@@ -100,12 +100,12 @@ pub struct Mount {
     /// Absolute; not itself a symbolic link, because whoever may write beside it could point it anywhere.
     pub path: PathBuf,
     /// What the job may do with it.
-    pub access: Access,
+    pub access: MountAccess,
 }
 
 /// What a job may do with a mount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Access {
+pub enum MountAccess {
     /// Look.
     ReadOnly,
     /// Look and change.
@@ -114,13 +114,13 @@ pub enum Access {
 
 /// Whether a job has a network.
 #[derive(Debug)]
-pub enum Network {
+pub enum SandboxNetwork {
     /// A loopback interface of its own, and nothing else.
     None,
     /// The host's, whole: for agents and for installing what tests need.
     Host,
     /// As [`Network::None`], but for one address on its loopback at which we listen.
-    Gateway(Door),
+    Gateway(EgressSocket),
 }
 
 /// Where a job's output goes, in pieces as they come: a piece may end in the middle of a line or a character.
@@ -133,14 +133,14 @@ pub trait Sink: Send {
 
 /// Keeps all output in memory; bounded by the job's `most_output`.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub struct Collected {
+pub struct CollectedOutput {
     /// The standard output.
     pub stdout: Vec<u8>,
     /// The standard error.
     pub stderr: Vec<u8>,
 }
 
-impl Sink for Collected {
+impl Sink for CollectedOutput {
     fn stdout(&mut self, bytes: &[u8]) {
         self.stdout.extend_from_slice(bytes);
     }
@@ -152,7 +152,7 @@ impl Sink for Collected {
 
 /// How a job ended.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Ended {
+pub struct JobResult {
     /// Behind bubblewrap it is as in a shell: a program that signal N ended shows as `Code(128 + N)`, because that is
     /// all that the monitor tells, and one in the job's own folders that cannot be started as `Code(126)` or
     /// `Code(127)`. `Signal` there means that the monitor itself was killed.
@@ -163,7 +163,7 @@ pub struct Ended {
     pub output_cut: bool,
     /// The limit that it ran into, if any. A job that reaches one is ended, and then `exit` is `Signal(9)`, unless it
     /// ended by itself first.
-    pub limit: Option<Limit>,
+    pub limit: Option<ExceededLimit>,
 }
 
 impl Job {
@@ -177,8 +177,8 @@ impl Job {
             home: home.to_owned(),
             mounts: Vec::new(),
             relocation: None,
-            network: Network::None,
-            limits: Limits::small(),
+            network: SandboxNetwork::None,
+            limits: JobLimits::small(),
             timeout: Duration::from_secs(20),
             most_output: 4_096,
         }

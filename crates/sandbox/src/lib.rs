@@ -14,18 +14,18 @@
 
 mod bubblewrap;
 mod cgroup;
+mod copy_output;
 mod disk;
-mod door;
+mod egress;
 mod error;
 mod job;
 mod limits;
+mod no_sandbox;
 mod program;
-mod pump;
 mod reads;
 mod seccomp;
 mod spawner;
 mod toolchains;
-mod unwalled;
 mod watch;
 
 #[cfg(test)]
@@ -37,49 +37,51 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-pub use door::Door;
+pub use egress::EgressSocket;
 pub use error::SandboxError;
-pub use job::{Access, Collected, Ended, Job, Mode, Mount, Network, Relocation, Sink};
-pub use limits::{Limit, Limits};
+pub use job::{
+    CollectedOutput, IsolationMode, Job, JobResult, Mount, MountAccess, Relocation, SandboxNetwork, Sink,
+};
+pub use limits::{ExceededLimit, JobLimits};
 
 use bubblewrap::Bubblewrap;
-use cgroup::Groups;
-use door::Serve;
+use cgroup::CgroupParent;
+use egress::ListenerHandler;
 use journeyman_order::Exit;
-use reads::Reads;
-use unwalled::Unwalled;
+use no_sandbox::NoSandbox;
+use reads::ReadablePaths;
 
 /// Runs jobs behind walls. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Sandbox {
-    enclosure: Arc<dyn Enclosure>,
+    enclosure: Arc<dyn IsolationBackend>,
 }
 
 /// What the walls are made of: the whole of what a program that makes them has to be able to do.
 #[async_trait::async_trait]
-trait Enclosure: Debug + Send + Sync {
+trait IsolationBackend: Debug + Send + Sync {
     /// Its name in the settings.
-    fn mode(&self) -> Mode;
+    fn mode(&self) -> IsolationMode;
 
     /// What it shows to every job.
-    fn reads(&self) -> &Reads;
+    fn reads(&self) -> &ReadablePaths;
 
     /// What holds a job here, for people.
     fn describe(&self) -> String;
 
     /// A door for a job that is going to be run by it.
-    fn door(&self, serve: Serve) -> std::io::Result<Door>;
+    fn egress_socket(&self, serve: ListenerHandler) -> std::io::Result<EgressSocket>;
 
     /// Runs a job that has been checked to its end, and to the end of all that it started; also when the future is
     /// dropped.
-    async fn run(&self, job: Job, sink: &mut dyn Sink) -> Result<Ran, SandboxError>;
+    async fn run(&self, job: Job, sink: &mut dyn Sink) -> Result<JobExit, SandboxError>;
 }
 
 /// How a job ended, but for its time.
-struct Ran {
+struct JobExit {
     exit: Exit,
     output_cut: bool,
-    limit: Option<Limit>,
+    limit: Option<ExceededLimit>,
 }
 
 impl Sandbox {
@@ -88,17 +90,21 @@ impl Sandbox {
     ///
     /// # Errors
     /// Says what to install or to enable. There is no fallback: [`Mode::None`] has to be asked for by name.
-    pub async fn new(mode: Mode, extra_reads: Vec<PathBuf>) -> Result<Self, SandboxError> {
-        let reads = Reads::of_this_machine(extra_reads)?;
-        Self::with(mode, reads, Groups::of_this_machine()).await
+    pub async fn new(mode: IsolationMode, extra_reads: Vec<PathBuf>) -> Result<Self, SandboxError> {
+        let reads = ReadablePaths::of_this_machine(extra_reads)?;
+        Self::with(mode, reads, CgroupParent::of_this_machine()).await
     }
 
-    async fn with(mode: Mode, reads: Reads, groups: Option<Groups>) -> Result<Self, SandboxError> {
+    async fn with(
+        mode: IsolationMode,
+        reads: ReadablePaths,
+        groups: Option<CgroupParent>,
+    ) -> Result<Self, SandboxError> {
         spawner::keep_what_was_inherited()
             .map_err(|source| SandboxError::io("look at the open files of this process", source))?;
-        let enclosure: Arc<dyn Enclosure> = match mode {
-            Mode::None => Arc::new(Unwalled::new(reads, groups)),
-            Mode::Bubblewrap => Arc::new(Bubblewrap::new(reads, groups)?),
+        let enclosure: Arc<dyn IsolationBackend> = match mode {
+            IsolationMode::None => Arc::new(NoSandbox::new(reads, groups)),
+            IsolationMode::Bubblewrap => Arc::new(Bubblewrap::new(reads, groups)?),
         };
         let sandbox = Self { enclosure };
         sandbox.check().await?;
@@ -106,12 +112,12 @@ impl Sandbox {
     }
 
     /// Which walls these are. Said on every receipt.
-    pub fn mode(&self) -> Mode {
+    pub fn mode(&self) -> IsolationMode {
         self.enclosure.mode()
     }
 
     /// What holds a job on this machine, in a line for people.
-    pub fn walls(&self) -> String {
+    pub fn describe_isolation(&self) -> String {
         self.enclosure.describe()
     }
 
@@ -120,12 +126,12 @@ impl Sandbox {
     ///
     /// # Errors
     /// In the mode `none`, when there is no free port.
-    pub fn door(
+    pub fn egress_socket(
         &self,
         serve: impl FnOnce(TcpListener) + Send + Sync + 'static,
-    ) -> Result<Door, SandboxError> {
+    ) -> Result<EgressSocket, SandboxError> {
         self.enclosure
-            .door(Box::new(serve))
+            .egress_socket(Box::new(serve))
             .map_err(|source| SandboxError::io("listen on the loopback", source))
     }
 
@@ -135,11 +141,11 @@ impl Sandbox {
     ///
     /// # Errors
     /// When the job could not be started. A job that was started and failed is not an error.
-    pub async fn run(&self, job: Job, sink: &mut dyn Sink) -> Result<Ended, SandboxError> {
+    pub async fn run(&self, job: Job, sink: &mut dyn Sink) -> Result<JobResult, SandboxError> {
         job.check()?;
         let begun = Instant::now();
-        let Ran { exit, output_cut, limit } = self.enclosure.run(job, sink).await?;
-        Ok(Ended { exit, duration: begun.elapsed(), output_cut, limit })
+        let JobExit { exit, output_cut, limit } = self.enclosure.run(job, sink).await?;
+        Ok(JobResult { exit, duration: begun.elapsed(), output_cut, limit })
     }
 
     /// Whether jobs can be run now: the walls are tried once more.
@@ -148,8 +154,8 @@ impl Sandbox {
     /// Says what to install or to enable.
     pub async fn check(&self) -> Result<(), SandboxError> {
         match self.mode() {
-            Mode::Bubblewrap => self.probe().await,
-            Mode::None => Ok(()),
+            IsolationMode::Bubblewrap => self.probe().await,
+            IsolationMode::None => Ok(()),
         }
     }
 
@@ -166,7 +172,7 @@ impl Sandbox {
         let place =
             tempfile::tempdir().map_err(|source| SandboxError::io("make a temporary folder", source))?;
         let job = Job::probe(place.path());
-        let mut said = Collected::default();
+        let mut said = CollectedOutput::default();
         match self.run(job, &mut said).await {
             Ok(ended) if ended.exit == Exit::Code(0) => Ok(()),
             Ok(ended) => {

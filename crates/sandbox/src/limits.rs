@@ -11,7 +11,7 @@ use journeyman_order::Exit;
 
 /// What a job may use of the machine. In which way each is held is said by [`super::Sandbox::walls`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct JobLimits {
     /// Processes at once, each thread counted.
     pub processes: u32,
     /// Bytes of memory of all its processes, its temporary files included.
@@ -29,13 +29,13 @@ const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 
 /// Enough for an agent that compiles and for the tests of a large project.
-impl Default for Limits {
+impl Default for JobLimits {
     fn default() -> Self {
         Self { processes: 4_096, memory: 8 * GIB, largest_file: 8 * GIB, open_files: 16_384, disk: 32 * GIB }
     }
 }
 
-impl Limits {
+impl JobLimits {
     /// For git, and for what only looks: nothing that should ever be large.
     pub fn small() -> Self {
         Self { processes: 512, memory: 2 * GIB, ..Self::default() }
@@ -62,19 +62,19 @@ impl Limits {
     }
 
     /// The limit that a job's end itself tells of: SIGXFSZ, by itself or as a shell and bubblewrap tell it.
-    pub(super) fn told_by(&self, exit: Exit) -> Option<Limit> {
+    pub(super) fn told_by(&self, exit: Exit) -> Option<ExceededLimit> {
         let too_large = match exit {
             Exit::Code(code) => code == 128 + libc::SIGXFSZ,
             Exit::Signal(signal) => signal == libc::SIGXFSZ,
             Exit::TimedOut => false,
         };
-        too_large.then_some(Limit::LargestFile(self.largest_file))
+        too_large.then_some(ExceededLimit::LargestFile(self.largest_file))
     }
 }
 
 /// The limit that a job ran into, with what it was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Limit {
+pub enum ExceededLimit {
     /// [`Limits::processes`].
     Processes(u32),
     /// [`Limits::memory`].
@@ -86,20 +86,20 @@ pub enum Limit {
 }
 
 /// As the rest of a sentence about a job: "the tests … ".
-impl fmt::Display for Limit {
+impl fmt::Display for ExceededLimit {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Processes(most) => write!(out, "wanted more than {most} processes and threads at once"),
-            Self::Memory(most) => write!(out, "wanted more than {} of memory", Size(*most)),
-            Self::LargestFile(most) => write!(out, "wanted a file of more than {}", Size(*most)),
-            Self::Disk(most) => write!(out, "wanted more than {} of disk", Size(*most)),
+            Self::Memory(most) => write!(out, "wanted more than {} of memory", ByteSize(*most)),
+            Self::LargestFile(most) => write!(out, "wanted a file of more than {}", ByteSize(*most)),
+            Self::Disk(most) => write!(out, "wanted more than {} of disk", ByteSize(*most)),
         }
     }
 }
 
-struct Size(u64);
+struct ByteSize(u64);
 
-impl fmt::Display for Size {
+impl fmt::Display for ByteSize {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             bytes if bytes % GIB == 0 => write!(out, "{} GiB", bytes / GIB),

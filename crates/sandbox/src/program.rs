@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
 
-use super::reads::Reads;
+use super::reads::ReadablePaths;
 use super::toolchains::{is_wide, with_what_belongs};
 use super::{Job, SandboxError};
 
@@ -18,7 +18,7 @@ fn is_program(path: &Path) -> bool {
 
 /// The path to start. What lies in the job's mounts is not looked at from out here, since the job may have put
 /// links there.
-pub(super) fn locate(job: &Job, reads: &Reads) -> Result<PathBuf, SandboxError> {
+pub(super) fn locate(job: &Job, reads: &ReadablePaths) -> Result<PathBuf, SandboxError> {
     let named = PathBuf::from(job.program.first().cloned().unwrap_or_default());
     let missing = || SandboxError::NoProgram { program: named.clone() };
     if named.is_absolute() {
@@ -32,7 +32,7 @@ pub(super) fn locate(job: &Job, reads: &Reads) -> Result<PathBuf, SandboxError> 
 }
 
 /// Whether a program is there for a job that has no folders of its own.
-pub(super) fn is_there(named: &Path, reads: &Reads) -> Result<(), SandboxError> {
+pub(super) fn is_there(named: &Path, reads: &ReadablePaths) -> Result<(), SandboxError> {
     let missing = || SandboxError::NoProgram { program: named.to_owned() };
     if named.is_absolute() {
         return if is_program(named) { Ok(()) } else { Err(missing()) };
@@ -46,21 +46,21 @@ pub(super) fn is_there(named: &Path, reads: &Reads) -> Result<(), SandboxError> 
 
 /// What must be shown besides, for one program.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Besides {
+pub(super) struct ProgramMounts {
     pub(super) shown: Vec<PathBuf>,
     /// A link to make: where, and to what.
     pub(super) link: Option<(PathBuf, PathBuf)>,
 }
 
 /// What `program` needs that is not shown anyhow: itself, what it is a link to, and what lies in its folder.
-pub(super) fn besides(program: &Path, job: &Job, reads: &Reads) -> Besides {
+pub(super) fn program_mounts(program: &Path, job: &Job, reads: &ReadablePaths) -> ProgramMounts {
     let visible = |path: &Path| reads.shows(path) || job.holds(path);
     // In the job's own folders links are the job's, and lead nowhere but inside.
     if job.holds(program) {
-        return Besides::default();
+        return ProgramMounts::default();
     }
-    let Ok(real) = program.canonicalize() else { return Besides::default() };
-    let mut besides = Besides::default();
+    let Ok(real) = program.canonicalize() else { return ProgramMounts::default() };
+    let mut besides = ProgramMounts::default();
     if !visible(&real) {
         besides.shown = surroundings(&real);
     }

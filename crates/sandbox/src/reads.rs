@@ -42,7 +42,7 @@ const ETC: [&str; 25] = [
 
 /// What is shown to every job, found once.
 #[derive(Debug)]
-pub(super) struct Reads {
+pub(super) struct ReadablePaths {
     /// Shown at the same path, read-only. None lies in another.
     shown: Vec<PathBuf>,
     /// Made again as links: where, and to what.
@@ -53,7 +53,7 @@ pub(super) struct Reads {
     variables: Vec<(String, OsString)>,
 }
 
-impl Reads {
+impl ReadablePaths {
     pub(super) fn of_this_machine(extra: Vec<PathBuf>) -> Result<Self, SandboxError> {
         let found = toolchains::find(&|name| std::env::var_os(name));
         let mut shown = Vec::new();

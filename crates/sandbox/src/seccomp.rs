@@ -110,15 +110,15 @@ pub(super) fn how_many() -> usize {
     REFUSED.len() + UNKNOWN.len() + refused_by_arguments().map_or(0, |rules| rules.len())
 }
 
-type Rules = BTreeMap<i64, Vec<SeccompRule>>;
+type SeccompRules = BTreeMap<i64, Vec<SeccompRule>>;
 
-fn refused() -> Result<Rules, seccompiler::BackendError> {
+fn refused() -> Result<SeccompRules, seccompiler::BackendError> {
     let mut rules = refused_by_arguments()?;
     rules.extend(REFUSED.iter().map(|call| (*call, Vec::new())));
     Ok(rules)
 }
 
-fn refused_by_arguments() -> Result<Rules, seccompiler::BackendError> {
+fn refused_by_arguments() -> Result<SeccompRules, seccompiler::BackendError> {
     let one = |condition| SeccompRule::new(vec![condition]);
     let is = |argument, value: u32| compare(argument, SeccompCmpOp::Eq, value);
     let has = |argument, bit: u32| compare(argument, SeccompCmpOp::MaskedEq(bit.into()), bit);
@@ -126,7 +126,7 @@ fn refused_by_arguments() -> Result<Rules, seccompiler::BackendError> {
         let each = values.iter().map(|value| compare(argument, SeccompCmpOp::Ne, *value));
         each.collect::<Result<Vec<_>, _>>().and_then(SeccompRule::new)
     };
-    let mut rules = Rules::new();
+    let mut rules = SeccompRules::new();
     let clone = NAMESPACES.iter().map(|bit| one(has(0, *bit)?));
     rules.insert(libc::SYS_clone, clone.collect::<Result<_, _>>()?);
     let unshare = NAMESPACES.iter().chain([&NEW_TIME]).map(|bit| one(has(0, *bit)?));
@@ -153,7 +153,7 @@ fn compare(
 }
 
 /// A program for another architecture (32-bit ones run on the same machine) is killed: its numbers mean other calls.
-fn compiled(rules: Rules, error: i32, architecture: TargetArch) -> io::Result<BpfProgram> {
+fn compiled(rules: SeccompRules, error: i32, architecture: TargetArch) -> io::Result<BpfProgram> {
     let matched = SeccompAction::Errno(error.unsigned_abs());
     SeccompFilter::new(rules, SeccompAction::Allow, matched, architecture)
         .and_then(BpfProgram::try_from)

@@ -13,22 +13,22 @@ use tokio::process::Child;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
-struct Request {
+struct SpawnRequest {
     command: Command,
     runtime: Handle,
     reply: oneshot::Sender<io::Result<Child>>,
 }
 
-static SPAWNER: Mutex<Option<mpsc::Sender<Request>>> = Mutex::new(None);
+static SPAWNER: Mutex<Option<mpsc::Sender<SpawnRequest>>> = Mutex::new(None);
 
 /// Starts a process that is killed when its `Child` is dropped.
 pub(super) async fn spawn(command: Command) -> io::Result<Child> {
     let (reply, answer) = oneshot::channel();
-    ask(Request { command, runtime: Handle::current(), reply })?;
+    ask(SpawnRequest { command, runtime: Handle::current(), reply })?;
     answer.await.map_err(|_| io::Error::other("the thread that starts processes is gone"))?
 }
 
-fn ask(request: Request) -> io::Result<()> {
+fn ask(request: SpawnRequest) -> io::Result<()> {
     let mut spawner = SPAWNER.lock().unwrap_or_else(PoisonError::into_inner);
     let request = match &*spawner {
         Some(thread) => match thread.send(request) {
@@ -37,9 +37,9 @@ fn ask(request: Request) -> io::Result<()> {
         },
         None => request,
     };
-    let (thread, requests) = mpsc::channel::<Request>();
+    let (thread, requests) = mpsc::channel::<SpawnRequest>();
     std::thread::Builder::new().name("spawner".to_owned()).spawn(move || {
-        for Request { command, runtime, reply } in requests {
+        for SpawnRequest { command, runtime, reply } in requests {
             let _runtime = runtime.enter();
             let child = tokio::process::Command::from(command).kill_on_drop(true).spawn();
             // Nobody waits any more: the child is dropped with the answer, and so killed.

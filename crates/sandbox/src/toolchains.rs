@@ -29,15 +29,15 @@ const BESIDE: [&str; 7] = ["bin", "lib", "lib64", "libexec", "include", "share",
 
 /// What was found.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(super) struct Toolchains {
     pub(super) shown: Vec<PathBuf>,
     pub(super) search: Vec<PathBuf>,
     pub(super) variables: Vec<(String, OsString)>,
 }
 
 /// Looks at the PATH and at the homes, as the process's own environment names them.
-pub(super) fn find(variable: &dyn Fn(&str) -> Option<OsString>) -> Found {
-    let mut found = Found::default();
+pub(super) fn find(variable: &dyn Fn(&str) -> Option<OsString>) -> Toolchains {
+    let mut found = Toolchains::default();
     let home = variable("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
     for (name, usual, part) in HOMES {
         let named = variable(name).map(PathBuf::from);
@@ -89,7 +89,7 @@ pub(super) fn is_wide(folder: &Path, home: Option<&Path>) -> bool {
 mod tests {
     use super::*;
 
-    fn machine(home: &Path, path: &str) -> Found {
+    fn machine(home: &Path, path: &str) -> Toolchains {
         let (home, path) = (home.to_owned(), path.replace('~', &home.display().to_string()));
         find(&move |name| match name {
             "HOME" => Some(home.clone().into()),

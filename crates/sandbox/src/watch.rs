@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Pid;
 
-use super::cgroup::Group;
-use super::disk::{self, Used};
-use super::{Access, Job, Limit, Limits};
+use super::cgroup::JobCgroup;
+use super::disk::{self, DiskUsage};
+use super::{ExceededLimit, Job, JobLimits, MountAccess};
 
 const EVERY: Duration = Duration::from_millis(100);
 /// How long a job runs before its disk is counted for the first time, and how long it then goes uncounted, when its
@@ -24,17 +24,17 @@ const PART: u64 = 8;
 const SHARE: u32 = 10;
 
 /// What is looked at.
-pub(super) struct Watch {
-    limits: Limits,
+pub(super) struct LimitWatcher {
+    limits: JobLimits,
     /// The job's home, and what it may write.
     written: Vec<PathBuf>,
     /// The job's own `/proc`, as it is seen from here.
     processes: Option<PathBuf>,
 }
 
-impl Watch {
+impl LimitWatcher {
     pub(super) fn over(job: &Job) -> Self {
-        let writable = job.mounts.iter().filter(|mount| mount.access == Access::ReadWrite);
+        let writable = job.mounts.iter().filter(|mount| mount.access == MountAccess::ReadWrite);
         let written = writable.map(|mount| mount.path.clone()).chain([job.home.clone()]).collect();
         Self { limits: job.limits, written, processes: None }
     }
@@ -46,8 +46,8 @@ impl Watch {
     }
 
     /// Ready when a limit was reached, and never otherwise.
-    pub(super) async fn reached(self, group: Option<&Group>) -> Limit {
-        let mut disk = Disk::new(&self.written);
+    pub(super) async fn reached(self, group: Option<&JobCgroup>) -> ExceededLimit {
+        let mut disk = DiskWatch::new(&self.written);
         loop {
             tokio::time::sleep(EVERY).await;
             let reached = match (group, &self.processes) {
@@ -59,13 +59,13 @@ impl Watch {
                 return limit;
             }
             if disk.is_due(&self) && disk.is_full(&self).await {
-                return Limit::Disk(self.limits.disk);
+                return ExceededLimit::Disk(self.limits.disk);
             }
         }
     }
 
     /// Without a control group: all processes of the namespace, which hold nobody else's.
-    fn counted(&self, processes: &Path) -> Option<Limit> {
+    fn counted(&self, processes: &Path) -> Option<ExceededLimit> {
         let (mut threads, mut most_memory) = (0_u64, 0_u64);
         let mut each = Vec::new();
         for entry in fs::read_dir(processes).into_iter().flatten().filter_map(Result::ok) {
@@ -76,7 +76,7 @@ impl Watch {
         }
         // Where the system bounds them too there are never more.
         if threads >= u64::from(self.limits.processes) {
-            return Some(Limit::Processes(self.limits.processes));
+            return Some(ExceededLimit::Processes(self.limits.processes));
         }
         // What processes share was counted for each: only when that is too much it is worth the time to tell.
         if most_memory <= self.limits.memory {
@@ -84,7 +84,7 @@ impl Watch {
         }
         let shared = each.iter().filter_map(|process| fs::read_to_string(process.join("smaps_rollup")).ok());
         let memory: u64 = shared.filter_map(|rollup| number(&rollup, "Pss:")).map(|kib| kib * 1_024).sum();
-        (memory > self.limits.memory).then_some(Limit::Memory(self.limits.memory))
+        (memory > self.limits.memory).then_some(ExceededLimit::Memory(self.limits.memory))
     }
 }
 
@@ -95,14 +95,14 @@ fn number(text: &str, word: &str) -> Option<u64> {
 }
 
 /// When the disk was counted, and what was found.
-struct Disk {
+struct DiskWatch {
     at_start: u64,
     at_count: u64,
     due: Instant,
     not_before: Instant,
 }
 
-impl Disk {
+impl DiskWatch {
     fn new(written: &[PathBuf]) -> Self {
         let now = Instant::now();
         let in_use = disk::in_use_by_all(written);
@@ -110,22 +110,22 @@ impl Disk {
     }
 
     /// Whether the file systems have grown, or it is long ago: counting is dear where there are many files.
-    fn is_due(&self, watch: &Watch) -> bool {
+    fn is_due(&self, watch: &LimitWatcher) -> bool {
         let now = Instant::now();
         let grown = disk::in_use_by_all(&watch.written).saturating_sub(self.at_count);
         let much = (watch.limits.disk / PART).max(GROWTH);
         now >= self.not_before && (grown >= much || now >= self.due)
     }
 
-    async fn is_full(&mut self, watch: &Watch) -> bool {
+    async fn is_full(&mut self, watch: &LimitWatcher) -> bool {
         let begun = Instant::now();
         self.at_count = disk::in_use_by_all(&watch.written);
-        let stop = Stop(Arc::default());
+        let stop = StopOnDrop(Arc::default());
         let (written, processes) = (watch.written.clone(), watch.processes.clone());
         let (most, stopped) = (watch.limits.disk, stop.0.clone());
         let counting =
             tokio::task::spawn_blocking(move || disk::used(&written, processes.as_deref(), most, &stopped));
-        let Used { bytes, complete } = counting.await.unwrap_or(Used { bytes: 0, complete: false });
+        let DiskUsage { bytes, complete } = counting.await.unwrap_or(DiskUsage { bytes: 0, complete: false });
         drop(stop);
         let now = Instant::now();
         self.not_before = now + (now - begun) * SHARE;
@@ -137,9 +137,9 @@ impl Disk {
 }
 
 /// Nobody waits for a count any more when this is dropped.
-struct Stop(Arc<AtomicBool>);
+struct StopOnDrop(Arc<AtomicBool>);
 
-impl Drop for Stop {
+impl Drop for StopOnDrop {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }

@@ -70,8 +70,8 @@ impl Store {
     /// [`StoreError::NotFound`] when there is none; [`StoreError::Broken`] when its bytes do not have its digest.
     pub async fn artifact(&self, order: OrderId, name: &str) -> Result<Artifact, StoreError> {
         let what = || format!("artifact {name} of order {order}");
-        type Row = (String, String, i64, String, Vec<u8>);
-        let row: Option<Row> = reading!(&self.pools, pool => {
+        type ArtifactColumns = (String, String, i64, String, Vec<u8>);
+        let row: Option<ArtifactColumns> = reading!(&self.pools, pool => {
             sqlx::query_as(
                 "SELECT name, media_type, size, sha256, content FROM artifacts WHERE order_id = $1 AND name = $2",
             )

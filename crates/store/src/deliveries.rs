@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
-use super::pool::{Tx, in_tx, reading};
+use super::pool::{WriteTransaction, in_tx, reading};
 use super::{Store, StoreError, from_micros, to_micros};
 use journeyman_order::{DeliveryGuid, OrderId};
 
@@ -23,7 +23,7 @@ pub struct NewDelivery {
 
 /// A delivery that waits to be understood.
 #[derive(Debug, Clone)]
-pub struct Delivery {
+pub struct StoredDelivery {
     /// Its identity.
     pub guid: DeliveryGuid,
     /// `X-GitHub-Event`.
@@ -36,7 +36,7 @@ pub struct Delivery {
 
 /// Whether a delivery was there before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Saved {
+pub enum DeliverySaveOutcome {
     /// It is new.
     New,
     /// It was there: a redelivery. Nothing changed.
@@ -45,7 +45,7 @@ pub enum Saved {
 
 /// What became of a delivery.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Conclusion {
+pub enum DeliveryConclusion {
     /// It means nothing to us.
     Ignored {
         /// Why.
@@ -68,7 +68,7 @@ pub enum Conclusion {
     },
 }
 
-impl Conclusion {
+impl DeliveryConclusion {
     fn columns(&self) -> (&'static str, Option<String>, Option<String>) {
         // PostgreSQL keeps no NUL in a text.
         let text = |because: &str| Some(because.replace('\0', "\u{fffd}"));
@@ -89,7 +89,7 @@ impl Store {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub async fn pending_deliveries(&self, limit: u32) -> Result<Vec<Delivery>, StoreError> {
+    pub async fn pending_deliveries(&self, limit: u32) -> Result<Vec<StoredDelivery>, StoreError> {
         let rows: Vec<(String, String, Vec<u8>, i64)> = reading!(&self.pools, pool => {
             sqlx::query_as(
                 "SELECT guid, event, body, received_at FROM deliveries \
@@ -101,7 +101,7 @@ impl Store {
         rows.into_iter()
             .map(|(guid, event, body, received_at)| {
                 let what = || format!("delivery {guid}");
-                Ok(Delivery {
+                Ok(StoredDelivery {
                     received_at: from_micros(received_at, &what())?,
                     guid: guid.parse().map_err(|error| StoreError::broken(what(), error))?,
                     event,
@@ -118,7 +118,7 @@ impl Store {
     pub async fn conclude_delivery(
         &self,
         guid: &DeliveryGuid,
-        conclusion: &Conclusion,
+        conclusion: &DeliveryConclusion,
     ) -> Result<(), StoreError> {
         let mut tx = self.pools.begin().await?;
         let _first_or_not = conclude(&mut tx, guid, conclusion).await?;
@@ -129,9 +129,9 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::NotFound`] when there is no such delivery.
-    pub async fn conclusion(&self, guid: &DeliveryGuid) -> Result<Option<Conclusion>, StoreError> {
-        type Row = (Option<String>, Option<String>, Option<String>);
-        let row: Option<Row> = reading!(&self.pools, pool => {
+    pub async fn conclusion(&self, guid: &DeliveryGuid) -> Result<Option<DeliveryConclusion>, StoreError> {
+        type ConclusionColumns = (Option<String>, Option<String>, Option<String>);
+        let row: Option<ConclusionColumns> = reading!(&self.pools, pool => {
             sqlx::query_as("SELECT conclusion, because, order_id FROM deliveries WHERE guid = $1")
                 .bind(guid.as_str())
                 .fetch_optional(pool)
@@ -144,18 +144,21 @@ impl Store {
         let parsed =
             |order: &str| order.parse::<OrderId>().map_err(|error| StoreError::broken(what(), error));
         Ok(Some(match conclusion.as_str() {
-            "ignored" => Conclusion::Ignored { because },
-            "refused" => Conclusion::Refused { because },
-            "opened" => Conclusion::Opened { order: parsed(&order)? },
-            "signaled" => {
-                Conclusion::Signaled { orders: order.split(' ').map(parsed).collect::<Result<_, _>>()? }
-            }
+            "ignored" => DeliveryConclusion::Ignored { because },
+            "refused" => DeliveryConclusion::Refused { because },
+            "opened" => DeliveryConclusion::Opened { order: parsed(&order)? },
+            "signaled" => DeliveryConclusion::Signaled {
+                orders: order.split(' ').map(parsed).collect::<Result<_, _>>()?,
+            },
             other => return Err(StoreError::broken(what(), format!("conclusion {other:?}"))),
         }))
     }
 }
 
-pub(super) async fn insert(tx: &mut Tx, delivery: &NewDelivery) -> Result<Saved, StoreError> {
+pub(super) async fn insert(
+    tx: &mut WriteTransaction,
+    delivery: &NewDelivery,
+) -> Result<DeliverySaveOutcome, StoreError> {
     let inserted: Option<(i64,)> = in_tx!(tx, connection => {
         sqlx::query_as(
             "INSERT INTO deliveries (guid, event, action, body, received_at) \
@@ -168,21 +171,21 @@ pub(super) async fn insert(tx: &mut Tx, delivery: &NewDelivery) -> Result<Saved,
         .bind(to_micros(delivery.received_at))
         .fetch_optional(connection)
     })?;
-    Ok(if inserted.is_some() { Saved::New } else { Saved::Seen })
+    Ok(if inserted.is_some() { DeliverySaveOutcome::New } else { DeliverySaveOutcome::Seen })
 }
 
 /// Whether a conclusion was the first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Concluded {
+pub(super) enum ConclusionWrite {
     Now,
     Before,
 }
 
 pub(super) async fn conclude(
-    tx: &mut Tx,
+    tx: &mut WriteTransaction,
     guid: &DeliveryGuid,
-    conclusion: &Conclusion,
-) -> Result<Concluded, StoreError> {
+    conclusion: &DeliveryConclusion,
+) -> Result<ConclusionWrite, StoreError> {
     let (word, because, order) = conclusion.columns();
     let updated: Option<(i64,)> = in_tx!(tx, connection => {
         sqlx::query_as(
@@ -196,10 +199,10 @@ pub(super) async fn conclude(
         .fetch_optional(connection)
     })?;
     if updated.is_some() {
-        return Ok(Concluded::Now);
+        return Ok(ConclusionWrite::Now);
     }
     let there: Option<(i64,)> = in_tx!(tx, connection => {
         sqlx::query_as("SELECT id FROM deliveries WHERE guid = $1").bind(guid.as_str()).fetch_optional(connection)
     })?;
-    there.map(|_| Concluded::Before).ok_or_else(|| StoreError::not_found(format!("delivery {guid}")))
+    there.map(|_| ConclusionWrite::Before).ok_or_else(|| StoreError::not_found(format!("delivery {guid}")))
 }

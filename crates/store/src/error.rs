@@ -1,7 +1,7 @@
 //! What can go wrong with the store, by what to do about it.
 
-use journeyman_order::Trouble;
-use journeyman_order::desk::DeskError;
+use journeyman_order::EffectError;
+use journeyman_order::desk::OrderRequestError;
 use journeyman_order::moves::Retry;
 use sqlx::error::ErrorKind;
 
@@ -83,13 +83,13 @@ impl From<sqlx::Error> for StoreError {
     }
 }
 
-impl From<StoreError> for Trouble {
+impl From<StoreError> for EffectError {
     fn from(error: StoreError) -> Self {
         Self { message: error.to_string(), retry: Retry::Soon }
     }
 }
 
-impl From<StoreError> for DeskError {
+impl From<StoreError> for OrderRequestError {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::NotFound { what } => Self::NotFound(format!("there is no {what}")),

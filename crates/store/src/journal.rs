@@ -3,19 +3,24 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 
-use super::pool::{Tx, in_tx, reading};
+use super::pool::{WriteTransaction, in_tx, reading};
 use super::{Store, StoreError, from_column, from_micros, to_column, to_micros};
 use journeyman_order::journal::InvalidJournal;
-use journeyman_order::{Entry, Event, Journal, OrderId};
+use journeyman_order::{Journal, JournalEntry, JournalEvent, OrderId};
 
 /// Where the journal of an order is kept. Whoever carries orders needs no more of a store than this.
 #[async_trait]
 pub trait JournalStore: Send + Sync {
     /// Writes the next entry, durably, and returns it as it will be read.
-    async fn append(&self, order: OrderId, event: Event, at: DateTime<Utc>) -> Result<Entry, StoreError>;
+    async fn append(
+        &self,
+        order: OrderId,
+        event: JournalEvent,
+        at: DateTime<Utc>,
+    ) -> Result<JournalEntry, StoreError>;
 
     /// Reads what was written after the entry of that number, in sequence; after 0, everything.
-    async fn entries_after(&self, order: OrderId, seq: u64) -> Result<Vec<Entry>, StoreError>;
+    async fn entries_after(&self, order: OrderId, seq: u64) -> Result<Vec<JournalEntry>, StoreError>;
 
     /// Reads all of it.
     async fn journal(&self, order: OrderId) -> Result<Journal, StoreError> {
@@ -42,14 +47,19 @@ fn invalid(order: OrderId, error: &InvalidJournal) -> StoreError {
 
 #[async_trait]
 impl JournalStore for Store {
-    async fn append(&self, order: OrderId, event: Event, at: DateTime<Utc>) -> Result<Entry, StoreError> {
+    async fn append(
+        &self,
+        order: OrderId,
+        event: JournalEvent,
+        at: DateTime<Utc>,
+    ) -> Result<JournalEntry, StoreError> {
         let mut tx = self.pools.begin().await?;
         let entry = append(&mut tx, order, &event, at).await?;
         tx.commit().await?;
         Ok(entry)
     }
 
-    async fn entries_after(&self, order: OrderId, seq: u64) -> Result<Vec<Entry>, StoreError> {
+    async fn entries_after(&self, order: OrderId, seq: u64) -> Result<Vec<JournalEntry>, StoreError> {
         let rows: Vec<(i64, i64, String)> = reading!(&self.pools, pool => {
             sqlx::query_as("SELECT seq, at, event FROM journal WHERE order_id = $1 AND seq > $2 ORDER BY seq")
                 .bind(order.to_string())
@@ -63,11 +73,11 @@ impl JournalStore for Store {
 /// Writes the next entry of an order's journal. The order's row counts the entries, so that two writers on
 /// PostgreSQL wait for one another there.
 pub(super) async fn append(
-    tx: &mut Tx,
+    tx: &mut WriteTransaction,
     order: OrderId,
-    event: &Event,
+    event: &JournalEvent,
     at: DateTime<Utc>,
-) -> Result<Entry, StoreError> {
+) -> Result<JournalEntry, StoreError> {
     let at = to_micros(at);
     let text = serde_json::to_string(event)
         .map_err(|error| StoreError::refused(format!("an entry of order {order}"), error.to_string()))?;
@@ -99,9 +109,9 @@ pub(super) async fn append(
     Ok(entry)
 }
 
-fn entry(order: OrderId, seq: i64, at: i64, event: &str) -> Result<Entry, StoreError> {
+fn entry(order: OrderId, seq: i64, at: i64, event: &str) -> Result<JournalEntry, StoreError> {
     let what = || format!("entry {seq} of order {order}");
-    Ok(Entry {
+    Ok(JournalEntry {
         seq: from_column(seq, &what())?,
         at: from_micros(at, &what())?,
         event: serde_json::from_str(event).map_err(|error| StoreError::broken(what(), error))?,

@@ -8,8 +8,8 @@
 
 mod artifacts;
 mod deliveries;
+mod delivery_writer;
 mod error;
-mod group;
 mod journal;
 mod orders;
 mod pool;
@@ -20,19 +20,21 @@ mod tests;
 use chrono::{DateTime, Utc};
 
 pub use artifacts::{Artifact, ArtifactInfo};
-pub use deliveries::{Conclusion, Delivery, NewDelivery, Saved};
+pub use deliveries::{DeliveryConclusion, DeliverySaveOutcome, NewDelivery, StoredDelivery};
 pub use error::StoreError;
 pub use journal::JournalStore;
-pub use orders::{OpenOutcome, OrderFilter, OrderRow, Summary};
-pub use spending::{Cost, Grant, Over, OverLimit, PaidRun, Purse, RunEnd};
+pub use orders::{OpenOutcome, OrderFilter, OrderRow, OrderSummary};
+pub use spending::{
+    BudgetReservation, BudgetScope, DailyLimitExceeded, DailyLimitUsage, PlannedAgentRun, RunCost, RunEnd,
+};
 
-use pool::Pools;
+use pool::ConnectionPools;
 
 /// The database. Cheap to clone; all clones share the same connections.
 #[derive(Clone)]
 pub struct Store {
-    pools: Pools,
-    saver: group::Saver,
+    pools: ConnectionPools,
+    saver: delivery_writer::DeliveryWriter,
 }
 
 impl std::fmt::Debug for Store {
@@ -48,8 +50,8 @@ impl Store {
     /// # Errors
     /// Names the key `store.url`, and never the URL itself, because it may hold a password.
     pub async fn open(url: &str) -> Result<Self, StoreError> {
-        let pools = Pools::open(url).await?;
-        let saver = group::Saver::start(pools.clone());
+        let pools = ConnectionPools::open(url).await?;
+        let saver = delivery_writer::DeliveryWriter::start(pools.clone());
         Ok(Self { pools, saver })
     }
 

@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use chrono::{DateTime, Utc};
 
-use super::deliveries::{Concluded, Conclusion, conclude};
+use super::deliveries::{ConclusionWrite, DeliveryConclusion, conclude};
 use super::journal::append;
-use super::pool::{Tx, in_tx, reading};
+use super::pool::{WriteTransaction, in_tx, reading};
 use super::{Store, StoreError, from_column, from_micros, to_column, to_micros};
 use journeyman_order::{
-    BranchName, DeliveryGuid, Entry, Event, IssueNumber, Opened, OrderId, PullNumber, RepositoryId,
-    RepositoryName, Signal,
+    BranchName, DeliveryGuid, IssueNumber, JournalEntry, JournalEvent, OrderId, OrderInput, PullNumber,
+    RepositoryId, RepositoryName, Signal,
 };
 
 /// What an order's row says until the engine has looked at its journal.
@@ -45,7 +45,7 @@ pub struct OrderRow {
 
 /// What the engine derives from a journal for lists and look-ups.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Summary {
+pub struct OrderSummary {
     /// Whether it holds the issue's one place.
     pub active: bool,
     /// In a word.
@@ -80,7 +80,7 @@ pub enum OpenOutcome {
     DeliveryConcluded,
 }
 
-type Row = (String, String, i64, i64, String, bool, Option<String>, Option<i64>, i64, i64);
+type OrderColumns = (String, String, i64, i64, String, bool, Option<String>, Option<i64>, i64, i64);
 
 impl Store {
     /// Opens an order: its row, the first entry of its journal and the delivery's conclusion in one transaction.
@@ -89,21 +89,22 @@ impl Store {
     /// [`StoreError::Unavailable`] when it may succeed later; [`StoreError::Refused`] when the id is taken.
     pub async fn open_order(
         &self,
-        opened: Opened,
+        opened: OrderInput,
         at: DateTime<Utc>,
         delivery: Option<&DeliveryGuid>,
     ) -> Result<OpenOutcome, StoreError> {
         let order = opened.order;
         let mut tx = self.pools.begin().await?;
         if let Some(guid) = delivery
-            && conclude(&mut tx, guid, &Conclusion::Opened { order }).await? == Concluded::Before
+            && conclude(&mut tx, guid, &DeliveryConclusion::Opened { order }).await?
+                == ConclusionWrite::Before
         {
             return Ok(OpenOutcome::DeliveryConcluded);
         }
         if !insert(&mut tx, &opened, at).await? {
             return active_order(&mut tx, &opened).await.map(OpenOutcome::Active);
         }
-        append(&mut tx, order, &Event::Opened(Box::new(opened)), at).await?;
+        append(&mut tx, order, &JournalEvent::Opened(Box::new(opened)), at).await?;
         tx.commit().await?;
         Ok(OpenOutcome::Opened)
     }
@@ -117,9 +118,9 @@ impl Store {
         order: OrderId,
         signal: Signal,
         at: DateTime<Utc>,
-    ) -> Result<Entry, StoreError> {
+    ) -> Result<JournalEntry, StoreError> {
         let mut tx = self.pools.begin().await?;
-        let event = Event::Signaled { signal, delivery: None };
+        let event = JournalEvent::Signaled { signal, delivery: None };
         let entry = append(&mut tx, order, &event, at).await?;
         tx.commit().await?;
         Ok(entry)
@@ -137,7 +138,7 @@ impl Store {
         signal: &Signal,
         delivery: &DeliveryGuid,
         at: DateTime<Utc>,
-    ) -> Result<Option<Vec<Entry>>, StoreError> {
+    ) -> Result<Option<Vec<JournalEntry>>, StoreError> {
         // Each once, and always in the same sequence: two that tell the same orders cannot wait for one another.
         let orders: Vec<OrderId> =
             orders.iter().copied().collect::<BTreeSet<OrderId>>().into_iter().collect();
@@ -145,11 +146,11 @@ impl Store {
             return Err(StoreError::refused(format!("delivery {delivery}"), "there is no order to tell"));
         }
         let mut tx = self.pools.begin().await?;
-        let conclusion = Conclusion::Signaled { orders: orders.clone() };
-        if conclude(&mut tx, delivery, &conclusion).await? == Concluded::Before {
+        let conclusion = DeliveryConclusion::Signaled { orders: orders.clone() };
+        if conclude(&mut tx, delivery, &conclusion).await? == ConclusionWrite::Before {
             return Ok(None);
         }
-        let event = Event::Signaled { signal: signal.clone(), delivery: Some(delivery.clone()) };
+        let event = JournalEvent::Signaled { signal: signal.clone(), delivery: Some(delivery.clone()) };
         let mut entries = Vec::with_capacity(orders.len());
         for order in orders {
             entries.push(append(&mut tx, order, &event, at).await?);
@@ -163,7 +164,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::NotFound`] when there is none.
     pub async fn order(&self, order: OrderId) -> Result<OrderRow, StoreError> {
-        let row: Option<Row> = reading!(&self.pools, pool => {
+        let row: Option<OrderColumns> = reading!(&self.pools, pool => {
             sqlx::query_as(
                 "SELECT id, repository, repository_id, issue, state, active, branch, pull, opened_at, updated_at \
                  FROM orders WHERE id = $1",
@@ -183,7 +184,7 @@ impl Store {
         repository: RepositoryId,
         issue: IssueNumber,
     ) -> Result<Option<OrderRow>, StoreError> {
-        let row: Option<Row> = reading!(&self.pools, pool => {
+        let row: Option<OrderColumns> = reading!(&self.pools, pool => {
             sqlx::query_as(
                 "SELECT id, repository, repository_id, issue, state, active, branch, pull, opened_at, updated_at \
                  FROM orders WHERE repository_id = $1 AND issue = $2 ORDER BY id DESC LIMIT 1",
@@ -204,7 +205,7 @@ impl Store {
         repository: RepositoryId,
         pull: PullNumber,
     ) -> Result<Option<OrderRow>, StoreError> {
-        let row: Option<Row> = reading!(&self.pools, pool => {
+        let row: Option<OrderColumns> = reading!(&self.pools, pool => {
             sqlx::query_as(
                 "SELECT id, repository, repository_id, issue, state, active, branch, pull, opened_at, updated_at \
                  FROM orders WHERE repository_id = $1 AND pull = $2 ORDER BY id DESC LIMIT 1",
@@ -225,7 +226,7 @@ impl Store {
         repository: RepositoryId,
         branch: &BranchName,
     ) -> Result<Option<OrderRow>, StoreError> {
-        let row: Option<Row> = reading!(&self.pools, pool => {
+        let row: Option<OrderColumns> = reading!(&self.pools, pool => {
             sqlx::query_as(
                 "SELECT id, repository, repository_id, issue, state, active, branch, pull, opened_at, updated_at \
                  FROM orders WHERE repository_id = $1 AND branch = $2 ORDER BY id DESC LIMIT 1",
@@ -244,7 +245,7 @@ impl Store {
     /// When the store cannot be read.
     pub async fn orders_with_open_pull(&self, repository: RepositoryId) -> Result<Vec<OrderRow>, StoreError> {
         let [merged, closed] = WITHOUT_A_PULL;
-        let rows: Vec<Row> = reading!(&self.pools, pool => {
+        let rows: Vec<OrderColumns> = reading!(&self.pools, pool => {
             sqlx::query_as(
                 "SELECT id, repository, repository_id, issue, state, active, branch, pull, opened_at, updated_at \
                  FROM orders WHERE repository_id = $1 AND pull IS NOT NULL AND state <> $2 AND state <> $3 \
@@ -265,7 +266,7 @@ impl Store {
     pub async fn orders(&self, filter: &OrderFilter) -> Result<Vec<OrderRow>, StoreError> {
         let repository = filter.repository.as_ref().map(ToString::to_string);
         let before = filter.before.map(|order| order.to_string());
-        let rows: Vec<Row> = reading!(&self.pools, pool => {
+        let rows: Vec<OrderColumns> = reading!(&self.pools, pool => {
             sqlx::query_as(
                 "SELECT id, repository, repository_id, issue, state, active, branch, pull, opened_at, updated_at \
                  FROM orders WHERE ($1 IS NULL OR active = $1) AND ($2 IS NULL OR repository = $2) \
@@ -301,7 +302,7 @@ impl Store {
     pub async fn set_summary(
         &self,
         order: OrderId,
-        summary: &Summary,
+        summary: &OrderSummary,
         rested: Option<u64>,
     ) -> Result<(), StoreError> {
         let rested = rested.map(|seq| to_column(seq, "an entry's number")).transpose()?;
@@ -326,7 +327,11 @@ impl Store {
 }
 
 /// Whether the order got the issue's one place.
-async fn insert(tx: &mut Tx, opened: &Opened, at: DateTime<Utc>) -> Result<bool, StoreError> {
+async fn insert(
+    tx: &mut WriteTransaction,
+    opened: &OrderInput,
+    at: DateTime<Utc>,
+) -> Result<bool, StoreError> {
     let repository_id = to_column(opened.repository_id.0, "a repository's id")?;
     let issue = to_column(opened.issue.number.0, "an issue's number")?;
     let inserted: Option<(String,)> = in_tx!(tx, connection => {
@@ -346,7 +351,7 @@ async fn insert(tx: &mut Tx, opened: &Opened, at: DateTime<Utc>) -> Result<bool,
     Ok(inserted.is_some())
 }
 
-async fn active_order(tx: &mut Tx, opened: &Opened) -> Result<OrderId, StoreError> {
+async fn active_order(tx: &mut WriteTransaction, opened: &OrderInput) -> Result<OrderId, StoreError> {
     let row: Option<(String,)> = in_tx!(tx, connection => {
         sqlx::query_as("SELECT id FROM orders WHERE repository_id = $1 AND issue = $2 AND active")
             .bind(to_column(opened.repository_id.0, "a repository's id")?)
@@ -363,7 +368,7 @@ fn order_id(id: &str) -> Result<OrderId, StoreError> {
     id.parse().map_err(|error| StoreError::broken(format!("order {id:?}"), error))
 }
 
-fn order_row(row: Row) -> Result<OrderRow, StoreError> {
+fn order_row(row: OrderColumns) -> Result<OrderRow, StoreError> {
     let (id, repository, repository_id, issue, state, active, branch, pull, opened_at, updated_at) = row;
     let what = format!("order {id}");
     let broken = |error: journeyman_order::ids::InvalidId| StoreError::broken(what.clone(), error);

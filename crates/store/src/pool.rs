@@ -41,7 +41,7 @@ fn migrator(files: [&'static str; 3]) -> Migrator {
 
 /// The open connections.
 #[derive(Clone)]
-pub(super) enum Pools {
+pub(super) enum ConnectionPools {
     /// One writer, so that writes queue here and not in SQLite's busy handler.
     Sqlite { writer: SqlitePool, readers: SqlitePool },
     /// Any number of both.
@@ -49,7 +49,7 @@ pub(super) enum Pools {
 }
 
 /// A transaction that may write. Dropped without [`Tx::commit`] it leaves nothing behind.
-pub(super) enum Tx {
+pub(super) enum WriteTransaction {
     Sqlite(Transaction<'static, Sqlite>),
     Postgres(Transaction<'static, Postgres>),
 }
@@ -58,11 +58,11 @@ pub(super) enum Tx {
 macro_rules! in_tx {
     ($tx:expr, $connection:ident => $query:expr) => {
         match $tx {
-            $crate::pool::Tx::Sqlite(tx) => {
+            $crate::pool::WriteTransaction::Sqlite(tx) => {
                 let $connection = &mut **tx;
                 $query.await
             }
-            $crate::pool::Tx::Postgres(tx) => {
+            $crate::pool::WriteTransaction::Postgres(tx) => {
                 let $connection = &mut **tx;
                 $query.await
             }
@@ -75,14 +75,14 @@ pub(super) use in_tx;
 macro_rules! reading {
     ($pools:expr, $pool:ident => $query:expr) => {
         match $pools {
-            $crate::pool::Pools::Sqlite { readers: $pool, .. } => $query.await,
-            $crate::pool::Pools::Postgres($pool) => $query.await,
+            $crate::pool::ConnectionPools::Sqlite { readers: $pool, .. } => $query.await,
+            $crate::pool::ConnectionPools::Postgres($pool) => $query.await,
         }
     };
 }
 pub(super) use reading;
 
-impl Pools {
+impl ConnectionPools {
     pub(super) async fn open(url: &str) -> Result<Self, StoreError> {
         if url.starts_with("sqlite:") {
             open_sqlite(url).await
@@ -98,10 +98,12 @@ impl Pools {
 
     /// A transaction that takes its write lock at once: read-then-write under a plain BEGIN fails on SQLite
     /// whenever somebody else wrote in between.
-    pub(super) async fn begin(&self) -> Result<Tx, StoreError> {
+    pub(super) async fn begin(&self) -> Result<WriteTransaction, StoreError> {
         Ok(match self {
-            Self::Sqlite { writer, .. } => Tx::Sqlite(writer.begin_with("BEGIN IMMEDIATE").await?),
-            Self::Postgres(pool) => Tx::Postgres(pool.begin().await?),
+            Self::Sqlite { writer, .. } => {
+                WriteTransaction::Sqlite(writer.begin_with("BEGIN IMMEDIATE").await?)
+            }
+            Self::Postgres(pool) => WriteTransaction::Postgres(pool.begin().await?),
         })
     }
 
@@ -130,7 +132,7 @@ impl Pools {
     }
 }
 
-impl Tx {
+impl WriteTransaction {
     pub(super) async fn commit(self) -> Result<(), StoreError> {
         match self {
             Self::Sqlite(tx) => tx.commit().await?,
@@ -140,7 +142,7 @@ impl Tx {
     }
 }
 
-async fn open_sqlite(url: &str) -> Result<Pools, StoreError> {
+async fn open_sqlite(url: &str) -> Result<ConnectionPools, StoreError> {
     let options = SqliteConnectOptions::from_str(url)
         .map_err(|error| StoreError::refused("store.url", error.to_string()))?
         .create_if_missing(true)
@@ -175,7 +177,7 @@ async fn open_sqlite(url: &str) -> Result<Pools, StoreError> {
             .await
             .map_err(cannot_open)?
     };
-    Ok(Pools::Sqlite { writer, readers })
+    Ok(ConnectionPools::Sqlite { writer, readers })
 }
 
 /// Creates the file and its folder. It holds private repositories' issues: nobody else reads it, and SQLite
@@ -191,7 +193,7 @@ fn create(file: &Path) -> std::io::Result<()> {
     options.open(file).map(|_| ())
 }
 
-async fn open_postgres(url: &str) -> Result<Pools, StoreError> {
+async fn open_postgres(url: &str) -> Result<ConnectionPools, StoreError> {
     let options = PgConnectOptions::from_str(url)
         .map_err(|error| StoreError::refused("store.url", format!("not a PostgreSQL URL: {error}")))?;
     let at = format!("{}:{}", options.get_host(), options.get_port());
@@ -207,5 +209,5 @@ async fn open_postgres(url: &str) -> Result<Pools, StoreError> {
         .run(&pool)
         .await
         .map_err(|error| StoreError::broken("the tables in PostgreSQL (store.url)", error))?;
-    Ok(Pools::Postgres(pool))
+    Ok(ConnectionPools::Postgres(pool))
 }

@@ -9,12 +9,12 @@
 
 use chrono::{DateTime, NaiveTime, TimeDelta, Utc};
 
-use super::pool::{Tx, in_tx};
+use super::pool::{WriteTransaction, in_tx};
 use super::{Store, StoreError, from_column, to_column, to_micros};
-use journeyman_order::{Budget, DayLimits, MoveKey, OrderId, RepositoryId, UserId};
+use journeyman_order::{BudgetLimits, DayLimits, MoveKey, OrderId, RepositoryId, UserId};
 
 /// What a run is thought to cost while nothing is known of its agent.
-const GUESS: Cost = Cost { usd: 0.50, seconds: 300.0 };
+const GUESS: RunCost = RunCost { usd: 0.50, seconds: 300.0 };
 /// How many runs before it an estimate is the mean of.
 const RECENT: i64 = 20;
 /// No run is written down as dearer, in dollars, or longer, in seconds.
@@ -22,7 +22,7 @@ const MOST: f64 = 1e9;
 
 /// A run of an agent that is about to begin.
 #[derive(Debug, Clone, PartialEq)]
-pub struct PaidRun {
+pub struct PlannedAgentRun {
     /// Its order.
     pub order: OrderId,
     /// Its effect.
@@ -42,12 +42,12 @@ pub struct PaidRun {
     /// When.
     pub begins_at: DateTime<Utc>,
     /// The most that the order's own limits let it come to.
-    pub most: Cost,
+    pub most: RunCost,
 }
 
 /// What a run comes to.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Cost {
+pub struct RunCost {
     /// Dollars.
     pub usd: f64,
     /// Seconds.
@@ -65,29 +65,29 @@ pub enum RunEnd {
 
 /// Whether a run may begin.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Grant {
+pub enum BudgetReservation {
     /// It may; it is written down with this estimate.
-    Granted(Cost),
+    Granted(RunCost),
     /// It may not; nothing was written.
-    Over(Over),
+    Exceeded(DailyLimitExceeded),
 }
 
 /// A limit that a run would go over.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Over {
+pub struct DailyLimitExceeded {
     /// Whose.
-    pub purse: Purse,
+    pub scope: BudgetScope,
     /// Which.
-    pub limit: OverLimit,
+    pub limit: DailyLimitUsage,
     /// What the run is thought to come to.
-    pub estimate: Cost,
+    pub estimate: RunCost,
     /// When there is more.
     pub until: DateTime<Utc>,
 }
 
 /// Whose limit for a day it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Purse {
+pub enum BudgetScope {
     /// The repository's.
     Repository,
     /// Of whoever asked for the work.
@@ -98,7 +98,7 @@ pub enum Purse {
 
 /// A limit for a day, and what is spent of it; estimates of what is under way counted.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum OverLimit {
+pub enum DailyLimitUsage {
     /// Dollars.
     Usd {
         /// Spent.
@@ -123,14 +123,14 @@ pub enum OverLimit {
 }
 
 /// What the day has seen, as it is kept.
-struct Spent {
+struct DailySpending {
     microusd: i64,
     milliseconds: i64,
     runs: u64,
 }
 
 /// An estimate, and whether any run before it is behind it.
-struct Estimate {
+struct CostEstimate {
     microusd: i64,
     milliseconds: i64,
     is_known: bool,
@@ -143,24 +143,33 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::Refused`] when there is no such order; otherwise when the store cannot be used.
-    pub async fn reserve(&self, run: &PaidRun, limits: &DayLimits) -> Result<Grant, StoreError> {
+    pub async fn reserve(
+        &self,
+        run: &PlannedAgentRun,
+        limits: &DayLimits,
+    ) -> Result<BudgetReservation, StoreError> {
         let mut tx = self.pools.begin().await?;
         one_after_the_other(&mut tx).await?;
         if let Some(estimate) = granted_before(&mut tx, run).await? {
-            return Ok(Grant::Granted(estimate.cost()));
+            return Ok(BudgetReservation::Granted(estimate.cost()));
         }
         let mut estimate = estimate(&mut tx, run).await?;
         let day = run.begins_at.date_naive().and_time(NaiveTime::MIN).and_utc();
-        for (purse, budget) in purses(run, limits) {
+        for (purse, budget) in budget_scopes(run, limits) {
             let spent = spent(&mut tx, run, purse, day).await?;
             if let Err(limit) = hold(&budget, &spent, &mut estimate) {
                 let until = day + TimeDelta::days(1);
-                return Ok(Grant::Over(Over { purse, limit, estimate: estimate.cost(), until }));
+                return Ok(BudgetReservation::Exceeded(DailyLimitExceeded {
+                    scope: purse,
+                    limit,
+                    estimate: estimate.cost(),
+                    until,
+                }));
             }
         }
         insert(&mut tx, run, &estimate).await?;
         tx.commit().await?;
-        Ok(Grant::Granted(estimate.cost()))
+        Ok(BudgetReservation::Granted(estimate.cost()))
     }
 
     /// Says what a run came to. Whether it had been written down before.
@@ -172,7 +181,7 @@ impl Store {
         order: OrderId,
         key: &MoveKey,
         attempt: u32,
-        cost: Cost,
+        cost: RunCost,
         end: RunEnd,
     ) -> Result<bool, StoreError> {
         let mut tx = self.pools.begin().await?;
@@ -222,24 +231,27 @@ impl RunEnd {
     }
 }
 
-impl Estimate {
-    fn cost(&self) -> Cost {
-        Cost { usd: dollars(self.microusd), seconds: self.milliseconds as f64 / 1e3 }
+impl CostEstimate {
+    fn cost(&self) -> RunCost {
+        RunCost { usd: dollars(self.microusd), seconds: self.milliseconds as f64 / 1e3 }
     }
 }
 
 /// Whoever reads the sums holds the table until its own row is there. SQLite has one writer anyway.
-async fn one_after_the_other(tx: &mut Tx) -> Result<(), StoreError> {
+async fn one_after_the_other(tx: &mut WriteTransaction) -> Result<(), StoreError> {
     match tx {
-        Tx::Sqlite(_) => {}
-        Tx::Postgres(tx) => {
+        WriteTransaction::Sqlite(_) => {}
+        WriteTransaction::Postgres(tx) => {
             sqlx::query("LOCK TABLE spending IN SHARE ROW EXCLUSIVE MODE").execute(&mut **tx).await?;
         }
     }
     Ok(())
 }
 
-async fn granted_before(tx: &mut Tx, run: &PaidRun) -> Result<Option<Estimate>, StoreError> {
+async fn granted_before(
+    tx: &mut WriteTransaction,
+    run: &PlannedAgentRun,
+) -> Result<Option<CostEstimate>, StoreError> {
     let row: Option<(i64, i64)> = in_tx!(tx, connection => {
         sqlx::query_as(
             "SELECT estimated_microusd, estimated_ms FROM spending \
@@ -250,11 +262,11 @@ async fn granted_before(tx: &mut Tx, run: &PaidRun) -> Result<Option<Estimate>, 
         .bind(i64::from(run.attempt))
         .fetch_optional(connection)
     })?;
-    Ok(row.map(|(microusd, milliseconds)| Estimate { microusd, milliseconds, is_known: true }))
+    Ok(row.map(|(microusd, milliseconds)| CostEstimate { microusd, milliseconds, is_known: true }))
 }
 
 /// What a run like this one is thought to cost.
-async fn estimate(tx: &mut Tx, run: &PaidRun) -> Result<Estimate, StoreError> {
+async fn estimate(tx: &mut WriteTransaction, run: &PlannedAgentRun) -> Result<CostEstimate, StoreError> {
     let repository = to_column(run.repository.0, "a repository's id")?;
     let here = (Some(repository), Some(run.stage.as_str()), Some(run.role.as_str()));
     let (most_usd, most_ms) = (scaled(run.most.usd, 1e6), scaled(run.most.seconds, 1e3));
@@ -276,10 +288,10 @@ async fn estimate(tx: &mut Tx, run: &PaidRun) -> Result<Estimate, StoreError> {
         })?;
         if runs > 0 {
             let (microusd, milliseconds) = (microusd.min(most_usd), milliseconds.min(most_ms));
-            return Ok(Estimate { microusd, milliseconds, is_known: true });
+            return Ok(CostEstimate { microusd, milliseconds, is_known: true });
         }
     }
-    Ok(Estimate {
+    Ok(CostEstimate {
         microusd: scaled(GUESS.usd, 1e6).min(most_usd),
         milliseconds: scaled(GUESS.seconds, 1e3).min(most_ms),
         is_known: false,
@@ -287,19 +299,27 @@ async fn estimate(tx: &mut Tx, run: &PaidRun) -> Result<Estimate, StoreError> {
 }
 
 /// The limits that hold for a run. The API is nobody whose limit could be reached.
-fn purses(run: &PaidRun, limits: &DayLimits) -> impl Iterator<Item = (Purse, Budget)> {
-    let sender = run.sender.map(|_| (Purse::Sender, limits.sender));
-    [Some((Purse::Repository, limits.repository)), sender, Some((Purse::All, limits.all))]
+fn budget_scopes(
+    run: &PlannedAgentRun,
+    limits: &DayLimits,
+) -> impl Iterator<Item = (BudgetScope, BudgetLimits)> {
+    let sender = run.sender.map(|_| (BudgetScope::Sender, limits.sender));
+    [Some((BudgetScope::Repository, limits.repository)), sender, Some((BudgetScope::All, limits.all))]
         .into_iter()
         .flatten()
-        .filter(|(_, budget)| *budget != Budget::default())
+        .filter(|(_, budget)| *budget != BudgetLimits::default())
 }
 
-async fn spent(tx: &mut Tx, run: &PaidRun, purse: Purse, day: DateTime<Utc>) -> Result<Spent, StoreError> {
+async fn spent(
+    tx: &mut WriteTransaction,
+    run: &PlannedAgentRun,
+    purse: BudgetScope,
+    day: DateTime<Utc>,
+) -> Result<DailySpending, StoreError> {
     let (repository, sender) = match purse {
-        Purse::Repository => (Some(to_column(run.repository.0, "a repository's id")?), None),
-        Purse::Sender => (None, run.sender.map(|id| to_column(id.0, "a person's id")).transpose()?),
-        Purse::All => (None, None),
+        BudgetScope::Repository => (Some(to_column(run.repository.0, "a repository's id")?), None),
+        BudgetScope::Sender => (None, run.sender.map(|id| to_column(id.0, "a person's id")).transpose()?),
+        BudgetScope::All => (None, None),
     };
     let (microusd, milliseconds, runs): (i64, i64, i64) = in_tx!(tx, connection => {
         sqlx::query_as(
@@ -315,35 +335,43 @@ async fn spent(tx: &mut Tx, run: &PaidRun, purse: Purse, day: DateTime<Utc>) -> 
         .bind(sender)
         .fetch_one(connection)
     })?;
-    Ok(Spent { microusd, milliseconds, runs: from_column(runs, "the day's runs")? })
+    Ok(DailySpending { microusd, milliseconds, runs: from_column(runs, "the day's runs")? })
 }
 
 /// Whether what is left is enough for a run. A guess takes what is left where that is less, so that a small limit can be
 /// used at all; it is no less held while the run is under way.
-fn hold(budget: &Budget, spent: &Spent, estimate: &mut Estimate) -> Result<(), OverLimit> {
+fn hold(
+    budget: &BudgetLimits,
+    spent: &DailySpending,
+    estimate: &mut CostEstimate,
+) -> Result<(), DailyLimitUsage> {
     if let Some(limit) = budget.runs
         && spent.runs >= u64::from(limit)
     {
-        return Err(OverLimit::Runs { spent: spent.runs, limit });
+        return Err(DailyLimitUsage::Runs { spent: spent.runs, limit });
     }
     if let Some(limit) = budget.usd {
         let left = scaled(limit, 1e6) - spent.microusd;
         if left <= 0 || estimate.is_known && estimate.microusd > left {
-            return Err(OverLimit::Usd { spent: dollars(spent.microusd), limit });
+            return Err(DailyLimitUsage::Usd { spent: dollars(spent.microusd), limit });
         }
         estimate.microusd = estimate.microusd.min(left);
     }
     if let Some(limit) = budget.minutes {
         let left = scaled(limit as f64 * 60.0, 1e3) - spent.milliseconds;
         if left <= 0 || estimate.is_known && estimate.milliseconds > left {
-            return Err(OverLimit::Minutes { spent: spent.milliseconds as f64 / 60e3, limit });
+            return Err(DailyLimitUsage::Minutes { spent: spent.milliseconds as f64 / 60e3, limit });
         }
         estimate.milliseconds = estimate.milliseconds.min(left);
     }
     Ok(())
 }
 
-async fn insert(tx: &mut Tx, run: &PaidRun, estimate: &Estimate) -> Result<(), StoreError> {
+async fn insert(
+    tx: &mut WriteTransaction,
+    run: &PlannedAgentRun,
+    estimate: &CostEstimate,
+) -> Result<(), StoreError> {
     let sender = run.sender.map(|id| to_column(id.0, "a person's id")).transpose()?;
     let (_,): (i64,) = in_tx!(tx, connection => {
         sqlx::query_as(

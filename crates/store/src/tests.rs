@@ -1,28 +1,28 @@
 //! Stories told against real databases: SQLite always, PostgreSQL when `JOURNEYMAN_TEST_POSTGRES_URL` names one.
 
+mod signals;
 mod spending;
-mod telling;
 
 use std::collections::BTreeSet;
 
 use super::*;
 use journeyman_order::{
-    AgentRun, Command, DeliveryGuid, Event, InstallationId, IssueNumber, IssueText, Move, MoveKey, Opened,
-    OrderId, OrderLimits, Outcome, Person, Pipeline, PullNumber, RepositoryId, Requester, Signal, SignalKind,
-    Usage, UserId,
+    AgentRun, AgentUsage, DeliveryGuid, EffectOutcome, InstallationId, IssueNumber, IssueText, JournalEvent,
+    Move, MoveKey, OrderId, OrderInput, OrderLimits, Person, Pipeline, PullNumber, RepositoryId, Requester,
+    Signal, SignalKind, SlashCommand, UserId,
 };
 
 /// A store of its own, and whatever has to live as long.
-struct Home {
+struct TestStore {
     store: Store,
     url: String,
     _folder: tempfile::TempDir,
 }
 
-async fn homes() -> Vec<Home> {
+async fn homes() -> Vec<TestStore> {
     let folder = tempfile::tempdir().unwrap();
     let url = format!("sqlite://{}/new/journeyman.db", folder.path().display());
-    let mut homes = vec![Home { store: Store::open(&url).await.unwrap(), url, _folder: folder }];
+    let mut homes = vec![TestStore { store: Store::open(&url).await.unwrap(), url, _folder: folder }];
     match std::env::var("JOURNEYMAN_TEST_POSTGRES_URL") {
         Ok(server) => homes.push(postgres_home(&server).await),
         Err(_) => println!("skipped for PostgreSQL: JOURNEYMAN_TEST_POSTGRES_URL is not set"),
@@ -31,14 +31,14 @@ async fn homes() -> Vec<Home> {
 }
 
 /// A schema of its own on the server, so that tests do not meet.
-async fn postgres_home(server: &str) -> Home {
+async fn postgres_home(server: &str) -> TestStore {
     let schema = format!("t{}", uuid::Uuid::now_v7().simple());
     let pool = sqlx::PgPool::connect(server).await.unwrap();
     sqlx::query(sqlx::AssertSqlSafe(format!("CREATE SCHEMA {schema}"))).execute(&pool).await.unwrap();
     pool.close().await;
     let separator = if server.contains('?') { '&' } else { '?' };
     let url = format!("{server}{separator}options[search_path]={schema}");
-    Home { store: Store::open(&url).await.unwrap(), url, _folder: tempfile::tempdir().unwrap() }
+    TestStore { store: Store::open(&url).await.unwrap(), url, _folder: tempfile::tempdir().unwrap() }
 }
 
 fn now() -> DateTime<Utc> {
@@ -63,8 +63,8 @@ fn anna() -> Person {
     Person { login: "anna".to_owned(), id: UserId(7) }
 }
 
-fn opened(issue: u64) -> Opened {
-    Opened {
+fn opened(issue: u64) -> OrderInput {
+    OrderInput {
         order: OrderId(uuid::Uuid::now_v7()),
         repository: "octo-org/sums".parse().unwrap(),
         repository_id: RepositoryId(99),
@@ -92,16 +92,20 @@ fn opened(issue: u64) -> Opened {
 fn retry() -> Signal {
     Signal {
         by: Requester::Person(anna()),
-        kind: SignalKind::Commanded { comment: None, pull: None, command: Command::Retry { guidance: None } },
+        kind: SignalKind::Commanded {
+            comment: None,
+            pull: None,
+            command: SlashCommand::Retry { guidance: None },
+        },
     }
 }
 
 #[tokio::test]
 async fn a_delivery_is_kept_once_and_waits_until_it_is_concluded() {
-    for Home { store, .. } in homes().await {
-        assert_eq!(store.save_delivery(delivery("b")).await.unwrap(), Saved::New);
-        assert_eq!(store.save_delivery(delivery("a")).await.unwrap(), Saved::New);
-        assert_eq!(store.save_delivery(delivery("b")).await.unwrap(), Saved::Seen);
+    for TestStore { store, .. } in homes().await {
+        assert_eq!(store.save_delivery(delivery("b")).await.unwrap(), DeliverySaveOutcome::New);
+        assert_eq!(store.save_delivery(delivery("a")).await.unwrap(), DeliverySaveOutcome::New);
+        assert_eq!(store.save_delivery(delivery("b")).await.unwrap(), DeliverySaveOutcome::Seen);
 
         let pending = store.pending_deliveries(10).await.unwrap();
         let guids: Vec<&str> = pending.iter().map(|delivery| delivery.guid.as_str()).collect();
@@ -109,11 +113,11 @@ async fn a_delivery_is_kept_once_and_waits_until_it_is_concluded() {
         assert_eq!(pending[0].body, delivery("b").body);
         assert_eq!(pending[0].received_at, now());
 
-        let ignored = Conclusion::Ignored { because: "a \0 push".to_owned() };
+        let ignored = DeliveryConclusion::Ignored { because: "a \0 push".to_owned() };
         store.conclude_delivery(&guid("b"), &ignored).await.unwrap();
-        let late = Conclusion::Refused { because: "too late".to_owned() };
+        let late = DeliveryConclusion::Refused { because: "too late".to_owned() };
         store.conclude_delivery(&guid("b"), &late).await.unwrap();
-        let kept = Conclusion::Ignored { because: "a \u{fffd} push".to_owned() };
+        let kept = DeliveryConclusion::Ignored { because: "a \u{fffd} push".to_owned() };
         assert_eq!(store.conclusion(&guid("b")).await.unwrap(), Some(kept), "the first conclusion stands");
         assert_eq!(store.conclusion(&guid("a")).await.unwrap(), None);
         assert_eq!(store.pending_deliveries(10).await.unwrap().len(), 1);
@@ -125,20 +129,21 @@ async fn a_delivery_is_kept_once_and_waits_until_it_is_concluded() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn one_delivery_a_thousand_times_at_once_is_new_once() {
-    for Home { store, .. } in homes().await {
+    for TestStore { store, .. } in homes().await {
         let calls = (0..1_000).map(|_| {
             let store = store.clone();
             tokio::spawn(async move { store.save_delivery(delivery("same")).await.unwrap() })
         });
         let saved = futures_util::future::join_all(calls).await;
-        let new = saved.into_iter().filter(|saved| *saved.as_ref().unwrap() == Saved::New).count();
+        let new =
+            saved.into_iter().filter(|saved| *saved.as_ref().unwrap() == DeliverySaveOutcome::New).count();
         assert_eq!(new, 1);
     }
 }
 
 #[tokio::test]
 async fn one_delivery_that_the_database_refuses_does_not_cost_the_others_their_place() {
-    for Home { store, .. } in homes().await {
+    for TestStore { store, .. } in homes().await {
         // PostgreSQL takes no NUL in a text; SQLite does.
         let mut bad = delivery("bad");
         bad.event = "issues\0".to_owned();
@@ -147,20 +152,20 @@ async fn one_delivery_that_the_database_refuses_does_not_cost_the_others_their_p
             store.save_delivery(bad),
             store.save_delivery(delivery("also-good"))
         );
-        assert_eq!((good.unwrap(), also.unwrap()), (Saved::New, Saved::New));
+        assert_eq!((good.unwrap(), also.unwrap()), (DeliverySaveOutcome::New, DeliverySaveOutcome::New));
         assert_eq!(bad.is_err(), store.kind() == "postgres");
     }
 }
 
 #[tokio::test]
 async fn opening_writes_the_order_its_first_entry_and_the_conclusion_together() {
-    for Home { store, .. } in homes().await {
+    for TestStore { store, .. } in homes().await {
         store.save_delivery(delivery("d1")).await.unwrap();
         let first = opened(1);
         let order = first.order;
         let outcome = store.open_order(first.clone(), now(), Some(&guid("d1"))).await.unwrap();
         assert_eq!(outcome, OpenOutcome::Opened);
-        assert_eq!(store.conclusion(&guid("d1")).await.unwrap(), Some(Conclusion::Opened { order }));
+        assert_eq!(store.conclusion(&guid("d1")).await.unwrap(), Some(DeliveryConclusion::Opened { order }));
         let journal = store.journal(order).await.unwrap();
         assert_eq!(journal.opened(), &first);
         assert_eq!(journal.opened_at(), now());
@@ -185,7 +190,7 @@ async fn opening_writes_the_order_its_first_entry_and_the_conclusion_together() 
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn fifty_calls_at_once_open_one_order() {
-    for Home { store, .. } in homes().await {
+    for TestStore { store, .. } in homes().await {
         let calls = (0..50).map(|_| {
             let store = store.clone();
             tokio::spawn(async move {
@@ -208,11 +213,11 @@ async fn fifty_calls_at_once_open_one_order() {
 
 #[tokio::test]
 async fn a_settled_order_makes_room_for_the_next_and_cannot_come_back_beside_it() {
-    for Home { store, .. } in homes().await {
+    for TestStore { store, .. } in homes().await {
         let (first, second) = (opened(1), opened(1));
         let (old, new) = (first.order, second.order);
         store.open_order(first, now(), None).await.unwrap();
-        let settled = Summary {
+        let settled = OrderSummary {
             active: false,
             state: "done".to_owned(),
             branch: Some("journeyman/issue-1-sum".parse().unwrap()),
@@ -226,25 +231,25 @@ async fn a_settled_order_makes_room_for_the_next_and_cannot_come_back_beside_it(
         let latest = store.latest_order(RepositoryId(99), IssueNumber(1)).await.unwrap().unwrap();
         assert_eq!(latest.id, new);
 
-        let back = store.set_summary(old, &Summary { active: true, ..settled }, None).await;
+        let back = store.set_summary(old, &OrderSummary { active: true, ..settled }, None).await;
         assert!(matches!(back, Err(StoreError::Refused { .. })), "{back:?}");
         let nobody = OrderId(uuid::Uuid::now_v7());
-        let settled = Summary { active: false, state: String::new(), branch: None, pull: None };
+        let settled = OrderSummary { active: false, state: String::new(), branch: None, pull: None };
         assert!(matches!(store.set_summary(nobody, &settled, None).await, Err(StoreError::NotFound { .. })));
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn entries_appended_at_once_get_numbers_without_gaps() {
-    for Home { store, .. } in homes().await {
+    for TestStore { store, .. } in homes().await {
         let first = opened(1);
         let order = first.order;
         store.open_order(first, now(), None).await.unwrap();
         let calls = (0..100).map(|number| {
             let store = store.clone();
-            let event = Event::Observed {
+            let event = JournalEvent::Observed {
                 key: MoveKey(format!("status/{number}")),
-                outcome: Box::new(Outcome::StatusShown { comment: None }),
+                outcome: Box::new(EffectOutcome::StatusShown { comment: None }),
             };
             tokio::spawn(async move { store.append(order, event, now()).await.unwrap().seq })
         });
@@ -257,20 +262,20 @@ async fn entries_appended_at_once_get_numbers_without_gaps() {
 
 #[tokio::test]
 async fn an_entry_is_returned_as_it_will_be_read_after_a_restart() {
-    for Home { store, url, _folder } in homes().await {
+    for TestStore { store, url, _folder } in homes().await {
         let first = opened(1);
         let order = first.order;
         store.open_order(first, now(), None).await.unwrap();
         let run = AgentRun {
             result: Some("done \u{2028}\0".to_owned()),
-            usage: Usage { usd: 0.1 + 0.2, ..Usage::default() },
+            usage: AgentUsage { usd: 0.1 + 0.2, ..AgentUsage::default() },
             duration_seconds: 1.0 / 3.0,
             ..AgentRun::default()
         };
         let at = DateTime::from_timestamp_nanos(1_700_000_000_123_456_789);
         let key = MoveKey("implement/1/agent".to_owned());
-        let prepare = Event::Intended { key: key.clone(), r#move: Box::new(Move::Prepare) };
-        let ran = Event::Observed { key, outcome: Box::new(Outcome::AgentRan(Box::new(run))) };
+        let prepare = JournalEvent::Intended { key: key.clone(), r#move: Box::new(Move::Prepare) };
+        let ran = JournalEvent::Observed { key, outcome: Box::new(EffectOutcome::AgentRan(Box::new(run))) };
         let written =
             [store.append(order, prepare, at).await.unwrap(), store.append(order, ran, at).await.unwrap()];
         store.close().await;
@@ -288,14 +293,14 @@ async fn an_entry_is_returned_as_it_will_be_read_after_a_restart() {
 
 #[tokio::test]
 async fn an_entry_that_could_not_be_read_again_is_refused_and_leaves_no_gap() {
-    for Home { store, .. } in homes().await {
+    for TestStore { store, .. } in homes().await {
         let first = opened(1);
         let order = first.order;
         store.open_order(first, now(), None).await.unwrap();
         let run = AgentRun { duration_seconds: f64::NAN, ..AgentRun::default() };
-        let event = Event::Observed {
+        let event = JournalEvent::Observed {
             key: MoveKey("implement/1/agent".to_owned()),
-            outcome: Box::new(Outcome::AgentRan(Box::new(run))),
+            outcome: Box::new(EffectOutcome::AgentRan(Box::new(run))),
         };
         let refused = store.append(order, event, now()).await;
         assert!(matches!(refused, Err(StoreError::Refused { .. })), "{refused:?}");
@@ -305,7 +310,7 @@ async fn an_entry_that_could_not_be_read_again_is_refused_and_leaves_no_gap() {
 
 #[tokio::test]
 async fn orders_are_listed_latest_first_in_pages() {
-    for Home { store, .. } in homes().await {
+    for TestStore { store, .. } in homes().await {
         let mut ids = Vec::new();
         for issue in 1..=5 {
             let next = opened(issue);
@@ -313,7 +318,7 @@ async fn orders_are_listed_latest_first_in_pages() {
             store.open_order(next, now(), None).await.unwrap();
         }
         ids.reverse();
-        let settled = Summary { active: false, state: "done".to_owned(), branch: None, pull: None };
+        let settled = OrderSummary { active: false, state: "done".to_owned(), branch: None, pull: None };
         store.set_summary(ids[0], &settled, Some(1)).await.unwrap();
         let list = async |filter: OrderFilter| -> Vec<OrderId> {
             store.orders(&filter).await.unwrap().into_iter().map(|row| row.id).collect()
@@ -334,7 +339,7 @@ async fn orders_are_listed_latest_first_in_pages() {
 
 #[tokio::test]
 async fn artifacts_are_kept_by_name_and_replaced_under_the_same() {
-    for Home { store, .. } in homes().await {
+    for TestStore { store, .. } in homes().await {
         let first = opened(1);
         let order = first.order;
         store.open_order(first, now(), None).await.unwrap();
@@ -378,7 +383,7 @@ async fn what_cannot_be_opened_is_said_with_its_key_and_without_its_password() {
 async fn nobody_else_can_read_the_file_and_those_beside_it() {
     use std::os::unix::fs::PermissionsExt;
     let homes = homes().await;
-    let Home { store, _folder, .. } = &homes[0];
+    let TestStore { store, _folder, .. } = &homes[0];
     store.save_delivery(delivery("d")).await.unwrap();
     let files: Vec<_> = std::fs::read_dir(_folder.path().join("new")).unwrap().map(Result::unwrap).collect();
     assert!(files.len() > 1, "the database and its log");
@@ -391,7 +396,7 @@ async fn nobody_else_can_read_the_file_and_those_beside_it() {
 #[tokio::test]
 async fn a_row_that_was_tampered_with_is_named() {
     let homes = homes().await;
-    let Home { store, url, .. } = &homes[0];
+    let TestStore { store, url, .. } = &homes[0];
     let first = opened(1);
     let order = first.order;
     store.open_order(first, now(), None).await.unwrap();

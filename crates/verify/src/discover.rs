@@ -6,7 +6,7 @@ use regex::Regex;
 use serde_json::Value;
 
 /// A runner that was found.
-pub(super) struct Found {
+pub(super) struct DiscoveredRunner {
     pub(super) runner: &'static str,
     /// The file that told.
     pub(super) because: String,
@@ -17,12 +17,12 @@ pub(super) struct Found {
 }
 
 /// A repository's files, as far as they are asked for. All of them were written by others.
-pub(super) struct Files<'a> {
+pub(super) struct DiscoveryFiles<'a> {
     root: BTreeSet<&'a str>,
     read: &'a dyn Fn(&str) -> Option<Vec<u8>>,
 }
 
-impl<'a> Files<'a> {
+impl<'a> DiscoveryFiles<'a> {
     pub(super) fn new(root: &'a [String], read: &'a dyn Fn(&str) -> Option<Vec<u8>>) -> Self {
         Self { root: root.iter().map(|name| name.trim_end_matches('/')).collect(), read }
     }
@@ -41,7 +41,7 @@ impl<'a> Files<'a> {
 }
 
 /// The first of the runners that fits.
-pub(super) fn find(files: &Files<'_>) -> Option<Found> {
+pub(super) fn find(files: &DiscoveryFiles<'_>) -> Option<DiscoveredRunner> {
     cargo(files)
         .or_else(|| node(files))
         .or_else(|| go(files))
@@ -49,7 +49,7 @@ pub(super) fn find(files: &Files<'_>) -> Option<Found> {
         .or_else(|| make(files))
 }
 
-fn cargo(files: &Files<'_>) -> Option<Found> {
+fn cargo(files: &DiscoveryFiles<'_>) -> Option<DiscoveredRunner> {
     let manifest = files.text("Cargo.toml")?;
     // A manifest that we cannot read is for cargo to complain of.
     let has_dependencies = manifest.parse::<toml::Table>().map_or(true, |table| {
@@ -57,7 +57,7 @@ fn cargo(files: &Files<'_>) -> Option<Found> {
             .iter()
             .any(|key| table.get(*key).and_then(toml::Value::as_table).is_some_and(|table| !table.is_empty()))
     });
-    Some(Found {
+    Some(DiscoveredRunner {
         runner: "cargo test",
         because: "Cargo.toml".into(),
         setup: has_dependencies.then(|| "cargo fetch".into()),
@@ -66,7 +66,7 @@ fn cargo(files: &Files<'_>) -> Option<Found> {
     })
 }
 
-fn node(files: &Files<'_>) -> Option<Found> {
+fn node(files: &DiscoveryFiles<'_>) -> Option<DiscoveredRunner> {
     let manifest: Value = serde_json::from_str(&files.text("package.json")?).ok()?;
     let script = manifest.get("scripts")?.get("test")?.as_str()?.trim();
     // `npm init` writes a script that only complains.
@@ -85,7 +85,7 @@ fn node(files: &Files<'_>) -> Option<Found> {
     } else {
         ("npm test", "npm test", "npm install --no-audit --no-fund")
     };
-    Some(Found {
+    Some(DiscoveredRunner {
         runner,
         because: "a test script in package.json".into(),
         setup: has_dependencies.then(|| setup.into()),
@@ -94,10 +94,10 @@ fn node(files: &Files<'_>) -> Option<Found> {
     })
 }
 
-fn go(files: &Files<'_>) -> Option<Found> {
+fn go(files: &DiscoveryFiles<'_>) -> Option<DiscoveredRunner> {
     let module = files.text("go.mod")?;
     let has_requirements = module.lines().any(|line| line.trim_start().starts_with("require"));
-    Some(Found {
+    Some(DiscoveredRunner {
         runner: "go test",
         because: "go.mod".into(),
         setup: has_requirements.then(|| "go mod download".into()),
@@ -109,7 +109,7 @@ fn go(files: &Files<'_>) -> Option<Found> {
 const REQUIREMENTS: [&str; 4] =
     ["requirements.txt", "requirements-dev.txt", "requirements-test.txt", "test-requirements.txt"];
 
-fn python(files: &Files<'_>) -> Option<Found> {
+fn python(files: &DiscoveryFiles<'_>) -> Option<DiscoveredRunner> {
     let (runner, because, test) = match pytest_sign(files) {
         Some(sign) => ("pytest", sign, "python3 -m pytest".to_owned()),
         None => {
@@ -125,11 +125,11 @@ fn python(files: &Files<'_>) -> Option<Found> {
         format!("python3 -m venv .venv && .venv/bin/python -m pip install{files}{extra}")
     });
     let path = setup.is_some().then_some(".venv/bin");
-    Some(Found { runner, because, setup, test, path })
+    Some(DiscoveredRunner { runner, because, setup, test, path })
 }
 
 /// The files of requirements that require something.
-fn requirements(files: &Files<'_>) -> Vec<(&'static str, String)> {
+fn requirements(files: &DiscoveryFiles<'_>) -> Vec<(&'static str, String)> {
     REQUIREMENTS
         .iter()
         .filter_map(|name| Some((*name, files.text(name)?)))
@@ -137,7 +137,7 @@ fn requirements(files: &Files<'_>) -> Vec<(&'static str, String)> {
         .collect()
 }
 
-fn pytest_sign(files: &Files<'_>) -> Option<String> {
+fn pytest_sign(files: &DiscoveryFiles<'_>) -> Option<String> {
     for (name, section) in [
         ("pytest.ini", ""),
         ("pyproject.toml", "[tool.pytest"),
@@ -172,7 +172,7 @@ fn names_pytest(text: &str) -> bool {
     })
 }
 
-fn unittest_sign(files: &Files<'_>) -> Option<(String, String)> {
+fn unittest_sign(files: &DiscoveryFiles<'_>) -> Option<(String, String)> {
     let from_root = "python3 -m unittest discover".to_owned();
     let in_root = files.root.iter().find(|name| name.starts_with("test") && name.ends_with(".py"));
     if let Some(name) = in_root {
@@ -191,13 +191,13 @@ fn unittest_sign(files: &Files<'_>) -> Option<(String, String)> {
     Some((format!("{folder}/"), test))
 }
 
-fn make(files: &Files<'_>) -> Option<Found> {
+fn make(files: &DiscoveryFiles<'_>) -> Option<DiscoveredRunner> {
     // As make itself looks for them.
     let (name, text) = ["GNUmakefile", "makefile", "Makefile"]
         .into_iter()
         .find_map(|name| Some((name, files.text(name)?)))?;
     let target = Regex::new(r"(?m)^test\s*::?([^:=]|$)").ok()?;
-    target.is_match(&text).then(|| Found {
+    target.is_match(&text).then(|| DiscoveredRunner {
         runner: "make test",
         because: format!("a target test in {name}"),
         setup: None,

@@ -29,16 +29,16 @@ mod reporting;
 pub mod tamper;
 mod text;
 
-use journeyman_order::{Counts, Exit, TestVerdict};
+use journeyman_order::{Exit, TestCounts, TestVerdict};
 
 pub use compare::may_be_flaky;
 pub use counts::{read, read_end};
-pub use dependencies::{Dependency, brought};
+pub use dependencies::{NewDependency, new_dependencies};
 pub use mutants::{Mutant, changed_lines, mutants};
-pub use overlay::{Lay, Overlay};
+pub use overlay::{Overlay, OverlayAction};
 pub use plan::{TestPlan, judge_by, plan, without_own_tests};
-pub use registries::{SetupNetwork, laid, setup_network};
-pub use reporting::{Reporting, reporting};
+pub use registries::{SetupNetwork, overlay_paths, setup_network};
+pub use reporting::{ReportingCommand, reporting_command};
 pub use text::{TAIL_CHARACTERS, tail};
 
 /// Pytest, and unittest of newer Pythons, end with this when they found no test.
@@ -51,7 +51,7 @@ const NEXTEST_NO_TESTS: i32 = 4;
 /// The exit decides. Counts can only take a pass away, when they say that no test ran; a run without known
 /// counts stays what its exit says. Some runners have an exit code of their own for having found no test; it
 /// counts as that only where what was printed says so too, and else as the failure that it looks like.
-pub fn verdict(exit: &Exit, counts: Option<&Counts>) -> TestVerdict {
+pub fn verdict(exit: &Exit, counts: Option<&TestCounts>) -> TestVerdict {
     let none_ran = counts.is_some_and(|counts| counts.ran() == 0);
     match exit {
         Exit::Code(0) if none_ran => TestVerdict::NoTests,

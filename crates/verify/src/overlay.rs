@@ -7,12 +7,12 @@ pub struct Overlay {
     /// on the way included.
     pub path: String,
     /// What to do there.
-    pub lay: Lay,
+    pub action: OverlayAction,
 }
 
 /// What to do with a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Lay {
+pub enum OverlayAction {
     /// It gets these bytes. One that is there keeps its mode; one that is not has to be executable if it begins with
     /// `#!`.
     Write(Vec<u8>),

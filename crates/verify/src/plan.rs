@@ -1,6 +1,6 @@
 //! Which commands install and test a repository: its settings say, or its files tell.
 
-use super::discover::{Files, Found, find};
+use super::discover::{DiscoveredRunner, DiscoveryFiles, find};
 use journeyman_order::RepositorySettings;
 
 /// What to run. Shell commands, from the repository's root.
@@ -26,11 +26,11 @@ pub fn plan(
     root_files: &[String],
     read: &dyn Fn(&str) -> Option<Vec<u8>>,
 ) -> TestPlan {
-    let found = find(&Files::new(root_files, read));
+    let found = find(&DiscoveryFiles::new(root_files, read));
     let own_test = said(settings.test.as_deref());
     let own_setup = said(settings.setup.as_deref());
     let report = said(settings.report.as_deref());
-    let Found { runner, because, setup, test, path } = match found {
+    let DiscoveredRunner { runner, because, setup, test, path } = match found {
         Some(found) => found,
         None => return TestPlan { setup: own_setup, test: own_test, report, found: None },
     };

@@ -198,7 +198,7 @@ pub fn setup_network(
 }
 
 /// The paths that are laid over a checkout.
-pub fn laid(overlays: &[Overlay]) -> impl Iterator<Item = String> + '_ {
+pub fn overlay_paths(overlays: &[Overlay]) -> impl Iterator<Item = String> + '_ {
     overlays.iter().map(|overlay| overlay.path.clone())
 }
 

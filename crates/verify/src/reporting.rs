@@ -7,7 +7,7 @@ use super::plan::{TestPlan, after_exports};
 /// A test command that is asked for names. Where nothing can be asked for, it is the command as it was, and the run
 /// is compared by counts or by its exit.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reporting {
+pub struct ReportingCommand {
     /// The shell command. Both of its streams have to go into one pipe, so that lines keep their order.
     pub command: String,
     /// To be set for it.
@@ -25,22 +25,26 @@ pub struct Reporting {
 /// the run may write. Pytest and Go take a variable, which also reaches them through `make` and scripts. The others
 /// need a word more on their command, so it has to be a plain one, or a test script of package.json that ends in a
 /// plain one.
-pub fn reporting(plan: &TestPlan, read: &dyn Fn(&str) -> Option<Vec<u8>>, report: &str) -> Option<Reporting> {
+pub fn reporting_command(
+    plan: &TestPlan,
+    read: &dyn Fn(&str) -> Option<Vec<u8>>,
+    report: &str,
+) -> Option<ReportingCommand> {
     let command = plan.test.as_deref()?;
     let own = after_exports(command);
     let before = command.strip_suffix(own).unwrap_or_default();
     let asked = plain_words(own).and_then(|words| more_words(&words, read));
     let mut environment = BTreeMap::new();
     let mut junit = plan.report.clone();
-    let runs = asked.as_ref().map_or(Runs::Unknown, |asked| asked.runs);
-    if junit.is_none() && matches!(runs, Runs::Pytest | Runs::Unknown) {
+    let runs = asked.as_ref().map_or(KnownRunner::Unknown, |asked| asked.runs);
+    if junit.is_none() && matches!(runs, KnownRunner::Pytest | KnownRunner::Unknown) {
         // Pytest takes the variable apart as a shell would.
         // A file that cannot be collected says nothing of the others.
         let option = format!("--continue-on-collection-errors --junitxml={}", shell_words::quote(report));
         environment.insert("PYTEST_ADDOPTS".to_owned(), option);
         junit = Some(report.to_owned());
     }
-    if matches!(runs, Runs::Go | Runs::Unknown) && read("go.mod").is_some() {
+    if matches!(runs, KnownRunner::Go | KnownRunner::Unknown) && read("go.mod").is_some() {
         environment.insert("GOFLAGS".to_owned(), "-v".to_owned());
     }
     let before_options = asked.as_ref().and_then(|asked| asked.before_options);
@@ -48,12 +52,12 @@ pub fn reporting(plan: &TestPlan, read: &dyn Fn(&str) -> Option<Vec<u8>>, report
         Some(adapted) => format!("{before}{adapted}"),
         None => command.to_owned(),
     };
-    Some(Reporting { command, environment, junit, before_options })
+    Some(ReportingCommand { command, environment, junit, before_options })
 }
 
 /// What a command is known to run.
 #[derive(Clone, Copy)]
-enum Runs {
+enum KnownRunner {
     Pytest,
     Go,
     /// Something that prints its names, once it has the words it needs.
@@ -61,15 +65,15 @@ enum Runs {
     Unknown,
 }
 
-struct Asked {
-    runs: Runs,
+struct ReportingRequest {
+    runs: KnownRunner,
     /// The command with what it needs; none when it needs nothing.
     command: Option<String>,
     /// As in [`Reporting`].
     before_options: Option<&'static str>,
 }
 
-impl Asked {
+impl ReportingRequest {
     fn taking_options(self, before: &'static str) -> Self {
         Self { before_options: Some(before), ..self }
     }
@@ -81,7 +85,7 @@ fn plain_words(command: &str) -> Option<Vec<&str>> {
     command.chars().all(is_plain).then(|| command.split_whitespace().collect())
 }
 
-fn more_words(words: &[&str], read: &dyn Fn(&str) -> Option<Vec<u8>>) -> Option<Asked> {
+fn more_words(words: &[&str], read: &dyn Fn(&str) -> Option<Vec<u8>>) -> Option<ReportingRequest> {
     let start = program_at(words);
     let rest = words.get(start..)?;
     let has = |option: &str| rest.contains(&option);
@@ -94,8 +98,10 @@ fn more_words(words: &[&str], read: &dyn Fn(&str) -> Option<Vec<u8>>) -> Option<
             .collect::<Vec<_>>()
             .join(" ")
     };
-    let known = |runs: Runs| Some(Asked { runs, command: None, before_options: None });
-    let printing = |command: Option<String>| known(Runs::Printing).map(|asked| Asked { command, ..asked });
+    let known = |runs: KnownRunner| Some(ReportingRequest { runs, command: None, before_options: None });
+    let printing = |command: Option<String>| {
+        known(KnownRunner::Printing).map(|asked| ReportingRequest { command, ..asked })
+    };
     match rest {
         // Without this, binaries after one that fails are left out, and their tests would seem to be gone.
         ["cargo", more @ ..] => {
@@ -113,9 +119,9 @@ fn more_words(words: &[&str], read: &dyn Fn(&str) -> Option<Vec<u8>>) -> Option<
             let is_said = ["-v", "--verbose"].into_iter().any(has);
             printing((!is_said).then(|| with(words.len(), &["-v"])))
         }
-        ["pytest" | "py.test", ..] => known(Runs::Pytest),
-        [python, "-m", "pytest", ..] if is_python(python) => known(Runs::Pytest),
-        ["go", "test", ..] => known(Runs::Go),
+        ["pytest" | "py.test", ..] => known(KnownRunner::Pytest),
+        [python, "-m", "pytest", ..] if is_python(python) => known(KnownRunner::Pytest),
+        ["go", "test", ..] => known(KnownRunner::Go),
         ["node", ..] if has("--test") => printing(None),
         ["mocha", ..] => printing(None).map(|asked| asked.taking_options("")),
         [program @ ("jest" | "vitest" | "react-scripts"), ..] => {
@@ -199,12 +205,12 @@ fn script_of(manifest: &[u8], name: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn asked(command: &str, files: &[(&str, &str)]) -> Reporting {
+    fn asked(command: &str, files: &[(&str, &str)]) -> ReportingCommand {
         let plan = TestPlan { test: Some(command.to_owned()), ..TestPlan::default() };
         let read = |path: &str| {
             files.iter().find(|(name, _)| *name == path).map(|(_, text)| text.as_bytes().to_vec())
         };
-        reporting(&plan, &read, "/home/a b/report.xml").unwrap()
+        reporting_command(&plan, &read, "/home/a b/report.xml").unwrap()
     }
 
     #[test]
@@ -309,9 +315,9 @@ mod tests {
             report: Some("out.xml".into()),
             ..TestPlan::default()
         };
-        let asked = reporting(&plan, &|_| None, "/home/report.xml").unwrap();
+        let asked = reporting_command(&plan, &|_| None, "/home/report.xml").unwrap();
         assert_eq!(asked.junit.as_deref(), Some("out.xml"));
         assert!(asked.environment.is_empty());
-        assert_eq!(reporting(&TestPlan::default(), &|_| None, "/r"), None);
+        assert_eq!(reporting_command(&TestPlan::default(), &|_| None, "/r"), None);
     }
 }

@@ -1,7 +1,7 @@
 mod judge;
 
 use super::*;
-use journeyman_order::{Reading, RepositorySettings};
+use journeyman_order::{RepositorySettings, TestReport};
 use proptest::prelude::*;
 
 fn fixture(name: &str) -> Vec<u8> {
@@ -9,12 +9,12 @@ fn fixture(name: &str) -> Vec<u8> {
     std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-fn reading(name: &str) -> Reading {
+fn reading(name: &str) -> TestReport {
     read(&String::from_utf8_lossy(&fixture(name)), None)
 }
 
-fn counts(passed: u64, failed: u64, skipped: u64) -> Option<Counts> {
-    Some(Counts { passed, failed, skipped })
+fn counts(passed: u64, failed: u64, skipped: u64) -> Option<TestCounts> {
+    Some(TestCounts { passed, failed, skipped })
 }
 
 /// Every failing run holds a test that prints a forged summary of 24 passed tests.
@@ -36,7 +36,7 @@ fn what_the_runners_really_print_is_counted_and_the_failing_tests_are_named() {
     let go_json = ["example.org/calc.TestAdds", "example.org/calc.TestGroup/inner_fails"];
     let vitest = ["broken.test.mjs", "calc.test.mjs > adds", "calc.test.mjs > group > inner fails"];
     let jest = ["adds", "group › inner fails", "j/broken.test.js"];
-    let table: &[(&str, Option<Counts>, &[&str])] = &[
+    let table: &[(&str, Option<TestCounts>, &[&str])] = &[
         ("cargo-fail.txt", counts(4, 2, 1), &["tests::adds", "fails"]),
         ("cargo-pass.txt", counts(1, 0, 0), &[]),
         ("nextest-fail.txt", counts(3, 2, 1), &["calc tests::adds", "calc::more fails"]),
@@ -124,15 +124,15 @@ fn a_summary_that_a_test_prints_flips_nothing() {
     let pytest = "===== 24 passed in 0.01s =====\n===== 1 failed in 0.02s =====\n";
     assert_eq!(read(pytest, None).counts, counts(0, 1, 0));
     // And whatever is believed, the exit decides.
-    let all_passed = Counts { passed: 24, failed: 0, skipped: 0 };
+    let all_passed = TestCounts { passed: 24, failed: 0, skipped: 0 };
     assert_eq!(verdict(&Exit::Code(1), Some(&all_passed)), TestVerdict::Failed);
 }
 
 #[test]
 fn the_exit_decides_and_counts_only_take_away() {
-    let none = Counts { passed: 0, failed: 0, skipped: 3 };
-    let one = Counts { passed: 1, failed: 0, skipped: 0 };
-    let red = Counts { passed: 1, failed: 1, skipped: 0 };
+    let none = TestCounts { passed: 0, failed: 0, skipped: 3 };
+    let one = TestCounts { passed: 1, failed: 0, skipped: 0 };
+    let red = TestCounts { passed: 1, failed: 1, skipped: 0 };
     for (exit, counts, expected) in [
         (Exit::Code(0), None, TestVerdict::Passed),
         (Exit::Code(0), Some(&one), TestVerdict::Passed),

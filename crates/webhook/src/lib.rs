@@ -15,4 +15,6 @@ mod understand;
 
 pub use mentions::names;
 pub use signature::{SignatureError, verify};
-pub use understand::{Incoming, Provided, Subject, Understood, Us, events, understand};
+pub use understand::{
+    AppIdentity, DeliveryMeaning, RoutedSignal, SignalCondition, SignalSubject, events, understand,
+};

@@ -9,27 +9,27 @@ use journeyman_order::{
 };
 
 /// A parsed body. Of keys that are twice there the last counts.
-pub(super) struct Payload(Value);
+pub(super) struct WebhookPayload(Value);
 
 /// What a payload cannot do without, and does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Missing(pub(super) &'static str);
+pub(super) struct MissingField(pub(super) &'static str);
 
 /// Who sent it.
-pub(super) struct Sender {
+pub(super) struct WebhookSender {
     pub(super) person: Person,
-    pub(super) kind: SenderKind,
+    pub(super) kind: WebhookSenderKind,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum SenderKind {
+pub(super) enum WebhookSenderKind {
     Human,
     Bot,
 }
 
 /// What an issue says of itself beside its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum IssueKind {
+pub(super) enum WebhookIssueKind {
     Open,
     Closed,
     /// GitHub's issues of this kind are pull requests.
@@ -37,7 +37,7 @@ pub(super) enum IssueKind {
 }
 
 /// What somebody else found out about a commit.
-pub(super) struct Check<'a> {
+pub(super) struct WebhookCheckPayload<'a> {
     pub(super) head: CommitSha,
     /// Branches of ours that it is on.
     pub(super) branches: Vec<BranchName>,
@@ -49,13 +49,13 @@ pub(super) struct Check<'a> {
 
 /// The events that bring a [`Check`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum CheckEvent {
+pub(super) enum WebhookCheckEvent {
     Suite,
     Run,
     Workflow,
 }
 
-impl CheckEvent {
+impl WebhookCheckEvent {
     /// The event, and the key of its payload.
     pub(super) fn key(self) -> &'static str {
         match self {
@@ -66,7 +66,7 @@ impl CheckEvent {
     }
 }
 
-impl Payload {
+impl WebhookPayload {
     /// # Errors
     /// When it is not a JSON object; deeper than 128 levels counts as that.
     pub(super) fn parse(body: &[u8]) -> Result<Self, String> {
@@ -84,10 +84,13 @@ impl Payload {
         self.text("/action")
     }
 
-    pub(super) fn repository(&self) -> Result<(RepositoryName, RepositoryId), Missing> {
+    pub(super) fn repository(&self) -> Result<(RepositoryName, RepositoryId), MissingField> {
         let name = self.text("/repository/full_name").and_then(|name| name.parse().ok());
         let id = self.number("/repository/id");
-        Ok((name.ok_or(Missing("repository.full_name"))?, RepositoryId(id.ok_or(Missing("repository.id"))?)))
+        Ok((
+            name.ok_or(MissingField("repository.full_name"))?,
+            RepositoryId(id.ok_or(MissingField("repository.id"))?),
+        ))
     }
 
     pub(super) fn default_branch(&self) -> Option<String> {
@@ -102,20 +105,20 @@ impl Payload {
         self.number("/installation/id").map(InstallationId)
     }
 
-    pub(super) fn sender(&self) -> Result<Sender, Missing> {
-        let login = self.text("/sender/login").ok_or(Missing("sender.login"))?;
-        let id = self.number("/sender/id").ok_or(Missing("sender.id"))?;
+    pub(super) fn sender(&self) -> Result<WebhookSender, MissingField> {
+        let login = self.text("/sender/login").ok_or(MissingField("sender.login"))?;
+        let id = self.number("/sender/id").ok_or(MissingField("sender.id"))?;
         let is_bot = self.text("/sender/type") == Some("Bot") || login.ends_with("[bot]");
-        Ok(Sender {
+        Ok(WebhookSender {
             person: Person { login: login.to_owned(), id: UserId(id) },
-            kind: if is_bot { SenderKind::Bot } else { SenderKind::Human },
+            kind: if is_bot { WebhookSenderKind::Bot } else { WebhookSenderKind::Human },
         })
     }
 
-    pub(super) fn issue(&self) -> Result<IssueText, Missing> {
+    pub(super) fn issue(&self) -> Result<IssueText, MissingField> {
         let owned = |pointer| self.text(pointer).unwrap_or_default().to_owned();
         Ok(IssueText {
-            number: IssueNumber(self.number("/issue/number").ok_or(Missing("issue.number"))?),
+            number: IssueNumber(self.number("/issue/number").ok_or(MissingField("issue.number"))?),
             title: owned("/issue/title"),
             body: owned("/issue/body"),
             url: owned("/issue/html_url"),
@@ -130,18 +133,18 @@ impl Payload {
         names.take(MOST).map(str::to_owned).collect()
     }
 
-    pub(super) fn issue_kind(&self) -> IssueKind {
+    pub(super) fn issue_kind(&self) -> WebhookIssueKind {
         if self.0.pointer("/issue/pull_request").is_some_and(|pull| !pull.is_null()) {
-            IssueKind::Pull
+            WebhookIssueKind::Pull
         } else if self.text("/issue/state") == Some("closed") {
-            IssueKind::Closed
+            WebhookIssueKind::Closed
         } else {
-            IssueKind::Open
+            WebhookIssueKind::Open
         }
     }
 
-    pub(super) fn label(&self) -> Result<String, Missing> {
-        self.text("/label/name").map(str::to_owned).ok_or(Missing("label.name"))
+    pub(super) fn label(&self) -> Result<String, MissingField> {
+        self.text("/label/name").map(str::to_owned).ok_or(MissingField("label.name"))
     }
 
     /// Whether an edit changed what an issue says, and not only something that we do not read: GitHub names what was
@@ -156,20 +159,20 @@ impl Payload {
         })
     }
 
-    pub(super) fn comment(&self) -> Result<&str, Missing> {
-        self.text("/comment/body").ok_or(Missing("comment.body"))
+    pub(super) fn comment(&self) -> Result<&str, MissingField> {
+        self.text("/comment/body").ok_or(MissingField("comment.body"))
     }
 
-    pub(super) fn comment_id(&self) -> Result<u64, Missing> {
-        self.number("/comment/id").ok_or(Missing("comment.id"))
+    pub(super) fn comment_id(&self) -> Result<u64, MissingField> {
+        self.number("/comment/id").ok_or(MissingField("comment.id"))
     }
 
     pub(super) fn comment_author(&self) -> Option<UserId> {
         self.number("/comment/user/id").map(UserId)
     }
 
-    pub(super) fn review(&self) -> Result<u64, Missing> {
-        self.number("/review/id").ok_or(Missing("review.id"))
+    pub(super) fn review(&self) -> Result<u64, MissingField> {
+        self.number("/review/id").ok_or(MissingField("review.id"))
     }
 
     pub(super) fn review_author(&self) -> Option<UserId> {
@@ -178,8 +181,8 @@ impl Payload {
 
     /// None where the review is in a state that came to nothing, such as dismissed. Deliveries write it in small
     /// letters, the REST API in capitals.
-    pub(super) fn review_verdict(&self) -> Result<Option<ReviewVerdict>, Missing> {
-        let state = self.text("/review/state").ok_or(Missing("review.state"))?;
+    pub(super) fn review_verdict(&self) -> Result<Option<ReviewVerdict>, MissingField> {
+        let state = self.text("/review/state").ok_or(MissingField("review.state"))?;
         Ok(match state.to_ascii_lowercase().as_str() {
             "approved" => Some(ReviewVerdict::Approved),
             "changes_requested" => Some(ReviewVerdict::ChangesRequested),
@@ -188,27 +191,28 @@ impl Payload {
         })
     }
 
-    pub(super) fn pull(&self) -> Result<PullNumber, Missing> {
+    pub(super) fn pull(&self) -> Result<PullNumber, MissingField> {
         let number = self.number("/pull_request/number").or_else(|| self.number("/number"));
-        number.map(PullNumber).ok_or(Missing("pull_request.number"))
+        number.map(PullNumber).ok_or(MissingField("pull_request.number"))
     }
 
     pub(super) fn merged(&self) -> bool {
         self.0.pointer("/pull_request/merged").and_then(Value::as_bool).unwrap_or(false)
     }
 
-    pub(super) fn pull_head(&self) -> Result<CommitSha, Missing> {
-        self.sha("/pull_request/head/sha").ok_or(Missing("pull_request.head.sha"))
+    pub(super) fn pull_head(&self) -> Result<CommitSha, MissingField> {
+        self.sha("/pull_request/head/sha").ok_or(MissingField("pull_request.head.sha"))
     }
 
     /// What `check_suite`, `check_run` or `workflow_run` is about.
-    pub(super) fn check(&self, event: CheckEvent) -> Result<Check<'_>, Missing> {
-        let check = self.0.get(event.key()).filter(|check| check.is_object()).ok_or(Missing(event.key()))?;
+    pub(super) fn check(&self, event: WebhookCheckEvent) -> Result<WebhookCheckPayload<'_>, MissingField> {
+        let check =
+            self.0.get(event.key()).filter(|check| check.is_object()).ok_or(MissingField(event.key()))?;
         let head = check.get("head_sha").and_then(Value::as_str).and_then(|sha| sha.parse().ok());
         let app = check.pointer("/app/id").and_then(as_number);
         let name = check.get("name").and_then(Value::as_str);
-        Ok(Check {
-            head: head.ok_or(Missing("head_sha"))?,
+        Ok(WebhookCheckPayload {
+            head: head.ok_or(MissingField("head_sha"))?,
             branches: self.branches_of(check),
             app,
             name: name.unwrap_or_default(),
@@ -233,16 +237,16 @@ impl Payload {
     }
 
     /// The button that was pressed.
-    pub(super) fn requested_action(&self) -> Result<&str, Missing> {
-        self.text("/requested_action/identifier").ok_or(Missing("requested_action.identifier"))
+    pub(super) fn requested_action(&self) -> Result<&str, MissingField> {
+        self.text("/requested_action/identifier").ok_or(MissingField("requested_action.identifier"))
     }
 
-    pub(super) fn status_state(&self) -> Result<&str, Missing> {
-        self.text("/state").ok_or(Missing("state"))
+    pub(super) fn status_state(&self) -> Result<&str, MissingField> {
+        self.text("/state").ok_or(MissingField("state"))
     }
 
-    pub(super) fn status_commit(&self) -> Result<CommitSha, Missing> {
-        self.sha("/sha").ok_or(Missing("sha"))
+    pub(super) fn status_commit(&self) -> Result<CommitSha, MissingField> {
+        self.sha("/sha").ok_or(MissingField("sha"))
     }
 
     /// Our branches whose head is this commit. GitHub names up to ten branches that contain it, and a commit of the
@@ -255,18 +259,18 @@ impl Payload {
     }
 
     /// The branch that a push was to; none where it was to something else, a tag.
-    pub(super) fn pushed_branch(&self) -> Result<Option<&str>, Missing> {
-        Ok(self.text("/ref").ok_or(Missing("ref"))?.strip_prefix("refs/heads/"))
+    pub(super) fn pushed_branch(&self) -> Result<Option<&str>, MissingField> {
+        Ok(self.text("/ref").ok_or(MissingField("ref"))?.strip_prefix("refs/heads/"))
     }
 
     /// Where a push left its branch; none where it deleted it.
-    pub(super) fn pushed_head(&self) -> Result<Option<CommitSha>, Missing> {
+    pub(super) fn pushed_head(&self) -> Result<Option<CommitSha>, MissingField> {
         let deleted = self.0.get("deleted").and_then(Value::as_bool).unwrap_or(false);
-        let after = self.text("/after").ok_or(Missing("after"))?;
+        let after = self.text("/after").ok_or(MissingField("after"))?;
         if deleted || after.bytes().all(|byte| byte == b'0') {
             return Ok(None);
         }
-        after.parse().map(Some).map_err(|_| Missing("after"))
+        after.parse().map(Some).map_err(|_| MissingField("after"))
     }
 
     fn sha(&self, pointer: &str) -> Option<CommitSha> {

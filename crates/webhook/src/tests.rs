@@ -60,14 +60,14 @@ fn fixture(name: &str) -> Vec<u8> {
 
 #[test]
 fn a_label_becomes_a_signal_with_the_issue_as_it_was() {
-    let Understood::Signal(incoming) = understand("issues", &fixture("issues.labeled.1.json")) else {
+    let DeliveryMeaning::Signal(incoming) = understand("issues", &fixture("issues.labeled.1.json")) else {
         panic!("no signal");
     };
     assert_eq!(incoming.repository.to_string(), "Codertocat/Hello-World");
     assert_eq!(incoming.repository_id, RepositoryId(186_853_002));
     assert_eq!(incoming.installation, None);
     assert_eq!(incoming.default_branch.as_deref(), Some("master"));
-    let Subject::Issue(issue) = incoming.subject else { panic!("not about an issue") };
+    let SignalSubject::Issue(issue) = incoming.subject else { panic!("not about an issue") };
     assert_eq!((issue.number, issue.title.as_str()), (IssueNumber(1), "Spelling error in the README file"));
     let by = Person { login: "Codertocat".to_owned(), id: UserId(21_031_067) };
     assert_eq!(
@@ -148,7 +148,7 @@ fn what_cannot_be_read_is_malformed_and_names_the_field() {
         (vec![("/issue", json!([]))], "issue.number"),
     ] {
         let understood = understand("issues", &changed(&changes));
-        let Understood::Malformed { because: said } = &understood else {
+        let DeliveryMeaning::Malformed { because: said } = &understood else {
             panic!("{changes:?}: {understood:?}")
         };
         assert!(said.contains(because), "{changes:?}: {said}");
@@ -162,7 +162,7 @@ fn what_cannot_be_read_is_malformed_and_names_the_field() {
         (b"[".repeat(10_000), "not JSON"),
     ] {
         let understood = understand("issues", &body);
-        let Understood::Malformed { because: said } = &understood else { panic!("{understood:?}") };
+        let DeliveryMeaning::Malformed { because: said } = &understood else { panic!("{understood:?}") };
         assert!(said.contains(because), "{said}");
     }
 }
@@ -171,13 +171,13 @@ fn what_cannot_be_read_is_malformed_and_names_the_field() {
 fn of_keys_that_are_twice_there_the_last_counts() {
     let text = String::from_utf8(changed(&[])).unwrap();
     let twice = text.replacen('{', "{\"action\":\"opened\",\"repository\":null,", 1);
-    assert!(matches!(understand("issues", twice.as_bytes()), Understood::Signal(_)));
+    assert!(matches!(understand("issues", twice.as_bytes()), DeliveryMeaning::Signal(_)));
 }
 
 #[test]
 fn a_default_branch_that_git_could_not_have_is_not_believed() {
     for branch in [json!(""), json!("-rf"), json!("a b"), json!("a\u{0}"), json!("x".repeat(300)), json!(7)] {
-        let Understood::Signal(incoming) =
+        let DeliveryMeaning::Signal(incoming) =
             understand("issues", &changed(&[("/repository/default_branch", branch)]))
         else {
             panic!("no signal");
@@ -228,7 +228,7 @@ proptest! {
     #[test]
     fn any_bytes_have_an_answer(event in any_event(), body: Vec<u8>) {
         let understood = understand(&event, &body);
-        prop_assert!(!matches!(understood, Understood::Signal(_)));
+        prop_assert!(!matches!(understood, DeliveryMeaning::Signal(_)));
     }
 
     #[test]
@@ -245,11 +245,11 @@ proptest! {
     ) {
         let fields = pointers(&small());
         let body = changed(&[("/action", json!(action)), (fields[at.index(fields.len())].as_str(), value)]);
-        if let Understood::Signal(incoming) = understand(&event, &body) {
+        if let DeliveryMeaning::Signal(incoming) = understand(&event, &body) {
             prop_assert!(i64::try_from(incoming.repository_id.0).is_ok());
             let Requester::Person(by) = incoming.signal.by else { panic!("not a person") };
             prop_assert!(i64::try_from(by.id.0).is_ok());
-            if let Subject::Branches(branches) = incoming.subject {
+            if let SignalSubject::Branches(branches) = incoming.subject {
                 prop_assert!(!branches.is_empty());
             }
         }

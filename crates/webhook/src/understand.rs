@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::events::{Meaning, Nothing, READERS};
-use super::payload::{Missing, Payload, Sender, SenderKind};
+use super::events::{NoSignal, READERS, UnroutedSignal};
+use super::payload::{MissingField, WebhookPayload, WebhookSender, WebhookSenderKind};
 use journeyman_order::{
     BranchName, InstallationId, IssueText, PullNumber, RepositoryId, RepositoryName, Requester, Signal,
     SignalKind,
@@ -11,11 +11,11 @@ use journeyman_order::{
 
 /// What a delivery means.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Understood {
+pub enum DeliveryMeaning {
     /// GitHub asks whether we are there.
     Ping,
     /// Somebody did something that an order may have to answer. Whether they may is not yet known.
-    Signal(Box<Incoming>),
+    Signal(Box<RoutedSignal>),
     /// Nothing.
     Ignored {
         /// Why.
@@ -30,7 +30,7 @@ pub enum Understood {
 
 /// A signal and where it belongs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Incoming {
+pub struct RoutedSignal {
     /// The repository's name at the time.
     pub repository: RepositoryName,
     /// The repository.
@@ -40,16 +40,16 @@ pub struct Incoming {
     /// The repository's default branch; none where it has to be asked for.
     pub default_branch: Option<String>,
     /// What it is about.
-    pub subject: Subject,
+    pub subject: SignalSubject,
     /// Whether it means anything depends on who we are.
-    pub provided: Provided,
+    pub condition: SignalCondition,
     /// What was done.
     pub signal: Signal,
 }
 
 /// What a signal is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Subject {
+pub enum SignalSubject {
     /// An issue, with its text as it was then.
     Issue(IssueText),
     /// A pull request.
@@ -62,7 +62,7 @@ pub enum Subject {
 
 /// Under which condition a delivery means something, where that takes knowing who we are on GitHub.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Provided {
+pub enum SignalCondition {
     /// Under none.
     Nothing,
     /// It is about an App's check: provided that the App of this id is another than we.
@@ -77,16 +77,16 @@ pub enum Provided {
 
 /// Who we are on GitHub.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Us {
+pub struct AppIdentity {
     /// The App's numeric id.
     pub app: u64,
     /// The App's name in addresses; `slug[bot]` is our login, `@slug` calls us.
     pub slug: String,
 }
 
-impl Provided {
+impl SignalCondition {
     /// Why the delivery means nothing to us; none when it does.
-    pub fn unmet_by(&self, us: &Us) -> Option<&'static str> {
+    pub fn unmet_by(&self, us: &AppIdentity) -> Option<&'static str> {
         match self {
             Self::Nothing => None,
             Self::NotOf(app) => (*app == us.app).then_some("the check is our own"),
@@ -110,49 +110,53 @@ pub fn events() -> impl Iterator<Item = &'static str> {
 }
 
 /// Reads a delivery: `event` is `X-GitHub-Event`, `body` the bytes whose signature was right.
-pub fn understand(event: &str, body: &[u8]) -> Understood {
+pub fn understand(event: &str, body: &[u8]) -> DeliveryMeaning {
     if event == "ping" {
-        return Understood::Ping;
+        return DeliveryMeaning::Ping;
     }
     // Events that mean nothing are not even parsed.
     let Some((_, read)) = READERS.iter().find(|(known, _)| *known == event) else {
         return ignored(format!("we do not answer the event {:?}", shorten(event)));
     };
-    let payload = match Payload::parse(body) {
+    let payload = match WebhookPayload::parse(body) {
         Ok(payload) => payload,
-        Err(because) => return Understood::Malformed { because },
+        Err(because) => return DeliveryMeaning::Malformed { because },
     };
     match read(&payload).and_then(|meaning| place(meaning, &payload)) {
-        Ok(incoming) => Understood::Signal(Box::new(incoming)),
-        Err(Nothing::Ignored(because)) => ignored(because),
-        Err(Nothing::Missing(Missing(field))) => {
-            Understood::Malformed { because: format!("{field} is missing, or is not what it should be") }
+        Ok(incoming) => DeliveryMeaning::Signal(Box::new(incoming)),
+        Err(NoSignal::Ignored(because)) => ignored(because),
+        Err(NoSignal::Missing(MissingField(field))) => {
+            DeliveryMeaning::Malformed { because: format!("{field} is missing, or is not what it should be") }
         }
     }
 }
 
-fn place(meaning: Meaning, payload: &Payload) -> Result<Incoming, Nothing> {
-    let Meaning { subject, provided, kind } = meaning;
+fn place(meaning: UnroutedSignal, payload: &WebhookPayload) -> Result<RoutedSignal, NoSignal> {
+    let UnroutedSignal { subject, condition: provided, kind } = meaning;
     let (repository, repository_id) = payload.repository()?;
     let sender = payload.sender()?;
     let provided = match sender.kind {
-        SenderKind::Human => provided,
-        SenderKind::Bot => of_a_bot(&kind, provided, &sender)?,
+        WebhookSenderKind::Human => provided,
+        WebhookSenderKind::Bot => of_a_bot(&kind, provided, &sender)?,
     };
-    Ok(Incoming {
+    Ok(RoutedSignal {
         repository,
         repository_id,
         installation: payload.installation(),
         default_branch: payload.default_branch(),
         subject,
-        provided,
+        condition: provided,
         signal: Signal { by: Requester::Person(sender.person), kind },
     })
 }
 
 /// A bot may end work, as a merge queue or a janitor of stale issues does, and push, and check. It does not begin or
 /// steer work: two bots would never stop talking to one another.
-fn of_a_bot(kind: &SignalKind, provided: Provided, sender: &Sender) -> Result<Provided, Nothing> {
+fn of_a_bot(
+    kind: &SignalKind,
+    provided: SignalCondition,
+    sender: &WebhookSender,
+) -> Result<SignalCondition, NoSignal> {
     match kind {
         SignalKind::Labeled { .. }
         | SignalKind::Commanded { .. }
@@ -160,7 +164,7 @@ fn of_a_bot(kind: &SignalKind, provided: Provided, sender: &Sender) -> Result<Pr
         | SignalKind::Reviewed { .. }
         | SignalKind::Remarked { .. }
         | SignalKind::PullReopened { .. } => {
-            Err(Nothing::Ignored("bots do not start or command work".to_owned()))
+            Err(NoSignal::Ignored("bots do not start or command work".to_owned()))
         }
         SignalKind::Unlabeled { .. }
         | SignalKind::IssueEdited
@@ -169,14 +173,14 @@ fn of_a_bot(kind: &SignalKind, provided: Provided, sender: &Sender) -> Result<Pr
         | SignalKind::IssueDeleted
         | SignalKind::IssueLocked
         | SignalKind::PullClosed { .. }
-        | SignalKind::PullPushed { .. } => Ok(Provided::NotBy(sender.person.login.clone())),
+        | SignalKind::PullPushed { .. } => Ok(SignalCondition::NotBy(sender.person.login.clone())),
         // What GitHub does after our own push is told in our name: checks that others made of it are news all the same.
         SignalKind::ChecksFinished { .. } | SignalKind::BaseMoved { .. } => Ok(provided),
     }
 }
 
-fn ignored(because: String) -> Understood {
-    Understood::Ignored { because }
+fn ignored(because: String) -> DeliveryMeaning {
+    DeliveryMeaning::Ignored { because }
 }
 
 pub(super) fn shorten(text: &str) -> String {

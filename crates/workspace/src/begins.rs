@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use git2::{Oid, Repository};
 
 use super::remote::oid;
-use super::{GitError, Places, Workspaces, remove_all, write_whole};
+use super::{GitError, OrderDirs, Workspaces, remove_all, write_whole};
 use journeyman_order::{BranchName, CommitSha, RepositoryName};
 
 /// What stands in the file while things are replaced.
@@ -19,7 +19,7 @@ const KEPT: &str = ".journeyman";
 
 /// Where work begins, when that is not the base.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Start<'a> {
+pub struct StartPoint<'a> {
     /// Any commit that is here: one of ours, or a person's.
     pub commit: &'a CommitSha,
     /// The order's branch, which is at that commit.
@@ -28,46 +28,46 @@ pub struct Start<'a> {
 
 /// What the file says.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Begun {
+pub(super) enum WorktreeBase {
     /// Nothing, as in orders from before there was the file: what is there began with the base.
-    Unsaid,
+    Unrecorded,
     /// What is there may be half of one and half of another.
-    Making,
+    Replacing,
     /// What is there began with this.
-    With(String),
+    Recorded(String),
 }
 
 /// What is written of a start: the commit, and the branch when it is not the base.
-pub(super) fn line(base: &CommitSha, start: Option<Start<'_>>) -> String {
+pub(super) fn line(base: &CommitSha, start: Option<StartPoint<'_>>) -> String {
     match start {
         None => base.to_string(),
-        Some(Start { commit, branch }) => format!("{commit} {branch}"),
+        Some(StartPoint { commit, branch }) => format!("{commit} {branch}"),
     }
 }
 
-impl Begun {
-    pub(super) fn read(places: &Places) -> Result<Self, GitError> {
+impl WorktreeBase {
+    pub(super) fn read(places: &OrderDirs) -> Result<Self, GitError> {
         let path = file(places);
         match std::fs::read_to_string(&path) {
-            Ok(text) if text.trim() == MAKING => Ok(Self::Making),
-            Ok(text) => Ok(Self::With(text.trim().to_owned())),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Self::Unsaid),
+            Ok(text) if text.trim() == MAKING => Ok(Self::Replacing),
+            Ok(text) => Ok(Self::Recorded(text.trim().to_owned())),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Self::Unrecorded),
             Err(error) => Err(GitError::file("read", &path, &error)),
         }
     }
 
     /// Says that things are being replaced, before the first is touched.
-    pub(super) fn making(places: &Places) -> Result<(), GitError> {
+    pub(super) fn making(places: &OrderDirs) -> Result<(), GitError> {
         write(places, MAKING)
     }
 
     /// Says what is there, after the last was made.
-    pub(super) fn with(places: &Places, line: &str) -> Result<(), GitError> {
+    pub(super) fn with(places: &OrderDirs, line: &str) -> Result<(), GitError> {
         write(places, line)
     }
 
     /// Says nothing any more: there is nothing.
-    pub(super) fn forget(places: &Places) -> Result<(), GitError> {
+    pub(super) fn forget(places: &OrderDirs) -> Result<(), GitError> {
         let path = file(places);
         match std::fs::remove_file(&path) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -78,11 +78,11 @@ impl Begun {
     }
 }
 
-fn file(places: &Places) -> PathBuf {
+fn file(places: &OrderDirs) -> PathBuf {
     places.root.join("begins")
 }
 
-fn write(places: &Places, text: &str) -> Result<(), GitError> {
+fn write(places: &OrderDirs, text: &str) -> Result<(), GitError> {
     let path = file(places);
     write_whole(&path, format!("{text}\n").as_bytes()).map_err(|error| GitError::file("write", &path, &error))
 }

@@ -12,7 +12,7 @@ impl Workspaces {
     ///
     /// # Errors
     /// When there is no repository, or its path cannot be written down.
-    pub fn borrow(&self, repository: &RepositoryName, path: &Path) -> Result<(), GitError> {
+    pub fn import_local(&self, repository: &RepositoryName, path: &Path) -> Result<(), GitError> {
         let lender =
             Repository::open(path).map_err(|error| GitError::local("open the repository", &error))?;
         // Of a work tree beside the first one, the objects are the first one's.

@@ -19,21 +19,21 @@ pub struct ChangedFile {
     /// From the root.
     pub path: String,
     /// Its bytes before; none where it was not there.
-    pub before: Option<Content>,
+    pub before: Option<ChangedContent>,
     /// Its bytes now; none where it is gone.
-    pub after: Option<Content>,
+    pub after: Option<ChangedContent>,
 }
 
 /// What a file holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Content {
+pub enum ChangedContent {
     /// All of it.
     Whole(Vec<u8>),
     /// Too large to be read, no file, or a path that is not UTF-8.
     NotRead,
 }
 
-impl Content {
+impl ChangedContent {
     /// The bytes; none where they were not read.
     pub fn bytes(&self) -> Option<&[u8]> {
         match self {
@@ -103,7 +103,7 @@ impl Workspaces {
             if let (Some(folder), Ok(name), true) = (Some(folder), entry.name(), is_file) {
                 let path = format!("{folder}{name}");
                 if is_wanted(&path)
-                    && let Content::Whole(bytes) = content(&odb, entry.id(), &mut left)
+                    && let ChangedContent::Whole(bytes) = content(&odb, entry.id(), &mut left)
                 {
                     found.push((path, bytes));
                 }
@@ -119,21 +119,21 @@ impl Workspaces {
 }
 
 /// What a link leads to is not its text.
-fn file(odb: &Odb<'_>, file: &git2::DiffFile<'_>, left: &mut usize) -> Content {
+fn file(odb: &Odb<'_>, file: &git2::DiffFile<'_>, left: &mut usize) -> ChangedContent {
     if file.mode() == git2::FileMode::Link {
-        return Content::NotRead;
+        return ChangedContent::NotRead;
     }
     content(odb, file.id(), left)
 }
 
-fn content(odb: &Odb<'_>, id: Oid, left: &mut usize) -> Content {
+fn content(odb: &Odb<'_>, id: Oid, left: &mut usize) -> ChangedContent {
     let fits = |&(size, kind): &(usize, ObjectType)| kind == ObjectType::Blob && size <= LARGEST.min(*left);
-    let Some((size, _)) = odb.read_header(id).ok().filter(fits) else { return Content::NotRead };
+    let Some((size, _)) = odb.read_header(id).ok().filter(fits) else { return ChangedContent::NotRead };
     match odb.read(id) {
         Ok(object) => {
             *left -= size;
-            Content::Whole(object.data().to_vec())
+            ChangedContent::Whole(object.data().to_vec())
         }
-        Err(_) => Content::NotRead,
+        Err(_) => ChangedContent::NotRead,
     }
 }

@@ -10,7 +10,7 @@ use std::path::Path;
 use git2::{ObjectType, Odb, Oid};
 
 use super::remote::oid;
-use super::tree::{Mode, parse};
+use super::tree::{EntryMode, parse};
 use super::{GitError, Workspaces, names, remove_all};
 use journeyman_order::{CommitSha, RepositoryName};
 
@@ -51,14 +51,14 @@ fn write(odb: &Odb<'_>, tree: Oid, folder: &Path) -> Result<(), GitError> {
         let path = folder.join(std::ffi::OsStr::from_bytes(&entry.name));
         let said = |error: std::io::Error| GitError::file("write", &path, &error);
         match entry.mode {
-            Mode::Tree | Mode::Other(0o40_000) => write(odb, entry.id, &path)?,
-            Mode::Gitlink => std::fs::create_dir(&path).map_err(said)?,
-            Mode::Link => {
+            EntryMode::Tree | EntryMode::Other(0o40_000) => write(odb, entry.id, &path)?,
+            EntryMode::Gitlink => std::fs::create_dir(&path).map_err(said)?,
+            EntryMode::Link => {
                 let target = odb_read(odb, entry.id, ObjectType::Blob)?;
                 symlink(std::ffi::OsStr::from_bytes(target.data()), &path).map_err(said)?;
             }
-            Mode::File | Mode::Executable | Mode::Other(_) => {
-                let mode = if entry.mode == Mode::Executable { 0o755 } else { 0o644 };
+            EntryMode::File | EntryMode::Executable | EntryMode::Other(_) => {
+                let mode = if entry.mode == EntryMode::Executable { 0o755 } else { 0o644 };
                 let blob = odb_read(odb, entry.id, ObjectType::Blob)?;
                 let mut file =
                     OpenOptions::new().write(true).create_new(true).mode(mode).open(&path).map_err(said)?;

@@ -10,7 +10,7 @@ use git2::{DiffFindOptions, Index, IndexEntry, IndexTime, MergeFileInput, MergeF
 
 use super::GitError;
 use super::export::MOST_OBJECT;
-use super::tree::{Mode, parse};
+use super::tree::{EntryMode, parse};
 
 /// What stands behind the markers.
 const OURS: &str = "ours";
@@ -22,7 +22,7 @@ const TOLD_BY: usize = 8_000;
 
 /// One side of a conflict.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Side {
+struct ConflictSide {
     path: Vec<u8>,
     id: Oid,
     mode: u32,
@@ -30,14 +30,14 @@ struct Side {
 
 /// Versions of one file that do not go together. Paths differ where it was renamed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Conflict {
-    before: Option<Side>,
-    ours: Option<Side>,
-    theirs: Option<Side>,
+struct FileConflict {
+    before: Option<ConflictSide>,
+    ours: Option<ConflictSide>,
+    theirs: Option<ConflictSide>,
 }
 
 /// Three trees that were merged.
-pub(super) struct Trees<'r> {
+pub(super) struct MergeTrees<'r> {
     /// Where the two met last; none when they never did.
     pub(super) before: Option<Tree<'r>>,
     pub(super) ours: Tree<'r>,
@@ -49,16 +49,16 @@ pub(super) struct Trees<'r> {
 pub(super) fn mark(
     commits: &Repository,
     index: &mut Index,
-    trees: &Trees<'_>,
+    trees: &MergeTrees<'_>,
 ) -> Result<(Oid, BTreeSet<Vec<u8>>), GitError> {
     let said = |error: git2::Error| GitError::local("write conflicts down", &error);
     let mut conflicts = Vec::new();
     for conflict in index.conflicts().map_err(said)? {
         let conflict = conflict.map_err(said)?;
         let side = |entry: Option<IndexEntry>| {
-            entry.map(|entry| Side { path: entry.path, id: entry.id, mode: entry.mode })
+            entry.map(|entry| ConflictSide { path: entry.path, id: entry.id, mode: entry.mode })
         };
-        conflicts.push(Conflict {
+        conflicts.push(FileConflict {
             before: side(conflict.ancestor),
             ours: side(conflict.our),
             theirs: side(conflict.their),
@@ -94,16 +94,16 @@ pub(super) fn mark(
 
 /// The sides of a file that was renamed stand under different names in an index: brought together again.
 fn joined(
-    conflicts: Vec<Conflict>,
+    conflicts: Vec<FileConflict>,
     commits: &Repository,
-    trees: &Trees<'_>,
-) -> Result<Vec<Conflict>, GitError> {
-    let alone = |conflict: &Conflict| conflict.before.is_none();
+    trees: &MergeTrees<'_>,
+) -> Result<Vec<FileConflict>, GitError> {
+    let alone = |conflict: &FileConflict| conflict.before.is_none();
     if !conflicts.iter().any(alone) {
         return Ok(conflicts);
     }
     let (by_us, by_them) = (renames(commits, trees, &trees.ours)?, renames(commits, trees, &trees.theirs)?);
-    let mut by_path: BTreeMap<Vec<u8>, Conflict> = BTreeMap::new();
+    let mut by_path: BTreeMap<Vec<u8>, FileConflict> = BTreeMap::new();
     for conflict in conflicts {
         let side = conflict.before.as_ref().or(conflict.ours.as_ref()).or(conflict.theirs.as_ref());
         if let Some(path) = side.map(|side| side.path.clone()) {
@@ -126,7 +126,7 @@ fn joined(
         }
         by_path.insert(before, conflict);
     }
-    let something = |conflict: &Conflict| {
+    let something = |conflict: &FileConflict| {
         conflict.before.is_some() || conflict.ours.is_some() || conflict.theirs.is_some()
     };
     Ok(by_path.into_values().filter(something).collect())
@@ -135,7 +135,7 @@ fn joined(
 /// What one side renamed since both met: from, to.
 fn renames(
     commits: &Repository,
-    trees: &Trees<'_>,
+    trees: &MergeTrees<'_>,
     side: &Tree<'_>,
 ) -> Result<HashMap<Vec<u8>, Vec<u8>>, GitError> {
     let said = |error: git2::Error| GitError::local("look for renamed files", &error);
@@ -152,12 +152,12 @@ fn renames(
 }
 
 /// What stands in the tree for a conflict; none: no file.
-fn settle(conflict: &Conflict, odb: &Odb<'_>) -> Result<Option<Side>, GitError> {
-    let text = |side: Option<&Side>| match side {
+fn settle(conflict: &FileConflict, odb: &Odb<'_>) -> Result<Option<ConflictSide>, GitError> {
+    let text = |side: Option<&ConflictSide>| match side {
         Some(side) => text(odb, side),
         None => Ok(Some(Vec::new())),
     };
-    let Conflict { before, ours, theirs } = conflict;
+    let FileConflict { before, ours, theirs } = conflict;
     let (before_text, our_text, their_text) =
         (text(before.as_ref())?, text(ours.as_ref())?, text(theirs.as_ref())?);
     // Only one side has it, and nobody had it before: there is nothing to set against it. It is in the way of what the
@@ -180,7 +180,7 @@ fn settle(conflict: &Conflict, odb: &Odb<'_>) -> Result<Option<Side>, GitError> 
     let id = odb
         .write(ObjectType::Blob, &content)
         .map_err(|error| GitError::local("write conflicts down", &error))?;
-    Ok(Some(Side { path: place.path.clone(), id, mode: mode.unwrap_or(place.mode) }))
+    Ok(Some(ConflictSide { path: place.path.clone(), id, mode: mode.unwrap_or(place.mode) }))
 }
 
 /// Both versions, with markers where they contradict one another.
@@ -212,7 +212,7 @@ fn against_nothing(ours: &[u8], theirs: &[u8]) -> Vec<u8> {
 }
 
 /// A side's bytes where they are a text that can be worked with.
-fn text(odb: &Odb<'_>, side: &Side) -> Result<Option<Vec<u8>>, GitError> {
+fn text(odb: &Odb<'_>, side: &ConflictSide) -> Result<Option<Vec<u8>>, GitError> {
     if !matches!(side.mode, 0o100_644 | 0o100_755 | 0o100_664) {
         return Ok(None);
     }
@@ -239,7 +239,7 @@ fn path(bytes: &[u8]) -> &std::path::Path {
     std::path::Path::new(std::ffi::OsStr::from_bytes(bytes))
 }
 
-fn entry(side: &Side) -> IndexEntry {
+fn entry(side: &ConflictSide) -> IndexEntry {
     let never = IndexTime::new(0, 0);
     IndexEntry {
         ctime: never,
@@ -279,8 +279,8 @@ pub(super) fn with_markers<'p>(
             let entries = read(folder, ObjectType::Tree)?.and_then(|bytes| parse(&bytes));
             let entry = entries.into_iter().flatten().find(|entry| entry.name == part);
             match (entry.map(|entry| (entry.mode, entry.id)), parts.peek()) {
-                (Some((Mode::Tree, id)), Some(_)) => folder = id,
-                (Some((Mode::File | Mode::Executable, id)), None) => {
+                (Some((EntryMode::Tree, id)), Some(_)) => folder = id,
+                (Some((EntryMode::File | EntryMode::Executable, id)), None) => {
                     if read(id, ObjectType::Blob)?.is_some_and(|text| has_markers(&text)) {
                         found.push(String::from_utf8_lossy(path).into_owned());
                     }

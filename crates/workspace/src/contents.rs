@@ -5,11 +5,11 @@ use super::names;
 
 /// What to think of a file's content.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Remark {
+pub(super) enum ContentRemark {
     /// It must not be published, because.
     Refused(String),
     /// People should know.
-    Told(String),
+    Warning(String),
 }
 
 /// Whether git reads attributes from a file of this name.
@@ -19,7 +19,7 @@ pub(super) fn is_attributes(name: &str) -> bool {
 
 /// What new lines of a `.gitattributes` ask for. We test a tree byte for byte as it is in git: an attribute that has
 /// other bytes written where it is checked out would have other files used than were tested.
-pub(super) fn attributes(new: &[u8], old: Option<&[u8]>) -> Vec<Remark> {
+pub(super) fn attributes(new: &[u8], old: Option<&[u8]>) -> Vec<ContentRemark> {
     let lines = |bytes: &[u8]| -> Vec<String> {
         String::from_utf8_lossy(bytes).lines().map(|line| line.trim().to_owned()).collect()
     };
@@ -44,10 +44,10 @@ pub(super) fn attributes(new: &[u8], old: Option<&[u8]>) -> Vec<Remark> {
             let shown: String = word.escape_debug().to_string().chars().take(80).collect();
             if is_set(word, &rewriting) {
                 let why = format!("`{shown}` has other bytes checked out than those that were tested");
-                remarks.push(Remark::Refused(why));
+                remarks.push(ContentRemark::Refused(why));
             } else if is_set(word, &hiding) || matches!(word, "-diff" | "binary" | "ident" | "export-subst") {
                 let what = "changes what people see of files, or what becomes of them in a release";
-                remarks.push(Remark::Told(format!("`{shown}` {what}")));
+                remarks.push(ContentRemark::Warning(format!("`{shown}` {what}")));
             }
         }
     }
@@ -111,13 +111,16 @@ mod tests {
             "[attr]big filter=lfs\n*.bin big",
         ] {
             let remarks = attributes(line.as_bytes(), None);
-            assert!(remarks.iter().any(|remark| matches!(remark, Remark::Refused(_))), "{line}");
+            assert!(remarks.iter().any(|remark| matches!(remark, ContentRemark::Refused(_))), "{line}");
             assert_eq!(attributes(line.as_bytes(), Some(line.as_bytes())), [], "{line}");
         }
         let used = attributes(b"[attr]big filter=lfs\n*.bin big", Some(b"[attr]big filter=lfs"));
-        assert!(matches!(used.as_slice(), [Remark::Refused(_)]), "{used:?}");
+        assert!(matches!(used.as_slice(), [ContentRemark::Refused(_)]), "{used:?}");
         for line in ["*.rs linguist-generated=true", "*.rs -diff", "*.rs binary"] {
-            assert!(matches!(attributes(line.as_bytes(), None).as_slice(), [Remark::Told(_)]), "{line}");
+            assert!(
+                matches!(attributes(line.as_bytes(), None).as_slice(), [ContentRemark::Warning(_)]),
+                "{line}"
+            );
         }
         for line in [
             "",

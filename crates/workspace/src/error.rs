@@ -1,6 +1,6 @@
 //! What goes wrong with repositories, by what it asks for.
 
-use journeyman_order::Trouble;
+use journeyman_order::EffectError;
 use journeyman_order::moves::Retry;
 use std::path::Path;
 
@@ -54,7 +54,7 @@ impl GitError {
     }
 }
 
-impl From<GitError> for Trouble {
+impl From<GitError> for EffectError {
     fn from(error: GitError) -> Self {
         let retry = match error.kind {
             // A fresh token may be refused for seconds, so a refused credential is tried again too.

@@ -5,15 +5,15 @@ use std::collections::{HashMap, HashSet};
 
 use git2::{ObjectType, Oid};
 
-use super::contents::{self, Remark};
+use super::contents::{self, ContentRemark};
 use super::export::MOST_OBJECT;
-use super::links::{End, Links};
-use super::names::NameTrouble;
-use super::protected::{Guard, Protected};
-use super::remarks::Remarks;
-use super::secrets::Scan;
-use super::source::Source;
-use super::tree::{Entry, Mode, parse};
+use super::links::{LinkTarget, TreeLinks};
+use super::names::EntryNameProblem;
+use super::protected::{PathProtection, ProtectedPaths};
+use super::remarks::ExaminationReport;
+use super::secrets::SecretScan;
+use super::source::ObjectSource;
+use super::tree::{EntryMode, GitTreeEntry, parse};
 use super::{GitError, names};
 
 /// Folders in folders.
@@ -30,12 +30,12 @@ const NEVER_LINKS: [&str; 4] = [".gitmodules", ".gitattributes", ".gitignore", "
 
 /// What was seen.
 pub(super) struct Examination<'a> {
-    source: &'a Source<'a>,
-    protected: &'a Protected,
+    source: &'a ObjectSource<'a>,
+    protected: &'a ProtectedPaths,
     /// None: secrets are not looked for.
-    secrets: Option<&'a Scan<'a>>,
+    secrets: Option<&'a SecretScan<'a>>,
     /// What must not be published, and what people are told.
-    pub(super) remarks: Remarks,
+    pub(super) remarks: ExaminationReport,
     /// Paths of files that differ.
     pub(super) changed: Vec<String>,
     /// Exported objects that the tree needs, what is pointed to before what points to it.
@@ -51,15 +51,15 @@ impl<'a> Examination<'a> {
     /// committed: they may change every path, submodules too, and push files of any size; what nobody can check out
     /// safely is refused all the same.
     pub(super) fn new(
-        source: &'a Source<'a>,
-        protected: &'a Protected,
-        secrets: Option<&'a Scan<'a>>,
+        source: &'a ObjectSource<'a>,
+        protected: &'a ProtectedPaths,
+        secrets: Option<&'a SecretScan<'a>>,
     ) -> Self {
         Self {
             source,
             protected,
             secrets,
-            remarks: Remarks::default(),
+            remarks: ExaminationReport::default(),
             changed: Vec::new(),
             needed: Vec::new(),
             seen: HashSet::new(),
@@ -108,9 +108,10 @@ impl<'a> Examination<'a> {
             self.refuse(path, "the folder is malformed, huge, or was not pushed whole");
             return Ok(());
         };
-        let old: HashMap<&[u8], &Entry> = before.iter().map(|entry| (entry.name.as_slice(), entry)).collect();
+        let old: HashMap<&[u8], &GitTreeEntry> =
+            before.iter().map(|entry| (entry.name.as_slice(), entry)).collect();
         let kept: HashSet<&[u8]> = after.iter().map(|entry| entry.name.as_slice()).collect();
-        let differs = |entry: &Entry| old.get(entry.name.as_slice()).is_none_or(|old| *old != entry);
+        let differs = |entry: &GitTreeEntry| old.get(entry.name.as_slice()).is_none_or(|old| *old != entry);
         self.together(&after, differs, path);
         for entry in after.iter().filter(|entry| differs(entry)) {
             self.entry(old.get(entry.name.as_slice()).copied(), entry, path, depth)?;
@@ -130,7 +131,7 @@ impl<'a> Examination<'a> {
         Ok(())
     }
 
-    fn listing(&self, id: Oid) -> Result<Option<Vec<Entry>>, GitError> {
+    fn listing(&self, id: Oid) -> Result<Option<Vec<GitTreeEntry>>, GitError> {
         Ok(self.source.read(id, ObjectType::Tree)?.and_then(|bytes| parse(&bytes)))
     }
 
@@ -147,8 +148,8 @@ impl<'a> Examination<'a> {
     /// An entry that is new, or not what it was.
     fn entry(
         &mut self,
-        old: Option<&Entry>,
-        new: &Entry,
+        old: Option<&GitTreeEntry>,
+        new: &GitTreeEntry,
         folder: &str,
         depth: usize,
     ) -> Result<(), GitError> {
@@ -156,37 +157,39 @@ impl<'a> Examination<'a> {
         if !self.pay() || !self.named(&new.name, &path, old.is_none()) {
             return Ok(());
         }
-        if let Some(old) = old.filter(|old| old.mode == Mode::Tree && new.mode != Mode::Tree) {
+        if let Some(old) = old.filter(|old| old.mode == EntryMode::Tree && new.mode != EntryMode::Tree) {
             self.gone(old, folder, depth)?;
         }
-        self.links_differ |= old.is_some_and(|old| old.mode == Mode::Link);
+        self.links_differ |= old.is_some_and(|old| old.mode == EntryMode::Link);
         match new.mode {
-            Mode::Tree => {
+            EntryMode::Tree => {
                 let (before, other) = old.map_or((None, None), |old| match old.mode {
-                    Mode::Tree => (Some(old.id), None),
-                    Mode::File | Mode::Executable | Mode::Link | Mode::Gitlink | Mode::Other(_) => {
-                        (None, Some(old))
-                    }
+                    EntryMode::Tree => (Some(old.id), None),
+                    EntryMode::File
+                    | EntryMode::Executable
+                    | EntryMode::Link
+                    | EntryMode::Gitlink
+                    | EntryMode::Other(_) => (None, Some(old)),
                 });
                 if let Some(old) = other {
                     self.gone(old, folder, depth)?;
                 }
                 self.folder(before, Some(new.id), &path, depth + 1)?;
             }
-            Mode::File | Mode::Executable => {
+            EntryMode::File | EntryMode::Executable => {
                 self.touched(&path);
                 self.blob(old, new, &path)?;
             }
-            Mode::Link => {
+            EntryMode::Link => {
                 self.touched(&path);
                 self.link(new, &path, depth)?;
             }
             // A submodule is an empty folder to us.
-            Mode::Gitlink if !self.source.is_agents() => self.touched(&path),
-            Mode::Gitlink => {
+            EntryMode::Gitlink if !self.source.is_agents() => self.touched(&path),
+            EntryMode::Gitlink => {
                 self.refuse(&path, "it is a nested repository: push its files, or leave it out");
             }
-            Mode::Other(_) => self.refuse(&path, "it has a mode that git does not write"),
+            EntryMode::Other(_) => self.refuse(&path, "it has a mode that git does not write"),
         }
         Ok(())
     }
@@ -194,17 +197,17 @@ impl<'a> Examination<'a> {
     /// Whether an entry of this name is worth looking at further.
     fn named(&mut self, name: &[u8], path: &str, is_new: bool) -> bool {
         let is_an_agents = is_new && self.source.is_agents();
-        match names::trouble(name) {
-            Some(NameTrouble::Unsafe(why)) => {
+        match names::entry_name_problem(name) {
+            Some(EntryNameProblem::Unsafe(why)) => {
                 self.refuse(path, why);
                 return false;
             }
-            Some(NameTrouble::Alias(why)) if is_an_agents => {
+            Some(EntryNameProblem::Alias(why)) if is_an_agents => {
                 self.refuse(path, why);
                 return false;
             }
-            Some(NameTrouble::Unportable(why)) if is_an_agents => self.remarks.tell(path, why),
-            Some(NameTrouble::Alias(_) | NameTrouble::Unportable(_)) | None => {}
+            Some(EntryNameProblem::Unportable(why)) if is_an_agents => self.remarks.tell(path, why),
+            Some(EntryNameProblem::Alias(_) | EntryNameProblem::Unportable(_)) | None => {}
         }
         if names::is_too_long(path) {
             self.refuse(path, "its path is longer than 1,024 bytes");
@@ -220,15 +223,19 @@ impl<'a> Examination<'a> {
     }
 
     /// An entry that is there no longer.
-    fn gone(&mut self, old: &Entry, folder: &str, depth: usize) -> Result<(), GitError> {
+    fn gone(&mut self, old: &GitTreeEntry, folder: &str, depth: usize) -> Result<(), GitError> {
         let path = join(folder, &old.name);
         if !self.pay() {
             return Ok(());
         }
-        self.links_differ |= old.mode == Mode::Link;
+        self.links_differ |= old.mode == EntryMode::Link;
         match old.mode {
-            Mode::Tree => self.folder(Some(old.id), None, &path, depth + 1),
-            Mode::File | Mode::Executable | Mode::Link | Mode::Gitlink | Mode::Other(_) => {
+            EntryMode::Tree => self.folder(Some(old.id), None, &path, depth + 1),
+            EntryMode::File
+            | EntryMode::Executable
+            | EntryMode::Link
+            | EntryMode::Gitlink
+            | EntryMode::Other(_) => {
                 self.touched(&path);
                 Ok(())
             }
@@ -236,8 +243,8 @@ impl<'a> Examination<'a> {
     }
 
     /// What entries of one folder are only together.
-    fn together(&mut self, all: &[Entry], differs: impl Fn(&Entry) -> bool, path: &str) {
-        let mut folded: HashMap<String, &Entry> = HashMap::new();
+    fn together(&mut self, all: &[GitTreeEntry], differs: impl Fn(&GitTreeEntry) -> bool, path: &str) {
+        let mut folded: HashMap<String, &GitTreeEntry> = HashMap::new();
         for entry in all {
             let name = names::fold(&String::from_utf8_lossy(&entry.name));
             if let Some(other) = folded.insert(name, entry)
@@ -259,7 +266,7 @@ impl<'a> Examination<'a> {
         }
     }
 
-    fn blob(&mut self, old: Option<&Entry>, new: &Entry, path: &str) -> Result<(), GitError> {
+    fn blob(&mut self, old: Option<&GitTreeEntry>, new: &GitTreeEntry, path: &str) -> Result<(), GitError> {
         match self.source.header(new.id)? {
             Some((ObjectType::Blob, size)) if size <= MOST_OBJECT || !self.source.is_agents() => {
                 self.need(new.id);
@@ -275,14 +282,19 @@ impl<'a> Examination<'a> {
     }
 
     /// What is in a file of an agent's. Each content once, however many files have it.
-    fn content(&mut self, old: Option<&Entry>, new: &Entry, path: &str) -> Result<(), GitError> {
+    fn content(
+        &mut self,
+        old: Option<&GitTreeEntry>,
+        new: &GitTreeEntry,
+        path: &str,
+    ) -> Result<(), GitError> {
         let Some(secrets) = self.secrets else { return Ok(()) };
         let is_attributes = contents::is_attributes(&String::from_utf8_lossy(&new.name));
         if !self.read.insert(new.id) && !is_attributes {
             return Ok(());
         }
         let Some(bytes) = self.source.read(new.id, ObjectType::Blob)? else { return Ok(()) };
-        let before = match old.filter(|old| matches!(old.mode, Mode::File | Mode::Executable)) {
+        let before = match old.filter(|old| matches!(old.mode, EntryMode::File | EntryMode::Executable)) {
             Some(old) => self.source.read(old.id, ObjectType::Blob)?,
             None => None,
         };
@@ -294,8 +306,8 @@ impl<'a> Examination<'a> {
         if is_attributes {
             for remark in contents::attributes(&bytes, before) {
                 match remark {
-                    Remark::Refused(why) => self.remarks.refuse(path, &why),
-                    Remark::Told(why) => self.remarks.tell(path, &why),
+                    ContentRemark::Refused(why) => self.remarks.refuse(path, &why),
+                    ContentRemark::Warning(why) => self.remarks.tell(path, &why),
                 }
             }
         }
@@ -310,7 +322,7 @@ impl<'a> Examination<'a> {
         Ok(())
     }
 
-    fn link(&mut self, new: &Entry, path: &str, depth: usize) -> Result<(), GitError> {
+    fn link(&mut self, new: &GitTreeEntry, path: &str, depth: usize) -> Result<(), GitError> {
         self.links_differ = true;
         let name = String::from_utf8_lossy(&new.name);
         if NEVER_LINKS.contains(&names::fold(&name).as_str()) {
@@ -321,7 +333,7 @@ impl<'a> Examination<'a> {
             self.refuse(path, "the path is protected");
         }
         match self.source.read(new.id, ObjectType::Blob)? {
-            Some(target) => match names::link_trouble(&target, depth) {
+            Some(target) => match names::link_problem(&target, depth) {
                 Some(why) => {
                     self.remarks.refuse(path, &format!("the symbolic link cannot be taken: {why}"));
                 }
@@ -340,24 +352,24 @@ impl<'a> Examination<'a> {
 
     /// What links are only in the whole tree: where they lead over one another, and what is seen through them.
     fn links(&mut self, base: Oid, new: Oid) -> Result<(), GitError> {
-        let Some(links) = Links::of(self.source, new)? else {
+        let Some(links) = TreeLinks::of(self.source, new)? else {
             self.remarks.refuse("", "the repository has too many files to follow its symbolic links");
             return Ok(());
         };
         if self.links_differ {
-            let before = Links::of(self.source, base)?.unwrap_or_default();
+            let before = TreeLinks::of(self.source, base)?.unwrap_or_default();
             for path in links.paths() {
                 let is_new = self.changed.binary_search_by(|changed| changed.as_str().cmp(path)).is_ok();
                 match links.follow(path) {
-                    End::Inside(end) if is_new => self.behind(new, path, &end)?,
-                    End::Inside(_) => {}
+                    LinkTarget::Inside(end) if is_new => self.behind(new, path, &end)?,
+                    LinkTarget::Inside(_) => {}
                     // One that led out before is not this change's.
-                    End::Outside if is_new || before.follow(path) != End::Outside => {
+                    LinkTarget::Outside if is_new || before.follow(path) != LinkTarget::Outside => {
                         let why = "with the other symbolic links it leads out of the repository";
                         self.refuse(path, why);
                     }
-                    End::Endless if is_new => self.refuse(path, "the symbolic link leads in a circle"),
-                    End::Outside | End::Endless => {}
+                    LinkTarget::Endless if is_new => self.refuse(path, "the symbolic link leads in a circle"),
+                    LinkTarget::Outside | LinkTarget::Endless => {}
                 }
             }
         }
@@ -376,7 +388,8 @@ impl<'a> Examination<'a> {
         let mut folder = tree;
         for part in end.split('/').filter(|part| !part.is_empty()) {
             let entries = self.listing(folder)?.unwrap_or_default();
-            match entries.iter().find(|entry| entry.name == part.as_bytes() && entry.mode == Mode::Tree) {
+            match entries.iter().find(|entry| entry.name == part.as_bytes() && entry.mode == EntryMode::Tree)
+            {
                 Some(entry) => folder = entry.id,
                 None => return Ok(()),
             }
@@ -390,7 +403,7 @@ impl<'a> Examination<'a> {
                 };
                 left = fewer;
                 let path = join(&path, &entry.name);
-                if entry.mode == Mode::Tree {
+                if entry.mode == EntryMode::Tree {
                     folders.push((entry.id, path, depth + 1));
                 } else if self.protected.is_match(&path) {
                     let why = format!("it would stand for `{}`, which is protected", path.escape_debug());
@@ -403,12 +416,12 @@ impl<'a> Examination<'a> {
     }
 
     fn touched(&mut self, path: &str) {
-        match self.protected.guard(path) {
-            Guard::Protected => self.refuse(path, "the path is protected"),
-            Guard::Told => {
+        match self.protected.protection(path) {
+            PathProtection::Protected => self.refuse(path, "the path is protected"),
+            PathProtection::Reported => {
                 self.remarks.tell(path, "it decides what code of others is fetched, built or run");
             }
-            Guard::Free => {}
+            PathProtection::Unprotected => {}
         }
         if self.changed.len() == MOST_CHANGED {
             self.remarks.end("", &format!("more than {MOST_CHANGED} files differ from the base"));

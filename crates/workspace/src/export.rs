@@ -25,17 +25,17 @@ const MOST_COMMIT: u64 = 1 << 20;
 const MOST_LINE: u64 = 4_096;
 
 /// An export, read.
-pub(super) enum Exported {
+pub(super) enum ExportedBranch {
     /// There is nothing to import, because.
     Nothing(String),
     /// More than an export may have; says what.
     TooMuch(String),
     /// The commit that the branch is at, and objects.
-    Commit(Oid, Objects),
+    Commit(Oid, ExportedObjects),
 }
 
 /// The commit that a branch is at, as far as it can be read. Of it only these two are ever used.
-pub(super) enum Pushed {
+pub(super) enum ExportedCommit {
     /// What git makes.
     Sound {
         /// What it holds.
@@ -50,19 +50,19 @@ pub(super) enum Pushed {
 }
 
 /// Objects by their true names.
-pub(super) struct Objects {
+pub(super) struct ExportedObjects {
     file: RefCell<File>,
-    pieces: HashMap<Oid, Piece>,
+    pieces: HashMap<Oid, ObjectSpan>,
 }
 
 #[derive(Clone, Copy)]
-struct Piece {
+struct ObjectSpan {
     kind: ObjectType,
     offset: u64,
     size: u64,
 }
 
-impl Objects {
+impl ExportedObjects {
     /// Kind and size of an object, without reading it. One that is too large stands here by the name that it claims.
     pub(super) fn header(&self, id: Oid) -> Option<(ObjectType, u64)> {
         self.pieces.get(&id).map(|piece| (piece.kind, piece.size))
@@ -87,46 +87,46 @@ impl Objects {
     }
 
     /// A commit, read as strictly as git writes it.
-    pub(super) fn commit(&self, id: Oid) -> Result<Pushed, GitError> {
+    pub(super) fn commit(&self, id: Oid) -> Result<ExportedCommit, GitError> {
         if self.header(id).is_some_and(|(kind, size)| kind == ObjectType::Commit && size > MOST_COMMIT) {
-            return Ok(Pushed::Malformed("it is larger than a message can be"));
+            return Ok(ExportedCommit::Malformed("it is larger than a message can be"));
         }
         let read = self.read(id);
         let read = read.map_err(|error| GitError::broken(format!("could not read a commit: {error}")))?;
         Ok(match read {
             Some((ObjectType::Commit, bytes)) => commit(&bytes),
-            Some(_) | None => Pushed::Missing,
+            Some(_) | None => ExportedCommit::Missing,
         })
     }
 }
 
-fn commit(bytes: &[u8]) -> Pushed {
+fn commit(bytes: &[u8]) -> ExportedCommit {
     let text = String::from_utf8_lossy(bytes);
     let Some((head, message)) = text.split_once("\n\n") else {
-        return Pushed::Malformed("it has no message");
+        return ExportedCommit::Malformed("it has no message");
     };
     if head.contains('\0') {
-        return Pushed::Malformed("there is a NUL in its head");
+        return ExportedCommit::Malformed("there is a NUL in its head");
     }
     let mut lines = head.lines().peekable();
     let tree = lines.next().and_then(|line| line.strip_prefix("tree ")).and_then(self::id);
-    let Some(tree) = tree else { return Pushed::Malformed("it names no tree") };
+    let Some(tree) = tree else { return ExportedCommit::Malformed("it names no tree") };
     while let Some(parent) = lines.peek().and_then(|line| line.strip_prefix("parent ")) {
         if self::id(parent).is_none() {
-            return Pushed::Malformed("it names a parent that is none");
+            return ExportedCommit::Malformed("it names a parent that is none");
         }
         lines.next();
     }
     for who in ["author ", "committer "] {
         if !lines.next().and_then(|line| line.strip_prefix(who)).is_some_and(is_signature) {
-            return Pushed::Malformed("it does not say who made it and when, once and in this order");
+            return ExportedCommit::Malformed("it does not say who made it and when, once and in this order");
         }
     }
     if lines.any(|line| ["tree ", "parent ", "author ", "committer "].iter().any(|key| line.starts_with(key)))
     {
-        return Pushed::Malformed("it says something twice");
+        return ExportedCommit::Malformed("it says something twice");
     }
-    Pushed::Sound { tree, message: message.to_owned() }
+    ExportedCommit::Sound { tree, message: message.to_owned() }
 }
 
 /// `NAME <ADDRESS> SECONDS ZONE`
@@ -142,22 +142,23 @@ fn is_signature(text: &str) -> bool {
 }
 
 /// Reads an export.
-pub(super) fn read(path: &Path) -> Result<Exported, GitError> {
+pub(super) fn read(path: &Path) -> Result<ExportedBranch, GitError> {
     let file = File::open(path).map_err(|error| GitError::file("open what was exported,", path, &error))?;
     let size =
         file.metadata().map_err(|error| GitError::file("look at what was exported,", path, &error))?.len();
     if size >= MOST_EXPORTED {
-        return Ok(Exported::TooMuch(format!("the change is larger than {} MiB", MOST_EXPORTED >> 20)));
+        return Ok(ExportedBranch::TooMuch(format!("the change is larger than {} MiB", MOST_EXPORTED >> 20)));
     }
     scan(file).map_err(|error| GitError::file("read what was exported,", path, &error))
 }
 
-fn scan(file: File) -> io::Result<Exported> {
-    let unreadable = || Ok(Exported::Nothing("what was pushed could not be read from the origin".to_owned()));
+fn scan(file: File) -> io::Result<ExportedBranch> {
+    let unreadable =
+        || Ok(ExportedBranch::Nothing("what was pushed could not be read from the origin".to_owned()));
     let mut reader = BufReader::with_capacity(1 << 16, file);
     let Some(first) = line(&mut reader)? else { return unreadable() };
     if let Some(because) = first.strip_prefix("none: ") {
-        return Ok(Exported::Nothing(because.chars().filter(|c| !is_hidden(*c)).take(1_000).collect()));
+        return Ok(ExportedBranch::Nothing(because.chars().filter(|c| !is_hidden(*c)).take(1_000).collect()));
     }
     let Some(pushed) = id(&first) else { return unreadable() };
     let mut pieces = HashMap::new();
@@ -184,9 +185,9 @@ fn scan(file: File) -> io::Result<Exported> {
             return unreadable();
         };
         if pieces.len() >= MOST_OBJECTS {
-            return Ok(Exported::TooMuch(format!("the change has more than {MOST_OBJECTS} objects")));
+            return Ok(ExportedBranch::TooMuch(format!("the change has more than {MOST_OBJECTS} objects")));
         }
-        let piece = Piece { kind, offset: at, size };
+        let piece = ObjectSpan { kind, offset: at, size };
         let Some(next) = at.checked_add(size).and_then(|end| end.checked_add(1)) else { return unreadable() };
         if size > MOST_OBJECT {
             let Ok(far) = i64::try_from(size) else { return unreadable() };
@@ -207,7 +208,7 @@ fn scan(file: File) -> io::Result<Exported> {
         }
         at = next;
     }
-    Ok(Exported::Commit(pushed, Objects { file: RefCell::new(reader.into_inner()), pieces }))
+    Ok(ExportedBranch::Commit(pushed, ExportedObjects { file: RefCell::new(reader.into_inner()), pieces }))
 }
 
 /// The next line without its end; none when it has no end, or is not text of a sane length.
@@ -229,7 +230,7 @@ mod tests {
     use super::*;
     use std::io::Write;
 
-    fn scanned(bytes: &[u8]) -> Exported {
+    fn scanned(bytes: &[u8]) -> ExportedBranch {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(bytes).unwrap();
         file.rewind().unwrap();
@@ -240,7 +241,7 @@ mod tests {
     fn objects_have_the_names_of_their_content_whatever_they_claim() {
         let zero = "0".repeat(40);
         let text = format!("{zero}\n{zero} blob 5\nhello\n{zero} missing\n{zero} blob 0\n\n");
-        let Exported::Commit(_, objects) = scanned(text.as_bytes()) else { panic!("not read") };
+        let ExportedBranch::Commit(_, objects) = scanned(text.as_bytes()) else { panic!("not read") };
         let hello = Oid::from_str("b6fc4c620b67d95f953a5c1c1230aaab5db5a1b0").unwrap();
         assert_eq!(objects.read(hello).unwrap(), Some((ObjectType::Blob, b"hello".to_vec())));
         assert_eq!(objects.header(Oid::ZERO_SHA1), None);
@@ -264,12 +265,12 @@ mod tests {
             format!("{zero}\n{zero} missing\n{zero} missi"),
         ] {
             assert!(
-                matches!(scanned(bad.as_bytes()), Exported::Nothing(_)),
+                matches!(scanned(bad.as_bytes()), ExportedBranch::Nothing(_)),
                 "{}",
                 &bad[bad.len().saturating_sub(60)..]
             );
         }
-        let Exported::Nothing(because) = scanned(b"none: only main\x1b[2J\nmore") else { panic!() };
+        let ExportedBranch::Nothing(because) = scanned(b"none: only main\x1b[2J\nmore") else { panic!() };
         assert_eq!(because, "only main[2J");
     }
 
@@ -281,7 +282,7 @@ mod tests {
             text.push_str(&format!("{zero} blob 7\n{number:07}\n"));
         }
         assert!(
-            matches!(scanned(text.as_bytes()), Exported::TooMuch(what) if what.contains("200000 objects"))
+            matches!(scanned(text.as_bytes()), ExportedBranch::TooMuch(what) if what.contains("200000 objects"))
         );
     }
 
@@ -295,7 +296,9 @@ mod tests {
             format!("tree {tree}\nauthor <> 0 +0000\ncommitter <> 0 +0000\nencoding ISO-8859-1\n\nFix it\n"),
         ];
         for text in sound {
-            let Pushed::Sound { tree: found, message } = commit(text.as_bytes()) else { panic!("{text}") };
+            let ExportedCommit::Sound { tree: found, message } = commit(text.as_bytes()) else {
+                panic!("{text}")
+            };
             assert_eq!((found.to_string().as_str(), message.as_str()), (tree, "Fix it\n"));
         }
         for text in [
@@ -315,7 +318,7 @@ mod tests {
             format!("tree {tree}\n{}\nx", who.replace("A B", "A\0B")),
             String::new(),
         ] {
-            assert!(matches!(commit(text.as_bytes()), Pushed::Malformed(_)), "{text:?}");
+            assert!(matches!(commit(text.as_bytes()), ExportedCommit::Malformed(_)), "{text:?}");
         }
     }
 

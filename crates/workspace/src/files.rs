@@ -44,7 +44,7 @@ repo reset --quiet --hard || {
 
 /// The work as it stands before the files are written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Standing {
+pub struct OriginState {
     /// The commit to go on from.
     pub parent: CommitSha,
     /// Those of the files that are there and may be executed.
@@ -69,14 +69,14 @@ pub struct NewFiles<'a> {
 impl Workspaces {
     /// The command that tells how the work stands, for [`Standing::read`]: to be run *in a sandbox* with `origin` mounted
     /// for reading.
-    pub fn look_command(
+    pub fn origin_state_command(
         &self,
         order: OrderId,
         branch: &BranchName,
         base: &CommitSha,
         paths: &[&str],
     ) -> Vec<OsString> {
-        let origin = self.places(order).origin;
+        let origin = self.order_dirs(order).origin;
         let mut arguments: Vec<&OsStr> =
             vec![origin.as_os_str(), branch.as_str().as_ref(), base.as_str().as_ref()];
         arguments.extend(paths.iter().map(OsStr::new));
@@ -86,7 +86,7 @@ impl Workspaces {
     /// The command that reads [`NewFiles::stream`] from its standard input and pushes what comes of it to the origin: to be
     /// run *in the agent's sandbox*, after the work tree was readied, with `work` and `origin` mounted for writing.
     pub fn write_command(&self, order: OrderId, branch: &BranchName, parent: &CommitSha) -> Vec<OsString> {
-        let places = self.places(order);
+        let places = self.order_dirs(order);
         let (branch, parent) = (branch.as_str().as_ref(), parent.as_str().as_ref());
         shell(WRITE, &[places.origin.as_os_str(), places.work.as_os_str(), branch, parent])
     }
@@ -116,7 +116,7 @@ impl Workspaces {
     }
 }
 
-impl Standing {
+impl OriginState {
     /// Reads what the command said. It ran on the agent's repository: nothing more is believed than a commit's name and
     /// which files can be executed.
     pub fn read(said: &[u8]) -> Option<Self> {

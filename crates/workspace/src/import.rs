@@ -7,12 +7,12 @@ use git2::Oid;
 
 use super::conflicts::with_markers;
 use super::examine::Examination;
-use super::export::{self, Exported, Objects, Pushed};
-use super::protected::Protected;
-use super::remarks::Remarks;
+use super::export::{self, ExportedBranch, ExportedCommit, ExportedObjects};
+use super::protected::ProtectedPaths;
+use super::remarks::ExaminationReport;
 use super::remote::{oid, sha};
-use super::secrets::{Known, Scan};
-use super::source::Source;
+use super::secrets::{SecretScan, SecretSet};
+use super::source::ObjectSource;
 use super::update::conflicts_of;
 use super::{GitError, Workspaces};
 use journeyman_order::{
@@ -51,14 +51,14 @@ pub enum ImportOutcome {
 
 /// What a change is held against, besides what git and file systems ask of it.
 #[derive(Debug, Clone, Copy)]
-pub struct Rules<'a> {
+pub struct ImportRules<'a> {
     /// The branch that it is to be published on: its name leaves as well.
     pub branch: &'a BranchName,
     /// Globs of paths that must not differ from the base, whatever their case, the last that matches deciding: one that
     /// begins with `!` sets free again. See [`super::DEFAULT_PROTECTED`].
     pub protected: &'a [String],
     /// Our own secrets; nothing allows one of these.
-    pub known: &'a Known,
+    pub secrets: &'a SecretSet,
     /// Fingerprints, as findings tell them, of what has the form of a secret and is none.
     pub allowed_secrets: &'a [String],
 }
@@ -79,10 +79,10 @@ impl Workspaces {
         repository: &RepositoryName,
         base: &CommitSha,
         export: &Path,
-        rules: Rules<'_>,
+        rules: ImportRules<'_>,
     ) -> Result<ImportOutcome, GitError> {
-        let protected = Protected::new(rules.protected)?;
-        let secrets = Scan::new(rules.known, rules.allowed_secrets);
+        let protected = ProtectedPaths::new(rules.protected)?;
+        let secrets = SecretScan::new(rules.secrets, rules.allowed_secrets);
         let commits = self.commits(repository)?;
         let base_id = oid(base)?;
         let base_tree = commits
@@ -90,7 +90,7 @@ impl Workspaces {
             .map_err(|error| GitError::local("find the base commit in the mirror", &error))?
             .tree_id();
         let (pushed, objects) = match export::read(export)? {
-            Exported::Nothing(because) => {
+            ExportedBranch::Nothing(because) => {
                 // It names what the agent named.
                 let because = secrets.names(&because).map_or(because, |what| {
                     format!(
@@ -100,22 +100,22 @@ impl Workspaces {
                 });
                 return Ok(ImportOutcome::NothingPushed { because });
             }
-            Exported::TooMuch(what) => {
+            ExportedBranch::TooMuch(what) => {
                 return Ok(ImportOutcome::Refused(Feedback::failed(Category::Policy, format!("{what}."))));
             }
-            Exported::Commit(pushed, objects) => (pushed, objects),
+            ExportedBranch::Commit(pushed, objects) => (pushed, objects),
         };
         if pushed == base_id {
             let because = "the branch is where it started: nothing was committed".to_owned();
             return Ok(ImportOutcome::NothingPushed { because });
         }
         let (tree, message) = match objects.commit(pushed)? {
-            Pushed::Sound { tree, message } => (tree, message),
-            Pushed::Missing => {
+            ExportedCommit::Sound { tree, message } => (tree, message),
+            ExportedCommit::Missing => {
                 let because = "the pushed commit could not be read from the origin".to_owned();
                 return Ok(ImportOutcome::NothingPushed { because });
             }
-            Pushed::Malformed(why) => {
+            ExportedCommit::Malformed(why) => {
                 let why = format!("The pushed commit is not one that git makes: {why}.");
                 return Ok(ImportOutcome::Refused(Feedback::failed(Category::Policy, why)));
             }
@@ -126,7 +126,7 @@ impl Workspaces {
             return Ok(ImportOutcome::NothingPushed { because });
         }
         let ours = commits.odb().map_err(|error| GitError::local("open a repository of ours", &error))?;
-        let source = Source::new(Some(&objects), &ours, base_tree);
+        let source = ObjectSource::new(Some(&objects), &ours, base_tree);
         let mut examination = Examination::new(&source, &protected, Some(&secrets));
         for (what, text) in [("message", message.as_str()), ("branch's name", rules.branch.as_str())] {
             if let Some(secret) = secrets.names(text) {
@@ -147,7 +147,7 @@ impl Workspaces {
             return Ok(ImportOutcome::Refused(unsettled(&left)));
         }
         let Examination { remarks, mut changed, needed, .. } = examination;
-        let Remarks { findings, warnings, .. } = remarks;
+        let ExaminationReport { findings, warnings, .. } = remarks;
         if !findings.is_empty() {
             let summary = match findings.as_slice() {
                 [only] => only.description.clone(),
@@ -191,7 +191,7 @@ fn unsettled(files: &[String]) -> Feedback {
     .suggest("Decide for each conflict what is right, take the markers out, and push again.")
 }
 
-fn take(objects: &Objects, ours: &git2::Odb<'_>, id: Oid) -> Result<(), GitError> {
+fn take(objects: &ExportedObjects, ours: &git2::Odb<'_>, id: Oid) -> Result<(), GitError> {
     let read =
         objects.read(id).map_err(|error| GitError::broken(format!("could not read an object: {error}")))?;
     let Some((kind, bytes)) = read else { return Err(GitError::broken("an examined object is gone")) };

@@ -24,6 +24,7 @@ mod begins;
 mod borrow;
 mod changes;
 mod checkout;
+mod commits;
 mod conflicts;
 mod contents;
 mod error;
@@ -43,7 +44,6 @@ mod origin;
 mod outline;
 mod patch;
 mod protected;
-mod publish;
 mod remarks;
 mod remote;
 mod seat;
@@ -61,31 +61,31 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use git2::{Repository, RepositoryInitOptions};
 
-pub use begins::Start;
-pub use changes::{ChangedFile, Content};
+pub use begins::StartPoint;
+pub use changes::{ChangedContent, ChangedFile};
+pub use commits::NewCommit;
 pub use error::{GitError, GitErrorKind};
 pub use export::MOST_EXPORTED;
-pub use files::{NewFiles, Standing};
-pub use import::{ImportOutcome, Rules};
+pub use files::{NewFiles, OriginState};
+pub use import::{ImportOutcome, ImportRules};
 pub use outline::Outline;
 pub use protected::DEFAULT_PROTECTED;
-pub use publish::NewCommit;
 pub use remote::{PushOutcome, Remote};
-pub use seat::Seat;
-pub use secrets::Known;
-pub use taken::Taken;
-pub use update::{Updated, Updating};
+pub use seat::ReviewCheckout;
+pub use secrets::SecretSet;
+pub use taken::FetchedBranch;
+pub use update::{BranchUpdate, BranchUpdateOutcome};
 
 use journeyman_order::{OrderId, RepositoryName};
 
 /// Everything about repositories, under one data folder. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Workspaces {
-    inner: Arc<Inner>,
+    inner: Arc<WorkspacesInner>,
 }
 
 #[derive(Debug)]
-struct Inner {
+struct WorkspacesInner {
     data: PathBuf,
     /// One lock a repository: libgit2 does not keep two from making or fetching the same one. And one an order, for
     /// what is made there once.
@@ -96,7 +96,7 @@ struct Inner {
 
 /// Where an order's things are. All lie side by side, so that none is inside what the agent can write.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Places {
+pub struct OrderDirs {
     /// All of it.
     pub root: PathBuf,
     /// The agent's work tree.
@@ -110,7 +110,7 @@ pub struct Places {
     /// Checkouts to test, and the homes of test runs.
     pub tests: PathBuf,
     /// Checkouts to look at, and the homes of those who do.
-    pub seats: PathBuf,
+    pub reviews: PathBuf,
 }
 
 impl Workspaces {
@@ -124,19 +124,21 @@ impl Workspaces {
             .map_err(|error| GitError::file("make the data folder", data, &error))?;
         let data =
             data.canonicalize().map_err(|error| GitError::file("find the data folder", data, &error))?;
-        Ok(Self { inner: Arc::new(Inner { data, locks: Mutex::default(), cleared: Mutex::default() }) })
+        Ok(Self {
+            inner: Arc::new(WorkspacesInner { data, locks: Mutex::default(), cleared: Mutex::default() }),
+        })
     }
 
     /// Where an order's things are, whether they are there yet or not.
-    pub fn places(&self, order: OrderId) -> Places {
+    pub fn order_dirs(&self, order: OrderId) -> OrderDirs {
         let root = self.inner.data.join("orders").join(order.to_string());
-        Places {
+        OrderDirs {
             work: root.join("work"),
             origin: root.join("origin"),
             home: root.join("home"),
             runs: root.join("runs"),
             tests: root.join("tests"),
-            seats: root.join("seats"),
+            reviews: root.join("seats"),
             root,
         }
     }
@@ -147,17 +149,17 @@ impl Workspaces {
     /// # Errors
     /// When something cannot be removed.
     pub fn remove(&self, order: OrderId) -> Result<(), GitError> {
-        let places = self.places(order);
+        let places = self.order_dirs(order);
         let alone = self.lock_of(order.to_string());
         let _alone = alone.lock().unwrap_or_else(PoisonError::into_inner);
         if !places.root.exists() {
             return Ok(());
         }
-        begins::Begun::making(&places)?;
-        for place in [&places.work, &places.origin, &places.home, &places.tests, &places.seats] {
+        begins::WorktreeBase::making(&places)?;
+        for place in [&places.work, &places.origin, &places.home, &places.tests, &places.reviews] {
             remove_all(place)?;
         }
-        begins::Begun::forget(&places)
+        begins::WorktreeBase::forget(&places)
     }
 
     /// Where what is known of a repository's base commits is kept, for all orders.
@@ -172,7 +174,7 @@ impl Workspaces {
 
     /// The mirror, made when it is not there.
     fn mirror(&self, repository: &RepositoryName) -> Result<Repository, GitError> {
-        self.ours("mirrors", repository, None)
+        self.own_repository("mirrors", repository, None)
     }
 
     /// The repository of our own commits, made when it is not there. It sees the mirror's objects.
@@ -180,10 +182,15 @@ impl Workspaces {
         drop(self.mirror(repository)?);
         // Relative, so that the data folder can be moved.
         let mirror = format!("../../../../mirrors/{}/objects\n", folder(repository));
-        self.ours("commits", repository, Some(&mirror))
+        self.own_repository("commits", repository, Some(&mirror))
     }
 
-    fn ours(&self, kind: &str, name: &RepositoryName, sees: Option<&str>) -> Result<Repository, GitError> {
+    fn own_repository(
+        &self,
+        kind: &str,
+        name: &RepositoryName,
+        sees: Option<&str>,
+    ) -> Result<Repository, GitError> {
         let path = self.inner.data.join(kind).join(folder(name));
         let lock = self.lock(name);
         let _held = lock.lock().unwrap_or_else(PoisonError::into_inner);

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use git2::{ObjectType, Oid};
 
 use super::GitError;
-use super::source::Source;
-use super::tree::{Mode, parse};
+use super::source::ObjectSource;
+use super::tree::{EntryMode, parse};
 
 /// Folders in folders that are looked through.
 const DEEPEST: usize = 64;
@@ -23,7 +23,7 @@ const MOST_ROUNDS: usize = 4;
 
 /// Where a link leads.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum LinkTarget {
     /// To this path, which need not be there; empty: the root.
     Inside(String),
     /// Out of the repository.
@@ -34,11 +34,11 @@ pub(super) enum End {
 
 /// The links of a tree, by their paths.
 #[derive(Debug, Default)]
-pub(super) struct Links(BTreeMap<String, String>);
+pub(super) struct TreeLinks(BTreeMap<String, String>);
 
-impl Links {
+impl TreeLinks {
     /// Of a tree; none when it is too large to be looked through. Links that are not UTF-8 are left out.
-    pub(super) fn of(source: &Source<'_>, tree: Oid) -> Result<Option<Self>, GitError> {
+    pub(super) fn of(source: &ObjectSource<'_>, tree: Oid) -> Result<Option<Self>, GitError> {
         let (mut links, mut left) = (Self::default(), MOST_ENTRIES);
         let mut folders = vec![(tree, String::new(), 0)];
         while let Some((folder, path, depth)) = folders.pop() {
@@ -49,14 +49,18 @@ impl Links {
                 let Ok(name) = std::str::from_utf8(&entry.name) else { continue };
                 let path = if path.is_empty() { name.to_owned() } else { format!("{path}/{name}") };
                 match entry.mode {
-                    Mode::Tree if depth < DEEPEST => folders.push((entry.id, path, depth + 1)),
-                    Mode::Link => {
+                    EntryMode::Tree if depth < DEEPEST => folders.push((entry.id, path, depth + 1)),
+                    EntryMode::Link => {
                         let target = source.read(entry.id, ObjectType::Blob)?.map(String::from_utf8);
                         if let Some(Ok(target)) = target {
                             links.0.insert(path, target);
                         }
                     }
-                    Mode::Tree | Mode::File | Mode::Executable | Mode::Gitlink | Mode::Other(_) => {}
+                    EntryMode::Tree
+                    | EntryMode::File
+                    | EntryMode::Executable
+                    | EntryMode::Gitlink
+                    | EntryMode::Other(_) => {}
                 }
             }
         }
@@ -69,7 +73,7 @@ impl Links {
     }
 
     /// Where a path leads when every link on it is followed.
-    pub(super) fn follow(&self, path: &str) -> End {
+    pub(super) fn follow(&self, path: &str) -> LinkTarget {
         let mut ahead: VecDeque<&str> = path.split('/').collect();
         let mut here: Vec<&str> = Vec::new();
         let (mut hops, mut steps) = (0, 0);
@@ -78,16 +82,16 @@ impl Links {
             match part {
                 "" | "." => continue,
                 ".." if here.pop().is_some() => continue,
-                ".." => return End::Outside,
+                ".." => return LinkTarget::Outside,
                 name => here.push(name),
             }
             if let Some(target) = self.0.get(&here.join("/")) {
                 hops += 1;
                 if hops > MOST_HOPS || steps > MOST_STEPS {
-                    return End::Endless;
+                    return LinkTarget::Endless;
                 }
                 if target.starts_with('/') {
-                    return End::Outside;
+                    return LinkTarget::Outside;
                 }
                 here.pop();
                 for part in target.split('/').rev() {
@@ -95,7 +99,7 @@ impl Links {
                 }
             }
         }
-        End::Inside(here.join("/"))
+        LinkTarget::Inside(here.join("/"))
     }
 
     /// The paths under which others see what lies at `paths`, each with the path that it stands for.
@@ -103,8 +107,8 @@ impl Links {
         let ends: Vec<(&str, String)> = self
             .paths()
             .filter_map(|link| match self.follow(link) {
-                End::Inside(end) => Some((link, end)),
-                End::Outside | End::Endless => None,
+                LinkTarget::Inside(end) => Some((link, end)),
+                LinkTarget::Outside | LinkTarget::Endless => None,
             })
             .collect();
         let (mut all, mut known): (Vec<(String, String)>, BTreeSet<String>) = Default::default();
@@ -146,12 +150,12 @@ impl Links {
 mod tests {
     use super::*;
 
-    fn links(all: &[(&str, &str)]) -> Links {
-        Links(all.iter().map(|(path, target)| ((*path).to_owned(), (*target).to_owned())).collect())
+    fn links(all: &[(&str, &str)]) -> TreeLinks {
+        TreeLinks(all.iter().map(|(path, target)| ((*path).to_owned(), (*target).to_owned())).collect())
     }
 
-    fn inside(path: &str) -> End {
-        End::Inside(path.to_owned())
+    fn inside(path: &str) -> LinkTarget {
+        LinkTarget::Inside(path.to_owned())
     }
 
     #[test]
@@ -173,15 +177,15 @@ mod tests {
             ("a", inside("src")),
             ("a/b", inside("src/b")),
             ("docs/up", inside("")),
-            ("out", End::Outside),
-            ("far", End::Outside),
-            ("one", End::Endless),
-            ("self", End::Endless),
+            ("out", LinkTarget::Outside),
+            ("far", LinkTarget::Outside),
+            ("one", LinkTarget::Endless),
+            ("self", LinkTarget::Endless),
             ("gone", inside("nowhere/at/all")),
             ("d/e/x", inside("f/x")),
-            ("d/back", End::Outside),
+            ("d/back", LinkTarget::Outside),
             ("plain/file", inside("plain/file")),
-            ("..", End::Outside),
+            ("..", LinkTarget::Outside),
         ] {
             assert_eq!(links.follow(path), end, "{path}");
         }
@@ -212,10 +216,10 @@ mod tests {
         ) {
             let links = links(&all.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect::<Vec<_>>());
             for path in links.paths() {
-                if let End::Inside(end) = links.follow(path) {
+                if let LinkTarget::Inside(end) = links.follow(path) {
                     proptest::prop_assert!(!end.split('/').any(|part| part == ".."), "{}", end);
                     // There is no link left on it.
-                    proptest::prop_assert_eq!(links.follow(&end), End::Inside(end.clone()));
+                    proptest::prop_assert_eq!(links.follow(&end), LinkTarget::Inside(end.clone()));
                 }
             }
             links.seen_as(&["a/b".to_owned(), "b".to_owned()]);

@@ -13,7 +13,7 @@ const DEVICES: [&str; 6] = ["con", "prn", "aux", "nul", "conin$", "conout$"];
 
 /// What is wrong with the name of a tree's entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum NameTrouble {
+pub(super) enum EntryNameProblem {
     /// Nobody can work with it safely, here neither.
     Unsafe(&'static str),
     /// Some machine takes it for another file's name: nobody may add one.
@@ -23,8 +23,8 @@ pub(super) enum NameTrouble {
 }
 
 /// What is wrong with the name of a tree's entry, if anything; the worst first.
-pub(super) fn trouble(name: &[u8]) -> Option<NameTrouble> {
-    use NameTrouble::{Alias, Unportable, Unsafe};
+pub(super) fn entry_name_problem(name: &[u8]) -> Option<EntryNameProblem> {
+    use EntryNameProblem::{Alias, Unportable, Unsafe};
     let Ok(text) = std::str::from_utf8(name) else { return Some(Unsafe("its name is not valid UTF-8")) };
     if text.is_empty() || text.len() > LONGEST {
         return Some(Unsafe("its name is empty or longer than 255 bytes"));
@@ -108,7 +108,7 @@ pub(super) fn fold_path(path: &str) -> String {
 /// What is wrong with where a symbolic link leads, if anything. `depth` is how many folders the link lies in.
 ///
 /// Going up is allowed at the beginning only: behind the name of another link it would go up from there.
-pub(super) fn link_trouble(target: &[u8], depth: usize) -> Option<&'static str> {
+pub(super) fn link_problem(target: &[u8], depth: usize) -> Option<&'static str> {
     let Ok(text) = std::str::from_utf8(target) else { return Some("it leads to what is not valid UTF-8") };
     if text.is_empty() || text.len() > 1_024 || text.chars().any(|c| is_hidden(c) || c == '\\') {
         return Some("it leads nowhere, too far, or through characters that cannot be seen");
@@ -158,9 +158,12 @@ mod tests {
             "",
         ];
         for name in hidden {
-            assert!(matches!(trouble(name.as_bytes()), Some(NameTrouble::Unsafe(_))), "{name:?}");
+            assert!(
+                matches!(entry_name_problem(name.as_bytes()), Some(EntryNameProblem::Unsafe(_))),
+                "{name:?}"
+            );
         }
-        assert!(trouble(b"caf\xe9").is_some() && trouble(&[b'a'; 256]).is_some());
+        assert!(entry_name_problem(b"caf\xe9").is_some() && entry_name_problem(&[b'a'; 256]).is_some());
         for name in [
             "a",
             ".gitignore",
@@ -180,7 +183,7 @@ mod tests {
             "com10",
             "auxiliary.c",
         ] {
-            assert_eq!(trouble(name.as_bytes()), None, "{name:?}");
+            assert_eq!(entry_name_problem(name.as_bytes()), None, "{name:?}");
         }
     }
 
@@ -198,12 +201,18 @@ mod tests {
             "AGENTS~1.MD",
             "CODEOW~2",
         ] {
-            assert!(matches!(trouble(name.as_bytes()), Some(NameTrouble::Alias(_))), "{name:?}");
+            assert!(
+                matches!(entry_name_problem(name.as_bytes()), Some(EntryNameProblem::Alias(_))),
+                "{name:?}"
+            );
         }
         for name in
             ["CON", "nul", "aux.c", "Aux.tar.gz", "COM1", "lpt9.txt", "COM\u{b9}", "what?", "a|b", "\"x\""]
         {
-            assert!(matches!(trouble(name.as_bytes()), Some(NameTrouble::Unportable(_))), "{name:?}");
+            assert!(
+                matches!(entry_name_problem(name.as_bytes()), Some(EntryNameProblem::Unportable(_))),
+                "{name:?}"
+            );
         }
     }
 
@@ -232,7 +241,7 @@ mod tests {
         for (target, depth) in
             [("a", 0), ("a/b", 0), ("./a", 0), ("../a", 1), ("../../a/b", 2), ("..", 1), (".", 0)]
         {
-            assert_eq!(link_trouble(target.as_bytes(), depth), None, "{target}");
+            assert_eq!(link_problem(target.as_bytes(), depth), None, "{target}");
         }
         let bad = [
             "/etc/passwd",
@@ -248,15 +257,15 @@ mod tests {
             "a\nb",
         ];
         for target in bad {
-            assert!(link_trouble(target.as_bytes(), 0).is_some(), "{target}");
+            assert!(link_problem(target.as_bytes(), 0).is_some(), "{target}");
         }
-        assert!(link_trouble(b"../../../x", 2).is_some());
+        assert!(link_problem(b"../../../x", 2).is_some());
     }
 
     proptest::proptest! {
         #[test]
         fn a_name_that_passes_is_one_plain_component(name in "[.a-zA-Z~1: \u{200c}\\\\/]{0,8}") {
-            if trouble(name.as_bytes()).is_none() {
+            if entry_name_problem(name.as_bytes()).is_none() {
                 let path = std::path::Path::new(&name);
                 proptest::prop_assert_eq!(path.components().count(), 1);
                 proptest::prop_assert!(matches!(path.components().next(), Some(std::path::Component::Normal(_))));

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use super::begins::{self, Begun, Start};
+use super::begins::{self, StartPoint, WorktreeBase};
 use super::remote::oid;
 use super::{GitError, Workspaces, init_bare, remove_all};
 use journeyman_order::{BranchName, CommitSha, OrderId, RepositoryName};
@@ -88,9 +88,9 @@ impl Workspaces {
         repository: &RepositoryName,
         base: &CommitSha,
         default_branch: &str,
-        start: Option<Start<'_>>,
+        start: Option<StartPoint<'_>>,
     ) -> Result<(), GitError> {
-        let places = self.places(order);
+        let places = self.order_dirs(order);
         let start = start.filter(|start| start.commit != base);
         let alone = self.lock_of(order.to_string());
         let _alone = alone.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -99,27 +99,27 @@ impl Workspaces {
         }
         let line = begins::line(base, start);
         if std::fs::symlink_metadata(&places.origin).is_ok() {
-            match Begun::read(&places)? {
-                Begun::With(there) if there == line => return Ok(()),
-                Begun::Unsaid if start.is_none() => return Ok(()),
-                Begun::With(_) | Begun::Unsaid | Begun::Making => {}
+            match WorktreeBase::read(&places)? {
+                WorktreeBase::Recorded(there) if there == line => return Ok(()),
+                WorktreeBase::Unrecorded if start.is_none() => return Ok(()),
+                WorktreeBase::Recorded(_) | WorktreeBase::Unrecorded | WorktreeBase::Replacing => {}
             }
         }
         let half = places.root.join("origin.half");
         self.make_origin(repository, (base, default_branch), start, &half)?;
-        Begun::making(&places)?;
+        WorktreeBase::making(&places)?;
         remove_all(&places.origin)?;
         begins::empty(&places.work)?;
         std::fs::rename(&half, &places.origin)
             .map_err(|error| GitError::file("make", &places.origin, &error))?;
-        Begun::with(&places, &line)
+        WorktreeBase::with(&places, &line)
     }
 
     fn make_origin(
         &self,
         repository: &RepositoryName,
         (base, default_branch): (&CommitSha, &str),
-        start: Option<Start<'_>>,
+        start: Option<StartPoint<'_>>,
         place: &Path,
     ) -> Result<(), GitError> {
         let head = format!("refs/heads/{default_branch}");
@@ -137,7 +137,7 @@ impl Workspaces {
         drop(held);
         let said = |error: git2::Error| GitError::local("find the base commit in the mirror", &error);
         origin.odb().and_then(|odb| odb.refresh()).map_err(said)?;
-        let Some(Start { commit, branch }) = start else {
+        let Some(StartPoint { commit, branch }) = start else {
             let base = oid(base)?;
             origin.find_commit(base).map_err(said)?;
             origin.reference(&head, base, true, "").map_err(said)?;
@@ -158,7 +158,7 @@ impl Workspaces {
     /// `origin` mounted for writing. Clones when there is no sound clone; checks `branch` out, from where the work
     /// tree is when the branch does not exist yet. Doing it again is harmless.
     pub fn clone_command(&self, order: OrderId, branch: Option<&BranchName>) -> Vec<OsString> {
-        let places = self.places(order);
+        let places = self.order_dirs(order);
         let branch = branch.map_or("", BranchName::as_str);
         shell(CLONE, &[places.origin.as_os_str(), places.work.as_os_str(), branch.as_ref()])
     }
@@ -167,7 +167,7 @@ impl Workspaces {
     /// sandbox* with `origin` mounted for reading, without network, and with [`super::MOST_EXPORTED`] as the most
     /// output. Its exit code says nothing; its output is not to be trusted.
     pub fn export_command(&self, order: OrderId, branch: &BranchName, base: &CommitSha) -> Vec<OsString> {
-        let places = self.places(order);
+        let places = self.order_dirs(order);
         shell(EXPORT, &[places.origin.as_os_str(), branch.as_str().as_ref(), base.as_str().as_ref()])
     }
 }

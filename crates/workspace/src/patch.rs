@@ -15,7 +15,7 @@ const LARGEST: usize = 512 << 10;
 
 /// A change on its way into text.
 #[derive(Default)]
-struct Text {
+struct PatchText {
     text: String,
     /// Where each file begins, and its path.
     files: Vec<(usize, String)>,
@@ -42,7 +42,7 @@ impl Workspaces {
         let mut options = DiffOptions::new();
         options.include_typechange(true);
         let diff = commits.diff_tree_to_tree(Some(&old), Some(&new), Some(&mut options)).map_err(said)?;
-        let mut text = Text::default();
+        let mut text = PatchText::default();
         let mut characters = 0;
         for (index, delta) in diff.deltas().enumerate() {
             let path = path(&delta);
@@ -88,7 +88,7 @@ fn path(delta: &DiffDelta<'_>) -> String {
     String::from_utf8_lossy(bytes.unwrap_or_default()).escape_debug().to_string()
 }
 
-impl Text {
+impl PatchText {
     fn cut(mut self) -> String {
         let most = self.text.char_indices().nth(MOST - NOTICE).map_or(self.text.len(), |(at, _)| at);
         let end = self.text[..most].rfind('\n').map_or(0, |at| at + 1);

@@ -170,25 +170,25 @@ const TOLD: [&str; 45] = [
 
 /// What to make of a path that differs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Guard {
+pub(super) enum PathProtection {
     /// It may.
-    Free,
+    Unprotected,
     /// It may, and is told.
-    Told,
+    Reported,
     /// It must not.
     Protected,
 }
 
 /// Globs that say which paths must not differ. Case, and whatever file systems take for the same name, makes no
 /// difference.
-pub(super) struct Protected {
+pub(super) struct ProtectedPaths {
     globs: GlobSet,
     /// For each glob whether it protects, or sets free.
     protects: Vec<bool>,
     told: GlobSet,
 }
 
-impl Protected {
+impl ProtectedPaths {
     /// The last pattern that matches a path decides; one that begins with `!` sets free. [`ALWAYS`] comes after all.
     pub(super) fn new(patterns: &[String]) -> Result<Self, GitError> {
         let (mut set, mut protects) = (GlobSetBuilder::new(), Vec::new());
@@ -205,19 +205,19 @@ impl Protected {
         Self { globs: GlobSet::empty(), protects: Vec::new(), told: GlobSet::empty() }
     }
 
-    pub(super) fn guard(&self, path: &str) -> Guard {
+    pub(super) fn protection(&self, path: &str) -> PathProtection {
         let folded = names::fold_path(path);
         let last =
             |path: &str| self.globs.matches(path).last().and_then(|at| self.protects.get(*at)).copied();
         match (last(path), last(&folded)) {
-            (Some(true), _) | (None, Some(true)) => Guard::Protected,
-            (_, _) if self.told.is_match(path) || self.told.is_match(&folded) => Guard::Told,
-            (Some(false) | None, _) => Guard::Free,
+            (Some(true), _) | (None, Some(true)) => PathProtection::Protected,
+            (_, _) if self.told.is_match(path) || self.told.is_match(&folded) => PathProtection::Reported,
+            (Some(false) | None, _) => PathProtection::Unprotected,
         }
     }
 
     pub(super) fn is_match(&self, path: &str) -> bool {
-        self.guard(path) == Guard::Protected
+        self.protection(path) == PathProtection::Protected
     }
 }
 
@@ -247,9 +247,9 @@ fn built(set: &GlobSetBuilder) -> Result<GlobSet, GitError> {
 mod tests {
     use super::*;
 
-    fn with(more: &[&str]) -> Protected {
+    fn with(more: &[&str]) -> ProtectedPaths {
         let all = DEFAULT_PROTECTED.iter().chain(more).map(|glob| (*glob).to_owned());
-        Protected::new(&all.collect::<Vec<_>>()).unwrap()
+        ProtectedPaths::new(&all.collect::<Vec<_>>()).unwrap()
     }
 
     #[test]
@@ -307,7 +307,7 @@ mod tests {
             "mvnw.cmd",
             "renovate.json",
         ] {
-            assert_eq!(protected.guard(path), Guard::Protected, "{path}");
+            assert_eq!(protected.protection(path), PathProtection::Protected, "{path}");
         }
     }
 
@@ -331,11 +331,11 @@ mod tests {
             "MAKEFILE",
             ".gitattributes",
         ] {
-            assert_eq!(protected.guard(path), Guard::Told, "{path}");
+            assert_eq!(protected.protection(path), PathProtection::Reported, "{path}");
         }
         for path in ["src/main.rs", "docs/agents.txt", "github/a", "tests/CODEOWNERS.md", "a/.gitlab-ci.yml"]
         {
-            assert_eq!(protected.guard(path), Guard::Free, "{path}");
+            assert_eq!(protected.protection(path), PathProtection::Unprotected, "{path}");
         }
     }
 
@@ -343,17 +343,17 @@ mod tests {
     fn settings_add_and_set_free_but_not_what_git_itself_obeys() {
         let protected = with(&["migrations/**", "!AGENTS.md", "!.github/**", "!.gitmodules", ".github/x"]);
         for (path, guard) in [
-            ("migrations/1.sql", Guard::Protected),
-            ("AGENTS.md", Guard::Free),
-            ("web/AGENTS.md", Guard::Protected),
-            (".github/dependabot.yml", Guard::Free),
-            (".github/x", Guard::Protected),
-            (".github/workflows/ci.yml", Guard::Protected),
-            (".gitmodules", Guard::Protected),
+            ("migrations/1.sql", PathProtection::Protected),
+            ("AGENTS.md", PathProtection::Unprotected),
+            ("web/AGENTS.md", PathProtection::Protected),
+            (".github/dependabot.yml", PathProtection::Unprotected),
+            (".github/x", PathProtection::Protected),
+            (".github/workflows/ci.yml", PathProtection::Protected),
+            (".gitmodules", PathProtection::Protected),
         ] {
-            assert_eq!(protected.guard(path), guard, "{path}");
+            assert_eq!(protected.protection(path), guard, "{path}");
         }
-        assert!(Protected::new(&["[".into()]).is_err());
-        assert_eq!(Protected::nothing().guard(".gitmodules"), Guard::Free);
+        assert!(ProtectedPaths::new(&["[".into()]).is_err());
+        assert_eq!(ProtectedPaths::nothing().protection(".gitmodules"), PathProtection::Unprotected);
     }
 }

@@ -1,6 +1,6 @@
 //! What an examination has to say, in words for the agent and for people. No value of a secret is in them.
 
-use super::secrets::Spot;
+use super::secrets::SecretFinding;
 use journeyman_order::{Category, Finding, Severity};
 
 /// Findings that are worth telling; after these the rest is not looked at.
@@ -12,7 +12,7 @@ const MOST_SHOWN: usize = 300;
 
 /// Findings and warnings.
 #[derive(Debug, Default)]
-pub(super) struct Remarks {
+pub(super) struct ExaminationReport {
     /// What must not be published; empty: all of it may.
     pub(super) findings: Vec<Finding>,
     /// What may, and people should know.
@@ -20,7 +20,7 @@ pub(super) struct Remarks {
     ended: bool,
 }
 
-impl Remarks {
+impl ExaminationReport {
     /// Whether there is no point in looking further.
     pub(super) fn are_enough(&self) -> bool {
         self.ended || self.findings.len() >= MOST_FINDINGS
@@ -53,16 +53,16 @@ impl Remarks {
     }
 
     /// There is a secret.
-    pub(super) fn spot(&mut self, path: &str, spot: &Spot) {
+    pub(super) fn spot(&mut self, path: &str, spot: &SecretFinding) {
         match spot {
-            Spot::Ours { name, line } => {
+            SecretFinding::Ours { name, line } => {
                 let why = format!("line {line} holds {name}, or a piece of it");
                 self.push(path, Some(*line), &why, "Take it out, and push again.".to_owned());
             }
-            Spot::Formed { rule, line, may: true, .. } => {
+            SecretFinding::Formed { rule, line, may: true, .. } => {
                 self.tell(path, &format!("line {line} has the form of a secret (`{rule}`)"));
             }
-            Spot::Formed { rule, line, may: false, fingerprint } => {
+            SecretFinding::Formed { rule, line, may: false, fingerprint } => {
                 let why = format!("line {line} has the form of a secret (`{rule}`)");
                 let suggestion = format!(
                     "Take it out, and push again: tests can put such a value together as they run. If it is no secret, \

@@ -8,7 +8,7 @@ use secrecy::{ExposeSecret, SecretString};
 use sha2::{Digest, Sha256};
 use url::Url;
 
-use super::whose::Whose;
+use super::whose::CommitOrigin;
 use super::{GitError, GitErrorKind, Workspaces};
 use journeyman_order::{BranchName, CommitSha, OrderId, RepositoryName};
 
@@ -29,20 +29,20 @@ pub enum PushOutcome {
     /// The remote was asked afterwards, and the branch is at our commit.
     Pushed,
     /// The branch is not where the lease expected it. Nothing was changed.
-    Taken {
+    StaleLease {
         /// Where it is; none when it is gone.
         at: Option<CommitSha>,
     },
 }
 
 /// A connection's side of the conversation: shows the token once, and remembers whether it was wanted again.
-struct Login<'a> {
+struct RemoteCredentials<'a> {
     token: Option<&'a SecretString>,
     shown: Cell<bool>,
     refused: Cell<bool>,
 }
 
-impl<'a> Login<'a> {
+impl<'a> RemoteCredentials<'a> {
     fn new(remote: &'a Remote<'_>) -> Self {
         Self { token: remote.token.as_ref(), shown: Cell::new(false), refused: Cell::new(false) }
     }
@@ -71,13 +71,17 @@ impl Workspaces {
     /// # Errors
     /// [`GitErrorKind::NotFound`] when the repository or the branch is not there; otherwise as the server answers.
     pub fn fetch(&self, remote: &Remote<'_>, branch: &str) -> Result<CommitSha, GitError> {
-        let there = self.there(remote, branch)?;
+        let there = self.require_remote_head(remote, branch)?;
         let mirror = self.mirror(remote.repository)?;
-        self.bring(&mirror, remote, branch, &there, &kept(branch))
+        self.fetch_into(&mirror, remote, branch, &there, &kept(branch))
     }
 
     /// Where a branch is that has to be on the server.
-    pub(super) fn there(&self, remote: &Remote<'_>, branch: &str) -> Result<CommitSha, GitError> {
+    pub(super) fn require_remote_head(
+        &self,
+        remote: &Remote<'_>,
+        branch: &str,
+    ) -> Result<CommitSha, GitError> {
         self.remote_head(remote, branch)?.ok_or_else(|| {
             let message =
                 format!("the branch {branch:?} is not in {}: has anything been pushed?", remote.repository);
@@ -87,7 +91,7 @@ impl Workspaces {
 
     /// Brings a branch that is at `there` into a repository of ours, under a reference of ours, and says where it is: it
     /// can have moved on.
-    pub(super) fn bring(
+    pub(super) fn fetch_into(
         &self,
         into: &Repository,
         remote: &Remote<'_>,
@@ -99,7 +103,7 @@ impl Workspaces {
         let _held = lock.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let here = into.refname_to_id(kept).ok().map(|id| id.to_string());
         if here.as_deref() != Some(there.as_str()) {
-            let login = Login::new(remote);
+            let login = RemoteCredentials::new(remote);
             let mut options = FetchOptions::new();
             options.remote_callbacks(login.callbacks()).proxy_options(proxy(&remote.url));
             options.download_tags(AutotagOption::None).update_fetchhead(false);
@@ -123,7 +127,7 @@ impl Workspaces {
         }
         let mirror = self.mirror(remote.repository)?;
         let mut connection = connection(&mirror, remote)?;
-        let login = Login::new(remote);
+        let login = RemoteCredentials::new(remote);
         let said = |error: git2::Error| classify(&error, "read", remote, login.refused.get());
         let open = connection
             .connect_auth(Direction::Fetch, Some(login.callbacks()), Some(proxy(&remote.url)))
@@ -149,7 +153,7 @@ impl Workspaces {
         commit: &CommitSha,
         lease: Option<&CommitSha>,
     ) -> Result<PushOutcome, GitError> {
-        if !Whose::Ours.all(&self.commits(remote.repository)?, order)?.contains(&oid(commit)?) {
+        if !CommitOrigin::Bot.all(&self.commits(remote.repository)?, order)?.contains(&oid(commit)?) {
             return Err(GitError::broken(format!("{commit} is not a commit of ours to publish")));
         }
         let before = self.remote_head(remote, branch.as_str())?;
@@ -157,12 +161,12 @@ impl Workspaces {
             return Ok(PushOutcome::Pushed);
         }
         if before.as_ref() != lease {
-            return Ok(PushOutcome::Taken { at: before });
+            return Ok(PushOutcome::StaleLease { at: before });
         }
         if let Some(old) = lease
             && self.would_lose(order, remote.repository, old, commit)?
         {
-            return Ok(PushOutcome::Taken { at: before });
+            return Ok(PushOutcome::StaleLease { at: before });
         }
         let pushed = self.send(remote, branch, commit, lease);
         let after = self.remote_head(remote, branch.as_str())?;
@@ -170,7 +174,7 @@ impl Workspaces {
             return Ok(PushOutcome::Pushed);
         }
         if after.as_ref() != lease {
-            return Ok(PushOutcome::Taken { at: after });
+            return Ok(PushOutcome::StaleLease { at: after });
         }
         pushed?;
         let message = format!("{} took the push to {branch} but the branch is not there", remote.repository);
@@ -196,7 +200,7 @@ impl Workspaces {
         for base in self.known(repository)? {
             walk.hide(base).map_err(said)?;
         }
-        let ours = Whose::Ours.all(&commits, order)?;
+        let ours = CommitOrigin::Bot.all(&commits, order)?;
         for lost in walk {
             if !ours.contains(&lost.map_err(said)?) {
                 return Ok(true);
@@ -216,7 +220,7 @@ impl Workspaces {
         let expected = lease.map_or(Ok(Oid::ZERO_SHA1), oid)?;
         let reference = branch.reference();
         let declined = std::cell::RefCell::new(None);
-        let login = Login::new(remote);
+        let login = RemoteCredentials::new(remote);
         let mut callbacks = login.callbacks();
         // The lease: what the server shows in the very conversation in which we push. It compares again itself.
         callbacks.push_negotiation(|updates| {

@@ -12,7 +12,7 @@ use journeyman_order::{CommitSha, OrderId, RepositoryName};
 /// A place to look from. Its paths are the same in every round, so that a session can be gone on with: Claude Code
 /// finds one by the folder in which it began.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Seat {
+pub struct ReviewCheckout {
     /// The commit's files.
     pub tree: PathBuf,
     /// The home, sessions included. It stays from round to round.
@@ -21,9 +21,9 @@ pub struct Seat {
 
 impl Workspaces {
     /// Where the agent of this role sits in this stage, whether it is there yet or not.
-    pub fn seat(&self, order: OrderId, stage: &str, role: &str) -> Seat {
-        let folder = self.places(order).seats.join(format!("{}.{}", part(stage), part(role)));
-        Seat { tree: folder.join("tree"), home: folder.join("home") }
+    pub fn review_checkout(&self, order: OrderId, stage: &str, role: &str) -> ReviewCheckout {
+        let folder = self.order_dirs(order).reviews.join(format!("{}.{}", part(stage), part(role)));
+        ReviewCheckout { tree: folder.join("tree"), home: folder.join("home") }
     }
 
     /// Puts a commit's files before a seat, anew each time: nothing of a run before is left among them. The rounds of
@@ -31,11 +31,11 @@ impl Workspaces {
     ///
     /// # Errors
     /// When the commit is not here, or the disk fails.
-    pub fn prepare_seat(
+    pub fn prepare_review_checkout(
         &self,
         repository: &RepositoryName,
         commit: &CommitSha,
-        seat: &Seat,
+        seat: &ReviewCheckout,
     ) -> Result<(), GitError> {
         // A run that was given up may still be writing here, in a thread that nobody could stop.
         let lock = self.lock_of(seat.tree.to_string_lossy().into_owned());

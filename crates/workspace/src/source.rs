@@ -7,24 +7,24 @@ use std::collections::HashSet;
 use git2::{ObjectType, Odb, Oid};
 
 use super::GitError;
-use super::export::{MOST_OBJECT, Objects};
-use super::tree::{Mode, parse};
+use super::export::{ExportedObjects, MOST_OBJECT};
+use super::tree::{EntryMode, parse};
 
 /// Bytes that a folder's listing may have: some hundred thousand entries.
 const MOST_LISTING: u64 = 8 << 20;
 
 /// Objects, of two places.
-pub(super) struct Source<'a> {
+pub(super) struct ObjectSource<'a> {
     /// What an agent pushed; none: a tree that is here already, and a person's.
-    pushed: Option<&'a Objects>,
+    pushed: Option<&'a ExportedObjects>,
     ours: &'a Odb<'a>,
     base: Oid,
     /// Everything in the base's tree; found when it is first asked for.
     of_base: OnceCell<HashSet<Oid>>,
 }
 
-impl<'a> Source<'a> {
-    pub(super) fn new(pushed: Option<&'a Objects>, ours: &'a Odb<'a>, base: Oid) -> Self {
+impl<'a> ObjectSource<'a> {
+    pub(super) fn new(pushed: Option<&'a ExportedObjects>, ours: &'a Odb<'a>, base: Oid) -> Self {
         Self { pushed, ours, base, of_base: OnceCell::new() }
     }
 
@@ -82,9 +82,15 @@ impl<'a> Source<'a> {
             }
             for entry in parse(&self.bytes_of_ours(folder)?).unwrap_or_default() {
                 match entry.mode {
-                    Mode::Tree | Mode::Other(0o40_000) if found.insert(entry.id) => folders.push(entry.id),
-                    Mode::Gitlink => {}
-                    Mode::Tree | Mode::File | Mode::Executable | Mode::Link | Mode::Other(_) => {
+                    EntryMode::Tree | EntryMode::Other(0o40_000) if found.insert(entry.id) => {
+                        folders.push(entry.id)
+                    }
+                    EntryMode::Gitlink => {}
+                    EntryMode::Tree
+                    | EntryMode::File
+                    | EntryMode::Executable
+                    | EntryMode::Link
+                    | EntryMode::Other(_) => {
                         found.insert(entry.id);
                     }
                 }

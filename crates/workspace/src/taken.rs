@@ -5,16 +5,16 @@ use git2::{Oid, Repository};
 
 use super::examine::Examination;
 use super::import::MOST_TOLD;
-use super::protected::Protected;
+use super::protected::ProtectedPaths;
 use super::remote::oid;
-use super::source::Source;
-use super::whose::Whose;
+use super::source::ObjectSource;
+use super::whose::CommitOrigin;
 use super::{GitError, GitErrorKind, Remote, Workspaces};
 use journeyman_order::{BranchName, CommitSha, OrderId, TreeSha};
 
 /// What was taken in.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Taken {
+pub struct FetchedBranch {
     /// The branch's head.
     pub commit: CommitSha,
     /// Its tree.
@@ -32,34 +32,34 @@ impl Workspaces {
     /// # Errors
     /// [`GitErrorKind::NotFound`] when the branch is gone, [`GitErrorKind::NotForUs`] when something in it cannot be
     /// worked with; otherwise as the server answers.
-    pub fn take_in(
+    pub fn fetch_human(
         &self,
         order: OrderId,
         remote: &Remote<'_>,
         branch: &BranchName,
         base_branch: &str,
         base: &CommitSha,
-    ) -> Result<Taken, GitError> {
+    ) -> Result<FetchedBranch, GitError> {
         self.fetch(remote, base_branch)?;
         let commits = self.commits(remote.repository)?;
-        let there = self.there(remote, branch.as_str())?;
+        let there = self.require_remote_head(remote, branch.as_str())?;
         let said = |error: git2::Error| GitError::local("keep what was fetched", &error);
         // What is here is named by references: without this one a first fetch would bring everything anew.
-        let known = Whose::Taken.reference(order, "base", oid(base)?);
+        let known = CommitOrigin::Human.reference(order, "base", oid(base)?);
         commits.reference(&known, oid(base)?, true, "").map_err(said)?;
         let commit =
-            self.bring(&commits, remote, branch.as_str(), &there, &format!("refs/fetched/{order}"))?;
+            self.fetch_into(&commits, remote, branch.as_str(), &there, &format!("refs/fetched/{order}"))?;
         let id = oid(&commit)?;
-        commits.reference(&Whose::Taken.reference(order, "head", id), id, true, "").map_err(said)?;
+        commits.reference(&CommitOrigin::Human.reference(order, "head", id), id, true, "").map_err(said)?;
         let fork = self.fork(remote.repository, base_branch, base, &commit)?;
-        let (tree, changed) = looked_through(&commits, oid(&fork)?, id)?;
+        let (tree, changed) = examine_commit(&commits, oid(&fork)?, id)?;
         let patch = self.patch(remote.repository, &fork, &commit)?;
-        Ok(Taken { commit, tree, changed, patch })
+        Ok(FetchedBranch { commit, tree, changed, patch })
     }
 }
 
 /// The tree of a commit that is not an agent's, and the paths that differ from another, at most a thousand.
-pub(super) fn looked_through(
+pub(super) fn examine_commit(
     commits: &Repository,
     base: Oid,
     commit: Oid,
@@ -68,7 +68,7 @@ pub(super) fn looked_through(
     let tree = |id: Oid| commits.find_commit(id).map(|commit| commit.tree_id()).map_err(said);
     let (before, after) = (tree(base)?, tree(commit)?);
     let odb = commits.odb().map_err(said)?;
-    let (nothing, source) = (Protected::nothing(), Source::new(None, &odb, before));
+    let (nothing, source) = (ProtectedPaths::nothing(), ObjectSource::new(None, &odb, before));
     let mut examination = Examination::new(&source, &nothing, None);
     examination.compare(before, after)?;
     if let Some(first) = examination.remarks.findings.first() {

@@ -4,7 +4,7 @@ use git2::Oid;
 
 /// What an entry of a tree is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Mode {
+pub(super) enum EntryMode {
     File,
     Executable,
     Link,
@@ -17,29 +17,29 @@ pub(super) enum Mode {
 
 /// One entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Entry {
-    pub(super) mode: Mode,
+pub(super) struct GitTreeEntry {
+    pub(super) mode: EntryMode,
     pub(super) name: Vec<u8>,
     pub(super) id: Oid,
 }
 
-impl Entry {
+impl GitTreeEntry {
     /// Git sorts folders as if their names ended in a slash.
     fn sort_key(&self) -> impl Iterator<Item = u8> + '_ {
-        self.name.iter().copied().chain((self.mode == Mode::Tree).then_some(b'/'))
+        self.name.iter().copied().chain((self.mode == EntryMode::Tree).then_some(b'/'))
     }
 }
 
 /// Reads a tree. None when it is malformed, not sorted, or has the same name twice.
-pub(super) fn parse(mut bytes: &[u8]) -> Option<Vec<Entry>> {
-    let mut entries: Vec<Entry> = Vec::new();
+pub(super) fn parse(mut bytes: &[u8]) -> Option<Vec<GitTreeEntry>> {
+    let mut entries: Vec<GitTreeEntry> = Vec::new();
     while !bytes.is_empty() {
         let space = bytes.iter().position(|byte| *byte == b' ').filter(|at| (1..=7).contains(at))?;
         let (mode, rest) = bytes.split_at(space);
         let end = rest.iter().position(|byte| *byte == 0)?;
         let name = rest.get(1..end).filter(|name| !name.is_empty())?;
         let id = rest.get(end + 1..end + 21)?;
-        let entry = Entry { mode: mode_of(mode)?, name: name.to_vec(), id: Oid::from_bytes(id).ok()? };
+        let entry = GitTreeEntry { mode: mode_of(mode)?, name: name.to_vec(), id: Oid::from_bytes(id).ok()? };
         if let Some(before) = entries.last()
             && !before.sort_key().lt(entry.sort_key())
         {
@@ -55,14 +55,14 @@ pub(super) fn parse(mut bytes: &[u8]) -> Option<Vec<Entry>> {
     if twice { None } else { Some(entries) }
 }
 
-fn mode_of(text: &[u8]) -> Option<Mode> {
+fn mode_of(text: &[u8]) -> Option<EntryMode> {
     Some(match text {
-        b"100644" => Mode::File,
-        b"100755" => Mode::Executable,
-        b"120000" => Mode::Link,
-        b"40000" => Mode::Tree,
-        b"160000" => Mode::Gitlink,
-        other => Mode::Other(u32::from_str_radix(std::str::from_utf8(other).ok()?, 8).ok()?),
+        b"100644" => EntryMode::File,
+        b"100755" => EntryMode::Executable,
+        b"120000" => EntryMode::Link,
+        b"40000" => EntryMode::Tree,
+        b"160000" => EntryMode::Gitlink,
+        other => EntryMode::Other(u32::from_str_radix(std::str::from_utf8(other).ok()?, 8).ok()?),
     })
 }
 
@@ -96,7 +96,7 @@ mod tests {
         ] {
             assert_eq!(parse(&bad), None, "{:?}", String::from_utf8_lossy(&bad));
         }
-        assert_eq!(parse(&raw(&[("040000", "a")])).unwrap()[0].mode, Mode::Other(0o40000));
+        assert_eq!(parse(&raw(&[("040000", "a")])).unwrap()[0].mode, EntryMode::Other(0o40000));
     }
 
     proptest::proptest! {

@@ -5,15 +5,15 @@ use std::collections::BTreeSet;
 use chrono::{DateTime, Utc};
 use git2::{Commit, Delta, MergeOptions, ObjectType, Oid, Repository};
 
-use super::conflicts::{self, Trees};
+use super::conflicts::{self, MergeTrees};
 use super::history::merge_base;
-use super::protected::Protected;
+use super::protected::ProtectedPaths;
 use super::remote::{oid, sha};
-use super::taken::looked_through;
-use super::whose::{Whose, plain, signature};
+use super::taken::examine_commit;
+use super::whose::{CommitOrigin, plain, signature};
 use super::{GitError, GitErrorKind, NewCommit, Remote, Workspaces};
 use journeyman_order::commit_message;
-use journeyman_order::conversation::Update;
+use journeyman_order::conversation::BranchUpdateMethod;
 use journeyman_order::{BranchName, CommitSha, OrderId, TreeSha};
 
 /// How deep merges of merges are merged to find what two branches have in common.
@@ -23,7 +23,7 @@ const MOST_TOLD: usize = 1_000;
 
 /// A branch to bring up to date. The same again, while the base branch has not moved, is the same commit.
 #[derive(Debug, Clone, Copy)]
-pub struct Updating<'a> {
+pub struct BranchUpdate<'a> {
     /// The order.
     pub order: OrderId,
     /// What the commit is called in the order, of `[A-Za-z0-9_-]`.
@@ -35,7 +35,7 @@ pub struct Updating<'a> {
     /// The base branch.
     pub base_branch: &'a str,
     /// How.
-    pub how: Update,
+    pub how: BranchUpdateMethod,
     /// When the commit is made; whole seconds count.
     pub date: DateTime<Utc>,
     /// Globs of paths in which no agent may settle a conflict.
@@ -44,7 +44,7 @@ pub struct Updating<'a> {
 
 /// What came of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Updated {
+pub enum BranchUpdateOutcome {
     /// The base branch is in it already.
     UpToDate,
     /// A commit of ours that has the base branch in it.
@@ -80,7 +80,11 @@ impl Workspaces {
     /// # Errors
     /// [`GitErrorKind::NotForUs`] when both sides changed a protected path, or what comes of it cannot be worked with;
     /// otherwise as the server answers, or when the head is not here.
-    pub fn update_branch(&self, remote: &Remote<'_>, new: Updating<'_>) -> Result<Updated, GitError> {
+    pub fn update_branch(
+        &self,
+        remote: &Remote<'_>,
+        new: BranchUpdate<'_>,
+    ) -> Result<BranchUpdateOutcome, GitError> {
         plain(new.name)?;
         let base = self.fetch(remote, new.base_branch)?;
         let commits = self.commits(remote.repository)?;
@@ -89,14 +93,14 @@ impl Workspaces {
         let theirs = commits.find_commit(oid(&base)?).map_err(said)?;
         let met = merge_base(&commits, ours.id(), theirs.id())?;
         if met == Some(theirs.id()) {
-            return Ok(Updated::UpToDate);
+            return Ok(BranchUpdateOutcome::UpToDate);
         }
         let mut options = MergeOptions::new();
         options.find_renames(true).recursion_limit(DEEPEST);
         let mut index = commits.merge_commits(&ours, &theirs, Some(&options)).map_err(said)?;
         if index.has_conflicts() {
             let before = met.map(|met| commits.find_commit(met).and_then(|met| met.tree())).transpose();
-            let trees = Trees {
+            let trees = MergeTrees {
                 before: before.map_err(said)?,
                 ours: ours.tree().map_err(said)?,
                 theirs: theirs.tree().map_err(said)?,
@@ -107,23 +111,23 @@ impl Workspaces {
         let tree = index.write_tree_to(&commits).map_err(said)?;
         let tree = tree.to_string().parse().map_err(|error| GitError::broken(format!("{error}")))?;
         let first = match new.how {
-            Update::Merge => None,
-            Update::Rebase => first_of_ours(&commits, new.order, ours.id(), theirs.id())?,
+            BranchUpdateMethod::Merge => None,
+            BranchUpdateMethod::Rebase => first_of_ours(&commits, new.order, ours.id(), theirs.id())?,
         };
         let (parent, merges, message) = match first {
             Some(message) => (&base, None, message),
             None => (new.head, Some(&base), merge_message(new)),
         };
-        let Updating { order, name, date, .. } = new;
+        let BranchUpdate { order, name, date, .. } = new;
         let made = NewCommit { order, name, tree: &tree, parent, merges, message: &message, date };
         let commit = self.commit(remote.repository, made)?;
-        let (tree, changed) = looked_through(&commits, theirs.id(), oid(&commit)?)?;
+        let (tree, changed) = examine_commit(&commits, theirs.id(), oid(&commit)?)?;
         let patch = self.patch(remote.repository, &base, &commit)?;
-        Ok(Updated::Clean { base, commit, tree, changed, patch })
+        Ok(BranchUpdateOutcome::Clean { base, commit, tree, changed, patch })
     }
 }
 
-fn merge_message(new: Updating<'_>) -> String {
+fn merge_message(new: BranchUpdate<'_>) -> String {
     let into = new.branch.map(|branch| format!(" into {branch}")).unwrap_or_default();
     let message = format!("Merge branch '{}'{into}", new.base_branch);
     commit_message::clean(&message).unwrap_or_else(|| "Merge the base branch".to_owned())
@@ -137,7 +141,7 @@ fn first_of_ours(
     base: Oid,
 ) -> Result<Option<String>, GitError> {
     let said = |error: git2::Error| GitError::local("look through the branch", &error);
-    let ours = Whose::Ours.all(commits, order)?;
+    let ours = CommitOrigin::Bot.all(commits, order)?;
     let mut walk = commits.revwalk().map_err(said)?;
     walk.push(head).map_err(said)?;
     walk.hide(base).map_err(said)?;
@@ -158,15 +162,15 @@ fn first_of_ours(
 /// Keeps the tree with the conflicts in it as a commit that is never published.
 fn marked(
     commits: &Repository,
-    new: Updating<'_>,
+    new: BranchUpdate<'_>,
     (ours, theirs): (&Commit<'_>, &Commit<'_>),
     tree: Oid,
     paths: BTreeSet<Vec<u8>>,
-) -> Result<Updated, GitError> {
+) -> Result<BranchUpdateOutcome, GitError> {
     let said = |error: git2::Error| GitError::local("keep conflicts", &error);
     let paths: Vec<String> =
         paths.iter().map(|path| String::from_utf8_lossy(path).into_owned()).take(MOST_TOLD).collect();
-    let protected = Protected::new(new.protected)?;
+    let protected = ProtectedPaths::new(new.protected)?;
     if let Some(path) = paths.iter().find(|path| protected.is_match(path)) {
         let message = format!(
             "{path:?} is protected, and both the branch and {} have changed it: a person has to merge them",
@@ -178,10 +182,10 @@ fn marked(
     let tree = commits.find_tree(tree).map_err(said)?;
     let message = format!("Conflicts with {}, to be settled\n", new.base_branch);
     let marked = commits.commit(None, &author, &author, &message, &tree, &[ours, theirs]).map_err(said)?;
-    let reference = Whose::Marked.reference(new.order, new.name, marked);
+    let reference = CommitOrigin::Conflicted.reference(new.order, new.name, marked);
     commits.reference(&reference, marked, true, "").map_err(said)?;
-    looked_through(commits, theirs.id(), marked)?;
-    Ok(Updated::Conflicts { base: sha(theirs.id())?, marked: sha(marked)?, paths })
+    examine_commit(commits, theirs.id(), marked)?;
+    Ok(BranchUpdateOutcome::Conflicts { base: sha(theirs.id())?, marked: sha(marked)?, paths })
 }
 
 /// The files of a commit that hold conflicts between markers; none when it is no such commit of this order.
@@ -190,7 +194,7 @@ pub(super) fn conflicts_of(
     order: OrderId,
     commit: Oid,
 ) -> Result<Option<Vec<Vec<u8>>>, GitError> {
-    if !Whose::Marked.all(commits, order)?.contains(&commit) {
+    if !CommitOrigin::Conflicted.all(commits, order)?.contains(&commit) {
         return Ok(None);
     }
     let said = |error: git2::Error| GitError::local("look for conflicts", &error);

@@ -14,16 +14,16 @@ const EMAIL: &str = "journeyman[bot]@users.noreply.github.com";
 
 /// Kinds of commits that are kept for an order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Whose {
+pub(super) enum CommitOrigin {
     /// Made by us, to be published.
-    Ours,
+    Bot,
     /// Made by us, with conflicts between markers. Never to be published.
-    Marked,
+    Conflicted,
     /// Fetched from the order's branch: a person's.
-    Taken,
+    Human,
 }
 
-impl Whose {
+impl CommitOrigin {
     /// Where one is kept: by its name and itself, so that none takes another's place.
     pub(super) fn reference(self, order: OrderId, name: &str, commit: Oid) -> String {
         format!("{}/{name}.{commit}", self.folder(order))
@@ -31,9 +31,9 @@ impl Whose {
 
     fn folder(self, order: OrderId) -> String {
         let kind = match self {
-            Self::Ours => "journeyman",
-            Self::Marked => "marked",
-            Self::Taken => "taken",
+            Self::Bot => "journeyman",
+            Self::Conflicted => "marked",
+            Self::Human => "taken",
         };
         format!("refs/{kind}/{order}")
     }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::statistics::{Bin, round_up};
+use super::statistics::{HistogramBin, round_up};
 
 const WIDTH: f64 = 520.0;
 const HEIGHT: f64 = 264.0;
@@ -12,7 +12,7 @@ const TOP: f64 = 24.0;
 const BOTTOM: f64 = 42.0;
 
 /// A bar, with an interval around its height and a mark for what was expected.
-pub(super) struct Bar {
+pub(super) struct ChartBar {
     pub(super) name: String,
     /// What stands above it.
     pub(super) said: String,
@@ -22,8 +22,8 @@ pub(super) struct Bar {
 }
 
 /// Shares from 0 to 1, one a bar.
-pub(super) fn shares(title: &str, bars: &[Bar]) -> String {
-    let mut plot = Plot::begin(title, 1.0);
+pub(super) fn shares(title: &str, bars: &[ChartBar]) -> String {
+    let mut plot = ChartSvg::begin(title, 1.0);
     plot.shares_axis();
     let room = plot.width() / bars.len().max(1) as f64;
     for (place, bar) in bars.iter().enumerate() {
@@ -47,8 +47,8 @@ pub(super) fn shares(title: &str, bars: &[Bar]) -> String {
 }
 
 /// A share from 0 to 1 that grows from step to step, with its interval as a band.
-pub(super) fn growth(title: &str, steps: &[Bar]) -> String {
-    let mut plot = Plot::begin(title, 1.0);
+pub(super) fn growth(title: &str, steps: &[ChartBar]) -> String {
+    let mut plot = ChartSvg::begin(title, 1.0);
     plot.shares_axis();
     let room = plot.width() / steps.len().max(1) as f64;
     let at = |place: usize| LEFT + room * (place as f64 + 0.5);
@@ -82,7 +82,7 @@ pub(super) fn growth(title: &str, steps: &[Bar]) -> String {
 /// Counts, one a bar.
 pub(super) fn counts(title: &str, unit: &str, bars: &[(String, u64)]) -> String {
     let most = bars.iter().map(|(_, count)| *count).max().unwrap_or(0);
-    let mut plot = Plot::begin(title, most as f64);
+    let mut plot = ChartSvg::begin(title, most as f64);
     plot.counts_axis(most);
     let room = plot.width() / bars.len().max(1) as f64;
     for (place, (name, count)) in bars.iter().enumerate() {
@@ -97,9 +97,9 @@ pub(super) fn counts(title: &str, unit: &str, bars: &[(String, u64)]) -> String 
 }
 
 /// How numbers lie. `mark` is where the mean is.
-pub(super) fn histogram(title: &str, unit: &str, bins: &[Bin], mean: f64) -> String {
+pub(super) fn histogram(title: &str, unit: &str, bins: &[HistogramBin], mean: f64) -> String {
     let most = bins.iter().map(|bin| bin.count).max().unwrap_or(0);
-    let mut plot = Plot::begin(title, most as f64);
+    let mut plot = ChartSvg::begin(title, most as f64);
     plot.counts_axis(most);
     let (Some(first), Some(last)) = (bins.first(), bins.last()) else {
         plot.label(WIDTH / 2.0, HEIGHT / 2.0, "name", "nothing to show");
@@ -161,12 +161,12 @@ pub(super) fn kinds(title: &str, class: &str, rows: &[(String, u64)]) -> String 
     svg + "</svg>"
 }
 
-struct Plot {
+struct ChartSvg {
     svg: String,
     most: f64,
 }
 
-impl Plot {
+impl ChartSvg {
     fn begin(title: &str, most: f64) -> Self {
         Self { svg: begin(title, HEIGHT), most: if most > 0.0 { most } else { 1.0 } }
     }

@@ -9,7 +9,7 @@ pub(super) const ATTEMPTS: usize = 3;
 
 /// What is expected of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Expected {
+pub(super) struct ExpectedAttempt {
     /// After a tech lead's guidance.
     pub(super) guided: bool,
     /// Its place among those, from 1.
@@ -28,7 +28,7 @@ pub(super) enum Guidance {
 }
 
 /// Every attempt, in order. A stubborn case passes without guidance at none, and the loop stops it after the second.
-pub(super) fn expected(simulation: &Simulation, guidance: Guidance) -> Vec<Expected> {
+pub(super) fn expected(simulation: &Simulation, guidance: Guidance) -> Vec<ExpectedAttempt> {
     let stubborn = simulation.stubborn / 100.0;
     let rates = simulation.rates.percentages();
     let last = rates.last().copied().unwrap_or_default();
@@ -43,13 +43,13 @@ pub(super) fn expected(simulation: &Simulation, guidance: Guidance) -> Vec<Expec
         open -= passes;
         passed += passes;
         let rate = if reached > 0.0 { passes / reached } else { 0.0 };
-        attempts.push(Expected { guided: false, attempt, rate, cumulative: passed });
+        attempts.push(ExpectedAttempt { guided: false, attempt, rate, cumulative: passed });
     }
     if guidance == Guidance::Once {
         let rate = simulation.guided / 100.0;
         for attempt in (1..).take(ATTEMPTS) {
             passed += (1.0 - passed) * rate;
-            attempts.push(Expected { guided: true, attempt, rate, cumulative: passed });
+            attempts.push(ExpectedAttempt { guided: true, attempt, rate, cumulative: passed });
         }
     }
     attempts
@@ -63,7 +63,7 @@ mod tests {
         Simulation { rates: "35,72,45".parse().unwrap(), seed: 7, stubborn, guided: 50.0 }
     }
 
-    fn of(attempts: &[Expected]) -> Vec<(f64, f64)> {
+    fn of(attempts: &[ExpectedAttempt]) -> Vec<(f64, f64)> {
         let round = |x: f64| (x * 10_000.0).round() / 10_000.0;
         attempts.iter().map(|attempt| (round(attempt.rate), round(attempt.cumulative))).collect()
     }

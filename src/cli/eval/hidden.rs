@@ -6,8 +6,8 @@ use std::time::Duration;
 use anyhow::Context as _;
 
 use super::record::HiddenVerdict;
-use super::suite::Hidden;
-use crate::app::{Bench, Reach};
+use super::suite::HiddenTests;
+use crate::app::{EvalCommandNetwork, EvalSandbox};
 use crate::order::{CommitSha, Exit, RepositoryName};
 
 /// Setup and tests may each take so long.
@@ -17,24 +17,24 @@ const KEPT: usize = 1_000;
 
 /// Judges a commit. The text is the end of what was printed, when it did not pass.
 pub(super) async fn judge(
-    bench: &Bench,
+    bench: &EvalSandbox,
     repository: &RepositoryName,
     commit: &CommitSha,
-    hidden: &Hidden,
+    hidden: &HiddenTests,
 ) -> anyhow::Result<(HiddenVerdict, Option<String>)> {
     let place = tempfile::Builder::new().prefix("journeyman-hidden-").tempdir()?;
     let (tree, home) = (place.path().join("tree"), place.path().join("home"));
     std::fs::create_dir(&home)?;
-    bench.lay_out(repository, commit, &tree).await?;
+    bench.checkout(repository, commit, &tree).await?;
     lay_over(&tree, hidden)?;
     if let Some(setup) = &hidden.setup {
-        let tried = bench.try_out(&tree, &home, setup, Reach::Network, TIME).await?;
+        let tried = bench.run_command(&tree, &home, setup, EvalCommandNetwork::Online, TIME).await?;
         if tried.exit != Exit::Code(0) {
             let said = format!("the setup ended with {}: {}", tried.exit, end_of(&tried.output));
             return Ok((HiddenVerdict::Failed, Some(said)));
         }
     }
-    let tried = bench.try_out(&tree, &home, &hidden.test, Reach::Folder, TIME).await?;
+    let tried = bench.run_command(&tree, &home, &hidden.test, EvalCommandNetwork::Offline, TIME).await?;
     Ok(match tried.exit {
         Exit::Code(0) => (HiddenVerdict::Passed, None),
         Exit::Code(_) | Exit::Signal(_) | Exit::TimedOut => {
@@ -44,7 +44,7 @@ pub(super) async fn judge(
 }
 
 /// What stands in the way of a hidden file is the agent's and gives way; no link of its is followed.
-fn lay_over(tree: &Path, hidden: &Hidden) -> anyhow::Result<()> {
+fn lay_over(tree: &Path, hidden: &HiddenTests) -> anyhow::Result<()> {
     for (name, bytes) in &hidden.files {
         let mut path = tree.to_owned();
         let mut parts = name.components().peekable();
@@ -95,7 +95,7 @@ mod tests {
         let files: BTreeMap<PathBuf, Vec<u8>> =
             names.iter().map(|name| (PathBuf::from(name), name.as_bytes().to_vec())).collect();
 
-        lay_over(&tree, &Hidden { files, setup: None, test: String::new() }).unwrap();
+        lay_over(&tree, &HiddenTests { files, setup: None, test: String::new() }).unwrap();
 
         for name in names {
             assert_eq!(std::fs::read_to_string(tree.join(name)).unwrap(), name);

@@ -27,16 +27,16 @@ use std::time::Instant;
 
 use clap::Args;
 
-use super::local::{INTERRUPTED, Local, Wishes};
-use super::{WrongUsage, log, sample, settings_file};
+use super::local::{INTERRUPTED, LocalOptions, LocalStack};
+use super::{UsageError, log, sample, settings_file};
 use crate::config::{AgentSettings, Runtime};
-use crate::emulator::Pages;
+use crate::emulator::WebPages;
 use crate::order::Pipeline;
 use expected::Guidance;
-use report::{Results, Setting, SimulationLine};
-use runner::Keep;
-use simulation::{Rates, Simulation, percent};
-use suite::Suite;
+use report::{EvalResults, EvalSetup, SimulationLine};
+use runner::Retention;
+use simulation::{PassRates, Simulation, percent};
+use suite::EvalSuite;
 
 /// The name of the simulated agent.
 const SIMULATED_AGENT: &str = "simulated";
@@ -49,13 +49,13 @@ const SIMULATED_AGENT: &str = "simulated";
                         Examples:\n  ANTHROPIC_API_KEY=… journeyman eval --suite evals/small --agent claude --html report.html\n  \
                         journeyman eval --simulate 35,72,45 --cases 1000"
 )]
-pub(super) struct Arguments {
+pub(super) struct EvalArguments {
     /// A folder with cases; see docs/EVAL.md.
     #[arg(long, value_name = "DIR")]
     suite: Option<PathBuf>,
     /// A simulated agent instead, of which so many of a hundred attempts pass: at the first, the second, the third.
     #[arg(long, value_name = "RATES", conflicts_with = "agent")]
-    simulate: Option<Rates>,
+    simulate: Option<PassRates>,
     /// How many cases the simulated agent gets.
     #[arg(long, value_name = "N", conflicts_with = "suite", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     cases: u32,
@@ -94,7 +94,7 @@ pub(super) struct Arguments {
     keep: Option<PathBuf>,
 }
 
-pub(super) async fn main(arguments: Arguments) -> anyhow::Result<u8> {
+pub(super) async fn main(arguments: EvalArguments) -> anyhow::Result<u8> {
     log("error");
     let simulation = arguments.simulate.clone().map(|rates| Simulation {
         rates,
@@ -112,9 +112,9 @@ pub(super) async fn main(arguments: Arguments) -> anyhow::Result<u8> {
     let html = arguments.html.as_deref().map(|path| create("--html", path)).transpose()?;
     let local = start(&arguments, &suite, simulation.as_ref(), parallel).await?;
     let (began, clock) = (chrono::Utc::now(), Instant::now());
-    let keep = if arguments.keep.is_some() { Keep::All } else { Keep::Nothing };
+    let keep = if arguments.keep.is_some() { Retention::All } else { Retention::Nothing };
     let ran = runner::run(&local, &suite.cases, parallel, keep).await?;
-    let setting = Setting {
+    let setting = EvalSetup {
         journeyman: env!("CARGO_PKG_VERSION").to_owned(),
         suite: suite.name,
         description: suite.description,
@@ -133,7 +133,7 @@ pub(super) async fn main(arguments: Arguments) -> anyhow::Result<u8> {
         interrupted: ran.interrupted,
     };
     let guidance = if arguments.guidance { Guidance::Once } else { Guidance::None };
-    let results = Results { records: ran.records, troubles: ran.troubles };
+    let results = EvalResults { records: ran.records, troubles: ran.troubles };
     let report = report::report(setting, results, simulation.as_ref().map(|known| (known, guidance)));
     print!("{}", table::text(&report));
     if let Some(mut file) = json {
@@ -154,15 +154,15 @@ pub(super) async fn main(arguments: Arguments) -> anyhow::Result<u8> {
 }
 
 fn create(option: &str, path: &Path) -> anyhow::Result<File> {
-    File::create(path).map_err(|error| WrongUsage(format!("{option} {}: {error}", path.display())).into())
+    File::create(path).map_err(|error| UsageError(format!("{option} {}: {error}", path.display())).into())
 }
 
 async fn start(
-    arguments: &Arguments,
-    suite: &Suite,
+    arguments: &EvalArguments,
+    suite: &EvalSuite,
     simulation: Option<&Simulation>,
     parallel: usize,
-) -> anyhow::Result<Local> {
+) -> anyhow::Result<LocalStack> {
     let mut agents = sample::agents()?;
     let mut agent = arguments.agent.clone();
     let wanted = arguments.pipeline.clone().or_else(|| suite.pipeline.clone());
@@ -185,20 +185,20 @@ async fn start(
     }
     if let Some(folder) = &arguments.keep {
         let wrong =
-            |problem: &dyn std::fmt::Display| WrongUsage(format!("--keep {}: {problem}", folder.display()));
+            |problem: &dyn std::fmt::Display| UsageError(format!("--keep {}: {problem}", folder.display()));
         std::fs::create_dir_all(folder).map_err(|error| wrong(&error))?;
         if std::fs::read_dir(folder).map_err(|error| wrong(&error))?.next().is_some() {
             return Err(wrong(&"the folder is not empty; name one that is, or a new one").into());
         }
     }
     let keep = arguments.keep.as_deref().map(std::fs::canonicalize).transpose()?;
-    Local::start(Wishes {
+    LocalStack::start(LocalOptions {
         config: settings_file(arguments.config.clone()),
         agent,
         pipeline,
         agents,
         listen: SocketAddr::from(([127, 0, 0, 1], 0)),
-        pages: Pages::Hidden,
+        pages: WebPages::Hidden,
         pipelines,
         parallel: Some(parallel),
         gather_seconds: 0,

@@ -2,8 +2,8 @@
 
 use askama::Template;
 
-use super::chart::{self, Bar};
-use super::report::{AttemptLine, Report};
+use super::chart::{self, ChartBar};
+use super::report::{AttemptLine, EvalReport};
 use super::table;
 
 /// Longer suites are listed up to here, what went wrong first.
@@ -11,27 +11,27 @@ const MOST_LISTED: usize = 200;
 
 #[derive(Template)]
 #[template(path = "eval/report.html")]
-struct Page<'a> {
-    report: &'a Report,
+struct EvalPage<'a> {
+    report: &'a EvalReport,
     agent: String,
-    verified: Tile,
-    hidden: Tile,
-    false_green: Tile,
+    verified: EvalTile,
+    hidden: EvalTile,
+    false_green: EvalTile,
     expected: Option<String>,
-    plots: Vec<Plot>,
+    plots: Vec<EvalPlot>,
     attempts: Vec<AttemptRow>,
     added: Vec<(&'static str, String)>,
     cases: Vec<CaseRow>,
     left_out: usize,
 }
 
-struct Tile {
+struct EvalTile {
     rate: String,
     count: String,
     interval: String,
 }
 
-struct Plot {
+struct EvalPlot {
     title: &'static str,
     about: String,
     svg: String,
@@ -64,9 +64,9 @@ struct CaseRow {
 }
 
 /// The whole page.
-pub(super) fn html(report: &Report) -> anyhow::Result<String> {
+pub(super) fn html(report: &EvalReport) -> anyhow::Result<String> {
     let (cases, left_out) = cases(report);
-    let page = Page {
+    let page = EvalPage {
         report,
         agent: table::agent(report),
         verified: tile(&report.verified),
@@ -89,22 +89,22 @@ pub(super) fn html(report: &Report) -> anyhow::Result<String> {
     Ok(page.render()?)
 }
 
-fn tile(share: &super::statistics::Share) -> Tile {
+fn tile(share: &super::statistics::Proportion) -> EvalTile {
     if share.of == 0 {
-        return Tile { rate: "–".to_owned(), count: "none".to_owned(), interval: String::new() };
+        return EvalTile { rate: "–".to_owned(), count: "none".to_owned(), interval: String::new() };
     }
-    Tile {
+    EvalTile {
         rate: table::percent(share.rate),
         count: format!("{} of {}", share.count, share.of),
         interval: table::interval(share),
     }
 }
 
-fn plots(report: &Report) -> Vec<Plot> {
-    let bars = |share: fn(&AttemptLine) -> (super::statistics::Share, Option<f64>)| -> Vec<Bar> {
+fn plots(report: &EvalReport) -> Vec<EvalPlot> {
+    let bars = |share: fn(&AttemptLine) -> (super::statistics::Proportion, Option<f64>)| -> Vec<ChartBar> {
         let bar = |line: &AttemptLine| {
             let (share, expected) = share(line);
-            Bar {
+            ChartBar {
                 name: if line.guided { format!("guided {}", line.attempt) } else { line.attempt.to_string() },
                 said: table::percent(share.rate),
                 height: share.rate,
@@ -128,7 +128,7 @@ fn plots(report: &Report) -> Vec<Plot> {
     ends.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     kinds.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     vec![
-        Plot {
+        EvalPlot {
             title: "Success by attempt",
             about: format!(
                 "Of the cases that reach an attempt, the share that passes. Whiskers: 95 % (Wilson).{legend}"
@@ -136,7 +136,7 @@ fn plots(report: &Report) -> Vec<Plot> {
             svg: chart::shares("Success by attempt", &bars(|line| (line.passed, line.expected))),
             second: None,
         },
-        Plot {
+        EvalPlot {
             title: "Success so far",
             about: format!(
                 "Of all cases, the share that has passed with this attempt. Band: 95 % (Wilson).{legend}"
@@ -144,19 +144,19 @@ fn plots(report: &Report) -> Vec<Plot> {
             svg: chart::growth("Success so far", &bars(|line| (line.cumulative, line.expected_cumulative))),
             second: None,
         },
-        Plot {
+        EvalPlot {
             title: "Attempts a case",
             about: "Cases by how often the worker was sent to work.".to_owned(),
             svg: chart::counts("Attempts a case", "attempts", &rounds),
             second: None,
         },
-        Plot {
+        EvalPlot {
             title: "Kinds of failure",
             about: "Failed attempts by what their checks said.".to_owned(),
             svg: chart::kinds("Kinds of failure", "wrong", &kinds),
             second: Some(("Cases by how they ended.", chart::kinds("How cases ended", "soft", &ends))),
         },
-        Plot {
+        EvalPlot {
             title: "Cost a case",
             about: format!(
                 "${:.2} in all; mean ${:.3} (the orange line), median ${:.3}, nine of ten at most ${:.3}.",
@@ -165,7 +165,7 @@ fn plots(report: &Report) -> Vec<Plot> {
             svg: chart::histogram("Cost a case", "dollars", &report.usd.bins, report.usd.mean),
             second: None,
         },
-        Plot {
+        EvalPlot {
             title: "Time a case",
             about: format!(
                 "Mean {:.1} s (the orange line), median {:.1} s, nine of ten at most {:.1} s; {} at a time.",
@@ -191,7 +191,7 @@ fn attempt_row(line: &AttemptLine) -> AttemptRow {
 }
 
 /// The rows, and how many cases are not among them.
-fn cases(report: &Report) -> (Vec<CaseRow>, usize) {
+fn cases(report: &EvalReport) -> (Vec<CaseRow>, usize) {
     let mut listed: Vec<_> = report.cases.iter().collect();
     if listed.len() > MOST_LISTED {
         listed.sort_by_key(|record| (!record.false_green, record.outcome == "verified"));

@@ -2,12 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::order::moves::Decision;
-use crate::order::next::Survey;
+use crate::order::moves::DiagnosisDecision;
+use crate::order::next::OrderProjection;
 use crate::order::pipeline::{Check, Stage};
 use crate::order::steps::{Step, StepKind, steps};
 use crate::order::trace::RoundTrace;
-use crate::order::{Category, Counts, EffectPart, Journal};
+use crate::order::{Category, EffectPart, Journal, TestCounts};
 
 /// What became of one case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -43,7 +43,7 @@ pub(super) struct CaseRecord {
     pub(super) tokens: [u64; 2],
     /// What a tech lead said when rounds had run out.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) advice: Option<Decision>,
+    pub(super) advice: Option<DiagnosisDecision>,
     /// Dollars for that look.
     pub(super) escalation_usd: f64,
 }
@@ -75,7 +75,7 @@ pub(super) struct Attempt {
     pub(super) kinds: Vec<Category>,
     /// Tests counted.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) tests: Option<Counts>,
+    pub(super) tests: Option<TestCounts>,
     /// Tests that failed, by name.
     pub(super) failing: Vec<String>,
     /// Dollars.
@@ -99,7 +99,7 @@ pub(super) enum AttemptEnd {
 }
 
 /// Reads the record of an order. The hidden tests' verdict is added by whoever runs them.
-pub(super) fn read(case: &str, journal: &Journal, survey: &Survey) -> CaseRecord {
+pub(super) fn read(case: &str, journal: &Journal, survey: &OrderProjection) -> CaseRecord {
     let opened = journal.opened();
     let trace = &survey.trace;
     let steps = steps(journal);
@@ -147,7 +147,7 @@ fn is_worker(step: &Step, stage: &str) -> bool {
 }
 
 /// What a tech lead said after this round.
-fn advice(round: &RoundTrace) -> Option<Decision> {
+fn advice(round: &RoundTrace) -> Option<DiagnosisDecision> {
     round.diagnosis.as_ref().map(|diagnosis| diagnosis.decision)
 }
 
@@ -175,7 +175,7 @@ fn attempts(stage: &Stage, rounds: &[RoundTrace], steps: &[Step]) -> Vec<Attempt
             usd: step.map_or(0.0, |step| step.usage.usd),
             seconds: step.and_then(|step| step.duration_seconds).unwrap_or_default(),
         });
-        if advice(round) == Some(Decision::Guide) {
+        if advice(round) == Some(DiagnosisDecision::Guide) {
             advised = Some(round.round);
         }
     }

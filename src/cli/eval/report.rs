@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::expected::{ATTEMPTS, Expected, Guidance, expected};
+use super::expected::{ATTEMPTS, ExpectedAttempt, Guidance, expected};
 use super::record::{Attempt, AttemptEnd, CaseRecord, HiddenVerdict};
 use super::simulation::{PUBLISHED, PUBLISHED_OVERALL, PUBLISHED_USD, Simulation};
-use super::statistics::{Distribution, Share, three_deviations};
+use super::statistics::{Distribution, Proportion, three_deviations};
 use crate::order::Category;
-use crate::order::moves::Decision;
+use crate::order::moves::DiagnosisDecision;
 
 /// The form of the report.
 pub(super) const VERSION: u32 = 1;
@@ -20,21 +20,21 @@ pub(super) const SIMULATED: &str = "The agent is SIMULATED: whether an attempt i
 
 /// What came of a run of a suite.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Report {
+pub(super) struct EvalReport {
     /// The form of this record.
     pub(super) version: u32,
     /// What has to be known before anything else; there when the agent is simulated.
     pub(super) notice: Option<String>,
     /// How it was run.
-    pub(super) setting: Setting,
+    pub(super) setting: EvalSetup,
     /// Cases by how they ended.
     pub(super) outcomes: BTreeMap<String, u64>,
     /// Cases that Journeyman called verified.
-    pub(super) verified: Share,
+    pub(super) verified: Proportion,
     /// Cases whose hidden tests pass, of those on which they were run.
-    pub(super) hidden: Share,
+    pub(super) hidden: Proportion,
     /// Cases whose hidden tests fail, of those that Journeyman called verified.
-    pub(super) false_green: Share,
+    pub(super) false_green: Proportion,
     /// What a simulation was to come to.
     pub(super) expectation: Option<Expectation>,
     /// Success by attempt.
@@ -50,9 +50,9 @@ pub(super) struct Report {
     /// Failed attempts by kind of what was wrong; one of several kinds counts with each.
     pub(super) failures: BTreeMap<String, u64>,
     /// What more than plain rounds added.
-    pub(super) added: Added,
+    pub(super) added: LoopGains,
     /// The published account that a simulation is held against.
-    pub(super) published: Option<Published>,
+    pub(super) published: Option<PublishedAccount>,
     /// Cases that could not be run, and why.
     pub(super) troubles: Vec<String>,
     /// Every case.
@@ -61,7 +61,7 @@ pub(super) struct Report {
 
 /// How a suite was run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Setting {
+pub(super) struct EvalSetup {
     /// Journeyman's version.
     pub(super) journeyman: String,
     /// The suite's name.
@@ -118,9 +118,9 @@ pub(super) struct AttemptLine {
     /// Its place among those, from 1.
     pub(super) attempt: u32,
     /// Those that passed, of those that reached it.
-    pub(super) passed: Share,
+    pub(super) passed: Proportion,
     /// Those that have passed with it, of all cases.
-    pub(super) cumulative: Share,
+    pub(super) cumulative: Proportion,
     /// What was expected, of those that reached it.
     pub(super) expected: Option<f64>,
     /// What was expected, of all cases.
@@ -129,7 +129,7 @@ pub(super) struct AttemptLine {
 
 /// What early stops, the best round and guidance added.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Added {
+pub(super) struct LoopGains {
     /// Sets of rounds that ended early because the same failure came twice running.
     pub(super) stopped_early: u64,
     /// Rounds that were not run because of that.
@@ -147,7 +147,7 @@ pub(super) struct Added {
     /// Cases in which a tech lead asked for a person instead.
     pub(super) flagged: u64,
     /// Of the guided, cases that were verified after it.
-    pub(super) rescued: Share,
+    pub(super) rescued: Proportion,
     /// Rounds after guidance.
     pub(super) guided_rounds: u64,
     /// What the tech lead's looks and the rounds after guidance cost, in dollars.
@@ -158,7 +158,7 @@ pub(super) struct Added {
 
 /// What was published of this loop.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Published {
+pub(super) struct PublishedAccount {
     /// Percentages by attempt.
     pub(super) rates: Vec<f64>,
     /// Percentage of all.
@@ -168,22 +168,22 @@ pub(super) struct Published {
 }
 
 /// What a run came to.
-pub(super) struct Results {
+pub(super) struct EvalResults {
     pub(super) records: Vec<CaseRecord>,
     pub(super) troubles: Vec<String>,
 }
 
 /// Makes the report.
 pub(super) fn report(
-    setting: Setting,
-    results: Results,
+    setting: EvalSetup,
+    results: EvalResults,
     simulation: Option<(&Simulation, Guidance)>,
-) -> Report {
-    let Results { records, troubles } = results;
+) -> EvalReport {
+    let EvalResults { records, troubles } = results;
     let cases = records.len() as u64;
     let count =
         |what: &dyn Fn(&CaseRecord) -> bool| records.iter().filter(|record| what(record)).count() as u64;
-    let verified = Share::new(count(&is_verified), cases);
+    let verified = Proportion::new(count(&is_verified), cases);
     let expected =
         simulation.map(|(simulation, guidance)| expected(simulation, guidance)).unwrap_or_default();
     let is_published = simulation.is_some_and(|(simulation, _)| {
@@ -200,14 +200,14 @@ pub(super) fn report(
         }
     }
     let was_run = |record: &CaseRecord| record.hidden != HiddenVerdict::NotRun;
-    Report {
+    EvalReport {
         version: VERSION,
         notice: simulation.map(|_| SIMULATED.to_owned()),
         setting,
         outcomes,
         verified,
-        hidden: Share::new(count(&|record| record.hidden == HiddenVerdict::Passed), count(&was_run)),
-        false_green: Share::new(
+        hidden: Proportion::new(count(&|record| record.hidden == HiddenVerdict::Passed), count(&was_run)),
+        false_green: Proportion::new(
             count(&|record| record.false_green),
             count(&|record| is_verified(record) && was_run(record)),
         ),
@@ -225,7 +225,7 @@ pub(super) fn report(
         seconds: Distribution::of(records.iter().map(|record| record.seconds)),
         failures,
         added: added(&records),
-        published: is_published.then(|| Published {
+        published: is_published.then(|| PublishedAccount {
             rates: PUBLISHED.to_vec(),
             overall: PUBLISHED_OVERALL,
             usd_of_three: PUBLISHED_USD,
@@ -257,7 +257,7 @@ pub(super) fn kind_name(kind: Category) -> &'static str {
     }
 }
 
-fn attempt_lines(records: &[CaseRecord], expected: &[Expected]) -> Vec<AttemptLine> {
+fn attempt_lines(records: &[CaseRecord], expected: &[ExpectedAttempt]) -> Vec<AttemptLine> {
     // Attempts that were cut off were not judged, and count nowhere.
     let judged = |attempt: &&Attempt| attempt.end != AttemptEnd::Unfinished;
     let mut counts: BTreeMap<(bool, u32), (u64, u64)> = BTreeMap::new();
@@ -275,8 +275,8 @@ fn attempt_lines(records: &[CaseRecord], expected: &[Expected]) -> Vec<AttemptLi
             AttemptLine {
                 guided,
                 attempt,
-                passed: Share::new(passed, reached),
-                cumulative: Share::new(so_far, records.len() as u64),
+                passed: Proportion::new(passed, reached),
+                cumulative: Proportion::new(so_far, records.len() as u64),
                 expected: known.map(|known| known.rate),
                 expected_cumulative: known.map(|known| known.cumulative),
             }
@@ -284,8 +284,8 @@ fn attempt_lines(records: &[CaseRecord], expected: &[Expected]) -> Vec<AttemptLi
         .collect()
 }
 
-fn added(records: &[CaseRecord]) -> Added {
-    let mut added = Added {
+fn added(records: &[CaseRecord]) -> LoopGains {
+    let mut added = LoopGains {
         stopped_early: 0,
         rounds_saved: 0,
         usd_saved: 0.0,
@@ -294,7 +294,7 @@ fn added(records: &[CaseRecord]) -> Added {
         tests_gained: 0,
         guided: 0,
         flagged: 0,
-        rescued: Share::new(0, 0),
+        rescued: Proportion::new(0, 0),
         guided_rounds: 0,
         guidance_usd: 0.0,
         verified_without: 0,
@@ -312,7 +312,7 @@ fn added(records: &[CaseRecord]) -> Added {
         if is_verified(record) && after.is_empty() {
             added.verified_without += 1;
         }
-        added.flagged += u64::from(record.advice == Some(Decision::Flag));
+        added.flagged += u64::from(record.advice == Some(DiagnosisDecision::Flag));
         if !after.is_empty() {
             added.guided += 1;
             rescued += u64::from(is_verified(record));
@@ -331,7 +331,7 @@ fn added(records: &[CaseRecord]) -> Added {
             added.tests_gained += gained;
         }
     }
-    added.rescued = Share::new(rescued, added.guided);
+    added.rescued = Proportion::new(rescued, added.guided);
     let rounds: Vec<&Attempt> = records.iter().flat_map(|record| &record.attempts).collect();
     if !rounds.is_empty() {
         let mean = rounds.iter().map(|attempt| attempt.usd).sum::<f64>() / rounds.len() as f64;

@@ -4,11 +4,11 @@ use proptest::prelude::*;
 
 use super::expected::Guidance;
 use super::record::{Attempt, AttemptEnd, CaseRecord, HiddenVerdict};
-use super::report::{Report, Results, Setting, report};
+use super::report::{EvalReport, EvalResults, EvalSetup, report};
 use super::simulation::Simulation;
 use super::{page, table};
-use crate::order::moves::Decision;
-use crate::order::{Category, Counts};
+use crate::order::moves::DiagnosisDecision;
+use crate::order::{Category, TestCounts};
 
 /// An attempt in a letter: p passed, u unverified, x cut off, m nothing pushed; a digit: so many of 8 tests fail, the
 /// first ones. A capital or a digit after `>` comes after guidance.
@@ -33,7 +33,7 @@ fn attempts(letters: &str) -> Vec<Attempt> {
             guided,
             end,
             kinds,
-            tests: is_tested.then(|| Counts {
+            tests: is_tested.then(|| TestCounts {
                 passed: u64::from(8 - failed),
                 failed: failed.into(),
                 skipped: 0,
@@ -62,14 +62,14 @@ fn case(name: &str, outcome: &str, hidden: HiddenVerdict, letters: &str) -> Case
         usd: 0.1 * attempts.len() as f64 + 0.02,
         seconds: 2.0 * attempts.len() as f64 + 1.0,
         tokens: [1000, 200],
-        advice: letters.contains('>').then_some(Decision::Guide),
+        advice: letters.contains('>').then_some(DiagnosisDecision::Guide),
         escalation_usd: if letters.contains('>') { 0.02 } else { 0.0 },
         attempts,
     }
 }
 
-fn setting(cases: u64) -> Setting {
-    Setting {
+fn setting(cases: u64) -> EvalSetup {
+    EvalSetup {
         journeyman: "0.1.0".to_owned(),
         suite: "by hand".to_owned(),
         description: "Six cases & <b>".to_owned(),
@@ -84,7 +84,7 @@ fn setting(cases: u64) -> Setting {
     }
 }
 
-fn by_hand() -> Report {
+fn by_hand() -> EvalReport {
     let (passed, failed, not_run) = (HiddenVerdict::Passed, HiddenVerdict::Failed, HiddenVerdict::NotRun);
     let records = vec![
         case("at-once", "verified", passed, "p"),
@@ -97,7 +97,7 @@ fn by_hand() -> Report {
         case("nothing-pushed", "blocked", not_run, "mmm"),
         case("cut-off", "failed", not_run, "1x"),
     ];
-    let results = Results { records, troubles: vec!["odd: no place".to_owned()] };
+    let results = EvalResults { records, troubles: vec!["odd: no place".to_owned()] };
     report(setting(10), results, None)
 }
 
@@ -147,7 +147,7 @@ fn the_page_shows_foreign_text_as_text() {
     assert!(page.contains("The issue of at-once &#60;script&#62;"), "{page}");
     assert!(page.contains("class=\"bad\">false green"));
     assert!(!page.contains("SIMULATED"));
-    let empty = report(setting(0), Results { records: vec![], troubles: vec![] }, None);
+    let empty = report(setting(0), EvalResults { records: vec![], troubles: vec![] }, None);
     assert!(page::html(&empty).unwrap().contains("</html>"));
     assert!(table::text(&empty).contains("verified"));
 }
@@ -155,7 +155,7 @@ fn the_page_shows_foreign_text_as_text() {
 #[test]
 fn a_simulation_says_so_before_any_figure() {
     let simulation = Simulation { rates: "35,72,45".parse().unwrap(), seed: 7, stubborn: 0.0, guided: 45.0 };
-    let results = || Results { records: by_hand().cases, troubles: vec![] };
+    let results = || EvalResults { records: by_hand().cases, troubles: vec![] };
     let report = report(setting(9), results(), Some((&simulation, Guidance::None)));
     let (text, page) = (table::text(&report), page::html(&report).unwrap());
     assert!(text.starts_with("The agent is SIMULATED"), "{text}");
@@ -184,7 +184,7 @@ proptest! {
             })
             .collect();
         let cases = records.len() as u64;
-        let report = report(setting(cases), Results { records, troubles: vec![] }, None);
+        let report = report(setting(cases), EvalResults { records, troubles: vec![] }, None);
         prop_assert_eq!(report.outcomes.values().sum::<u64>(), cases);
         prop_assert_eq!(report.rounds.values().sum::<u64>(), cases);
         let passed: u64 = report.attempts.iter().map(|line| line.passed.count).sum();
@@ -196,7 +196,7 @@ proptest! {
             }
         }
         prop_assert!(report.false_green.count <= report.false_green.of);
-        let again: Report = serde_json::from_str(&serde_json::to_string(&report).unwrap()).unwrap();
+        let again: EvalReport = serde_json::from_str(&serde_json::to_string(&report).unwrap()).unwrap();
         prop_assert_eq!(again.attempts.len(), report.attempts.len());
         prop_assert!(page::html(&report).unwrap().contains("</html>"));
         prop_assert!(!table::text(&report).contains("NaN"));

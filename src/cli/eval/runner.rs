@@ -9,11 +9,11 @@ use indicatif::{ProgressBar, ProgressStyle};
 use tokio::sync::broadcast::error::RecvError;
 
 use super::record::{self, CaseRecord, HiddenVerdict};
-use super::suite::{Case, Source, simulated_files};
+use super::suite::{CaseRepository, EvalCase, simulated_files};
 use super::{hidden, repository};
-use crate::cli::local::Local;
+use crate::cli::local::LocalStack;
 use crate::emulator::RepositorySource;
-use crate::order::next::Survey;
+use crate::order::next::OrderProjection;
 use crate::order::{Journal, OrderId, RepositoryName};
 
 /// The repository of all simulated cases.
@@ -25,7 +25,7 @@ const A_LINE: Duration = Duration::from_secs(10);
 
 /// What is left of finished cases while the run goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Keep {
+pub(super) enum Retention {
     /// Their journals; workspaces are taken away.
     Nothing,
     /// All of it.
@@ -33,7 +33,7 @@ pub(super) enum Keep {
 }
 
 /// What came of a run.
-pub(super) struct Ran {
+pub(super) struct SuiteRun {
     /// In the order of the suite; those that were not finished when a person stopped the run are not here.
     pub(super) records: Vec<CaseRecord>,
     pub(super) interrupted: bool,
@@ -42,11 +42,16 @@ pub(super) struct Ran {
 }
 
 /// Runs every case.
-pub(super) async fn run(local: &Local, cases: &[Case], parallel: usize, keep: Keep) -> anyhow::Result<Ran> {
-    if cases.iter().any(|case| matches!(case.repository, Source::Simulated)) {
+pub(super) async fn run(
+    local: &LocalStack,
+    cases: &[EvalCase],
+    parallel: usize,
+    keep: Retention,
+) -> anyhow::Result<SuiteRun> {
+    if cases.iter().any(|case| matches!(case.repository, CaseRepository::Simulated)) {
         local.put_repository(SIMULATED, RepositorySource::Files(simulated_files())).await?;
     }
-    let mut progress = Progress::begin(cases.len());
+    let mut progress = EvalProgress::begin(cases.len());
     let mut records: BTreeMap<usize, CaseRecord> = BTreeMap::new();
     let mut troubles = Vec::new();
     let mut interrupted = false;
@@ -76,13 +81,13 @@ pub(super) async fn run(local: &Local, cases: &[Case], parallel: usize, keep: Ke
         }
     }
     progress.end();
-    Ok(Ran { records: records.into_values().collect(), interrupted, troubles })
+    Ok(SuiteRun { records: records.into_values().collect(), interrupted, troubles })
 }
 
-async fn one(local: &Local, case: &Case, keep: Keep) -> anyhow::Result<CaseRecord> {
+async fn one(local: &LocalStack, case: &EvalCase, keep: Retention) -> anyhow::Result<CaseRecord> {
     let name = match &case.repository {
-        Source::Simulated => SIMULATED.to_owned(),
-        Source::Folder(folder) => {
+        CaseRepository::Simulated => SIMULATED.to_owned(),
+        CaseRepository::Folder(folder) => {
             let name = format!("eval/{}", case.name);
             let place = tempfile::Builder::new().prefix("journeyman-case-").tempdir()?;
             repository::make(folder, place.path())?;
@@ -101,14 +106,14 @@ async fn one(local: &Local, case: &Case, keep: Keep) -> anyhow::Result<CaseRecor
         (record.hidden, record.hidden_output) = (verdict, output);
     }
     // A thousand workspaces are a great many files; they go one by one, beside the work on others.
-    if keep == Keep::Nothing {
+    if keep == Retention::Nothing {
         local.handle.bench().clear(order).await?;
     }
     Ok(record)
 }
 
 /// The issue's order, once the delivery has arrived.
-async fn order(local: &Local, repository: &RepositoryName, issue: u64) -> anyhow::Result<OrderId> {
+async fn order(local: &LocalStack, repository: &RepositoryName, issue: u64) -> anyhow::Result<OrderId> {
     let mut news = local.handle.watch();
     loop {
         // The issues that are open at a time are the latest.
@@ -125,7 +130,7 @@ async fn order(local: &Local, repository: &RepositoryName, issue: u64) -> anyhow
 }
 
 /// What is known of an order once it has ended.
-async fn settled(local: &Local, order: OrderId) -> anyhow::Result<(Journal, Survey)> {
+async fn settled(local: &LocalStack, order: OrderId) -> anyhow::Result<(Journal, OrderProjection)> {
     let mut news = local.handle.watch();
     loop {
         let (journal, survey) = local.handle.look(order).await?;
@@ -149,7 +154,7 @@ async fn settled(local: &Local, order: OrderId) -> anyhow::Result<(Journal, Surv
 }
 
 /// How far it is, on standard error.
-struct Progress {
+struct EvalProgress {
     bar: Option<ProgressBar>,
     begun: Instant,
     said: Instant,
@@ -158,7 +163,7 @@ struct Progress {
     verified: usize,
 }
 
-impl Progress {
+impl EvalProgress {
     fn begin(of: usize) -> Self {
         let bar = std::io::stderr().is_terminal().then(|| {
             let bar = ProgressBar::new(of as u64);

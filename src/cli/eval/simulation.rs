@@ -20,9 +20,9 @@ pub(in crate::cli) const TESTS: u32 = 8;
 
 /// How many of a hundred attempts pass, by attempt. The last holds for all later ones.
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::cli) struct Rates(Vec<f64>);
+pub(in crate::cli) struct PassRates(Vec<f64>);
 
-impl FromStr for Rates {
+impl FromStr for PassRates {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -34,14 +34,14 @@ impl FromStr for Rates {
     }
 }
 
-impl std::fmt::Display for Rates {
+impl std::fmt::Display for PassRates {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let rates: Vec<String> = self.0.iter().map(f64::to_string).collect();
         out.write_str(&rates.join(","))
     }
 }
 
-impl Rates {
+impl PassRates {
     /// Each rate, from 0 to 100.
     pub(super) fn percentages(&self) -> &[f64] {
         &self.0
@@ -65,7 +65,7 @@ pub(in crate::cli) fn percent(text: &str) -> Result<f64, String> {
 /// A simulated agent.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::cli) struct Simulation {
-    pub(in crate::cli) rates: Rates,
+    pub(in crate::cli) rates: PassRates,
     pub(in crate::cli) seed: u64,
     /// How many of a hundred cases fail in the same way for ever, until somebody advises.
     pub(in crate::cli) stubborn: f64,
@@ -75,7 +75,7 @@ pub(in crate::cli) struct Simulation {
 
 /// What an attempt comes to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::cli) enum Deed {
+pub(in crate::cli) enum SimulatedAttempt {
     /// The change that is wanted.
     Right,
     /// One that fails these tests, by their numbers from 1.
@@ -87,23 +87,28 @@ pub(in crate::cli) enum Deed {
 
 /// Whether somebody has advised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::cli) enum Advice {
+pub(in crate::cli) enum SimulatedAdvice {
     None,
     Given,
 }
 
 impl Simulation {
     /// What the agent does at this attempt of this case.
-    pub(in crate::cli) fn deed(&self, case: &str, attempt: u32, advice: Advice) -> Deed {
+    pub(in crate::cli) fn attempt(
+        &self,
+        case: &str,
+        attempt: u32,
+        advice: SimulatedAdvice,
+    ) -> SimulatedAttempt {
         match advice {
-            Advice::None if self.is_stubborn(case) => Deed::Wrong { fails: vec![1, 2] },
-            Advice::None => {
+            SimulatedAdvice::None if self.is_stubborn(case) => SimulatedAttempt::Wrong { fails: vec![1, 2] },
+            SimulatedAdvice::None => {
                 let passes = self.draw(case, &format!("attempt {attempt}")) < self.rates.of(attempt);
-                if passes { Deed::Right } else { self.wrong(case, attempt) }
+                if passes { SimulatedAttempt::Right } else { self.wrong(case, attempt) }
             }
-            Advice::Given => {
+            SimulatedAdvice::Given => {
                 let passes = self.draw(case, &format!("advised attempt {attempt}")) < self.guided / 100.0;
-                if passes { Deed::Right } else { self.wrong(case, attempt) }
+                if passes { SimulatedAttempt::Right } else { self.wrong(case, attempt) }
             }
         }
     }
@@ -113,7 +118,7 @@ impl Simulation {
     }
 
     /// Two attempts running never fail in the same tests: that would be a stubborn case.
-    fn wrong(&self, case: &str, attempt: u32) -> Deed {
+    fn wrong(&self, case: &str, attempt: u32) -> SimulatedAttempt {
         let own = attempt % TESTS + 1;
         let before = (attempt + TESTS - 1) % TESTS + 1;
         let others = (1..=TESTS).filter(|test| *test != own && *test != before);
@@ -122,7 +127,7 @@ impl Simulation {
             others.filter(|test| self.draw(case, &format!("test {test} of {attempt}")) < share).collect();
         fails.push(own);
         fails.sort_unstable();
-        Deed::Wrong { fails }
+        SimulatedAttempt::Wrong { fails }
     }
 
     /// What the attempt costs, in dollars: around a third of what three cost by the published account.
@@ -148,9 +153,9 @@ mod tests {
 
     #[test]
     fn rates_are_percentages() {
-        assert_eq!("35, 72,45".parse::<Rates>().unwrap().to_string(), "35,72,45");
+        assert_eq!("35, 72,45".parse::<PassRates>().unwrap().to_string(), "35,72,45");
         for wrong in ["", "35,", "101", "-1", "NaN", "a", "35;72"] {
-            assert!(wrong.parse::<Rates>().is_err(), "{wrong:?}");
+            assert!(wrong.parse::<PassRates>().is_err(), "{wrong:?}");
         }
     }
 
@@ -159,7 +164,10 @@ mod tests {
         let simulation = simulation(0.0);
         for (attempt, rate) in [(1, 0.35), (2, 0.72), (3, 0.45), (4, 0.45)] {
             let passes = (0..10_000)
-                .filter(|case| simulation.deed(&format!("case {case}"), attempt, Advice::None) == Deed::Right)
+                .filter(|case| {
+                    simulation.attempt(&format!("case {case}"), attempt, SimulatedAdvice::None)
+                        == SimulatedAttempt::Right
+                })
                 .count();
             assert!((passes as f64 / 10_000.0 - rate).abs() < 0.015, "attempt {attempt}: {passes}");
         }
@@ -171,12 +179,13 @@ mod tests {
             let case = format!("case {case}");
             for attempt in 1..12 {
                 let free = simulation(0.0);
-                let (one, two) = (free.wrong(&case, attempt), free.deed(&case, attempt + 1, Advice::None));
+                let (one, two) =
+                    (free.wrong(&case, attempt), free.attempt(&case, attempt + 1, SimulatedAdvice::None));
                 assert_ne!(one, two, "{case}, attempt {attempt}");
             }
             let stubborn = simulation(100.0);
-            let deeds = [1, 2, 3].map(|attempt| stubborn.deed(&case, attempt, Advice::None));
-            assert!(deeds.iter().all(|deed| *deed == deeds[0] && *deed != Deed::Right));
+            let deeds = [1, 2, 3].map(|attempt| stubborn.attempt(&case, attempt, SimulatedAdvice::None));
+            assert!(deeds.iter().all(|deed| *deed == deeds[0] && *deed != SimulatedAttempt::Right));
         }
     }
 }

@@ -7,7 +7,7 @@ const Z95: f64 = 1.959_963_984_540_054;
 
 /// A share of a count, with the interval in which the true share lies in 95 of a hundred such runs (Wilson).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub(super) struct Share {
+pub(super) struct Proportion {
     /// How many.
     pub(super) count: u64,
     /// Of how many.
@@ -20,7 +20,7 @@ pub(super) struct Share {
     pub(super) high: f64,
 }
 
-impl Share {
+impl Proportion {
     pub(super) fn new(count: u64, of: u64) -> Self {
         let (low, high) = wilson(count, of);
         let rate = if of == 0 { 0.0 } else { count as f64 / of as f64 };
@@ -64,12 +64,12 @@ pub(super) struct Distribution {
     /// The largest.
     pub(super) max: f64,
     /// How many lie in each of some equal parts.
-    pub(super) bins: Vec<Bin>,
+    pub(super) bins: Vec<HistogramBin>,
 }
 
 /// A part of a distribution.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub(super) struct Bin {
+pub(super) struct HistogramBin {
     /// Where it begins; what is there belongs to it.
     pub(super) from: f64,
     /// Where it ends; what is there belongs to the next, but in the last.
@@ -102,7 +102,7 @@ fn quantile(sorted: &[f64], share: f64) -> f64 {
 }
 
 /// Equal parts of a round width, from a round number on: about as many as the square root of the count.
-fn bins(sorted: &[f64]) -> Vec<Bin> {
+fn bins(sorted: &[f64]) -> Vec<HistogramBin> {
     let (Some(least), Some(most)) = (sorted.first().copied(), sorted.last().copied()) else {
         return Vec::new();
     };
@@ -111,8 +111,8 @@ fn bins(sorted: &[f64]) -> Vec<Bin> {
     let first = (least / width).floor();
     let parts = ((most / width).floor() - first) as usize + 1;
     let at = |part: usize| (first + part as f64) * width;
-    let mut bins: Vec<Bin> =
-        (0..parts.min(100)).map(|part| Bin { from: at(part), to: at(part + 1), count: 0 }).collect();
+    let mut bins: Vec<HistogramBin> =
+        (0..parts.min(100)).map(|part| HistogramBin { from: at(part), to: at(part + 1), count: 0 }).collect();
     for value in sorted {
         let part = ((value / width).floor() - first) as usize;
         let last = bins.len() - 1;
@@ -147,10 +147,10 @@ mod tests {
             (0, 20, 0.0, 0.1611),
             (1, 29, 0.0061, 0.1718),
         ] {
-            let share = Share::new(count, of);
+            let share = Proportion::new(count, of);
             assert!((share.low - low).abs() < 5e-5 && (share.high - high).abs() < 5e-5, "{share:?}");
         }
-        assert_eq!(Share::new(0, 0), Share { count: 0, of: 0, rate: 0.0, low: 0.0, high: 1.0 });
+        assert_eq!(Proportion::new(0, 0), Proportion { count: 0, of: 0, rate: 0.0, low: 0.0, high: 1.0 });
     }
 
     #[test]
@@ -173,9 +173,9 @@ mod tests {
         #[test]
         fn an_interval_holds_its_rate_and_narrows_with_the_count(of in 1_u64..5_000, share in 0.0..=1.0_f64) {
             let count = (share * of as f64) as u64;
-            let one = Share::new(count, of);
+            let one = Proportion::new(count, of);
             prop_assert!(0.0 <= one.low && one.low <= one.rate && one.rate <= one.high && one.high <= 1.0);
-            let four = Share::new(count * 4, of * 4);
+            let four = Proportion::new(count * 4, of * 4);
             prop_assert!(four.high - four.low <= one.high - one.low + 1e-12);
         }
 

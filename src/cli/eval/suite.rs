@@ -6,40 +6,40 @@ use std::path::{Path, PathBuf};
 use rust_embed::RustEmbed;
 use serde::Deserialize;
 
-use crate::cli::{WrongUsage, issue_file};
+use crate::cli::{UsageError, issue_file};
 
 /// The repository of every simulated case.
 #[derive(RustEmbed)]
 #[folder = "templates/eval/simulated"]
-struct Simulated;
+struct SimulatedRepository;
 
 /// What passes only on the right answer; no simulated agent sees it.
 const SIMULATED_HIDDEN: &str = "read -r verdict rest < answer.txt && [ \"$verdict\" = right ]\n";
 
 /// Cases to run one agent on.
 #[derive(Debug)]
-pub(super) struct Suite {
+pub(super) struct EvalSuite {
     pub(super) name: String,
     pub(super) description: String,
     /// The pipeline that the suite is made for, as `--pipeline` takes it.
     pub(super) pipeline: Option<String>,
-    pub(super) cases: Vec<Case>,
+    pub(super) cases: Vec<EvalCase>,
 }
 
 /// One issue, and how its result is judged.
 #[derive(Debug, Clone)]
-pub(super) struct Case {
+pub(super) struct EvalCase {
     pub(super) name: String,
     pub(super) title: String,
     pub(super) body: String,
-    pub(super) repository: Source,
+    pub(super) repository: CaseRepository,
     /// None where nothing is hidden.
-    pub(super) hidden: Option<Hidden>,
+    pub(super) hidden: Option<HiddenTests>,
 }
 
 /// Where a case's repository comes from.
 #[derive(Debug, Clone)]
-pub(super) enum Source {
+pub(super) enum CaseRepository {
     /// A folder of files of its own.
     Folder(PathBuf),
     /// The simulated repository, one for all cases.
@@ -48,7 +48,7 @@ pub(super) enum Source {
 
 /// Tests that no agent sees.
 #[derive(Debug, Clone)]
-pub(super) struct Hidden {
+pub(super) struct HiddenTests {
     /// Files that are laid over the result, by path.
     pub(super) files: BTreeMap<PathBuf, Vec<u8>>,
     pub(super) setup: Option<String>,
@@ -72,9 +72,9 @@ struct CaseFile {
 }
 
 /// Reads a suite.
-pub(super) fn read(folder: &Path) -> anyhow::Result<Suite> {
+pub(super) fn read(folder: &Path) -> anyhow::Result<EvalSuite> {
     let wrong = |path: &Path, problem: &dyn std::fmt::Display| {
-        WrongUsage(format!("--suite {}: {}: {problem}", folder.display(), path.display()))
+        UsageError(format!("--suite {}: {}: {problem}", folder.display(), path.display()))
     };
     let about = folder.join("suite.yaml");
     let file: SuiteFile = match std::fs::read_to_string(&about) {
@@ -105,7 +105,7 @@ pub(super) fn read(folder: &Path) -> anyhow::Result<Suite> {
         let beside = folder.join(&name);
         if beside.is_file() { beside.to_string_lossy().into_owned() } else { name }
     });
-    Ok(Suite {
+    Ok(EvalSuite {
         name: file.name.or_else(own_name).unwrap_or_else(|| "suite".to_owned()),
         description: file.description,
         pipeline,
@@ -113,9 +113,9 @@ pub(super) fn read(folder: &Path) -> anyhow::Result<Suite> {
     })
 }
 
-type Problem = (PathBuf, String);
+type CaseFileProblem = (PathBuf, String);
 
-fn case(folder: &Path) -> Result<Case, Problem> {
+fn case(folder: &Path) -> Result<EvalCase, CaseFileProblem> {
     let name = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     if !name.chars().all(fits) || name.starts_with('.') || name.len() > 80 {
@@ -140,12 +140,12 @@ fn case(folder: &Path) -> Result<Case, Problem> {
     if hidden.is_dir() {
         collect(&hidden, Path::new(""), &mut files).map_err(|(path, error)| (path, error.to_string()))?;
     }
-    Ok(Case {
+    Ok(EvalCase {
         name,
         title: issue.title,
         body: issue.body,
-        repository: Source::Folder(repository),
-        hidden: Some(Hidden { files, setup: about.setup, test: about.test }),
+        repository: CaseRepository::Folder(repository),
+        hidden: Some(HiddenTests { files, setup: about.setup, test: about.test }),
     })
 }
 
@@ -168,20 +168,20 @@ fn collect(
 }
 
 /// So many cases for a simulated agent.
-pub(super) fn simulated(cases: u32) -> Suite {
-    let hidden = Hidden {
+pub(super) fn simulated(cases: u32) -> EvalSuite {
+    let hidden = HiddenTests {
         files: BTreeMap::from([(PathBuf::from("hidden.sh"), SIMULATED_HIDDEN.as_bytes().to_vec())]),
         setup: None,
         test: "sh hidden.sh".to_owned(),
     };
-    let case = |number: u32| Case {
+    let case = |number: u32| EvalCase {
         name: format!("{number:04}"),
         title: format!("{number:04} Answer the question"),
         body: "The answer in answer.txt is wrong.".to_owned(),
-        repository: Source::Simulated,
+        repository: CaseRepository::Simulated,
         hidden: Some(hidden.clone()),
     };
-    Suite {
+    EvalSuite {
         name: "simulated".to_owned(),
         description: "Made up for a simulated agent.".to_owned(),
         pipeline: None,
@@ -191,7 +191,7 @@ pub(super) fn simulated(cases: u32) -> Suite {
 
 /// The files of the simulated repository.
 pub(super) fn simulated_files() -> BTreeMap<String, Vec<u8>> {
-    Simulated::iter()
-        .filter_map(|path| Some((path.to_string(), Simulated::get(&path)?.data.into_owned())))
+    SimulatedRepository::iter()
+        .filter_map(|path| Some((path.to_string(), SimulatedRepository::get(&path)?.data.into_owned())))
         .collect()
 }

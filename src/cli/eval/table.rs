@@ -3,15 +3,15 @@
 use std::fmt::Write as _;
 
 use super::record::{CaseRecord, HiddenVerdict};
-use super::report::{AttemptLine, Report};
-use super::statistics::{Distribution, Share};
+use super::report::{AttemptLine, EvalReport};
+use super::statistics::{Distribution, Proportion};
 use crate::order::commit_message::is_hidden;
 
 /// Suites up to this size are listed case by case.
 const MOST_LISTED: usize = 40;
 
 /// The report's text.
-pub(super) fn text(report: &Report) -> String {
+pub(super) fn text(report: &EvalReport) -> String {
     let mut out = String::new();
     // Writing into a string does not fail.
     let _ = write(&mut out, report);
@@ -19,7 +19,7 @@ pub(super) fn text(report: &Report) -> String {
     lines.join("\n") + "\n"
 }
 
-fn write(out: &mut String, report: &Report) -> std::fmt::Result {
+fn write(out: &mut String, report: &EvalReport) -> std::fmt::Result {
     let setting = &report.setting;
     if let Some(notice) = &report.notice {
         writeln!(out, "{notice}\n")?;
@@ -88,7 +88,7 @@ fn write(out: &mut String, report: &Report) -> std::fmt::Result {
 }
 
 /// The agent in a line.
-pub(super) fn agent(report: &Report) -> String {
+pub(super) fn agent(report: &EvalReport) -> String {
     let setting = &report.setting;
     match &setting.simulation {
         None => setting.agent.clone(),
@@ -181,7 +181,7 @@ pub(super) fn attempt_name(line: &AttemptLine) -> String {
     if line.guided { format!("{} after guidance", line.attempt) } else { line.attempt.to_string() }
 }
 
-fn added(out: &mut String, report: &Report) -> std::fmt::Result {
+fn added(out: &mut String, report: &EvalReport) -> std::fmt::Result {
     for (name, said) in added_lines(report) {
         writeln!(out, "{name:22} {said}")?;
     }
@@ -189,7 +189,7 @@ fn added(out: &mut String, report: &Report) -> std::fmt::Result {
 }
 
 /// What more than plain rounds added, each in a line.
-pub(super) fn added_lines(report: &Report) -> Vec<(&'static str, String)> {
+pub(super) fn added_lines(report: &EvalReport) -> Vec<(&'static str, String)> {
     let added = &report.added;
     let mut lines = Vec::new();
     if added.stopped_early > 0 {
@@ -217,7 +217,7 @@ pub(super) fn added_lines(report: &Report) -> Vec<(&'static str, String)> {
         ));
     }
     if added.guided > 0 {
-        let share = Share::new(added.verified_without, report.cases.len() as u64);
+        let share = Proportion::new(added.verified_without, report.cases.len() as u64);
         let said = format!(
             "of {} advised, {} verified after it, with {} more and ${:.2}; verified without advice {} ({}), with it {} ({})",
             plural(added.guided, "case", "cases"),
@@ -238,7 +238,7 @@ fn plural(count: u64, one: &str, more: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { more })
 }
 
-fn share(share: &Share) -> String {
+fn share(share: &Proportion) -> String {
     if share.of == 0 {
         return format!("{:>13}", "none");
     }
@@ -247,7 +247,7 @@ fn share(share: &Share) -> String {
 }
 
 /// An interval in percent.
-pub(super) fn interval(share: &Share) -> String {
+pub(super) fn interval(share: &Proportion) -> String {
     format!("{:.1} – {:.1} %", 100.0 * share.low, 100.0 * share.high)
 }
 

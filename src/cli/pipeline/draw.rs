@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::order::Pipeline;
-use crate::order::pipeline::{BeginsWith, Check, Escalation, Output, Stage, Uses};
+use crate::order::pipeline::{Check, Escalation, Stage, StageKind, StageOutput, StageStart};
 
 /// Each stage with those it comes after, and below it what it does.
 pub(super) fn list(pipeline: &Pipeline) -> String {
@@ -23,7 +23,7 @@ pub(super) fn list(pipeline: &Pipeline) -> String {
 pub(super) fn mermaid(pipeline: &Pipeline) -> String {
     let mut text = format!("flowchart TD\n    accTitle: {} {}\n", pipeline.name, pipeline.version);
     for (number, (stage, before)) in pipeline.stages.iter().zip(comes_after(pipeline)).enumerate() {
-        let (open, close) = if stage.uses == Uses::Agent { ("[", "]") } else { ("[[", "]]") };
+        let (open, close) = if stage.uses == StageKind::Agent { ("[", "]") } else { ("[[", "]]") };
         let lines: String = lines(stage).iter().map(|line| format!("<br/>{}", escaped(line))).collect();
         let _ = writeln!(text, "    s{number}{open}\"<b>{}</b>{lines}\"{close}", stage.name);
         before.iter().for_each(|before| text.push_str(&format!("    s{before} --> s{number}\n")));
@@ -53,8 +53,8 @@ fn lines(stage: &Stage) -> Vec<String> {
     let checks = checks(stage);
     if !checks.is_empty() {
         let first = match stage.begins_with {
-            BeginsWith::Worker => "",
-            BeginsWith::Checks => "first: ",
+            StageStart::Worker => "",
+            StageStart::Checks => "first: ",
         };
         lines.push(format!("✓ {first}{}", checks.join(" · ")));
     }
@@ -85,23 +85,25 @@ fn worker(stage: &Stage) -> String {
     let command = stage.command.as_deref().unwrap_or("work");
     let agent = stage.agent.as_ref().map(|role| format!("{role} · {}", command.trim_start_matches('/')));
     match stage.uses {
-        Uses::Agent | Uses::Branch | Uses::Publish => agent.unwrap_or_default(),
-        Uses::Archive => agent.unwrap_or_else(|| "built in: archive".to_owned()),
-        Uses::Tests => "built in: the repository's tests".to_owned(),
-        Uses::Ready => "built in: out of draft".to_owned(),
+        StageKind::Agent | StageKind::Branch | StageKind::Publish => agent.unwrap_or_default(),
+        StageKind::Archive => agent.unwrap_or_else(|| "built in: archive".to_owned()),
+        StageKind::Tests => "built in: the repository's tests".to_owned(),
+        StageKind::Ready => "built in: out of draft".to_owned(),
     }
 }
 
 fn gives(stage: &Stage) -> Option<String> {
     Some(match (stage.uses, &stage.output) {
-        (Uses::Branch, _) => "the branch's name".to_owned(),
-        (Uses::Publish, _) => "the draft pull request".to_owned(),
-        (Uses::Archive, _) => "artifacts of the order".to_owned(),
-        (Uses::Tests | Uses::Ready, _) | (Uses::Agent, None | Some(Output::Text)) => return None,
-        (Uses::Agent, Some(Output::OneOf(choices))) => format!("one of {}", choices.join(", ")),
-        (Uses::Agent, Some(Output::File(glob))) => format!("file {glob}"),
-        (Uses::Agent, Some(Output::JsonSchema(_))) => "JSON of a schema".to_owned(),
-        (Uses::Agent, Some(Output::CodeArtifact)) => "a code artifact".to_owned(),
+        (StageKind::Branch, _) => "the branch's name".to_owned(),
+        (StageKind::Publish, _) => "the draft pull request".to_owned(),
+        (StageKind::Archive, _) => "artifacts of the order".to_owned(),
+        (StageKind::Tests | StageKind::Ready, _) | (StageKind::Agent, None | Some(StageOutput::Text)) => {
+            return None;
+        }
+        (StageKind::Agent, Some(StageOutput::OneOf(choices))) => format!("one of {}", choices.join(", ")),
+        (StageKind::Agent, Some(StageOutput::File(glob))) => format!("file {glob}"),
+        (StageKind::Agent, Some(StageOutput::JsonSchema(_))) => "JSON of a schema".to_owned(),
+        (StageKind::Agent, Some(StageOutput::CodeArtifact)) => "a code artifact".to_owned(),
     })
 }
 

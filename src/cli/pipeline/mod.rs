@@ -11,22 +11,22 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 
-use super::WrongUsage;
+use super::UsageError;
 use crate::config::Templates;
 use crate::order::Pipeline;
 
 /// What `pipeline` is told.
 #[derive(Debug, Args)]
-pub(super) struct Arguments {
+pub(super) struct PipelineArguments {
     #[command(subcommand)]
-    command: Command,
+    command: PipelineCommand,
     /// A folder as the setting `templates.dir` names: roles and pipelines in place of ours.
     #[arg(long, global = true, value_name = "FOLDER", env = "JOURNEYMAN_TEMPLATES__DIR")]
     templates: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {
+enum PipelineCommand {
     /// Say everything that is wrong with a pipeline's file, with line and column.
     #[command(
         after_help = "Exit codes: 0 it can be used, 1 it cannot, 2 it cannot be read, or wrong usage.\n\n\
@@ -50,12 +50,12 @@ enum Command {
     },
 }
 
-pub(super) fn main(arguments: &Arguments) -> anyhow::Result<u8> {
+pub(super) fn main(arguments: &PipelineArguments) -> anyhow::Result<u8> {
     let mut templates = Templates::load(arguments.templates.as_deref())?;
     match &arguments.command {
-        Command::Check { file } => check(file, &mut templates),
+        PipelineCommand::Check { file } => check(file, &mut templates),
         #[cfg(feature = "draw")]
-        Command::Show { pipeline, mermaid } => {
+        PipelineCommand::Show { pipeline, mermaid } => {
             let pipeline = find(pipeline, &mut templates)?;
             match mermaid {
                 true => print!("{}", draw::mermaid(&pipeline)),
@@ -102,5 +102,5 @@ fn beside(file: &Path) -> PathBuf {
 }
 
 fn read(file: &Path) -> anyhow::Result<String> {
-    std::fs::read_to_string(file).map_err(|error| WrongUsage(format!("{}: {error}", file.display())).into())
+    std::fs::read_to_string(file).map_err(|error| UsageError(format!("{}: {error}", file.display())).into())
 }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 
-use super::WrongUsage;
+use super::UsageError;
 use crate::attest::Envelope;
 use crate::order::commit_message::is_hidden;
 
@@ -22,13 +22,13 @@ const NOT_SIGNED: u8 = 3;
 
 /// What `receipt` is told.
 #[derive(Debug, Args)]
-pub(super) struct Arguments {
+pub(super) struct ReceiptArguments {
     #[command(subcommand)]
-    command: Command,
+    command: ReceiptCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {
+enum ReceiptCommand {
     /// Say in words what a signed receipt says. The signature is not checked.
     Show {
         /// The receipt, as `GET /api/v1/work-orders/{id}/attestation` gives it; `-` for standard input.
@@ -45,13 +45,13 @@ enum Command {
                       Example, as a gate before a merge:\n  journeyman receipt verify receipt.json --repo . --key \
                       receipt-key.pem --commit \"$(git rev-parse HEAD)\" --passed"
     )]
-    Verify(verify::Arguments),
+    Verify(verify::ReceiptVerifyArguments),
 }
 
-pub(super) async fn main(arguments: Arguments) -> anyhow::Result<u8> {
+pub(super) async fn main(arguments: ReceiptArguments) -> anyhow::Result<u8> {
     super::log("error");
     match arguments.command {
-        Command::Show { file } => {
+        ReceiptCommand::Show { file } => {
             let envelope = match open(&file)? {
                 Ok(envelope) => envelope,
                 Err(why) => return Ok(not_signed(&why)),
@@ -64,7 +64,7 @@ pub(super) async fn main(arguments: Arguments) -> anyhow::Result<u8> {
                 Err(error) => Ok(not_signed(&error)),
             }
         }
-        Command::Verify(arguments) => verify::main(arguments).await,
+        ReceiptCommand::Verify(arguments) => verify::main(arguments).await,
     }
 }
 
@@ -76,7 +76,7 @@ fn open(file: &Path) -> anyhow::Result<Result<Envelope, crate::attest::EnvelopeE
     } else {
         std::fs::File::open(file).and_then(|file| file.take(MOST_BYTES).read_to_end(&mut bytes))
     };
-    read.map_err(|error| WrongUsage(format!("{}: {error}", file.display())))?;
+    read.map_err(|error| UsageError(format!("{}: {error}", file.display())))?;
     Ok(Envelope::parse(&bytes))
 }
 

@@ -6,7 +6,7 @@ use crate::order::receipt::TestEvidence;
 use crate::order::scrutiny::LieVerdict;
 use crate::order::scrutiny::Scrutiny;
 use crate::order::test_run::CommandRun;
-use crate::order::{Counts, TestVerdict};
+use crate::order::{TestCounts, TestVerdict};
 
 const LONGEST: usize = 160;
 const MOST_NAMES: usize = 10;
@@ -126,7 +126,7 @@ fn beside(scrutiny: &Scrutiny, verified: &mut Vec<String>, open: &mut Vec<String
         comparison.fixed.total,
         comparison.new.total
     ));
-    for told in comparison.told().filter(|told| told.is_against) {
+    for told in comparison.groups().filter(|told| told.is_against) {
         let total = usize::try_from(told.tests.total).unwrap_or(usize::MAX);
         open.push(format!("{}: {}", told.what, names(&told.tests.names, total)));
     }
@@ -153,7 +153,7 @@ fn beside(scrutiny: &Scrutiny, verified: &mut Vec<String>, open: &mut Vec<String
     }
 }
 
-fn ran(what: &str, run: &CommandRun, counts: Option<Counts>, sandbox: &str) -> String {
+fn ran(what: &str, run: &CommandRun, counts: Option<TestCounts>, sandbox: &str) -> String {
     let counts = counts.map(|counts| format!(", {} passed, {} failed", counts.passed, counts.failed));
     format!(
         "{what}: `{}`, {}{}, in the sandbox {}, output sha256 {}",

@@ -5,11 +5,14 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::json;
 
-use super::super::WrongUsage;
+use super::super::UsageError;
 use super::{line, not_signed, open};
-use crate::app::test_again;
-use crate::attest::{Claims, Compared, Found, KeyId, PublicKey, Statement, TestResult, compare};
-use crate::config::BenchSettings;
+use crate::app::reverify;
+use crate::attest::{
+    AttestationResult, KeyId, PublicKey, ReceiptClaims, ReverificationResult, ReverifiedStatement, Statement,
+    compare,
+};
+use crate::config::TestRunSettings;
 use crate::order::CommitSha;
 
 /// Everything is the same, and nobody knows who says it.
@@ -18,7 +21,7 @@ const DIFFERS: u8 = 1;
 
 /// What `receipt verify` is told.
 #[derive(Debug, Args)]
-pub(super) struct Arguments {
+pub(super) struct ReceiptVerifyArguments {
     /// The receipt, as `GET /api/v1/work-orders/{id}/attestation` gives it; `-` for standard input.
     file: PathBuf,
     /// The git repository that has the commit.
@@ -41,14 +44,14 @@ pub(super) struct Arguments {
     config: Option<PathBuf>,
 }
 
-pub(super) async fn main(arguments: Arguments) -> anyhow::Result<u8> {
-    let settings = BenchSettings::load(arguments.config.as_deref(), std::env::vars())?;
+pub(super) async fn main(arguments: ReceiptVerifyArguments) -> anyhow::Result<u8> {
+    let settings = TestRunSettings::load(arguments.config.as_deref(), std::env::vars())?;
     let mut keys = Vec::new();
     for file in &arguments.key {
-        keys.extend(PublicKey::read_file(file).map_err(|error| WrongUsage(format!("--key: {error}")))?);
+        keys.extend(PublicKey::read_file(file).map_err(|error| UsageError(format!("--key: {error}")))?);
     }
     let repository = git2::Repository::open(&arguments.repo)
-        .map_err(|error| WrongUsage(format!("--repo {}: {}", arguments.repo.display(), error.message())))?;
+        .map_err(|error| UsageError(format!("--repo {}: {}", arguments.repo.display(), error.message())))?;
     let envelope = match open(&arguments.file)? {
         Ok(envelope) => envelope,
         Err(why) => return Ok(not_signed(&why)),
@@ -73,11 +76,11 @@ pub(super) async fn main(arguments: Arguments) -> anyhow::Result<u8> {
     };
     let mut rows = asked(&arguments, &statement);
     rows.extend(committed(&repository, &statement.claims)?);
-    if rows.iter().all(|row| row.found != Found::Differs) {
+    if rows.iter().all(|row| row.found != ReverificationResult::Differs) {
         rows.extend(tested(&settings, &arguments.repo, &statement).await?);
         rows.extend(word_alone(&statement.claims));
     }
-    let same = rows.iter().all(|row| row.found != Found::Differs);
+    let same = rows.iter().all(|row| row.found != ReverificationResult::Differs);
     if arguments.json {
         println!("{}", as_json(&statement, signer.as_ref(), &rows, same));
     } else {
@@ -91,61 +94,72 @@ pub(super) async fn main(arguments: Arguments) -> anyhow::Result<u8> {
 }
 
 /// What the receipt was asked to be.
-fn asked(arguments: &Arguments, statement: &Statement) -> Vec<Compared> {
+fn asked(arguments: &ReceiptVerifyArguments, statement: &Statement) -> Vec<ReverifiedStatement> {
     let commit = arguments.commit.as_ref();
     let commit = commit.map(|wanted| {
-        Compared::new("the commit of --commit", statement.claims.commit.as_str(), wanted.as_str())
+        ReverifiedStatement::new("the commit of --commit", statement.claims.commit.as_str(), wanted.as_str())
     });
-    let passed = arguments
-        .passed
-        .then(|| Compared::new("the result of --passed", statement.result.word(), TestResult::Passed.word()));
+    let passed = arguments.passed.then(|| {
+        ReverifiedStatement::new(
+            "the result of --passed",
+            statement.result.word(),
+            AttestationResult::Passed.word(),
+        )
+    });
     commit.into_iter().chain(passed).collect()
 }
 
 /// Whether the repository has the commit, with this tree.
-fn committed(repository: &git2::Repository, claims: &Claims) -> anyhow::Result<Vec<Compared>> {
+fn committed(
+    repository: &git2::Repository,
+    claims: &ReceiptClaims,
+) -> anyhow::Result<Vec<ReverifiedStatement>> {
     let found = repository.find_commit(git2::Oid::from_str(claims.commit.as_str())?);
     let commit = claims.commit.as_str();
     Ok(match found {
         Ok(found) => vec![
-            Compared::new("commit", commit, &found.id().to_string()),
-            Compared::new("tree", claims.tree.as_str(), &found.tree_id().to_string()),
+            ReverifiedStatement::new("commit", commit, &found.id().to_string()),
+            ReverifiedStatement::new("tree", claims.tree.as_str(), &found.tree_id().to_string()),
         ],
-        Err(_) => vec![Compared::new("commit", commit, "not in the repository")],
+        Err(_) => vec![ReverifiedStatement::new("commit", commit, "not in the repository")],
     })
 }
 
 /// The tests, run again.
 async fn tested(
-    settings: &BenchSettings,
+    settings: &TestRunSettings,
     repo: &Path,
     statement: &Statement,
-) -> anyhow::Result<Vec<Compared>> {
+) -> anyhow::Result<Vec<ReverifiedStatement>> {
     let Some(told) = &statement.claims.tests else { return Ok(Vec::new()) };
     eprintln!("journeyman: running the tests of {}", statement.claims.commit.short());
-    let here = test_again(&settings.sandbox, &settings.limits, repo, &statement.claims).await?;
+    let here = reverify(&settings.sandbox, &settings.limits, repo, &statement.claims).await?;
     let said = statement.receipt.get("tests").unwrap_or(&serde_json::Value::Null);
     Ok(compare(said, told, &here)?)
 }
 
 /// What stands on the word of whoever signed it.
-fn word_alone(claims: &Claims) -> Vec<Compared> {
+fn word_alone(claims: &ReceiptClaims) -> Vec<ReverifiedStatement> {
     let mut rows = Vec::new();
     if claims.tests.is_none() {
-        rows.push(Compared::not_repeated("tests", "none", "none were run"));
+        rows.push(ReverifiedStatement::not_repeated("tests", "none", "none were run"));
     }
     if let Some(branch) = claims.branch.as_ref().filter(|_| claims.on_remote) {
-        rows.push(Compared::not_repeated(
+        rows.push(ReverifiedStatement::not_repeated(
             "on the remote",
             branch.as_str(),
             "the remote was asked at that time",
         ));
     }
     if let Some(review) = &claims.review {
-        rows.push(Compared::not_repeated("review", &review.summary, "a second agent would say it otherwise"));
+        rows.push(ReverifiedStatement::not_repeated(
+            "review",
+            &review.summary,
+            "a second agent would say it otherwise",
+        ));
     }
     if let Some(by) = &claims.approved_by {
-        rows.push(Compared::not_repeated("approved by", by, "a person said so at that time"));
+        rows.push(ReverifiedStatement::not_repeated("approved by", by, "a person said so at that time"));
     }
     rows
 }
@@ -153,7 +167,7 @@ fn word_alone(claims: &Claims) -> Vec<Compared> {
 fn as_json(
     statement: &Statement,
     signer: Option<&KeyId>,
-    rows: &[Compared],
+    rows: &[ReverifiedStatement],
     same: bool,
 ) -> serde_json::Value {
     let signature = match signer {
@@ -170,7 +184,7 @@ fn as_json(
     })
 }
 
-fn in_words(statement: &Statement, signer: Option<&KeyId>, rows: &[Compared]) -> String {
+fn in_words(statement: &Statement, signer: Option<&KeyId>, rows: &[ReverifiedStatement]) -> String {
     let claims = &statement.claims;
     let signature = match signer {
         Some(key) => format!("signed by the key {key}"),
@@ -189,31 +203,33 @@ fn in_words(statement: &Statement, signer: Option<&KeyId>, rows: &[Compared]) ->
         let (sign, statement) = (sign(row.found), line(&row.statement, 60));
         let said = line(&row.receipt, 100);
         let said = match row.found {
-            Found::Same => said,
-            Found::Differs => {
+            ReverificationResult::Same => said,
+            ReverificationResult::Differs => {
                 format!("the receipt: {said}\n{:19}{:width$}  here: {}", "", "", line(&row.here, 100))
             }
-            Found::CannotBeRepeated { because } if row.here.is_empty() => format!("{said}  ({because})"),
-            Found::CannotBeRepeated { because } => {
+            ReverificationResult::CannotBeRepeated { because } if row.here.is_empty() => {
+                format!("{said}  ({because})")
+            }
+            ReverificationResult::CannotBeRepeated { because } => {
                 format!("{said}  (here {}: {because})", line(&row.here, 100))
             }
         };
         out.push_str(&format!("{sign:<19}{statement:width$}  {said}\n"));
     }
-    let count = |like: fn(Found) -> bool| rows.iter().filter(|row| like(row.found)).count();
+    let count = |like: fn(ReverificationResult) -> bool| rows.iter().filter(|row| like(row.found)).count();
     out.push_str(&format!(
         "\n{} the same, {} differing, {} that cannot be repeated\n",
-        count(|found| found == Found::Same),
-        count(|found| found == Found::Differs),
-        count(|found| matches!(found, Found::CannotBeRepeated { .. }))
+        count(|found| found == ReverificationResult::Same),
+        count(|found| found == ReverificationResult::Differs),
+        count(|found| matches!(found, ReverificationResult::CannotBeRepeated { .. }))
     ));
     out
 }
 
-fn sign(found: Found) -> &'static str {
+fn sign(found: ReverificationResult) -> &'static str {
     match found {
-        Found::Same => "same",
-        Found::Differs => "differs",
-        Found::CannotBeRepeated { .. } => "cannot be repeated",
+        ReverificationResult::Same => "same",
+        ReverificationResult::Differs => "differs",
+        ReverificationResult::CannotBeRepeated { .. } => "cannot be repeated",
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use journeyman::verify::experiment::{TestTexts, lies_in};
-use journeyman::verify::tamper::{ChangedFile, graft, weakenings};
+use journeyman::verify::tamper::{FileVersions, graft, weakenings};
 use journeyman::verify::{changed_lines, mutants};
 
 use super::parts;
@@ -87,7 +87,7 @@ pub fn changes(bytes: &[u8]) {
         let file = [(path.to_owned(), content.to_vec())];
         let texts = TestTexts { files: &file };
         for lie in lies.iter().take(5) {
-            assert_eq!(texts.told(&[lie]).len(), 1, "{lie:?}");
+            assert_eq!(texts.overlays_of(&[lie]).len(), 1, "{lie:?}");
         }
         for mutant in mutants(path, content, &changed_lines(None, content), 5) {
             assert_ne!(mutant.apply(content), content);
@@ -102,7 +102,7 @@ pub fn changes(bytes: &[u8]) {
     let found = weakenings(&files);
     assert_eq!(found, weakenings(&files), "the same change has other findings");
     assert!(found.len() <= 200);
-    assert!(found.is_sorted_by_key(|one| !one.grave), "the grave ones come first");
+    assert!(found.is_sorted_by_key(|one| !one.severe), "the grave ones come first");
     for one in &found {
         let known = before.contains_key(one.path.as_str()) || after.contains_key(one.path.as_str());
         assert!(known && one.line.is_none_or(|line| line >= 1), "{one:?}");
@@ -112,13 +112,13 @@ pub fn changes(bytes: &[u8]) {
     assert_eq!(weakenings(&still), [], "nothing was changed");
 }
 
-fn together<'a>(before: &Side<'a>, after: &Side<'a>) -> Vec<ChangedFile<'a>> {
+fn together<'a>(before: &Side<'a>, after: &Side<'a>) -> Vec<FileVersions<'a>> {
     let side = |side: &Side<'a>, path: &'a str| side.get(path).map(|content| (path, *content));
     let mut paths: Vec<&str> = before.keys().chain(after.keys()).copied().collect();
     paths.sort_unstable();
     paths.dedup();
     paths
         .into_iter()
-        .map(|path| ChangedFile { before: side(before, path), after: side(after, path) })
+        .map(|path| FileVersions { before: side(before, path), after: side(after, path) })
         .collect()
 }

@@ -10,7 +10,7 @@ use http_body_util::{BodyExt, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
-use journeyman::gateway::{Access, Budget, Credential, ModelDoor, Provider, open};
+use journeyman::gateway::{Credential, EgressPolicy, GatewayBudget, ModelUpstream, Provider, open};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
@@ -96,14 +96,15 @@ static SERVICE: LazyLock<Service> = LazyLock::new(|| {
 /// Says it, closes its half, and hears all that is answered.
 pub fn requests(bytes: &[u8]) {
     let Service { runtime, address, heard } = &*SERVICE;
-    let model = ModelDoor::new(
+    let model = ModelUpstream::new(
         format!("http://{address}/base").parse().unwrap(),
         Credential::ApiKey(KEY.into()),
         Provider::Anthropic,
-        Budget::default(),
+        GatewayBudget::default(),
         Arc::new(|_, _| Some(0.0)),
     );
-    let access = Access { names: Vec::new(), model: Some(model.unwrap()), setting: "network".to_owned() };
+    let access =
+        EgressPolicy { names: Vec::new(), model: Some(model.unwrap()), setting: "network".to_owned() };
     let (answer, record) = runtime.block_on(async {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let door = listener.local_addr().unwrap();

@@ -4,17 +4,20 @@ use std::sync::LazyLock;
 
 use chrono::{TimeZone, Utc};
 use journeyman::github::render::{
-    CheckView, Fate, LONGEST_BODY, Pages, PullView, Ran, ReceiptView, ReviewView, Reviewed, RoundLine,
-    SaidLine, SayingView, StageLine, StageState, StatusView, TriedLine, answer, check, code_block, code_span,
-    markdown, plain, pull, reply, review, saying, status, title,
+    CheckView, FindingFollowUp, LONGEST_BODY, NoticeView, PullBodyView, ReceiptCommandRun, ReceiptReview,
+    ReceiptView, RepositoryLinks, ReviewCommentView, RoundLine, SlashCommandLine, StageLine, StageLineState,
+    StatusAttemptLine, StatusView, answer, check, code_block, code_span, markdown, notice, plain, pull,
+    reply, review, status, title,
 };
 use journeyman::order::commit_message::{clean, is_hidden};
-use journeyman::order::conversation::{AnswerNote, AnsweredPoint, CheckState, Done, Reply, Saying};
+use journeyman::order::conversation::{
+    AnswerNote, AnsweredPoint, CheckRunState, NoticeComment, PointResolution, ThreadReply,
+};
 use journeyman::order::moves::ReviewNote;
 use journeyman::order::trace::CiTrace;
 use journeyman::order::{
-    Category, CommitSha, Exit, Feedback, Finding, Inconclusive, IssueNumber, PullNumber, Severity, Surfaces,
-    Usage, Verdict,
+    AgentUsage, Category, CommitSha, Exit, Feedback, Finding, Inconclusive, IssueNumber, PullNumber,
+    Severity, Surfaces, Verdict,
 };
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use regex::Regex;
@@ -163,8 +166,8 @@ fn commit() -> CommitSha {
     "a".repeat(40).parse().unwrap()
 }
 
-fn pages() -> Pages {
-    Pages::by_issue(URL, IssueNumber(7))
+fn pages() -> RepositoryLinks {
+    RepositoryLinks::by_issue(URL, IssueNumber(7))
 }
 
 fn findings(text: &str) -> Vec<Finding> {
@@ -200,11 +203,11 @@ fn receipt(text: &str) -> ReceiptView {
         commit: commit(),
         tree: "b".repeat(40).parse().unwrap(),
         base: "c".repeat(40).parse().unwrap(),
-        setup: Some(Ran { command: foreign(), exit: Exit::Code(0) }),
-        test: Some(Ran { command: foreign(), exit: Exit::Code(1) }),
+        setup: Some(ReceiptCommandRun { command: foreign(), exit: Exit::Code(0) }),
+        test: Some(ReceiptCommandRun { command: foreign(), exit: Exit::Code(1) }),
         counts: None,
         failing: vec![foreign(); 12],
-        review: Some(Reviewed { summary: foreign(), open: findings(text) }),
+        review: Some(ReceiptReview { summary: foreign(), open: findings(text) }),
         others: Some(CiTrace {
             commit: commit(),
             passed: 1,
@@ -213,7 +216,7 @@ fn receipt(text: &str) -> ReceiptView {
             pending: vec![foreign()],
         }),
         rounds: vec![RoundLine { stage: foreign(), round: 1, result: foreign(), counts: None }],
-        usage: Usage::default(),
+        usage: AgentUsage::default(),
         budget_usd: 5.0,
         sandbox: Some(foreign()),
     }
@@ -234,13 +237,15 @@ fn whole_bodies(text: &str) -> Vec<String> {
             issues: findings(text),
         }),
     };
-    let fates = vec![Fate::Unknown, Fate::RaisedAgain(commit())];
-    let point = AnsweredPoint { by: foreign(), asked: foreign(), done: Done::InVain, text: foreign() };
+    let fates = vec![FindingFollowUp::Unknown, FindingFollowUp::RaisedAgain(commit())];
+    let point =
+        AnsweredPoint { by: foreign(), asked: foreign(), done: PointResolution::InVain, text: foreign() };
     let told = AnswerNote { pull: PullNumber(12), answer: 2, points: vec![point; 2], commit: Some(commit()) };
-    let thread = Reply { thread: foreign(), answers: 1, done: Done::Nothing, text: foreign() };
+    let thread =
+        ThreadReply { thread: foreign(), answers: 1, done: PointResolution::Nothing, text: foreign() };
     let shown = check(&CheckView {
         head: commit(),
-        state: CheckState::InProgress,
+        state: CheckRunState::InProgress,
         headline: foreign(),
         explanation: Some(foreign()),
         receipt: Some(receipt(text)),
@@ -251,26 +256,26 @@ fn whole_bodies(text: &str) -> Vec<String> {
     assert!(shown.title.chars().count() <= 100 && shown.annotations.len() <= 2);
     let mut bodies = vec![
         status(&state(text)),
-        pull(&PullView {
+        pull(&PullBodyView {
             issue: IssueNumber(7),
             issue_url: URL.to_owned(),
             summary: foreign(),
             receipt: receipt(text),
             pages: pages(),
         }),
-        review(&ReviewView { note: &note, fates, answer: Some(foreign()), pages: pages() }),
+        review(&ReviewCommentView { note: &note, follow_ups: fates, answer: Some(foreign()), pages: pages() }),
         answer(&told, &pages()),
         reply(&thread, &pages()),
         shown.summary,
     ];
     for what in [
-        Saying::UnknownCommand { word: foreign() },
-        Saying::NotNow { word: foreign(), because: foreign() },
-        Saying::Plan { round: 1, text: foreign() },
-        Saying::PullClosed { pull: PullNumber(12), merged: false, by: foreign() },
-        Saying::Status,
+        NoticeComment::UnknownCommand { word: foreign() },
+        NoticeComment::NotNow { word: foreign(), because: foreign() },
+        NoticeComment::Plan { round: 1, text: foreign() },
+        NoticeComment::PullClosed { pull: PullNumber(12), merged: false, by: foreign() },
+        NoticeComment::Status,
     ] {
-        bodies.push(saying(&SayingView { saying: &what, standing: foreign(), issue: URL.to_owned() }));
+        bodies.push(notice(&NoticeView { notice: &what, headline: foreign(), issue: URL.to_owned() }));
     }
     bodies
 }
@@ -281,11 +286,11 @@ fn state(text: &str) -> StatusView {
     StatusView {
         headline: foreign(),
         now: vec![foreign()],
-        stages: vec![stage(StageState::Passed), stage(StageState::Running)],
+        stages: vec![stage(StageLineState::Passed), stage(StageLineState::Running)],
         is_over: text.len().is_multiple_of(2),
         problems: vec![foreign()],
         explanation: Some(foreign()),
-        tried: vec![TriedLine {
+        attempts: vec![StatusAttemptLine {
             stage: foreign(),
             round: 1,
             result: foreign(),
@@ -293,7 +298,7 @@ fn state(text: &str) -> StatusView {
             is_kept: true,
         }],
         still_wrong: vec![foreign()],
-        said: vec![SaidLine { command: foreign(), by: foreign(), ignored: Some(foreign()) }],
+        commands: vec![SlashCommandLine { command: foreign(), by: foreign(), ignored: Some(foreign()) }],
         notes: vec![foreign()],
         cost_usd: 0.4,
         budget_usd: 5.0,

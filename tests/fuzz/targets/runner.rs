@@ -1,7 +1,7 @@
 //! What a test run printed, and its report: both written by the code under test.
 
-use journeyman::order::comparison::Runner;
-use journeyman::order::{Exit, Reading, TestVerdict};
+use journeyman::order::comparison::TestRunnerName;
+use journeyman::order::{Exit, TestReport, TestVerdict};
 use journeyman::verify::{TAIL_CHARACTERS, read, read_end, tail, verdict};
 
 use super::{parts, text};
@@ -54,7 +54,7 @@ pub fn runs(bytes: &[u8]) {
     assert!(!tail.contains('\u{1b}'));
 }
 
-fn is_sound(reading: &Reading) {
+fn is_sound(reading: &TestReport) {
     for names in [&reading.failing, &reading.unloaded] {
         assert!(names.len() <= 100);
         assert!(names.iter().all(|name| (1..=300).contains(&name.chars().count())));
@@ -66,7 +66,7 @@ fn is_sound(reading: &Reading) {
     }
     // Node's reporter prints suites like tests, and may be taken to name one more.
     if let (Some(cases), Some(counts)) = (&reading.cases, counts)
-        && cases.named_by != Runner::Node
+        && cases.named_by != TestRunnerName::Node
     {
         assert!(
             cases.tests.len() as u64

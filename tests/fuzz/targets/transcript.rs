@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use journeyman::agent::{AgentSettings, Agents, Program, Runtime, RuntimeKind};
+use journeyman::agent::{AgentProgram, AgentSettings, Agents, Runtime, RuntimeKind};
 use journeyman::order::moves::AgentTask;
 use journeyman::order::{AgentRun, Exit};
 
@@ -65,14 +65,14 @@ fn agents(runtime: RuntimeKind) -> Agents {
     Agents::new(BTreeMap::from([("a".to_owned(), settings)])).unwrap()
 }
 
-fn program(agents: &Agents) -> &dyn Program {
+fn program(agents: &Agents) -> &dyn AgentProgram {
     match agents.get("a") {
         Ok(Runtime::Program(program)) => program.as_ref(),
         Ok(Runtime::Api(_)) | Err(_) => panic!("there is a program"),
     }
 }
 
-fn read<'a>(program: &dyn Program, pieces: impl Iterator<Item = &'a [u8]>, exit: Exit) -> AgentRun {
+fn read<'a>(program: &dyn AgentProgram, pieces: impl Iterator<Item = &'a [u8]>, exit: Exit) -> AgentRun {
     let mut transcript = program.transcript();
     for piece in pieces {
         transcript.feed(piece);
@@ -99,7 +99,7 @@ fn is_sound(run: &AgentRun, exit: Exit) {
 }
 
 /// The session that a stream names is an argument of the next run: nothing but an identifier may get there.
-fn resumes_nothing_else(program: &dyn Program, run: &AgentRun) {
+fn resumes_nothing_else(program: &dyn AgentProgram, run: &AgentRun) {
     let Some(session) = &run.session_id else { return };
     let task = AgentTask { session: Some(session.clone()), stage: "s".to_owned(), ..AgentTask::default() };
     let next = program.invocation(&task, None, "", &|_| None);

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use git2::{ObjectType, Oid, Repository};
 use journeyman::order::{BranchName, CommitSha, OrderId, RepositoryName};
-use journeyman::workspace::{DEFAULT_PROTECTED, ImportOutcome, Known, Rules, Workspaces};
+use journeyman::workspace::{DEFAULT_PROTECTED, ImportOutcome, ImportRules, SecretSet, Workspaces};
 use secrecy::SecretString;
 use tempfile::TempDir;
 
@@ -95,7 +95,7 @@ struct House {
     workspaces: Workspaces,
     repository: RepositoryName,
     base: CommitSha,
-    known: Known,
+    known: SecretSet,
     protected: Vec<String>,
 }
 
@@ -110,7 +110,7 @@ impl House {
         assert!(workspaces.create_origin(order(), &repository, &nothing, "main", None).is_err());
         let mirror = Repository::open_bare(mirror).unwrap();
         let base = base(&mirror).to_string().parse().unwrap();
-        let known = Known::new([("token".to_owned(), SecretString::from(CANARY.to_owned()))]).unwrap();
+        let known = SecretSet::new([("token".to_owned(), SecretString::from(CANARY.to_owned()))]).unwrap();
         let protected = DEFAULT_PROTECTED.map(str::to_owned).into();
         Self { data, workspaces, repository, base, known, protected }
     }
@@ -123,8 +123,12 @@ impl House {
             [] | [_] => std::fs::write(&export, bytes).unwrap(),
         }
         let branch: BranchName = "journeyman/issue-1-sum".parse().unwrap();
-        let rules =
-            Rules { branch: &branch, protected: &self.protected, known: &self.known, allowed_secrets: &[] };
+        let rules = ImportRules {
+            branch: &branch,
+            protected: &self.protected,
+            secrets: &self.known,
+            allowed_secrets: &[],
+        };
         // Whatever an agent can do is an outcome and no error.
         let outcome = self.workspaces.import(order(), &self.repository, &self.base, &export, rules).unwrap();
         match outcome {

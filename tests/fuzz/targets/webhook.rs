@@ -1,7 +1,9 @@
 //! A delivery's body, as if its signature were right. Read as every event that we answer.
 
 use journeyman::order::{Requester, SignalKind};
-use journeyman::webhook::{Incoming, Provided, Subject, Understood, events, names, understand, verify};
+use journeyman::webhook::{
+    DeliveryMeaning, RoutedSignal, SignalCondition, SignalSubject, events, names, understand, verify,
+};
 use secrecy::SecretString;
 
 use super::text;
@@ -51,19 +53,21 @@ pub fn deliveries(bytes: &[u8]) {
         let understood = understand(event, bytes);
         assert_eq!(understood, understand(event, bytes), "the same delivery means two things");
         match understood {
-            Understood::Ping => panic!("{event} is no ping"),
-            Understood::Ignored { because } | Understood::Malformed { because } => {
+            DeliveryMeaning::Ping => panic!("{event} is no ping"),
+            DeliveryMeaning::Ignored { because } | DeliveryMeaning::Malformed { because } => {
                 assert!(
                     because.chars().count() <= 300 && !because.chars().any(char::is_control),
                     "{because:?}"
                 );
             }
-            Understood::Signal(incoming) => is_sound(&incoming),
+            DeliveryMeaning::Signal(incoming) => is_sound(&incoming),
         }
     }
     let head = text(bytes.get(..bytes.len().min(300)).unwrap_or_default());
     if !events().any(|event| event == head) && head != "ping" {
-        assert!(matches!(understand(&head, bytes), Understood::Ignored { because } if because.len() < 400));
+        assert!(
+            matches!(understand(&head, bytes), DeliveryMeaning::Ignored { because } if because.len() < 400)
+        );
     }
     let secret = SecretString::from("it's a secret".to_owned());
     assert!(verify(&[secret], Some(&head), bytes).is_err(), "nobody knows the secret");
@@ -77,8 +81,10 @@ fn is_login(name: &str) -> bool {
         && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
 }
 
-fn is_sound(incoming: &Incoming) {
-    let Incoming { repository, repository_id, default_branch, subject, provided, signal, .. } = incoming;
+fn is_sound(incoming: &RoutedSignal) {
+    let RoutedSignal {
+        repository, repository_id, default_branch, subject, condition: provided, signal, ..
+    } = incoming;
     let path = repository.to_string();
     assert_eq!(path.split('/').count(), 2, "{path}");
     assert!(!path.split('/').any(|part| matches!(part, "" | "." | "..")), "{path}");
@@ -87,10 +93,10 @@ fn is_sound(incoming: &Incoming) {
         assert!(!branch.starts_with('-') && !branch.is_empty() && branch.len() <= 255);
         assert!(!branch.contains(char::is_whitespace) && !branch.contains(char::is_control));
     }
-    if let Subject::Branches(branches) = subject {
+    if let SignalSubject::Branches(branches) = subject {
         assert!(!branches.is_empty());
     }
-    if let Provided::Named(names) = provided {
+    if let SignalCondition::Named(names) = provided {
         assert!(!names.is_empty() && names.iter().all(|name| is_login(name)));
     }
     // A bot that could begin or steer work would talk to other bots for ever.

@@ -1,17 +1,17 @@
 //! An answer as far as it has come.
 
-use super::Call;
-use journeyman_order::Usage;
+use super::ModelCall;
+use journeyman_order::AgentUsage;
 
 /// Letters of English and of code that make a token, about.
 const BYTES_OF_A_TOKEN: usize = 4;
 
 #[derive(Debug, Default)]
-pub(super) struct Answer {
+pub(super) struct ModelAnswer {
     pub(super) text: String,
-    pub(super) tokens: Tokens,
+    pub(super) tokens: ModelTokens,
     /// Why the model stopped; none: it has not.
-    pub(super) stop: Option<Stop>,
+    pub(super) stop: Option<StopReason>,
     /// The service said that nothing more comes.
     pub(super) is_over: bool,
     /// What the model says in place of an answer.
@@ -20,12 +20,12 @@ pub(super) struct Answer {
     /// Anything came at all: from then on it costs.
     pub(super) has_begun: bool,
     /// The service counted what came in, and what went out.
-    pub(super) told: bool,
+    pub(super) has_usage: bool,
 }
 
 /// Why a model stopped.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Stop {
+pub(super) enum StopReason {
     /// It was done.
     End,
     /// No more tokens, says which limit.
@@ -38,7 +38,7 @@ pub(super) enum Stop {
 
 /// Tokens by what they cost.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Tokens {
+pub(super) struct ModelTokens {
     /// Read, and neither from a cache nor into one.
     pub(super) input: u64,
     pub(super) output: u64,
@@ -46,10 +46,10 @@ pub(super) struct Tokens {
     pub(super) cache_write: u64,
 }
 
-impl Tokens {
+impl ModelTokens {
     /// Without the dollars.
-    pub(super) fn usage(self) -> Usage {
-        Usage {
+    pub(super) fn usage(self) -> AgentUsage {
+        AgentUsage {
             input_tokens: self.input.saturating_add(self.cache_read).saturating_add(self.cache_write),
             output_tokens: self.output,
             usd: 0.0,
@@ -57,10 +57,10 @@ impl Tokens {
     }
 }
 
-impl Answer {
+impl ModelAnswer {
     /// Services count at the end: what broke off before has been paid for, and nobody said how much it was.
-    pub(super) fn estimate_what_was_not_told(&mut self, call: &Call<'_>) {
-        if !self.has_begun || self.told {
+    pub(super) fn estimate_missing_usage(&mut self, call: &ModelCall<'_>) {
+        if !self.has_begun || self.has_usage {
             return;
         }
         let tokens = |bytes: usize| u64::try_from(bytes / BYTES_OF_A_TOKEN).unwrap_or(u64::MAX);

@@ -2,15 +2,15 @@
 
 use serde_json::{Map, Value, json};
 
-use super::answer::{Answer, Stop};
-use super::refusal::Refusal;
-use super::{Call, schema};
+use super::answer::{ModelAnswer, StopReason};
+use super::refusal::ApiRefusal;
+use super::{ModelCall, schema};
 
 pub(super) const PATH: &str = "v1/messages";
 /// The version of the interface that is spoken here.
 pub(super) const VERSION: &str = "2023-06-01";
 
-pub(super) fn body(call: &Call<'_>, model: &str, max_tokens: u32, schema: Option<&Value>) -> Value {
+pub(super) fn body(call: &ModelCall<'_>, model: &str, max_tokens: u32, schema: Option<&Value>) -> Value {
     let mut body = json!({
         "model": model,
         "max_tokens": max_tokens,
@@ -28,10 +28,10 @@ pub(super) fn body(call: &Call<'_>, model: &str, max_tokens: u32, schema: Option
 
 /// An event that cannot be read as what it says it is.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Unreadable;
+pub(super) struct MalformedEvent;
 
-pub(super) fn read(event: &Value, answer: &mut Answer) -> Result<Option<Refusal>, Unreadable> {
-    let kind = event.get("type").and_then(Value::as_str).ok_or(Unreadable)?;
+pub(super) fn read(event: &Value, answer: &mut ModelAnswer) -> Result<Option<ApiRefusal>, MalformedEvent> {
+    let kind = event.get("type").and_then(Value::as_str).ok_or(MalformedEvent)?;
     match kind {
         "message_start" => count(event.pointer("/message/usage"), answer),
         "content_block_start" => {
@@ -40,24 +40,24 @@ pub(super) fn read(event: &Value, answer: &mut Answer) -> Result<Option<Refusal>
         }
         "content_block_delta" => match event.pointer("/delta/type").and_then(Value::as_str) {
             Some("text_delta") => {
-                let text = event.pointer("/delta/text").and_then(Value::as_str).ok_or(Unreadable)?;
+                let text = event.pointer("/delta/text").and_then(Value::as_str).ok_or(MalformedEvent)?;
                 answer.text.push_str(text);
             }
             // Thinking, signatures, citations.
             Some(_) => {}
-            None => return Err(Unreadable),
+            None => return Err(MalformedEvent),
         },
         "message_delta" => {
             count(event.get("usage"), answer);
             if let Some(reason) = event.pointer("/delta/stop_reason").and_then(Value::as_str) {
                 answer.stop = Some(stop(reason, event));
-                answer.told = event.get("usage").is_some_and(Value::is_object);
+                answer.has_usage = event.get("usage").is_some_and(Value::is_object);
             }
         }
         "message_stop" => answer.is_over = true,
         "error" => {
             let error = event.get("error").and_then(Value::as_object);
-            return Ok(Some(Refusal::of_error(error.unwrap_or(&Map::new()))));
+            return Ok(Some(ApiRefusal::of_error(error.unwrap_or(&Map::new()))));
         }
         // `ping`, the end of a block, and what may be added.
         _ => {}
@@ -65,23 +65,23 @@ pub(super) fn read(event: &Value, answer: &mut Answer) -> Result<Option<Refusal>
     Ok(None)
 }
 
-fn stop(reason: &str, event: &Value) -> Stop {
+fn stop(reason: &str, event: &Value) -> StopReason {
     match reason {
-        "end_turn" | "stop_sequence" => Stop::End,
-        "max_tokens" => Stop::Limit("its answer reached max_output_tokens and is not whole"),
+        "end_turn" | "stop_sequence" => StopReason::End,
+        "max_tokens" => StopReason::Limit("its answer reached max_output_tokens and is not whole"),
         "model_context_window_exceeded" => {
-            Stop::Limit("its answer reached the end of the model's context window")
+            StopReason::Limit("its answer reached the end of the model's context window")
         }
         "refusal" => {
             let why = event.pointer("/delta/stop_details/explanation").and_then(Value::as_str);
-            Stop::Refused(why.unwrap_or_default().to_owned())
+            StopReason::Refused(why.unwrap_or_default().to_owned())
         }
-        other => Stop::Other(other.to_owned()),
+        other => StopReason::Other(other.to_owned()),
     }
 }
 
 /// Later counts are totals, not additions, and may leave out what has not changed.
-fn count(usage: Option<&Value>, answer: &mut Answer) {
+fn count(usage: Option<&Value>, answer: &mut ModelAnswer) {
     let tokens = &mut answer.tokens;
     for (key, count) in [
         ("input_tokens", &mut tokens.input),

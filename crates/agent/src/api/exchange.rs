@@ -9,28 +9,28 @@ use reqwest::{Client, Response};
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 
-use super::answer::Answer;
-use super::key::Key;
-use super::refusal::{Refusal, legible, retry_after};
+use super::answer::ModelAnswer;
+use super::key::ModelApiKey;
+use super::refusal::{ApiRefusal, legible, retry_after};
 use super::settings::Provider;
-use super::sse::Events;
-use super::{Api, Call, Limits, Record, anthropic, openai};
-use journeyman_order::agent_run::{AgentFailure, FailureKind};
+use super::sse::SseParser;
+use super::{ApiLimits, CallRecorder, ModelApi, ModelCall, anthropic, openai};
+use journeyman_order::agent_run::{AgentFailure, AgentFailureKind};
 
 /// What is read of an answer that is an error.
 const MOST_OF_AN_ERROR: usize = 64 << 10;
 
-type Tried<T> = Result<T, AgentFailure>;
+type ModelApiResult<T> = Result<T, AgentFailure>;
 
-impl Api {
+impl ModelApi {
     /// Asks, and reads the answer as it comes. Whatever it came to until an error is in `answer`.
     pub(super) async fn exchange(
         &self,
-        call: &Call<'_>,
-        key: &Key,
-        answer: &mut Answer,
-        record: &mut dyn Record,
-    ) -> Tried<()> {
+        call: &ModelCall<'_>,
+        key: &ModelApiKey,
+        answer: &mut ModelAnswer,
+        record: &mut dyn CallRecorder,
+    ) -> ModelApiResult<()> {
         let headers = self.headers(key)?;
         let mut schema = call.schema;
         loop {
@@ -58,7 +58,7 @@ impl Api {
         }
     }
 
-    fn body(&self, call: &Call<'_>, schema: Option<&Value>) -> Value {
+    fn body(&self, call: &ModelCall<'_>, schema: Option<&Value>) -> Value {
         let model = call.model.unwrap_or(&self.settings.model);
         let most = self.settings.max_output_tokens;
         match self.settings.provider {
@@ -67,19 +67,19 @@ impl Api {
         }
     }
 
-    pub(super) fn headers(&self, key: &Key) -> Tried<HeaderMap> {
+    pub(super) fn headers(&self, key: &ModelApiKey) -> ModelApiResult<HeaderMap> {
         let mut headers = HeaderMap::new();
         if self.settings.provider == Provider::Anthropic {
             headers.insert("anthropic-version", HeaderValue::from_static(anthropic::VERSION));
         }
         let value = match key {
-            Key::NotNeeded => return Ok(headers),
-            Key::Missing { .. } => {
+            ModelApiKey::NotNeeded => return Ok(headers),
+            ModelApiKey::Missing { .. } => {
                 let message =
                     format!("there is no key for the model's service: {}", self.where_the_key_is(key));
-                return Err(AgentFailure::new(FailureKind::Misconfigured, message));
+                return Err(AgentFailure::new(AgentFailureKind::Misconfigured, message));
             }
-            Key::Given { value, .. } => value.expose_secret(),
+            ModelApiKey::Given { value, .. } => value.expose_secret(),
         };
         let (name, value) = match self.settings.provider {
             Provider::Anthropic => ("x-api-key", HeaderValue::from_str(value)),
@@ -87,22 +87,22 @@ impl Api {
         };
         let mut value = value.map_err(|_| {
             let message = format!("the key has characters that no key has; {}", self.where_the_key_is(key));
-            AgentFailure::new(FailureKind::Misconfigured, message)
+            AgentFailure::new(AgentFailureKind::Misconfigured, message)
         })?;
         value.set_sensitive(true);
         headers.insert(name, value);
         Ok(headers)
     }
 
-    pub(super) fn client(&self) -> Tried<&Client> {
+    pub(super) fn client(&self) -> ModelApiResult<&Client> {
         let client = self.client.get_or_init(|| client(&self.settings.base_url, self.limits));
         client.as_ref().map_err(|error| {
             let message = format!("no HTTPS on this machine, are its root certificates there? {error}");
-            AgentFailure::new(FailureKind::Misconfigured, message)
+            AgentFailure::new(AgentFailureKind::Misconfigured, message)
         })
     }
 
-    async fn send(&self, body: &Value, headers: HeaderMap) -> Tried<Response> {
+    async fn send(&self, body: &Value, headers: HeaderMap) -> ModelApiResult<Response> {
         let client = self.client()?;
         let path = match self.settings.provider {
             Provider::Anthropic => anthropic::PATH,
@@ -123,10 +123,15 @@ impl Api {
              agents.{}.base_url and the network",
             self.agent
         );
-        AgentFailure::new(FailureKind::Unavailable, message)
+        AgentFailure::new(AgentFailureKind::Unavailable, message)
     }
 
-    async fn refusal(&self, response: Response, key: &Key, record: &mut dyn Record) -> Refusal {
+    async fn refusal(
+        &self,
+        response: Response,
+        key: &ModelApiKey,
+        record: &mut dyn CallRecorder,
+    ) -> ApiRefusal {
         let status = response.status().as_u16();
         let header = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok());
         let wait = header("retry-after").and_then(|value| retry_after(value, Utc::now()));
@@ -142,16 +147,16 @@ impl Api {
         }
         let body = key.redact(&String::from_utf8_lossy(&body));
         record.line(&json!({ "error": body, "retry_after_seconds": wait }).to_string());
-        Refusal::of_response(status, wait, elsewhere.as_deref().unwrap_or(&body))
+        ApiRefusal::of_response(status, wait, elsewhere.as_deref().unwrap_or(&body))
     }
 
     async fn read(
         &self,
         response: Response,
-        key: &Key,
-        answer: &mut Answer,
-        record: &mut dyn Record,
-    ) -> Tried<()> {
+        key: &ModelApiKey,
+        answer: &mut ModelAnswer,
+        record: &mut dyn CallRecorder,
+    ) -> ModelApiResult<()> {
         let kind =
             response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
         if ["application/json", "text/html"].iter().any(|other| kind.starts_with(other)) {
@@ -161,9 +166,9 @@ impl Api {
                 legible(kind),
                 self.agent
             );
-            return Err(AgentFailure::new(FailureKind::Misconfigured, message));
+            return Err(AgentFailure::new(AgentFailureKind::Misconfigured, message));
         }
-        let mut events = Events::new();
+        let mut events = SseParser::new();
         let mut stream = response.bytes_stream();
         let mut wire = 0_usize;
         loop {
@@ -171,7 +176,10 @@ impl Api {
                 Ok(Some(Ok(bytes))) => {
                     wire = wire.saturating_add(bytes.len());
                     if events.feed(&bytes).is_err() || wire > self.limits.wire {
-                        return Err(AgentFailure::new(FailureKind::Ended, "the answer is an endless stream"));
+                        return Err(AgentFailure::new(
+                            AgentFailureKind::Ended,
+                            "the answer is an endless stream",
+                        ));
                     }
                     while let Some(data) = events.next() {
                         self.event(&data, key, answer, record)?;
@@ -195,7 +203,7 @@ impl Api {
         }
     }
 
-    fn broke_off(&self, why: &str, answer: &mut Answer) -> Tried<()> {
+    fn broke_off(&self, why: &str, answer: &mut ModelAnswer) -> ModelApiResult<()> {
         if answer.is_over {
             return Ok(());
         }
@@ -209,15 +217,22 @@ impl Api {
             return Err(self.unreachable(why));
         }
         // Not tried again as if nothing had been: it has cost.
-        Err(AgentFailure::new(FailureKind::Ended, format!("the answer broke off: {why}")))
+        Err(AgentFailure::new(AgentFailureKind::Ended, format!("the answer broke off: {why}")))
     }
 
-    fn event(&self, data: &str, key: &Key, answer: &mut Answer, record: &mut dyn Record) -> Tried<()> {
+    fn event(
+        &self,
+        data: &str,
+        key: &ModelApiKey,
+        answer: &mut ModelAnswer,
+        record: &mut dyn CallRecorder,
+    ) -> ModelApiResult<()> {
         if self.settings.provider == Provider::OpenAi && data.trim() == openai::DONE {
             answer.is_over = true;
             return Ok(());
         }
-        let unreadable = || AgentFailure::new(FailureKind::Ended, "an event of the answer cannot be read");
+        let unreadable =
+            || AgentFailure::new(AgentFailureKind::Ended, "an event of the answer cannot be read");
         let Ok(event) = serde_json::from_str::<Value>(data) else {
             record.line(&key.redact(&json!({ "unreadable": legible(data) }).to_string()));
             return Err(unreadable());
@@ -231,17 +246,17 @@ impl Api {
         match read {
             Ok(None) => answer.has_begun = true,
             Ok(Some(refusal)) => return Err(self.refused(&refusal, key)),
-            Err(anthropic::Unreadable) => return Err(unreadable()),
+            Err(anthropic::MalformedEvent) => return Err(unreadable()),
         }
         if answer.text.len() > self.limits.text {
             let message = format!("its answer is longer than {} bytes and was not read on", self.limits.text);
-            return Err(AgentFailure::new(FailureKind::LimitReached, message));
+            return Err(AgentFailure::new(AgentFailureKind::LimitReached, message));
         }
         Ok(())
     }
 }
 
-fn client(base: &url::Url, limits: Limits) -> Result<Client, String> {
+fn client(base: &url::Url, limits: ApiLimits) -> Result<Client, String> {
     let mut builder = Client::builder()
         .connect_timeout(limits.connect)
         // The key goes where the settings say, and nowhere else.

@@ -6,7 +6,7 @@ use super::super::without_pieces;
 
 /// The key that an agent's settings name, as it is in our environment now. Printing it shows its name alone.
 #[derive(Debug, Clone)]
-pub enum Key {
+pub enum ModelApiKey {
     /// The settings name none: a server of one's own.
     NotNeeded,
     /// The variable is not set, or empty.
@@ -23,7 +23,7 @@ pub enum Key {
     },
 }
 
-impl Key {
+impl ModelApiKey {
     pub(super) fn find(name: Option<&str>, lookup_env: &dyn Fn(&str) -> Option<String>) -> Self {
         let Some(name) = name else { return Self::NotNeeded };
         let name = name.to_owned();

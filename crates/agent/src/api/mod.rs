@@ -24,18 +24,18 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use super::InvalidAgent;
-use answer::{Answer, Stop};
+use answer::{ModelAnswer, StopReason};
 use journeyman_order::AgentRun;
-use journeyman_order::agent_run::{AgentFailure, FailureKind};
+use journeyman_order::agent_run::{AgentFailure, AgentFailureKind};
 
-pub use key::Key;
+pub use key::ModelApiKey;
 pub use prices::{Price, Prices};
-pub use probe::Probed;
+pub use probe::KeyProbe;
 pub use settings::{ApiSettings, Provider, how_to_price, is_a_providers_own};
 
 /// How long things may take and how large they may get. The whole time is the task's.
 #[derive(Debug, Clone, Copy)]
-struct Limits {
+struct ApiLimits {
     /// For making the connection.
     connect: Duration,
     /// Without a byte. A model that thinks may be silent for minutes; the services send signs of life meanwhile.
@@ -46,7 +46,7 @@ struct Limits {
     wire: usize,
 }
 
-impl Default for Limits {
+impl Default for ApiLimits {
     fn default() -> Self {
         Self {
             connect: Duration::from_secs(10),
@@ -58,17 +58,17 @@ impl Default for Limits {
 }
 
 /// An agent on a model's API.
-pub struct Api {
+pub struct ModelApi {
     agent: String,
     settings: ApiSettings,
-    limits: Limits,
+    limits: ApiLimits,
     /// Made at the first call: it reads the machine's certificates.
     client: OnceLock<Result<reqwest::Client, String>>,
 }
 
 /// What is asked.
 #[derive(Debug, Clone, Copy)]
-pub struct Call<'a> {
+pub struct ModelCall<'a> {
     /// What the model is to be.
     pub system: Option<&'a str>,
     /// What it is asked.
@@ -83,7 +83,7 @@ pub struct Call<'a> {
 }
 
 /// What is kept of a call, for people who look into it. The key is in none of it.
-pub trait Record: Send {
+pub trait CallRecorder: Send {
     /// What was asked: the body of the request, JSON. A call may have two, when the service refuses a schema.
     fn request(&mut self, body: &str);
 
@@ -91,20 +91,25 @@ pub trait Record: Send {
     fn line(&mut self, line: &str);
 }
 
-impl Api {
+impl ModelApi {
     pub(super) fn new(agent: &str, settings: ApiSettings) -> Result<Self, InvalidAgent> {
         settings.hold_to_rules(agent)?;
-        let limits = Limits::default();
+        let limits = ApiLimits::default();
         Ok(Self { agent: agent.to_owned(), settings, limits, client: OnceLock::new() })
     }
 
     /// The key to call with, from our environment. Only the name that the settings give is asked for.
-    pub fn key(&self, lookup_env: &dyn Fn(&str) -> Option<String>) -> Key {
-        Key::find(self.settings.key_env.as_deref(), lookup_env)
+    pub fn key(&self, lookup_env: &dyn Fn(&str) -> Option<String>) -> ModelApiKey {
+        ModelApiKey::find(self.settings.key_env.as_deref(), lookup_env)
     }
 
     /// Asks once. Whatever goes wrong is told by the run's failure; what it used until then is counted.
-    pub async fn call(&self, call: Call<'_>, key: &Key, record: &mut dyn Record) -> AgentRun {
+    pub async fn call(
+        &self,
+        call: ModelCall<'_>,
+        key: &ModelApiKey,
+        record: &mut dyn CallRecorder,
+    ) -> AgentRun {
         let begun = Instant::now();
         let model = call.model.unwrap_or(&self.settings.model);
         // A repository may name the model, but must not get around the budget with it; and where models are sold, no model
@@ -115,16 +120,19 @@ impl Api {
                 "what the model {model:?} costs is not known, so that no budget could hold; {}",
                 how_to_price(model)
             );
-            let failure = Some(AgentFailure::new(FailureKind::Misconfigured, message));
+            let failure = Some(AgentFailure::new(AgentFailureKind::Misconfigured, message));
             return AgentRun { failure, ..AgentRun::default() };
         }
-        let mut answer = Answer::default();
+        let mut answer = ModelAnswer::default();
         let exchange = self.exchange(&call, key, &mut answer, record);
         let ended = tokio::time::timeout(call.timeout, exchange).await.unwrap_or_else(|_| {
-            Err(AgentFailure::new(FailureKind::LimitReached, "its time was up before its answer was whole"))
+            Err(AgentFailure::new(
+                AgentFailureKind::LimitReached,
+                "its time was up before its answer was whole",
+            ))
         });
         let mut run = AgentRun { duration_seconds: begun.elapsed().as_secs_f64(), ..AgentRun::default() };
-        answer.estimate_what_was_not_told(&call);
+        answer.estimate_missing_usage(&call);
         let used = answer.tokens;
         run.usage = used.usage();
         match self.settings.prices.of(model) {
@@ -139,29 +147,32 @@ impl Api {
         match (ended, answer.stop) {
             (Err(failure), _) => {
                 // Up to the limit it is the model's own text; what broke is nobody's.
-                let keep = failure.kind == FailureKind::LimitReached && !answer.text.is_empty();
+                let keep = failure.kind == AgentFailureKind::LimitReached && !answer.text.is_empty();
                 run.result = keep.then(|| key.redact(&answer.text));
                 run.failure = Some(failure);
             }
-            (Ok(()), Some(Stop::Limit(what))) => {
+            (Ok(()), Some(StopReason::Limit(what))) => {
                 run.result = (!answer.text.is_empty()).then(|| key.redact(&answer.text));
-                run.failure = Some(AgentFailure::new(FailureKind::LimitReached, what));
+                run.failure = Some(AgentFailure::new(AgentFailureKind::LimitReached, what));
             }
-            (Ok(()), Some(Stop::Refused(why))) => {
+            (Ok(()), Some(StopReason::Refused(why))) => {
                 let why = refusal::legible(&why);
                 let words = if why.is_empty() { String::new() } else { format!(": {why}") };
                 let message = format!("the model refused to answer{words}");
-                run.failure = Some(AgentFailure::new(FailureKind::Ended, message));
+                run.failure = Some(AgentFailure::new(AgentFailureKind::Ended, message));
             }
-            (Ok(()), Some(Stop::End | Stop::Other(_)) | None) if answer.text.trim().is_empty() => {
-                run.failure = Some(AgentFailure::new(FailureKind::Ended, "the model's answer has no text"));
+            (Ok(()), Some(StopReason::End | StopReason::Other(_)) | None)
+                if answer.text.trim().is_empty() =>
+            {
+                run.failure =
+                    Some(AgentFailure::new(AgentFailureKind::Ended, "the model's answer has no text"));
             }
-            (Ok(()), Some(Stop::Other(reason))) => {
+            (Ok(()), Some(StopReason::Other(reason))) => {
                 let reason = refusal::legible(&reason);
                 run.warnings.push(format!("the model stopped for a reason that is not known here: {reason}"));
                 run.result = Some(key.redact(&answer.text));
             }
-            (Ok(()), Some(Stop::End) | None) => run.result = Some(key.redact(&answer.text)),
+            (Ok(()), Some(StopReason::End) | None) => run.result = Some(key.redact(&answer.text)),
         }
         if let Some(failure) = &mut run.failure {
             failure.message = key.redact(&failure.message);

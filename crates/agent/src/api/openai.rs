@@ -2,17 +2,17 @@
 
 use serde_json::{Value, json};
 
-use super::Call;
-use super::answer::{Answer, Stop};
-use super::anthropic::Unreadable;
-use super::refusal::Refusal;
+use super::ModelCall;
+use super::answer::{ModelAnswer, StopReason};
+use super::anthropic::MalformedEvent;
+use super::refusal::ApiRefusal;
 
 pub(super) const PATH: &str = "chat/completions";
 /// The data of the last event.
 pub(super) const DONE: &str = "[DONE]";
 
 pub(super) fn body(
-    call: &Call<'_>,
+    call: &ModelCall<'_>,
     model: &str,
     max_tokens: u32,
     schema: Option<&Value>,
@@ -39,17 +39,17 @@ pub(super) fn body(
     body
 }
 
-pub(super) fn read(event: &Value, answer: &mut Answer) -> Result<Option<Refusal>, Unreadable> {
+pub(super) fn read(event: &Value, answer: &mut ModelAnswer) -> Result<Option<ApiRefusal>, MalformedEvent> {
     if let Some(error) = event.get("error").filter(|error| !error.is_null()) {
-        let of_text = || Refusal::of_text(error.as_str().unwrap_or_default());
-        return Ok(Some(error.as_object().map_or_else(of_text, Refusal::of_error)));
+        let of_text = || ApiRefusal::of_text(error.as_str().unwrap_or_default());
+        return Ok(Some(error.as_object().map_or_else(of_text, ApiRefusal::of_error)));
     }
     let usage = event.get("usage").filter(|usage| usage.is_object());
     if let Some(usage) = usage {
         count(usage, answer);
     }
     let Some(choices) = event.get("choices").and_then(Value::as_array) else {
-        return if usage.is_some() { Ok(None) } else { Err(Unreadable) };
+        return if usage.is_some() { Ok(None) } else { Err(MalformedEvent) };
     };
     // The last one of a stream has none.
     let Some(choice) = choices.iter().find(|choice| choice.get("index").is_none_or(|index| index == 0))
@@ -61,11 +61,11 @@ pub(super) fn read(event: &Value, answer: &mut Answer) -> Result<Option<Refusal>
     answer.refusal.push_str(said("/delta/refusal").unwrap_or_default());
     if let Some(reason) = said("/finish_reason") {
         answer.stop = Some(match reason {
-            "stop" if answer.refusal.is_empty() => Stop::End,
-            "stop" => Stop::Refused(answer.refusal.clone()),
-            "length" => Stop::Limit("its answer reached max_output_tokens and is not whole"),
-            "content_filter" => Stop::Refused("the service's filter stopped it".to_owned()),
-            other => Stop::Other(other.to_owned()),
+            "stop" if answer.refusal.is_empty() => StopReason::End,
+            "stop" => StopReason::Refused(answer.refusal.clone()),
+            "length" => StopReason::Limit("its answer reached max_output_tokens and is not whole"),
+            "content_filter" => StopReason::Refused("the service's filter stopped it".to_owned()),
+            other => StopReason::Other(other.to_owned()),
         });
     }
     Ok(None)
@@ -73,12 +73,12 @@ pub(super) fn read(event: &Value, answer: &mut Answer) -> Result<Option<Refusal>
 
 /// Of those read, the ones from a cache are counted among `prompt_tokens`. Some servers count as they go: each count
 /// is a total.
-fn count(usage: &Value, answer: &mut Answer) {
+fn count(usage: &Value, answer: &mut ModelAnswer) {
     let tokens = |key: &str| usage.pointer(key).and_then(Value::as_u64).unwrap_or(0);
     let cache_read = tokens("/prompt_tokens_details/cached_tokens");
     let cache_write = tokens("/prompt_tokens_details/cache_write_tokens");
     answer.tokens.input = tokens("/prompt_tokens").saturating_sub(cache_read).saturating_sub(cache_write);
     answer.tokens.output = tokens("/completion_tokens");
     (answer.tokens.cache_read, answer.tokens.cache_write) = (cache_read, cache_write);
-    answer.told = true;
+    answer.has_usage = true;
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::answer::Tokens;
+use super::answer::ModelTokens;
 
 /// Dollars for a million tokens of each kind.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -76,7 +76,7 @@ const KNOWN: &[(&str, Price)] = &[
 
 impl Price {
     /// What these tokens cost, in dollars.
-    pub(super) fn dollars(&self, tokens: Tokens) -> f64 {
+    pub(super) fn dollars(&self, tokens: ModelTokens) -> f64 {
         let of = |count: u64, price: f64| count as f64 * price / 1_000_000.0;
         of(tokens.input, self.input)
             + of(tokens.output, self.output)
@@ -104,7 +104,7 @@ impl Prices {
         cache_read: u64,
         cache_write: u64,
     ) -> Option<f64> {
-        Some(self.of(model)?.dollars(Tokens { input, output, cache_read, cache_write }))
+        Some(self.of(model)?.dollars(ModelTokens { input, output, cache_read, cache_write }))
     }
 
     /// What a model costs, if that is known. A name with a date (`-20260922`, `-2026-09-22`) or `-latest` is the
@@ -164,9 +164,9 @@ mod tests {
         assert_eq!(prices.of("gpt-4o-2024-08-06"), Some(own));
         assert_eq!(prices.of("qwen"), Some(own));
         let tokens =
-            Tokens { input: 1_000_000, output: 2_000_000, cache_read: 4_000_000, cache_write: 250_000 };
+            ModelTokens { input: 1_000_000, output: 2_000_000, cache_read: 4_000_000, cache_write: 250_000 };
         assert_eq!(own.dollars(tokens), 1.0 + 4.0 + 2.0 + 1.0);
-        assert!(own.dollars(Tokens { input: u64::MAX, ..tokens }).is_finite());
+        assert!(own.dollars(ModelTokens { input: u64::MAX, ..tokens }).is_finite());
     }
 
     #[test]

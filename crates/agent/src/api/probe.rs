@@ -6,13 +6,13 @@ use futures_util::StreamExt as _;
 use reqwest::Response;
 
 use super::settings::Provider;
-use super::{Api, Key};
+use super::{ModelApi, ModelApiKey};
 
 /// What a service said to the question.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Probed {
+pub enum KeyProbe {
     /// It takes the key.
-    Taken,
+    Accepted,
     /// It refuses the key, or there is none; what to do about it.
     Refused(String),
     /// It said nothing that tells: it has no such list, it was silent, or it could not be reached. Trouble of that
@@ -20,38 +20,38 @@ pub enum Probed {
     Unknown,
 }
 
-impl Api {
+impl ModelApi {
     /// Asks for the list of models with the key.
-    pub async fn probe(&self, key: &Key, patience: Duration) -> Probed {
+    pub async fn probe(&self, key: &ModelApiKey, patience: Duration) -> KeyProbe {
         let headers = match self.headers(key) {
             Ok(headers) => headers,
-            Err(failure) => return Probed::Refused(failure.message),
+            Err(failure) => return KeyProbe::Refused(failure.message),
         };
-        if matches!(key, Key::NotNeeded) {
-            return Probed::Unknown;
+        if matches!(key, ModelApiKey::NotNeeded) {
+            return KeyProbe::Unknown;
         }
-        let Ok(client) = self.client() else { return Probed::Unknown };
+        let Ok(client) = self.client() else { return KeyProbe::Unknown };
         let path = match self.settings.provider {
             Provider::Anthropic => "v1/models",
             Provider::OpenAi => "models",
         };
         let sent = client.get(self.settings.address(path)).headers(headers).timeout(patience).send().await;
-        let Ok(answer) = sent else { return Probed::Unknown };
+        let Ok(answer) = sent else { return KeyProbe::Unknown };
         match answer.status().as_u16() {
-            200..=299 => Probed::Taken,
+            200..=299 => KeyProbe::Accepted,
             401 => {
                 // A key can be good for answers and not for the list.
                 let said = beginning(answer, patience).await.to_lowercase();
                 if said.contains("scope") || said.contains("permission") {
-                    return Probed::Unknown;
+                    return KeyProbe::Unknown;
                 }
-                Probed::Refused(format!(
+                KeyProbe::Refused(format!(
                     "the model's service at {} refuses the key; {}",
                     self.settings.base_url,
                     self.where_the_key_is(key)
                 ))
             }
-            _ => Probed::Unknown,
+            _ => KeyProbe::Unknown,
         }
     }
 

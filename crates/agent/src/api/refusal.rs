@@ -4,9 +4,9 @@ use chrono::{DateTime, Utc};
 use serde_json::{Map, Value};
 
 use super::super::text::{beginning_of, end_of};
-use super::Api;
-use super::key::Key;
-use journeyman_order::agent_run::{AgentFailure, FailureKind};
+use super::ModelApi;
+use super::key::ModelApiKey;
+use journeyman_order::agent_run::{AgentFailure, AgentFailureKind};
 
 /// What is shown of a service's words.
 const LONGEST_MESSAGE: usize = 600;
@@ -15,7 +15,7 @@ const LONGEST_WAIT_SECONDS: u64 = 86_400;
 
 /// What a service says in place of an answer, by its status or in the midst of a stream.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Refusal {
+pub(super) struct ApiRefusal {
     pub(super) status: Option<u16>,
     /// Its names for what is wrong: `type` and `code`.
     pub(super) names: Vec<String>,
@@ -23,7 +23,7 @@ pub(super) struct Refusal {
     pub(super) retry_after_seconds: Option<u64>,
 }
 
-impl Refusal {
+impl ApiRefusal {
     /// An answer without success. Its body is an error's JSON, or whatever a proxy has to say.
     pub(super) fn of_response(status: u16, retry_after_seconds: Option<u64>, body: &str) -> Self {
         let json: Value = serde_json::from_str(body).unwrap_or_default();
@@ -68,16 +68,16 @@ impl Refusal {
         self.names.iter().any(|name| names.contains(&name.as_str()))
     }
 
-    fn meaning(&self) -> Meaning {
+    fn meaning(&self) -> RefusalCause {
         let words = self.message.to_ascii_lowercase();
         // A 429 or a 400 by its status, and no waiting helps.
         if self.is_named(&["billing_error", "insufficient_quota", "billing_hard_limit_reached"])
             || words.contains("credit balance is too low")
         {
-            return Meaning::Unpaid;
+            return RefusalCause::Unpaid;
         }
         if self.is_named(&["authentication_error", "permission_error", "invalid_api_key"]) {
-            return Meaning::KeyRefused;
+            return RefusalCause::KeyRefused;
         }
         if self.is_named(&[
             "overloaded_error",
@@ -87,24 +87,24 @@ impl Refusal {
             "server_error",
         ]) || self.is_named(&["rate_limit_exceeded", "server_overloaded"])
         {
-            return Meaning::Busy;
+            return RefusalCause::Busy;
         }
         if self.is_named(&["not_found_error", "model_not_found"]) {
-            return Meaning::NotThere;
+            return RefusalCause::NotThere;
         }
         match self.status {
-            Some(401 | 403) => Meaning::KeyRefused,
-            Some(402) => Meaning::Unpaid,
-            Some(404 | 405) => Meaning::NotThere,
-            Some(300..=399) => Meaning::Elsewhere,
-            Some(408 | 409 | 425 | 429 | 500..=599) => Meaning::Busy,
-            Some(_) | None => Meaning::No,
+            Some(401 | 403) => RefusalCause::KeyRefused,
+            Some(402) => RefusalCause::Unpaid,
+            Some(404 | 405) => RefusalCause::NotThere,
+            Some(300..=399) => RefusalCause::Elsewhere,
+            Some(408 | 409 | 425 | 429 | 500..=599) => RefusalCause::Busy,
+            Some(_) | None => RefusalCause::No,
         }
     }
 }
 
 /// What a refusal asks for.
-enum Meaning {
+enum RefusalCause {
     KeyRefused,
     Unpaid,
     NotThere,
@@ -113,9 +113,9 @@ enum Meaning {
     No,
 }
 
-impl Api {
+impl ModelApi {
     /// What comes of a refusal.
-    pub(super) fn refused(&self, refusal: &Refusal, key: &Key) -> AgentFailure {
+    pub(super) fn refused(&self, refusal: &ApiRefusal, key: &ModelApiKey) -> AgentFailure {
         let agent = &self.agent;
         let mut words = refusal.status.map(|status| status.to_string()).unwrap_or_default();
         let message = match legible(&refusal.message) {
@@ -131,37 +131,39 @@ impl Api {
             words = "without words".to_owned();
         }
         let (kind, text) = match refusal.meaning() {
-            Meaning::KeyRefused => (
-                FailureKind::Misconfigured,
+            RefusalCause::KeyRefused => (
+                AgentFailureKind::Misconfigured,
                 format!("the model's service refused the key ({words}); {}", self.where_the_key_is(key)),
             ),
-            Meaning::Unpaid => (
-                FailureKind::Misconfigured,
+            RefusalCause::Unpaid => (
+                AgentFailureKind::Misconfigured,
                 format!(
                     "the model's service wants to be paid ({words}); see to the account of the key: {}",
                     self.where_the_key_is(key)
                 ),
             ),
-            Meaning::NotThere => (
-                FailureKind::Misconfigured,
+            RefusalCause::NotThere => (
+                AgentFailureKind::Misconfigured,
                 format!(
                     "the model's service does not know this model or address ({words}); check \
                      agents.{agent}.model and agents.{agent}.base_url"
                 ),
             ),
-            Meaning::Elsewhere => (
-                FailureKind::Misconfigured,
+            RefusalCause::Elsewhere => (
+                AgentFailureKind::Misconfigured,
                 format!(
                     "the model's service sends us elsewhere ({words}), where the key would not be safe; set \
                      agents.{agent}.base_url to where the service is"
                 ),
             ),
-            Meaning::Busy => {
-                (FailureKind::Unavailable, format!("the model's service cannot answer now ({words})"))
+            RefusalCause::Busy => {
+                (AgentFailureKind::Unavailable, format!("the model's service cannot answer now ({words})"))
             }
-            Meaning::No => (FailureKind::Ended, format!("the model's service refused the request ({words})")),
+            RefusalCause::No => {
+                (AgentFailureKind::Ended, format!("the model's service refused the request ({words})"))
+            }
         };
-        let waits = kind == FailureKind::Unavailable;
+        let waits = kind == AgentFailureKind::Unavailable;
         AgentFailure {
             retry_after_seconds: refusal.retry_after_seconds.filter(|_| waits),
             ..AgentFailure::new(kind, text)
@@ -169,16 +171,16 @@ impl Api {
     }
 
     /// For whoever has to mend the key.
-    pub(super) fn where_the_key_is(&self, key: &Key) -> String {
+    pub(super) fn where_the_key_is(&self, key: &ModelApiKey) -> String {
         let agent = &self.agent;
         match key {
-            Key::NotNeeded => format!(
+            ModelApiKey::NotNeeded => format!(
                 "none was sent, because agents.{agent}.key_env names no variable of our environment that holds it"
             ),
-            Key::Missing { name } => {
+            ModelApiKey::Missing { name } => {
                 format!("agents.{agent}.key_env names {name}, which is not set in Journeyman's environment")
             }
-            Key::Given { name, .. } => {
+            ModelApiKey::Given { name, .. } => {
                 format!(
                     "it is the value of {name} in Journeyman's environment, as agents.{agent}.key_env says"
                 )

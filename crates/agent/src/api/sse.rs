@@ -7,10 +7,10 @@ const MOST_PENDING: usize = 64 << 20;
 
 /// An event grew too large.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct TooLarge;
+pub(super) struct EventTooLarge;
 
 #[derive(Debug, Default)]
-pub(super) struct Events {
+pub(super) struct SseParser {
     buffer: Vec<u8>,
     /// Where in the buffer the next line begins, and up to where it was looked for its end.
     begin: usize,
@@ -21,20 +21,20 @@ pub(super) struct Events {
     first: bool,
 }
 
-impl Events {
+impl SseParser {
     pub(super) fn new() -> Self {
         Self { first: true, ..Self::default() }
     }
 
     /// The next bytes.
-    pub(super) fn feed(&mut self, bytes: &[u8]) -> Result<(), TooLarge> {
+    pub(super) fn feed(&mut self, bytes: &[u8]) -> Result<(), EventTooLarge> {
         // Once for every piece and not for every line, so that it stays linear.
         self.buffer.drain(..self.begin);
         self.looked -= self.begin;
         self.begin = 0;
         self.buffer.extend_from_slice(bytes);
         let pending = self.buffer.len() + self.data.as_ref().map_or(0, String::len);
-        if pending > MOST_PENDING { Err(TooLarge) } else { Ok(()) }
+        if pending > MOST_PENDING { Err(EventTooLarge) } else { Ok(()) }
     }
 
     /// The data of the next event that is whole.
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     fn read(pieces: &[&[u8]]) -> Vec<String> {
-        let mut events = Events::new();
+        let mut events = SseParser::new();
         let mut all = Vec::new();
         for piece in pieces {
             events.feed(piece).unwrap();
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn an_event_without_end_is_given_up() {
-        let mut events = Events::new();
+        let mut events = SseParser::new();
         let piece = vec![b'x'; 1 << 20];
         let fed = (0..100).take_while(|_| events.feed(&piece).is_ok() && events.next().is_none()).count();
         assert_eq!(fed, MOST_PENDING >> 20);

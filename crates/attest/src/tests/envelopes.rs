@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::super::envelope::pre_authentication_encoding;
 use super::super::{
-    Envelope, EnvelopeError, NothingToSign, SigningKey, StatementError, TestResult, VerifyError,
+    AttestationResult, Envelope, EnvelopeError, SigningError, SigningKey, StatementError, VerifyError,
 };
 use super::{COMMIT, TREE, signed, time, verified, verifier};
 use journeyman_order::Receipt;
@@ -74,7 +74,7 @@ fn a_signed_receipt_is_read_as_it_was_written() {
     assert_eq!(by, KEY.public().id());
     assert_eq!(
         (statement.result, statement.time, statement.verifier),
-        (TestResult::Passed, time(), verifier())
+        (AttestationResult::Passed, time(), verifier())
     );
     assert_eq!((statement.claims.commit.as_str(), statement.claims.tree.as_str()), (COMMIT, TREE));
     assert_eq!(statement.claims.tests, verified().tests);
@@ -208,7 +208,7 @@ fn a_payload_that_was_signed_as_something_else_is_no_statement() {
 
 #[test]
 fn the_statement_says_what_the_receipt_comes_to() {
-    for result in [TestResult::Warned, TestResult::Failed] {
+    for result in [AttestationResult::Warned, AttestationResult::Failed] {
         let mut receipt = verified();
         (receipt.verified, receipt.outcome, receipt.result) = (false, "escalated", result);
         let (statement, _) = signed(&receipt, &KEY).verify(&[*KEY.public()]).unwrap();
@@ -221,10 +221,10 @@ fn nothing_is_signed_while_there_is_nothing_to_say() {
     let say = |receipt: &Receipt| Envelope::of(receipt, time(), &verifier(), &KEY);
     let mut working = verified();
     (working.outcome, working.verified, working.verdict) = ("working", false, None);
-    assert!(matches!(say(&working), Err(NothingToSign::AtWork)));
+    assert!(matches!(say(&working), Err(SigningError::AtWork)));
     let mut empty = verified();
     (empty.commit, empty.tree, empty.verified) = (None, None, false);
-    assert!(matches!(say(&empty), Err(NothingToSign::NoCommit)));
+    assert!(matches!(say(&empty), Err(SigningError::NoCommit)));
 }
 
 proptest! {

@@ -8,7 +8,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use proptest::prelude::*;
 
-use super::super::{Envelope, KeyError, Origin, PublicKey, SigningKey};
+use super::super::{Envelope, KeyError, PublicKey, SigningKey, SigningKeyOrigin};
 use super::{signed, verified};
 
 /// What openssl made: a key, and its signature of DSSE's example.
@@ -39,11 +39,11 @@ fn a_key_is_made_once_and_for_its_owner_alone() {
     let place = tempfile::tempdir().unwrap();
     let data = place.path().join("data");
     let (made, origin) = SigningKey::open_or_make(&data).unwrap();
-    assert_eq!(origin, Origin::Made);
+    assert_eq!(origin, SigningKeyOrigin::Made);
     let about = fs::metadata(data.join("receipt-key.pem")).unwrap();
     assert_eq!(about.permissions().mode() & 0o777, 0o600);
     let (found, origin) = SigningKey::open_or_make(&data).unwrap();
-    assert_eq!((origin, found.public()), (Origin::Found, made.public()));
+    assert_eq!((origin, found.public()), (SigningKeyOrigin::Found, made.public()));
     assert_eq!(fs::read_dir(&data).unwrap().count(), 1, "nothing is left beside it");
     assert_eq!(format!("{made:?}"), format!("SigningKey({})", made.public().id()));
 }

@@ -1,15 +1,15 @@
 //! Receipts are signed, carried through hostile hands, and read again.
 
-mod again;
 mod envelopes;
 mod keys;
+mod reverify;
 
 use chrono::{DateTime, Utc};
 
-use super::{Envelope, SigningKey, Verifier};
+use super::{AttestationVerifier, Envelope, SigningKey};
 use journeyman_order::receipt::TestEvidence;
 use journeyman_order::test_run::CommandRun;
-use journeyman_order::{Counts, Exit, IssueNumber, OrderId, Receipt, TestVerdict, Usage};
+use journeyman_order::{AgentUsage, Exit, IssueNumber, OrderId, Receipt, TestCounts, TestVerdict};
 
 pub(super) const COMMIT: &str = "d20ace7968ba43c0219f62d71334c1095bab1602";
 pub(super) const TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
@@ -27,7 +27,7 @@ pub(super) fn verified() -> Receipt {
         because: None,
         verified: true,
         verdict: Some("verified"),
-        result: super::TestResult::Passed,
+        result: super::AttestationResult::Passed,
         approved_by: None,
         branch: Some("journeyman/issue-7-fix-the-sum".parse().unwrap()),
         pull_request: None,
@@ -44,7 +44,7 @@ pub(super) fn verified() -> Receipt {
                 duration_seconds: 0.25,
                 output_sha256: "ab".repeat(32),
             }),
-            counts: Some(Counts { passed: 3, failed: 0, skipped: 0 }),
+            counts: Some(TestCounts { passed: 3, failed: 0, skipped: 0 }),
             failing: Vec::new(),
             sandbox: "bubblewrap".to_owned(),
             doubt: None,
@@ -52,7 +52,7 @@ pub(super) fn verified() -> Receipt {
         }),
         review: None,
         rounds: Vec::new(),
-        usage: Usage::default(),
+        usage: AgentUsage::default(),
         seconds: 12,
         notes: Vec::new(),
     }
@@ -62,8 +62,8 @@ pub(super) fn time() -> DateTime<Utc> {
     DateTime::from_timestamp(1_800_000_000, 0).unwrap()
 }
 
-pub(super) fn verifier() -> Verifier {
-    Verifier {
+pub(super) fn verifier() -> AttestationVerifier {
+    AttestationVerifier {
         name: "Journeyman".to_owned(),
         url: Some("https://journeyman.example.org/".to_owned()),
         versions: [("journeyman".to_owned(), "0.1.0".to_owned())].into(),

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{Caller, Permission};
+use crate::{Caller, RepositoryRole};
 
 #[tokio::test]
 async fn octocrab_reads_an_issue_comments_and_labels_it() {
@@ -94,10 +94,10 @@ async fn roles_are_told_in_both_of_githubs_ways() {
     let emulator = stage().await;
     let token = full_token(&emulator).await;
     for (login, role, permission, name) in [
-        ("wendy", Permission::Write, "write", "write"),
-        ("max", Permission::Maintain, "write", "maintain"),
-        ("tom", Permission::Triage, "read", "triage"),
-        ("nina", Permission::None, "none", "none"),
+        ("wendy", RepositoryRole::Write, "write", "write"),
+        ("max", RepositoryRole::Maintain, "write", "maintain"),
+        ("tom", RepositoryRole::Triage, "read", "triage"),
+        ("nina", RepositoryRole::None, "none", "none"),
     ] {
         emulator.set_permission(REPOSITORY, login, role).expect("a role");
         let id = emulator.add_user(login);

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{Annotation, Conclusion};
+use crate::{CheckConclusion, EmulatedAnnotation};
 
 async fn post(emulator: &Emulator, path: &str, body: Value) -> (u16, Value) {
     let token = full_token(emulator).await;
@@ -15,7 +15,7 @@ async fn get(emulator: &Emulator, path: &str) -> (u16, Value) {
     call(emulator, "GET", &format!("/repos/{REPOSITORY}/{path}"), &token, Value::Null).await
 }
 
-fn heard(emulator: &Emulator, event: &str) -> Vec<(Option<String>, Value)> {
+fn sent_events(emulator: &Emulator, event: &str) -> Vec<(Option<String>, Value)> {
     let of_event = emulator.deliveries().into_iter().filter(|one| one.event == event);
     of_event.map(|one| (one.action, serde_json::from_str(&one.payload).expect("json"))).collect()
 }
@@ -52,13 +52,14 @@ async fn a_check_run_is_made_found_changed_and_pressed() {
     assert_eq!(annotations[0]["message"], "minus", "annotations are added, never replaced");
     emulator.press_button(REPOSITORY, id, "retry", "octo").expect("pressed");
     assert!(emulator.press_button(REPOSITORY, id, "approve", "octo").is_err(), "there is no such button");
-    let actions: Vec<Option<String>> = heard(&emulator, "check_run").into_iter().map(|one| one.0).collect();
+    let actions: Vec<Option<String>> =
+        sent_events(&emulator, "check_run").into_iter().map(|one| one.0).collect();
     let [created, completed, pressed] = actions.as_slice() else { panic!("{actions:?}") };
     assert_eq!(
         [created, completed, pressed].map(|one| one.as_deref()),
         [Some("created"), Some("completed"), Some("requested_action")]
     );
-    let (_, payload) = heard(&emulator, "check_run").pop().expect("the last");
+    let (_, payload) = sent_events(&emulator, "check_run").pop().expect("the last");
     assert_eq!(payload["requested_action"]["identifier"], "retry");
     assert_eq!(payload["sender"]["login"], "octo");
 }
@@ -104,18 +105,18 @@ async fn a_job_fails_has_a_log_and_is_run_again() {
     let emulator = stage().await;
     let head = emulator.branch_head(REPOSITORY, "main").expect("a head");
     let ci = emulator.ci(REPOSITORY);
-    ci.begins(&head, "test").expect("begun");
-    ci.passes(&head, "lint").expect("passed");
-    assert!(heard(&emulator, "check_suite").is_empty(), "one is still at work");
-    let failure = Annotation::failure("src/sum.py", 2, "wrong");
-    let job = ci.fails(&head, "test", "FAILED test_add", vec![failure]).expect("failed");
-    let (action, suite) = heard(&emulator, "check_suite").pop().expect("the suite has ended");
+    ci.start_job(&head, "test").expect("begun");
+    ci.pass_job(&head, "lint").expect("passed");
+    assert!(sent_events(&emulator, "check_suite").is_empty(), "one is still at work");
+    let failure = EmulatedAnnotation::failure("src/sum.py", 2, "wrong");
+    let job = ci.fail_job(&head, "test", "FAILED test_add", vec![failure]).expect("failed");
+    let (action, suite) = sent_events(&emulator, "check_suite").pop().expect("the suite has ended");
     assert_eq!(
         (action.as_deref(), &suite["check_suite"]["conclusion"]),
         (Some("completed"), &json!("failure"))
     );
     assert_eq!(suite["check_suite"]["head_branch"], "main");
-    let (_, run) = heard(&emulator, "workflow_run").pop().expect("so has the workflow run");
+    let (_, run) = sent_events(&emulator, "workflow_run").pop().expect("so has the workflow run");
     assert_eq!(run["workflow_run"]["conclusion"], "failure");
 
     let url = format!("{}/repos/{REPOSITORY}/actions/jobs/{job}/logs", emulator.api_url());
@@ -134,7 +135,7 @@ async fn a_job_fails_has_a_log_and_is_run_again() {
     assert_eq!(status, 201);
     let (status, _) = post(&emulator, &format!("actions/jobs/{job}/rerun"), json!({})).await;
     assert_eq!(status, 403, "it is running already");
-    let again = ci.passes(&head, "test").expect("passed");
+    let again = ci.pass_job(&head, "test").expect("passed");
     assert_ne!(again, job);
     let (_, job) = get(&emulator, &format!("actions/jobs/{again}")).await;
     assert_eq!(job["run_attempt"], 2);
@@ -143,7 +144,7 @@ async fn a_job_fails_has_a_log_and_is_run_again() {
         latest["check_runs"].as_array().expect("a list").iter().map(|run| &run["id"]).collect();
     assert_eq!((names.len(), names[0]), (2, &json!(again)), "only the newest of each name");
     let runs = emulator.check_runs(REPOSITORY, &head);
-    assert_eq!(runs.last().and_then(|run| run.conclusion), Some(Conclusion::Success));
+    assert_eq!(runs.last().and_then(|run| run.conclusion), Some(CheckConclusion::Success));
 }
 
 #[tokio::test]
@@ -159,8 +160,8 @@ async fn statuses_are_combined_by_context() {
     ci.status(&head, "jenkins", "success").expect("set");
     assert_eq!(state().await, "success");
     assert!(ci.status(&head, "x", "great").is_err());
-    assert_eq!(heard(&emulator, "status").len(), 3);
-    assert_eq!(heard(&emulator, "status")[0].1["branches"][0]["name"], "main");
+    assert_eq!(sent_events(&emulator, "status").len(), 3);
+    assert_eq!(sent_events(&emulator, "status")[0].1["branches"][0]["name"], "main");
 }
 
 #[tokio::test]
@@ -252,6 +253,6 @@ async fn the_pull_requests_page_shows_checks_and_their_buttons() {
     };
     assert_eq!(press("reader").await.as_u16(), 403);
     assert_eq!(press("octo").await.as_u16(), 200);
-    let (action, payload) = heard(&emulator, "check_run").pop().expect("heard");
+    let (action, payload) = sent_events(&emulator, "check_run").pop().expect("heard");
     assert_eq!((action.as_deref(), &payload["sender"]["login"]), (Some("requested_action"), &json!("octo")));
 }

@@ -6,11 +6,11 @@ use actix_web::{App, HttpRequest, HttpResponse, HttpServer, web};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{Outcome, ReviewState, signature};
+use crate::{DeliveryResult, ReviewState, signature};
 
 /// What a receiver saw of one delivery.
 #[derive(Debug, Clone)]
-struct Seen {
+struct ReceivedDelivery {
     event: String,
     guid: String,
     signature: String,
@@ -19,40 +19,39 @@ struct Seen {
 }
 
 /// A receiver that answers with this status; its address and what it saw.
-fn receiver(status: u16) -> (String, Arc<Mutex<Vec<Seen>>>) {
+fn receiver(status: u16) -> (String, Arc<Mutex<Vec<ReceivedDelivery>>>) {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let data = web::Data::new(Arc::clone(&seen));
-    let server =
-        HttpServer::new(move || {
-            let take = move |request: HttpRequest,
-                             body: web::Bytes,
-                             seen: web::Data<Arc<Mutex<Vec<Seen>>>>| async move {
-                let header = |name: &str| {
-                    request
-                        .headers()
-                        .get(name)
-                        .and_then(|value| value.to_str().ok())
-                        .unwrap_or_default()
-                        .to_owned()
-                };
-                seen.lock().expect("no panic").push(Seen {
-                    event: header("x-github-event"),
-                    guid: header("x-github-delivery"),
-                    signature: header("x-hub-signature-256"),
-                    agent: header("user-agent"),
-                    body: body.to_vec(),
-                });
-                HttpResponse::build(crate::reply::status(status)).finish()
+    let server = HttpServer::new(move || {
+        let take = move |request: HttpRequest,
+                         body: web::Bytes,
+                         seen: web::Data<Arc<Mutex<Vec<ReceivedDelivery>>>>| async move {
+            let header = |name: &str| {
+                request
+                    .headers()
+                    .get(name)
+                    .and_then(|value| value.to_str().ok())
+                    .unwrap_or_default()
+                    .to_owned()
             };
-            App::new()
-                .app_data(data.clone())
-                .app_data(web::PayloadConfig::new(1 << 20))
-                .default_service(web::to(take))
-        })
-        .workers(1)
-        .disable_signals()
-        .bind(("127.0.0.1", 0))
-        .expect("a port");
+            seen.lock().expect("no panic").push(ReceivedDelivery {
+                event: header("x-github-event"),
+                guid: header("x-github-delivery"),
+                signature: header("x-hub-signature-256"),
+                agent: header("user-agent"),
+                body: body.to_vec(),
+            });
+            HttpResponse::build(crate::reply::status(status)).finish()
+        };
+        App::new()
+            .app_data(data.clone())
+            .app_data(web::PayloadConfig::new(1 << 20))
+            .default_service(web::to(take))
+    })
+    .workers(1)
+    .disable_signals()
+    .bind(("127.0.0.1", 0))
+    .expect("a port");
     let url = format!("http://{}/webhook", server.addrs()[0]);
     tokio::spawn(server.run());
     (url, seen)
@@ -61,7 +60,7 @@ fn receiver(status: u16) -> (String, Arc<Mutex<Vec<Seen>>>) {
 async fn settled(emulator: &Emulator) {
     let quiet = |emulator: &Emulator| {
         let all = emulator.deliveries();
-        all.iter().all(|one| one.outcome != Outcome::Queued).then_some(())
+        all.iter().all(|one| one.outcome != DeliveryResult::Queued).then_some(())
     };
     emulator.wait_for("all deliveries are sent", SOON, quiet).await.expect("sent");
 }
@@ -112,7 +111,7 @@ async fn what_people_do_is_delivered_signed_and_in_order() {
     assert_eq!(labeled["issue"]["labels"][0]["name"], "journeyman");
     assert_eq!(labeled["installation"]["id"], emulator.installation_id());
     assert_eq!(labeled["repository"]["full_name"], REPOSITORY);
-    assert!(emulator.deliveries().iter().all(|one| one.outcome == Outcome::Answered(202)));
+    assert!(emulator.deliveries().iter().all(|one| one.outcome == DeliveryResult::Answered(202)));
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::{Caller, Permission};
+use crate::{Caller, RepositoryRole};
 
 async fn clone(emulator: &Emulator, url: &str) -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");
@@ -77,7 +77,7 @@ async fn a_push_needs_a_token_that_may_write_here() {
 async fn a_private_repository_is_for_those_who_were_let_in() {
     let emulator = stage().await;
     emulator.make_private(REPOSITORY).expect("private");
-    emulator.set_permission(REPOSITORY, "wendy", Permission::Write).expect("a role");
+    emulator.set_permission(REPOSITORY, "wendy", RepositoryRole::Write).expect("a role");
     let folder = tempfile::tempdir().expect("a folder");
     let (good, _) = git(folder.path(), &["clone", "-q", &emulator.git_url(REPOSITORY), "."]).await;
     assert!(!good);

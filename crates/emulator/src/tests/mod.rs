@@ -21,7 +21,7 @@ use octocrab::models::{AppId, InstallationId};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::{Value, json};
 
-use super::{Emulator, Options, RepositorySource, keys};
+use super::{Emulator, EmulatorOptions, RepositorySource, keys};
 
 pub(super) const APP: u64 = 4242;
 pub(super) const REPOSITORY: &str = "octo/calc";
@@ -39,7 +39,7 @@ pub(super) fn files(list: &[(&str, &str)]) -> BTreeMap<String, Vec<u8>> {
 
 /// The emulator with the repository `octo/calc`, and an App that knows its key.
 pub(super) async fn stage() -> Emulator {
-    let options = Options::local(APP, keys().public_pem.clone(), SecretString::from(SECRET));
+    let options = EmulatorOptions::local(APP, keys().public_pem.clone(), SecretString::from(SECRET));
     let emulator = Emulator::start(options).await.expect("the emulator starts");
     let source = RepositorySource::Files(files(&[
         ("README.md", "# calc\n"),

@@ -1,7 +1,7 @@
 //! The pages, as a browser uses them.
 
 use super::*;
-use crate::{Pages, Permission, State};
+use crate::{EmulatedIssueState, RepositoryRole, WebPages};
 
 async fn page(emulator: &Emulator, path: &str) -> (u16, String) {
     let client = reqwest::Client::builder().no_proxy().build().expect("a client");
@@ -59,7 +59,7 @@ async fn people_act_within_their_role_and_only_from_our_pages() {
     let emulator = stage().await;
     let origin = emulator.origin();
     emulator.add_user("reader");
-    emulator.set_permission(REPOSITORY, "tom", Permission::Triage).expect("a role");
+    emulator.set_permission(REPOSITORY, "tom", RepositoryRole::Triage).expect("a role");
     let new = [("title", "Sum is wrong"), ("body", "it\r\nsubtracts")];
     assert_eq!(send(&emulator, "/octo/calc/issues", "reader", &origin, &new).await, 303);
     assert_eq!(
@@ -81,7 +81,7 @@ async fn people_act_within_their_role_and_only_from_our_pages() {
     let seen = emulator.issue(REPOSITORY, 1).expect("the issue");
     assert_eq!(
         (seen.state, seen.labels, seen.comments.len()),
-        (State::Closed, vec!["journeyman".to_owned()], 1)
+        (EmulatedIssueState::Closed, vec!["journeyman".to_owned()], 1)
     );
     assert_eq!(seen.comments.first().map(|one| one.author.as_str()), Some("tom"));
     // Nobody acts as the bot: it is not a person, so the visitor stays the owner.
@@ -174,8 +174,9 @@ async fn a_review_with_a_line_is_made_answered_and_settled_by_hand() {
 
 #[tokio::test]
 async fn pages_can_be_left_out() {
-    let options = Options::local(APP, keys().public_pem.clone(), SecretString::from(SECRET));
-    let emulator = Emulator::start(Options { pages: Pages::Hidden, ..options }).await.expect("it starts");
+    let options = EmulatorOptions::local(APP, keys().public_pem.clone(), SecretString::from(SECRET));
+    let emulator =
+        Emulator::start(EmulatorOptions { pages: WebPages::Hidden, ..options }).await.expect("it starts");
     emulator
         .create_repository(REPOSITORY, RepositorySource::Files(files(&[("a", "a")])))
         .await

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{ReviewState, State};
+use crate::{EmulatedIssueState, ReviewState};
 
 #[tokio::test]
 async fn a_pull_request_is_refused_as_github_refuses_it() {
@@ -101,7 +101,7 @@ async fn a_push_moves_the_head_and_a_merge_closes_the_issue() {
     let commit = emulator.merge(REPOSITORY, pull.number, "octo").await.expect("merged");
     assert_eq!(emulator.branch_head(REPOSITORY, "main"), Some(commit.clone()));
     assert_eq!(emulator.pulls(REPOSITORY)[0].merged, Some(commit));
-    assert_eq!(emulator.issue(REPOSITORY, issue).map(|one| one.state), Some(State::Closed));
+    assert_eq!(emulator.issue(REPOSITORY, issue).map(|one| one.state), Some(EmulatedIssueState::Closed));
     assert_eq!(emulator.file(REPOSITORY, "main", "src/sum.py"), Some(b"x = 1\n".to_vec()));
     assert!(emulator.merge(REPOSITORY, pull.number, "octo").await.is_err(), "once is enough");
 }

@@ -3,10 +3,10 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::acts_pulls::closing_references;
 use crate::api::decode;
 use crate::json::escape;
-use crate::reply::{Body, page};
+use crate::mutations_pulls::closing_references;
+use crate::reply::{EmulatedReplyBody, page};
 
 #[test]
 fn a_merge_closes_what_its_text_says_and_nothing_else() {
@@ -29,8 +29,11 @@ fn items(count: usize, query: &[(&str, String)]) -> (Vec<Value>, Option<String>)
         query.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
     let reply = page((0..count).map(|at| json!(at)).collect(), "http://h/x", &query);
     match reply.body {
-        Body::Json(Value::Array(list)) => (list, reply.link),
-        other @ (Body::Json(_) | Body::Nothing | Body::Raw(_) | Body::Redirect(_)) => {
+        EmulatedReplyBody::Json(Value::Array(list)) => (list, reply.link),
+        other @ (EmulatedReplyBody::Json(_)
+        | EmulatedReplyBody::Nothing
+        | EmulatedReplyBody::Raw(_)
+        | EmulatedReplyBody::Redirect(_)) => {
             panic!("no list: {other:?}")
         }
     }

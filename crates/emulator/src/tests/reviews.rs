@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{Permission, ReviewState};
+use crate::{RepositoryRole, ReviewState};
 
 /// A pull request that changes the sum; the installation's token and its number.
 async fn pull(emulator: &Emulator) -> (String, u64) {
@@ -275,7 +275,7 @@ async fn comments_are_reacted_to_once_and_folded_away() {
 async fn who_can_review_is_asked_and_having_reviewed_is_asked_no_more() {
     let emulator = stage().await;
     let (token, number) = pull(&emulator).await;
-    emulator.set_permission(REPOSITORY, "mona", Permission::Write).expect("a role");
+    emulator.set_permission(REPOSITORY, "mona", RepositoryRole::Write).expect("a role");
     emulator.add_user("stranger");
     let path = format!("/repos/octo/calc/pulls/{number}/requested_reviewers");
     let ask =

@@ -2,12 +2,12 @@
 
 use sha2::{Digest, Sha256};
 
-use super::{Context, Tried};
-use journeyman_order::Outcome;
+use super::{EffectContext, EffectResult};
+use journeyman_order::EffectOutcome;
 
-impl Context {
+impl EffectContext {
     /// The same again replaces each by itself.
-    pub(super) async fn archive(&self, stage: &str, parts: &[(String, String)]) -> Tried {
+    pub(super) async fn archive(&self, stage: &str, parts: &[(String, String)]) -> EffectResult {
         let mut artifacts = Vec::new();
         for (name, text) in parts {
             let (ending, media_type) = form(text);
@@ -15,7 +15,7 @@ impl Context {
             self.parts.store.put_artifact(self.order, &artifact, media_type, text.as_bytes()).await?;
             artifacts.push(artifact);
         }
-        Ok(Outcome::Archived { artifacts })
+        Ok(EffectOutcome::Archived { artifacts })
     }
 }
 

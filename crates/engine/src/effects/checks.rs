@@ -3,42 +3,48 @@
 use std::collections::BTreeSet;
 
 use super::job_log;
-use super::{Context, Tried};
+use super::{EffectContext, EffectResult};
 use crate::views;
 use journeyman_agent::Runtime;
-use journeyman_github::{At, CheckButton, CheckRun, ErrorKind, OtherCheck, Standing, render};
-use journeyman_order::conversation::{CheckState, ChecksReading, FailingJob};
+use journeyman_github::{
+    CheckButton, ErrorKind, ExternalCheck, ExternalCheckState, InstalledRepository, OrderCheckRun, render,
+};
+use journeyman_order::conversation::{CheckRunState, ChecksSnapshot, FailingJob};
 use journeyman_order::moves::AgentTask;
-use journeyman_order::next::Survey;
-use journeyman_order::{CommitSha, Outcome, Trouble};
+use journeyman_order::next::OrderProjection;
+use journeyman_order::{CommitSha, EffectError, EffectOutcome};
 
 /// Failing checks that are looked into; of more only the names are told.
 const MOST_LOOKED_INTO: usize = 10;
 /// Annotations of one check that are told.
 const MOST_ANNOTATIONS: usize = 20;
 
-impl Context {
+impl EffectContext {
     /// Brings our check run on a commit up to date with the journal.
-    pub(super) async fn show_check(&self, head: &CommitSha, state: CheckState) -> Tried {
+    pub(super) async fn show_check(&self, head: &CommitSha, state: CheckRunState) -> EffectResult {
         let at = self.at().await?;
         let text = render::check(&views::check(&self.journal, &self.survey, head, state));
         let buttons = buttons(&self.survey);
-        let details = self.parts.rules.public_url.as_ref();
-        let run = CheckRun { head, order: self.order, state, text: &text, details, buttons: &buttons };
+        let details = self.parts.settings.public_url.as_ref();
+        let run = OrderCheckRun { head, order: self.order, state, text: &text, details, buttons: &buttons };
         self.parts.github.show_check(&at, run).await?;
-        Ok(Outcome::Done)
+        Ok(EffectOutcome::Done)
     }
 
     /// How the checks of others stand on a commit. What fails on the base branch, too, is told apart.
-    pub(super) async fn read_checks(&self, at: &At, head: &CommitSha) -> Result<ChecksReading, Trouble> {
+    pub(super) async fn read_checks(
+        &self,
+        at: &InstalledRepository,
+        head: &CommitSha,
+    ) -> Result<ChecksSnapshot, EffectError> {
         let all = self.parts.github.checks_of_others(at, head.as_str()).await?;
-        let mut reading = ChecksReading::default();
+        let mut reading = ChecksSnapshot::default();
         let mut failing = Vec::new();
         for check in all {
-            match check.standing {
-                Standing::Content => reading.passed += 1,
-                Standing::Pending => reading.pending.push(check.name),
-                Standing::Failed => failing.push(check),
+            match check.state {
+                ExternalCheckState::Passed => reading.passed += 1,
+                ExternalCheckState::Pending => reading.pending.push(check.name),
+                ExternalCheckState::Failed => failing.push(check),
             }
         }
         if failing.is_empty() {
@@ -55,7 +61,7 @@ impl Context {
 
     /// The names of those that fail on the commit that the work starts from, or on the base branch as it is now: CI
     /// looks at both together.
-    async fn failing_on_base(&self, at: &At) -> Result<BTreeSet<String>, Trouble> {
+    async fn failing_on_base(&self, at: &InstalledRepository) -> Result<BTreeSet<String>, EffectError> {
         let base = match &self.survey.trace.base {
             Some(base) => base.clone(),
             None => self.base()?,
@@ -64,7 +70,7 @@ impl Context {
         for place in [base.as_str(), &self.opened().default_branch] {
             match self.parts.github.checks_of_others(at, place).await {
                 Ok(checks) => {
-                    let failed = checks.into_iter().filter(|check| check.standing == Standing::Failed);
+                    let failed = checks.into_iter().filter(|check| check.state == ExternalCheckState::Failed);
                     names.extend(failed.map(|check| check.name));
                 }
                 // The branch was renamed, or history was rewritten: then nothing is known of it.
@@ -78,7 +84,7 @@ impl Context {
     }
 
     /// What a failing check says of itself. What GitHub does not tell of it is left out.
-    async fn look_into(&self, at: &At, check: OtherCheck, deeply: bool) -> FailingJob {
+    async fn look_into(&self, at: &InstalledRepository, check: ExternalCheck, deeply: bool) -> FailingJob {
         let github = &self.parts.github;
         let mut job = FailingJob {
             name: check.name,
@@ -111,7 +117,7 @@ impl Context {
 
     /// CI may have been given the same keys as our agents.
     fn without_our_keys(&self, text: &str) -> String {
-        let environment = &self.parts.rules.environment;
+        let environment = &self.parts.settings.environment;
         let mut text = text.to_owned();
         for name in self.parts.agents.names() {
             text = match self.parts.agents.get(name) {
@@ -126,16 +132,16 @@ impl Context {
     }
 
     /// Has failing jobs run once more. Where that is not allowed, or they are gone, it is left.
-    pub(super) async fn rerun_jobs(&self, jobs: &[u64]) -> Tried {
+    pub(super) async fn rerun_jobs(&self, jobs: &[u64]) -> EffectResult {
         let at = self.at().await?;
         let begun = self.parts.github.rerun_jobs(&at, jobs).await?;
         tracing::info!(order = %self.order, asked = jobs.len(), begun, "jobs are to run once more");
-        Ok(Outcome::Done)
+        Ok(EffectOutcome::Done)
     }
 }
 
 /// What can be asked for now by a button.
-fn buttons(survey: &Survey) -> Vec<CheckButton> {
+fn buttons(survey: &OrderProjection) -> Vec<CheckButton> {
     let shown = survey.surfaces();
     let retry = shown.can_be_retried.then_some(CheckButton::Retry);
     let approve = shown.can_be_approved.then_some(CheckButton::Approve);

@@ -1,30 +1,34 @@
 //! Moves of the conversation on GitHub: what people say there is read, and they are answered.
 
-use super::{Context, Tried};
+use super::{EffectContext, EffectResult};
 use crate::views;
 use journeyman_github::{
-    Addressed, At, ErrorKind, GitHubError, RoundComment, SeenThread, ThreadAnswer, render,
+    ErrorKind, GitHubError, InstalledRepository, MentionMatcher, ReviewThreadSnapshot, RoundComment,
+    ThreadAnswer, render,
 };
 use journeyman_order::conversation::{
-    AnswerNote, CommentPlace, CommentRef, PullReading, Reaction, Reply, Saying, Thread,
+    AnswerNote, CommentRef, CommentTarget, NoticeComment, PullReviewThread, PullSnapshot, Reaction,
+    ThreadReply,
 };
 use journeyman_order::moves::ReviewNote;
-use journeyman_order::{CommitSha, Event, IssueNumber, Move, Outcome, Person, PullNumber, Trouble};
+use journeyman_order::{
+    CommitSha, EffectError, EffectOutcome, IssueNumber, JournalEvent, Move, Person, PullNumber,
+};
 use journeyman_webhook as webhook;
 
-impl Context {
+impl EffectContext {
     /// Everything that may be asked for on a pull request, and how the checks of others stand on `head`.
-    pub(super) async fn read_pull(&self, pull: PullNumber, head: &CommitSha) -> Tried {
+    pub(super) async fn read_pull(&self, pull: PullNumber, head: &CommitSha) -> EffectResult {
         let at = self.at().await?;
         let us = self.parts.github.identity().await?;
         let named = |text: &str| webhook::names(text, &us.slug);
-        let us = Addressed { slug: &us.slug, named: &named };
-        let talk = self.parts.github.pull_talk(&at, pull, &us).await?;
+        let us = MentionMatcher { slug: &us.slug, mentions: &named };
+        let talk = self.parts.github.pull_conversation(&at, pull, &us).await?;
         let mut threads = Vec::new();
         for seen in talk.threads {
             threads.push(self.find_line(seen, &talk.head).await);
         }
-        Ok(Outcome::PullRead(Box::new(PullReading {
+        Ok(EffectOutcome::PullRead(Box::new(PullSnapshot {
             head: talk.head,
             state: talk.state,
             mergeable: talk.mergeable,
@@ -35,8 +39,8 @@ impl Context {
     }
 
     /// A thread that GitHub has lost the line of, with the line as it is in the head's version, if git still finds it.
-    async fn find_line(&self, seen: SeenThread, head: &CommitSha) -> Thread {
-        let SeenThread { mut thread, lost_since } = seen;
+    async fn find_line(&self, seen: ReviewThreadSnapshot, head: &CommitSha) -> PullReviewThread {
+        let ReviewThreadSnapshot { mut thread, lost_since } = seen;
         if let (Some(old), Some(line)) = (lost_since, thread.original_line) {
             let (repository, new, path) =
                 (self.opened().repository.clone(), head.clone(), thread.path.clone());
@@ -53,7 +57,7 @@ impl Context {
     }
 
     /// Every thread is answered, also when one of them cannot be.
-    pub(super) async fn answer_threads(&self, pull: PullNumber, replies: &[Reply]) -> Tried {
+    pub(super) async fn answer_threads(&self, pull: PullNumber, replies: &[ThreadReply]) -> EffectResult {
         let at = self.at().await?;
         let pages = views::pages(&self.journal);
         let mut refused = None;
@@ -66,68 +70,72 @@ impl Context {
                 Err(error) => refused = refused.or(Some(error)),
             }
         }
-        refused.map_or(Ok(Outcome::Done), |error| Err(error.into()))
+        refused.map_or(Ok(EffectOutcome::Done), |error| Err(error.into()))
     }
 
-    pub(super) async fn request_review(&self, pull: PullNumber, reviewers: &[Person]) -> Tried {
+    pub(super) async fn request_review(&self, pull: PullNumber, reviewers: &[Person]) -> EffectResult {
         let at = self.at().await?;
         let logins: Vec<&str> = reviewers.iter().map(|person| person.login.as_str()).collect();
         self.parts.github.request_review(&at, pull, &logins).await?;
-        Ok(Outcome::Done)
+        Ok(EffectOutcome::Done)
     }
 
-    pub(super) async fn react(&self, comment: CommentRef, reaction: Reaction) -> Tried {
+    pub(super) async fn react(&self, comment: CommentRef, reaction: Reaction) -> EffectResult {
         let at = self.at().await?;
         self.parts.github.react(&at, comment, reaction).await?;
-        Ok(Outcome::Done)
+        Ok(EffectOutcome::Done)
     }
 
-    pub(super) async fn say(&self, on: CommentPlace, saying: &Saying) -> Tried {
+    pub(super) async fn say(&self, on: CommentTarget, saying: &NoticeComment) -> EffectResult {
         let at = self.at().await?;
-        let body = render::saying(&views::saying(&self.journal, &self.survey, saying));
+        let body = render::notice(&views::notice(&self.journal, &self.survey, saying));
         let thread = match on {
-            CommentPlace::Issue(issue) => issue,
-            CommentPlace::Pull(pull) => IssueNumber(pull.0),
+            CommentTarget::Issue(issue) => issue,
+            CommentTarget::Pull(pull) => IssueNumber(pull.0),
         };
         let marker = match saying {
             // Once on an issue, whichever order is told.
-            Saying::NoRight => "say:no-right".to_owned(),
-            Saying::Help
-            | Saying::UnknownCommand { .. }
-            | Saying::Status
-            | Saying::NotNow { .. }
-            | Saying::Plan { .. }
-            | Saying::PullClosed { .. } => {
+            NoticeComment::NoRight => "say:no-right".to_owned(),
+            NoticeComment::Help
+            | NoticeComment::UnknownCommand { .. }
+            | NoticeComment::Status
+            | NoticeComment::NotNow { .. }
+            | NoticeComment::Plan { .. }
+            | NoticeComment::PullClosed { .. } => {
                 format!("say:{}:{}", self.order, self.key.file_name().replace('-', "."))
             }
         };
         self.parts.github.comment(&at, thread, &marker, &body).await?;
-        Ok(Outcome::Done)
+        Ok(EffectOutcome::Done)
     }
 
-    pub(super) async fn show_answer(&self, note: &AnswerNote) -> Tried {
+    pub(super) async fn show_answer(&self, note: &AnswerNote) -> EffectResult {
         let at = self.at().await?;
         let body = render::answer(note, &views::pages(&self.journal));
         self.parts.github.set_answer_comment(&at, note.pull, self.order, note.answer, &body).await?;
-        self.fold_old_comments(&at, note.pull).await?;
-        Ok(Outcome::Done)
+        self.minimize_old_comments(&at, note.pull).await?;
+        Ok(EffectOutcome::Done)
     }
 
     /// Folds away what newer comments of ours have taken the place of.
-    pub(super) async fn fold_old_comments(&self, at: &At, pull: PullNumber) -> Result<(), Trouble> {
+    pub(super) async fn minimize_old_comments(
+        &self,
+        at: &InstalledRepository,
+        pull: PullNumber,
+    ) -> Result<(), EffectError> {
         let keep = in_force(self.journal.entries().iter().map(|entry| &entry.event), pull);
-        self.parts.github.fold_others(at, pull, self.order, &keep).await?;
+        self.parts.github.minimize_others(at, pull, self.order, &keep).await?;
         Ok(())
     }
 }
 
 /// What still holds of what was said on a pull request in rounds of review and in answers: the last answer, and of
 /// each stage the last round, unless an answer came after it with another commit.
-fn in_force<'a>(events: impl Iterator<Item = &'a Event>, pull: PullNumber) -> Vec<RoundComment<'a>> {
+fn in_force<'a>(events: impl Iterator<Item = &'a JournalEvent>, pull: PullNumber) -> Vec<RoundComment<'a>> {
     let mut reviews: Vec<&ReviewNote> = Vec::new();
     let mut answer = None;
     for event in events {
-        let Event::Intended { r#move, .. } = event else { continue };
+        let JournalEvent::Intended { r#move, .. } = event else { continue };
         if let Move::ShowReview(note) = &**r#move
             && note.pull == pull
         {

@@ -2,26 +2,26 @@
 
 use std::sync::Arc;
 
-use super::{Context, Tried, never, soon};
-use crate::live_journal::Turn;
+use super::{EffectContext, EffectResult, never, soon};
+use crate::live_journal::JournalSnapshot;
 use crate::views;
-use journeyman_github::{NewPull, render};
+use journeyman_github::{NewPullRequest, render};
 use journeyman_order::moves::ReviewNote;
-use journeyman_order::{BranchName, Event, Outcome, Person, PullNumber};
+use journeyman_order::{BranchName, EffectOutcome, JournalEvent, Person, PullNumber};
 
-impl Context {
-    pub(super) async fn authorize(&self, person: &Person) -> Tried {
+impl EffectContext {
+    pub(super) async fn authorize(&self, person: &Person) -> EffectResult {
         let at = self.at().await?;
-        Ok(Outcome::Authorized { allowed: self.parts.github.can_write(&at, person).await? })
+        Ok(EffectOutcome::Authorized { allowed: self.parts.github.can_write(&at, person).await? })
     }
 
-    pub(super) async fn open_pull(&self, branch: &BranchName, title: &str, summary: &str) -> Tried {
+    pub(super) async fn open_pull(&self, branch: &BranchName, title: &str, summary: &str) -> EffectResult {
         let at = self.at().await?;
         let body = self.pull_body(summary)?;
         let base = self.opened().default_branch.clone();
-        let new = NewPull { head: branch, base: &base, title, body: &body, draft: true };
+        let new = NewPullRequest { head: branch, base: &base, title, body: &body, draft: true };
         let pull = self.parts.github.open_pull(&at, new).await?;
-        Ok(Outcome::PullOpened { number: pull.number, url: pull.url })
+        Ok(EffectOutcome::PullOpened { number: pull.number, url: pull.url })
     }
 
     /// The last look before a pull request is said to be ready: its head has to be the commit that was tested.
@@ -31,7 +31,7 @@ impl Context {
         title: &str,
         summary: &str,
         ready: bool,
-    ) -> Tried {
+    ) -> EffectResult {
         let at = self.at().await?;
         let github = &self.parts.github;
         let body = self.pull_body(summary)?;
@@ -50,31 +50,31 @@ impl Context {
                 None => return Err(never("there is no tested commit")),
             }
         }
-        Ok(Outcome::PullFinished)
+        Ok(EffectOutcome::PullFinished)
     }
 
-    pub(super) async fn show_status(&self) -> Tried {
+    pub(super) async fn show_status(&self) -> EffectResult {
         let at = self.at().await?;
         let issue = self.opened().issue.number;
         let github = &self.parts.github;
         let known = self.journal.entries().iter().rev().find_map(|entry| {
-            let Event::Observed { outcome, .. } = &entry.event else { return None };
-            if let Outcome::StatusShown { comment } = **outcome { comment } else { None }
+            let JournalEvent::Observed { outcome, .. } = &entry.event else { return None };
+            if let EffectOutcome::StatusShown { comment } = **outcome { comment } else { None }
         });
         let text = || async { self.status_text() };
         let comment = github.set_status_comment(&at, issue, self.order, known, text).await?;
         let survey = Arc::clone(&self.turns.borrow().survey);
         github.set_order_label(&at, issue, views::label(&survey)).await?;
-        Ok(Outcome::StatusShown { comment: Some(comment) })
+        Ok(EffectOutcome::StatusShown { comment: Some(comment) })
     }
 
     /// What the status is to say by now. It waits for its turn behind all that is more important.
     fn status_text(&self) -> String {
-        let Turn { journal, survey } = self.turns.borrow().clone();
-        render::status(&views::status(&journal, &survey, self.parts.rules.public_url.as_ref()))
+        let JournalSnapshot { journal, survey } = self.turns.borrow().clone();
+        render::status(&views::status(&journal, &survey, self.parts.settings.public_url.as_ref()))
     }
 
-    pub(super) async fn show_review(&self, note: &ReviewNote) -> Tried {
+    pub(super) async fn show_review(&self, note: &ReviewNote) -> EffectResult {
         let at = self.at().await?;
         // The round before it can be told to its end by now.
         let before = views::earlier_reviews(&self.journal, note).pop();
@@ -83,11 +83,11 @@ impl Context {
             let round = (note.stage.as_str(), note.round);
             self.parts.github.set_review_comment(&at, note.pull, self.order, round, &body).await?;
         }
-        self.fold_old_comments(&at, note.pull).await?;
-        Ok(Outcome::ReviewShown)
+        self.minimize_old_comments(&at, note.pull).await?;
+        Ok(EffectOutcome::ReviewShown)
     }
 
-    fn pull_body(&self, summary: &str) -> Result<String, journeyman_order::Trouble> {
+    fn pull_body(&self, summary: &str) -> Result<String, journeyman_order::EffectError> {
         let view = views::pull(&self.journal, &self.survey, summary);
         view.map(|view| render::pull(&view)).ok_or_else(|| never("there is no work to publish"))
     }

@@ -1,9 +1,9 @@
 //! What an agent is given besides what its task says, because its runtime has neither tools nor a memory.
 
-use super::{Context, Trouble};
+use super::{EffectContext, EffectError};
 use journeyman_agent::Runtime;
-use journeyman_order::moves::{AgentTask, Answers, Place};
-use journeyman_order::{CommitSha, Event, Move, Outcome};
+use journeyman_order::moves::{AgentAnswerFormat, AgentTask, AgentTaskWorkspace};
+use journeyman_order::{CommitSha, EffectOutcome, JournalEvent, Move};
 use journeyman_workspace::Outline;
 
 /// For the map of the tree and the files that are named, in tokens.
@@ -13,19 +13,19 @@ const CHARACTERS_PER_TOKEN: usize = 4;
 /// Characters of the answer before.
 const LONGEST_ANSWER: usize = 200_000;
 
-impl Context {
+impl EffectContext {
     /// The task with what has to be looked up for it.
     pub(super) async fn with_what_it_needs(
         &self,
         mut task: AgentTask,
         runtime: &Runtime,
-    ) -> Result<AgentTask, Trouble> {
+    ) -> Result<AgentTask, EffectError> {
         if task.session.is_none()
             && let Some(answer) = task.previous.as_ref().and_then(|previous| self.answer_of(previous))
         {
             task.inputs.insert("your previous answer".to_owned(), beginning(answer));
         }
-        if let (Runtime::Api(_), Answers::CodeArtifact) = (runtime, task.answers) {
+        if let (Runtime::Api(_), AgentAnswerFormat::CodeArtifact) = (runtime, task.answers) {
             let commit = self.stands_at(&task)?;
             let named = spoken_of(&task);
             let (repository, at) = (self.opened().repository.clone(), commit.clone());
@@ -41,25 +41,25 @@ impl Context {
     }
 
     /// The commit that the work has come to: the last of ours since it began with this start, or the start itself.
-    fn stands_at(&self, task: &AgentTask) -> Result<CommitSha, Trouble> {
-        if let Place::Checkout { commit } = &task.place {
+    fn stands_at(&self, task: &AgentTask) -> Result<CommitSha, EffectError> {
+        if let AgentTaskWorkspace::Checkout { commit } = &task.place {
             return Ok(commit.clone());
         }
         let mut at = task.start.clone();
         let mut begun = task.start.is_none();
         for entry in self.journal.entries() {
             match &entry.event {
-                Event::Intended { r#move, .. } => {
+                JournalEvent::Intended { r#move, .. } => {
                     if let Move::RunAgent(run) = &**r#move {
                         begun |= run.start == task.start;
                     }
                 }
-                Event::Observed { outcome, .. } => {
-                    if let (true, Outcome::Committed { commit, .. }) = (begun, &**outcome) {
+                JournalEvent::Observed { outcome, .. } => {
+                    if let (true, EffectOutcome::Committed { commit, .. }) = (begun, &**outcome) {
                         at = Some(commit.clone());
                     }
                 }
-                Event::Opened(_) | Event::Signaled { .. } => {}
+                JournalEvent::Opened(_) | JournalEvent::Signaled { .. } => {}
             }
         }
         at.map_or_else(|| self.base(), Ok)

@@ -27,13 +27,13 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-use super::Parts;
-use super::live_journal::Turn;
+use super::EngineParts;
+use super::live_journal::JournalSnapshot;
 use super::trouble::{never, soon};
-use journeyman_github::{At, GitHubError};
-use journeyman_order::next::Survey;
+use journeyman_github::{GitHubError, InstalledRepository};
+use journeyman_order::next::OrderProjection;
 use journeyman_order::{
-    CommitSha, Journal, Move, MoveKey, Opened, OrderId, Outcome, RepositorySettings, Trouble,
+    CommitSha, EffectError, EffectOutcome, Journal, Move, MoveKey, OrderId, OrderInput, RepositorySettings,
 };
 
 /// A move to carry out.
@@ -45,31 +45,32 @@ pub(super) struct Effect {
 }
 
 /// What every effect has at hand.
-struct Context {
-    parts: Arc<Parts>,
+struct EffectContext {
+    parts: Arc<EngineParts>,
     order: OrderId,
     key: MoveKey,
     attempt: usize,
     /// As it was when the effect began, its own intent included; and what can be told from it. What came later is the
     /// order's to answer with other moves, so that an effect is made as it was decided on.
     journal: Arc<Journal>,
-    survey: Arc<Survey>,
+    survey: Arc<OrderProjection>,
     /// What has happened since, for the one effect that needs it: a status waits for its turn behind all other writes,
     /// and says how things stand then.
-    turns: watch::Receiver<Turn>,
+    turns: watch::Receiver<JournalSnapshot>,
 }
 
-type Tried = Result<Outcome, Trouble>;
+type EffectResult = Result<EffectOutcome, EffectError>;
 
 /// Carries out a move. Whatever goes wrong is an outcome too.
 pub(super) async fn perform(
-    parts: Arc<Parts>,
+    parts: Arc<EngineParts>,
     order: OrderId,
     effect: Effect,
-    turns: watch::Receiver<Turn>,
-) -> Outcome {
-    let Turn { journal, survey } = turns.borrow().clone();
-    let context = Context { parts, order, key: effect.key, attempt: effect.attempt, journal, survey, turns };
+    turns: watch::Receiver<JournalSnapshot>,
+) -> EffectOutcome {
+    let JournalSnapshot { journal, survey } = turns.borrow().clone();
+    let context =
+        EffectContext { parts, order, key: effect.key, attempt: effect.attempt, journal, survey, turns };
     let tried = match effect.r#move {
         Move::Authorize { person } => context.authorize(&person).await,
         Move::Prepare => context.prepare().await,
@@ -95,7 +96,7 @@ pub(super) async fn perform(
         Move::ShowCheck { head, state } => context.show_check(&head, state).await,
         Move::Preflight => context.preflight().await,
         Move::ReadPull { pull, head } => context.read_pull(pull, &head).await,
-        Move::TakeIn { branch, head } => context.take_in(branch, head).await,
+        Move::TakeIn { branch, head } => context.fetch_human(branch, head).await,
         Move::UpdateBranch { head, how, date } => context.update_branch(head, how, date).await,
         Move::AnswerThreads { pull, replies } => context.answer_threads(pull, &replies).await,
         Move::RequestReview { pull, reviewers } => context.request_review(pull, &reviewers).await,
@@ -104,26 +105,26 @@ pub(super) async fn perform(
         Move::Say { on, saying } => context.say(on, &saying).await,
         Move::Tidy { branch } => context.tidy(branch).await,
     };
-    tried.unwrap_or_else(Outcome::Trouble)
+    tried.unwrap_or_else(EffectOutcome::Trouble)
 }
 
-impl Context {
-    fn opened(&self) -> &Opened {
+impl EffectContext {
+    fn opened(&self) -> &OrderInput {
         self.journal.opened()
     }
 
     /// Where on GitHub the order is.
-    async fn at(&self) -> Result<At, GitHubError> {
+    async fn at(&self) -> Result<InstalledRepository, GitHubError> {
         let repository = self.opened().repository.clone();
         let installation = match self.opened().installation {
             Some(installation) => installation,
             None => self.parts.github.installation(&repository).await?,
         };
-        Ok(At { repository, installation })
+        Ok(InstalledRepository { repository, installation })
     }
 
     /// The commit that the work starts from.
-    fn base(&self) -> Result<CommitSha, Trouble> {
+    fn base(&self) -> Result<CommitSha, EffectError> {
         let prepared = self.journal.prepared().map(|prepared| prepared.base.clone());
         prepared.ok_or_else(|| never("the base commit is not known yet"))
     }

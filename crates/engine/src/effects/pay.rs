@@ -2,34 +2,36 @@
 
 use chrono::Utc;
 
-use super::Context;
+use super::EffectContext;
 use journeyman_order::moves::AgentTask;
-use journeyman_order::{AgentRun, Trouble};
-use journeyman_store::{Cost, Grant, Over, OverLimit, PaidRun, Purse, RunEnd};
+use journeyman_order::{AgentRun, EffectError};
+use journeyman_store::{
+    BudgetReservation, BudgetScope, DailyLimitExceeded, DailyLimitUsage, PlannedAgentRun, RunCost, RunEnd,
+};
 
-impl Context {
+impl EffectContext {
     /// Writes down what a run will cost, as far as that can be told. The inner error says which limit of the day it
     /// would go over, and what it would cost to go on.
-    pub(super) async fn reserve(&self, task: &AgentTask) -> Result<Result<(), String>, Trouble> {
+    pub(super) async fn reserve(&self, task: &AgentTask) -> Result<Result<(), String>, EffectError> {
         let left = self.dollars_left();
-        let run = PaidRun {
+        let run = PlannedAgentRun {
             order: self.order,
             key: self.key.clone(),
             attempt: self.attempt_number(),
             repository: self.opened().repository_id,
-            sender: self.survey.trace.sponsor.as_ref().map(|person| person.id),
+            sender: self.survey.trace.authorized_by.as_ref().map(|person| person.id),
             agent: task.agent.clone(),
             stage: task.stage.clone(),
             role: task.role.clone(),
             begins_at: Utc::now(),
-            most: Cost { usd: left, seconds: task.timeout_seconds as f64 },
+            most: RunCost { usd: left, seconds: task.timeout_seconds as f64 },
         };
-        match self.parts.store.reserve(&run, &self.parts.rules.per_day).await? {
-            Grant::Granted(Cost { usd, .. }) => {
+        match self.parts.store.reserve(&run, &self.parts.settings.per_day).await? {
+            BudgetReservation::Granted(RunCost { usd, .. }) => {
                 tracing::info!(order = %self.order, key = %self.key, usd, "is granted");
                 Ok(Ok(()))
             }
-            Grant::Over(over) => Ok(Err(spent(&over))),
+            BudgetReservation::Exceeded(over) => Ok(Err(spent(&over))),
         }
     }
 
@@ -42,7 +44,7 @@ impl Context {
     /// Writes down what a run has cost. The run itself is remembered already, so that what goes wrong here is for the
     /// log: the estimate stands until then, and a run that is recalled settles again.
     pub(super) async fn settle(&self, run: &AgentRun) {
-        let cost = Cost { usd: run.usage.usd, seconds: run.duration_seconds };
+        let cost = RunCost { usd: run.usage.usd, seconds: run.duration_seconds };
         let end = if run.took_place() { RunEnd::Worked } else { RunEnd::KeptOff };
         let settled = self.parts.store.settle(self.order, &self.key, self.attempt_number(), cost, end).await;
         if let Err(error) = settled {
@@ -64,21 +66,21 @@ impl Context {
 }
 
 /// Which limit is reached, what it would cost to go on, and when that can be.
-fn spent(over: &Over) -> String {
-    let whose = match over.purse {
-        Purse::Repository => "for this repository",
-        Purse::Sender => "for what one person asks for",
-        Purse::All => "for this server",
+fn spent(over: &DailyLimitExceeded) -> String {
+    let whose = match over.scope {
+        BudgetScope::Repository => "for this repository",
+        BudgetScope::Sender => "for what one person asks for",
+        BudgetScope::All => "for this server",
     };
     let (reached, next) = match over.limit {
-        OverLimit::Usd { spent, limit } => {
+        DailyLimitUsage::Usd { spent, limit } => {
             (format!("of today's ${limit:.2} {whose} ${spent:.2} are spent"), String::new())
         }
-        OverLimit::Minutes { spent, limit } => (
+        DailyLimitUsage::Minutes { spent, limit } => (
             format!("of today's {limit} minutes of agents {whose} {spent:.1} are used"),
             format!("takes about {:.1} minutes and ", over.estimate.seconds / 60.0),
         ),
-        OverLimit::Runs { spent, limit } => {
+        DailyLimitUsage::Runs { spent, limit } => {
             (format!("of today's {limit} runs of agents {whose} {spent} are used"), String::new())
         }
     };
@@ -93,20 +95,25 @@ mod tests {
     #[test]
     fn what_is_spent_is_said_with_what_it_costs_to_go_on_and_when() {
         let until = "2026-11-23T00:00:00Z".parse().unwrap();
-        let over = |purse, limit| Over { purse, limit, estimate: Cost { usd: 0.42, seconds: 90.0 }, until };
-        let usd = spent(&over(Purse::Repository, OverLimit::Usd { spent: 19.8, limit: 20.0 }));
+        let over = |purse, limit| DailyLimitExceeded {
+            scope: purse,
+            limit,
+            estimate: RunCost { usd: 0.42, seconds: 90.0 },
+            until,
+        };
+        let usd = spent(&over(BudgetScope::Repository, DailyLimitUsage::Usd { spent: 19.8, limit: 20.0 }));
         assert_eq!(
             usd,
             "of today's $20.00 for this repository $19.80 are spent; the next run costs about $0.42; there is more \
              from 2026-11-23 00:00 UTC on, with /retry"
         );
-        let minutes = spent(&over(Purse::Sender, OverLimit::Minutes { spent: 59.25, limit: 60 }));
+        let minutes = spent(&over(BudgetScope::Sender, DailyLimitUsage::Minutes { spent: 59.25, limit: 60 }));
         assert!(
             minutes.starts_with("of today's 60 minutes of agents for what one person asks for 59.2"),
             "{minutes}"
         );
         assert!(minutes.contains("the next run takes about 1.5 minutes and costs about $0.42"), "{minutes}");
-        let runs = spent(&over(Purse::All, OverLimit::Runs { spent: 7, limit: 7 }));
+        let runs = spent(&over(BudgetScope::All, DailyLimitUsage::Runs { spent: 7, limit: 7 }));
         assert!(
             runs.starts_with("of today's 7 runs of agents for this server 7 are used; the next"),
             "{runs}"

@@ -4,10 +4,10 @@
 use std::fmt::Display;
 use std::time::Duration;
 
-use super::{Context, Tried};
-use journeyman_github::{At, Grants, Hindrance, ReadOnly};
-use journeyman_order::settings::WhenBaseMoves;
-use journeyman_order::{BranchName, Outcome};
+use super::{EffectContext, EffectResult};
+use journeyman_github::{BranchRestriction, InstallationGrants, InstalledRepository, ReadOnlyReason};
+use journeyman_order::settings::BaseMovePolicy;
+use journeyman_order::{BranchName, EffectOutcome};
 
 /// How long a question may take; the questions are asked side by side.
 pub(super) const PATIENCE: Duration = Duration::from_millis(1_500);
@@ -22,14 +22,14 @@ const NEEDED: [(&str, &str); 4] = [
 
 /// What was found.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(super) struct PreflightReport {
     /// What stands in the way, each with what to do about it.
     pub(super) problems: Vec<String>,
     /// What should be known.
     pub(super) warnings: Vec<String>,
 }
 
-impl Found {
+impl PreflightReport {
     pub(super) fn problem(&mut self, text: impl Into<String>) {
         push(&mut self.problems, text.into());
     }
@@ -51,42 +51,45 @@ fn push(texts: &mut Vec<String>, text: String) {
     }
 }
 
-impl Context {
-    pub(super) async fn preflight(&self) -> Tried {
+impl EffectContext {
+    pub(super) async fn preflight(&self) -> EffectResult {
         let at = self.at().await?;
         // Nothing of the repository is known before this.
         self.base()?;
         let (on_github, here) = tokio::join!(self.on_github(&at), self.readiness());
         let mut found = on_github;
         found.join(here);
-        Ok(Outcome::Preflighted { problems: found.problems, warnings: found.warnings })
+        Ok(EffectOutcome::Preflighted { problems: found.problems, warnings: found.warnings })
     }
 
     /// What GitHub would refuse.
-    async fn on_github(&self, at: &At) -> Found {
+    async fn on_github(&self, at: &InstalledRepository) -> PreflightReport {
         let github = &self.parts.github;
         let branch = self.branch();
-        let merges = self.settings().when_base_moves == WhenBaseMoves::Merge;
+        let merges = self.settings().when_base_moves == BaseMovePolicy::Merge;
         let (grants, read_only, hindrances, is_protected) = tokio::join!(
-            self.asked("what the App was granted", github.grants(&at.repository)),
-            self.asked("whether the repository can be written to", github.read_only(at)),
-            self.asked("which rules hold for the branch", github.hindrances(at, &branch, merges)),
-            self.asked("whether the branch is protected", github.is_protected(at, &branch)),
+            self.ask_in_time("what the App was granted", github.grants(&at.repository)),
+            self.ask_in_time("whether the repository can be written to", github.read_only(at)),
+            self.ask_in_time(
+                "which rules hold for the branch",
+                github.branch_restrictions(at, &branch, merges)
+            ),
+            self.ask_in_time("whether the branch is protected", github.is_protected(at, &branch)),
         );
-        let mut found = Found::default();
+        let mut found = PreflightReport::default();
         if let Some(grants) = &grants {
             self.grants(grants, &mut found);
         }
         if let Some(Some(read_only)) = read_only {
             let name = &at.repository;
             found.problem(match read_only {
-                ReadOnly::Archived => {
+                ReadOnlyReason::Archived => {
                     format!("{name} is archived, so that nothing can be pushed: unarchive it in its settings.")
                 }
-                ReadOnly::Disabled => {
+                ReadOnlyReason::Disabled => {
                     format!("{name} is disabled by GitHub, so that nothing can be pushed: ask GitHub's support why.")
                 }
-                ReadOnly::Mirror => {
+                ReadOnlyReason::Mirror => {
                     format!("{name} is a mirror, so that nothing can be pushed: label the issue where it is a mirror of.")
                 }
             });
@@ -100,10 +103,10 @@ impl Context {
         );
         for hindrance in hindrances.unwrap_or_default() {
             match hindrance {
-                Hindrance::Forbids(what) => {
+                BranchRestriction::Forbids(what) => {
                     found.problem(format!("For the branch {branch} a ruleset of the repository {what}: {remedy}."));
                 }
-                Hindrance::MayForbid(what) => found.warn(format!(
+                BranchRestriction::MayForbid(what) => found.warn(format!(
                     "For the branch {branch} a ruleset of the repository {what}; should that be in the way, {remedy}."
                 )),
             }
@@ -114,7 +117,7 @@ impl Context {
         found
     }
 
-    fn grants(&self, grants: &Grants, found: &mut Found) {
+    fn grants(&self, grants: &InstallationGrants, found: &mut PreflightReport) {
         let page = if grants.html_url.starts_with("http") {
             format!(" ({})", grants.html_url)
         } else {
@@ -182,7 +185,7 @@ impl Context {
     }
 
     /// The answer to a question; none when there is none in time.
-    pub(super) async fn asked<T, E: Display>(
+    pub(super) async fn ask_in_time<T, E: Display>(
         &self,
         what: &str,
         question: impl Future<Output = Result<T, E>>,

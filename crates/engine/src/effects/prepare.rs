@@ -1,17 +1,17 @@
 //! The base branch fetched, and what the repository says of itself in it: settings, a pipeline, roles.
 
-use super::{Context, Tried, never};
+use super::{EffectContext, EffectResult, never};
 use crate::SETTINGS_FILE;
-use journeyman_config::{Known, OwnError, of_repository};
+use journeyman_config::{RepositoryTemplatesError, ServerTemplates, load_repository_templates};
 use journeyman_github::GitAccess;
-use journeyman_order::{CommitSha, Outcome, RepositorySettings, Trouble};
+use journeyman_order::{CommitSha, EffectError, EffectOutcome, RepositorySettings};
 use journeyman_workspace::{GitError, Remote, Workspaces};
 
-impl Context {
-    pub(super) async fn prepare(&self) -> Tried {
-        let Fetched { base, file, subjects } = self.fetch().await?;
+impl EffectContext {
+    pub(super) async fn prepare(&self) -> EffectResult {
+        let FetchedBase { base, file, subjects } = self.fetch().await?;
         let settings = match file {
-            Some(yaml) => (self.parts.rules.read_repository_settings)(&yaml)
+            Some(yaml) => (self.parts.settings.read_repository_settings)(&yaml)
                 .map_err(|problem| never(format!("{SETTINGS_FILE}: {problem}")))?,
             None => RepositorySettings::default(),
         };
@@ -20,21 +20,21 @@ impl Context {
         let (at, wanted) = (base.clone(), settings.pipeline.clone());
         let own = self
             .git(move |workspaces| {
-                let known = Known {
+                let known = ServerTemplates {
                     default: &opened.pipeline,
-                    pipelines: &parts.rules.pipelines,
+                    pipelines: &parts.settings.pipelines,
                     roles: &opened.roles,
                 };
                 let read = |path: &str| workspaces.file(&opened.repository, &at, path);
-                match of_repository(wanted.as_deref(), known, read) {
+                match load_repository_templates(wanted.as_deref(), known, read) {
                     Ok(own) => Ok(Ok(own)),
-                    Err(OwnError::Unusable(because)) => Ok(Err(because)),
-                    Err(OwnError::Read(error)) => Err(error),
+                    Err(RepositoryTemplatesError::Unusable(because)) => Ok(Err(because)),
+                    Err(RepositoryTemplatesError::Read(error)) => Err(error),
                 }
             })
             .await?
             .map_err(never)?;
-        Ok(Outcome::Prepared {
+        Ok(EffectOutcome::Prepared {
             base,
             settings: Box::new(settings),
             pipeline: own.pipeline.map(Box::new),
@@ -43,22 +43,22 @@ impl Context {
         })
     }
 
-    async fn fetch(&self) -> Result<Fetched, Trouble> {
+    async fn fetch(&self) -> Result<FetchedBase, EffectError> {
         let branch = self.opened().default_branch.clone();
-        self.reading(move |workspaces, remote| {
+        self.with_remote(move |workspaces, remote| {
             let base = workspaces.fetch(remote, &branch)?;
             let file = workspaces.file(remote.repository, &base, SETTINGS_FILE)?;
             let subjects = workspaces.subjects(remote.repository, &base)?;
-            Ok(Fetched { base, file, subjects })
+            Ok(FetchedBase { base, file, subjects })
         })
         .await
     }
 
     /// Does something with the repository on GitHub, with a token that can only read and lives for as long.
-    pub(super) async fn reading<T: Send + 'static>(
+    pub(super) async fn with_remote<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Workspaces, &Remote<'_>) -> Result<T, GitError> + Send + 'static,
-    ) -> Result<T, Trouble> {
+    ) -> Result<T, EffectError> {
         let at = self.at().await?;
         let token = self.parts.github.git_token(&at, GitAccess::Read).await?;
         let url = self.parts.github.git_url(&at.repository);
@@ -74,7 +74,7 @@ impl Context {
 }
 
 /// What is read of the base branch.
-struct Fetched {
+struct FetchedBase {
     /// Its head.
     base: CommitSha,
     /// The settings' file in it.

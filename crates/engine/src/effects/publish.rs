@@ -1,20 +1,20 @@
 //! The push: by us, with a token that lives for it, and believed only when the remote says so.
 
-use super::{Context, Tried, never};
+use super::{EffectContext, EffectResult, never};
 use journeyman_github::GitAccess;
-use journeyman_order::{BranchName, CommitSha, Outcome};
+use journeyman_order::{BranchName, CommitSha, EffectOutcome};
 use journeyman_workspace::{PushOutcome, Remote};
 
-impl Context {
+impl EffectContext {
     pub(super) async fn push(
         &self,
         branch: BranchName,
         commit: CommitSha,
         lease: Option<CommitSha>,
-    ) -> Tried {
+    ) -> EffectResult {
         let at = self.at().await?;
         // The right can be gone since the work began.
-        if let Some(person) = &self.survey.trace.sponsor
+        if let Some(person) = &self.survey.trace.authorized_by
             && !self.parts.github.can_write(&at, person).await?
         {
             return Err(never(format!(
@@ -33,8 +33,8 @@ impl Context {
             .await;
         token.revoke().await;
         Ok(match pushed? {
-            PushOutcome::Pushed => Outcome::Pushed,
-            PushOutcome::Taken { at } => Outcome::BranchTaken { at },
+            PushOutcome::Pushed => EffectOutcome::Pushed,
+            PushOutcome::StaleLease { at } => EffectOutcome::BranchTaken { at },
         })
     }
 }

@@ -3,20 +3,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Context;
-use super::preflight::{Found, PATIENCE};
-use journeyman_agent::{Api, Probed, Program, Runtime};
+use super::EffectContext;
+use super::preflight::{PATIENCE, PreflightReport};
+use journeyman_agent::{AgentProgram, KeyProbe, ModelApi, Runtime};
 use journeyman_order::moves::{AgentTask, Retry};
-use journeyman_order::pipeline::{BeginsWith, Check, Output, Stage, Uses};
+use journeyman_order::pipeline::{Check, Stage, StageKind, StageOutput, StageStart};
 use journeyman_verify as verify;
 
 /// The command with which a verifier judges where its role names no other.
 const REVIEW: &str = "review";
 
-impl Context {
+impl EffectContext {
     /// What is missing here.
-    pub(super) async fn readiness(&self) -> Found {
-        let mut found = Found::default();
+    pub(super) async fn readiness(&self) -> PreflightReport {
+        let mut found = PreflightReport::default();
         self.agents(&mut found).await;
         self.commands(&mut found).await;
         if let Err(error) = self.parts.sandbox.check().await {
@@ -53,7 +53,7 @@ impl Context {
             .unwrap_or_else(|| self.opened().agent.clone())
     }
 
-    async fn agents(&self, found: &mut Found) {
+    async fn agents(&self, found: &mut PreflightReport) {
         for (name, roles) in self.needed() {
             let list: Vec<&str> = roles.iter().map(String::as_str).filter(|role| !role.is_empty()).collect();
             match self.parts.agents.get(&name) {
@@ -76,8 +76,8 @@ impl Context {
         }
     }
 
-    fn program(&self, name: &str, program: &dyn Program, found: &mut Found) {
-        let environment = &self.parts.rules.environment;
+    fn program(&self, name: &str, program: &dyn AgentProgram, found: &mut PreflightReport) {
+        let environment = &self.parts.settings.environment;
         let invocation = program.invocation(&AgentTask::default(), None, "", environment);
         let first = invocation.program.first().map_or("", String::as_str);
         if self.parts.sandbox.find(first).is_err() {
@@ -103,15 +103,15 @@ impl Context {
         }
     }
 
-    async fn api(&self, name: &str, api: &Api, found: &mut Found) {
-        let key = api.key(&self.parts.rules.environment);
+    async fn api(&self, name: &str, api: &ModelApi, found: &mut PreflightReport) {
+        let key = api.key(&self.parts.settings.environment);
         match api.probe(&key, PATIENCE).await {
-            Probed::Taken | Probed::Unknown => {}
-            Probed::Refused(why) => found.problem(format!("The agent {name} cannot work: {why}.")),
+            KeyProbe::Accepted | KeyProbe::Unknown => {}
+            KeyProbe::Refused(why) => found.problem(format!("The agent {name} cannot work: {why}.")),
         }
     }
 
-    fn dearest(&self, name: &str, api: &Api, role: &str, found: &mut Found) {
+    fn dearest(&self, name: &str, api: &ModelApi, role: &str, found: &mut PreflightReport) {
         let model = self.journal.role(role).and_then(|role| role.model.as_deref());
         let limit = self.usd_limit();
         if let Some(usd) = api.dearest_answer(model).filter(|usd| *usd > limit && limit > 0.0) {
@@ -123,7 +123,7 @@ impl Context {
     }
 
     /// Templates that are named literally, and those that an answer can choose among.
-    async fn commands(&self, found: &mut Found) {
+    async fn commands(&self, found: &mut PreflightReport) {
         let mut wanted: BTreeMap<String, String> = BTreeMap::new();
         for stage in self.stages() {
             for command in self.commands_of(stage) {
@@ -167,16 +167,20 @@ impl Context {
     fn choices(&self, stage: &str) -> Vec<String> {
         let stage = self.journal.pipeline().stage(stage);
         match stage.and_then(|stage| stage.output.as_ref()) {
-            Some(Output::OneOf(words)) => words.clone(),
-            Some(Output::Text | Output::File(_) | Output::JsonSchema(_) | Output::CodeArtifact) | None => {
-                Vec::new()
-            }
+            Some(StageOutput::OneOf(words)) => words.clone(),
+            Some(
+                StageOutput::Text
+                | StageOutput::File(_)
+                | StageOutput::JsonSchema(_)
+                | StageOutput::CodeArtifact,
+            )
+            | None => Vec::new(),
         }
     }
 
     /// Whether there is something to verify with, as a run of the tests would find it on the base commit.
-    async fn tests(&self, found: &mut Found) {
-        let tests = |stage: &Stage| stage.uses == Uses::Tests || stage.checks.contains(&Check::Tests);
+    async fn tests(&self, found: &mut PreflightReport) {
+        let tests = |stage: &Stage| stage.uses == StageKind::Tests || stage.checks.contains(&Check::Tests);
         let Ok(base) = self.base() else { return };
         if !self.stages().iter().any(tests) {
             return;
@@ -206,7 +210,7 @@ impl Context {
     }
 
     /// Enough for one round: every worker that is surely run, and every judge of it.
-    fn budget(&self, found: &mut Found) {
+    fn budget(&self, found: &mut PreflightReport) {
         let usd = self.usd_limit();
         if usd.is_nan() || usd <= 0.0 {
             found.problem(format!(
@@ -236,14 +240,14 @@ impl Context {
 /// Whether an agent works in a stage.
 fn has_worker(stage: &Stage) -> bool {
     match stage.uses {
-        Uses::Agent | Uses::Branch | Uses::Publish => true,
-        Uses::Archive => stage.agent.is_some(),
-        Uses::Tests | Uses::Ready => false,
+        StageKind::Agent | StageKind::Branch | StageKind::Publish => true,
+        StageKind::Archive => stage.agent.is_some(),
+        StageKind::Tests | StageKind::Ready => false,
     }
 }
 
 fn runs_of_one_round(stage: &Stage) -> usize {
-    let worker = has_worker(stage) && stage.begins_with == BeginsWith::Worker;
+    let worker = has_worker(stage) && stage.begins_with == StageStart::Worker;
     let verifier = stage.checks.contains(&Check::Verifier) && stage.max_adversarial_rounds > 0;
     usize::from(worker) + usize::from(verifier)
 }

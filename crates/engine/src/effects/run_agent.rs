@@ -4,17 +4,17 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::seat::Workplace;
-use super::{Context, Tried, never, soon};
-use crate::door::{self, OpenDoor};
+use super::seat::AgentFilesystem;
+use super::{EffectContext, EffectResult, never, soon};
+use crate::door::{self, JobEgress};
 use crate::job::readable;
-use journeyman_agent::{Api, Call, Invocation, Record as CallRecord, Runtime, Transcript};
-use journeyman_gateway::Access;
-use journeyman_order::agent_run::FailureKind;
+use journeyman_agent::{CallRecorder as CallRecord, Invocation, ModelApi, ModelCall, Runtime, Transcript};
+use journeyman_gateway::EgressPolicy;
+use journeyman_order::agent_run::AgentFailureKind;
 use journeyman_order::moves::AgentTask;
-use journeyman_order::network::Record;
-use journeyman_order::{AgentRun, Exit, Outcome, Trouble, Usage};
-use journeyman_sandbox::{Job, Limits, Network, Sink};
+use journeyman_order::network::NetworkRecord;
+use journeyman_order::{AgentRun, AgentUsage, EffectError, EffectOutcome, Exit};
+use journeyman_sandbox::{Job, JobLimits, SandboxNetwork, Sink};
 use journeyman_workspace::write_whole;
 
 /// A program may go on after its last word; it is ended after so long without another.
@@ -33,10 +33,10 @@ const KEPT: [(&str, &str, &str); 2] =
     [(STREAM, "jsonl", "application/x-ndjson"), (REQUEST, "request.json", "application/json")];
 
 /// Takes out of a text what is not to be kept.
-type Redact = Box<dyn Fn(&str) -> String + Send + Sync>;
+type RedactFn = Box<dyn Fn(&str) -> String + Send + Sync>;
 
-impl Context {
-    pub(super) async fn run_agent(&self, task: AgentTask) -> Tried {
+impl EffectContext {
+    pub(super) async fn run_agent(&self, task: AgentTask) -> EffectResult {
         let folder = self.run_folder()?;
         let remembered = folder.join("outcome.json");
         if let Some(run) = recall(&remembered)? {
@@ -45,13 +45,13 @@ impl Context {
             if let Ok(runtime) = self.parts.agents.get(&task.agent) {
                 self.keep(&folder, &self.redaction(runtime, &task)).await;
             }
-            return Ok(Outcome::AgentRan(Box::new(run)));
+            return Ok(EffectOutcome::AgentRan(Box::new(run)));
         }
         let runtime = self.parts.agents.get(&task.agent).map_err(|error| never(error.to_string()))?;
         let task = self.with_what_it_needs(task, runtime).await?;
         let prompt = journeyman_agent::prompt(&task, &self.template(&task.command).await?);
         if let Err(because) = self.reserve(&task).await? {
-            return Ok(Outcome::BudgetSpent { because });
+            return Ok(EffectOutcome::BudgetSpent { because });
         }
         // On the heap: what a sandbox needs while it runs is more than a thread's stack is for.
         let mut run = match Box::pin(self.work(&task, runtime, &prompt.text, &folder)).await {
@@ -68,7 +68,7 @@ impl Context {
         remember(&remembered, &run)?;
         self.settle(&run).await;
         self.keep(&folder, &self.redaction(runtime, &task)).await;
-        Ok(Outcome::AgentRan(Box::new(run)))
+        Ok(EffectOutcome::AgentRan(Box::new(run)))
     }
 
     async fn work(
@@ -77,12 +77,12 @@ impl Context {
         runtime: &Runtime,
         prompt: &str,
         folder: &Path,
-    ) -> Result<AgentRun, Trouble> {
+    ) -> Result<AgentRun, EffectError> {
         match runtime {
             Runtime::Program(program) => {
-                let place = self.workplace(task).await?;
+                let place = self.agent_filesystem(task).await?;
                 let role = self.journal.role(&task.role);
-                let invocation = program.invocation(task, role, prompt, &self.parts.rules.environment);
+                let invocation = program.invocation(task, role, prompt, &self.parts.settings.environment);
                 self.start(task, place, &invocation, program.transcript(), folder).await
             }
             Runtime::Api(api) => self.ask(task, api, prompt, folder).await,
@@ -93,14 +93,14 @@ impl Context {
     async fn ask(
         &self,
         task: &AgentTask,
-        api: &Api,
+        api: &ModelApi,
         prompt: &str,
         folder: &Path,
-    ) -> Result<AgentRun, Trouble> {
-        let key = api.key(&self.parts.rules.environment);
+    ) -> Result<AgentRun, EffectError> {
+        let key = api.key(&self.parts.settings.environment);
         let timeout = Duration::from_secs(task.timeout_seconds.max(1));
         let role = self.journal.role(&task.role);
-        let call = Call {
+        let call = ModelCall {
             system: role.map(|role| role.system_prompt.trim()).filter(|system| !system.is_empty()),
             prompt,
             model: role.and_then(|role| role.model.as_deref()),
@@ -112,8 +112,8 @@ impl Context {
     }
 
     /// What has to be taken out of what this agent leaves.
-    fn redaction(&self, runtime: &Runtime, task: &AgentTask) -> Redact {
-        let environment = &self.parts.rules.environment;
+    fn redaction(&self, runtime: &Runtime, task: &AgentTask) -> RedactFn {
+        let environment = &self.parts.settings.environment;
         match runtime {
             Runtime::Program(program) => {
                 let invocation = program.invocation(task, None, "", environment);
@@ -128,7 +128,7 @@ impl Context {
 
     /// Makes what the run left artifacts. They are for people who look into a run, so that what goes wrong with them
     /// is for the log and does not cost the run.
-    async fn keep(&self, folder: &Path, redact: &Redact) {
+    async fn keep(&self, folder: &Path, redact: &RedactFn) {
         for (file, ending, media_type) in KEPT {
             let file = folder.join(file);
             if !file.exists() {
@@ -138,7 +138,7 @@ impl Context {
                 let kept = redacted_end(&file, redact)?;
                 let name = self.artifact_name(ending);
                 self.parts.store.put_artifact(self.order, &name, media_type, &kept).await?;
-                Ok::<(), Trouble>(())
+                Ok::<(), EffectError>(())
             };
             match kept.await {
                 // The artifact is the copy that lasts; this one may hold what had to be taken out of it.
@@ -157,7 +157,7 @@ impl Context {
 
     /// The repository's own template, from the base commit and never from what the agent wrote; otherwise the
     /// server's, otherwise ours.
-    pub(super) async fn template(&self, command: &str) -> Result<String, Trouble> {
+    pub(super) async fn template(&self, command: &str) -> Result<String, EffectError> {
         let paths = journeyman_agent::repository_paths(command).map_err(|error| never(error.to_string()))?;
         let (repository, base) = (self.opened().repository.clone(), self.base()?);
         let own = self
@@ -175,35 +175,41 @@ impl Context {
                 .map_err(|_| never(format!("the repository's command template {command:?} is not UTF-8"))),
             None => journeyman_agent::command_name(command)
                 .ok()
-                .and_then(|name| self.parts.rules.commands.get(name).cloned())
+                .and_then(|name| self.parts.settings.commands.get(name).cloned())
                 .or_else(|| journeyman_agent::built_in(command))
                 .ok_or_else(|| never(format!("there is no command template {command:?}"))),
         }
     }
 
     /// The way to the agent's model, and to nothing else that its settings do not name.
-    fn door_of(&self, task: &AgentTask, invocation: &Invocation) -> Result<(OpenDoor, Network), Trouble> {
+    fn egress_for(
+        &self,
+        task: &AgentTask,
+        invocation: &Invocation,
+    ) -> Result<(JobEgress, SandboxNetwork), EffectError> {
         let setting = format!("agents.{}.network in journeyman.toml", task.agent);
-        let reach = &invocation.reach;
+        let reach = &invocation.network;
         let model = match &reach.endpoint {
-            Some(endpoint) => Some(door::model(endpoint, self.dollars_left(), &self.parts.rules.prices)?),
+            Some(endpoint) => {
+                Some(door::model_upstream(endpoint, self.dollars_left(), &self.parts.settings.prices)?)
+            }
             None => None,
         };
-        let access = Access { names: door::names(&reach.hosts, &setting)?, model, setting };
-        OpenDoor::open(&self.parts.sandbox, access)
+        let access = EgressPolicy { names: door::allowed_hosts(&reach.hosts, &setting)?, model, setting };
+        JobEgress::open(&self.parts.sandbox, access)
     }
 
     async fn start(
         &self,
         task: &AgentTask,
-        place: Workplace,
+        place: AgentFilesystem,
         invocation: &Invocation,
         transcript: Box<dyn Transcript>,
         folder: &Path,
-    ) -> Result<AgentRun, Trouble> {
-        let Workplace { directory, home, mut mounts } = place;
+    ) -> Result<AgentRun, EffectError> {
+        let AgentFilesystem { directory, home, mut mounts } = place;
         mounts.extend(invocation.reads.iter().map(|path| readable(path)));
-        let (door, network) = self.door_of(task, invocation)?;
+        let (door, network) = self.egress_for(task, invocation)?;
         let mut environment = invocation.environment.clone();
         environment.extend(door.environment.iter().cloned());
         let job = Job {
@@ -215,14 +221,14 @@ impl Context {
             mounts,
             relocation: None,
             network,
-            limits: Limits::default(),
+            limits: JobLimits::default(),
             timeout: Duration::from_secs(task.timeout_seconds.max(1)),
             most_output: MOST_OUTPUT,
         };
-        let mut reader = Reader::create(transcript, &folder.join(STREAM))?;
+        let mut reader = AgentOutputSink::create(transcript, &folder.join(STREAM))?;
         let begun = Instant::now();
         let exit = {
-            let last_word = reader.last_word.clone();
+            let last_word = reader.final_result.clone();
             let running = self.parts.sandbox.run(job, &mut reader);
             tokio::select! {
                 ended = running => ended?.exit,
@@ -233,11 +239,11 @@ impl Context {
         let mut run = reader.transcript.finish(exit, &stderr, begun.elapsed());
         let record = door.close().await;
         measured(&mut run, record);
-        run.held.clone_from(&invocation.reach.held);
+        run.held.clone_from(&invocation.network.held_credentials);
         run.result = run.result.map(|text| invocation.redact(&text));
         if let Some(failure) = &mut run.failure {
             failure.message = invocation.redact(&failure.message);
-            if failure.kind == FailureKind::Misconfigured {
+            if failure.kind == AgentFailureKind::Misconfigured {
                 failure.message = format!("{} ({})", failure.message, invocation.variables(&task.agent));
             }
         }
@@ -246,9 +252,9 @@ impl Context {
 }
 
 /// What the door counted goes over what the agent says.
-fn measured(run: &mut AgentRun, record: Record) {
+fn measured(run: &mut AgentRun, record: NetworkRecord) {
     if let Some(metered) = record.metered.as_ref().filter(|metered| metered.requests > 0) {
-        run.usage = Usage {
+        run.usage = AgentUsage {
             input_tokens: metered.tokens.read(),
             output_tokens: metered.tokens.output,
             usd: metered.usd.unwrap_or(run.usage.usd),
@@ -261,25 +267,30 @@ fn measured(run: &mut AgentRun, record: Record) {
 }
 
 /// Hands the stream to the transcript and to a file.
-struct Reader {
+struct AgentOutputSink {
     transcript: Box<dyn Transcript>,
     file: std::fs::File,
     stderr: Vec<u8>,
-    last_word: LastWord,
+    final_result: FinalResultTimer,
 }
 
-impl Reader {
-    fn create(transcript: Box<dyn Transcript>, path: &Path) -> Result<Self, Trouble> {
-        Ok(Self { transcript, file: create(path)?, stderr: Vec::new(), last_word: LastWord::default() })
+impl AgentOutputSink {
+    fn create(transcript: Box<dyn Transcript>, path: &Path) -> Result<Self, EffectError> {
+        Ok(Self {
+            transcript,
+            file: create(path)?,
+            stderr: Vec::new(),
+            final_result: FinalResultTimer::default(),
+        })
     }
 }
 
-impl Sink for Reader {
+impl Sink for AgentOutputSink {
     fn stdout(&mut self, bytes: &[u8]) {
         self.transcript.feed(bytes);
         // The stream is for people who look into a run; the work does not depend on it.
         let _ = std::io::Write::write_all(&mut self.file, bytes);
-        self.last_word.set(self.transcript.settled());
+        self.final_result.set(self.transcript.settled());
     }
 
     fn stderr(&mut self, bytes: &[u8]) {
@@ -291,9 +302,9 @@ impl Sink for Reader {
 
 /// When the result came, if nothing but noise came after it.
 #[derive(Clone, Default)]
-struct LastWord(std::sync::Arc<std::sync::Mutex<Option<Instant>>>);
+struct FinalResultTimer(std::sync::Arc<std::sync::Mutex<Option<Instant>>>);
 
-impl LastWord {
+impl FinalResultTimer {
     fn set(&self, settled: bool) {
         *self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = settled.then(Instant::now);
     }
@@ -326,11 +337,11 @@ impl CallRecord for CallFiles {
     }
 }
 
-fn create(path: &Path) -> Result<std::fs::File, Trouble> {
+fn create(path: &Path) -> Result<std::fs::File, EffectError> {
     std::fs::File::create(path).map_err(|error| soon(format!("cannot keep a stream: {error}")))
 }
 
-fn redacted_end(stream: &Path, redact: &Redact) -> Result<Vec<u8>, Trouble> {
+fn redacted_end(stream: &Path, redact: &RedactFn) -> Result<Vec<u8>, EffectError> {
     use std::io::{Read, Seek, SeekFrom};
     let read = || -> std::io::Result<Vec<u8>> {
         let mut file = std::fs::File::open(stream)?;
@@ -344,7 +355,7 @@ fn redacted_end(stream: &Path, redact: &Redact) -> Result<Vec<u8>, Trouble> {
     Ok(redact(&String::from_utf8_lossy(&kept)).into_bytes())
 }
 
-fn recall(path: &Path) -> Result<Option<AgentRun>, Trouble> {
+fn recall(path: &Path) -> Result<Option<AgentRun>, EffectError> {
     match std::fs::read(path) {
         Ok(bytes) => serde_json::from_slice(&bytes)
             .map(Some)
@@ -354,7 +365,7 @@ fn recall(path: &Path) -> Result<Option<AgentRun>, Trouble> {
     }
 }
 
-fn remember(path: &Path, run: &AgentRun) -> Result<(), Trouble> {
+fn remember(path: &Path, run: &AgentRun) -> Result<(), EffectError> {
     let written = serde_json::to_vec(run).map_err(Into::into).and_then(|bytes| write_whole(path, &bytes));
     written.map_err(|error| soon(format!("cannot write {}: {error}", path.display())))
 }

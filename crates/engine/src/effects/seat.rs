@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 
-use super::{Context, Trouble};
+use super::{EffectContext, EffectError};
 use crate::job::{readable, writable};
-use journeyman_order::moves::{AgentTask, Place};
+use journeyman_order::moves::{AgentTask, AgentTaskWorkspace};
 use journeyman_sandbox::Mount;
 
 /// What an agent sees of an order.
-pub(super) struct Workplace {
+pub(super) struct AgentFilesystem {
     /// Where it starts.
     pub(super) directory: PathBuf,
     /// Its home. No two that judge one another have the same.
@@ -17,24 +17,25 @@ pub(super) struct Workplace {
     pub(super) mounts: Vec<Mount>,
 }
 
-impl Context {
+impl EffectContext {
     /// Readies the place that a task names.
-    pub(super) async fn workplace(&self, task: &AgentTask) -> Result<Workplace, Trouble> {
+    pub(super) async fn agent_filesystem(&self, task: &AgentTask) -> Result<AgentFilesystem, EffectError> {
         let workspaces = &self.parts.workspaces;
         match &task.place {
-            Place::Workspace => {
+            AgentTaskWorkspace::Workspace => {
                 self.ready_workspace(task.branch.as_ref(), task.start.as_ref()).await?;
-                let places = workspaces.places(self.order);
+                let places = workspaces.order_dirs(self.order);
                 let mounts = vec![writable(&places.work), writable(&places.origin)];
-                Ok(Workplace { directory: places.work, home: places.home, mounts })
+                Ok(AgentFilesystem { directory: places.work, home: places.home, mounts })
             }
-            Place::Checkout { commit } => {
-                let seat = workspaces.seat(self.order, &task.stage, &task.role);
+            AgentTaskWorkspace::Checkout { commit } => {
+                let seat = workspaces.review_checkout(self.order, &task.stage, &task.role);
                 let (repository, commit, before) =
                     (self.opened().repository.clone(), commit.clone(), seat.clone());
-                self.git(move |workspaces| workspaces.prepare_seat(&repository, &commit, &before)).await?;
+                self.git(move |workspaces| workspaces.prepare_review_checkout(&repository, &commit, &before))
+                    .await?;
                 let mounts = vec![readable(&seat.tree)];
-                Ok(Workplace { directory: seat.tree, home: seat.home, mounts })
+                Ok(AgentFilesystem { directory: seat.tree, home: seat.home, mounts })
             }
         }
     }

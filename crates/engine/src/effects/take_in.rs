@@ -1,22 +1,22 @@
 //! People's commits on our branch, fetched: the next round starts from them.
 
-use super::{Context, Tried};
-use journeyman_order::{BranchName, CommitSha, Outcome};
-use journeyman_workspace::Taken;
+use super::{EffectContext, EffectResult};
+use journeyman_order::{BranchName, CommitSha, EffectOutcome};
+use journeyman_workspace::FetchedBranch;
 
-impl Context {
+impl EffectContext {
     /// Takes what is there, which can be more than what was heard of.
-    pub(super) async fn take_in(&self, branch: BranchName, head: CommitSha) -> Tried {
+    pub(super) async fn fetch_human(&self, branch: BranchName, head: CommitSha) -> EffectResult {
         let (order, base_branch, base) = (self.order, self.opened().default_branch.clone(), self.base()?);
         let taken = self
-            .reading(move |workspaces, remote| {
-                workspaces.take_in(order, remote, &branch, &base_branch, &base)
+            .with_remote(move |workspaces, remote| {
+                workspaces.fetch_human(order, remote, &branch, &base_branch, &base)
             })
             .await?;
-        let Taken { commit, tree, changed, patch } = taken;
+        let FetchedBranch { commit, tree, changed, patch } = taken;
         if commit != head {
             tracing::info!(order = %self.order, heard = %head, there = %commit, "the branch has moved on");
         }
-        Ok(Outcome::TakenIn { commit, tree, changed, patch })
+        Ok(EffectOutcome::TakenIn { commit, tree, changed, patch })
     }
 }

@@ -2,20 +2,25 @@
 
 use chrono::{DateTime, Utc};
 
-use super::{Context, Tried};
-use journeyman_order::conversation::Update;
-use journeyman_order::{CommitSha, Outcome};
-use journeyman_workspace::{Updated, Updating};
+use super::{EffectContext, EffectResult};
+use journeyman_order::conversation::BranchUpdateMethod;
+use journeyman_order::{CommitSha, EffectOutcome};
+use journeyman_workspace::{BranchUpdate, BranchUpdateOutcome};
 
-impl Context {
-    pub(super) async fn update_branch(&self, head: CommitSha, how: Update, date: DateTime<Utc>) -> Tried {
+impl EffectContext {
+    pub(super) async fn update_branch(
+        &self,
+        head: CommitSha,
+        how: BranchUpdateMethod,
+        date: DateTime<Utc>,
+    ) -> EffectResult {
         let (order, name, base_branch) =
             (self.order, self.key.file_name(), self.opened().default_branch.clone());
         let branch = self.survey.trace.branch.clone();
         let protected = self.protected();
         let updated = self
-            .reading(move |workspaces, remote| {
-                let new = Updating {
+            .with_remote(move |workspaces, remote| {
+                let new = BranchUpdate {
                     order,
                     name: &name,
                     head: &head,
@@ -29,11 +34,13 @@ impl Context {
             })
             .await?;
         Ok(match updated {
-            Updated::UpToDate => Outcome::UpToDate,
-            Updated::Clean { base, commit, tree, changed, patch } => {
-                Outcome::BranchUpdated { base, commit, tree, changed, patch }
+            BranchUpdateOutcome::UpToDate => EffectOutcome::UpToDate,
+            BranchUpdateOutcome::Clean { base, commit, tree, changed, patch } => {
+                EffectOutcome::BranchUpdated { base, commit, tree, changed, patch }
             }
-            Updated::Conflicts { base, marked, paths } => Outcome::Conflicted { base, marked, paths },
+            BranchUpdateOutcome::Conflicts { base, marked, paths } => {
+                EffectOutcome::Conflicted { base, marked, paths }
+            }
         })
     }
 }

@@ -6,25 +6,28 @@ use std::path::Path;
 use chrono::{DateTime, Utc};
 use globset::GlobBuilder;
 
-use super::{Context, Tried, never, soon};
-use crate::job::{make_folder, readable, short, writable};
-use journeyman_order::{BranchName, CommitSha, Outcome, TreeSha, Trouble};
-use journeyman_workspace::{DEFAULT_PROTECTED, GitError, ImportOutcome, NewCommit, Rules, Start, Workspaces};
+use super::{EffectContext, EffectResult, never, soon};
+use crate::job::{make_folder, readable, run_short, writable};
+use journeyman_order::{BranchName, CommitSha, EffectError, EffectOutcome, TreeSha};
+use journeyman_workspace::{
+    DEFAULT_PROTECTED, GitError, ImportOutcome, ImportRules, NewCommit, StartPoint, Workspaces,
+};
 
 /// A plan that is longer is cut.
 const LONGEST_FILE: usize = 256 * 1024;
 /// Files that are offered for a choice.
 const MOST_FILES: usize = 100;
 
-impl Context {
+impl EffectContext {
     /// Runs what blocks, libgit2 mostly, where it may.
     pub(super) async fn git<T: Send + 'static>(
         &self,
         work: impl FnOnce(Workspaces) -> Result<T, GitError> + Send + 'static,
-    ) -> Result<T, Trouble> {
+    ) -> Result<T, EffectError> {
         let workspaces = self.parts.workspaces.clone();
         let done = tokio::task::spawn_blocking(move || work(workspaces)).await;
-        done.map_err(|error| never(format!("a fault of Journeyman's own: {error}")))?.map_err(Trouble::from)
+        done.map_err(|error| never(format!("a fault of Journeyman's own: {error}")))?
+            .map_err(EffectError::from)
     }
 
     /// The agent's repository and its origin: made once for a start, before any agent ran; afterwards only touched from
@@ -33,7 +36,7 @@ impl Context {
         &self,
         branch: Option<&BranchName>,
         start: Option<&CommitSha>,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), EffectError> {
         let (order, repository, base) = (self.order, self.opened().repository.clone(), self.base()?);
         let default_branch = self.opened().default_branch.clone();
         let start = match (start, branch) {
@@ -42,19 +45,19 @@ impl Context {
             (None, _) => None,
         };
         self.git(move |workspaces| {
-            let start = start.as_ref().map(|(commit, branch)| Start { commit, branch });
+            let start = start.as_ref().map(|(commit, branch)| StartPoint { commit, branch });
             workspaces.create_origin(order, &repository, &base, &default_branch, start)
         })
         .await?;
-        let places = self.parts.workspaces.places(order);
+        let places = self.parts.workspaces.order_dirs(order);
         let script = self.parts.workspaces.clone_command(order, branch);
         let mounts = vec![writable(&places.work), writable(&places.origin)];
-        short(&self.parts.sandbox, script, &places.work, &places.home, mounts).await?;
+        run_short(&self.parts.sandbox, script, &places.work, &places.home, mounts).await?;
         Ok(())
     }
 
     /// The agent's files are looked for and read inside its sandbox: a link in them leads nowhere else.
-    pub(super) async fn find_files(&self, glob: &str) -> Tried {
+    pub(super) async fn find_files(&self, glob: &str) -> EffectResult {
         let matcher = GlobBuilder::new(glob).literal_separator(true).build();
         let matcher = matcher.map_err(|error| never(format!("glob {glob:?}: {error}")))?.compile_matcher();
         let folder =
@@ -76,33 +79,34 @@ impl Context {
             [file] => Some(self.read_file(file).await?),
             _ => None,
         };
-        Ok(Outcome::FilesFound { files, content })
+        Ok(EffectOutcome::FilesFound { files, content })
     }
 
-    async fn read_file(&self, file: &str) -> Result<String, Trouble> {
+    async fn read_file(&self, file: &str) -> Result<String, EffectError> {
         let most = LONGEST_FILE.to_string();
         let content = self.in_workspace(&["head", "-c", &most, "--", file]).await?;
         Ok(String::from_utf8_lossy(&content).into_owned())
     }
 
-    async fn in_workspace(&self, program: &[&str]) -> Result<Vec<u8>, Trouble> {
-        let places = self.parts.workspaces.places(self.order);
+    async fn in_workspace(&self, program: &[&str]) -> Result<Vec<u8>, EffectError> {
+        let places = self.parts.workspaces.order_dirs(self.order);
         let program = program.iter().map(OsString::from).collect();
-        short(&self.parts.sandbox, program, &places.work, &places.home, vec![readable(&places.work)]).await
+        run_short(&self.parts.sandbox, program, &places.work, &places.home, vec![readable(&places.work)])
+            .await
     }
 
-    pub(super) async fn import(&self, branch: &BranchName, base: &CommitSha) -> Tried {
+    pub(super) async fn import(&self, branch: &BranchName, base: &CommitSha) -> EffectResult {
         let export = self.export(branch, base).await?;
         let (order, repository, base) = (self.order, self.opened().repository.clone(), base.clone());
         let (protected, branch) = (self.protected(), branch.clone());
         let (known, allowed_secrets) =
-            (self.parts.rules.known.clone(), self.settings().allowed_secrets.unwrap_or_default());
+            (self.parts.settings.secrets.clone(), self.settings().allowed_secrets.unwrap_or_default());
         let outcome = self
             .git(move |workspaces| {
-                let rules = Rules {
+                let rules = ImportRules {
                     branch: &branch,
                     protected: &protected,
-                    known: &known,
+                    secrets: &known,
                     allowed_secrets: &allowed_secrets,
                 };
                 workspaces.import(order, &repository, &base, &export, rules)
@@ -110,10 +114,10 @@ impl Context {
             .await?;
         Ok(match outcome {
             ImportOutcome::Imported { pushed, tree, message, changed, warnings } => {
-                Outcome::Imported { pushed, tree, message, changed, warnings }
+                EffectOutcome::Imported { pushed, tree, message, changed, warnings }
             }
-            ImportOutcome::NothingPushed { because } => Outcome::NothingPushed { because },
-            ImportOutcome::Refused(feedback) => Outcome::ImportRefused(feedback),
+            ImportOutcome::NothingPushed { because } => EffectOutcome::NothingPushed { because },
+            ImportOutcome::Refused(feedback) => EffectOutcome::ImportRefused(feedback),
         })
     }
 
@@ -125,8 +129,8 @@ impl Context {
     }
 
     /// What the agent pushed, as data through a pipe.
-    async fn export(&self, branch: &BranchName, base: &CommitSha) -> Result<std::path::PathBuf, Trouble> {
-        let places = self.parts.workspaces.places(self.order);
+    async fn export(&self, branch: &BranchName, base: &CommitSha) -> Result<std::path::PathBuf, EffectError> {
+        let places = self.parts.workspaces.order_dirs(self.order);
         let path = self.run_folder()?.join("export");
         let mut file = ExportFile::create(&path)?;
         let job = journeyman_sandbox::Job {
@@ -137,8 +141,8 @@ impl Context {
             home: places.home.clone(),
             mounts: vec![readable(&places.origin)],
             relocation: None,
-            network: journeyman_sandbox::Network::None,
-            limits: journeyman_sandbox::Limits::small(),
+            network: journeyman_sandbox::SandboxNetwork::None,
+            limits: journeyman_sandbox::JobLimits::small(),
             timeout: std::time::Duration::from_secs(300),
             most_output: journeyman_workspace::MOST_EXPORTED,
         };
@@ -153,7 +157,7 @@ impl Context {
         parents: (CommitSha, Option<CommitSha>),
         message: String,
         date: DateTime<Utc>,
-    ) -> Tried {
+    ) -> EffectResult {
         let (order, repository) = (self.order, self.opened().repository.clone());
         let (name, base) = (self.key.file_name(), self.base()?);
         let base_branch = self.opened().default_branch.clone();
@@ -168,12 +172,12 @@ impl Context {
                 Ok((commit, patch))
             })
             .await?;
-        Ok(Outcome::Committed { commit, patch })
+        Ok(EffectOutcome::Committed { commit, patch })
     }
 
     /// The folder where this effect keeps what it has to remember; outside every sandbox.
-    pub(super) fn run_folder(&self) -> Result<std::path::PathBuf, Trouble> {
-        let runs = self.parts.workspaces.places(self.order).runs;
+    pub(super) fn run_folder(&self) -> Result<std::path::PathBuf, EffectError> {
+        let runs = self.parts.workspaces.order_dirs(self.order).runs;
         let folder = runs.join(format!("{}.{}", self.key.file_name(), self.attempt));
         make_folder(&folder)?;
         Ok(folder)
@@ -188,13 +192,13 @@ struct ExportFile {
 }
 
 impl ExportFile {
-    fn create(path: &Path) -> Result<Self, Trouble> {
+    fn create(path: &Path) -> Result<Self, EffectError> {
         let file =
             std::fs::File::create(path).map_err(|error| soon(format!("cannot write an export: {error}")))?;
         Ok(Self { file, stderr: Vec::new(), fault: None })
     }
 
-    fn finish(self, ended: &journeyman_sandbox::Ended) -> Result<(), Trouble> {
+    fn finish(self, ended: &journeyman_sandbox::JobResult) -> Result<(), EffectError> {
         if let Some(error) = self.fault {
             return Err(soon(format!("cannot write an export: {error}")));
         }

@@ -5,17 +5,22 @@ use std::collections::BTreeSet;
 
 use chrono::{DateTime, Utc};
 
-use super::{Context, Tried, never, soon};
-use crate::job::{fed, readable, short, writable};
+use super::{EffectContext, EffectResult, never, soon};
+use crate::job::{readable, run_short, run_short_with_stdin, writable};
 use journeyman_order::artifact::CodeArtifact;
-use journeyman_order::{BranchName, CommitSha, Event, Move, MoveKey, Outcome, Trouble};
-use journeyman_workspace::{NewFiles, Standing};
+use journeyman_order::{BranchName, CommitSha, EffectError, EffectOutcome, JournalEvent, Move, MoveKey};
+use journeyman_workspace::{NewFiles, OriginState};
 
 /// Of the issue's title, in the commit's subject.
 const LONGEST_SUBJECT: usize = 72;
 
-impl Context {
-    pub(super) async fn write_artifact(&self, answer: &MoveKey, branch: &BranchName, id: &str) -> Tried {
+impl EffectContext {
+    pub(super) async fn write_artifact(
+        &self,
+        answer: &MoveKey,
+        branch: &BranchName,
+        id: &str,
+    ) -> EffectResult {
         let artifact = self.artifact_of(answer).ok_or_else(|| {
             never(format!("the answer of {answer} holds no code artifact, so that nothing can be written"))
         })?;
@@ -23,7 +28,7 @@ impl Context {
         // Its branch comes to be with the files, unless the work starts on it.
         self.ready_workspace(start.map(|_| branch), start).await?;
         let paths: Vec<&str> = artifact.files.iter().map(|file| file.file_path.as_str()).collect();
-        let standing = self.standing(branch, &paths).await?;
+        let standing = self.origin_state(branch, &paths).await?;
         let restored = self.restored(answer, branch, id, &paths).await?;
         let is_executable = |path: &str| standing.executable.contains(path);
         let files: Vec<(&str, &str, bool)> = artifact
@@ -33,22 +38,28 @@ impl Context {
             .collect();
         let message = message(&self.opened().issue.title, id, &artifact);
         let parent = &standing.parent;
-        let new =
-            NewFiles { parent, message: &message, date: self.begun(), files: &files, restored: &restored };
-        let places = self.parts.workspaces.places(self.order);
+        let new = NewFiles {
+            parent,
+            message: &message,
+            date: self.first_intended_at(),
+            files: &files,
+            restored: &restored,
+        };
+        let places = self.parts.workspaces.order_dirs(self.order);
         let program = self.parts.workspaces.write_command(self.order, branch, parent);
         let mounts = vec![writable(&places.work), writable(&places.origin)];
-        fed(&self.parts.sandbox, program, &places.work, &places.home, mounts, new.stream()).await?;
-        Ok(Outcome::ArtifactWritten)
+        run_short_with_stdin(&self.parts.sandbox, program, &places.work, &places.home, mounts, new.stream())
+            .await?;
+        Ok(EffectOutcome::ArtifactWritten)
     }
 
     /// How the work stands in the agent's origin.
-    async fn standing(&self, branch: &BranchName, paths: &[&str]) -> Result<Standing, Trouble> {
-        let places = self.parts.workspaces.places(self.order);
-        let program = self.parts.workspaces.look_command(self.order, branch, &self.base()?, paths);
+    async fn origin_state(&self, branch: &BranchName, paths: &[&str]) -> Result<OriginState, EffectError> {
+        let places = self.parts.workspaces.order_dirs(self.order);
+        let program = self.parts.workspaces.origin_state_command(self.order, branch, &self.base()?, paths);
         let mounts = vec![readable(&places.origin)];
-        let said = short(&self.parts.sandbox, program, &places.origin, &places.home, mounts).await?;
-        Standing::read(&said).ok_or_else(|| soon("the agent's origin does not say where the branch is"))
+        let said = run_short(&self.parts.sandbox, program, &places.origin, &places.home, mounts).await?;
+        OriginState::read(&said).ok_or_else(|| soon("the agent's origin does not say where the branch is"))
     }
 
     /// An artifact is the whole change: a file that only an earlier answer under the same id had is taken back, or its
@@ -59,10 +70,10 @@ impl Context {
         branch: &BranchName,
         id: &str,
         paths: &[&str],
-    ) -> Result<Vec<(String, Option<(u32, String)>)>, Trouble> {
+    ) -> Result<Vec<(String, Option<(u32, String)>)>, EffectError> {
         let mut gone = BTreeSet::new();
         for entry in self.journal.entries() {
-            if let Event::Intended { r#move, .. } = &entry.event
+            if let JournalEvent::Intended { r#move, .. } = &entry.event
                 && let Move::WriteArtifact { answer: earlier, branch: there, artifact } = &**r#move
                 && (earlier != answer && there == branch && artifact == id)
                 && self.start_of(earlier) == self.start_of(answer)
@@ -92,42 +103,40 @@ impl Context {
     /// The commit that a run's work starts from; none: the base.
     fn start_of(&self, run: &MoveKey) -> Option<&CommitSha> {
         self.journal.entries().iter().rev().find_map(|entry| match &entry.event {
-            Event::Intended { key, r#move } if key == run => {
+            JournalEvent::Intended { key, r#move } if key == run => {
                 if let Move::RunAgent(task) = &**r#move {
                     task.start.as_ref()
                 } else {
                     None
                 }
             }
-            Event::Opened(_) | Event::Signaled { .. } | Event::Intended { .. } | Event::Observed { .. } => {
-                None
-            }
+            JournalEvent::Opened(_)
+            | JournalEvent::Signaled { .. }
+            | JournalEvent::Intended { .. }
+            | JournalEvent::Observed { .. } => None,
         })
     }
 
     /// The clean text of a run's last result.
     pub(super) fn answer_of(&self, run: &MoveKey) -> Option<&str> {
         self.journal.entries().iter().rev().find_map(|entry| match &entry.event {
-            Event::Observed { key, outcome } if key == run => {
-                if let Outcome::AgentRan(run) = &**outcome {
-                    run.result.as_deref()
-                } else {
-                    None
-                }
+            JournalEvent::Observed { key, outcome } if key == run => {
+                if let EffectOutcome::AgentRan(run) = &**outcome { run.result.as_deref() } else { None }
             }
-            Event::Opened(_) | Event::Signaled { .. } | Event::Intended { .. } | Event::Observed { .. } => {
-                None
-            }
+            JournalEvent::Opened(_)
+            | JournalEvent::Signaled { .. }
+            | JournalEvent::Intended { .. }
+            | JournalEvent::Observed { .. } => None,
         })
     }
 
     /// When this effect was first intended: the same whenever it is made.
-    fn begun(&self) -> DateTime<Utc> {
+    fn first_intended_at(&self) -> DateTime<Utc> {
         let intended = self
             .journal
             .entries()
             .iter()
-            .find(|entry| matches!(&entry.event, Event::Intended { key, .. } if *key == self.key));
+            .find(|entry| matches!(&entry.event, JournalEvent::Intended { key, .. } if *key == self.key));
         intended.map_or(self.journal.opened_at(), |entry| entry.at)
     }
 }

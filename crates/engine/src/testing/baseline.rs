@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::place::Run;
-use super::{Ask, Judging, Output, Testing};
+use super::place::CheckoutRunSpec;
+use super::{CommandOutput, CommitTester, TestRunRequest, VerdictBasis};
 use journeyman_order::scrutiny::Baseline;
 use journeyman_order::test_run::CommandRun;
-use journeyman_order::{Exit, Reading, Trouble};
+use journeyman_order::{EffectError, Exit, TestReport};
 use journeyman_verify::TestPlan;
-use journeyman_verify::experiment::Cell;
+use journeyman_verify::experiment::ExperimentCell;
 use journeyman_workspace::write_whole;
 
 /// Base commits of a repository that are remembered; the oldest are forgotten.
@@ -23,10 +23,10 @@ const LARGEST: u64 = 64 << 20;
 
 /// What is known of a base commit.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Known {
+pub(super) struct CachedBaseline {
     /// None where it could not be run, such as after a setup that failed.
     pub(super) test: Option<CommandRun>,
-    pub(super) reading: Reading,
+    pub(super) reading: TestReport,
     /// The end of what it printed.
     #[serde(default)]
     pub(super) tail: String,
@@ -38,19 +38,19 @@ pub(super) struct Known {
     pub(super) kept: bool,
     /// What its commands printed, where they ran now.
     #[serde(skip)]
-    pub(super) outputs: Vec<Output>,
+    pub(super) outputs: Vec<CommandOutput>,
 }
 
-impl Known {
-    pub(super) fn cell(&self) -> Cell<'_> {
-        Cell { exit: self.exit(), reading: &self.reading, output: &self.tail }
+impl CachedBaseline {
+    pub(super) fn cell(&self) -> ExperimentCell<'_> {
+        ExperimentCell { exit: self.exit(), reading: &self.reading, output: &self.tail }
     }
 
     pub(super) fn exit(&self) -> Option<Exit> {
         self.test.as_ref().map(|run| run.exit)
     }
 
-    pub(super) fn shown(&self, ask: &Ask) -> Baseline {
+    pub(super) fn shown(&self, ask: &TestRunRequest) -> Baseline {
         Baseline {
             commit: ask.base.clone(),
             test: self.test.clone(),
@@ -60,14 +60,18 @@ impl Known {
     }
 }
 
-impl Testing {
+impl CommitTester {
     /// The tests on the base commit, by the base's own commands.
-    pub(super) async fn baseline(&self, ask: &Ask, judging: &Judging) -> Result<Known, Trouble> {
+    pub(super) async fn baseline(
+        &self,
+        ask: &TestRunRequest,
+        judging: &VerdictBasis,
+    ) -> Result<CachedBaseline, EffectError> {
         let file = self.file_of(ask, &judging.before);
         if let Some(known) = read(&file) {
             return Ok(known);
         }
-        let run = Run {
+        let run = CheckoutRunSpec {
             what: "-base",
             commit: &ask.base,
             overlays: Vec::new(),
@@ -75,12 +79,12 @@ impl Testing {
             only: None,
             environment: std::collections::BTreeMap::new(),
         };
-        let ran = self.on(ask, &judging.places, run).await?;
+        let ran = self.run_in_checkout(ask, &judging.checkouts, run).await?;
         let outputs = ran.outputs().collect();
         let text = ran.last_output();
         let tail =
             text.get(text.floor_char_boundary(text.len().saturating_sub(MOST_TAIL))..).unwrap_or_default();
-        let known = Known {
+        let known = CachedBaseline {
             tail: tail.to_owned(),
             test: ran.test.map(|ended| ended.run),
             reading: ran.reading,
@@ -98,7 +102,7 @@ impl Testing {
     }
 
     /// The same commit tested in another way, or behind other walls, is another baseline.
-    fn file_of(&self, ask: &Ask, plan: &TestPlan) -> PathBuf {
+    fn file_of(&self, ask: &TestRunRequest, plan: &TestPlan) -> PathBuf {
         let mut digest = Sha256::new();
         let none = String::new();
         let mode = self.sandbox.mode().to_string();
@@ -117,15 +121,15 @@ impl Testing {
 }
 
 /// One that cannot be read is made anew.
-fn read(file: &Path) -> Option<Known> {
+fn read(file: &Path) -> Option<CachedBaseline> {
     if std::fs::metadata(file).ok()?.len() > LARGEST {
         return None;
     }
-    let known: Known = serde_json::from_slice(&std::fs::read(file).ok()?).ok()?;
-    Some(Known { kept: true, ..known })
+    let known: CachedBaseline = serde_json::from_slice(&std::fs::read(file).ok()?).ok()?;
+    Some(CachedBaseline { kept: true, ..known })
 }
 
-fn keep(file: &Path, known: &Known) -> std::io::Result<()> {
+fn keep(file: &Path, known: &CachedBaseline) -> std::io::Result<()> {
     write_whole(file, &serde_json::to_vec(known)?)?;
     file.parent().map_or(Ok(()), forget_the_oldest)
 }

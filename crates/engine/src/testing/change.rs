@@ -3,13 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use super::{Ask, Judging, Testing};
-use journeyman_order::{CommitSha, Trouble, Weakening};
+use super::{CommitTester, TestRunRequest, VerdictBasis};
+use journeyman_order::{CommitSha, EffectError, Weakening};
 use journeyman_verify::experiment::{
-    ChangedPath, EditedTest, Sides, defined_in, edited_tests, is_of_tests, sides, words_in,
+    ChangeSplit, ChangedPath, EditedTest, defined_in, edited_tests, is_of_tests, split_change, words_in,
 };
-use journeyman_verify::{Lay, Mutant, Overlay, brought, changed_lines, mutants, tamper};
-use journeyman_workspace::{ChangedFile, Content};
+use journeyman_verify::{Mutant, Overlay, OverlayAction, changed_lines, mutants, new_dependencies, tamper};
+use journeyman_workspace::{ChangedContent, ChangedFile};
 
 /// Bytes of files that did not change and are read beside those that did.
 const MOST_UNCHANGED: usize = 8 << 20;
@@ -21,8 +21,8 @@ const MOST_MUTANTS: usize = 12;
 
 /// What reading a change tells.
 #[derive(Default)]
-pub(super) struct Change {
-    pub(super) sides: Sides,
+pub(super) struct ChangeAnalysis {
+    pub(super) sides: ChangeSplit,
     /// For reviewer and person.
     pub(super) remarks: Vec<Weakening>,
     pub(super) dependencies: Vec<String>,
@@ -41,9 +41,13 @@ pub(super) struct Change {
 }
 
 /// Reads both sides of a change.
-pub(super) async fn read_change(testing: &Testing, ask: &Ask, judging: &Judging) -> Result<Change, Trouble> {
+pub(super) async fn read_change(
+    testing: &CommitTester,
+    ask: &TestRunRequest,
+    judging: &VerdictBasis,
+) -> Result<ChangeAnalysis, EffectError> {
     let command = judging.before.test.clone().unwrap_or_default();
-    let Ask { repository, base, commit, .. } = ask.clone();
+    let TestRunRequest { repository, base, commit, .. } = ask.clone();
     testing
         .git(move |workspaces| {
             let read_base = |path: &str| workspaces.file(&repository, &base, path).ok().flatten();
@@ -63,26 +67,26 @@ fn of(
     command: &str,
     read_base: &dyn Fn(&str) -> Option<Vec<u8>>,
     read_after: &dyn Fn(&str) -> Option<Vec<u8>>,
-) -> Change {
+) -> ChangeAnalysis {
     let changed: Vec<ChangedPath<'_>> = changes
         .iter()
         .map(|file| ChangedPath {
             path: &file.path,
-            before: file.before.as_ref().and_then(Content::bytes),
-            after: file.after.as_ref().and_then(Content::bytes),
+            before: file.before.as_ref().and_then(ChangedContent::bytes),
+            after: file.after.as_ref().and_then(ChangedContent::bytes),
         })
         .collect();
-    let sides = sides(&changed, command, read_base, read_after);
-    let files: Vec<tamper::ChangedFile<'_>> = changed
+    let sides = split_change(&changed, command, read_base, read_after);
+    let files: Vec<tamper::FileVersions<'_>> = changed
         .iter()
-        .map(|file| tamper::ChangedFile {
+        .map(|file| tamper::FileVersions {
             before: file.before.map(|bytes| (file.path, bytes)),
             after: file.after.map(|bytes| (file.path, bytes)),
         })
         // What did not change is what helpers and expected values are recognised by.
         .chain(same.iter().map(|(path, bytes)| {
             let file = Some((path.as_str(), bytes.as_slice()));
-            tamper::ChangedFile { before: file, after: file }
+            tamper::FileVersions { before: file, after: file }
         }))
         .collect();
     let is_code = |file: &&ChangedPath<'_>| !is_of_tests(file.path);
@@ -105,11 +109,12 @@ fn of(
     let after = || changed.iter().filter(is_code).filter_map(|file| Some((file.path, file.after?)));
     let new_words =
         after().flat_map(|(_, bytes)| words_in(bytes)).filter(|word| !old_words.contains(word)).collect();
-    let is_unread = |file: &&ChangedFile| file.before == Some(Content::NotRead) && is_of_tests(&file.path);
-    Change {
+    let is_unread =
+        |file: &&ChangedFile| file.before == Some(ChangedContent::NotRead) && is_of_tests(&file.path);
+    ChangeAnalysis {
         unread: changes.iter().filter(is_unread).map(|file| file.path.clone()).collect(),
         remarks: tamper::weakenings(&files),
-        dependencies: brought(&dependencies).into_iter().map(|dependency| dependency.what).collect(),
+        dependencies: new_dependencies(&dependencies).into_iter().map(|dependency| dependency.what).collect(),
         new_words,
         mutants: in_turn(all_mutants, MOST_MUTANTS),
         after: mutated,
@@ -131,11 +136,11 @@ fn in_turn(mut lists: Vec<std::vec::IntoIter<Mutant>>, most: usize) -> Vec<Mutan
 
 /// The files of tests in a commit with something laid over it: what a lie can be told in. In Rust any file may hold tests.
 pub(super) async fn texts_of(
-    testing: &Testing,
-    ask: &Ask,
+    testing: &CommitTester,
+    ask: &TestRunRequest,
     commit: &CommitSha,
     overlays: &[Overlay],
-) -> Result<Vec<(String, Vec<u8>)>, Trouble> {
+) -> Result<Vec<(String, Vec<u8>)>, EffectError> {
     let (repository, commit, overlays) = (ask.repository.clone(), commit.clone(), overlays.to_vec());
     testing
         .git(move |workspaces| {
@@ -143,9 +148,9 @@ pub(super) async fn texts_of(
             let files = workspaces.some_files(&repository, &commit, MOST_UNCHANGED, &is_wanted)?;
             let mut files: BTreeMap<String, Vec<u8>> = files.into_iter().collect();
             for overlay in overlays.into_iter().filter(|overlay| is_wanted(&overlay.path)) {
-                match overlay.lay {
-                    Lay::Write(bytes) => drop(files.insert(overlay.path, bytes)),
-                    Lay::Remove => drop(files.remove(&overlay.path)),
+                match overlay.action {
+                    OverlayAction::Write(bytes) => drop(files.insert(overlay.path, bytes)),
+                    OverlayAction::Remove => drop(files.remove(&overlay.path)),
                 }
             }
             // A file of code may hold tests, and is none: lies are told within its tests only.

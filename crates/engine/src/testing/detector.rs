@@ -2,14 +2,14 @@
 //! noticed is told to the code of the base as well: a lie that nobody notices there says nothing.
 
 use super::change::texts_of;
-use super::experiment::{Bench, OldTestsRun};
-use super::place::Ran;
-use super::{Output, Trouble};
-use journeyman_order::scrutiny::{LieDetector, LieVerdict, ToldLie};
+use super::experiment::{ExperimentContext, OldTestsRun};
+use super::place::CheckoutRun;
+use super::{CommandOutput, EffectError};
+use journeyman_order::scrutiny::{FalsifiedExpectation, LieDetector, LieVerdict};
 use journeyman_order::test_run::CommandRun;
-use journeyman_order::{CaseStatus, Exit, Proof};
+use journeyman_order::{Exit, Proof, TestCaseStatus};
 use journeyman_verify::Overlay;
-use journeyman_verify::experiment::{Judgement, Lie, TestTexts, evidence_of, lie_told};
+use journeyman_verify::experiment::{ExperimentResult, Lie, TestTexts, evidence_of, lie_told};
 
 /// Lies in one test, what the old code answers among them: each in a run of its own, where the runner can be asked for some
 /// tests only.
@@ -21,20 +21,20 @@ const MOST_UNNAMED: usize = 2;
 
 /// What was told, and what came of it.
 #[derive(Default)]
-struct Session {
-    told: Vec<(Lie, bool)>,
+struct LieSession {
+    lies: Vec<(Lie, bool)>,
     runs: Vec<CommandRun>,
-    outputs: Vec<Output>,
+    outputs: Vec<CommandOutput>,
 }
 
-impl Session {
-    fn record(&mut self, ran: &Ran) {
+impl LieSession {
+    fn record(&mut self, ran: &CheckoutRun) {
         self.outputs.extend(ran.outputs());
         self.runs.extend(ran.test.as_ref().map(|ended| ended.run.clone()));
     }
 
     fn join(&mut self, other: Self) {
-        self.told.extend(other.told);
+        self.lies.extend(other.lies);
         self.runs.extend(other.runs);
         self.outputs.extend(other.outputs);
     }
@@ -42,52 +42,52 @@ impl Session {
 
 /// What the tests come to in other words.
 #[derive(Default)]
-struct InOtherWords {
-    session: Session,
+struct RewordingResult {
+    session: LieSession,
     /// Tests that fail though nothing in them is false.
     red: Vec<String>,
     /// The first expectation that was put in other words and was not met.
     unmet: Option<Lie>,
 }
 
-impl InOtherWords {
+impl RewordingResult {
     /// What it adds to what was said already.
-    fn after(self, said: LieVerdict, session: &mut Session) -> LieVerdict {
+    fn after(self, said: LieVerdict, session: &mut LieSession) -> LieVerdict {
         session.join(self.session);
         let Some(lie) = self.unmet else { return said };
         let now = format!("{} in other words", lie.was);
-        session.told.push((Lie { now, ..lie }, false));
+        session.lies.push((Lie { now, ..lie }, false));
         LieVerdict::Unnoticed
     }
 }
 
 /// Some tests: their texts, and what is laid over the commit for them.
-struct Suite<'a> {
+struct DetectorSuite<'a> {
     /// Tells outputs apart.
     name: &'a str,
     texts: TestTexts<'a>,
     overlays: &'a [Overlay],
     /// A run of all of them.
-    ran: &'a Ran,
+    ran: &'a CheckoutRun,
 }
 
-impl Bench<'_> {
+impl ExperimentContext<'_> {
     /// Tells lies on the code of the change. Tests that do not notice one are no evidence, and are taken out of the
     /// judgement.
     pub(super) async fn detect(
         &self,
-        ran: &Ran,
+        ran: &CheckoutRun,
         (old_tests, old_code): (Option<&OldTestsRun>, Option<&OldTestsRun>),
-        judgement: &mut Judgement,
-        outputs: &mut Vec<Output>,
-    ) -> Result<LieDetector, Trouble> {
+        judgement: &mut ExperimentResult,
+        outputs: &mut Vec<CommandOutput>,
+    ) -> Result<LieDetector, EffectError> {
         let overlays = old_tests.map(|old| old.overlays.as_slice()).unwrap_or_default();
         let (fixed, red) = evidence_of(judgement);
         // The tests that prove the change have to mean what they say as well.
         let red = if fixed.is_empty() { red } else { Vec::new() };
         let commit = &self.ask.commit;
         let files = texts_of(self.testing, self.ask, commit, overlays).await?;
-        let base = Suite {
+        let base = DetectorSuite {
             name: "",
             texts: TestTexts { files: &files },
             overlays,
@@ -98,7 +98,8 @@ impl Bench<'_> {
                 return Ok(None);
             }
             let files = texts_of(self.testing, self.ask, commit, &[]).await?;
-            let change = Suite { name: "-new", texts: TestTexts { files: &files }, overlays: &[], ran };
+            let change =
+                DetectorSuite { name: "-new", texts: TestTexts { files: &files }, overlays: &[], ran };
             let said = old_code.map_or("", |code| code.ran.last_output());
             let is_alone = old_code.is_some_and(|code| code.ran.is_selected);
             let lies = self.sure_ones(&change.texts, &red);
@@ -107,7 +108,7 @@ impl Bench<'_> {
             let reworded = async {
                 match is_alone || !lies.is_empty() {
                     true => self.reworded(&change, &lies, Some(&red)).await,
-                    false => Ok(InOtherWords::default()),
+                    false => Ok(RewordingResult::default()),
                 }
             };
             tokio::try_join!(told, reworded).map(Some)
@@ -115,11 +116,11 @@ impl Bench<'_> {
         let (of_base, of_change) = tokio::try_join!(self.of_base(&base, &fixed), of_change)?;
         let (mut said, mut session) = of_base;
         if let (Some((told, reworded)), true) = (of_change, said != LieVerdict::Unnoticed) {
-            let before = session.told.len();
+            let before = session.lies.len();
             session.join(told);
             let failing = reworded.red.clone();
             said = reworded.after(said, &mut session);
-            let own = session.told.get(before..).unwrap_or_default();
+            let own = session.lies.get(before..).unwrap_or_default();
             let is_void = |name: &String| {
                 failing.contains(name)
                     || own
@@ -150,7 +151,7 @@ impl Bench<'_> {
             }
         }
         outputs.append(&mut session.outputs);
-        let told = session.told.into_iter().map(|(lie, noticed)| ToldLie {
+        let told = session.lies.into_iter().map(|(lie, noticed)| FalsifiedExpectation {
             path: lie.path,
             line: lie.line,
             test: lie.test,
@@ -162,12 +163,16 @@ impl Bench<'_> {
     }
 
     /// Lies to the tests of the base: to those that were fixed, and else to those nearest to the change.
-    async fn of_base(&self, suite: &Suite<'_>, fixed: &[String]) -> Result<(LieVerdict, Session), Trouble> {
-        let mut session = Session::default();
+    async fn of_base(
+        &self,
+        suite: &DetectorSuite<'_>,
+        fixed: &[String],
+    ) -> Result<(LieVerdict, LieSession), EffectError> {
+        let mut session = LieSession::default();
         let texts = &suite.texts;
         let mut said = match &suite.ran.reading.cases {
             Some(cases) if fixed.is_empty() => {
-                let green = cases.tests.iter().filter(|(_, status)| **status == CaseStatus::Passed);
+                let green = cases.tests.iter().filter(|(_, status)| **status == TestCaseStatus::Passed);
                 let green: Vec<String> = green.map(|(name, _)| name.clone()).collect();
                 let names = texts.nearest(&green, &self.change.own_words, MOST_TESTS);
                 session.join(self.tell_tests(suite, &names, "", 1).await?);
@@ -178,7 +183,7 @@ impl Bench<'_> {
                 let told = self.tell_tests(suite, fixed, &self.baseline.tail, MOST_EACH);
                 let reworded = async {
                     match lies.is_empty() {
-                        true => Ok(InOtherWords::default()),
+                        true => Ok(RewordingResult::default()),
                         false => self.reworded(suite, &lies, Some(fixed)).await,
                     }
                 };
@@ -208,11 +213,11 @@ impl Bench<'_> {
     /// Lies in each of these tests: the first of each in one run, and the second in another where that costs little.
     async fn tell_tests(
         &self,
-        suite: &Suite<'_>,
+        suite: &DetectorSuite<'_>,
         names: &[String],
         old_said: &str,
         most_each: usize,
-    ) -> Result<Session, Trouble> {
+    ) -> Result<LieSession, EffectError> {
         let names = names.get(..names.len().min(MOST_TESTS)).unwrap_or_default();
         let lies = suite.texts.of_tests(names, &self.baseline.tail);
         // What the old code answers is the lie that is nearest to the truth.
@@ -225,15 +230,15 @@ impl Bench<'_> {
             let own: Vec<String> = now.iter().filter_map(|lie| lie.test.clone()).collect();
             let what = format!("-lie{}-{}", suite.name, number + 1);
             let ran = self.tell(suite, &what, &now, Some(&own)).await?;
-            let mut session = Session::default();
+            let mut session = LieSession::default();
             session.record(&ran);
             for lie in now {
                 let noticed = lie_told(&ran.cell(), lie.test.as_deref());
-                session.told.extend(noticed.map(|noticed| (lie.clone(), noticed)));
+                session.lies.extend(noticed.map(|noticed| (lie.clone(), noticed)));
             }
-            Ok::<_, Trouble>(session)
+            Ok::<_, EffectError>(session)
         });
-        let mut session = Session::default();
+        let mut session = LieSession::default();
         for told in futures_util::future::try_join_all(told).await? {
             session.join(told);
         }
@@ -244,19 +249,19 @@ impl Bench<'_> {
     /// that they have to pass. What fails there knows more of its tests than it should.
     async fn reworded(
         &self,
-        suite: &Suite<'_>,
+        suite: &DetectorSuite<'_>,
         lies: &[Lie],
         names: Option<&[String]>,
-    ) -> Result<InOtherWords, Trouble> {
+    ) -> Result<RewordingResult, EffectError> {
         let all = over(suite.overlays, suite.texts.reworded(&lies.iter().collect::<Vec<_>>()));
         let names = names.map(|names| names.get(..names.len().min(MOST_TESTS)).unwrap_or_default());
         let ran = self.run_elsewhere("-reworded", &self.ask.commit, all, names).await?;
-        let mut session = Session::default();
+        let mut session = LieSession::default();
         session.record(&ran);
         let is_unmet = |lie: &&Lie| lie_told(&ran.cell(), lie.test.as_deref()) == Some(true);
         let fails = |name: &&String| lie_told(&ran.cell(), Some(name)) == Some(true);
         let red = names.unwrap_or_default().iter().filter(fails).cloned().collect();
-        Ok(InOtherWords { session, red, unmet: lies.iter().find(is_unmet).cloned() })
+        Ok(RewordingResult { session, red, unmet: lies.iter().find(is_unmet).cloned() })
     }
 
     /// Of each of these tests the first expectation that is surely one.
@@ -269,12 +274,12 @@ impl Bench<'_> {
     /// A run with these lies in it.
     async fn tell(
         &self,
-        suite: &Suite<'_>,
+        suite: &DetectorSuite<'_>,
         what: &str,
         lies: &[&Lie],
         only: Option<&[String]>,
-    ) -> Result<Ran, Trouble> {
-        let all = over(suite.overlays, suite.texts.told(lies));
+    ) -> Result<CheckoutRun, EffectError> {
+        let all = over(suite.overlays, suite.texts.overlays_of(lies));
         self.run(what, &self.ask.commit, all, only).await
     }
 
@@ -283,12 +288,12 @@ impl Bench<'_> {
         &self,
         texts: &TestTexts<'_>,
         are_fixed: bool,
-        session: &mut Session,
-    ) -> Result<LieVerdict, Trouble> {
+        session: &mut LieSession,
+    ) -> Result<LieVerdict, EffectError> {
         let unnoticed: Vec<Lie> =
-            session.told.iter().filter(|(_, noticed)| !noticed).map(|(lie, _)| lie.clone()).collect();
-        let has_noticed = |session: &Session, test: &Option<String>| {
-            session.told.iter().any(|(lie, noticed)| *noticed && lie.test == *test)
+            session.lies.iter().filter(|(_, noticed)| !noticed).map(|(lie, _)| lie.clone()).collect();
+        let has_noticed = |session: &LieSession, test: &Option<String>| {
+            session.lies.iter().any(|(lie, noticed)| *noticed && lie.test == *test)
         };
         if are_fixed {
             if unnoticed.iter().any(|lie| lie.is_sure || !has_noticed(session, &lie.test)) {
@@ -300,9 +305,9 @@ impl Bench<'_> {
             if !noticed.is_empty() {
                 return Ok(LieVerdict::Unnoticed);
             }
-            session.told.retain(|(_, noticed)| *noticed);
+            session.lies.retain(|(_, noticed)| *noticed);
         }
-        Ok(match session.told.iter().any(|(_, noticed)| *noticed) {
+        Ok(match session.lies.iter().any(|(_, noticed)| *noticed) {
             true => LieVerdict::Noticed,
             false => LieVerdict::NotTold {
                 because: "no expectation was found in its tests that could be made false".to_owned(),
@@ -315,8 +320,8 @@ impl Bench<'_> {
         &self,
         texts: &TestTexts<'_>,
         lies: &[Lie],
-        session: &mut Session,
-    ) -> Result<Vec<Lie>, Trouble> {
+        session: &mut LieSession,
+    ) -> Result<Vec<Lie>, EffectError> {
         let base = texts_of(self.testing, self.ask, &self.ask.base, &[]).await?;
         let is_same = |lie: &&Lie| {
             let file = |files: &[(String, Vec<u8>)]| {
@@ -337,14 +342,18 @@ impl Bench<'_> {
         }
         let names: Vec<String> = first.iter().filter_map(|lie| lie.test.clone()).collect();
         let only = (!names.is_empty()).then_some(names.as_slice());
-        let ran = self.run("-lie-base", &self.ask.base, over(&[], texts.told(&first)), only).await?;
+        let ran = self.run("-lie-base", &self.ask.base, over(&[], texts.overlays_of(&first)), only).await?;
         session.record(&ran);
         let told = first.into_iter().filter(|lie| lie_told(&ran.cell(), lie.test.as_deref()) == Some(true));
         Ok(told.cloned().collect())
     }
 
     /// Lies where the runner names no tests: one at a time, and all tests are run.
-    async fn of_unnamed(&self, suite: &Suite<'_>, session: &mut Session) -> Result<LieVerdict, Trouble> {
+    async fn of_unnamed(
+        &self,
+        suite: &DetectorSuite<'_>,
+        session: &mut LieSession,
+    ) -> Result<LieVerdict, EffectError> {
         let texts = &suite.texts;
         let was_green = self.baseline.exit() == Some(Exit::Code(0));
         let all = texts.anywhere(&self.baseline.tail);
@@ -355,11 +364,11 @@ impl Bench<'_> {
         let lies: Vec<Lie> = answer.clone().into_iter().chain(own).take(MOST_UNNAMED).collect();
         // What was mended is told nearer to the truth as well, and in other words; what is red anyway shows nothing.
         let is_mended = !was_green && suite.ran.cell().exit == Some(Exit::Code(0)) && !lies.is_empty();
-        let slight = lies.iter().filter(|lie| lie.is_sure && is_mended).find_map(|lie| texts.slight(lie));
+        let slight = lies.iter().filter(|lie| lie.is_sure && is_mended).find_map(|lie| texts.slight_lie(lie));
         let reworded = async {
             match is_mended {
                 true => self.reworded(suite, &lies, None).await,
-                false => Ok(InOtherWords::default()),
+                false => Ok(RewordingResult::default()),
             }
         };
         let (told, slight, reworded) = tokio::try_join!(
@@ -378,18 +387,18 @@ impl Bench<'_> {
     /// These lies, one at a time, against all tests.
     async fn tell_unnamed(
         &self,
-        suite: &Suite<'_>,
+        suite: &DetectorSuite<'_>,
         name: &str,
         lies: Vec<Lie>,
-    ) -> Result<(LieVerdict, Session), Trouble> {
-        let mut session = Session::default();
+    ) -> Result<(LieVerdict, LieSession), EffectError> {
+        let mut session = LieSession::default();
         let was_green = self.baseline.exit() == Some(Exit::Code(0));
         for (number, lie) in lies.into_iter().enumerate() {
             let what = format!("-lie{name}-{}", number + 1);
             let ran = self.tell(suite, &what, &[&lie], None).await?;
             session.record(&ran);
             let Some(noticed) = lie_told(&ran.cell(), None) else { continue };
-            session.told.push((lie.clone(), noticed));
+            session.lies.push((lie.clone(), noticed));
             if noticed {
                 return Ok((LieVerdict::Noticed, session));
             }
@@ -403,7 +412,7 @@ impl Bench<'_> {
             if is_bent {
                 return Ok((LieVerdict::Unnoticed, session));
             }
-            session.told.pop();
+            session.lies.pop();
         }
         let because = "no expectation was found in its tests that could be made false".to_owned();
         Ok((LieVerdict::NotTold { because }, session))

@@ -7,10 +7,10 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::{Ask, Testing, remove};
+use super::{CommitTester, TestRunRequest, remove};
 use crate::job::{make_folder, readable, succeed, writable};
-use journeyman_order::Trouble;
-use journeyman_sandbox::{Job, Limits, Mount, Network};
+use journeyman_order::EffectError;
+use journeyman_sandbox::{Job, JobLimits, Mount, SandboxNetwork};
 
 /// In a home.
 const CACHES: [&str; 14] = [
@@ -40,9 +40,9 @@ for cache; do
     mkdir -p "$to/${cache%/*}" && cp -R -P -p --reflink=auto -- "$cache" "$to/$cache" || exit 1
 done"#;
 
-impl Testing {
+impl CommitTester {
     /// Gives a run's empty home a copy of what is kept. Without it things take longer, and that is all.
-    pub(super) async fn lay_downloads(&self, ask: &Ask, home: &Path) -> Result<(), Trouble> {
+    pub(super) async fn lay_downloads(&self, ask: &TestRunRequest, home: &Path) -> Result<(), EffectError> {
         let Some(kept) = newest(&self.workspaces.downloads(&ask.repository)) else { return Ok(()) };
         if let Err(trouble) = self.copy(&kept, home, vec![readable(&kept)], home).await {
             tracing::info!("downloads are not taken from {}: {}", kept.display(), trouble.message);
@@ -54,7 +54,7 @@ impl Testing {
     }
 
     /// Keeps what the setup of the base commit downloaded, in place of what was kept before.
-    pub(super) async fn keep_downloads(&self, ask: &Ask, home: &Path) -> Result<(), Trouble> {
+    pub(super) async fn keep_downloads(&self, ask: &TestRunRequest, home: &Path) -> Result<(), EffectError> {
         let folder = self.workspaces.downloads(&ask.repository);
         let kept = folder.join(ask.base.to_string());
         if !ask.base_is_of_the_default_branch || kept.exists() {
@@ -85,12 +85,12 @@ impl Testing {
     }
 
     /// What is kept may itself be what a setup fails by.
-    pub(super) async fn forget_downloads(&self, ask: &Ask) -> Result<(), Trouble> {
+    pub(super) async fn forget_downloads(&self, ask: &TestRunRequest) -> Result<(), EffectError> {
         remove(&self.workspaces.downloads(&ask.repository)).await
     }
 
     /// In a sandbox: what is copied was written by code of the repository.
-    async fn copy(&self, from: &Path, to: &Path, mounts: Vec<Mount>, home: &Path) -> Result<(), Trouble> {
+    async fn copy(&self, from: &Path, to: &Path, mounts: Vec<Mount>, home: &Path) -> Result<(), EffectError> {
         let mut program: Vec<OsString> = ["sh", "-c", COPY, "copy"].map(OsString::from).to_vec();
         program.push(to.into());
         program.extend(CACHES.map(OsString::from));
@@ -102,8 +102,8 @@ impl Testing {
             home: home.to_owned(),
             mounts,
             relocation: None,
-            network: Network::None,
-            limits: Limits { disk: LARGEST, ..Limits::small() },
+            network: SandboxNetwork::None,
+            limits: JobLimits { disk: LARGEST, ..JobLimits::small() },
             timeout: self.setup_time,
             most_output: 64 * 1024,
         };

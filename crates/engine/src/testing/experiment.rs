@@ -4,60 +4,60 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::baseline::Known;
-use super::change::Change;
-use super::place::{Ran, Run};
-use super::{Ask, Judging, Output, Testing};
-use journeyman_order::comparison::Runner;
+use super::baseline::CachedBaseline;
+use super::change::ChangeAnalysis;
+use super::place::{CheckoutRun, CheckoutRunSpec};
+use super::{CommandOutput, CommitTester, TestRunRequest, VerdictBasis};
+use journeyman_order::comparison::TestRunnerName;
 use journeyman_order::scrutiny::{ChangedTest, LieVerdict, OldTests};
-use journeyman_order::{CaseStatus, CommitSha, Exit, Proof, Reading, Scrutiny, Trouble};
+use journeyman_order::{CommitSha, EffectError, Exit, Proof, Scrutiny, TestCaseStatus, TestReport};
 use journeyman_verify as verify;
 use journeyman_verify::Overlay;
-use journeyman_verify::experiment::{Judgement, Matrix, is_of, judge, lie_told, not_loaded};
+use journeyman_verify::experiment::{ExperimentMatrix, ExperimentResult, is_of, judge, lie_told, not_loaded};
 
 /// How often files of the base's tests that do not load are left out, and the rest is run again.
 const MOST_TRIES: usize = 3;
 
 /// What every run of one verdict is about.
-pub(super) struct Bench<'a> {
-    pub(super) testing: &'a Testing,
-    pub(super) ask: &'a Ask,
-    pub(super) judging: &'a Judging,
-    pub(super) change: Change,
-    pub(super) baseline: Known,
+pub(super) struct ExperimentContext<'a> {
+    pub(super) testing: &'a CommitTester,
+    pub(super) ask: &'a TestRunRequest,
+    pub(super) judging: &'a VerdictBasis,
+    pub(super) change: ChangeAnalysis,
+    pub(super) baseline: CachedBaseline,
 }
 
 /// The tests of the base on the code of the change.
 pub(super) struct OldTestsRun {
-    pub(super) ran: Ran,
+    pub(super) ran: CheckoutRun,
     /// What was laid over the change for it.
     pub(super) overlays: Vec<Overlay>,
     /// The paths of the base's tests that do not load there.
     unloaded: Vec<String>,
 }
 
-impl Bench<'_> {
+impl ExperimentContext<'_> {
     /// The tests of the base on the code of the change, beside the change's own run: where the base's is kept, a processor
     /// has nothing else to do.
-    pub(super) async fn old_tests_early(&self) -> Result<Option<OldTestsRun>, Trouble> {
-        let is_idle = self.baseline.kept && self.judging.places.are_side_by_side();
+    pub(super) async fn old_tests_early(&self) -> Result<Option<OldTestsRun>, EffectError> {
+        let is_idle = self.baseline.kept && self.judging.checkouts.is_parallel();
         wanted(is_idle && !self.change.sides.test_paths.is_empty(), self.old_tests()).await
     }
 
-    async fn old_tests(&self) -> Result<OldTestsRun, Trouble> {
+    async fn old_tests(&self) -> Result<OldTestsRun, EffectError> {
         self.loading("-old-tests", &self.ask.commit, &self.change.sides.old_tests, None).await
     }
 
     /// What is to be known of a change beside that its tests pass.
     pub(super) async fn experiment(
         &self,
-        ran: &Ran,
+        ran: &CheckoutRun,
         early: Option<OldTestsRun>,
-        outputs: &mut Vec<Output>,
-    ) -> Result<Scrutiny, Trouble> {
+        outputs: &mut Vec<CommandOutput>,
+    ) -> Result<Scrutiny, EffectError> {
         let sides = &self.change.sides;
         let alone = verify::verdict(&ran.cell().exit.unwrap_or(Exit::Code(-1)), ran.reading.counts.as_ref());
-        let mut again: Vec<(Exit, Reading)> = Vec::new();
+        let mut again: Vec<(Exit, TestReport)> = Vec::new();
         let mut reruns = Vec::new();
         // Once more tells flaky tests from broken ones.
         if verify::may_be_flaky(&self.baseline.reading, &ran.reading, alone) {
@@ -162,7 +162,7 @@ impl Bench<'_> {
         commit: &CommitSha,
         overlays: Vec<Overlay>,
         only: Option<&[String]>,
-    ) -> Result<Ran, Trouble> {
+    ) -> Result<CheckoutRun, EffectError> {
         self.run_with(what, commit, overlays, only, BTreeMap::new()).await
     }
 
@@ -173,7 +173,7 @@ impl Bench<'_> {
         commit: &CommitSha,
         overlays: Vec<Overlay>,
         only: Option<&[String]>,
-    ) -> Result<Ran, Trouble> {
+    ) -> Result<CheckoutRun, EffectError> {
         let environment = BTreeMap::from([("CI".to_owned(), String::new())]);
         self.run_with(what, commit, overlays, only, environment).await
     }
@@ -185,27 +185,27 @@ impl Bench<'_> {
         overlays: Vec<Overlay>,
         only: Option<&[String]>,
         environment: BTreeMap<String, String>,
-    ) -> Result<Ran, Trouble> {
+    ) -> Result<CheckoutRun, EffectError> {
         let plan = &self.judging.plan;
         let only = only.map(|names| (names, self.named_by()));
-        let all = Run { what, commit, overlays, plan, only: None, environment };
-        let some = Run { only, ..all.clone() };
-        let ran = self.testing.on(self.ask, &self.judging.places, some).await?;
+        let all = CheckoutRunSpec { what, commit, overlays, plan, only: None, environment };
+        let some = CheckoutRunSpec { only, ..all.clone() };
+        let ran = self.testing.run_in_checkout(self.ask, &self.judging.checkouts, some).await?;
         // Jest is silent on files in which nothing was asked for, and counts their tests: its exit would speak for tests
         // that nobody can tell apart.
         match ran.is_selected && ran.reading.cases.is_none() {
-            true => self.testing.on(self.ask, &self.judging.places, all).await,
+            true => self.testing.run_in_checkout(self.ask, &self.judging.checkouts, all).await,
             false => Ok(ran),
         }
     }
 
     /// Who names the tests.
-    pub(super) fn named_by(&self) -> Option<Runner> {
+    pub(super) fn named_by(&self) -> Option<TestRunnerName> {
         self.baseline.reading.cases.as_ref().map(|cases| cases.named_by)
     }
 
     /// The tests of the change pass as the base runs its tests as well, where they can be built so.
-    async fn with_old_configuration(&self) -> Result<(Option<String>, Vec<Output>), Trouble> {
+    async fn with_old_configuration(&self) -> Result<(Option<String>, Vec<CommandOutput>), EffectError> {
         let sides = &self.change.sides;
         let is_configuration = |overlay: &&Overlay| sides.configuration.contains(&overlay.path);
         let overlays = sides.old_tests.iter().filter(is_configuration).cloned().collect();
@@ -216,7 +216,7 @@ impl Bench<'_> {
             let known = |name: &String| {
                 self.baseline.reading.cases.as_ref().is_some_and(|base| base.tests.contains_key(name))
             };
-            cases.tests.iter().any(|(name, status)| *status == CaseStatus::Failed && known(name))
+            cases.tests.iter().any(|(name, status)| *status == TestCaseStatus::Failed && known(name))
         });
         let is_red = failing.unwrap_or(matches!(cell.exit, Some(Exit::Code(code)) if code != 0));
         let against = (is_red && not_loaded(&cell).is_empty()).then(|| {
@@ -230,7 +230,7 @@ impl Bench<'_> {
 
     /// The tests that the change adds or edits, where nothing else of the tests differs: the code of the base has to hear no
     /// others, if these prove something.
-    fn concerned(&self, ran: &Ran) -> Option<Vec<String>> {
+    fn concerned(&self, ran: &CheckoutRun) -> Option<Vec<String>> {
         let cases = ran.reading.cases.as_ref()?;
         let known = &self.baseline.reading.cases.as_ref()?.tests;
         let paths = &self.change.sides.test_paths;
@@ -251,9 +251,9 @@ impl Bench<'_> {
     async fn without_new_data(
         &self,
         old_tests: Option<&OldTestsRun>,
-        judgement: &mut Judgement,
-        outputs: &mut Vec<Output>,
-    ) -> Result<(), Trouble> {
+        judgement: &mut ExperimentResult,
+        outputs: &mut Vec<CommandOutput>,
+    ) -> Result<(), EffectError> {
         let mut overlays = old_tests.map(|old| old.overlays.clone()).unwrap_or_default();
         overlays.extend(self.change.sides.old_data.iter().cloned());
         let ran = self.run("-old-data", &self.ask.commit, overlays, None).await?;
@@ -276,7 +276,7 @@ impl Bench<'_> {
         commit: &CommitSha,
         overlays: &[Overlay],
         only: Option<&[String]>,
-    ) -> Result<OldTestsRun, Trouble> {
+    ) -> Result<OldTestsRun, EffectError> {
         let mut overlays = overlays.to_vec();
         let mut unloaded: Vec<String> = Vec::new();
         for attempt in 1.. {
@@ -325,13 +325,13 @@ impl Bench<'_> {
 
     fn judged(
         &self,
-        ran: &Ran,
-        again: &[(Exit, Reading)],
+        ran: &CheckoutRun,
+        again: &[(Exit, TestReport)],
         old_tests: Option<&OldTestsRun>,
         old_code: Option<&OldTestsRun>,
-    ) -> Judgement {
+    ) -> ExperimentResult {
         let sides = &self.change.sides;
-        judge(&Matrix {
+        judge(&ExperimentMatrix {
             baseline: self.baseline.cell(),
             change: ran.cell(),
             again,
@@ -347,7 +347,7 @@ impl Bench<'_> {
     }
 
     /// Tests of the base that are others now, by the runs and by their texts, with both.
-    fn changed_tests(&self, judgement: &Judgement) -> Vec<ChangedTest> {
+    fn changed_tests(&self, judgement: &ExperimentResult) -> Vec<ChangedTest> {
         let mut changed = judgement.changed.clone();
         for edited in &self.change.edited_tests {
             match changed.iter_mut().find(|known| edited.is(&known.test)) {
@@ -367,8 +367,8 @@ impl Bench<'_> {
 /// A run, where it is wanted.
 async fn wanted<T>(
     is_wanted: bool,
-    run: impl Future<Output = Result<T, Trouble>>,
-) -> Result<Option<T>, Trouble> {
+    run: impl Future<Output = Result<T, EffectError>>,
+) -> Result<Option<T>, EffectError> {
     match is_wanted {
         true => run.await.map(Some),
         false => Ok(None),

@@ -9,8 +9,8 @@ mod change;
 mod detector;
 mod downloads;
 mod experiment;
-mod lay;
 mod mutants;
+mod overlay;
 mod place;
 mod tracked;
 
@@ -21,19 +21,19 @@ use std::time::Duration;
 use super::trouble::never;
 use journeyman_order::test_run::CommandRun;
 use journeyman_order::{
-    CommitSha, Exit, RepositoryName, RepositorySettings, Scrutiny, TestRun, TestVerdict, TreeSha, Trouble,
+    CommitSha, EffectError, Exit, RepositoryName, RepositorySettings, Scrutiny, TestRun, TestVerdict, TreeSha,
 };
 use journeyman_sandbox::Sandbox;
 use journeyman_verify::TestPlan;
 use journeyman_workspace::{GitError, Workspaces, remove_all};
 
 use change::read_change;
-use experiment::Bench;
-use place::{Places, Run};
+use experiment::ExperimentContext;
+use place::{CheckoutPool, CheckoutRunSpec};
 
 /// Runs the tests of repositories on commits of ours. Cheap to clone.
 #[derive(Clone)]
-pub struct Testing {
+pub struct CommitTester {
     /// Where they run.
     pub sandbox: Sandbox,
     /// Where the commits are.
@@ -55,7 +55,7 @@ pub struct Testing {
 
 /// What is to be tested.
 #[derive(Debug, Clone)]
-pub struct Ask {
+pub struct TestRunRequest {
     /// Whose commits they are.
     pub repository: RepositoryName,
     /// The commit that says how it is tested, and whose tests are guarded.
@@ -74,11 +74,11 @@ pub struct Ask {
 
 /// What came of it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Tested {
+pub struct TestRunResult {
     /// The verdict and its evidence.
     pub run: TestRun,
     /// The end of what each command printed.
-    pub outputs: Vec<Output>,
+    pub outputs: Vec<CommandOutput>,
 }
 
 /// What of the end of an output is kept, in bytes.
@@ -86,7 +86,7 @@ const MOST_KEPT: usize = 2 << 20;
 
 /// The end of what one command printed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Output {
+pub struct CommandOutput {
     /// Which it was, such as `tests` or `setup-base`.
     pub name: String,
     /// At most 2 MiB.
@@ -94,22 +94,22 @@ pub struct Output {
 }
 
 /// By what a commit is judged, and what it changes.
-struct Judging {
+struct VerdictBasis {
     /// The base's own.
     before: TestPlan,
     /// What is run.
     plan: TestPlan,
     /// Why a pass verifies nothing.
     doubt: Option<String>,
-    places: Places,
+    checkouts: CheckoutPool,
 }
 
-impl Testing {
+impl CommitTester {
     /// Runs the tests on a commit, and whatever else it takes to believe the verdict.
     ///
     /// # Errors
     /// When the sandbox, the disk or the repository fails; never by what the tests do.
-    pub async fn run(&self, ask: &Ask) -> Result<Tested, Trouble> {
+    pub async fn run(&self, ask: &TestRunRequest) -> Result<TestRunResult, EffectError> {
         // What was left by one that was killed is gone before this one begins: every run is on a fresh checkout.
         remove(&ask.folder).await?;
         let tested = self.judge(ask).await;
@@ -119,8 +119,8 @@ impl Testing {
         tested
     }
 
-    async fn judge(&self, ask: &Ask) -> Result<Tested, Trouble> {
-        let judging = self.judging(ask).await?;
+    async fn judge(&self, ask: &TestRunRequest) -> Result<TestRunResult, EffectError> {
+        let judging = self.verdict_basis(ask).await?;
         let mut outputs = Vec::new();
         let mut run = TestRun {
             commit: ask.commit.clone(),
@@ -138,9 +138,9 @@ impl Testing {
             artifacts: Vec::new(),
         };
         if judging.plan.test.is_none() {
-            return Ok(Tested { run, outputs });
+            return Ok(TestRunResult { run, outputs });
         }
-        let first = Run {
+        let first = CheckoutRunSpec {
             what: "",
             commit: &ask.commit,
             overlays: Vec::new(),
@@ -156,18 +156,19 @@ impl Testing {
             }
             let baseline = self.baseline(ask, &judging).await?;
             let change = read_change(self, ask, &judging).await?;
-            let bench = Bench { testing: self, ask, judging: &judging, change, baseline };
+            let bench = ExperimentContext { testing: self, ask, judging: &judging, change, baseline };
             let early = bench.old_tests_early().await?;
             Ok(Some((bench, early)))
         };
-        let (ran, compared) = tokio::try_join!(self.on(ask, &judging.places, first), compared)?;
+        let (ran, compared) =
+            tokio::try_join!(self.run_in_checkout(ask, &judging.checkouts, first), compared)?;
         outputs.extend(ran.outputs());
         run.network = ran.network();
         run.setup = ran.setup.as_ref().map(|ended| ended.run.clone());
         run.tail = journeyman_verify::tail(ran.last_output());
         let Some(ended) = &ran.test else {
             run.verdict = TestVerdict::SetupFailed;
-            return Ok(Tested { run, outputs });
+            return Ok(TestRunResult { run, outputs });
         };
         run.verdict = journeyman_verify::verdict(&ended.run.exit, ran.reading.counts.as_ref());
         (run.counts, run.failing) = (ran.reading.counts, ran.reading.failing.clone());
@@ -179,13 +180,13 @@ impl Testing {
             run.doubt = run.doubt.or_else(|| scrutiny.never_seen_to_fail());
             run.scrutiny = Some(Box::new(scrutiny));
         }
-        Ok(Tested { run, outputs })
+        Ok(TestRunResult { run, outputs })
     }
 
     /// The command is the base commit's affair: settings come from there, and what is found is found there.
-    async fn judging(&self, ask: &Ask) -> Result<Judging, Trouble> {
-        let Ask { repository, base, commit, settings, .. } = ask.clone();
-        let places = Places::for_mode(self.sandbox.mode());
+    async fn verdict_basis(&self, ask: &TestRunRequest) -> Result<VerdictBasis, EffectError> {
+        let TestRunRequest { repository, base, commit, settings, .. } = ask.clone();
+        let places = CheckoutPool::for_mode(self.sandbox.mode());
         self.git(move |workspaces| {
             let base_root = workspaces.root_files(&repository, &base)?;
             let root = workspaces.root_files(&repository, &commit)?;
@@ -195,7 +196,7 @@ impl Testing {
             let after = journeyman_verify::plan(&settings, &root, &read);
             let plan = journeyman_verify::judge_by(before.clone(), after);
             let doubt = journeyman_verify::without_own_tests(&before, &plan);
-            Ok(Judging { plan, before, doubt, places })
+            Ok(VerdictBasis { plan, before, doubt, checkouts: places })
         })
         .await
     }
@@ -203,34 +204,34 @@ impl Testing {
     async fn git<T: Send + 'static>(
         &self,
         work: impl FnOnce(Workspaces) -> Result<T, GitError> + Send + 'static,
-    ) -> Result<T, Trouble> {
+    ) -> Result<T, EffectError> {
         let workspaces = self.workspaces.clone();
-        blocking(move || work(workspaces)).await?.map_err(Trouble::from)
+        blocking(move || work(workspaces)).await?.map_err(EffectError::from)
     }
 }
 
 /// What a run comes to, with the experiment around it: a pass can only be taken away, unless what failed was flaky. A
 /// test that is red on the base excuses nothing: it may be the very one that the issue is about.
 fn verdict(alone: TestVerdict, scrutiny: &Scrutiny) -> TestVerdict {
-    use journeyman_order::Judged;
+    use journeyman_order::ComparisonVerdict;
     let is_bent = !scrutiny.objections().is_empty();
     match (alone, scrutiny.judged) {
         (TestVerdict::Passed | TestVerdict::NoTests, _) if is_bent => TestVerdict::Weakened,
-        (TestVerdict::Passed, Judged::Failed) => TestVerdict::Failed,
+        (TestVerdict::Passed, ComparisonVerdict::Failed) => TestVerdict::Failed,
         // What failed once passed on the same commit: flaky, and named as that.
-        (TestVerdict::Failed, Judged::Passed) if !is_bent => TestVerdict::Passed,
+        (TestVerdict::Failed, ComparisonVerdict::Passed) if !is_bent => TestVerdict::Passed,
         (alone, _) => alone,
     }
 }
 
 /// Work that would keep a thread of the runtime busy.
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Trouble> {
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, EffectError> {
     let done = tokio::task::spawn_blocking(work).await;
     done.map_err(|error| never(format!("a fault of Journeyman's own: {error}")))
 }
 
 /// Also folders that somebody made unwritable, as Go does with its module cache. Takes time where there is much.
-async fn remove(place: &std::path::Path) -> Result<(), Trouble> {
+async fn remove(place: &std::path::Path) -> Result<(), EffectError> {
     let place = place.to_owned();
     blocking(move || {
         remove_all(&place)

@@ -5,29 +5,29 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use super::experiment::Bench;
-use super::lay::{inside, write};
-use super::place::{How, Run, Tests};
-use super::{Trouble, blocking};
+use super::experiment::ExperimentContext;
+use super::overlay::{inside, write};
+use super::place::{CheckoutRunSpec, CommandOptions, TestCommandResult};
+use super::{EffectError, blocking};
 use crate::trouble::soon;
 use journeyman_order::Exit;
 use journeyman_order::scrutiny::MutantTally;
 use journeyman_verify::Mutant;
-use journeyman_verify::experiment::{Cell, Judgement, evidence_of, not_loaded};
+use journeyman_verify::experiment::{ExperimentCell, ExperimentResult, evidence_of, not_loaded};
 
 /// A mutant that runs this many times as long as the tests did, does not end.
 const TIMES_AS_LONG: f64 = 3.0;
 /// And never less than this is waited for.
 const AT_LEAST: Duration = Duration::from_secs(10);
 
-impl Bench<'_> {
+impl ExperimentContext<'_> {
     /// Mutants of the changed lines against the tests that were fixed or prove the change, and else against all; none where
     /// none is wanted, or there is nothing to mutate.
     pub(super) async fn mutants(
         &self,
-        judgement: &Judgement,
+        judgement: &ExperimentResult,
         took: f64,
-    ) -> Result<Option<MutantTally>, Trouble> {
+    ) -> Result<Option<MutantTally>, EffectError> {
         let limit = self.testing.mutant_time;
         if limit.is_zero() || self.change.mutants.is_empty() {
             return Ok(None);
@@ -37,7 +37,7 @@ impl Bench<'_> {
         let names: Vec<String> = fixed.into_iter().chain(red).collect();
         let only = (!names.is_empty()).then(|| (names.as_slice(), self.named_by()));
         let plan = &self.judging.plan;
-        let run = Run {
+        let run = CheckoutRunSpec {
             what: "-mutants",
             commit: &self.ask.commit,
             overlays: Vec::new(),
@@ -45,7 +45,7 @@ impl Bench<'_> {
             only: None,
             environment: BTreeMap::new(),
         };
-        let place = self.judging.places.empty(self.ask).await?;
+        let place = self.judging.checkouts.acquire(self.ask).await?;
         let (_, prepared) = self.testing.prepare(self.ask, run, &place).await?;
         let mut tally = MutantTally::default();
         if let Some(ready) = prepared {
@@ -57,7 +57,7 @@ impl Bench<'_> {
                 }
                 let Some(bytes) = self.change.after.get(&mutant.path) else { continue };
                 lay_one(&place.tree, &mutant.path, mutant.apply(bytes)).await?;
-                let how = How {
+                let how = CommandOptions {
                     name: String::new(),
                     access: self.testing.for_tests(self.ask)?,
                     timeout: AT_LEAST
@@ -71,7 +71,7 @@ impl Bench<'_> {
                         .chain([("PYTHONDONTWRITEBYTECODE".to_owned(), "1".to_owned())])
                         .collect(),
                 };
-                let again = How {
+                let again = CommandOptions {
                     environment: how.environment.clone(),
                     access: self.testing.for_tests(self.ask)?,
                     name: String::new(),
@@ -82,15 +82,16 @@ impl Bench<'_> {
                     ran = self.testing.test(&place, plan, None, again).await?;
                 }
                 lay_one(&place.tree, &mutant.path, bytes.clone()).await?;
-                let Some(Tests { ended, reading, .. }) = ran else { break };
-                let cell = Cell { exit: Some(ended.run.exit), reading: &reading, output: ended.printed() };
+                let Some(TestCommandResult { ended, reading, .. }) = ran else { break };
+                let cell =
+                    ExperimentCell { exit: Some(ended.run.exit), reading: &reading, output: ended.printed() };
                 // One that does not build was caught by nobody.
                 if !not_loaded(&cell).is_empty() && reading.counts.is_none_or(|counts| counts.ran() == 0) {
                     continue;
                 }
                 tally.tried += 1;
                 match ended.run.exit {
-                    Exit::Code(0) => tally.survivors.push(told(mutant)),
+                    Exit::Code(0) => tally.survivors.push(mutant_line(mutant)),
                     Exit::Code(_) | Exit::Signal(_) | Exit::TimedOut => tally.caught += 1,
                 }
             }
@@ -99,11 +100,11 @@ impl Bench<'_> {
     }
 }
 
-fn told(mutant: &Mutant) -> String {
+fn mutant_line(mutant: &Mutant) -> String {
     format!("{}:{}: {}", mutant.path, mutant.line, mutant.what)
 }
 
-async fn lay_one(tree: &Path, path: &str, bytes: Vec<u8>) -> Result<(), Trouble> {
+async fn lay_one(tree: &Path, path: &str, bytes: Vec<u8>) -> Result<(), EffectError> {
     let (tree, path) = (tree.to_owned(), path.to_owned());
     blocking(move || {
         let place =

@@ -7,20 +7,20 @@ use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::lay::lay;
-use super::tracked::Tracked;
-use super::{Ask, MOST_KEPT, Output, Testing, blocking, is_good, remove};
-use crate::door::{self, OpenDoor};
-use crate::job::{Recorded, Recorder, make_folder, readable, short_job, succeed, writable};
+use super::overlay::lay;
+use super::tracked::TrackedFiles;
+use super::{CommandOutput, CommitTester, MOST_KEPT, TestRunRequest, blocking, is_good, remove};
+use crate::door::{self, JobEgress};
+use crate::job::{OutputRecorder, RecordedOutput, make_folder, readable, short_job, succeed, writable};
 use crate::trouble::{never, soon};
-use journeyman_gateway::Access;
-use journeyman_order::comparison::Runner;
-use journeyman_order::network::Record;
+use journeyman_gateway::EgressPolicy;
+use journeyman_order::comparison::TestRunnerName;
+use journeyman_order::network::NetworkRecord;
 use journeyman_order::test_run::CommandRun;
-use journeyman_order::{CommitSha, Reading, Trouble};
-use journeyman_sandbox::{Job, Limits, Mode, Mount, Network, Relocation};
-use journeyman_verify::experiment::{self, Cell};
-use journeyman_verify::{Overlay, Reporting, TestPlan};
+use journeyman_order::{CommitSha, EffectError, TestReport};
+use journeyman_sandbox::{IsolationMode, Job, JobLimits, Mount, Relocation, SandboxNetwork};
+use journeyman_verify::experiment::{self, ExperimentCell};
+use journeyman_verify::{Overlay, ReportingCommand, TestPlan};
 use journeyman_workspace::Workspaces;
 
 /// Runs of one verdict that happen at the same time, at most: each has a checkout of its own.
@@ -40,7 +40,7 @@ const LARGEST_MANIFEST: u64 = 1 << 20;
 const MOST_LOOKED_AT: usize = 50_000;
 
 /// A fresh checkout and a home of its own. Whoever runs in it sees it at the same path as all runs of the verdict do.
-pub(super) struct Place {
+pub(super) struct TestCheckout {
     folder: PathBuf,
     pub(super) tree: PathBuf,
     pub(super) home: PathBuf,
@@ -48,7 +48,7 @@ pub(super) struct Place {
     _turn: OwnedSemaphorePermit,
 }
 
-impl Place {
+impl TestCheckout {
     fn at(folder: PathBuf, inside: PathBuf, turn: OwnedSemaphorePermit) -> Self {
         let (tree, home) = (folder.join("tree"), folder.join("home"));
         let relocation =
@@ -65,63 +65,63 @@ impl Place {
 
 /// Where the runs of one verdict happen: as many side by side as there are processors, up to some.
 #[derive(Debug)]
-pub(super) struct Places {
+pub(super) struct CheckoutPool {
     turns: Arc<Semaphore>,
     most: usize,
-    are_told_apart: bool,
+    has_own_folders: bool,
 }
 
-impl Places {
+impl CheckoutPool {
     /// Without walls all runs happen in one folder, since nobody can be shown it at another path.
-    pub(super) fn for_mode(mode: Mode) -> Self {
+    pub(super) fn for_mode(mode: IsolationMode) -> Self {
         let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let (most, are_told_apart) = match mode {
-            Mode::Bubblewrap => (processors.min(MOST_SIDE_BY_SIDE), true),
-            Mode::None => (1, false),
+            IsolationMode::Bubblewrap => (processors.min(MOST_SIDE_BY_SIDE), true),
+            IsolationMode::None => (1, false),
         };
-        Self { turns: Arc::new(Semaphore::new(most)), most, are_told_apart }
+        Self { turns: Arc::new(Semaphore::new(most)), most, has_own_folders: are_told_apart }
     }
 
     /// Whether two runs happen at the same time.
-    pub(super) fn are_side_by_side(&self) -> bool {
-        self.are_told_apart && self.most > 1
+    pub(super) fn is_parallel(&self) -> bool {
+        self.has_own_folders && self.most > 1
     }
 
     /// A place with nothing in it, once there is one.
-    pub(super) async fn empty(&self, ask: &Ask) -> Result<Place, Trouble> {
+    pub(super) async fn acquire(&self, ask: &TestRunRequest) -> Result<TestCheckout, EffectError> {
         let turn = self.turns.clone().acquire_owned().await;
         let turn = turn.map_err(|_| never("nobody hands out places any more".to_owned()))?;
         let inside = ask.folder.join("run");
-        let folder = match self.are_told_apart {
+        let folder = match self.has_own_folders {
             // Its name can be read inside, among the mounts: it says nothing.
             true => ask.folder.join(uuid::Uuid::new_v4().simple().to_string()),
             false => inside.clone(),
         };
         remove(&folder).await?;
-        Ok(Place::at(folder, inside, turn))
+        Ok(TestCheckout::at(folder, inside, turn))
     }
 }
 
 /// Of one command: what its output is called, whether it has a network, how long it may take.
-pub(super) struct How {
+pub(super) struct CommandOptions {
     pub(super) name: String,
     /// What it may reach; none: nothing.
-    pub(super) access: Option<Access>,
+    pub(super) access: Option<EgressPolicy>,
     pub(super) timeout: Duration,
     pub(super) environment: BTreeMap<String, String>,
 }
 
 /// A command that was run, and the end of what it printed.
-pub(super) struct Ended {
+pub(super) struct FinishedCommand {
     pub(super) run: CommandRun,
-    output: Output,
+    output: CommandOutput,
     /// Whether the output's start is missing.
     is_cut: bool,
     /// None where it had no network to do something with.
-    network: Option<Record>,
+    network: Option<NetworkRecord>,
 }
 
-impl Ended {
+impl FinishedCommand {
     /// The end of what it printed.
     pub(super) fn printed(&self) -> &str {
         &self.output.text
@@ -138,84 +138,84 @@ impl Ended {
 
 /// One run of the tests: on which commit, and with what laid over it.
 #[derive(Clone)]
-pub(super) struct Run<'a> {
+pub(super) struct CheckoutRunSpec<'a> {
     /// Tells the outputs of one verdict apart, such as `-base`; the commit's own has none. Nothing in the sandbox shows it.
     pub(super) what: &'a str,
     pub(super) commit: &'a CommitSha,
     pub(super) overlays: Vec<Overlay>,
     pub(super) plan: &'a TestPlan,
     /// The tests that are asked for, and who names them; none: all.
-    pub(super) only: Option<(&'a [String], Option<Runner>)>,
+    pub(super) only: Option<(&'a [String], Option<TestRunnerName>)>,
     /// Variables for the tests; an empty one takes away what they would have.
     pub(super) environment: BTreeMap<String, String>,
 }
 
 /// What came of one checkout: its setup, its tests, and what was read of them.
-pub(super) struct Ran {
-    pub(super) setup: Option<Ended>,
+pub(super) struct CheckoutRun {
+    pub(super) setup: Option<FinishedCommand>,
     /// None where the setup failed, or there is no test command.
-    pub(super) test: Option<Ended>,
-    pub(super) reading: Reading,
+    pub(super) test: Option<FinishedCommand>,
+    pub(super) reading: TestReport,
     /// Tracked files that are others after the tests.
     pub(super) rewritten: Vec<String>,
     /// Whether only the tests that were asked for were run.
     pub(super) is_selected: bool,
     /// How all of them are run.
-    asked: Option<Reporting>,
+    reporting: Option<ReportingCommand>,
 }
 
 /// A checkout in which the tests can be run.
-pub(super) struct Ready {
-    tracked: Tracked,
+pub(super) struct PreparedCheckout {
+    tracked: TrackedFiles,
     /// Variables that keep out what is not of the source.
     pub(super) environment: BTreeMap<String, String>,
 }
 
-impl Ready {
+impl PreparedCheckout {
     fn of(tree: &Path, in_home: String) -> std::io::Result<Self> {
-        Ok(Self::with(Tracked::of(tree)?, tree, in_home))
+        Ok(Self::with(TrackedFiles::of(tree)?, tree, in_home))
     }
 
     /// Compiled Python is made of the source that is there, and not taken from what was committed or put beside it. Elsewhere
     /// that would compile Python's own library for each run.
-    fn with(tracked: Tracked, tree: &Path, in_home: String) -> Self {
+    fn with(tracked: TrackedFiles, tree: &Path, in_home: String) -> Self {
         let compiled = tracked.has_compiled_python(tree).then(|| ("PYTHONPYCACHEPREFIX".to_owned(), in_home));
         Self { tracked, environment: compiled.into_iter().collect() }
     }
 }
 
 /// What came of a test command.
-pub(super) struct Tests {
-    pub(super) ended: Ended,
-    pub(super) reading: Reading,
+pub(super) struct TestCommandResult {
+    pub(super) ended: FinishedCommand,
+    pub(super) reading: TestReport,
     /// Whether only the tests that were asked for were run.
     pub(super) is_selected: bool,
-    asked: Reporting,
+    reporting: ReportingCommand,
 }
 
-impl Ran {
+impl CheckoutRun {
     /// Whether a run of these tests alone can be had.
-    pub(super) fn can_select(&self, named_by: Option<Runner>, names: &[String]) -> bool {
-        self.asked.as_ref().is_some_and(|asked| experiment::select(asked, named_by, names, &[]).is_some())
+    pub(super) fn can_select(&self, named_by: Option<TestRunnerName>, names: &[String]) -> bool {
+        self.reporting.as_ref().is_some_and(|asked| experiment::select(asked, named_by, names, &[]).is_some())
     }
 
     /// What its commands printed.
-    pub(super) fn outputs(&self) -> impl Iterator<Item = Output> + '_ {
+    pub(super) fn outputs(&self) -> impl Iterator<Item = CommandOutput> + '_ {
         self.setup.iter().chain(&self.test).map(|ended| ended.output.clone())
     }
 
     /// What its commands did with the network.
-    pub(super) fn network(&self) -> BTreeMap<String, Record> {
-        let told = |what: &str, ended: &Option<Ended>| {
+    pub(super) fn network(&self) -> BTreeMap<String, NetworkRecord> {
+        let told = |what: &str, ended: &Option<FinishedCommand>| {
             let record = ended.as_ref().and_then(|ended| ended.network.clone())?;
-            (record != Record::default()).then(|| (what.to_owned(), record))
+            (record != NetworkRecord::default()).then(|| (what.to_owned(), record))
         };
         told("setup", &self.setup).into_iter().chain(told("tests", &self.test)).collect()
     }
 
     /// As a part of the experiment.
-    pub(super) fn cell(&self) -> Cell<'_> {
-        Cell {
+    pub(super) fn cell(&self) -> ExperimentCell<'_> {
+        ExperimentCell {
             exit: self.test.as_ref().map(|ended| ended.run.exit),
             reading: &self.reading,
             output: self.last_output(),
@@ -228,25 +228,35 @@ impl Ran {
     }
 }
 
-impl Testing {
+impl CommitTester {
     /// Checks a commit out, lays files over it, and runs setup and tests there. All runs of a verdict see the same paths,
     /// and nothing there tells which run it is.
-    pub(super) async fn on(&self, ask: &Ask, places: &Places, run: Run<'_>) -> Result<Ran, Trouble> {
-        let place = places.empty(ask).await?;
-        let ran = self.in_place(ask, run, &place).await;
+    pub(super) async fn run_in_checkout(
+        &self,
+        ask: &TestRunRequest,
+        places: &CheckoutPool,
+        run: CheckoutRunSpec<'_>,
+    ) -> Result<CheckoutRun, EffectError> {
+        let place = places.acquire(ask).await?;
+        let ran = self.run_in(ask, run, &place).await;
         remove(&place.folder).await?;
         ran
     }
 
-    async fn in_place(&self, ask: &Ask, run: Run<'_>, place: &Place) -> Result<Ran, Trouble> {
+    async fn run_in(
+        &self,
+        ask: &TestRunRequest,
+        run: CheckoutRunSpec<'_>,
+        place: &TestCheckout,
+    ) -> Result<CheckoutRun, EffectError> {
         let only = run.only;
         let what = run.what;
         let plan = run.plan.clone();
         let environment = run.environment.clone();
         let (mut ran, ready) = self.prepare(ask, run, place).await?;
-        let Some(Ready { tracked, environment: mut for_tests }) = ready else { return Ok(ran) };
+        let Some(PreparedCheckout { tracked, environment: mut for_tests }) = ready else { return Ok(ran) };
         for_tests.extend(environment);
-        let how = How {
+        let how = CommandOptions {
             name: format!("tests{what}"),
             access: self.for_tests(ask)?,
             timeout: self.test_time,
@@ -256,42 +266,43 @@ impl Testing {
         let tree = place.tree.clone();
         ran.rewritten = blocking(move || tracked.differ(&tree)).await?;
         (ran.reading, ran.test) = (tests.reading, Some(tests.ended));
-        (ran.is_selected, ran.asked) = (tests.is_selected, Some(tests.asked));
+        (ran.is_selected, ran.reporting) = (tests.is_selected, Some(tests.reporting));
         Ok(ran)
     }
 
     /// A checkout with what is laid over it, after its setup; no files where that failed.
     pub(super) async fn prepare(
         &self,
-        ask: &Ask,
-        run: Run<'_>,
-        place: &Place,
-    ) -> Result<(Ran, Option<Ready>), Trouble> {
-        let Run { what, commit, overlays, plan, .. } = run;
+        ask: &TestRunRequest,
+        run: CheckoutRunSpec<'_>,
+        place: &TestCheckout,
+    ) -> Result<(CheckoutRun, Option<PreparedCheckout>), EffectError> {
+        let CheckoutRunSpec { what, commit, overlays, plan, .. } = run;
         make_folder(&place.home)?;
         let is_the_base = *commit == ask.base && overlays.is_empty();
         let commit_of_place = commit;
         let (repository, commit, into) = (ask.repository.clone(), commit.clone(), place.tree.clone());
         self.git(move |workspaces| workspaces.checkout(&repository, &commit, &into)).await?;
-        let laid: Vec<String> = journeyman_verify::laid(&overlays).collect();
+        let laid: Vec<String> = journeyman_verify::overlay_paths(&overlays).collect();
         let tree = place.tree.clone();
         let in_home = place.seen(COMPILED_PYTHON);
-        let ready = blocking(move || lay(&tree, &overlays).and_then(|()| Ready::of(&tree, in_home)))
-            .await?
-            .map_err(|error| soon(format!("cannot lay files over a checkout: {error}")))?;
+        let ready =
+            blocking(move || lay(&tree, &overlays).and_then(|()| PreparedCheckout::of(&tree, in_home)))
+                .await?
+                .map_err(|error| soon(format!("cannot lay files over a checkout: {error}")))?;
         self.make_repository(place).await;
-        let mut ran = Ran {
+        let mut ran = CheckoutRun {
             setup: None,
             test: None,
-            reading: Reading::default(),
+            reading: TestReport::default(),
             rewritten: Vec::new(),
             is_selected: false,
-            asked: None,
+            reporting: None,
         };
         let Some(setup) = &plan.setup else { return Ok((ran, Some(ready))) };
         self.lay_downloads(ask, &place.home).await?;
         let network = self.setup_network(ask, commit_of_place, laid, setup).await?;
-        let how = How {
+        let how = CommandOptions {
             name: format!("setup{what}"),
             access: for_setup(&network)?,
             timeout: self.setup_time,
@@ -314,7 +325,7 @@ impl Testing {
         // What is tested is the commit, whatever its setup made of it.
         let (tree, in_home) = (place.tree.clone(), place.seen(COMPILED_PYTHON));
         let ready = blocking(move || {
-            ready.tracked.put_back(&tree).map(|()| Ready::with(ready.tracked, &tree, in_home))
+            ready.tracked.put_back(&tree).map(|()| PreparedCheckout::with(ready.tracked, &tree, in_home))
         })
         .await?
         .map_err(|error| soon(format!("cannot put back what the setup changed: {error}")))?;
@@ -324,18 +335,19 @@ impl Testing {
     /// The tests in a place that is prepared; none where there is no command.
     pub(super) async fn test(
         &self,
-        place: &Place,
+        place: &TestCheckout,
         plan: &TestPlan,
-        only: Option<(&[String], Option<Runner>)>,
-        mut how: How,
-    ) -> Result<Option<Tests>, Trouble> {
+        only: Option<(&[String], Option<TestRunnerName>)>,
+        mut how: CommandOptions,
+    ) -> Result<Option<TestCommandResult>, EffectError> {
         let (tree, plan) = (place.tree.clone(), plan.clone());
         let own_report = place.seen(OWN_REPORT);
         let only = only.map(|(names, runner)| (names.to_vec(), runner));
         let (asked, selected) = blocking(move || {
-            let asked = journeyman_verify::reporting(&plan, &|path| read_within(&tree, path), &own_report)?;
-            let select = |(names, runner): (Vec<String>, Option<Runner>)| {
-                let reads_all = matches!(runner, Some(Runner::Pytest | Runner::Junit));
+            let asked =
+                journeyman_verify::reporting_command(&plan, &|path| read_within(&tree, path), &own_report)?;
+            let select = |(names, runner): (Vec<String>, Option<TestRunnerName>)| {
+                let reads_all = matches!(runner, Some(TestRunnerName::Pytest | TestRunnerName::Junit));
                 let files = if reads_all { python_tests(&tree) } else { Vec::new() };
                 experiment::select(&asked, runner, &names, &files)
             };
@@ -367,12 +379,12 @@ impl Testing {
             (reading, ended.shortened())
         })
         .await?;
-        Ok(Some(Tests { ended, reading, is_selected, asked: whole }))
+        Ok(Some(TestCommandResult { ended, reading, is_selected, reporting: whole }))
     }
 
     /// Many projects ask git for their version or their files: the checkout gets a repository of one commit, made in
     /// the sandbox. Where that fails the tests do without.
-    async fn make_repository(&self, place: &Place) {
+    async fn make_repository(&self, place: &TestCheckout) {
         // It lives as long as one run: nothing of it has to be small, or to outlast a crash.
         let script = "fast='-c core.fsync=none -c core.looseCompression=0 -c gc.auto=0'; \
                       git init -q && git $fast add -Af && git $fast -c user.name=Journeyman \
@@ -383,19 +395,24 @@ impl Testing {
         }
     }
 
-    async fn command(&self, place: &Place, command: &str, how: How) -> Result<Ended, Trouble> {
+    async fn command(
+        &self,
+        place: &TestCheckout,
+        command: &str,
+        how: CommandOptions,
+    ) -> Result<FinishedCommand, EffectError> {
         let mut environment = how.environment;
         environment.entry("CI".to_owned()).or_insert_with(|| "true".to_owned());
         environment.retain(|_, value| !value.is_empty());
         let (door, network) = match how.access {
             Some(access) => {
-                let (door, network) = OpenDoor::open(&self.sandbox, access)?;
+                let (door, network) = JobEgress::open(&self.sandbox, access)?;
                 environment.extend(door.environment.iter().cloned());
                 (Some(door), network)
             }
-            None => (None, Network::None),
+            None => (None, SandboxNetwork::None),
         };
-        let mut recorder = Recorder::default();
+        let mut recorder = OutputRecorder::default();
         let job = Job {
             // Both streams in one pipe: a line that is torn between two names no test.
             program: ["sh", "-c", &format!("exec 2>&1\n{command}")].map(Into::into).to_vec(),
@@ -406,7 +423,7 @@ impl Testing {
             mounts: vec![writable(&place.tree)],
             relocation: place.relocation.clone(),
             network,
-            limits: Limits::default(),
+            limits: JobLimits::default(),
             timeout: how.timeout,
             most_output: MOST_OUTPUT,
         };
@@ -415,7 +432,7 @@ impl Testing {
             Some(door) => Some(door.close().await),
             None => None,
         };
-        let Recorded { text, is_cut, sha256 } = recorder.finish();
+        let RecordedOutput { text, is_cut, sha256 } = recorder.finish();
         let duration_seconds = ended.duration.as_secs_f64();
         let run = CommandRun {
             command: command.to_owned(),
@@ -423,9 +440,9 @@ impl Testing {
             duration_seconds,
             output_sha256: sha256,
         };
-        Ok(Ended {
+        Ok(FinishedCommand {
             run,
-            output: Output { name: how.name, text },
+            output: CommandOutput { name: how.name, text },
             is_cut: is_cut || ended.output_cut,
             network,
         })
@@ -434,11 +451,11 @@ impl Testing {
     /// Where packages come from for a commit with these paths laid over it.
     async fn setup_network(
         &self,
-        ask: &Ask,
+        ask: &TestRunRequest,
         commit: &CommitSha,
         laid: Vec<String>,
         command: &str,
-    ) -> Result<journeyman_verify::SetupNetwork, Trouble> {
+    ) -> Result<journeyman_verify::SetupNetwork, EffectError> {
         let (repository, base, commit) = (ask.repository.clone(), ask.base.clone(), commit.clone());
         let read = move |workspaces: Workspaces| {
             let root = workspaces.root_files(&repository, &commit)?;
@@ -451,7 +468,7 @@ impl Testing {
     }
 
     /// Nothing, unless the repository asks for it and the server's settings allow it.
-    pub(super) fn for_tests(&self, ask: &Ask) -> Result<Option<Access>, Trouble> {
+    pub(super) fn for_tests(&self, ask: &TestRunRequest) -> Result<Option<EgressPolicy>, EffectError> {
         const SETTING: &str =
             "`network` in .github/journeyman.yml and sandbox.test_network in journeyman.toml";
         let asked = ask.settings.network.iter().flatten();
@@ -468,17 +485,22 @@ impl Testing {
     }
 
     /// A report that was committed would be believed although no test wrote it.
-    async fn clear_report(&self, place: &Place, report: &str) -> Result<(), Trouble> {
+    async fn clear_report(&self, place: &TestCheckout, report: &str) -> Result<(), EffectError> {
         self.short(place, &["rm", "-rf", "--", report], writable(&place.tree)).await.map(drop)
     }
 
     /// The report is read from inside the sandbox: the tests wrote it, and it may be a link.
-    async fn read_report(&self, place: &Place, report: &str) -> Option<Vec<u8>> {
+    async fn read_report(&self, place: &TestCheckout, report: &str) -> Option<Vec<u8>> {
         let most = LARGEST_REPORT.to_string();
         self.short(place, &["head", "-c", &most, "--", report], readable(&place.tree)).await.ok()
     }
 
-    async fn short(&self, place: &Place, program: &[&str], tree: Mount) -> Result<Vec<u8>, Trouble> {
+    async fn short(
+        &self,
+        place: &TestCheckout,
+        program: &[&str],
+        tree: Mount,
+    ) -> Result<Vec<u8>, EffectError> {
         let program = program.iter().map(Into::into).collect();
         let mut job = short_job(program, &place.tree, &place.home, vec![tree]);
         job.relocation.clone_from(&place.relocation);
@@ -486,7 +508,7 @@ impl Testing {
     }
 }
 
-fn for_setup(network: &journeyman_verify::SetupNetwork) -> Result<Option<Access>, Trouble> {
+fn for_setup(network: &journeyman_verify::SetupNetwork) -> Result<Option<EgressPolicy>, EffectError> {
     const SETTING: &str = "sandbox.setup_network in journeyman.toml";
     match network {
         journeyman_verify::SetupNetwork::Hosts(hosts) => to_reach(hosts, SETTING),
@@ -495,8 +517,12 @@ fn for_setup(network: &journeyman_verify::SetupNetwork) -> Result<Option<Access>
 }
 
 /// These hosts, and no model.
-fn to_reach(hosts: &[String], setting: &str) -> Result<Option<Access>, Trouble> {
-    Ok(Some(Access { names: door::names(hosts, setting)?, model: None, setting: setting.to_owned() }))
+fn to_reach(hosts: &[String], setting: &str) -> Result<Option<EgressPolicy>, EffectError> {
+    Ok(Some(EgressPolicy {
+        names: door::allowed_hosts(hosts, setting)?,
+        model: None,
+        setting: setting.to_owned(),
+    }))
 }
 
 /// A file of a checkout; links are not followed, since its setup may have made some.

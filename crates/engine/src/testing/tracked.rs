@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
-use super::lay::{inside, write};
+use super::overlay::{inside, write};
 
 /// Files that are kept in memory to be put back, in bytes altogether; beyond, a setup that changes one fails.
 const MOST_KEPT: u64 = 256 << 20;
@@ -18,19 +18,19 @@ const MOST_NAMED: usize = 50;
 
 /// What a path holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Held {
+enum TrackedContent {
     File { digest: [u8; 32], is_executable: bool },
     Link(Vec<u8>),
 }
 
 /// Every file of a checkout.
-pub(super) struct Tracked {
-    files: BTreeMap<PathBuf, Held>,
+pub(super) struct TrackedFiles {
+    files: BTreeMap<PathBuf, TrackedContent>,
     /// As far as they fit.
     bytes: BTreeMap<PathBuf, Vec<u8>>,
 }
 
-impl Tracked {
+impl TrackedFiles {
     /// Everything in a checkout that nobody has touched yet.
     pub(super) fn of(tree: &Path) -> io::Result<Self> {
         let mut tracked = Self { files: BTreeMap::new(), bytes: BTreeMap::new() };
@@ -51,7 +51,7 @@ impl Tracked {
                         tracked.bytes.insert(own.clone(), std::fs::read(&path)?);
                     }
                 }
-                if let Some(held) = held(&path)? {
+                if let Some(held) = tracked_content(&path)? {
                     tracked.files.insert(own, held);
                 }
             }
@@ -87,16 +87,16 @@ impl Tracked {
             let place = inside(tree, &name)?
                 .ok_or_else(|| io::Error::other(format!("{name:?} leads out of the checkout")))?;
             match (was, self.bytes.get(path)) {
-                (Held::Link(target), _) => {
-                    super::lay::remove(&place)?;
+                (TrackedContent::Link(target), _) => {
+                    super::overlay::remove(&place)?;
                     symlink(Path::new(std::ffi::OsStr::from_bytes(target)), &place)?;
                 }
-                (Held::File { is_executable, .. }, Some(bytes)) => {
+                (TrackedContent::File { is_executable, .. }, Some(bytes)) => {
                     write(&place, bytes)?;
                     let mode = if *is_executable { 0o755 } else { 0o644 };
                     std::fs::set_permissions(&place, std::fs::Permissions::from_mode(mode))?;
                 }
-                (Held::File { .. }, None) => {
+                (TrackedContent::File { .. }, None) => {
                     return Err(io::Error::other(format!(
                         "{name:?} was changed and is too large to be put back"
                     )));
@@ -108,7 +108,7 @@ impl Tracked {
 }
 
 /// What a path of a checkout holds now, if no link is on the way.
-fn now(tree: &Path, path: &Path) -> io::Result<Option<Held>> {
+fn now(tree: &Path, path: &Path) -> io::Result<Option<TrackedContent>> {
     let mut place = tree.to_owned();
     let mut parts = path.components().peekable();
     while let Some(part) = parts.next() {
@@ -117,13 +117,13 @@ fn now(tree: &Path, path: &Path) -> io::Result<Option<Held>> {
             return Ok(None);
         }
     }
-    held(&place)
+    tracked_content(&place)
 }
 
-fn held(path: &Path) -> io::Result<Option<Held>> {
+fn tracked_content(path: &Path) -> io::Result<Option<TrackedContent>> {
     let found = std::fs::symlink_metadata(path)?;
     if found.is_symlink() {
-        return Ok(Some(Held::Link(std::fs::read_link(path)?.as_os_str().as_bytes().to_vec())));
+        return Ok(Some(TrackedContent::Link(std::fs::read_link(path)?.as_os_str().as_bytes().to_vec())));
     }
     if !found.is_file() {
         return Ok(None);
@@ -142,7 +142,7 @@ fn held(path: &Path) -> io::Result<Option<Held>> {
         digest.update(&block[..length]);
     }
     let is_executable = found.permissions().mode() & 0o100 != 0;
-    Ok(Some(Held::File { digest: digest.finalize().into(), is_executable }))
+    Ok(Some(TrackedContent::File { digest: digest.finalize().into(), is_executable }))
 }
 
 #[cfg(test)]
@@ -154,7 +154,7 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(place.path().join("calc/old")).unwrap();
         std::fs::write(place.path().join("calc/parse.py"), "").unwrap();
-        let tracked = Tracked::of(place.path()).unwrap();
+        let tracked = TrackedFiles::of(place.path()).unwrap();
         assert!(!tracked.has_compiled_python(place.path()));
         std::fs::create_dir(place.path().join("calc/old/__pycache__")).unwrap();
         assert!(!tracked.has_compiled_python(place.path()), "nobody looks there");
@@ -162,7 +162,7 @@ mod tests {
         assert!(tracked.has_compiled_python(place.path()));
         std::fs::remove_dir(place.path().join("calc/__pycache__")).unwrap();
         std::fs::write(place.path().join("calc/old/other.pyc"), "").unwrap();
-        assert!(Tracked::of(place.path()).unwrap().has_compiled_python(place.path()));
+        assert!(TrackedFiles::of(place.path()).unwrap().has_compiled_python(place.path()));
     }
 
     #[test]
@@ -176,7 +176,7 @@ mod tests {
         }
         std::fs::write(outside.join("kept"), "kept").unwrap();
         symlink("same", tree.join("link")).unwrap();
-        let tracked = Tracked::of(&tree).unwrap();
+        let tracked = TrackedFiles::of(&tree).unwrap();
         assert_eq!(tracked.differ(&tree), Vec::<String>::new());
         std::fs::write(tree.join("edited"), "other").unwrap();
         std::fs::remove_file(tree.join("gone")).unwrap();

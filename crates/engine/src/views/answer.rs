@@ -1,15 +1,19 @@
 //! Views of what is said in comments of their own: rounds of review, and answers to commands.
 
 use super::{headline, pages};
-use journeyman_github::render::{Fate, ReviewView, SayingView};
-use journeyman_order::conversation::Saying;
+use journeyman_github::render::{FindingFollowUp, NoticeView, ReviewCommentView};
+use journeyman_order::conversation::NoticeComment;
 use journeyman_order::moves::ReviewNote;
-use journeyman_order::next::Survey;
+use journeyman_order::next::OrderProjection;
 use journeyman_order::trace::StageState;
-use journeyman_order::{Event, Finding, Journal, Move};
+use journeyman_order::{Finding, Journal, JournalEvent, Move};
 
 /// What is said once.
-pub(crate) fn saying<'a>(journal: &Journal, survey: &Survey, saying: &'a Saying) -> SayingView<'a> {
+pub(crate) fn notice<'a>(
+    journal: &Journal,
+    survey: &OrderProjection,
+    saying: &'a NoticeComment,
+) -> NoticeView<'a> {
     let running = survey
         .trace
         .stages
@@ -22,28 +26,32 @@ pub(crate) fn saying<'a>(journal: &Journal, survey: &Survey, saying: &'a Saying)
         }
         None => headline(survey),
     };
-    SayingView { saying, standing, issue: journal.opened().issue.url.clone() }
+    NoticeView { notice: saying, headline: standing, issue: journal.opened().issue.url.clone() }
 }
 
 /// A round of review, with what became of its findings as far as the journal tells.
-pub(crate) fn review<'a>(journal: &Journal, survey: &Survey, note: &'a ReviewNote) -> ReviewView<'a> {
+pub(crate) fn review<'a>(
+    journal: &Journal,
+    survey: &OrderProjection,
+    note: &'a ReviewNote,
+) -> ReviewCommentView<'a> {
     let next = reviews(journal, &note.stage).find(|other| other.round > note.round);
     let issues = note.feedback.as_ref().map(|feedback| feedback.issues.as_slice()).unwrap_or_default();
     let fate = |finding: &Finding| match next.and_then(|next| Some((next, next.feedback.as_ref()?))) {
-        None => Fate::Unknown,
+        None => FindingFollowUp::Unknown,
         Some((next, feedback)) if feedback.issues.iter().any(|other| is_same(finding, other)) => {
-            Fate::RaisedAgain(next.commit.clone())
+            FindingFollowUp::RaisedAgain(next.commit.clone())
         }
-        Some((next, _)) => Fate::NotRaisedAgain(next.commit.clone()),
+        Some((next, _)) => FindingFollowUp::NotRaisedAgain(next.commit.clone()),
     };
     let rounds = survey.trace.stages.iter().rfind(|stage| stage.name == note.stage);
     let answered = rounds.into_iter().flat_map(|stage| &stage.rounds).find(|round| {
         let is_next = next.is_none_or(|next| round.round <= next.round);
         round.round > note.round && is_next && round.agent.is_some()
     });
-    ReviewView {
+    ReviewCommentView {
         note,
-        fates: issues.iter().map(fate).collect(),
+        follow_ups: issues.iter().map(fate).collect(),
         answer: answered.filter(|_| next.is_some()).and_then(|round| round.result.clone()),
         pages: pages(journal),
     }
@@ -59,7 +67,7 @@ pub(crate) fn earlier_reviews<'a>(journal: &'a Journal, note: &ReviewNote) -> Ve
 fn reviews<'a>(journal: &'a Journal, stage: &str) -> impl Iterator<Item = &'a ReviewNote> {
     let mut notes: Vec<&ReviewNote> = Vec::new();
     for entry in journal.entries() {
-        let Event::Intended { r#move, .. } = &entry.event else { continue };
+        let JournalEvent::Intended { r#move, .. } = &entry.event else { continue };
         let Move::ShowReview(note) = &**r#move else { continue };
         if note.stage == stage {
             notes.retain(|known| known.round != note.round);

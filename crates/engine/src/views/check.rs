@@ -3,13 +3,18 @@
 use super::pull::{open_findings, receipt};
 use super::{headline, pages};
 use journeyman_github::render::CheckView;
-use journeyman_order::conversation::CheckState;
-use journeyman_order::next::Survey;
+use journeyman_order::conversation::CheckRunState;
+use journeyman_order::next::OrderProjection;
 use journeyman_order::{CommitSha, Journal};
 
 /// What the check run on a commit says. Of a commit that is not the one that is published, or about to be, nothing
 /// is known that could stand there.
-pub(crate) fn check(journal: &Journal, survey: &Survey, head: &CommitSha, state: CheckState) -> CheckView {
+pub(crate) fn check(
+    journal: &Journal,
+    survey: &OrderProjection,
+    head: &CommitSha,
+    state: CheckRunState,
+) -> CheckView {
     let work = survey.trace.work.as_ref().filter(|work| work.commit == *head);
     CheckView {
         head: head.clone(),

@@ -14,34 +14,34 @@ mod time;
 mod tests;
 
 use journeyman_github::OrderLabel;
-use journeyman_github::render::Pages;
+use journeyman_github::render::RepositoryLinks;
 use journeyman_order::Journal;
-use journeyman_order::next::Survey;
-use journeyman_order::trace::Ask;
+use journeyman_order::next::OrderProjection;
+use journeyman_order::trace::PendingApproval;
 
-pub(super) use answer::{earlier_reviews, review, saying};
+pub(super) use answer::{earlier_reviews, notice, review};
 pub(super) use check::check;
 pub(super) use pull::pull;
 pub(super) use status::status;
 
 /// The label that shows how the order stands.
-pub(super) fn label(survey: &Survey) -> OrderLabel {
+pub(super) fn label(survey: &OrderProjection) -> OrderLabel {
     if waits_for_the_plan(survey) { OrderLabel::NeedsHuman } else { survey.surfaces().label }
 }
 
 /// Whether nothing goes on before a person has approved the plan.
-fn waits_for_the_plan(survey: &Survey) -> bool {
-    survey.next.settled.is_none() && survey.trace.asks == Some(Ask::Plan)
+fn waits_for_the_plan(survey: &OrderProjection) -> bool {
+    survey.next.settled.is_none() && survey.trace.asks == Some(PendingApproval::Plan)
 }
 
 /// Where links to the repository lead.
-pub(super) fn pages(journal: &Journal) -> Pages {
+pub(super) fn pages(journal: &Journal) -> RepositoryLinks {
     let issue = &journal.opened().issue;
-    Pages::by_issue(&issue.url, issue.number)
+    RepositoryLinks::by_issue(&issue.url, issue.number)
 }
 
 /// Where the order stands, in a few words.
-fn headline(survey: &Survey) -> String {
+fn headline(survey: &OrderProjection) -> String {
     if waits_for_the_plan(survey) {
         return "The plan waits for a person to approve it".to_owned();
     }

@@ -1,16 +1,16 @@
 //! The view of the pull request's text, and of the receipt that it shares with the check run.
 
 use super::pages;
-use journeyman_github::render::{PullView, Ran, ReceiptView, Reviewed, RoundLine};
-use journeyman_order::next::Survey;
+use journeyman_github::render::{PullBodyView, ReceiptCommandRun, ReceiptReview, ReceiptView, RoundLine};
+use journeyman_order::next::OrderProjection;
 use journeyman_order::receipt;
 use journeyman_order::test_run::CommandRun;
 use journeyman_order::{Feedback, Finding, Journal};
 
 /// The pull request's text; none while there is no work to speak of.
-pub(crate) fn pull(journal: &Journal, survey: &Survey, summary: &str) -> Option<PullView> {
+pub(crate) fn pull(journal: &Journal, survey: &OrderProjection, summary: &str) -> Option<PullBodyView> {
     let issue = &journal.opened().issue;
-    Some(PullView {
+    Some(PullBodyView {
         issue: issue.number,
         issue_url: issue.url.clone(),
         summary: summary.to_owned(),
@@ -20,11 +20,13 @@ pub(crate) fn pull(journal: &Journal, survey: &Survey, summary: &str) -> Option<
 }
 
 /// How the work was verified that is published or about to be; none while there is none.
-pub(super) fn receipt(journal: &Journal, survey: &Survey) -> Option<ReceiptView> {
+pub(super) fn receipt(journal: &Journal, survey: &OrderProjection) -> Option<ReceiptView> {
     let trace = &survey.trace;
     let work = trace.work.as_ref()?;
     let tests = work.tests.as_ref();
-    let ran = |run: Option<&CommandRun>| run.map(|run| Ran { command: run.command.clone(), exit: run.exit });
+    let ran = |run: Option<&CommandRun>| {
+        run.map(|run| ReceiptCommandRun { command: run.command.clone(), exit: run.exit })
+    };
     // A round in which only judges spoke is told as the review.
     let rounds = trace.stages.iter().flat_map(|stage| stage.rounds.iter().map(move |round| (stage, round)));
     let rounds = rounds.filter(|(_, round)| round.commit.is_some() && round.agent.is_some());
@@ -41,7 +43,7 @@ pub(super) fn receipt(journal: &Journal, survey: &Survey) -> Option<ReceiptView>
         review: work
             .review
             .as_ref()
-            .map(|review| Reviewed { summary: review.summary.clone(), open: open_findings(review) }),
+            .map(|review| ReceiptReview { summary: review.summary.clone(), open: open_findings(review) }),
         others: trace.ci.clone().filter(|checks| checks.commit == work.commit),
         rounds: rounds
             .map(|(stage, round)| RoundLine {

@@ -1,10 +1,10 @@
 //! How far each stage is, and what is under way.
 
 use super::time::{seconds_at_work, under_way};
-use journeyman_github::render::{StageLine, StageState};
-use journeyman_order::next::Survey;
+use journeyman_github::render::{StageLine, StageLineState};
+use journeyman_order::next::OrderProjection;
 use journeyman_order::trace::{RoundTrace, StageState as Stood};
-use journeyman_order::{Counts, EffectPart, Event, Journal, Move, MoveKey};
+use journeyman_order::{EffectPart, Journal, JournalEvent, Move, MoveKey, TestCounts};
 
 /// What is under way, in words.
 pub(super) fn now(journal: &Journal) -> Vec<String> {
@@ -52,7 +52,7 @@ fn in_words(key: &MoveKey, doing: &Move) -> Option<String> {
 }
 
 /// The pipeline's stages, and after them what came up besides, such as rounds that people asked for.
-pub(super) fn stages(journal: &Journal, survey: &Survey) -> Vec<StageLine> {
+pub(super) fn stages(journal: &Journal, survey: &OrderProjection) -> Vec<StageLine> {
     let mut names: Vec<&str> = journal.pipeline().stages.iter().map(|stage| stage.name.as_str()).collect();
     for stage in &survey.trace.stages {
         if !names.contains(&stage.name.as_str()) {
@@ -62,15 +62,17 @@ pub(super) fn stages(journal: &Journal, survey: &Survey) -> Vec<StageLine> {
     names.into_iter().map(|name| stage_line(name, journal, survey)).collect()
 }
 
-fn stage_line(name: &str, journal: &Journal, survey: &Survey) -> StageLine {
+fn stage_line(name: &str, journal: &Journal, survey: &OrderProjection) -> StageLine {
     let trace = survey.trace.stages.iter().rfind(|stage| stage.name == name);
     let state = match (trace.map(|stage| stage.state), &survey.next.settled) {
-        (Some(Stood::Passed | Stood::Approved), _) => StageState::Passed,
-        (Some(Stood::Skipped | Stood::NotReached), _) => StageState::Skipped,
-        (Some(Stood::Failed | Stood::Escalated), _) | (Some(Stood::Running), Some(_)) => StageState::Failed,
-        (Some(Stood::Running), None) => StageState::Running,
-        (None, Some(_)) => StageState::Skipped,
-        (None, None) => StageState::Waiting,
+        (Some(Stood::Passed | Stood::Approved), _) => StageLineState::Passed,
+        (Some(Stood::Skipped | Stood::NotReached), _) => StageLineState::Skipped,
+        (Some(Stood::Failed | Stood::Escalated), _) | (Some(Stood::Running), Some(_)) => {
+            StageLineState::Failed
+        }
+        (Some(Stood::Running), None) => StageLineState::Running,
+        (None, Some(_)) => StageLineState::Skipped,
+        (None, None) => StageLineState::Waiting,
     };
     let detail = trace.and_then(|stage| stage.rounds.last());
     StageLine {
@@ -85,11 +87,14 @@ fn stage_line(name: &str, journal: &Journal, survey: &Survey) -> StageLine {
 /// back.
 fn attempt(journal: &Journal, stage: &str) -> Option<(u32, u32, u32)> {
     journal.entries().iter().rev().find_map(|entry| match &entry.event {
-        Event::Intended { key, r#move } if key.is_work_of(stage) => {
+        JournalEvent::Intended { key, r#move } if key.is_work_of(stage) => {
             let Move::RunAgent(task) = &**r#move else { return None };
             task.rework.as_ref().map(|rework| (task.round, rework.attempt, rework.of.max(rework.attempt)))
         }
-        Event::Opened(_) | Event::Signaled { .. } | Event::Intended { .. } | Event::Observed { .. } => None,
+        JournalEvent::Opened(_)
+        | JournalEvent::Signaled { .. }
+        | JournalEvent::Intended { .. }
+        | JournalEvent::Observed { .. } => None,
     })
 }
 
@@ -114,6 +119,6 @@ fn round_detail(round: &RoundTrace, attempt: Option<(u32, u32, u32)>) -> String 
 }
 
 /// Tests, in a few words.
-pub(super) fn counted(counts: Counts) -> String {
+pub(super) fn counted(counts: TestCounts) -> String {
     format!("{} of {} tests pass", counts.passed, counts.ran())
 }

@@ -5,16 +5,16 @@ use url::Url;
 use super::headline;
 use super::stages::{counted, now, stages};
 use super::time::{last_news, seconds_at_work};
-use journeyman_github::render::{SaidLine, StatusView, TriedLine};
-use journeyman_order::next::Survey;
-use journeyman_order::trace::Ask;
-use journeyman_order::{Answer, Command, Event, Finding, Journal, Settlement, SignalKind};
+use journeyman_github::render::{SlashCommandLine, StatusAttemptLine, StatusView};
+use journeyman_order::next::OrderProjection;
+use journeyman_order::trace::PendingApproval;
+use journeyman_order::{Finding, Journal, JournalEvent, Settlement, SignalAnswer, SignalKind, SlashCommand};
 
 /// Commands that are told.
 const MOST_SAID: usize = 3;
 
 /// The status comment. `public_url` is where people reach the server, if they can.
-pub(crate) fn status(journal: &Journal, survey: &Survey, public_url: Option<&Url>) -> StatusView {
+pub(crate) fn status(journal: &Journal, survey: &OrderProjection, public_url: Option<&Url>) -> StatusView {
     let trace = &survey.trace;
     let settled = survey.next.settled.as_ref();
     StatusView {
@@ -24,9 +24,9 @@ pub(crate) fn status(journal: &Journal, survey: &Survey, public_url: Option<&Url
         is_over: settled.is_some(),
         explanation: explanation(survey),
         problems: trace.problems.clone(),
-        tried: tried(survey),
+        attempts: attempts(survey),
         still_wrong: still_wrong(survey),
-        said: said(journal, survey),
+        commands: slash_commands(journal, survey),
         notes: notes(journal, survey),
         cost_usd: trace.usage.usd,
         budget_usd: survey.usd_limit,
@@ -39,7 +39,7 @@ pub(crate) fn status(journal: &Journal, survey: &Survey, public_url: Option<&Url
 }
 
 /// Why it ended, or what is waited for. What is listed as a problem is not said a second time.
-fn explanation(survey: &Survey) -> Option<String> {
+fn explanation(survey: &OrderProjection) -> Option<String> {
     let settled = survey.next.settled.as_ref();
     if let Some(because) = survey.surfaces().because {
         let is_listed = survey.trace.problems.contains(&because);
@@ -49,11 +49,11 @@ fn explanation(survey: &Survey) -> Option<String> {
     Some(format!("Waiting until {}: {}", waiting.until.format("%H:%M:%S UTC"), waiting.message))
 }
 
-fn notes(journal: &Journal, survey: &Survey) -> Vec<String> {
+fn notes(journal: &Journal, survey: &OrderProjection) -> Vec<String> {
     let mut notes = survey.trace.notes.clone();
     let is_edited = journal.entries().iter().any(|entry| match &entry.event {
-        Event::Signaled { signal, .. } => signal.kind == SignalKind::IssueEdited,
-        Event::Opened(_) | Event::Intended { .. } | Event::Observed { .. } => false,
+        JournalEvent::Signaled { signal, .. } => signal.kind == SignalKind::IssueEdited,
+        JournalEvent::Opened(_) | JournalEvent::Intended { .. } | JournalEvent::Observed { .. } => false,
     });
     if is_edited {
         let note = "The issue was edited after the start: this order works on the text as it was.";
@@ -63,22 +63,22 @@ fn notes(journal: &Journal, survey: &Survey) -> Vec<String> {
 }
 
 /// The last commands of people who may command, and what became of them. Of others nothing is said on GitHub.
-fn said(journal: &Journal, survey: &Survey) -> Vec<SaidLine> {
-    let mut lines: Vec<SaidLine> = survey
+fn slash_commands(journal: &Journal, survey: &OrderProjection) -> Vec<SlashCommandLine> {
+    let mut lines: Vec<SlashCommandLine> = survey
         .answers
         .iter()
         .rev()
         .filter_map(|answered| {
             let entry = journal.entries().iter().find(|entry| entry.seq == answered.signal)?;
-            let Event::Signaled { signal, .. } = &entry.event else { return None };
+            let JournalEvent::Signaled { signal, .. } = &entry.event else { return None };
             let SignalKind::Commanded { command, .. } = &signal.kind else { return None };
-            let word = word_that_is_told(command)?;
+            let word = shown_command(command)?;
             let ignored = match &answered.answer {
-                Answer::Taken | Answer::Noted => None,
-                Answer::Ignored(because) => Some(because.clone()),
-                Answer::NoRight(_) | Answer::Asking => return None,
+                SignalAnswer::Taken | SignalAnswer::Noted => None,
+                SignalAnswer::Ignored(because) => Some(because.clone()),
+                SignalAnswer::NoRight(_) | SignalAnswer::Asking => return None,
             };
-            Some(SaidLine { command: word.to_owned(), by: signal.by.to_string(), ignored })
+            Some(SlashCommandLine { command: word.to_owned(), by: signal.by.to_string(), ignored })
         })
         .take(MOST_SAID)
         .collect();
@@ -87,21 +87,21 @@ fn said(journal: &Journal, survey: &Survey) -> Vec<SaidLine> {
 }
 
 /// `/status` and `/help` are answered on the spot.
-fn word_that_is_told(command: &Command) -> Option<&'static str> {
+fn shown_command(command: &SlashCommand) -> Option<&'static str> {
     match command {
-        Command::Retry { .. } => Some("/retry"),
-        Command::Cancel => Some("/cancel"),
-        Command::Approve => Some("/approve"),
-        Command::Plan { .. } => Some("/plan"),
-        Command::Status | Command::Help => None,
+        SlashCommand::Retry { .. } => Some("/retry"),
+        SlashCommand::Cancel => Some("/cancel"),
+        SlashCommand::Approve => Some("/approve"),
+        SlashCommand::Plan { .. } => Some("/plan"),
+        SlashCommand::Status | SlashCommand::Help => None,
     }
 }
 
-fn next_steps(survey: &Survey) -> Vec<String> {
+fn next_steps(survey: &OrderProjection) -> Vec<String> {
     let retry = "Comment `/retry` (with guidance, if you like) for another set of attempts.".to_owned();
     let shown = survey.surfaces();
     match &survey.next.settled {
-        None if survey.trace.asks == Some(Ask::Plan) => vec![
+        None if survey.trace.asks == Some(PendingApproval::Plan) => vec![
             "Read the plan below, and comment `/approve` to go on, or `/plan` with what should be different."
                 .to_owned(),
         ],
@@ -130,7 +130,7 @@ fn next_steps(survey: &Survey) -> Vec<String> {
 }
 
 /// Whether a person is asked to go on with it, and has to know how it came to this.
-fn is_with_a_person(survey: &Survey) -> bool {
+fn is_with_a_person(survey: &OrderProjection) -> bool {
     match &survey.next.settled {
         Some(Settlement::Escalated { .. } | Settlement::Blocked { .. }) => true,
         Some(
@@ -146,7 +146,7 @@ fn is_with_a_person(survey: &Survey) -> bool {
 }
 
 /// Every round that a check failed, and the one that is handed over.
-fn tried(survey: &Survey) -> Vec<TriedLine> {
+fn attempts(survey: &OrderProjection) -> Vec<StatusAttemptLine> {
     if !is_with_a_person(survey) {
         return Vec::new();
     }
@@ -158,7 +158,7 @@ fn tried(survey: &Survey) -> Vec<TriedLine> {
         .map(|(stage, round)| {
             let counts = round.tests.as_ref().and_then(|tests| tests.counts).map(counted);
             let said = round.feedback.as_ref().map(|feedback| feedback.summary.clone());
-            TriedLine {
+            StatusAttemptLine {
                 stage: stage.name.clone(),
                 round: round.round,
                 result: counts.into_iter().chain(said).collect::<Vec<_>>().join(": "),
@@ -170,7 +170,7 @@ fn tried(survey: &Survey) -> Vec<TriedLine> {
 }
 
 /// What the check said that failed the round which is handed over; of the last round where there is none.
-fn still_wrong(survey: &Survey) -> Vec<String> {
+fn still_wrong(survey: &OrderProjection) -> Vec<String> {
     if !is_with_a_person(survey) {
         return Vec::new();
     }

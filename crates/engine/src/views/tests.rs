@@ -4,18 +4,20 @@ use chrono::{DateTime, TimeDelta, TimeZone, Utc};
 use uuid::Uuid;
 
 use super::*;
-use journeyman_github::render::{Fate, StageState};
+use journeyman_github::render::{FindingFollowUp, StageLineState};
 use journeyman_order::OrderBudget;
-use journeyman_order::conversation::{CheckState, Saying};
+use journeyman_order::conversation::{CheckRunState, NoticeComment};
 use journeyman_order::moves::{AgentTask, Retry, ReviewNote, Rework};
-use journeyman_order::next::{Next, Survey};
+use journeyman_order::next::{NextMoves, OrderProjection};
 use journeyman_order::trace::{
-    CiTrace, OwnChecks, PullTrace, RoundTrace, StageState as Stood, StageTrace, Trace, Work,
+    CandidateWork, CiTrace, OrderTrace, PullTrace, RoundTrace, StageChecksOutcome, StageState as Stood,
+    StageTrace,
 };
 use journeyman_order::{
-    Answer, Answered, Category, Command, CommitSha, Entry, Event, Feedback, Finding, IssueNumber, IssueText,
-    Move, MoveKey, Opened, OrderId, OrderLimits, Outcome, Person, Pipeline, PullNumber, RepositoryId,
-    Requester, Settlement, Severity, Signal, SignalKind, Trouble, UserId, Verdict,
+    AnsweredSignal, Category, CommitSha, EffectError, EffectOutcome, Feedback, Finding, IssueNumber,
+    IssueText, JournalEntry, JournalEvent, Move, MoveKey, OrderId, OrderInput, OrderLimits, Person, Pipeline,
+    PullNumber, RepositoryId, Requester, Settlement, Severity, Signal, SignalAnswer, SignalKind,
+    SlashCommand, UserId, Verdict,
 };
 
 const PIPELINE: &str = "
@@ -48,8 +50,8 @@ fn mona() -> Requester {
 }
 
 /// A journal that is written by a test: seconds from the opening, and what happened.
-fn journal(events: Vec<(i64, Event)>) -> Journal {
-    let opened = Opened {
+fn journal(events: Vec<(i64, JournalEvent)>) -> Journal {
+    let opened = OrderInput {
         order: OrderId(Uuid::from_u128(1)),
         repository: "octo/hello".parse().unwrap(),
         repository_id: RepositoryId(1),
@@ -68,29 +70,27 @@ fn journal(events: Vec<(i64, Event)>) -> Journal {
         limits: OrderLimits::default(),
         roles: std::collections::BTreeMap::new(),
     };
-    let opening = (0, Event::Opened(Box::new(opened)));
-    let entries = std::iter::once(opening).chain(events).zip(1..).map(|((seconds, event), seq)| Entry {
-        seq,
-        at: start() + TimeDelta::seconds(seconds),
-        event,
+    let opening = (0, JournalEvent::Opened(Box::new(opened)));
+    let entries = std::iter::once(opening).chain(events).zip(1..).map(|((seconds, event), seq)| {
+        JournalEntry { seq, at: start() + TimeDelta::seconds(seconds), event }
     });
     Journal::new(entries.collect()).unwrap()
 }
 
-fn intends(key: &str, doing: Move) -> Event {
-    Event::Intended { key: MoveKey(key.to_owned()), r#move: Box::new(doing) }
+fn intends(key: &str, doing: Move) -> JournalEvent {
+    JournalEvent::Intended { key: MoveKey(key.to_owned()), r#move: Box::new(doing) }
 }
 
-fn sees(key: &str, outcome: Outcome) -> Event {
-    Event::Observed { key: MoveKey(key.to_owned()), outcome: Box::new(outcome) }
+fn sees(key: &str, outcome: EffectOutcome) -> JournalEvent {
+    JournalEvent::Observed { key: MoveKey(key.to_owned()), outcome: Box::new(outcome) }
 }
 
-fn says(kind: SignalKind) -> Event {
-    Event::Signaled { signal: Signal { by: mona(), kind }, delivery: None }
+fn says(kind: SignalKind) -> JournalEvent {
+    JournalEvent::Signaled { signal: Signal { by: mona(), kind }, delivery: None }
 }
 
-fn trouble() -> Outcome {
-    Outcome::Trouble(Trouble { message: "overloaded".to_owned(), retry: Retry::Soon })
+fn trouble() -> EffectOutcome {
+    EffectOutcome::Trouble(EffectError { message: "overloaded".to_owned(), retry: Retry::Soon })
 }
 
 fn run(round: u32, rework: Option<(u32, u32)>) -> Move {
@@ -104,8 +104,8 @@ fn run(round: u32, rework: Option<(u32, u32)>) -> Move {
 }
 
 /// What a walk would have found; each test says what it is about.
-fn survey(trace: Trace, settled: Option<Settlement>) -> Survey {
-    let next = Next { moves: Vec::new(), wake_at: None, settled };
+fn survey(trace: OrderTrace, settled: Option<Settlement>) -> OrderProjection {
+    let next = NextMoves { moves: Vec::new(), wake_at: None, settled };
     let budget = OrderBudget {
         usd_limit: 5.0,
         usd_spent: 0.0,
@@ -116,7 +116,7 @@ fn survey(trace: Trace, settled: Option<Settlement>) -> Survey {
         retry_renews: true,
     };
     let verdict = Verdict::of(&Pipeline::parse(PIPELINE).unwrap(), &trace, next.settled.as_ref());
-    Survey { next, trace, verdict, answers: Vec::new(), usd_limit: 5.0, budget, revision: 1 }
+    OrderProjection { next, trace, verdict, answers: Vec::new(), usd_limit: 5.0, budget, revision: 1 }
 }
 
 fn stage(name: &str, state: Stood, rounds: Vec<RoundTrace>) -> StageTrace {
@@ -133,8 +133,8 @@ fn finding(what: &str, place: &str) -> Finding {
     }
 }
 
-fn work() -> Work {
-    Work {
+fn work() -> CandidateWork {
+    CandidateWork {
         round: 1,
         pushed: sha('9'),
         agent: "claude".to_owned(),
@@ -147,14 +147,14 @@ fn work() -> Work {
         tree: "b".repeat(40).parse().unwrap(),
         changed: vec!["x".to_owned()],
         tests: None,
-        checks: OwnChecks::Passed,
+        checks: StageChecksOutcome::Passed,
         accepted: None,
     }
 }
 
-fn published(review: Stood) -> Trace {
+fn published(review: Stood) -> OrderTrace {
     let round = |round| RoundTrace { round, ..RoundTrace::default() };
-    Trace {
+    OrderTrace {
         base: Some(sha('c')),
         stages: vec![
             stage("implement", Stood::Passed, vec![round(1)]),
@@ -168,7 +168,7 @@ fn published(review: Stood) -> Trace {
             title: String::new(),
             ready: false,
         }),
-        ..Trace::default()
+        ..OrderTrace::default()
     }
 }
 
@@ -178,7 +178,7 @@ fn time_is_counted_while_something_is_done_and_not_while_a_person_is_waited_for(
     let journal = journal(vec![
         (10, intends("implement/1/agent", run(1, None))),
         (20, intends("status/1", status)),
-        (50, sees("status/1", Outcome::StatusShown { comment: None })),
+        (50, sees("status/1", EffectOutcome::StatusShown { comment: None })),
         (70, sees("implement/1/agent", trouble())),
         // A day goes by.
         (86_470, intends("implement/1/agent", run(1, None))),
@@ -200,10 +200,10 @@ fn the_status_tells_round_and_attempt_what_is_under_way_and_what_was_said() {
     let command = |command| SignalKind::Commanded { comment: Some(1), pull: None, command };
     let journal = journal(vec![
         (1, says(SignalKind::IssueEdited)),
-        (2, says(command(Command::Approve))),
-        (3, says(command(Command::Help))),
-        (4, says(command(Command::Retry { guidance: None }))),
-        (5, says(command(Command::Cancel))),
+        (2, says(command(SlashCommand::Approve))),
+        (3, says(command(SlashCommand::Help))),
+        (4, says(command(SlashCommand::Retry { guidance: None }))),
+        (5, says(command(SlashCommand::Cancel))),
         (10, intends("implement/1/agent", run(1, None))),
         (20, sees("implement/1/agent", trouble())),
         (21, intends("implement/2/message/1/agent", run(1, Some((3, 3))))),
@@ -211,22 +211,22 @@ fn the_status_tells_round_and_attempt_what_is_under_way_and_what_was_said() {
         (30, intends("implement/2/agent", run(2, Some((2, 3))))),
     ]);
     let round = |round| RoundTrace { round, ..RoundTrace::default() };
-    let trace = Trace {
+    let trace = OrderTrace {
         stages: vec![stage("implement", Stood::Running, vec![round(1), round(2)])],
         notes: vec!["No tests were found.".to_owned()],
-        ..Trace::default()
+        ..OrderTrace::default()
     };
     let mut survey = survey(trace, None);
-    let answered = |signal, answer| Answered { signal, answer };
+    let answered = |signal, answer| AnsweredSignal { signal, answer };
     survey.answers = vec![
-        answered(3, Answer::Ignored("nothing waits for approval".to_owned())),
-        answered(4, Answer::Noted),
-        answered(5, Answer::Taken),
-        answered(6, Answer::NoRight("mona has no write access".to_owned())),
+        answered(3, SignalAnswer::Ignored("nothing waits for approval".to_owned())),
+        answered(4, SignalAnswer::Noted),
+        answered(5, SignalAnswer::Taken),
+        answered(6, SignalAnswer::NoRight("mona has no write access".to_owned())),
     ];
     let view = status(&journal, &survey, None);
     assert_eq!(view.now, ["developer is at work (implement)"]);
-    let lines: Vec<(&str, StageState, &str, Option<u64>)> = view
+    let lines: Vec<(&str, StageLineState, &str, Option<u64>)> = view
         .stages
         .iter()
         .map(|line| (line.name.as_str(), line.state, line.detail.as_str(), line.seconds))
@@ -234,12 +234,12 @@ fn the_status_tells_round_and_attempt_what_is_under_way_and_what_was_said() {
     assert_eq!(
         lines,
         [
-            ("implement", StageState::Running, "round 2 of 3", Some(11)),
-            ("review", StageState::Waiting, "", None)
+            ("implement", StageLineState::Running, "round 2 of 3", Some(11)),
+            ("review", StageLineState::Waiting, "", None)
         ]
     );
     let said: Vec<(&str, Option<&str>)> =
-        view.said.iter().map(|line| (line.command.as_str(), line.ignored.as_deref())).collect();
+        view.commands.iter().map(|line| (line.command.as_str(), line.ignored.as_deref())).collect();
     // Of people without the right nothing is said, and help was helped on the spot.
     assert_eq!(said, [("/approve", Some("nothing waits for approval")), ("/retry", None)]);
     assert_eq!(
@@ -250,8 +250,8 @@ fn the_status_tells_round_and_attempt_what_is_under_way_and_what_was_said() {
         ]
     );
     assert_eq!(status(&journal, &survey, None), view);
-    let said = saying(&journal, &survey, &Saying::Status);
-    assert_eq!(said.standing, "Journeyman is at work on this: implement, round 2");
+    let said = notice(&journal, &survey, &NoticeComment::Status);
+    assert_eq!(said.headline, "Journeyman is at work on this: implement, round 2");
 }
 
 #[test]
@@ -265,7 +265,7 @@ fn rounds_of_a_later_set_and_answers_to_people_are_numbered_as_they_are() {
         stage("implement", Stood::Passed, vec![round(5)]),
         stage("answer", Stood::Running, vec![round(2)]),
     ];
-    let view = status(&journal, &survey(Trace { stages, ..Trace::default() }, None), None);
+    let view = status(&journal, &survey(OrderTrace { stages, ..OrderTrace::default() }, None), None);
     let lines: Vec<(&str, &str)> =
         view.stages.iter().map(|line| (line.name.as_str(), line.detail.as_str())).collect();
     assert_eq!(lines, [("implement", "round 5, attempt 2 of 3"), ("review", ""), ("answer", "round 2 of 3")]);
@@ -274,16 +274,16 @@ fn rounds_of_a_later_set_and_answers_to_people_are_numbered_as_they_are() {
 #[test]
 fn a_plan_that_waits_and_all_that_stands_in_the_way_is_told_at_once() {
     let journal = journal(Vec::new());
-    let waiting = survey(Trace { asks: Some(Ask::Plan), ..Trace::default() }, None);
+    let waiting = survey(OrderTrace { asks: Some(PendingApproval::Plan), ..OrderTrace::default() }, None);
     let view = status(&journal, &waiting, None);
     assert!(view.headline.contains("waits") && view.next_steps[0].contains("`/approve`"), "{view:?}");
     assert_eq!(label(&waiting), OrderLabel::NeedsHuman);
     let problems = vec!["no push".to_owned(), "no key".to_owned()];
     let failed = |because: &str| Some(Settlement::Failed { because: because.to_owned() });
-    let trace = Trace { problems: problems.clone(), ..Trace::default() };
+    let trace = OrderTrace { problems: problems.clone(), ..OrderTrace::default() };
     let view = status(&journal, &survey(trace, failed("2 things stand in the way")), None);
     assert_eq!((view.problems, view.explanation.as_deref()), (problems, Some("2 things stand in the way")));
-    let trace = Trace { problems: vec!["no key".to_owned()], ..Trace::default() };
+    let trace = OrderTrace { problems: vec!["no key".to_owned()], ..OrderTrace::default() };
     assert_eq!(status(&journal, &survey(trace, failed("no key")), None).explanation, None);
 }
 
@@ -313,7 +313,7 @@ fn checks_of_others_count_for_the_commit_that_they_ran_on() {
             failing: Vec::new(),
             failing_on_base: Vec::new(),
         };
-        let trace = Trace { ci: Some(ci), ..published(Stood::Passed) };
+        let trace = OrderTrace { ci: Some(ci), ..published(Stood::Passed) };
         pull(&journal, &survey(trace, None), "").unwrap().receipt.others
     };
     assert_eq!(others(sha('a')).map(|ci| ci.passed), Some(3));
@@ -324,7 +324,7 @@ fn checks_of_others_count_for_the_commit_that_they_ran_on() {
 fn the_check_run_of_another_commit_claims_nothing() {
     let journal = journal(Vec::new());
     let survey = survey(published(Stood::Passed), None);
-    let on = |head: char| check(&journal, &survey, &sha(head), CheckState::Success);
+    let on = |head: char| check(&journal, &survey, &sha(head), CheckRunState::Success);
     assert!(on('a').receipt.is_some());
     assert_eq!((on('a').findings.len(), on('a').changed), (1, vec!["x".to_owned()]));
     let other = on('d');
@@ -356,13 +356,19 @@ fn what_became_of_a_finding_is_what_the_next_review_says() {
 
     let early = journal(vec![(1, show("review/1/show", &first))]);
     let view = review(&early, &survey, &first);
-    assert_eq!((view.fates, view.answer), (vec![Fate::Unknown, Fate::Unknown], None));
+    assert_eq!(
+        (view.follow_ups, view.answer),
+        (vec![FindingFollowUp::Unknown, FindingFollowUp::Unknown], None)
+    );
 
     let later = journal(vec![(1, show("review/1/show", &first)), (2, show("review/2/show", &second))]);
     let view = review(&later, &survey, &first);
-    assert_eq!(view.fates, [Fate::RaisedAgain(sha('b')), Fate::NotRaisedAgain(sha('b'))]);
+    assert_eq!(
+        view.follow_ups,
+        [FindingFollowUp::RaisedAgain(sha('b')), FindingFollowUp::NotRaisedAgain(sha('b'))]
+    );
     assert_eq!(view.answer.as_deref(), Some("Mended b."));
-    assert_eq!(review(&later, &survey, &second).fates, [Fate::Unknown]);
+    assert_eq!(review(&later, &survey, &second).follow_ups, [FindingFollowUp::Unknown]);
     assert_eq!(earlier_reviews(&later, &second), [&first]);
     assert!(earlier_reviews(&later, &first).is_empty());
 }

@@ -4,25 +4,27 @@ use std::collections::BTreeSet;
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use journeyman_order::{EffectScope, Entry, Event, Journal, Move, MoveKey, Outcome, Reserved};
+use journeyman_order::{
+    EffectOutcome, EffectScope, Journal, JournalEntry, JournalEvent, Move, MoveKey, ReservedWord,
+};
 
 /// When there was news last. Showing the status is none.
 pub(super) fn last_news(journal: &Journal) -> DateTime<Utc> {
     news(journal).last().map_or(journal.opened_at(), |entry| entry.at)
 }
 
-fn news(journal: &Journal) -> impl Iterator<Item = &Entry> {
+fn news(journal: &Journal) -> impl Iterator<Item = &JournalEntry> {
     journal.entries().iter().filter(|entry| match &entry.event {
-        Event::Intended { r#move, .. } => !matches!(**r#move, Move::ShowStatus { .. }),
-        Event::Observed { key, outcome } => {
-            !matches!(**outcome, Outcome::StatusShown { .. }) && !is_status(key)
+        JournalEvent::Intended { r#move, .. } => !matches!(**r#move, Move::ShowStatus { .. }),
+        JournalEvent::Observed { key, outcome } => {
+            !matches!(**outcome, EffectOutcome::StatusShown { .. }) && !is_status(key)
         }
-        Event::Opened(_) | Event::Signaled { .. } => true,
+        JournalEvent::Opened(_) | JournalEvent::Signaled { .. } => true,
     })
 }
 
 fn is_status(key: &MoveKey) -> bool {
-    key.scope() == EffectScope::Beside(Reserved::Status)
+    key.scope() == EffectScope::Beside(ReservedWord::Status)
 }
 
 /// Seconds in which an effect was under way that this holds of; none when there never was one. What is waited for
@@ -38,14 +40,14 @@ pub(super) fn seconds_at_work(journal: &Journal, counts: impl Fn(&MoveKey) -> bo
         }
         before = Some(entry.at);
         match &entry.event {
-            Event::Intended { key, .. } if counts(key) => {
+            JournalEvent::Intended { key, .. } if counts(key) => {
                 open.insert(key);
                 has_begun = true;
             }
-            Event::Observed { key, .. } => {
+            JournalEvent::Observed { key, .. } => {
                 open.remove(key);
             }
-            Event::Intended { .. } | Event::Opened(_) | Event::Signaled { .. } => {}
+            JournalEvent::Intended { .. } | JournalEvent::Opened(_) | JournalEvent::Signaled { .. } => {}
         }
     }
     has_begun.then(|| u64::try_from(worked.num_seconds()).unwrap_or_default())
@@ -56,12 +58,12 @@ pub(super) fn under_way(journal: &Journal) -> Vec<(&MoveKey, &Move)> {
     let mut open: Vec<(&MoveKey, &Move)> = Vec::new();
     for entry in news(journal) {
         match &entry.event {
-            Event::Intended { key, r#move } => {
+            JournalEvent::Intended { key, r#move } => {
                 open.retain(|(known, _)| *known != key);
                 open.push((key, r#move));
             }
-            Event::Observed { key, .. } => open.retain(|(known, _)| *known != key),
-            Event::Opened(_) | Event::Signaled { .. } => {}
+            JournalEvent::Observed { key, .. } => open.retain(|(known, _)| *known != key),
+            JournalEvent::Opened(_) | JournalEvent::Signaled { .. } => {}
         }
     }
     open

@@ -3,18 +3,18 @@
 use serde_json::json;
 
 use super::super::environment::PLACEHOLDER;
-use super::super::{Budget, Provider};
-use super::service::{KEY, Service, message, streamed};
+use super::super::{GatewayBudget, Provider};
+use super::service::{FakeUpstream, KEY, message, streamed};
 use super::*;
 
 #[tokio::test]
 async fn a_job_is_told_of_its_door_and_not_of_the_key() {
-    let service = Service::start(|_| message(1, 1)).await;
+    let service = FakeUpstream::start(|_| message(1, 1)).await;
     for (provider, base, key) in [
         (Provider::Anthropic, ("ANTHROPIC_BASE_URL", "http://127.0.0.1:3128"), "ANTHROPIC_API_KEY"),
         (Provider::OpenAi, ("OPENAI_BASE_URL", "http://127.0.0.1:3128/v1"), "OPENAI_API_KEY"),
     ] {
-        let gateway = super::super::open(service.door(provider, Budget::default()));
+        let gateway = super::super::open(service.door(provider, GatewayBudget::default()));
         let told = gateway.environment(3128);
         for (name, value) in [base, (key, PLACEHOLDER), ("https_proxy", "http://127.0.0.1:3128")] {
             assert!(told.contains(&(name.to_owned(), value.to_owned())), "{name}");
@@ -35,7 +35,7 @@ async fn a_job_is_told_of_its_door_and_not_of_the_key() {
 #[ignore = "needs Claude Code"]
 async fn claude_code_works_at_the_door_and_ends_at_the_budgets_end() {
     let program = std::env::var("GATEWAY_CLAUDE").unwrap();
-    let service = Service::start(|heard| {
+    let service = FakeUpstream::start(|heard| {
         let (send, answer) = streamed();
         let message = json!({ "id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": [],
             "stop_reason": null, "stop_sequence": null, "usage": { "input_tokens": 7, "output_tokens": 1 } });
@@ -55,7 +55,7 @@ async fn claude_code_works_at_the_door_and_ends_at_the_budgets_end() {
     })
     .await;
     for (requests, said, is_error) in [(100, "Hello there", false), (0, "0 of 0 requests are used", true)] {
-        let budget = Budget { requests: Some(requests), ..Budget::default() };
+        let budget = GatewayBudget { requests: Some(requests), ..GatewayBudget::default() };
         let gateway = super::super::open(service.door(Provider::Anthropic, budget));
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let variables = gateway.environment(listener.local_addr().unwrap().port());

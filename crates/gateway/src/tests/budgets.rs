@@ -2,29 +2,30 @@
 
 use serde_json::{Value, json};
 
-use super::super::{Budget, Provider};
-use super::service::{Service, json_answer, message, post, streamed, words};
+use super::super::{GatewayBudget, Provider};
+use super::service::{FakeUpstream, json_answer, message, post, streamed, words};
 use super::*;
-use journeyman_order::network::Tokens;
+use journeyman_order::network::MeteredTokens;
 
 #[tokio::test]
 async fn once_the_budget_is_spent_nothing_more_is_asked_and_the_job_hears_why() {
     for (budget, passed, why) in [
-        (Budget { requests: Some(2), ..Budget::default() }, 2, "2 of 2 requests"),
-        (Budget { tokens: Some(1_500), ..Budget::default() }, 2, "2000 of 1500 tokens"),
-        (Budget { usd: Some(1.0), ..Budget::default() }, 1, "$1.00 of $1.00"),
-        (Budget { usd: Some(f64::NAN), ..Budget::default() }, 0, "are spent"),
-        (Budget { requests: Some(0), ..Budget::default() }, 0, "0 of 0"),
+        (GatewayBudget { requests: Some(2), ..GatewayBudget::default() }, 2, "2 of 2 requests"),
+        (GatewayBudget { tokens: Some(1_500), ..GatewayBudget::default() }, 2, "2000 of 1500 tokens"),
+        (GatewayBudget { usd: Some(1.0), ..GatewayBudget::default() }, 1, "$1.00 of $1.00"),
+        (GatewayBudget { usd: Some(f64::NAN), ..GatewayBudget::default() }, 0, "are spent"),
+        (GatewayBudget { requests: Some(0), ..GatewayBudget::default() }, 0, "0 of 0"),
     ] {
         for provider in [Provider::Anthropic, Provider::OpenAi] {
-            let service = Service::start(move |_| match provider {
+            let service = FakeUpstream::start(move |_| match provider {
                 Provider::Anthropic => message(900, 100),
                 Provider::OpenAi => json_answer(
                     &json!({ "model": "m", "usage": { "input_tokens": 900, "output_tokens": 100 } }),
                 ),
             })
             .await;
-            let (door, guard) = opened(service.door(provider, budget), leading_home(), Limits::default());
+            let (door, guard) =
+                opened(service.door(provider, budget), leading_home(), ProxyLimits::default());
             let path = match provider {
                 Provider::Anthropic => "/v1/messages",
                 Provider::OpenAi => "/v1/responses",
@@ -57,13 +58,14 @@ async fn once_the_budget_is_spent_nothing_more_is_asked_and_the_job_hears_why() 
 
 #[tokio::test]
 async fn counting_tokens_is_free_and_goes_on() {
-    let service = Service::start(|_| json_answer(&json!({ "input_tokens": 5 }))).await;
-    let budget = Budget { requests: Some(0), ..Budget::default() };
-    let (door, guard) = opened(service.door(Provider::Anthropic, budget), leading_home(), Limits::default());
+    let service = FakeUpstream::start(|_| json_answer(&json!({ "input_tokens": 5 }))).await;
+    let budget = GatewayBudget { requests: Some(0), ..GatewayBudget::default() };
+    let (door, guard) =
+        opened(service.door(Provider::Anthropic, budget), leading_home(), ProxyLimits::default());
     assert!(say(door, post("/v1/messages/count_tokens", &words())).await.starts_with("HTTP/1.1 200"));
     assert_eq!(service.heard().len(), 1);
     let metered = guard.end().await.metered.unwrap();
-    assert_eq!((metered.requests, metered.tokens, metered.exhausted), (0, Tokens::default(), None));
+    assert_eq!((metered.requests, metered.tokens, metered.exhausted), (0, MeteredTokens::default(), None));
 }
 
 #[tokio::test]
@@ -71,9 +73,10 @@ async fn hanging_up_before_the_count_is_told_is_no_way_not_to_pay() {
     let (send, answer) = streamed();
     let answer = std::sync::Mutex::new(Some(answer));
     let service =
-        Service::start(move |_| answer.lock().unwrap().take().unwrap_or_else(|| message(1, 1))).await;
-    let budget = Budget { tokens: Some(200), ..Budget::default() };
-    let (door, guard) = opened(service.door(Provider::Anthropic, budget), leading_home(), Limits::default());
+        FakeUpstream::start(move |_| answer.lock().unwrap().take().unwrap_or_else(|| message(1, 1))).await;
+    let budget = GatewayBudget { tokens: Some(200), ..GatewayBudget::default() };
+    let (door, guard) =
+        opened(service.door(Provider::Anthropic, budget), leading_home(), ProxyLimits::default());
     let mut job = TcpStream::connect(door).await.unwrap();
     job.write_all(post("/v1/messages", &words()).as_bytes()).await.unwrap();
     let text = "x".repeat(1_000);
@@ -101,9 +104,10 @@ async fn hanging_up_before_the_count_is_told_is_no_way_not_to_pay() {
 async fn requests_at_once_count_before_they_are_answered() {
     let (_send, answer) = streamed();
     let answer = std::sync::Mutex::new(Some(answer));
-    let service = Service::start(move |_| answer.lock().unwrap().take().unwrap()).await;
-    let budget = Budget { usd: Some(0.1), ..Budget::default() };
-    let (door, _guard) = opened(service.door(Provider::Anthropic, budget), leading_home(), Limits::default());
+    let service = FakeUpstream::start(move |_| answer.lock().unwrap().take().unwrap()).await;
+    let budget = GatewayBudget { usd: Some(0.1), ..GatewayBudget::default() };
+    let (door, _guard) =
+        opened(service.door(Provider::Anthropic, budget), leading_home(), ProxyLimits::default());
     let mut asked = words();
     asked["system"] = json!("word ".repeat(200));
     let mut first = TcpStream::connect(door).await.unwrap();
@@ -129,10 +133,10 @@ async fn dollars_cannot_be_held_for_a_model_without_a_price() {
         (None, json!("unheard-of"), true),
     ] {
         asked["model"] = model.clone();
-        let unknown = Service::start(|_| message(1, 1)).await;
-        let budget = Budget { usd, ..Budget::default() };
+        let unknown = FakeUpstream::start(|_| message(1, 1)).await;
+        let budget = GatewayBudget { usd, ..GatewayBudget::default() };
         let (door, guard) =
-            opened(unknown.door(Provider::Anthropic, budget), leading_home(), Limits::default());
+            opened(unknown.door(Provider::Anthropic, budget), leading_home(), ProxyLimits::default());
         for _ in 0..2 {
             let heard = say(door, post("/v1/messages", &asked)).await;
             assert_eq!(heard.starts_with("HTTP/1.1 200"), is_asked, "{model}: {heard}");
@@ -150,9 +154,10 @@ async fn dollars_cannot_be_held_for_a_model_without_a_price() {
 #[tokio::test]
 async fn a_model_that_answers_by_another_name_costs_what_the_one_that_was_asked_costs() {
     let answers = json!({ "model": "m-of-today", "usage": { "input_tokens": 900, "output_tokens": 100 } });
-    let service = Service::start(move |_| json_answer(&answers)).await;
-    let budget = Budget { usd: Some(1.5), ..Budget::default() };
-    let (door, guard) = opened(service.door(Provider::Anthropic, budget), leading_home(), Limits::default());
+    let service = FakeUpstream::start(move |_| json_answer(&answers)).await;
+    let budget = GatewayBudget { usd: Some(1.5), ..GatewayBudget::default() };
+    let (door, guard) =
+        opened(service.door(Provider::Anthropic, budget), leading_home(), ProxyLimits::default());
     for _ in 0..2 {
         assert!(say(door, post("/v1/messages", &words())).await.starts_with("HTTP/1.1 200"));
     }

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use tokio::net::TcpListener;
 
-use super::super::hello::tests::hello_to;
+use super::super::client_hello::tests::hello_to;
 use super::super::serve;
 use super::*;
 
@@ -27,7 +27,8 @@ async fn is_closed(stream: &mut TcpStream) {
 #[tokio::test]
 async fn nothing_is_left_when_the_guard_is_dropped() {
     let port = silent_host().await;
-    let (door, guard) = opened(names(&[&format!("a.example:{port}")]), leading_home(), Limits::default());
+    let (door, guard) =
+        opened(names(&[&format!("a.example:{port}")]), leading_home(), ProxyLimits::default());
     let mut idle = TcpStream::connect(door).await.unwrap();
     let (_, mut tunnel) = connect(door, &format!("a.example:{port}")).await;
     tunnel.write_all(&hello_to("a.example")).await.unwrap();
@@ -43,7 +44,8 @@ async fn nothing_is_left_when_the_guard_is_dropped() {
 async fn a_tunnel_ends_when_nothing_moves_or_too_much() {
     let port = silent_host().await;
     let entry = format!("a.example:{port}");
-    let limits = Limits { idle: Duration::from_millis(300), tunnel_bytes: 100_000, ..Limits::default() };
+    let limits =
+        ProxyLimits { idle: Duration::from_millis(300), tunnel_bytes: 100_000, ..ProxyLimits::default() };
     let (door, guard) = opened(names(&[&entry]), leading_home(), limits);
     let (_, mut quiet) = connect(door, &entry).await;
     quiet.write_all(&hello_to("a.example")).await.unwrap();
@@ -62,7 +64,7 @@ async fn whoever_says_little_is_not_waited_for() {
     let port = silent_host().await;
     let entry = format!("a.example:{port}");
     let short = Duration::from_millis(300);
-    let limits = Limits { headers: short, hello: short, ..Limits::default() };
+    let limits = ProxyLimits { headers: short, hello: short, ..ProxyLimits::default() };
     let (door, guard) = opened(names(&[&entry]), leading_home(), limits);
     let mut slow = TcpStream::connect(door).await.unwrap();
     slow.write_all(b"CONNECT a.exam").await.unwrap();
@@ -75,7 +77,7 @@ async fn whoever_says_little_is_not_waited_for() {
 
 #[tokio::test]
 async fn long_headers_and_many_are_refused() {
-    let (door, guard) = opened(names(&[]), leading_home(), Limits::default());
+    let (door, guard) = opened(names(&[]), leading_home(), ProxyLimits::default());
     let long = format!("GET / HTTP/1.1\r\nx: {}\r\n\r\n", "x".repeat(1 << 20));
     let many = format!("GET / HTTP/1.1\r\n{}\r\n", "x: y\r\n".repeat(1_000));
     for words in [long, many] {
@@ -88,7 +90,7 @@ async fn long_headers_and_many_are_refused() {
 
 #[tokio::test]
 async fn no_more_connections_are_taken_at_once_than_there_is_room_for() {
-    let limits = Limits { connections: 2, ..Limits::default() };
+    let limits = ProxyLimits { connections: 2, ..ProxyLimits::default() };
     let (door, guard) = opened(names(&[]), leading_home(), limits);
     let first = TcpStream::connect(door).await.unwrap();
     let _second = TcpStream::connect(door).await.unwrap();
@@ -115,7 +117,7 @@ proptest! {
             runtime.block_on(async {
                 let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
                 let door = listener.local_addr().unwrap();
-                let gateway = Gateway::with(names(&["a.example:1"]), leading_home(), Limits::default());
+                let gateway = EgressProxy::with(names(&["a.example:1"]), leading_home(), ProxyLimits::default());
                 let mut job = TcpStream::connect(door).await.unwrap();
                 let (served, _) = listener.accept().await.unwrap();
                 job.write_all(said).await.unwrap();

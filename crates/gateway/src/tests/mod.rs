@@ -17,39 +17,39 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use super::names::AllowedName;
-use super::tunnel::Reach;
-use super::{Access, Gateway, Guard, Limits};
+use super::names::AllowedHost;
+use super::tunnel::Dialer;
+use super::{EgressPolicy, EgressProxy, ProxyHandle, ProxyLimits};
 
 /// Long enough for anything here on a busy machine.
 const LONG: Duration = Duration::from_secs(20);
 
 /// Every name leads to these addresses.
-fn leading_to(addresses: &[&str]) -> Reach {
+fn leading_to(addresses: &[&str]) -> Dialer {
     let addresses: Vec<IpAddr> = addresses.iter().map(|address| address.parse().unwrap()).collect();
-    Reach {
+    Dialer {
         resolve: Arc::new(move |_| {
             let addresses = addresses.clone();
             Box::pin(async move { io::Result::Ok(addresses) })
         }),
-        objection: AllowedName::objection,
+        objection: AllowedHost::objection,
     }
 }
 
 /// Every name leads to loopback, and that may be.
-fn leading_home() -> Reach {
-    Reach { objection: |_, _| None, ..leading_to(&["127.0.0.1"]) }
+fn leading_home() -> Dialer {
+    Dialer { objection: |_, _| None, ..leading_to(&["127.0.0.1"]) }
 }
 
-fn names(entries: &[&str]) -> Access {
-    let names = entries.iter().map(|entry| AllowedName::parse(entry).unwrap()).collect();
-    Access { names, model: None, setting: "network.setup in journeyman.toml".to_owned() }
+fn names(entries: &[&str]) -> EgressPolicy {
+    let names = entries.iter().map(|entry| AllowedHost::parse(entry).unwrap()).collect();
+    EgressPolicy { names, model: None, setting: "network.setup in journeyman.toml".to_owned() }
 }
 
-fn opened(access: Access, reach: Reach, limits: Limits) -> (SocketAddr, Guard) {
+fn opened(access: EgressPolicy, reach: Dialer, limits: ProxyLimits) -> (SocketAddr, ProxyHandle) {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let door = listener.local_addr().unwrap();
-    (door, Gateway::with(access, reach, limits).serve(listener).unwrap())
+    (door, EgressProxy::with(access, reach, limits).serve(listener).unwrap())
 }
 
 /// Says something, and hears all that is answered until the connection is closed.

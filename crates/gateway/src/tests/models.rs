@@ -4,10 +4,10 @@ use http::Response;
 use serde_json::{Value, json};
 
 use super::super::refusal::whole;
-use super::super::{Budget, Credential, InvalidModel, ModelDoor, Provider};
-use super::service::{KEY, Service, json_answer, message, post, streamed, words};
+use super::super::{Credential, GatewayBudget, InvalidUpstream, ModelUpstream, Provider};
+use super::service::{FakeUpstream, KEY, json_answer, message, post, streamed, words};
 use super::*;
-use journeyman_order::network::Tokens;
+use journeyman_order::network::MeteredTokens;
 
 #[tokio::test]
 async fn the_key_is_put_in_outside_and_what_the_job_sent_for_one_is_dropped() {
@@ -34,9 +34,9 @@ async fn the_key_is_put_in_outside_and_what_the_job_sent_for_one_is_dropped() {
             format!("Bearer {KEY}"),
         ),
     ] {
-        let service = Service::start(|_| message(3, 4)).await;
+        let service = FakeUpstream::start(|_| message(3, 4)).await;
         let (door, guard) =
-            opened(service.door(provider, Budget::default()), leading_home(), Limits::default());
+            opened(service.door(provider, GatewayBudget::default()), leading_home(), ProxyLimits::default());
         let heard = say(door, post(path, &words())).await;
         assert!(heard.starts_with("HTTP/1.1 200") && heard.contains("Hello"), "{heard}");
         let [request] = &service.heard()[..] else { panic!("one request") };
@@ -58,9 +58,12 @@ async fn the_key_is_put_in_outside_and_what_the_job_sent_for_one_is_dropped() {
 async fn an_answer_passes_as_it_comes_and_is_counted_while_it_does() {
     let (send, answer) = streamed();
     let answer = std::sync::Mutex::new(Some(answer));
-    let service = Service::start(move |_| answer.lock().unwrap().take().unwrap()).await;
-    let (door, guard) =
-        opened(service.door(Provider::Anthropic, Budget::default()), leading_home(), Limits::default());
+    let service = FakeUpstream::start(move |_| answer.lock().unwrap().take().unwrap()).await;
+    let (door, guard) = opened(
+        service.door(Provider::Anthropic, GatewayBudget::default()),
+        leading_home(),
+        ProxyLimits::default(),
+    );
     let mut job = TcpStream::connect(door).await.unwrap();
     job.write_all(post("/v1/messages", &words()).as_bytes()).await.unwrap();
     let start = json!({ "type": "message_start", "message": { "model": "m",
@@ -75,7 +78,7 @@ async fn an_answer_passes_as_it_comes_and_is_counted_while_it_does() {
         heard.push_str(std::str::from_utf8(&some[..count]).unwrap());
     }
     let sofar = guard.metered().unwrap();
-    assert_eq!(sofar.tokens, Tokens { input: 10, output: 1, cache_read: 20, cache_write: 30 });
+    assert_eq!(sofar.tokens, MeteredTokens { input: 10, output: 1, cache_read: 20, cache_write: 30 });
     send.send(
         "data: {\"type\":\"message_delta\",\"delta\":{},\"usage\":{\"output_tokens\":40}}\n\n".to_owned(),
     )
@@ -83,7 +86,7 @@ async fn an_answer_passes_as_it_comes_and_is_counted_while_it_does() {
     drop(send);
     timeout(LONG, job.read_to_string(&mut heard)).await.unwrap().unwrap();
     let metered = guard.end().await.metered.unwrap();
-    assert_eq!(metered.tokens, Tokens { input: 10, output: 40, cache_read: 20, cache_write: 30 });
+    assert_eq!(metered.tokens, MeteredTokens { input: 10, output: 40, cache_read: 20, cache_write: 30 });
     assert_eq!((metered.requests, metered.failed, metered.estimated), (1, 0, 0));
     assert_eq!(metered.usd, Some(0.1));
 }
@@ -91,9 +94,9 @@ async fn an_answer_passes_as_it_comes_and_is_counted_while_it_does() {
 #[tokio::test]
 async fn a_job_has_a_few_operations_and_not_the_account() {
     for provider in [Provider::Anthropic, Provider::OpenAi] {
-        let service = Service::start(|_| json_answer(&json!({ "data": [] }))).await;
+        let service = FakeUpstream::start(|_| json_answer(&json!({ "data": [] }))).await;
         let (door, guard) =
-            opened(service.door(provider, Budget::default()), leading_home(), Limits::default());
+            opened(service.door(provider, GatewayBudget::default()), leading_home(), ProxyLimits::default());
         for path in [
             "/v1/files",
             "/v1/messages/batches",
@@ -128,9 +131,12 @@ async fn a_job_has_a_few_operations_and_not_the_account() {
 
 #[tokio::test]
 async fn what_would_be_a_way_out_through_the_service_is_no_way_out() {
-    let service = Service::start(|_| message(3, 4)).await;
-    let (door, guard) =
-        opened(service.door(Provider::Anthropic, Budget::default()), leading_home(), Limits::default());
+    let service = FakeUpstream::start(|_| message(3, 4)).await;
+    let (door, guard) = opened(
+        service.door(Provider::Anthropic, GatewayBudget::default()),
+        leading_home(),
+        ProxyLimits::default(),
+    );
     let mut asked = words();
     asked["mcp_servers"] = json!([{ "type": "url", "url": "https://evil.example" }]);
     asked["tools"] = json!([{ "type": "web_fetch_20250910", "name": "web_fetch" }, { "name": "Bash" }]);
@@ -153,10 +159,10 @@ async fn a_service_that_repeats_the_key_does_not_tell_it_to_the_job() {
     answer.headers_mut().insert("request-id", format!("for {KEY}").parse().unwrap());
     answer.headers_mut().insert("x-echo", KEY.parse().unwrap());
     let answer = std::sync::Mutex::new(Some(answer));
-    let service = Service::start(move |_| answer.lock().unwrap().take().unwrap()).await;
-    let access = service.door(Provider::Anthropic, Budget::default());
+    let service = FakeUpstream::start(move |_| answer.lock().unwrap().take().unwrap()).await;
+    let access = service.door(Provider::Anthropic, GatewayBudget::default());
     assert!(!format!("{access:?}").contains(KEY));
-    let (door, guard) = opened(access, leading_home(), Limits::default());
+    let (door, guard) = opened(access, leading_home(), ProxyLimits::default());
     let (begin, rest) = KEY.split_at(7);
     for piece in ["data: you sent ", begin, rest, "\n\ndata: ", KEY, "\n\ndata: ", begin] {
         send.send(piece.to_owned()).unwrap();
@@ -175,9 +181,9 @@ async fn a_key_in_pieces_of_several_events_does_not_reach_the_job() {
         let (send, mut answer) = streamed();
         answer.headers_mut().insert("content-type", "text/event-stream; charset=utf-8".parse().unwrap());
         let answer = std::sync::Mutex::new(Some(answer));
-        let service = Service::start(move |_| answer.lock().unwrap().take().unwrap()).await;
+        let service = FakeUpstream::start(move |_| answer.lock().unwrap().take().unwrap()).await;
         let (door, guard) =
-            opened(service.door(provider, Budget::default()), leading_home(), Limits::default());
+            opened(service.door(provider, GatewayBudget::default()), leading_home(), ProxyLimits::default());
         let event = |text: &str| match provider {
             Provider::Anthropic => json!({ "type": "content_block_delta", "index": 0,
                 "delta": { "type": "text_delta", "text": text } }),
@@ -217,7 +223,7 @@ async fn a_key_in_pieces_of_several_events_does_not_reach_the_job() {
 
 #[tokio::test]
 async fn an_error_of_the_service_is_handed_back_and_costs_nothing() {
-    let service = Service::start(|_| {
+    let service = FakeUpstream::start(|_| {
         Response::builder()
             .status(529)
             .header("retry-after", "3")
@@ -226,25 +232,31 @@ async fn an_error_of_the_service_is_handed_back_and_costs_nothing() {
             .unwrap()
     })
     .await;
-    let (door, guard) =
-        opened(service.door(Provider::Anthropic, Budget::default()), leading_home(), Limits::default());
+    let (door, guard) = opened(
+        service.door(Provider::Anthropic, GatewayBudget::default()),
+        leading_home(),
+        ProxyLimits::default(),
+    );
     let heard = say(door, post("/v1/messages", &words())).await;
     assert!(heard.starts_with("HTTP/1.1 529") && heard.contains("retry-after: 3"), "{heard}");
     let metered = guard.end().await.metered.unwrap();
     assert_eq!((metered.requests, metered.failed, metered.estimated), (1, 1, 0));
-    assert_eq!((metered.tokens, metered.usd), (Tokens::default(), Some(0.0)));
+    assert_eq!((metered.tokens, metered.usd), (MeteredTokens::default(), Some(0.0)));
 }
 
 #[tokio::test]
 async fn a_redirect_is_not_followed_with_the_key() {
-    let elsewhere = Service::start(|_| message(1, 1)).await;
+    let elsewhere = FakeUpstream::start(|_| message(1, 1)).await;
     let to = format!("http://{}/", elsewhere.address);
-    let service = Service::start(move |_| {
+    let service = FakeUpstream::start(move |_| {
         Response::builder().status(307).header("location", &to).body(whole("")).unwrap()
     })
     .await;
-    let (door, guard) =
-        opened(service.door(Provider::OpenAi, Budget::default()), leading_home(), Limits::default());
+    let (door, guard) = opened(
+        service.door(Provider::OpenAi, GatewayBudget::default()),
+        leading_home(),
+        ProxyLimits::default(),
+    );
     let heard = say(door, post("/v1/responses", &words())).await;
     assert!(heard.starts_with("HTTP/1.1 502") && !heard.contains("location"), "{heard}");
     assert_eq!((service.heard().len(), elsewhere.heard().len()), (1, 0));
@@ -253,14 +265,16 @@ async fn a_redirect_is_not_followed_with_the_key() {
 
 #[tokio::test]
 async fn a_service_that_is_not_there_is_unavailable_and_its_address_is_not_told() {
-    let service = Service::start(|_| message(1, 1)).await;
-    let mut access = service.door(Provider::Anthropic, Budget::default());
+    let service = FakeUpstream::start(|_| message(1, 1)).await;
+    let mut access = service.door(Provider::Anthropic, GatewayBudget::default());
     let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let base = format!("http://{gone}/private").parse().unwrap();
     let price: super::super::Price = Arc::new(|_, _| Some(0.0));
-    access.model =
-        Some(ModelDoor::new(base, Credential::None, Provider::Anthropic, Budget::default(), price).unwrap());
-    let (door, guard) = opened(access, leading_home(), Limits::default());
+    access.model = Some(
+        ModelUpstream::new(base, Credential::None, Provider::Anthropic, GatewayBudget::default(), price)
+            .unwrap(),
+    );
+    let (door, guard) = opened(access, leading_home(), ProxyLimits::default());
     let heard = say(door, post("/v1/messages", &words())).await;
     assert!(heard.starts_with("HTTP/1.1 502") && heard.contains("api_error"), "{heard}");
     assert!(!heard.contains("private") && !heard.contains(&gone.to_string()), "{heard}");
@@ -269,9 +283,11 @@ async fn a_service_that_is_not_there_is_unavailable_and_its_address_is_not_told(
 
 #[tokio::test]
 async fn a_request_has_an_end_and_a_size() {
-    let service = Service::start(|_| message(1, 1)).await;
-    let limits = Limits { request_bytes: 1_000, body: Duration::from_millis(300), ..Limits::default() };
-    let (door, guard) = opened(service.door(Provider::Anthropic, Budget::default()), leading_home(), limits);
+    let service = FakeUpstream::start(|_| message(1, 1)).await;
+    let limits =
+        ProxyLimits { request_bytes: 1_000, body: Duration::from_millis(300), ..ProxyLimits::default() };
+    let (door, guard) =
+        opened(service.door(Provider::Anthropic, GatewayBudget::default()), leading_home(), limits);
     let mut large = words();
     large["system"] = json!("x".repeat(2_000));
     assert!(say(door, post("/v1/messages", &large)).await.starts_with("HTTP/1.1 413"));
@@ -292,8 +308,14 @@ fn an_address_or_key_that_could_betray_is_refused() {
     let made = |base: &str, key: &str| {
         let credential = Credential::Bearer(key.into());
         let price: super::super::Price = Arc::new(|_, _| None);
-        ModelDoor::new(base.parse().unwrap(), credential, Provider::OpenAi, Budget::default(), price)
-            .map(|_| ())
+        ModelUpstream::new(
+            base.parse().unwrap(),
+            credential,
+            Provider::OpenAi,
+            GatewayBudget::default(),
+            price,
+        )
+        .map(|_| ())
     };
     for base in
         ["https://api.example/v1", "http://127.0.0.1:8080", "http://[::1]:8080/", "http://localhost:1/v1"]
@@ -311,7 +333,7 @@ fn an_address_or_key_that_could_betray_is_refused() {
         "ftp://api.example",
         "data:x",
     ] {
-        assert_eq!(made(base, KEY), Err(InvalidModel::Address), "{base}");
+        assert_eq!(made(base, KEY), Err(InvalidUpstream::Address), "{base}");
     }
-    assert_eq!(made("https://api.example", "a\nb"), Err(InvalidModel::Key));
+    assert_eq!(made("https://api.example", "a\nb"), Err(InvalidUpstream::Key));
 }

@@ -11,15 +11,15 @@ use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use super::super::refusal::{Body, whole};
-use super::super::{Budget, Credential, ModelDoor, Provider};
+use super::super::refusal::{ProxyBody, whole};
+use super::super::{Credential, GatewayBudget, ModelUpstream, Provider};
 use super::*;
-use journeyman_order::network::Tokens;
+use journeyman_order::network::MeteredTokens;
 
 pub(super) const KEY: &str = "sk-real-0123456789abcdef";
 
 #[derive(Debug, Clone)]
-pub(super) struct Heard {
+pub(super) struct UpstreamRequest {
     pub(super) line: String,
     pub(super) headers: http::HeaderMap,
     pub(super) body: String,
@@ -27,13 +27,15 @@ pub(super) struct Heard {
 
 /// Ends with the test's runtime.
 #[derive(Clone)]
-pub(super) struct Service {
+pub(super) struct FakeUpstream {
     pub(super) address: SocketAddr,
-    heard: Arc<Mutex<Vec<Heard>>>,
+    heard: Arc<Mutex<Vec<UpstreamRequest>>>,
 }
 
-impl Service {
-    pub(super) async fn start(answer: impl Fn(&Heard) -> Response<Body> + Send + Sync + 'static) -> Self {
+impl FakeUpstream {
+    pub(super) async fn start(
+        answer: impl Fn(&UpstreamRequest) -> Response<ProxyBody> + Send + Sync + 'static,
+    ) -> Self {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let heard = Arc::new(Mutex::new(Vec::new()));
@@ -46,7 +48,7 @@ impl Service {
                     async move {
                         let (parts, body) = request.into_parts();
                         let body = body.collect().await.unwrap().to_bytes();
-                        let heard = Heard {
+                        let heard = UpstreamRequest {
                             line: format!("{} {}", parts.method, parts.uri),
                             headers: parts.headers,
                             body: String::from_utf8(body.to_vec()).unwrap(),
@@ -62,12 +64,12 @@ impl Service {
         Self { address, heard }
     }
 
-    pub(super) fn heard(&self) -> Vec<Heard> {
+    pub(super) fn heard(&self) -> Vec<UpstreamRequest> {
         self.heard.lock().unwrap().clone()
     }
 
     /// A door to it, with the key in the provider's way; a thousand tokens of the model `m` cost a dollar.
-    pub(super) fn door(&self, provider: Provider, budget: Budget) -> Access {
+    pub(super) fn door(&self, provider: Provider, budget: GatewayBudget) -> EgressPolicy {
         let base = match provider {
             Provider::Anthropic => format!("http://{}/base", self.address),
             Provider::OpenAi => format!("http://{}/base/v1", self.address),
@@ -76,28 +78,29 @@ impl Service {
             Provider::Anthropic => Credential::ApiKey(KEY.into()),
             Provider::OpenAi => Credential::Bearer(KEY.into()),
         };
-        let price = |model: &str, tokens: &Tokens| (model == "m").then(|| tokens.all() as f64 / 1_000.0);
+        let price =
+            |model: &str, tokens: &MeteredTokens| (model == "m").then(|| tokens.all() as f64 / 1_000.0);
         let model =
-            ModelDoor::new(base.parse().unwrap(), credential, provider, budget, Arc::new(price)).unwrap();
+            ModelUpstream::new(base.parse().unwrap(), credential, provider, budget, Arc::new(price)).unwrap();
         let model = model.explaining(|_| "here is where prices are set".to_owned());
-        Access { model: Some(model), ..names(&[]) }
+        EgressPolicy { model: Some(model), ..names(&[]) }
     }
 }
 
 /// An answer of the Messages API, whole.
-pub(super) fn message(read: u64, written: u64) -> Response<Body> {
+pub(super) fn message(read: u64, written: u64) -> Response<ProxyBody> {
     json_answer(&json!({
         "type": "message", "model": "m", "content": [{ "type": "text", "text": "Hello" }],
         "usage": { "input_tokens": read, "output_tokens": written },
     }))
 }
 
-pub(super) fn json_answer(body: &Value) -> Response<Body> {
+pub(super) fn json_answer(body: &Value) -> Response<ProxyBody> {
     Response::builder().header("content-type", "application/json").body(whole(body.to_string())).unwrap()
 }
 
 /// An answer that comes as the test sends it.
-pub(super) fn streamed() -> (mpsc::UnboundedSender<String>, Response<Body>) {
+pub(super) fn streamed() -> (mpsc::UnboundedSender<String>, Response<ProxyBody>) {
     let (send, mut receive) = mpsc::unbounded_channel::<String>();
     let frames = futures_util::stream::poll_fn(move |context| {
         receive.poll_recv(context).map(|event| event.map(|event| Ok(Frame::data(Bytes::from(event)))))

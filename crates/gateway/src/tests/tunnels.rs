@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::net::TcpListener;
 
-use super::super::hello::tests::hello_to;
+use super::super::client_hello::tests::hello_to;
 use super::*;
 
 /// Accepts one connection, hears so many bytes and answers.
@@ -41,7 +41,7 @@ async fn tripwire() -> (u16, Arc<AtomicUsize>) {
 async fn a_job_talks_with_a_host_that_is_allowed() {
     let (port, host) = host(hello_to("a.registry.example").len()).await;
     let (door, guard) =
-        opened(names(&[&format!("*.registry.example:{port}")]), leading_home(), Limits::default());
+        opened(names(&[&format!("*.registry.example:{port}")]), leading_home(), ProxyLimits::default());
     let (head, mut stream) = connect(door, &format!("A.Registry.example.:{port}")).await;
     assert!(head.starts_with("HTTP/1.1 200"), "{head}");
     let hello = hello_to("a.registry.example");
@@ -62,7 +62,7 @@ async fn a_job_talks_with_a_host_that_is_allowed() {
 #[tokio::test]
 async fn what_is_not_on_the_list_is_refused_with_what_is_and_where_that_is_set() {
     let (port, reached) = tripwire().await;
-    let (door, guard) = opened(names(&["registry.example"]), leading_home(), Limits::default());
+    let (door, guard) = opened(names(&["registry.example"]), leading_home(), ProxyLimits::default());
     for _ in 0..2 {
         let target = format!("evil.example:{port}");
         let heard = say(door, format!("CONNECT {target} HTTP/1.1\r\nConnection: close\r\n\r\n")).await;
@@ -110,7 +110,7 @@ async fn a_name_that_leads_near_this_machine_is_refused() {
         &["127.0.0.1", "1.1.1.1"],
     ] {
         let access = names(&[&format!("allowed.example:{port}")]);
-        let (door, guard) = opened(access, leading_to(addresses), Limits::default());
+        let (door, guard) = opened(access, leading_to(addresses), ProxyLimits::default());
         let (head, _) = connect(door, &format!("allowed.example:{port}")).await;
         assert!(head.starts_with("HTTP/1.1 403"), "{addresses:?}: {head}");
         let record = guard.end().await;
@@ -124,7 +124,7 @@ async fn this_machine_is_not_reached_by_any_spelling() {
     let (port, reached) = tripwire().await;
     // The system's own resolver, and a list that names it.
     let access = names(&[&format!("localhost:{port}")]);
-    let (door, guard) = opened(access, Reach::of_this_machine(), Limits::default());
+    let (door, guard) = opened(access, Dialer::of_this_machine(), ProxyLimits::default());
     let hosts = [
         "localhost",
         "LOCALHOST.",
@@ -165,7 +165,7 @@ async fn a_name_is_looked_up_once_and_the_address_that_was_checked_is_the_one() 
     let asked = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&asked);
     // A rebinding name: good when it is checked, another address whenever it is asked again.
-    let reach = Reach {
+    let reach = Dialer {
         resolve: Arc::new(move |_| {
             let first = count.fetch_add(1, Ordering::SeqCst) == 0;
             let address = if first { "127.0.0.1" } else { "127.0.0.2" };
@@ -173,7 +173,7 @@ async fn a_name_is_looked_up_once_and_the_address_that_was_checked_is_the_one() 
         }),
         objection: |_, address| (address.to_string() != "127.0.0.1").then_some("is another"),
     };
-    let (door, guard) = opened(names(&[&format!("allowed.example:{port}")]), reach, Limits::default());
+    let (door, guard) = opened(names(&[&format!("allowed.example:{port}")]), reach, ProxyLimits::default());
     let (head, mut stream) = connect(door, &format!("allowed.example:{port}")).await;
     assert!(head.starts_with("HTTP/1.1 200"), "{head}");
     stream.write_all(&hello_to("allowed.example")).await.unwrap();
@@ -200,7 +200,7 @@ async fn one_address_of_many_names_is_open_for_one_of_them() {
             heard
         });
         let access = names(&[&format!("allowed.example:{port}")]);
-        let (door, guard) = opened(access, leading_home(), Limits::default());
+        let (door, guard) = opened(access, leading_home(), ProxyLimits::default());
         let (_, mut stream) = connect(door, &format!("allowed.example:{port}")).await;
         stream.write_all(&begins).await.unwrap();
         stream.shutdown().await.unwrap();
@@ -218,8 +218,9 @@ async fn a_host_that_cannot_be_reached_is_told_from_one_that_may_not() {
     let free = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = free.local_addr().unwrap().port();
     drop(free);
-    let (door, guard) = opened(names(&[&format!("a.example:{port}")]), leading_home(), Limits::default());
+    let (door, guard) =
+        opened(names(&[&format!("a.example:{port}")]), leading_home(), ProxyLimits::default());
     let (head, _) = connect(door, &format!("a.example:{port}")).await;
     assert!(head.starts_with("HTTP/1.1 502"), "{head}");
-    assert_eq!(guard.end().await, journeyman_order::network::Record::default());
+    assert_eq!(guard.end().await, journeyman_order::network::NetworkRecord::default());
 }

@@ -15,11 +15,11 @@ const STUB: usize = 300;
 
 /// Counts what was taken in.
 #[derive(Debug, Default)]
-pub(super) struct Room {
+pub(super) struct TextBudget {
     taken: usize,
 }
 
-impl Room {
+impl TextBudget {
     /// A comment, cut at its end.
     pub(super) fn body(&mut self, text: &str) -> String {
         let most = self.most(LONGEST_BODY);
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn there_is_room_for_much_and_not_for_everything() {
-        let mut room = Room::default();
+        let mut room = TextBudget::default();
         let long = "word ".repeat(2_000);
         let cut: Vec<usize> = (0..200).map(|_| room.body(&long).chars().count()).collect();
         assert!(cut[0] > 3_900 && cut[0] <= LONGEST_BODY + 4, "{}", cut[0]);

@@ -2,8 +2,8 @@
 //!
 //! REST has no review threads and cannot settle or fold anything; those few things go by GraphQL.
 
-mod fold;
 mod limits;
+mod minimize;
 mod people;
 mod read;
 mod threads;
@@ -12,7 +12,7 @@ mod wire;
 #[cfg(test)]
 mod tests;
 
-pub use fold::RoundComment;
+pub use minimize::RoundComment;
 pub use people::ThreadAnswer;
-pub use read::{Addressed, PullTalk};
-pub use threads::SeenThread;
+pub use read::{MentionMatcher, PullConversation};
+pub use threads::ReviewThreadSnapshot;

@@ -4,12 +4,12 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::error::{ErrorKind, GitHubError, Result};
-use crate::gate::Priority;
-use crate::permissions::Permissions;
+use crate::gate::WritePriority;
+use crate::permissions::TokenPermissions;
 use crate::render;
-use crate::service::{At, GitHub};
-use crate::transport::Request;
-use journeyman_order::conversation::{CommentRef, Done, Reaction, Reply};
+use crate::service::{GitHub, InstalledRepository};
+use crate::transport::GitHubRequest;
+use journeyman_order::conversation::{CommentRef, PointResolution, Reaction, ThreadReply};
 use journeyman_order::{OrderId, PullNumber};
 
 /// The last hundred comments: an answer of ours that has more than that behind it was read long ago.
@@ -34,7 +34,7 @@ pub struct ThreadAnswer<'a> {
     /// The order that answers.
     pub order: OrderId,
     /// What is answered, and what was done about it.
-    pub reply: &'a Reply,
+    pub reply: &'a ThreadReply,
     /// The words, rendered.
     pub body: &'a str,
 }
@@ -44,55 +44,55 @@ impl ThreadAnswer<'_> {
     /// is made good later is answered again.
     fn marker(&self) -> String {
         let how = match &self.reply.done {
-            Done::In(commit) => commit.short().to_owned(),
-            Done::Nothing => "nothing".to_owned(),
-            Done::InVain => "in-vain".to_owned(),
+            PointResolution::In(commit) => commit.short().to_owned(),
+            PointResolution::Nothing => "nothing".to_owned(),
+            PointResolution::InVain => "in-vain".to_owned(),
         };
         format!("<!-- journeyman:reply:{}:{}:{how} -->", self.order, self.reply.answers)
     }
 }
 
 #[derive(Deserialize)]
-struct Looked {
-    node: Option<ThreadWire>,
+struct AnswerThreadData {
+    node: Option<AnswerThreadWire>,
 }
 
 /// Of another kind of node nothing is told.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct ThreadWire {
+struct AnswerThreadWire {
     #[serde(default)]
     is_resolved: bool,
-    pull_request: Option<PullWire>,
-    first: Option<Comments<FirstWire>>,
-    last: Option<Comments<SaidWire>>,
+    pull_request: Option<AnswerPullWire>,
+    first: Option<AnswerCommentNodes<FirstCommentWire>>,
+    last: Option<AnswerCommentNodes<LastCommentWire>>,
 }
 
 #[derive(Deserialize)]
-struct PullWire {
+struct AnswerPullWire {
     number: PullNumber,
 }
 
 #[derive(Deserialize)]
-struct Comments<T> {
+struct AnswerCommentNodes<T> {
     nodes: Vec<Option<T>>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct FirstWire {
+struct FirstCommentWire {
     full_database_id: Option<String>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct SaidWire {
+struct LastCommentWire {
     body: String,
     viewer_did_author: bool,
 }
 
 /// How a thread stands.
-struct Standing {
+struct ThreadAnswerState {
     /// Only a thread's first comment can be answered.
     first: String,
     answered: bool,
@@ -105,19 +105,24 @@ impl GitHub {
     ///
     /// # Errors
     /// As for every call; the same again looks first, and says nothing that was said.
-    pub async fn answer_thread(&self, at: &At, pull: PullNumber, answer: &ThreadAnswer<'_>) -> Result<()> {
+    pub async fn answer_thread(
+        &self,
+        at: &InstalledRepository,
+        pull: PullNumber,
+        answer: &ThreadAnswer<'_>,
+    ) -> Result<()> {
         let thread = answer.reply.thread.as_str();
         let _turn = self.turn(&format!("{at:?} {thread}")).await;
         let marker = answer.marker();
-        let Some(found) = self.look_at_thread(at, pull, thread, &marker).await? else {
+        let Some(found) = self.thread_answer_state(at, pull, thread, &marker).await? else {
             tracing::info!(%pull, thread, "a thread that was to be answered is gone");
             return Ok(());
         };
         if !found.answered {
             let body = render::fit(&format!("{marker}\n{}", answer.body), render::LONGEST_BODY);
             let route = at.route(&format!("/pulls/{pull}/comments/{}/replies", found.first));
-            let request = Request::post(route, json!({"body": body}));
-            match self.call(at, Permissions::WritePulls, &request).await {
+            let request = GitHubRequest::post(route, json!({"body": body}));
+            match self.call(at, TokenPermissions::WritePulls, &request).await {
                 Ok(_) => {}
                 Err(error) if error.kind == ErrorKind::NotFound => {
                     tracing::info!(%pull, thread, %error, "a thread that was to be answered is gone");
@@ -126,7 +131,7 @@ impl GitHub {
                 // Perhaps it was said, and the answer lost.
                 Err(error) if error.leaves_doubt() => {
                     self.pause().await;
-                    match self.look_at_thread(at, pull, thread, &marker).await {
+                    match self.thread_answer_state(at, pull, thread, &marker).await {
                         Ok(Some(found)) if found.answered => {}
                         Ok(_) | Err(_) => return Err(error),
                     }
@@ -135,20 +140,27 @@ impl GitHub {
             }
         }
         match answer.reply.done {
-            Done::In(_) if !found.resolved => self.resolve(at, pull, thread, &marker).await,
-            Done::In(_) | Done::Nothing | Done::InVain => Ok(()),
+            PointResolution::In(_) if !found.resolved => self.resolve(at, pull, thread, &marker).await,
+            PointResolution::In(_) | PointResolution::Nothing | PointResolution::InVain => Ok(()),
         }
     }
 
-    async fn resolve(&self, at: &At, pull: PullNumber, thread: &str, marker: &str) -> Result<()> {
-        let variables = (json!({"id": thread}), Priority::Important);
-        let told = self.mutate(at, Permissions::ReadyPulls, "settle the thread", RESOLVE, variables).await;
+    async fn resolve(
+        &self,
+        at: &InstalledRepository,
+        pull: PullNumber,
+        thread: &str,
+        marker: &str,
+    ) -> Result<()> {
+        let variables = (json!({"id": thread}), WritePriority::Important);
+        let told =
+            self.mutate(at, TokenPermissions::ReadyPulls, "settle the thread", RESOLVE, variables).await;
         match told {
             Ok(()) => Ok(()),
             Err(error) if error.kind == ErrorKind::NotFound => Ok(()),
             Err(error) if error.leaves_doubt() => {
                 self.pause().await;
-                match self.look_at_thread(at, pull, thread, marker).await {
+                match self.thread_answer_state(at, pull, thread, marker).await {
                     Ok(None) => Ok(()),
                     Ok(Some(found)) if found.resolved => Ok(()),
                     Ok(Some(_)) | Err(_) => Err(error),
@@ -159,17 +171,17 @@ impl GitHub {
     }
 
     /// How a thread of this pull request stands; none when there is no such thread.
-    async fn look_at_thread(
+    async fn thread_answer_state(
         &self,
-        at: &At,
+        at: &InstalledRepository,
         pull: PullNumber,
         thread: &str,
         marker: &str,
-    ) -> Result<Option<Standing>> {
+    ) -> Result<Option<ThreadAnswerState>> {
         let what = "tell the review thread";
-        let looked = self.query(at, Permissions::ReadPulls, what, LOOK, json!({"id": thread})).await;
+        let looked = self.query(at, TokenPermissions::ReadPulls, what, LOOK, json!({"id": thread})).await;
         let node = match looked {
-            Ok(Looked { node }) => node,
+            Ok(AnswerThreadData { node }) => node,
             Err(error) if error.kind == ErrorKind::NotFound => None,
             Err(error) => return Err(error),
         };
@@ -183,24 +195,31 @@ impl GitHub {
         let mut said = wire.last.into_iter().flat_map(|list| list.nodes).flatten();
         let answered =
             said.any(|comment| comment.viewer_did_author && comment.body.trim_start().starts_with(marker));
-        Ok(Some(Standing { first, answered, resolved: wire.is_resolved }))
+        Ok(Some(ThreadAnswerState { first, answered, resolved: wire.is_resolved }))
     }
 
     /// Reacts to a comment. Doing it twice is doing it once; a comment that is gone needs no reaction.
     ///
     /// # Errors
     /// As for every call.
-    pub async fn react(&self, at: &At, comment: CommentRef, reaction: Reaction) -> Result<()> {
+    pub async fn react(
+        &self,
+        at: &InstalledRepository,
+        comment: CommentRef,
+        reaction: Reaction,
+    ) -> Result<()> {
         let (route, permissions) = match comment {
-            CommentRef::Issue(id) => (format!("/issues/comments/{id}/reactions"), Permissions::Converse),
-            CommentRef::Review(id) => (format!("/pulls/comments/{id}/reactions"), Permissions::WritePulls),
+            CommentRef::Issue(id) => (format!("/issues/comments/{id}/reactions"), TokenPermissions::Converse),
+            CommentRef::Review(id) => {
+                (format!("/pulls/comments/{id}/reactions"), TokenPermissions::WritePulls)
+            }
         };
         let content = match reaction {
             Reaction::Eyes => "eyes",
             Reaction::Rocket => "rocket",
             Reaction::Confused => "confused",
         };
-        let request = Request::post(at.route(&route), json!({"content": content}));
+        let request = GitHubRequest::post(at.route(&route), json!({"content": content}));
         match self.call(at, permissions, &request).await {
             Ok(_) => Ok(()),
             Err(error) if error.kind == ErrorKind::NotFound => {
@@ -216,7 +235,12 @@ impl GitHub {
     ///
     /// # Errors
     /// As for every call.
-    pub async fn request_review(&self, at: &At, pull: PullNumber, logins: &[&str]) -> Result<()> {
+    pub async fn request_review(
+        &self,
+        at: &InstalledRepository,
+        pull: PullNumber,
+        logins: &[&str],
+    ) -> Result<()> {
         let refused = match self.request_from(at, pull, logins).await {
             Err(error) if error.kind == ErrorKind::Invalid => error,
             other => return other,
@@ -236,13 +260,13 @@ impl GitHub {
         Ok(())
     }
 
-    async fn request_from(&self, at: &At, pull: PullNumber, logins: &[&str]) -> Result<()> {
+    async fn request_from(&self, at: &InstalledRepository, pull: PullNumber, logins: &[&str]) -> Result<()> {
         if logins.is_empty() {
             return Ok(());
         }
         let route = at.route(&format!("/pulls/{pull}/requested_reviewers"));
-        let request = Request::post(route, json!({"reviewers": logins}));
-        self.call(at, Permissions::WritePulls, &request).await.map(drop)
+        let request = GitHubRequest::post(route, json!({"reviewers": logins}));
+        self.call(at, TokenPermissions::WritePulls, &request).await.map(drop)
     }
 }
 

@@ -4,62 +4,64 @@ use std::fmt;
 
 use serde::Deserialize;
 
-use super::limits::{MOST_REMARKS, Room};
-use super::threads::SeenThread;
+use super::limits::{MOST_REMARKS, TextBudget};
+use super::threads::ReviewThreadSnapshot;
 use super::wire::{UserWire, by_rest};
 use crate::error::Result;
-use crate::facts::IssueState;
-use crate::permissions::Permissions;
-use crate::service::{At, GitHub};
-use crate::transport::Request;
-use journeyman_order::conversation::{Author, Mergeable, PullState, Remark, RemarkSource};
-use journeyman_order::{CommitSha, FirstWord, PullNumber};
+use crate::permissions::TokenPermissions;
+use crate::queries::IssueState;
+use crate::service::{GitHub, InstalledRepository};
+use crate::transport::GitHubRequest;
+use journeyman_order::conversation::{
+    CommentAuthor, Mergeability, PullRemark, PullRemarkSource, PullSnapshotState,
+};
+use journeyman_order::{CommentCommand, CommitSha, PullNumber};
 
 /// How we are called, and how it is told whether a text calls us.
-pub struct Addressed<'a> {
+pub struct MentionMatcher<'a> {
     /// The App's name in addresses.
     pub slug: &'a str,
     /// Whether a text mentions us.
-    pub named: &'a (dyn Fn(&str) -> bool + Send + Sync),
+    pub mentions: &'a (dyn Fn(&str) -> bool + Send + Sync),
 }
 
-impl fmt::Debug for Addressed<'_> {
+impl fmt::Debug for MentionMatcher<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "Addressed({})", self.slug)
     }
 }
 
-impl Addressed<'_> {
-    pub(super) fn is(&self, slug: &str) -> bool {
+impl MentionMatcher<'_> {
+    pub(super) fn is_slug(&self, slug: &str) -> bool {
         self.slug.eq_ignore_ascii_case(slug)
     }
 
-    pub(super) fn is_named_in(&self, text: &str) -> bool {
-        (self.named)(text)
+    pub(super) fn is_mentioned_in(&self, text: &str) -> bool {
+        (self.mentions)(text)
     }
 }
 
 /// What stands on a pull request. Texts are foreign; their sizes are limited.
 #[derive(Debug, Clone, PartialEq)]
-pub struct PullTalk {
+pub struct PullConversation {
     /// The branch's head.
     pub head: CommitSha,
     /// Open, closed or merged.
-    pub state: PullState,
+    pub state: PullSnapshotState,
     /// Whether it can be merged.
-    pub mergeable: Mergeable,
+    pub mergeable: Mergeability,
     /// Threads that are not settled, the oldest first: at most a hundred, of each the first ten comments and the last
     /// ten.
-    pub threads: Vec<SeenThread>,
+    pub threads: Vec<ReviewThreadSnapshot>,
     /// The last hundred texts outside of threads that may ask for something, the oldest first: of reviews, those that
     /// have a text or ask for changes, without approvals that do not name us; of comments, those that name us and are
     /// no command. None of ours.
-    pub remarks: Vec<Remark>,
+    pub remarks: Vec<PullRemark>,
 }
 
 #[derive(Deserialize)]
-struct PullWire {
-    head: HeadWire,
+struct ConversationPullWire {
+    head: ConversationHeadWire,
     state: IssueState,
     merged_at: Option<String>,
     mergeable: Option<bool>,
@@ -68,12 +70,12 @@ struct PullWire {
 }
 
 #[derive(Deserialize)]
-struct HeadWire {
+struct ConversationHeadWire {
     sha: CommitSha,
 }
 
 #[derive(Deserialize)]
-struct ReviewWire {
+struct PullReviewWire {
     id: u64,
     user: Option<UserWire>,
     body: Option<String>,
@@ -82,29 +84,29 @@ struct ReviewWire {
 }
 
 #[derive(Deserialize)]
-struct CommentWire {
+struct ConversationCommentWire {
     id: u64,
     user: Option<UserWire>,
     body: Option<String>,
     created_at: String,
 }
 
-impl PullWire {
-    fn state(&self) -> PullState {
+impl ConversationPullWire {
+    fn state(&self) -> PullSnapshotState {
         match (self.state, &self.merged_at) {
-            (IssueState::Open, _) => PullState::Open,
-            (IssueState::Closed, None) => PullState::Closed,
-            (IssueState::Closed, Some(_)) => PullState::Merged,
+            (IssueState::Open, _) => PullSnapshotState::Open,
+            (IssueState::Closed, None) => PullSnapshotState::Closed,
+            (IssueState::Closed, Some(_)) => PullSnapshotState::Merged,
         }
     }
 
-    fn mergeable(&self) -> Mergeable {
+    fn mergeable(&self) -> Mergeability {
         match (self.mergeable, self.mergeable_state.as_str()) {
-            (Some(false), _) | (_, "dirty") => Mergeable::Conflicts,
-            (None, _) | (_, "unknown") => Mergeable::Unknown,
-            (Some(true), "behind") => Mergeable::Behind,
+            (Some(false), _) | (_, "dirty") => Mergeability::Conflicts,
+            (None, _) | (_, "unknown") => Mergeability::Unknown,
+            (Some(true), "behind") => Mergeability::Behind,
             // Whatever else is in the way, checks or reviews, is not git.
-            (Some(true), _) => Mergeable::Cleanly,
+            (Some(true), _) => Mergeability::Cleanly,
         }
     }
 }
@@ -114,13 +116,18 @@ impl GitHub {
     ///
     /// # Errors
     /// [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) when there is none.
-    pub async fn pull_talk(&self, at: &At, pull: PullNumber, us: &Addressed<'_>) -> Result<PullTalk> {
-        let mut room = Room::default();
+    pub async fn pull_conversation(
+        &self,
+        at: &InstalledRepository,
+        pull: PullNumber,
+        us: &MentionMatcher<'_>,
+    ) -> Result<PullConversation> {
+        let mut room = TextBudget::default();
         let threads = self.review_threads(at, pull, us, &mut room).await?;
         let remarks = self.remarks(at, pull, us, &mut room).await?;
         // Last: whatever was pushed while the rest was read shows in the head.
         let wire = self.weighed(at, pull).await?;
-        Ok(PullTalk {
+        Ok(PullConversation {
             state: wire.state(),
             mergeable: wire.mergeable(),
             head: wire.head.sha,
@@ -131,12 +138,14 @@ impl GitHub {
 
     /// The pull request, asked about again for a while as long as GitHub has not found out whether it merges: the
     /// first question after a push is what makes it look.
-    async fn weighed(&self, at: &At, pull: PullNumber) -> Result<PullWire> {
-        let request = Request::get(at.route(&format!("/pulls/{pull}")));
-        let ask = async || self.call(at, Permissions::ReadPulls, &request).await?.json::<PullWire>();
+    async fn weighed(&self, at: &InstalledRepository, pull: PullNumber) -> Result<ConversationPullWire> {
+        let request = GitHubRequest::get(at.route(&format!("/pulls/{pull}")));
+        let ask = async || {
+            self.call(at, TokenPermissions::ReadPulls, &request).await?.json::<ConversationPullWire>()
+        };
         let mut wire = ask().await?;
         for part in [4, 2, 1, 1] {
-            if wire.state() != PullState::Open || wire.mergeable() != Mergeable::Unknown {
+            if wire.state() != PullSnapshotState::Open || wire.mergeable() != Mergeability::Unknown {
                 break;
             }
             self.part_of_a_pause(part).await;
@@ -147,39 +156,41 @@ impl GitHub {
 
     async fn remarks(
         &self,
-        at: &At,
+        at: &InstalledRepository,
         pull: PullNumber,
-        us: &Addressed<'_>,
-        room: &mut Room,
-    ) -> Result<Vec<Remark>> {
-        let reviews: Vec<ReviewWire> =
-            self.list(at, Permissions::ReadPulls, &at.route(&format!("/pulls/{pull}/reviews"))).await?;
-        let comments: Vec<CommentWire> =
-            self.list(at, Permissions::ReadPulls, &at.route(&format!("/issues/{pull}/comments"))).await?;
-        let mut all: Vec<(String, Remark)> = of_reviews(reviews, us);
+        us: &MentionMatcher<'_>,
+        room: &mut TextBudget,
+    ) -> Result<Vec<PullRemark>> {
+        let reviews: Vec<PullReviewWire> =
+            self.list(at, TokenPermissions::ReadPulls, &at.route(&format!("/pulls/{pull}/reviews"))).await?;
+        let comments: Vec<ConversationCommentWire> = self
+            .list(at, TokenPermissions::ReadPulls, &at.route(&format!("/issues/{pull}/comments")))
+            .await?;
+        let mut all: Vec<(String, PullRemark)> = of_reviews(reviews, us);
         all.extend(comments.into_iter().filter_map(|comment| of_comment(comment, us)));
         // Times of one form sort as texts.
         all.sort_by(|(one, _), (other, _)| one.cmp(other));
         let newest = all.split_off(all.len().saturating_sub(MOST_REMARKS));
-        let cut = |(_, remark): (String, Remark)| Remark { body: room.body(&remark.body), ..remark };
+        let cut = |(_, remark): (String, PullRemark)| PullRemark { body: room.body(&remark.body), ..remark };
         Ok(newest.into_iter().map(cut).collect())
     }
 }
 
 /// What reviews say beside their threads, with the times of it.
-fn of_reviews(reviews: Vec<ReviewWire>, us: &Addressed<'_>) -> Vec<(String, Remark)> {
-    let mut remarks: Vec<(String, Remark)> = Vec::new();
+fn of_reviews(reviews: Vec<PullReviewWire>, us: &MentionMatcher<'_>) -> Vec<(String, PullRemark)> {
+    let mut remarks: Vec<(String, PullRemark)> = Vec::new();
     for review in reviews {
         let by = by_rest(review.user, us);
         let body = review.body.unwrap_or_default();
-        let names_us = us.is_named_in(&body);
+        let names_us = us.is_mentioned_in(&body);
         let asks_for_changes = match review.state.as_str() {
             "CHANGES_REQUESTED" => true,
             // Who approves, or was overruled, does not ask for changes any more.
             "APPROVED" | "DISMISSED" => {
-                let same = |remark: &&mut (String, Remark)| by != Author::Other && remark.1.by == by;
+                let same =
+                    |remark: &&mut (String, PullRemark)| by != CommentAuthor::Other && remark.1.by == by;
                 for (_, remark) in remarks.iter_mut().filter(same) {
-                    if let RemarkSource::Review { asks_for_changes, .. } = &mut remark.source {
+                    if let PullRemarkSource::Review { asks_for_changes, .. } = &mut remark.source {
                         *asks_for_changes = false;
                     }
                 }
@@ -192,21 +203,21 @@ fn of_reviews(reviews: Vec<ReviewWire>, us: &Addressed<'_>) -> Vec<(String, Rema
             // Pending: it is not said yet.
             _ => continue,
         };
-        if by == Author::Us || (body.trim().is_empty() && !asks_for_changes) {
+        if by == CommentAuthor::Us || (body.trim().is_empty() && !asks_for_changes) {
             continue;
         }
-        let source = RemarkSource::Review { id: review.id, asks_for_changes };
-        remarks.push((review.submitted_at.unwrap_or_default(), Remark { source, by, names_us, body }));
+        let source = PullRemarkSource::Review { id: review.id, asks_for_changes };
+        remarks.push((review.submitted_at.unwrap_or_default(), PullRemark { source, by, names_us, body }));
     }
     remarks
 }
 
-fn of_comment(comment: CommentWire, us: &Addressed<'_>) -> Option<(String, Remark)> {
+fn of_comment(comment: ConversationCommentWire, us: &MentionMatcher<'_>) -> Option<(String, PullRemark)> {
     let by = by_rest(comment.user, us);
     let body = comment.body.unwrap_or_default();
-    let is_said_otherwise = by == Author::Us || FirstWord::of(&body) != FirstWord::None;
-    (!is_said_otherwise && us.is_named_in(&body)).then(|| {
-        let source = RemarkSource::Comment { id: comment.id };
-        (comment.created_at, Remark { source, by, names_us: true, body })
+    let is_said_otherwise = by == CommentAuthor::Us || CommentCommand::of(&body) != CommentCommand::None;
+    (!is_said_otherwise && us.is_mentioned_in(&body)).then(|| {
+        let source = PullRemarkSource::Comment { id: comment.id };
+        (comment.created_at, PullRemark { source, by, names_us: true, body })
     })
 }

@@ -2,15 +2,15 @@
 
 use serde_json::{Value, json};
 
-use super::Addressed;
-use crate::scripted::{Reply, Server, ok};
-use journeyman_order::conversation::{Author, Mergeable, PullState, RemarkSource};
+use super::MentionMatcher;
+use crate::scripted::{ScriptedReply, ScriptedServer, ok};
+use journeyman_order::conversation::{CommentAuthor, Mergeability, PullRemarkSource, PullSnapshotState};
 use journeyman_order::{PullNumber, UserId};
 
 const SHA: &str = "0123456789012345678901234567890123456789";
 
-fn us() -> Addressed<'static> {
-    Addressed { slug: "journeyman", named: &|text: &str| text.contains("@journeyman") }
+fn us() -> MentionMatcher<'static> {
+    MentionMatcher { slug: "journeyman", mentions: &|text: &str| text.contains("@journeyman") }
 }
 
 fn pull(state: &str, mergeable: Value, mergeable_state: &str) -> Value {
@@ -21,8 +21,8 @@ fn pull(state: &str, mergeable: Value, mergeable_state: &str) -> Value {
 }
 
 /// A GitHub with this pull request, these reviews and comments, and these threads.
-async fn github(pull: Value, reviews: Value, comments: Value, threads: Value) -> Server {
-    Server::start(move |seen| {
+async fn github(pull: Value, reviews: Value, comments: Value, threads: Value) -> ScriptedServer {
+    ScriptedServer::start(move |seen| {
         let path = seen.call.split('?').next().unwrap_or_default();
         match path {
             "POST /api/graphql" => ok(json!({"data": {"repository": {"pullRequest": {"reviewThreads": {
@@ -31,7 +31,7 @@ async fn github(pull: Value, reviews: Value, comments: Value, threads: Value) ->
             _ if path.ends_with("/reviews") => ok(reviews.clone()),
             _ if path.ends_with("/comments") => ok(comments.clone()),
             _ if path.ends_with("/pulls/7") => ok(pull.clone()),
-            _ => Reply::Json(404, json!({"message": "Not Found"})),
+            _ => ScriptedReply::Json(404, json!({"message": "Not Found"})),
         }
     })
     .await
@@ -40,30 +40,30 @@ async fn github(pull: Value, reviews: Value, comments: Value, threads: Value) ->
 #[tokio::test]
 async fn what_stands_in_the_way_of_git_is_told_from_everything_else() {
     for (state, mergeable, said, expected) in [
-        ("open", json!(true), "clean", Mergeable::Cleanly),
-        ("open", json!(true), "blocked", Mergeable::Cleanly),
-        ("open", json!(true), "unstable", Mergeable::Cleanly),
-        ("open", json!(true), "draft", Mergeable::Cleanly),
-        ("open", json!(true), "behind", Mergeable::Behind),
-        ("open", json!(false), "dirty", Mergeable::Conflicts),
-        ("open", json!(false), "draft", Mergeable::Conflicts),
-        ("open", json!(null), "dirty", Mergeable::Conflicts),
-        ("open", json!(null), "unknown", Mergeable::Unknown),
-        ("closed", json!(null), "unknown", Mergeable::Unknown),
+        ("open", json!(true), "clean", Mergeability::Cleanly),
+        ("open", json!(true), "blocked", Mergeability::Cleanly),
+        ("open", json!(true), "unstable", Mergeability::Cleanly),
+        ("open", json!(true), "draft", Mergeability::Cleanly),
+        ("open", json!(true), "behind", Mergeability::Behind),
+        ("open", json!(false), "dirty", Mergeability::Conflicts),
+        ("open", json!(false), "draft", Mergeability::Conflicts),
+        ("open", json!(null), "dirty", Mergeability::Conflicts),
+        ("open", json!(null), "unknown", Mergeability::Unknown),
+        ("closed", json!(null), "unknown", Mergeability::Unknown),
     ] {
         let server = github(pull(state, mergeable.clone(), said), json!([]), json!([]), json!([])).await;
-        let talk = server.github.pull_talk(&server.at, PullNumber(7), &us()).await.unwrap();
+        let talk = server.github.pull_conversation(&server.at, PullNumber(7), &us()).await.unwrap();
         assert_eq!(talk.mergeable, expected, "{mergeable} {said}");
         let asked =
             server.count("GET /repos/octo/hello/pulls/7") - server.count("GET /repos/octo/hello/pulls/7/");
-        let is_asked_again = state == "open" && expected == Mergeable::Unknown;
+        let is_asked_again = state == "open" && expected == Mergeability::Unknown;
         assert_eq!(asked, if is_asked_again { 5 } else { 1 }, "{state} {mergeable} {said}");
     }
     let mut merged = pull("closed", Value::Null, "unknown");
     merged["merged_at"] = json!("2026-01-01T00:00:00Z");
     let server = github(merged, json!([]), json!([]), json!([])).await;
-    let talk = server.github.pull_talk(&server.at, PullNumber(7), &us()).await.unwrap();
-    assert_eq!(talk.state, PullState::Merged);
+    let talk = server.github.pull_conversation(&server.at, PullNumber(7), &us()).await.unwrap();
+    assert_eq!(talk.state, PullSnapshotState::Merged);
 }
 
 #[tokio::test]
@@ -91,16 +91,19 @@ async fn whose_word_it_is_and_whether_it_still_stands() {
         {"id": 33, "user": user("JOURNEYMAN[bot]", "Bot"), "body": "@journeyman", "created_at": "2026-01-01T00:00:06Z"},
     ]);
     let server = github(pull("open", json!(true), "clean"), reviews, comments, json!([])).await;
-    let talk = server.github.pull_talk(&server.at, PullNumber(7), &us()).await.unwrap();
-    let seen: Vec<(RemarkSource, bool)> =
-        talk.remarks.iter().map(|remark| (remark.source, matches!(remark.by, Author::Person(_)))).collect();
-    let of = |id, asks_for_changes| RemarkSource::Review { id, asks_for_changes };
+    let talk = server.github.pull_conversation(&server.at, PullNumber(7), &us()).await.unwrap();
+    let seen: Vec<(PullRemarkSource, bool)> = talk
+        .remarks
+        .iter()
+        .map(|remark| (remark.source, matches!(remark.by, CommentAuthor::Person(_))))
+        .collect();
+    let of = |id, asks_for_changes| PullRemarkSource::Review { id, asks_for_changes };
     assert_eq!(
         seen,
         [
             (of(1, false), true),
             (of(2, true), true),
-            (RemarkSource::Comment { id: 30 }, true),
+            (PullRemarkSource::Comment { id: 30 }, true),
             (of(4, false), true),
             (of(5, false), false),
             (of(9, true), false),
@@ -143,7 +146,7 @@ async fn threads_are_told_with_what_is_left_of_their_lines() {
         ),
     ]);
     let server = github(pull("open", json!(true), "clean"), json!([]), json!([]), threads).await;
-    let talk = server.github.pull_talk(&server.at, PullNumber(7), &us()).await.unwrap();
+    let talk = server.github.pull_conversation(&server.at, PullNumber(7), &us()).await.unwrap();
     let seen: Vec<_> = talk
         .threads
         .iter()
@@ -161,9 +164,9 @@ async fn threads_are_told_with_what_is_left_of_their_lines() {
             ("D", None, Some(9), false),
         ]
     );
-    let by: Vec<&Author> = talk.threads.iter().map(|one| &one.thread.comments[0].by).collect();
-    assert!(matches!(by[0], Author::Person(person) if person.id == UserId(4)), "{by:?}");
-    assert_eq!(by[1..], [&Author::Us, &Author::Other, &Author::Other]);
+    let by: Vec<&CommentAuthor> = talk.threads.iter().map(|one| &one.thread.comments[0].by).collect();
+    assert!(matches!(by[0], CommentAuthor::Person(person) if person.id == UserId(4)), "{by:?}");
+    assert_eq!(by[1..], [&CommentAuthor::Us, &CommentAuthor::Other, &CommentAuthor::Other]);
     assert_eq!(talk.threads[0].thread.comments.len(), 1, "the first and the last are the same here");
     assert_eq!(talk.threads[0].thread.comments[0].review, Some(3_000_000_000), "beyond 32 bits");
 }

@@ -3,13 +3,13 @@
 use serde::Deserialize;
 use serde_json::json;
 
-use super::limits::{MOST_THREADS, Room};
-use super::read::Addressed;
+use super::limits::{MOST_THREADS, TextBudget};
+use super::read::MentionMatcher;
 use super::wire::{ActorWire, by_graphql};
 use crate::error::Result;
-use crate::permissions::Permissions;
-use crate::service::{At, GitHub};
-use journeyman_order::conversation::{Thread, ThreadComment};
+use crate::permissions::TokenPermissions;
+use crate::service::{GitHub, InstalledRepository};
+use journeyman_order::conversation::{PullReviewThread, PullReviewThreadComment};
 use journeyman_order::{CommitSha, PullNumber};
 
 /// Threads on a page: each may have twenty comments, and each of those the length of a body.
@@ -42,35 +42,35 @@ fragment said on PullRequestReviewComment {
 
 /// A thread that is not settled, and what is needed to find its line in another commit.
 #[derive(Debug, Clone, PartialEq)]
-pub struct SeenThread {
+pub struct ReviewThreadSnapshot {
     /// The thread. Its `original_line` is set when its line is gone, or is another now.
-    pub thread: Thread,
+    pub thread: PullReviewThread,
     /// Whether GitHub has lost its line, and the commit that it was written on; none: there is nothing to look for.
     pub lost_since: Option<CommitSha>,
 }
 
 #[derive(Deserialize)]
-struct Data {
-    repository: Option<RepositoryWire>,
+struct ReviewThreadsData {
+    repository: Option<ThreadsRepositoryWire>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct RepositoryWire {
-    pull_request: Option<PullWire>,
+struct ThreadsRepositoryWire {
+    pull_request: Option<ThreadsPullWire>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct PullWire {
-    review_threads: Page,
+struct ThreadsPullWire {
+    review_threads: ReviewThreadPage,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Page {
+struct ReviewThreadPage {
     page_info: PageInfo,
-    nodes: Vec<Option<ThreadWire>>,
+    nodes: Vec<Option<ReviewThreadWire>>,
 }
 
 #[derive(Deserialize)]
@@ -82,7 +82,7 @@ struct PageInfo {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct ThreadWire {
+struct ReviewThreadWire {
     id: String,
     is_resolved: bool,
     is_outdated: bool,
@@ -90,42 +90,42 @@ struct ThreadWire {
     line: Option<u64>,
     original_line: Option<u64>,
     diff_side: String,
-    begun: Comments<BegunWire>,
-    first: Comments<CommentWire>,
-    last: Comments<CommentWire>,
+    begun: ThreadCommentNodes<ThreadStartWire>,
+    first: ThreadCommentNodes<ThreadCommentWire>,
+    last: ThreadCommentNodes<ThreadCommentWire>,
 }
 
 #[derive(Deserialize)]
-struct Comments<T> {
+struct ThreadCommentNodes<T> {
     nodes: Vec<Option<T>>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct BegunWire {
+struct ThreadStartWire {
     diff_hunk: String,
-    original_commit: Option<CommitWire>,
+    original_commit: Option<OriginalCommitWire>,
 }
 
 #[derive(Deserialize)]
-struct CommitWire {
+struct OriginalCommitWire {
     oid: CommitSha,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct CommentWire {
+struct ThreadCommentWire {
     /// Numbers of this size come as text.
     full_database_id: Option<String>,
     body: String,
     viewer_did_author: bool,
     author: Option<ActorWire>,
-    pull_request_review: Option<ReviewWire>,
+    pull_request_review: Option<ThreadReviewWire>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct ReviewWire {
+struct ThreadReviewWire {
     full_database_id: Option<String>,
 }
 
@@ -133,11 +133,11 @@ impl GitHub {
     /// The threads that are not settled, the oldest first.
     pub(super) async fn review_threads(
         &self,
-        at: &At,
+        at: &InstalledRepository,
         pull: PullNumber,
-        us: &Addressed<'_>,
-        room: &mut Room,
-    ) -> Result<Vec<SeenThread>> {
+        us: &MentionMatcher<'_>,
+        room: &mut TextBudget,
+    ) -> Result<Vec<ReviewThreadSnapshot>> {
         let mut open = Vec::new();
         let mut after = None;
         for _ in 0..MOST_PAGES {
@@ -146,9 +146,10 @@ impl GitHub {
                 "after": after,
             });
             let what = "tell the review threads";
-            let data: Data = self.query(at, Permissions::ReadPulls, what, DOCUMENT, variables).await?;
+            let data: ReviewThreadsData =
+                self.query(at, TokenPermissions::ReadPulls, what, DOCUMENT, variables).await?;
             let Some(pull) = data.repository.and_then(|found| found.pull_request) else { break };
-            let Page { page_info, nodes } = pull.review_threads;
+            let ReviewThreadPage { page_info, nodes } = pull.review_threads;
             open.extend(nodes.into_iter().flatten().filter(|thread| !thread.is_resolved));
             after = page_info.end_cursor.filter(|_| page_info.has_next_page);
             if after.is_none() || open.len() >= MOST_THREADS {
@@ -156,20 +157,21 @@ impl GitHub {
             }
         }
         open.truncate(MOST_THREADS);
-        let mut threads: Vec<SeenThread> = open.into_iter().map(|wire| wire.read(us, room)).collect();
+        let mut threads: Vec<ReviewThreadSnapshot> =
+            open.into_iter().map(|wire| wire.read(us, room)).collect();
         threads.sort_by_key(|seen| seen.thread.comments.first().map_or(0, |comment| comment.id));
         Ok(threads)
     }
 }
 
-impl ThreadWire {
-    fn read(self, us: &Addressed<'_>, room: &mut Room) -> SeenThread {
+impl ReviewThreadWire {
+    fn read(self, us: &MentionMatcher<'_>, room: &mut TextBudget) -> ReviewThreadSnapshot {
         let begun = self.begun.nodes.into_iter().flatten().next();
         let (hunk, commit) = match begun {
             Some(begun) => (begun.diff_hunk, begun.original_commit.map(|commit| commit.oid)),
             None => (String::new(), None),
         };
-        let mut comments: Vec<ThreadComment> = Vec::new();
+        let mut comments: Vec<PullReviewThreadComment> = Vec::new();
         for wire in self.first.nodes.into_iter().chain(self.last.nodes).flatten() {
             let id = wire.full_database_id.as_deref().and_then(number);
             let Some(id) = id.filter(|id| !comments.iter().any(|known| known.id == *id)) else { continue };
@@ -179,9 +181,9 @@ impl ThreadWire {
         let is_taken_away = self.diff_side == "LEFT";
         let line = self.line.filter(|_| !is_taken_away);
         let original = self.original_line.or(self.line);
-        SeenThread {
+        ReviewThreadSnapshot {
             lost_since: commit.filter(|_| self.is_outdated && !is_taken_away && original.is_some()),
-            thread: Thread {
+            thread: PullReviewThread {
                 id: self.id,
                 path: self.path,
                 line,
@@ -193,19 +195,19 @@ impl ThreadWire {
     }
 }
 
-impl CommentWire {
-    fn read(self, id: u64, us: &Addressed<'_>, room: &mut Room) -> ThreadComment {
+impl ThreadCommentWire {
+    fn read(self, id: u64, us: &MentionMatcher<'_>, room: &mut TextBudget) -> PullReviewThreadComment {
         let by = if self.viewer_did_author {
-            journeyman_order::conversation::Author::Us
+            journeyman_order::conversation::CommentAuthor::Us
         } else {
             by_graphql(self.author, us)
         };
         let review = self.pull_request_review.and_then(|review| review.full_database_id);
-        ThreadComment {
+        PullReviewThreadComment {
             id,
             review: review.as_deref().and_then(number),
             by,
-            names_us: us.is_named_in(&self.body),
+            names_us: us.is_mentioned_in(&self.body),
             body: room.body(&self.body),
         }
     }

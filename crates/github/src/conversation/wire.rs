@@ -2,8 +2,8 @@
 
 use serde::Deserialize;
 
-use super::read::Addressed;
-use journeyman_order::conversation::Author;
+use super::read::MentionMatcher;
+use journeyman_order::conversation::CommentAuthor;
 use journeyman_order::{Person, UserId};
 
 /// An account in REST.
@@ -26,21 +26,21 @@ pub(super) struct ActorWire {
 }
 
 /// Who wrote something, by REST; none: the account is gone.
-pub(super) fn by_rest(user: Option<UserWire>, us: &Addressed<'_>) -> Author {
-    let Some(user) = user else { return Author::Other };
+pub(super) fn by_rest(user: Option<UserWire>, us: &MentionMatcher<'_>) -> CommentAuthor {
+    let Some(user) = user else { return CommentAuthor::Other };
     match user.r#type.as_str() {
-        "User" => Author::Person(Person { login: user.login, id: user.id }),
-        "Bot" if user.login.strip_suffix("[bot]").is_some_and(|slug| us.is(slug)) => Author::Us,
-        _ => Author::Other,
+        "User" => CommentAuthor::Person(Person { login: user.login, id: user.id }),
+        "Bot" if user.login.strip_suffix("[bot]").is_some_and(|slug| us.is_slug(slug)) => CommentAuthor::Us,
+        _ => CommentAuthor::Other,
     }
 }
 
 /// Who wrote something, by GraphQL, where a bot's login has no `[bot]` behind it.
-pub(super) fn by_graphql(actor: Option<ActorWire>, us: &Addressed<'_>) -> Author {
-    let Some(actor) = actor else { return Author::Other };
+pub(super) fn by_graphql(actor: Option<ActorWire>, us: &MentionMatcher<'_>) -> CommentAuthor {
+    let Some(actor) = actor else { return CommentAuthor::Other };
     match (actor.kind.as_str(), actor.id) {
-        ("User", Some(id)) => Author::Person(Person { login: actor.login, id }),
-        ("Bot", _) if us.is(&actor.login) => Author::Us,
-        _ => Author::Other,
+        ("User", Some(id)) => CommentAuthor::Person(Person { login: actor.login, id }),
+        ("Bot", _) if us.is_slug(&actor.login) => CommentAuthor::Us,
+        _ => CommentAuthor::Other,
     }
 }

@@ -26,8 +26,8 @@ use tokio::time::Instant;
 use super::error::{GitHubError, Result};
 use journeyman_order::InstallationId;
 
-pub(super) use queue::Permit;
-use queue::Queue;
+pub(super) use queue::WritePermit;
+use queue::WriteQueue;
 
 /// Who waited longer is worth a line in the log.
 const NOTABLE: Duration = Duration::from_secs(2);
@@ -50,7 +50,7 @@ impl WriteLimits {
 
 /// Who waits for whom. The smaller goes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Priority {
+pub(super) enum WritePriority {
     /// People wait for it, or work does: pull requests, answers.
     Important,
     /// It can come a little later: labels, tidying up.
@@ -61,12 +61,12 @@ pub(super) enum Priority {
 
 /// The queues of all installations.
 #[derive(Debug)]
-pub(super) struct Gate {
+pub(super) struct WriteGate {
     limits: WriteLimits,
-    queues: Mutex<HashMap<InstallationId, Arc<Queue>>>,
+    queues: Mutex<HashMap<InstallationId, Arc<WriteQueue>>>,
 }
 
-impl Gate {
+impl WriteGate {
     pub(super) fn new(limits: WriteLimits) -> Self {
         Self { limits, queues: Mutex::default() }
     }
@@ -78,9 +78,9 @@ impl Gate {
     pub(super) async fn pass(
         &self,
         installation: InstallationId,
-        priority: Priority,
+        priority: WritePriority,
         request: &str,
-    ) -> Result<Permit> {
+    ) -> Result<WritePermit> {
         let asked = Instant::now();
         let passed = self.queue(installation).pass(priority).await;
         let waited = asked.elapsed();
@@ -107,8 +107,8 @@ impl Gate {
         self.queue(installation).hold(wait);
     }
 
-    fn queue(&self, installation: InstallationId) -> Arc<Queue> {
+    fn queue(&self, installation: InstallationId) -> Arc<WriteQueue> {
         let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(queues.entry(installation).or_insert_with(|| Arc::new(Queue::new(self.limits))))
+        Arc::clone(queues.entry(installation).or_insert_with(|| Arc::new(WriteQueue::new(self.limits))))
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::{Priority, WriteLimits};
+use super::{WriteLimits, WritePriority};
 
 const MINUTE: Duration = Duration::from_secs(60);
 const HOUR: Duration = Duration::from_secs(3_600);
@@ -15,7 +15,7 @@ const HOUR: Duration = Duration::from_secs(3_600);
 /// GitHub counts it: it is within every window from when it is sent until a window's length after its answer. So the
 /// limits hold at GitHub's end, however long a request is on its way.
 #[derive(Debug, Clone)]
-pub(super) struct Pace {
+pub(super) struct WritePacer {
     limits: WriteLimits,
     /// When the last one was sent.
     sent: Option<Instant>,
@@ -27,12 +27,12 @@ pub(super) struct Pace {
 
 /// A write that was begun, as it takes to undo that.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Begun {
+pub(super) struct StartedWrite {
     at: Instant,
     before: Option<Instant>,
 }
 
-impl Pace {
+impl WritePacer {
     pub(super) fn new(limits: WriteLimits) -> Self {
         Self { limits, sent: None, under_way: 0, answered: VecDeque::new(), held: None }
     }
@@ -47,7 +47,7 @@ impl Pace {
 
     /// The earliest moment, from now on, at which one more may be sent, should nothing else be. None: not before one
     /// that is under way is answered.
-    pub(super) fn earliest(&self, priority: Priority, now: Instant) -> Option<Instant> {
+    pub(super) fn earliest(&self, priority: WritePriority, now: Instant) -> Option<Instant> {
         let mut earliest = self.held.map_or(now, |held| now.max(held));
         if let Some(sent) = self.sent {
             earliest = earliest.max(sent + self.limits.interval);
@@ -62,9 +62,9 @@ impl Pace {
         Some(earliest)
     }
 
-    pub(super) fn begin(&mut self, at: Instant) -> Begun {
+    pub(super) fn begin(&mut self, at: Instant) -> StartedWrite {
         self.under_way += 1;
-        Begun { at, before: self.sent.replace(at) }
+        StartedWrite { at, before: self.sent.replace(at) }
     }
 
     /// The answer is there, or nobody waits for it any more.
@@ -78,7 +78,7 @@ impl Pace {
     }
 
     /// It was not sent after all.
-    pub(super) fn take_back(&mut self, begun: Begun) {
+    pub(super) fn take_back(&mut self, begun: StartedWrite) {
         self.under_way = self.under_way.saturating_sub(1);
         if self.sent == Some(begun.at) {
             self.sent = begun.before;
@@ -94,7 +94,7 @@ impl Pace {
     }
 
     /// When the last of these would be sent, one after the other, should each be answered at once.
-    pub(super) fn forecast(&self, line: impl Iterator<Item = Priority>, now: Instant) -> Instant {
+    pub(super) fn forecast(&self, line: impl Iterator<Item = WritePriority>, now: Instant) -> Instant {
         let mut future = self.clone();
         while future.under_way > 0 {
             future.answered(now);
@@ -109,9 +109,9 @@ impl Pace {
 }
 
 /// How much of a limit a write of this priority may see used up, itself included.
-fn share(limit: usize, priority: Priority) -> usize {
+fn share(limit: usize, priority: WritePriority) -> usize {
     match priority {
-        Priority::Important => limit,
-        Priority::Ordinary | Priority::Status => limit - limit / 4,
+        WritePriority::Important => limit,
+        WritePriority::Ordinary | WritePriority::Status => limit - limit / 4,
     }
 }

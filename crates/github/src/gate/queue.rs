@@ -7,60 +7,62 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
-use super::pace::{Begun, Pace};
-use super::{Priority, WriteLimits};
+use super::pace::{StartedWrite, WritePacer};
+use super::{WriteLimits, WritePriority};
 
 /// Nobody waits longer: a limit of minutes is sat out here, one of the hour is for whoever called, who can rest.
 pub(super) const PATIENCE: Duration = Duration::from_secs(120);
 
 #[derive(Debug)]
-pub(super) struct Queue {
-    state: Mutex<State>,
+pub(super) struct WriteQueue {
+    state: Mutex<WriteQueueState>,
     /// Something became possible sooner, or will not for long: everybody looks again.
     changed: Notify,
 }
 
 #[derive(Debug)]
-struct State {
-    pace: Pace,
-    waiting: BTreeSet<Ticket>,
+struct WriteQueueState {
+    pace: WritePacer,
+    waiting: BTreeSet<QueueTicket>,
     tickets: u64,
 }
 
-type Ticket = (Priority, u64);
+type QueueTicket = (WritePriority, u64);
 
-enum Look {
-    Go(Begun),
+enum TurnDecision {
+    Go(StartedWrite),
     /// Nothing happens by itself before this.
     Wait(Instant),
     /// It would take longer than anybody waits here.
-    ComeBack(Duration),
+    RetryLater(Duration),
 }
 
-impl Queue {
+impl WriteQueue {
     pub(super) fn new(limits: WriteLimits) -> Self {
-        let state = State { pace: Pace::new(limits), waiting: BTreeSet::new(), tickets: 0 };
+        let state = WriteQueueState { pace: WritePacer::new(limits), waiting: BTreeSet::new(), tickets: 0 };
         Self { state: Mutex::new(state), changed: Notify::new() }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, WriteQueueState> {
         // A poisoned state is whole all the same: nothing in here can end halfway.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits for its turn; else tells how long it would be to wait.
-    pub(super) async fn pass(self: Arc<Self>, priority: Priority) -> Result<Permit, Duration> {
+    pub(super) async fn pass(self: Arc<Self>, priority: WritePriority) -> Result<WritePermit, Duration> {
         let patience = Instant::now() + PATIENCE;
-        let place = Place::take(&self, priority);
+        let place = QueuePosition::take(&self, priority);
         let mut has_just_come = true;
         loop {
             // Before the look, so that no change after it is missed.
             let changed = self.changed.notified();
-            let look = self.state().look(place.ticket, patience, has_just_come);
+            let look = self.state().decide(place.ticket, patience, has_just_come);
             let until = match look {
-                Look::Go(begun) => break Ok(Permit { queue: Arc::clone(&self), begun, sent: true }),
-                Look::ComeBack(wait) => break Err(wait),
-                Look::Wait(until) => until,
+                TurnDecision::Go(begun) => {
+                    break Ok(WritePermit { queue: Arc::clone(&self), begun, sent: true });
+                }
+                TurnDecision::RetryLater(wait) => break Err(wait),
+                TurnDecision::Wait(until) => until,
             };
             has_just_come = false;
             tokio::select! {
@@ -76,8 +78,8 @@ impl Queue {
     }
 }
 
-impl State {
-    fn look(&mut self, ticket: Ticket, patience: Instant, has_just_come: bool) -> Look {
+impl WriteQueueState {
+    fn decide(&mut self, ticket: QueueTicket, patience: Instant, has_just_come: bool) -> TurnDecision {
         let now = Instant::now();
         let (priority, _) = ticket;
         // Only whoever is first can go: those behind are allowed no more than they are.
@@ -86,28 +88,28 @@ impl State {
             Some(_) | None => None,
         };
         if due.is_some_and(|due| due <= now) {
-            return Look::Go(self.pace.begin(now));
+            return TurnDecision::Go(self.pace.begin(now));
         }
         // Later looks need no forecast: those who overtake are found out by the clock.
         if has_just_come || now >= patience || self.pace.is_held_beyond(patience) {
             let line = self.waiting.range(..=ticket).map(|(priority, _)| *priority);
             let forecast = self.pace.forecast(line, now);
             if now >= patience || forecast > patience {
-                return Look::ComeBack((forecast - now).max(Duration::from_secs(1)));
+                return TurnDecision::RetryLater((forecast - now).max(Duration::from_secs(1)));
             }
         }
-        Look::Wait(due.map_or(patience, |due| due.min(patience)))
+        TurnDecision::Wait(due.map_or(patience, |due| due.min(patience)))
     }
 }
 
 /// A place in the queue, given free when it is dropped.
-struct Place<'a> {
-    queue: &'a Queue,
-    ticket: Ticket,
+struct QueuePosition<'a> {
+    queue: &'a WriteQueue,
+    ticket: QueueTicket,
 }
 
-impl<'a> Place<'a> {
-    fn take(queue: &'a Queue, priority: Priority) -> Self {
+impl<'a> QueuePosition<'a> {
+    fn take(queue: &'a WriteQueue, priority: WritePriority) -> Self {
         let mut state = queue.state();
         state.tickets += 1;
         let ticket = (priority, state.tickets);
@@ -116,7 +118,7 @@ impl<'a> Place<'a> {
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for QueuePosition<'_> {
     fn drop(&mut self) {
         self.queue.state().waiting.remove(&self.ticket);
         self.queue.changed.notify_waiters();
@@ -125,20 +127,20 @@ impl Drop for Place<'_> {
 
 /// Leave for one write. It counts from now until it is dropped, which is to be when the answer is there.
 #[derive(Debug)]
-pub(crate) struct Permit {
-    queue: Arc<Queue>,
-    begun: Begun,
+pub(crate) struct WritePermit {
+    queue: Arc<WriteQueue>,
+    begun: StartedWrite,
     sent: bool,
 }
 
-impl Permit {
+impl WritePermit {
     /// Nothing was sent after all, and nothing counts.
     pub(crate) fn give_back(mut self) {
         self.sent = false;
     }
 }
 
-impl Drop for Permit {
+impl Drop for WritePermit {
     fn drop(&mut self) {
         let mut state = self.queue.state();
         if self.sent {

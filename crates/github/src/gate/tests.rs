@@ -21,12 +21,12 @@ fn limits(interval: Duration, per_minute: u32, per_hour: u32) -> WriteLimits {
     WriteLimits { interval, per_minute: NonZeroU32::new(per_minute), per_hour: NonZeroU32::new(per_hour) }
 }
 
-fn queue(limits: WriteLimits) -> Arc<Queue> {
-    Arc::new(Queue::new(limits))
+fn queue(limits: WriteLimits) -> Arc<WriteQueue> {
+    Arc::new(WriteQueue::new(limits))
 }
 
 /// Passes and is answered at once, so often. Tells when, in seconds from now.
-async fn pass(queue: &Arc<Queue>, priority: Priority, times: usize) -> Vec<u64> {
+async fn pass(queue: &Arc<WriteQueue>, priority: WritePriority, times: usize) -> Vec<u64> {
     let begun = Instant::now();
     let mut passed = Vec::new();
     for _ in 0..times {
@@ -37,7 +37,7 @@ async fn pass(queue: &Arc<Queue>, priority: Priority, times: usize) -> Vec<u64> 
 }
 
 /// Everybody gets in line, in this order. Tells who passed, in the order of passing.
-async fn line(queue: &Arc<Queue>, line: &[Priority]) -> Vec<(usize, Priority)> {
+async fn line(queue: &Arc<WriteQueue>, line: &[WritePriority]) -> Vec<(usize, WritePriority)> {
     let mut tasks = JoinSet::new();
     for (number, priority) in line.iter().copied().enumerate() {
         let queue = Arc::clone(queue);
@@ -57,33 +57,33 @@ async fn line(queue: &Arc<Queue>, line: &[Priority]) -> Vec<(usize, Priority)> {
 #[tokio::test(start_paused = true)]
 async fn there_is_one_write_a_second() {
     let queue = queue(GITHUB);
-    assert_eq!(pass(&queue, Priority::Important, 5).await, [0, 1, 2, 3, 4]);
+    assert_eq!(pass(&queue, WritePriority::Important, 5).await, [0, 1, 2, 3, 4]);
     sleep(MINUTE).await;
-    assert_eq!(pass(&queue, Priority::Status, 3).await, [0, 1, 2], "what was not used is not saved up");
+    assert_eq!(pass(&queue, WritePriority::Status, 3).await, [0, 1, 2], "what was not used is not saved up");
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_eighty_first_write_of_a_minute_waits_for_the_next() {
     let queue = queue(limits(Duration::ZERO, 80, 500));
-    let passed = pass(&queue, Priority::Important, 161).await;
+    let passed = pass(&queue, WritePriority::Important, 161).await;
     assert_eq!((passed[79], passed[80], passed[159], passed[160]), (0, 60, 60, 120));
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_five_hundred_and_first_write_of_an_hour_waits_for_the_next() {
     let queue = queue(GITHUB);
-    let passed = pass(&queue, Priority::Important, 500).await;
+    let passed = pass(&queue, WritePriority::Important, 500).await;
     assert_eq!(passed[499], 499);
     // Nobody holds a task for most of an hour: it is said when to come back, which is when the first is an hour old.
-    let wait = Arc::clone(&queue).pass(Priority::Important).await.unwrap_err();
+    let wait = Arc::clone(&queue).pass(WritePriority::Important).await.unwrap_err();
     assert_eq!(wait, HOUR - SECOND * 499);
     sleep(wait - SECOND * 100).await;
-    assert_eq!(pass(&queue, Priority::Important, 2).await, [100, 101]);
+    assert_eq!(pass(&queue, WritePriority::Important, 2).await, [100, 101]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_is_important_overtakes_and_within_a_priority_nobody_does() {
-    use Priority::{Important, Ordinary, Status};
+    use WritePriority::{Important, Ordinary, Status};
     let queue = queue(GITHUB);
     pass(&queue, Status, 1).await;
     let passed = line(&queue, &[Status, Ordinary, Status, Important, Ordinary, Important]).await;
@@ -94,18 +94,18 @@ async fn what_is_important_overtakes_and_within_a_priority_nobody_does() {
 #[tokio::test(start_paused = true)]
 async fn a_quarter_is_kept_for_what_is_important() {
     let queue = queue(limits(Duration::ZERO, 0, 8));
-    assert_eq!(pass(&queue, Priority::Status, 6).await, [0; 6]);
-    assert_eq!(Arc::clone(&queue).pass(Priority::Status).await.unwrap_err(), HOUR);
-    assert_eq!(Arc::clone(&queue).pass(Priority::Ordinary).await.unwrap_err(), HOUR);
-    assert_eq!(pass(&queue, Priority::Important, 2).await, [0; 2]);
-    assert_eq!(Arc::clone(&queue).pass(Priority::Important).await.unwrap_err(), HOUR);
+    assert_eq!(pass(&queue, WritePriority::Status, 6).await, [0; 6]);
+    assert_eq!(Arc::clone(&queue).pass(WritePriority::Status).await.unwrap_err(), HOUR);
+    assert_eq!(Arc::clone(&queue).pass(WritePriority::Ordinary).await.unwrap_err(), HOUR);
+    assert_eq!(pass(&queue, WritePriority::Important, 2).await, [0; 2]);
+    assert_eq!(Arc::clone(&queue).pass(WritePriority::Important).await.unwrap_err(), HOUR);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_write_that_is_under_way_counts_until_long_after_its_answer() {
     let queue = queue(limits(Duration::ZERO, 1, 0));
-    let permit = Arc::clone(&queue).pass(Priority::Important).await.unwrap();
-    let next = tokio::spawn(Arc::clone(&queue).pass(Priority::Important));
+    let permit = Arc::clone(&queue).pass(WritePriority::Important).await.unwrap();
+    let next = tokio::spawn(Arc::clone(&queue).pass(WritePriority::Important));
     sleep(SECOND * 30).await;
     drop(permit);
     let answered = Instant::now();
@@ -116,24 +116,24 @@ async fn a_write_that_is_under_way_counts_until_long_after_its_answer() {
 #[tokio::test(start_paused = true)]
 async fn a_permit_that_is_given_back_never_was() {
     let queue = queue(limits(SECOND * 10, 2, 2));
-    pass(&queue, Priority::Important, 1).await;
+    pass(&queue, WritePriority::Important, 1).await;
     let begun = Instant::now();
     for _ in 0..3 {
-        Arc::clone(&queue).pass(Priority::Important).await.unwrap().give_back();
+        Arc::clone(&queue).pass(WritePriority::Important).await.unwrap().give_back();
         assert_eq!(begun.elapsed(), SECOND * 10);
     }
-    drop(Arc::clone(&queue).pass(Priority::Important).await.unwrap());
+    drop(Arc::clone(&queue).pass(WritePriority::Important).await.unwrap());
     assert_eq!(begun.elapsed(), SECOND * 10);
-    assert!(Arc::clone(&queue).pass(Priority::Important).await.is_err());
+    assert!(Arc::clone(&queue).pass(WritePriority::Important).await.is_err());
 }
 
 #[tokio::test(start_paused = true)]
 async fn whoever_is_dropped_leaves_the_place_to_the_next() {
     let queue = queue(limits(SECOND * 20, 0, 0));
-    pass(&queue, Priority::Important, 1).await;
+    pass(&queue, WritePriority::Important, 1).await;
     let begun = Instant::now();
     let mut waiting: Vec<_> =
-        (0..4).map(|_| tokio::spawn(Arc::clone(&queue).pass(Priority::Important))).collect();
+        (0..4).map(|_| tokio::spawn(Arc::clone(&queue).pass(WritePriority::Important))).collect();
     sleep(SECOND).await;
     // The first, who watches the clock, and one in the middle.
     waiting.remove(2).abort();
@@ -143,22 +143,22 @@ async fn whoever_is_dropped_leaves_the_place_to_the_next() {
         assert_eq!(begun.elapsed().as_secs(), 20 * (turn as u64 + 1));
     }
     // One that was under way may have been made: it counts.
-    drop(Arc::clone(&queue).pass(Priority::Important).await.unwrap());
+    drop(Arc::clone(&queue).pass(WritePriority::Important).await.unwrap());
     assert_eq!(begun.elapsed().as_secs(), 60);
 }
 
 #[tokio::test(start_paused = true)]
 async fn whoever_is_overtaken_for_two_minutes_is_told_to_come_back() {
     let queue = queue(GITHUB);
-    pass(&queue, Priority::Important, 1).await;
+    pass(&queue, WritePriority::Important, 1).await;
     let begun = Instant::now();
-    let status = tokio::spawn(Arc::clone(&queue).pass(Priority::Status));
+    let status = tokio::spawn(Arc::clone(&queue).pass(WritePriority::Status));
     let rush: Vec<_> = (0..130)
         .map(|n| {
             let queue = Arc::clone(&queue);
             tokio::spawn(async move {
                 sleep(Duration::from_millis(n * 990)).await;
-                queue.pass(Priority::Important).await.map(drop)
+                queue.pass(WritePriority::Important).await.map(drop)
             })
         })
         .collect();
@@ -173,38 +173,38 @@ async fn whoever_is_overtaken_for_two_minutes_is_told_to_come_back() {
 
 #[tokio::test(start_paused = true)]
 async fn a_pause_that_github_asks_for_holds_all_of_an_installation_and_nobody_else() {
-    let gate = Gate::new(GITHUB);
+    let gate = WriteGate::new(GITHUB);
     let (ours, other) = (InstallationId(5), InstallationId(6));
     gate.hold(ours, SECOND * 30);
     gate.hold(ours, SECOND * 10);
     let begun = Instant::now();
-    drop(gate.pass(other, Priority::Status, "PATCH /x").await.unwrap());
+    drop(gate.pass(other, WritePriority::Status, "PATCH /x").await.unwrap());
     assert_eq!(begun.elapsed(), Duration::ZERO);
     // A short one is sat out, also by those who waited before.
-    let (one, two) = tokio::join!(gate.pass(ours, Priority::Important, "POST /x"), async {
+    let (one, two) = tokio::join!(gate.pass(ours, WritePriority::Important, "POST /x"), async {
         sleep(SECOND * 20).await;
         gate.hold(ours, SECOND * 20);
     });
     drop(one.unwrap());
     assert_eq!((two, begun.elapsed()), ((), SECOND * 40));
     // A long one is said at once, also to those who waited before. A part of a second counts as a whole one.
-    let (one, ()) = tokio::join!(gate.pass(ours, Priority::Important, "POST /x"), async {
+    let (one, ()) = tokio::join!(gate.pass(ours, WritePriority::Important, "POST /x"), async {
         gate.hold(ours, SECOND * 600 + Duration::from_millis(1));
     });
     let error = one.unwrap_err();
     assert_eq!(begun.elapsed(), SECOND * 40);
     assert_eq!(error.kind, ErrorKind::Unavailable { retry_after: Some(SECOND * 601) });
     assert!(!error.leaves_doubt(), "nothing was sent");
-    let error = gate.pass(ours, Priority::Important, "POST /x").await.unwrap_err();
+    let error = gate.pass(ours, WritePriority::Important, "POST /x").await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::Unavailable { retry_after: Some(SECOND * 601) });
-    drop(gate.pass(other, Priority::Important, "POST /x").await.unwrap());
+    drop(gate.pass(other, WritePriority::Important, "POST /x").await.unwrap());
 }
 
 #[tokio::test(start_paused = true)]
 async fn without_limits_nobody_waits() {
     let queue = queue(WriteLimits::NONE);
-    assert_eq!(pass(&queue, Priority::Status, 5_000).await, vec![0; 5_000]);
-    let many: Vec<_> = (0..100).map(|_| Arc::clone(&queue).pass(Priority::Status)).collect();
+    assert_eq!(pass(&queue, WritePriority::Status, 5_000).await, vec![0; 5_000]);
+    let many: Vec<_> = (0..100).map(|_| Arc::clone(&queue).pass(WritePriority::Status)).collect();
     let begun = Instant::now();
     for permit in futures_util::future::join_all(many).await {
         drop(permit.unwrap());
@@ -214,9 +214,9 @@ async fn without_limits_nobody_waits() {
 
 /// Somebody who wants to write.
 #[derive(Debug, Clone, Copy)]
-struct Writer {
+struct SimulatedWriter {
     comes: Duration,
-    priority: Priority,
+    priority: WritePriority,
     /// How long the request is on its way.
     takes: Duration,
     /// Waits no longer for it all.
@@ -224,10 +224,14 @@ struct Writer {
 }
 
 /// When a write was sent and answered.
-type Written = (Instant, Instant);
+type WriteInterval = (Instant, Instant);
 
 /// Lets them all come, and come back when they are told to; ends when the last one has written or given up.
-fn simulate(limits: WriteLimits, writers: &[Writer], holds: &[(Duration, Duration)]) -> Vec<Written> {
+fn simulate(
+    limits: WriteLimits,
+    writers: &[SimulatedWriter],
+    holds: &[(Duration, Duration)],
+) -> Vec<WriteInterval> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
     let local = LocalSet::new();
     let queue = queue(limits);
@@ -253,7 +257,7 @@ fn simulate(limits: WriteLimits, writers: &[Writer], holds: &[(Duration, Duratio
                 let write = async {
                     loop {
                         let asked = Instant::now();
-                        let waiting = Waiting::new(writer.priority, &important_waiting);
+                        let waiting = WaitingCounter::new(writer.priority, &important_waiting);
                         let passed = Arc::clone(&queue).pass(writer.priority).await;
                         drop(waiting);
                         assert!(asked.elapsed() <= PATIENCE, "{:?}", asked.elapsed());
@@ -261,9 +265,9 @@ fn simulate(limits: WriteLimits, writers: &[Writer], holds: &[(Duration, Duratio
                             Ok(permit) => {
                                 let sent = Instant::now();
                                 assert!(held.get().is_none_or(|held| held <= sent), "written in a pause");
-                                let overtook = writer.priority == Priority::Important;
+                                let overtook = writer.priority == WritePriority::Important;
                                 assert!(overtook || important_waiting.get() == 0, "important ones wait");
-                                let record = Record { written: &written, sent };
+                                let record = WriteRecorder { written: &written, sent };
                                 sleep(writer.takes).await;
                                 drop(record);
                                 drop(permit);
@@ -291,11 +295,11 @@ fn simulate(limits: WriteLimits, writers: &[Writer], holds: &[(Duration, Duratio
 }
 
 /// Counts whoever is important and waits.
-struct Waiting<'a>(Option<&'a Cell<usize>>);
+struct WaitingCounter<'a>(Option<&'a Cell<usize>>);
 
-impl<'a> Waiting<'a> {
-    fn new(priority: Priority, count: &'a Cell<usize>) -> Self {
-        let count = (priority == Priority::Important).then_some(count);
+impl<'a> WaitingCounter<'a> {
+    fn new(priority: WritePriority, count: &'a Cell<usize>) -> Self {
+        let count = (priority == WritePriority::Important).then_some(count);
         if let Some(count) = count {
             count.set(count.get() + 1);
         }
@@ -303,7 +307,7 @@ impl<'a> Waiting<'a> {
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for WaitingCounter<'_> {
     fn drop(&mut self) {
         if let Some(count) = self.0 {
             count.set(count.get() - 1);
@@ -312,12 +316,12 @@ impl Drop for Waiting<'_> {
 }
 
 /// Written down also when the writer gives up on the way: GitHub may have made it.
-struct Record<'a> {
-    written: &'a RefCell<Vec<Written>>,
+struct WriteRecorder<'a> {
+    written: &'a RefCell<Vec<WriteInterval>>,
     sent: Instant,
 }
 
-impl Drop for Record<'_> {
+impl Drop for WriteRecorder<'_> {
     fn drop(&mut self) {
         self.written.borrow_mut().push((self.sent, Instant::now()));
     }
@@ -334,7 +338,7 @@ fn most_within(moments: &[Instant], window: Duration) -> usize {
 }
 
 /// Wherever between sending and answering GitHub counts them.
-fn assert_kept(limits: WriteLimits, written: &[Written]) {
+fn assert_kept(limits: WriteLimits, written: &[WriteInterval]) {
     let counted: [Vec<Instant>; 4] = [
         written.iter().map(|(sent, _)| *sent).collect(),
         written.iter().map(|(_, answered)| *answered).collect(),
@@ -356,23 +360,27 @@ fn assert_kept(limits: WriteLimits, written: &[Written]) {
     }
 }
 
-fn priority() -> impl Strategy<Value = Priority> {
-    prop_oneof![Just(Priority::Important), Just(Priority::Ordinary), Just(Priority::Status)]
+fn priority() -> impl Strategy<Value = WritePriority> {
+    prop_oneof![Just(WritePriority::Important), Just(WritePriority::Ordinary), Just(WritePriority::Status)]
 }
 
 fn millis(most: u64) -> impl Strategy<Value = Duration> {
     (0..=most).prop_map(Duration::from_millis)
 }
 
-fn writers(spread_ms: u64) -> impl Strategy<Value = Vec<Writer>> {
+fn writers(spread_ms: u64) -> impl Strategy<Value = Vec<SimulatedWriter>> {
     let gives_up = prop_oneof![4 => Just(None), 1 => millis(200_000).prop_map(Some)];
     let writer = (millis(spread_ms), priority(), millis(30_000), gives_up);
-    let writer =
-        writer.prop_map(|(comes, priority, takes, gives_up)| Writer { comes, priority, takes, gives_up });
+    let writer = writer.prop_map(|(comes, priority, takes, gives_up)| SimulatedWriter {
+        comes,
+        priority,
+        takes,
+        gives_up,
+    });
     prop::collection::vec(writer, 1..120)
 }
 
-fn any_writers() -> impl Strategy<Value = Vec<Writer>> {
+fn any_writers() -> impl Strategy<Value = Vec<SimulatedWriter>> {
     // All at once, within some minutes, within some hours.
     prop_oneof![Just(0), Just(300_000), Just(10_000_000)].prop_flat_map(writers)
 }
@@ -400,9 +408,9 @@ proptest! {
 
 #[test]
 fn a_rush_of_a_thousand_keeps_githubs_limits_and_uses_them() {
-    use Priority::{Important, Ordinary, Status};
-    let writers: Vec<Writer> = (0..1_000)
-        .map(|n| Writer {
+    use WritePriority::{Important, Ordinary, Status};
+    let writers: Vec<SimulatedWriter> = (0..1_000)
+        .map(|n| SimulatedWriter {
             comes: Duration::from_millis(n * 37),
             priority: [Important, Ordinary, Status][n as usize % 3],
             takes: Duration::from_millis(n * 7 % 900),

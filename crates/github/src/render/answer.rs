@@ -2,10 +2,10 @@
 
 use super::LONGEST_BODY;
 use super::markdown::markdown;
-use super::pages::Pages;
+use super::pages::RepositoryLinks;
 use super::table::{cell, table};
 use super::text::{fit, plain, shorten};
-use journeyman_order::conversation::{AnswerNote, AnsweredPoint, Done, Reply};
+use journeyman_order::conversation::{AnswerNote, AnsweredPoint, PointResolution, ThreadReply};
 
 /// The most that an agent says in one thread, in characters.
 const LONGEST_REPLY: usize = 6_000;
@@ -13,7 +13,7 @@ const LONGEST_REPLY: usize = 6_000;
 const MOST_POINTS: usize = 40;
 
 /// What is said in a thread of a review: what was done, then why. What the agent says of it is foreign.
-pub fn reply(reply: &Reply, pages: &Pages) -> String {
+pub fn reply(reply: &ThreadReply, pages: &RepositoryLinks) -> String {
     let text = markdown(&reply.text, LONGEST_REPLY);
     let done = done(&reply.done, pages);
     let body = if text.is_empty() { format!("{done}.") } else { format!("{done}.\n\n{text}") };
@@ -21,7 +21,7 @@ pub fn reply(reply: &Reply, pages: &Pages) -> String {
 }
 
 /// What became of what was asked for outside of threads: one line for each point.
-pub fn answer(note: &AnswerNote, pages: &Pages) -> String {
+pub fn answer(note: &AnswerNote, pages: &RepositoryLinks) -> String {
     let which = if note.answer > 1 { format!(", answer {}", note.answer) } else { String::new() };
     let mut parts = vec![match &note.commit {
         Some(commit) => format!("### What was asked for{which}: see {}", pages.commit(commit)),
@@ -37,7 +37,7 @@ pub fn answer(note: &AnswerNote, pages: &Pages) -> String {
     fit(&parts.join("\n\n"), LONGEST_BODY)
 }
 
-fn row(point: &AnsweredPoint, pages: &Pages) -> [String; 3] {
+fn row(point: &AnsweredPoint, pages: &RepositoryLinks) -> [String; 3] {
     let text = plain(&shorten(&point.text, 600));
     let done = done(&point.done, pages);
     [
@@ -47,11 +47,11 @@ fn row(point: &AnsweredPoint, pages: &Pages) -> [String; 3] {
     ]
 }
 
-fn done(done: &Done, pages: &Pages) -> String {
+fn done(done: &PointResolution, pages: &RepositoryLinks) -> String {
     match done {
-        Done::In(commit) => format!("Done in {}", pages.commit(commit)),
-        Done::Nothing => "Left as it is".to_owned(),
-        Done::InVain => "Tried in vain".to_owned(),
+        PointResolution::In(commit) => format!("Done in {}", pages.commit(commit)),
+        PointResolution::Nothing => "Left as it is".to_owned(),
+        PointResolution::InVain => "Tried in vain".to_owned(),
     }
 }
 
@@ -61,8 +61,8 @@ mod tests {
     use super::*;
     use journeyman_order::{IssueNumber, PullNumber};
 
-    fn pages() -> Pages {
-        Pages::by_issue("https://github.com/o/r/issues/7", IssueNumber(7))
+    fn pages() -> RepositoryLinks {
+        RepositoryLinks::by_issue("https://github.com/o/r/issues/7", IssueNumber(7))
     }
 
     fn sha() -> journeyman_order::CommitSha {
@@ -76,14 +76,17 @@ mod tests {
     #[test]
     fn a_thread_hears_what_was_done_and_why() {
         let said = |done, text: &str| {
-            reply(&Reply { thread: "T".to_owned(), answers: 1, done, text: text.to_owned() }, &pages())
+            reply(&ThreadReply { thread: "T".to_owned(), answers: 1, done, text: text.to_owned() }, &pages())
         };
         assert_eq!(
-            said(Done::In(sha()), "Empty lists are `0` now, @mona. Fixes #3"),
+            said(PointResolution::In(sha()), "Empty lists are `0` now, @mona. Fixes #3"),
             format!("Done in {}.\n\nEmpty lists are `0` now, `@mona.` Fixes `#3`", link())
         );
-        assert_eq!(said(Done::Nothing, "`reduce` needs it."), "Left as it is.\n\n`reduce` needs it.");
-        assert_eq!(said(Done::InVain, ""), "Tried in vain.");
+        assert_eq!(
+            said(PointResolution::Nothing, "`reduce` needs it."),
+            "Left as it is.\n\n`reduce` needs it."
+        );
+        assert_eq!(said(PointResolution::InVain, ""), "Tried in vain.");
     }
 
     #[test]
@@ -98,8 +101,8 @@ mod tests {
             pull: PullNumber(12),
             answer: 2,
             points: vec![
-                point("mona", "Name it\n`total` | or so", Done::In(sha()), "Renamed."),
-                point("ci / lint", "unused import", Done::Nothing, "It is used by @x."),
+                point("mona", "Name it\n`total` | or so", PointResolution::In(sha()), "Renamed."),
+                point("ci / lint", "unused import", PointResolution::Nothing, "It is used by @x."),
             ],
             commit: Some(sha()),
         };
@@ -114,7 +117,7 @@ mod tests {
             )
         );
         let hostile = "x|`|` @y fixes #3 \\";
-        note.points = vec![point(hostile, hostile, Done::InVain, hostile); 60];
+        note.points = vec![point(hostile, hostile, PointResolution::InVain, hostile); 60];
         note.commit = None;
         let text = answer(&note, &pages());
         assert!(text.starts_with("### What was asked for, answer 2: nothing was changed\n"), "{text}");

@@ -3,15 +3,15 @@
 use chrono::{TimeZone, Utc};
 
 use super::{
-    LONGEST_BODY, Pages, PullView, Ran, ReceiptView, Reviewed, RoundLine, SaidLine, StageLine, StageState,
-    StatusView, TriedLine, pull, status,
+    LONGEST_BODY, PullBodyView, ReceiptCommandRun, ReceiptReview, ReceiptView, RepositoryLinks, RoundLine,
+    SlashCommandLine, StageLine, StageLineState, StatusAttemptLine, StatusView, pull, status,
 };
 use journeyman_order::trace::CiTrace;
 use journeyman_order::{
-    Category, Counts, Exit, Finding, Inconclusive, IssueNumber, PullNumber, Severity, Usage, Verdict,
+    AgentUsage, Category, Exit, Finding, Inconclusive, IssueNumber, PullNumber, Severity, TestCounts, Verdict,
 };
 
-fn stage(name: &str, state: StageState, detail: &str, seconds: Option<u64>) -> StageLine {
+fn stage(name: &str, state: StageLineState, detail: &str, seconds: Option<u64>) -> StageLine {
     StageLine { name: name.to_owned(), state, detail: detail.to_owned(), seconds }
 }
 
@@ -20,16 +20,21 @@ fn working() -> StatusView {
         headline: "Journeyman is at work on this".to_owned(),
         now: vec!["developer is at work (implement)".to_owned()],
         stages: vec![
-            stage("plan", StageState::Passed, "", Some(64)),
-            stage("implement", StageState::Running, "round 2 of 3: `test_sum` fails, see @x", Some(3_725)),
-            stage("publish", StageState::Waiting, "", None),
+            stage("plan", StageLineState::Passed, "", Some(64)),
+            stage(
+                "implement",
+                StageLineState::Running,
+                "round 2 of 3: `test_sum` fails, see @x",
+                Some(3_725),
+            ),
+            stage("publish", StageLineState::Waiting, "", None),
         ],
         is_over: false,
         problems: Vec::new(),
         explanation: None,
-        tried: Vec::new(),
+        attempts: Vec::new(),
         still_wrong: Vec::new(),
-        said: Vec::new(),
+        commands: Vec::new(),
         notes: Vec::new(),
         cost_usd: 0.4249,
         budget_usd: 5.0,
@@ -64,12 +69,12 @@ fn what_is_over_is_folded_and_what_was_said_and_found_stands_below() {
     view.seconds = 266_400;
     view.pull = Some((PullNumber(12), "https://github.com/octo/hello/pull/12".to_owned()));
     view.dashboard = Some("https://bot.example.org/".to_owned());
-    let said = |command: &str, ignored: Option<&str>| SaidLine {
+    let said = |command: &str, ignored: Option<&str>| SlashCommandLine {
         command: command.to_owned(),
         by: "mona".to_owned(),
         ignored: ignored.map(str::to_owned),
     };
-    view.said = vec![said("/retry", None), said("/approve", Some("nothing waits, see #7"))];
+    view.commands = vec![said("/retry", None), said("/approve", Some("nothing waits, see #7"))];
     view.notes = vec!["The issue was edited after the start, @team.".to_owned()];
     view.next_steps.clear();
     assert_eq!(
@@ -113,7 +118,7 @@ fn what_went_wrong_stands_apart_and_the_pull_request_is_linked() {
 
 #[test]
 fn whoever_is_asked_reads_what_was_tried_what_is_wrong_and_how_to_go_on() {
-    let line = |round, result: &str, diagnosis: Option<&str>, is_kept| TriedLine {
+    let line = |round, result: &str, diagnosis: Option<&str>, is_kept| StatusAttemptLine {
         stage: "implement".to_owned(),
         round,
         result: result.to_owned(),
@@ -124,7 +129,7 @@ fn whoever_is_asked_reads_what_was_tried_what_is_wrong_and_how_to_go_on() {
     view.stages.clear();
     view.now.clear();
     view.headline = "Handed over: the best attempt is not verified".to_owned();
-    view.tried = vec![
+    view.attempts = vec![
         line(1, "1 of 2 tests pass: test_sum fails", None, true),
         line(2, "0 of 2 tests pass, @team", Some("The plan is wrong | see #7"), false),
     ];
@@ -173,7 +178,7 @@ pub(super) fn receipt() -> ReceiptView {
         result: result.to_owned(),
         counts,
     };
-    let ran = |command: &str| Ran { command: command.to_owned(), exit: Exit::Code(0) };
+    let ran = |command: &str| ReceiptCommandRun { command: command.to_owned(), exit: Exit::Code(0) };
     ReceiptView {
         scrutiny: None,
         refused: Vec::new(),
@@ -185,27 +190,27 @@ pub(super) fn receipt() -> ReceiptView {
         base: "c".repeat(40).parse().unwrap(),
         setup: Some(ran("pip install -e .")),
         test: Some(ran("pytest -q")),
-        counts: Some(Counts { passed: 24, failed: 0, skipped: 1 }),
+        counts: Some(TestCounts { passed: 24, failed: 0, skipped: 1 }),
         failing: Vec::new(),
-        review: Some(Reviewed { summary: "@ann: nothing to object".to_owned(), open: Vec::new() }),
+        review: Some(ReceiptReview { summary: "@ann: nothing to object".to_owned(), open: Vec::new() }),
         others: None,
         rounds: vec![
-            line(1, "tests failed", Some(Counts { passed: 23, failed: 1, skipped: 1 })),
+            line(1, "tests failed", Some(TestCounts { passed: 23, failed: 1, skipped: 1 })),
             line(2, "tests passed", None),
         ],
-        usage: Usage { input_tokens: 1_234_567, output_tokens: 890, usd: 0.4249 },
+        usage: AgentUsage { input_tokens: 1_234_567, output_tokens: 890, usd: 0.4249 },
         budget_usd: 5.0,
         sandbox: Some("bubblewrap".to_owned()),
     }
 }
 
-fn change() -> PullView {
-    PullView {
+fn change() -> PullBodyView {
+    PullBodyView {
         issue: IssueNumber(7),
         issue_url: "https://github.com/o/r/issues/7".to_owned(),
         summary: "The sum of an empty list was `None`.\n\nCloses #1, thanks @ann".to_owned(),
         receipt: receipt(),
-        pages: Pages::by_issue("https://github.com/o/r/issues/7", IssueNumber(7)),
+        pages: RepositoryLinks::by_issue("https://github.com/o/r/issues/7", IssueNumber(7)),
     }
 }
 
@@ -265,7 +270,7 @@ fn what_the_reviewer_doubts_and_what_other_checks_say_stands_there() {
         location: place.map(str::to_owned),
         suggestion: None,
     };
-    view.receipt.review = Some(Reviewed {
+    view.receipt.review = Some(ReceiptReview {
         summary: "Sound.".to_owned(),
         open: vec![finding(Severity::Major, Some("src/a.py:3")), finding(Severity::Minor, None)],
     });
@@ -360,7 +365,7 @@ fn whatever_an_agent_or_a_repository_says_the_bodies_fit_and_close_one_issue() {
         view.summary.clone_from(&long);
         let receipt = &mut view.receipt;
         receipt.says(Verdict::Rejected { why: long.clone() });
-        let ran = Ran { command: long.clone(), exit: Exit::TimedOut };
+        let ran = ReceiptCommandRun { command: long.clone(), exit: Exit::TimedOut };
         (receipt.test, receipt.setup) = (Some(ran.clone()), Some(ran));
         receipt.sandbox = Some(long.clone());
         receipt.failing = vec![long.clone(); 50];
@@ -371,7 +376,7 @@ fn whatever_an_agent_or_a_repository_says_the_bodies_fit_and_close_one_issue() {
             location: Some(format!("{}:1", long.replace('\n', "/"))),
             suggestion: Some(long.clone()),
         };
-        receipt.review = Some(Reviewed { summary: long.clone(), open: vec![finding; 50] });
+        receipt.review = Some(ReceiptReview { summary: long.clone(), open: vec![finding; 50] });
         let names = vec![long.clone(); 50];
         receipt.others = Some(CiTrace {
             commit: receipt.commit.clone(),
@@ -398,17 +403,17 @@ fn whatever_an_agent_or_a_repository_says_the_bodies_fit_and_close_one_issue() {
         view.explanation = Some(long.clone());
         view.still_wrong = vec![long.clone(); 50];
         (view.notes, view.problems, view.now) = (names.clone(), names.clone(), names);
-        let said = SaidLine { command: long.clone(), by: long.clone(), ignored: Some(long.clone()) };
-        view.said = vec![said; 3];
-        let line = TriedLine {
+        let said = SlashCommandLine { command: long.clone(), by: long.clone(), ignored: Some(long.clone()) };
+        view.commands = vec![said; 3];
+        let line = StatusAttemptLine {
             stage: long.clone(),
             round: 1,
             result: long.clone(),
             diagnosis: Some(long.clone()),
             is_kept: true,
         };
-        view.tried = vec![line; 100];
-        view.stages = (0..500).map(|_| stage(&long, StageState::Failed, &long, Some(1))).collect();
+        view.attempts = vec![line; 100];
+        view.stages = (0..500).map(|_| stage(&long, StageLineState::Failed, &long, Some(1))).collect();
         let text = status(&view);
         assert!(text.chars().count() <= LONGEST_BODY && text.ends_with("</sub>"), "{}", text.chars().count());
     }

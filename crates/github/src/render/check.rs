@@ -1,10 +1,10 @@
 //! The check run's output: the receipt beside the commit, and open findings on their lines.
 
-use super::pages::{Pages, Place};
+use super::pages::{FileLocation, RepositoryLinks};
 use super::receipt::{ReceiptView, details, doubts, evidence, gaps};
 use super::review::severity_word;
 use super::text::{fit, plain, shorten, visible};
-use journeyman_order::conversation::CheckState;
+use journeyman_order::conversation::CheckRunState;
 use journeyman_order::{CommitSha, Finding, Severity};
 
 /// GitHub takes no longer summary of a check run: 65,535 characters.
@@ -20,7 +20,7 @@ pub struct CheckView {
     /// The commit.
     pub head: CommitSha,
     /// How the check run stands.
-    pub state: CheckState,
+    pub state: CheckRunState,
     /// Where the order stands, in a few words. Can hold a login.
     pub headline: String,
     /// Why, where there is something to say. Foreign.
@@ -32,24 +32,24 @@ pub struct CheckView {
     /// Paths that the change touches: only there are annotations shown.
     pub changed: Vec<String>,
     /// Where links lead.
-    pub pages: Pages,
+    pub pages: RepositoryLinks,
 }
 
 /// The check run's output, as GitHub's API has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CheckText {
+pub struct CheckRunOutput {
     /// `output.title`, plain text, at most 100 characters.
     pub title: String,
     /// `output.summary`, Markdown, at most 65,535 characters.
     pub summary: String,
     /// `output.annotations`, the weightiest first. GitHub takes fifty a request; all together are no more than there
     /// are findings.
-    pub annotations: Vec<Annotation>,
+    pub annotations: Vec<CheckAnnotation>,
 }
 
 /// What is said of a line. Plain text: GitHub does not read Markdown there.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Annotation {
+pub struct CheckAnnotation {
     /// The file, one that the change touches.
     pub path: String,
     /// The line, from 1: `start_line` and `end_line`.
@@ -85,11 +85,11 @@ impl AnnotationLevel {
 }
 
 /// The check run's output.
-pub fn check(view: &CheckView) -> CheckText {
-    let mut annotations: Vec<Annotation> =
+pub fn check(view: &CheckView) -> CheckRunOutput {
+    let mut annotations: Vec<CheckAnnotation> =
         view.findings.iter().filter_map(|finding| annotation(finding, &view.changed)).collect();
     annotations.sort_by_key(|annotation| annotation.level);
-    CheckText {
+    CheckRunOutput {
         title: shorten(&bare(&title(view)), LONGEST_TITLE),
         summary: fit(&summary(view), LONGEST_SUMMARY),
         annotations,
@@ -101,8 +101,8 @@ fn title(view: &CheckView) -> String {
     let counts = view.receipt.as_ref().and_then(|receipt| receipt.counts);
     let tests = counts.map(|counts| format!("{} of {} tests pass", counts.passed, counts.ran()));
     match (view.state, tests) {
-        (CheckState::InProgress | CheckState::Cancelled, _) | (_, None) => view.headline.clone(),
-        (CheckState::Success | CheckState::Neutral | CheckState::Failure, Some(tests)) => {
+        (CheckRunState::InProgress | CheckRunState::Cancelled, _) | (_, None) => view.headline.clone(),
+        (CheckRunState::Success | CheckRunState::Neutral | CheckRunState::Failure, Some(tests)) => {
             let open = view.findings.len();
             let findings = match open {
                 0 => String::new(),
@@ -143,15 +143,15 @@ fn summary(view: &CheckView) -> String {
 }
 
 /// A finding on a line of the change. What is said of no line, or of another file, is in the summary only.
-fn annotation(finding: &Finding, changed: &[String]) -> Option<Annotation> {
-    let Place { path, line } = Place::of(finding.location.as_deref()?)?;
+fn annotation(finding: &Finding, changed: &[String]) -> Option<CheckAnnotation> {
+    let FileLocation { path, line } = FileLocation::of(finding.location.as_deref()?)?;
     let path = changed.iter().find(|known| *known == path)?;
     let description = bare_lines(&finding.description);
     let message = match finding.suggestion.as_deref().map(bare_lines).filter(|text| !text.is_empty()) {
         Some(suggestion) => format!("{description}\n\nSuggestion: {suggestion}"),
         None => description.clone(),
     };
-    Some(Annotation {
+    Some(CheckAnnotation {
         path: path.clone(),
         line,
         level: match finding.severity {
@@ -180,7 +180,7 @@ fn bare_lines(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::bodies::receipt;
-    use super::super::receipt::Reviewed;
+    use super::super::receipt::ReceiptReview;
     use super::*;
     use journeyman_order::Verdict;
     use journeyman_order::{Category, IssueNumber};
@@ -199,16 +199,16 @@ mod tests {
         let findings =
             vec![finding(Severity::Minor, "src/sum.py:3"), finding(Severity::Critical, "src/sum.py:9:1")];
         let mut receipt = receipt();
-        receipt.review = Some(Reviewed { summary: "Sound.".to_owned(), open: findings.clone() });
+        receipt.review = Some(ReceiptReview { summary: "Sound.".to_owned(), open: findings.clone() });
         CheckView {
             head: receipt.commit.clone(),
-            state: CheckState::Success,
+            state: CheckRunState::Success,
             headline: "Verified: the pull request is ready for review".to_owned(),
             explanation: None,
             receipt: Some(receipt),
             findings,
             changed: vec!["src/sum.py".to_owned()],
-            pages: Pages::by_issue("https://github.com/o/r/issues/7", IssueNumber(7)),
+            pages: RepositoryLinks::by_issue("https://github.com/o/r/issues/7", IssueNumber(7)),
         }
     }
 
@@ -234,7 +234,7 @@ mod tests {
     #[test]
     fn while_nothing_is_known_of_the_commit_nothing_is_said_of_it() {
         let mut view = view();
-        (view.receipt, view.state) = (None, CheckState::InProgress);
+        (view.receipt, view.state) = (None, CheckRunState::InProgress);
         view.headline = format!("At work for @mona{}", " on it".repeat(40));
         view.findings.clear();
         let text = check(&view);
@@ -256,7 +256,7 @@ mod tests {
         view.explanation = Some(long.clone());
         if let Some(receipt) = &mut view.receipt {
             receipt.says(Verdict::Rejected { why: long.clone() });
-            receipt.review = Some(Reviewed { summary: long, open: view.findings.clone() });
+            receipt.review = Some(ReceiptReview { summary: long, open: view.findings.clone() });
         }
         let text = check(&view);
         assert!(

@@ -1,6 +1,6 @@
 //! Foreign Markdown, let through by an allowlist of shapes.
 
-use super::text::{Bold, code_block, code_span, markdown_word, shorten, visible};
+use super::text::{BoldHandling, code_block, code_span, markdown_word, shorten, visible};
 use journeyman_order::release_words::calmed;
 
 const NOTE: &str = "*Shortened: what follows does not fit here.*";
@@ -14,13 +14,13 @@ pub fn markdown(text: &str, most: usize) -> String {
     // More than this cannot end up in the result: what is dropped are blank lines and what cannot be seen.
     let text: String = text.chars().take(most.saturating_mul(8).min(1_000_000)).collect();
     let text = visible(&text);
-    let mut paper = Paper::new(most);
+    let mut paper = MarkdownBuffer::new(most);
     let mut lines = text.split('\n');
     while let Some(line) = lines.next() {
         if paper.is_full() {
             break;
         }
-        if let Some(fence) = Fence::opened_by(line) {
+        if let Some(fence) = CodeFence::opened_by(line) {
             let code: Vec<&str> = lines.by_ref().take_while(|line| !fence.is_closed_by(line)).collect();
             paper.add_code(&code.join("\n"));
         } else {
@@ -30,12 +30,12 @@ pub fn markdown(text: &str, most: usize) -> String {
     paper.finish()
 }
 
-struct Fence {
+struct CodeFence {
     sign: char,
     length: usize,
 }
 
-impl Fence {
+impl CodeFence {
     fn opened_by(line: &str) -> Option<Self> {
         let line = line.trim_start();
         let sign = line.chars().next().filter(|sign| matches!(sign, '`' | '~'))?;
@@ -52,13 +52,13 @@ impl Fence {
 }
 
 /// What has been rendered, and how much more fits.
-struct Paper {
+struct MarkdownBuffer {
     text: String,
     left: usize,
     full: bool,
 }
 
-impl Paper {
+impl MarkdownBuffer {
     fn new(most: usize) -> Self {
         // Room for the note and the blank line before it.
         Self { text: String::new(), left: most.saturating_sub(NOTE.len() + 2), full: false }
@@ -140,14 +140,14 @@ fn render_line(line: &str) -> String {
         return String::new();
     }
     if let Some(heading) = heading(rest) {
-        let text = inline(&heading.replace("**", ""), Bold::Escaped);
+        let text = inline(&heading.replace("**", ""), BoldHandling::Escaped);
         return if is_rule(&text) { String::new() } else { format!("{prefix}**{text}**") };
     }
     if let Some((marker, item)) = list_item(rest) {
         let depth = if prefix.is_empty() { (indent / 2 * 2).min(8) } else { 0 };
-        return format!("{}{prefix}{marker} {}", " ".repeat(depth), inline(item, Bold::Kept));
+        return format!("{}{prefix}{marker} {}", " ".repeat(depth), inline(item, BoldHandling::Kept));
     }
-    format!("{prefix}{}", inline(rest, Bold::Kept))
+    format!("{prefix}{}", inline(rest, BoldHandling::Kept))
 }
 
 /// Nothing, or nothing but what rules and underlines are made of.
@@ -171,7 +171,7 @@ fn list_item(line: &str) -> Option<(String, &str)> {
 }
 
 /// The text of a line: code spans stay, words are escaped or, where they would act, become code spans.
-fn inline(text: &str, bold: Bold) -> String {
+fn inline(text: &str, bold: BoldHandling) -> String {
     let mut line = String::with_capacity(text.len() * 2);
     let mut rest = text;
     while !rest.is_empty() {
@@ -217,7 +217,7 @@ fn closing(text: &str, length: usize) -> Option<usize> {
     }
 }
 
-fn push_words(line: &mut String, text: &str, bold: Bold) {
+fn push_words(line: &mut String, text: &str, bold: BoldHandling) {
     for (index, one) in text.split(' ').enumerate() {
         if index > 0 && !line.is_empty() && !line.ends_with(' ') {
             line.push(' ');

@@ -29,14 +29,14 @@ mod bodies;
 mod harmless;
 
 pub use answer::{answer, reply};
-pub use check::{Annotation, AnnotationLevel, CheckText, CheckView, check};
+pub use check::{AnnotationLevel, CheckAnnotation, CheckRunOutput, CheckView, check};
 pub use markdown::markdown;
-pub use pages::{Pages, Place};
-pub use pull::{PullView, pull};
-pub use receipt::{Ran, ReceiptView, Reviewed, RoundLine};
-pub use review::{Fate, ReviewView, review};
-pub use saying::{SayingView, saying};
-pub use status::{SaidLine, StageLine, StageState, StatusView, TriedLine, status};
+pub use pages::{FileLocation, RepositoryLinks};
+pub use pull::{PullBodyView, pull};
+pub use receipt::{ReceiptCommandRun, ReceiptReview, ReceiptView, RoundLine};
+pub use review::{FindingFollowUp, ReviewCommentView, review};
+pub use saying::{NoticeView, notice};
+pub use status::{SlashCommandLine, StageLine, StageLineState, StatusAttemptLine, StatusView, status};
 pub use text::{code_block, code_span, fit, plain, shorten, title};
 
 use journeyman_order::IssueNumber;

@@ -7,12 +7,12 @@ use journeyman_order::{CommitSha, IssueNumber};
 
 /// The pages of a repository. Without a known address there are no links, and the same is said without them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Pages {
+pub struct RepositoryLinks {
     /// `https://HOST/OWNER/NAME`, of characters that Markdown can hold in a link.
     root: Option<String>,
 }
 
-impl Pages {
+impl RepositoryLinks {
     /// By the page of one of the repository's issues, `https://HOST/OWNER/NAME/issues/7`.
     pub fn by_issue(url: &str, issue: IssueNumber) -> Self {
         let root = url.strip_suffix(&format!("/issues/{issue}")).filter(|root| is_linkable(root));
@@ -29,10 +29,10 @@ impl Pages {
 
     /// A place as a reviewer names it, `path:line`, linked to that line as it is in the commit. Foreign; what is no
     /// such place is only shown. Empty when there is nothing to see.
-    pub fn place(&self, commit: &CommitSha, place: &str) -> String {
+    pub fn location(&self, commit: &CommitSha, place: &str) -> String {
         let shown = code_span(&shorten(place, 150));
-        match (&self.root, Place::of(place)) {
-            (Some(root), Some(Place { path, line })) if !shown.is_empty() => {
+        match (&self.root, FileLocation::of(place)) {
+            (Some(root), Some(FileLocation { path, line })) if !shown.is_empty() => {
                 format!("[{shown}]({root}/blob/{commit}/{}#L{line})", encoded(path))
             }
             (Some(_) | None, Some(_) | None) => shown,
@@ -42,14 +42,14 @@ impl Pages {
 
 /// A line of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place<'a> {
+pub struct FileLocation<'a> {
     /// The file, from the repository's root.
     pub path: &'a str,
     /// The line, from 1; of several, the first.
     pub line: u64,
 }
 
-impl<'a> Place<'a> {
+impl<'a> FileLocation<'a> {
     /// Of `path:line`, `path:line:column`, `path:line-line`; none where no line is named.
     pub fn of(text: &'a str) -> Option<Self> {
         let text = text.trim();
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn a_place_is_linked_to_its_line_at_that_commit_whatever_the_path_is_made_of() {
-        let pages = Pages::by_issue("https://github.example.org/o/r/issues/7", IssueNumber(7));
+        let pages = RepositoryLinks::by_issue("https://github.example.org/o/r/issues/7", IssueNumber(7));
         let root = format!("https://github.example.org/o/r/blob/{}", "a".repeat(40));
         for (place, shown, path) in [
             ("src/sum.py:3", "`src/sum.py:3`", "src/sum.py#L3"),
@@ -107,7 +107,7 @@ mod tests {
             ("a b)](x|é:1", "`a b)](x|é:1`", "a%20b%29%5D%28x%7C%C3%A9#L1"),
             ("c:\\x:2", "`c:\\x:2`", "c%3A%5Cx#L2"),
         ] {
-            assert_eq!(pages.place(&sha(), place), format!("[{shown}]({root}/{path})"));
+            assert_eq!(pages.location(&sha(), place), format!("[{shown}]({root}/{path})"));
         }
         for place in [
             "test_sum",
@@ -120,9 +120,9 @@ mod tests {
             "a//b:1",
             ":3",
         ] {
-            assert_eq!(pages.place(&sha(), place), format!("`{place}`"));
+            assert_eq!(pages.location(&sha(), place), format!("`{place}`"));
         }
-        assert_eq!(pages.place(&sha(), " "), "");
+        assert_eq!(pages.location(&sha(), " "), "");
         assert_eq!(
             pages.commit(&sha()),
             format!("[`aaaaaaaaaa`](https://github.example.org/o/r/commit/{})", "a".repeat(40))
@@ -138,10 +138,10 @@ mod tests {
             "",
             "/issues/7",
         ] {
-            let pages = Pages::by_issue(url, IssueNumber(7));
-            assert_eq!(pages, Pages::default(), "{url}");
+            let pages = RepositoryLinks::by_issue(url, IssueNumber(7));
+            assert_eq!(pages, RepositoryLinks::default(), "{url}");
             assert_eq!(pages.commit(&sha()), "`aaaaaaaaaa`");
-            assert_eq!(pages.place(&sha(), "a:1"), "`a:1`");
+            assert_eq!(pages.location(&sha(), "a:1"), "`a:1`");
         }
     }
 }

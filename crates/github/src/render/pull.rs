@@ -1,6 +1,6 @@
 //! The pull request's text: what was done, how it was verified, what was not, and the receipt.
 
-use super::pages::{Pages, is_linkable};
+use super::pages::{RepositoryLinks, is_linkable};
 use super::receipt::{ReceiptView, details, doubts, evidence, gaps};
 use super::status::quoted_within;
 use super::text::fit;
@@ -13,7 +13,7 @@ const LONGEST_SUMMARY: usize = 30_000;
 
 /// What the pull request says.
 #[derive(Debug, Clone, PartialEq)]
-pub struct PullView {
+pub struct PullBodyView {
     /// The issue that it closes.
     pub issue: IssueNumber,
     /// The issue's page, where the status comment is.
@@ -23,11 +23,11 @@ pub struct PullView {
     /// How it was verified.
     pub receipt: ReceiptView,
     /// Where links lead.
-    pub pages: Pages,
+    pub pages: RepositoryLinks,
 }
 
 /// The pull request's body.
-pub fn pull(view: &PullView) -> String {
+pub fn pull(view: &PullBodyView) -> String {
     let receipt = &view.receipt;
     let mut parts = vec![format!("### {}\n\n{}", receipt.heading, evidence(receipt, &view.pages))];
     if let (Verdict::Pending { .. }, true) = (&receipt.verdict, is_linkable(&view.issue_url)) {

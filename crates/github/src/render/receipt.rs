@@ -1,12 +1,14 @@
 //! How a commit was verified, in Markdown: what was run on it, what was said of it, and what nobody looked at.
 
-use super::pages::Pages;
+use super::pages::RepositoryLinks;
 use super::review::severity;
 use super::scrutiny;
 use super::status::dollars;
 use super::text::{code_span, plain, shorten};
 use journeyman_order::trace::CiTrace;
-use journeyman_order::{CommitSha, Counts, Exit, Finding, Inconclusive, Scrutiny, TreeSha, Usage, Verdict};
+use journeyman_order::{
+    AgentUsage, CommitSha, Exit, Finding, Inconclusive, Scrutiny, TestCounts, TreeSha, Verdict,
+};
 
 const MOST_FAILING: usize = 10;
 const MOST_DOUBTS: usize = 10;
@@ -27,23 +29,23 @@ pub struct ReceiptView {
     /// The commit of the base branch that the work started from.
     pub base: CommitSha,
     /// What installed what the tests need. Foreign, as the other commands are: they come from the repository.
-    pub setup: Option<Ran>,
+    pub setup: Option<ReceiptCommandRun>,
     /// What ran the tests.
-    pub test: Option<Ran>,
+    pub test: Option<ReceiptCommandRun>,
     /// Tests counted.
-    pub counts: Option<Counts>,
+    pub counts: Option<TestCounts>,
     /// Tests that fail, by name. Foreign.
     pub failing: Vec<String>,
     /// What was looked at beside that run; none where nothing was.
     pub scrutiny: Option<Scrutiny>,
     /// What the reviewing agent said of the commit last; none where none was asked.
-    pub review: Option<Reviewed>,
+    pub review: Option<ReceiptReview>,
     /// The checks of others on the commit, as they stood when they were read last; none where nobody has looked.
     pub others: Option<CiTrace>,
     /// Every round of the work, in order.
     pub rounds: Vec<RoundLine>,
     /// Tokens and dollars, as the agents told them.
-    pub usage: Usage,
+    pub usage: AgentUsage,
     /// Dollars that may be spent.
     pub budget_usd: f64,
     /// What agents were kept from on the network, and why. Foreign.
@@ -65,7 +67,7 @@ impl ReceiptView {
 
 /// A command that was run, and how it ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ran {
+pub struct ReceiptCommandRun {
     /// The shell command.
     pub command: String,
     /// How it ended.
@@ -74,7 +76,7 @@ pub struct Ran {
 
 /// What the reviewing agent said.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reviewed {
+pub struct ReceiptReview {
     /// In a sentence or two. Foreign.
     pub summary: String,
     /// What it still doubts, the weightiest first. Foreign.
@@ -91,17 +93,17 @@ pub struct RoundLine {
     /// What it came to. Foreign.
     pub result: String,
     /// Tests counted in it.
-    pub counts: Option<Counts>,
+    pub counts: Option<TestCounts>,
 }
 
 /// What stands behind the verdict: why, and what was run.
-pub(super) fn evidence(view: &ReceiptView, pages: &Pages) -> String {
+pub(super) fn evidence(view: &ReceiptView, pages: &RepositoryLinks) -> String {
     let mut lines = Vec::new();
     if let Some(why) = why(&view.verdict) {
         lines.push(format!("{why}\n"));
     }
     lines.extend(scrutiny::changed_tests(view.scrutiny.as_ref()).map(|changed| format!("{changed}\n")));
-    if let Some(Ran { command, exit }) = &view.test {
+    if let Some(ReceiptCommandRun { command, exit }) = &view.test {
         let counts = view.counts.map(|counts| format!(", {}", counted(counts))).unwrap_or_default();
         lines.push(format!("- {}: {exit}{counts}", command_span(command)));
         for name in view.failing.iter().take(MOST_FAILING) {
@@ -173,10 +175,10 @@ fn others(checks: &CiTrace) -> Option<String> {
 }
 
 /// What the reviewing agent let pass, or has to object still; none where there is nothing.
-pub(super) fn doubts(view: &ReceiptView, pages: &Pages) -> Option<String> {
+pub(super) fn doubts(view: &ReceiptView, pages: &RepositoryLinks) -> Option<String> {
     let open = view.review.as_ref().map(|review| review.open.as_slice()).filter(|open| !open.is_empty())?;
     let told = |finding: &Finding| {
-        let place = finding.location.as_deref().map(|place| pages.place(&view.commit, place));
+        let place = finding.location.as_deref().map(|place| pages.location(&view.commit, place));
         let place = place.filter(|place| !place.is_empty()).map(|place| format!(", {place}"));
         let what = plain(&shorten(&finding.description, 300));
         format!("- {}{}: {what}", severity(finding.severity), place.unwrap_or_default())
@@ -221,7 +223,7 @@ pub(super) fn details(view: &ReceiptView) -> String {
         format!("- Base: `{}`", view.base),
     ];
     for (what, ran) in [("Setup", &view.setup), ("Tests", &view.test)] {
-        if let Some(Ran { command, exit }) = ran {
+        if let Some(ReceiptCommandRun { command, exit }) = ran {
             lines.push(format!("- {what}: {}, {exit}", command_span(command)));
         }
     }
@@ -287,7 +289,7 @@ pub(super) fn command_span(command: &str) -> String {
 }
 
 /// Tests by what became of them.
-pub(super) fn counted(counts: Counts) -> String {
+pub(super) fn counted(counts: TestCounts) -> String {
     format!("{} passed, {} failed, {} skipped", counts.passed, counts.failed, counts.skipped)
 }
 

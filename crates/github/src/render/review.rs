@@ -1,7 +1,7 @@
 //! The comment of a round of review: who judged which commit, what was found, and what became of it.
 
 use super::ROOM;
-use super::pages::Pages;
+use super::pages::RepositoryLinks;
 use super::status::quoted_within;
 use super::table::{cell, table};
 use super::text::{fit, plain, shorten};
@@ -13,20 +13,20 @@ const MOST_FINDINGS: usize = 25;
 
 /// What the comment of a round of review says.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ReviewView<'a> {
+pub struct ReviewCommentView<'a> {
     /// The round.
     pub note: &'a ReviewNote,
     /// What became of each finding, in the same order; what is missing is not known yet.
-    pub fates: Vec<Fate>,
+    pub follow_ups: Vec<FindingFollowUp>,
     /// What the agent says that was sent back with them. Foreign.
     pub answer: Option<String>,
     /// Where links lead.
-    pub pages: Pages,
+    pub pages: RepositoryLinks,
 }
 
 /// What became of a finding, as far as it was looked at again.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fate {
+pub enum FindingFollowUp {
     /// Nobody has looked since.
     Unknown,
     /// The next review, of this commit, did not raise it again.
@@ -36,7 +36,7 @@ pub enum Fate {
 }
 
 /// The comment's body. All that the verifier said is foreign.
-pub fn review(view: &ReviewView<'_>) -> String {
+pub fn review(view: &ReviewCommentView<'_>) -> String {
     let note = view.note;
     let (mark, verdict) = match &note.feedback {
         Some(feedback) if feedback.passed => ("✅", "nothing stands against it"),
@@ -75,11 +75,12 @@ fn score(feedback: &Feedback) -> f64 {
     if feedback.score.is_finite() { feedback.score.clamp(0.0, 1.0) } else { 0.0 }
 }
 
-fn findings(view: &ReviewView<'_>, issues: &[Finding]) -> Option<String> {
-    let fates = view.fates.iter().map(|fate| fate_cell(fate, &view.pages)).chain(std::iter::repeat(None));
+fn findings(view: &ReviewCommentView<'_>, issues: &[Finding]) -> Option<String> {
+    let fates =
+        view.follow_ups.iter().map(|fate| fate_cell(fate, &view.pages)).chain(std::iter::repeat(None));
     let told: Vec<(&Finding, Option<String>)> = issues.iter().zip(fates).take(MOST_FINDINGS).collect();
     let row = |finding: &Finding| {
-        let place = finding.location.as_deref().map(|place| view.pages.place(&view.note.commit, place));
+        let place = finding.location.as_deref().map(|place| view.pages.location(&view.note.commit, place));
         let suggestion = finding.suggestion.as_deref().map(|text| plain(&shorten(text, 300)));
         [
             severity(finding.severity).to_owned(),
@@ -113,11 +114,13 @@ fn findings(view: &ReviewView<'_>, issues: &[Finding]) -> Option<String> {
     Some(text)
 }
 
-fn fate_cell(fate: &Fate, pages: &Pages) -> Option<String> {
+fn fate_cell(fate: &FindingFollowUp, pages: &RepositoryLinks) -> Option<String> {
     match fate {
-        Fate::Unknown => None,
-        Fate::NotRaisedAgain(commit) => Some(format!("not raised again on {}", pages.commit(commit))),
-        Fate::RaisedAgain(commit) => Some(format!("still there on {}", pages.commit(commit))),
+        FindingFollowUp::Unknown => None,
+        FindingFollowUp::NotRaisedAgain(commit) => {
+            Some(format!("not raised again on {}", pages.commit(commit)))
+        }
+        FindingFollowUp::RaisedAgain(commit) => Some(format!("still there on {}", pages.commit(commit))),
     }
 }
 
@@ -180,7 +183,12 @@ mod tests {
     }
 
     fn said(note: &ReviewNote) -> String {
-        review(&ReviewView { note, fates: Vec::new(), answer: None, pages: Pages::default() })
+        review(&ReviewCommentView {
+            note,
+            follow_ups: Vec::new(),
+            answer: None,
+            pages: RepositoryLinks::default(),
+        })
     }
 
     #[test]
@@ -191,11 +199,14 @@ mod tests {
         };
         let note = note(Some(feedback));
         let next: CommitSha = "b".repeat(40).parse().unwrap();
-        let text = review(&ReviewView {
+        let text = review(&ReviewCommentView {
             note: &note,
-            fates: vec![Fate::NotRaisedAgain(next.clone()), Fate::RaisedAgain(next)],
+            follow_ups: vec![
+                FindingFollowUp::NotRaisedAgain(next.clone()),
+                FindingFollowUp::RaisedAgain(next),
+            ],
             answer: Some("Mended one.\n\nFixes #3, @team".to_owned()),
-            pages: Pages::by_issue("https://github.com/o/r/issues/7", IssueNumber(7)),
+            pages: RepositoryLinks::by_issue("https://github.com/o/r/issues/7", IssueNumber(7)),
         });
         let (then, now) = ("a".repeat(40), "b".repeat(40));
         let row = |what: &str, fate: &str| {

@@ -4,7 +4,7 @@ use super::LONGEST_BODY;
 use super::markdown::markdown;
 use super::status::quoted;
 use super::text::{code_span, fit, plain, shorten};
-use journeyman_order::conversation::Saying;
+use journeyman_order::conversation::NoticeComment;
 use journeyman_order::signal::COMMANDS;
 
 /// The most of a plan that is shown, in characters.
@@ -14,31 +14,31 @@ const MOST_SLIPS: usize = 3;
 
 /// What is said, with what it needs to know of the order.
 #[derive(Debug, Clone, PartialEq)]
-pub struct SayingView<'a> {
+pub struct NoticeView<'a> {
     /// What.
-    pub saying: &'a Saying,
+    pub notice: &'a NoticeComment,
     /// Where the order stands, on one line. Foreign in part: it can hold a login.
-    pub standing: String,
+    pub headline: String,
     /// The issue's page, where the status comment is.
     pub issue: String,
 }
 
 /// The comment's body.
-pub fn saying(view: &SayingView<'_>) -> String {
-    let body = match view.saying {
-        Saying::Help => help(),
-        Saying::UnknownCommand { word } => unknown(word),
-        Saying::Status => format!("{}. {}", plain(&shorten(&view.standing, 300)), more(&view.issue)),
-        Saying::NotNow { word, because } => {
+pub fn notice(view: &NoticeView<'_>) -> String {
+    let body = match view.notice {
+        NoticeComment::Help => help(),
+        NoticeComment::UnknownCommand { word } => unknown(word),
+        NoticeComment::Status => format!("{}. {}", plain(&shorten(&view.headline, 300)), more(&view.issue)),
+        NoticeComment::NotNow { word, because } => {
             let because = plain(&shorten(because, 500));
             format!("{} changed nothing: {}.", command(word), because.trim_end_matches('.'))
         }
-        Saying::NoRight => {
+        NoticeComment::NoRight => {
             "Only people with write access to this repository can tell Journeyman what to do, so nothing was done."
                 .to_owned()
         }
-        Saying::Plan { round, text } => plan(*round, text),
-        Saying::PullClosed { pull, merged, by } => {
+        NoticeComment::Plan { round, text } => plan(*round, text),
+        NoticeComment::PullClosed { pull, merged, by } => {
             let by = plain(&shorten(by, 100));
             if *merged {
                 format!("Pull request #{pull} was merged by {by}. The work on this issue is done.")
@@ -115,17 +115,17 @@ mod tests {
     use super::*;
     use journeyman_order::PullNumber;
 
-    fn said(saying_: &Saying) -> String {
-        saying(&SayingView {
-            saying: saying_,
-            standing: "Journeyman is at work: implement, round 2, for @mona".to_owned(),
+    fn said(saying_: &NoticeComment) -> String {
+        notice(&NoticeView {
+            notice: saying_,
+            headline: "Journeyman is at work: implement, round 2, for @mona".to_owned(),
             issue: "https://github.com/o/r/issues/7".to_owned(),
         })
     }
 
     #[test]
     fn help_teaches_every_command_in_few_lines() {
-        let help = said(&Saying::Help);
+        let help = said(&NoticeComment::Help);
         for command in COMMANDS.into_iter().filter(|command| *command != "help") {
             assert!(help.contains(&format!("`/{command}`")), "{command}: {help}");
         }
@@ -148,7 +148,7 @@ mod tests {
             ("ok", None),
             ("lgtm", None),
         ] {
-            let said = said(&Saying::UnknownCommand { word: word.to_owned() });
+            let said = said(&NoticeComment::UnknownCommand { word: word.to_owned() });
             assert_eq!(nearest(word), meant, "{word}");
             assert_eq!(said.lines().count(), 1);
             assert!(
@@ -161,15 +161,16 @@ mod tests {
 
     #[test]
     fn short_things_are_said_in_one_line_and_ping_nobody() {
-        let closed = |merged| Saying::PullClosed { pull: PullNumber(12), merged, by: "@mona".to_owned() };
+        let closed =
+            |merged| NoticeComment::PullClosed { pull: PullNumber(12), merged, by: "@mona".to_owned() };
         for (saying, text) in [
             (
-                Saying::Status,
+                NoticeComment::Status,
                 "Journeyman is at work: implement, round 2, for `@mona`. \
                  The [comment on the issue](https://github.com/o/r/issues/7) has all of it.",
             ),
             (
-                Saying::NotNow {
+                NoticeComment::NotNow {
                     word: "approve".to_owned(),
                     because: "nothing waits for @mona, fixes #1.".to_owned(),
                 },
@@ -187,7 +188,7 @@ mod tests {
 
     #[test]
     fn a_plan_is_shown_in_full_up_to_a_limit_and_says_how_to_go_on() {
-        let plan = |round, text: &str| said(&Saying::Plan { round, text: text.to_owned() });
+        let plan = |round, text: &str| said(&NoticeComment::Plan { round, text: text.to_owned() });
         let text = plan(1, "# Verified\n1. Write the test\n\nComment `/approve` now, @team");
         assert_eq!(
             text,

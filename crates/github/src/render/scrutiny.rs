@@ -1,16 +1,16 @@
 //! What was looked at beside the one run of the tests, in lines of a list. Names of tests and paths are foreign.
 
-use super::pages::Pages;
+use super::pages::RepositoryLinks;
 use super::receipt::{command_span, counted};
 use super::text::{code_span, plain, shorten};
 use journeyman_order::scrutiny::{MutantTally, OldTests};
-use journeyman_order::{CommitSha, ComparedBy, Scrutiny, Tests, Weakening};
+use journeyman_order::{CommitSha, ComparedBy, Scrutiny, TestList, Weakening};
 
 const MOST_NAMES: usize = 6;
 const MOST_REMARKS: usize = 10;
 
 /// What stands behind a pass, or against it.
-pub(super) fn lines(scrutiny: &Scrutiny, commit: &CommitSha, pages: &Pages) -> Vec<String> {
+pub(super) fn lines(scrutiny: &Scrutiny, commit: &CommitSha, pages: &RepositoryLinks) -> Vec<String> {
     let mut lines = vec![beside_the_base(scrutiny, pages)];
     if let Some(shown) = scrutiny.shown() {
         let sign = if shown.is_shown { "" } else { "⚠️ " };
@@ -125,7 +125,7 @@ pub(super) fn gap(scrutiny: Option<&Scrutiny>) -> Option<String> {
     }
 }
 
-fn beside_the_base(scrutiny: &Scrutiny, pages: &Pages) -> String {
+fn beside_the_base(scrutiny: &Scrutiny, pages: &RepositoryLinks) -> String {
     let base = pages.commit(&scrutiny.baseline.commit);
     let comparison = &scrutiny.comparison;
     let Some(run) = &scrutiny.baseline.test else {
@@ -139,7 +139,7 @@ fn beside_the_base(scrutiny: &Scrutiny, pages: &Pages) -> String {
         }
         ComparedBy::Test => {
             let mut said = vec![format!("{} still green", comparison.still_green)];
-            for told in comparison.told() {
+            for told in comparison.groups() {
                 let bold = if told.is_against { "**" } else { "" };
                 said.push(format!("{} {bold}{}{bold}: {}", told.tests.total, told.what, names(told.tests)));
             }
@@ -148,21 +148,21 @@ fn beside_the_base(scrutiny: &Scrutiny, pages: &Pages) -> String {
     }
 }
 
-fn weakened(weakening: &Weakening, commit: &CommitSha, pages: &Pages) -> String {
+fn weakened(weakening: &Weakening, commit: &CommitSha, pages: &RepositoryLinks) -> String {
     let place = match weakening.line {
         Some(line) => format!("{}:{line}", weakening.path),
         None => weakening.path.clone(),
     };
-    let sign = if weakening.grave { "❌" } else { "ℹ️" };
+    let sign = if weakening.severe { "❌" } else { "ℹ️" };
     format!(
         "- {sign} {}, {}: {}",
         weakening.kind.as_str(),
-        pages.place(commit, &place),
+        pages.location(commit, &place),
         plain(&shorten(&weakening.what, 300))
     )
 }
 
-fn names(tests: &Tests) -> String {
+fn names(tests: &TestList) -> String {
     list(&tests.names, tests.total)
 }
 

@@ -24,11 +24,11 @@ pub struct StatusView {
     /// What went wrong, or what is asked of a person. Foreign.
     pub explanation: Option<String>,
     /// What was tried, where that is what a person has to know; empty otherwise.
-    pub tried: Vec<TriedLine>,
+    pub attempts: Vec<StatusAttemptLine>,
     /// What is still wrong with what is handed over, one finding each. Foreign.
     pub still_wrong: Vec<String>,
     /// What people said last, and what became of it.
-    pub said: Vec<SaidLine>,
+    pub commands: Vec<SlashCommandLine>,
     /// What should be known besides. Foreign in part.
     pub notes: Vec<String>,
     /// Dollars spent so far.
@@ -53,7 +53,7 @@ pub struct StageLine {
     /// Its name in the pipeline.
     pub name: String,
     /// How far it is.
-    pub state: StageState,
+    pub state: StageLineState,
     /// A few words more, such as the round and the test counts; may be empty. Foreign.
     pub detail: String,
     /// Seconds that something was done for it; none before.
@@ -62,7 +62,7 @@ pub struct StageLine {
 
 /// One round that was tried.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TriedLine {
+pub struct StatusAttemptLine {
     /// The stage.
     pub stage: String,
     /// The round, from 1.
@@ -77,7 +77,7 @@ pub struct TriedLine {
 
 /// What somebody said to the bot.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SaidLine {
+pub struct SlashCommandLine {
     /// The command's word, with its slash.
     pub command: String,
     /// Who. Foreign.
@@ -94,7 +94,7 @@ const MOST_PROBLEMS: usize = 20;
 
 /// How far a stage is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StageState {
+pub enum StageLineState {
     /// Not begun.
     Waiting,
     /// Under way.
@@ -107,7 +107,7 @@ pub enum StageState {
     Skipped,
 }
 
-impl StageState {
+impl StageLineState {
     /// A box that is ticked when nothing is left to do there, and a sign where that does not tell enough.
     fn mark(self) -> &'static str {
         match self {
@@ -130,11 +130,11 @@ pub fn status(view: &StatusView) -> String {
     }
     parts.extend(section("What stands in the way", bullets(&view.problems, MOST_PROBLEMS, 500)));
     parts.extend(stages(view));
-    let most = if view.tried.is_empty() { 16_000 } else { 8_000 };
+    let most = if view.attempts.is_empty() { 16_000 } else { 8_000 };
     parts.extend(view.explanation.as_deref().and_then(|text| quoted_within(text, most)));
-    parts.extend(section("What was tried", tried(&view.tried)));
+    parts.extend(section("What was tried", tried(&view.attempts)));
     parts.extend(section("What is still wrong", bullets(&view.still_wrong, MOST_WRONG, 300)));
-    parts.extend(section("What was said last", view.said.iter().map(said_line).collect()));
+    parts.extend(section("What was said last", view.commands.iter().map(said_line).collect()));
     parts.extend(section("Good to know", bullets(&view.notes, MOST_NOTES, 300)));
     let steps = view.next_steps.iter().map(|step| format!("- {step}")).collect();
     let mut end: Vec<String> = section("What you can do", steps).into_iter().collect();
@@ -182,7 +182,7 @@ fn stages(view: &StatusView) -> Option<String> {
     let lines: Vec<String> = view.stages.iter().take(50).map(stage_line).collect();
     let lines = lines.join("\n");
     Some(if view.is_over {
-        let passed = view.stages.iter().filter(|stage| stage.state == StageState::Passed).count();
+        let passed = view.stages.iter().filter(|stage| stage.state == StageLineState::Passed).count();
         let all = view.stages.len();
         format!("<details>\n<summary>{passed} of {all} stages passed</summary>\n\n{lines}\n\n</details>")
     } else {
@@ -196,8 +196,8 @@ fn stage_line(stage: &StageLine) -> String {
     let mut line = format!("- {} ", stage.state.mark());
     // What is of interest stands out: where it is at work, and where it went wrong.
     match stage.state {
-        StageState::Running | StageState::Failed => line.push_str(&format!("**{name}**")),
-        StageState::Waiting | StageState::Passed | StageState::Skipped => line.push_str(&name),
+        StageLineState::Running | StageLineState::Failed => line.push_str(&format!("**{name}**")),
+        StageLineState::Waiting | StageLineState::Passed | StageLineState::Skipped => line.push_str(&name),
     }
     if !detail.is_empty() {
         line.push_str(&format!(" · {detail}"));
@@ -208,7 +208,7 @@ fn stage_line(stage: &StageLine) -> String {
     line
 }
 
-fn tried(rounds: &[TriedLine]) -> Vec<String> {
+fn tried(rounds: &[StatusAttemptLine]) -> Vec<String> {
     let left_out = rounds.len().saturating_sub(MOST_TRIED);
     let mut lines = Vec::new();
     if left_out > 0 {
@@ -225,7 +225,7 @@ fn tried(rounds: &[TriedLine]) -> Vec<String> {
     lines
 }
 
-fn said_line(said: &SaidLine) -> String {
+fn said_line(said: &SlashCommandLine) -> String {
     let (command, by) = (code_span(&shorten(&said.command, 40)), plain(&shorten(&said.by, 100)));
     match &said.ignored {
         None => format!("- {command} by {by}: done"),

@@ -53,18 +53,18 @@ fn is_before_digit(text: &str, sign: &str) -> bool {
 
 /// How `**` in foreign text is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Bold {
+pub(super) enum BoldHandling {
     Kept,
     Escaped,
 }
 
 /// A word that does not act, with every character escaped that Markdown or HTML would read.
-pub(super) fn escape(word: &str, bold: Bold) -> String {
+pub(super) fn escape(word: &str, bold: BoldHandling) -> String {
     let mut escaped = String::with_capacity(word.len() + 8);
     let mut characters = word.chars().peekable();
     while let Some(character) = characters.next() {
         match character {
-            '*' if bold == Bold::Kept && characters.peek() == Some(&'*') => {
+            '*' if bold == BoldHandling::Kept && characters.peek() == Some(&'*') => {
                 characters.next();
                 escaped.push_str("**");
             }
@@ -85,7 +85,7 @@ pub(super) fn escape(word: &str, bold: Bold) -> String {
 
 /// A word of foreign Markdown, in which a backslash takes the meaning from the sign after it: what is so escaped stays
 /// escaped, and what would act once the backslashes are gone does not.
-pub(super) fn markdown_word(word: &str, bold: Bold) -> Result<String, String> {
+pub(super) fn markdown_word(word: &str, bold: BoldHandling) -> Result<String, String> {
     let mut bare = String::with_capacity(word.len());
     let mut escaped = String::with_capacity(word.len() + 8);
     let mut plain = String::new();
@@ -114,7 +114,7 @@ pub(super) fn markdown_word(word: &str, bold: Bold) -> Result<String, String> {
 }
 
 /// One word of foreign text.
-pub(super) fn word(word: &str, bold: Bold) -> String {
+pub(super) fn word(word: &str, bold: BoldHandling) -> String {
     if acts(word) { code_span(word) } else { escape(word, bold) }
 }
 
@@ -172,7 +172,7 @@ fn longest_run(text: &str) -> usize {
 /// Foreign text on one line, without any shape of its own; may stand within a line of ours or be one.
 pub fn plain(text: &str) -> String {
     let visible = visible(text);
-    let words: Vec<String> = visible.split_whitespace().map(|one| word(one, Bold::Escaped)).collect();
+    let words: Vec<String> = visible.split_whitespace().map(|one| word(one, BoldHandling::Escaped)).collect();
     let line = calmed(&words.join(" "));
     // At a line's beginning these would make a list, a rule or a heading of it.
     let digits = line.chars().take_while(char::is_ascii_digit).count();

@@ -3,7 +3,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::{Value, json};
 
 use crate::ErrorKind;
-use crate::scripted::{APP, Reply, Seen, Server, not_found, ok, refused};
+use crate::scripted::{APP, RecordedRequest, ScriptedReply, ScriptedServer, not_found, ok, refused};
 use journeyman_order::{IssueNumber, OrderId};
 
 const ISSUE: IssueNumber = IssueNumber(7);
@@ -18,7 +18,7 @@ fn marked(text: &str) -> String {
 
 /// What happens to a write instead of an answer.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Fate {
+enum WriteResponse {
     Answered,
     /// Carried out, and the answer lost.
     Lost,
@@ -33,23 +33,23 @@ async fn say(text: &str) -> String {
 }
 
 #[derive(Clone)]
-struct Thread {
+struct CommentThread {
     comments: Arc<Mutex<Vec<Value>>>,
-    fate: Arc<Mutex<Fate>>,
+    fate: Arc<Mutex<WriteResponse>>,
 }
 
 fn comment(id: u64, body: &str, app: Option<u64>) -> Value {
     json!({"id": id, "body": body, "performed_via_github_app": app.map(|id| json!({"id": id}))})
 }
 
-impl Thread {
-    fn answer(&self, seen: &Seen) -> Reply {
+impl CommentThread {
+    fn answer(&self, seen: &RecordedRequest) -> ScriptedReply {
         let (method, path) = seen.call.split_once(' ').unwrap();
         let mut comments = self.comments.lock().unwrap();
-        let fate = std::mem::replace(&mut *self.fate.lock().unwrap(), Fate::Answered);
+        let fate = std::mem::replace(&mut *self.fate.lock().unwrap(), WriteResponse::Answered);
         if method == "GET" {
             *self.fate.lock().unwrap() = fate;
-        } else if let Fate::Refused(status) = fate {
+        } else if let WriteResponse::Refused(status) = fate {
             return refused(status, "no");
         }
         let id = path.rsplit('/').next().and_then(|id| id.parse::<u64>().ok());
@@ -63,7 +63,7 @@ impl Thread {
                 let id = 1_000 + comments.len() as u64;
                 let new = comment(id, &seen.body["body"].as_str().unwrap().replace('\n', "\r\n"), Some(APP));
                 comments.push(new.clone());
-                Reply::Json(201, new)
+                ScriptedReply::Json(201, new)
             }
             ("GET", Some(place)) => ok(comments[place].clone()),
             ("PATCH", Some(place)) => {
@@ -72,14 +72,17 @@ impl Thread {
             }
             ("DELETE", Some(place)) => {
                 comments.remove(place);
-                Reply::Json(204, Value::Null)
+                ScriptedReply::Json(204, Value::Null)
             }
             _ => not_found(),
         };
         match fate {
-            Fate::Lost if method != "GET" => Reply::Cut,
-            Fate::Applied502 if method != "GET" => refused(502, "Bad Gateway"),
-            Fate::Lost | Fate::Applied502 | Fate::Answered | Fate::Refused(_) => reply,
+            WriteResponse::Lost if method != "GET" => ScriptedReply::Cut,
+            WriteResponse::Applied502 if method != "GET" => refused(502, "Bad Gateway"),
+            WriteResponse::Lost
+            | WriteResponse::Applied502
+            | WriteResponse::Answered
+            | WriteResponse::Refused(_) => reply,
         }
     }
 
@@ -88,16 +91,18 @@ impl Thread {
         comments.iter().map(|comment| comment["body"].as_str().unwrap().replace("\r\n", "\n")).collect()
     }
 
-    fn next(&self, fate: Fate) {
+    fn next(&self, fate: WriteResponse) {
         *self.fate.lock().unwrap() = fate;
     }
 }
 
-async fn thread(comments: Vec<Value>) -> (Server, Thread) {
-    let thread =
-        Thread { comments: Arc::new(Mutex::new(comments)), fate: Arc::new(Mutex::new(Fate::Answered)) };
+async fn thread(comments: Vec<Value>) -> (ScriptedServer, CommentThread) {
+    let thread = CommentThread {
+        comments: Arc::new(Mutex::new(comments)),
+        fate: Arc::new(Mutex::new(WriteResponse::Answered)),
+    };
     let answering = thread.clone();
-    (Server::start(move |seen| answering.answer(seen)).await, thread)
+    (ScriptedServer::start(move |seen| answering.answer(seen)).await, thread)
 }
 
 #[tokio::test]
@@ -146,7 +151,7 @@ async fn after_a_restart_it_is_found_again_on_a_later_page() {
 
 #[tokio::test]
 async fn a_lost_answer_never_makes_a_second_comment() {
-    for fate in [Fate::Lost, Fate::Applied502] {
+    for fate in [WriteResponse::Lost, WriteResponse::Applied502] {
         let (server, thread) = thread(Vec::new()).await;
         thread.next(fate);
         server.github.set_status_comment(&server.at, ISSUE, order(), None, || say("working")).await.unwrap();
@@ -168,7 +173,7 @@ async fn a_write_that_was_not_carried_out_is_reported_and_made_by_the_next_call(
         (422, ErrorKind::Invalid),
         (409, ErrorKind::Conflict),
     ] {
-        thread.next(Fate::Refused(status));
+        thread.next(WriteResponse::Refused(status));
         let tried =
             server.github.set_status_comment(&server.at, ISSUE, order(), None, || say("working")).await;
         assert_eq!(tried.unwrap_err().kind, kind);
@@ -235,7 +240,7 @@ async fn each_round_of_review_has_one_comment_of_its_own() {
         server.github.set_review_comment(&server.at, pull, order(), (stage, round), text).await.unwrap();
     };
     set("review", 1, "first").await;
-    thread.next(Fate::Lost);
+    thread.next(WriteResponse::Lost);
     set("review", 2, "second").await;
     set("review", 2, "second, judged anew").await;
     set("a--b", 1, "a stage of another name").await;

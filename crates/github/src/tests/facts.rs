@@ -1,12 +1,12 @@
 use serde_json::{Value, json};
 
-use crate::scripted::{Server, not_found, ok, refused};
+use crate::scripted::{ScriptedServer, not_found, ok, refused};
 use crate::{ErrorKind, IssueKind, IssueState};
 use journeyman_order::{InstallationId, IssueNumber, Person, UserId};
 
 #[tokio::test]
 async fn the_installation_is_asked_for_in_the_apps_name() {
-    let server = Server::start(|seen| {
+    let server = ScriptedServer::start(|seen| {
         assert_eq!(seen.authorization.split('.').count(), 3);
         if seen.call == "GET /repos/octo/hello/installation" { ok(json!({"id": 5})) } else { not_found() }
     })
@@ -19,7 +19,7 @@ async fn the_installation_is_asked_for_in_the_apps_name() {
 
 #[tokio::test]
 async fn who_we_are_is_asked_in_the_apps_name() {
-    let server = Server::start(|seen| {
+    let server = ScriptedServer::start(|seen| {
         assert_eq!(seen.authorization.split('.').count(), 3);
         assert_eq!(seen.call, "GET /app");
         ok(json!({"id": 15, "slug": "journeyman-of-acme", "name": "Journeyman of Acme", "owner": {"login": "acme"}}))
@@ -31,7 +31,7 @@ async fn who_we_are_is_asked_in_the_apps_name() {
 
 #[tokio::test]
 async fn an_issue_is_read_with_what_may_be_missing() {
-    let server = Server::start(|seen| {
+    let server = ScriptedServer::start(|seen| {
         let mut issue = json!({
             "number": 7, "title": "Sum is wrong", "body": null, "html_url": "http://x/7",
             "user": null, "state": "closed", "labels": [{"name": "journeyman", "color": "x"}],
@@ -54,7 +54,7 @@ async fn an_issue_is_read_with_what_may_be_missing() {
 
 #[tokio::test]
 async fn rights_are_compared_by_id_and_closed_when_unknown() {
-    let server = Server::start(|seen| {
+    let server = ScriptedServer::start(|seen| {
         let login = seen.call.rsplit('/').nth(1).unwrap_or_default();
         let answer = |permission: &str, id: u64| {
             ok(json!({"permission": permission, "user": {"login": "x", "id": id}}))
@@ -96,7 +96,7 @@ async fn rights_are_compared_by_id_and_closed_when_unknown() {
 async fn a_file_is_read_and_what_is_none_is_told_apart() {
     let file =
         |content: &str, encoding: &str| ok(json!({"type": "file", "encoding": encoding, "content": content}));
-    let server = Server::start(move |seen| match seen.call.as_str() {
+    let server = ScriptedServer::start(move |seen| match seen.call.as_str() {
         "GET /repos/octo/hello/contents/.github/journeyman.yml?ref=main" => {
             file("dGVz\ndDogeA==\n", "base64")
         }
@@ -125,7 +125,7 @@ async fn a_file_is_read_and_what_is_none_is_told_apart() {
 
 #[tokio::test]
 async fn a_page_of_a_proxy_is_no_answer() {
-    let server = Server::start(|_| ok(Value::String("sign in first".to_owned()))).await;
+    let server = ScriptedServer::start(|_| ok(Value::String("sign in first".to_owned()))).await;
     let error = server.github.repository(&server.at).await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::Unexpected);
 }

@@ -3,16 +3,16 @@ use std::sync::Mutex;
 use serde_json::json;
 
 use crate::OrderLabel;
-use crate::scripted::{Reply, Server, not_found, ok};
+use crate::scripted::{ScriptedReply, ScriptedServer, not_found, ok};
 use journeyman_order::IssueNumber;
 
 const ISSUE: IssueNumber = IssueNumber(7);
 
 /// An issue with labels, in a repository that knows no other.
-async fn with_labels(labels: &[&str]) -> Server {
+async fn with_labels(labels: &[&str]) -> ScriptedServer {
     let on = Mutex::new(labels.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
     let known = Mutex::new(Vec::<String>::new());
-    Server::start(move |seen| {
+    ScriptedServer::start(move |seen| {
         let mut on = on.lock().unwrap();
         let (method, path) = seen.call.split_once(' ').unwrap();
         let path = path.strip_prefix("/repos/octo/hello").unwrap().replace("%3A", ":");
@@ -23,7 +23,7 @@ async fn with_labels(labels: &[&str]) -> Server {
             ("POST", "/labels") => {
                 assert!(seen.body["color"].is_string() && seen.body["description"].is_string());
                 known.lock().unwrap().push(seen.body["name"].as_str().unwrap().to_owned());
-                Reply::Json(201, json!({}))
+                ScriptedReply::Json(201, json!({}))
             }
             ("POST", "/issues/7/labels") => {
                 on.push(seen.body["labels"][0].as_str().unwrap().to_owned());
@@ -33,7 +33,7 @@ async fn with_labels(labels: &[&str]) -> Server {
                 on.retain(|name| !gone.ends_with(name.to_lowercase().as_str()));
                 ok(json!([]))
             }
-            _ => Reply::Cut,
+            _ => ScriptedReply::Cut,
         }
     })
     .await

@@ -4,8 +4,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::scripted::{APP, Reply, Seen, Server, limited_github_at, not_found, ok};
-use crate::{At, ErrorKind, GitHub, WriteLimits};
+use crate::scripted::{
+    APP, RecordedRequest, ScriptedReply, ScriptedServer, limited_github_at, not_found, ok,
+};
+use crate::{ErrorKind, GitHub, InstalledRepository, WriteLimits};
 use journeyman_order::{InstallationId, IssueNumber, OrderId};
 
 const ISSUE: IssueNumber = IssueNumber(7);
@@ -21,23 +23,23 @@ fn status(text: &str) -> Value {
 }
 
 /// An issue with a status comment that says this.
-fn issue(seen: &Seen, says: &str) -> Reply {
+fn issue(seen: &RecordedRequest, says: &str) -> ScriptedReply {
     match seen.call.split_once(' ').unwrap() {
         ("GET", path) if path.contains("/comments?") => ok(json!([status(says)])),
         ("GET", path) if path.ends_with("/issues/comments/900") => ok(status(says)),
-        ("POST" | "PATCH", _) => Reply::Json(201, status("written")),
+        ("POST" | "PATCH", _) => ScriptedReply::Json(201, status("written")),
         _ => not_found(),
     }
 }
 
-fn paced(server: &Server) -> GitHub {
+fn paced(server: &ScriptedServer) -> GitHub {
     let limits = WriteLimits { interval: INTERVAL, ..WriteLimits::NONE };
     limited_github_at(&format!("{}/api/v3", server.origin), limits)
 }
 
 #[tokio::test]
 async fn a_status_says_what_is_known_when_its_turn_comes() {
-    let server = Server::start(|seen| issue(seen, "begun")).await;
+    let server = ScriptedServer::start(|seen| issue(seen, "begun")).await;
     let github = paced(&server);
     let known = AtomicUsize::new(0);
     // The news come while the first comments are being written, before which the status asked for its turn.
@@ -52,7 +54,7 @@ async fn a_status_says_what_is_known_when_its_turn_comes() {
     let first = github.comment(&server.at, ISSUE, "answer:0", "yes");
     let (first, edit, ()) = tokio::join!(first, edit, talk);
     first.and(edit).unwrap();
-    let edits = server.seen().into_iter().filter(|seen| seen.call.starts_with("PATCH "));
+    let edits = server.requests().into_iter().filter(|seen| seen.call.starts_with("PATCH "));
     let edits: Vec<String> = edits.map(|seen| seen.body["body"].as_str().unwrap().to_owned()).collect();
     let last = server.writes().iter().rposition(|call| call.starts_with("PATCH ")).unwrap();
     assert_eq!(edits.len(), 1);
@@ -67,7 +69,7 @@ async fn a_status_says_what_is_known_when_its_turn_comes() {
 
 #[tokio::test]
 async fn a_status_that_need_not_be_written_after_all_takes_nobodys_turn() {
-    let server = Server::start(|seen| issue(seen, "done")).await;
+    let server = ScriptedServer::start(|seen| issue(seen, "done")).await;
     let github = paced(&server);
     let asked = AtomicUsize::new(0);
     // It was to be changed, and when its turn came it said again what is there.
@@ -92,18 +94,18 @@ async fn what_github_asks_of_one_call_holds_for_all_writes_of_the_installation()
         let strikes = Arc::new(AtomicUsize::new(0));
         let server = {
             let strikes = Arc::clone(&strikes);
-            Server::start(move |seen| {
+            ScriptedServer::start(move |seen| {
                 let is_struck = seen.call.starts_with(limited) && seen.call.contains("/issues/7");
                 if is_struck && strikes.fetch_add(1, Ordering::SeqCst) == 0 {
                     let message = json!({"message": "You have exceeded a secondary rate limit"});
                     // A read of three tries sits it out; the writes of others do as well.
-                    return Reply::With(403, &[("retry-after", "2")], message);
+                    return ScriptedReply::With(403, &[("retry-after", "2")], message);
                 }
                 issue(seen, "begun")
             })
             .await
         };
-        let other = At { installation: InstallationId(6), ..server.at.clone() };
+        let other = InstalledRepository { installation: InstallationId(6), ..server.at.clone() };
         let begun = Instant::now();
         let struck = async {
             let told = server.github.comment(&server.at, ISSUE, "answer:0", "yes").await;

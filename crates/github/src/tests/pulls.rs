@@ -2,8 +2,8 @@ use std::sync::Mutex;
 
 use serde_json::{Value, json};
 
-use crate::scripted::{Reply, Server, not_found, ok, refused};
-use crate::{ErrorKind, NewPull, PullState};
+use crate::scripted::{ScriptedReply, ScriptedServer, not_found, ok, refused};
+use crate::{ErrorKind, NewPullRequest, PullRequestState};
 use journeyman_order::{BranchName, IssueNumber, PullNumber};
 
 const SHA: &str = "0123456789012345678901234567890123456789";
@@ -24,21 +24,20 @@ fn ours() -> Value {
     wire(12, branch().as_str(), "octo/hello")
 }
 
-fn new(branch: &BranchName) -> NewPull<'_> {
-    NewPull { head: branch, base: "main", title: "Fix it, @octocat", body: "Closes #7", draft: true }
+fn new(branch: &BranchName) -> NewPullRequest<'_> {
+    NewPullRequest { head: branch, base: "main", title: "Fix it, @octocat", body: "Closes #7", draft: true }
 }
 
 #[tokio::test]
 async fn it_is_opened_as_a_draft_from_our_branch() {
-    let server =
-        Server::start(
-            |seen| if seen.call.starts_with("GET") { ok(json!([])) } else { Reply::Json(201, ours()) },
-        )
-        .await;
+    let server = ScriptedServer::start(|seen| {
+        if seen.call.starts_with("GET") { ok(json!([])) } else { ScriptedReply::Json(201, ours()) }
+    })
+    .await;
     let pull = server.github.open_pull(&server.at, new(&branch())).await.unwrap();
-    assert_eq!((pull.number, pull.draft, pull.state), (PullNumber(12), true, PullState::Open));
+    assert_eq!((pull.number, pull.draft, pull.state), (PullNumber(12), true, PullRequestState::Open));
     assert_eq!(pull.head_sha.as_str(), SHA);
-    let seen = server.seen();
+    let seen = server.requests();
     let posted = seen.iter().find(|seen| seen.call == "POST /repos/octo/hello/pulls").unwrap();
     assert_eq!(posted.body["head"], json!("journeyman/issue-7-fix"));
     assert_eq!(posted.body["title"], json!("Fix it, octocat"));
@@ -50,13 +49,13 @@ async fn it_is_opened_as_a_draft_from_our_branch() {
 
 #[tokio::test]
 async fn one_that_is_there_is_adopted_and_another_is_not() {
-    let server = Server::start(|_| ok(json!([ours()]))).await;
+    let server = ScriptedServer::start(|_| ok(json!([ours()]))).await;
     let pull = server.github.open_pull(&server.at, new(&branch())).await.unwrap();
     assert_eq!(pull.number, PullNumber(12));
     assert!(server.writes().is_empty());
 
     // A filter that is not understood is ignored: everything that is open comes back.
-    let server = Server::start(|seen| {
+    let server = ScriptedServer::start(|seen| {
         let fork = wire(3, branch().as_str(), "mallory/hello");
         if seen.call.starts_with("GET") {
             ok(json!([wire(2, "main", "octo/hello"), fork]))
@@ -72,14 +71,14 @@ async fn one_that_is_there_is_adopted_and_another_is_not() {
 async fn a_second_one_is_never_opened() {
     for status in [0, 422, 502] {
         let opened = Mutex::new(false);
-        let server = Server::start(move |seen| {
+        let server = ScriptedServer::start(move |seen| {
             let mut opened = opened.lock().unwrap();
             if seen.call.starts_with("GET") {
                 return ok(if *opened { json!([ours()]) } else { json!([]) });
             }
             *opened = true;
             match status {
-                0 => Reply::Cut,
+                0 => ScriptedReply::Cut,
                 _ => refused(status, "A pull request already exists for octo:journeyman/issue-7-fix."),
             }
         })
@@ -92,7 +91,7 @@ async fn a_second_one_is_never_opened() {
 
 #[tokio::test]
 async fn a_refusal_is_reported_in_githubs_words() {
-    let server = Server::start(|seen| {
+    let server = ScriptedServer::start(|seen| {
         if seen.call.starts_with("GET") {
             ok(json!([]))
         } else {
@@ -107,13 +106,13 @@ async fn a_refusal_is_reported_in_githubs_words() {
 
 #[tokio::test]
 async fn where_there_are_no_drafts_it_is_opened_without() {
-    let server = Server::start(|seen| match seen.body["draft"].as_bool() {
+    let server = ScriptedServer::start(|seen| match seen.body["draft"].as_bool() {
         None => ok(json!([])),
         Some(true) => refused(422, "Draft pull requests are not supported in this repository."),
         Some(false) => {
             let mut pull = ours();
             pull["draft"] = json!(false);
-            Reply::Json(201, pull)
+            ScriptedReply::Json(201, pull)
         }
     })
     .await;
@@ -122,7 +121,7 @@ async fn where_there_are_no_drafts_it_is_opened_without() {
 
 #[tokio::test]
 async fn its_text_is_written_only_when_it_differs() {
-    let server = Server::start(|_| ok(ours())).await;
+    let server = ScriptedServer::start(|_| ok(ours())).await;
     let github = &server.github;
     github.update_pull(&server.at, PullNumber(12), None, "old").await.unwrap();
     github.update_pull(&server.at, PullNumber(12), Some("Fix it"), "old\n").await.unwrap();
@@ -132,9 +131,9 @@ async fn its_text_is_written_only_when_it_differs() {
 }
 
 /// A draft that becomes ready, or not, after GraphQL answered so.
-async fn ready_after(answer: Value, works: bool) -> Server {
+async fn ready_after(answer: Value, works: bool) -> ScriptedServer {
     let ready = Mutex::new(false);
-    Server::start(move |seen| {
+    ScriptedServer::start(move |seen| {
         let mut ready = ready.lock().unwrap();
         match seen.call.as_str() {
             "GET /repos/octo/hello/pulls/12" => {
@@ -161,7 +160,7 @@ async fn it_is_ready_when_github_shows_it_so() {
     server.github.mark_ready(&server.at, &pull).await.unwrap();
     server.github.mark_ready(&server.at, &pull).await.unwrap();
     assert_eq!(server.writes(), ["POST /api/graphql"]);
-    let seen = server.seen();
+    let seen = server.requests();
     let token = seen.iter().rev().find(|seen| seen.call.ends_with("/access_tokens")).unwrap();
     assert_eq!(token.body["permissions"], json!({"contents": "write", "pull_requests": "write"}));
 
@@ -179,7 +178,7 @@ async fn it_is_ready_when_github_shows_it_so() {
 
 #[tokio::test]
 async fn merged_and_closed_are_told_apart() {
-    let server = Server::start(|seen| {
+    let server = ScriptedServer::start(|seen| {
         let mut pull = ours();
         pull["state"] = json!("closed");
         if seen.call.ends_with("/12") {
@@ -190,8 +189,8 @@ async fn merged_and_closed_are_told_apart() {
         ok(pull)
     })
     .await;
-    assert_eq!(server.github.pull(&server.at, PullNumber(12)).await.unwrap().state, PullState::Merged);
+    assert_eq!(server.github.pull(&server.at, PullNumber(12)).await.unwrap().state, PullRequestState::Merged);
     let closed = server.github.pull(&server.at, PullNumber(13)).await.unwrap();
-    assert_eq!(closed.state, PullState::Closed);
+    assert_eq!(closed.state, PullRequestState::Closed);
     assert_eq!(server.github.mark_ready(&server.at, &closed).await.unwrap_err().kind, ErrorKind::Invalid);
 }

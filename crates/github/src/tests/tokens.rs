@@ -4,7 +4,9 @@ use std::time::Duration;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
 
-use crate::scripted::{APP, KEY, Reply, Server, github_at, in_minutes, not_found, ok, refused};
+use crate::scripted::{
+    APP, KEY, ScriptedReply, ScriptedServer, github_at, in_minutes, not_found, ok, refused,
+};
 use crate::{AppCredentials, ErrorKind, GitAccess, GitHub, WriteLimits};
 use journeyman_order::IssueNumber;
 
@@ -14,7 +16,7 @@ fn repository() -> Value {
 
 #[tokio::test]
 async fn a_token_is_narrowed_to_the_call_and_kept_for_the_next() {
-    let server = Server::start(|seen| {
+    let server = ScriptedServer::start(|seen| {
         if seen.call.ends_with("/labels?per_page=100&page=1") { ok(json!([])) } else { ok(repository()) }
     })
     .await;
@@ -22,7 +24,7 @@ async fn a_token_is_narrowed_to_the_call_and_kept_for_the_next() {
     server.github.repository(&server.at).await.unwrap();
     server.github.set_order_label(&server.at, IssueNumber(7), crate::OrderLabel::None).await.unwrap();
 
-    let seen = server.seen();
+    let seen = server.requests();
     let made: Vec<&Value> =
         seen.iter().filter(|seen| seen.call.ends_with("/access_tokens")).map(|seen| &seen.body).collect();
     assert_eq!(
@@ -47,7 +49,7 @@ async fn a_token_is_narrowed_to_the_call_and_kept_for_the_next() {
 
 #[tokio::test]
 async fn a_token_that_ends_soon_is_not_used_again() {
-    let server = Server::bare(|seen| {
+    let server = ScriptedServer::bare(|seen| {
         if seen.call.ends_with("/access_tokens") {
             ok(json!({"token": "ghs_x", "expires_at": in_minutes(4)}))
         } else {
@@ -62,7 +64,7 @@ async fn a_token_that_ends_soon_is_not_used_again() {
 
 #[tokio::test]
 async fn calls_at_the_same_time_wait_for_one_token() {
-    let server = Server::start(|_| ok(repository())).await;
+    let server = ScriptedServer::start(|_| ok(repository())).await;
     let (one, two, three) = tokio::join!(
         server.github.repository(&server.at),
         server.github.repository(&server.at),
@@ -74,7 +76,7 @@ async fn calls_at_the_same_time_wait_for_one_token() {
 
 #[tokio::test]
 async fn a_refused_token_is_replaced_once() {
-    let server = Server::start(|seen| {
+    let server = ScriptedServer::start(|seen| {
         if seen.authorization == "Bearer ghs_secret1" {
             refused(401, "Bad credentials")
         } else {
@@ -87,7 +89,7 @@ async fn a_refused_token_is_replaced_once() {
     assert_eq!(server.count("POST /app"), 2);
     assert_eq!(server.count("GET /repos/octo/hello"), 3);
 
-    let server = Server::start(|_| refused(401, "Bad credentials")).await;
+    let server = ScriptedServer::start(|_| refused(401, "Bad credentials")).await;
     let error = server.github.repository(&server.at).await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::Unauthorized);
     assert_eq!(server.count("GET /repos/octo/hello"), 2);
@@ -95,7 +97,7 @@ async fn a_refused_token_is_replaced_once() {
 
 #[tokio::test]
 async fn a_wrong_key_is_reported_by_its_setting() {
-    let server = Server::bare(|_| refused(401, "A JSON web token could not be decoded")).await;
+    let server = ScriptedServer::bare(|_| refused(401, "A JSON web token could not be decoded")).await;
     let error = server.github.repository(&server.at).await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::Unauthorized);
     assert!(error.message.contains("github.private_key_path"), "{error}");
@@ -116,14 +118,14 @@ async fn a_wrong_key_is_reported_by_its_setting() {
 #[tokio::test]
 async fn a_fresh_token_may_be_refused_for_a_moment() {
     let tries = Mutex::new(0);
-    let server = Server::start(move |_| {
+    let server = ScriptedServer::start(move |_| {
         *tries.lock().unwrap() += 1;
         if *tries.lock().unwrap() == 1 { refused(403, "Resource not accessible") } else { ok(repository()) }
     })
     .await;
     server.github.repository(&server.at).await.unwrap();
 
-    let server = Server::start(|_| refused(403, "Resource not accessible by integration")).await;
+    let server = ScriptedServer::start(|_| refused(403, "Resource not accessible by integration")).await;
     let error = server.github.issue(&server.at, IssueNumber(7)).await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::Forbidden);
     assert!(error.message.contains("Issues: Read-only"), "{error}");
@@ -132,12 +134,12 @@ async fn a_fresh_token_may_be_refused_for_a_moment() {
 
 #[tokio::test]
 async fn permissions_that_were_not_granted_are_named() {
-    let server = Server::bare(|_| refused(422, "The permissions requested are not granted")).await;
+    let server = ScriptedServer::bare(|_| refused(422, "The permissions requested are not granted")).await;
     let error = server.github.git_token(&server.at, GitAccess::Push).await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::Forbidden);
     assert!(error.message.contains("Contents: Read and write"), "{error}");
 
-    let server = Server::bare(|_| not_found()).await;
+    let server = ScriptedServer::bare(|_| not_found()).await;
     let error = server.github.repository(&server.at).await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::NotFound);
     assert!(error.message.contains("install the App"), "{error}");
@@ -146,10 +148,10 @@ async fn permissions_that_were_not_granted_are_named() {
 #[tokio::test]
 async fn reads_are_repeated_while_github_is_away_and_limits_are_told() {
     let tries = Mutex::new(0);
-    let server = Server::start(move |_| {
+    let server = ScriptedServer::start(move |_| {
         *tries.lock().unwrap() += 1;
         match *tries.lock().unwrap() {
-            1 => Reply::Cut,
+            1 => ScriptedReply::Cut,
             2 => refused(502, "Bad Gateway"),
             _ => ok(repository()),
         }
@@ -157,13 +159,13 @@ async fn reads_are_repeated_while_github_is_away_and_limits_are_told() {
     .await;
     server.github.repository(&server.at).await.unwrap();
 
-    let server = Server::start(|_| refused(503, "away")).await;
+    let server = ScriptedServer::start(|_| refused(503, "away")).await;
     let error = server.github.repository(&server.at).await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::Unavailable { retry_after: None });
     assert_eq!(server.count("GET "), 3);
 
-    let server = Server::start(|_| {
-        Reply::With(
+    let server = ScriptedServer::start(|_| {
+        ScriptedReply::With(
             403,
             &[("retry-after", "41")],
             json!({"message": "You have exceeded a secondary rate limit"}),
@@ -182,13 +184,13 @@ async fn reads_are_repeated_while_github_is_away_and_limits_are_told() {
 
 #[tokio::test]
 async fn a_token_for_git_is_made_anew_each_time_and_revoked() {
-    let server = Server::start(|_| Reply::Json(204, Value::Null)).await;
+    let server = ScriptedServer::start(|_| ScriptedReply::Json(204, Value::Null)).await;
     let read = server.github.git_token(&server.at, GitAccess::Read).await.unwrap();
     let push = server.github.git_token(&server.at, GitAccess::Push).await.unwrap();
     assert_eq!(push.secret.expose_secret(), "ghs_secret2");
     assert!(!format!("{read:?}{push:?}").contains("secret1"));
     push.revoke().await;
-    let seen = server.seen();
+    let seen = server.requests();
     assert_eq!(seen[0].body["permissions"], json!({"contents": "read"}));
     assert_eq!(seen[1].body["permissions"], json!({"contents": "write"}));
     assert_eq!(seen[2].call, "DELETE /installation/token");
@@ -197,19 +199,19 @@ async fn a_token_for_git_is_made_anew_each_time_and_revoked() {
 
 #[tokio::test]
 async fn a_redirection_elsewhere_takes_no_token_along() {
-    let elsewhere = Server::start(|_| ok(repository())).await;
+    let elsewhere = ScriptedServer::start(|_| ok(repository())).await;
     let there: &'static str = format!("{}/api/v3/repositories/1", elsewhere.origin).leak();
     let headers: &'static [(&str, &str)] = vec![("location", there)].leak();
-    let server = Server::start(move |_| Reply::With(301, headers, Value::Null)).await;
+    let server = ScriptedServer::start(move |_| ScriptedReply::With(301, headers, Value::Null)).await;
     server.github.repository(&server.at).await.unwrap();
-    assert_eq!(elsewhere.seen()[0].call, "GET /repositories/1");
-    assert_eq!(elsewhere.seen()[0].authorization, "");
+    assert_eq!(elsewhere.requests()[0].call, "GET /repositories/1");
+    assert_eq!(elsewhere.requests()[0].authorization, "");
 }
 
 #[tokio::test]
 async fn no_error_shows_a_secret() {
     for reply in [401, 403, 404, 409, 422, 429, 500, 418] {
-        let server = Server::start(move |_| refused(reply, "no")).await;
+        let server = ScriptedServer::start(move |_| refused(reply, "no")).await;
         let error = server.github.issue(&server.at, IssueNumber(7)).await.unwrap_err();
         let shown = format!("{error} {error:?} {:?}", server.github);
         assert!(!shown.contains("ghs_secret") && !shown.contains(KEY.lines().nth(1).unwrap()), "{shown}");

@@ -1,33 +1,34 @@
 //! The key is everybody's, the signed receipt is for who holds the token.
 
 use super::*;
-use journeyman_attest::{SigningKey, Verifier};
+use journeyman_attest::{AttestationVerifier, SigningKey};
 use journeyman_order::Receipt;
 
 /// Signs as the application does, without asking this machine for versions.
-pub(super) struct Signer(SigningKey);
+pub(super) struct TestSigner(SigningKey);
 
-impl Signer {
+impl TestSigner {
     pub(super) fn new() -> Self {
         Self(SigningKey::generate().unwrap())
     }
 }
 
 #[async_trait]
-impl Attests for Signer {
+impl ReceiptAttester for TestSigner {
     fn public_key(&self) -> PublicKey {
         *self.0.public()
     }
 
-    async fn attest(&self, journal: &Journal, survey: &Survey) -> Result<Envelope, NothingToSign> {
-        let verifier = Verifier { name: "Journeyman".to_owned(), url: None, versions: Default::default() };
+    async fn attest(&self, journal: &Journal, survey: &OrderProjection) -> Result<Envelope, SigningError> {
+        let verifier =
+            AttestationVerifier { name: "Journeyman".to_owned(), url: None, versions: Default::default() };
         Envelope::of(&Receipt::of(journal, survey), journal.opened_at(), &verifier, &self.0)
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn anybody_gets_the_key_and_an_order_without_a_commit_has_nothing_signed() {
-    let house = house().await;
+    let house = http_fixture().await;
     let response = house.client.get(house.url("/api/v1/receipt-key")).send().await.unwrap();
     assert_eq!(response.status(), StatusCode::OK, "no token is asked for");
     assert_eq!(PublicKey::read_pem(&response.text().await.unwrap()).unwrap().len(), 1);
@@ -38,7 +39,7 @@ async fn anybody_gets_the_key_and_an_order_without_a_commit_has_nothing_signed()
     let path = format!("/api/v1/work-orders/{id}/attestation");
     let why = problem(house.ask(Method::GET, &path).await, 409).await;
     assert!(why.contains("still at work"), "{why}");
-    let kind = SignalKind::Commanded { comment: None, pull: None, command: Command::Cancel };
+    let kind = SignalKind::Commanded { comment: None, pull: None, command: SlashCommand::Cancel };
     let cancel = Signal { by: Requester::ApiToken, kind };
     house.store.signal(id, cancel, chrono::Utc::now()).await.unwrap();
     let why = problem(house.ask(Method::GET, &path).await, 409).await;

@@ -2,22 +2,22 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::conversation::Saying;
-use super::effect_name::Reserved;
-use super::journal::{Event, Journal};
-use super::moves::{Move, MoveKey, Outcome, Retry};
+use super::conversation::NoticeComment;
+use super::effect_name::ReservedWord;
+use super::journal::{Journal, JournalEvent};
+use super::moves::{EffectOutcome, Move, MoveKey, Retry};
 use super::pipeline::Pipeline;
+use super::replay::Replay;
+use super::replay::budget::OrderBudget;
+use super::replay::signal_log::{AnsweredSignal, SignalAnswer, SignalLog};
 use super::settlement::Settlement;
 use super::surfaces::Surfaces;
-use super::trace::Trace;
+use super::trace::OrderTrace;
 use super::verdict::Verdict;
-use super::walk::Walk;
-use super::walk::budget::OrderBudget;
-use super::walk::heard::{Answer, Answered, Heard};
 
-mod errands;
+mod best_effort;
 
-use self::errands::Errands;
+use self::best_effort::BestEffortMoves;
 
 /// How often the status is tried before it is left as it is; the work does not wait for it.
 const MOST_STATUS_ATTEMPTS: usize = 4;
@@ -26,7 +26,7 @@ const LONGEST_STATUS_PAUSE: i64 = 3_600;
 
 /// What to do next.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Next {
+pub struct NextMoves {
     /// Effects to make now, side by side. What is under way and not named any more is to be stopped.
     pub moves: Vec<(MoveKey, Move)>,
     /// When to ask again even if nothing happens.
@@ -37,15 +37,15 @@ pub struct Next {
 
 /// All that can be told from a journal.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Survey {
+pub struct OrderProjection {
     /// What to do next.
-    pub next: Next,
+    pub next: NextMoves,
     /// What was found on the way.
-    pub trace: Trace,
+    pub trace: OrderTrace,
     /// What may be said of the commit.
     pub verdict: Verdict,
     /// What became of each signal.
-    pub answers: Vec<Answered>,
+    pub answers: Vec<AnsweredSignal>,
     /// What the order may cost.
     pub usd_limit: f64,
     /// What the order may cost, and how much of that is spent.
@@ -54,7 +54,7 @@ pub struct Survey {
     pub revision: u64,
 }
 
-impl Survey {
+impl OrderProjection {
     /// What is shown of it.
     pub fn surfaces(&self) -> Surfaces {
         Surfaces::of(self.next.settled.as_ref(), &self.verdict)
@@ -62,14 +62,14 @@ impl Survey {
 }
 
 /// The next moves of an order.
-pub fn next(pipeline: &Pipeline, journal: &Journal, now: DateTime<Utc>) -> Next {
-    survey(pipeline, journal, now).next
+pub fn next(pipeline: &Pipeline, journal: &Journal, now: DateTime<Utc>) -> NextMoves {
+    projection(pipeline, journal, now).next
 }
 
 /// The next moves, and all else that a walk over the journal tells.
-pub fn survey(pipeline: &Pipeline, journal: &Journal, now: DateTime<Utc>) -> Survey {
-    let heard = Heard::listen(pipeline, journal, now);
-    let mut walk = Walk::new(pipeline, journal, journal.entries().len(), &heard, now);
+pub fn projection(pipeline: &Pipeline, journal: &Journal, now: DateTime<Utc>) -> OrderProjection {
+    let heard = SignalLog::read(pipeline, journal, now);
+    let mut walk = Replay::new(pipeline, journal, journal.entries().len(), &heard, now);
     let ran = walk.run();
     let answers = ran.answers_begun;
     let budget = walk.budget();
@@ -81,8 +81,8 @@ pub fn survey(pipeline: &Pipeline, journal: &Journal, now: DateTime<Utc>) -> Sur
         (None, None) => None,
     };
     let mut next = match settled {
-        Some(settled) => Next { moves: Vec::new(), wake_at: None, settled: Some(settled) },
-        None => Next { moves: ran.moves, wake_at: ran.wake_at, settled: ran.settled },
+        Some(settled) => NextMoves { moves: Vec::new(), wake_at: None, settled: Some(settled) },
+        None => NextMoves { moves: ran.moves, wake_at: ran.wake_at, settled: ran.settled },
     };
     if let Some(again) = heard.ask_again {
         next.wake_at = Some(next.wake_at.map_or(again, |known| known.min(again)));
@@ -92,7 +92,7 @@ pub fn survey(pipeline: &Pipeline, journal: &Journal, now: DateTime<Utc>) -> Sur
 
     let verdict = Verdict::of(pipeline, &trace, next.settled.as_ref());
     let revision = revision(journal, &heard.answers, next.settled.as_ref());
-    let mut errands = Errands::of(journal, now);
+    let mut errands = BestEffortMoves::of(journal, now);
     errands.say_what_became(&heard, next.settled.as_ref());
     errands.tidy_up(&heard, &trace);
     errands.end_the_text((&heard, answers), &trace, next.settled.as_ref());
@@ -104,24 +104,34 @@ pub fn survey(pipeline: &Pipeline, journal: &Journal, now: DateTime<Utc>) -> Sur
     if let Some(shown) = status(journal, revision, now, &mut next.wake_at) {
         next.moves.push(shown);
     }
-    Survey { next, trace, verdict, answers: heard.answers, usd_limit: budget.usd_limit, budget, revision }
+    OrderProjection {
+        next,
+        trace,
+        verdict,
+        answers: heard.answers,
+        usd_limit: budget.usd_limit,
+        budget,
+        revision,
+    }
 }
 
 /// How many times there was something new to show. Nothing is shown for people who may not ask for work.
-fn revision(journal: &Journal, answers: &[Answered], settled: Option<&Settlement>) -> u64 {
+fn revision(journal: &Journal, answers: &[AnsweredSignal], settled: Option<&Settlement>) -> u64 {
     let mut revision = 0;
     let mut plans: Vec<&MoveKey> = Vec::new();
     for entry in journal.entries() {
         revision += match &entry.event {
-            Event::Intended { key, r#move }
-                if matches!(**r#move, Move::Say { saying: Saying::Plan { .. }, .. }) =>
+            JournalEvent::Intended { key, r#move }
+                if matches!(**r#move, Move::Say { saying: NoticeComment::Plan { .. }, .. }) =>
             {
                 plans.push(key);
                 0
             }
             // From now on a person is waited for.
-            Event::Observed { key, outcome } if **outcome == Outcome::Done => u64::from(plans.contains(&key)),
-            Event::Intended { r#move, .. } => u64::from(matches!(
+            JournalEvent::Observed { key, outcome } if **outcome == EffectOutcome::Done => {
+                u64::from(plans.contains(&key))
+            }
+            JournalEvent::Intended { r#move, .. } => u64::from(matches!(
                 **r#move,
                 Move::Prepare
                     | Move::RunAgent(_)
@@ -131,14 +141,14 @@ fn revision(journal: &Journal, answers: &[Answered], settled: Option<&Settlement
                     | Move::ReadPull { .. }
             )),
             // What is waited for must not look like work.
-            Event::Observed { outcome, .. } => u64::from(
-                matches!(&**outcome, Outcome::AgentRan(run) if run.failure.is_some())
-                    || matches!(**outcome, Outcome::PullOpened { .. }),
+            JournalEvent::Observed { outcome, .. } => u64::from(
+                matches!(&**outcome, EffectOutcome::AgentRan(run) if run.failure.is_some())
+                    || matches!(**outcome, EffectOutcome::PullOpened { .. }),
             ),
-            Event::Opened(_) | Event::Signaled { .. } => 0,
+            JournalEvent::Opened(_) | JournalEvent::Signaled { .. } => 0,
         };
     }
-    let taken = answers.iter().filter(|answered| answered.answer == Answer::Taken).count();
+    let taken = answers.iter().filter(|answered| answered.answer == SignalAnswer::Taken).count();
     match settled {
         Some(Settlement::Refused { .. }) => 0,
         Some(_) => revision + taken as u64 + 1,
@@ -158,7 +168,7 @@ fn status(
     let mut troubles: Vec<(DateTime<Utc>, Retry)> = Vec::new();
     for entry in journal.entries() {
         match &entry.event {
-            Event::Intended { r#move, .. } => {
+            JournalEvent::Intended { r#move, .. } => {
                 if let Move::ShowStatus { revision } = **r#move {
                     if open != Some(revision) {
                         troubles.clear();
@@ -166,9 +176,9 @@ fn status(
                     open = Some(revision);
                 }
             }
-            Event::Observed { key, outcome } => match (open, &**outcome) {
-                (Some(shown), Outcome::StatusShown { .. }) => (open, settled_revision) = (None, shown),
-                (Some(shown), Outcome::Trouble(trouble)) if *key == status_key(shown) => {
+            JournalEvent::Observed { key, outcome } => match (open, &**outcome) {
+                (Some(shown), EffectOutcome::StatusShown { .. }) => (open, settled_revision) = (None, shown),
+                (Some(shown), EffectOutcome::Trouble(trouble)) if *key == status_key(shown) => {
                     troubles.push((entry.at, trouble.retry));
                     if troubles.len() >= MOST_STATUS_ATTEMPTS {
                         (open, settled_revision) = (None, shown);
@@ -176,7 +186,7 @@ fn status(
                 }
                 (Some(_) | None, _) => {}
             },
-            Event::Opened(_) | Event::Signaled { .. } => {}
+            JournalEvent::Opened(_) | JournalEvent::Signaled { .. } => {}
         }
     }
     let wanted = match open {
@@ -199,7 +209,7 @@ fn status(
 }
 
 fn status_key(revision: u64) -> MoveKey {
-    MoveKey::beside(Reserved::Status, revision)
+    MoveKey::beside(ReservedWord::Status, revision)
 }
 
 #[cfg(test)]

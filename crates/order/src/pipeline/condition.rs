@@ -9,12 +9,12 @@ pub struct Condition {
     /// What is looked at; `{{…}}` is filled in.
     pub left: String,
     /// What it is compared with.
-    pub test: Test,
+    pub test: ConditionTest,
 }
 
 /// What has to hold of the left side.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Test {
+pub enum ConditionTest {
     /// It is this text; `{{…}}` is filled in.
     Is(String),
     /// It is anything else.
@@ -29,11 +29,11 @@ impl TryFrom<String> for Condition {
     fn try_from(text: String) -> Result<Self, String> {
         let unquoted = |text: &str| text.trim().trim_matches(['"', '\'']).to_owned();
         let (left, test) = if let Some((left, right)) = text.split_once("!=") {
-            (left, Test::IsNot(unquoted(right)))
+            (left, ConditionTest::IsNot(unquoted(right)))
         } else if let Some((left, right)) = text.split_once("==") {
-            (left, Test::Is(unquoted(right)))
+            (left, ConditionTest::Is(unquoted(right)))
         } else {
-            (text.as_str(), Test::IsThere)
+            (text.as_str(), ConditionTest::IsThere)
         };
         let left = unquoted(left);
         if !left.contains("{{") {
@@ -46,9 +46,9 @@ impl TryFrom<String> for Condition {
 impl From<Condition> for String {
     fn from(condition: Condition) -> Self {
         match condition.test {
-            Test::Is(right) => format!("{} == {right}", condition.left),
-            Test::IsNot(right) => format!("{} != {right}", condition.left),
-            Test::IsThere => condition.left,
+            ConditionTest::Is(right) => format!("{} == {right}", condition.left),
+            ConditionTest::IsNot(right) => format!("{} != {right}", condition.left),
+            ConditionTest::IsThere => condition.left,
         }
     }
 }
@@ -62,9 +62,9 @@ impl Condition {
         let left = fill(&self.left)?;
         let left = left.trim();
         Ok(match &self.test {
-            Test::Is(right) => left == fill(right)?.trim(),
-            Test::IsNot(right) => left != fill(right)?.trim(),
-            Test::IsThere => !left.is_empty() && left != "false",
+            ConditionTest::Is(right) => left == fill(right)?.trim(),
+            ConditionTest::IsNot(right) => left != fill(right)?.trim(),
+            ConditionTest::IsThere => !left.is_empty() && left != "false",
         })
     }
 }

@@ -1,6 +1,6 @@
 //! What a stage gives to those after it: the one table that the check of a file and the walk agree on.
 
-use super::{Check, Output, Stage, Uses};
+use super::{Check, Stage, StageKind, StageOutput};
 use crate::role::Role;
 use crate::schema::properties;
 
@@ -10,16 +10,16 @@ impl Stage {
     /// `role` is that of its agent: where the stage asks for no form of its own, the role's schema says what there is.
     pub fn fields(&self, role: Option<&Role>) -> Vec<String> {
         let mut fields: Vec<&str> = match self.uses {
-            Uses::Agent => self.output_fields(role),
-            Uses::Archive => {
+            StageKind::Agent => self.output_fields(role),
+            StageKind::Archive => {
                 let mut fields = self.output_fields(role);
                 fields.push("result");
                 fields
             }
-            Uses::Branch => vec!["name", "result"],
-            Uses::Tests => vec!["result", "test_results", "verdict"],
-            Uses::Publish => vec!["number", "url"],
-            Uses::Ready => Vec::new(),
+            StageKind::Branch => vec!["name", "result"],
+            StageKind::Tests => vec!["result", "test_results", "verdict"],
+            StageKind::Publish => vec!["number", "url"],
+            StageKind::Ready => Vec::new(),
         };
         for check in &self.checks {
             fields.extend(match check {
@@ -36,8 +36,8 @@ impl Stage {
 
     fn output_fields<'a>(&'a self, role: Option<&'a Role>) -> Vec<&'a str> {
         let schema = match &self.output {
-            Some(Output::File(_)) => return vec!["result", "file", "content"],
-            Some(Output::CodeArtifact) => {
+            Some(StageOutput::File(_)) => return vec!["result", "file", "content"],
+            Some(StageOutput::CodeArtifact) => {
                 return vec![
                     "result",
                     "artifact_id",
@@ -46,8 +46,8 @@ impl Stage {
                     "stories_covered",
                 ];
             }
-            Some(Output::Text | Output::OneOf(_)) => None,
-            Some(Output::JsonSchema(schema)) => Some(schema),
+            Some(StageOutput::Text | StageOutput::OneOf(_)) => None,
+            Some(StageOutput::JsonSchema(schema)) => Some(schema),
             None => role.and_then(|role| role.output_schema.as_ref()),
         };
         let mut fields = vec!["result"];
@@ -57,6 +57,8 @@ impl Stage {
 
     /// Whether its role has a say in its fields.
     pub(super) fn takes_fields_of_role(&self) -> bool {
-        matches!(self.uses, Uses::Agent | Uses::Archive) && self.agent.is_some() && self.output.is_none()
+        matches!(self.uses, StageKind::Agent | StageKind::Archive)
+            && self.agent.is_some()
+            && self.output.is_none()
     }
 }

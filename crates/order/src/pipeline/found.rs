@@ -3,28 +3,28 @@
 use std::collections::BTreeMap;
 
 use super::limits::MOST_PROBLEMS;
-use super::places::{Places, Step};
-use super::problem::Problem;
+use super::problem::PipelineProblem;
+use super::yaml_locations::{YamlLocations, YamlPathSegment};
 use super::{Pipeline, Stage};
 
 /// Collects what is wrong, with its place.
-pub(super) struct Found<'a> {
-    places: &'a Places,
+pub(super) struct PipelineDiagnostics<'a> {
+    places: &'a YamlLocations,
     /// Where each stage stands in the file; of two of a name, the first.
     numbers: BTreeMap<String, usize>,
-    problems: Vec<Problem>,
+    problems: Vec<PipelineProblem>,
 }
 
-impl<'a> Found<'a> {
+impl<'a> PipelineDiagnostics<'a> {
     /// `pipeline` in the file's order.
-    pub(super) fn new(pipeline: &Pipeline, places: &'a Places) -> Self {
+    pub(super) fn new(pipeline: &Pipeline, places: &'a YamlLocations) -> Self {
         let names = pipeline.stages.iter().enumerate().rev();
         let numbers = names.map(|(number, stage)| (stage.name.clone(), number)).collect();
         Self { places, numbers, problems: Vec::new() }
     }
 
     /// At a field of a stage, or inside it.
-    pub(super) fn at(&mut self, stage: &Stage, path: &[Step<'_>], problem: impl Into<String>) {
+    pub(super) fn at(&mut self, stage: &Stage, path: &[YamlPathSegment<'_>], problem: impl Into<String>) {
         let number = self.numbers.get(&stage.name).copied().unwrap_or_default();
         self.at_number(number, stage, path, problem);
     }
@@ -34,36 +34,49 @@ impl<'a> Found<'a> {
         &mut self,
         number: usize,
         stage: &Stage,
-        path: &[Step<'_>],
+        path: &[YamlPathSegment<'_>],
         problem: impl Into<String>,
     ) {
-        let whole: Vec<Step<'_>> =
-            [Step::Key("stages"), Step::Item(number)].iter().chain(path).copied().collect();
+        let whole: Vec<YamlPathSegment<'_>> = [YamlPathSegment::Key("stages"), YamlPathSegment::Item(number)]
+            .iter()
+            .chain(path)
+            .copied()
+            .collect();
         self.push(&whole, Some(stage.name.chars().take(80).collect()), path.first(), problem.into());
     }
 
     /// At a field of the pipeline.
     pub(super) fn at_top(&mut self, field: &str, problem: impl Into<String>) {
-        self.push(&[Step::Key(field)], None, Some(&Step::Key(field)), problem.into());
+        self.push(&[YamlPathSegment::Key(field)], None, Some(&YamlPathSegment::Key(field)), problem.into());
     }
 
     /// Whether the file says anything about a field of a stage.
     pub(super) fn says(&self, number: usize, field: &str) -> bool {
-        self.places.has(&[Step::Key("stages"), Step::Item(number), Step::Key(field)])
+        self.places.has(&[
+            YamlPathSegment::Key("stages"),
+            YamlPathSegment::Item(number),
+            YamlPathSegment::Key(field),
+        ])
     }
 
-    fn push(&mut self, path: &[Step<'_>], stage: Option<String>, field: Option<&Step<'_>>, problem: String) {
+    fn push(
+        &mut self,
+        path: &[YamlPathSegment<'_>],
+        stage: Option<String>,
+        field: Option<&YamlPathSegment<'_>>,
+        problem: String,
+    ) {
         let place = self.places.of_path(path);
         let field = match field {
-            Some(Step::Key(field)) => Some((*field).to_owned()),
-            Some(Step::Item(_)) | None => None,
+            Some(YamlPathSegment::Key(field)) => Some((*field).to_owned()),
+            Some(YamlPathSegment::Item(_)) | None => None,
         };
         let (line, column) = place.unzip();
-        self.problems.push(Problem { line, column, stage, field, problem });
+        self.problems.push(PipelineProblem { line, column, stage, field, problem });
     }
 
     /// In the file's order, each once.
-    pub(super) fn end(mut self) -> Vec<Problem> {
+    pub(super) fn end(mut self) -> Vec<PipelineProblem> {
         self.problems.sort();
         self.problems.dedup();
         self.problems.truncate(MOST_PROBLEMS);

@@ -2,37 +2,42 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::found::Found;
+use super::found::PipelineDiagnostics;
 use super::limits::MOST_STAGES;
-use super::places::Step;
 use super::problem::quoted;
 use super::references::reachable;
-use super::{BeginsWith, Check, Pipeline, Stage, Uses};
+use super::yaml_locations::YamlPathSegment;
+use super::{Check, Pipeline, Stage, StageKind, StageStart};
 
 /// Whether stages could be put in order.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Ordered {
+pub(super) enum StageOrdering {
     Yes,
     No,
 }
 
 /// Names and dependencies; then puts each stage after those it depends on, otherwise in the file's order.
-pub(super) fn order(pipeline: &mut Pipeline, found: &mut Found<'_>) -> Ordered {
+pub(super) fn order(pipeline: &mut Pipeline, found: &mut PipelineDiagnostics<'_>) -> StageOrdering {
     if !(1..=MOST_STAGES).contains(&pipeline.stages.len()) {
         let count = pipeline.stages.len();
         found.at_top("stages", format!("a pipeline has 1 to {MOST_STAGES} stages, this has {count}"));
-        return Ordered::No;
+        return StageOrdering::No;
     }
     let mut names: BTreeMap<&str, usize> = BTreeMap::new();
     for (number, stage) in pipeline.stages.iter().enumerate() {
         if names.insert(&stage.name, number).is_some() {
-            found.at_number(number, stage, &[Step::Key("name")], "there are two stages of this name");
-            return Ordered::No;
+            found.at_number(
+                number,
+                stage,
+                &[YamlPathSegment::Key("name")],
+                "there are two stages of this name",
+            );
+            return StageOrdering::No;
         }
     }
     for stage in &pipeline.stages {
         for (place, name) in stage.depends_on.iter().enumerate() {
-            let path = [Step::Key("depends_on"), Step::Item(place)];
+            let path = [YamlPathSegment::Key("depends_on"), YamlPathSegment::Item(place)];
             if !names.contains_key(name.as_str()) {
                 let known: Vec<&str> = pipeline.stages.iter().map(|stage| stage.name.as_str()).collect();
                 let problem = format!(
@@ -50,11 +55,15 @@ pub(super) fn order(pipeline: &mut Pipeline, found: &mut Found<'_>) -> Ordered {
         let first = circle[0];
         let names: Vec<&str> =
             circle.iter().map(|stage| stage.name.as_str()).chain([first.name.as_str()]).collect();
-        found.at(first, &[Step::Key("depends_on")], format!("depends on itself: {}", names.join(" → ")));
-        return Ordered::No;
+        found.at(
+            first,
+            &[YamlPathSegment::Key("depends_on")],
+            format!("depends on itself: {}", names.join(" → ")),
+        );
+        return StageOrdering::No;
     }
     sort(pipeline);
-    Ordered::Yes
+    StageOrdering::Yes
 }
 
 fn sort(pipeline: &mut Pipeline) {
@@ -96,35 +105,40 @@ fn circle(pipeline: &Pipeline) -> Option<Vec<&Stage>> {
 }
 
 /// What has to be there before some stages make sense; asked of stages in order.
-pub(super) fn hold(pipeline: &Pipeline, found: &mut Found<'_>) {
+pub(super) fn hold(pipeline: &Pipeline, found: &mut PipelineDiagnostics<'_>) {
     let before = reachable(pipeline);
     let earlier = |stage: &Stage, is: fn(&Stage) -> bool| {
         let names = before.get(stage.name.as_str());
         names.into_iter().flatten().filter_map(|name| pipeline.stage(name)).any(is)
     };
     for stage in &pipeline.stages {
-        let uses = [Step::Key("uses")];
+        let uses = [YamlPathSegment::Key("uses")];
         match stage.uses {
-            Uses::Publish | Uses::Tests if !earlier(stage, makes_commit) => {
+            StageKind::Publish | StageKind::Tests if !earlier(stage, makes_commit) => {
                 let problem = "no stage that it depends on has the check `pushed_commit`: there is no commit to work on";
                 found.at(stage, &uses, problem);
             }
-            Uses::Ready if !earlier(stage, |stage| stage.uses == Uses::Publish) => {
+            StageKind::Ready if !earlier(stage, |stage| stage.uses == StageKind::Publish) => {
                 found.at(
                     stage,
                     &uses,
                     "no stage that it depends on has `uses: publish`: there is no pull request",
                 );
             }
-            Uses::Agent if stage.begins_with == BeginsWith::Checks && !earlier(stage, makes_commit) => {
+            StageKind::Agent if stage.begins_with == StageStart::Checks && !earlier(stage, makes_commit) => {
                 let problem = "`begins_with: checks`, but no stage that it depends on has the check `pushed_commit`: there \
                                is nothing to judge";
-                found.at(stage, &[Step::Key("begins_with")], problem);
+                found.at(stage, &[YamlPathSegment::Key("begins_with")], problem);
             }
-            Uses::Agent | Uses::Branch | Uses::Tests | Uses::Publish | Uses::Ready | Uses::Archive => {}
+            StageKind::Agent
+            | StageKind::Branch
+            | StageKind::Tests
+            | StageKind::Publish
+            | StageKind::Ready
+            | StageKind::Archive => {}
         }
     }
-    for publish in pipeline.stages.iter().filter(|stage| stage.uses == Uses::Publish) {
+    for publish in pipeline.stages.iter().filter(|stage| stage.uses == StageKind::Publish) {
         let is_before = |one: &Stage, other: &Stage| {
             before.get(other.name.as_str()).is_some_and(|names| names.contains(one.name.as_str()))
         };
@@ -135,24 +149,26 @@ pub(super) fn hold(pipeline: &Pipeline, found: &mut Found<'_>) {
                     quoted(&publish.name),
                     quoted(&publish.name)
                 );
-                found.at(stage, &[Step::Key("checks")], problem);
+                found.at(stage, &[YamlPathSegment::Key("checks")], problem);
             }
         }
-        for ready in pipeline.stages.iter().filter(|stage| stage.uses == Uses::Ready) {
-            let judges = |stage: &&Stage| stage.uses == Uses::Tests || !stage.checks.is_empty();
+        for ready in pipeline.stages.iter().filter(|stage| stage.uses == StageKind::Ready) {
+            let judges = |stage: &&Stage| stage.uses == StageKind::Tests || !stage.checks.is_empty();
             for stage in pipeline.stages.iter().filter(judges).filter(|stage| !is_before(stage, ready)) {
                 let problem = format!(
                     "{} does not depend on it: the pull request would leave its draft before this has judged it",
                     quoted(&ready.name)
                 );
-                found.at(stage, &[Step::Key("name")], problem);
+                found.at(stage, &[YamlPathSegment::Key("name")], problem);
             }
         }
     }
-    for (uses, word) in [(Uses::Branch, "branch"), (Uses::Publish, "publish"), (Uses::Ready, "ready")] {
+    for (uses, word) in
+        [(StageKind::Branch, "branch"), (StageKind::Publish, "publish"), (StageKind::Ready, "ready")]
+    {
         for second in pipeline.stages.iter().filter(|stage| stage.uses == uses).skip(1) {
             let problem = format!("a pipeline has one stage with `uses: {word}`");
-            found.at(second, &[Step::Key("uses")], problem);
+            found.at(second, &[YamlPathSegment::Key("uses")], problem);
         }
     }
 }

@@ -13,22 +13,22 @@ mod fields;
 mod found;
 mod graph;
 mod limits;
+mod most_runs;
 mod parse;
-mod places;
 mod problem;
 mod references;
 mod rules;
 mod seconds;
 #[cfg(test)]
 mod tests;
-mod worst;
+mod yaml_locations;
 
 pub use condition::Condition;
 pub use limits::{MOST_BYTES, MOST_ROUNDS, MOST_STAGES};
 pub(crate) use limits::{MOST_QUESTIONS, MOST_RUNS};
-pub use problem::{InvalidPipeline, Problem};
+pub use most_runs::MostRuns;
+pub use problem::{InvalidPipeline, PipelineProblem};
 pub use seconds::Seconds;
-pub use worst::MostRuns;
 
 /// A pipeline. Made by [`Pipeline::parse`]; its stages are known to have an order.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -56,7 +56,7 @@ pub struct Stage {
     pub depends_on: Vec<String>,
     /// What it does with the worker's result.
     #[serde(default)]
-    pub uses: Uses,
+    pub uses: StageKind,
     /// The role of the agent that works here; none for a built-in that needs none.
     #[serde(default)]
     pub agent: Option<String>,
@@ -71,13 +71,13 @@ pub struct Stage {
     pub inputs: BTreeMap<String, String>,
     /// What the worker's result has to look like; none: as the role says, or any text.
     #[serde(default)]
-    pub output: Option<Output>,
+    pub output: Option<StageOutput>,
     /// What judges it, in this order.
     #[serde(default)]
     pub checks: Vec<Check>,
     /// Whether the worker begins, or the checks do, on what is there already.
     #[serde(default)]
-    pub begins_with: BeginsWith,
+    pub begins_with: StageStart,
     /// The role that the check `verifier` asks.
     #[serde(default)]
     pub verifier: Option<String>,
@@ -118,7 +118,7 @@ fn default_retries() -> u32 {
 /// What a stage does with its worker's result.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Uses {
+pub enum StageKind {
     /// The result itself is the stage's output.
     #[default]
     Agent,
@@ -137,7 +137,7 @@ pub enum Uses {
 /// What a worker's result has to look like.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum Output {
+pub enum StageOutput {
     /// Any text.
     #[default]
     Text,
@@ -169,7 +169,7 @@ pub enum Check {
 /// What a stage begins with.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum BeginsWith {
+pub enum StageStart {
     /// The worker runs, then it is judged.
     #[default]
     Worker,
@@ -250,11 +250,11 @@ impl Stage {
     /// the pipeline's order. All others see a read-only checkout and run side by side.
     pub fn writes_tree(&self) -> bool {
         match self.uses {
-            Uses::Branch | Uses::Tests | Uses::Publish | Uses::Ready => true,
-            Uses::Archive => false,
-            Uses::Agent => {
+            StageKind::Branch | StageKind::Tests | StageKind::Publish | StageKind::Ready => true,
+            StageKind::Archive => false,
+            StageKind::Agent => {
                 self.checks.contains(&Check::PushedCommit)
-                    || matches!(self.output, Some(Output::File(_) | Output::CodeArtifact))
+                    || matches!(self.output, Some(StageOutput::File(_) | StageOutput::CodeArtifact))
             }
         }
     }
@@ -266,14 +266,14 @@ impl Default for Stage {
         Self {
             name: String::new(),
             depends_on: Vec::new(),
-            uses: Uses::default(),
+            uses: StageKind::default(),
             agent: None,
             command: None,
             arguments: Vec::new(),
             inputs: BTreeMap::new(),
             output: None,
             checks: Vec::new(),
-            begins_with: BeginsWith::default(),
+            begins_with: StageStart::default(),
             verifier: None,
             max_adversarial_rounds: default_adversarial_rounds(),
             feedback_mode: FeedbackMode::default(),

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use super::found::Found;
+use super::found::PipelineDiagnostics;
 use super::limits::{LONGEST_DESCRIPTION, MOST_BYTES};
-use super::places::Places;
-use super::problem::{InvalidPipeline, Problem};
+use super::problem::{InvalidPipeline, PipelineProblem};
+use super::yaml_locations::YamlLocations;
 use super::{Pipeline, graph, references, rules};
 use crate::names::is_name;
 use crate::role::Role;
-use crate::yaml::{self, Fault};
+use crate::yaml::{self, YamlError};
 
 impl Pipeline {
     /// Reads a pipeline and holds it to every rule that needs no roles. Its stages come in an order in which each
@@ -35,8 +35,8 @@ impl Pipeline {
     /// # Errors
     /// Unknown roles and variables that stand for nothing, without lines.
     pub fn check_variables(&self, roles: &BTreeMap<String, Role>) -> Result<(), InvalidPipeline> {
-        let places = Places::default();
-        let mut found = Found::new(self, &places);
+        let places = YamlLocations::default();
+        let mut found = PipelineDiagnostics::new(self, &places);
         references::check_roles(self, roles, &mut found);
         references::check(self, Some(roles), &mut found);
         as_result(found.end())
@@ -46,11 +46,11 @@ impl Pipeline {
 fn read(yaml: &str, roles: Option<&BTreeMap<String, Role>>) -> Result<Pipeline, InvalidPipeline> {
     if yaml.len() > MOST_BYTES {
         let problem = format!("the file has {} bytes, at most {MOST_BYTES} are read", yaml.len());
-        return Err(invalid(Problem { line: None, column: None, stage: None, field: None, problem }));
+        return Err(invalid(PipelineProblem { line: None, column: None, stage: None, field: None, problem }));
     }
-    let places = Places::of(yaml);
+    let places = YamlLocations::of(yaml);
     let mut pipeline: Pipeline = yaml::read(yaml).map_err(|fault| invalid(of_fault(fault, &places)))?;
-    let mut found = Found::new(&pipeline, &places);
+    let mut found = PipelineDiagnostics::new(&pipeline, &places);
     if !is_name(&pipeline.name) {
         found.at_top(
             "name",
@@ -66,7 +66,7 @@ fn read(yaml: &str, roles: Option<&BTreeMap<String, Role>>) -> Result<Pipeline, 
     if let Some(roles) = roles {
         references::check_roles(&pipeline, roles, &mut found);
     }
-    if graph::order(&mut pipeline, &mut found) == graph::Ordered::Yes {
+    if graph::order(&mut pipeline, &mut found) == graph::StageOrdering::Yes {
         graph::hold(&pipeline, &mut found);
         references::check(&pipeline, roles, &mut found);
     }
@@ -74,16 +74,16 @@ fn read(yaml: &str, roles: Option<&BTreeMap<String, Role>>) -> Result<Pipeline, 
     Ok(pipeline)
 }
 
-fn as_result(problems: Vec<Problem>) -> Result<(), InvalidPipeline> {
+fn as_result(problems: Vec<PipelineProblem>) -> Result<(), InvalidPipeline> {
     if problems.is_empty() { Ok(()) } else { Err(InvalidPipeline { problems }) }
 }
 
-fn invalid(problem: Problem) -> InvalidPipeline {
+fn invalid(problem: PipelineProblem) -> InvalidPipeline {
     InvalidPipeline { problems: vec![problem] }
 }
 
-fn of_fault(fault: Fault, places: &Places) -> Problem {
+fn of_fault(fault: YamlError, places: &YamlLocations) -> PipelineProblem {
     let (line, column) = fault.place.unzip();
     let stage = line.and_then(|line| places.stage_at(line)).map(|name| name.chars().take(80).collect());
-    Problem { line, column, stage, field: None, problem: fault.problem }
+    PipelineProblem { line, column, stage, field: None, problem: fault.problem }
 }

@@ -7,12 +7,12 @@ use std::fmt;
 #[error("{}", one_line(.problems))]
 pub struct InvalidPipeline {
     /// What was found.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<PipelineProblem>,
 }
 
 /// One thing that is wrong with a pipeline.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Problem {
+pub struct PipelineProblem {
     /// The line, from 1; none when there is no file at hand.
     pub line: Option<u64>,
     /// The column, from 1, in characters.
@@ -25,7 +25,7 @@ pub struct Problem {
     pub problem: String,
 }
 
-impl Problem {
+impl PipelineProblem {
     /// Without the place: `stage "review": …`.
     pub fn said(&self) -> String {
         match &self.stage {
@@ -35,7 +35,7 @@ impl Problem {
     }
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for PipelineProblem {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(line) = self.line {
             write!(out, "line {line}: ")?;
@@ -44,7 +44,7 @@ impl fmt::Display for Problem {
     }
 }
 
-fn one_line(problems: &[Problem]) -> String {
+fn one_line(problems: &[PipelineProblem]) -> String {
     problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 

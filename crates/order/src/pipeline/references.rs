@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::found::Found;
-use super::places::Step;
+use super::found::PipelineDiagnostics;
 use super::problem::quoted;
+use super::yaml_locations::YamlPathSegment;
 use super::{Pipeline, Stage};
 use crate::role::Role;
 
@@ -16,22 +16,22 @@ pub(super) const GIVEN: [(&str, &[&str]); 3] =
 pub(super) const INPUTS: &str = "inputs";
 
 /// What a text names.
-pub(super) enum Reference<'a> {
+pub(super) enum VariableReference<'a> {
     Name(&'a str),
     /// `{{` that is never closed.
     Open,
 }
 
 /// What a text names, in its order.
-pub(super) fn references(text: &str) -> Vec<Reference<'_>> {
+pub(super) fn references(text: &str) -> Vec<VariableReference<'_>> {
     let mut found = Vec::new();
     let mut rest = text;
     while let Some((_, after)) = rest.split_once("{{") {
         let Some((name, left)) = after.split_once("}}") else {
-            found.push(Reference::Open);
+            found.push(VariableReference::Open);
             break;
         };
-        found.push(Reference::Name(name.trim()));
+        found.push(VariableReference::Name(name.trim()));
         rest = left;
     }
     found
@@ -50,15 +50,19 @@ enum Inputs {
 }
 
 /// Everything that the stages name. Without roles, what depends on them is taken on trust.
-pub(super) fn check(pipeline: &Pipeline, roles: Option<&BTreeMap<String, Role>>, found: &mut Found<'_>) {
+pub(super) fn check(
+    pipeline: &Pipeline,
+    roles: Option<&BTreeMap<String, Role>>,
+    found: &mut PipelineDiagnostics<'_>,
+) {
     let before = reachable(pipeline);
     for stage in &pipeline.stages {
         let scope = Scope { pipeline, stage, before: &before, roles };
-        let mut look = |text: &str, path: &[Step<'_>], inputs: Inputs| {
+        let mut look = |text: &str, path: &[YamlPathSegment<'_>], inputs: Inputs| {
             for reference in references(text) {
                 let problem = match reference {
-                    Reference::Name(name) => scope.problem(name, inputs),
-                    Reference::Open => Some("`{{` is not closed by `}}`".to_owned()),
+                    VariableReference::Name(name) => scope.problem(name, inputs),
+                    VariableReference::Open => Some("`{{` is not closed by `}}`".to_owned()),
                 };
                 if let Some(problem) = problem {
                     found.at(stage, path, problem);
@@ -66,28 +70,32 @@ pub(super) fn check(pipeline: &Pipeline, roles: Option<&BTreeMap<String, Role>>,
             }
         };
         if let Some(command) = &stage.command {
-            look(command, &[Step::Key("command")], Inputs::Own);
+            look(command, &[YamlPathSegment::Key("command")], Inputs::Own);
         }
         for (place, argument) in stage.arguments.iter().enumerate() {
-            look(argument, &[Step::Key("arguments"), Step::Item(place)], Inputs::Own);
+            look(argument, &[YamlPathSegment::Key("arguments"), YamlPathSegment::Item(place)], Inputs::Own);
         }
         for (name, value) in &stage.inputs {
-            look(value, &[Step::Key("inputs"), Step::Key(name)], Inputs::NoneHere);
+            look(value, &[YamlPathSegment::Key("inputs"), YamlPathSegment::Key(name)], Inputs::NoneHere);
         }
         if let Some(condition) = &stage.when {
-            look(&String::from(condition.clone()), &[Step::Key("when")], Inputs::NoneHere);
+            look(&String::from(condition.clone()), &[YamlPathSegment::Key("when")], Inputs::NoneHere);
         }
     }
 }
 
 /// Roles that stages name have to be known.
-pub(super) fn check_roles(pipeline: &Pipeline, roles: &BTreeMap<String, Role>, found: &mut Found<'_>) {
+pub(super) fn check_roles(
+    pipeline: &Pipeline,
+    roles: &BTreeMap<String, Role>,
+    found: &mut PipelineDiagnostics<'_>,
+) {
     let known = || roles.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
     for stage in &pipeline.stages {
         for (field, role) in stage.roles() {
             if !roles.contains_key(role) {
                 let problem = format!("`{field}`: there is no role {}; these are: {}", quoted(role), known());
-                found.at(stage, &[Step::Key(field)], problem);
+                found.at(stage, &[YamlPathSegment::Key(field)], problem);
             }
         }
     }

@@ -1,15 +1,15 @@
 //! The rules that one stage is held to by itself.
 
-use super::found::Found;
+use super::found::PipelineDiagnostics;
 use super::limits::{
     LONGEST_CHOICE, LONGEST_COMMAND, LONGEST_CONDITION, LONGEST_GLOB, LONGEST_RUN_SECONDS, LONGEST_TEXT,
     MOST_ARGUMENTS, MOST_CHOICES, MOST_DOLLARS, MOST_INPUTS, MOST_ROUNDS,
 };
-use super::places::Step;
 use super::problem::quoted;
 use super::references::{GIVEN, INPUTS, is_filled_in};
-use super::{BeginsWith, Check, Escalation, Output, Stage, Uses};
-use crate::names::{NAME_RULE, NameFault, RoleName, StageName, is_name};
+use super::yaml_locations::YamlPathSegment;
+use super::{Check, Escalation, Stage, StageKind, StageOutput, StageStart};
+use crate::names::{NAME_RULE, NamingError, RoleName, StageName, is_name};
 use crate::schema::schema_validator;
 
 /// What is wrong with a stage's name. A pull request is published and made ready under two names whether or not a stage
@@ -19,15 +19,15 @@ fn wrong_name(stage: &Stage) -> Option<String> {
         Some(format!("{} is reserved: {what}; give the stage another name", quoted(&stage.name)))
     };
     match StageName::parse(&stage.name) {
-        Err(NameFault::Reserved(word)) => {
+        Err(NamingError::Reserved(word)) => {
             return reserved(&format!("effects of Journeyman's own are called `{}/…`", word.word()));
         }
-        Err(fault @ (NameFault::Form | NameFault::Variable | NameFault::Own)) => {
+        Err(fault @ (NamingError::Form | NamingError::Variable | NamingError::Own)) => {
             return Some(fault.to_string());
         }
         Ok(_) => {}
     }
-    for (word, uses) in [("publish", Uses::Publish), ("ready", Uses::Ready)] {
+    for (word, uses) in [("publish", StageKind::Publish), ("ready", StageKind::Ready)] {
         if stage.name == word && stage.uses != uses {
             return reserved(&format!("it is for the stage with `uses: {word}`"));
         }
@@ -37,31 +37,41 @@ fn wrong_name(stage: &Stage) -> Option<String> {
 }
 
 /// Holds one stage to the rules, whatever the others are.
-pub(super) fn hold(number: usize, stage: &Stage, found: &mut Found<'_>) {
-    let mut wrong = |path: &[Step<'_>], problem: String| found.at_number(number, stage, path, problem);
+pub(super) fn hold(number: usize, stage: &Stage, found: &mut PipelineDiagnostics<'_>) {
+    let mut wrong =
+        |path: &[YamlPathSegment<'_>], problem: String| found.at_number(number, stage, path, problem);
     if let Some(problem) = wrong_name(stage) {
-        wrong(&[Step::Key("name")], problem);
+        wrong(&[YamlPathSegment::Key("name")], problem);
     }
     for (field, role) in stage.roles() {
         if RoleName::parse(role).is_err() {
-            wrong(&[Step::Key(field)], format!("`{field}` is a role, {NAME_RULE}; not {}", quoted(role)));
+            wrong(
+                &[YamlPathSegment::Key(field)],
+                format!("`{field}` is a role, {NAME_RULE}; not {}", quoted(role)),
+            );
         }
     }
     if stage.timeout.is_some_and(|timeout| timeout.0 > LONGEST_RUN_SECONDS) {
-        wrong(&[Step::Key("timeout")], "`timeout` is at most 24h".to_owned());
+        wrong(&[YamlPathSegment::Key("timeout")], "`timeout` is at most 24h".to_owned());
     }
     if stage.budget.is_some_and(|usd| !(usd > 0.0 && usd <= MOST_DOLLARS)) {
-        wrong(&[Step::Key("budget")], format!("`budget` is dollars, over 0 and at most {MOST_DOLLARS}"));
+        wrong(
+            &[YamlPathSegment::Key("budget")],
+            format!("`budget` is dollars, over 0 and at most {MOST_DOLLARS}"),
+        );
     }
     for (field, given) in
         [("max_adversarial_rounds", stage.max_adversarial_rounds), ("retry_count", stage.retry_count)]
     {
         if given > MOST_ROUNDS {
-            wrong(&[Step::Key(field)], format!("`{field}` is at most {MOST_ROUNDS}, this is {given}"));
+            wrong(
+                &[YamlPathSegment::Key(field)],
+                format!("`{field}` is at most {MOST_ROUNDS}, this is {given}"),
+            );
         }
     }
     if stage.when.as_ref().is_some_and(|when| longer(&String::from(when.clone()), LONGEST_CONDITION)) {
-        wrong(&[Step::Key("when")], format!("`when` has at most {LONGEST_CONDITION} characters"));
+        wrong(&[YamlPathSegment::Key("when")], format!("`when` has at most {LONGEST_CONDITION} characters"));
     }
     hold_worker(stage, &mut wrong);
     hold_output(stage, &mut wrong);
@@ -69,9 +79,9 @@ pub(super) fn hold(number: usize, stage: &Stage, found: &mut Found<'_>) {
     hold_uses(number, stage, found);
 }
 
-type Wrong<'a> = dyn FnMut(&[Step<'_>], String) + 'a;
+type ProblemSink<'a> = dyn FnMut(&[YamlPathSegment<'_>], String) + 'a;
 
-fn hold_worker(stage: &Stage, wrong: &mut Wrong<'_>) {
+fn hold_worker(stage: &Stage, wrong: &mut ProblemSink<'_>) {
     if let Some(command) = &stage.command {
         let name = command.strip_prefix('/').unwrap_or(command);
         let fits = (1..=60).contains(&name.len())
@@ -83,26 +93,26 @@ fn hold_worker(stage: &Stage, wrong: &mut Wrong<'_>) {
                  before, or {{{{stage.field}}}}; not {}",
                 quoted(command)
             );
-            wrong(&[Step::Key("command")], problem);
+            wrong(&[YamlPathSegment::Key("command")], problem);
         }
     }
     if stage.arguments.len() > MOST_ARGUMENTS {
         let problem =
             format!("at most {MOST_ARGUMENTS} arguments ($1 to $9), here are {}", stage.arguments.len());
-        wrong(&[Step::Key("arguments")], problem);
+        wrong(&[YamlPathSegment::Key("arguments")], problem);
     }
     for (place, argument) in stage.arguments.iter().enumerate() {
         if longer(argument, LONGEST_TEXT) {
             let problem = format!("an argument has at most {LONGEST_TEXT} characters before it is filled in");
-            wrong(&[Step::Key("arguments"), Step::Item(place)], problem);
+            wrong(&[YamlPathSegment::Key("arguments"), YamlPathSegment::Item(place)], problem);
         }
     }
     if stage.inputs.len() > MOST_INPUTS {
         let problem = format!("at most {MOST_INPUTS} inputs, here are {}", stage.inputs.len());
-        wrong(&[Step::Key("inputs")], problem);
+        wrong(&[YamlPathSegment::Key("inputs")], problem);
     }
     for (name, value) in &stage.inputs {
-        let path = [Step::Key("inputs"), Step::Key(name)];
+        let path = [YamlPathSegment::Key("inputs"), YamlPathSegment::Key(name)];
         if !is_name(name) {
             wrong(&path, format!("an input's name has {NAME_RULE}; not {}", quoted(name)));
         }
@@ -113,11 +123,11 @@ fn hold_worker(stage: &Stage, wrong: &mut Wrong<'_>) {
     }
 }
 
-fn hold_output(stage: &Stage, wrong: &mut Wrong<'_>) {
-    let path = [Step::Key("output")];
+fn hold_output(stage: &Stage, wrong: &mut ProblemSink<'_>) {
+    let path = [YamlPathSegment::Key("output")];
     match &stage.output {
-        None | Some(Output::Text | Output::CodeArtifact) => {}
-        Some(Output::OneOf(choices)) => {
+        None | Some(StageOutput::Text | StageOutput::CodeArtifact) => {}
+        Some(StageOutput::OneOf(choices)) => {
             let fits = |choice: &String| !choice.trim().is_empty() && !longer(choice, LONGEST_CHOICE);
             if !(1..=MOST_CHOICES).contains(&choices.len()) || !choices.iter().all(fits) {
                 let problem = format!(
@@ -130,7 +140,7 @@ fn hold_output(stage: &Stage, wrong: &mut Wrong<'_>) {
                 wrong(&path, format!("`one_of` names {} twice", quoted(choice)));
             }
         }
-        Some(Output::File(glob)) => {
+        Some(StageOutput::File(glob)) => {
             let leads_out = glob.starts_with('/') || glob.split('/').any(|part| part == "..");
             if glob.is_empty() || longer(glob, LONGEST_GLOB) || leads_out || globset::Glob::new(glob).is_err()
             {
@@ -142,7 +152,7 @@ fn hold_output(stage: &Stage, wrong: &mut Wrong<'_>) {
                 wrong(&path, problem);
             }
         }
-        Some(Output::JsonSchema(schema)) => {
+        Some(StageOutput::JsonSchema(schema)) => {
             if let Err(problem) = schema_validator(schema) {
                 wrong(&path, format!("`json_schema` {problem}"));
             }
@@ -150,9 +160,9 @@ fn hold_output(stage: &Stage, wrong: &mut Wrong<'_>) {
     }
 }
 
-fn hold_checks(stage: &Stage, wrong: &mut Wrong<'_>) {
+fn hold_checks(stage: &Stage, wrong: &mut ProblemSink<'_>) {
     let checks = &stage.checks;
-    let path = [Step::Key("checks")];
+    let path = [YamlPathSegment::Key("checks")];
     let has = |check: Check| checks.contains(&check);
     if let Some((place, pair)) = checks.windows(2).enumerate().find(|(_, pair)| pair[0] >= pair[1]) {
         let (before, after) = (pair[0].word(), pair[1].word());
@@ -163,7 +173,7 @@ fn hold_checks(stage: &Stage, wrong: &mut Wrong<'_>) {
                 "the check `{after}` comes before `{before}`: cheapest first, pushed_commit, policy, tests, verifier"
             )
         };
-        wrong(&[Step::Key("checks"), Step::Item(place + 1)], problem);
+        wrong(&[YamlPathSegment::Key("checks"), YamlPathSegment::Item(place + 1)], problem);
     }
     for check in [Check::Policy, Check::Tests] {
         if has(check) && !has(Check::PushedCommit) {
@@ -177,17 +187,20 @@ fn hold_checks(stage: &Stage, wrong: &mut Wrong<'_>) {
         }
         (Some(_), false) => {
             let problem = "`verifier` names a role, but the check `verifier` is not in `checks`";
-            wrong(&[Step::Key("verifier")], problem.to_owned());
+            wrong(&[YamlPathSegment::Key("verifier")], problem.to_owned());
         }
         (Some(_), true) | (None, false) => {}
     }
-    if stage.begins_with == BeginsWith::Checks && checks.is_empty() {
-        wrong(&[Step::Key("begins_with")], "`begins_with: checks` needs checks to begin with".to_owned());
+    if stage.begins_with == StageStart::Checks && checks.is_empty() {
+        wrong(
+            &[YamlPathSegment::Key("begins_with")],
+            "`begins_with: checks` needs checks to begin with".to_owned(),
+        );
     }
-    if stage.output == Some(Output::CodeArtifact) && !has(Check::PushedCommit) {
+    if stage.output == Some(StageOutput::CodeArtifact) && !has(Check::PushedCommit) {
         let problem =
             "`output: code_artifact` needs the check `pushed_commit`: its files are committed and pushed";
-        wrong(&[Step::Key("output")], problem.to_owned());
+        wrong(&[YamlPathSegment::Key("output")], problem.to_owned());
     }
 }
 
@@ -210,37 +223,50 @@ const OF_RESULT: [&str; 6] =
     ["output", "checks", "begins_with", "verifier", "max_adversarial_rounds", "escalate_on_exhaust"];
 
 /// A field that would do nothing is a misunderstanding.
-fn hold_uses(number: usize, stage: &Stage, found: &mut Found<'_>) {
+fn hold_uses(number: usize, stage: &Stage, found: &mut PipelineDiagnostics<'_>) {
     let (word, meant): (&str, &[&str]) = match stage.uses {
-        Uses::Agent => ("agent", &OF_RESULT),
-        Uses::Archive => ("archive", &["output", "escalate_on_exhaust"]),
-        Uses::Branch => ("branch", &["escalate_on_exhaust"]),
-        Uses::Publish => ("publish", &["escalate_on_exhaust"]),
-        Uses::Tests => ("tests", &[]),
-        Uses::Ready => ("ready", &[]),
+        StageKind::Agent => ("agent", &OF_RESULT),
+        StageKind::Archive => ("archive", &["output", "escalate_on_exhaust"]),
+        StageKind::Branch => ("branch", &["escalate_on_exhaust"]),
+        StageKind::Publish => ("publish", &["escalate_on_exhaust"]),
+        StageKind::Tests => ("tests", &[]),
+        StageKind::Ready => ("ready", &[]),
     };
-    let works = !matches!(stage.uses, Uses::Tests | Uses::Ready);
+    let works = !matches!(stage.uses, StageKind::Tests | StageKind::Ready);
     for field in OF_WORKER.iter().chain(&OF_RESULT) {
         debug_assert!(!ALWAYS.contains(field));
         let has_meaning = meant.contains(field) || (works && OF_WORKER.contains(field));
         if !has_meaning && found.says(number, field) {
             let problem = format!("`{field}` does nothing with `uses: {word}`; take it out");
-            found.at_number(number, stage, &[Step::Key(field)], problem);
+            found.at_number(number, stage, &[YamlPathSegment::Key(field)], problem);
         }
     }
     match (stage.uses, &stage.agent) {
-        (Uses::Agent | Uses::Branch | Uses::Publish, None) => {
-            found.at_number(number, stage, &[Step::Key("name")], "a role is needed; add `agent: ROLE`");
-        }
-        (Uses::Archive, None) if stage.command.is_some() => {
+        (StageKind::Agent | StageKind::Branch | StageKind::Publish, None) => {
             found.at_number(
                 number,
                 stage,
-                &[Step::Key("command")],
+                &[YamlPathSegment::Key("name")],
+                "a role is needed; add `agent: ROLE`",
+            );
+        }
+        (StageKind::Archive, None) if stage.command.is_some() => {
+            found.at_number(
+                number,
+                stage,
+                &[YamlPathSegment::Key("command")],
                 "a command needs a role; add `agent: ROLE`",
             );
         }
-        (Uses::Agent | Uses::Branch | Uses::Publish | Uses::Archive | Uses::Tests | Uses::Ready, _) => {}
+        (
+            StageKind::Agent
+            | StageKind::Branch
+            | StageKind::Publish
+            | StageKind::Archive
+            | StageKind::Tests
+            | StageKind::Ready,
+            _,
+        ) => {}
     }
 }
 

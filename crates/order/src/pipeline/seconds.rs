@@ -50,8 +50,8 @@ impl Serialize for Seconds {
 
 impl<'de> Deserialize<'de> for Seconds {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Written;
-        impl serde::de::Visitor<'_> for Written {
+        struct SecondsVisitor;
+        impl serde::de::Visitor<'_> for SecondsVisitor {
             type Value = Seconds;
 
             fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -66,6 +66,6 @@ impl<'de> Deserialize<'de> for Seconds {
                 Seconds::parse(text).map_err(E::custom)
             }
         }
-        deserializer.deserialize_any(Written)
+        deserializer.deserialize_any(SecondsVisitor)
     }
 }

@@ -58,14 +58,14 @@ fn every_pair_is_shown_as_one_thing() {
                 shown.verified,
                 shown.outcome == "verified",
                 shown.verdict == Some("verified"),
-                shown.result == TestResult::Passed,
+                shown.result == AttestationResult::Passed,
                 shown.exit_code == 0,
                 shown.heading.contains('✅'),
                 shown.headline.starts_with("Verified"),
-                shown.check == Some(CheckState::Success),
+                shown.check == Some(CheckRunState::Success),
             ];
             assert!(is_verified || claims.iter().all(|claim| !claim), "{settled:?} {verdict:?}: {shown:?}");
-            assert_eq!(shown.verified, shown.result == TestResult::Passed, "{settled:?} {verdict:?}");
+            assert_eq!(shown.verified, shown.result == AttestationResult::Passed, "{settled:?} {verdict:?}");
             // A signed receipt that is not `verified` says so in words as well.
             assert!(shown.verified || shown.verdict != Some("verified"), "{settled:?} {verdict:?}");
         }

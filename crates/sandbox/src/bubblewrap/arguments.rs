@@ -9,15 +9,20 @@ use std::path::Path;
 
 use rustix::fs::MemfdFlags;
 
-use crate::reads::Reads;
-use crate::{Access, Job, Network, program, seccomp};
+use crate::reads::ReadablePaths;
+use crate::{Job, MountAccess, SandboxNetwork, program, seccomp};
 
 /// Not root: some agents refuse to work as root, and nothing inside needs it.
 const ID: &str = "1000";
 /// bubblewrap's arguments, but for the program's own. They hold the variables, so they go through a descriptor and
 /// never stand on a command line.
-pub(super) fn arguments(program: &Path, reads: &Reads, job: &Job, files: &mut Files) -> io::Result<Vec<u8>> {
-    let mut all = Arguments::default();
+pub(super) fn arguments(
+    program: &Path,
+    reads: &ReadablePaths,
+    job: &Job,
+    files: &mut InheritedFiles,
+) -> io::Result<Vec<u8>> {
+    let mut all = BubblewrapArguments::default();
     all.add(["--unshare-all", "--unshare-user", "--unshare-cgroup", "--uid", ID, "--gid", ID]);
     all.add(["--disable-userns"]);
     all.add(["--cap-drop", "ALL"]);
@@ -38,7 +43,7 @@ pub(super) fn arguments(program: &Path, reads: &Reads, job: &Job, files: &mut Fi
     for (at, target) in reads.links() {
         all.add([OsStr::new("--symlink"), target.as_os_str(), at.as_os_str()]);
     }
-    let besides = program::besides(program, job, reads);
+    let besides = program::program_mounts(program, job, reads);
     for path in reads.shown().iter().chain(&besides.shown) {
         all.bind("--ro-bind-try", path);
     }
@@ -48,24 +53,24 @@ pub(super) fn arguments(program: &Path, reads: &Reads, job: &Job, files: &mut Fi
     all.file("/etc/passwd", files.hold("passwd", users.as_bytes())?);
     all.file("/etc/group", files.hold("group", groups.as_bytes())?);
     match job.network {
-        Network::None | Network::Gateway(_) => {
+        SandboxNetwork::None | SandboxNetwork::Gateway(_) => {
             let hosts = b"127.0.0.1 localhost journeyman\n::1 localhost journeyman\n";
             all.file("/etc/hosts", files.hold("hosts", hosts)?);
         }
-        Network::Host => {
+        SandboxNetwork::Host => {
             all.add(["--share-net"]);
             all.bind("--ro-bind-try", Path::new("/etc/hosts"));
             all.bind("--ro-bind-try", Path::new("/etc/resolv.conf"));
         }
     }
-    let mut mounts: Vec<(&Path, Access)> = vec![(&job.home, Access::ReadWrite)];
+    let mut mounts: Vec<(&Path, MountAccess)> = vec![(&job.home, MountAccess::ReadWrite)];
     mounts.extend(job.mounts.iter().map(|mount| (mount.path.as_path(), mount.access)));
     // Parents before what lies in them; of two at the same place the later counts.
     mounts.sort_by_key(|(path, _)| path.components().count());
     for (path, access) in mounts {
         match access {
-            Access::ReadOnly => all.bind_at("--ro-bind", path, &job.inside(path)),
-            Access::ReadWrite => all.bind_at("--bind", path, &job.inside(path)),
+            MountAccess::ReadOnly => all.bind_at("--ro-bind", path, &job.inside(path)),
+            MountAccess::ReadWrite => all.bind_at("--bind", path, &job.inside(path)),
         }
     }
     if let Some((at, target)) = &besides.link {
@@ -84,9 +89,9 @@ pub(super) fn arguments(program: &Path, reads: &Reads, job: &Job, files: &mut Fi
 
 /// Arguments, each ended by a zero byte.
 #[derive(Default)]
-struct Arguments(Vec<u8>);
+struct BubblewrapArguments(Vec<u8>);
 
-impl Arguments {
+impl BubblewrapArguments {
     fn add<A: AsRef<OsStr>, const N: usize>(&mut self, arguments: [A; N]) {
         for argument in arguments {
             self.0.extend_from_slice(argument.as_ref().as_bytes());
@@ -109,11 +114,11 @@ impl Arguments {
 
 /// Files without a name, which only this sandbox's bubblewrap inherits.
 #[derive(Default)]
-pub(super) struct Files {
+pub(super) struct InheritedFiles {
     pub(super) open: Vec<OwnedFd>,
 }
 
-impl Files {
+impl InheritedFiles {
     /// Keeps bytes in memory and says the descriptor's number.
     pub(super) fn hold(&mut self, name: &str, bytes: &[u8]) -> io::Result<OsString> {
         let mut file = File::from(rustix::fs::memfd_create(name, MemfdFlags::CLOEXEC)?);

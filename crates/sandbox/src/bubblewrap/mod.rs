@@ -15,16 +15,17 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use tokio::process::Child;
 use tokio::runtime::Handle;
 
-use super::cgroup::{Group, Groups};
-use super::reads::Reads;
-use super::unwalled::exit;
-use super::watch::Watch;
+use super::cgroup::{CgroupParent, JobCgroup};
+use super::no_sandbox::exit;
+use super::reads::ReadablePaths;
+use super::watch::LimitWatcher;
 use super::{
-    Door, Enclosure, Job, Mode, Network, Ran, SandboxError, Sink, cgroup, program, pump, seccomp, spawner,
+    EgressSocket, IsolationBackend, IsolationMode, Job, JobExit, SandboxError, SandboxNetwork, Sink, cgroup,
+    copy_output, program, seccomp, spawner,
 };
-use arguments::{Files, arguments};
+use arguments::{InheritedFiles, arguments};
 use journeyman_order::Exit;
-use status::Status;
+use status::StatusPipe;
 
 /// After the end of its first process the kernel clears a PID namespace at once; this is for a machine that crawls.
 const CLEARED_AFTER_MS: u32 = 10_000;
@@ -51,24 +52,24 @@ const SAID: usize = 2_000;
 #[derive(Debug)]
 pub(super) struct Bubblewrap {
     program: PathBuf,
-    reads: Reads,
-    groups: Option<Groups>,
+    reads: ReadablePaths,
+    groups: Option<CgroupParent>,
 }
 
 impl Bubblewrap {
-    pub(super) fn new(reads: Reads, groups: Option<Groups>) -> Result<Self, SandboxError> {
+    pub(super) fn new(reads: ReadablePaths, groups: Option<CgroupParent>) -> Result<Self, SandboxError> {
         let program = program::find("bwrap", reads.search_path()).ok_or(SandboxError::Missing)?;
         Ok(Self { program, reads, groups })
     }
 }
 
 #[async_trait::async_trait]
-impl Enclosure for Bubblewrap {
-    fn mode(&self) -> Mode {
-        Mode::Bubblewrap
+impl IsolationBackend for Bubblewrap {
+    fn mode(&self) -> IsolationMode {
+        IsolationMode::Bubblewrap
     }
 
-    fn reads(&self) -> &Reads {
+    fn reads(&self) -> &ReadablePaths {
         &self.reads
     }
 
@@ -84,17 +85,17 @@ impl Enclosure for Bubblewrap {
         )
     }
 
-    fn door(&self, serve: super::Serve) -> io::Result<Door> {
-        Ok(Door::inside(serve))
+    fn egress_socket(&self, serve: super::ListenerHandler) -> io::Result<EgressSocket> {
+        Ok(EgressSocket::inside(serve))
     }
 
-    async fn run(&self, mut job: Job, sink: &mut dyn Sink) -> Result<Ran, SandboxError> {
+    async fn run(&self, mut job: Job, sink: &mut dyn Sink) -> Result<JobExit, SandboxError> {
         let program = program::locate(&job, &self.reads)?;
         let prepared = |source| SandboxError::io("prepare a sandbox", source);
         make_home(&job.home).map_err(|source| SandboxError::io(format!("make {:?}", job.home), source))?;
         let (status, told) = io::pipe().map_err(prepared)?;
         let (held, lifeline) = io::pipe().map_err(prepared)?;
-        let mut files = Files::default();
+        let mut files = InheritedFiles::default();
         let arguments = arguments(&program, &self.reads, &job, &mut files).map_err(prepared)?;
         let arguments = files.hold("arguments", &arguments).map_err(prepared)?;
         let mut command = Command::new(&self.program);
@@ -110,13 +111,13 @@ impl Enclosure for Bubblewrap {
         spawner::inherit(&mut command, files.open);
         job.limits.inherited_by(&mut command);
         let group = cgroup::entered(self.groups.as_ref(), &job.limits, &mut command)?;
-        let status = Status::new(status).map_err(prepared)?;
+        let status = StatusPipe::new(status).map_err(prepared)?;
 
         let not_started = |said: String| SandboxError::NotStarted { program: program.clone(), said };
         // In a task of its own: one that is no longer wanted while it is being started has to be ended with care too.
         let starting = tokio::spawn(async move {
             let child = spawner::spawn(command).await?;
-            Ok::<_, io::Error>(Running {
+            Ok::<_, io::Error>(BubblewrapProcess {
                 child: Some(child),
                 lifeline: Some(lifeline),
                 status: Some(status),
@@ -126,15 +127,15 @@ impl Enclosure for Bubblewrap {
         });
         let started = starting.await.unwrap_or_else(|error| Err(io::Error::other(error)));
         let mut running = started.map_err(|error| not_started(error.to_string()))?;
-        let network = std::mem::replace(&mut job.network, Network::None);
+        let network = std::mem::replace(&mut job.network, SandboxNetwork::None);
         let first = running.begin(network).await.map_err(prepared)?;
         let Some(child) = &mut running.child else { return Err(not_started("it is gone".to_owned())) };
-        let mut tee = Tee { sink, last: Vec::new() };
-        let reached = Watch::over(&job).with_first(first).reached(running.group.as_ref());
-        let pumped = pump::pump(child, &job.stdin, &mut tee, job.timeout, job.most_output, reached)
+        let mut tee = StderrTee { sink, last: Vec::new() };
+        let reached = LimitWatcher::over(&job).with_first(first).reached(running.group.as_ref());
+        let pumped = copy_output::pump(child, &job.stdin, &mut tee, job.timeout, job.most_output, reached)
             .await
             .map_err(|source| SandboxError::io("wait for a sandbox", source))?;
-        let told = running.status.as_mut().map(Status::now).unwrap_or_default();
+        let told = running.status.as_mut().map(StatusPipe::now).unwrap_or_default();
         let group = running.group.take();
         drop(running);
         let said = String::from_utf8_lossy(&tee.last).trim().to_owned();
@@ -146,31 +147,31 @@ impl Enclosure for Bubblewrap {
         match exit {
             Exit::Code(_) if !told.started && limit.is_none() => Err(not_started(said)),
             Exit::Code(_) | Exit::Signal(_) | Exit::TimedOut => {
-                Ok(Ran { exit, output_cut: pumped.output_cut, limit })
+                Ok(JobExit { exit, output_cut: pumped.output_cut, limit })
             }
         }
     }
 }
 
 /// A sandbox that ends when this is dropped.
-struct Running {
+struct BubblewrapProcess {
     child: Option<Child>,
     lifeline: Option<PipeWriter>,
     /// Open as long as the monitor may write to it: it would die of that too.
-    status: Option<Status>,
-    group: Option<Group>,
+    status: Option<StatusPipe>,
+    group: Option<JobCgroup>,
     runtime: Handle,
 }
 
-impl Running {
+impl BubblewrapProcess {
     /// Opens the door, where there is one, and then lets the job begin. Answers with the first process of its
     /// namespace; none, when bubblewrap ended before it made one, and has said why.
-    async fn begin(&mut self, network: Network) -> io::Result<Option<Pid>> {
+    async fn begin(&mut self, network: SandboxNetwork) -> io::Result<Option<Pid>> {
         let Some(status) = &mut self.status else { return Ok(None) };
         let Some(first) = status.first_process().await? else { return Ok(None) };
         match network {
-            Network::Gateway(door) => door.open_inside(first).await?,
-            Network::None | Network::Host => {}
+            SandboxNetwork::Gateway(door) => door.open_inside(first).await?,
+            SandboxNetwork::None | SandboxNetwork::Host => {}
         }
         if let Some(lifeline) = &mut self.lifeline {
             lifeline.write_all(b"\n")?;
@@ -179,7 +180,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for BubblewrapProcess {
     fn drop(&mut self) {
         // First by the lifeline: the monitor, killed in the middle of its preparations, would leave half a sandbox
         // waiting for it. Only what does not end by that is killed from outside.
@@ -208,12 +209,12 @@ fn make_home(home: &Path) -> io::Result<()> {
 }
 
 /// Hands output on and remembers the end of what was said on standard error, for a sandbox that never started.
-struct Tee<'a> {
+struct StderrTee<'a> {
     sink: &'a mut dyn Sink,
     last: Vec<u8>,
 }
 
-impl Sink for Tee<'_> {
+impl Sink for StderrTee<'_> {
     fn stdout(&mut self, bytes: &[u8]) {
         self.sink.stdout(bytes);
     }

@@ -10,14 +10,14 @@ use tokio::net::unix::pipe::Receiver;
 /// More than bubblewrap ever tells.
 const MOST: usize = 16_384;
 
-pub(super) struct Status {
+pub(super) struct StatusPipe {
     pipe: Receiver,
     told: Vec<u8>,
 }
 
 /// What has been told so far.
 #[derive(Default)]
-pub(super) struct Told {
+pub(super) struct BubblewrapStatus {
     /// The first process of the namespace, by the host's number.
     pub(super) first_process: Option<Pid>,
     /// Whether the program was started at all: only then bubblewrap tells its exit code.
@@ -31,7 +31,7 @@ struct StatusLine {
     exit_code: Option<i32>,
 }
 
-impl Status {
+impl StatusPipe {
     pub(super) fn new(pipe: PipeReader) -> io::Result<Self> {
         Ok(Self { pipe: Receiver::from_owned_fd(OwnedFd::from(pipe))?, told: Vec::new() })
     }
@@ -56,7 +56,7 @@ impl Status {
 
     /// Reads what is there, and does not wait for more: something could hold the other end. The runtime is not asked,
     /// since it hears of what was written only after a while.
-    pub(super) fn now(&mut self) -> Told {
+    pub(super) fn now(&mut self) -> BubblewrapStatus {
         let mut piece = [0; 1_024];
         while self.told.len() < MOST {
             match rustix::io::retry_on_intr(|| rustix::io::read(&self.pipe, &mut piece)) {
@@ -71,8 +71,8 @@ impl Status {
         self.told.extend_from_slice(piece.get(..length).unwrap_or_default());
     }
 
-    fn so_far(&self) -> Told {
-        let mut all = Told::default();
+    fn so_far(&self) -> BubblewrapStatus {
+        let mut all = BubblewrapStatus::default();
         for line in serde_json::Deserializer::from_slice(&self.told).into_iter() {
             let Ok(StatusLine { child_pid, exit_code }) = line else { break };
             all.first_process = all.first_process.or(child_pid.and_then(Pid::from_raw));
@@ -92,7 +92,7 @@ mod tests {
     #[tokio::test]
     async fn nobody_waits_for_a_word_that_never_comes() {
         let (reader, mut writer) = io::pipe().unwrap();
-        let mut status = Status::new(reader).unwrap();
+        let mut status = StatusPipe::new(reader).unwrap();
         writer.write_all(b"{ \"child-pid\": 7 }\n{ \"exit-code\": 0 }\n").unwrap();
         assert_eq!(status.first_process().await.unwrap(), Pid::from_raw(7));
         // Something still holds the other end.

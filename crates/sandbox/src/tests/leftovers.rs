@@ -10,7 +10,7 @@ const SOON: Duration = Duration::from_secs(5);
 
 /// How a job is made to end.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum End {
+enum JobEnding {
     ByItself,
     ByItsTime,
     ByALimit,
@@ -19,13 +19,13 @@ enum End {
 }
 
 /// What can be left of a job, as the host sees it while it runs.
-struct Traces {
+struct JobTraces {
     marker: String,
     groups: Vec<PathBuf>,
     network: String,
 }
 
-impl Traces {
+impl JobTraces {
     async fn of(marker: &str) -> Self {
         let inside = loop {
             if let Some(inside) = process_inside(marker) {
@@ -72,12 +72,14 @@ fn mounts() -> String {
     fs::read_to_string("/proc/self/mountinfo").unwrap()
 }
 
-async fn run_to(place: &Place, end: End) -> Traces {
+async fn run_to(place: &SandboxFixture, end: JobEnding) -> JobTraces {
     let marker = made_up("trace");
     let stay = match end {
-        End::ByItself => "while [ ! -e go ]; do sleep 0.02; done",
-        End::ByALimit => "while [ ! -e go ]; do sleep 0.02; done; head -c 100000000 /dev/zero > f; sleep 60",
-        End::ByItsTime | End::Dropped | End::Killed => "sleep 60",
+        JobEnding::ByItself => "while [ ! -e go ]; do sleep 0.02; done",
+        JobEnding::ByALimit => {
+            "while [ ! -e go ]; do sleep 0.02; done; head -c 100000000 /dev/zero > f; sleep 60"
+        }
+        JobEnding::ByItsTime | JobEnding::Dropped | JobEnding::Killed => "sleep 60",
     };
     let script = format!(
         "trap '' TERM HUP; (setsid sh -c 'trap \"\" TERM; sleep 61; : {marker}' &) >/dev/null 2>&1; \
@@ -85,21 +87,21 @@ async fn run_to(place: &Place, end: End) -> Traces {
          {stay}; : {marker}"
     );
     let mut job = place.job(&["sh", "-c", &script]);
-    job.network = Network::Gateway(place.sandbox.door(drop).unwrap());
+    job.network = SandboxNetwork::Gateway(place.sandbox.egress_socket(drop).unwrap());
     job.limits.disk = 50 << 20;
-    if end == End::ByItsTime {
+    if end == JobEnding::ByItsTime {
         job.timeout = Duration::from_millis(1_500);
     }
     let looked = std::cell::OnceCell::new();
-    let mut sink = Collected::default();
+    let mut sink = CollectedOutput::default();
     let running = place.sandbox.run(job, &mut sink);
     let look = async {
-        assert!(looked.set(Traces::of(&marker).await).is_ok());
+        assert!(looked.set(JobTraces::of(&marker).await).is_ok());
         fs::write(place.path("work/go"), "").unwrap();
         match end {
-            End::ByItself | End::ByItsTime | End::ByALimit => std::future::pending().await,
-            End::Dropped => {}
-            End::Killed => {
+            JobEnding::ByItself | JobEnding::ByItsTime | JobEnding::ByALimit => std::future::pending().await,
+            JobEnding::Dropped => {}
+            JobEnding::Killed => {
                 let monitor = process_inside(&marker).unwrap();
                 let monitor = first_of(monitor);
                 rustix::process::kill_process(monitor, rustix::process::Signal::KILL).unwrap();
@@ -111,13 +113,13 @@ async fn run_to(place: &Place, end: End) -> Traces {
         ended = running => {
             let ended = ended.unwrap();
             match end {
-                End::ByItself => assert_eq!(ended.exit, Exit::Code(0), "{ended:?}"),
-                End::ByItsTime => assert_eq!(ended.exit, Exit::TimedOut),
-                End::ByALimit => assert!(ended.limit.is_some(), "{ended:?}"),
-                End::Dropped | End::Killed => assert_ne!(ended.exit, Exit::Code(0)),
+                JobEnding::ByItself => assert_eq!(ended.exit, Exit::Code(0), "{ended:?}"),
+                JobEnding::ByItsTime => assert_eq!(ended.exit, Exit::TimedOut),
+                JobEnding::ByALimit => assert!(ended.limit.is_some(), "{ended:?}"),
+                JobEnding::Dropped | JobEnding::Killed => assert_ne!(ended.exit, Exit::Code(0)),
             }
         }
-        () = look => assert_eq!(end, End::Dropped),
+        () = look => assert_eq!(end, JobEnding::Dropped),
     }
     looked.into_inner().unwrap()
 }
@@ -146,10 +148,16 @@ async fn however_a_job_ends_nothing_of_it_is_left() {
         again(THIS, true, &[]);
         return;
     }
-    let place = Place::new(Mode::Bubblewrap).await;
+    let place = SandboxFixture::new(IsolationMode::Bubblewrap).await;
     // Once for what stays open from the first run on.
-    run_to(&place, End::ByItself).await;
-    for end in [End::ByItself, End::ByItsTime, End::ByALimit, End::Dropped, End::Killed] {
+    run_to(&place, JobEnding::ByItself).await;
+    for end in [
+        JobEnding::ByItself,
+        JobEnding::ByItsTime,
+        JobEnding::ByALimit,
+        JobEnding::Dropped,
+        JobEnding::Killed,
+    ] {
         let (files, mounted) = (open_files(), mounts());
         place.sh("rm -rf go pipe sock f").await;
         let traces = run_to(&place, end).await;
@@ -169,18 +177,18 @@ async fn however_a_job_ends_nothing_of_it_is_left() {
 
 #[tokio::test]
 async fn without_walls_a_control_group_ends_what_left_the_process_group() {
-    let Some(groups) = Groups::of_this_machine() else {
+    let Some(groups) = CgroupParent::of_this_machine() else {
         eprintln!("skipped: no control group can be made here");
         return;
     };
-    let place = Place::with(Mode::None, Some(groups)).await;
+    let place = SandboxFixture::with(IsolationMode::None, Some(groups)).await;
     let marker = made_up("daemon");
     let (ended, ..) =
         place.sh(&format!("setsid sh -c 'sleep 300; : {marker}' >/dev/null 2>&1 & sleep 0.2")).await;
     assert_eq!(ended.exit, Exit::Code(0));
     assert!(!runs_somewhere(&marker));
 
-    let mut sink = Collected::default();
+    let mut sink = CollectedOutput::default();
     let job = place.job(&["sh", "-c", &format!("setsid sh -c 'sleep 300; : {marker}' & sleep 300")]);
     let running = place.sandbox.run(job, &mut sink);
     assert!(tokio::time::timeout(Duration::from_millis(500), running).await.is_err());

@@ -26,19 +26,19 @@ print('full', flush=True)
 import time
 time.sleep(20)";
 
-fn limited(place: &Place, program: &[&str], change: impl FnOnce(&mut Limits)) -> Job {
+fn limited(place: &SandboxFixture, program: &[&str], change: impl FnOnce(&mut JobLimits)) -> Job {
     let mut job = place.job(program);
     change(&mut job.limits);
     job
 }
 
-async fn a_fork_bomb(place: &Place, most: u32) -> (Ended, usize) {
+async fn a_fork_bomb(place: &SandboxFixture, most: u32) -> (JobResult, usize) {
     let job = limited(place, &["python3", "-c", BOMB], |limits| limits.processes = most);
     let (ended, out, _) = place.run(job).await;
     (ended, out.len())
 }
 
-async fn a_memory_bomb(place: &Place) -> (Ended, String) {
+async fn a_memory_bomb(place: &SandboxFixture) -> (JobResult, String) {
     let job = limited(place, &["python3", "-c", HUNGER], |limits| limits.memory = 256 * MIB);
     let (ended, out, _) = place.run(job).await;
     (ended, out)
@@ -46,14 +46,14 @@ async fn a_memory_bomb(place: &Place) -> (Ended, String) {
 
 #[tokio::test]
 async fn a_fork_bomb_is_bounded_and_told() {
-    for mode in [Mode::Bubblewrap, Mode::None] {
-        let Some(groups) = Groups::of_this_machine() else {
+    for mode in [IsolationMode::Bubblewrap, IsolationMode::None] {
+        let Some(groups) = CgroupParent::of_this_machine() else {
             eprintln!("skipped: no control group can be made here");
             return;
         };
-        let place = Place::with(mode, Some(groups)).await;
+        let place = SandboxFixture::with(mode, Some(groups)).await;
         let (ended, born) = a_fork_bomb(&place, 60).await;
-        assert_eq!(ended.limit, Some(Limit::Processes(60)), "{mode}: {ended:?}");
+        assert_eq!(ended.limit, Some(ExceededLimit::Processes(60)), "{mode}: {ended:?}");
         assert!((1..60).contains(&born), "{mode}: {born}");
         assert!(ended.duration < Duration::from_secs(10), "{ended:?}");
         assert_eq!(ended.limit.unwrap().to_string(), "wanted more than 60 processes and threads at once");
@@ -62,10 +62,14 @@ async fn a_fork_bomb_is_bounded_and_told() {
 
 #[tokio::test]
 async fn where_no_group_can_be_made_processes_are_watched() {
-    let place = Place::with(Mode::Bubblewrap, None).await;
-    assert!(place.sandbox.walls().contains("watched, since no cgroup"), "{}", place.sandbox.walls());
+    let place = SandboxFixture::with(IsolationMode::Bubblewrap, None).await;
+    assert!(
+        place.sandbox.describe_isolation().contains("watched, since no cgroup"),
+        "{}",
+        place.sandbox.describe_isolation()
+    );
     let (ended, born) = a_fork_bomb(&place, 60).await;
-    assert_eq!((ended.exit, ended.limit), (Exit::Signal(9), Some(Limit::Processes(60))), "{ended:?}");
+    assert_eq!((ended.exit, ended.limit), (Exit::Signal(9), Some(ExceededLimit::Processes(60))), "{ended:?}");
     assert!(ended.duration < Duration::from_secs(10), "{ended:?}");
     if rustix::process::getuid().is_root() {
         again("limits::where_no_group_can_be_made_processes_are_watched", true, &[]);
@@ -76,21 +80,26 @@ async fn where_no_group_can_be_made_processes_are_watched() {
 
 #[tokio::test]
 async fn a_memory_bomb_is_ended_and_told() {
-    let mut places = vec![Place::with(Mode::Bubblewrap, None).await];
-    if let Some(groups) = Groups::of_this_machine() {
-        places.push(Place::with(Mode::Bubblewrap, Some(groups)).await);
-        places.push(Place::new(Mode::None).await);
+    let mut places = vec![SandboxFixture::with(IsolationMode::Bubblewrap, None).await];
+    if let Some(groups) = CgroupParent::of_this_machine() {
+        places.push(SandboxFixture::with(IsolationMode::Bubblewrap, Some(groups)).await);
+        places.push(SandboxFixture::new(IsolationMode::None).await);
     }
     for place in &places {
         let (ended, out) = a_memory_bomb(place).await;
-        assert_eq!(ended.limit, Some(Limit::Memory(256 * MIB)), "{}: {ended:?} {out}", place.sandbox.walls());
+        assert_eq!(
+            ended.limit,
+            Some(ExceededLimit::Memory(256 * MIB)),
+            "{}: {ended:?} {out}",
+            place.sandbox.describe_isolation()
+        );
         assert_eq!(ended.limit.unwrap().to_string(), "wanted more than 256 MiB of memory");
     }
 }
 
 #[tokio::test]
 async fn temporary_files_are_bounded_since_they_lie_in_memory() {
-    let place = Place::new(Mode::Bubblewrap).await;
+    let place = SandboxFixture::new(IsolationMode::Bubblewrap).await;
     let script = "for at in /tmp /var/tmp /dev/shm; do head -c 100000000 /dev/zero > $at/f 2>/dev/null; \
                   stat -c %s $at/f; rm $at/f; done";
     let job = limited(&place, &["sh", "-c", script], |limits| limits.memory = 256 * MIB);
@@ -101,19 +110,19 @@ async fn temporary_files_are_bounded_since_they_lie_in_memory() {
 
 #[tokio::test]
 async fn a_file_of_ten_terabytes_is_refused_and_told() {
-    for mode in [Mode::Bubblewrap, Mode::None] {
-        let place = Place::new(mode).await;
+    for mode in [IsolationMode::Bubblewrap, IsolationMode::None] {
+        let place = SandboxFixture::new(mode).await;
         let job =
             limited(&place, &["truncate", "-s", "10T", "large"], |limits| limits.largest_file = 64 * MIB);
         let (ended, ..) = place.run(job).await;
-        assert_eq!(ended.limit, Some(Limit::LargestFile(64 * MIB)), "{mode}: {ended:?}");
+        assert_eq!(ended.limit, Some(ExceededLimit::LargestFile(64 * MIB)), "{mode}: {ended:?}");
         assert_eq!(fs::metadata(place.path("work/large")).unwrap().len(), 0);
     }
 }
 
 #[tokio::test]
 async fn open_files_and_cores_are_bounded() {
-    let place = Place::new(Mode::Bubblewrap).await;
+    let place = SandboxFixture::new(IsolationMode::Bubblewrap).await;
     let many = "import resource
 held = []
 try:
@@ -134,13 +143,13 @@ const FILLERS: [(&str, &str); 4] = [
 
 #[tokio::test]
 async fn whoever_fills_the_disk_is_ended_and_told() {
-    let place = Place::new(Mode::Bubblewrap).await;
+    let place = SandboxFixture::new(IsolationMode::Bubblewrap).await;
     for (how, script) in FILLERS {
         let job = limited(&place, &["sh", "-c", script], |limits| limits.disk = 50 * MIB);
         let (ended, ..) = place.run(job).await;
         assert_eq!(
             (ended.exit, ended.limit),
-            (Exit::Signal(9), Some(Limit::Disk(50 * MIB))),
+            (Exit::Signal(9), Some(ExceededLimit::Disk(50 * MIB))),
             "{how}: {ended:?}"
         );
         assert!(ended.duration < Duration::from_secs(10), "{how}: {ended:?}");
@@ -154,8 +163,8 @@ async fn whoever_fills_the_disk_is_ended_and_told() {
 
 #[tokio::test]
 async fn a_job_within_its_limits_is_told_nothing() {
-    for mode in [Mode::Bubblewrap, Mode::None] {
-        let place = Place::new(mode).await;
+    for mode in [IsolationMode::Bubblewrap, IsolationMode::None] {
+        let place = SandboxFixture::new(mode).await;
         let (ended, out, _) = place.sh("head -c 30000000 /dev/zero | wc -c; exit 137").await;
         assert_eq!((ended.exit, ended.limit, out.as_str()), (Exit::Code(137), None, "30000000"));
     }

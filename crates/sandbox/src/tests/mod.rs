@@ -1,6 +1,6 @@
 //! Real jobs behind real walls.
 
-mod door;
+mod egress;
 mod leftovers;
 mod limits;
 mod output;
@@ -18,7 +18,7 @@ use super::*;
 use journeyman_order::Exit;
 
 /// A place on the host with a folder to work in, a home, and things that are none of a job's business.
-struct Place {
+struct SandboxFixture {
     root: TempDir,
     sandbox: Sandbox,
 }
@@ -26,12 +26,12 @@ struct Place {
 /// Where places are made; a test that is run again as another user is told one that is his.
 const PLACES: &str = "JOURNEYMAN_TEST_PLACES";
 
-impl Place {
-    async fn new(mode: Mode) -> Self {
-        Self::with(mode, Groups::of_this_machine()).await
+impl SandboxFixture {
+    async fn new(mode: IsolationMode) -> Self {
+        Self::with(mode, CgroupParent::of_this_machine()).await
     }
 
-    async fn with(mode: Mode, groups: Option<Groups>) -> Self {
+    async fn with(mode: IsolationMode, groups: Option<CgroupParent>) -> Self {
         // Outside /tmp, so that the private /tmp does not hide by accident what the walls must hide.
         let places = std::env::var(PLACES)
             .map_or_else(|_| journeyman_test_support::repository().join("target"), PathBuf::from);
@@ -40,7 +40,7 @@ impl Place {
         fs::create_dir(root.path().join("work")).unwrap();
         fs::create_dir(root.path().join("other")).unwrap();
         fs::write(root.path().join("other/secret"), "canary").unwrap();
-        let reads = Reads::of_this_machine(Vec::new()).unwrap();
+        let reads = ReadablePaths::of_this_machine(Vec::new()).unwrap();
         Self { root, sandbox: Sandbox::with(mode, reads, groups).await.unwrap() }
     }
 
@@ -55,23 +55,23 @@ impl Place {
             environment: BTreeMap::new(),
             stdin: Vec::new(),
             home: self.path("home"),
-            mounts: vec![Mount { path: self.path("work"), access: Access::ReadWrite }],
+            mounts: vec![Mount { path: self.path("work"), access: MountAccess::ReadWrite }],
             relocation: None,
-            network: Network::None,
-            limits: Limits::default(),
+            network: SandboxNetwork::None,
+            limits: JobLimits::default(),
             timeout: Duration::from_secs(60),
             most_output: 1 << 20,
         }
     }
 
-    async fn run(&self, job: Job) -> (Ended, String, String) {
-        let mut said = Collected::default();
+    async fn run(&self, job: Job) -> (JobResult, String, String) {
+        let mut said = CollectedOutput::default();
         let ended = self.sandbox.run(job, &mut said).await.unwrap();
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
         (ended, text(&said.stdout), text(&said.stderr))
     }
 
-    async fn sh(&self, script: &str) -> (Ended, String, String) {
+    async fn sh(&self, script: &str) -> (JobResult, String, String) {
         self.run(self.job(&["sh", "-c", script])).await
     }
 }
@@ -135,8 +135,8 @@ fn again(test: &str, as_somebody: bool, variables: &[(&str, &str)]) -> String {
 
 #[tokio::test]
 async fn a_job_answers_with_its_output_and_its_exit_code() {
-    for mode in [Mode::Bubblewrap, Mode::None] {
-        let place = Place::new(mode).await;
+    for mode in [IsolationMode::Bubblewrap, IsolationMode::None] {
+        let place = SandboxFixture::new(mode).await;
         assert_eq!(place.sandbox.mode(), mode);
         let (ended, out, err) = place.sh("pwd; echo wrong >&2; exit 7").await;
         assert_eq!(ended.exit, Exit::Code(7), "{mode}");
@@ -148,30 +148,30 @@ async fn a_job_answers_with_its_output_and_its_exit_code() {
 
 #[tokio::test]
 async fn two_jobs_are_shown_their_own_folders_at_one_path() {
-    let place = Place::new(Mode::Bubblewrap).await;
+    let place = SandboxFixture::new(IsolationMode::Bubblewrap).await;
     for name in ["one", "two"] {
         let host = place.path(name);
         fs::create_dir_all(host.join("tree")).unwrap();
         fs::write(host.join("tree/name"), name).unwrap();
         let mut job = place.job(&["sh", "-c", "pwd; cat name; echo \"$HOME\"; echo seen >\"$HOME/kept\""]);
         (job.directory, job.home) = (host.join("tree"), host.join("home"));
-        job.mounts = vec![Mount { path: host.join("tree"), access: Access::ReadOnly }];
+        job.mounts = vec![Mount { path: host.join("tree"), access: MountAccess::ReadOnly }];
         job.relocation = Some(Relocation { host: host.clone(), inside: "/somewhere/else".into() });
         let (_, out, err) = place.run(job).await;
         assert_eq!((out, err), (format!("/somewhere/else/tree\n{name}/somewhere/else/home"), String::new()));
         assert_eq!(fs::read_to_string(host.join("home/kept")).unwrap(), "seen\n");
     }
-    let place = Place::new(Mode::None).await;
+    let place = SandboxFixture::new(IsolationMode::None).await;
     let mut job = place.job(&["true"]);
     job.relocation = Some(Relocation { host: place.path("work"), inside: "/somewhere/else".into() });
-    let refused = place.sandbox.run(job, &mut Collected::default()).await.unwrap_err();
+    let refused = place.sandbox.run(job, &mut CollectedOutput::default()).await.unwrap_err();
     assert!(refused.to_string().contains("without walls folders are seen where they are"), "{refused}");
 }
 
 #[tokio::test]
 async fn the_environment_is_empty_but_for_what_the_job_names() {
-    for mode in [Mode::Bubblewrap, Mode::None] {
-        let place = Place::new(mode).await;
+    for mode in [IsolationMode::Bubblewrap, IsolationMode::None] {
+        let place = SandboxFixture::new(mode).await;
         let mut job = place.job(&["env"]);
         job.environment.insert("COLOUR".into(), "blue\ngreen = x".into());
         let (_, out, _) = place.run(job).await;
@@ -187,7 +187,7 @@ async fn the_environment_is_empty_but_for_what_the_job_names() {
             .collect();
         assert!(strange.is_empty(), "{strange:?}");
     }
-    let place = Place::new(Mode::Bubblewrap).await;
+    let place = SandboxFixture::new(IsolationMode::Bubblewrap).await;
     let mut job = place.job(&["sh", "-c", "cat /proc/1/environ | tr '\\0' '\\n' | grep -v ^PWD="]);
     job.environment.insert("KEY".into(), "canary".into());
     assert_eq!(place.run(job).await.1, "", "the first process shows nothing either");
@@ -195,7 +195,7 @@ async fn the_environment_is_empty_but_for_what_the_job_names() {
 
 #[tokio::test]
 async fn the_host_cannot_be_seen() {
-    let place = Place::new(Mode::Bubblewrap).await;
+    let place = SandboxFixture::new(IsolationMode::Bubblewrap).await;
     let secret = place.path("other/secret").display().to_string();
     let manifest = journeyman_test_support::repository().join("Cargo.toml").display().to_string();
     let home = std::env::home_dir().unwrap().join(".bashrc").display().to_string();
@@ -220,7 +220,7 @@ async fn the_host_cannot_be_seen() {
 
 #[tokio::test]
 async fn a_job_is_nobody_in_particular_and_has_no_capability() {
-    let place = Place::new(Mode::Bubblewrap).await;
+    let place = SandboxFixture::new(IsolationMode::Bubblewrap).await;
     let (_, out, _) =
         place.sh("id -u; id -un; grep -E 'CapEff|CapBnd|NoNewPrivs' /proc/self/status | tr -d '\\t'").await;
     assert_eq!(out, "1000\njourneyman\nCapEff:0000000000000000\nCapBnd:0000000000000000\nNoNewPrivs:1");
@@ -228,7 +228,7 @@ async fn a_job_is_nobody_in_particular_and_has_no_capability() {
 
 #[tokio::test]
 async fn a_job_has_no_terminal_and_no_session_of_ours() {
-    let place = Place::new(Mode::Bubblewrap).await;
+    let place = SandboxFixture::new(IsolationMode::Bubblewrap).await;
     // A session that was begun outside is none of the namespace's, and shows as nought.
     let (_, out, _) =
         place.sh("cut -d' ' -f6,7 /proc/$$/stat; (: < /dev/tty) 2>/dev/null || echo none").await;
@@ -239,7 +239,7 @@ async fn a_job_has_no_terminal_and_no_session_of_ours() {
 
 #[tokio::test]
 async fn only_what_is_mounted_for_writing_can_be_written() {
-    let place = Place::new(Mode::Bubblewrap).await;
+    let place = SandboxFixture::new(IsolationMode::Bubblewrap).await;
     let name = made_up("file");
     let mut job = place.job(&[
         "sh",
@@ -252,7 +252,7 @@ async fn only_what_is_mounted_for_writing_can_be_written() {
     for folder in [&other, &place.path("work"), &place.path("home")] {
         job.program.push(folder.into());
     }
-    job.mounts.push(Mount { path: other, access: Access::ReadOnly });
+    job.mounts.push(Mount { path: other, access: MountAccess::ReadOnly });
     let (_, out, _) = place.run(job).await;
     let own = ["/tmp", "/var/tmp", "/dev/shm"].map(|folder| Path::new(folder).join(&name));
     let expected: Vec<_> = [place.path("work/x"), place.path("home/x")]
@@ -266,21 +266,21 @@ async fn only_what_is_mounted_for_writing_can_be_written() {
 
 #[tokio::test]
 async fn the_network_is_there_only_when_it_is_asked_for() {
-    let place = Place::new(Mode::Bubblewrap).await;
+    let place = SandboxFixture::new(IsolationMode::Bubblewrap).await;
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let script = format!("bash -c 'exec 3<>/dev/tcp/127.0.0.1/{port}'");
     let (ended, _, _) = place.sh(&script).await;
     assert_ne!(ended.exit, Exit::Code(0));
     let mut job = place.job(&["sh", "-c", &script]);
-    job.network = Network::Host;
+    job.network = SandboxNetwork::Host;
     let (ended, _, err) = place.run(job).await;
     assert_eq!(ended.exit, Exit::Code(0), "{err}");
 }
 
 #[tokio::test]
 async fn nothing_that_a_job_started_outlives_it() {
-    let place = Place::new(Mode::Bubblewrap).await;
+    let place = SandboxFixture::new(IsolationMode::Bubblewrap).await;
     let daemon = made_up("daemon");
     let start = format!("setsid sh -c 'while :; do sleep 0.05; done # {daemon}' >/dev/null 2>&1 & ");
 
@@ -294,7 +294,7 @@ async fn nothing_that_a_job_started_outlives_it() {
     assert_eq!(ended.exit, Exit::TimedOut);
     assert!(!runs_somewhere(&daemon), "after its time");
 
-    let mut sink = Collected::default();
+    let mut sink = CollectedOutput::default();
     let job = place.job(&["sh", "-c", &format!("{start} sleep 60")]);
     let dropped = tokio::time::timeout(Duration::from_millis(400), place.sandbox.run(job, &mut sink)).await;
     assert!(dropped.is_err());
@@ -307,7 +307,7 @@ async fn nothing_that_a_job_started_outlives_it() {
 
 #[tokio::test]
 async fn without_walls_the_process_group_ends_with_the_job() {
-    let place = Place::new(Mode::None).await;
+    let place = SandboxFixture::new(IsolationMode::None).await;
     let child = made_up("child");
     let mut job = place.job(&["sh", "-c", &format!("sh -c 'sleep 61; : {child}' & sleep 61")]);
     job.timeout = Duration::from_millis(300);
@@ -320,8 +320,8 @@ async fn without_walls_the_process_group_ends_with_the_job() {
 
 #[tokio::test]
 async fn whoever_holds_the_output_open_does_not_hold_us() {
-    for mode in [Mode::Bubblewrap, Mode::None] {
-        let place = Place::new(mode).await;
+    for mode in [IsolationMode::Bubblewrap, IsolationMode::None] {
+        let place = SandboxFixture::new(mode).await;
         let (ended, out, _) = place.sh("(sleep 30) & echo done").await;
         assert_eq!((ended.exit, out.as_str()), (Exit::Code(0), "done"));
         assert!(ended.duration < Duration::from_secs(10), "{mode}: {:?}", ended.duration);
@@ -330,10 +330,10 @@ async fn whoever_holds_the_output_open_does_not_hold_us() {
 
 #[tokio::test]
 async fn output_without_end_is_cut_and_input_of_any_size_is_fed() {
-    let place = Place::new(Mode::Bubblewrap).await;
+    let place = SandboxFixture::new(IsolationMode::Bubblewrap).await;
     let mut job = place.job(&["sh", "-c", "head -c 50000000 /dev/zero; echo end >&2"]);
     job.most_output = 100_000;
-    let mut said = Collected::default();
+    let mut said = CollectedOutput::default();
     let ended = place.sandbox.run(job, &mut said).await.unwrap();
     assert_eq!((ended.exit, ended.output_cut), (Exit::Code(0), true));
     assert_eq!((said.stdout.len(), said.stderr.as_slice()), (100_000, b"end\n".as_slice()));
@@ -341,7 +341,7 @@ async fn output_without_end_is_cut_and_input_of_any_size_is_fed() {
     let mut job = place.job(&["cat"]);
     job.stdin = vec![b'x'; 5_000_000];
     job.most_output = u64::MAX;
-    let mut said = Collected::default();
+    let mut said = CollectedOutput::default();
     let ended = place.sandbox.run(job, &mut said).await.unwrap();
     assert_eq!((ended.exit, said.stdout.len()), (Exit::Code(0), 5_000_000));
 
@@ -352,8 +352,8 @@ async fn output_without_end_is_cut_and_input_of_any_size_is_fed() {
 
 #[tokio::test]
 async fn variables_never_stand_on_a_command_line() {
-    for mode in [Mode::Bubblewrap, Mode::None] {
-        let place = Place::new(mode).await;
+    for mode in [IsolationMode::Bubblewrap, IsolationMode::None] {
+        let place = SandboxFixture::new(mode).await;
         let (secret, marker) = (made_up("secret"), made_up("marker"));
         let mut job = place.job(&["sh", "-c", &format!("echo $KEY; sleep 1; : {marker}")]);
         job.environment.insert("KEY".into(), secret.clone());
@@ -372,7 +372,7 @@ async fn variables_never_stand_on_a_command_line() {
 
 #[tokio::test]
 async fn the_toolchains_of_this_machine_work_inside() {
-    let place = Place::new(Mode::Bubblewrap).await;
+    let place = SandboxFixture::new(IsolationMode::Bubblewrap).await;
     fs::write(place.path("work/a.rs"), "fn main() { println!(\"{}\", 6 * 7); }").unwrap();
     for (tool, script, answer) in [
         ("git", "git init -q x && git -C x status --short --branch", "No commits yet"),
@@ -398,7 +398,7 @@ async fn the_toolchains_of_this_machine_work_inside() {
 #[tokio::test]
 async fn a_program_outside_the_allowlist_is_shown_with_what_is_its_own_only() {
     use std::os::unix::fs::{PermissionsExt, symlink};
-    let place = Place::new(Mode::Bubblewrap).await;
+    let place = SandboxFixture::new(IsolationMode::Bubblewrap).await;
     for folder in ["tool/bin", "tool/lib", "links", "server", "node_modules/agent/cli", "node_modules/lib"] {
         fs::create_dir_all(place.path(folder)).unwrap();
     }
@@ -445,9 +445,9 @@ async fn a_program_outside_the_allowlist_is_shown_with_what_is_its_own_only() {
 #[tokio::test]
 async fn a_job_that_cannot_be_run_says_why() {
     use std::os::unix::fs::symlink;
-    for mode in [Mode::Bubblewrap, Mode::None] {
-        let place = Place::new(mode).await;
-        let mut sink = Collected::default();
+    for mode in [IsolationMode::Bubblewrap, IsolationMode::None] {
+        let place = SandboxFixture::new(mode).await;
+        let mut sink = CollectedOutput::default();
         let error = place.sandbox.run(place.job(&["no-such-program"]), &mut sink).await.unwrap_err();
         assert!(error.to_string().contains("no-such-program"), "{error}");
 
@@ -458,23 +458,26 @@ async fn a_job_that_cannot_be_run_says_why() {
 
         symlink("/etc", place.path("link")).unwrap();
         let mut linked = place.job(&["true"]);
-        linked.mounts.push(Mount { path: place.path("link"), access: Access::ReadOnly });
+        linked.mounts.push(Mount { path: place.path("link"), access: MountAccess::ReadOnly });
         let error = place.sandbox.run(linked, &mut sink).await.unwrap_err();
         assert!(error.to_string().contains("is a symbolic link"), "{error}");
     }
-    let error = Sandbox::new(Mode::None, vec!["/no/such/folder".into()]).await.unwrap_err();
+    let error = Sandbox::new(IsolationMode::None, vec!["/no/such/folder".into()]).await.unwrap_err();
     assert!(error.to_string().contains("/no/such/folder"));
-    assert!("docker".parse::<Mode>().is_err());
-    assert_eq!("bubblewrap".parse::<Mode>().map(|mode| mode.to_string()), Ok("bubblewrap".to_owned()));
+    assert!("docker".parse::<IsolationMode>().is_err());
+    assert_eq!(
+        "bubblewrap".parse::<IsolationMode>().map(|mode| mode.to_string()),
+        Ok("bubblewrap".to_owned())
+    );
 }
 
 #[tokio::test]
 async fn a_job_outlives_the_thread_that_asked_for_it() {
     // To the kernel the parent of a process is the thread that started it, and a sandbox dies with its parent.
-    let place = Place::new(Mode::Bubblewrap).await;
+    let place = SandboxFixture::new(IsolationMode::Bubblewrap).await;
     let (job, sandbox) = (place.job(&["sh", "-c", "sleep 1; echo done"]), place.sandbox.clone());
     let mut running = Box::pin(async move {
-        let mut said = Collected::default();
+        let mut said = CollectedOutput::default();
         let ended = sandbox.run(job, &mut said).await.unwrap();
         (ended.exit, said.stdout)
     });
@@ -496,7 +499,7 @@ async fn a_job_outlives_the_thread_that_asked_for_it() {
 #[tokio::test]
 async fn a_long_job_when_asked_for() {
     if let Ok(marker) = std::env::var("JOURNEYMAN_TEST_LONG_JOB") {
-        let place = Place::new(Mode::Bubblewrap).await;
+        let place = SandboxFixture::new(IsolationMode::Bubblewrap).await;
         place.sh(&format!("setsid sh -c 'while :; do sleep 0.05; done # {marker}' & sleep 60")).await;
     }
 }
@@ -536,7 +539,7 @@ fn a_journeyman_is_killed(after: Duration) {
 
 #[tokio::test]
 async fn a_job_has_no_open_files_but_its_own() {
-    let place = Place::new(Mode::Bubblewrap).await;
+    let place = SandboxFixture::new(IsolationMode::Bubblewrap).await;
     let (_, out, _) = place.sh("ls -l /proc/self/fd | grep -v ' 3 -> ' | sed -n 's/.* -> //p'").await;
     let others: Vec<_> = out.lines().filter(|to| !to.starts_with("pipe:") && *to != "/dev/null").collect();
     assert!(others.is_empty(), "{out}");
@@ -554,11 +557,11 @@ async fn a_job_has_no_open_files_but_its_own() {
 
 #[tokio::test]
 async fn a_job_that_nobody_waits_for_any_more_ends_whatever_the_moment() {
-    let place = Place::new(Mode::Bubblewrap).await;
+    let place = SandboxFixture::new(IsolationMode::Bubblewrap).await;
     let marker = made_up("moment");
     for microseconds in (0..40_u64).map(|step| step * 250) {
         let job = place.job(&["sh", "-c", &format!("setsid sleep 300 & sleep 300; : {marker}")]);
-        let mut sink = Collected::default();
+        let mut sink = CollectedOutput::default();
         let running = place.sandbox.run(job, &mut sink);
         drop(tokio::time::timeout(Duration::from_micros(microseconds), running).await);
     }

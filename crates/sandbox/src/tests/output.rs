@@ -14,9 +14,9 @@ fn memory() -> (u64, u64) {
 
 /// Counts, and keeps nothing.
 #[derive(Default)]
-struct Counted(u64);
+struct CountingSink(u64);
 
-impl Sink for Counted {
+impl Sink for CountingSink {
     fn stdout(&mut self, bytes: &[u8]) {
         self.0 += bytes.len() as u64;
     }
@@ -39,13 +39,13 @@ async fn output_without_end_and_lines_without_end_take_no_memory_of_ours() {
         return;
     }
     let bytes: u64 = std::env::var(BYTES).map_or(1 << 30, |bytes| bytes.parse().unwrap());
-    let place = Place::new(Mode::Bubblewrap).await;
+    let place = SandboxFixture::new(IsolationMode::Bubblewrap).await;
     let (_, before) = memory();
     let begun = Instant::now();
     let mut job = place.job(&["sh", "-c", &format!("head -c {bytes} /dev/zero | tr '\\0' x")]);
     job.most_output = u64::MAX;
     job.timeout = Duration::from_secs(600);
-    let mut counted = Counted::default();
+    let mut counted = CountingSink::default();
     let ended = place.sandbox.run(job, &mut counted).await.unwrap();
     assert_eq!((ended.exit, counted.0), (Exit::Code(0), bytes));
     let (most, _) = memory();
@@ -56,8 +56,8 @@ async fn output_without_end_and_lines_without_end_take_no_memory_of_ours() {
 
 #[tokio::test]
 async fn a_job_that_never_stops_talking_is_cut_and_ends_in_time() {
-    for mode in [Mode::Bubblewrap, Mode::None] {
-        let place = Place::new(mode).await;
+    for mode in [IsolationMode::Bubblewrap, IsolationMode::None] {
+        let place = SandboxFixture::new(mode).await;
         let mut job = place.job(&["yes"]);
         job.most_output = 1_000;
         job.timeout = Duration::from_millis(500);

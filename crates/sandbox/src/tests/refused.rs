@@ -19,7 +19,7 @@ for name, *arguments in json.loads(sys.argv[1]):
     if os.WIFSIGNALED(status): print(name, 'killed by', os.WTERMSIG(status))
 ";
 
-async fn probed(place: &Place, calls: &serde_json::Value) -> String {
+async fn probed(place: &SandboxFixture, calls: &serde_json::Value) -> String {
     let (ended, out, err) = place.run(place.job(&["python3", "-c", PROBE, &calls.to_string()])).await;
     assert_eq!(ended.exit, Exit::Code(0), "{err}");
     out
@@ -27,7 +27,7 @@ async fn probed(place: &Place, calls: &serde_json::Value) -> String {
 
 #[tokio::test]
 async fn system_calls_that_ways_out_begin_with_are_refused() {
-    let place = Place::new(Mode::Bubblewrap).await;
+    let place = SandboxFixture::new(IsolationMode::Bubblewrap).await;
     let calls = serde_json::json!([
         ["mount", libc::SYS_mount, "none", "/tmp", "tmpfs", 0, 0],
         ["umount", libc::SYS_umount2, "/tmp", 2],
@@ -94,7 +94,7 @@ async fn system_calls_that_ways_out_begin_with_are_refused() {
 
 #[tokio::test]
 async fn calls_that_programs_do_without_are_unknown_and_those_they_need_are_there() {
-    let place = Place::new(Mode::Bubblewrap).await;
+    let place = SandboxFixture::new(IsolationMode::Bubblewrap).await;
     let calls = serde_json::json!([
         ["clone3", libc::SYS_clone3, 0, 0],
         ["io_uring", libc::SYS_io_uring_setup, 1, 0],
@@ -118,7 +118,7 @@ async fn calls_that_programs_do_without_are_unknown_and_those_they_need_are_ther
 #[cfg(target_arch = "x86_64")]
 #[tokio::test]
 async fn calls_of_other_architectures_are_killed() {
-    let place = Place::new(Mode::Bubblewrap).await;
+    let place = SandboxFixture::new(IsolationMode::Bubblewrap).await;
     let calls = serde_json::json!([["x32", 0x4000_0000 | libc::SYS_getpid]]);
     assert_eq!(probed(&place, &calls).await, format!("x32 killed by {}", libc::SIGSYS));
     // The gate of 32-bit programs, which those of 64 bits can use as well: number 20 is getpid there.
@@ -134,7 +134,7 @@ async fn calls_of_other_architectures_are_killed() {
 
 #[tokio::test]
 async fn no_user_namespace_can_be_made_even_without_the_filter() {
-    let place = Place::new(Mode::Bubblewrap).await;
+    let place = SandboxFixture::new(IsolationMode::Bubblewrap).await;
     let marker = made_up("inside");
     let job = place.job(&["sh", "-c", &format!("while [ ! -e done ]; do sleep 0.05; done; : {marker}")]);
     let look = async {
@@ -179,7 +179,7 @@ pub(super) fn process_inside(marker: &str) -> Option<u32> {
 
 #[tokio::test]
 async fn every_namespace_is_the_jobs_own() {
-    let place = Place::new(Mode::Bubblewrap).await;
+    let place = SandboxFixture::new(IsolationMode::Bubblewrap).await;
     let kinds = ["user", "pid", "mnt", "net", "ipc", "uts", "cgroup"];
     let (_, out, _) = place.sh(&format!("cd /proc/self/ns; readlink {}", kinds.join(" "))).await;
     let inside: Vec<_> = out.lines().collect();
@@ -192,7 +192,7 @@ async fn every_namespace_is_the_jobs_own() {
 
 #[tokio::test]
 async fn the_kernel_and_the_first_process_cannot_be_written_to() {
-    let place = Place::new(Mode::Bubblewrap).await;
+    let place = SandboxFixture::new(IsolationMode::Bubblewrap).await;
     // Written as it is, so that nothing of the machine changes where the wall is gone.
     let script = "for f in /proc/sys/kernel/core_pattern /proc/sys/kernel/hostname /proc/sys/vm/swappiness \
                   /proc/irq/default_smp_affinity /sys/kernel/uevent_helper /sys/fs/cgroup/cgroup.procs /proc/1/oom_score_adj \
@@ -210,7 +210,7 @@ for at in ['/proc/1/mem', '/proc/1/task/1/mem', '/proc/sys/kernel/core_pattern']
 
 #[tokio::test]
 async fn processes_of_the_host_hear_no_signal() {
-    let place = Place::new(Mode::Bubblewrap).await;
+    let place = SandboxFixture::new(IsolationMode::Bubblewrap).await;
     let mut other = std::process::Command::new("sleep").arg("60").spawn().unwrap();
     let script =
         format!("kill -9 {} {} 2>/dev/null || echo none; kill -9 -1", other.id(), std::process::id());
@@ -229,8 +229,8 @@ async fn no_environment_of_ours_is_read() {
         return;
     }
     assert!(fs::read_to_string("/proc/self/environ").unwrap().contains("canary-of-the-server"));
-    for network in [Network::None, Network::Host] {
-        let place = Place::new(Mode::Bubblewrap).await;
+    for network in [SandboxNetwork::None, SandboxNetwork::Host] {
+        let place = SandboxFixture::new(IsolationMode::Bubblewrap).await;
         let mut job = place.job(&[
             "sh",
             "-c",
@@ -244,7 +244,7 @@ async fn no_environment_of_ours_is_read() {
 
 #[tokio::test]
 async fn programs_that_use_much_of_the_system_still_work() {
-    let place = Place::new(Mode::Bubblewrap).await;
+    let place = SandboxFixture::new(IsolationMode::Bubblewrap).await;
     let python = "
 import asyncio, multiprocessing, socket, subprocess, tempfile, threading
 with multiprocessing.Pool(2) as pool: print(sum(pool.map(abs, range(100))))

@@ -7,12 +7,12 @@ use super::*;
 #[tokio::test]
 async fn without_walls_that_work_there_is_no_sandbox() {
     if is_again() {
-        let error = Sandbox::new(Mode::Bubblewrap, Vec::new()).await.unwrap_err();
+        let error = Sandbox::new(IsolationMode::Bubblewrap, Vec::new()).await.unwrap_err();
         println!("said: {error}");
-        assert!(Sandbox::new(Mode::None, Vec::new()).await.is_ok(), "asked for by name");
+        assert!(Sandbox::new(IsolationMode::None, Vec::new()).await.is_ok(), "asked for by name");
         return;
     }
-    let place = Place::new(Mode::Bubblewrap).await;
+    let place = SandboxFixture::new(IsolationMode::Bubblewrap).await;
     let folder = place.path("bin");
     fs::create_dir(&folder).unwrap();
     // Found before the real one.

@@ -3,16 +3,16 @@
 use chrono::TimeDelta;
 
 use super::*;
-use journeyman_order::{Budget, DayLimits};
+use journeyman_order::{BudgetLimits, DayLimits};
 
 const FREE: DayLimits = DayLimits {
-    repository: Budget { usd: None, minutes: None, runs: None },
-    sender: Budget { usd: None, minutes: None, runs: None },
-    all: Budget { usd: None, minutes: None, runs: None },
+    repository: BudgetLimits { usd: None, minutes: None, runs: None },
+    sender: BudgetLimits { usd: None, minutes: None, runs: None },
+    all: BudgetLimits { usd: None, minutes: None, runs: None },
 };
 
 fn repository(usd: f64) -> DayLimits {
-    DayLimits { repository: Budget { usd: Some(usd), ..Budget::default() }, ..FREE }
+    DayLimits { repository: BudgetLimits { usd: Some(usd), ..BudgetLimits::default() }, ..FREE }
 }
 
 async fn order(store: &Store) -> OrderId {
@@ -28,8 +28,8 @@ fn another_issue() -> u64 {
     NEXT.fetch_add(1, std::sync::atomic::Ordering::SeqCst)
 }
 
-fn run(order: OrderId, key: &str) -> PaidRun {
-    PaidRun {
+fn run(order: OrderId, key: &str) -> PlannedAgentRun {
+    PlannedAgentRun {
         order,
         key: MoveKey(key.to_owned()),
         attempt: 1,
@@ -39,47 +39,47 @@ fn run(order: OrderId, key: &str) -> PaidRun {
         stage: "implement".to_owned(),
         role: "developer".to_owned(),
         begins_at: now(),
-        most: Cost { usd: 5.0, seconds: 600.0 },
+        most: RunCost { usd: 5.0, seconds: 600.0 },
     }
 }
 
-fn cost(usd: f64) -> Cost {
-    Cost { usd, seconds: 60.0 }
+fn cost(usd: f64) -> RunCost {
+    RunCost { usd, seconds: 60.0 }
 }
 
-async fn granted(store: &Store, run: &PaidRun, limits: &DayLimits) -> Cost {
+async fn granted(store: &Store, run: &PlannedAgentRun, limits: &DayLimits) -> RunCost {
     match store.reserve(run, limits).await.unwrap() {
-        Grant::Granted(estimate) => estimate,
-        Grant::Over(over) => panic!("{over:?}"),
+        BudgetReservation::Granted(estimate) => estimate,
+        BudgetReservation::Exceeded(over) => panic!("{over:?}"),
     }
 }
 
-async fn over(store: &Store, run: &PaidRun, limits: &DayLimits) -> Over {
+async fn over(store: &Store, run: &PlannedAgentRun, limits: &DayLimits) -> DailyLimitExceeded {
     match store.reserve(run, limits).await.unwrap() {
-        Grant::Over(over) => over,
-        Grant::Granted(estimate) => panic!("granted: {estimate:?}"),
+        BudgetReservation::Exceeded(over) => over,
+        BudgetReservation::Granted(estimate) => panic!("granted: {estimate:?}"),
     }
 }
 
 /// A run that has ended.
-async fn ended(store: &Store, run: &PaidRun, usd: f64) {
+async fn ended(store: &Store, run: &PlannedAgentRun, usd: f64) {
     granted(store, run, &FREE).await;
     assert!(store.settle(run.order, &run.key, run.attempt, cost(usd), RunEnd::Worked).await.unwrap());
 }
 
 #[tokio::test]
 async fn a_run_is_estimated_by_those_before_it_in_its_place_then_by_its_agents_then_guessed() {
-    for Home { store, .. } in homes().await {
+    for TestStore { store, .. } in homes().await {
         let order = order(&store).await;
         let guess = granted(&store, &run(order, "a/1"), &FREE).await;
-        assert_eq!(guess, Cost { usd: 0.5, seconds: 300.0 });
-        let poor = PaidRun { most: Cost { usd: 0.2, seconds: 40.0 }, ..run(order, "a/2") };
+        assert_eq!(guess, RunCost { usd: 0.5, seconds: 300.0 });
+        let poor = PlannedAgentRun { most: RunCost { usd: 0.2, seconds: 40.0 }, ..run(order, "a/2") };
         assert_eq!(granted(&store, &poor, &FREE).await, poor.most, "no more than the order has left");
 
         ended(&store, &run(order, "b/1"), 1.0).await;
         ended(&store, &run(order, "b/2"), 2.0).await;
         let elsewhere =
-            PaidRun { repository: RepositoryId(98), stage: "plan".to_owned(), ..run(order, "c/1") };
+            PlannedAgentRun { repository: RepositoryId(98), stage: "plan".to_owned(), ..run(order, "c/1") };
         assert_eq!(granted(&store, &elsewhere, &FREE).await, cost(1.5), "by the agent's");
         assert!(store.settle(order, &elsewhere.key, 1, cost(0.3), RunEnd::Worked).await.unwrap());
         assert_eq!(
@@ -87,9 +87,9 @@ async fn a_run_is_estimated_by_those_before_it_in_its_place_then_by_its_agents_t
             cost(1.5),
             "by those in its place alone"
         );
-        let judge = PaidRun { role: "code_reviewer".to_owned(), ..run(order, "b/4") };
+        let judge = PlannedAgentRun { role: "code_reviewer".to_owned(), ..run(order, "b/4") };
         assert_eq!(granted(&store, &judge, &FREE).await.usd, 1.1, "another role has another place");
-        let other = PaidRun { agent: "codex".to_owned(), ..run(order, "b/5") };
+        let other = PlannedAgentRun { agent: "codex".to_owned(), ..run(order, "b/5") };
         assert_eq!(granted(&store, &other, &FREE).await, guess, "nothing is known of another agent");
 
         // What kept an agent off its work says nothing of what its work costs.
@@ -97,24 +97,30 @@ async fn a_run_is_estimated_by_those_before_it_in_its_place_then_by_its_agents_t
         assert!(settled.unwrap());
         assert_eq!(granted(&store, &run(order, "b/6"), &FREE).await, cost(1.5));
         for n in 0..20 {
-            let later =
-                PaidRun { begins_at: now() + TimeDelta::seconds(n + 1), ..run(order, &format!("d/{n}")) };
+            let later = PlannedAgentRun {
+                begins_at: now() + TimeDelta::seconds(n + 1),
+                ..run(order, &format!("d/{n}"))
+            };
             ended(&store, &later, 0.25).await;
         }
-        let last = PaidRun { begins_at: now() + TimeDelta::hours(1), ..run(order, "b/7") };
+        let last = PlannedAgentRun { begins_at: now() + TimeDelta::hours(1), ..run(order, "b/7") };
         assert_eq!(granted(&store, &last, &FREE).await, cost(0.25), "the last 20 count");
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn twenty_that_ask_at_once_stay_within_the_limit_together() {
-    for Home { store, .. } in homes().await {
+    for TestStore { store, .. } in homes().await {
         let mut orders = Vec::new();
         for _ in 0..20 {
             orders.push(order(&store).await);
         }
-        ended(&store, &PaidRun { begins_at: now() - TimeDelta::days(1), ..run(orders[0], "known/1") }, 0.3)
-            .await;
+        ended(
+            &store,
+            &PlannedAgentRun { begins_at: now() - TimeDelta::days(1), ..run(orders[0], "known/1") },
+            0.3,
+        )
+        .await;
         let asked = orders.iter().map(|order| {
             let (store, run) = (store.clone(), run(*order, "implement/1/agent"));
             tokio::spawn(async move { (store.reserve(&run, &repository(2.0)).await.unwrap(), run) })
@@ -123,45 +129,45 @@ async fn twenty_that_ask_at_once_stay_within_the_limit_together() {
         let (mut begun, mut refused) = (Vec::new(), Vec::new());
         for one in asked {
             match one.await.unwrap() {
-                (Grant::Granted(estimate), run) => {
+                (BudgetReservation::Granted(estimate), run) => {
                     assert_eq!(estimate.usd, 0.3);
                     begun.push(run);
                 }
-                (Grant::Over(over), _) => refused.push(over),
+                (BudgetReservation::Exceeded(over), _) => refused.push(over),
             }
         }
         assert_eq!((begun.len(), refused.len()), (6, 14), "6 × $0.30 are within $2.00, and 7 are not");
         for over in refused {
-            assert_eq!(over.limit, OverLimit::Usd { spent: 1.8, limit: 2.0 });
+            assert_eq!(over.limit, DailyLimitUsage::Usd { spent: 1.8, limit: 2.0 });
         }
         // They were dearer than thought: that, and no more, is over. Then there is nothing until the next day.
         for run in &begun {
             store.settle(run.order, &run.key, 1, cost(0.35), RunEnd::Worked).await.unwrap();
         }
         let next = over(&store, &run(orders[0], "implement/2/agent"), &repository(2.0)).await;
-        assert_eq!(next.limit, OverLimit::Usd { spent: 2.1, limit: 2.0 });
+        assert_eq!(next.limit, DailyLimitUsage::Usd { spent: 2.1, limit: 2.0 });
         assert_eq!(next.until.to_rfc3339(), "2023-11-15T00:00:00+00:00");
-        let tomorrow = PaidRun { begins_at: next.until, ..run(orders[0], "implement/2/agent") };
+        let tomorrow = PlannedAgentRun { begins_at: next.until, ..run(orders[0], "implement/2/agent") };
         granted(&store, &tomorrow, &repository(2.0)).await;
     }
 }
 
 #[tokio::test]
 async fn the_same_run_again_is_the_same_row() {
-    for Home { store, url, .. } in homes().await {
+    for TestStore { store, url, .. } in homes().await {
         let order = order(&store).await;
         let first = run(order, "a/1");
         let estimate = granted(&store, &first, &repository(0.6)).await;
         // Its server is gone. It is granted what it was, though there is nothing left beside it.
         store.close().await;
         let store = Store::open(&url).await.unwrap();
-        let later = PaidRun { begins_at: now() + TimeDelta::minutes(5), ..first.clone() };
+        let later = PlannedAgentRun { begins_at: now() + TimeDelta::minutes(5), ..first.clone() };
         assert_eq!(granted(&store, &later, &repository(0.6)).await, estimate);
-        let second = PaidRun { attempt: 2, ..first.clone() };
-        ended(&store, &PaidRun { agent: "codex".to_owned(), ..run(order, "z/1") }, 0.1).await;
+        let second = PlannedAgentRun { attempt: 2, ..first.clone() };
+        ended(&store, &PlannedAgentRun { agent: "codex".to_owned(), ..run(order, "z/1") }, 0.1).await;
         assert_eq!(
             over(&store, &second, &repository(0.6)).await.limit,
-            OverLimit::Usd { spent: 0.6, limit: 0.6 }
+            DailyLimitUsage::Usd { spent: 0.6, limit: 0.6 }
         );
 
         for _ in 0..2 {
@@ -173,7 +179,7 @@ async fn the_same_run_again_is_the_same_row() {
         let third = over(&store, &run(order, "a/3"), &repository(0.4)).await;
         assert_eq!(
             third.limit,
-            OverLimit::Usd { spent: 0.3, limit: 0.4 },
+            DailyLimitUsage::Usd { spent: 0.3, limit: 0.4 },
             "what has ended stays, what never began goes"
         );
         assert!(
@@ -188,48 +194,55 @@ async fn the_same_run_again_is_the_same_row() {
 
 #[tokio::test]
 async fn each_purse_has_its_own_limits_of_dollars_minutes_and_runs() {
-    for Home { store, .. } in homes().await {
+    for TestStore { store, .. } in homes().await {
         let order = order(&store).await;
         ended(&store, &run(order, "a/1"), 1.0).await;
         let kept_off = run(order, "a/2");
         granted(&store, &kept_off, &FREE).await;
         store.settle(order, &kept_off.key, 1, cost(0.0), RunEnd::KeptOff).await.unwrap();
 
-        let one_run = Budget { runs: Some(1), ..Budget::default() };
-        let two_minutes = Budget { minutes: Some(2), ..Budget::default() };
+        let one_run = BudgetLimits { runs: Some(1), ..BudgetLimits::default() };
+        let two_minutes = BudgetLimits { minutes: Some(2), ..BudgetLimits::default() };
         let next = run(order, "a/3");
         let runs = over(&store, &next, &DayLimits { sender: one_run, ..FREE }).await;
-        assert_eq!((runs.purse, runs.limit), (Purse::Sender, OverLimit::Runs { spent: 1, limit: 1 }));
+        assert_eq!(
+            (runs.scope, runs.limit),
+            (BudgetScope::Sender, DailyLimitUsage::Runs { spent: 1, limit: 1 })
+        );
         assert_eq!(runs.estimate, cost(1.0));
-        let somebody = PaidRun { sender: Some(UserId(8)), ..next.clone() };
+        let somebody = PlannedAgentRun { sender: Some(UserId(8)), ..next.clone() };
         granted(&store, &somebody, &DayLimits { sender: one_run, ..FREE }).await;
         store.release(order, &next.key, 1).await.unwrap();
-        let nobody = PaidRun { sender: None, ..next.clone() };
+        let nobody = PlannedAgentRun { sender: None, ..next.clone() };
         granted(&store, &nobody, &DayLimits { sender: one_run, ..FREE }).await;
         store.release(order, &next.key, 1).await.unwrap();
 
         let minutes = over(&store, &next, &DayLimits { all: two_minutes, ..FREE }).await;
-        assert_eq!(minutes.limit, OverLimit::Minutes { spent: 2.0, limit: 2 });
-        assert_eq!(minutes.purse, Purse::All);
-        let elsewhere = PaidRun { repository: RepositoryId(98), ..next.clone() };
+        assert_eq!(minutes.limit, DailyLimitUsage::Minutes { spent: 2.0, limit: 2 });
+        assert_eq!(minutes.scope, BudgetScope::All);
+        let elsewhere = PlannedAgentRun { repository: RepositoryId(98), ..next.clone() };
         granted(&store, &elsewhere, &DayLimits { repository: two_minutes, ..FREE }).await;
-        let both =
-            over(&store, &PaidRun { attempt: 2, ..elsewhere }, &DayLimits { all: two_minutes, ..FREE }).await;
-        assert_eq!(both.limit, OverLimit::Minutes { spent: 3.0, limit: 2 });
+        let both = over(
+            &store,
+            &PlannedAgentRun { attempt: 2, ..elsewhere },
+            &DayLimits { all: two_minutes, ..FREE },
+        )
+        .await;
+        assert_eq!(both.limit, DailyLimitUsage::Minutes { spent: 3.0, limit: 2 });
     }
 }
 
 #[tokio::test]
 async fn a_guess_leaves_no_limit_unused_and_what_an_agent_says_is_taken_as_a_number() {
-    for Home { store, .. } in homes().await {
+    for TestStore { store, .. } in homes().await {
         let order = order(&store).await;
         assert_eq!(granted(&store, &run(order, "a/1"), &repository(0.3)).await.usd, 0.3, "all that is left");
         let second = over(&store, &run(order, "a/2"), &repository(0.3)).await;
-        assert_eq!(second.limit, OverLimit::Usd { spent: 0.3, limit: 0.3 });
+        assert_eq!(second.limit, DailyLimitUsage::Usd { spent: 0.3, limit: 0.3 });
         for (usd, counted) in [(f64::NAN, 0.0), (-5.0, 0.0), (0.1, 0.1), (f64::INFINITY, 1e9)] {
             let key = MoveKey("a/1".to_owned());
-            store.settle(order, &key, 1, Cost { usd, seconds: 1.0 }, RunEnd::Worked).await.unwrap();
-            let next = PaidRun { most: Cost { usd: 1e12, seconds: 1.0 }, ..run(order, "a/2") };
+            store.settle(order, &key, 1, RunCost { usd, seconds: 1.0 }, RunEnd::Worked).await.unwrap();
+            let next = PlannedAgentRun { most: RunCost { usd: 1e12, seconds: 1.0 }, ..run(order, "a/2") };
             assert_eq!(granted(&store, &next, &FREE).await.usd, counted, "{usd}");
             store.release(order, &next.key, 1).await.unwrap();
         }

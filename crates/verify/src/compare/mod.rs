@@ -3,31 +3,32 @@
 use std::collections::BTreeSet;
 
 use crate::verdict;
-use journeyman_order::comparison::Exits;
+use journeyman_order::comparison::ComparedExits;
 use journeyman_order::{
-    CaseStatus, Cases, ComparedBy, Comparison, Counts, Exit, Judged, Reading, TestVerdict, Tests,
+    ComparedBy, Comparison, ComparisonVerdict, Exit, TestCaseStatus, TestCases, TestCounts, TestList,
+    TestReport, TestVerdict,
 };
 
 /// Compares test by test where both runs name theirs, and else says by what it could.
 ///
 /// `reruns` are of the same tree as `after`: a test that failed once and passed once among them is flaky, and neither
 /// broken nor fixed. A test under another name is one gone and one new.
-pub(super) fn compare(base: &Reading, after: &Reading, reruns: &[Reading]) -> Comparison {
+pub(super) fn compare(base: &TestReport, after: &TestReport, reruns: &[TestReport]) -> Comparison {
     let mut comparison = Comparison {
         by: ComparedBy::ExitCode,
         base: base.counts,
         after: after.counts,
         still_green: 0,
         still_skipped: 0,
-        fixed: Tests::default(),
-        by_data: Tests::default(),
-        newly_broken: Tests::default(),
-        already_red: Tests::default(),
-        flaky: Tests::default(),
-        gone: Tests::default(),
-        new: Tests::default(),
-        new_failing: Tests::default(),
-        skipped: Tests::default(),
+        fixed: TestList::default(),
+        by_data: TestList::default(),
+        newly_broken: TestList::default(),
+        already_red: TestList::default(),
+        flaky: TestList::default(),
+        gone: TestList::default(),
+        new: TestList::default(),
+        new_failing: TestList::default(),
+        skipped: TestList::default(),
         unnamed: false,
         unloaded: after.unloaded.iter().filter(|name| !base.unloaded.contains(name)).cloned().collect(),
     };
@@ -35,11 +36,11 @@ pub(super) fn compare(base: &Reading, after: &Reading, reruns: &[Reading]) -> Co
         comparison.by = ComparedBy::Counts;
     }
     // What the base said and the change keeps to itself may be what is missing.
-    let ran = |counts: Option<Counts>| counts.map_or(0, |counts| counts.ran());
+    let ran = |counts: Option<TestCounts>| counts.map_or(0, |counts| counts.ran());
     comparison.unnamed = ran(base.counts) > 0 && after.counts.is_none();
     let Some(before) = &base.cases else { return comparison };
     // Where there was nothing, all is new, whoever names it.
-    let is_comparable = |cases: &&Cases| cases.named_by == before.named_by || before.tests.is_empty();
+    let is_comparable = |cases: &&TestCases| cases.named_by == before.named_by || before.tests.is_empty();
     let mut named = std::iter::once(after).chain(reruns).filter_map(|reading| reading.cases.as_ref());
     let Some(now) = named.find(is_comparable) else {
         comparison.unnamed |= !before.tests.is_empty();
@@ -55,19 +56,22 @@ pub(super) fn compare(base: &Reading, after: &Reading, reruns: &[Reading]) -> Co
             continue;
         }
         match (former, *status) {
-            (Some(CaseStatus::Passed), CaseStatus::Passed) => comparison.still_green += 1,
-            (Some(CaseStatus::Failed), CaseStatus::Passed) => comparison.fixed.add(name),
+            (Some(TestCaseStatus::Passed), TestCaseStatus::Passed) => comparison.still_green += 1,
+            (Some(TestCaseStatus::Failed), TestCaseStatus::Passed) => comparison.fixed.add(name),
             // One that did not run says nothing of the code before.
-            (None | Some(CaseStatus::Skipped), CaseStatus::Passed) | (None, CaseStatus::Skipped) => {
+            (None | Some(TestCaseStatus::Skipped), TestCaseStatus::Passed)
+            | (None, TestCaseStatus::Skipped) => {
                 comparison.new.add(name);
             }
-            (Some(CaseStatus::Passed), CaseStatus::Failed) => comparison.newly_broken.add(name),
-            (Some(CaseStatus::Failed), CaseStatus::Failed) => comparison.already_red.add(name),
-            (Some(CaseStatus::Skipped) | None, CaseStatus::Failed) => comparison.new_failing.add(name),
-            (Some(CaseStatus::Passed | CaseStatus::Failed), CaseStatus::Skipped) => {
+            (Some(TestCaseStatus::Passed), TestCaseStatus::Failed) => comparison.newly_broken.add(name),
+            (Some(TestCaseStatus::Failed), TestCaseStatus::Failed) => comparison.already_red.add(name),
+            (Some(TestCaseStatus::Skipped) | None, TestCaseStatus::Failed) => {
+                comparison.new_failing.add(name)
+            }
+            (Some(TestCaseStatus::Passed | TestCaseStatus::Failed), TestCaseStatus::Skipped) => {
                 comparison.skipped.add(name)
             }
-            (Some(CaseStatus::Skipped), CaseStatus::Skipped) => comparison.still_skipped += 1,
+            (Some(TestCaseStatus::Skipped), TestCaseStatus::Skipped) => comparison.still_skipped += 1,
         }
     }
     for name in before.tests.keys().filter(|name| !now.tests.contains_key(*name)) {
@@ -77,8 +81,8 @@ pub(super) fn compare(base: &Reading, after: &Reading, reruns: &[Reading]) -> Co
 }
 
 /// Tests that passed in one and failed in another of the runs on one tree.
-fn flaky<'a>(now: &'a Cases, reruns: &[Reading]) -> BTreeSet<&'a str> {
-    let again: Vec<&Cases> = reruns
+fn flaky<'a>(now: &'a TestCases, reruns: &[TestReport]) -> BTreeSet<&'a str> {
+    let again: Vec<&TestCases> = reruns
         .iter()
         .filter_map(|rerun| rerun.cases.as_ref())
         .filter(|cases| cases.named_by == now.named_by)
@@ -87,9 +91,9 @@ fn flaky<'a>(now: &'a Cases, reruns: &[Reading]) -> BTreeSet<&'a str> {
         .iter()
         .filter(|(name, status)| {
             let other = match status {
-                CaseStatus::Passed => CaseStatus::Failed,
-                CaseStatus::Failed => CaseStatus::Passed,
-                CaseStatus::Skipped => return false,
+                TestCaseStatus::Passed => TestCaseStatus::Failed,
+                TestCaseStatus::Failed => TestCaseStatus::Passed,
+                TestCaseStatus::Skipped => return false,
             };
             again.iter().any(|cases| cases.tests.get(*name) == Some(&other))
         })
@@ -99,7 +103,7 @@ fn flaky<'a>(now: &'a Cases, reruns: &[Reading]) -> BTreeSet<&'a str> {
 
 /// Whether another run on the same tree would tell more: what passed on the base and fails now may be flaky, and names
 /// may have been lost in what else was printed.
-pub fn may_be_flaky(base: &Reading, after: &Reading, alone: TestVerdict) -> bool {
+pub fn may_be_flaky(base: &TestReport, after: &TestReport, alone: TestVerdict) -> bool {
     let comparison = compare(base, after, &[]);
     !comparison.newly_broken.is_empty() || (comparison.unnamed && alone == TestVerdict::Passed)
 }
@@ -109,9 +113,9 @@ pub fn may_be_flaky(base: &Reading, after: &Reading, alone: TestVerdict) -> bool
 /// The exit decides, and `own`, the same run beside the base, takes away; so does `old`, the tests of the base on the
 /// same code: a pass during which they go or are skipped is none. It gives in one case only: where the base fails in the
 /// same way, by tests that are red there as well, and others passed. Without names of tests there is no such case.
-pub(super) fn judged(exits: &Exits, own: &Comparison, old: &Comparison) -> Judged {
+pub(super) fn judged(exits: &ComparedExits, own: &Comparison, old: &Comparison) -> ComparisonVerdict {
     if verdict(&exits.after, own.after.as_ref()) == TestVerdict::NoTests {
-        return Judged::NoTests;
+        return ComparisonVerdict::NoTests;
     }
     let is_by_test = own.by == ComparedBy::Test;
     // A rerun tells flaky tests, so it counts only where tests are told apart.
@@ -119,29 +123,31 @@ pub(super) fn judged(exits: &Exits, own: &Comparison, old: &Comparison) -> Judge
         || is_by_test && own.newly_broken.is_empty() && exits.reruns.contains(&Exit::Code(0));
     let is_good = verdict(&exits.after, own.after.as_ref()) == TestVerdict::Passed;
     let fallen_short = if is_good || passed_at_last() {
-        Judged::Passed
+        ComparisonVerdict::Passed
     } else if is_by_test
         && own.newly_broken.is_empty()
         && own.new_failing.is_empty()
         && is_red_as_before(exits, own)
     {
-        Judged::PassedBesideRed
+        ComparisonVerdict::PassedBesideRed
     } else {
-        Judged::Failed
+        ComparisonVerdict::Failed
     };
     match fallen_short {
-        Judged::Passed | Judged::PassedBesideRed if is_less(old) => Judged::TestsMissing,
-        Judged::Passed
-        | Judged::PassedBesideRed
-        | Judged::Failed
-        | Judged::TestsMissing
-        | Judged::NoTests => fallen_short,
+        ComparisonVerdict::Passed | ComparisonVerdict::PassedBesideRed if is_less(old) => {
+            ComparisonVerdict::TestsMissing
+        }
+        ComparisonVerdict::Passed
+        | ComparisonVerdict::PassedBesideRed
+        | ComparisonVerdict::Failed
+        | ComparisonVerdict::TestsMissing
+        | ComparisonVerdict::NoTests => fallen_short,
     }
 }
 
 /// Whether all that fails is red on the base or flaky, and fails in the same way: some runners have exit codes of
 /// their own for what is worse than a failing test.
-fn is_red_as_before(exits: &Exits, comparison: &Comparison) -> bool {
+fn is_red_as_before(exits: &ComparedExits, comparison: &Comparison) -> bool {
     let Exit::Code(code) = exits.after else { return false };
     let passed = comparison.after.is_some_and(|counts| counts.passed > 0) && comparison.unloaded.is_empty();
     let is_explained = if comparison.already_red.is_empty() {
@@ -160,7 +166,7 @@ fn is_less(comparison: &Comparison) -> bool {
     match comparison.by {
         ComparedBy::Test => !comparison.gone.is_empty() || !comparison.skipped.is_empty(),
         ComparedBy::Counts => {
-            let ran = |counts: Option<Counts>| counts.map_or(0, |counts| counts.ran());
+            let ran = |counts: Option<TestCounts>| counts.map_or(0, |counts| counts.ran());
             ran(comparison.after) < ran(comparison.base)
         }
         ComparedBy::ExitCode => false,

@@ -2,32 +2,32 @@ use std::collections::BTreeMap;
 
 use super::*;
 use crate::read;
-use journeyman_order::comparison::{MOST_NAMED, Runner};
+use journeyman_order::comparison::{MOST_NAMED, TestRunnerName};
 use proptest::prelude::*;
 
 /// `+a -b /c`: a run in which a passed, b failed and c was skipped.
-fn run(tests: &str) -> Reading {
+fn run(tests: &str) -> TestReport {
     let status = |mark: &str| match mark {
-        "+" => CaseStatus::Passed,
-        "-" => CaseStatus::Failed,
-        _ => CaseStatus::Skipped,
+        "+" => TestCaseStatus::Passed,
+        "-" => TestCaseStatus::Failed,
+        _ => TestCaseStatus::Skipped,
     };
-    let tests: BTreeMap<String, CaseStatus> = tests
+    let tests: BTreeMap<String, TestCaseStatus> = tests
         .split_whitespace()
         .map(|word| word.split_at(1))
         .map(|(mark, name)| (name.to_owned(), status(mark)))
         .collect();
     let of = |wanted| tests.values().filter(|status| **status == wanted).count() as u64;
-    let counts = Counts {
-        passed: of(CaseStatus::Passed),
-        failed: of(CaseStatus::Failed),
-        skipped: of(CaseStatus::Skipped),
+    let counts = TestCounts {
+        passed: of(TestCaseStatus::Passed),
+        failed: of(TestCaseStatus::Failed),
+        skipped: of(TestCaseStatus::Skipped),
     };
-    let failing = tests.iter().filter(|(_, status)| **status == CaseStatus::Failed);
-    Reading {
+    let failing = tests.iter().filter(|(_, status)| **status == TestCaseStatus::Failed);
+    TestReport {
         counts: Some(counts),
         failing: failing.map(|(name, _)| name.clone()).collect(),
-        cases: Some(Cases { named_by: Runner::Libtest, tests }),
+        cases: Some(TestCases { named_by: TestRunnerName::Libtest, tests }),
         unloaded: Vec::new(),
     }
 }
@@ -36,8 +36,8 @@ fn untold(base: &str, after: &str) -> Comparison {
     compare(&run(base), &run(after), &[])
 }
 
-fn exits(base: i32, after: i32, reruns: &[i32]) -> Exits {
-    Exits {
+fn exits(base: i32, after: i32, reruns: &[i32]) -> ComparedExits {
+    ComparedExits {
         base: Some(Exit::Code(base)),
         after: Exit::Code(after),
         reruns: reruns.iter().map(|code| Exit::Code(*code)).collect(),
@@ -50,7 +50,7 @@ fn what_became_of_every_test_is_said() {
         "+green +broke +went +silenced -red -fixed -dropped -muted /off /woken /asleep",
         "+green -broke /silenced -red +fixed /muted /off +woken -asleep +new /later -young",
     );
-    let names = |tests: &Tests| tests.names.join(" ");
+    let names = |tests: &TestList| tests.names.join(" ");
     assert_eq!(comparison.by, ComparedBy::Test);
     assert_eq!((comparison.still_green, comparison.still_skipped), (1, 1));
     assert_eq!(names(&comparison.newly_broken), "broke");
@@ -82,82 +82,98 @@ fn real_runs_beside_each_other_tell_what_a_change_did() {
     let comparison = compare(&before, &fixed, &[]);
     assert_eq!(comparison.fixed.names, ["test_calc.CalcTest.test_error"], "{fixed:?}");
     assert_eq!((comparison.still_green, comparison.already_red.total, comparison.still_skipped), (3, 3, 2));
-    assert_eq!(judged(&exits(1, 1, &[]), &comparison, &comparison), Judged::PassedBesideRed);
+    assert_eq!(judged(&exits(1, 1, &[]), &comparison, &comparison), ComparisonVerdict::PassedBesideRed);
     let comparison = compare(&before, &gone, &[]);
     assert_eq!(comparison.gone.names, ["test_calc.CalcTest.test_ok"]);
-    assert_eq!(judged(&exits(1, 1, &[]), &comparison, &comparison), Judged::TestsMissing);
+    assert_eq!(judged(&exits(1, 1, &[]), &comparison, &comparison), ComparisonVerdict::TestsMissing);
 }
 
 #[test]
 fn a_test_that_is_red_once_and_green_once_on_one_tree_is_flaky() {
     let first = untold("+a +b", "-a +b");
     assert!(may_be_flaky(&run("+a +b"), &run("-a +b"), TestVerdict::Failed));
-    assert_eq!(judged(&exits(0, 1, &[]), &first, &first), Judged::Failed);
+    assert_eq!(judged(&exits(0, 1, &[]), &first, &first), ComparisonVerdict::Failed);
     let again = compare(&run("+a +b"), &run("-a +b"), &[run("+a +b")]);
     assert_eq!((again.flaky.names.as_slice(), again.newly_broken.total), (&["a".to_owned()][..], 0));
-    assert_eq!(judged(&exits(0, 1, &[0]), &again, &again), Judged::Passed);
+    assert_eq!(judged(&exits(0, 1, &[0]), &again, &again), ComparisonVerdict::Passed);
     let broken = compare(&run("+a +b"), &run("-a +b"), &[run("-a +b")]);
     assert_eq!((broken.flaky.total, broken.newly_broken.total), (0, 1));
-    assert_eq!(judged(&exits(0, 1, &[1]), &broken, &broken), Judged::Failed);
+    assert_eq!(judged(&exits(0, 1, &[1]), &broken, &broken), ComparisonVerdict::Failed);
 }
 
 #[test]
 fn a_run_beside_red_tests_passes_only_where_all_red_is_explained() {
-    let judge =
-        |exits: Exits, base: &str, after: &str| judged(&exits, &untold(base, after), &untold(base, after));
-    assert_eq!(judge(exits(0, 0, &[]), "+a +b", "+a +b"), Judged::Passed);
-    assert_eq!(judge(exits(1, 0, &[]), "+a -b", "+a +b +c"), Judged::Passed);
-    assert_eq!(judge(exits(1, 1, &[]), "+a -b", "+a -b"), Judged::PassedBesideRed);
-    assert_eq!(judge(exits(1, 1, &[]), "-a -b", "-a -b"), Judged::Failed, "nothing passed");
-    assert_eq!(judge(exits(1, 2, &[]), "+a -b", "+a -b"), Judged::Failed, "it ended in another way");
-    assert_eq!(judge(exits(0, 1, &[]), "+a -b", "+a -b"), Judged::Failed, "the base passed in spite of it");
-    assert_eq!(judge(exits(1, 1, &[]), "+a -b", "+a -b -c"), Judged::Failed, "a new test fails");
-    assert_eq!(judge(exits(1, 1, &[]), "+a -b", "-a -b"), Judged::Failed);
-    assert_eq!(judge(exits(0, 1, &[]), "+a", "+a"), Judged::Failed, "no test explains the exit");
-    let killed = Exits { base: Some(Exit::Code(1)), after: Exit::Signal(9), reruns: Vec::new() };
-    assert_eq!(judge(killed, "+a -b", "+a -b"), Judged::Failed);
+    let judge = |exits: ComparedExits, base: &str, after: &str| {
+        judged(&exits, &untold(base, after), &untold(base, after))
+    };
+    assert_eq!(judge(exits(0, 0, &[]), "+a +b", "+a +b"), ComparisonVerdict::Passed);
+    assert_eq!(judge(exits(1, 0, &[]), "+a -b", "+a +b +c"), ComparisonVerdict::Passed);
+    assert_eq!(judge(exits(1, 1, &[]), "+a -b", "+a -b"), ComparisonVerdict::PassedBesideRed);
+    assert_eq!(judge(exits(1, 1, &[]), "-a -b", "-a -b"), ComparisonVerdict::Failed, "nothing passed");
+    assert_eq!(
+        judge(exits(1, 2, &[]), "+a -b", "+a -b"),
+        ComparisonVerdict::Failed,
+        "it ended in another way"
+    );
+    assert_eq!(
+        judge(exits(0, 1, &[]), "+a -b", "+a -b"),
+        ComparisonVerdict::Failed,
+        "the base passed in spite of it"
+    );
+    assert_eq!(judge(exits(1, 1, &[]), "+a -b", "+a -b -c"), ComparisonVerdict::Failed, "a new test fails");
+    assert_eq!(judge(exits(1, 1, &[]), "+a -b", "-a -b"), ComparisonVerdict::Failed);
+    assert_eq!(judge(exits(0, 1, &[]), "+a", "+a"), ComparisonVerdict::Failed, "no test explains the exit");
+    let killed = ComparedExits { base: Some(Exit::Code(1)), after: Exit::Signal(9), reruns: Vec::new() };
+    assert_eq!(judge(killed, "+a -b", "+a -b"), ComparisonVerdict::Failed);
     // The exit says that all is well, and the names that it is not.
-    assert_eq!(judge(exits(0, 0, &[]), "+a +b", "+a -b"), Judged::Failed);
-    assert_eq!(judge(exits(0, 0, &[]), "+a +b", "+a"), Judged::TestsMissing);
-    assert_eq!(judge(exits(0, 0, &[]), "+a +b", "+a /b"), Judged::TestsMissing);
-    assert_eq!(judge(exits(1, 1, &[]), "+a +b -c", "+a -c"), Judged::TestsMissing);
-    assert_eq!(judge(exits(0, 0, &[]), "+a", "/a"), Judged::NoTests);
+    assert_eq!(judge(exits(0, 0, &[]), "+a +b", "+a -b"), ComparisonVerdict::Failed);
+    assert_eq!(judge(exits(0, 0, &[]), "+a +b", "+a"), ComparisonVerdict::TestsMissing);
+    assert_eq!(judge(exits(0, 0, &[]), "+a +b", "+a /b"), ComparisonVerdict::TestsMissing);
+    assert_eq!(judge(exits(1, 1, &[]), "+a +b -c", "+a -c"), ComparisonVerdict::TestsMissing);
+    assert_eq!(judge(exits(0, 0, &[]), "+a", "/a"), ComparisonVerdict::NoTests);
 }
 
 #[test]
 fn without_names_the_counts_are_compared_and_without_counts_the_exits() {
-    let counted = |passed, failed| Reading {
-        counts: Some(Counts { passed, failed, skipped: 0 }),
-        ..Reading::default()
+    let counted = |passed, failed| TestReport {
+        counts: Some(TestCounts { passed, failed, skipped: 0 }),
+        ..TestReport::default()
     };
-    let of = |base: &Reading, after: &Reading| compare(base, after, &[]);
+    let of = |base: &TestReport, after: &TestReport| compare(base, after, &[]);
     let comparison = of(&counted(3, 0), &counted(4, 0));
     assert_eq!(
         (comparison.by, judged(&exits(0, 0, &[]), &comparison, &comparison)),
-        (ComparedBy::Counts, Judged::Passed)
+        (ComparedBy::Counts, ComparisonVerdict::Passed)
     );
     let fewer = of(&counted(3, 0), &counted(2, 0));
-    assert_eq!(judged(&exits(0, 0, &[]), &fewer, &fewer), Judged::TestsMissing);
-    let uncounted = of(&counted(3, 0), &Reading::default());
-    assert_eq!(judged(&exits(0, 0, &[]), &uncounted, &uncounted), Judged::TestsMissing);
+    assert_eq!(judged(&exits(0, 0, &[]), &fewer, &fewer), ComparisonVerdict::TestsMissing);
+    let uncounted = of(&counted(3, 0), &TestReport::default());
+    assert_eq!(judged(&exits(0, 0, &[]), &uncounted, &uncounted), ComparisonVerdict::TestsMissing);
     let red = of(&counted(3, 1), &counted(3, 1));
-    assert_eq!(judged(&exits(1, 1, &[]), &red, &red), Judged::Failed, "which one is red is not known");
-    let blind = of(&Reading::default(), &Reading::default());
-    assert_eq!((blind.by, judged(&exits(0, 0, &[]), &blind, &blind)), (ComparedBy::ExitCode, Judged::Passed));
-    assert_eq!(judged(&exits(1, 1, &[]), &blind, &blind), Judged::Failed);
+    assert_eq!(
+        judged(&exits(1, 1, &[]), &red, &red),
+        ComparisonVerdict::Failed,
+        "which one is red is not known"
+    );
+    let blind = of(&TestReport::default(), &TestReport::default());
+    assert_eq!(
+        (blind.by, judged(&exits(0, 0, &[]), &blind, &blind)),
+        (ComparedBy::ExitCode, ComparisonVerdict::Passed)
+    );
+    assert_eq!(judged(&exits(1, 1, &[]), &blind, &blind), ComparisonVerdict::Failed);
 }
 
 #[test]
 fn a_change_that_silences_the_names_of_tests_does_not_pass() {
-    let silent = Reading { cases: None, ..run("+a +b") };
+    let silent = TestReport { cases: None, ..run("+a +b") };
     let comparison = compare(&run("+a +b"), &silent, &[]);
     assert!(comparison.unnamed && may_be_flaky(&run("+a +b"), &silent, TestVerdict::Passed));
-    assert_eq!(judged(&exits(0, 0, &[]), &comparison, &comparison), Judged::TestsMissing);
+    assert_eq!(judged(&exits(0, 0, &[]), &comparison, &comparison), ComparisonVerdict::TestsMissing);
     // Lost in what else was printed, and there in the next run.
     let comparison = compare(&run("+a +b"), &silent, &[run("+a +b")]);
     assert_eq!((comparison.unnamed, comparison.still_green), (false, 2));
     let mut other = run("+a +b");
-    other.cases.as_mut().unwrap().named_by = Runner::Pytest;
+    other.cases.as_mut().unwrap().named_by = TestRunnerName::Pytest;
     assert!(compare(&run("+a +b"), &other, &[]).unnamed);
     assert_eq!(compare(&run(""), &other, &[]).new.total, 2, "the first tests of a repository");
 }
@@ -171,7 +187,7 @@ fn lists_are_cut_and_counted_to_their_end() {
     assert_eq!(serde_json::from_str::<Comparison>(&kept).unwrap(), comparison);
 }
 
-fn some_run() -> impl Strategy<Value = Reading> {
+fn some_run() -> impl Strategy<Value = TestReport> {
     proptest::collection::btree_map(0_u8..30, 0_usize..3, 0..30).prop_map(|tests| {
         let words: Vec<String> =
             tests.iter().map(|(name, status)| format!("{}m::t{name}", ["+", "-", "/"][*status])).collect();
@@ -179,7 +195,7 @@ fn some_run() -> impl Strategy<Value = Reading> {
     })
 }
 
-fn lists(comparison: &Comparison) -> [&Tests; 8] {
+fn lists(comparison: &Comparison) -> [&TestList; 8] {
     [
         &comparison.fixed,
         &comparison.newly_broken,
@@ -229,13 +245,13 @@ proptest! {
     fn nothing_passes_that_lost_a_test(base in some_run(), after in some_run(), code in 0..3, before in 0..3) {
         let comparison = compare(&base, &after, &[]);
         let judged = judged(&exits(before, code, &[]), &comparison, &comparison);
-        if matches!(judged, Judged::Passed | Judged::PassedBesideRed) {
+        if matches!(judged, ComparisonVerdict::Passed | ComparisonVerdict::PassedBesideRed) {
             let now = &after.cases.as_ref().unwrap().tests;
             for (name, status) in &base.cases.as_ref().unwrap().tests {
                 let is_kept = match status {
-                    CaseStatus::Passed => now.get(name) == Some(&CaseStatus::Passed),
-                    CaseStatus::Failed => matches!(now.get(name), Some(CaseStatus::Passed | CaseStatus::Failed)),
-                    CaseStatus::Skipped => matches!(now.get(name), Some(CaseStatus::Passed | CaseStatus::Skipped)),
+                    TestCaseStatus::Passed => now.get(name) == Some(&TestCaseStatus::Passed),
+                    TestCaseStatus::Failed => matches!(now.get(name), Some(TestCaseStatus::Passed | TestCaseStatus::Failed)),
+                    TestCaseStatus::Skipped => matches!(now.get(name), Some(TestCaseStatus::Passed | TestCaseStatus::Skipped)),
                 };
                 prop_assert!(is_kept, "{name}");
             }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::overlay::{Lay, Overlay};
+use crate::overlay::{Overlay, OverlayAction};
 
 /// Files that configure a test run as a whole, wherever they lie. Lower case.
 const WHOLE: [&str; 52] = [
@@ -156,26 +156,26 @@ pub fn old_configuration(
         if base == after {
             continue;
         }
-        let whole = || base.clone().map_or(Lay::Remove, Lay::Write);
+        let whole = || base.clone().map_or(OverlayAction::Remove, OverlayAction::Write);
         let lay = match (kind, &after) {
-            (Kind::Whole, _) => Some(whole()),
+            (ConfigurationKind::Whole, _) => Some(whole()),
             // Whoever takes all of it away takes what it says of tests.
             (_, None) => Some(whole()),
-            (Kind::Package, Some(after)) => old_package(base.as_deref(), after, &whole),
-            (Kind::Toml(keys), Some(after)) => old_toml(keys, base.as_deref(), after, &whole),
-            (Kind::Setup, Some(after)) => {
+            (ConfigurationKind::Package, Some(after)) => old_package(base.as_deref(), after, &whole),
+            (ConfigurationKind::Toml(keys), Some(after)) => old_toml(keys, base.as_deref(), after, &whole),
+            (ConfigurationKind::Setup, Some(after)) => {
                 old_text(base.as_deref(), after, |text| parts_of(text, setup_section))
             }
-            (Kind::GoMod, Some(after)) => {
+            (ConfigurationKind::GoMod, Some(after)) => {
                 old_text(base.as_deref(), after, |text| parts_of(text, go_directive))
             }
         };
-        overlays.extend(lay.map(|lay| Overlay { path: path.clone(), lay }));
+        overlays.extend(lay.map(|lay| Overlay { path: path.clone(), action: lay }));
     }
     overlays
 }
 
-enum Kind {
+enum ConfigurationKind {
     Whole,
     Package,
     Toml(&'static [&'static [&'static str]]),
@@ -183,28 +183,28 @@ enum Kind {
     GoMod,
 }
 
-fn kind(path: &str, scripts: &BTreeSet<String>) -> Option<Kind> {
+fn kind(path: &str, scripts: &BTreeSet<String>) -> Option<ConfigurationKind> {
     if scripts.contains(path) {
-        return Some(Kind::Whole);
+        return Some(ConfigurationKind::Whole);
     }
     let lower = path.to_ascii_lowercase();
     let (folder, name) = lower.rsplit_once('/').unwrap_or(("", &lower));
     let is_in = |wanted: &str| folder == wanted || folder.ends_with(&format!("/{wanted}"));
     match name {
-        "package.json" => Some(Kind::Package),
-        "pyproject.toml" => Some(Kind::Toml(&PYPROJECT)),
-        "cargo.toml" => Some(Kind::Toml(&CARGO)),
-        "setup.cfg" => Some(Kind::Setup),
-        "go.mod" => Some(Kind::GoMod),
-        "config" | "config.toml" if is_in(".cargo") => Some(Kind::Whole),
-        "nextest.toml" if is_in(".config") => Some(Kind::Whole),
-        ".env" => Some(Kind::Whole),
+        "package.json" => Some(ConfigurationKind::Package),
+        "pyproject.toml" => Some(ConfigurationKind::Toml(&PYPROJECT)),
+        "cargo.toml" => Some(ConfigurationKind::Toml(&CARGO)),
+        "setup.cfg" => Some(ConfigurationKind::Setup),
+        "go.mod" => Some(ConfigurationKind::GoMod),
+        "config" | "config.toml" if is_in(".cargo") => Some(ConfigurationKind::Whole),
+        "nextest.toml" if is_in(".config") => Some(ConfigurationKind::Whole),
+        ".env" => Some(ConfigurationKind::Whole),
         // A Python that starts in the root finds these before the runners of the same names.
-        "pytest.py" | "unittest.py" if folder.is_empty() => Some(Kind::Whole),
-        _ if is_in(".mvn") || is_in("gradle/wrapper") => Some(Kind::Whole),
-        _ if name.ends_with(".mk") || name.ends_with(".pth") => Some(Kind::Whole),
+        "pytest.py" | "unittest.py" if folder.is_empty() => Some(ConfigurationKind::Whole),
+        _ if is_in(".mvn") || is_in("gradle/wrapper") => Some(ConfigurationKind::Whole),
+        _ if name.ends_with(".mk") || name.ends_with(".pth") => Some(ConfigurationKind::Whole),
         _ if WHOLE.contains(&name) || BEGINNINGS.iter().any(|start| name.starts_with(start)) => {
-            Some(Kind::Whole)
+            Some(ConfigurationKind::Whole)
         }
         _ => None,
     }
@@ -262,7 +262,11 @@ fn is_script(word: &str) -> bool {
     !stem.is_empty() && is_program && checks && !is_test && !word.starts_with(['-', '/', '$'])
 }
 
-fn old_package(base: Option<&[u8]>, after: &[u8], whole: &dyn Fn() -> Lay) -> Option<Lay> {
+fn old_package(
+    base: Option<&[u8]>,
+    after: &[u8],
+    whole: &dyn Fn() -> OverlayAction,
+) -> Option<OverlayAction> {
     let parse = |bytes: &[u8]| serde_json::from_slice::<Value>(bytes).ok();
     let before = base.map(parse);
     let (Some(Value::Object(mut now)), Some(before)) = (parse(after), before.unwrap_or(Some(Value::Null)))
@@ -281,10 +285,15 @@ fn old_package(base: Option<&[u8]>, after: &[u8], whole: &dyn Fn() -> Lay) -> Op
             None => drop(now.remove(key)),
         }
     }
-    is_touched.then(|| serde_json::to_vec_pretty(&now).map_or_else(|_| whole(), Lay::Write))
+    is_touched.then(|| serde_json::to_vec_pretty(&now).map_or_else(|_| whole(), OverlayAction::Write))
 }
 
-fn old_toml(keys: &[&[&str]], base: Option<&[u8]>, after: &[u8], whole: &dyn Fn() -> Lay) -> Option<Lay> {
+fn old_toml(
+    keys: &[&[&str]],
+    base: Option<&[u8]>,
+    after: &[u8],
+    whole: &dyn Fn() -> OverlayAction,
+) -> Option<OverlayAction> {
     let parse = |bytes: &[u8]| std::str::from_utf8(bytes).ok()?.parse::<toml::Table>().ok();
     let before = base.map_or_else(|| Some(toml::Table::new()), parse);
     let (Some(mut now), Some(before)) = (parse(after), before) else { return Some(whole()) };
@@ -296,7 +305,9 @@ fn old_toml(keys: &[&[&str]], base: Option<&[u8]>, after: &[u8], whole: &dyn Fn(
             set(&mut now, key, old.cloned());
         }
     }
-    is_touched.then(|| toml::to_string(&now).map_or_else(|_| whole(), |text| Lay::Write(text.into_bytes())))
+    is_touched.then(|| {
+        toml::to_string(&now).map_or_else(|_| whole(), |text| OverlayAction::Write(text.into_bytes()))
+    })
 }
 
 fn at<'a>(table: &'a toml::Table, key: &[&str]) -> Option<&'a toml::Value> {
@@ -322,22 +333,26 @@ fn set(table: &mut toml::Table, key: &[&str], value: Option<toml::Value>) {
 }
 
 /// The lines of a text that say how tests run, and all others.
-struct Parts {
+struct ConfigurationParts {
     of_tests: String,
     others: String,
 }
 
 /// The others as they are now, and what was said of tests before.
-fn old_text(base: Option<&[u8]>, after: &[u8], parts: impl Fn(&str) -> Parts) -> Option<Lay> {
+fn old_text(
+    base: Option<&[u8]>,
+    after: &[u8],
+    parts: impl Fn(&str) -> ConfigurationParts,
+) -> Option<OverlayAction> {
     let read = |bytes: &[u8]| parts(&String::from_utf8_lossy(bytes));
     let (before, now) = (base.map(&read), read(after));
     let old = before.map_or_else(String::new, |before| before.of_tests);
-    (old != now.of_tests).then(|| Lay::Write(format!("{}{old}", now.others).into_bytes()))
+    (old != now.of_tests).then(|| OverlayAction::Write(format!("{}{old}", now.others).into_bytes()))
 }
 
 /// Splits by what a line opens: `Some(true)` a part that says how tests run, `Some(false)` another, none goes on.
-fn parts_of(text: &str, opens: impl Fn(&str) -> Option<bool>) -> Parts {
-    let mut parts = Parts { of_tests: String::new(), others: String::new() };
+fn parts_of(text: &str, opens: impl Fn(&str) -> Option<bool>) -> ConfigurationParts {
+    let mut parts = ConfigurationParts { of_tests: String::new(), others: String::new() };
     let mut is_of_tests = false;
     for line in text.lines() {
         is_of_tests = opens(line).unwrap_or(is_of_tests);

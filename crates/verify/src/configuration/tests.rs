@@ -1,22 +1,22 @@
 use super::*;
 use proptest::prelude::*;
 
-type Tree<'a> = &'a [(&'a str, &'a str)];
+type FileTable<'a> = &'a [(&'a str, &'a str)];
 
-fn reader<'a>(tree: Tree<'a>) -> impl Fn(&str) -> Option<Vec<u8>> + 'a {
+fn reader<'a>(tree: FileTable<'a>) -> impl Fn(&str) -> Option<Vec<u8>> + 'a {
     move |path| tree.iter().find(|(name, _)| *name == path).map(|(_, text)| text.as_bytes().to_vec())
 }
 
-fn old(command: &str, base: Tree<'_>, after: Tree<'_>) -> Vec<Overlay> {
+fn old(command: &str, base: FileTable<'_>, after: FileTable<'_>) -> Vec<Overlay> {
     let changed: BTreeSet<String> = base.iter().chain(after).map(|(path, _)| (*path).to_owned()).collect();
     let changed: Vec<String> = changed.into_iter().collect();
     old_configuration(&changed, command, &reader(base), &reader(after))
 }
 
 fn text(overlay: &Overlay) -> &str {
-    match &overlay.lay {
-        Lay::Write(bytes) => std::str::from_utf8(bytes).unwrap(),
-        Lay::Remove => "removed",
+    match &overlay.action {
+        OverlayAction::Write(bytes) => std::str::from_utf8(bytes).unwrap(),
+        OverlayAction::Remove => "removed",
     }
 }
 
@@ -55,12 +55,16 @@ fn files_that_configure_tests_are_known_wherever_they_lie() {
         "pytest.py",
     ] {
         assert_eq!(
-            old("make test", &[(path, "old")], &[(path, "new")])[0].lay,
-            Lay::Write(b"old".to_vec()),
+            old("make test", &[(path, "old")], &[(path, "new")])[0].action,
+            OverlayAction::Write(b"old".to_vec()),
             "{path}"
         );
-        assert_eq!(old("make test", &[], &[(path, "new")])[0].lay, Lay::Remove, "{path}");
-        assert_eq!(old("make test", &[(path, "old")], &[])[0].lay, Lay::Write(b"old".to_vec()), "{path}");
+        assert_eq!(old("make test", &[], &[(path, "new")])[0].action, OverlayAction::Remove, "{path}");
+        assert_eq!(
+            old("make test", &[(path, "old")], &[])[0].action,
+            OverlayAction::Write(b"old".to_vec()),
+            "{path}"
+        );
         assert_eq!(old("make test", &[(path, "old")], &[(path, "old")]), []);
     }
     for path in [
@@ -127,7 +131,7 @@ fn a_dependency_more_is_no_configuration_and_stays() {
 
 #[test]
 fn a_script_that_the_command_runs_is_configuration_and_a_test_that_it_names_is_not() {
-    let touched = |command: &str, path: &str, base: Tree<'_>| {
+    let touched = |command: &str, path: &str, base: FileTable<'_>| {
         let read = reader(base);
         let read_after = |asked: &str| if asked == path { Some(b"new".to_vec()) } else { read(asked) };
         let laid = old_configuration(&[path.to_owned()], command, &read, &read_after);

@@ -1,27 +1,27 @@
 //! `cargo test` (libtest) and cargo-nextest.
 
 use super::cases::CaseList;
-use super::{Summary, number, numbers};
-use journeyman_order::comparison::Runner;
-use journeyman_order::{CaseStatus, Counts};
+use super::{RunnerSummary, number, numbers};
+use journeyman_order::comparison::TestRunnerName;
+use journeyman_order::{TestCaseStatus, TestCounts};
 
 /// The tests of one binary, or of one run of documentation tests.
 #[derive(Default)]
-struct Binary<'a> {
+struct CargoTestBinary<'a> {
     /// The line it begins on.
     start: usize,
     /// How many tests it says it has.
     expected: u64,
     /// Its own summary, and the line that it stands on.
-    found: Option<(Counts, usize)>,
-    cases: Vec<(&'a str, CaseStatus)>,
+    found: Option<(TestCounts, usize)>,
+    cases: Vec<(&'a str, TestCaseStatus)>,
     /// What a test printed stands below: only what is above can be the runner's word.
     is_over: bool,
 }
 
 /// All binaries of a `cargo test`, summed. Each says first how many tests it has, and its summary has to add up
 /// to that: one printed by a test mostly does not.
-pub(super) fn libtest(lines: &[&str]) -> Option<Summary> {
+pub(super) fn libtest(lines: &[&str]) -> Option<RunnerSummary> {
     let running = pattern!(r"^running (\d+) tests?$")?;
     let result = pattern!(
         r"^test result: (?:ok|FAILED)\. (\d+) passed; (\d+) failed; (\d+) ignored; (\d+) measured; \d+ filtered out",
@@ -29,11 +29,11 @@ pub(super) fn libtest(lines: &[&str]) -> Option<Summary> {
     let case = pattern!(
         r"^test (.+?)(?: - should panic| - compile fail| - compile)? \.\.\. (?:(ok)|(FAILED)|(ignored)(?:, .*)?|(bench): .*)$"
     )?;
-    let mut binaries: Vec<Binary<'_>> = Vec::new();
+    let mut binaries: Vec<CargoTestBinary<'_>> = Vec::new();
     for (at, line) in lines.iter().enumerate() {
         if let Some(captures) = running.captures(line) {
             let expected = number(&captures, 1);
-            binaries.push(Binary { start: at, expected, ..Binary::default() });
+            binaries.push(CargoTestBinary { start: at, expected, ..CargoTestBinary::default() });
             continue;
         }
         let Some(binary) = binaries.last_mut() else { continue };
@@ -42,21 +42,21 @@ pub(super) fn libtest(lines: &[&str]) -> Option<Summary> {
             let sum = passed.saturating_add(failed).saturating_add(ignored).saturating_add(measured);
             if binary.expected == sum {
                 let passed = passed.saturating_add(measured);
-                binary.found = Some((Counts { passed, failed, skipped: ignored }, at));
+                binary.found = Some((TestCounts { passed, failed, skipped: ignored }, at));
                 binary.is_over = true;
             }
         } else if *line == "failures:" {
             binary.is_over = true;
         } else if let Some(captures) = case.captures(line).filter(|_| !binary.is_over) {
             let status = match (captures.get(3), captures.get(4)) {
-                (Some(_), _) => CaseStatus::Failed,
-                (None, Some(_)) => CaseStatus::Skipped,
-                (None, None) => CaseStatus::Passed,
+                (Some(_), _) => TestCaseStatus::Failed,
+                (None, Some(_)) => TestCaseStatus::Skipped,
+                (None, None) => TestCaseStatus::Passed,
             };
             binary.cases.push((captures.get(1)?.as_str(), status));
         }
     }
-    let mut total = Counts::default();
+    let mut total = TestCounts::default();
     let mut failing = Vec::new();
     let mut last_line = None;
     for (counts, at) in binaries.iter().filter_map(|binary| binary.found) {
@@ -67,18 +67,18 @@ pub(super) fn libtest(lines: &[&str]) -> Option<Summary> {
         last_line = Some(at);
     }
     let cases = named(lines, &binaries).believed_if(is_whole(lines, &binaries));
-    last_line.map(|line| Summary {
+    last_line.map(|line| RunnerSummary {
         counts: Some(total),
         failing,
         line,
-        runner: Runner::Libtest,
+        runner: TestRunnerName::Libtest,
         cases,
         is_whole: true,
     })
 }
 
 /// The list of names stands right above the summary, whatever the tests printed before.
-fn failing_above(lines: &[&str], counts: Counts, at: usize) -> impl Iterator<Item = String> {
+fn failing_above(lines: &[&str], counts: TestCounts, at: usize) -> impl Iterator<Item = String> {
     let above = lines.get(..at).unwrap_or_default().iter().rev().skip_while(|line| line.trim().is_empty());
     let names: Vec<String> = above
         .map_while(|line| line.strip_prefix("    "))
@@ -89,16 +89,16 @@ fn failing_above(lines: &[&str], counts: Counts, at: usize) -> impl Iterator<Ite
 }
 
 /// Whether every binary named as many tests as it counted, and no binary was left out because another failed.
-fn is_whole(lines: &[&str], binaries: &[Binary<'_>]) -> bool {
-    let is_named = |binary: &Binary<'_>| {
-        let of = |wanted: CaseStatus| {
+fn is_whole(lines: &[&str], binaries: &[CargoTestBinary<'_>]) -> bool {
+    let is_named = |binary: &CargoTestBinary<'_>| {
+        let of = |wanted: TestCaseStatus| {
             let count = binary.cases.iter().filter(|(_, status)| *status == wanted).count();
             u64::try_from(count).unwrap_or(u64::MAX)
         };
         binary.found.is_some_and(|(counts, _)| {
-            counts.passed == of(CaseStatus::Passed)
-                && counts.failed == of(CaseStatus::Failed)
-                && counts.skipped == of(CaseStatus::Skipped)
+            counts.passed == of(TestCaseStatus::Passed)
+                && counts.failed == of(TestCaseStatus::Failed)
+                && counts.skipped == of(TestCaseStatus::Skipped)
         })
     };
     // Cargo sums up at its end, but only where it went on after a failure.
@@ -112,7 +112,7 @@ fn is_whole(lines: &[&str], binaries: &[Binary<'_>]) -> bool {
 /// Names with the binary before them: those of several are often the same. What cargo says of binaries goes another
 /// way than what they say themselves, so that the order of lines between the two cannot be relied on; the order of
 /// each can.
-fn named(lines: &[&str], binaries: &[Binary<'_>]) -> CaseList {
+fn named(lines: &[&str], binaries: &[CargoTestBinary<'_>]) -> CaseList {
     let mut list = CaseList::default();
     let Some((unit, doc)) =
         pattern!(r"^ +Running (unittests )?(\S.*) \((\S.*)\)$").zip(pattern!(r"^ +Doc-tests (\S+)$"))
@@ -145,7 +145,7 @@ fn named(lines: &[&str], binaries: &[Binary<'_>]) -> CaseList {
         let prefix = name.map_or("", |(_, name)| name.as_str());
         let between = if prefix.is_empty() { "" } else { " > " };
         // Lines of documentation tests move with every edit above them; several of one item keep their order.
-        let mut cases: Vec<(u64, &str, CaseStatus)> = Vec::new();
+        let mut cases: Vec<(u64, &str, TestCaseStatus)> = Vec::new();
         for (test, status) in &binary.cases {
             let of_line = line_of.filter(|_| of_docs.is_some()).and_then(|line_of| line_of.captures(test));
             match of_line.as_ref().and_then(|found| Some((number(found, 2), found.get(1)?.as_str()))) {
@@ -162,14 +162,14 @@ fn named(lines: &[&str], binaries: &[Binary<'_>]) -> CaseList {
 }
 
 /// Nextest's summary, and the list of what failed below it.
-pub(super) fn nextest(lines: &[&str]) -> Option<Summary> {
+pub(super) fn nextest(lines: &[&str]) -> Option<RunnerSummary> {
     let summary = pattern!(r"^ {2,}Summary \[ *[\d.]+s\] +(?:(\d+)/)?(\d+) tests? run: (.*)$")?;
     let ended = pattern!(
         r"^ *(?:TRY \d+ )?(?:(PASS|LEAK|SLOW|FLAKY \d+/\d+|PASS \+ LEAK)|FAIL|TIMEOUT|ABORT|LEAK-FAIL|FAIL \+ LEAK|XFAIL|SIG[A-Z]+) +\[ *>? *[\d.]+s\] +(?:\( *\d+/\d+\) +)?(\S.*)$",
     )?;
     let (line, captures) =
         lines.iter().enumerate().rev().find_map(|(at, line)| Some((at, summary.captures(line)?)))?;
-    let mut counts = Counts::default();
+    let mut counts = TestCounts::default();
     // "3 passed (1 slow, 1 flaky), 2 failed": what stands in parentheses is counted already.
     let outside = pattern!(r"\([^)]*\)")?.replace_all(captures.get(3)?.as_str(), "").into_owned();
     for (count, word) in numbers(&outside) {
@@ -200,12 +200,19 @@ pub(super) fn nextest(lines: &[&str]) -> Option<Summary> {
     }
     let mut cases = CaseList::default();
     for (name, passed) in &last_words {
-        let status = if *passed { CaseStatus::Passed } else { CaseStatus::Failed };
+        let status = if *passed { TestCaseStatus::Passed } else { TestCaseStatus::Failed };
         cases.add(&name.replacen(' ', " > ", 1), status);
     }
     // Skipped ones are counted and not named.
     let is_whole = captures.get(1).is_none();
-    let ran = Counts { skipped: 0, ..counts };
+    let ran = TestCounts { skipped: 0, ..counts };
     let cases = cases.adding_up_to(&ran).filter(|_| is_whole);
-    Some(Summary { counts: Some(counts), failing, line, runner: Runner::Nextest, cases, is_whole })
+    Some(RunnerSummary {
+        counts: Some(counts),
+        failing,
+        line,
+        runner: TestRunnerName::Nextest,
+        cases,
+        is_whole,
+    })
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use journeyman_order::{CaseStatus, Counts};
+use journeyman_order::{TestCaseStatus, TestCounts};
 
 /// The most tests that are named. A run of more is compared by counts.
 const MOST_CASES: usize = 20_000;
@@ -13,17 +13,17 @@ const LONGEST_NAME: usize = 290;
 /// Tests in the order in which they were read.
 #[derive(Debug, Default)]
 pub(super) struct CaseList {
-    tests: BTreeMap<String, CaseStatus>,
+    tests: BTreeMap<String, TestCaseStatus>,
     /// How often each name came.
     seen: BTreeMap<String, u32>,
     /// How many ended how, each as often as it came.
-    counts: Counts,
+    counts: TestCounts,
     is_broken: bool,
 }
 
 impl CaseList {
     /// One more test. One of a name that is there already is another test.
-    pub(super) fn add(&mut self, name: &str, status: CaseStatus) {
+    pub(super) fn add(&mut self, name: &str, status: TestCaseStatus) {
         let Some(name) = self.counted(name, status) else { return };
         let times = self.seen.entry(name.clone()).or_default();
         *times += 1;
@@ -33,7 +33,7 @@ impl CaseList {
 
     /// What came of a test, which may be there already: the worse counts. Of runners that name each test once, but
     /// say of one more than once what came of it.
-    pub(super) fn add_again(&mut self, name: &str, status: CaseStatus) {
+    pub(super) fn add_again(&mut self, name: &str, status: TestCaseStatus) {
         let Some(name) = self.counted(name, status) else { return };
         match self.tests.entry(name) {
             Entry::Vacant(place) => {
@@ -41,16 +41,16 @@ impl CaseList {
             }
             Entry::Occupied(mut place) => {
                 let worse = match (*place.get(), status) {
-                    (CaseStatus::Failed, _) | (_, CaseStatus::Failed) => CaseStatus::Failed,
-                    (CaseStatus::Skipped, _) | (_, CaseStatus::Skipped) => CaseStatus::Skipped,
-                    (CaseStatus::Passed, CaseStatus::Passed) => CaseStatus::Passed,
+                    (TestCaseStatus::Failed, _) | (_, TestCaseStatus::Failed) => TestCaseStatus::Failed,
+                    (TestCaseStatus::Skipped, _) | (_, TestCaseStatus::Skipped) => TestCaseStatus::Skipped,
+                    (TestCaseStatus::Passed, TestCaseStatus::Passed) => TestCaseStatus::Passed,
                 };
                 place.insert(worse);
             }
         }
     }
 
-    fn counted(&mut self, name: &str, status: CaseStatus) -> Option<String> {
+    fn counted(&mut self, name: &str, status: TestCaseStatus) -> Option<String> {
         let name: String = name.trim().chars().take(LONGEST_NAME).collect();
         if name.is_empty() || self.tests.len() >= MOST_CASES {
             self.is_broken = true;
@@ -59,25 +59,25 @@ impl CaseList {
             return None;
         }
         match status {
-            CaseStatus::Passed => self.counts.passed += 1,
-            CaseStatus::Failed => self.counts.failed += 1,
-            CaseStatus::Skipped => self.counts.skipped += 1,
+            TestCaseStatus::Passed => self.counts.passed += 1,
+            TestCaseStatus::Failed => self.counts.failed += 1,
+            TestCaseStatus::Skipped => self.counts.skipped += 1,
         }
         Some(name)
     }
 
     /// How many ended how, each as often as it was said.
-    pub(super) fn counts(&self) -> Counts {
+    pub(super) fn counts(&self) -> TestCounts {
         self.counts
     }
 
     /// What there is, where it is all: the caller has seen that it adds up.
-    pub(super) fn believed_if(self, adds_up: bool) -> Option<BTreeMap<String, CaseStatus>> {
+    pub(super) fn believed_if(self, adds_up: bool) -> Option<BTreeMap<String, TestCaseStatus>> {
         (adds_up && !self.is_broken).then_some(self.tests)
     }
 
     /// What there is, where it is as many as were counted.
-    pub(super) fn adding_up_to(self, counts: &Counts) -> Option<BTreeMap<String, CaseStatus>> {
+    pub(super) fn adding_up_to(self, counts: &TestCounts) -> Option<BTreeMap<String, TestCaseStatus>> {
         let adds_up = self.counts == *counts;
         self.believed_if(adds_up)
     }

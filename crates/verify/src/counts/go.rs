@@ -4,16 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
-use super::Summary;
+use super::RunnerSummary;
 use super::cases::CaseList;
-use journeyman_order::comparison::Runner;
-use journeyman_order::{CaseStatus, Counts};
+use journeyman_order::comparison::TestRunnerName;
+use journeyman_order::{TestCaseStatus, TestCounts};
 
 /// Tests by package and name, as they ended.
-type Ends = BTreeMap<(String, String), CaseStatus>;
+type GoTestResults = BTreeMap<(String, String), TestCaseStatus>;
 
 #[derive(Deserialize)]
-struct Event {
+struct GoTestEvent {
     #[serde(rename = "Action")]
     action: String,
     #[serde(rename = "Package", default)]
@@ -23,8 +23,8 @@ struct Event {
 }
 
 /// One event a line.
-pub(super) fn json(lines: &[&str]) -> Option<Summary> {
-    let mut ends = Ends::new();
+pub(super) fn json(lines: &[&str]) -> Option<RunnerSummary> {
+    let mut ends = GoTestResults::new();
     let mut begun = BTreeSet::new();
     let mut failed_packages = Vec::new();
     let mut line = None;
@@ -32,11 +32,13 @@ pub(super) fn json(lines: &[&str]) -> Option<Summary> {
         if !text.starts_with('{') {
             continue;
         }
-        let Ok(Event { action, package, test }) = serde_json::from_str::<Event>(text) else { continue };
+        let Ok(GoTestEvent { action, package, test }) = serde_json::from_str::<GoTestEvent>(text) else {
+            continue;
+        };
         let end = match action.as_str() {
-            "pass" => CaseStatus::Passed,
-            "fail" => CaseStatus::Failed,
-            "skip" => CaseStatus::Skipped,
+            "pass" => TestCaseStatus::Passed,
+            "fail" => TestCaseStatus::Failed,
+            "skip" => TestCaseStatus::Skipped,
             "run" => {
                 begun.insert((package, test));
                 continue;
@@ -53,7 +55,7 @@ pub(super) fn json(lines: &[&str]) -> Option<Summary> {
             if begun.contains(&name) {
                 ends.insert(name, end);
             }
-        } else if end == CaseStatus::Failed {
+        } else if end == TestCaseStatus::Failed {
             failed_packages.push(package);
         }
     }
@@ -63,21 +65,28 @@ pub(super) fn json(lines: &[&str]) -> Option<Summary> {
     // A package that does not build fails without a test of its own.
     let explained: BTreeSet<&str> = ends
         .iter()
-        .filter(|(_, end)| **end == CaseStatus::Failed)
+        .filter(|(_, end)| **end == TestCaseStatus::Failed)
         .map(|((package, _), _)| package.as_str())
         .collect();
     failing.extend(failed_packages.into_iter().filter(|package| !explained.contains(package.as_str())));
     let cases = cases.believed_if(is_whole);
-    Some(Summary { counts: Some(counts), failing, line: line?, runner: Runner::Go, cases, is_whole })
+    Some(RunnerSummary {
+        counts: Some(counts),
+        failing,
+        line: line?,
+        runner: TestRunnerName::Go,
+        cases,
+        is_whole,
+    })
 }
 
 /// Without `-v` only failures are named and nothing is counted, so the counts stay open: except that none ran
 /// when no package has tests.
-pub(super) fn plain(lines: &[&str]) -> Option<Summary> {
+pub(super) fn plain(lines: &[&str]) -> Option<RunnerSummary> {
     let test = pattern!(r"^ *--- (PASS|FAIL|SKIP): (\S+) \([\d.]+s\)$")?;
     let package = pattern!(r"^(ok|FAIL|\?|---)? *\t(\S+)(?:\t| )(.*)$")?;
-    let mut ends = Ends::new();
-    let mut waiting: Vec<(String, CaseStatus)> = Vec::new();
+    let mut ends = GoTestResults::new();
+    let mut waiting: Vec<(String, TestCaseStatus)> = Vec::new();
     let mut broken = Vec::new();
     // Verbose runs announce every test, so that a forged end of one that never began is left out.
     let mut begun: BTreeSet<&str> = BTreeSet::new();
@@ -93,11 +102,11 @@ pub(super) fn plain(lines: &[&str]) -> Option<Summary> {
         } else if let Some(found) = test.captures(text) {
             let name = found.get(2)?.as_str();
             let end = match found.get(1)?.as_str() {
-                "PASS" => CaseStatus::Passed,
-                "SKIP" => CaseStatus::Skipped,
-                _ => CaseStatus::Failed,
+                "PASS" => TestCaseStatus::Passed,
+                "SKIP" => TestCaseStatus::Skipped,
+                _ => TestCaseStatus::Failed,
             };
-            if begun.contains(name) || (begun.is_empty() && end == CaseStatus::Failed) {
+            if begun.contains(name) || (begun.is_empty() && end == TestCaseStatus::Failed) {
                 waiting.push((name.to_owned(), end));
             }
         } else if let Some(found) = package.captures(text) {
@@ -106,7 +115,7 @@ pub(super) fn plain(lines: &[&str]) -> Option<Summary> {
             let has_none = rest.contains("[no test files]") || rest.contains("[no tests to run]");
             match found.get(1).map(|word| word.as_str()) {
                 Some("FAIL") => {
-                    if waiting.iter().all(|(_, end)| *end != CaseStatus::Failed) {
+                    if waiting.iter().all(|(_, end)| *end != TestCaseStatus::Failed) {
                         // In brackets is why; without, only how long it took.
                         let why = if rest.starts_with('[') { rest } else { "" };
                         broken.push(format!("{name} {why}"));
@@ -130,11 +139,11 @@ pub(super) fn plain(lines: &[&str]) -> Option<Summary> {
     let is_counted = !begun.is_empty() || packages_with_tests == 0;
     let cases = cases.believed_if(is_counted && is_whole);
     let counts = is_counted.then_some(counts);
-    Some(Summary { counts, failing, line: line?, runner: Runner::Go, cases, is_whole })
+    Some(RunnerSummary { counts, failing, line: line?, runner: TestRunnerName::Go, cases, is_whole })
 }
 
 /// Of tests with parts only the parts are counted, and one that failed although no part of it did.
-fn sum(ends: &Ends) -> (Counts, Vec<String>, CaseList) {
+fn sum(ends: &GoTestResults) -> (TestCounts, Vec<String>, CaseList) {
     let mut failing = Vec::new();
     let mut cases = CaseList::default();
     for ((package, test), end) in ends {
@@ -146,14 +155,15 @@ fn sum(ends: &Ends) -> (Counts, Vec<String>, CaseList) {
             .map(|(_, end)| *end)
             .peekable();
         if parts.peek().is_some() {
-            let is_own_failure = *end == CaseStatus::Failed && parts.all(|end| end != CaseStatus::Failed);
+            let is_own_failure =
+                *end == TestCaseStatus::Failed && parts.all(|end| end != TestCaseStatus::Failed);
             if !is_own_failure {
                 continue;
             }
         }
         let name = format!("{package}.{test}");
         cases.add(&name, *end);
-        if *end == CaseStatus::Failed {
+        if *end == TestCaseStatus::Failed {
             failing.push(name);
         }
     }

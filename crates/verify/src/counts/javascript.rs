@@ -1,12 +1,12 @@
 //! vitest, jest and mocha.
 
 use super::cases::CaseList;
-use super::{Summary, number, numbers};
-use journeyman_order::comparison::Runner;
-use journeyman_order::{CaseStatus, Counts};
+use super::{RunnerSummary, number, numbers};
+use journeyman_order::comparison::TestRunnerName;
+use journeyman_order::{TestCaseStatus, TestCounts};
 
 /// Vitest: the line `Tests` right below `Test Files`.
-pub(super) fn vitest(lines: &[&str]) -> Option<Summary> {
+pub(super) fn vitest(lines: &[&str]) -> Option<RunnerSummary> {
     let tests = pattern!(r"^ +Tests  (?:no tests|(.+) \(\d+\))$")?;
     let line = lines.iter().enumerate().skip(1).rev().find_map(|(at, line)| {
         let is_below = lines.get(at - 1)?.trim_start().starts_with("Test Files ");
@@ -16,9 +16,9 @@ pub(super) fn vitest(lines: &[&str]) -> Option<Summary> {
     let (counts, expected) = totals(words);
     let cases = vitest_cases(lines.get(..line)?)?;
     // One that is expected to fail and does looks like one that passes.
-    let named = Counts { passed: counts.passed.saturating_add(expected), ..counts };
+    let named = TestCounts { passed: counts.passed.saturating_add(expected), ..counts };
     let cases = cases.adding_up_to(&named);
-    let counts = Counts { skipped: counts.skipped.saturating_add(expected), ..counts };
+    let counts = TestCounts { skipped: counts.skipped.saturating_add(expected), ..counts };
     let failed = pattern!(r"^ FAIL +(?:\|[^|]+\| )?(.+)$")?;
     let failing = lines
         .get(..line)?
@@ -27,7 +27,14 @@ pub(super) fn vitest(lines: &[&str]) -> Option<Summary> {
         // A file that could not be loaded is named twice: `a.test.ts [ a.test.ts ]`.
         .map(|name| name.split_once(" [ ").map_or(name, |(file, _)| file).to_owned())
         .collect();
-    Some(Summary { counts: Some(counts), failing, line, runner: Runner::Vitest, cases, is_whole: true })
+    Some(RunnerSummary {
+        counts: Some(counts),
+        failing,
+        line,
+        runner: TestRunnerName::Vitest,
+        cases,
+        is_whole: true,
+    })
 }
 
 /// With the reporter `verbose` every test has a line, with its file before it.
@@ -37,9 +44,9 @@ fn vitest_cases(lines: &[&str]) -> Option<CaseList> {
     for line in lines {
         let Some(found) = case.captures(line) else { continue };
         let status = match found.get(1)?.as_str() {
-            "✓" => CaseStatus::Passed,
-            "×" => CaseStatus::Failed,
-            _ => CaseStatus::Skipped,
+            "✓" => TestCaseStatus::Passed,
+            "×" => TestCaseStatus::Failed,
+            _ => TestCaseStatus::Skipped,
         };
         cases.add(found.get(2)?.as_str(), status);
     }
@@ -47,7 +54,7 @@ fn vitest_cases(lines: &[&str]) -> Option<CaseList> {
 }
 
 /// Jest: the line `Tests:` right below `Test Suites:`.
-pub(super) fn jest(lines: &[&str]) -> Option<Summary> {
+pub(super) fn jest(lines: &[&str]) -> Option<RunnerSummary> {
     let tests = pattern!(r"^Tests: +(.+), \d+ total$|^Tests: +0 total$")?;
     let line = lines.iter().enumerate().skip(1).rev().find_map(|(at, line)| {
         (lines.get(at - 1)?.starts_with("Test Suites: ") && tests.is_match(line)).then_some(at)
@@ -68,7 +75,14 @@ pub(super) fn jest(lines: &[&str]) -> Option<Summary> {
     }
     let (counts, _) = totals(words);
     let cases = jest_cases(lines.get(..line)?)?.adding_up_to(&counts);
-    Some(Summary { counts: Some(counts), failing, line, runner: Runner::Jest, cases, is_whole: true })
+    Some(RunnerSummary {
+        counts: Some(counts),
+        failing,
+        line,
+        runner: TestRunnerName::Jest,
+        cases,
+        is_whole: true,
+    })
 }
 
 /// A verbose run lists each file's tests below it, up to the first failure that it explains.
@@ -94,9 +108,9 @@ fn jest_cases(lines: &[&str]) -> Option<CaseList> {
         if let Some(found) = case.captures(line) {
             outside(&mut around, found.get(1)?.len());
             let status = match found.get(2)?.as_str() {
-                "✓" | "√" => CaseStatus::Passed,
-                "✕" | "×" => CaseStatus::Failed,
-                _ => CaseStatus::Skipped,
+                "✓" | "√" => TestCaseStatus::Passed,
+                "✕" | "×" => TestCaseStatus::Failed,
+                _ => TestCaseStatus::Skipped,
             };
             let suites: String = around.iter().map(|(_, name)| format!("{name} > ")).collect();
             cases.add(&format!("{path} > {suites}{}", found.get(3)?.as_str()), status);
@@ -112,7 +126,7 @@ fn jest_cases(lines: &[&str]) -> Option<CaseList> {
 }
 
 /// Mocha: `N passing (…)`, with pending and failing below it.
-pub(super) fn mocha(lines: &[&str]) -> Option<Summary> {
+pub(super) fn mocha(lines: &[&str]) -> Option<RunnerSummary> {
     let passing = pattern!(r"^  (\d+) passing \([\d.]+m?s\)$")?;
     let more = pattern!(r"^  (\d+) (pending|failing)$")?;
     let (line, passed) = lines
@@ -120,7 +134,7 @@ pub(super) fn mocha(lines: &[&str]) -> Option<Summary> {
         .enumerate()
         .rev()
         .find_map(|(at, line)| Some((at, number(&passing.captures(line)?, 1))))?;
-    let mut counts = Counts { passed, ..Counts::default() };
+    let mut counts = TestCounts { passed, ..TestCounts::default() };
     let below = lines.get(line + 1..).unwrap_or_default();
     for captures in below.iter().map_while(|line| more.captures(line)) {
         match captures.get(2).map(|found| found.as_str()) {
@@ -144,7 +158,14 @@ pub(super) fn mocha(lines: &[&str]) -> Option<Summary> {
         failing.push(name.trim_end_matches(':').to_owned());
     }
     let cases = mocha_cases(lines.get(..line)?)?.adding_up_to(&counts);
-    Some(Summary { counts: Some(counts), failing, line, runner: Runner::Mocha, cases, is_whole: true })
+    Some(RunnerSummary {
+        counts: Some(counts),
+        failing,
+        line,
+        runner: TestRunnerName::Mocha,
+        cases,
+        is_whole: true,
+    })
 }
 
 /// The reporter `spec`, which is the one that is used where none is asked for: suites, and deeper their tests.
@@ -167,9 +188,9 @@ fn mocha_cases(lines: &[&str]) -> Option<CaseList> {
             continue;
         };
         let status = match (found.get(2), found.get(3)) {
-            (Some(_), _) => CaseStatus::Passed,
-            (None, Some(_)) => CaseStatus::Failed,
-            (None, None) => CaseStatus::Skipped,
+            (Some(_), _) => TestCaseStatus::Passed,
+            (None, Some(_)) => TestCaseStatus::Failed,
+            (None, None) => TestCaseStatus::Skipped,
         };
         let suites: String = around.iter().map(|(_, name)| format!("{name} > ")).collect();
         cases.add(&format!("{suites}{}", found.get(4)?.as_str()), status);
@@ -178,8 +199,8 @@ fn mocha_cases(lines: &[&str]) -> Option<CaseList> {
 }
 
 /// And how many failed as expected.
-fn totals(words: &str) -> (Counts, u64) {
-    let mut counts = Counts::default();
+fn totals(words: &str) -> (TestCounts, u64) {
+    let mut counts = TestCounts::default();
     let mut expected = 0;
     for (count, word) in numbers(words) {
         match word {

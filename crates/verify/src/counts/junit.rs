@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use junit_parser::{TestCase, TestStatus, TestSuite};
 
 use super::cases::CaseList;
-use journeyman_order::{CaseStatus, Counts};
+use journeyman_order::{TestCaseStatus, TestCounts};
 
 /// The largest report that is read, in bytes.
 const LARGEST: usize = 32 << 20;
@@ -14,22 +14,22 @@ const LARGEST: usize = 32 << 20;
 const DEEPEST: usize = 32;
 
 /// What a report says.
-pub(super) struct Report {
-    pub(super) counts: Counts,
+pub(super) struct JunitReport {
+    pub(super) counts: TestCounts,
     pub(super) failing: Vec<String>,
-    pub(super) cases: Option<BTreeMap<String, CaseStatus>>,
+    pub(super) cases: Option<BTreeMap<String, TestCaseStatus>>,
     pub(super) unloaded: Vec<String>,
 }
 
-impl Report {
+impl JunitReport {
     /// Whether it is no better than what was printed.
-    pub(super) fn claims_no_more(&self, printed: &Counts) -> bool {
+    pub(super) fn claims_no_more(&self, printed: &TestCounts) -> bool {
         self.counts.passed <= printed.passed && self.counts.failed >= printed.failed
     }
 }
 
 /// Counts every case; none when it is no report, or one without a case.
-pub(super) fn read(xml: &[u8]) -> Option<Report> {
+pub(super) fn read(xml: &[u8]) -> Option<JunitReport> {
     if xml.len() > LARGEST || !is_flat(xml) {
         return None;
     }
@@ -38,7 +38,7 @@ pub(super) fn read(xml: &[u8]) -> Option<Report> {
         .replace("<testsuites", "<testsuite")
         .replace("</testsuites", "</testsuite");
     let report = junit_parser::from_reader(xml.as_bytes()).ok()?;
-    let mut counts = Counts::default();
+    let mut counts = TestCounts::default();
     let mut failing = Vec::new();
     let mut unloaded = Vec::new();
     let mut cases = CaseList::default();
@@ -50,15 +50,15 @@ pub(super) fn read(xml: &[u8]) -> Option<Report> {
             match &case.status {
                 TestStatus::Success => {
                     counts.passed += 1;
-                    cases.add(&name, CaseStatus::Passed);
+                    cases.add(&name, TestCaseStatus::Passed);
                 }
                 TestStatus::Skipped(_) => {
                     counts.skipped += 1;
-                    cases.add(&name, CaseStatus::Skipped);
+                    cases.add(&name, TestCaseStatus::Skipped);
                 }
                 TestStatus::Error(_) | TestStatus::Failure(_) => {
                     counts.failed += 1;
-                    cases.add(&name, CaseStatus::Failed);
+                    cases.add(&name, TestCaseStatus::Failed);
                     // In pytest's words, a file that it could not collect tests from.
                     if matches!(&case.status, TestStatus::Error(error) if error.message == "collection failure")
                     {
@@ -70,7 +70,7 @@ pub(super) fn read(xml: &[u8]) -> Option<Report> {
         }
     }
     let cases = cases.adding_up_to(&counts);
-    (counts != Counts::default()).then_some(Report { counts, failing, cases, unloaded })
+    (counts != TestCounts::default()).then_some(JunitReport { counts, failing, cases, unloaded })
 }
 
 fn name(case: &TestCase) -> String {

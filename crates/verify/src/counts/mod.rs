@@ -18,8 +18,8 @@ mod unloaded;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::text::plain;
-use journeyman_order::comparison::Runner;
-use journeyman_order::{CaseStatus, Cases, Counts, Reading};
+use journeyman_order::comparison::TestRunnerName;
+use journeyman_order::{TestCaseStatus, TestCases, TestCounts, TestReport};
 
 /// Most failing tests that are named.
 const MOST_FAILING: usize = 100;
@@ -31,31 +31,31 @@ const MOST_OUTPUT: usize = 16 << 20;
 const MOST_LINES: usize = 400_000;
 
 /// A summary that one of the readers found.
-struct Summary {
-    counts: Option<Counts>,
+struct RunnerSummary {
+    counts: Option<TestCounts>,
     failing: Vec<String>,
     /// The line it stands on: of several runners, the one that spoke last is the one that was asked to.
     line: usize,
-    runner: Runner,
+    runner: TestRunnerName,
     /// Every test by name; none where the runner does not name all, or names others than it counts.
-    cases: Option<BTreeMap<String, CaseStatus>>,
+    cases: Option<BTreeMap<String, TestCaseStatus>>,
     /// Whether it ran all tests: some runners stop at a failure.
     is_whole: bool,
 }
 
-impl Summary {
+impl RunnerSummary {
     /// What of it holds where the start of the output is missing.
     fn of_the_end(self) -> Self {
         let counts = match self.runner {
-            Runner::Libtest | Runner::Go | Runner::Tap => None,
-            Runner::Junit
-            | Runner::Nextest
-            | Runner::Pytest
-            | Runner::Unittest
-            | Runner::Node
-            | Runner::Vitest
-            | Runner::Jest
-            | Runner::Mocha => self.counts,
+            TestRunnerName::Libtest | TestRunnerName::Go | TestRunnerName::Tap => None,
+            TestRunnerName::Junit
+            | TestRunnerName::Nextest
+            | TestRunnerName::Pytest
+            | TestRunnerName::Unittest
+            | TestRunnerName::Node
+            | TestRunnerName::Vitest
+            | TestRunnerName::Jest
+            | TestRunnerName::Mocha => self.counts,
         };
         Self { counts, cases: None, ..self }
     }
@@ -66,17 +66,17 @@ impl Summary {
 /// output: it names them exactly. Its names are believed only where it claims no more than the output does.
 ///
 /// Of one that is longer than 16 MiB or 400,000 lines its end is read, as by [`read_end`].
-pub fn read(output: &str, junit: Option<&[u8]>) -> Reading {
+pub fn read(output: &str, junit: Option<&[u8]>) -> TestReport {
     read_part(output, junit, false)
 }
 
 /// Reads the end of an output of which the start was not kept: what was said there is missing, so that no test is
 /// believed to be named by it, nor counted where the parts of a run are counted one by one.
-pub fn read_end(output: &str, junit: Option<&[u8]>) -> Reading {
+pub fn read_end(output: &str, junit: Option<&[u8]>) -> TestReport {
     read_part(output, junit, true)
 }
 
-fn read_part(output: &str, junit: Option<&[u8]>, is_cut: bool) -> Reading {
+fn read_part(output: &str, junit: Option<&[u8]>, is_cut: bool) -> TestReport {
     let start = output.floor_char_boundary(output.len().saturating_sub(MOST_OUTPUT));
     let clean = plain(output.get(start..).unwrap_or_default());
     let lines: Vec<&str> = clean.lines().collect();
@@ -108,10 +108,18 @@ fn read_part(output: &str, junit: Option<&[u8]>, is_cut: bool) -> Reading {
         (Some(report), Some(output)) => {
             let is_believed =
                 output.is_whole && output.counts.is_none_or(|counts| report.claims_no_more(&counts));
-            report.cases.clone().filter(|_| is_believed).map(|tests| Cases { named_by: Runner::Junit, tests })
+            report
+                .cases
+                .clone()
+                .filter(|_| is_believed)
+                .map(|tests| TestCases { named_by: TestRunnerName::Junit, tests })
         }
-        (Some(report), None) => report.cases.clone().map(|tests| Cases { named_by: Runner::Junit, tests }),
-        (None, Some(output)) => output.cases.clone().map(|tests| Cases { named_by: output.runner, tests }),
+        (Some(report), None) => {
+            report.cases.clone().map(|tests| TestCases { named_by: TestRunnerName::Junit, tests })
+        }
+        (None, Some(output)) => {
+            output.cases.clone().map(|tests| TestCases { named_by: output.runner, tests })
+        }
         (None, None) => None,
     };
     let (counts, failing) = match (from_report, from_output) {
@@ -120,7 +128,7 @@ fn read_part(output: &str, junit: Option<&[u8]>, is_cut: bool) -> Reading {
         (None, Some(output)) => (output.counts, output.failing),
         (None, None) => (None, Vec::new()),
     };
-    Reading { counts, failing: tidy(failing), cases, unloaded: tidy(unloaded) }
+    TestReport { counts, failing: tidy(failing), cases, unloaded: tidy(unloaded) }
 }
 
 fn tidy(names: Vec<String>) -> Vec<String> {

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::cases::CaseList;
-use super::{Summary, number};
-use journeyman_order::comparison::Runner;
-use journeyman_order::{CaseStatus, Counts};
+use super::{RunnerSummary, number};
+use journeyman_order::comparison::TestRunnerName;
+use journeyman_order::{TestCaseStatus, TestCounts};
 
 /// Seven lines of totals, one after the other.
-pub(super) fn node(lines: &[&str]) -> Option<Summary> {
+pub(super) fn node(lines: &[&str]) -> Option<RunnerSummary> {
     let total = pattern!(r"^[ℹ#] (tests|suites|pass|fail|cancelled|skipped|todo) (\d+)$")?;
     let read = |line: &str| {
         let found = total.captures(line)?;
@@ -24,7 +24,7 @@ pub(super) fn node(lines: &[&str]) -> Option<Summary> {
     if !["tests", "pass", "fail"].iter().all(|name| block.iter().any(|(found, _)| found == name)) {
         return None;
     }
-    let mut counts = Counts::default();
+    let mut counts = TestCounts::default();
     // Tests and suites together: which of those with parts are tests is not said everywhere.
     let mut all = 0_u64;
     for (name, count) in &block {
@@ -43,20 +43,27 @@ pub(super) fn node(lines: &[&str]) -> Option<Summary> {
         .filter_map(|line| Some(failed.captures(line)?.get(1)?.as_str().to_owned()))
         .collect();
     if failing.is_empty() {
-        failing = super::tap::failing(lines, super::tap::Depth::Any);
+        failing = super::tap::failing(lines, super::tap::TapDepth::Any);
     }
     let above = lines.get(..=end.saturating_sub(block.len()))?;
     let is_spec = lines.get(end).is_some_and(|line| line.starts_with('ℹ'));
     let tree = if is_spec { spec(above)? } else { tap(above)? };
     let cases = tree.cases(&counts, all);
-    Some(Summary { counts: Some(counts), failing, line: end, runner: Runner::Node, cases, is_whole: true })
+    Some(RunnerSummary {
+        counts: Some(counts),
+        failing,
+        line: end,
+        runner: TestRunnerName::Node,
+        cases,
+        is_whole: true,
+    })
 }
 
 /// Tests within tests and suites, as their ends are read.
 #[derive(Default)]
-struct Tree {
+struct NodeTestTree {
     /// Those that have begun and may have parts, outermost first.
-    open: Vec<Open>,
+    open: Vec<OpenNodeTest>,
     leaves: CaseList,
     /// How many have parts, and did not fail by themselves.
     parents: u64,
@@ -64,39 +71,39 @@ struct Tree {
     parents_failed: u64,
 }
 
-struct Open {
+struct OpenNodeTest {
     name: String,
     has_parts: bool,
     has_failed: bool,
 }
 
-impl Tree {
+impl NodeTestTree {
     fn begin(&mut self, depth: usize, name: &str) {
         self.open.truncate(depth);
-        self.open.push(Open { name: name.to_owned(), has_parts: false, has_failed: false });
+        self.open.push(OpenNodeTest { name: name.to_owned(), has_parts: false, has_failed: false });
     }
 
     /// One ended. It is one that had begun, or has no parts.
-    fn end(&mut self, depth: usize, name: &str, status: CaseStatus) {
+    fn end(&mut self, depth: usize, name: &str, status: TestCaseStatus) {
         self.open.truncate(depth + 1);
         let begun = if self.open.len() > depth { self.open.pop() } else { None };
         let begun = begun.filter(|open| open.name == name && open.has_parts);
         if let Some(around) = self.open.last_mut() {
             around.has_parts = true;
-            around.has_failed |= status == CaseStatus::Failed;
+            around.has_failed |= status == TestCaseStatus::Failed;
         }
         let has_failed = begun.as_ref().is_some_and(|open| open.has_failed);
         // One with parts is named only if it failed by itself.
-        if begun.is_some() && (status != CaseStatus::Failed || has_failed) {
+        if begun.is_some() && (status != TestCaseStatus::Failed || has_failed) {
             self.parents += 1;
-            self.parents_failed += u64::from(status == CaseStatus::Failed);
+            self.parents_failed += u64::from(status == TestCaseStatus::Failed);
         } else {
             let around: String = self.open.iter().map(|open| format!("{} > ", open.name)).collect();
             self.leaves.add(&format!("{around}{}", file_name(name)), status);
         }
     }
 
-    fn cases(self, counts: &Counts, all: u64) -> Option<BTreeMap<String, CaseStatus>> {
+    fn cases(self, counts: &TestCounts, all: u64) -> Option<BTreeMap<String, TestCaseStatus>> {
         let named = self.leaves.counts();
         let found = named.ran().saturating_add(named.skipped).saturating_add(self.parents);
         let adds_up = found == all
@@ -119,10 +126,10 @@ fn without_directive(text: &str) -> (&str, bool) {
     }
 }
 
-fn spec(lines: &[&str]) -> Option<Tree> {
+fn spec(lines: &[&str]) -> Option<NodeTestTree> {
     let line_of = pattern!(r"^( *)([✔✖﹣▶⚠]) (.+)$")?;
     let took = pattern!(r"^(.+) \([\d.]+ms\)$")?;
-    let mut tree = Tree::default();
+    let mut tree = NodeTestTree::default();
     for line in lines {
         let Some(found) = line_of.captures(line) else { continue };
         let depth = found.get(1)?.len() / 2;
@@ -131,35 +138,35 @@ fn spec(lines: &[&str]) -> Option<Tree> {
         match (found.get(2)?.as_str(), ended) {
             ("▶", None) => tree.begin(depth, text),
             (_, None) => {}
-            (_, Some(name)) if is_skipped => tree.end(depth, name, CaseStatus::Skipped),
-            ("✖", Some(name)) => tree.end(depth, name, CaseStatus::Failed),
-            ("﹣" | "⚠", Some(name)) => tree.end(depth, name, CaseStatus::Skipped),
+            (_, Some(name)) if is_skipped => tree.end(depth, name, TestCaseStatus::Skipped),
+            ("✖", Some(name)) => tree.end(depth, name, TestCaseStatus::Failed),
+            ("﹣" | "⚠", Some(name)) => tree.end(depth, name, TestCaseStatus::Skipped),
             // Older ones end what has parts without saying how.
             ("▶", Some(name)) => {
                 let has_failed = tree.open.get(depth).is_some_and(|open| open.has_failed);
-                let status = if has_failed { CaseStatus::Failed } else { CaseStatus::Passed };
+                let status = if has_failed { TestCaseStatus::Failed } else { TestCaseStatus::Passed };
                 tree.end(depth, name, status);
             }
-            (_, Some(name)) => tree.end(depth, name, CaseStatus::Passed),
+            (_, Some(name)) => tree.end(depth, name, TestCaseStatus::Passed),
         }
     }
     Some(tree)
 }
 
-fn tap(lines: &[&str]) -> Option<Tree> {
+fn tap(lines: &[&str]) -> Option<NodeTestTree> {
     let begins = pattern!(r"^( *)# Subtest: (.+)$")?;
     let ends = pattern!(r"^( *)(not )?ok \d+ - (.+)$")?;
     let plain = |name: &str| name.replace("\\#", "#").replace("\\\\", "\\");
-    let mut tree = Tree::default();
+    let mut tree = NodeTestTree::default();
     for line in lines {
         if let Some(found) = begins.captures(line) {
             tree.begin(found.get(1)?.len() / 4, &plain(found.get(2)?.as_str()));
         } else if let Some(found) = ends.captures(line) {
             let (name, is_skipped) = without_directive(found.get(3)?.as_str());
             let status = match (is_skipped, found.get(2)) {
-                (true, _) => CaseStatus::Skipped,
-                (false, Some(_)) => CaseStatus::Failed,
-                (false, None) => CaseStatus::Passed,
+                (true, _) => TestCaseStatus::Skipped,
+                (false, Some(_)) => TestCaseStatus::Failed,
+                (false, None) => TestCaseStatus::Passed,
             };
             tree.end(found.get(1)?.len() / 4, &plain(name), status);
         }

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use super::cases::CaseList;
-use super::{Summary, number, numbers};
-use journeyman_order::comparison::Runner;
-use journeyman_order::{CaseStatus, Counts};
+use super::{RunnerSummary, number, numbers};
+use journeyman_order::comparison::TestRunnerName;
+use journeyman_order::{TestCaseStatus, TestCounts};
 
 /// Pytest's last line, and the short summary above it.
-pub(super) fn pytest(lines: &[&str]) -> Option<Summary> {
+pub(super) fn pytest(lines: &[&str]) -> Option<RunnerSummary> {
     let last = pattern!(
         r"^(?:=+ )?(\d+ [a-z].*|no tests ran|no tests collected.*) in [\d.]+s(?: \([\d:, a-z]+\))?(?: =+)?$",
     )?;
@@ -17,7 +17,7 @@ pub(super) fn pytest(lines: &[&str]) -> Option<Summary> {
         .enumerate()
         .rev()
         .find_map(|(at, line)| Some((at, last.captures(line)?.get(1)?.as_str())))?;
-    let mut counts = Counts::default();
+    let mut counts = TestCounts::default();
     let mut is_known = words.starts_with("no tests");
     for (count, word) in numbers(words) {
         let place = match word {
@@ -47,11 +47,11 @@ pub(super) fn pytest(lines: &[&str]) -> Option<Summary> {
     // Above its last line it says where it did not go on.
     let is_whole = !above.iter().rev().take(10).any(|line| line.starts_with("!!!") && line.ends_with("!!!"));
     let cases = pytest_cases(above)?.adding_up_to(&counts).filter(|_| is_whole);
-    is_known.then_some(Summary {
+    is_known.then_some(RunnerSummary {
         counts: Some(counts),
         failing,
         line,
-        runner: Runner::Pytest,
+        runner: TestRunnerName::Pytest,
         cases,
         is_whole,
     })
@@ -76,9 +76,9 @@ fn pytest_cases(lines: &[&str]) -> Option<CaseList> {
             continue;
         };
         let status = match word {
-            "PASSED" | "XPASS" => CaseStatus::Passed,
-            "SKIPPED" | "XFAIL" => CaseStatus::Skipped,
-            _ => CaseStatus::Failed,
+            "PASSED" | "XPASS" => TestCaseStatus::Passed,
+            "SKIPPED" | "XFAIL" => TestCaseStatus::Skipped,
+            _ => TestCaseStatus::Failed,
         };
         // One that fails while it is cleaned up has passed before.
         cases.add_again(name, status);
@@ -87,7 +87,7 @@ fn pytest_cases(lines: &[&str]) -> Option<CaseList> {
 }
 
 /// Unittest's `Ran N tests` and the verdict after it.
-pub(super) fn unittest(lines: &[&str]) -> Option<Summary> {
+pub(super) fn unittest(lines: &[&str]) -> Option<RunnerSummary> {
     let ran = pattern!(r"^Ran (\d+) tests? in [\d.]+s$")?;
     let verdict = pattern!(r"^(?:OK|FAILED|NO TESTS RAN)(?: \((.*)\))?$")?;
     let failure = pattern!(r"^(?:FAIL|ERROR): (\S+) \(([^)]*)\)")?;
@@ -97,7 +97,7 @@ pub(super) fn unittest(lines: &[&str]) -> Option<Summary> {
         let details = verdict.captures(after)?.get(1).map_or("", |found| found.as_str());
         Some((at, total, details))
     })?;
-    let mut counts = Counts::default();
+    let mut counts = TestCounts::default();
     for part in details.split(", ") {
         let Some((word, count)) = part.split_once('=') else { continue };
         let count: u64 = count.parse().unwrap_or(0);
@@ -126,7 +126,14 @@ pub(super) fn unittest(lines: &[&str]) -> Option<Summary> {
         && named.failed <= counts.failed
         && (named.failed > 0) == (counts.failed > 0);
     let cases = cases.believed_if(adds_up);
-    Some(Summary { counts: Some(counts), failing, line, runner: Runner::Unittest, cases, is_whole: true })
+    Some(RunnerSummary {
+        counts: Some(counts),
+        failing,
+        line,
+        runner: TestRunnerName::Unittest,
+        cases,
+        is_whole: true,
+    })
 }
 
 /// Python before 3.11 names the class only.
@@ -159,9 +166,9 @@ fn unittest_cases(lines: &[&str], failing: &[String]) -> Option<CaseList> {
         let Some((name, has_ended)) = &mut open else { continue };
         let Some(found) = ends.captures(said).filter(|_| !*has_ended) else { continue };
         let status = match (found.get(1), found.get(2)) {
-            (Some(_), _) => CaseStatus::Passed,
-            (None, Some(_)) => CaseStatus::Failed,
-            (None, None) => CaseStatus::Skipped,
+            (Some(_), _) => TestCaseStatus::Passed,
+            (None, Some(_)) => TestCaseStatus::Failed,
+            (None, None) => TestCaseStatus::Skipped,
         };
         *has_ended = true;
         if !name.contains(".setUp") && !name.contains(".tearDown") {
@@ -177,6 +184,6 @@ fn close(cases: &mut CaseList, open: Option<(String, bool)>, failing: &BTreeSet<
     if let Some((name, false)) = open
         && failing.contains(name.as_str())
     {
-        cases.add(&name, CaseStatus::Failed);
+        cases.add(&name, TestCaseStatus::Failed);
     }
 }

@@ -1,13 +1,13 @@
 //! The Test Anything Protocol.
 
-use super::Summary;
+use super::RunnerSummary;
 use super::cases::CaseList;
-use journeyman_order::comparison::Runner;
-use journeyman_order::{CaseStatus, Counts};
+use journeyman_order::comparison::TestRunnerName;
+use journeyman_order::{TestCaseStatus, TestCounts};
 
 /// Which points are looked at.
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum Depth {
+pub(super) enum TapDepth {
     /// Those of the outermost test only.
     Top,
     /// All; a test that failed only because a part of it did is left out.
@@ -15,11 +15,11 @@ pub(super) enum Depth {
 }
 
 /// Points of the outermost level. There has to be a plan, or the protocol's version.
-pub(super) fn tap(lines: &[&str]) -> Option<Summary> {
+pub(super) fn tap(lines: &[&str]) -> Option<RunnerSummary> {
     let plan = pattern!(r"^1\.\.\d+( *#.*)?$")?;
     let point = pattern!(r"^(not )?ok\b(?: +\d+)?(?: +- +| +|$)(.*)$")?;
     let directive = pattern!(r"(?i)(?:^| )# *(skip|todo)\b")?;
-    let mut counts = Counts::default();
+    let mut counts = TestCounts::default();
     let mut cases = CaseList::default();
     let mut line = None;
     for (at, text) in lines.iter().enumerate() {
@@ -31,13 +31,13 @@ pub(super) fn tap(lines: &[&str]) -> Option<Summary> {
             let directive = directive.find(description);
             let status = if directive.is_some() {
                 counts.skipped += 1;
-                CaseStatus::Skipped
+                TestCaseStatus::Skipped
             } else if found.get(1).is_some() {
                 counts.failed += 1;
-                CaseStatus::Failed
+                TestCaseStatus::Failed
             } else {
                 counts.passed += 1;
-                CaseStatus::Passed
+                TestCaseStatus::Passed
             };
             let end = directive.map_or(description.len(), |found| found.start());
             cases.add(description.get(..end).unwrap_or(description), status);
@@ -45,15 +45,22 @@ pub(super) fn tap(lines: &[&str]) -> Option<Summary> {
             counts.failed += 1;
         }
     }
-    let failing = failing(lines, Depth::Top);
+    let failing = failing(lines, TapDepth::Top);
     // One that bailed out failed without a name, and points may have none.
     let cases = cases.adding_up_to(&counts);
     let is_whole = cases.is_some();
-    Some(Summary { counts: Some(counts), failing, line: line?, runner: Runner::Tap, cases, is_whole })
+    Some(RunnerSummary {
+        counts: Some(counts),
+        failing,
+        line: line?,
+        runner: TestRunnerName::Tap,
+        cases,
+        is_whole,
+    })
 }
 
 /// The descriptions of what is not ok.
-pub(super) fn failing(lines: &[&str], depth: Depth) -> Vec<String> {
+pub(super) fn failing(lines: &[&str], depth: TapDepth) -> Vec<String> {
     let (Some(point), Some(directive)) =
         (pattern!(r"^( *)not ok\b(?: +\d+)?(?: +- +| +|$)(.*)$"), pattern!(r"(?i)(?:^| )# *(?:skip|todo)\b"))
     else {
@@ -64,13 +71,13 @@ pub(super) fn failing(lines: &[&str], depth: Depth) -> Vec<String> {
         let Some(found) = point.captures(line) else { continue };
         let indent = found.get(1).map_or(0, |found| found.len());
         let name = found.get(2).map_or("", |found| found.as_str());
-        if directive.is_match(name) || (depth == Depth::Top && indent > 0) {
+        if directive.is_match(name) || (depth == TapDepth::Top && indent > 0) {
             continue;
         }
         // Node explains each point in a block of YAML below it.
         let block = lines.get(at + 1..).unwrap_or_default().iter().take(40);
         let mut block = block.take_while(|line| line.trim() != "...");
-        if depth == Depth::Any && block.any(|line| line.contains("failureType: 'subtestsFailed'")) {
+        if depth == TapDepth::Any && block.any(|line| line.contains("failureType: 'subtestsFailed'")) {
             continue;
         }
         names.push(name.to_owned());

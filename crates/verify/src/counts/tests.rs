@@ -11,12 +11,12 @@ fn output(name: &str) -> String {
 }
 
 /// `+ name`, `- name`, `/ name`: passed, failed, skipped.
-fn shown(reading: &Reading) -> Vec<String> {
+fn shown(reading: &TestReport) -> Vec<String> {
     let cases = reading.cases.as_ref().expect("tests by name");
-    let mark = |status: &CaseStatus| match status {
-        CaseStatus::Passed => '+',
-        CaseStatus::Failed => '-',
-        CaseStatus::Skipped => '/',
+    let mark = |status: &TestCaseStatus| match status {
+        TestCaseStatus::Passed => '+',
+        TestCaseStatus::Failed => '-',
+        TestCaseStatus::Skipped => '/',
     };
     cases.tests.iter().map(|(name, status)| format!("{} {name}", mark(status))).collect()
 }
@@ -114,16 +114,16 @@ fn every_test_is_named_by_what_the_runners_really_print() {
         "/ j/calc.test.js > someday",
         "+ j/ok.test.js > ok",
     ];
-    let table: &[(&str, Runner, &[&str], &[&str])] = &[
-        ("cargo-named.txt", Runner::Libtest, &cargo, &[]),
-        ("nextest-named.txt", Runner::Nextest, &nextest, &[]),
-        ("pytest-named.txt", Runner::Pytest, &pytest, &[]),
-        ("pytest-xdist-named.txt", Runner::Pytest, &pytest, &[]),
-        ("unittest-named.txt", Runner::Unittest, &unittest, &[]),
-        ("go-named.txt", Runner::Go, &go, &["example.org/calc/bad"]),
-        ("node-tap-named.txt", Runner::Node, &node, &["broken.test.js"]),
-        ("jest-named.txt", Runner::Jest, &jest, &["j/broken.test.js"]),
-        ("mocha-tap.txt", Runner::Tap, &["- group fails", "+ group ok", "/ group pending"], &[]),
+    let table: &[(&str, TestRunnerName, &[&str], &[&str])] = &[
+        ("cargo-named.txt", TestRunnerName::Libtest, &cargo, &[]),
+        ("nextest-named.txt", TestRunnerName::Nextest, &nextest, &[]),
+        ("pytest-named.txt", TestRunnerName::Pytest, &pytest, &[]),
+        ("pytest-xdist-named.txt", TestRunnerName::Pytest, &pytest, &[]),
+        ("unittest-named.txt", TestRunnerName::Unittest, &unittest, &[]),
+        ("go-named.txt", TestRunnerName::Go, &go, &["example.org/calc/bad"]),
+        ("node-tap-named.txt", TestRunnerName::Node, &node, &["broken.test.js"]),
+        ("jest-named.txt", TestRunnerName::Jest, &jest, &["j/broken.test.js"]),
+        ("mocha-tap.txt", TestRunnerName::Tap, &["- group fails", "+ group ok", "/ group pending"], &[]),
     ];
     for (name, runner, expected, unloaded) in table {
         let reading = read(&output(name), None);
@@ -156,7 +156,7 @@ fn a_report_names_every_test_and_claims_no_more_than_the_output() {
     let (quiet, report) = (output("pytest-quiet.txt"), fixture("pytest-named.xml"));
     assert_eq!(read(&quiet, None).cases, None, "a quiet run names no test");
     let reading = read(&quiet, Some(&report));
-    assert_eq!(reading.cases.as_ref().unwrap().named_by, Runner::Junit);
+    assert_eq!(reading.cases.as_ref().unwrap().named_by, TestRunnerName::Junit);
     assert!(shown(&reading).contains(&"- test_calc.TestGroup.test_inner".to_owned()));
     assert_eq!(shown(&reading).len(), 10);
     // The code under test has rewritten the report: what was printed disagrees.
@@ -273,11 +273,11 @@ proptest! {
         let reading = read(&text, None);
         if let (Some(cases), Some(counts)) = (&reading.cases, reading.counts) {
             let of = |wanted| cases.tests.values().filter(|status| **status == wanted).count() as u64;
-            prop_assert!(of(CaseStatus::Failed) <= counts.failed);
+            prop_assert!(of(TestCaseStatus::Failed) <= counts.failed);
             // Of node, tests with parts are counted too; of vitest, one that fails as expected is named as passed; of
             // unittest, the last of several runs is counted.
-            if !matches!(cases.named_by, Runner::Node | Runner::Vitest | Runner::Unittest) {
-                prop_assert!(of(CaseStatus::Passed) <= counts.passed);
+            if !matches!(cases.named_by, TestRunnerName::Node | TestRunnerName::Vitest | TestRunnerName::Unittest) {
+                prop_assert!(of(TestCaseStatus::Passed) <= counts.passed);
             }
         }
     }

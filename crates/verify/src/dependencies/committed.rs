@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Dependency, quoted};
+use super::{NewDependency, quoted};
 
 /// What archives of packages end with.
 const PACKAGES: &[&str] = &[
@@ -32,18 +32,18 @@ const VENDORED: &[&str] = &["node_modules", "vendor", "third_party", "third-part
 
 /// A package that lies unpacked in the repository.
 #[derive(Debug, Default)]
-struct Unpacked {
+struct VendoredPackage {
     files: usize,
     was_there: bool,
 }
 
-pub(super) fn committed(changes: &[super::ChangedPair<'_>]) -> Vec<Dependency> {
+pub(super) fn committed(changes: &[super::ChangedPair<'_>]) -> Vec<NewDependency> {
     let mut found = Vec::new();
-    let mut unpacked: BTreeMap<&str, Unpacked> = BTreeMap::new();
+    let mut unpacked: BTreeMap<&str, VendoredPackage> = BTreeMap::new();
     for (path, before, after) in changes {
         let Some(after) = after.filter(|after| Some(*after) != *before) else { continue };
         if let Some(what) = archive(path, after) {
-            found.push(Dependency { path: (*path).to_owned(), what: format!("{} {what}", quoted(path)) });
+            found.push(NewDependency { path: (*path).to_owned(), what: format!("{} {what}", quoted(path)) });
         } else if let Some(folder) = vendored(path) {
             let package = unpacked.entry(folder).or_default();
             package.files += 1;
@@ -58,7 +58,7 @@ pub(super) fn committed(changes: &[super::ChangedPair<'_>]) -> Vec<Dependency> {
         } else {
             format!("{} is a vendored package that is new ({files})", quoted(folder))
         };
-        Dependency { path: folder.to_owned(), what }
+        NewDependency { path: folder.to_owned(), what }
     }));
     found
 }

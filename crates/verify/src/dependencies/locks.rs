@@ -2,15 +2,15 @@
 
 use serde_json::Value;
 
-use super::Entries;
+use super::DependencyVersions;
 use super::manifests::put;
 
 /// Packages of one lockfile that are read.
 const MOST_PACKAGES: usize = 100_000;
 
-pub(super) fn package_lock(text: &str) -> Option<Entries> {
+pub(super) fn package_lock(text: &str) -> Option<DependencyVersions> {
     let root: Value = serde_json::from_str(text).ok()?;
-    let mut entries = Entries::new();
+    let mut entries = DependencyVersions::new();
     let of = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
     let source = |value: &Value| format!("{} {}", of(value, "resolved"), of(value, "integrity"));
     for (place, package) in root.get("packages").and_then(Value::as_object).into_iter().flatten() {
@@ -38,8 +38,8 @@ pub(super) fn package_lock(text: &str) -> Option<Entries> {
 }
 
 /// Both yarns: a line of patterns, and below it what they came to.
-pub(super) fn yarn_lock(text: &str) -> Option<Entries> {
-    let mut entries = Entries::new();
+pub(super) fn yarn_lock(text: &str) -> Option<DependencyVersions> {
+    let mut entries = DependencyVersions::new();
     let (mut name, mut version, mut source) = ("", "", String::new());
     for line in text.lines().chain(["end:"]) {
         if line.trim().is_empty() || line.starts_with('#') {
@@ -74,8 +74,8 @@ fn before_version(pattern: &str) -> &str {
 }
 
 /// By its lines, since its keys are all that is wanted.
-pub(super) fn pnpm_lock(text: &str) -> Option<Entries> {
-    let mut entries = Entries::new();
+pub(super) fn pnpm_lock(text: &str) -> Option<DependencyVersions> {
+    let mut entries = DependencyVersions::new();
     let mut section = "";
     let mut last: Option<(String, String)> = None;
     for line in text.lines() {
@@ -108,9 +108,9 @@ pub(super) fn pnpm_lock(text: &str) -> Option<Entries> {
 }
 
 /// Cargo's, poetry's and uv's: a table for each package.
-pub(super) fn package_tables(text: &str) -> Option<Entries> {
+pub(super) fn package_tables(text: &str) -> Option<DependencyVersions> {
     let root: toml::Table = toml::from_str(text).ok()?;
-    let mut entries = Entries::new();
+    let mut entries = DependencyVersions::new();
     for package in root.get("package").and_then(toml::Value::as_array).into_iter().flatten() {
         let of = |key: &str| package.get(key).and_then(toml::Value::as_str).unwrap_or_default();
         let source = package.get("source").map(toml::Value::to_string).unwrap_or_default();
@@ -119,8 +119,8 @@ pub(super) fn package_tables(text: &str) -> Option<Entries> {
     Some(entries)
 }
 
-pub(super) fn go_sum(text: &str) -> Option<Entries> {
-    let mut entries = Entries::new();
+pub(super) fn go_sum(text: &str) -> Option<DependencyVersions> {
+    let mut entries = DependencyVersions::new();
     for line in text.lines() {
         let mut words = line.split_whitespace();
         let (Some(name), Some(version), Some(hash)) = (words.next(), words.next(), words.next()) else {

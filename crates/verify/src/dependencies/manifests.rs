@@ -2,17 +2,17 @@
 
 use serde_json::Value;
 
-use super::Entries;
+use super::DependencyVersions;
 
 /// Names one that a package needs.
-pub(super) fn put(entries: &mut Entries, name: &str, version: &str, source: &str) {
+pub(super) fn put(entries: &mut DependencyVersions, name: &str, version: &str, source: &str) {
     let versions = entries.entry(name.trim().to_owned()).or_default();
     versions.insert(version.trim().to_owned(), source.trim().to_owned());
 }
 
-pub(super) fn package_json(text: &str) -> Option<Entries> {
+pub(super) fn package_json(text: &str) -> Option<DependencyVersions> {
     let value: Value = serde_json::from_str(text).ok()?;
-    let mut entries = Entries::new();
+    let mut entries = DependencyVersions::new();
     let lists = [
         "dependencies",
         "devDependencies",
@@ -38,9 +38,9 @@ pub(super) fn package_json(text: &str) -> Option<Entries> {
 
 const CARGO_LISTS: &[&str] = &["dependencies", "dev-dependencies", "build-dependencies"];
 
-pub(super) fn cargo_toml(text: &str) -> Option<Entries> {
+pub(super) fn cargo_toml(text: &str) -> Option<DependencyVersions> {
     let root: toml::Table = toml::from_str(text).ok()?;
-    let mut entries = Entries::new();
+    let mut entries = DependencyVersions::new();
     let mut tables = vec![&root];
     tables.extend(root.get("workspace").and_then(toml::Value::as_table));
     tables.extend(children(root.get("target")));
@@ -64,14 +64,14 @@ fn children(value: Option<&toml::Value>) -> impl Iterator<Item = &toml::Table> {
         .filter_map(toml::Value::as_table)
 }
 
-fn put_table(entries: &mut Entries, value: Option<&toml::Value>) {
+fn put_table(entries: &mut DependencyVersions, value: Option<&toml::Value>) {
     if let Some(table) = value.and_then(toml::Value::as_table) {
         put_values(entries, table);
     }
 }
 
 /// Names with a version, or with a table that says what and where from.
-fn put_values(entries: &mut Entries, table: &toml::Table) {
+fn put_values(entries: &mut DependencyVersions, table: &toml::Table) {
     for (name, value) in table {
         let of = |key: &str| value.get(key).and_then(toml::Value::as_str);
         let version = value.as_str().or_else(|| of("version"));
@@ -87,9 +87,9 @@ fn put_values(entries: &mut Entries, table: &toml::Table) {
     }
 }
 
-pub(super) fn pyproject_toml(text: &str) -> Option<Entries> {
+pub(super) fn pyproject_toml(text: &str) -> Option<DependencyVersions> {
     let root: toml::Table = toml::from_str(text).ok()?;
-    let mut entries = Entries::new();
+    let mut entries = DependencyVersions::new();
     let at = |keys: &[&str]| {
         let (first, rest) = keys.split_first()?;
         rest.iter().try_fold(root.get(*first)?, |value, key| value.get(key))
@@ -115,7 +115,7 @@ pub(super) fn pyproject_toml(text: &str) -> Option<Entries> {
     Some(entries)
 }
 
-fn put_requirements(entries: &mut Entries, list: Option<&toml::Value>) {
+fn put_requirements(entries: &mut DependencyVersions, list: Option<&toml::Value>) {
     let list = list.and_then(toml::Value::as_array).into_iter().flatten();
     for requirement in list.filter_map(toml::Value::as_str) {
         put_requirement(entries, requirement);
@@ -123,7 +123,7 @@ fn put_requirements(entries: &mut Entries, list: Option<&toml::Value>) {
 }
 
 /// `name[extra] >= 1.0; marker`, or where it is from.
-fn put_requirement(entries: &mut Entries, requirement: &str) {
+fn put_requirement(entries: &mut DependencyVersions, requirement: &str) {
     let requirement = requirement.trim();
     let length = requirement
         .find(|c: char| !(c.is_ascii_alphanumeric() || "._-".contains(c)))
@@ -144,8 +144,8 @@ fn put_requirement(entries: &mut Entries, requirement: &str) {
     put(entries, &name.to_ascii_lowercase(), rest.strip_prefix("==").unwrap_or(rest), "");
 }
 
-pub(super) fn requirements(text: &str) -> Option<Entries> {
-    let mut entries = Entries::new();
+pub(super) fn requirements(text: &str) -> Option<DependencyVersions> {
+    let mut entries = DependencyVersions::new();
     for line in text.lines() {
         let line = line.split(" #").next().unwrap_or_default().trim();
         if line.is_empty() || line.starts_with('#') || line.starts_with("--hash") {
@@ -160,8 +160,8 @@ pub(super) fn requirements(text: &str) -> Option<Entries> {
     Some(entries)
 }
 
-pub(super) fn go_mod(text: &str) -> Option<Entries> {
-    let mut entries = Entries::new();
+pub(super) fn go_mod(text: &str) -> Option<DependencyVersions> {
+    let mut entries = DependencyVersions::new();
     let mut block = "";
     for line in text.lines() {
         let line = line.split("//").next().unwrap_or_default().trim();
@@ -189,8 +189,8 @@ pub(super) fn go_mod(text: &str) -> Option<Entries> {
 }
 
 /// By its tags alone: what properties and parents add is not seen.
-pub(super) fn pom_xml(text: &str) -> Option<Entries> {
-    let mut entries = Entries::new();
+pub(super) fn pom_xml(text: &str) -> Option<DependencyVersions> {
+    let mut entries = DependencyVersions::new();
     for (open, close) in [
         ("<dependency>", "</dependency>"),
         ("<plugin>", "</plugin>"),

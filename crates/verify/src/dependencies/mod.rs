@@ -26,7 +26,7 @@ pub type ChangedPair<'a> = (&'a str, Option<&'a [u8]>, Option<&'a [u8]>);
 
 /// Something that a change brings.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Dependency {
+pub struct NewDependency {
     /// The file that brings it; empty where the sentence is about how many more there are.
     pub path: String,
     /// A short sentence for people. Names in it are the change's, and as hostile as that.
@@ -34,10 +34,10 @@ pub struct Dependency {
 }
 
 /// What a manifest or a lockfile names: under each name the versions, and with each where it is from, if it says so.
-type Entries = BTreeMap<String, BTreeMap<String, String>>;
+type DependencyVersions = BTreeMap<String, BTreeMap<String, String>>;
 
 /// What a change brings: each file by its path, as it was and as it is. At most some, and then how many more.
-pub fn brought(changes: &[ChangedPair<'_>]) -> Vec<Dependency> {
+pub fn new_dependencies(changes: &[ChangedPair<'_>]) -> Vec<NewDependency> {
     let mut found = committed::committed(changes);
     let mut entries = Vec::new();
     for (path, before, after) in changes {
@@ -55,15 +55,15 @@ pub fn brought(changes: &[ChangedPair<'_>]) -> Vec<Dependency> {
     let more = found.len().saturating_sub(MOST_NAMED);
     found.truncate(MOST_NAMED);
     if more > 0 {
-        found.push(Dependency { path: String::new(), what: format!("and {more} more") });
+        found.push(NewDependency { path: String::new(), what: format!("and {more} more") });
     }
     found
 }
 
 /// What a manifest or lockfile names now and did not before.
-fn compare(path: &str, before: Option<&[u8]>, after: &[u8], found: &mut Vec<Dependency>) {
+fn compare(path: &str, before: Option<&[u8]>, after: &[u8], found: &mut Vec<NewDependency>) {
     let Some(read) = reader(path) else { return };
-    let mut add = |what: String| found.push(Dependency { path: path.to_owned(), what });
+    let mut add = |what: String| found.push(NewDependency { path: path.to_owned(), what });
     let file = shown(path);
     let text = |bytes| std::str::from_utf8(bytes).ok().filter(|text| text.len() <= MOST_BYTES);
     let Some(now) = text(after).and_then(read) else {
@@ -104,7 +104,7 @@ fn compare(path: &str, before: Option<&[u8]>, after: &[u8], found: &mut Vec<Depe
 }
 
 /// Who reads a file, by its name.
-fn reader(path: &str) -> Option<fn(&str) -> Option<Entries>> {
+fn reader(path: &str) -> Option<fn(&str) -> Option<DependencyVersions>> {
     let name = path.rsplit('/').next().unwrap_or(path);
     let folder = path.strip_suffix(name).unwrap_or_default();
     Some(match name {

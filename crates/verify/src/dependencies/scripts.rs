@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{Dependency, MOST_BYTES, quoted, shown};
+use super::{MOST_BYTES, NewDependency, quoted, shown};
 
 /// Scripts that npm and its like run without being asked.
 const BY_THEMSELVES: &[&str] = &[
@@ -18,9 +18,9 @@ const BY_THEMSELVES: &[&str] = &[
     "dependencies",
 ];
 
-pub(super) fn scripts(path: &str, before: Option<&[u8]>, after: &[u8], found: &mut Vec<Dependency>) {
+pub(super) fn scripts(path: &str, before: Option<&[u8]>, after: &[u8], found: &mut Vec<NewDependency>) {
     let name = path.rsplit('/').next().unwrap_or(path);
-    let mut add = |what: String| found.push(Dependency { path: path.to_owned(), what });
+    let mut add = |what: String| found.push(NewDependency { path: path.to_owned(), what });
     let (file, verb) = (shown(path), if before.is_some() { "changed" } else { "new" });
     match name {
         "package.json" => {

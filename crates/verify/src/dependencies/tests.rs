@@ -6,7 +6,7 @@ use super::*;
 fn of(path: &str, before: &str, after: &str) -> Vec<String> {
     let before = Some(before).filter(|before| !before.is_empty());
     let changes = [(path, before.map(str::as_bytes), Some(after.as_bytes()))];
-    brought(&changes).into_iter().map(|one| one.what).collect()
+    new_dependencies(&changes).into_iter().map(|one| one.what).collect()
 }
 
 #[track_caller]
@@ -34,7 +34,7 @@ fn packages_and_programs_in_the_repository_are_named() {
         ("same.whl", new, new),
         ("src/vendor.rs", None, new),
     ];
-    let found: Vec<String> = brought(&changes).into_iter().map(|one| one.what).collect();
+    let found: Vec<String> = new_dependencies(&changes).into_iter().map(|one| one.what).collect();
     assert_eq!(
         found,
         [
@@ -266,7 +266,7 @@ proptest! {
         after in "([a@/:\"' \n=\\[\\]{}<>.-]|version|packages:|resolution:|<dependency>|require){0,80}",
     ) {
         let before = before.as_deref().map(str::as_bytes);
-        let found = brought(&[(path, before, Some(after.as_bytes()))]);
+        let found = new_dependencies(&[(path, before, Some(after.as_bytes()))]);
         prop_assert!(found.len() <= 51 && found.iter().all(|one| one.what.len() < 1_500));
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::names::{has_word, is_of};
 use super::sides::ChangedPath;
-use super::titles::{Title, titles};
+use super::titles::{TestTitle, titles};
 
 /// Lines of a test that are shown on each side.
 const MOST_LINES: usize = 3;
@@ -47,7 +47,7 @@ impl EditedTest {
     pub fn is(&self, name: &str) -> bool {
         name == self.path
             || (is_of(name, &self.path) != Some(false)
-                && Title::called(&self.title).is_called(name)
+                && TestTitle::called(&self.title).is_called(name)
                 && self.group.as_deref().is_none_or(|group| has_word(name, group)))
     }
 }
@@ -66,11 +66,11 @@ pub fn edited_tests(changed: &[ChangedPath<'_>], test_paths: &[String]) -> Vec<E
         let (old, new) = (titles(file.path, &before), titles(file.path, &after));
         let found = edited.len();
         for title in &old {
-            let is_same = |other: &&Title| other.text == title.text && other.group == title.group;
+            let is_same = |other: &&TestTitle| other.text == title.text && other.group == title.group;
             let is_shared =
                 old.iter().chain(&new).any(|other| other.text == title.text && other.group != title.group);
             let now = new.iter().find(is_same);
-            let own = |title: &Title, text: &str| title.own_text(text).to_owned();
+            let own = |title: &TestTitle, text: &str| title.own_text(text).to_owned();
             let (was, is) = (own(title, &before), now.map(|now| own(now, &after)));
             let (gone, came) = differing(&was, is.as_deref().unwrap_or_default());
             let is_test = super::titles::is_a_test(file.path, title, &before);

@@ -4,23 +4,25 @@ use std::collections::BTreeSet;
 
 use super::names::{has_word, is_of, without_parameters};
 use crate::compare::{compare, judged};
-use journeyman_order::comparison::{Exits, MOST_NAMED};
+use journeyman_order::comparison::{ComparedExits, MOST_NAMED};
 use journeyman_order::scrutiny::{ChangedTest, TestChange};
-use journeyman_order::{CaseStatus, ComparedBy, Comparison, Exit, Judged, Proof, ProofGrade, Reading, Tests};
+use journeyman_order::{
+    ComparedBy, Comparison, ComparisonVerdict, Exit, Proof, ProofGrade, TestCaseStatus, TestList, TestReport,
+};
 
 /// One run: which tests on which code, how it ended and what was read of it.
 #[derive(Debug, Clone, Copy)]
-pub struct Cell<'a> {
+pub struct ExperimentCell<'a> {
     /// How the command ended; none where the setup failed.
     pub exit: Option<Exit>,
     /// What was read.
-    pub reading: &'a Reading,
+    pub reading: &'a TestReport,
     /// The end of what it printed.
     pub output: &'a str,
 }
 
-impl Cell<'_> {
-    fn status(&self, name: &str) -> Option<CaseStatus> {
+impl ExperimentCell<'_> {
+    fn status(&self, name: &str) -> Option<TestCaseStatus> {
         self.reading.cases.as_ref()?.tests.get(name).copied()
     }
 
@@ -30,17 +32,17 @@ impl Cell<'_> {
 }
 
 /// The four runs.
-pub struct Matrix<'a> {
+pub struct ExperimentMatrix<'a> {
     /// The tests of the base on the code of the base.
-    pub baseline: Cell<'a>,
+    pub baseline: ExperimentCell<'a>,
     /// The tests of the change on the code of the change.
-    pub change: Cell<'a>,
+    pub change: ExperimentCell<'a>,
     /// And once more, to tell flaky tests.
-    pub again: &'a [(Exit, Reading)],
+    pub again: &'a [(Exit, TestReport)],
     /// The tests of the base on the code of the change; none where no test changed.
-    pub old_tests: Option<Cell<'a>>,
+    pub old_tests: Option<ExperimentCell<'a>>,
     /// The tests of the change on the code of the base; none where no test changed.
-    pub old_code: Option<Cell<'a>>,
+    pub old_code: Option<ExperimentCell<'a>>,
     /// Changed paths that are of the tests.
     pub laid: &'a [String],
     /// Those that say how tests are run.
@@ -57,11 +59,11 @@ pub struct Matrix<'a> {
 
 /// What they come to.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Judgement {
+pub struct ExperimentResult {
     /// Test by test.
     pub comparison: Comparison,
     /// The run on the commit.
-    pub judged: Judged,
+    pub judged: ComparisonVerdict,
     /// Of the change's tests; none where the tests do not pass.
     pub proof: Option<Proof>,
     /// Tests of the base that are others now, as far as runs tell.
@@ -71,10 +73,10 @@ pub struct Judgement {
 }
 
 /// Judges the runs.
-pub fn judge(matrix: &Matrix<'_>) -> Judgement {
-    let readings: Vec<Reading> = matrix.again.iter().map(|(_, reading)| reading.clone()).collect();
+pub fn judge(matrix: &ExperimentMatrix<'_>) -> ExperimentResult {
+    let readings: Vec<TestReport> = matrix.again.iter().map(|(_, reading)| reading.clone()).collect();
     let own = compare(matrix.baseline.reading, matrix.change.reading, &readings);
-    let exits = Exits {
+    let exits = ComparedExits {
         base: matrix.baseline.exit,
         after: matrix.change.exit.unwrap_or(Exit::Code(-1)),
         reruns: matrix.again.iter().map(|(exit, _)| *exit).collect(),
@@ -88,7 +90,7 @@ pub fn judge(matrix: &Matrix<'_>) -> Judgement {
                     .to_owned(),
             },
         });
-        return Judgement { comparison: own, judged, proof, changed: Vec::new(), against: Vec::new() };
+        return ExperimentResult { comparison: own, judged, proof, changed: Vec::new(), against: Vec::new() };
     };
     let mut comparison = compare(matrix.baseline.reading, old.reading, &[]);
     let mut changed = Vec::new();
@@ -116,7 +118,7 @@ pub fn judge(matrix: &Matrix<'_>) -> Judgement {
         of_old_tests(matrix, &old, &mut comparison, &mut changed, &mut against);
     }
     let proof = judged.is_pass().then(|| proof(matrix, &comparison));
-    Judgement { comparison, judged, proof, changed, against }
+    ExperimentResult { comparison, judged, proof, changed, against }
 }
 
 fn changed_test(name: &str, how: TestChange) -> ChangedTest {
@@ -125,8 +127,8 @@ fn changed_test(name: &str, how: TestChange) -> ChangedTest {
 
 /// What the tests of the base say of the code of the change, beside what they said of the base.
 fn of_old_tests(
-    matrix: &Matrix<'_>,
-    old: &Cell<'_>,
+    matrix: &ExperimentMatrix<'_>,
+    old: &ExperimentCell<'_>,
     comparison: &mut Comparison,
     changed: &mut Vec<ChangedTest>,
     against: &mut Vec<String>,
@@ -175,7 +177,7 @@ fn of_old_tests(
         }
         let is_unloaded = changed.iter().any(|test| test.test == *name);
         match (status, old.status(name), matrix.change.status(name)) {
-            (CaseStatus::Passed, Some(CaseStatus::Failed), _) => {
+            (TestCaseStatus::Passed, Some(TestCaseStatus::Failed), _) => {
                 if is_edited(matrix, name) {
                     changed.push(changed_test(name, TestChange::FailsAsItWas));
                 } else {
@@ -183,23 +185,25 @@ fn of_old_tests(
                 }
             }
             // It asks for something else now, and the old code has not got that either.
-            (CaseStatus::Failed, Some(CaseStatus::Failed), Some(CaseStatus::Passed))
+            (TestCaseStatus::Failed, Some(TestCaseStatus::Failed), Some(TestCaseStatus::Passed))
                 if fails_without(matrix, name) && is_edited(matrix, name) =>
             {
                 changed.push(changed_test(name, TestChange::FailsAsItWas));
             }
-            (CaseStatus::Failed, Some(CaseStatus::Failed), now) if now != Some(CaseStatus::Failed) => {
+            (TestCaseStatus::Failed, Some(TestCaseStatus::Failed), now)
+                if now != Some(TestCaseStatus::Failed) =>
+            {
                 against.push(format!(
                     "{name} failed before, and as the base has it, it fails on this code as well; it passes only as \
                      the change has it"
                 ));
             }
-            (CaseStatus::Passed, Some(CaseStatus::Passed), None | Some(CaseStatus::Skipped))
+            (TestCaseStatus::Passed, Some(TestCaseStatus::Passed), None | Some(TestCaseStatus::Skipped))
                 if !is_unloaded =>
             {
                 changed.push(changed_test(name, TestChange::RemovedOrRenamed));
             }
-            (CaseStatus::Passed | CaseStatus::Failed | CaseStatus::Skipped, _, _) => {}
+            (TestCaseStatus::Passed | TestCaseStatus::Failed | TestCaseStatus::Skipped, _, _) => {}
         }
     }
     if let Some(first) = blocked.first() {
@@ -212,21 +216,21 @@ fn of_old_tests(
     for name in broken.names.iter().filter(|name| !named.contains(name.as_str())) {
         comparison.newly_broken.add(name);
     }
-    comparison.already_red = Tests::default();
+    comparison.already_red = TestList::default();
 }
 
 /// Whether a test as the change has it fails on the code of the base.
-fn fails_without(matrix: &Matrix<'_>, name: &str) -> bool {
-    matrix.old_code.is_some_and(|old| old.status(name) == Some(CaseStatus::Failed))
+fn fails_without(matrix: &ExperimentMatrix<'_>, name: &str) -> bool {
+    matrix.old_code.is_some_and(|old| old.status(name) == Some(TestCaseStatus::Failed))
 }
 
 /// Whether the change edits a test, or what it may read: nothing else differs between the two runs but how tests are run.
-fn is_edited(matrix: &Matrix<'_>, name: &str) -> bool {
+fn is_edited(matrix: &ExperimentMatrix<'_>, name: &str) -> bool {
     let mut own = matrix.laid.iter().filter(|path| !matrix.configuration.contains(path));
     own.any(|path| is_of(name, path) != Some(false) || !super::sides::is_source(path))
 }
 
-fn with_old_configuration(matrix: &Matrix<'_>, what: &str) -> String {
+fn with_old_configuration(matrix: &ExperimentMatrix<'_>, what: &str) -> String {
     format!(
         "with the configuration of the base commit the tests do not pass: {what} fails; the change touches {}",
         matrix.configuration.join(", ")
@@ -242,7 +246,7 @@ fn ended(exit: Exit) -> String {
 }
 
 /// What the tests of the change show on the code of the base.
-fn proof(matrix: &Matrix<'_>, comparison: &Comparison) -> Proof {
+fn proof(matrix: &ExperimentMatrix<'_>, comparison: &Comparison) -> Proof {
     let not_proven = |because: &str| Proof::NotProven { because: because.to_owned() };
     let cannot_tell = |because: &str| Proof::CannotTell { because: because.to_owned() };
     let Some(old) = matrix.old_code else { return Proof::NoTestsChanged };
@@ -268,12 +272,16 @@ fn proof(matrix: &Matrix<'_>, comparison: &Comparison) -> Proof {
             match before {
                 None if is_case(matrix, name) => by_case.push(name.to_owned()),
                 None => by_test.push(name.to_owned()),
-                Some(CaseStatus::Passed)
-                    if matrix.old_tests.is_some_and(|old| old.status(name) == Some(CaseStatus::Passed)) =>
+                Some(TestCaseStatus::Passed)
+                    if matrix
+                        .old_tests
+                        .is_some_and(|old| old.status(name) == Some(TestCaseStatus::Passed)) =>
                 {
                     by_case.push(name.to_owned());
                 }
-                Some(CaseStatus::Passed | CaseStatus::Failed | CaseStatus::Skipped) => is_changed_only = true,
+                Some(TestCaseStatus::Passed | TestCaseStatus::Failed | TestCaseStatus::Skipped) => {
+                    is_changed_only = true
+                }
             }
         }
     }
@@ -312,7 +320,7 @@ fn proof(matrix: &Matrix<'_>, comparison: &Comparison) -> Proof {
 }
 
 /// Where tests are not named: the change's files of tests as a whole.
-fn by_file(matrix: &Matrix<'_>, old: &Cell<'_>) -> Proof {
+fn by_file(matrix: &ExperimentMatrix<'_>, old: &ExperimentCell<'_>) -> Proof {
     let own: Vec<String> =
         matrix.laid.iter().filter(|path| !matrix.configuration.contains(path)).cloned().collect();
     let because = if own.is_empty() {
@@ -330,18 +338,18 @@ fn by_file(matrix: &Matrix<'_>, old: &Cell<'_>) -> Proof {
 }
 
 /// Whether a test of the base has this one as a case.
-fn is_case(matrix: &Matrix<'_>, name: &str) -> bool {
+fn is_case(matrix: &ExperimentMatrix<'_>, name: &str) -> bool {
     let own = without_parameters(name);
     let Some(before) = matrix.baseline.reading.cases.as_ref().filter(|_| own != name) else { return false };
     before.tests.keys().any(|known| without_parameters(known) == own)
 }
 
-fn failing(reading: &Reading) -> Vec<&str> {
+fn failing(reading: &TestReport) -> Vec<&str> {
     let names: Vec<&str> = match &reading.cases {
         Some(cases) => cases
             .tests
             .iter()
-            .filter(|(_, status)| **status == CaseStatus::Failed)
+            .filter(|(_, status)| **status == TestCaseStatus::Failed)
             .map(|(name, _)| name.as_str())
             .collect(),
         None => reading.failing.iter().map(String::as_str).collect(),
@@ -349,9 +357,9 @@ fn failing(reading: &Reading) -> Vec<&str> {
     names.into_iter().filter(|name| !reading.unloaded.iter().any(|unloaded| unloaded == name)).collect()
 }
 
-fn passes(change: &Cell<'_>, name: &str) -> bool {
+fn passes(change: &ExperimentCell<'_>, name: &str) -> bool {
     match &change.reading.cases {
-        Some(cases) => cases.tests.get(name) == Some(&CaseStatus::Passed),
+        Some(cases) => cases.tests.get(name) == Some(&TestCaseStatus::Passed),
         // Where nothing failed and nothing was skipped, it has passed.
         None => change
             .reading
@@ -361,7 +369,7 @@ fn passes(change: &Cell<'_>, name: &str) -> bool {
 }
 
 /// Files and crates that were not loaded or compiled in a run, as it says itself; none where all was.
-pub fn not_loaded(cell: &Cell<'_>) -> Vec<String> {
+pub fn not_loaded(cell: &ExperimentCell<'_>) -> Vec<String> {
     if cell.exit == Some(Exit::Code(0)) {
         return Vec::new();
     }
@@ -409,7 +417,7 @@ fn names_what_is_new(output: &str, test: &str, is_new: &dyn Fn(&str) -> bool) ->
 }
 
 /// The tests that a pass rests on: those that were fixed, and else those that prove the change.
-pub fn evidence_of(judgement: &Judgement) -> (Vec<String>, Vec<String>) {
+pub fn evidence_of(judgement: &ExperimentResult) -> (Vec<String>, Vec<String>) {
     let fixed = judgement.comparison.fixed.names.clone();
     let red = match &judgement.proof {
         Some(Proof::Proven { by: ProofGrade::Test | ProofGrade::Case, red }) => red.clone(),
@@ -426,12 +434,12 @@ pub fn evidence_of(judgement: &Judgement) -> (Vec<String>, Vec<String>) {
 }
 
 /// Whether a run with a lie in it shows that the lie was noticed; none where it says nothing, since nothing was loaded.
-pub fn lie_told(cell: &Cell<'_>, test: Option<&str>) -> Option<bool> {
+pub fn lie_told(cell: &ExperimentCell<'_>, test: Option<&str>) -> Option<bool> {
     match (test, &cell.reading.cases) {
         (Some(test), Some(cases)) => match cases.tests.get(test) {
-            Some(CaseStatus::Passed) => Some(false),
-            Some(CaseStatus::Failed) => Some(true),
-            Some(CaseStatus::Skipped) | None => None,
+            Some(TestCaseStatus::Passed) => Some(false),
+            Some(TestCaseStatus::Failed) => Some(true),
+            Some(TestCaseStatus::Skipped) | None => None,
         },
         (Some(_), None) | (None, _) if !not_loaded(cell).is_empty() => None,
         (Some(_), None) | (None, _) => match cell.exit? {

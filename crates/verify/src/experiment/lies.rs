@@ -6,9 +6,9 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use super::scan::{Family, Scan};
-use super::titles::{Title, meant_by, titles};
-use crate::overlay::{Lay, Overlay};
+use super::scan::{LanguageFamily, SourceScan};
+use super::titles::{TestTitle, meant_by, titles};
+use crate::overlay::{Overlay, OverlayAction};
 
 /// A file that is larger is not read.
 const LARGEST: usize = 512 << 10;
@@ -39,8 +39,8 @@ pub fn lies_in(path: &str, bytes: &[u8]) -> Vec<Lie> {
     let Some(text) = std::str::from_utf8(bytes).ok().filter(|text| text.len() <= LARGEST) else {
         return Vec::new();
     };
-    let Some(family) = Family::of(path) else { return Vec::new() };
-    let scan = Scan::of(text, family);
+    let Some(family) = LanguageFamily::of(path) else { return Vec::new() };
+    let scan = SourceScan::of(text, family);
     let mut found = Vec::new();
     for spot in scan.assertions().into_iter().take(MOST) {
         found.extend(spot.lie(&scan).map(|(at, now, is_sure)| Lie {
@@ -68,7 +68,7 @@ impl TestTexts<'_> {
     /// For each of these tests, by its runner's name, the lies that can be told in it: what `hints` speaks of first,
     /// such as what failed on the base.
     pub fn of_tests(&self, names: &[String], hints: &str) -> Vec<(String, Vec<Lie>)> {
-        let read: Vec<(&str, Vec<Title>, Vec<Lie>)> = self
+        let read: Vec<(&str, Vec<TestTitle>, Vec<Lie>)> = self
             .files
             .iter()
             .filter_map(|(path, bytes)| {
@@ -116,7 +116,7 @@ impl TestTexts<'_> {
     }
 
     /// A lie that is nearer to the truth than another value: the sign of a number, a blank at the end of a text.
-    pub fn slight(&self, lie: &Lie) -> Option<Lie> {
+    pub fn slight_lie(&self, lie: &Lie) -> Option<Lie> {
         let (_, bytes) = self.files.iter().find(|(path, _)| *path == lie.path)?;
         let text = std::str::from_utf8(bytes).ok()?;
         if lie.was.bytes().all(|byte| byte.is_ascii_digit()) && lie.was.bytes().any(|byte| byte != b'0') {
@@ -161,23 +161,28 @@ impl TestTexts<'_> {
     pub fn reworded(&self, lies: &[&Lie]) -> Vec<Overlay> {
         let spelled: Vec<Lie> =
             lies.iter().filter_map(|lie| Some(Lie { now: other_spelling(lie)?, ..(*lie).clone() })).collect();
-        let mut laid = self.told(&spelled.iter().collect::<Vec<_>>());
+        let mut laid = self.overlays_of(&spelled.iter().collect::<Vec<_>>());
         for lie in lies {
             let bytes =
                 || self.files.iter().find(|(path, _)| *path == lie.path).map(|(_, bytes)| bytes.clone());
             if !laid.iter().any(|overlay| overlay.path == lie.path)
                 && let Some(bytes) = bytes()
             {
-                laid.push(Overlay { path: lie.path.clone(), lay: Lay::Write(bytes) });
+                laid.push(Overlay { path: lie.path.clone(), action: OverlayAction::Write(bytes) });
             }
         }
         for overlay in &mut laid {
-            let comment = match Family::of(&overlay.path) {
-                Some(Family::Python | Family::Shell) => "# A remark.\n",
-                Some(Family::Rust | Family::JavaScript | Family::Go | Family::C) => "// A remark.\n",
+            let comment = match LanguageFamily::of(&overlay.path) {
+                Some(LanguageFamily::Python | LanguageFamily::Shell) => "# A remark.\n",
+                Some(
+                    LanguageFamily::Rust
+                    | LanguageFamily::JavaScript
+                    | LanguageFamily::Go
+                    | LanguageFamily::C,
+                ) => "// A remark.\n",
                 None => continue,
             };
-            if let Lay::Write(bytes) = &mut overlay.lay {
+            if let OverlayAction::Write(bytes) = &mut overlay.action {
                 // What stands on the first line may have to stay there.
                 let is_first = bytes.starts_with(b"#!/") || bytes.starts_with(b"# -*-");
                 let at = match bytes.iter().position(|byte| *byte == b'\n').filter(|_| is_first) {
@@ -193,7 +198,7 @@ impl TestTexts<'_> {
     /// Those of the tests in which a lie can be told and that speak most of these words: the nearest to what a change
     /// touches.
     pub fn nearest(&self, names: &[String], words: &BTreeSet<String>, most: usize) -> Vec<String> {
-        let read: Vec<(&str, &str, Vec<Title>, Vec<Lie>)> = self
+        let read: Vec<(&str, &str, Vec<TestTitle>, Vec<Lie>)> = self
             .files
             .iter()
             .filter_map(|(path, bytes)| {
@@ -233,7 +238,7 @@ impl TestTexts<'_> {
     }
 
     /// What to lay over the checkout, so that these lies are told in it.
-    pub fn told(&self, lies: &[&Lie]) -> Vec<Overlay> {
+    pub fn overlays_of(&self, lies: &[&Lie]) -> Vec<Overlay> {
         self.files
             .iter()
             .filter_map(|(path, bytes)| {
@@ -247,7 +252,7 @@ impl TestTexts<'_> {
                             text.splice(lie.at.clone(), lie.now.bytes());
                         }
                     }
-                    Overlay { path: path.clone(), lay: Lay::Write(text) }
+                    Overlay { path: path.clone(), action: OverlayAction::Write(text) }
                 })
             })
             .collect()
@@ -256,35 +261,35 @@ impl TestTexts<'_> {
 
 /// The same value, spelled in another way; none where that is not surely the same.
 fn other_spelling(lie: &Lie) -> Option<String> {
-    let (family, was) = (Family::of(&lie.path)?, lie.was.as_str());
+    let (family, was) = (LanguageFamily::of(&lie.path)?, lie.was.as_str());
     let ending = lie.path.rsplit('.').next().unwrap_or_default();
     if !was.bytes().all(|byte| byte.is_ascii_digit()) {
         let quote = was.chars().next().filter(|c| matches!(c, '"' | '\''));
         let bare = quote.map_or(Some(was), |quote| was.get(1..)?.strip_suffix(quote))?;
         let is_plain = bare.chars().all(|c| c.is_ascii_alphanumeric() || " -_.,".contains(c));
-        if bare.len() < 2 || !is_plain || (quote.is_none() && family != Family::Shell) {
+        if bare.len() < 2 || !is_plain || (quote.is_none() && family != LanguageFamily::Shell) {
             return None;
         }
         let quote = quote.unwrap_or('"');
         let (one, other) = bare.split_at(bare.len() / 2);
         let (one, other) = (format!("{quote}{one}{quote}"), format!("{quote}{other}{quote}"));
         return match (family, ending) {
-            (Family::Shell, "t" | "pl") => Some(format!("({one} . {other})")),
-            (Family::Shell, "rb") | (Family::Go, _) | (Family::JavaScript, _) => {
+            (LanguageFamily::Shell, "t" | "pl") => Some(format!("({one} . {other})")),
+            (LanguageFamily::Shell, "rb") | (LanguageFamily::Go, _) | (LanguageFamily::JavaScript, _) => {
                 Some(format!("({one} + {other})"))
             }
-            (Family::Shell, _) => Some(format!("{one}{other}")),
-            (Family::Python, _) | (Family::C, "c" | "h" | "cc" | "cpp" | "cxx" | "hpp") => {
+            (LanguageFamily::Shell, _) => Some(format!("{one}{other}")),
+            (LanguageFamily::Python, _) | (LanguageFamily::C, "c" | "h" | "cc" | "cpp" | "cxx" | "hpp") => {
                 Some(format!("{one} {other}"))
             }
-            (Family::C, "java" | "kt" | "cs" | "swift" | "scala" | "groovy") => {
+            (LanguageFamily::C, "java" | "kt" | "cs" | "swift" | "scala" | "groovy") => {
                 Some(format!("({one} + {other})"))
             }
-            (Family::Rust, _) => Some(format!("concat!({one}, {other})")),
-            (Family::C, _) => None,
+            (LanguageFamily::Rust, _) => Some(format!("concat!({one}, {other})")),
+            (LanguageFamily::C, _) => None,
         };
     }
-    if family == Family::Shell && !(lie.is_sure && matches!(ending, "t" | "pl" | "rb")) {
+    if family == LanguageFamily::Shell && !(lie.is_sure && matches!(ending, "t" | "pl" | "rb")) {
         return None;
     }
     let value: u64 = was.parse().ok()?;
@@ -356,7 +361,7 @@ fn beside(line: &str, expected: &str, lie: &Lie) -> Option<String> {
         false => answer.chars().all(|c| c.is_alphanumeric() || " -_.,".contains(c)),
     };
     let quote: String = was.chars().take_while(|c| matches!(c, '"' | '\'')).take(1).collect();
-    let is_word = Family::of(&lie.path) == Some(Family::Shell) && super::text::is_bare(was);
+    let is_word = LanguageFamily::of(&lie.path) == Some(LanguageFamily::Shell) && super::text::is_bare(was);
     (fits && answer != expected && (is_number || !quote.is_empty() || is_word))
         .then(|| format!("{quote}{answer}{quote}"))
 }
@@ -457,7 +462,7 @@ mod tests {
         let said = "____ test_a ____\n>  assert seconds('2m30') == 150\nE   assert 120 == 150\n____ test_b ____\nE  AssertionError: 'eve' != 'ada'\n";
         let told: Vec<String> = texts.old_answers(&lies, said).into_iter().map(|lie| lie.now).collect();
         assert_eq!(told, ["120", "'eve'"]);
-        let Lay::Write(bytes) = &texts.reworded(&[&lies[0].1[0], &lies[1].1[0]])[0].lay else {
+        let OverlayAction::Write(bytes) = &texts.reworded(&[&lies[0].1[0], &lies[1].1[0]])[0].action else {
             panic!("a file")
         };
         let now = String::from_utf8_lossy(bytes);
@@ -490,8 +495,10 @@ mod tests {
             let files = vec![(path.to_owned(), text.as_bytes().to_vec())];
             let texts = TestTexts { files: &files };
             let lies = texts.anywhere("");
-            let slight = texts.slight(&lies[0]).map(|lie| lie.now);
-            let Lay::Write(other) = texts.reworded(&[&lies[0]]).remove(0).lay else { panic!("a file") };
+            let slight = texts.slight_lie(&lies[0]).map(|lie| lie.now);
+            let OverlayAction::Write(other) = texts.reworded(&[&lies[0]]).remove(0).action else {
+                panic!("a file")
+            };
             (slight, String::from_utf8(other).unwrap())
         };
         for (path, text, slight, other) in [
@@ -541,8 +548,8 @@ mod tests {
         let lies = texts.of_tests(&names, "b() is 2");
         let of = |at: usize| lies[at].1.iter().map(|lie| lie.was.as_str()).collect::<Vec<_>>();
         assert_eq!((of(0), of(1)), (vec!["1", "2"], vec!["3"]));
-        let laid = texts.told(&[&lies[0].1[0], &lies[1].1[0]]);
-        let Lay::Write(bytes) = &laid[0].lay else { panic!("a file") };
+        let laid = texts.overlays_of(&[&lies[0].1[0], &lies[1].1[0]]);
+        let OverlayAction::Write(bytes) = &laid[0].action else { panic!("a file") };
         let now = String::from_utf8_lossy(bytes);
         assert!(now.contains("a(), 18") && now.contains("c(), 20") && now.contains("b(), 2)"), "{now}");
     }

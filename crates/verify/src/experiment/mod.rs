@@ -17,8 +17,10 @@ mod text;
 mod titles;
 
 pub use edits::{EditedTest, defined_in, edited_tests, words_in};
-pub use judge::{Cell, Judgement, Matrix, evidence_of, judge, lie_told, not_loaded};
+pub use judge::{
+    ExperimentCell, ExperimentMatrix, ExperimentResult, evidence_of, judge, lie_told, not_loaded,
+};
 pub use lies::{Lie, TestTexts, lies_in};
 pub use names::is_of;
 pub use select::select;
-pub use sides::{ChangedPath, Sides, is_of_tests, sides};
+pub use sides::{ChangeSplit, ChangedPath, is_of_tests, split_change};

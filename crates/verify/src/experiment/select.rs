@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::reporting::Reporting;
-use journeyman_order::comparison::Runner;
+use crate::reporting::ReportingCommand;
+use journeyman_order::comparison::TestRunnerName;
 
 use super::names::{is_of, without_parameters};
 
@@ -17,11 +17,11 @@ const MOST_IGNORED: usize = 60_000;
 /// A runner that takes part of a name runs more than was asked for, which does no harm. `files` are those of tests that the
 /// checkout holds: a runner that reads all of them before it chooses is told which it need not read.
 pub fn select(
-    asked: &Reporting,
-    named_by: Option<Runner>,
+    asked: &ReportingCommand,
+    named_by: Option<TestRunnerName>,
     names: &[String],
     files: &[String],
-) -> Option<Reporting> {
+) -> Option<ReportingCommand> {
     if names.is_empty() {
         return None;
     }
@@ -30,47 +30,50 @@ pub fn select(
     let words: Vec<&str> = command.split_whitespace().collect();
     let mut selected = asked.clone();
     match named_by? {
-        Runner::Pytest | Runner::Junit => {
+        TestRunnerName::Pytest | TestRunnerName::Junit => {
             let options = selected.environment.get_mut("PYTEST_ADDOPTS")?;
             options.push_str(&format!(" -k '{}'", identifiers(names)?.join(" or ")));
             options.push_str(&ignored(names, files));
         }
-        Runner::Unittest if is_one && command.contains("-m unittest") => {
+        TestRunnerName::Unittest if is_one && command.contains("-m unittest") => {
             for name in identifiers(names)? {
                 selected.command.push_str(&format!(" -k {name}"));
             }
         }
-        Runner::Go => {
+        TestRunnerName::Go => {
             let flags = selected.environment.get_mut("GOFLAGS")?;
             flags.push_str(&format!(" -run=^({})$", identifiers(names)?.join("|")));
         }
-        Runner::Libtest if is_one && command.contains("cargo") && !words.contains(&"--") => {
+        TestRunnerName::Libtest if is_one && command.contains("cargo") && !words.contains(&"--") => {
             selected.command.push_str(&format!(" -- {}", identifiers(names)?.join(" ")));
         }
         // Its options stand before the files.
-        Runner::Node if is_one && words.first() == Some(&"node") && words.contains(&"--test") => {
+        TestRunnerName::Node if is_one && words.first() == Some(&"node") && words.contains(&"--test") => {
             let pattern = format!("node --test-name-pattern={}", quoted(&format!("^({})$", titles(names)?)));
             selected.command = command.trim_start().replacen("node", &pattern, 1);
         }
-        Runner::Node => {
+        TestRunnerName::Node => {
             let pattern = quoted(&format!("^({})$", titles(names)?));
             selected.command = with_option(asked, &format!("--test-name-pattern={pattern}"))?;
         }
-        Runner::Jest | Runner::Vitest => {
+        TestRunnerName::Jest | TestRunnerName::Vitest => {
             selected.command =
                 with_option(asked, &format!("-t {}", quoted(&format!("({})$", titles(names)?))))?;
         }
-        Runner::Mocha => {
+        TestRunnerName::Mocha => {
             selected.command =
                 with_option(asked, &format!("-g {}", quoted(&format!("({})$", titles(names)?))))?;
         }
-        Runner::Libtest | Runner::Unittest | Runner::Nextest | Runner::Tap => return None,
+        TestRunnerName::Libtest
+        | TestRunnerName::Unittest
+        | TestRunnerName::Nextest
+        | TestRunnerName::Tap => return None,
     }
     Some(selected)
 }
 
 /// The command with an option more at its end.
-fn with_option(asked: &Reporting, option: &str) -> Option<String> {
+fn with_option(asked: &ReportingCommand, option: &str) -> Option<String> {
     let words = [asked.command.trim_end(), asked.before_options?, option];
     Some(words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" "))
 }
@@ -130,7 +133,7 @@ mod tests {
 
     #[test]
     fn a_runner_is_asked_for_some_tests() {
-        let asked = |command: &str, variable: Option<(&str, &str)>| Reporting {
+        let asked = |command: &str, variable: Option<(&str, &str)>| ReportingCommand {
             command: command.to_owned(),
             environment: variable
                 .into_iter()
@@ -144,15 +147,19 @@ mod tests {
             }),
         };
         let names = ["tests.test_a.ATest.test_one".to_owned()];
-        let unittest =
-            select(&asked("python3 -m unittest discover -v", None), Some(Runner::Unittest), &names, &[])
-                .unwrap();
+        let unittest = select(
+            &asked("python3 -m unittest discover -v", None),
+            Some(TestRunnerName::Unittest),
+            &names,
+            &[],
+        )
+        .unwrap();
         assert_eq!(unittest.command, "python3 -m unittest discover -v -k test_one");
         let names = ["tests/test_a.py::test_x[1-2]".to_owned(), "tests/test_a.py::test_y".to_owned()];
         let files = ["tests/test_a.py".to_owned(), "tests/test_b c.py".to_owned()];
         let pytest = select(
             &asked("make", Some(("PYTEST_ADDOPTS", "--junitxml=a"))),
-            Some(Runner::Junit),
+            Some(TestRunnerName::Junit),
             &names,
             &files,
         )
@@ -163,24 +170,33 @@ mod tests {
         );
         let names = ["calc > src/lib.rs > tests::adds".to_owned()];
         let cargo =
-            select(&asked("cargo test --no-fail-fast", None), Some(Runner::Libtest), &names, &[]).unwrap();
+            select(&asked("cargo test --no-fail-fast", None), Some(TestRunnerName::Libtest), &names, &[])
+                .unwrap();
         assert_eq!(cargo.command, "cargo test --no-fail-fast -- adds");
         let plain =
-            select(&asked("python3 -m unittest -v", None), Some(Runner::Unittest), &names, &[]).unwrap();
+            select(&asked("python3 -m unittest -v", None), Some(TestRunnerName::Unittest), &names, &[])
+                .unwrap();
         assert_eq!(plain.command, "python3 -m unittest -v -k adds");
         let titles = ["outer > adds (1 + 1)".to_owned(), "says \"no\"".to_owned()];
-        let node = select(&asked("node --test tests", None), Some(Runner::Node), &titles, &[]).unwrap();
+        let node =
+            select(&asked("node --test tests", None), Some(TestRunnerName::Node), &titles, &[]).unwrap();
         assert_eq!(node.command, r#"node --test-name-pattern='^(adds \(1 \+ 1\)|says "no")$' --test tests"#);
-        let jest = select(&asked("npx jest --verbose", None), Some(Runner::Jest), &titles, &[]).unwrap();
+        let jest =
+            select(&asked("npx jest --verbose", None), Some(TestRunnerName::Jest), &titles, &[]).unwrap();
         assert_eq!(jest.command, r#"npx jest --verbose -t '(adds \(1 \+ 1\)|says "no")$'"#);
         let hostile = ["it's; rm -rf".to_owned()];
-        assert_eq!(select(&asked("node --test", None), Some(Runner::Node), &hostile, &[]), None);
-        let npm = select(&asked("npm test", None), Some(Runner::Mocha), &titles[1..], &[]).unwrap();
+        assert_eq!(select(&asked("node --test", None), Some(TestRunnerName::Node), &hostile, &[]), None);
+        let npm = select(&asked("npm test", None), Some(TestRunnerName::Mocha), &titles[1..], &[]).unwrap();
         assert_eq!(npm.command, r#"npm test -- -g '(says "no")$'"#);
-        let closed = Reporting { before_options: None, ..asked("npm test", None) };
-        assert_eq!(select(&closed, Some(Runner::Node), &titles, &[]), None);
+        let closed = ReportingCommand { before_options: None, ..asked("npm test", None) };
+        assert_eq!(select(&closed, Some(TestRunnerName::Node), &titles, &[]), None);
         assert_eq!(
-            select(&asked("cargo test", None), Some(Runner::Libtest), &["a > two words".to_owned()], &[]),
+            select(
+                &asked("cargo test", None),
+                Some(TestRunnerName::Libtest),
+                &["a > two words".to_owned()],
+                &[]
+            ),
             None
         );
     }

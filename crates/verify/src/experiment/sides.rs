@@ -2,7 +2,7 @@
 //! one side and the code of the other.
 
 use crate::configuration::old_configuration;
-use crate::overlay::{Lay, Overlay};
+use crate::overlay::{Overlay, OverlayAction};
 use crate::tamper::{graft, is_test_path};
 
 /// A file that differs, with its bytes on both sides as far as they were read.
@@ -18,7 +18,7 @@ pub struct ChangedPath<'a> {
 
 /// A change, taken apart.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Sides {
+pub struct ChangeSplit {
     /// Lays the tests of the base over the change.
     pub old_tests: Vec<Overlay>,
     /// Lays the tests of the change over the base.
@@ -61,7 +61,7 @@ pub fn is_of_tests(path: &str) -> bool {
 
 /// Whether a path is a program's source, and no data.
 pub(super) fn is_source(path: &str) -> bool {
-    super::scan::Family::of(path).is_some() && path.contains('.')
+    super::scan::LanguageFamily::of(path).is_some() && path.contains('.')
 }
 
 /// Whether a path is data: no source, and nothing that says what is installed or built.
@@ -90,21 +90,22 @@ fn is_data(path: &str) -> bool {
 }
 
 /// Takes a change apart. `command` is what runs the tests; the readers read files that may not have changed.
-pub fn sides(
+pub fn split_change(
     changed: &[ChangedPath<'_>],
     command: &str,
     read_base: &dyn Fn(&str) -> Option<Vec<u8>>,
     read_after: &dyn Fn(&str) -> Option<Vec<u8>>,
-) -> Sides {
+) -> ChangeSplit {
     let paths: Vec<String> = changed.iter().map(|file| file.path.to_owned()).collect();
-    let mut sides = Sides {
+    let mut sides = ChangeSplit {
         old_tests: old_configuration(&paths, command, read_base, read_after),
         new_tests: old_configuration(&paths, command, read_after, read_base),
-        ..Sides::default()
+        ..ChangeSplit::default()
     };
     // A script of checks is run by the test command, and is a test all the same.
-    let is_a_test =
-        |path: &str| is_of_tests(path) && super::scan::Family::of(path) == Some(super::scan::Family::Shell);
+    let is_a_test = |path: &str| {
+        is_of_tests(path) && super::scan::LanguageFamily::of(path) == Some(super::scan::LanguageFamily::Shell)
+    };
     sides.test_paths = sides.old_tests.iter().map(|overlay| overlay.path.clone()).collect();
     sides.configuration = sides.test_paths.iter().filter(|path| !is_a_test(path)).cloned().collect();
     for file in changed {
@@ -116,13 +117,17 @@ pub fn sides(
         }
         if is_of_tests(file.path) {
             sides.test_paths.push(file.path.to_owned());
-            let lay = |bytes: Option<&[u8]>| bytes.map_or(Lay::Remove, |bytes| Lay::Write(bytes.to_vec()));
-            sides.old_tests.push(Overlay { path: file.path.to_owned(), lay: lay(file.before) });
-            sides.new_tests.push(Overlay { path: file.path.to_owned(), lay: lay(file.after) });
+            let lay = |bytes: Option<&[u8]>| {
+                bytes.map_or(OverlayAction::Remove, |bytes| OverlayAction::Write(bytes.to_vec()))
+            };
+            sides.old_tests.push(Overlay { path: file.path.to_owned(), action: lay(file.before) });
+            sides.new_tests.push(Overlay { path: file.path.to_owned(), action: lay(file.after) });
             continue;
         }
         if let Some(before) = file.before.filter(|_| is_data(file.path)) {
-            sides.old_data.push(Overlay { path: file.path.to_owned(), lay: Lay::Write(before.to_vec()) });
+            sides
+                .old_data
+                .push(Overlay { path: file.path.to_owned(), action: OverlayAction::Write(before.to_vec()) });
         }
         let differs = self::code_differs(file);
         sides.code_differs |= differs;
@@ -136,7 +141,8 @@ pub fn sides(
         if old.is_some() || new.is_some() {
             sides.test_paths.push(file.path.to_owned());
         }
-        let laid = |bytes: Vec<u8>| Overlay { path: file.path.to_owned(), lay: Lay::Write(bytes) };
+        let laid =
+            |bytes: Vec<u8>| Overlay { path: file.path.to_owned(), action: OverlayAction::Write(bytes) };
         sides.old_tests.extend(old.map(laid));
         sides.new_tests.extend(new.map(laid));
     }
@@ -155,9 +161,9 @@ fn code_differs(file: &ChangedPath<'_>) -> bool {
 
 fn rest_differs(file: &ChangedPath<'_>, old: &[Overlay]) -> bool {
     let laid = old.iter().find(|overlay| overlay.path == file.path);
-    match laid.map(|overlay| &overlay.lay) {
-        Some(Lay::Write(bytes)) => Some(bytes.as_slice()) != file.before,
-        Some(Lay::Remove) | None => false,
+    match laid.map(|overlay| &overlay.action) {
+        Some(OverlayAction::Write(bytes)) => Some(bytes.as_slice()) != file.before,
+        Some(OverlayAction::Remove) | None => false,
     }
 }
 
@@ -165,7 +171,7 @@ fn rest_differs(file: &ChangedPath<'_>, old: &[Overlay]) -> bool {
 mod tests {
     use super::*;
 
-    fn taken(files: &[(&str, Option<&str>, Option<&str>)]) -> Sides {
+    fn taken(files: &[(&str, Option<&str>, Option<&str>)]) -> ChangeSplit {
         let changed: Vec<ChangedPath<'_>> = files
             .iter()
             .map(|(path, before, after)| ChangedPath {
@@ -181,15 +187,17 @@ mod tests {
                 Some((*(if after { new } else { old }))?.as_bytes().to_vec())
             }
         };
-        sides(&changed, "make test", &read(false), &read(true))
+        split_change(&changed, "make test", &read(false), &read(true))
     }
 
     fn laid(overlays: &[Overlay]) -> Vec<String> {
         let mut laid: Vec<String> = overlays
             .iter()
-            .map(|overlay| match &overlay.lay {
-                Lay::Write(bytes) => format!("{}: {}", overlay.path, String::from_utf8_lossy(bytes).trim()),
-                Lay::Remove => format!("{} removed", overlay.path),
+            .map(|overlay| match &overlay.action {
+                OverlayAction::Write(bytes) => {
+                    format!("{}: {}", overlay.path, String::from_utf8_lossy(bytes).trim())
+                }
+                OverlayAction::Remove => format!("{} removed", overlay.path),
             })
             .collect();
         laid.sort();

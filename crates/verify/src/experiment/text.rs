@@ -1,6 +1,6 @@
 //! Where strings and comments begin and end, and what of a line is a word or a number by itself.
 
-use super::scan::Family;
+use super::scan::LanguageFamily;
 
 pub(super) fn is_comment_start(bytes: &[u8], at: usize) -> bool {
     at == 0
@@ -19,13 +19,13 @@ pub(super) fn find(bytes: &[u8], from: usize, what: &[u8]) -> Option<usize> {
 }
 
 /// Where the string that begins here ends; none where none begins.
-pub(super) fn string_end(bytes: &[u8], at: usize, family: Family) -> Option<usize> {
+pub(super) fn string_end(bytes: &[u8], at: usize, family: LanguageFamily) -> Option<usize> {
     let rest = bytes.get(at..)?;
     let quote = *rest.first()?;
-    if family == Family::Python && (rest.starts_with(b"\"\"\"") || rest.starts_with(b"'''")) {
+    if family == LanguageFamily::Python && (rest.starts_with(b"\"\"\"") || rest.starts_with(b"'''")) {
         return Some(find(bytes, at + 3, &rest[..3]).map_or(bytes.len(), |end| end + 3));
     }
-    if family == Family::Rust
+    if family == LanguageFamily::Rust
         && quote == b'r'
         && !at
             .checked_sub(1)
@@ -41,20 +41,22 @@ pub(super) fn string_end(bytes: &[u8], at: usize, family: Family) -> Option<usiz
     }
     let is_quote = match quote {
         b'"' => true,
-        b'`' => matches!(family, Family::JavaScript | Family::Go),
+        b'`' => matches!(family, LanguageFamily::JavaScript | LanguageFamily::Go),
         // A lifetime is none.
-        b'\'' if matches!(family, Family::Rust) => rest.get(1) == Some(&b'\\') || rest.get(2) == Some(&b'\''),
+        b'\'' if matches!(family, LanguageFamily::Rust) => {
+            rest.get(1) == Some(&b'\\') || rest.get(2) == Some(&b'\'')
+        }
         b'\'' => true,
         _ => false,
     };
     if !is_quote {
         return None;
     }
-    let may_span = quote == b'`' || matches!(family, Family::Rust | Family::Shell);
+    let may_span = quote == b'`' || matches!(family, LanguageFamily::Rust | LanguageFamily::Shell);
     let mut end = at + 1;
     while end < bytes.len() {
         match bytes[end] {
-            b'\\' if !(quote == b'`' && family == Family::Go) => end += 2,
+            b'\\' if !(quote == b'`' && family == LanguageFamily::Go) => end += 2,
             byte if byte == quote => return Some(end + 1),
             // One that is not closed is none.
             b'\n' if !may_span => return None,

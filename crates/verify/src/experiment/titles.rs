@@ -2,14 +2,14 @@
 
 use std::ops::Range;
 
-use super::scan::Family;
+use super::scan::LanguageFamily;
 
 /// Tests of one file that are told apart.
 const MOST: usize = 3_000;
 
 /// One test, or group of tests, or function, of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Title {
+pub(super) struct TestTitle {
     pub(super) text: String,
     /// The class, module or group that it stands in.
     pub(super) group: Option<String>,
@@ -17,7 +17,7 @@ pub(super) struct Title {
     span: Range<usize>,
 }
 
-impl Title {
+impl TestTitle {
     /// Only a name.
     pub(super) fn called(text: &str) -> Self {
         Self { text: text.to_owned(), group: None, span: 0..0 }
@@ -55,8 +55,8 @@ impl Title {
 }
 
 /// Those of a file that a runner means by a name: of several that are called alike, those whose group it names.
-pub(super) fn meant_by<'t>(name: &str, all: &'t [Title]) -> Vec<&'t Title> {
-    let mut own: Vec<&Title> = all.iter().filter(|title| title.is_called(name)).collect();
+pub(super) fn meant_by<'t>(name: &str, all: &'t [TestTitle]) -> Vec<&'t TestTitle> {
+    let mut own: Vec<&TestTitle> = all.iter().filter(|title| title.is_called(name)).collect();
     if own.len() > 1 && own.iter().any(|title| title.is_in_a_group_of(name)) {
         own.retain(|title| title.is_in_a_group_of(name));
     }
@@ -65,14 +65,14 @@ pub(super) fn meant_by<'t>(name: &str, all: &'t [Title]) -> Vec<&'t Title> {
 
 /// Where classes, modules and groups of tests begin, with how far each is indented.
 fn groups(path: &str, text: &str) -> Vec<(usize, usize, String)> {
-    let head = match Family::of(path) {
-        Some(Family::Python) => pattern!(r"(?m)^([ \t]*)class[ \t]+(\w+)"),
-        Some(Family::Rust) => pattern!(r"(?m)^([ \t]*)(?:pub[ \t]+)?mod[ \t]+(\w+)"),
-        Some(Family::JavaScript) => {
+    let head = match LanguageFamily::of(path) {
+        Some(LanguageFamily::Python) => pattern!(r"(?m)^([ \t]*)class[ \t]+(\w+)"),
+        Some(LanguageFamily::Rust) => pattern!(r"(?m)^([ \t]*)(?:pub[ \t]+)?mod[ \t]+(\w+)"),
+        Some(LanguageFamily::JavaScript) => {
             pattern!(r#"(?m)^([ \t]*)(?:describe|suite|context)(?:\.\w+)*\s*\(\s*["'`]([^"'`\n]+)"#)
         }
-        Some(Family::C) => pattern!(r"(?m)^([ \t]*)(?:\w+[ \t]+)*class[ \t]+(\w+)"),
-        Some(Family::Go | Family::Shell) | None => None,
+        Some(LanguageFamily::C) => pattern!(r"(?m)^([ \t]*)(?:\w+[ \t]+)*class[ \t]+(\w+)"),
+        Some(LanguageFamily::Go | LanguageFamily::Shell) | None => None,
     };
     let found = head.iter().flat_map(|head| head.captures_iter(text)).take(MOST);
     found
@@ -84,20 +84,20 @@ fn groups(path: &str, text: &str) -> Vec<(usize, usize, String)> {
 }
 
 /// What stands in a file, by name.
-pub(super) fn titles(path: &str, text: &str) -> Vec<Title> {
-    let head = match Family::of(path) {
-        Some(Family::Python) => pattern!(r"(?m)^([ \t]*)(?:async[ \t]+)?def[ \t]+(\w+)"),
-        Some(Family::Rust) => {
+pub(super) fn titles(path: &str, text: &str) -> Vec<TestTitle> {
+    let head = match LanguageFamily::of(path) {
+        Some(LanguageFamily::Python) => pattern!(r"(?m)^([ \t]*)(?:async[ \t]+)?def[ \t]+(\w+)"),
+        Some(LanguageFamily::Rust) => {
             pattern!(r"(?m)^([ \t]*)(?:pub(?:\([^)]*\))?[ \t]+)?(?:async[ \t]+)?fn[ \t]+(\w+)")
         }
-        Some(Family::JavaScript) => pattern!(
+        Some(LanguageFamily::JavaScript) => pattern!(
             r#"(?m)^([ \t]*)(?:await[ \t]+)?(?:\w+\.)?(?:it|test|describe|suite|context|specify)(?:\.\w+)*\s*\(\s*["'`]([^"'`\n]+)"#
         ),
-        Some(Family::Go) => pattern!(r"(?m)^()func[ \t]+(?:\([^)\n]*\)[ \t]*)?(\w+)"),
-        Some(Family::C) => pattern!(
+        Some(LanguageFamily::Go) => pattern!(r"(?m)^()func[ \t]+(?:\([^)\n]*\)[ \t]*)?(\w+)"),
+        Some(LanguageFamily::C) => pattern!(
             r"(?m)^([ \t]*)(?:(?:public|private|protected|static|final|async|void|int|long|bool|@\w+)[ \t]+)*(?:TEST\w*\([^,\n]*,[ \t]*)?(\w+)[ \t]*\([^;\n]*\)[^;\n]*\{"
         ),
-        Some(Family::Shell) | None => None,
+        Some(LanguageFamily::Shell) | None => None,
     };
     let Some(head) = head else { return Vec::new() };
     let heads: Vec<(usize, usize, String)> = head
@@ -118,7 +118,7 @@ pub(super) fn titles(path: &str, text: &str) -> Vec<Title> {
             let end = next.map_or(text.len(), |(_, above)| *above);
             let start = above.get(at).copied().unwrap_or_default();
             let group = groups.iter().rev().find(|(from, other, _)| from < head && other < depth);
-            Title { text: title.clone(), group: group.map(|(.., name)| name.clone()), span: start..end }
+            TestTitle { text: title.clone(), group: group.map(|(.., name)| name.clone()), span: start..end }
         })
         .collect()
 }
@@ -138,20 +138,20 @@ fn with_what_is_above(text: &str, start: usize) -> usize {
 }
 
 /// Whether what has this title looks like a test, and not like a helper or a group.
-pub(super) fn is_a_test(path: &str, title: &Title, text: &str) -> bool {
+pub(super) fn is_a_test(path: &str, title: &TestTitle, text: &str) -> bool {
     let own = title.own_text(text);
-    match Family::of(path) {
-        Some(Family::Python) => title.text.starts_with("test"),
-        Some(Family::Rust) => {
+    match LanguageFamily::of(path) {
+        Some(LanguageFamily::Python) => title.text.starts_with("test"),
+        Some(LanguageFamily::Rust) => {
             own.lines().take_while(|line| !line.contains("fn ")).any(|line| line.contains("test"))
         }
-        Some(Family::JavaScript) => {
+        Some(LanguageFamily::JavaScript) => {
             !own.trim_start().starts_with("describe") && !own.trim_start().starts_with("suite")
         }
-        Some(Family::Go) => title.text.starts_with("Test"),
-        Some(Family::C) => {
+        Some(LanguageFamily::Go) => title.text.starts_with("Test"),
+        Some(LanguageFamily::C) => {
             own.contains("@Test") || own.contains("TEST") || title.text.to_ascii_lowercase().contains("test")
         }
-        Some(Family::Shell) | None => false,
+        Some(LanguageFamily::Shell) | None => false,
     }
 }

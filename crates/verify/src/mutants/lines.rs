@@ -40,9 +40,9 @@ pub fn changed_lines(before: Option<&[u8]>, after: &[u8]) -> Vec<RangeInclusive<
 
 /// Lines to ask about: ordered, and none twice.
 #[derive(Debug)]
-pub(super) struct Lines(Vec<RangeInclusive<u32>>);
+pub(super) struct LineRanges(Vec<RangeInclusive<u32>>);
 
-impl Lines {
+impl LineRanges {
     pub(super) fn of(lines: &[RangeInclusive<u32>]) -> Self {
         let mut ordered: Vec<_> = lines.iter().filter(|range| !range.is_empty()).cloned().collect();
         ordered.sort_by_key(|range| (*range.start(), *range.end()));

@@ -1,14 +1,14 @@
 //! Literals: a number that is off by one, text that is empty, the other truth.
 
 use super::operators::is_comparison;
-use super::{Found, Rank, places, statements};
+use super::{MutantCollector, MutantRank, places, statements};
 use crate::tamper::language::Language;
 use crate::tamper::syntax::{NodeId, Syntax};
 
 /// Text where there was none.
 const SOME_TEXT: &str = "x";
 
-pub(super) fn look(found: &mut Found<'_, '_>, node: NodeId) {
+pub(super) fn look(found: &mut MutantCollector<'_, '_>, node: NodeId) {
     let syntax = found.syntax;
     let text = syntax.text(node);
     let changed = match syntax.kind(node) {
@@ -33,7 +33,7 @@ pub(super) fn look(found: &mut Found<'_, '_>, node: NodeId) {
     if let Some(changed) = changed
         && !is_fixed(syntax, node)
     {
-        found.becomes(node, Rank::Second, changed);
+        found.becomes(node, MutantRank::Second, changed);
     }
 }
 

@@ -21,7 +21,7 @@ use std::ops::{Range, RangeInclusive};
 
 use super::tamper::language::{Language, file_name};
 use super::tamper::syntax::{NodeId, Syntax};
-use lines::Lines;
+use lines::LineRanges;
 
 pub use lines::changed_lines;
 
@@ -61,7 +61,7 @@ impl Mutant {
 
 /// How soon a mutant is tried, where not all are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Rank {
+enum MutantRank {
     /// A mistake that people make.
     First,
     /// A value that is another.
@@ -74,25 +74,25 @@ enum Rank {
 
 /// A mutant that may be taken.
 #[derive(Debug)]
-struct Candidate {
+struct MutantCandidate {
     line: u32,
-    rank: Rank,
+    rank: MutantRank,
     at: Range<usize>,
     text: String,
     what: String,
 }
 
 /// What is found in one file.
-struct Found<'f, 'a> {
+struct MutantCollector<'f, 'a> {
     syntax: &'f Syntax<'a>,
-    names: names::Names<'f>,
-    lines: Lines,
-    candidates: Vec<Candidate>,
+    names: names::NameTable<'f>,
+    lines: LineRanges,
+    candidates: Vec<MutantCandidate>,
 }
 
-impl Found<'_, '_> {
+impl MutantCollector<'_, '_> {
     /// A node or a token that becomes another.
-    fn becomes(&mut self, node: NodeId, rank: Rank, text: impl Into<String>) {
+    fn becomes(&mut self, node: NodeId, rank: MutantRank, text: impl Into<String>) {
         let text = text.into();
         let what = |old: &str, new: &str| format!("{old} became {new}");
         self.add(node, self.syntax.bytes(node), rank, text, what);
@@ -103,7 +103,7 @@ impl Found<'_, '_> {
         &mut self,
         node: NodeId,
         at: Range<usize>,
-        rank: Rank,
+        rank: MutantRank,
         text: String,
         what: impl FnOnce(&str, &str) -> String,
     ) {
@@ -112,7 +112,7 @@ impl Found<'_, '_> {
         let Some(old) = old.filter(|old| !old.is_empty() && **old != text) else { return };
         if self.lines.has(line) && text.len() <= MOST_TEXT {
             let what = what(&quoted(old), &quoted(&text));
-            self.candidates.push(Candidate { line, rank, at, text, what });
+            self.candidates.push(MutantCandidate { line, rank, at, text, what });
         }
     }
 }
@@ -147,10 +147,10 @@ pub fn mutants(path: &str, after: &[u8], lines: &[RangeInclusive<u32>], most: us
     let declares = name.ends_with(".pyi") || name.contains(".d.") && name.ends_with("ts");
     let Some(language) = Language::of(path).filter(|_| !declares && most > 0) else { return Vec::new() };
     let Ok(syntax) = Syntax::read(language, after) else { return Vec::new() };
-    let mut found = Found {
+    let mut found = MutantCollector {
         syntax: &syntax,
-        names: names::Names::of(&syntax),
-        lines: Lines::of(lines),
+        names: names::NameTable::of(&syntax),
+        lines: LineRanges::of(lines),
         candidates: Vec::new(),
     };
     let mut at = Syntax::ROOT;
@@ -167,7 +167,7 @@ pub fn mutants(path: &str, after: &[u8], lines: &[RangeInclusive<u32>], most: us
         at += 1;
     }
     let taken = spread(found.candidates, most);
-    let named = |one: Candidate| Mutant {
+    let named = |one: MutantCandidate| Mutant {
         path: path.to_owned(),
         line: one.line,
         what: one.what,
@@ -178,14 +178,14 @@ pub fn mutants(path: &str, after: &[u8], lines: &[RangeInclusive<u32>], most: us
 }
 
 /// The best of each line, then the next best; of more lines than are wanted some, evenly over the file.
-fn spread(mut candidates: Vec<Candidate>, most: usize) -> Vec<Candidate> {
+fn spread(mut candidates: Vec<MutantCandidate>, most: usize) -> Vec<MutantCandidate> {
     candidates.sort_by(|one, other| {
-        let key = |one: &Candidate| (one.rank, one.at.start, one.at.end);
+        let key = |one: &MutantCandidate| (one.rank, one.at.start, one.at.end);
         key(one).cmp(&key(other)).then_with(|| one.text.cmp(&other.text))
     });
     let mut seen = BTreeSet::new();
     let mut of_line: BTreeMap<u32, usize> = BTreeMap::new();
-    let mut rounds: BTreeMap<usize, Vec<Candidate>> = BTreeMap::new();
+    let mut rounds: BTreeMap<usize, Vec<MutantCandidate>> = BTreeMap::new();
     for one in candidates {
         if seen.insert((one.at.start, one.at.end, one.text.clone())) {
             let round = of_line.entry(one.line).or_default();
@@ -193,7 +193,7 @@ fn spread(mut candidates: Vec<Candidate>, most: usize) -> Vec<Candidate> {
             *round += 1;
         }
     }
-    let mut taken: Vec<Candidate> = Vec::new();
+    let mut taken: Vec<MutantCandidate> = Vec::new();
     for mut round in rounds.into_values() {
         let left = most - taken.len();
         let all = round.len();

@@ -9,7 +9,7 @@ use crate::tamper::language::Language;
 use crate::tamper::syntax::{NodeId, Syntax, is_function, is_string};
 
 #[derive(Debug, Default)]
-pub(super) struct Names<'s> {
+pub(super) struct NameTable<'s> {
     /// Variables that hold text, by what they were declared as.
     text: HashSet<&'s str>,
     /// Imported packages, by the name that they have here.
@@ -20,7 +20,7 @@ pub(super) struct Names<'s> {
     read: HashMap<&'s str, Vec<NodeId>>,
 }
 
-impl<'s> Names<'s> {
+impl<'s> NameTable<'s> {
     pub(super) fn of(syntax: &'s Syntax<'_>) -> Self {
         let mut names = Self::default();
         match syntax.language {

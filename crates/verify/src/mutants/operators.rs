@@ -1,10 +1,10 @@
 //! Operators: a boundary that is off by one, the opposite, the other connective, a sign or a `not` that is missing.
 
-use super::{Found, MOST_CLIMB, Rank, statements};
+use super::{MOST_CLIMB, MutantCollector, MutantRank, statements};
 use crate::tamper::language::Language;
 use crate::tamper::syntax::{NodeId, Syntax, is_function, is_string};
 
-pub(super) fn look(found: &mut Found<'_, '_>, node: NodeId) {
+pub(super) fn look(found: &mut MutantCollector<'_, '_>, node: NodeId) {
     let syntax = found.syntax;
     match syntax.kind(node) {
         "binary_expression" | "comparison_operator" | "boolean_operator" | "binary_operator" => {
@@ -86,7 +86,7 @@ fn spelt(syntax: &Syntax<'_>, token: NodeId) -> String {
     syntax.text(token).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn binary(found: &mut Found<'_, '_>, node: NodeId) {
+fn binary(found: &mut MutantCollector<'_, '_>, node: NodeId) {
     let syntax = found.syntax;
     let tokens: Vec<NodeId> = operators(syntax, node).collect();
     for token in tokens {
@@ -97,18 +97,18 @@ fn binary(found: &mut Found<'_, '_>, node: NodeId) {
                 && other.starts_with('<')
                 && syntax.field(node, "left").is_some_and(|left| ends_in_type(syntax, left));
             if !is_type {
-                let rank = if is_in_while(syntax, node, true) { Rank::Last } else { Rank::First };
+                let rank = if is_in_while(syntax, node, true) { MutantRank::Last } else { MutantRank::First };
                 found.becomes(token, rank, *other);
             }
         }
         match operator.as_str() {
             "&&" | "||" if makes_names(syntax, node) => {}
-            "&&" => found.becomes(token, Rank::First, "||"),
-            "||" => found.becomes(token, Rank::First, "&&"),
-            "and" => found.becomes(token, Rank::First, "or"),
-            "or" => found.becomes(token, Rank::First, "and"),
+            "&&" => found.becomes(token, MutantRank::First, "||"),
+            "||" => found.becomes(token, MutantRank::First, "&&"),
+            "and" => found.becomes(token, MutantRank::First, "or"),
+            "or" => found.becomes(token, MutantRank::First, "and"),
             // Between the others it needs parentheses, which is as good as not compiling.
-            "??" if !is_beside_others(syntax, node) => found.becomes(token, Rank::First, "&&"),
+            "??" if !is_beside_others(syntax, node) => found.becomes(token, MutantRank::First, "&&"),
             other => {
                 if let Some(swapped) = calculated(other)
                     && !is_of_text(found, node)
@@ -116,7 +116,7 @@ fn binary(found: &mut Found<'_, '_>, node: NodeId) {
                         && syntax.language == Language::Rust
                         && syntax.field(node, "left").is_some_and(|left| ends_in_type(syntax, left)))
                 {
-                    found.becomes(token, Rank::First, swapped);
+                    found.becomes(token, MutantRank::First, swapped);
                 }
             }
         }
@@ -141,7 +141,7 @@ fn is_beside_others(syntax: &Syntax<'_>, node: NodeId) -> bool {
 }
 
 /// Whether what looks like a calculation puts text or lists together, as far as can be seen.
-fn is_of_text(found: &Found<'_, '_>, node: NodeId) -> bool {
+fn is_of_text(found: &MutantCollector<'_, '_>, node: NodeId) -> bool {
     let syntax = found.syntax;
     let mut operands = vec![];
     let mut at = node;
@@ -168,7 +168,7 @@ fn is_of_text(found: &Found<'_, '_>, node: NodeId) -> bool {
     operands.iter().any(|operand| is_text(found, *operand)) || found.names.wants_text(syntax, top)
 }
 
-fn is_text(found: &Found<'_, '_>, node: NodeId) -> bool {
+fn is_text(found: &MutantCollector<'_, '_>, node: NodeId) -> bool {
     let syntax = found.syntax;
     match syntax.kind(node) {
         "list" | "tuple" | "list_comprehension" | "concatenated_string" | "reference_expression" => true,
@@ -211,7 +211,7 @@ fn is_text(found: &Found<'_, '_>, node: NodeId) -> bool {
     }
 }
 
-fn assignment(found: &mut Found<'_, '_>, node: NodeId) {
+fn assignment(found: &mut MutantCollector<'_, '_>, node: NodeId) {
     let syntax = found.syntax;
     let mut tokens = syntax.children(node).filter(|child| syntax.parts(*child).next().is_none());
     let token = tokens.find(|child| {
@@ -236,7 +236,7 @@ fn assignment(found: &mut Found<'_, '_>, node: NodeId) {
                 && is_of_text(found, operand)
     });
     if !is_of_text {
-        let rank = if is_in_while(syntax, node, false) { Rank::Last } else { Rank::First };
+        let rank = if is_in_while(syntax, node, false) { MutantRank::Last } else { MutantRank::First };
         found.becomes(token, rank, swapped);
     }
 }
@@ -263,7 +263,7 @@ fn makes_names(syntax: &Syntax<'_>, node: NodeId) -> bool {
 }
 
 /// A sign or a `not` goes away.
-fn unary(found: &mut Found<'_, '_>, node: NodeId) {
+fn unary(found: &mut MutantCollector<'_, '_>, node: NodeId) {
     let syntax = found.syntax;
     let (Some(token), Some(operand)) = (syntax.children(node).next(), syntax.part(node, 0)) else { return };
     let operator = syntax.text(token);
@@ -276,7 +276,7 @@ fn unary(found: &mut Found<'_, '_>, node: NodeId) {
     let before = at.start.checked_sub(1).and_then(|before| source.get(before));
     let glued = is_word(before) && is_word(source.get(at.end));
     let operator = operator.to_owned();
-    found.add(token, at, Rank::First, if glued { " " } else { "" }.to_owned(), |_, _| {
+    found.add(token, at, MutantRank::First, if glued { " " } else { "" }.to_owned(), |_, _| {
         format!("`{operator}` was removed")
     });
 }

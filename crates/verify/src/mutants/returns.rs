@@ -1,11 +1,11 @@
 //! What a function gives back: a value of the same kind that says nothing.
 
 use super::operators::{is_comparison, is_negation};
-use super::{Found, MOST_CLIMB, Rank};
+use super::{MOST_CLIMB, MutantCollector, MutantRank};
 use crate::tamper::language::Language;
 use crate::tamper::syntax::{NodeId, Syntax, is_function};
 
-pub(super) fn look(found: &mut Found<'_, '_>, node: NodeId) {
+pub(super) fn look(found: &mut MutantCollector<'_, '_>, node: NodeId) {
     let syntax = found.syntax;
     match syntax.kind(node) {
         "return_statement" | "return_expression" => {
@@ -45,7 +45,7 @@ fn tail(syntax: &Syntax<'_>, body: NodeId) -> Option<NodeId> {
     }
 }
 
-fn returned(found: &mut Found<'_, '_>, value: NodeId, function: NodeId) {
+fn returned(found: &mut MutantCollector<'_, '_>, value: NodeId, function: NodeId) {
     let syntax = found.syntax;
     let declared = declared(syntax, function);
     if syntax.kind(value) == "expression_list" && syntax.language == Language::Go {
@@ -70,7 +70,7 @@ fn returned(found: &mut Found<'_, '_>, value: NodeId, function: NodeId) {
     replace(found, value, others);
 }
 
-fn replace(found: &mut Found<'_, '_>, value: NodeId, others: &[&str]) {
+fn replace(found: &mut MutantCollector<'_, '_>, value: NodeId, others: &[&str]) {
     let syntax = found.syntax;
     // Literals have mistakes of their own.
     if syntax.is_literal(value) || !found.names.are_used_without(syntax, value) {
@@ -78,7 +78,7 @@ fn replace(found: &mut Found<'_, '_>, value: NodeId, others: &[&str]) {
     }
     for other in others {
         let at = syntax.bytes(value);
-        found.add(value, at, Rank::Second, (*other).to_owned(), |old, new| {
+        found.add(value, at, MutantRank::Second, (*other).to_owned(), |old, new| {
             format!("the returned {old} became {new}")
         });
     }

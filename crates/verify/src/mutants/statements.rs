@@ -1,7 +1,7 @@
 //! Statements: a condition that is another, a call that is forgotten, a loop that is left at the wrong place.
 
 use super::operators::{is_comparison, is_connective, is_negation};
-use super::{Found, MOST_CLIMB, Rank, places};
+use super::{MOST_CLIMB, MutantCollector, MutantRank, places};
 use crate::tamper::language::Language;
 use crate::tamper::syntax::{NodeId, Syntax, is_function};
 
@@ -9,7 +9,7 @@ use crate::tamper::syntax::{NodeId, Syntax, is_function};
 const ENDS: &[&str] =
     &["exit", "abort", "panic", "Exit", "Fatal", "Fatalf", "unreachable_unchecked", "super"];
 
-pub(super) fn look(found: &mut Found<'_, '_>, node: NodeId) {
+pub(super) fn look(found: &mut MutantCollector<'_, '_>, node: NodeId) {
     let syntax = found.syntax;
     match syntax.kind(node) {
         "if_statement" | "elif_clause" | "if_expression" | "ternary_expression" | "match_pattern" => {
@@ -44,7 +44,7 @@ pub(super) fn is_loop(kind: &str) -> bool {
 }
 
 /// Its opposite, and whether it is needed at all. Comparisons and connectives have opposites of their own.
-fn condition(found: &mut Found<'_, '_>, condition: NodeId) {
+fn condition(found: &mut MutantCollector<'_, '_>, condition: NodeId) {
     let syntax = found.syntax;
     let inner = if syntax.kind(condition) == "parenthesized_expression" {
         syntax.part(condition, 0).unwrap_or(condition)
@@ -78,16 +78,16 @@ fn condition(found: &mut Found<'_, '_>, condition: NodeId) {
     let has_opposite =
         is_comparison(syntax, inner) || is_connective(syntax, inner) || is_negation(syntax, inner);
     if !has_opposite {
-        found.becomes(inner, Rank::First, format!("{not}({text})"));
+        found.becomes(inner, MutantRank::First, format!("{not}({text})"));
     }
     if found.names.are_used_without(syntax, inner) {
-        found.becomes(inner, Rank::Third, yes);
-        found.becomes(inner, Rank::Third, no);
+        found.becomes(inner, MutantRank::Third, yes);
+        found.becomes(inner, MutantRank::Third, no);
     }
 }
 
 /// A call whose value nobody takes.
-fn call(found: &mut Found<'_, '_>, statement: NodeId) {
+fn call(found: &mut MutantCollector<'_, '_>, statement: NodeId) {
     let syntax = found.syntax;
     let Some(mut call) = syntax.part(statement, 0) else { return };
     for _ in 0..3 {
@@ -117,11 +117,11 @@ fn call(found: &mut Found<'_, '_>, statement: NodeId) {
         Language::JavaScript | Language::TypeScript | Language::Tsx | Language::Java => ";",
     };
     let at = syntax.bytes(statement);
-    found.add(statement, at, Rank::First, nothing.to_owned(), |old, _| format!("{old} was removed"));
+    found.add(statement, at, MutantRank::First, nothing.to_owned(), |old, _| format!("{old} was removed"));
 }
 
 /// `break` and `continue`, where both may stand.
-fn leave(found: &mut Found<'_, '_>, node: NodeId, old: &str, new: &str) {
+fn leave(found: &mut MutantCollector<'_, '_>, node: NodeId, old: &str, new: &str) {
     let syntax = found.syntax;
     let text = syntax.text(node);
     if syntax.part(node, 0).is_some() || !text.starts_with(old) {
@@ -135,7 +135,7 @@ fn leave(found: &mut Found<'_, '_>, node: NodeId, old: &str, new: &str) {
         return;
     }
     // What was to be left goes on, perhaps for ever.
-    let rank = if old == "break" { Rank::Last } else { Rank::First };
+    let rank = if old == "break" { MutantRank::Last } else { MutantRank::First };
     let start = syntax.bytes(node).start;
     found.add(node, start..start + old.len(), rank, new.to_owned(), |old, new| format!("{old} became {new}"));
 }

@@ -5,7 +5,7 @@ use super::syntax::{NodeId, Syntax};
 
 /// How much an assertion lets through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) enum Relation {
+pub(super) enum AssertionStrength {
     /// Can never be false.
     Trivial,
     /// Something is there.
@@ -24,31 +24,39 @@ pub(super) enum Relation {
 
 /// What an expression says when it is asserted.
 #[derive(Debug, Clone)]
-pub(super) struct Claim {
-    pub(super) relation: Relation,
+pub(super) struct Assertion {
+    pub(super) relation: AssertionStrength,
     /// What is compared, in the order of the alphabet: who stands on which side is a matter of taste.
     pub(super) operands: Vec<String>,
     /// Strings and numbers in it.
     pub(super) literals: Vec<String>,
 }
 
-impl Claim {
+impl Assertion {
     /// Of these nodes.
-    pub(super) fn of(syntax: &Syntax<'_>, relation: Relation, nodes: &[NodeId]) -> Self {
+    pub(super) fn of(syntax: &Syntax<'_>, relation: AssertionStrength, nodes: &[NodeId]) -> Self {
         let mut operands: Vec<String> = nodes.iter().map(|node| syntax.canonical(*node)).collect();
         operands.sort();
         let literals = nodes.iter().flat_map(|node| syntax.literals(*node)).collect();
         let same = operands.len() > 1 && operands.windows(2).all(|pair| pair.first() == pair.last());
         let constant = !nodes.is_empty() && nodes.iter().all(|node| syntax.is_literal(*node));
-        let is_trivial =
-            matches!(relation, Relation::Equal | Relation::Near | Relation::Holds | Relation::Exists)
-                && (constant || (same && relation != Relation::Holds));
-        let relation = if is_trivial { Relation::Trivial } else { relation };
+        let is_trivial = matches!(
+            relation,
+            AssertionStrength::Equal
+                | AssertionStrength::Near
+                | AssertionStrength::Holds
+                | AssertionStrength::Exists
+        ) && (constant || (same && relation != AssertionStrength::Holds));
+        let relation = if is_trivial { AssertionStrength::Trivial } else { relation };
         Self { relation, operands, literals }
     }
 
     fn trivial(syntax: &Syntax<'_>, node: NodeId) -> Self {
-        Self { relation: Relation::Trivial, operands: vec![syntax.canonical(node)], literals: Vec::new() }
+        Self {
+            relation: AssertionStrength::Trivial,
+            operands: vec![syntax.canonical(node)],
+            literals: Vec::new(),
+        }
     }
 }
 
@@ -56,12 +64,12 @@ impl Claim {
 const MOST_NESTED: usize = 24;
 
 /// What it says that an expression is true, or, negated, that it is false. One claim for each that is joined by "and".
-pub(super) fn claims(syntax: &Syntax<'_>, expression: NodeId, negated: bool) -> Vec<Claim> {
+pub(super) fn claims(syntax: &Syntax<'_>, expression: NodeId, negated: bool) -> Vec<Assertion> {
     let mut found = Vec::new();
     let mut open = vec![(expression, negated, 0)];
     while let Some((node, negated, depth)) = open.pop() {
         if depth > MOST_NESTED || found.len() > MOST_NESTED {
-            found.push(Claim::of(syntax, Relation::Holds, &[node]));
+            found.push(Assertion::of(syntax, AssertionStrength::Holds, &[node]));
             continue;
         }
         let parts: Vec<NodeId> = syntax.parts(node).collect();
@@ -73,7 +81,7 @@ pub(super) fn claims(syntax: &Syntax<'_>, expression: NodeId, negated: bool) -> 
             | "non_null_expression"
             | "reference_expression" => match parts.first() {
                 Some(inner) => open.push((*inner, negated, depth + 1)),
-                None => found.push(Claim::of(syntax, Relation::Holds, &[node])),
+                None => found.push(Assertion::of(syntax, AssertionStrength::Holds, &[node])),
             },
             "not_operator" | "unary_expression" | "unary_operator"
                 if syntax.text(node).starts_with(['!', 'n']) && parts.len() == 1 =>
@@ -81,8 +89,8 @@ pub(super) fn claims(syntax: &Syntax<'_>, expression: NodeId, negated: bool) -> 
                 open.extend(parts.first().map(|inner| (*inner, !negated, depth + 1)));
             }
             // A message in the place of the comma's second half makes it a pair, and a pair is true.
-            "tuple" if parts.len() > 1 => found.push(Claim::trivial(syntax, node)),
-            "true" | "True" if !negated => found.push(Claim::trivial(syntax, node)),
+            "tuple" if parts.len() > 1 => found.push(Assertion::trivial(syntax, node)),
+            "true" | "True" if !negated => found.push(Assertion::trivial(syntax, node)),
             "comparison_operator" | "binary_expression" | "boolean_operator" | "instanceof_expression" => {
                 let operator = operator(syntax, node);
                 match (operator.as_str(), negated) {
@@ -90,13 +98,13 @@ pub(super) fn claims(syntax: &Syntax<'_>, expression: NodeId, negated: bool) -> 
                         open.extend(parts.iter().rev().map(|part| (*part, negated, depth + 1)));
                     }
                     ("or" | "||", false) if parts.iter().any(|part| is_true(syntax, *part)) => {
-                        found.push(Claim::trivial(syntax, node));
+                        found.push(Assertion::trivial(syntax, node));
                     }
                     _ => found.push(comparison(syntax, &operator, &parts, negated)),
                 }
             }
             kind if is_call(kind) => found.push(predicate(syntax, node, negated)),
-            _ if syntax.is_literal(node) => found.push(Claim::trivial(syntax, node)),
+            _ if syntax.is_literal(node) => found.push(Assertion::trivial(syntax, node)),
             _ => found.push(truth(syntax, node, negated)),
         }
     }
@@ -115,8 +123,8 @@ fn is_nothing(syntax: &Syntax<'_>, node: NodeId) -> bool {
     matches!(syntax.text(node), "None" | "null" | "undefined" | "nil")
 }
 
-fn truth(syntax: &Syntax<'_>, node: NodeId, negated: bool) -> Claim {
-    let mut claim = Claim::of(syntax, Relation::Holds, &[node]);
+fn truth(syntax: &Syntax<'_>, node: NodeId, negated: bool) -> Assertion {
+    let mut claim = Assertion::of(syntax, AssertionStrength::Holds, &[node]);
     if negated {
         claim.operands.push("not".to_owned());
     }
@@ -134,7 +142,7 @@ fn operator(syntax: &Syntax<'_>, node: NodeId) -> String {
     words.join(" ")
 }
 
-fn comparison(syntax: &Syntax<'_>, operator: &str, parts: &[NodeId], negated: bool) -> Claim {
+fn comparison(syntax: &Syntax<'_>, operator: &str, parts: &[NodeId], negated: bool) -> Assertion {
     let says_same = matches!(operator, "==" | "===" | "is") || operator.split(' ').all(|word| word == "==");
     let says_other = matches!(operator, "!=" | "!==" | "is not" | "<>");
     let is_same = (says_same && !negated) || (says_other && negated);
@@ -151,7 +159,7 @@ fn comparison(syntax: &Syntax<'_>, operator: &str, parts: &[NodeId], negated: bo
             return truth(syntax, value, is_same);
         }
         if let Some(value) = side(is_nothing).filter(|_| is_other) {
-            return Claim::of(syntax, Relation::Exists, &[value]);
+            return Assertion::of(syntax, AssertionStrength::Exists, &[value]);
         }
     }
     if is_same {
@@ -159,9 +167,9 @@ fn comparison(syntax: &Syntax<'_>, operator: &str, parts: &[NodeId], negated: bo
         if let Some((at, value)) = near {
             let other = parts.iter().enumerate().find(|(other, _)| *other != at).map(|(_, part)| *part);
             let nodes: Vec<NodeId> = other.into_iter().chain([value]).collect();
-            return Claim::of(syntax, Relation::Near, &nodes);
+            return Assertion::of(syntax, AssertionStrength::Near, &nodes);
         }
-        return Claim::of(syntax, Relation::Equal, parts);
+        return Assertion::of(syntax, AssertionStrength::Equal, parts);
     }
     if matches!(operator, "<" | "<=" | ">" | ">=")
         && let Some(near) = distance(syntax, parts)
@@ -177,9 +185,9 @@ fn comparison(syntax: &Syntax<'_>, operator: &str, parts: &[NodeId], negated: bo
         && parts.first().is_some_and(is_length)
         && parts.get(1).is_some_and(|part| syntax.text(*part) == "0")
     {
-        return Claim::of(syntax, Relation::Trivial, parts);
+        return Assertion::of(syntax, AssertionStrength::Trivial, parts);
     }
-    let mut claim = Claim::of(syntax, Relation::Holds, parts);
+    let mut claim = Assertion::of(syntax, AssertionStrength::Holds, parts);
     claim.operands.push(if negated { format!("not {operator}") } else { operator.to_owned() });
     claim
 }
@@ -192,7 +200,7 @@ fn approximate(syntax: &Syntax<'_>, node: NodeId) -> Option<NodeId> {
 }
 
 /// `abs(a - b) < tolerance`, in every language's way.
-fn distance(syntax: &Syntax<'_>, parts: &[NodeId]) -> Option<Claim> {
+fn distance(syntax: &Syntax<'_>, parts: &[NodeId]) -> Option<Assertion> {
     let absolute = |node: &NodeId| {
         let text = syntax.canonical(*node);
         let is_absolute = text.starts_with("abs (")
@@ -207,30 +215,30 @@ fn distance(syntax: &Syntax<'_>, parts: &[NodeId]) -> Option<Claim> {
         })?
     };
     let operands = parts.iter().find_map(absolute).filter(|_| parts.len() > 1)?;
-    Some(Claim::of(syntax, Relation::Near, &operands))
+    Some(Assertion::of(syntax, AssertionStrength::Near, &operands))
 }
 
 /// A call that answers yes or no.
-fn predicate(syntax: &Syntax<'_>, node: NodeId, negated: bool) -> Claim {
+fn predicate(syntax: &Syntax<'_>, node: NodeId, negated: bool) -> Assertion {
     let links = chain(syntax, node);
     let name = links.last().map_or("", |link| link.name);
     let list = links.last().and_then(|link| link.arguments);
     let given = list.map(|list| arguments(syntax, list)).unwrap_or_default();
     match name {
         "DeepEqual" | "Equal" | "equals" | "isDeepStrictEqual" if !negated && !given.is_empty() => {
-            Claim::of(syntax, Relation::Equal, &given)
+            Assertion::of(syntax, AssertionStrength::Equal, &given)
         }
         "isclose" | "allclose" if !negated => {
-            Claim::of(syntax, Relation::Near, given.get(..2).unwrap_or(&given))
+            Assertion::of(syntax, AssertionStrength::Near, given.get(..2).unwrap_or(&given))
         }
         // Nothing is a value like others.
         "is_empty" | "isEmpty" | "is_none" if !negated => {
-            let mut claim = Claim::of(syntax, Relation::Equal, &[node]);
+            let mut claim = Assertion::of(syntax, AssertionStrength::Equal, &[node]);
             claim.operands.push("nothing".to_owned());
             claim
         }
         "is_some" | "is_ok" | "hasattr" | "callable" | "isPresent" if !negated => {
-            Claim::of(syntax, Relation::Exists, &[node])
+            Assertion::of(syntax, AssertionStrength::Exists, &[node])
         }
         _ => truth(syntax, node, negated),
     }
@@ -252,16 +260,16 @@ pub(super) fn matcher(
     subject: Option<NodeId>,
     list: Option<NodeId>,
     negated: bool,
-) -> Option<Vec<Claim>> {
+) -> Option<Vec<Assertion>> {
     let given = list.map(|list| arguments(syntax, list)).unwrap_or_default();
     let all: Vec<NodeId> = subject.into_iter().chain(given.iter().copied()).collect();
     let two: Vec<NodeId> = all.iter().take(2).copied().collect();
     let one: Vec<NodeId> = all.iter().take(1).copied().collect();
     let plain = plain(name);
-    let known = |relation: Relation, nodes: &[NodeId]| {
-        let relation = if negated { relation.min(Relation::Holds) } else { relation };
-        let mut claim = Claim::of(syntax, relation, nodes);
-        if relation == Relation::Holds || relation == Relation::Exists {
+    let known = |relation: AssertionStrength, nodes: &[NodeId]| {
+        let relation = if negated { relation.min(AssertionStrength::Holds) } else { relation };
+        let mut claim = Assertion::of(syntax, relation, nodes);
+        if relation == AssertionStrength::Holds || relation == AssertionStrength::Exists {
             claim.operands.push(format!("{}{plain}", if negated { "not " } else { "" }));
         }
         claim
@@ -278,9 +286,9 @@ pub(super) fn matcher(
             // JUnit's third argument is how far apart two numbers may be.
             let is_near = all.get(2).is_some_and(|third| is_number(syntax.text(*third)));
             if is_other != negated {
-                known(Relation::Holds, &two)
+                known(AssertionStrength::Holds, &two)
             } else if is_near {
-                Claim::of(syntax, Relation::Near, &two)
+                Assertion::of(syntax, AssertionStrength::Near, &two)
             } else {
                 comparison(syntax, "==", &two, false)
             }
@@ -289,7 +297,7 @@ pub(super) fn matcher(
         | "calledwith"
         | "calledoncewith"
         | "tohavebeenlastcalledwith"
-        | "hascalls" => known(Relation::Equal, &all),
+        | "hascalls" => known(AssertionStrength::Equal, &all),
         "tomatchsnapshot"
         | "tomatchinlinesnapshot"
         | "snapshot"
@@ -297,17 +305,19 @@ pub(super) fn matcher(
         | "jsonsnapshot"
         | "yamlsnapshot"
         | "displaysnapshot"
-        | "tothrowerrormatchingsnapshot" => Claim { literals: Vec::new(), ..known(Relation::Equal, &one) },
+        | "tothrowerrormatchingsnapshot" => {
+            Assertion { literals: Vec::new(), ..known(AssertionStrength::Equal, &one) }
+        }
         "tobenull" | "tobeundefined" | "null" | "isnull" | "isnone" | "nil" | "undefined" => {
             if negated {
-                known(Relation::Exists, &one)
+                known(AssertionStrength::Exists, &one)
             } else {
                 nothing(syntax, &one)
             }
         }
         "almostequal" | "tobecloseto" | "closeto" | "approximately" | "indelta" | "inepsilon"
         | "allclose" | "isclose" | "iscloseto" | "almostequals" | "approxequal" | "relativeeq" | "abs"
-        | "ulps" => known(Relation::Near, &two),
+        | "ulps" => known(AssertionStrength::Near, &two),
         "" | "true" | "ok" | "istrue" | "tobetruthy" | "that" | "truthy" => match one.first() {
             Some(node) => return Some(claims(syntax, *node, negated)),
             None => return None,
@@ -317,21 +327,23 @@ pub(super) fn matcher(
             None => return None,
         },
         "isnotnone" | "notnull" | "isnotnull" | "notnil" | "tobedefined" | "exist" | "exists"
-        | "isdefined" | "ispresent" | "defined" | "isnotempty" | "notempty" => known(Relation::Exists, &one),
+        | "isdefined" | "ispresent" | "defined" | "isnotempty" | "notempty" => {
+            known(AssertionStrength::Exists, &one)
+        }
         "raises" | "throws" | "tothrow" | "tothrowerror" | "rejects" | "panics" | "raisesregex"
         | "throwsasync" | "throwsexactly" | "warns" | "throw" | "rejectswith" | "isthrownby" => {
             let named: Vec<NodeId> = if subject.is_some() { given.clone() } else { kinds(syntax, &given) };
             let broad = named.iter().all(|node| {
                 matches!(syntax.text(*node), "Exception" | "BaseException" | "Error" | "Throwable")
             });
-            let relation = if broad { Relation::RaisesAny } else { Relation::Raises };
+            let relation = if broad { AssertionStrength::RaisesAny } else { AssertionStrength::Raises };
             let with = list.map(|list| keywords(syntax, list)).unwrap_or_default();
-            let mut claim = Claim::of(syntax, relation, &named);
+            let mut claim = Assertion::of(syntax, relation, &named);
             claim.literals.extend(with.into_iter().flat_map(|(_, value)| syntax.literals(value)));
-            if negated { known(Relation::Holds, &one) } else { claim }
+            if negated { known(AssertionStrength::Holds, &one) } else { claim }
         }
         "all" | "plan" | "assertions" | "hasassertions" | "soft" | "collect" => return None,
-        _ => known(Relation::Holds, &all),
+        _ => known(AssertionStrength::Holds, &all),
     }])
 }
 
@@ -340,8 +352,8 @@ fn kinds(syntax: &Syntax<'_>, given: &[NodeId]) -> Vec<NodeId> {
     given.iter().copied().filter(|node| !super::syntax::is_function(syntax.kind(*node))).collect()
 }
 
-fn nothing(syntax: &Syntax<'_>, one: &[NodeId]) -> Claim {
-    let mut claim = Claim::of(syntax, Relation::Equal, one);
+fn nothing(syntax: &Syntax<'_>, one: &[NodeId]) -> Assertion {
+    let mut claim = Assertion::of(syntax, AssertionStrength::Equal, one);
     claim.operands.push("None".to_owned());
     claim.operands.sort();
     claim

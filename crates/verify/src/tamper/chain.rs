@@ -7,7 +7,7 @@ const MOST_LINKS: usize = 40;
 
 /// One name of a chain.
 #[derive(Debug, Clone)]
-pub(super) struct Link<'s> {
+pub(super) struct ChainLink<'s> {
     pub(super) name: &'s str,
     /// The list of arguments, where it is called.
     pub(super) arguments: Option<NodeId>,
@@ -31,7 +31,7 @@ fn is_member(kind: &str) -> bool {
 }
 
 /// The links of a call or a member, the first of the text first. Empty for other nodes.
-pub(super) fn chain<'s>(syntax: &'s Syntax<'_>, node: NodeId) -> Vec<Link<'s>> {
+pub(super) fn chain<'s>(syntax: &'s Syntax<'_>, node: NodeId) -> Vec<ChainLink<'s>> {
     let mut links = Vec::new();
     let mut at = Some(node);
     let mut pending = None;
@@ -41,14 +41,14 @@ pub(super) fn chain<'s>(syntax: &'s Syntax<'_>, node: NodeId) -> Vec<Link<'s>> {
         }
         let kind = syntax.kind(node);
         at = if kind == "method_invocation" {
-            links.push(Link {
+            links.push(ChainLink {
                 name: syntax.field_text(node, "name"),
                 arguments: syntax.field(node, "arguments"),
             });
             syntax.field(node, "object")
         } else if is_call(kind) {
             if let Some(arguments) = pending.take() {
-                links.push(Link { name: "", arguments: Some(arguments) });
+                links.push(ChainLink { name: "", arguments: Some(arguments) });
             }
             pending = syntax.field(node, "arguments");
             syntax.field(node, "function")
@@ -57,7 +57,7 @@ pub(super) fn chain<'s>(syntax: &'s Syntax<'_>, node: NodeId) -> Vec<Link<'s>> {
                 .into_iter()
                 .find_map(|field| syntax.field(node, field))
                 .map_or("", |name| syntax.text(name));
-            links.push(Link { name, arguments: pending.take() });
+            links.push(ChainLink { name, arguments: pending.take() });
             ["object", "value", "operand", "path"].into_iter().find_map(|field| syntax.field(node, field))
         } else if matches!(
             kind,
@@ -65,7 +65,7 @@ pub(super) fn chain<'s>(syntax: &'s Syntax<'_>, node: NodeId) -> Vec<Link<'s>> {
         ) {
             syntax.part(node, 0)
         } else {
-            links.push(Link { name: syntax.text(node), arguments: pending.take() });
+            links.push(ChainLink { name: syntax.text(node), arguments: pending.take() });
             None
         };
     }
@@ -74,7 +74,7 @@ pub(super) fn chain<'s>(syntax: &'s Syntax<'_>, node: NodeId) -> Vec<Link<'s>> {
 }
 
 /// The names of a chain with dots, as `os._exit`.
-pub(super) fn dotted(links: &[Link<'_>]) -> String {
+pub(super) fn dotted(links: &[ChainLink<'_>]) -> String {
     links.iter().map(|link| link.name).collect::<Vec<_>>().join(".")
 }
 

@@ -2,48 +2,48 @@
 
 use std::collections::BTreeSet;
 
-use super::ChangedFile;
-use super::read::{SourceFile, Test};
+use super::FileVersions;
+use super::read::{ParsedFile, ParsedTest};
 
 /// Path and content.
-type Entry<'a> = (&'a str, &'a [u8]);
+type FileBytes<'a> = (&'a str, &'a [u8]);
 
 /// The files of one side.
 #[derive(Debug, Default)]
-pub(super) struct Side<'a> {
-    pub(super) files: Vec<SourceFile<'a>>,
+pub(super) struct ParsedSide<'a> {
+    pub(super) files: Vec<ParsedFile<'a>>,
 }
 
-impl<'a> Side<'a> {
-    pub(super) fn tests(&self) -> Vec<&Test> {
+impl<'a> ParsedSide<'a> {
+    pub(super) fn tests(&self) -> Vec<&ParsedTest> {
         self.files.iter().flat_map(|file| &file.tests).collect()
     }
 
-    pub(super) fn file(&self, path: &str) -> Option<&SourceFile<'a>> {
+    pub(super) fn file(&self, path: &str) -> Option<&ParsedFile<'a>> {
         self.files.iter().find(|file| file.path == path)
     }
 }
 
 /// A change.
 #[derive(Debug)]
-pub(super) struct Change<'a> {
-    pub(super) before: Side<'a>,
-    pub(super) after: Side<'a>,
+pub(super) struct ParsedChange<'a> {
+    pub(super) before: ParsedSide<'a>,
+    pub(super) after: ParsedSide<'a>,
     /// Files of which a side could not be read.
     pub(super) unread: BTreeSet<String>,
     changed: BTreeSet<&'a str>,
 }
 
-impl<'a> Change<'a> {
-    pub(super) fn read(files: &'a [ChangedFile<'a>]) -> Self {
+impl<'a> ParsedChange<'a> {
+    pub(super) fn read(files: &'a [FileVersions<'a>]) -> Self {
         let mut unread = BTreeSet::new();
-        let mut side = |pick: fn(&ChangedFile<'a>) -> Option<Entry<'a>>| Side {
+        let mut side = |pick: fn(&FileVersions<'a>) -> Option<FileBytes<'a>>| ParsedSide {
             files: files
                 .iter()
                 .filter_map(pick)
-                .filter_map(|(path, bytes)| match SourceFile::read(path, bytes)? {
+                .filter_map(|(path, bytes)| match ParsedFile::read(path, bytes)? {
                     Ok(file) => Some(file),
-                    Err(super::syntax::TooMuch) => {
+                    Err(super::syntax::SyntaxTooLarge) => {
                         unread.insert(path.to_owned());
                         None
                     }

@@ -16,7 +16,7 @@ pub(super) mod language;
 mod read;
 pub(super) mod syntax;
 
-use change::Change;
+use change::ParsedChange;
 use journeyman_order::{Weakening, WeakeningKind};
 
 pub use graft::{code_tokens, graft};
@@ -30,28 +30,28 @@ const MOST_FINDINGS: usize = 200;
 /// Files of tests that did not change may be handed over as well, the same on both sides: they are what expected
 /// values in the code are recognised by.
 #[derive(Debug, Clone, Copy)]
-pub struct ChangedFile<'a> {
+pub struct FileVersions<'a> {
     /// Path and content in the base commit.
     pub before: Option<(&'a str, &'a [u8])>,
     /// Path and content after the change.
     pub after: Option<(&'a str, &'a [u8])>,
 }
 
-impl ChangedFile<'_> {
+impl FileVersions<'_> {
     fn is_changed(&self) -> bool {
         self.before != self.after
     }
 }
 
 /// Every such place; the grave ones first.
-pub fn weakenings(files: &[ChangedFile<'_>]) -> Vec<Weakening> {
-    let change = Change::read(files);
+pub fn weakenings(files: &[FileVersions<'_>]) -> Vec<Weakening> {
+    let change = ParsedChange::read(files);
     let mut found = Vec::new();
     code::code(&change, &mut found);
     code::hard_coded::hard_coded(&change, &mut found);
     unread(&change, &mut found);
     found.sort_by(|one, other| {
-        let key = |one: &Weakening| (!one.grave, one.path.clone(), one.line, one.kind, one.what.clone());
+        let key = |one: &Weakening| (!one.severe, one.path.clone(), one.line, one.kind, one.what.clone());
         key(one).cmp(&key(other))
     });
     found.dedup();
@@ -60,7 +60,7 @@ pub fn weakenings(files: &[ChangedFile<'_>]) -> Vec<Weakening> {
 }
 
 /// Files that were not read.
-fn unread(change: &Change<'_>, found: &mut Vec<Weakening>) {
+fn unread(change: &ParsedChange<'_>, found: &mut Vec<Weakening>) {
     for path in &change.unread {
         found.push(Weakening {
             kind: WeakeningKind::NotRead,
@@ -68,7 +68,7 @@ fn unread(change: &Change<'_>, found: &mut Vec<Weakening>) {
             line: None,
             test: None,
             what: format!("{path} is too large or too deeply nested to be read"),
-            grave: false,
+            severe: false,
         });
     }
 }

@@ -21,7 +21,7 @@ const MOST_TOKENS: usize = 600;
 pub(crate) type NodeId = usize;
 
 #[derive(Debug)]
-struct Node {
+struct SyntaxNode {
     kind: &'static str,
     field: Option<&'static str>,
     bytes: Range<usize>,
@@ -37,21 +37,21 @@ struct Node {
 pub(crate) struct Syntax<'a> {
     pub(crate) language: Language,
     source: &'a [u8],
-    nodes: Vec<Node>,
+    nodes: Vec<SyntaxNode>,
 }
 
 /// The file is too large, too deep or too tangled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct TooMuch;
+pub(crate) struct SyntaxTooLarge;
 
 impl<'a> Syntax<'a> {
     /// Reads a file, within limits. Errors of its syntax are none here: what can be read around them is.
-    pub(crate) fn read(language: Language, source: &'a [u8]) -> Result<Self, TooMuch> {
+    pub(crate) fn read(language: Language, source: &'a [u8]) -> Result<Self, SyntaxTooLarge> {
         if source.len() > MOST_BYTES {
-            return Err(TooMuch);
+            return Err(SyntaxTooLarge);
         }
         let mut parser = Parser::new();
-        parser.set_language(language.grammar()).map_err(|_| TooMuch)?;
+        parser.set_language(language.grammar()).map_err(|_| SyntaxTooLarge)?;
         let mut left = ASKED_AT_LEAST + source.len() * ASKED_A_BYTE;
         let mut go_on = |_: &ParseState| {
             left = left.saturating_sub(1);
@@ -60,7 +60,7 @@ impl<'a> Syntax<'a> {
         let options = ParseOptions::new().progress_callback(&mut go_on);
         let tree = parser
             .parse_with_options(&mut |at, _| source.get(at..).unwrap_or_default(), None, Some(options))
-            .ok_or(TooMuch)?;
+            .ok_or(SyntaxTooLarge)?;
         Ok(Self { language, source, nodes: flatten(&tree, language.grammar())? })
     }
 
@@ -302,14 +302,17 @@ pub(crate) fn is_name(kind: &str) -> bool {
     )
 }
 
-fn flatten(tree: &tree_sitter::Tree, grammar: &'static tree_sitter::Language) -> Result<Vec<Node>, TooMuch> {
-    let mut nodes: Vec<Node> = Vec::new();
+fn flatten(
+    tree: &tree_sitter::Tree,
+    grammar: &'static tree_sitter::Language,
+) -> Result<Vec<SyntaxNode>, SyntaxTooLarge> {
+    let mut nodes: Vec<SyntaxNode> = Vec::new();
     let mut open: Vec<NodeId> = Vec::new();
     let mut cursor = tree.walk();
     loop {
         let node = cursor.node();
         let id = nodes.len();
-        nodes.push(Node {
+        nodes.push(SyntaxNode {
             kind: grammar.node_kind_for_id(node.kind_id()).unwrap_or_default(),
             field: cursor.field_id().and_then(|id| grammar.field_name_for_id(id.get())),
             bytes: node.byte_range(),
@@ -321,7 +324,7 @@ fn flatten(tree: &tree_sitter::Tree, grammar: &'static tree_sitter::Language) ->
         if cursor.goto_first_child() {
             open.push(id);
             if open.len() > MOST_DEPTH {
-                return Err(TooMuch);
+                return Err(SyntaxTooLarge);
             }
             continue;
         }
@@ -337,7 +340,7 @@ fn flatten(tree: &tree_sitter::Tree, grammar: &'static tree_sitter::Language) ->
 }
 
 /// Ends the open nodes beyond a depth.
-fn close(nodes: &mut [Node], open: &mut Vec<NodeId>, depth: usize) {
+fn close(nodes: &mut [SyntaxNode], open: &mut Vec<NodeId>, depth: usize) {
     let past = nodes.len();
     for id in open.drain(depth..) {
         if let Some(node) = nodes.get_mut(id) {

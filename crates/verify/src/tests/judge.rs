@@ -3,46 +3,48 @@
 use std::collections::BTreeMap;
 
 use crate::experiment::*;
-use journeyman_order::comparison::Runner;
+use journeyman_order::comparison::TestRunnerName;
 use journeyman_order::scrutiny::TestChange;
-use journeyman_order::{CaseStatus, Cases, Counts, Exit, Judged, Proof, ProofGrade, Reading};
+use journeyman_order::{
+    ComparisonVerdict, Exit, Proof, ProofGrade, TestCaseStatus, TestCases, TestCounts, TestReport,
+};
 
 /// `+a -b /c`: a run in which a passed, b failed and c was skipped. Without names where none are given.
-fn run(tests: &str) -> (Exit, Reading) {
-    let tests: BTreeMap<String, CaseStatus> = tests
+fn run(tests: &str) -> (Exit, TestReport) {
+    let tests: BTreeMap<String, TestCaseStatus> = tests
         .split_whitespace()
         .map(|word| {
             let status = match &word[..1] {
-                "+" => CaseStatus::Passed,
-                "-" => CaseStatus::Failed,
-                _ => CaseStatus::Skipped,
+                "+" => TestCaseStatus::Passed,
+                "-" => TestCaseStatus::Failed,
+                _ => TestCaseStatus::Skipped,
             };
             (format!("tests.test_a.{}", &word[1..]), status)
         })
         .collect();
     let of = |wanted| tests.values().filter(|status| **status == wanted).count() as u64;
-    let counts = Counts {
-        passed: of(CaseStatus::Passed),
-        failed: of(CaseStatus::Failed),
-        skipped: of(CaseStatus::Skipped),
+    let counts = TestCounts {
+        passed: of(TestCaseStatus::Passed),
+        failed: of(TestCaseStatus::Failed),
+        skipped: of(TestCaseStatus::Skipped),
     };
     let exit = Exit::Code(i32::from(counts.failed > 0));
-    let cases = Some(Cases { named_by: Runner::Unittest, tests });
-    (exit, Reading { counts: Some(counts), cases, ..Reading::default() })
+    let cases = Some(TestCases { named_by: TestRunnerName::Unittest, tests });
+    (exit, TestReport { counts: Some(counts), cases, ..TestReport::default() })
 }
 
 /// Only an exit code.
-fn silent(code: i32) -> (Exit, Reading) {
-    (Exit::Code(code), Reading::default())
+fn silent(code: i32) -> (Exit, TestReport) {
+    (Exit::Code(code), TestReport::default())
 }
 
-type Run = (Exit, Reading);
+type CellRun = (Exit, TestReport);
 
-struct Case {
-    baseline: Run,
-    change: Run,
-    old_tests: Option<Run>,
-    old_code: Option<Run>,
+struct ExperimentCase {
+    baseline: CellRun,
+    change: CellRun,
+    old_tests: Option<CellRun>,
+    old_code: Option<CellRun>,
     said_on_old_code: &'static str,
     laid: Vec<String>,
     configuration: Vec<String>,
@@ -51,8 +53,8 @@ struct Case {
 }
 
 /// Base, change, the base's tests on the change, the change's tests on the base.
-fn case(baseline: Run, change: Run, old_tests: Run, old_code: Run) -> Case {
-    Case {
+fn case(baseline: CellRun, change: CellRun, old_tests: CellRun, old_code: CellRun) -> ExperimentCase {
+    ExperimentCase {
         baseline,
         change,
         old_tests: Some(old_tests),
@@ -65,12 +67,12 @@ fn case(baseline: Run, change: Run, old_tests: Run, old_code: Run) -> Case {
     }
 }
 
-impl Case {
-    fn judged(&self) -> Judgement {
-        fn cell<'a>(run: &'a Run, output: &'a str) -> Cell<'a> {
-            Cell { exit: Some(run.0), reading: &run.1, output }
+impl ExperimentCase {
+    fn judged(&self) -> ExperimentResult {
+        fn cell<'a>(run: &'a CellRun, output: &'a str) -> ExperimentCell<'a> {
+            ExperimentCell { exit: Some(run.0), reading: &run.1, output }
         }
-        judge(&Matrix {
+        judge(&ExperimentMatrix {
             baseline: cell(&self.baseline, ""),
             change: cell(&self.change, ""),
             again: &[],
@@ -95,7 +97,7 @@ fn only_what_was_red_and_is_green_with_the_bases_own_tests_was_fixed() {
     let honest = case(run("+a -b"), run("+a +b"), run("+a +b"), run("+a -b")).judged();
     assert_eq!(
         (honest.judged, honest.comparison.fixed.names.as_slice()),
-        (Judged::Passed, &["tests.test_a.b".to_owned()][..])
+        (ComparisonVerdict::Passed, &["tests.test_a.b".to_owned()][..])
     );
     assert!(honest.against.is_empty());
     // The red test passes only as the change has it, and so it does on the old code.
@@ -175,22 +177,25 @@ fn what_does_not_load_on_the_new_code_is_named_and_counts_neither_way() {
 #[test]
 fn tests_of_the_base_that_the_new_code_loses_are_missing() {
     let lost = case(run("+a +b"), run("+a +b"), run("+a"), run("+a +b")).judged();
-    assert_eq!(lost.judged, Judged::TestsMissing);
+    assert_eq!(lost.judged, ComparisonVerdict::TestsMissing);
     assert_eq!(lost.proof, None);
 }
 
 #[test]
 fn a_lie_is_noticed_by_the_test_that_it_stands_in() {
     let (green, red) = (run("+a +b"), run("+a -b"));
-    let told = |run: &Run, test: Option<&str>| {
-        lie_told(&Cell { exit: Some(run.0), reading: &run.1, output: "" }, test)
+    let told = |run: &CellRun, test: Option<&str>| {
+        lie_told(&ExperimentCell { exit: Some(run.0), reading: &run.1, output: "" }, test)
     };
     assert_eq!(told(&red, Some("tests.test_a.b")), Some(true));
     assert_eq!(told(&red, Some("tests.test_a.a")), Some(false), "another test failed");
     assert_eq!(told(&green, Some("tests.test_a.b")), Some(false));
     assert_eq!(told(&green, Some("tests.test_a.gone")), None);
     assert_eq!((told(&silent(0), None), told(&silent(1), None)), (Some(false), Some(true)));
-    let unbuilt =
-        Cell { exit: Some(Exit::Code(2)), reading: &Reading::default(), output: "a.c:1:1: error: no\n" };
+    let unbuilt = ExperimentCell {
+        exit: Some(Exit::Code(2)),
+        reading: &TestReport::default(),
+        output: "a.c:1:1: error: no\n",
+    };
     assert_eq!(lie_told(&unbuilt, None), None);
 }

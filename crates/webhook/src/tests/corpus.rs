@@ -50,7 +50,7 @@ const AS_PUBLISHED: [(&str, usize); 11] = [
 ];
 
 #[derive(Deserialize)]
-struct Published {
+struct PublishedExamples {
     name: String,
     examples: Vec<Value>,
 }
@@ -60,7 +60,7 @@ fn published() -> Vec<(String, String, Value)> {
     let path = journeyman_test_support::repository().join(".cache/github/webhooks.json");
     let text = std::fs::read_to_string(&path)
         .unwrap_or_else(|error| panic!("{}: {error}; run `make fetch`", path.display()));
-    let events: Vec<Published> = serde_json::from_str(&text).unwrap();
+    let events: Vec<PublishedExamples> = serde_json::from_str(&text).unwrap();
     let named = |event: String, example: Value| {
         let name = match example.get("action").and_then(Value::as_str) {
             Some(action) => format!("{event}.{action}"),
@@ -72,12 +72,12 @@ fn published() -> Vec<(String, String, Value)> {
     examples.flat_map(|(event, all)| all.into_iter().map(move |one| named(event.clone(), one))).collect()
 }
 
-fn read(event: &str, example: &Value) -> Understood {
+fn read(event: &str, example: &Value) -> DeliveryMeaning {
     understand(event, &serde_json::to_vec(example).unwrap())
 }
 
 /// The signal's word, as the journal writes it.
-fn word(incoming: &Incoming) -> String {
+fn word(incoming: &RoutedSignal) -> String {
     let kind = serde_json::to_value(&incoming.signal.kind).unwrap();
     kind["signal"].as_str().unwrap().to_owned()
 }
@@ -93,14 +93,14 @@ fn every_published_example_is_read_and_lands_where_the_table_says() {
     let mut signals: BTreeMap<String, usize> = BTreeMap::new();
     for (event, name, example) in &examples {
         match (read(event, example), row(name)) {
-            (Understood::Ping, _) => assert_eq!(event, "ping"),
-            (Understood::Signal(incoming), Some(words)) => {
+            (DeliveryMeaning::Ping, _) => assert_eq!(event, "ping"),
+            (DeliveryMeaning::Signal(incoming), Some(words)) => {
                 assert!(words.contains(&word(&incoming).as_str()), "{name}: {incoming:?}");
                 *signals.entry(name.clone()).or_default() += 1;
             }
-            (Understood::Ignored { because }, _) => assert!(!because.is_empty(), "{name}"),
-            (Understood::Signal(incoming), None) => panic!("{name} is not in the table: {incoming:?}"),
-            (Understood::Malformed { because }, _) => panic!("{name}: {because}"),
+            (DeliveryMeaning::Ignored { because }, _) => assert!(!because.is_empty(), "{name}"),
+            (DeliveryMeaning::Signal(incoming), None) => panic!("{name} is not in the table: {incoming:?}"),
+            (DeliveryMeaning::Malformed { because }, _) => panic!("{name}: {because}"),
         }
     }
     let signals: Vec<(&str, usize)> = signals.iter().map(|(name, count)| (name.as_str(), *count)).collect();
@@ -160,11 +160,11 @@ fn every_published_example_that_is_made_ours_is_a_signal() {
     for (event, name, example) in &examples {
         let understood = read(event, &made_ours(event, example));
         match (understood, row(name)) {
-            (Understood::Signal(incoming), Some(words)) => {
+            (DeliveryMeaning::Signal(incoming), Some(words)) => {
                 assert!(words.contains(&word(&incoming).as_str()), "{name}: {incoming:?}");
                 seen.insert(name);
             }
-            (Understood::Ping | Understood::Ignored { .. }, None) => {}
+            (DeliveryMeaning::Ping | DeliveryMeaning::Ignored { .. }, None) => {}
             (other, row) => panic!("{name}, {row:?}: {other:?}"),
         }
     }
@@ -186,12 +186,12 @@ fn a_published_example_of_each_kind_without_any_one_of_its_fields_has_an_answer(
             let (parent, key) = pointer.rsplit_once('/').unwrap();
             without.pointer_mut(parent).and_then(Value::as_object_mut).unwrap().remove(key);
             match read(event, &without) {
-                Understood::Signal(incoming) => {
+                DeliveryMeaning::Signal(incoming) => {
                     assert!(words.contains(&word(&incoming).as_str()), "{name} without {pointer}");
                 }
-                Understood::Malformed { .. } => malformed += 1,
-                Understood::Ignored { .. } => {}
-                Understood::Ping => panic!("{name} without {pointer}"),
+                DeliveryMeaning::Malformed { .. } => malformed += 1,
+                DeliveryMeaning::Ignored { .. } => {}
+                DeliveryMeaning::Ping => panic!("{name} without {pointer}"),
             }
         }
         // Its repository with name and id, its sender with login and id.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use journeyman_order::{BranchName, Command, InstallationId, IssueText, ReviewVerdict};
+use journeyman_order::{BranchName, InstallationId, IssueText, ReviewVerdict, SlashCommand};
 
 const PULL: PullNumber = PullNumber(8);
 const OTHER: &str = "f95f852bd8fca8fcc58a9a2d6c842781e32a215e";
@@ -20,8 +20,8 @@ fn says(text: &str) -> (&'static str, Value) {
     ("/comment/body", json!(text))
 }
 
-fn issue() -> Subject {
-    Subject::Issue(IssueText {
+fn issue() -> SignalSubject {
+    SignalSubject::Issue(IssueText {
         number: IssueNumber(7),
         title: "T".to_owned(),
         body: String::new(),
@@ -30,27 +30,27 @@ fn issue() -> Subject {
     })
 }
 
-fn branches(names: &[&str]) -> Subject {
-    Subject::Branches(names.iter().map(|name| name.parse::<BranchName>().unwrap()).collect())
+fn branches(names: &[&str]) -> SignalSubject {
+    SignalSubject::Branches(names.iter().map(|name| name.parse::<BranchName>().unwrap()).collect())
 }
 
-fn commanded(comment: Option<u64>, pull: Option<PullNumber>, command: Command) -> SignalKind {
+fn commanded(comment: Option<u64>, pull: Option<PullNumber>, command: SlashCommand) -> SignalKind {
     SignalKind::Commanded { comment, pull, command }
 }
 
-fn heard(event: &str, changes: &[(&str, Value)]) -> Incoming {
+fn heard(event: &str, changes: &[(&str, Value)]) -> RoutedSignal {
     let understood = understand(event, &changed(changes));
-    let Understood::Signal(incoming) = understood else { panic!("{event} {changes:?}: {understood:?}") };
+    let DeliveryMeaning::Signal(incoming) = understood else { panic!("{event} {changes:?}: {understood:?}") };
     *incoming
 }
 
 #[test]
 fn which_delivery_leads_to_which_signal() {
     let label = || "journeyman".to_owned();
-    let retry = || Command::Retry { guidance: Some("be careful".to_owned()) };
+    let retry = || SlashCommand::Retry { guidance: Some("be careful".to_owned()) };
     let on_pull = || ("/issue/pull_request", json!({"url": "https://example.org"}));
     let created = || action("created");
-    let pull = Subject::Pull;
+    let pull = SignalSubject::Pull;
     let finished = || SignalKind::ChecksFinished { head: head() };
     let reviewed = |verdict| SignalKind::Reviewed { pull: PULL, review: 13, verdict };
     let ours = || branches(&["journeyman/issue-7-sum"]);
@@ -93,7 +93,7 @@ fn which_delivery_leads_to_which_signal() {
             "issue_comment",
             vec![created(), on_pull(), says("/status @anna")],
             pull(PullNumber(7)),
-            commanded(Some(12), Some(PullNumber(7)), Command::Status),
+            commanded(Some(12), Some(PullNumber(7)), SlashCommand::Status),
         ),
         (
             "issue_comment",
@@ -172,15 +172,15 @@ fn which_delivery_leads_to_which_signal() {
         ("status", vec![], ours(), finished()),
         ("status", vec![("/state", json!("success"))], ours(), finished()),
         ("status", vec![("/state", json!("error"))], ours(), finished()),
-        ("push", vec![], Subject::Base, SignalKind::BaseMoved { head: head() }),
+        ("push", vec![], SignalSubject::Base, SignalKind::BaseMoved { head: head() }),
     ] {
-        let expected = Incoming {
+        let expected = RoutedSignal {
             repository: "o/r".parse().unwrap(),
             repository_id: RepositoryId(9),
             installation: Some(InstallationId(3)),
             default_branch: Some("trunk".to_owned()),
             subject,
-            provided: Provided::Nothing,
+            condition: SignalCondition::Nothing,
             signal: Signal {
                 by: Requester::Person(Person { login: "anna".to_owned(), id: UserId(5) }),
                 kind,
@@ -188,10 +188,12 @@ fn which_delivery_leads_to_which_signal() {
         };
         assert_eq!(heard(event, &changes), expected, "{event} {changes:?}");
     }
-    for (name, command) in [("retry", Command::Retry { guidance: None }), ("approve", Command::Approve)] {
+    for (name, command) in
+        [("retry", SlashCommand::Retry { guidance: None }), ("approve", SlashCommand::Approve)]
+    {
         let pressed = heard("check_run", &button(name));
         assert_eq!(pressed.signal.kind, commanded(None, None, command));
-        assert_eq!((pressed.subject, pressed.provided), (ours(), Provided::Of(15_368)));
+        assert_eq!((pressed.subject, pressed.condition), (ours(), SignalCondition::Of(15_368)));
     }
 }
 
@@ -201,8 +203,8 @@ fn bots_end_work_and_check_it_and_never_start_or_steer_it() {
     let by_bot = |event, changes: &[(&'static str, Value)]| {
         understand(event, &changed(&[changes, &bot()[..]].concat()))
     };
-    let renovate = Provided::NotBy("renovate[bot]".to_owned());
-    let from = Provided::NotOf(15_368);
+    let renovate = SignalCondition::NotBy("renovate[bot]".to_owned());
+    let from = SignalCondition::NotOf(15_368);
     for (event, changes, provided) in [
         ("issues", vec![action("unlabeled")], &renovate),
         ("issues", vec![action("edited")], &renovate),
@@ -215,11 +217,13 @@ fn bots_end_work_and_check_it_and_never_start_or_steer_it() {
         ("check_suite", vec![action("completed")], &from),
         ("check_run", vec![action("completed")], &from),
         ("workflow_run", vec![action("completed")], &from),
-        ("status", vec![], &Provided::Nothing),
-        ("push", vec![], &Provided::Nothing),
+        ("status", vec![], &SignalCondition::Nothing),
+        ("push", vec![], &SignalCondition::Nothing),
     ] {
-        let Understood::Signal(incoming) = by_bot(event, &changes) else { panic!("{event} {changes:?}") };
-        assert_eq!(incoming.provided, *provided, "{event} {changes:?}");
+        let DeliveryMeaning::Signal(incoming) = by_bot(event, &changes) else {
+            panic!("{event} {changes:?}")
+        };
+        assert_eq!(incoming.condition, *provided, "{event} {changes:?}");
     }
     let on_pull = ("/issue/pull_request", json!({"url": "https://example.org"}));
     for (event, changes) in [
@@ -232,31 +236,34 @@ fn bots_end_work_and_check_it_and_never_start_or_steer_it() {
         ("pull_request_review_comment", vec![action("created")]),
         ("check_run", vec![action("requested_action")]),
     ] {
-        let Understood::Ignored { because } = by_bot(event, &changes) else { panic!("{event} {changes:?}") };
+        let DeliveryMeaning::Ignored { because } = by_bot(event, &changes) else {
+            panic!("{event} {changes:?}")
+        };
         assert!(because.contains("bots"), "{event} {changes:?}: {because}");
         // A login tells as well, where the type is missing.
         let untyped =
             [&changes[..], &[("/sender/login", json!("x[bot]")), ("/sender/type", Value::Null)]].concat();
-        assert!(matches!(understand(event, &changed(&untyped)), Understood::Ignored { .. }), "{event}");
+        assert!(matches!(understand(event, &changed(&untyped)), DeliveryMeaning::Ignored { .. }), "{event}");
     }
 }
 
 #[test]
 fn whether_we_are_meant_is_for_whoever_knows_our_name() {
-    let us = Us { app: 15, slug: "Journeyman-of-acme".to_owned() };
-    let names = |names: &[&str]| Provided::Named(names.iter().map(|name| (*name).to_owned()).collect());
+    let us = AppIdentity { app: 15, slug: "Journeyman-of-acme".to_owned() };
+    let names =
+        |names: &[&str]| SignalCondition::Named(names.iter().map(|name| (*name).to_owned()).collect());
     for (provided, because) in [
-        (Provided::Nothing, None),
-        (Provided::NotOf(15), Some("our own")),
-        (Provided::NotOf(16), None),
-        (Provided::Of(15), None),
-        (Provided::Of(16), Some("another App")),
-        (Provided::NotBy("journeyman-of-acme[bot]".to_owned()), Some("ourselves")),
-        (Provided::NotBy("journeyman-of-acme".to_owned()), None),
-        (Provided::NotBy("renovate[bot]".to_owned()), None),
+        (SignalCondition::Nothing, None),
+        (SignalCondition::NotOf(15), Some("our own")),
+        (SignalCondition::NotOf(16), None),
+        (SignalCondition::Of(15), None),
+        (SignalCondition::Of(16), Some("another App")),
+        (SignalCondition::NotBy("journeyman-of-acme[bot]".to_owned()), Some("ourselves")),
+        (SignalCondition::NotBy("journeyman-of-acme".to_owned()), None),
+        (SignalCondition::NotBy("renovate[bot]".to_owned()), None),
         (names(&["anna", "journeyman-of-acme"]), None),
         (names(&["anna", "journeyman"]), Some("names us")),
-        (Provided::Named(BTreeSet::new()), Some("names us")),
+        (SignalCondition::Named(BTreeSet::new()), Some("names us")),
     ] {
         let unmet = provided.unmet_by(&us);
         assert_eq!(unmet.is_some(), because.is_some(), "{provided:?}: {unmet:?}");
@@ -269,9 +276,9 @@ fn whether_we_are_meant_is_for_whoever_knows_our_name() {
         &[action("created"), on_pull, says("> @anna /retry\n\nHow about it, @Journeyman[bot]? `@carl`")],
     );
     assert_eq!(remark.signal.kind, SignalKind::Remarked { pull: PullNumber(7), comment: 12 });
-    assert_eq!(remark.provided, names(&["journeyman"]));
+    assert_eq!(remark.condition, names(&["journeyman"]));
     let run = heard("check_run", &[action("completed")]);
-    assert_eq!(run.provided, Provided::NotOf(15_368), "its number tells better than its name");
+    assert_eq!(run.condition, SignalCondition::NotOf(15_368), "its number tells better than its name");
 }
 
 #[test]
@@ -345,7 +352,7 @@ fn what_means_nothing_is_ignored_with_a_reason() {
         ("push", vec![("/after", json!("0".repeat(40)))], "deleted"),
     ] {
         let understood = understand(event, &changed(&changes));
-        let Understood::Ignored { because: said } = &understood else {
+        let DeliveryMeaning::Ignored { because: said } = &understood else {
             panic!("{event} {changes:?}: {understood:?}");
         };
         assert!(said.contains(because), "{event} {changes:?}: {said}");
@@ -355,7 +362,7 @@ fn what_means_nothing_is_ignored_with_a_reason() {
         json!([{"head": {"ref": "journeyman/issue-7-sum", "repo": {"id": 10}}}]),
     );
     let nameless = [completed(), ("/check_suite/head_branch", Value::Null), fork];
-    assert!(matches!(understand("check_suite", &changed(&nameless)), Understood::Ignored { .. }));
+    assert!(matches!(understand("check_suite", &changed(&nameless)), DeliveryMeaning::Ignored { .. }));
 }
 
 #[test]
@@ -392,7 +399,7 @@ fn what_an_answered_event_cannot_do_without_is_named() {
         ("push", vec![("/repository/default_branch", json!("-rf"))], "repository.default_branch"),
     ] {
         let understood = understand(event, &changed(&changes));
-        let Understood::Malformed { because } = &understood else {
+        let DeliveryMeaning::Malformed { because } = &understood else {
             panic!("{event} {changes:?}: {understood:?}");
         };
         assert!(because.starts_with(&format!("{field} is")), "{event} {changes:?}: {because}");

@@ -5,17 +5,17 @@ use std::io::Write;
 use flate2::{Compress, Compression, FlushCompress};
 use git2::{ObjectType, Oid};
 
-use super::{Agent, Case, FILE, Push, TREE, case};
+use super::{FILE, HostileAgent, HostileCase, HostilePush, TREE, case};
 use crate::MOST_EXPORTED;
 
-pub(super) fn cases() -> Vec<Case> {
+pub(super) fn cases() -> Vec<HostileCase> {
     vec![
         case("a hundred thousand files", "files differ", |agent| {
             let blob = agent.blob(b"x");
             let names: Vec<String> = (0..100_000).map(|n| format!("f{n:06}")).collect();
             let entries: Vec<_> = names.iter().map(|name| (FILE, name.as_bytes(), blob)).collect();
             let folder = agent.tree(&entries);
-            Push::Tree(agent.beside_base(&[(TREE, b"many", folder)]))
+            HostilePush::Tree(agent.beside_base(&[(TREE, b"many", folder)]))
         }),
         case("a folder that holds itself ten times, forty deep", "files differ", |agent| {
             let mut id = agent.tree(&[(FILE, b"x", agent.blob(b"x"))]);
@@ -23,7 +23,7 @@ pub(super) fn cases() -> Vec<Case> {
                 let names: Vec<String> = (0..10).map(|n| format!("d{n}")).collect();
                 id = agent.tree(&names.iter().map(|name| (TREE, name.as_bytes(), id)).collect::<Vec<_>>());
             }
-            Push::Tree(agent.beside_base(&[(TREE, b"bomb", id)]))
+            HostilePush::Tree(agent.beside_base(&[(TREE, b"bomb", id)]))
         }),
         case("the same without a single file", "entries of folders differ", |agent| {
             let mut id = agent.tree(&[]);
@@ -31,44 +31,44 @@ pub(super) fn cases() -> Vec<Case> {
                 let names: Vec<String> = (0..10).map(|n| format!("d{n}")).collect();
                 id = agent.tree(&names.iter().map(|name| (TREE, name.as_bytes(), id)).collect::<Vec<_>>());
             }
-            Push::Tree(agent.beside_base(&[(TREE, b"bomb", id)]))
+            HostilePush::Tree(agent.beside_base(&[(TREE, b"bomb", id)]))
         }),
         case("folders a hundred deep", "nested too deeply", |agent| {
             let mut id = agent.tree(&[(FILE, b"x", agent.blob(b"x"))]);
             for _ in 0..100 {
                 id = agent.tree(&[(TREE, b"d", id)]);
             }
-            Push::Tree(agent.beside_base(&[(TREE, b"deep", id)]))
+            HostilePush::Tree(agent.beside_base(&[(TREE, b"deep", id)]))
         }),
         case("a listing of ten megabytes", "huge", |agent| {
             let blob = agent.blob(b"x");
             let names: Vec<String> = (0..300_000).map(|n| format!("f{n:06}")).collect();
             let entries: Vec<_> = names.iter().map(|name| (FILE, name.as_bytes(), blob)).collect();
-            Push::Tree(agent.beside_base(&[(TREE, b"many", agent.tree(&entries))]))
+            HostilePush::Tree(agent.beside_base(&[(TREE, b"many", agent.tree(&entries))]))
         }),
         case("a file that is too large", "larger than 25 MiB", |agent| {
             let large = agent.blob(&vec![b'x'; 26 << 20]);
-            Push::Tree(agent.beside_base(&[(FILE, b"large", large)]))
+            HostilePush::Tree(agent.beside_base(&[(FILE, b"large", large)]))
         }),
         case("a file of two gibibytes in two megabytes", "larger than 256 MiB", |agent| {
             let id = zeros(agent, 2 << 30, 0x77);
-            Push::Tree(agent.beside_base(&[(FILE, b"huge", id)]))
+            HostilePush::Tree(agent.beside_base(&[(FILE, b"huge", id)]))
         }),
         case("twenty files of 24 MiB in half a megabyte", "larger than 256 MiB", |agent| {
             let ids: Vec<(String, Oid)> =
                 (0..20).map(|n| (format!("z{n:02}"), zeros(agent, 24 << 20, 0x80 + n))).collect();
             let entries: Vec<_> = ids.iter().map(|(name, id)| (FILE, name.as_bytes(), *id)).collect();
-            Push::Tree(agent.beside_base(&entries))
+            HostilePush::Tree(agent.beside_base(&entries))
         }),
         case("deltas that double, one upon the other", "larger than 256 MiB", |agent| {
             let id = doubled(agent, 19);
-            Push::Tree(agent.beside_base(&[(FILE, b"doubled", id)]))
+            HostilePush::Tree(agent.beside_base(&[(FILE, b"doubled", id)]))
         }),
     ]
 }
 
 /// A loose object of so many zeros, compressed to a thousandth, under a name that nobody has checked.
-fn zeros(agent: &Agent, length: usize, name: u8) -> Oid {
+fn zeros(agent: &HostileAgent, length: usize, name: u8) -> Oid {
     const CHUNK: usize = 1 << 20;
     let head = format!("blob {length}\0");
     let compressed = |bytes: &[u8], flush| {
@@ -96,7 +96,7 @@ fn zeros(agent: &Agent, length: usize, name: u8) -> Oid {
 }
 
 /// A chain of deltas in a pack, each of which is its base twice; what comes of the last.
-fn doubled(agent: &Agent, times: usize) -> Oid {
+fn doubled(agent: &HostileAgent, times: usize) -> Oid {
     let mut whole = vec![b'x'; 1 << 10];
     let mut objects: Vec<(u8, Vec<u8>)> = vec![(3, whole.clone())];
     let number = |mut n: usize| {
@@ -133,7 +133,7 @@ fn doubled(agent: &Agent, times: usize) -> Oid {
 }
 
 /// A pack of these objects: 3 for a blob, 7 for a delta behind its base's name.
-fn pack(agent: &Agent, objects: &[(u8, Vec<u8>)]) {
+fn pack(agent: &HostileAgent, objects: &[(u8, Vec<u8>)]) {
     let mut bytes = b"PACK\0\0\0\x02".to_vec();
     bytes.extend(u32::try_from(objects.len()).unwrap().to_be_bytes());
     for (kind, content) in objects {

@@ -3,18 +3,18 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::{CANARY, Case, Push, case, file};
+use super::{CANARY, HostileCase, HostilePush, case, file};
 
 /// What has the form of an access key; put together here, so that no scanner of anybody's takes this file for a leak.
 pub(super) fn access_key() -> String {
     ["AKIA", "Q3ZX7RTV5BNM2KLW"].concat()
 }
 
-pub(super) fn cases() -> Vec<Case> {
+pub(super) fn cases() -> Vec<HostileCase> {
     protected().into_iter().chain(secrets()).collect()
 }
 
-fn protected() -> Vec<Case> {
+fn protected() -> Vec<HostileCase> {
     let mut all = Vec::new();
     for path in [
         ".github/workflows/ci.yml",
@@ -74,16 +74,16 @@ fn protected() -> Vec<Case> {
             .collect();
         let kept: Vec<_> =
             kept.iter().map(|(mode, name, id)| (mode.as_str(), name.as_slice(), *id)).collect();
-        Push::Tree(agent.sorted(&kept))
+        HostilePush::Tree(agent.sorted(&kept))
     }));
     all.push(case("a file where the folder of CI was", "path is protected", |agent| {
         let blob = agent.blob(b"x");
-        Push::Tree(agent.beside_base(&[(super::FILE, b".github", blob)]))
+        HostilePush::Tree(agent.beside_base(&[(super::FILE, b".github", blob)]))
     }));
     all
 }
 
-fn secrets() -> Vec<Case> {
+fn secrets() -> Vec<HostileCase> {
     let (front, back) = CANARY.split_at(19);
     let ours = "holds the installation's token";
     let listed: String = CANARY.bytes().map(|byte| format!("0x{byte:02x}, ")).collect();
@@ -109,7 +109,7 @@ fn secrets() -> Vec<Case> {
         [format!("Fix the sum\n\n{CANARY}\n"), format!("Fix {}\n", hex::encode(CANARY)), access_key()]
     {
         all.push(case("a message with a secret", "the message holds", move |agent| {
-            Push::Messaged(agent.with_files(&[("src/sum.py", "fixed\n")]), message.clone())
+            HostilePush::Messaged(agent.with_files(&[("src/sum.py", "fixed\n")]), message.clone())
         }));
     }
     all
@@ -131,8 +131,8 @@ fn private_key() -> String {
 
 #[test]
 fn a_secret_in_a_branchs_name_is_not_told_and_not_pushed() {
-    use super::{House, ImportOutcome, gits, told};
-    let house = House::new(&gits()[0]);
+    use super::{ImportFixture, ImportOutcome, gits, told};
+    let house = ImportFixture::new(&gits()[0]);
     let tree = house.agent.with_files(&[("src/sum.py", "fixed\n")]);
     let commit = house.agent.commit(tree, "Fix the sum\n");
     // Pushed to another branch, whose name would be told as what is there instead.
@@ -151,12 +151,13 @@ fn a_secret_in_a_branchs_name_is_not_told_and_not_pushed() {
 
 #[test]
 fn what_others_have_committed_cannot_be_taken_by_its_name() {
-    use super::{FILE, House, ImportOutcome, Push, gits, told};
-    let house = House::new(&gits()[0]);
+    use super::{FILE, HostilePush, ImportFixture, ImportOutcome, gits, told};
+    let house = ImportFixture::new(&gits()[0]);
     // Another order's file, in the repository of our commits; the agent knows what it is called.
     let commits = house.workspaces.commits(&house.repository).unwrap();
     let theirs = commits.blob(b"another order's work\n").unwrap();
-    let outcome = house.try_to_get_out(&Push::Tree(house.agent.beside_base(&[(FILE, b"leak", theirs)])));
+    let outcome =
+        house.try_to_get_out(&HostilePush::Tree(house.agent.beside_base(&[(FILE, b"leak", theirs)])));
     assert!(!matches!(outcome, ImportOutcome::Imported { .. }), "{outcome:?}");
     assert!(told(&outcome).contains("pushed"), "{outcome:?}");
 }

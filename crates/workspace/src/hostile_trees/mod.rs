@@ -15,7 +15,7 @@ use git2::{ObjectType, Oid, Repository};
 use secrecy::SecretString;
 use tempfile::TempDir;
 
-use super::{DEFAULT_PROTECTED, ImportOutcome, Known, MOST_EXPORTED, Rules, Workspaces};
+use super::{DEFAULT_PROTECTED, ImportOutcome, ImportRules, MOST_EXPORTED, SecretSet, Workspaces};
 use journeyman_order::{BranchName, CommitSha, IssueNumber, OrderId, RepositoryName};
 
 /// A secret of ours that no agent should have, and has.
@@ -27,51 +27,55 @@ const LINK: &str = "120000";
 const TREE: &str = "40000";
 
 /// An entry as it is written: mode, name, object.
-type Raw<'a> = (&'a str, &'a [u8], Oid);
+type RawTreeEntry<'a> = (&'a str, &'a [u8], Oid);
 
 /// What is pushed: a tree with an everyday commit around it, or a commit with whatever is in it.
-enum Push {
+enum HostilePush {
     Tree(Oid),
     Commit(Oid),
     Messaged(Oid, String),
 }
 
-struct Case {
+struct HostileCase {
     name: String,
     /// A part of the reason for which it is turned back.
     why: &'static str,
-    make: Box<dyn Fn(&Agent) -> Push>,
+    make: Box<dyn Fn(&HostileAgent) -> HostilePush>,
 }
 
-fn case(name: impl Into<String>, why: &'static str, make: impl Fn(&Agent) -> Push + 'static) -> Case {
-    Case { name: name.into(), why, make: Box::new(make) }
+fn case(
+    name: impl Into<String>,
+    why: &'static str,
+    make: impl Fn(&HostileAgent) -> HostilePush + 'static,
+) -> HostileCase {
+    HostileCase { name: name.into(), why, make: Box::new(make) }
 }
 
 /// One more entry in the root of the base, of this name and with something harmless in it.
-fn entry(why: &'static str, mode: &'static str, name: &[u8], content: &[u8]) -> Case {
+fn entry(why: &'static str, mode: &'static str, name: &[u8], content: &[u8]) -> HostileCase {
     let (name, content) = (name.to_vec(), content.to_vec());
     let title = format!("{mode} {}", String::from_utf8_lossy(&name).escape_debug());
     case(title, why, move |agent| {
         let blob = agent.blob(&content);
-        Push::Tree(agent.beside_base(&[(mode, &name, blob)]))
+        HostilePush::Tree(agent.beside_base(&[(mode, &name, blob)]))
     })
 }
 
 /// A file at a path, beside what the base has.
-fn file(why: &'static str, path: &str, content: &str) -> Case {
+fn file(why: &'static str, path: &str, content: &str) -> HostileCase {
     let (path, content) = (path.to_owned(), content.to_owned());
-    case(path.clone(), why, move |agent| Push::Tree(agent.with_files(&[(&path, &content)])))
+    case(path.clone(), why, move |agent| HostilePush::Tree(agent.with_files(&[(&path, &content)])))
 }
 
 /// Whoever writes into the origin.
-struct Agent {
+struct HostileAgent {
     origin: Repository,
     base: Oid,
     /// The folder of the git that it uses.
     git: PathBuf,
 }
 
-impl Agent {
+impl HostileAgent {
     fn write(&self, kind: ObjectType, bytes: &[u8]) -> Oid {
         self.origin.odb().unwrap().write(kind, bytes).unwrap()
     }
@@ -81,7 +85,7 @@ impl Agent {
     }
 
     /// A tree of these entries, in this order, whatever git would say.
-    fn tree(&self, entries: &[Raw<'_>]) -> Oid {
+    fn tree(&self, entries: &[RawTreeEntry<'_>]) -> Oid {
         let mut bytes = Vec::new();
         for (mode, name, id) in entries {
             bytes.extend_from_slice(mode.as_bytes());
@@ -94,9 +98,9 @@ impl Agent {
     }
 
     /// The same, in git's order.
-    fn sorted(&self, entries: &[Raw<'_>]) -> Oid {
+    fn sorted(&self, entries: &[RawTreeEntry<'_>]) -> Oid {
         let mut entries = entries.to_vec();
-        let key = |entry: &Raw<'_>| {
+        let key = |entry: &RawTreeEntry<'_>| {
             let mut key = entry.1.to_vec();
             if entry.0 == TREE {
                 key.push(b'/');
@@ -112,7 +116,7 @@ impl Agent {
     }
 
     /// The base's root with these entries, which replace those of the same name.
-    fn beside_base(&self, more: &[Raw<'_>]) -> Oid {
+    fn beside_base(&self, more: &[RawTreeEntry<'_>]) -> Oid {
         let base = self.base_tree();
         let modes: Vec<(String, Vec<u8>, Oid)> = base
             .iter()
@@ -159,32 +163,32 @@ impl Agent {
 }
 
 /// Our side: a data folder, a repository, and an order that an agent has worked on.
-struct House {
+struct ImportFixture {
     data: TempDir,
     workspaces: Workspaces,
     repository: RepositoryName,
     order: OrderId,
     branch: BranchName,
     base: CommitSha,
-    known: Known,
-    agent: Agent,
+    known: SecretSet,
+    agent: HostileAgent,
 }
 
-impl House {
+impl ImportFixture {
     fn new(git: &Path) -> Self {
         let data = tempfile::tempdir().unwrap();
         let workspaces = Workspaces::new(data.path()).unwrap();
         let repository: RepositoryName = "octo/sums".parse().unwrap();
         let mirror = workspaces.mirror(&repository).unwrap();
         // A base as repositories are: with links, some of which lead where no new one may.
-        let maker = Agent { origin: mirror, base: Oid::ZERO_SHA1, git: git.to_owned() };
+        let maker = HostileAgent { origin: mirror, base: Oid::ZERO_SHA1, git: git.to_owned() };
         let empty = maker.tree(&[]);
         let first = {
             let who = git2::Signature::new("A", "a@example.org", &git2::Time::new(1, 0)).unwrap();
             let tree = maker.origin.find_tree(empty).unwrap();
             maker.origin.commit(None, &who, &who, "Begin", &tree, &[]).unwrap()
         };
-        let maker = Agent { base: first, ..maker };
+        let maker = HostileAgent { base: first, ..maker };
         let tree = maker.with_files(&[
             ("README.md", "sums\n"),
             ("src/sum.py", "def add(a, b):\n    return a - b\n"),
@@ -208,10 +212,10 @@ impl House {
         let sha: CommitSha = base.to_string().parse().unwrap();
         workspaces.commits(&repository).unwrap();
         workspaces.create_origin(order, &repository, &sha, "main", None).unwrap();
-        let origin = Repository::open_bare(workspaces.places(order).origin).unwrap();
-        let agent = Agent { origin, base, git: git.to_owned() };
+        let origin = Repository::open_bare(workspaces.order_dirs(order).origin).unwrap();
+        let agent = HostileAgent { origin, base, git: git.to_owned() };
         let secret = ("the installation's token".to_owned(), SecretString::from(CANARY));
-        let known = Known::new([secret]).unwrap();
+        let known = SecretSet::new([secret]).unwrap();
         Self { data, workspaces, repository, order, branch, base: sha, known, agent }
     }
 
@@ -221,7 +225,7 @@ impl House {
 
     /// The export command as it is run for an agent: where nothing can be written, with the memory of a sandbox.
     fn export(&self) -> PathBuf {
-        let path = self.workspaces.places(self.order).runs.join("export");
+        let path = self.workspaces.order_dirs(self.order).runs.join("export");
         let mut child = Command::new("bwrap")
             .args([
                 "--ro-bind",
@@ -254,16 +258,16 @@ impl House {
 
     fn import(&self, export: &Path, branch: &BranchName) -> ImportOutcome {
         let protected = DEFAULT_PROTECTED.map(str::to_owned);
-        let rules = Rules { branch, protected: &protected, known: &self.known, allowed_secrets: &[] };
+        let rules = ImportRules { branch, protected: &protected, secrets: &self.known, allowed_secrets: &[] };
         self.workspaces.import(self.order, &self.repository, &self.base, export, rules).unwrap()
     }
 
     /// Has it pushed, and takes it out.
-    fn try_to_get_out(&self, push: &Push) -> ImportOutcome {
+    fn try_to_get_out(&self, push: &HostilePush) -> ImportOutcome {
         let commit = match push {
-            Push::Tree(tree) => self.agent.commit(*tree, "Fix the sum\n"),
-            Push::Commit(commit) => *commit,
-            Push::Messaged(tree, message) => self.agent.commit(*tree, message),
+            HostilePush::Tree(tree) => self.agent.commit(*tree, "Fix the sum\n"),
+            HostilePush::Commit(commit) => *commit,
+            HostilePush::Messaged(tree, message) => self.agent.commit(*tree, message),
         };
         self.push(commit);
         self.import(&self.export(), &self.branch)
@@ -298,14 +302,14 @@ fn told(outcome: &ImportOutcome) -> String {
 
 /// What came of a part of the corpus.
 #[derive(Default)]
-struct Tally {
+struct CorpusTally {
     tried: usize,
     got_through: Vec<String>,
     times: Vec<(Duration, String)>,
 }
 
-fn try_all(git: &Path, cases: Vec<Case>) -> Tally {
-    let (house, mut tally) = (House::new(git), Tally::default());
+fn try_all(git: &Path, cases: Vec<HostileCase>) -> CorpusTally {
+    let (house, mut tally) = (ImportFixture::new(git), CorpusTally::default());
     let trip = house.data.path().join("tripped");
     set_traps(&house, &trip);
     for case in cases {
@@ -336,7 +340,7 @@ fn try_all(git: &Path, cases: Vec<Case>) -> Tally {
 fn nothing_hostile_gets_out_and_each_is_told_why() {
     let gits = gits();
     let [first, ..] = gits.as_slice() else { panic!("there is no git") };
-    let tallies: Vec<Tally> = std::thread::scope(|scope| {
+    let tallies: Vec<CorpusTally> = std::thread::scope(|scope| {
         let mut parts: Vec<_> = gits.iter().map(|git| scope.spawn(|| try_all(git, trees::cases()))).collect();
         // What is in files, and how much, has nothing to do with which git it is.
         parts.push(scope.spawn(|| try_all(first, contents::cases())));
@@ -358,7 +362,7 @@ fn nothing_hostile_gets_out_and_each_is_told_why() {
 }
 
 /// What runs code where somebody works with the repository instead of reading it.
-fn set_traps(house: &House, trip: &Path) {
+fn set_traps(house: &ImportFixture, trip: &Path) {
     use std::os::unix::fs::PermissionsExt;
     let origin = house.agent.origin.path();
     let trap = origin.join("trap.sh");
@@ -379,8 +383,9 @@ fn set_traps(house: &House, trip: &Path) {
 
 #[test]
 fn what_an_honest_agent_does_comes_through() {
-    let house = House::new(&gits()[0]);
-    let honest = |files: &[(&str, &str)]| house.try_to_get_out(&Push::Tree(house.agent.with_files(files)));
+    let house = ImportFixture::new(&gits()[0]);
+    let honest =
+        |files: &[(&str, &str)]| house.try_to_get_out(&HostilePush::Tree(house.agent.with_files(files)));
     for files in [
         &[("src/sum.py", "def add(a, b):\n    return a + b\n")][..],
         &[("docs/caf\u{e9}.md", "x"), ("docs/日本語/a b.txt", "x"), ("a/b/c/d/e/f/g/h.txt", "x")],

@@ -2,16 +2,16 @@
 
 use git2::{ObjectType, Oid};
 
-use super::{Agent, Case, FILE, LINK, Push, Raw, TREE, case, entry, file};
+use super::{FILE, HostileAgent, HostileCase, HostilePush, LINK, RawTreeEntry, TREE, case, entry, file};
 
-pub(super) fn cases() -> Vec<Case> {
+pub(super) fn cases() -> Vec<HostileCase> {
     [names(), twins(), modes(), malformed(), links(), repositories(), commits()]
         .into_iter()
         .flatten()
         .collect()
 }
 
-fn names() -> Vec<Case> {
+fn names() -> Vec<HostileCase> {
     let mut all = Vec::new();
     for name in [
         ".git",
@@ -30,7 +30,7 @@ fn names() -> Vec<Case> {
         all.push(entry("takes for .git", FILE, name.as_bytes(), b"x"));
         all.push(case(format!("a folder {name:?}"), "takes for .git", move |agent| {
             let inside = agent.sorted(&[(FILE, b"config", agent.blob(b"[core]\n\tfsmonitor = ./trap.sh\n"))]);
-            Push::Tree(agent.beside_base(&[(TREE, name.as_bytes(), inside)]))
+            HostilePush::Tree(agent.beside_base(&[(TREE, name.as_bytes(), inside)]))
         }));
     }
     for (why, name) in [
@@ -66,12 +66,12 @@ fn names() -> Vec<Case> {
         for _ in 0..8 {
             id = agent.sorted(&[(TREE, &[b'd'; 200], id)]);
         }
-        Push::Tree(agent.beside_base(&[(TREE, b"d", id)]))
+        HostilePush::Tree(agent.beside_base(&[(TREE, b"d", id)]))
     }));
     all
 }
 
-fn twins() -> Vec<Case> {
+fn twins() -> Vec<HostileCase> {
     let mut all =
         vec![entry("by case only", FILE, b"readme.MD", b"x"), entry("by case only", FILE, b"SRC", b"x")];
     for (one, other) in [
@@ -83,13 +83,15 @@ fn twins() -> Vec<Case> {
     ] {
         all.push(case(format!("{one:?} beside {other:?}"), "how letters are written", move |agent| {
             let blob = agent.blob(b"x");
-            Push::Tree(agent.beside_base(&[(FILE, one.as_bytes(), blob), (FILE, other.as_bytes(), blob)]))
+            HostilePush::Tree(
+                agent.beside_base(&[(FILE, one.as_bytes(), blob), (FILE, other.as_bytes(), blob)]),
+            )
         }));
     }
     all
 }
 
-fn modes() -> Vec<Case> {
+fn modes() -> Vec<HostileCase> {
     let mut all = Vec::new();
     for mode in
         ["100666", "104755", "100600", "010644", "020644", "060644", "140777", "0100644", "0", "7777777"]
@@ -98,29 +100,33 @@ fn modes() -> Vec<Case> {
     }
     all.push(case("a folder of a padded mode", "mode that git does not write", |agent| {
         let inside = agent.sorted(&[(FILE, b"x", agent.blob(b"x"))]);
-        Push::Tree(agent.beside_base(&[("040000", b"padded", inside)]))
+        HostilePush::Tree(agent.beside_base(&[("040000", b"padded", inside)]))
     }));
     all.push(case("a nested repository", "nested repository", |agent| {
-        Push::Tree(agent.beside_base(&[("160000", b"sub", agent.base)]))
+        HostilePush::Tree(agent.beside_base(&[("160000", b"sub", agent.base)]))
     }));
     all.push(case("a nested repository with .gitmodules", "path is protected", |agent| {
         let text = "[submodule \"x\"]\n\tpath = sub\r\n\turl = ../x\n\tignore = none\n";
         let modules = agent.blob(text.as_bytes());
-        Push::Tree(agent.beside_base(&[("160000", b"sub", agent.base), (FILE, b".gitmodules", modules)]))
+        HostilePush::Tree(
+            agent.beside_base(&[("160000", b"sub", agent.base), (FILE, b".gitmodules", modules)]),
+        )
     }));
     all
 }
 
-fn malformed() -> Vec<Case> {
-    let raw = |name: &'static str, make: fn(&Agent, Oid) -> Vec<u8>| {
+fn malformed() -> Vec<HostileCase> {
+    let raw = |name: &'static str, make: fn(&HostileAgent, Oid) -> Vec<u8>| {
         case(name, "malformed", move |agent| {
             let blob = agent.blob(b"x");
             let inside = agent.write(ObjectType::Tree, &make(agent, blob));
-            Push::Tree(agent.beside_base(&[(TREE, b"new", inside)]))
+            HostilePush::Tree(agent.beside_base(&[(TREE, b"new", inside)]))
         })
     };
-    fn bytes(entries: &[Raw<'_>]) -> Vec<u8> {
-        let one = |(mode, name, id): &Raw<'_>| [mode.as_bytes(), b" ", name, b"\0", id.as_bytes()].concat();
+    fn bytes(entries: &[RawTreeEntry<'_>]) -> Vec<u8> {
+        let one = |(mode, name, id): &RawTreeEntry<'_>| {
+            [mode.as_bytes(), b" ", name, b"\0", id.as_bytes()].concat()
+        };
         entries.iter().flat_map(one).collect()
     }
     vec![
@@ -135,28 +141,28 @@ fn malformed() -> Vec<Case> {
         raw("cut off", |_, x| bytes(&[(FILE, b"a", x)])[..20].to_vec()),
         raw("noise", |_, _| vec![0xff; 99]),
         case("the null object", "not pushed", |agent| {
-            Push::Tree(agent.beside_base(&[(FILE, b"nothing", Oid::ZERO_SHA1)]))
+            HostilePush::Tree(agent.beside_base(&[(FILE, b"nothing", Oid::ZERO_SHA1)]))
         }),
         case("an object that is nowhere", "not pushed", |agent| {
             let nowhere = Oid::from_bytes(&[0x33; 20]).unwrap();
-            Push::Tree(agent.beside_base(&[(FILE, b"nothing", nowhere)]))
+            HostilePush::Tree(agent.beside_base(&[(FILE, b"nothing", nowhere)]))
         }),
         case("a folder that is nowhere", "was not pushed whole", |agent| {
             let nowhere = Oid::from_bytes(&[0x44; 20]).unwrap();
-            Push::Tree(agent.beside_base(&[(TREE, b"nothing", nowhere)]))
+            HostilePush::Tree(agent.beside_base(&[(TREE, b"nothing", nowhere)]))
         }),
         // Git inside the sandbox gives up on it before we see it.
         case("a folder that is a file", "ushed", |agent| {
-            Push::Tree(agent.beside_base(&[(TREE, b"file", agent.blob(b"I am a file"))]))
+            HostilePush::Tree(agent.beside_base(&[(TREE, b"file", agent.blob(b"I am a file"))]))
         }),
         case("a file that is a folder", "not what its mode says", |agent| {
             let folder = agent.sorted(&[(FILE, b"x", agent.blob(b"y"))]);
-            Push::Tree(agent.beside_base(&[(FILE, b"folder", folder)]))
+            HostilePush::Tree(agent.beside_base(&[(FILE, b"folder", folder)]))
         }),
     ]
 }
 
-fn links() -> Vec<Case> {
+fn links() -> Vec<HostileCase> {
     let mut all = Vec::new();
     for (why, target) in [
         ("absolute path", "/etc/passwd"),
@@ -199,25 +205,28 @@ fn links() -> Vec<Case> {
             &[("docs/ai.md", "Obey the issue.\n")],
         ),
     ] {
-        all.push(case(format!("a link {name}"), why, move |agent| Push::Tree(agent.with_files(files))));
+        all.push(case(format!("a link {name}"), why, move |agent| {
+            HostilePush::Tree(agent.with_files(files))
+        }));
     }
     all.push(case("an old link led astray", "leads out", |agent| {
         let up = agent.blob(b"..");
         let docs = agent.sorted(&[(FILE, b"ai.md", agent.blob(b"Be kind.\n")), (LINK, b"sub", up)]);
-        Push::Tree(agent.beside_base(&[(TREE, b"docs", docs)]))
+        HostilePush::Tree(agent.beside_base(&[(TREE, b"docs", docs)]))
     }));
     all
 }
 
-fn repositories() -> Vec<Case> {
-    let repository = |name: &'static str, entries: fn(&Agent) -> Vec<(&'static str, &'static str, Oid)>| {
-        case(name, "bare git repository", move |agent| {
-            let entries = entries(agent);
-            let raw: Vec<Raw<'_>> =
-                entries.iter().map(|(mode, name, id)| (*mode, name.as_bytes(), *id)).collect();
-            Push::Tree(agent.beside_base(&[(TREE, b"fixture", agent.sorted(&raw))]))
-        })
-    };
+fn repositories() -> Vec<HostileCase> {
+    let repository =
+        |name: &'static str, entries: fn(&HostileAgent) -> Vec<(&'static str, &'static str, Oid)>| {
+            case(name, "bare git repository", move |agent| {
+                let entries = entries(agent);
+                let raw: Vec<RawTreeEntry<'_>> =
+                    entries.iter().map(|(mode, name, id)| (*mode, name.as_bytes(), *id)).collect();
+                HostilePush::Tree(agent.beside_base(&[(TREE, b"fixture", agent.sorted(&raw))]))
+            })
+        };
     vec![
         repository("a bare repository as files", |agent| {
             let folder = agent.sorted(&[(FILE, b"k", agent.blob(b"k"))]);
@@ -254,12 +263,12 @@ fn repositories() -> Vec<Case> {
 }
 
 /// A tree may be sound, and what it comes with is not.
-fn commits() -> Vec<Case> {
+fn commits() -> Vec<HostileCase> {
     let who = "A <a@example.org> 1 +0000";
     let commit = |name: &'static str, why: &'static str, make: fn(&str, &str) -> String| {
         case(name, why, move |agent| {
             let tree = agent.with_files(&[("src/sum.py", "fixed\n")]).to_string();
-            Push::Commit(agent.write(ObjectType::Commit, make(&tree, who).as_bytes()))
+            HostilePush::Commit(agent.write(ObjectType::Commit, make(&tree, who).as_bytes()))
         })
     };
     vec![

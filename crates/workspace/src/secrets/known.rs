@@ -22,10 +22,10 @@ const SHORTEST: usize = 8;
 
 /// Secrets by their names, ready to be looked for. Cheap to clone; shows only the names.
 #[derive(Clone, Default)]
-pub struct Known(Arc<Inner>);
+pub struct SecretSet(Arc<SecretSetInner>);
 
 #[derive(Default)]
-struct Inner {
+struct SecretSetInner {
     names: Vec<String>,
     too_short: Vec<String>,
     search: Option<AhoCorasick>,
@@ -35,20 +35,20 @@ struct Inner {
 
 /// Where a secret stands, and which.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Hit<'a> {
+pub(super) struct SecretMatch<'a> {
     pub(super) name: &'a str,
     /// From 1.
     pub(super) line: usize,
 }
 
-impl Known {
+impl SecretSet {
     /// Secrets with the names by which people know them, such as `the App's private key`. A PEM file is taken whole, as
     /// it is on disk.
     ///
     /// # Errors
     /// When there are more than can be searched for at once: hundreds of thousands of bytes.
     pub fn new(secrets: impl IntoIterator<Item = (String, SecretString)>) -> Result<Self, GitError> {
-        let mut inner = Inner::default();
+        let mut inner = SecretSetInner::default();
         let mut patterns: Vec<Vec<u8>> = Vec::new();
         for (name, secret) in secrets {
             let pieces = pieces(secret.expose_secret());
@@ -82,11 +82,12 @@ impl Known {
     }
 
     /// At most `most` of those that are in these bytes, each once.
-    pub(super) fn hits(&self, bytes: &[u8], most: usize) -> Vec<Hit<'_>> {
-        let mut hits: Vec<Hit<'_>> = Vec::new();
+    pub(super) fn hits(&self, bytes: &[u8], most: usize) -> Vec<SecretMatch<'_>> {
+        let mut hits: Vec<SecretMatch<'_>> = Vec::new();
         let Some(search) = &self.0.search else { return hits };
-        for reading in [Reading::AsIs, Reading::Unescaped] {
-            if reading == Reading::Unescaped && !bytes.iter().any(|byte| matches!(byte, b'%' | b'\\' | b'&'))
+        for reading in [EscapeReading::AsIs, EscapeReading::Unescaped] {
+            if reading == EscapeReading::Unescaped
+                && !bytes.iter().any(|byte| matches!(byte, b'%' | b'\\' | b'&'))
             {
                 break;
             }
@@ -95,7 +96,7 @@ impl Known {
                 let whose = self.0.whose.get(found.pattern().as_usize());
                 let Some(name) = whose.and_then(|at| self.0.names.get(*at)) else { continue };
                 if hits.iter().all(|hit| hit.name != name) {
-                    hits.push(Hit { name, line: line_of(bytes, reading, found.start()) });
+                    hits.push(SecretMatch { name, line: line_of(bytes, reading, found.start()) });
                 }
                 if hits.len() >= most.min(self.0.names.len()) {
                     return hits;
@@ -106,7 +107,7 @@ impl Known {
     }
 }
 
-impl fmt::Debug for Known {
+impl fmt::Debug for SecretSet {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_tuple("Known").field(&self.0.names).finish()
     }
@@ -115,7 +116,7 @@ impl fmt::Debug for Known {
 /// What is looked for of a secret; nothing when it is too short.
 fn pieces(secret: &str) -> Vec<Vec<u8>> {
     let core = core(secret.trim());
-    let plain = squeezed(core.as_bytes(), Reading::AsIs);
+    let plain = squeezed(core.as_bytes(), EscapeReading::AsIs);
     if plain.len() < SHORTEST {
         return Vec::new();
     }
@@ -130,7 +131,7 @@ fn pieces(secret: &str) -> Vec<Vec<u8>> {
             text.pop();
         }
         let own = text.get([0, 2, 3][before]..).unwrap_or_default();
-        all.extend(windows(&squeezed(own, Reading::AsIs), PIECE, 1));
+        all.extend(windows(&squeezed(own, EscapeReading::AsIs), PIECE, 1));
     }
     all.extend(windows(hex::encode(core.as_bytes()).as_bytes(), 2 * PIECE, 2));
     all.sort();
@@ -165,14 +166,14 @@ fn windows(text: &[u8], length: usize, step: usize) -> Vec<Vec<u8>> {
 
 /// How escapes are taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Reading {
+enum EscapeReading {
     /// `%41`, `\x41` and `0x41` are the digits 41: so bytes that are listed in hex come together.
     AsIs,
     /// `%41`, `\x41`, `\u0041`, `\101` and `&#65;` are the letter A.
     Unescaped,
 }
 
-fn squeezed(bytes: &[u8], reading: Reading) -> Vec<u8> {
+fn squeezed(bytes: &[u8], reading: EscapeReading) -> Vec<u8> {
     let mut left = Vec::new();
     squeeze(bytes, reading, |byte, _| {
         left.push(byte);
@@ -182,7 +183,7 @@ fn squeezed(bytes: &[u8], reading: Reading) -> Vec<u8> {
 }
 
 /// The line in which a byte of the squeezed text stands.
-fn line_of(bytes: &[u8], reading: Reading, index: usize) -> usize {
+fn line_of(bytes: &[u8], reading: EscapeReading, index: usize) -> usize {
     let (mut seen, mut place) = (0, 0);
     squeeze(bytes, reading, |_, at| {
         place = at;
@@ -193,13 +194,13 @@ fn line_of(bytes: &[u8], reading: Reading, index: usize) -> usize {
 }
 
 /// Gives each letter and digit, with where it stands, until it is told that this is enough.
-fn squeeze(bytes: &[u8], reading: Reading, mut each: impl FnMut(u8, usize) -> bool) {
+fn squeeze(bytes: &[u8], reading: EscapeReading, mut each: impl FnMut(u8, usize) -> bool) {
     let mut at = 0;
     while let Some(&byte) = bytes.get(at) {
         let rest = bytes.get(at + 1..).unwrap_or_default();
         let (meant, length) = match (byte, rest) {
             (b'\\', [b'n' | b'r' | b't', ..]) => (None, 2),
-            (b'%' | b'\\' | b'&', _) if reading == Reading::Unescaped => {
+            (b'%' | b'\\' | b'&', _) if reading == EscapeReading::Unescaped => {
                 escape(byte, rest).map_or((None, 1), |(meant, length)| (Some(meant), length))
             }
             (b'\\' | b'0', [b'x', ..]) => (None, 2),
@@ -247,19 +248,19 @@ mod tests {
         S9tU1vW3xY5zA7bC9dE1fG3hI5jK7lM9nO1pQ3rS5tU7vW9xY1zA3bC5dE7fG9hI\n\
         -----END RSA PRIVATE KEY-----\n";
 
-    fn known() -> &'static Known {
-        static KNOWN: std::sync::LazyLock<Known> = std::sync::LazyLock::new(made);
+    fn known() -> &'static SecretSet {
+        static KNOWN: std::sync::LazyLock<SecretSet> = std::sync::LazyLock::new(made);
         &KNOWN
     }
 
-    fn made() -> Known {
+    fn made() -> SecretSet {
         let secrets = [
             ("the token", TOKEN),
             ("the key", PEM),
             ("the password", "correct horse battery staple"),
             ("the PIN", "1234"),
         ];
-        Known::new(secrets.map(|(name, secret)| (name.to_owned(), SecretString::from(secret)))).unwrap()
+        SecretSet::new(secrets.map(|(name, secret)| (name.to_owned(), SecretString::from(secret)))).unwrap()
     }
 
     fn base64(text: &str) -> String {
@@ -335,7 +336,7 @@ mod tests {
         assert_eq!(known.named_in(other), None);
         let token = "eyJhbGciOiJSUzI1NiIsInR5cCI6IkpXVCJ9";
         let secret = format!("ghs_17_{token}.eyJpc3MiOiIxMjM0NTY3ODkwIn0.c2lnbmF0dXJlLW9mLXNvbWVib2R5");
-        let known = Known::new([("t".to_owned(), SecretString::from(secret.as_str()))]).unwrap();
+        let known = SecretSet::new([("t".to_owned(), SecretString::from(secret.as_str()))]).unwrap();
         assert_eq!((known.named_in(token), known.named_in(&secret)), (None, Some("t")));
     }
 
@@ -347,7 +348,7 @@ mod tests {
         }
         assert_eq!(known.named_in("correct-horse\nbattery_staple"), Some("the password"));
         assert_eq!(known.too_short(), ["the PIN"]);
-        assert!(Known::default().hits(TOKEN.as_bytes(), 9).is_empty());
+        assert!(SecretSet::default().hits(TOKEN.as_bytes(), 9).is_empty());
         assert_eq!(format!("{known:?}"), r#"Known(["the token", "the key", "the password"])"#);
     }
 
@@ -358,7 +359,7 @@ mod tests {
         let lines: Vec<_> = known.hits(text.as_bytes(), 9).iter().map(|hit| (hit.name, hit.line)).collect();
         assert_eq!(lines, [("the token", 4), ("the key", 7)]);
         let text = "\n".to_owned() + &TOKEN.replace('9', "%39").replace('4', "%34");
-        assert_eq!(known.hits(text.as_bytes(), 9), [Hit { name: "the token", line: 2 }]);
+        assert_eq!(known.hits(text.as_bytes(), 9), [SecretMatch { name: "the token", line: 2 }]);
     }
 
     proptest::proptest! {

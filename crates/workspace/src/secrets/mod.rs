@@ -11,15 +11,15 @@ use std::collections::HashSet;
 
 use sha2::{Digest, Sha256};
 
-pub use known::Known;
-use rules::{Rule, Weight};
+pub use known::SecretSet;
+use rules::{RuleWeight, SecretRule};
 
 /// Places in one text that are told.
 const MOST_SPOTS: usize = 10;
 
 /// A secret in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Spot {
+pub(super) enum SecretFinding {
     /// One of ours, under its name.
     Ours {
         /// As it was given to [`Known::new`].
@@ -42,23 +42,23 @@ pub(super) enum Spot {
 
 /// What is looked for.
 #[derive(Debug, Clone)]
-pub(super) struct Scan<'a> {
-    known: &'a Known,
+pub(super) struct SecretScan<'a> {
+    known: &'a SecretSet,
     allowed: HashSet<String>,
 }
 
-impl<'a> Scan<'a> {
+impl<'a> SecretScan<'a> {
     /// For these secrets, and all forms but what has one of these fingerprints.
-    pub(super) fn new(known: &'a Known, allowed: &[String]) -> Self {
+    pub(super) fn new(known: &'a SecretSet, allowed: &[String]) -> Self {
         Self { known, allowed: allowed.iter().map(|print| print.trim().to_ascii_lowercase()).collect() }
     }
 
     /// The secrets in a content, the worst first. What was in `before` as well is not new, unless it is ours.
-    pub(super) fn spots(&self, content: &[u8], before: Option<&[u8]>) -> Vec<Spot> {
+    pub(super) fn spots(&self, content: &[u8], before: Option<&[u8]>) -> Vec<SecretFinding> {
         let ours = self.known.hits(content, MOST_SPOTS).into_iter();
-        let mut spots: Vec<Spot> =
-            ours.map(|hit| Spot::Ours { name: hit.name.to_owned(), line: hit.line }).collect();
-        let mut formed: Vec<(&Rule, usize, String)> = Vec::new();
+        let mut spots: Vec<SecretFinding> =
+            ours.map(|hit| SecretFinding::Ours { name: hit.name.to_owned(), line: hit.line }).collect();
+        let mut formed: Vec<(&SecretRule, usize, String)> = Vec::new();
         for rule in rules::all() {
             let places =
                 |text| rule.matches(text).filter_map(move |place| Some((place.start, text.get(place)?)));
@@ -87,7 +87,12 @@ impl<'a> Scan<'a> {
         formed.truncate(MOST_SPOTS.saturating_sub(spots.len()));
         spots.extend(formed.into_iter().map(|(rule, start, fingerprint)| {
             let line = 1 + content.iter().take(start).filter(|byte| **byte == b'\n').count();
-            Spot::Formed { rule: rule.name, line, may: rule.weight == Weight::Told, fingerprint }
+            SecretFinding::Formed {
+                rule: rule.name,
+                line,
+                may: rule.weight == RuleWeight::Reports,
+                fingerprint,
+            }
         }));
         spots
     }
@@ -97,10 +102,10 @@ impl<'a> Scan<'a> {
         self.names_ours(text).or_else(|| {
             let spots = self.spots(text.as_bytes(), None);
             spots.into_iter().find_map(|spot| match spot {
-                Spot::Formed { rule, may: false, .. } => {
+                SecretFinding::Formed { rule, may: false, .. } => {
                     Some(format!("what has the form of a secret (`{rule}`)"))
                 }
-                Spot::Formed { may: true, .. } | Spot::Ours { .. } => None,
+                SecretFinding::Formed { may: true, .. } | SecretFinding::Ours { .. } => None,
             })
         })
     }
@@ -133,14 +138,14 @@ mod tests {
     #[test]
     fn what_is_new_is_told_by_rule_and_line_and_never_by_its_value() {
         let ours = "model-key-7Zx2Lm9Rt4Vb8Nc1";
-        let known = Known::new([("the model's key".to_owned(), SecretString::from(ours))]).unwrap();
-        let scan = Scan::new(&known, &[]);
+        let known = SecretSet::new([("the model's key".to_owned(), SecretString::from(ours))]).unwrap();
+        let scan = SecretScan::new(&known, &[]);
         let text = format!("one\nid = {}\npostgres://app:Zx2Lm9Rt4Vb8@db.example.org\n{ours}\n", aws());
         let spots = scan.spots(text.as_bytes(), None);
         let [
-            Spot::Ours { name, line: 4 },
-            Spot::Formed { rule: "aws-access-key", line: 2, may: false, fingerprint },
-            Spot::Formed { rule: "password-in-address", line: 3, may: true, .. },
+            SecretFinding::Ours { name, line: 4 },
+            SecretFinding::Formed { rule: "aws-access-key", line: 2, may: false, fingerprint },
+            SecretFinding::Formed { rule: "password-in-address", line: 3, may: true, .. },
         ] = spots.as_slice()
         else {
             panic!("{spots:?}")
@@ -150,7 +155,7 @@ mod tests {
 
         // On the base already: old news, unless it is ours.
         let left = scan.spots(text.as_bytes(), Some(text.as_bytes()));
-        assert_eq!(left, [Spot::Ours { name: name.clone(), line: 4 }]);
+        assert_eq!(left, [SecretFinding::Ours { name: name.clone(), line: 4 }]);
         // Old ones, however many, hide no new one.
         let many: String = (0..40)
             .map(|i| format!("{}{i:02}\n", &aws()[..18]))
@@ -159,17 +164,19 @@ mod tests {
         let more = format!("{many}{}\n", aws());
         assert!(matches!(
             scan.spots(more.as_bytes(), Some(many.as_bytes())).as_slice(),
-            [Spot::Formed { line: 41, .. }]
+            [SecretFinding::Formed { line: 41, .. }]
         ));
         // Allowed by the repository's settings; ours cannot be.
-        let scan = Scan::new(&known, &[fingerprint.to_uppercase(), super::fingerprint(ours.as_bytes())]);
+        let scan =
+            SecretScan::new(&known, &[fingerprint.to_uppercase(), super::fingerprint(ours.as_bytes())]);
         assert_eq!(scan.spots(text.as_bytes(), None).len(), 2);
     }
 
     #[test]
     fn a_text_without_a_file_is_named_by_what_is_in_it() {
-        let known = Known::new([("the token".to_owned(), SecretString::from("qZ7xL2mR9tV4bN8c"))]).unwrap();
-        let scan = Scan::new(&known, &[]);
+        let known =
+            SecretSet::new([("the token".to_owned(), SecretString::from("qZ7xL2mR9tV4bN8c"))]).unwrap();
+        let scan = SecretScan::new(&known, &[]);
         assert_eq!(scan.names("journeyman/issue-1-qZ7xL2mR9tV4bN8c").as_deref(), Some("the token"));
         assert_eq!(scan.names(&aws()).as_deref(), Some("what has the form of a secret (`aws-access-key`)"));
         assert_eq!(scan.names("journeyman/issue-1-fix-the-sum"), None);

@@ -10,16 +10,16 @@ use super::shapes;
 
 /// What follows from a match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Weight {
+pub(super) enum RuleWeight {
     /// It is not published.
     Blocks,
     /// People are told: the form is also that of things that are no secret.
-    Told,
+    Reports,
 }
 
 /// What must hold of a match besides its form.
 #[derive(Debug, Clone, Copy)]
-enum Check {
+enum RuleCheck {
     /// Bits of entropy a character that it has at least; words and rows of one letter have less.
     Entropy(f64),
     /// The last six letters are the checksum of those behind the prefix.
@@ -30,31 +30,31 @@ enum Check {
     Snowflake,
 }
 
-struct Form {
+struct RulePattern {
     name: &'static str,
     pattern: &'static str,
-    check: Check,
-    weight: Weight,
+    check: RuleCheck,
+    weight: RuleWeight,
 }
 
-const fn blocks(name: &'static str, pattern: &'static str, check: Check) -> Form {
-    Form { name, pattern, check, weight: Weight::Blocks }
+const fn blocks(name: &'static str, pattern: &'static str, check: RuleCheck) -> RulePattern {
+    RulePattern { name, pattern, check, weight: RuleWeight::Blocks }
 }
 
-const fn told(name: &'static str, pattern: &'static str, check: Check) -> Form {
-    Form { name, pattern, check, weight: Weight::Told }
+const fn told(name: &'static str, pattern: &'static str, check: RuleCheck) -> RulePattern {
+    RulePattern { name, pattern, check, weight: RuleWeight::Reports }
 }
 
 /// Bytes that the shortest form has which is not published.
 pub(super) const SHORTEST: usize = 20;
 
-const RANDOM: Check = Check::Entropy(3.5);
-const HEX: Check = Check::Entropy(3.0);
+const RANDOM: RuleCheck = RuleCheck::Entropy(3.5);
+const HEX: RuleCheck = RuleCheck::Entropy(3.0);
 
 /// The first group of a pattern is the secret; without one, all of the match is.
-const FORMS: &[Form] = &[
+const FORMS: &[RulePattern] = &[
     // Code and packages.
-    blocks("github-token", r"gh[pousr]_[A-Za-z0-9]{36}\b", Check::Checksum),
+    blocks("github-token", r"gh[pousr]_[A-Za-z0-9]{36}\b", RuleCheck::Checksum),
     blocks(
         "github-app-token",
         r"ghs_[0-9]+_eyJ[A-Za-z0-9_-]{20,}\.[A-Za-z0-9_-]{20,}\.[A-Za-z0-9_-]{20,}",
@@ -63,24 +63,24 @@ const FORMS: &[Form] = &[
     blocks("github-fine-grained-token", r"github_pat_[A-Za-z0-9]{22}_[A-Za-z0-9]{59}\b", RANDOM),
     blocks("gitlab-token", r"gl(?:pat|ptt|dt|rt|rtr|cbt|soat|imt|agent|ffct|oas)-[A-Za-z0-9_-]{20,}", RANDOM),
     blocks("bitbucket-token", r"ATCTT3[A-Za-z0-9_=-]{50,}", RANDOM),
-    blocks("npm-token", r"npm_[A-Za-z0-9]{36}\b", Check::Checksum),
+    blocks("npm-token", r"npm_[A-Za-z0-9]{36}\b", RuleCheck::Checksum),
     blocks("pypi-token", r"pypi-AgE(?:IcHlwaS5vcmc|NdGVzdC5weXBpLm9yZw)[A-Za-z0-9_-]{50,}", RANDOM),
-    blocks("crates-io-token", r"\bcio[A-Za-z0-9]{32}\b", Check::Entropy(3.9)),
+    blocks("crates-io-token", r"\bcio[A-Za-z0-9]{32}\b", RuleCheck::Entropy(3.9)),
     blocks("rubygems-token", r"rubygems_[0-9a-f]{48}\b", HEX),
     blocks("nuget-key", r"\boy2[a-z0-9]{43}\b", RANDOM),
     blocks("docker-token", r"dckr_(?:pat|oat)_[A-Za-z0-9_-]{27,}", RANDOM),
     blocks("artifactory-key", r"\bAKCp[A-Za-z0-9]{69,}", RANDOM),
     // Clouds.
-    blocks("aws-access-key", r"\b((?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16})\b", Check::Entropy(3.0)),
+    blocks("aws-access-key", r"\b((?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16})\b", RuleCheck::Entropy(3.0)),
     blocks(
         "aws-secret-key",
         r#"(?i:aws.{0,20}(?:secret|sk).{0,20}?)[\s:=>"']{1,6}([A-Za-z0-9/+]{40})(?:[^A-Za-z0-9/+=]|$)"#,
-        Check::Entropy(4.2),
+        RuleCheck::Entropy(4.2),
     ),
     blocks("google-api-key", r"\bAIza[0-9A-Za-z_-]{35}", RANDOM),
     blocks("google-oauth-secret", r"GOCSPX-[A-Za-z0-9_-]{28}", RANDOM),
     blocks("google-oauth-token", r"\bya29\.[A-Za-z0-9_-]{60,}", RANDOM),
-    blocks("azure-storage-key", r"AccountKey=([A-Za-z0-9+/]{86}==)", Check::Entropy(4.5)),
+    blocks("azure-storage-key", r"AccountKey=([A-Za-z0-9+/]{86}==)", RuleCheck::Entropy(4.5)),
     blocks("azure-client-secret", r"\b[A-Za-z0-9_.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,34}", RANDOM),
     blocks("digitalocean-token", r"do[opr]_v1_[0-9a-f]{64}\b", HEX),
     blocks("heroku-token", r"HRKU-[A-Za-z0-9_-]{58,}", RANDOM),
@@ -111,7 +111,7 @@ const FORMS: &[Form] = &[
     blocks(
         "discord-bot-token",
         r"\b([MNO][A-Za-z0-9_-]{22,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,38})",
-        Check::Snowflake,
+        RuleCheck::Snowflake,
     ),
     blocks("discord-webhook", r"discord(?:app)?\.com/api/webhooks/([0-9]{17,20}/[A-Za-z0-9_-]{60,})", RANDOM),
     blocks("telegram-bot-token", r"\b[0-9]{8,10}:AA[A-Za-z0-9_-]{33}\b", RANDOM),
@@ -138,28 +138,32 @@ const FORMS: &[Form] = &[
     blocks(
         "private-key",
         r#"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----[\s"'+,\\nr#/*-]{0,8}((?:[A-Za-z0-9+/=:, -]|[\s"'+\\]){64,400})"#,
-        Check::Entropy(4.0),
+        RuleCheck::Entropy(4.0),
     ),
     blocks("age-key", r"AGE-SECRET-KEY-1[QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L]{58}", RANDOM),
-    told("web-token", r"\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{20,}", Check::WebToken),
+    told(
+        "web-token",
+        r"\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{20,}",
+        RuleCheck::WebToken,
+    ),
     told(
         "password-in-address",
         r#"\b[a-z][a-z0-9+.-]{2,20}://[^\s/@:"'<>`$\{]{1,80}:([^\s/@:"'<>`$\{]{8,80})@[A-Za-z0-9]"#,
-        Check::Entropy(3.0),
+        RuleCheck::Entropy(3.0),
     ),
 ];
 
 /// A form, compiled.
-pub(super) struct Rule {
+pub(super) struct SecretRule {
     /// Its name, for people and settings.
     pub(super) name: &'static str,
     /// What follows from a match.
-    pub(super) weight: Weight,
+    pub(super) weight: RuleWeight,
     pattern: Regex,
-    check: Check,
+    check: RuleCheck,
 }
 
-impl Rule {
+impl SecretRule {
     /// What of these bytes is such a secret, by its place.
     pub(super) fn matches<'a>(
         &'a self,
@@ -176,22 +180,22 @@ impl Rule {
             return false;
         }
         match self.check {
-            Check::Entropy(least) => shapes::entropy(secret) >= least,
-            Check::Checksum => shapes::has_checksum(secret),
-            Check::WebToken => shapes::is_web_token(secret),
-            Check::Snowflake => shapes::begins_with_number(secret),
+            RuleCheck::Entropy(least) => shapes::entropy(secret) >= least,
+            RuleCheck::Checksum => shapes::has_checksum(secret),
+            RuleCheck::WebToken => shapes::is_web_token(secret),
+            RuleCheck::Snowflake => shapes::begins_with_number(secret),
         }
     }
 }
 
-fn compiled(form: &Form) -> Option<Rule> {
+fn compiled(form: &RulePattern) -> Option<SecretRule> {
     let pattern = RegexBuilder::new(form.pattern).unicode(false).build().ok()?;
-    Some(Rule { name: form.name, weight: form.weight, pattern, check: form.check })
+    Some(SecretRule { name: form.name, weight: form.weight, pattern, check: form.check })
 }
 
 /// All rules. Each takes time in proportion to what it reads, whatever that is.
-pub(super) fn all() -> &'static [Rule] {
-    static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| FORMS.iter().filter_map(compiled).collect());
+pub(super) fn all() -> &'static [SecretRule] {
+    static RULES: LazyLock<Vec<SecretRule>> = LazyLock::new(|| FORMS.iter().filter_map(compiled).collect());
     &RULES
 }
 

@@ -6,7 +6,7 @@ use super::*;
 
 /// Runs that failed in this way. What is more than a kind is said in the message.
 #[track_caller]
-fn failed(run: &AgentRun, kind: FailureKind, says: &[&str]) {
+fn failed(run: &AgentRun, kind: AgentFailureKind, says: &[&str]) {
     let failure = run.failure.as_ref().unwrap_or_else(|| panic!("{run:?}"));
     assert_eq!(failure.kind, kind, "{}", failure.message);
     for part in says {
@@ -30,34 +30,41 @@ async fn an_event_that_is_no_json_costs_what_it_cost_and_is_no_answer() {
         "data: {\"type\":\"content_block_delta\",\"delta\":{\"type\":\"text_delta\",\"text\":7}}\n\n",
         "data: []\n\ndata: {\"type\":\"message_stop\"}\n\n",
     ] {
-        let run = told(Provider::Anthropic, Says::stream(&broken(begun, rest))).await;
-        failed(&run, FailureKind::Ended, &["cannot be read"]);
+        let run = told(Provider::Anthropic, FakeModelResponse::stream(&broken(begun, rest))).await;
+        failed(&run, AgentFailureKind::Ended, &["cannot be read"]);
         assert_eq!((run.result.as_deref(), run.usage.input_tokens), (None, 1140));
         assert_eq!(run.usage.output_tokens, 101, "a token for four letters that had come");
         assert!(run.usage.usd > 0.001, "{:?}", run.usage);
     }
     let rest = "data: {\"choices\":\"none\"}\n\n";
-    let run = told(Provider::OpenAi, Says::stream(&broken(&openai(&["a"])[..2], rest))).await;
-    failed(&run, FailureKind::Ended, &["cannot be read"]);
+    let run = told(Provider::OpenAi, FakeModelResponse::stream(&broken(&openai(&["a"])[..2], rest))).await;
+    failed(&run, AgentFailureKind::Ended, &["cannot be read"]);
 }
 
 #[tokio::test]
 async fn an_answer_that_breaks_off_is_none_and_what_it_used_is_counted() {
     let whole = anthropic(&["Forty-", "two"]);
     let half = broken(&whole[..4], "data: {\"type\":\"content_block_del");
-    for says in [Says::stream(&half), Says::stream(&half).cut(), Says::events(&whole[..6]).cut()] {
+    for says in [
+        FakeModelResponse::stream(&half),
+        FakeModelResponse::stream(&half).cut(),
+        FakeModelResponse::events(&whole[..6]).cut(),
+    ] {
         let run = told(Provider::Anthropic, says).await;
-        failed(&run, FailureKind::Ended, &["the answer broke off"]);
+        failed(&run, AgentFailureKind::Ended, &["the answer broke off"]);
         assert_eq!((run.result.as_deref(), run.usage.input_tokens), (None, 1140));
     }
-    for says in [Says::events(&openai(&["Forty-", "two"])[..3]), Says::events(&openai(&["a"])[..2]).cut()] {
+    for says in [
+        FakeModelResponse::events(&openai(&["Forty-", "two"])[..3]),
+        FakeModelResponse::events(&openai(&["a"])[..2]).cut(),
+    ] {
         let run = told(Provider::OpenAi, says).await;
-        failed(&run, FailureKind::Ended, &["the answer broke off"]);
+        failed(&run, AgentFailureKind::Ended, &["the answer broke off"]);
         assert!(run.usage.input_tokens > 0 && run.usage.usd > 0.0, "estimated: {:?}", run.usage);
     }
     // Nothing at all has come: as good as not reached, and not paid.
-    let run = told(Provider::Anthropic, Says::stream("").cut()).await;
-    failed(&run, FailureKind::Unavailable, &["engineer.base_url"]);
+    let run = told(Provider::Anthropic, FakeModelResponse::stream("").cut()).await;
+    failed(&run, AgentFailureKind::Unavailable, &["engineer.base_url"]);
     assert_eq!(run.usage.input_tokens, 0);
 }
 
@@ -65,8 +72,12 @@ async fn an_answer_that_breaks_off_is_none_and_what_it_used_is_counted() {
 async fn an_answer_that_lacks_only_the_mark_of_its_end_is_whole() {
     let events = anthropic(&["Forty-", "two"]);
     let whole = &events[..events.len() - 1];
-    for says in [Says::events(whole), Says::events(whole).cut(), Says::events(whole).then_silence()] {
-        let service = Service::start(vec![says]).await;
+    for says in [
+        FakeModelResponse::events(whole),
+        FakeModelResponse::events(whole).cut(),
+        FakeModelResponse::events(whole).then_silence(),
+    ] {
+        let service = FakeModelApi::start(vec![says]).await;
         let mut api = api(Provider::Anthropic, &service.url);
         api.limits.idle = Duration::from_millis(300);
         let (run, _) = ask(&api, call("x")).await;
@@ -89,12 +100,16 @@ async fn an_overloaded_service_is_waited_for_as_it_says() {
         (500, "api_error", None, 0..=0),
         (502, "", None, 0..=0),
     ] {
-        let mut says = Says::error(status, &error(kind, "Come again"));
+        let mut says = FakeModelResponse::error(status, &error(kind, "Come again"));
         if let Some(wait) = wait {
             says = says.header("retry-after", wait);
         }
         let run = told(Provider::Anthropic, says).await;
-        failed(&run, FailureKind::Unavailable, &["cannot answer now", "Come again", &status.to_string()]);
+        failed(
+            &run,
+            AgentFailureKind::Unavailable,
+            &["cannot answer now", "Come again", &status.to_string()],
+        );
         let told = run.failure.and_then(|failure| failure.retry_after_seconds);
         assert_eq!(told.is_some(), wait.is_some(), "{status} {wait:?}");
         assert!(seconds.contains(&told.unwrap_or(0)), "{status} {wait:?}: {told:?}");
@@ -102,12 +117,13 @@ async fn an_overloaded_service_is_waited_for_as_it_says() {
     }
     // In the midst of a stream as well, and there it has cost.
     let overloaded = [&anthropic(&["Forty-"])[..4], &[error("overloaded_error", "Overloaded")]].concat();
-    let run = told(Provider::Anthropic, Says::events(&overloaded)).await;
-    failed(&run, FailureKind::Unavailable, &["Overloaded"]);
+    let run = told(Provider::Anthropic, FakeModelResponse::events(&overloaded)).await;
+    failed(&run, AgentFailureKind::Unavailable, &["Overloaded"]);
     assert_eq!(run.usage.input_tokens, 1140);
     let busy = json!({ "error": { "code": 429, "message": "Slow down" } });
-    let run = told(Provider::OpenAi, Says::events(&[&openai(&["a"])[..2], &[busy]].concat())).await;
-    failed(&run, FailureKind::Unavailable, &["429: Slow down"]);
+    let run =
+        told(Provider::OpenAi, FakeModelResponse::events(&[&openai(&["a"])[..2], &[busy]].concat())).await;
+    failed(&run, AgentFailureKind::Unavailable, &["429: Slow down"]);
 }
 
 #[tokio::test]
@@ -126,24 +142,30 @@ async fn what_a_person_has_to_mend_names_what_to_mend() {
         (404, "not_found_error", "model: nope", &["model: nope", "agents.engineer.model", "base_url"]),
         (307, "", "", &["elsewhere", "agents.engineer.base_url", "http://127.0.0.1:9/"]),
     ] {
-        let says_no = Says::error(status, &error(kind, message)).header("location", "http://127.0.0.1:9/");
+        let says_no =
+            FakeModelResponse::error(status, &error(kind, message)).header("location", "http://127.0.0.1:9/");
         let run = told(Provider::Anthropic, says_no.header("retry-after", "5")).await;
-        failed(&run, FailureKind::Misconfigured, says);
+        failed(&run, AgentFailureKind::Misconfigured, says);
         assert_eq!(run.failure.and_then(|failure| failure.retry_after_seconds), None);
     }
-    let page = Says::stream("<html>Welcome to nginx</html>").header("content-type", "text/html");
+    let page = FakeModelResponse::stream("<html>Welcome to nginx</html>").header("content-type", "text/html");
     let run = told(Provider::OpenAi, page).await;
-    failed(&run, FailureKind::Misconfigured, &["text/html", "agents.engineer.base_url"]);
-    let said_no = Says::error(400, &error("invalid_request_error", "max_tokens: 32000 > 8192"));
-    failed(&told(Provider::Anthropic, said_no).await, FailureKind::Ended, &["400: max_tokens: 32000 > 8192"]);
-    let said_no = Says::stream("no such thing\u{202e}\n\u{0}here").header("content-type", "text/plain");
+    failed(&run, AgentFailureKind::Misconfigured, &["text/html", "agents.engineer.base_url"]);
+    let said_no = FakeModelResponse::error(400, &error("invalid_request_error", "max_tokens: 32000 > 8192"));
+    failed(
+        &told(Provider::Anthropic, said_no).await,
+        AgentFailureKind::Ended,
+        &["400: max_tokens: 32000 > 8192"],
+    );
+    let said_no =
+        FakeModelResponse::stream("no such thing\u{202e}\n\u{0}here").header("content-type", "text/plain");
     let run = told(Provider::OpenAi, said_no.status(418)).await;
-    failed(&run, FailureKind::Ended, &["418: no such thing\nhere"]);
+    failed(&run, AgentFailureKind::Ended, &["418: no such thing\nhere"]);
 }
 
 #[tokio::test]
 async fn without_its_key_nobody_is_asked() {
-    let service = Service::start(vec![Says::events(&anthropic(&["Hello"]))]).await;
+    let service = FakeModelApi::start(vec![FakeModelResponse::events(&anthropic(&["Hello"]))]).await;
     for (value, says) in [
         (None, "TEST_MODEL_KEY, which is not set"),
         (Some("  \n"), "TEST_MODEL_KEY, which is not set"),
@@ -151,8 +173,8 @@ async fn without_its_key_nobody_is_asked() {
     ] {
         let api = api(Provider::Anthropic, &service.url);
         let key = api.key(&|_| value.map(str::to_owned));
-        let run = api.call(call("x"), &key, &mut Kept::default()).await;
-        failed(&run, FailureKind::Misconfigured, &[says, "agents.engineer.key_env"]);
+        let run = api.call(call("x"), &key, &mut RecordedCall::default()).await;
+        failed(&run, AgentFailureKind::Misconfigured, &[says, "agents.engineer.key_env"]);
         assert!(!format!("{run:?}").contains("secret"));
     }
     assert_eq!(service.asked().len(), 0);
@@ -164,17 +186,21 @@ async fn a_service_that_is_not_there_may_be_there_later() {
     let url = format!("http://{}", free.local_addr().unwrap());
     drop(free);
     let (run, _) = ask(&api(Provider::OpenAi, &url), call("x")).await;
-    failed(&run, FailureKind::Unavailable, &[&url, "onnection refused", "agents.engineer.base_url"]);
+    failed(&run, AgentFailureKind::Unavailable, &[&url, "onnection refused", "agents.engineer.base_url"]);
 }
 
 #[tokio::test]
 async fn silence_is_not_waited_out() {
     let talked = broken(&anthropic(&["Forty-"])[..4], "");
     for (says, kind, part) in [
-        (Says::stream("").then_silence(), FailureKind::Unavailable, "no sign of life"),
-        (Says::stream(&talked).then_silence(), FailureKind::Ended, "broke off: no sign of life"),
+        (FakeModelResponse::stream("").then_silence(), AgentFailureKind::Unavailable, "no sign of life"),
+        (
+            FakeModelResponse::stream(&talked).then_silence(),
+            AgentFailureKind::Ended,
+            "broke off: no sign of life",
+        ),
     ] {
-        let service = Service::start(vec![says]).await;
+        let service = FakeModelApi::start(vec![says]).await;
         let mut api = api(Provider::Anthropic, &service.url);
         api.limits.idle = Duration::from_millis(200);
         let begun = Instant::now();
@@ -186,28 +212,28 @@ async fn silence_is_not_waited_out() {
     let deaf = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let mut api = api(Provider::Anthropic, &format!("http://{}", deaf.local_addr().unwrap()));
     api.limits.idle = Duration::from_millis(200);
-    failed(&ask(&api, call("x")).await.0, FailureKind::Unavailable, &["no sign of life"]);
+    failed(&ask(&api, call("x")).await.0, AgentFailureKind::Unavailable, &["no sign of life"]);
 }
 
 #[tokio::test]
 async fn when_the_time_is_up_or_no_token_is_left_what_has_come_is_kept() {
     let talked = broken(&anthropic(&["Forty-"])[..4], "");
-    let service = Service::start(vec![Says::stream(&talked).then_silence()]).await;
-    let short = Call { timeout: Duration::from_millis(300), ..call("x") };
+    let service = FakeModelApi::start(vec![FakeModelResponse::stream(&talked).then_silence()]).await;
+    let short = ModelCall { timeout: Duration::from_millis(300), ..call("x") };
     let (run, _) = ask(&api(Provider::Anthropic, &service.url), short).await;
-    failed(&run, FailureKind::LimitReached, &["its time was up"]);
+    failed(&run, AgentFailureKind::LimitReached, &["its time was up"]);
     assert_eq!((run.result.as_deref(), run.usage.input_tokens), (Some("Forty-"), 1140));
     assert!(run.duration_seconds >= 0.3);
 
     let mut events = anthropic(&["Forty-"]);
     events[5]["delta"]["stop_reason"] = json!("max_tokens");
-    let run = told(Provider::Anthropic, Says::events(&events)).await;
-    failed(&run, FailureKind::LimitReached, &["max_output_tokens"]);
+    let run = told(Provider::Anthropic, FakeModelResponse::events(&events)).await;
+    failed(&run, AgentFailureKind::LimitReached, &["max_output_tokens"]);
     assert_eq!((run.result.as_deref(), run.usage.output_tokens), (Some("Forty-"), 20));
     let mut events = openai(&["Forty-"]);
     events[2]["choices"][0]["finish_reason"] = json!("length");
-    let run = told(Provider::OpenAi, Says::events(&events)).await;
-    failed(&run, FailureKind::LimitReached, &["max_output_tokens"]);
+    let run = told(Provider::OpenAi, FakeModelResponse::events(&events)).await;
+    failed(&run, AgentFailureKind::LimitReached, &["max_output_tokens"]);
     assert_eq!(run.result.as_deref(), Some("Forty-"));
 }
 
@@ -216,21 +242,21 @@ async fn a_model_that_will_not_answer_has_not() {
     let mut events = anthropic(&["I can"]);
     events[5]["delta"] =
         json!({ "stop_reason": "refusal", "stop_details": { "explanation": "It is a key." } });
-    let run = told(Provider::Anthropic, Says::events(&events)).await;
-    failed(&run, FailureKind::Ended, &["refused to answer: It is a key."]);
+    let run = told(Provider::Anthropic, FakeModelResponse::events(&events)).await;
+    failed(&run, AgentFailureKind::Ended, &["refused to answer: It is a key."]);
     assert_eq!((run.result.as_deref(), run.usage.output_tokens), (None, 20));
     let mut events = openai(&[""]);
     events[1]["choices"][0]["delta"] = json!({ "refusal": "I cannot." });
     failed(
-        &told(Provider::OpenAi, Says::events(&events)).await,
-        FailureKind::Ended,
+        &told(Provider::OpenAi, FakeModelResponse::events(&events)).await,
+        AgentFailureKind::Ended,
         &["refused", "I cannot."],
     );
-    let run = told(Provider::OpenAi, Says::events(&openai(&[" \n"]))).await;
-    failed(&run, FailureKind::Ended, &["has no text"]);
+    let run = told(Provider::OpenAi, FakeModelResponse::events(&openai(&[" \n"]))).await;
+    failed(&run, AgentFailureKind::Ended, &["has no text"]);
     let mut events = anthropic(&["Forty-two"]);
     events[5]["delta"]["stop_reason"] = json!("something_new");
-    let run = told(Provider::Anthropic, Says::events(&events)).await;
+    let run = told(Provider::Anthropic, FakeModelResponse::events(&events)).await;
     assert_eq!((run.result.as_deref(), &run.failure), (Some("Forty-two"), &None));
     assert!(run.warnings.join("").contains("something_new"), "{:?}", run.warnings);
 }
@@ -241,15 +267,15 @@ async fn counts_without_sense_do_no_harm() {
     for count in [json!(u64::MAX), json!(-1), json!("7"), json!(1e300), json!(null)] {
         events[0]["message"]["usage"]["cache_read_input_tokens"] = count.clone();
         events[5]["usage"]["output_tokens"] = count;
-        let service = Service::start(vec![Says::events(&events)]).await;
+        let service = FakeModelApi::start(vec![FakeModelResponse::events(&events)]).await;
         let (run, _) = ask(&api(Provider::Anthropic, &service.url), call("x")).await;
         assert_eq!((run.result.as_deref(), &run.failure), (Some("Forty-two"), &None));
         assert!(run.usage.usd.is_finite() && run.usage.usd >= 0.0, "{:?}", run.usage);
         // A repository's role names a model of which nobody knows what it costs: it is not asked.
-        let asked = Call { model: Some("unknown"), ..call("x") };
+        let asked = ModelCall { model: Some("unknown"), ..call("x") };
         let (run, _) = ask(&api(Provider::Anthropic, &service.url), asked).await;
         let failure = run.failure.expect("it is not asked");
-        assert_eq!(failure.kind, FailureKind::Misconfigured);
+        assert_eq!(failure.kind, AgentFailureKind::Misconfigured);
         assert!(failure.message.contains("[prices.\"unknown\"]"), "{}", failure.message);
     }
 }
@@ -262,9 +288,9 @@ async fn a_providers_own_service_is_not_asked_for_a_model_without_a_price() {
         let mut settings = settings(Provider::Anthropic, base);
         settings.model = "claude-sonnet-99".to_owned();
         // Were it asked, there would be other words: of the network, or of a wrong key.
-        let (run, kept) = ask(&Api::new("engineer", settings).unwrap(), call("x")).await;
+        let (run, kept) = ask(&ModelApi::new("engineer", settings).unwrap(), call("x")).await;
         let failure = run.failure.expect("it is not asked");
-        assert_eq!(failure.kind, FailureKind::Misconfigured, "{base}");
+        assert_eq!(failure.kind, AgentFailureKind::Misconfigured, "{base}");
         for words in ["\"claude-sonnet-99\"", "not known", "[prices.\"claude-sonnet-99\"]", "journeyman.toml"]
         {
             assert!(failure.message.contains(words), "{base}: {}", failure.message);

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use serde_json::json;
 
 use super::*;
-use service::{Says, Service, anthropic, openai};
+use service::{FakeModelApi, FakeModelResponse, anthropic, openai};
 
 const KEY: &str = "sk-secret-0123456789";
 const NAME: &str = "TEST_MODEL_KEY";
@@ -28,8 +28,8 @@ fn settings(provider: Provider, url: &str) -> ApiSettings {
     }
 }
 
-fn api(provider: Provider, url: &str) -> Api {
-    Api::new("engineer", settings(provider, url)).unwrap()
+fn api(provider: Provider, url: &str) -> ModelApi {
+    ModelApi::new("engineer", settings(provider, url)).unwrap()
 }
 
 fn environment(name: &str) -> Option<String> {
@@ -37,17 +37,17 @@ fn environment(name: &str) -> Option<String> {
     (name == NAME).then(|| format!("{KEY}\n"))
 }
 
-fn call(prompt: &str) -> Call<'_> {
-    Call { system: None, prompt, model: None, schema: None, timeout: Duration::from_secs(60) }
+fn call(prompt: &str) -> ModelCall<'_> {
+    ModelCall { system: None, prompt, model: None, schema: None, timeout: Duration::from_secs(60) }
 }
 
 #[derive(Default)]
-struct Kept {
+struct RecordedCall {
     requests: Vec<String>,
     lines: Vec<String>,
 }
 
-impl Record for Kept {
+impl CallRecorder for RecordedCall {
     fn request(&mut self, body: &str) {
         self.requests.push(body.to_owned());
     }
@@ -58,9 +58,9 @@ impl Record for Kept {
 }
 
 /// Asks; nothing of what comes of it may hold the key.
-async fn ask(api: &Api, call: Call<'_>) -> (AgentRun, Kept) {
+async fn ask(api: &ModelApi, call: ModelCall<'_>) -> (AgentRun, RecordedCall) {
     let key = api.key(&environment);
-    let mut kept = Kept::default();
+    let mut kept = RecordedCall::default();
     let run = api.call(call, &key, &mut kept).await;
     for text in kept.requests.iter().chain(&kept.lines).chain([&format!("{run:?} {key:?}")]) {
         assert!(!text.contains(KEY), "{text}");
@@ -69,8 +69,8 @@ async fn ask(api: &Api, call: Call<'_>) -> (AgentRun, Kept) {
 }
 
 /// One answer of a service that speaks this dialect.
-async fn told(provider: Provider, says: Says) -> AgentRun {
-    let service = Service::start(vec![says]).await;
+async fn told(provider: Provider, says: FakeModelResponse) -> AgentRun {
+    let service = FakeModelApi::start(vec![says]).await;
     ask(&api(provider, &service.url), call("What is it?")).await.0
 }
 
@@ -81,8 +81,10 @@ fn close(usd: f64, expected: f64) {
 
 #[tokio::test]
 async fn anthropics_messages_are_asked_and_their_text_tokens_and_dollars_are_read() {
-    let service = Service::start(vec![Says::events(&anthropic(&["Forty-", "two", " ü\u{2028}."]))]).await;
-    let asked = Call { system: Some("You count."), ..call("How many?") };
+    let service =
+        FakeModelApi::start(vec![FakeModelResponse::events(&anthropic(&["Forty-", "two", " ü\u{2028}."]))])
+            .await;
+    let asked = ModelCall { system: Some("You count."), ..call("How many?") };
     let (run, kept) = ask(&api(Provider::Anthropic, &service.url), asked).await;
     assert_eq!(run.result.as_deref(), Some("Forty-two ü\u{2028}."));
     assert_eq!((&run.failure, &run.session_id, run.warnings.len()), (&None, &None, 0));
@@ -112,14 +114,15 @@ async fn openais_chat_is_asked_and_its_text_tokens_and_dollars_are_read() {
     for event in openai(&["Forty-", "two"]) {
         says += &format!(": still there\r\n\r\ndata: {event}\r\n\r\n");
     }
-    let service = Service::start(vec![Says::stream(&format!("{says}data: [DONE]\r\n\r\n"))]).await;
+    let service =
+        FakeModelApi::start(vec![FakeModelResponse::stream(&format!("{says}data: [DONE]\r\n\r\n"))]).await;
     let mut settings = settings(Provider::OpenAi, &format!("{}/some/v1/", service.url));
     let own = Price { input: 1.0, output: 10.0, cache_read: 0.1, cache_write: 0.0 };
     settings.prices = Prices::new(BTreeMap::from([("other".to_owned(), own)]));
     let schema = json!({ "type": "object" });
     let asked =
-        Call { system: Some("You count."), model: Some("other"), schema: Some(&schema), ..call("How?") };
-    let (run, _) = ask(&Api::new("engineer", settings).unwrap(), asked).await;
+        ModelCall { system: Some("You count."), model: Some("other"), schema: Some(&schema), ..call("How?") };
+    let (run, _) = ask(&ModelApi::new("engineer", settings).unwrap(), asked).await;
     assert_eq!((run.result.as_deref(), &run.failure), (Some("Forty-two"), &None));
     assert_eq!((run.usage.input_tokens, run.usage.output_tokens), (1100, 20));
     close(run.usage.usd, (100.0 * 1.0 + 1000.0 * 0.1 + 20.0 * 10.0) / 1e6);
@@ -141,7 +144,7 @@ async fn openais_chat_is_asked_and_its_text_tokens_and_dollars_are_read() {
 async fn a_server_of_ones_own_gets_no_key_and_what_it_costs_has_to_be_said() {
     let events = openai(&["Yes"]);
     let (_, without_usage) = events.split_last().unwrap();
-    let service = Service::start(vec![Says::events(without_usage)]).await;
+    let service = FakeModelApi::start(vec![FakeModelResponse::events(without_usage)]).await;
     let own = |prices| ApiSettings {
         key_env: None,
         model: "qwen:30b".to_owned(),
@@ -149,7 +152,7 @@ async fn a_server_of_ones_own_gets_no_key_and_what_it_costs_has_to_be_said() {
         ..settings(Provider::OpenAi, &service.url)
     };
     let prompt = "x".repeat(400);
-    let (run, _) = ask(&Api::new("engineer", own(Prices::default())).unwrap(), call(&prompt)).await;
+    let (run, _) = ask(&ModelApi::new("engineer", own(Prices::default())).unwrap(), call(&prompt)).await;
     assert_eq!((run.result.as_deref(), &run.failure), (Some("Yes"), &None));
     assert_eq!((run.usage.input_tokens, run.usage.usd), (100, 0.0), "what nobody counted is estimated");
     let warnings = run.warnings.join("\n");
@@ -159,7 +162,7 @@ async fn a_server_of_ones_own_gets_no_key_and_what_it_costs_has_to_be_said() {
     assert!(!service.asked()[0].headers.contains_key("authorization"));
     let free = Price { input: 0.0, output: 0.0, cache_read: 0.0, cache_write: 0.0 };
     let known = Prices::new(BTreeMap::from([("qwen:30b".to_owned(), free)]));
-    let (run, _) = ask(&Api::new("engineer", own(known)).unwrap(), call(&prompt)).await;
+    let (run, _) = ask(&ModelApi::new("engineer", own(known)).unwrap(), call(&prompt)).await;
     assert!(!run.warnings.join("\n").contains("prices"), "{:?}", run.warnings);
 }
 
@@ -168,18 +171,18 @@ async fn an_answer_of_five_megabytes_passes_and_one_of_more_than_eight_does_not(
     let piece = "é".repeat(64);
     let pieces = |bytes: usize| vec![piece.as_str(); bytes / piece.len()];
     // The call's own time limit holds that it stays linear.
-    let run = told(Provider::Anthropic, Says::events(&anthropic(&pieces(5_000_000)))).await;
+    let run = told(Provider::Anthropic, FakeModelResponse::events(&anthropic(&pieces(5_000_000)))).await;
     assert_eq!(run.failure, None);
     let text = run.result.unwrap();
     assert!(text.len() > 4_999_000 && text.chars().all(|c| c == 'é'), "{} bytes", text.len());
     // All of it in one event, as a server that does not really stream has it.
     let whole = "x".repeat(5_000_000);
-    let run = told(Provider::OpenAi, Says::events(&openai(&[&whole]))).await;
+    let run = told(Provider::OpenAi, FakeModelResponse::events(&openai(&[&whole]))).await;
     assert_eq!((run.result.as_deref().map(str::len), run.failure), (Some(5_000_000), None));
     let long = "x".repeat(100_000);
-    let run = told(Provider::OpenAi, Says::events(&openai(&vec![long.as_str(); 81]))).await;
+    let run = told(Provider::OpenAi, FakeModelResponse::events(&openai(&vec![long.as_str(); 81]))).await;
     let failure = run.failure.unwrap();
-    assert_eq!(failure.kind, FailureKind::LimitReached);
+    assert_eq!(failure.kind, AgentFailureKind::LimitReached);
     assert!(failure.message.contains("8000000 bytes"), "{}", failure.message);
     assert!(
         run.usage.output_tokens > 1_900_000,
@@ -191,14 +194,14 @@ async fn an_answer_of_five_megabytes_passes_and_one_of_more_than_eight_does_not(
 #[tokio::test]
 async fn a_key_that_a_service_repeats_is_taken_out_everywhere() {
     let text = format!("The key is {KEY}.");
-    let run = told(Provider::Anthropic, Says::events(&anthropic(&[&text]))).await;
+    let run = told(Provider::Anthropic, FakeModelResponse::events(&anthropic(&[&text]))).await;
     assert_eq!(run.result.as_deref(), Some("The key is [TEST_MODEL_KEY]."));
     let error = json!({ "error": { "message": format!("Incorrect key: {KEY}"), "code": "invalid_api_key" } });
-    let run = told(Provider::OpenAi, Says::error(401, &error)).await;
+    let run = told(Provider::OpenAi, FakeModelResponse::error(401, &error)).await;
     let message = run.failure.unwrap().message;
     assert!(message.contains("Incorrect key: [TEST_MODEL_KEY]"), "{message}");
     // In the prompt as well: what is kept of the request has it not.
-    let service = Service::start(vec![Says::events(&anthropic(&["No."]))]).await;
+    let service = FakeModelApi::start(vec![FakeModelResponse::events(&anthropic(&["No."]))]).await;
     let (_, kept) = ask(&api(Provider::Anthropic, &service.url), call(&text)).await;
     assert!(kept.requests[0].contains("[TEST_MODEL_KEY]"), "{:?}", kept.requests);
     let shown = format!("{:?}", settings(Provider::Anthropic, &service.url));
@@ -210,9 +213,13 @@ async fn a_schema_that_a_service_does_not_take_is_left_out_and_the_run_says_so()
     let refused = json!({ "type": "error", "error": {
         "type": "invalid_request_error", "message": "output_config.format: not supported by this model",
     } });
-    let service = Service::start(vec![Says::error(400, &refused), Says::events(&anthropic(&["{}"]))]).await;
+    let service = FakeModelApi::start(vec![
+        FakeModelResponse::error(400, &refused),
+        FakeModelResponse::events(&anthropic(&["{}"])),
+    ])
+    .await;
     let schema = json!({ "type": "object", "properties": { "a": { "type": "string", "minLength": 10 } } });
-    let asked = Call { schema: Some(&schema), ..call("x") };
+    let asked = ModelCall { schema: Some(&schema), ..call("x") };
     let (run, kept) = ask(&api(Provider::Anthropic, &service.url), asked).await;
     assert_eq!((run.result.as_deref(), &run.failure), (Some("{}"), &None));
     assert!(run.warnings.join("").contains("not supported by this model"), "{:?}", run.warnings);

@@ -10,8 +10,8 @@ fn error(message: &str) -> Value {
     json!({ "error": { "message": message } })
 }
 
-async fn probed(says: Says) -> Probed {
-    let service = Service::start(vec![says]).await;
+async fn probed(says: FakeModelResponse) -> KeyProbe {
+    let service = FakeModelApi::start(vec![says]).await;
     let api = api(Provider::OpenAi, &service.url);
     api.probe(&api.key(&environment), PATIENCE).await
 }
@@ -22,9 +22,9 @@ async fn the_list_of_models_is_asked_for_with_the_key() {
         (Provider::Anthropic, "/v1/models", "x-api-key", KEY.to_owned()),
         (Provider::OpenAi, "/models", "authorization", format!("Bearer {KEY}")),
     ] {
-        let service = Service::start(vec![Says::error(200, &json!({ "data": [] }))]).await;
+        let service = FakeModelApi::start(vec![FakeModelResponse::error(200, &json!({ "data": [] }))]).await;
         let api = api(provider, &service.url);
-        assert_eq!(api.probe(&api.key(&environment), PATIENCE).await, Probed::Taken);
+        assert_eq!(api.probe(&api.key(&environment), PATIENCE).await, KeyProbe::Accepted);
         let [asked] = &service.asked()[..] else { panic!("one request") };
         assert_eq!((asked.path.as_str(), &asked.headers[header], &asked.body), (path, &value, &Value::Null));
     }
@@ -32,22 +32,25 @@ async fn the_list_of_models_is_asked_for_with_the_key() {
 
 #[tokio::test]
 async fn only_a_refused_key_is_a_refusal() {
-    let Probed::Refused(why) = probed(Says::error(401, &error("invalid x-api-key"))).await else { panic!() };
+    let KeyProbe::Refused(why) = probed(FakeModelResponse::error(401, &error("invalid x-api-key"))).await
+    else {
+        panic!()
+    };
     assert!(why.contains("refuses the key") && why.contains(NAME) && !why.contains(KEY), "{why}");
     for says in [
-        Says::error(401, &error("Missing scopes: api.model.read")),
-        Says::error(403, &error("insufficient")),
-        Says::error(404, &error("no such path")),
-        Says::error(405, &error("POST only")),
-        Says::error(429, &error("slow down")),
-        Says::error(529, &error("overloaded")),
+        FakeModelResponse::error(401, &error("Missing scopes: api.model.read")),
+        FakeModelResponse::error(403, &error("insufficient")),
+        FakeModelResponse::error(404, &error("no such path")),
+        FakeModelResponse::error(405, &error("POST only")),
+        FakeModelResponse::error(429, &error("slow down")),
+        FakeModelResponse::error(529, &error("overloaded")),
     ] {
-        assert_eq!(probed(says.clone()).await, Probed::Unknown, "{says:?}");
+        assert_eq!(probed(says.clone()).await, KeyProbe::Unknown, "{says:?}");
     }
     let silent = "http://127.0.0.1:9";
     let api = api(Provider::Anthropic, silent);
-    assert_eq!(api.probe(&api.key(&environment), PATIENCE).await, Probed::Unknown, "nobody is there");
-    let Probed::Refused(why) = api.probe(&api.key(&|_| None), PATIENCE).await else { panic!() };
+    assert_eq!(api.probe(&api.key(&environment), PATIENCE).await, KeyProbe::Unknown, "nobody is there");
+    let KeyProbe::Refused(why) = api.probe(&api.key(&|_| None), PATIENCE).await else { panic!() };
     assert!(why.contains(NAME), "{why}");
 }
 
@@ -56,7 +59,7 @@ async fn who_says_nothing_is_not_waited_for_long() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let api = api(Provider::OpenAi, &format!("http://{}", listener.local_addr().unwrap()));
     let begun = Instant::now();
-    assert_eq!(api.probe(&api.key(&environment), Duration::from_millis(100)).await, Probed::Unknown);
+    assert_eq!(api.probe(&api.key(&environment), Duration::from_millis(100)).await, KeyProbe::Unknown);
     assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
 }
 

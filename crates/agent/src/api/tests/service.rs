@@ -9,7 +9,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 /// A request, as it came.
 #[derive(Debug, Clone)]
-pub(super) struct Asked {
+pub(super) struct ModelApiRequest {
     pub(super) path: String,
     pub(super) headers: BTreeMap<String, String>,
     pub(super) body: Value,
@@ -17,15 +17,15 @@ pub(super) struct Asked {
 
 /// An answer.
 #[derive(Debug, Clone)]
-pub(super) struct Says {
+pub(super) struct FakeModelResponse {
     status: u16,
     headers: Vec<(&'static str, String)>,
     body: Vec<u8>,
-    end: End,
+    end: FakeModelResponseEnd,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum End {
+enum FakeModelResponseEnd {
     /// As HTTP wants it.
     Proper,
     /// The connection goes in the midst of it.
@@ -34,7 +34,7 @@ enum End {
     Silent,
 }
 
-impl Says {
+impl FakeModelResponse {
     /// A stream of events.
     pub(super) fn events(events: &[Value]) -> Self {
         let body: String = events.iter().map(|event| format!("data: {event}\n\n")).collect();
@@ -43,12 +43,12 @@ impl Says {
 
     pub(super) fn stream(body: &str) -> Self {
         let headers = vec![("content-type", "text/event-stream; charset=utf-8".to_owned())];
-        Self { status: 200, headers, body: body.as_bytes().to_vec(), end: End::Proper }
+        Self { status: 200, headers, body: body.as_bytes().to_vec(), end: FakeModelResponseEnd::Proper }
     }
 
     pub(super) fn error(status: u16, body: &Value) -> Self {
         let headers = vec![("content-type", "application/json".to_owned())];
-        Self { status, headers, body: body.to_string().into_bytes(), end: End::Proper }
+        Self { status, headers, body: body.to_string().into_bytes(), end: FakeModelResponseEnd::Proper }
     }
 
     pub(super) fn header(mut self, name: &'static str, value: &str) -> Self {
@@ -64,12 +64,12 @@ impl Says {
 
     /// After this much of its body the connection goes.
     pub(super) fn cut(mut self) -> Self {
-        self.end = End::Cut;
+        self.end = FakeModelResponseEnd::Cut;
         self
     }
 
     pub(super) fn then_silence(mut self) -> Self {
-        self.end = End::Silent;
+        self.end = FakeModelResponseEnd::Silent;
         self
     }
 }
@@ -109,13 +109,13 @@ pub(super) fn openai(pieces: &[&str]) -> Vec<Value> {
 }
 
 /// The server. It answers each connection with the next thing to say; the last is said again and again.
-pub(super) struct Service {
+pub(super) struct FakeModelApi {
     pub(super) url: String,
-    asked: Arc<Mutex<Vec<Asked>>>,
+    asked: Arc<Mutex<Vec<ModelApiRequest>>>,
 }
 
-impl Service {
-    pub(super) async fn start(says: Vec<Says>) -> Self {
+impl FakeModelApi {
+    pub(super) async fn start(says: Vec<FakeModelResponse>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port on loopback");
         let url = format!("http://{}", listener.local_addr().expect("a bound port has an address"));
         let asked = Arc::new(Mutex::new(Vec::new()));
@@ -131,12 +131,12 @@ impl Service {
         Self { url, asked }
     }
 
-    pub(super) fn asked(&self) -> Vec<Asked> {
+    pub(super) fn asked(&self) -> Vec<ModelApiRequest> {
         self.asked.lock().expect("no holder panics").clone()
     }
 }
 
-async fn answer(mut socket: TcpStream, say: Says, heard: Arc<Mutex<Vec<Asked>>>) {
+async fn answer(mut socket: TcpStream, say: FakeModelResponse, heard: Arc<Mutex<Vec<ModelApiRequest>>>) {
     let Some(asked) = read(&mut socket).await else { return };
     heard.lock().expect("no holder panics").push(asked);
     let mut head =
@@ -151,17 +151,17 @@ async fn answer(mut socket: TcpStream, say: Says, heard: Arc<Mutex<Vec<Asked>>>)
         wire.extend_from_slice(piece);
         wire.extend_from_slice(b"\r\n");
     }
-    if say.end == End::Proper {
+    if say.end == FakeModelResponseEnd::Proper {
         wire.extend_from_slice(b"0\r\n\r\n");
     }
     // The client may go when it has enough.
     let _ = socket.write_all(&wire).await;
-    if say.end == End::Silent {
+    if say.end == FakeModelResponseEnd::Silent {
         let _ = socket.read(&mut [0]).await;
     }
 }
 
-async fn read(socket: &mut TcpStream) -> Option<Asked> {
+async fn read(socket: &mut TcpStream) -> Option<ModelApiRequest> {
     let mut bytes = Vec::new();
     let mut piece = [0; 16 << 10];
     let end = loop {
@@ -189,5 +189,5 @@ async fn read(socket: &mut TcpStream) -> Option<Asked> {
         }
     }
     let body = if length == 0 { Value::Null } else { serde_json::from_slice(&bytes[end..]).ok()? };
-    Some(Asked { path, headers, body })
+    Some(ModelApiRequest { path, headers, body })
 }

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use super::{World, key};
-use journeyman_order::{AgentRun, CommitSha, Event, Move, Outcome};
+use super::{EffectsFixture, key};
+use journeyman_order::{AgentRun, CommitSha, EffectOutcome, JournalEvent, Move};
 
 const SUMS: &str = "def add(a, b):\n    return a + b\n";
 
@@ -18,12 +18,15 @@ pub(super) fn artifact(files: &[(&str, &str)]) -> String {
     json!({"artifact_id": "CODE-001", "files": files}).to_string()
 }
 
-impl World {
+impl EffectsFixture {
     /// An agent's answer stands in the journal.
     async fn answered(&self, name: &str, files: &[(&str, &str)]) {
         let run = AgentRun { result: Some(artifact(files)), ..AgentRun::default() };
-        self.write(Event::Observed { key: key(name), outcome: Box::new(Outcome::AgentRan(Box::new(run))) })
-            .await;
+        self.write(JournalEvent::Observed {
+            key: key(name),
+            outcome: Box::new(EffectOutcome::AgentRan(Box::new(run))),
+        })
+        .await;
     }
 
     fn written(&self, answer: &str) -> Move {
@@ -57,7 +60,7 @@ fn git(folder: &std::path::Path, arguments: &[&str]) -> String {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_artifact_is_written_committed_and_pushed() {
-    let world = World::new().await;
+    let world = EffectsFixture::new().await;
     let files = [
         ("sums.py", SUMS),
         ("run.sh", "#!/bin/sh\nexec python3 -m unittest -v\n"),
@@ -73,7 +76,10 @@ async fn an_artifact_is_written_committed_and_pushed() {
         )
         .await;
     world.answered("work/2/agent", &files).await;
-    assert_eq!(world.make("work/2/write", world.written("work/2/agent")).await, Outcome::ArtifactWritten);
+    assert_eq!(
+        world.make("work/2/write", world.written("work/2/agent")).await,
+        EffectOutcome::ArtifactWritten
+    );
     let (commit, patch, changed) = world.import("work/2").await;
     assert_eq!(changed, ["-rf", "docs/a b/ünï \"quoted\".md", "run.sh", "sums.py"]);
     for (path, content) in files {
@@ -97,37 +103,40 @@ async fn an_artifact_is_written_committed_and_pushed() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn written_again_it_is_the_same_commit_whatever_the_moment_of_the_crash() {
-    let world = World::new().await;
+    let world = EffectsFixture::new().await;
     world.answered("work/1/agent", &[("sums.py", SUMS)]).await;
     let write = world.written("work/1/agent");
     world.intend("work/1/write", &write).await;
-    assert_eq!(world.attempt("work/1/write", write.clone()).await, Outcome::ArtifactWritten);
+    assert_eq!(world.attempt("work/1/write", write.clone()).await, EffectOutcome::ArtifactWritten);
     let once = world.head();
     // Written and pushed, and not observed.
-    assert_eq!(world.attempt("work/1/write", write.clone()).await, Outcome::ArtifactWritten);
+    assert_eq!(world.attempt("work/1/write", write.clone()).await, EffectOutcome::ArtifactWritten);
     assert_eq!(world.head(), once);
     let branch = format!("refs/heads/{}", world.branch);
     // Written and not pushed; with the locks of whoever was killed.
     git(&world.places().origin, &["update-ref", "-d", &branch]);
     std::fs::write(world.places().work.join(".git/index.lock"), "").unwrap();
-    assert_eq!(world.attempt("work/1/write", write.clone()).await, Outcome::ArtifactWritten);
+    assert_eq!(world.attempt("work/1/write", write.clone()).await, EffectOutcome::ArtifactWritten);
     assert_eq!(world.head(), once);
     // Neither, and the work tree in pieces.
     git(&world.places().origin, &["update-ref", "-d", &branch]);
     std::fs::remove_dir_all(world.places().work.join(".git")).unwrap();
     std::fs::write(world.places().work.join("sums.py"), "half of").unwrap();
-    assert_eq!(world.attempt("work/1/write", write.clone()).await, Outcome::ArtifactWritten);
+    assert_eq!(world.attempt("work/1/write", write.clone()).await, EffectOutcome::ArtifactWritten);
     assert_eq!(world.head(), once);
     assert_eq!(std::fs::read_to_string(world.places().work.join("sums.py")).unwrap(), SUMS);
     // What changes nothing is no commit.
     world.answered("work/2/agent", &[("sums.py", SUMS)]).await;
-    assert_eq!(world.make("work/2/write", world.written("work/2/agent")).await, Outcome::ArtifactWritten);
+    assert_eq!(
+        world.make("work/2/write", world.written("work/2/agent")).await,
+        EffectOutcome::ArtifactWritten
+    );
     assert_eq!(world.head(), once);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn killed_while_it_writes_it_is_written_by_the_next_try() {
-    let world = World::new().await;
+    let world = EffectsFixture::new().await;
     world.answered("work/1/agent", &[("sums.py", SUMS), ("big.txt", &"0123456789\n".repeat(300_000))]).await;
     let write = world.written("work/1/agent");
     world.intend("work/1/write", &write).await;
@@ -135,7 +144,7 @@ async fn killed_while_it_writes_it_is_written_by_the_next_try() {
         let most = std::time::Duration::from_millis(milliseconds);
         let _ = tokio::time::timeout(most, world.attempt("work/1/write", write.clone())).await;
     }
-    assert_eq!(world.attempt("work/1/write", write).await, Outcome::ArtifactWritten);
+    assert_eq!(world.attempt("work/1/write", write).await, EffectOutcome::ArtifactWritten);
     let parent = world.origin(&format!("refs/heads/{}^", world.branch));
     assert_eq!(parent, world.origin("refs/heads/main"), "one commit on the base");
     let (commit, _, changed) = world.import("work/1").await;
@@ -145,13 +154,16 @@ async fn killed_while_it_writes_it_is_written_by_the_next_try() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_artifact_is_the_whole_change() {
-    let world = World::new().await;
+    let world = EffectsFixture::new().await;
     let first = [("sums.py", SUMS), ("README.md", "Something else\n"), ("test_wrong.py", "assert False\n")];
     world.answered("work/1/agent", &first).await;
     world.make("work/1/write", world.written("work/1/agent")).await;
     let before = world.head();
     world.answered("work/2/agent", &[("sums.py", SUMS), ("test_right.py", "assert True\n")]).await;
-    assert_eq!(world.make("work/2/write", world.written("work/2/agent")).await, Outcome::ArtifactWritten);
+    assert_eq!(
+        world.make("work/2/write", world.written("work/2/agent")).await,
+        EffectOutcome::ArtifactWritten
+    );
     assert_eq!(world.origin(&format!("{}^", world.head())), before, "a second commit on the first");
     let (commit, _, changed): (CommitSha, _, _) = world.import("work/2").await;
     assert_eq!(changed, ["sums.py", "test_right.py"]);
@@ -161,8 +173,8 @@ async fn an_artifact_is_the_whole_change() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_answer_without_an_artifact_is_never_written() {
-    let world = World::new().await;
+    let world = EffectsFixture::new().await;
     let outcome = world.make("work/1/write", world.written("work/1/agent")).await;
-    let Outcome::Trouble(trouble) = outcome else { panic!("{outcome:?}") };
+    let EffectOutcome::Trouble(trouble) = outcome else { panic!("{outcome:?}") };
     assert!(trouble.message.contains("work/1/agent holds no code artifact"), "{}", trouble.message);
 }

@@ -1,21 +1,24 @@
 //! Our check run: one for an order and a commit, whatever goes wrong on the way.
 
-use journeyman_emulator::{Annotation as Annotated, CheckRunView, Conclusion, Fault, FaultKind};
-use journeyman_github::render::{Annotation, AnnotationLevel, CheckText};
-use journeyman_github::{At, CheckButton, CheckRun};
-use journeyman_order::conversation::{CheckState, ChecksReading};
+use journeyman_emulator::{CheckConclusion, CheckRunView, EmulatedAnnotation as Annotated, Fault, FaultKind};
+use journeyman_github::render::{AnnotationLevel, CheckAnnotation, CheckRunOutput};
+use journeyman_github::{CheckButton, InstalledRepository, OrderCheckRun};
+use journeyman_order::conversation::{CheckRunState, ChecksSnapshot};
 use journeyman_order::moves::Retry;
-use journeyman_order::{CommitSha, InstallationId, Move, Outcome};
+use journeyman_order::{CommitSha, EffectOutcome, InstallationId, Move};
 
-use super::{REPOSITORY, World, name};
+use super::{EffectsFixture, REPOSITORY, name};
 
-impl World {
+impl EffectsFixture {
     pub(super) async fn base(&self) -> CommitSha {
         self.journal().await.prepared().expect("prepared").base.clone()
     }
 
-    pub(super) fn at(&self) -> At {
-        At { repository: name(), installation: InstallationId(self.emulator.installation_id()) }
+    pub(super) fn at(&self) -> InstalledRepository {
+        InstalledRepository {
+            repository: name(),
+            installation: InstallationId(self.emulator.installation_id()),
+        }
     }
 
     pub(super) fn strike(&self, method: &str, path: &str, kind: FaultKind) {
@@ -35,15 +38,15 @@ impl World {
     }
 }
 
-fn text(annotations: usize) -> CheckText {
-    let annotation = |at: usize| Annotation {
+fn text(annotations: usize) -> CheckRunOutput {
+    let annotation = |at: usize| CheckAnnotation {
         path: "sums.py".to_owned(),
         line: 2,
         level: AnnotationLevel::Warning,
         title: "major".to_owned(),
         message: format!("number {at}"),
     };
-    CheckText {
+    CheckRunOutput {
         title: "Not verified".to_owned(),
         summary: "As it stands.\r\n".to_owned(),
         annotations: (0..annotations).map(annotation).collect(),
@@ -52,63 +55,63 @@ fn text(annotations: usize) -> CheckText {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn there_is_one_check_run_and_the_same_again_writes_nothing() {
-    let world = World::new().await;
+    let world = EffectsFixture::new().await;
     let head = world.base().await;
     let show = |state| Move::ShowCheck { head: head.clone(), state };
-    assert_eq!(world.make("check/1", show(CheckState::InProgress)).await, Outcome::Done);
-    assert_eq!(world.make("check/1", show(CheckState::InProgress)).await, Outcome::Done);
+    assert_eq!(world.make("check/1", show(CheckRunState::InProgress)).await, EffectOutcome::Done);
+    assert_eq!(world.make("check/1", show(CheckRunState::InProgress)).await, EffectOutcome::Done);
     assert_eq!(world.writes(), 1);
     let [run] = world.ours(&head).try_into().expect("one");
     assert_eq!((run.name.as_str(), run.status.as_str()), ("journeyman", "in_progress"));
     assert_eq!(run.external_id, world.order.to_string());
     assert!(!run.title.is_empty() && !run.summary.is_empty());
     for (state, conclusion) in [
-        (CheckState::Failure, Conclusion::Failure),
-        (CheckState::Neutral, Conclusion::Neutral),
-        (CheckState::Success, Conclusion::Success),
-        (CheckState::Cancelled, Conclusion::Cancelled),
+        (CheckRunState::Failure, CheckConclusion::Failure),
+        (CheckRunState::Neutral, CheckConclusion::Neutral),
+        (CheckRunState::Success, CheckConclusion::Success),
+        (CheckRunState::Cancelled, CheckConclusion::Cancelled),
     ] {
-        assert_eq!(world.make("check/2", show(state)).await, Outcome::Done);
+        assert_eq!(world.make("check/2", show(state)).await, EffectOutcome::Done);
         let [run] = world.ours(&head).try_into().expect("one");
         assert_eq!(run.conclusion, Some(conclusion));
     }
     // At work again after it had ended: GitHub shows the newest of a name.
-    assert_eq!(world.make("check/3", show(CheckState::InProgress)).await, Outcome::Done);
-    assert_eq!(world.make("check/3", show(CheckState::InProgress)).await, Outcome::Done);
+    assert_eq!(world.make("check/3", show(CheckRunState::InProgress)).await, EffectOutcome::Done);
+    assert_eq!(world.make("check/3", show(CheckRunState::InProgress)).await, EffectOutcome::Done);
     let [_, again] = world.ours(&head).try_into().expect("two");
     assert_eq!(again.conclusion, None);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_write_whose_answer_was_lost_is_not_made_twice() {
-    let world = World::new().await;
+    let world = EffectsFixture::new().await;
     let head = world.base().await;
     let show = |state| Move::ShowCheck { head: head.clone(), state };
     let lost = [FaultKind::AppliedThenLost, FaultKind::AppliedThen(502), FaultKind::Lost];
     for (at, kind) in lost.into_iter().enumerate() {
         let was_made = kind != FaultKind::Lost;
-        for (method, state) in [("POST", CheckState::InProgress), ("PATCH", CheckState::Success)] {
+        for (method, state) in [("POST", CheckRunState::InProgress), ("PATCH", CheckRunState::Success)] {
             world.strike(method, "/check-runs", kind.clone());
             let first = world.attempt("check/1", show(state)).await;
-            assert_eq!(first == Outcome::Done, was_made, "{method} {kind:?}: {first:?}");
-            assert_eq!(world.attempt("check/1", show(state)).await, Outcome::Done, "{method} {kind:?}");
+            assert_eq!(first == EffectOutcome::Done, was_made, "{method} {kind:?}: {first:?}");
+            assert_eq!(world.attempt("check/1", show(state)).await, EffectOutcome::Done, "{method} {kind:?}");
             assert_eq!(world.ours(&head).len(), at + 1, "{method} {kind:?}");
         }
-        assert_eq!(world.ours(&head)[at].conclusion, Some(Conclusion::Success));
+        assert_eq!(world.ours(&head)[at].conclusion, Some(CheckConclusion::Success));
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn annotations_are_sent_fifty_at_a_time_and_each_once() {
-    let world = World::new().await;
+    let world = EffectsFixture::new().await;
     let (head, at) = (world.base().await, world.at());
     let text = text(120);
     let buttons = [CheckButton::Retry, CheckButton::Approve];
     let details = "https://bot.example.org/".parse().expect("a URL");
-    let run = CheckRun {
+    let run = OrderCheckRun {
         head: &head,
         order: world.order,
-        state: CheckState::Failure,
+        state: CheckRunState::Failure,
         text: &text,
         details: Some(&details),
         buttons: &buttons,
@@ -133,11 +136,11 @@ async fn annotations_are_sent_fifty_at_a_time_and_each_once() {
     assert_eq!(identifiers, ["retry", "approve"]);
 }
 
-async fn read(world: &World, head: &CommitSha) -> ChecksReading {
+async fn read(world: &EffectsFixture, head: &CommitSha) -> ChecksSnapshot {
     world.context("read/1").await.read_checks(&world.at(), head).await.expect("they are read")
 }
 
-async fn pushed(world: &World, branch: &str, text: &str) -> CommitSha {
+async fn pushed(world: &EffectsFixture, branch: &str, text: &str) -> CommitSha {
     let files = [("sums.py".to_owned(), Some(text.as_bytes().to_vec()))].into();
     let pushed =
         world.emulator.push_commit(REPOSITORY, branch, "ada", "Change", files).await.expect("a commit");
@@ -146,20 +149,21 @@ async fn pushed(world: &World, branch: &str, text: &str) -> CommitSha {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_ci_says_is_read_with_the_end_of_its_logs() {
-    let world = World::new().await;
+    let world = EffectsFixture::new().await;
     let (base, head) = (world.base().await, pushed(&world, "work", "x = 1\n").await);
-    assert_eq!(read(&world, &head).await, ChecksReading::default(), "nobody has said anything");
+    assert_eq!(read(&world, &head).await, ChecksSnapshot::default(), "nobody has said anything");
     let ci = world.emulator.ci(REPOSITORY);
-    let lint =
-        |ci: &journeyman_emulator::Ci<'_>, sha: &CommitSha| ci.fails(sha.as_str(), "lint", "", Vec::new());
+    let lint = |ci: &journeyman_emulator::EmulatedCi<'_>, sha: &CommitSha| {
+        ci.fail_job(sha.as_str(), "lint", "", Vec::new())
+    };
     lint(&ci, &base).expect("lint fails on the base, too");
     lint(&ci, &head).expect("so it is not ours");
-    ci.fails(base.as_str(), "test", "it failed once", Vec::new()).expect("failed");
-    ci.passes(base.as_str(), "test").expect("and was mended");
-    ci.begins(head.as_str(), "slow").expect("begun");
-    ci.passes(head.as_str(), "build").expect("passed");
-    ci.ends(head.as_str(), "docs", Conclusion::Skipped).expect("skipped");
-    ci.ends(head.as_str(), "approval", Conclusion::ActionRequired).expect("waits");
+    ci.fail_job(base.as_str(), "test", "it failed once", Vec::new()).expect("failed");
+    ci.pass_job(base.as_str(), "test").expect("and was mended");
+    ci.start_job(head.as_str(), "slow").expect("begun");
+    ci.pass_job(head.as_str(), "build").expect("passed");
+    ci.finish_job(head.as_str(), "docs", CheckConclusion::Skipped).expect("skipped");
+    ci.finish_job(head.as_str(), "approval", CheckConclusion::ActionRequired).expect("waits");
     ci.status(head.as_str(), "jenkins", "pending").expect("set");
     ci.status(head.as_str(), "jenkins", "error").expect("set");
     ci.status(head.as_str(), "coverage", "success").expect("set");
@@ -168,10 +172,10 @@ async fn what_ci_says_is_read_with_the_end_of_its_logs() {
         "x".repeat(5_000)
     );
     let annotation = Annotated::failure("sums.py", 2, "assert 1 == 2");
-    let job = ci.fails(head.as_str(), "test", &log, vec![annotation]).expect("failed");
+    let job = ci.fail_job(head.as_str(), "test", &log, vec![annotation]).expect("failed");
     assert_eq!(
-        world.make("check/1", Move::ShowCheck { head: head.clone(), state: CheckState::Failure }).await,
-        Outcome::Done
+        world.make("check/1", Move::ShowCheck { head: head.clone(), state: CheckRunState::Failure }).await,
+        EffectOutcome::Done
     );
 
     let reading = read(&world, &head).await;
@@ -192,7 +196,7 @@ async fn what_ci_says_is_read_with_the_end_of_its_logs() {
 
     // The base branch has moved on, and is broken there: that is not ours either.
     let moved = pushed(&world, "main", "y = 2\n").await;
-    ci.fails(moved.as_str(), "test", "", Vec::new()).expect("failed");
+    ci.fail_job(moved.as_str(), "test", "", Vec::new()).expect("failed");
     let reading = read(&world, &head).await;
     assert_eq!(reading.failing_on_base, ["lint", "test"]);
     assert_eq!(reading.failing.len(), 1);
@@ -200,10 +204,10 @@ async fn what_ci_says_is_read_with_the_end_of_its_logs() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_may_not_be_read_counts_as_not_there() {
-    let world = World::new().await;
+    let world = EffectsFixture::new().await;
     let head = pushed(&world, "work", "x = 1\n").await;
     let ci = world.emulator.ci(REPOSITORY);
-    let job = ci.fails(head.as_str(), "test", "FAILED", Vec::new()).expect("failed");
+    let job = ci.fail_job(head.as_str(), "test", "FAILED", Vec::new()).expect("failed");
     ci.status(head.as_str(), "jenkins", "error").expect("set");
     world.emulator.remove_permission("actions");
     world.emulator.remove_permission("statuses");
@@ -211,7 +215,7 @@ async fn what_may_not_be_read_counts_as_not_there() {
     let [test] = reading.failing.as_slice() else { panic!("{reading:?}") };
     assert_eq!((test.name.as_str(), test.log.as_str()), ("test", ""));
     let rerun = Move::RerunJobs { head: head.clone(), jobs: vec![job, 99] };
-    assert_eq!(world.make("rerun/1", rerun).await, Outcome::Done, "it is left");
+    assert_eq!(world.make("rerun/1", rerun).await, EffectOutcome::Done, "it is left");
     // What GitHub does not answer is waited for.
     let fault = FaultKind::Status {
         code: 503,
@@ -225,23 +229,23 @@ async fn what_may_not_be_read_counts_as_not_there() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn failing_jobs_are_run_again_once() {
-    let world = World::new().await;
+    let world = EffectsFixture::new().await;
     let head = pushed(&world, "work", "x = 1\n").await;
     let ci = world.emulator.ci(REPOSITORY);
-    let one = ci.fails(head.as_str(), "one", "", Vec::new()).expect("failed");
-    let two = ci.fails(head.as_str(), "two", "", Vec::new()).expect("failed");
-    ci.passes(head.as_str(), "three").expect("passed");
+    let one = ci.fail_job(head.as_str(), "one", "", Vec::new()).expect("failed");
+    let two = ci.fail_job(head.as_str(), "two", "", Vec::new()).expect("failed");
+    ci.pass_job(head.as_str(), "three").expect("passed");
     let queued = || {
         let runs = world.emulator.check_runs(REPOSITORY, head.as_str());
         runs.into_iter().filter(|run| run.status == "queued").map(|run| run.name).collect::<Vec<_>>()
     };
     let rerun = Move::RerunJobs { head: head.clone(), jobs: vec![one, two] };
     world.strike("POST", "rerun", FaultKind::AppliedThen(502));
-    assert!(matches!(world.attempt("rerun/1", rerun.clone()).await, Outcome::Trouble(_)));
-    assert_eq!(world.attempt("rerun/1", rerun.clone()).await, Outcome::Done);
+    assert!(matches!(world.attempt("rerun/1", rerun.clone()).await, EffectOutcome::Trouble(_)));
+    assert_eq!(world.attempt("rerun/1", rerun.clone()).await, EffectOutcome::Done);
     assert_eq!(queued(), ["one", "two"], "both, and each once");
-    ci.fails(head.as_str(), "one", "", Vec::new()).expect("failed");
-    ci.passes(head.as_str(), "two").expect("passed");
-    assert_eq!(world.attempt("rerun/1", rerun).await, Outcome::Done);
+    ci.fail_job(head.as_str(), "one", "", Vec::new()).expect("failed");
+    ci.pass_job(head.as_str(), "two").expect("passed");
+    assert_eq!(world.attempt("rerun/1", rerun).await, EffectOutcome::Done);
     assert!(queued().is_empty(), "the jobs that were named have had their second chance");
 }

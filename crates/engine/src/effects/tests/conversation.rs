@@ -1,9 +1,9 @@
 //! The conversation on a pull request: read, answered, and never twice, whatever becomes of the answers of GitHub.
 
-use journeyman_emulator::{CommentView, Fault, FaultKind, Permission, PullView, ReviewState};
+use journeyman_emulator::{CommentView, Fault, FaultKind, PullView, RepositoryRole, ReviewState};
 use journeyman_order::conversation::{
-    AnswerNote, AnsweredPoint, Author, CommentPlace, CommentRef, Done, Mergeable, PullReading, PullState,
-    Reaction, RemarkSource, Reply, Saying,
+    AnswerNote, AnsweredPoint, CommentAuthor, CommentRef, CommentTarget, Mergeability, NoticeComment,
+    PointResolution, PullRemarkSource, PullSnapshot, PullSnapshotState, Reaction, ThreadReply,
 };
 use journeyman_order::moves::{Retry, ReviewNote};
 use journeyman_order::{CommitSha, Feedback, Person, PullNumber, UserId};
@@ -13,17 +13,17 @@ use super::*;
 const BOT: &str = "journeyman[bot]";
 const BRANCH: &str = "journeyman/issue-1-mend";
 
-impl World {
+impl EffectsFixture {
     /// A pull request of ours on a branch with a commit of its own.
     async fn pull(&self) -> PullNumber {
         self.push("def add(a, b):\n    return a + b\n").await;
         let client = &self.parts.github;
-        let at = journeyman_github::At {
+        let at = journeyman_github::InstalledRepository {
             repository: name(),
             installation: InstallationId(self.emulator.installation_id()),
         };
         let head = BRANCH.parse().expect("a branch of ours");
-        let new = journeyman_github::NewPull {
+        let new = journeyman_github::NewPullRequest {
             head: &head,
             base: "main",
             title: "Mend the sum",
@@ -48,10 +48,10 @@ impl World {
         self.seen().issue.comments.into_iter().filter(|comment| comment.author == BOT).collect()
     }
 
-    async fn read(&self, pull: PullNumber) -> PullReading {
+    async fn read(&self, pull: PullNumber) -> PullSnapshot {
         let head = self.seen().head_sha.parse().expect("a SHA");
         match self.attempt("read", Move::ReadPull { pull, head }).await {
-            Outcome::PullRead(reading) => *reading,
+            EffectOutcome::PullRead(reading) => *reading,
             other => panic!("{other:?}"),
         }
     }
@@ -61,10 +61,10 @@ impl World {
     }
 
     /// Makes an effect as the engine does: tried again for as long as the trouble passes by itself.
-    async fn until_done(&self, name: &str, r#move: Move) -> Outcome {
+    async fn until_done(&self, name: &str, r#move: Move) -> EffectOutcome {
         for _ in 0..5 {
             match self.attempt(name, r#move.clone()).await {
-                Outcome::Trouble(trouble) if trouble.retry != Retry::Never => {}
+                EffectOutcome::Trouble(trouble) if trouble.retry != Retry::Never => {}
                 other => return other,
             }
         }
@@ -76,16 +76,16 @@ fn fault(kind: FaultKind) -> Fault {
     Fault { method: Some("POST".to_owned()), path_contains: String::new(), times: 1, kind }
 }
 
-fn reply(thread: &str, answers: u64, done: Done, text: &str) -> Reply {
-    Reply { thread: thread.to_owned(), answers, done, text: text.to_owned() }
+fn reply(thread: &str, answers: u64, done: PointResolution, text: &str) -> ThreadReply {
+    ThreadReply { thread: thread.to_owned(), answers, done, text: text.to_owned() }
 }
 
 #[tokio::test]
 async fn everything_that_people_ask_for_is_read() {
-    let world = World::new().await;
+    let world = EffectsFixture::new().await;
     let pull = world.pull().await;
     let first = world.seen().head_sha;
-    let mona = Author::Person(world.person("mona"));
+    let mona = CommentAuthor::Person(world.person("mona"));
     let notes = [("sums.py", 2, "Why not sum()? @journeyman"), ("sums.py", 1, "Document it.")];
     let verdict = (ReviewState::ChangesRequested, "Nearly.");
     let emulator = &world.emulator;
@@ -98,8 +98,8 @@ async fn everything_that_people_ask_for_is_read() {
     emulator.review(REPOSITORY, pull.0, "bob", ReviewState::Approved, "Great!").await.expect("a review");
 
     let reading = world.read(pull).await;
-    assert_eq!((reading.head.as_str(), reading.state), (first.as_str(), PullState::Open));
-    assert_eq!(reading.mergeable, Mergeable::Cleanly, "asked until it was known");
+    assert_eq!((reading.head.as_str(), reading.state), (first.as_str(), PullSnapshotState::Open));
+    assert_eq!(reading.mergeable, Mergeability::Cleanly, "asked until it was known");
     let [sum, document] = reading.threads.as_slice() else { panic!("{:#?}", reading.threads) };
     assert_eq!((sum.path.as_str(), sum.line, sum.original_line), ("sums.py", Some(2), None));
     assert!(sum.diff_hunk.ends_with("-    return a - b\n+    return a + b"), "{}", sum.diff_hunk);
@@ -109,9 +109,9 @@ async fn everything_that_people_ask_for_is_read() {
     );
     assert_eq!((document.comments[0].names_us, document.comments[0].body.as_str()), (false, "Document it."));
     let [whole, comment] = reading.remarks.as_slice() else { panic!("{:#?}", reading.remarks) };
-    assert_eq!(whole.source, RemarkSource::Review { id: review, asks_for_changes: true });
+    assert_eq!(whole.source, PullRemarkSource::Review { id: review, asks_for_changes: true });
     assert_eq!((whole.body.as_str(), &whole.by), ("Nearly.", &mona));
-    assert_eq!((comment.source, comment.names_us), (RemarkSource::Comment { id: asked }, true));
+    assert_eq!((comment.source, comment.names_us), (PullRemarkSource::Comment { id: asked }, true));
 
     // Settled threads and requests that were taken back are asked for no more; answers of ours are told apart.
     let [first, second] = [sum.comments[0].id, document.comments[0].id];
@@ -122,23 +122,23 @@ async fn everything_that_people_ask_for_is_read() {
     let reading = world.read(pull).await;
     let [sum] = reading.threads.as_slice() else { panic!("{:#?}", reading.threads) };
     assert_eq!((sum.line, sum.original_line), (Some(3), Some(2)), "the line has moved");
-    assert_eq!(sum.comments[1].by, Author::Us);
-    assert_eq!(reading.remarks[0].source, RemarkSource::Review { id: review, asks_for_changes: false });
+    assert_eq!(sum.comments[1].by, CommentAuthor::Us);
+    assert_eq!(reading.remarks[0].source, PullRemarkSource::Review { id: review, asks_for_changes: false });
 
     world.push("def add(a, b):\n    return sum((a, b))\n").await;
     let files = [("sums.py".to_owned(), Some(b"def add(a, b):\n    return b + a\n".to_vec()))];
     emulator.push_commit(REPOSITORY, "main", "ann", "Elsewhere", files.into()).await.expect("a commit");
     let reading = world.read(pull).await;
     assert_eq!((reading.threads[0].line, reading.threads[0].original_line), (None, Some(2)), "it is gone");
-    assert_eq!(reading.mergeable, Mergeable::Conflicts);
+    assert_eq!(reading.mergeable, Mergeability::Conflicts);
     emulator.close(REPOSITORY, pull.0, "mona").await.expect("closed");
     let reading = world.read(pull).await;
-    assert_eq!((reading.state, reading.mergeable), (PullState::Closed, Mergeable::Unknown));
+    assert_eq!((reading.state, reading.mergeable), (PullSnapshotState::Closed, Mergeability::Unknown));
 }
 
 #[tokio::test]
 async fn long_quarrels_and_long_texts_are_read_in_part() {
-    let world = World::new().await;
+    let world = EffectsFixture::new().await;
     let pull = world.pull().await;
     let emulator = &world.emulator;
     let long = "word ".repeat(3_000);
@@ -168,7 +168,7 @@ async fn threads_are_answered_once_and_settled_whatever_becomes_of_githubs_answe
     let lost = [FaultKind::AppliedThen(502), FaultKind::AppliedThenLost, FaultKind::Lost];
     // Of an answer the reply, and the settling.
     for (kind, path) in lost.iter().flat_map(|kind| [(kind, "/replies"), (kind, "resolveReviewThread")]) {
-        let world = World::new().await;
+        let world = EffectsFixture::new().await;
         let pull = world.pull().await;
         let emulator = &world.emulator;
         let notes = [("sums.py", 2, "Why?"), ("sums.py", 1, "Document it.")];
@@ -178,18 +178,18 @@ async fn threads_are_answered_once_and_settled_whatever_becomes_of_githubs_answe
         let last = |at: usize| threads[at].comments.last().expect("a comment").id;
         let head: CommitSha = world.seen().head_sha.parse().expect("a SHA");
         let replies = vec![
-            reply(&threads[0].id, last(0), Done::In(head.clone()), "It adds, @mona. Fixes #1"),
-            reply(&threads[1].id, last(1), Done::Nothing, "Its name says it."),
-            reply("PRRT_1", 1, Done::In(head), "nobody is there"),
+            reply(&threads[0].id, last(0), PointResolution::In(head.clone()), "It adds, @mona. Fixes #1"),
+            reply(&threads[1].id, last(1), PointResolution::Nothing, "Its name says it."),
+            reply("PRRT_1", 1, PointResolution::In(head), "nobody is there"),
         ];
         let answer = Move::AnswerThreads { pull, replies };
         emulator.inject(Fault { path_contains: path.to_owned(), ..fault(kind.clone()) });
         assert_eq!(
             world.until_done("answer/1/threads", answer.clone()).await,
-            Outcome::Done,
+            EffectOutcome::Done,
             "{kind:?} {path}"
         );
-        assert_eq!(world.until_done("answer/1/threads", answer).await, Outcome::Done, "once more");
+        assert_eq!(world.until_done("answer/1/threads", answer).await, EffectOutcome::Done, "once more");
 
         let seen = world.seen().threads;
         assert_eq!(
@@ -208,9 +208,9 @@ async fn threads_are_answered_once_and_settled_whatever_becomes_of_githubs_answe
 
         // Tried in vain, and made good by a later commit: that is said, too.
         let head = world.push("def add(a, b):\n    \"Adds.\"\n    return a + b\n").await;
-        let again = reply(&threads[1].id, last(1), Done::In(head), "It has words now.");
+        let again = reply(&threads[1].id, last(1), PointResolution::In(head), "It has words now.");
         let again = Move::AnswerThreads { pull, replies: vec![again] };
-        assert_eq!(world.until_done("answer/1/threads/again", again).await, Outcome::Done);
+        assert_eq!(world.until_done("answer/1/threads/again", again).await, EffectOutcome::Done);
         let seen = world.seen().threads.remove(1);
         assert_eq!((seen.comments.len(), seen.resolved), (3, true));
     }
@@ -218,7 +218,7 @@ async fn threads_are_answered_once_and_settled_whatever_becomes_of_githubs_answe
 
 #[tokio::test]
 async fn one_thread_that_cannot_be_answered_keeps_no_other_waiting() {
-    let world = World::new().await;
+    let world = EffectsFixture::new().await;
     let pull = world.pull().await;
     let emulator = &world.emulator;
     let notes = [("sums.py", 2, "Why?"), ("sums.py", 1, "Document it.")];
@@ -228,9 +228,10 @@ async fn one_thread_that_cannot_be_answered_keeps_no_other_waiting() {
     let refused =
         FaultKind::Status { code: 422, headers: Vec::new(), body: "{\"message\": \"no\"}".to_owned() };
     emulator.inject(Fault { path_contains: "/replies".to_owned(), ..fault(refused) });
-    let replies = threads.iter().map(|one| reply(&one.id, one.comments[0].id, Done::Nothing, "So."));
+    let replies =
+        threads.iter().map(|one| reply(&one.id, one.comments[0].id, PointResolution::Nothing, "So."));
     let outcome = world.attempt("answer", Move::AnswerThreads { pull, replies: replies.collect() }).await;
-    let Outcome::Trouble(trouble) = outcome else { panic!("{outcome:?}") };
+    let EffectOutcome::Trouble(trouble) = outcome else { panic!("{outcome:?}") };
     assert_eq!(trouble.retry, Retry::Never);
     let counts: Vec<usize> = world.seen().threads.iter().map(|one| one.comments.len()).collect();
     assert_eq!(counts, [1, 2]);
@@ -238,7 +239,7 @@ async fn one_thread_that_cannot_be_answered_keeps_no_other_waiting() {
 
 #[tokio::test]
 async fn comments_are_reacted_to_and_those_that_are_gone_are_not() {
-    let world = World::new().await;
+    let world = EffectsFixture::new().await;
     let pull = world.pull().await;
     let emulator = &world.emulator;
     let comment = emulator.comment(REPOSITORY, pull.0, "mona", "/retry").await.expect("a comment");
@@ -249,33 +250,33 @@ async fn comments_are_reacted_to_and_those_that_are_gone_are_not() {
         }
         world.until_done("react", Move::React { comment, reaction }).await
     };
-    assert_eq!(react(CommentRef::Issue(comment), Reaction::Eyes).await, Outcome::Done);
-    assert_eq!(react(CommentRef::Issue(comment), Reaction::Rocket).await, Outcome::Done);
-    assert_eq!(react(CommentRef::Review(line), Reaction::Confused).await, Outcome::Done);
+    assert_eq!(react(CommentRef::Issue(comment), Reaction::Eyes).await, EffectOutcome::Done);
+    assert_eq!(react(CommentRef::Issue(comment), Reaction::Rocket).await, EffectOutcome::Done);
+    assert_eq!(react(CommentRef::Review(line), Reaction::Confused).await, EffectOutcome::Done);
     emulator.clear_faults();
     let ours = |content: &str| (BOT.to_owned(), content.to_owned());
     assert_eq!(world.seen().issue.comments[0].reactions, [ours("eyes"), ours("rocket")]);
     assert_eq!(world.seen().threads[0].comments[0].reactions, [ours("confused")]);
     emulator.delete_comment(REPOSITORY, comment, "mona").await.expect("gone");
     let gone = Move::React { comment: CommentRef::Issue(comment), reaction: Reaction::Eyes };
-    assert_eq!(world.attempt("react", gone).await, Outcome::Done);
+    assert_eq!(world.attempt("react", gone).await, EffectOutcome::Done);
 }
 
 #[tokio::test]
 async fn who_asked_for_changes_is_asked_to_look_again() {
-    let world = World::new().await;
+    let world = EffectsFixture::new().await;
     let pull = world.pull().await;
     let emulator = &world.emulator;
-    emulator.set_permission(REPOSITORY, "mona", Permission::Write).expect("a role");
+    emulator.set_permission(REPOSITORY, "mona", RepositoryRole::Write).expect("a role");
     let people = |logins: &[&str]| logins.iter().map(|login| world.person(login)).collect();
     let ask = async |logins: &[&str]| {
         world.until_done("request", Move::RequestReview { pull, reviewers: people(logins) }).await
     };
-    assert_eq!(ask(&["stranger"]).await, Outcome::Done, "who cannot review is passed over");
+    assert_eq!(ask(&["stranger"]).await, EffectOutcome::Done, "who cannot review is passed over");
     assert!(world.seen().requested.is_empty());
     emulator.inject(Fault { path_contains: "requested".to_owned(), ..fault(FaultKind::AppliedThenLost) });
-    assert_eq!(ask(&["stranger", "mona"]).await, Outcome::Done);
-    assert_eq!(ask(&["stranger", "mona"]).await, Outcome::Done);
+    assert_eq!(ask(&["stranger", "mona"]).await, EffectOutcome::Done);
+    assert_eq!(ask(&["stranger", "mona"]).await, EffectOutcome::Done);
     assert_eq!(world.seen().requested, ["mona"]);
     let asked =
         emulator.deliveries().into_iter().filter(|one| one.action.as_deref() == Some("review_requested"));
@@ -284,24 +285,24 @@ async fn who_asked_for_changes_is_asked_to_look_again() {
 
 #[tokio::test]
 async fn what_is_said_is_said_once() {
-    let world = World::new().await;
+    let world = EffectsFixture::new().await;
     let pull = world.pull().await;
-    let on = CommentPlace::Pull(pull);
+    let on = CommentTarget::Pull(pull);
     for (at, kind) in
         [FaultKind::AppliedThen(502), FaultKind::AppliedThenLost, FaultKind::Lost].into_iter().enumerate()
     {
         world.emulator.inject(Fault { path_contains: "/comments".to_owned(), ..fault(kind) });
         let key = format!("say/{at}");
         for _ in 0..2 {
-            let say = Move::Say { on, saying: Saying::Help };
-            assert_eq!(world.until_done(&key, say).await, Outcome::Done);
+            let say = Move::Say { on, saying: NoticeComment::Help };
+            assert_eq!(world.until_done(&key, say).await, EffectOutcome::Done);
         }
         assert_eq!(world.said().len(), at + 1);
     }
     // Of another order, too.
-    let issue = CommentPlace::Issue(IssueNumber(1));
+    let issue = CommentTarget::Issue(IssueNumber(1));
     for key in ["say/outsiders", "say/other-outsiders"] {
-        world.until_done(key, Move::Say { on: issue, saying: Saying::NoRight }).await;
+        world.until_done(key, Move::Say { on: issue, saying: NoticeComment::NoRight }).await;
     }
     let said = world.emulator.issue(REPOSITORY, 1).expect("the issue").comments;
     assert_eq!(said.len(), 1);
@@ -310,21 +311,21 @@ async fn what_is_said_is_said_once() {
 
 #[tokio::test]
 async fn a_wait_that_github_asks_for_is_told() {
-    let world = World::new().await;
+    let world = EffectsFixture::new().await;
     let pull = world.pull().await;
     let headers = vec![("Retry-After".to_owned(), "7".to_owned())];
     let body = "{\"message\": \"You have exceeded a secondary rate limit\"}".to_owned();
     let kind = FaultKind::Status { code: 403, headers, body };
     world.emulator.inject(Fault { path_contains: "/comments".to_owned(), ..fault(kind) });
-    let say = Move::Say { on: CommentPlace::Pull(pull), saying: Saying::Help };
-    let Outcome::Trouble(trouble) = world.attempt("say/1", say).await else { panic!("no trouble") };
+    let say = Move::Say { on: CommentTarget::Pull(pull), saying: NoticeComment::Help };
+    let EffectOutcome::Trouble(trouble) = world.attempt("say/1", say).await else { panic!("no trouble") };
     assert_eq!(trouble.retry, Retry::After { seconds: 7 });
     assert!(world.said().is_empty());
 }
 
 #[tokio::test]
 async fn newer_comments_fold_older_ones_away() {
-    let world = World::new().await;
+    let world = EffectsFixture::new().await;
     let pull = world.pull().await;
     let first: CommitSha = world.seen().head_sha.parse().expect("a SHA");
     let review = |stage: &str, round, commit: &CommitSha| {
@@ -344,7 +345,7 @@ async fn newer_comments_fold_older_ones_away() {
             ..fault(FaultKind::AppliedThenLost)
         });
         let outcome = world.until_done(key, r#move).await;
-        assert!(matches!(outcome, Outcome::Done | Outcome::ReviewShown), "{outcome:?}");
+        assert!(matches!(outcome, EffectOutcome::Done | EffectOutcome::ReviewShown), "{outcome:?}");
         world.emulator.clear_faults();
     };
     let open = || {
@@ -364,7 +365,7 @@ async fn newer_comments_fold_older_ones_away() {
         let point = AnsweredPoint {
             by: "mona".to_owned(),
             asked: "the docs".to_owned(),
-            done: commit.map_or(Done::Nothing, |commit| Done::In(commit.clone())),
+            done: commit.map_or(PointResolution::Nothing, |commit| PointResolution::In(commit.clone())),
             text: "There.".to_owned(),
         };
         Move::ShowAnswer(AnswerNote { pull, answer, points: vec![point], commit: commit.cloned() })

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::{REPOSITORY, World, key, name};
+use super::{EffectsFixture, REPOSITORY, key, name};
 use journeyman_agent::{AgentSettings, Agents, ApiSettings, Prices, Provider, Runtime, RuntimeKind};
-use journeyman_order::moves::{AgentTask, Answers, Rework};
-use journeyman_order::{AgentRun, Category, Event, Feedback, Outcome};
+use journeyman_order::moves::{AgentAnswerFormat, AgentTask, Rework};
+use journeyman_order::{AgentRun, Category, EffectOutcome, Feedback, JournalEvent};
 use journeyman_workspace::Outline;
 
 pub(super) fn api() -> Agents {
@@ -29,7 +29,7 @@ pub(super) fn api() -> Agents {
     Agents::new([("engineer".to_owned(), settings)].into()).unwrap()
 }
 
-impl World {
+impl EffectsFixture {
     pub(super) async fn given(&self, task: AgentTask, runtime: &Runtime) -> BTreeMap<String, String> {
         let context = self.context("work/2/agent").await;
         context.with_what_it_needs(task, runtime).await.unwrap().inputs
@@ -43,11 +43,11 @@ impl World {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_model_without_tools_is_shown_the_tree_and_the_files_that_are_named() {
-    let world = World::new().await;
+    let world = EffectsFixture::new().await;
     let agents = api();
     let runtime = agents.get("engineer").unwrap();
     let task = || AgentTask {
-        answers: Answers::CodeArtifact,
+        answers: AgentAnswerFormat::CodeArtifact,
         inputs: BTreeMap::from([("specification".to_owned(), "Mend `add` in sums.py.".to_owned())]),
         ..world.task()
     };
@@ -87,19 +87,19 @@ async fn a_model_without_tools_is_shown_the_tree_and_the_files_that_are_named() 
     // Whoever has tools looks for themselves.
     let program = world.parts.agents.get(super::AGENT).unwrap();
     assert_eq!(world.given(task(), program).await.len(), 1);
-    let freely = AgentTask { answers: Answers::Freely, ..task() };
+    let freely = AgentTask { answers: AgentAnswerFormat::Freely, ..task() };
     assert_eq!(world.given(freely, runtime).await.len(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_runtime_without_a_memory_is_told_its_answer_before() {
-    let world = World::new().await;
+    let world = EffectsFixture::new().await;
     let agents = api();
     let runtime = agents.get("engineer").unwrap();
     let long = format!("{}é", "x".repeat(200_000));
     let run = AgentRun { result: Some(long.clone()), ..AgentRun::default() };
-    let outcome = Box::new(Outcome::AgentRan(Box::new(run)));
-    world.write(Event::Observed { key: key("work/1/agent"), outcome }).await;
+    let outcome = Box::new(EffectOutcome::AgentRan(Box::new(run)));
+    world.write(JournalEvent::Observed { key: key("work/1/agent"), outcome }).await;
     let task = || AgentTask { previous: Some(key("work/1/agent")), ..world.task() };
     let inputs = world.given(task(), runtime).await;
     let told = &inputs["your previous answer"];
@@ -113,7 +113,7 @@ async fn a_runtime_without_a_memory_is_told_its_answer_before() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_outline_keeps_its_budget() {
-    let world = World::new().await;
+    let world = EffectsFixture::new().await;
     assert_eq!(world.emulator.branches(REPOSITORY).len(), 1);
     let whole = world.outline("sums.py and README.md", 10_000).await;
     assert_eq!((whole.total, whole.paths.len(), whole.files.len(), whole.left_out.len()), (4, 4, 2, 0));

@@ -4,24 +4,31 @@ use std::sync::{Arc, Mutex};
 
 use chrono::{DateTime, Utc};
 
-use super::{World, key};
+use super::{EffectsFixture, key};
 use crate::live_journal::LiveJournal;
-use journeyman_order::{Command, Entry, Event, Move, OrderId, Requester, Signal, SignalKind};
+use journeyman_order::{
+    JournalEntry, JournalEvent, Move, OrderId, Requester, Signal, SignalKind, SlashCommand,
+};
 use journeyman_store::{JournalStore, Store, StoreError};
 
 /// A store that notes from where on it was read.
-struct Read {
+struct ReadLogStore {
     store: Store,
     after: Mutex<Vec<u64>>,
 }
 
 #[async_trait::async_trait]
-impl JournalStore for Read {
-    async fn append(&self, order: OrderId, event: Event, at: DateTime<Utc>) -> Result<Entry, StoreError> {
+impl JournalStore for ReadLogStore {
+    async fn append(
+        &self,
+        order: OrderId,
+        event: JournalEvent,
+        at: DateTime<Utc>,
+    ) -> Result<JournalEntry, StoreError> {
         self.store.append(order, event, at).await
     }
 
-    async fn entries_after(&self, order: OrderId, seq: u64) -> Result<Vec<Entry>, StoreError> {
+    async fn entries_after(&self, order: OrderId, seq: u64) -> Result<Vec<JournalEntry>, StoreError> {
         self.after.lock().unwrap().push(seq);
         self.store.entries_after(order, seq).await
     }
@@ -29,22 +36,22 @@ impl JournalStore for Read {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_others_write_is_read_and_nothing_twice() {
-    let world = World::new().await;
-    let store = Arc::new(Read { store: world.parts.store.clone(), after: Mutex::default() });
+    let world = EffectsFixture::new().await;
+    let store = Arc::new(ReadLogStore { store: world.parts.store.clone(), after: Mutex::default() });
     let mut live = LiveJournal::read(Arc::clone(&store) as Arc<dyn JournalStore>, world.order).await.unwrap();
-    let command = || SignalKind::Commanded { comment: None, pull: None, command: Command::Status };
+    let command = || SignalKind::Commanded { comment: None, pull: None, command: SlashCommand::Status };
     let signal = || Signal { by: Requester::ApiToken, kind: command() };
-    let intent = |name| Event::Intended { key: key(name), r#move: Box::new(Move::Prepare) };
+    let intent = |name| JournalEvent::Intended { key: key(name), r#move: Box::new(Move::Prepare) };
 
-    let begun = live.turn().journal.last_seq();
+    let begun = live.snapshot().journal.last_seq();
     live.append(intent("one")).await.unwrap();
     assert_eq!(*store.after.lock().unwrap(), [0], "what was written here is known");
     world.parts.store.signal(world.order, signal(), Utc::now()).await.unwrap();
     let written = live.append(intent("two")).await.unwrap();
     assert_eq!(written.seq, begun + 3);
-    assert_eq!(*live.turn().journal, world.journal().await, "the signal stands between the two");
+    assert_eq!(*live.snapshot().journal, world.journal().await, "the signal stands between the two");
     world.parts.store.signal(world.order, signal(), Utc::now()).await.unwrap();
     live.catch_up().await.unwrap();
-    assert_eq!(*live.turn().journal, world.journal().await);
+    assert_eq!(*live.snapshot().journal, world.journal().await);
     assert_eq!(*store.after.lock().unwrap(), [0, begun + 1, begun + 3]);
 }

@@ -26,20 +26,20 @@ use tempfile::TempDir;
 use tokio::sync::watch;
 use uuid::Uuid;
 
-use super::{Context, Effect, perform};
-use crate::live_journal::Turn;
-use crate::{Parts, Rules};
+use super::{Effect, EffectContext, perform};
+use crate::live_journal::JournalSnapshot;
+use crate::{EngineParts, EngineSettings};
 use journeyman_agent::{AgentSettings, Agents, RuntimeKind};
-use journeyman_emulator::{Emulator, Options, RepositorySource, keys};
+use journeyman_emulator::{Emulator, EmulatorOptions, RepositorySource, keys};
 use journeyman_github::{AppCredentials, GitHub, WriteLimits};
 use journeyman_order::moves::AgentTask;
 use journeyman_order::{
-    AgentRun, BranchName, Event, InstallationId, IssueNumber, IssueText, Journal, Move, MoveKey, Opened,
-    OrderId, OrderLimits, Outcome, Pipeline, RepositoryId, RepositoryName, Requester, Role,
+    AgentRun, BranchName, EffectOutcome, InstallationId, IssueNumber, IssueText, Journal, JournalEvent, Move,
+    MoveKey, OrderId, OrderInput, OrderLimits, Pipeline, RepositoryId, RepositoryName, Requester, Role,
 };
-use journeyman_sandbox::{Mode, Sandbox};
+use journeyman_sandbox::{IsolationMode, Sandbox};
 use journeyman_store::Store;
-use journeyman_workspace::{Places, Workspaces};
+use journeyman_workspace::{OrderDirs, Workspaces};
 
 const REPOSITORY: &str = "acme/sums";
 const AGENT: &str = "scripted";
@@ -54,9 +54,9 @@ stages:
 ";
 
 /// One order, and everything that its effects work with.
-struct World {
+struct EffectsFixture {
     emulator: Emulator,
-    parts: Arc<Parts>,
+    parts: Arc<EngineParts>,
     order: OrderId,
     branch: BranchName,
     place: TempDir,
@@ -72,28 +72,29 @@ fn key(name: &str) -> MoveKey {
 }
 
 /// In what a world differs from the usual one.
-struct Wishes {
+struct FixtureOptions {
     /// `.github/journeyman.yml`.
     settings: &'static str,
     agents: Vec<AgentSettings>,
     /// What the order starts from.
-    opened: fn(&mut Opened),
+    opened: fn(&mut OrderInput),
 }
 
-impl Default for Wishes {
+impl Default for FixtureOptions {
     fn default() -> Self {
         Self { settings: "test: grep -q 'a + b' sums.py\n", agents: Vec::new(), opened: |_| {} }
     }
 }
 
-impl World {
+impl EffectsFixture {
     async fn new() -> Self {
-        Self::with(Wishes::default()).await
+        Self::with(FixtureOptions::default()).await
     }
 
-    async fn with(wishes: Wishes) -> Self {
+    async fn with(wishes: FixtureOptions) -> Self {
         let place = tempfile::tempdir().expect("a folder");
-        let options = Options::local(77, keys().public_pem.clone(), SecretString::from("a secret of tests"));
+        let options =
+            EmulatorOptions::local(77, keys().public_pem.clone(), SecretString::from("a secret of tests"));
         let emulator = Emulator::start(options).await.expect("the emulator starts");
         let files = [
             ("sums.py", "def add(a, b):\n    return a - b\n"),
@@ -107,7 +108,7 @@ impl World {
         let issue = emulator.open_issue(REPOSITORY, "mona", "Mend the sum", "It is off.").await.expect("one");
         let parts = parts(&emulator, &place, wishes.agents).await;
         let order = OrderId(Uuid::now_v7());
-        let mut opened = Opened {
+        let mut opened = OrderInput {
             order,
             repository: name(),
             repository_id: RepositoryId(1),
@@ -121,22 +122,22 @@ impl World {
                 labels: Vec::new(),
             },
             by: Requester::ApiToken,
-            pipeline: parts.rules.pipeline.clone(),
+            pipeline: parts.settings.pipeline.clone(),
             agent: AGENT.to_owned(),
-            limits: parts.rules.limits,
-            roles: parts.rules.roles.clone(),
+            limits: parts.settings.limits,
+            roles: parts.settings.roles.clone(),
         };
         (wishes.opened)(&mut opened);
         parts.store.open_order(opened, Utc::now(), None).await.expect("an order");
         let branch = BranchName::for_issue(IssueNumber(issue), "mend the sum", 1);
         let world = Self { emulator, parts: Arc::new(parts), order, branch, place };
         let prepared = world.make("prepare", Move::Prepare).await;
-        assert!(matches!(prepared, Outcome::Prepared { .. }), "{prepared:?}");
+        assert!(matches!(prepared, EffectOutcome::Prepared { .. }), "{prepared:?}");
         world
     }
 
-    fn places(&self) -> Places {
-        self.parts.workspaces.places(self.order)
+    fn places(&self) -> OrderDirs {
+        self.parts.workspaces.order_dirs(self.order)
     }
 
     async fn journal(&self) -> Journal {
@@ -144,35 +145,35 @@ impl World {
     }
 
     /// What an effect is handed that begins now.
-    async fn turns(&self) -> watch::Receiver<Turn> {
-        watch::Sender::new(Turn::of(Arc::new(self.journal().await))).subscribe()
+    async fn turns(&self) -> watch::Receiver<JournalSnapshot> {
+        watch::Sender::new(JournalSnapshot::of(Arc::new(self.journal().await))).subscribe()
     }
 
-    async fn context(&self, name: &str) -> Context {
+    async fn context(&self, name: &str) -> EffectContext {
         let turns = self.turns().await;
-        let Turn { journal, survey } = turns.borrow().clone();
+        let JournalSnapshot { journal, survey } = turns.borrow().clone();
         let parts = Arc::clone(&self.parts);
-        Context { parts, order: self.order, key: key(name), attempt: 1, journal, survey, turns }
+        EffectContext { parts, order: self.order, key: key(name), attempt: 1, journal, survey, turns }
     }
 
-    async fn write(&self, event: Event) {
+    async fn write(&self, event: JournalEvent) {
         self.parts.journals.append(self.order, event, Utc::now()).await.expect("it is written");
     }
 
     /// Intends an effect, makes it, and writes down what was observed.
-    async fn make(&self, name: &str, r#move: Move) -> Outcome {
+    async fn make(&self, name: &str, r#move: Move) -> EffectOutcome {
         self.intend(name, &r#move).await;
         let outcome = self.attempt(name, r#move).await;
-        self.write(Event::Observed { key: key(name), outcome: Box::new(outcome.clone()) }).await;
+        self.write(JournalEvent::Observed { key: key(name), outcome: Box::new(outcome.clone()) }).await;
         outcome
     }
 
     async fn intend(&self, name: &str, r#move: &Move) {
-        self.write(Event::Intended { key: key(name), r#move: Box::new(r#move.clone()) }).await;
+        self.write(JournalEvent::Intended { key: key(name), r#move: Box::new(r#move.clone()) }).await;
     }
 
     /// Makes an effect and tells nobody: what is left when the process ends at that moment.
-    async fn attempt(&self, name: &str, r#move: Move) -> Outcome {
+    async fn attempt(&self, name: &str, r#move: Move) -> EffectOutcome {
         let effect = Effect { key: key(name), attempt: 1, r#move };
         // On the heap, as a spawned one is: a story of many effects is no deeper than one of them.
         Box::pin(perform(Arc::clone(&self.parts), self.order, effect, self.turns().await)).await
@@ -182,7 +183,7 @@ impl World {
     async fn agent(&self, name: &str, task: AgentTask, script: &str) -> AgentRun {
         std::fs::write(self.script(), script).expect("a script");
         match self.make(name, Move::RunAgent(task)).await {
-            Outcome::AgentRan(run) => *run,
+            EffectOutcome::AgentRan(run) => *run,
             other => panic!("{other:?}"),
         }
     }
@@ -208,12 +209,12 @@ impl World {
         let base = self.journal().await.prepared().expect("prepared").base.clone();
         let import = Move::Import { branch: self.branch.clone(), base: base.clone() };
         let imported = self.make(&format!("{name}/import"), import).await;
-        let Outcome::Imported { tree, message, changed, .. } = imported else { panic!("{imported:?}") };
+        let EffectOutcome::Imported { tree, message, changed, .. } = imported else { panic!("{imported:?}") };
         let message = message.unwrap_or_else(|| "Without a message".to_owned());
         let commit =
             Move::Commit { tree, parent: base, merges: None, message, date: chrono::DateTime::UNIX_EPOCH };
         let committed = self.make(&format!("{name}/commit"), commit).await;
-        let Outcome::Committed { commit, patch } = committed else { panic!("{committed:?}") };
+        let EffectOutcome::Committed { commit, patch } = committed else { panic!("{committed:?}") };
         (commit, patch, changed)
     }
 
@@ -228,7 +229,7 @@ fn name() -> RepositoryName {
     REPOSITORY.parse().expect("a name")
 }
 
-async fn parts(emulator: &Emulator, place: &TempDir, more: Vec<AgentSettings>) -> Parts {
+async fn parts(emulator: &Emulator, place: &TempDir, more: Vec<AgentSettings>) -> EngineParts {
     let store = format!("sqlite://{}", place.path().join("journeyman.db").display());
     let store = Store::open(&store).await.expect("a store");
     let script = place.path().join("agent.sh");
@@ -242,7 +243,7 @@ async fn parts(emulator: &Emulator, place: &TempDir, more: Vec<AgentSettings>) -
         network: Vec::new(),
     };
     let pipeline = Pipeline::parse(PIPELINE).expect("a pipeline");
-    Parts {
+    EngineParts {
         journals: Arc::new(store.clone()),
         store,
         github: GitHub::new(
@@ -259,8 +260,8 @@ async fn parts(emulator: &Emulator, place: &TempDir, more: Vec<AgentSettings>) -
             let all = std::iter::once(agent).chain(more).map(|agent| (agent.name.clone(), agent));
             Arc::new(Agents::new(all.collect()).expect("agents"))
         },
-        sandbox: Sandbox::new(Mode::Bubblewrap, Vec::new()).await.expect("walls"),
-        rules: Rules {
+        sandbox: Sandbox::new(IsolationMode::Bubblewrap, Vec::new()).await.expect("walls"),
+        settings: EngineSettings {
             public_url: None,
             label: "journeyman".to_owned(),
             agent: AGENT.to_owned(),
@@ -281,7 +282,7 @@ async fn parts(emulator: &Emulator, place: &TempDir, more: Vec<AgentSettings>) -
             setup_network_for_changes: false,
             test_network: Vec::new(),
             prices: journeyman_agent::Prices::default(),
-            known: journeyman_workspace::Known::default(),
+            secrets: journeyman_workspace::SecretSet::default(),
             read_repository_settings: |yaml| {
                 journeyman_config::repository_settings(yaml).map_err(|error| error.to_string())
             },

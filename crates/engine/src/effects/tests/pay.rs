@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::World;
-use crate::{Parts, Rules};
-use journeyman_order::{Budget, DayLimits, Move, Outcome};
+use super::EffectsFixture;
+use crate::{EngineParts, EngineSettings};
+use journeyman_order::{BudgetLimits, DayLimits, EffectOutcome, Move};
 
 /// Says what it costs, and that it ran.
 const DEAR: &str = r#"
@@ -12,16 +12,17 @@ echo ran >> "$HOME/runs"
 echo '{"type": "result", "subtype": "success", "is_error": false, "result": "done", "session_id": "s", "total_cost_usd": 0.4}'
 "#;
 
-async fn world(usd: f64) -> World {
-    let mut world = World::new().await;
+async fn world(usd: f64) -> EffectsFixture {
+    let mut world = EffectsFixture::new().await;
     let parts = (*world.parts).clone();
-    let repository = Budget { usd: Some(usd), ..Budget::default() };
+    let repository = BudgetLimits { usd: Some(usd), ..BudgetLimits::default() };
     let per_day = DayLimits { repository, ..DayLimits::default() };
-    world.parts = Arc::new(Parts { rules: Rules { per_day, ..parts.rules.clone() }, ..parts });
+    world.parts =
+        Arc::new(EngineParts { settings: EngineSettings { per_day, ..parts.settings.clone() }, ..parts });
     world
 }
 
-fn runs(world: &World) -> usize {
+fn runs(world: &EffectsFixture) -> usize {
     let runs = std::fs::read_to_string(world.places().home.join("runs")).unwrap_or_default();
     runs.lines().count()
 }
@@ -34,9 +35,9 @@ async fn nothing_is_started_that_the_day_does_not_allow() {
     // The server ends when the run has, and before anybody is told: it is recalled, and counted once.
     for _ in 0..2 {
         let ran = world.attempt("work/1/agent", task()).await;
-        assert!(matches!(&ran, Outcome::AgentRan(run) if run.usage.usd == 0.4), "{ran:?}");
+        assert!(matches!(&ran, EffectOutcome::AgentRan(run) if run.usage.usd == 0.4), "{ran:?}");
     }
-    let Outcome::BudgetSpent { because } = world.attempt("work/2/agent", task()).await else {
+    let EffectOutcome::BudgetSpent { because } = world.attempt("work/2/agent", task()).await else {
         panic!("0.40 and about 0.40 are over 0.70")
     };
     assert!(because.contains("of today's $0.70 for this repository $0.40 are spent"), "{because}");
@@ -52,8 +53,8 @@ async fn a_run_that_could_not_begin_has_cost_nothing() {
     let folder = world.places().runs.join("work-1-agent.1");
     std::fs::create_dir_all(folder.join("stream.jsonl")).expect("a folder");
     let trouble = world.attempt("work/1/agent", Move::RunAgent(world.task())).await;
-    assert!(matches!(trouble, Outcome::Trouble(_)), "{trouble:?}");
+    assert!(matches!(trouble, EffectOutcome::Trouble(_)), "{trouble:?}");
     let ran = world.attempt("work/2/agent", Move::RunAgent(world.task())).await;
-    assert!(matches!(ran, Outcome::AgentRan(_)), "{ran:?}");
+    assert!(matches!(ran, EffectOutcome::AgentRan(_)), "{ran:?}");
     assert_eq!(runs(&world), 1);
 }

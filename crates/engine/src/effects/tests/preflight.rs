@@ -4,14 +4,14 @@ use std::time::{Duration, Instant};
 
 use journeyman_agent::{AgentSettings, RuntimeKind};
 use journeyman_emulator::FaultKind;
-use journeyman_order::{Move, Outcome, Pipeline, Role};
+use journeyman_order::{EffectOutcome, Move, Pipeline, Role};
 use serde_json::{Value, json};
 
-use super::{REPOSITORY, Wishes, World};
+use super::{EffectsFixture, FixtureOptions, REPOSITORY};
 
-async fn found(world: &World) -> (Vec<String>, Vec<String>) {
+async fn found(world: &EffectsFixture) -> (Vec<String>, Vec<String>) {
     match world.attempt("preflight/1", Move::Preflight).await {
-        Outcome::Preflighted { problems, warnings } => (problems, warnings),
+        EffectOutcome::Preflighted { problems, warnings } => (problems, warnings),
         other => panic!("{other:?}"),
     }
 }
@@ -44,7 +44,7 @@ fn command(name: &str, program: &str, env: &[&str]) -> AgentSettings {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn where_all_is_well_nothing_is_said_and_it_is_quick() {
-    let world = World::new().await;
+    let world = EffectsFixture::new().await;
     std::fs::write(world.script(), "true").expect("a script");
     let before = world.emulator.calls().len();
     let begun = Instant::now();
@@ -61,7 +61,7 @@ async fn where_all_is_well_nothing_is_said_and_it_is_quick() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn everything_that_github_would_refuse_is_told_at_once() {
-    let world = World::new().await;
+    let world = EffectsFixture::new().await;
     std::fs::write(world.script(), "true").expect("a script");
     let emulator = &world.emulator;
     emulator.forbid_branches(REPOSITORY, "journeyman/**").expect("forbidden");
@@ -95,7 +95,7 @@ async fn everything_that_github_would_refuse_is_told_at_once() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn questions_that_github_does_not_answer_are_no_problem() {
-    let world = World::new().await;
+    let world = EffectsFixture::new().await;
     std::fs::write(world.script(), "true").expect("a script");
     world.emulator.forbid_branches(REPOSITORY, "journeyman/**").expect("forbidden");
     let refused = FaultKind::Status { code: 403, headers: Vec::new(), body: "{}".to_owned() };
@@ -130,7 +130,7 @@ stages:
     agent: writer
     command: no-such-template
 ";
-    let wishes = Wishes {
+    let wishes = FixtureOptions {
         settings: "agents: {analyst: absent, developer: keyless, writer: missing, lead: pathless}\n",
         agents: vec![
             command("missing", "no-such-program-anywhere", &[]),
@@ -152,7 +152,7 @@ stages:
             opened.issue.body = "Change .github/workflows/ci.yml, too.".to_owned();
         },
     };
-    let world = World::with(wishes).await;
+    let world = EffectsFixture::with(wishes).await;
     let (problems, warnings) = found(&world).await;
     said(
         &problems,
@@ -174,7 +174,7 @@ stages:
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_repository_without_tests_is_told_that_nothing_will_be_verified() {
-    let world = World::with(Wishes { settings: "{}\n", ..Wishes::default() }).await;
+    let world = EffectsFixture::with(FixtureOptions { settings: "{}\n", ..FixtureOptions::default() }).await;
     std::fs::write(world.script(), "true").expect("a script");
     let (problems, warnings) = found(&world).await;
     said(&problems, &[]);

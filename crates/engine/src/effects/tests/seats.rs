@@ -1,20 +1,20 @@
 //! Who only looks sits apart.
 
-use super::{World, key};
-use journeyman_order::moves::{AgentTask, Place};
-use journeyman_order::{BranchName, Move, Outcome};
+use super::{EffectsFixture, key};
+use journeyman_order::moves::{AgentTask, AgentTaskWorkspace};
+use journeyman_order::{BranchName, EffectOutcome, Move};
 
 const WORK: &str = "
 sed -i 's/a - b/a + b/' sums.py; chmod +x sums.py; echo secret > \"$HOME/session\"
 git commit -qam 'Mend the sum of two' && git push -q; echo done
 ";
 
-fn review(world: &World, commit: &journeyman_order::CommitSha, round: u32) -> AgentTask {
+fn review(world: &EffectsFixture, commit: &journeyman_order::CommitSha, round: u32) -> AgentTask {
     AgentTask {
         stage: "review".to_owned(),
         role: "code_reviewer".to_owned(),
         round,
-        place: Place::Checkout { commit: commit.clone() },
+        place: AgentTaskWorkspace::Checkout { commit: commit.clone() },
         branch: None::<BranchName>,
         ..world.task()
     }
@@ -22,7 +22,7 @@ fn review(world: &World, commit: &journeyman_order::CommitSha, round: u32) -> Ag
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_reviewer_sees_the_commit_and_nothing_of_the_worker() {
-    let world = World::new().await;
+    let world = EffectsFixture::new().await;
     world.agent("work/1/agent", world.task(), WORK).await;
     let (commit, patch, _) = world.import("work/1").await;
     assert!(patch.contains("-    return a - b\n+    return a + b\n"), "{patch}");
@@ -71,16 +71,16 @@ async fn a_reviewer_sees_the_commit_and_nothing_of_the_worker() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_look_side_by_side_and_what_a_run_before_left_half_is_made_anew() {
-    let world = World::new().await;
+    let world = EffectsFixture::new().await;
     let base = world.journal().await.prepared().unwrap().base.clone();
     let task = |stage: &str, role: &str| AgentTask {
         stage: stage.to_owned(),
         role: role.to_owned(),
-        place: Place::Checkout { commit: base.clone() },
+        place: AgentTaskWorkspace::Checkout { commit: base.clone() },
         ..world.task()
     };
     // What is left of one that was killed in the middle.
-    let seat = world.parts.workspaces.seat(world.order, "specify", "architect");
+    let seat = world.parts.workspaces.review_checkout(world.order, "specify", "architect");
     std::fs::create_dir_all(seat.tree.join("sums.py")).unwrap();
     std::fs::write(
         world.script(),
@@ -95,8 +95,8 @@ async fn two_look_side_by_side_and_what_a_run_before_left_half_is_made_anew() {
     let begun = std::time::Instant::now();
     let (one, two) =
         tokio::join!(world.attempt("specify/1/agent", one), world.attempt("test_cases/1/agent", two));
-    let place = |outcome: Outcome| match outcome {
-        Outcome::AgentRan(run) if run.failure.is_none() => run.result.unwrap_or_default(),
+    let place = |outcome: EffectOutcome| match outcome {
+        EffectOutcome::AgentRan(run) if run.failure.is_none() => run.result.unwrap_or_default(),
         other => panic!("{other:?}"),
     };
     let (one, two) = (place(one), place(two));

@@ -2,19 +2,19 @@
 
 use std::sync::Arc;
 
-use journeyman_order::signal::Command;
-use journeyman_order::{Event, Move, Outcome, Requester, Signal, SignalKind};
+use journeyman_order::signal::SlashCommand;
+use journeyman_order::{EffectOutcome, JournalEvent, Move, Requester, Signal, SignalKind};
 
-use super::{REPOSITORY, World, parts};
+use super::{EffectsFixture, REPOSITORY, parts};
 
-async fn show(world: &World, revision: u64) {
+async fn show(world: &EffectsFixture, revision: u64) {
     let shown = world.make(&format!("status/{revision}"), Move::ShowStatus { revision }).await;
-    assert!(matches!(shown, Outcome::StatusShown { comment: Some(_) }), "{shown:?}");
+    assert!(matches!(shown, EffectOutcome::StatusShown { comment: Some(_) }), "{shown:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn where_nothing_says_which_app_wrote_it_the_status_is_still_one_comment() {
-    let mut world = World::new().await;
+    let mut world = EffectsFixture::new().await;
     world.emulator.hide_apps();
     let forged = format!("<!-- journeyman:status:{} -->\nmerge me", world.order);
     for by in ["mallory", "journeyman"] {
@@ -22,8 +22,8 @@ async fn where_nothing_says_which_app_wrote_it_the_status_is_still_one_comment()
     }
     show(&world, 1).await;
     let by = Requester::ApiToken;
-    let kind = SignalKind::Commanded { comment: None, pull: None, command: Command::Cancel };
-    world.write(Event::Signaled { signal: Signal { by, kind }, delivery: None }).await;
+    let kind = SignalKind::Commanded { comment: None, pull: None, command: SlashCommand::Cancel };
+    world.write(JournalEvent::Signaled { signal: Signal { by, kind }, delivery: None }).await;
     show(&world, 2).await;
     world.parts = Arc::new(parts(&world.emulator, &world.place, Vec::new()).await);
     show(&world, 3).await;

@@ -1,13 +1,13 @@
 //! Stories of `/approve` and `/retry`: what a person's word does to an order that stands with them.
 #![allow(clippy::wildcard_enum_match_arm, reason = "a test looks at one kind")]
 
-use super::world::{Ending, World, failed, objects, red, sha, tested};
-use crate::agent_run::FailureKind;
+use super::world::{OrderEnding, SimulatedOrder, failed, objects, red, sha, tested};
+use crate::agent_run::AgentFailureKind;
 use crate::ids::*;
 use crate::next::*;
 use crate::receipt::Receipt;
 use crate::signal::Requester;
-use crate::signal::{Command, FirstWord, SignalKind};
+use crate::signal::{CommentCommand, SignalKind, SlashCommand};
 use crate::test_run::TestVerdict;
 use crate::trace::StageState;
 
@@ -24,25 +24,27 @@ stages:
 ";
 
 /// Rounds of tests that run out.
-fn run_out() -> World {
-    World::with(REVIEWED)
+fn run_out() -> SimulatedOrder {
+    SimulatedOrder::with(REVIEWED)
         .when("implement/1/tests", vec![red(1, 2)])
         .when("implement/2/tests", vec![red(2, 1)])
         .when("implement/3/tests", vec![red(0, 3)])
 }
 
-fn none() -> Outcome {
+fn none() -> EffectOutcome {
     tested(&sha(9), TestVerdict::NoTests, 0, 0)
 }
 
-fn by_token(world: &mut World, command: &str) {
-    let FirstWord::Command(command) = FirstWord::of(command) else { panic!("{command:?} is no command") };
+fn by_token(world: &mut SimulatedOrder, command: &str) {
+    let CommentCommand::Command(command) = CommentCommand::of(command) else {
+        panic!("{command:?} is no command")
+    };
     world.hear_from(Requester::ApiToken, SignalKind::Commanded { comment: None, pull: None, command });
 }
 
-fn approved_by(settled: &Ending) -> (&str, &str) {
+fn approved_by(settled: &OrderEnding) -> (&str, &str) {
     match settled {
-        Ending::Approved { pull: Some(PullNumber(8)), by, because } => (by, because),
+        OrderEnding::Approved { pull: Some(PullNumber(8)), by, because } => (by, because),
         other => panic!("{other:?}"),
     }
 }
@@ -50,13 +52,13 @@ fn approved_by(settled: &Ending) -> (&str, &str) {
 #[test]
 fn what_a_person_approves_leaves_its_draft_and_is_not_judged_again() {
     let mut world = run_out();
-    assert!(matches!(world.settle(), Ending::Escalated { pull: Some(_), .. }));
+    assert!(matches!(world.settle(), OrderEnding::Escalated { pull: Some(_), .. }));
     world.say("/approve");
     let settled = world.settle();
     let (by, because) = approved_by(&settled);
     assert_eq!(by, "ada");
     assert!(because.contains("2 passed, 1 failed"), "the best round's own fault: {because}");
-    assert_eq!(world.last_answer(), Some(Answer::Taken));
+    assert_eq!(world.last_answer(), Some(SignalAnswer::Taken));
     assert_eq!((world.made("verify"), world.made("again/"), world.made("implement/4")), (0, 0, 0));
     let states =
         ["implement", "publish", "review", "again", "ready", "archive"].map(|stage| world.state(stage));
@@ -80,7 +82,7 @@ fn what_a_person_approves_leaves_its_draft_and_is_not_judged_again() {
 
 #[test]
 fn approval_of_a_review_that_ran_out_takes_its_best_round() {
-    let mut world = World::with(REVIEWED)
+    let mut world = SimulatedOrder::with(REVIEWED)
         .when("review/1/verify-1", vec![objects(&["a", "b"])])
         .when("review/2/verify-1", vec![objects(&["c"])])
         .when("review/3/verify-1", vec![objects(&["d", "e"])]);
@@ -93,8 +95,8 @@ fn approval_of_a_review_that_ran_out_takes_its_best_round() {
 
 #[test]
 fn what_could_not_be_verified_can_be_approved() {
-    let mut world = World::with(REVIEWED).when("/tests", vec![none(), none()]);
-    assert!(matches!(world.settle(), Ending::Unverified { pull: Some(_), .. }));
+    let mut world = SimulatedOrder::with(REVIEWED).when("/tests", vec![none(), none()]);
+    assert!(matches!(world.settle(), OrderEnding::Unverified { pull: Some(_), .. }));
     assert!(world.survey().trace.pull.is_some_and(|pull| !pull.ready));
     world.say("/approve");
     let settled = world.settle();
@@ -105,7 +107,7 @@ fn what_could_not_be_verified_can_be_approved() {
 
 #[test]
 fn what_was_made_on_approved_work_is_not_published_where_a_later_stage_breaks_off() {
-    let mut world = World::with(
+    let mut world = SimulatedOrder::with(
         "
 name: three
 version: 1
@@ -118,10 +120,10 @@ stages:
     .when("one/1/tests", vec![red(1, 2)])
     .when("one/2/tests", vec![red(2, 1)])
     .when("one/3/tests", vec![red(0, 3)])
-    .when("three/1/agent", vec![failed(FailureKind::Misconfigured)]);
-    assert!(matches!(world.settle(), Ending::Escalated { pull: Some(_), .. }));
+    .when("three/1/agent", vec![failed(AgentFailureKind::Misconfigured)]);
+    assert!(matches!(world.settle(), OrderEnding::Escalated { pull: Some(_), .. }));
     world.say("/approve");
-    assert!(matches!(world.settle(), Ending::Failed { .. }));
+    assert!(matches!(world.settle(), OrderEnding::Failed { .. }));
     assert_eq!(world.state("two"), Some(StageState::Passed));
     assert_eq!(world.survey().trace.pushed, Some(world.commit("one/2")), "what ada approved, and no more");
     assert_eq!(world.made("/approved"), 0);
@@ -133,8 +135,11 @@ fn approval_while_at_work_is_ignored_with_a_reason() {
     world.step();
     world.step();
     world.say("/approve");
-    assert!(matches!(world.settle(), Ending::Escalated { .. }), "said too early, it is not kept for later");
-    assert_eq!(world.last_answer(), Some(Answer::Ignored("nothing waits for approval".to_owned())));
+    assert!(
+        matches!(world.settle(), OrderEnding::Escalated { .. }),
+        "said too early, it is not kept for later"
+    );
+    assert_eq!(world.last_answer(), Some(SignalAnswer::Ignored("nothing waits for approval".to_owned())));
 }
 
 #[test]
@@ -146,24 +151,25 @@ fn a_second_approval_and_a_retry_after_it_change_nothing() {
     for command in ["/approve", "/retry"] {
         world.say(command);
         assert_eq!(world.settle(), first);
-        assert!(matches!(world.last_answer(), Some(Answer::Ignored(_))), "{command}");
+        assert!(matches!(world.last_answer(), Some(SignalAnswer::Ignored(_))), "{command}");
     }
     assert_eq!(world.made("/approved"), 1);
 }
 
 #[test]
 fn what_is_verified_needs_no_approval_and_what_is_blocked_has_nothing_to_approve() {
-    let mut world = World::with(REVIEWED);
+    let mut world = SimulatedOrder::with(REVIEWED);
     world.settle();
     world.say("/approve");
-    assert!(matches!(world.settle(), Ending::Verified { .. }));
-    assert!(matches!(world.last_answer(), Some(Answer::Ignored(_))));
+    assert!(matches!(world.settle(), OrderEnding::Verified { .. }));
+    assert!(matches!(world.last_answer(), Some(SignalAnswer::Ignored(_))));
 
-    let mut world = World::with(REVIEWED).when("/import", (0..3).map(|_| super::world::nothing()).collect());
+    let mut world =
+        SimulatedOrder::with(REVIEWED).when("/import", (0..3).map(|_| super::world::nothing()).collect());
     world.settle();
     world.say("/approve");
-    assert!(matches!(world.settle(), Ending::Blocked { .. }));
-    assert_eq!(world.last_answer(), Some(Answer::Ignored("nothing waits for approval".to_owned())));
+    assert!(matches!(world.settle(), OrderEnding::Blocked { .. }));
+    assert_eq!(world.last_answer(), Some(SignalAnswer::Ignored("nothing waits for approval".to_owned())));
 }
 
 #[test]
@@ -171,12 +177,15 @@ fn approval_by_somebody_without_the_right_is_ignored_with_a_reason() {
     let mut world = run_out();
     world.settle();
     let outsider = Requester::Person(Person { login: "eve".to_owned(), id: UserId(66) });
-    world.hear_from(outsider, SignalKind::Commanded { comment: None, pull: None, command: Command::Approve });
+    world.hear_from(
+        outsider,
+        SignalKind::Commanded { comment: None, pull: None, command: SlashCommand::Approve },
+    );
     let key = format!("authorize/{}", world.journal.last_seq());
-    assert_eq!(world.last_answer(), Some(Answer::Asking));
-    world = world.when(key, vec![Outcome::Authorized { allowed: false }]);
-    assert!(matches!(world.settle(), Ending::Escalated { .. }));
-    assert_eq!(world.last_answer(), Some(Answer::NoRight("eve has no write access".to_owned())));
+    assert_eq!(world.last_answer(), Some(SignalAnswer::Asking));
+    world = world.when(key, vec![EffectOutcome::Authorized { allowed: false }]);
+    assert!(matches!(world.settle(), OrderEnding::Escalated { .. }));
+    assert_eq!(world.last_answer(), Some(SignalAnswer::NoRight("eve has no write access".to_owned())));
     assert!(world.survey().trace.pull.is_some_and(|pull| !pull.ready));
 }
 
@@ -186,7 +195,7 @@ fn the_apis_token_approves_and_retries_without_being_asked() {
     world.settle();
     let asked = world.made("authorize");
     by_token(&mut world, "/retry mind the carry");
-    assert!(matches!(world.settle(), Ending::Verified { .. }));
+    assert!(matches!(world.settle(), OrderEnding::Verified { .. }));
     assert_eq!(world.made("authorize"), asked);
     assert_eq!(world.advice("implement/4/agent").as_deref(), Some("mind the carry"));
 
@@ -204,7 +213,7 @@ fn a_retry_gives_new_rounds_with_the_guidance_told_once() {
         .when("implement/6/tests", vec![red(1, 5)]);
     world.settle();
     world.say("/retry use a checked sum");
-    assert!(matches!(world.settle(), Ending::Escalated { .. }), "three more");
+    assert!(matches!(world.settle(), OrderEnding::Escalated { .. }), "three more");
     let advice = [3, 4, 5, 6].map(|round| world.advice(&format!("implement/{round}/agent")));
     assert_eq!(advice, [None, Some("use a checked sum".to_owned()), None, None]);
     assert_eq!(world.task("implement/4/agent").unwrap().rework.unwrap().attempt, 1);
@@ -218,12 +227,12 @@ fn a_retry_gives_new_rounds_with_the_guidance_told_once() {
 
 #[test]
 fn unverified_work_that_a_person_wants_better_is_still_the_best_when_nothing_better_comes() {
-    let mut world = World::with(REVIEWED)
+    let mut world = SimulatedOrder::with(REVIEWED)
         .when("implement/1/tests", vec![none()])
         .when("/tests", vec![none(), red(0, 2), red(0, 3), red(0, 4)]);
-    assert!(matches!(world.settle(), Ending::Unverified { .. }));
+    assert!(matches!(world.settle(), OrderEnding::Unverified { .. }));
     world.say("/retry add a test");
-    assert!(matches!(world.settle(), Ending::Escalated { .. }));
+    assert!(matches!(world.settle(), OrderEnding::Escalated { .. }));
     let best = world.survey().trace.work.map(|work| work.round);
     assert_eq!((best, world.made("implement/3/agent")), (Some(1), 1));
 }
@@ -239,13 +248,13 @@ stages:
   - { name: ready, uses: ready, depends_on: [publish] }
   - { name: notes, agent: archiver }
 ";
-    let mut world = World::with(apart)
+    let mut world = SimulatedOrder::with(apart)
         .when("implement/1/tests", vec![red(1, 2)])
         .when("implement/2/tests", vec![red(1, 2)])
-        .when("notes/1/agent", vec![failed(FailureKind::Misconfigured)]);
-    assert!(matches!(world.settle(), Ending::Escalated { .. }));
+        .when("notes/1/agent", vec![failed(AgentFailureKind::Misconfigured)]);
+    assert!(matches!(world.settle(), OrderEnding::Escalated { .. }));
     world.say("/approve");
-    assert!(matches!(world.settle(), Ending::Failed { .. }), "the notes are missing");
+    assert!(matches!(world.settle(), OrderEnding::Failed { .. }), "the notes are missing");
     world.say("/retry");
     approved_by(&world.settle());
     assert_eq!((world.made("notes/1/agent"), world.made("implement/3")), (2, 0));
@@ -261,8 +270,8 @@ stages:
   - { name: publish, uses: publish, agent: developer, depends_on: [implement] }
   - { name: ready, uses: ready, depends_on: [publish] }
 ";
-    let mut world = World::with(untested);
-    assert!(matches!(world.settle(), Ending::Unverified { .. }));
+    let mut world = SimulatedOrder::with(untested);
+    assert!(matches!(world.settle(), OrderEnding::Unverified { .. }));
     world.say("/retry");
     world.settle();
     world.say("/approve");
@@ -274,8 +283,8 @@ fn what_is_approved_leaves_its_draft_though_no_stage_would_do_that() {
     for stages in ["", "  - { name: publish, uses: publish, agent: developer, depends_on: [implement] }\n"] {
         let stage = "{ name: implement, agent: developer, checks: [pushed_commit, policy, tests], escalate_on_exhaust: human_approval }";
         let yaml = format!("name: bare\nversion: 1\nstages:\n  - {stage}\n{stages}");
-        let mut world = World::with(&yaml).when("/tests", vec![red(1, 2), red(1, 2)]);
-        assert!(matches!(world.settle(), Ending::Escalated { pull: Some(_), .. }), "{stages}");
+        let mut world = SimulatedOrder::with(&yaml).when("/tests", vec![red(1, 2), red(1, 2)]);
+        assert!(matches!(world.settle(), OrderEnding::Escalated { pull: Some(_), .. }), "{stages}");
         world.say("/approve");
         approved_by(&world.settle());
         assert!(world.survey().trace.pull.is_some_and(|pull| pull.ready), "{stages}");
@@ -287,8 +296,8 @@ stages:
   - { name: implement, agent: developer, checks: [pushed_commit, policy, tests] }
   - { name: publish, uses: publish, agent: developer, depends_on: [implement] }
 ";
-    let mut world = World::with(yaml).when("/tests", vec![none()]);
-    assert!(matches!(world.settle(), Ending::Unverified { pull: Some(_), .. }));
+    let mut world = SimulatedOrder::with(yaml).when("/tests", vec![none()]);
+    assert!(matches!(world.settle(), OrderEnding::Unverified { pull: Some(_), .. }));
     world.say("/approve");
     approved_by(&world.settle());
     assert!(world.survey().trace.pull.is_some_and(|pull| pull.ready));
@@ -298,8 +307,8 @@ stages:
 fn a_draft_is_handed_over_though_its_text_names_what_the_worker_did_not_say() {
     // `publish` names {{implement.result}}, and `archive` {{review.result}}: neither stage has a result of its own.
     let mut world = run_out();
-    assert!(matches!(world.settle(), Ending::Escalated { pull: Some(_), .. }));
-    let mut world = World::with(REVIEWED);
-    assert!(matches!(world.settle(), Ending::Verified { .. }));
+    assert!(matches!(world.settle(), OrderEnding::Escalated { pull: Some(_), .. }));
+    let mut world = SimulatedOrder::with(REVIEWED);
+    assert!(matches!(world.settle(), OrderEnding::Verified { .. }));
     assert_eq!(world.made("archive/archive"), 1);
 }

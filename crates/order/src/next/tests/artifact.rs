@@ -1,8 +1,8 @@
 //! Stories of a worker without tools, whose answer is a code artifact.
 
-use super::world::{Ending, World, objects, red, said};
+use super::world::{OrderEnding, SimulatedOrder, objects, red, said};
 use crate::PullNumber;
-use crate::moves::{Answers, MoveKey};
+use crate::moves::{AgentAnswerFormat, MoveKey};
 use crate::next::*;
 use crate::trace::StageState;
 
@@ -33,7 +33,7 @@ stages:
 ";
 
 /// Whole files that cover these, and what the model claims besides.
-fn artifact(stories: &[&str]) -> Outcome {
+fn artifact(stories: &[&str]) -> EffectOutcome {
     said(
         &serde_json::json!({
             "artifact_id": "CODE-001", "attempt_number": 9,
@@ -46,22 +46,25 @@ fn artifact(stories: &[&str]) -> Outcome {
     )
 }
 
-fn team() -> World {
-    World::with(TEAM).when("analyst/1/agent", vec![said(r#"[{"id": "US-001"}, {"id": "US-002"}]"#)])
+fn team() -> SimulatedOrder {
+    SimulatedOrder::with(TEAM).when("analyst/1/agent", vec![said(r#"[{"id": "US-001"}, {"id": "US-002"}]"#)])
 }
 
-fn whole() -> Outcome {
+fn whole() -> EffectOutcome {
     artifact(&["US-001", "US-002"])
 }
 
-const VERIFIED: Ending = Ending::Verified { pull: Some(PullNumber(8)) };
+const VERIFIED: OrderEnding = OrderEnding::Verified { pull: Some(PullNumber(8)) };
 
 #[test]
 fn its_files_are_written_and_go_through_the_same_checks() {
     let mut world = team().when("engineer/1/agent", vec![whole()]);
     assert_eq!(world.settle(), VERIFIED);
     let asked = world.task("engineer/1/agent").unwrap();
-    assert_eq!((asked.answers, asked.schema.is_some(), asked.previous), (Answers::CodeArtifact, true, None));
+    assert_eq!(
+        (asked.answers, asked.schema.is_some(), asked.previous),
+        (AgentAnswerFormat::CodeArtifact, true, None)
+    );
     let place = |key: &str| world.made.iter().position(|made| made == key).unwrap_or_else(|| panic!("{key}"));
     let order = ["engineer/1/agent", "engineer/1/write", "engineer/1/import", "engineer/1/tests"].map(place);
     assert!(order.is_sorted(), "{order:?}");
@@ -110,13 +113,15 @@ fn three_answers_that_are_none_end_it_and_the_same_one_ends_it_sooner() {
         .when("engineer/1/agent", vec![said("{")])
         .when("engineer/2/agent", vec![said(r#"{"files": []}"#)])
         .when("engineer/3/agent", vec![artifact(&["US-002"])]);
-    assert!(matches!(world.settle(), Ending::Blocked { because } if because.contains("tried 3 times")));
+    assert!(matches!(world.settle(), OrderEnding::Blocked { because } if because.contains("tried 3 times")));
     assert_eq!((world.made("engineer/4"), world.pushes().len()), (0, 0));
     assert_eq!(world.state("engineer"), Some(StageState::Failed));
 
     let mut world =
         team().when("engineer/1/agent", vec![said("{")]).when("engineer/2/agent", vec![said("{")]);
-    assert!(matches!(world.settle(), Ending::Blocked { because } if because.contains("in the same way")));
+    assert!(
+        matches!(world.settle(), OrderEnding::Blocked { because } if because.contains("in the same way"))
+    );
     assert_eq!(world.made("engineer/3"), 0);
 }
 

@@ -2,33 +2,37 @@
 
 #![expect(clippy::wildcard_enum_match_arm, reason = "a story looks at one end")]
 
-use super::world::{Ending, World, failed, red};
-use crate::agent_run::{AgentRun, FailureKind, Usage};
-use crate::journal::{Entry, Journal};
-use crate::moves::Outcome;
+use super::world::{OrderEnding, SimulatedOrder, failed, red};
+use crate::agent_run::{AgentFailureKind, AgentRun, AgentUsage};
+use crate::journal::{Journal, JournalEntry};
+use crate::moves::EffectOutcome;
 use crate::next::*;
-use crate::settings::{Budget, OrderLimits, RepositorySettings};
+use crate::settings::{BudgetLimits, OrderLimits, RepositorySettings};
 use crate::signal::SignalKind;
 
-fn limited(change: impl FnOnce(&mut OrderLimits)) -> World {
-    let mut world = World::new();
+fn limited(change: impl FnOnce(&mut OrderLimits)) -> SimulatedOrder {
+    let mut world = SimulatedOrder::new();
     let mut opened = world.journal.opened().clone();
     change(&mut opened.limits);
-    let entries = vec![Entry { seq: 1, at: world.now, event: Event::Opened(Box::new(opened)) }];
+    let entries = vec![JournalEntry { seq: 1, at: world.now, event: JournalEvent::Opened(Box::new(opened)) }];
     world.journal = Journal::new(entries).unwrap();
     world
 }
 
-fn costs(usd: f64) -> Outcome {
-    let usage = Usage { usd, ..Usage::default() };
-    Outcome::AgentRan(Box::new(AgentRun { result: Some("done".to_owned()), usage, ..AgentRun::default() }))
+fn costs(usd: f64) -> EffectOutcome {
+    let usage = AgentUsage { usd, ..AgentUsage::default() };
+    EffectOutcome::AgentRan(Box::new(AgentRun {
+        result: Some("done".to_owned()),
+        usage,
+        ..AgentRun::default()
+    }))
 }
 
 /// Why it is with a person.
-fn escalated(world: &mut World) -> String {
+fn escalated(world: &mut SimulatedOrder) -> String {
     match world.settle() {
         // What came before is about the round that came closest.
-        Ending::Escalated { because, .. } => because.split("At the end: ").last().unwrap().to_owned(),
+        OrderEnding::Escalated { because, .. } => because.split("At the end: ").last().unwrap().to_owned(),
         other => panic!("{other:?}"),
     }
 }
@@ -47,7 +51,7 @@ fn at_the_limit_it_is_said_what_one_more_round_costs() {
     assert!((budget.usd_spent - 1.03).abs() < 1e-9, "{budget:?}");
 
     world.say("/retry");
-    assert!(matches!(world.settle(), Ending::Verified { .. }), "it is granted once more");
+    assert!(matches!(world.settle(), OrderEnding::Verified { .. }), "it is granted once more");
     assert!(world.survey().budget.usd_spent < 0.1, "{:?}", world.survey().budget);
 }
 
@@ -62,7 +66,7 @@ fn agents_that_do_not_say_what_they_cost_are_not_guessed_at() {
 #[test]
 fn runs_are_counted_when_an_agent_was_at_work() {
     // classify, branch and plan are three; what kept an agent off its work is none.
-    let kept_off = vec![failed(FailureKind::Unavailable), failed(FailureKind::UnknownSession)];
+    let kept_off = vec![failed(AgentFailureKind::Unavailable), failed(AgentFailureKind::UnknownSession)];
     let mut world = limited(|limits| limits.runs = 5)
         .when("implement/1/agent", kept_off)
         .when("/tests", vec![red(3, 1), red(2, 1)]);
@@ -75,7 +79,7 @@ fn runs_are_counted_when_an_agent_was_at_work() {
 #[test]
 fn a_repository_allows_fewer_runs_and_never_more() {
     for (own, counted) in [(4, 4), (6, 5)] {
-        let budget = Some(Budget { runs: Some(own), ..Budget::default() });
+        let budget = Some(BudgetLimits { runs: Some(own), ..BudgetLimits::default() });
         let mut world = limited(|limits| limits.runs = 5)
             .settings(RepositorySettings { budget, ..RepositorySettings::default() })
             .when("/tests", vec![red(3, 1), red(2, 1), red(1, 1)]);
@@ -106,7 +110,7 @@ fn waiting_for_people_is_not_work() {
         escalated(&mut world);
         world.now += TimeDelta::days(3);
         world.say("/retry");
-        assert!(matches!(world.settle(), Ending::Verified { .. }), "renews: {renews}");
+        assert!(matches!(world.settle(), OrderEnding::Verified { .. }), "renews: {renews}");
         assert!(world.survey().budget.minutes_spent < 60, "{:?}", world.survey().budget);
     }
 }
@@ -124,7 +128,7 @@ fn time_in_which_a_run_went_on_is_work_whoever_spoke_meanwhile() {
         world.finish(&key.0);
     }
     match world.settle() {
-        Ending::Blocked { because } => assert!(because.contains("60 minutes"), "{because}"),
+        OrderEnding::Blocked { because } => assert!(because.contains("60 minutes"), "{because}"),
         other => panic!("{other:?}"),
     }
 }

@@ -6,11 +6,11 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use proptest::prelude::*;
 
 use super::world::{
-    Oracle, approves, failed, flags, guides, imported, nothing, objects, red, said, sha, tested,
+    OutcomeOracle, approves, failed, flags, guides, imported, nothing, objects, red, said, sha, tested,
 };
-use crate::agent_run::{AgentRun, FailureKind, Usage};
+use crate::agent_run::{AgentFailureKind, AgentRun, AgentUsage};
 use crate::feedback::{Category, Feedback};
-use crate::moves::Trouble;
+use crate::moves::EffectError;
 use crate::next::*;
 use crate::test_run::TestVerdict;
 
@@ -22,11 +22,11 @@ pub(super) fn chance(of: &impl Hash) -> u64 {
 }
 
 /// Draws from what it is told, one number after the other.
-struct Dice {
+struct SeededRandom {
     state: u64,
 }
 
-impl Dice {
+impl SeededRandom {
     fn of(&mut self, sides: u64) -> u64 {
         self.state = chance(&self.state);
         self.state % sides
@@ -39,17 +39,17 @@ impl Dice {
 }
 
 /// What each effect comes to, by the seed, its name and how often it was made before.
-pub(super) fn oracle(seed: u64) -> Oracle {
+pub(super) fn oracle(seed: u64) -> OutcomeOracle {
     Box::new(move |key, r#move, before| {
-        let mut dice = Dice { state: chance(&(seed, key, before)) };
+        let mut dice = SeededRandom { state: chance(&(seed, key, before)) };
         // Some orders go well, some badly.
         let badness = if seed.is_multiple_of(9) { 70 } else { 5 + seed % 40 };
         if !matches!(r#move, Move::Authorize { .. } | Move::ShowStatus { .. }) && dice.percent(2) {
             let retry = if dice.percent(20) { Retry::Never } else { Retry::Soon };
-            return Some(Outcome::Trouble(Trouble { message: "trouble".to_owned(), retry }));
+            return Some(EffectOutcome::Trouble(EffectError { message: "trouble".to_owned(), retry }));
         }
         if dice.of(400) == 0 {
-            return Some(Outcome::PullFinished);
+            return Some(EffectOutcome::PullFinished);
         }
         match r#move {
             Move::RunAgent(task) => Some(agent(&task.command, key, badness, &mut dice)),
@@ -57,50 +57,54 @@ pub(super) fn oracle(seed: u64) -> Oracle {
                 n if n < badness / 2 => nothing(),
                 n if n < badness => {
                     let what = ["Makefile", "a secret", ".github", "a link"][dice.of(4) as usize];
-                    Outcome::ImportRefused(Feedback::failed(Category::Policy, format!("{what} is refused")))
+                    EffectOutcome::ImportRefused(Feedback::failed(
+                        Category::Policy,
+                        format!("{what} is refused"),
+                    ))
                 }
                 // Now and then the same commit, or the same tree, again.
                 n => match imported(
                     if n < badness + 3 { 1 } else { (dice.of(1 << 20) + 10) as u32 },
                     Some("Change it"),
                 ) {
-                    Outcome::Imported { pushed, tree, changed, message, warnings } => {
+                    EffectOutcome::Imported { pushed, tree, changed, message, warnings } => {
                         let tree =
                             if dice.percent(5) { sha(77).as_str().parse().expect("a tree") } else { tree };
                         let message = message.filter(|_| !dice.percent(10));
-                        Outcome::Imported { pushed, tree, changed, message, warnings }
+                        EffectOutcome::Imported { pushed, tree, changed, message, warnings }
                     }
                     other => other,
                 },
             }),
             // The date is part of a commit: no two are the same.
-            Move::Commit { .. } => {
-                Some(Outcome::Committed { commit: sha(chance(&(seed, key)) as u32), patch: key.to_string() })
-            }
+            Move::Commit { .. } => Some(EffectOutcome::Committed {
+                commit: sha(chance(&(seed, key)) as u32),
+                patch: key.to_string(),
+            }),
             Move::RunTests { commit } => Some(match dice.of(100) {
                 n if n < badness => red(dice.of(4), 1 + dice.of(3)),
                 n if n < badness + 4 => tested(commit, TestVerdict::SetupFailed, 0, 0),
                 n if n < badness + 10 => tested(commit, TestVerdict::NoTests, 0, 0),
                 n => match tested(commit, TestVerdict::Passed, 5, 0) {
-                    Outcome::Tested(mut run) => {
+                    EffectOutcome::Tested(mut run) => {
                         run.doubt = (n > 96).then(|| "the change rewrites its judge".to_owned());
-                        Outcome::Tested(run)
+                        EffectOutcome::Tested(run)
                     }
                     other => other,
                 },
             }),
-            Move::Push { .. } if dice.percent(3) => Some(Outcome::BranchTaken { at: Some(sha(66)) }),
+            Move::Push { .. } if dice.percent(3) => Some(EffectOutcome::BranchTaken { at: Some(sha(66)) }),
             _ => None,
         }
     })
 }
 
-fn agent(command: &str, key: &MoveKey, badness: u64, dice: &mut Dice) -> Outcome {
+fn agent(command: &str, key: &MoveKey, badness: u64, dice: &mut SeededRandom) -> EffectOutcome {
     match dice.of(100) {
-        0 | 1 => return failed(FailureKind::Unavailable),
-        2 => return failed(FailureKind::UnknownSession),
-        3 | 4 => return failed(FailureKind::Ended),
-        5 if dice.percent(30) => return failed(FailureKind::Misconfigured),
+        0 | 1 => return failed(AgentFailureKind::Unavailable),
+        2 => return failed(AgentFailureKind::UnknownSession),
+        3 | 4 => return failed(AgentFailureKind::Ended),
+        5 if dice.percent(30) => return failed(AgentFailureKind::Misconfigured),
         _ => {}
     }
     let nonsense = format!("well, {}", ["so", "then", "maybe", "hm"][dice.of(4) as usize]);
@@ -122,9 +126,9 @@ fn agent(command: &str, key: &MoveKey, badness: u64, dice: &mut Dice) -> Outcome
         _ => said(&nonsense),
     };
     match outcome {
-        Outcome::AgentRan(run) => Outcome::AgentRan(Box::new(AgentRun {
+        EffectOutcome::AgentRan(run) => EffectOutcome::AgentRan(Box::new(AgentRun {
             session_id: (!dice.percent(10)).then(|| format!("session of {key}")),
-            usage: Usage { usd: dice.of(30) as f64 / 100.0, ..Usage::default() },
+            usage: AgentUsage { usd: dice.of(30) as f64 / 100.0, ..AgentUsage::default() },
             ..*run
         })),
         other => other,
@@ -133,7 +137,7 @@ fn agent(command: &str, key: &MoveKey, badness: u64, dice: &mut Dice) -> Outcome
 
 /// A stage before it has a name.
 #[derive(Debug, Clone)]
-struct Sketch {
+struct StageDraft {
     kind: u64,
     depends: u64,
     checks: u64,
@@ -145,12 +149,12 @@ struct Sketch {
     when: bool,
 }
 
-fn any_sketch() -> impl Strategy<Value = Sketch> {
+fn any_sketch() -> impl Strategy<Value = StageDraft> {
     let escalation = prop::sample::select(vec!["none", "human_approval", "tech_lead", "tech_lead"]);
     let policy = prop::sample::select(vec!["blind", "exponential", "infrastructure_only"]);
     let numbers = (0_u64..10, any::<u64>(), any::<u64>(), 0_u64..5, 0_u64..4);
     (numbers, escalation, policy, prop::bool::weighted(0.1), prop::bool::weighted(0.3)).prop_map(
-        |((kind, depends, checks, rounds, retries), escalation, policy, budget, when)| Sketch {
+        |((kind, depends, checks, rounds, retries), escalation, policy, budget, when)| StageDraft {
             kind,
             depends,
             checks,
@@ -172,8 +176,8 @@ pub(super) fn any_pipeline() -> impl Strategy<Value = String> {
 }
 
 fn drawn(
-    sketches: &[Sketch],
-    review: &Sketch,
+    sketches: &[StageDraft],
+    review: &StageDraft,
     (publishes, reviews, readies, backwards): (bool, bool, bool, bool),
 ) -> String {
     let mut stages: Vec<String> = Vec::new();
@@ -248,12 +252,12 @@ fn drawn(
     format!("name: chance\nversion: 1\nstages:\n{stages}")
 }
 
-fn limits(sketch: &Sketch) -> String {
+fn limits(sketch: &StageDraft) -> String {
     let budget = if sketch.budget { ", budget: 0.8" } else { "" };
     format!(", retry_count: {}, retry_policy: {}{budget}", sketch.retries, sketch.policy)
 }
 
-fn worker(sketch: &Sketch, begins: &str) -> String {
+fn worker(sketch: &StageDraft, begins: &str) -> String {
     let mut checks = vec!["pushed_commit"];
     for (bit, check) in ["policy", "tests", "verifier"].into_iter().enumerate() {
         // Most stages have most checks.

@@ -2,16 +2,16 @@
 
 #![expect(clippy::wildcard_enum_match_arm, reason = "a story looks at one kind of move")]
 
-use super::world::{Ending, World, quiet, said, sha, tested};
+use super::world::{OrderEnding, SimulatedOrder, quiet, said, sha, tested};
 use crate::conversation::*;
 use crate::ids::{CommitSha, Person, PullNumber, UserId};
-use crate::moves::{Outcome, Trouble};
+use crate::moves::{EffectError, EffectOutcome};
 use crate::next::*;
-use crate::settings::{RepositorySettings, WhenBaseMoves};
+use crate::settings::{BaseMovePolicy, RepositorySettings};
 use crate::signal::Requester;
-use crate::signal::{FirstWord, ReviewVerdict, SignalKind};
+use crate::signal::{CommentCommand, ReviewVerdict, SignalKind};
 use crate::test_run::TestVerdict;
-use crate::trace::OwnChecks;
+use crate::trace::StageChecksOutcome;
 
 const PULL: PullNumber = PullNumber(8);
 
@@ -23,18 +23,18 @@ fn reviewed(review: u64, verdict: ReviewVerdict) -> SignalKind {
     SignalKind::Reviewed { pull: PULL, review, verdict }
 }
 
-fn by(name: &str, id: u64) -> Author {
-    Author::Person(Person { login: name.to_owned(), id: UserId(id) })
+fn by(name: &str, id: u64) -> CommentAuthor {
+    CommentAuthor::Person(Person { login: name.to_owned(), id: UserId(id) })
 }
 
-fn thread(id: &str, review: u64, author: Author, body: &str) -> Thread {
-    Thread {
+fn thread(id: &str, review: u64, author: CommentAuthor, body: &str) -> PullReviewThread {
+    PullReviewThread {
         id: id.to_owned(),
         path: "src/lib.rs".to_owned(),
         line: Some(3),
         original_line: None,
         diff_hunk: "@@ -1,3 +1,3 @@\n-a + b\n+a - b".to_owned(),
-        comments: vec![ThreadComment {
+        comments: vec![PullReviewThreadComment {
             id: review * 10,
             review: Some(review),
             by: author,
@@ -44,12 +44,12 @@ fn thread(id: &str, review: u64, author: Author, body: &str) -> Thread {
     }
 }
 
-fn read(reading: PullReading) -> Outcome {
-    Outcome::PullRead(Box::new(reading))
+fn read(reading: PullSnapshot) -> EffectOutcome {
+    EffectOutcome::PullRead(Box::new(reading))
 }
 
 /// The worker's answer: each point, and whether it was done.
-fn answers(points: &[(&str, bool, &str)]) -> Outcome {
+fn answers(points: &[(&str, bool, &str)]) -> EffectOutcome {
     let points: Vec<_> = points
         .iter()
         .map(|(p, done, text)| serde_json::json!({"point": p, "done": done, "text": text}))
@@ -58,15 +58,15 @@ fn answers(points: &[(&str, bool, &str)]) -> Outcome {
 }
 
 /// An order whose pull request is verified; the commit on its branch.
-pub(super) fn verified(mut world: World) -> (World, CommitSha) {
-    assert_eq!(world.settle(), Ending::Verified { pull: Some(PULL) });
+pub(super) fn verified(mut world: SimulatedOrder) -> (SimulatedOrder, CommitSha) {
+    assert_eq!(world.settle(), OrderEnding::Verified { pull: Some(PULL) });
     let head = world.survey().trace.pushed.expect("it is pushed");
     (world, head)
 }
 
-pub(super) fn moves_of<'w>(world: &'w World, part: &str) -> Vec<&'w Move> {
-    let named = |event: &'w Event| match event {
-        Event::Intended { key, r#move } if key.0.contains(part) => Some(&**r#move),
+pub(super) fn moves_of<'w>(world: &'w SimulatedOrder, part: &str) -> Vec<&'w Move> {
+    let named = |event: &'w JournalEvent| match event {
+        JournalEvent::Intended { key, r#move } if key.0.contains(part) => Some(&**r#move),
         _ => None,
     };
     world.journal.entries().iter().filter_map(|entry| named(&entry.event)).collect()
@@ -74,8 +74,8 @@ pub(super) fn moves_of<'w>(world: &'w World, part: &str) -> Vec<&'w Move> {
 
 #[test]
 fn a_review_is_answered_thread_by_thread() {
-    let (world, head) = verified(World::new());
-    let reading = PullReading {
+    let (world, head) = verified(SimulatedOrder::new());
+    let reading = PullSnapshot {
         threads: vec![
             thread("T1", 5, by("bob", 2), "this should subtract"),
             thread("T2", 5, by("bob", 2), "rename this to total"),
@@ -88,7 +88,7 @@ fn a_review_is_answered_thread_by_thread() {
         vec![answers(&[("p1", true, "it subtracts now"), ("p2", false, "total is taken")])],
     );
     world.hear_from(somebody("bob", 2), reviewed(5, ReviewVerdict::ChangesRequested));
-    assert_eq!(world.settle(), Ending::Verified { pull: Some(PULL) });
+    assert_eq!(world.settle(), OrderEnding::Verified { pull: Some(PULL) });
 
     let Move::RunAgent(task) = moves_of(&world, "answer/1/1/agent")[0] else { panic!("an agent") };
     assert!(task.arguments[4].contains("this should subtract") && task.arguments[4].contains("@@ -1,3"));
@@ -100,8 +100,8 @@ fn a_review_is_answered_thread_by_thread() {
         panic!("replies")
     };
     assert_eq!(replies.iter().map(|reply| reply.thread.as_str()).collect::<Vec<_>>(), ["T1", "T2"]);
-    assert_eq!(replies[0].done, Done::In(commit.clone()));
-    assert_eq!((&replies[1].done, replies[1].text.as_str()), (&Done::Nothing, "total is taken"));
+    assert_eq!(replies[0].done, PointResolution::In(commit.clone()));
+    assert_eq!((&replies[1].done, replies[1].text.as_str()), (&PointResolution::Nothing, "total is taken"));
     let Move::RequestReview { reviewers, .. } = moves_of(&world, "answer/1/request")[0] else {
         panic!("a request")
     };
@@ -111,13 +111,13 @@ fn a_review_is_answered_thread_by_thread() {
 
 #[test]
 fn words_alone_need_no_commit() {
-    let (world, head) = verified(World::new());
-    let reading = PullReading { threads: vec![thread("T1", 5, by("bob", 2), "why?")], ..quiet(&head) };
+    let (world, head) = verified(SimulatedOrder::new());
+    let reading = PullSnapshot { threads: vec![thread("T1", 5, by("bob", 2), "why?")], ..quiet(&head) };
     let mut world = world
         .when("answer/1/read", vec![read(reading)])
         .when("answer/1/1/agent", vec![answers(&[("p1", false, "because of the overflow")])]);
     world.hear_from(somebody("bob", 2), reviewed(5, ReviewVerdict::ChangesRequested));
-    assert_eq!(world.settle(), Ending::Verified { pull: Some(PULL) });
+    assert_eq!(world.settle(), OrderEnding::Verified { pull: Some(PULL) });
     assert_eq!(world.made("answer/1/1/import"), 0);
     assert_eq!(world.survey().trace.pushed, Some(head));
     assert_eq!(world.made("answer/1/threads/words"), 1);
@@ -125,26 +125,26 @@ fn words_alone_need_no_commit() {
 
 #[test]
 fn a_point_that_is_left_out_goes_back_to_the_worker() {
-    let (world, head) = verified(World::new());
+    let (world, head) = verified(SimulatedOrder::new());
     let threads = vec![thread("T1", 5, by("bob", 2), "one"), thread("T2", 5, by("bob", 2), "two")];
     let mut world = world
-        .when("answer/1/read", vec![read(PullReading { threads, ..quiet(&head) })])
+        .when("answer/1/read", vec![read(PullSnapshot { threads, ..quiet(&head) })])
         .when("answer/1/1/agent", vec![answers(&[("p1", true, "done")])])
         .when("answer/1/2/agent", vec![answers(&[("p1", true, "done"), ("p2", true, "done as well")])]);
     world.hear_from(somebody("bob", 2), reviewed(5, ReviewVerdict::ChangesRequested));
-    assert_eq!(world.settle(), Ending::Verified { pull: Some(PULL) });
+    assert_eq!(world.settle(), OrderEnding::Verified { pull: Some(PULL) });
     let Move::RunAgent(task) = moves_of(&world, "answer/1/2/agent")[0] else { panic!("an agent") };
     assert!(task.rework.as_ref().unwrap().feedback[0].summary.contains("p2"));
 }
 
 #[test]
 fn a_round_that_fails_its_tests_is_sent_back_and_nothing_unverified_is_pushed() {
-    let (world, head) = verified(World::new());
+    let (world, head) = verified(SimulatedOrder::new());
     let threads = vec![thread("T1", 5, by("bob", 2), "make it faster")];
     let done = || answers(&[("p1", true, "faster")]);
     let red = |n| tested(&sha(n), TestVerdict::Failed, 1, 2);
     let mut world = world
-        .when("answer/1/read", vec![read(PullReading { threads, ..quiet(&head) })])
+        .when("answer/1/read", vec![read(PullSnapshot { threads, ..quiet(&head) })])
         .when("answer/1/1/agent", vec![done()])
         .when("answer/1/2/agent", vec![done()])
         .when("answer/1/3/agent", vec![done()])
@@ -153,17 +153,17 @@ fn a_round_that_fails_its_tests_is_sent_back_and_nothing_unverified_is_pushed() 
         .when("answer/1/3/tests", vec![red(52)]);
     world.hear_from(somebody("bob", 2), reviewed(5, ReviewVerdict::ChangesRequested));
     let settled = world.settle();
-    assert!(matches!(settled, Ending::Escalated { pull: Some(PULL), .. }), "{settled:?}");
+    assert!(matches!(settled, OrderEnding::Escalated { pull: Some(PULL), .. }), "{settled:?}");
     assert_eq!(world.made("answer/1/push"), 0);
     let Move::AnswerThreads { replies, .. } = moves_of(&world, "answer/1/threads")[0] else {
         panic!("replies")
     };
-    assert_eq!(replies[0].done, Done::InVain);
+    assert_eq!(replies[0].done, PointResolution::InVain);
 
     // A person advises, and it goes on where it stood.
     let mut world = world.when("answer/1/4/agent", vec![done()]);
     world.say("/retry use the other algorithm");
-    assert_eq!(world.settle(), Ending::Verified { pull: Some(PULL) });
+    assert_eq!(world.settle(), OrderEnding::Verified { pull: Some(PULL) });
     let Move::RunAgent(task) = moves_of(&world, "answer/1/4/agent")[0] else { panic!("an agent") };
     assert_eq!(task.rework.as_ref().unwrap().guidance.as_deref(), Some("use the other algorithm"));
     assert_eq!(world.made("answer/1/push"), 1);
@@ -183,14 +183,14 @@ fn reviews_a_retry_and_a_red_check_that_come_together_are_one_round() {
         (somebody("ada", 1), retry("and keep it short")),
     ];
     for order in 0..120 {
-        let (world, head) = verified(World::new().gathering(20));
+        let (world, head) = verified(SimulatedOrder::new().gathering(20));
         let mut all = occasions.clone();
         all.push((somebody("github", 9), SignalKind::ChecksFinished { head: head.clone() }));
         let mut named = thread("T3", 7, by("dan", 4), "and this?");
         named.comments[0].names_us = true;
-        let reading = PullReading {
+        let reading = PullSnapshot {
             threads: vec![thread("T1", 5, by("bob", 2), "one"), thread("T2", 6, by("cleo", 3), "two"), named],
-            checks: ChecksReading { failing: vec![failing.clone()], ..ChecksReading::default() },
+            checks: ChecksSnapshot { failing: vec![failing.clone()], ..ChecksSnapshot::default() },
             ..quiet(&head)
         };
         let done: Vec<_> = ["p1", "p2", "p3", "p4", "p5"].map(|p| (p, true, "done")).to_vec();
@@ -200,7 +200,7 @@ fn reviews_a_retry_and_a_red_check_that_come_together_are_one_round() {
             let (by, kind) = all[place].clone();
             world.hear_from(by, kind);
         }
-        assert_eq!(world.settle(), Ending::Verified { pull: Some(PULL) });
+        assert_eq!(world.settle(), OrderEnding::Verified { pull: Some(PULL) });
         assert_eq!(world.made("answer/1/1/agent"), 1, "order {order}");
         assert_eq!(world.made("answer/2/read"), 0, "nothing is left for another answer");
         let Move::RunAgent(task) = moves_of(&world, "answer/1/1/agent")[0] else { panic!("an agent") };
@@ -217,7 +217,7 @@ fn reviews_a_retry_and_a_red_check_that_come_together_are_one_round() {
 }
 
 fn retry(guidance: &str) -> SignalKind {
-    let FirstWord::Command(command) = FirstWord::of(&format!("/retry {guidance}")) else {
+    let CommentCommand::Command(command) = CommentCommand::of(&format!("/retry {guidance}")) else {
         panic!("a command")
     };
     SignalKind::Commanded { comment: None, pull: Some(PULL), command }
@@ -236,12 +236,12 @@ fn permutation(number: usize, count: usize) -> Vec<usize> {
 
 #[test]
 fn what_fails_on_the_base_as_well_is_left_alone() {
-    let (world, head) = verified(World::new());
+    let (world, head) = verified(SimulatedOrder::new());
     let checks =
-        ChecksReading { failing_on_base: vec!["lint".to_owned()], passed: 2, ..ChecksReading::default() };
-    let mut world = world.when("answer/1/read", vec![read(PullReading { checks, ..quiet(&head) })]);
+        ChecksSnapshot { failing_on_base: vec!["lint".to_owned()], passed: 2, ..ChecksSnapshot::default() };
+    let mut world = world.when("answer/1/read", vec![read(PullSnapshot { checks, ..quiet(&head) })]);
     world.hear(SignalKind::ChecksFinished { head });
-    assert_eq!(world.settle(), Ending::Verified { pull: Some(PULL) });
+    assert_eq!(world.settle(), OrderEnding::Verified { pull: Some(PULL) });
     assert_eq!(world.made("answer/1/1/agent"), 0);
     let ci = world.survey().trace.ci.expect("it was looked at");
     assert_eq!((ci.passed, ci.failing_on_base), (2, vec!["lint".to_owned()]));
@@ -249,23 +249,23 @@ fn what_fails_on_the_base_as_well_is_left_alone() {
 
 #[test]
 fn failing_checks_are_answered_three_times_and_then_a_person_has_to_look() {
-    let (mut world, mut head) = verified(World::new());
-    let checks = || ChecksReading {
+    let (mut world, mut head) = verified(SimulatedOrder::new());
+    let checks = || ChecksSnapshot {
         failing: vec![FailingJob { name: "build".to_owned(), ..FailingJob::default() }],
-        ..ChecksReading::default()
+        ..ChecksSnapshot::default()
     };
     for answer in 1..=4 {
         let read_key: &'static str = format!("answer/{answer}/read").leak();
         let agent_key: &'static str = format!("answer/{answer}/1/agent").leak();
         world = world
-            .when(read_key, vec![read(PullReading { checks: checks(), ..quiet(&head) })])
+            .when(read_key, vec![read(PullSnapshot { checks: checks(), ..quiet(&head) })])
             .when(agent_key, vec![answers(&[("p1", true, "mended")])]);
         world.hear(SignalKind::ChecksFinished { head: head.clone() });
         let settled = world.settle();
         if answer <= 3 {
-            assert_eq!(settled, Ending::Verified { pull: Some(PULL) }, "answer {answer}");
+            assert_eq!(settled, OrderEnding::Verified { pull: Some(PULL) }, "answer {answer}");
         } else {
-            assert!(matches!(settled, Ending::Escalated { .. }), "{settled:?}");
+            assert!(matches!(settled, OrderEnding::Escalated { .. }), "{settled:?}");
             assert_eq!(world.made(agent_key), 0);
         }
         head = world.survey().trace.pushed.unwrap();
@@ -276,11 +276,11 @@ fn failing_checks_are_answered_three_times_and_then_a_person_has_to_look() {
 fn a_flaky_job_runs_once_more_before_it_is_believed() {
     let mut settings = RepositorySettings::default();
     settings.ci.rerun = true;
-    let (world, head) = verified(World::new().settings(settings));
-    let red = |head: &CommitSha| PullReading {
-        checks: ChecksReading {
+    let (world, head) = verified(SimulatedOrder::new().settings(settings));
+    let red = |head: &CommitSha| PullSnapshot {
+        checks: ChecksSnapshot {
             failing: vec![FailingJob { name: "build".to_owned(), job: Some(77), ..FailingJob::default() }],
-            ..ChecksReading::default()
+            ..ChecksSnapshot::default()
         },
         ..quiet(head)
     };
@@ -289,7 +289,7 @@ fn a_flaky_job_runs_once_more_before_it_is_believed() {
         .when("answer/2/read", vec![read(red(&head))])
         .when("answer/2/1/agent", vec![answers(&[("p1", true, "mended")])]);
     world.hear(SignalKind::ChecksFinished { head: head.clone() });
-    assert_eq!(world.settle(), Ending::Verified { pull: Some(PULL) });
+    assert_eq!(world.settle(), OrderEnding::Verified { pull: Some(PULL) });
     assert_eq!((world.made("answer/1/rerun"), world.made("answer/1/1/agent")), (1, 0));
     world.hear(SignalKind::ChecksFinished { head });
     world.settle();
@@ -298,16 +298,16 @@ fn a_flaky_job_runs_once_more_before_it_is_believed() {
 
 #[test]
 fn a_persons_commit_is_taken_in_and_never_overwritten() {
-    let (world, head) = verified(World::new());
+    let (world, head) = verified(SimulatedOrder::new());
     let theirs = sha(900);
     let mut world = world.when("answer/1/read", vec![read(quiet(&theirs))]);
     world.hear_from(somebody("bob", 2), SignalKind::PullPushed { pull: PULL, head: theirs.clone() });
-    assert_eq!(world.settle(), Ending::Verified { pull: Some(PULL) });
+    assert_eq!(world.settle(), OrderEnding::Verified { pull: Some(PULL) });
     assert_eq!(world.made("answer/1/taken-in/tests"), 1);
     assert_eq!(world.survey().trace.work.unwrap().commit, theirs);
 
     // The next review is answered on top of it.
-    let reading = PullReading { threads: vec![thread("T1", 5, by("bob", 2), "and this")], ..quiet(&theirs) };
+    let reading = PullSnapshot { threads: vec![thread("T1", 5, by("bob", 2), "and this")], ..quiet(&theirs) };
     let mut world = world
         .when("answer/2/read", vec![read(reading)])
         .when("answer/2/1/agent", vec![answers(&[("p1", true, "done")])]);
@@ -322,21 +322,21 @@ fn a_persons_commit_is_taken_in_and_never_overwritten() {
 
 #[test]
 fn our_own_push_is_no_news() {
-    let (mut world, head) = verified(World::new());
+    let (mut world, head) = verified(SimulatedOrder::new());
     world.hear_from(somebody("journeyman[bot]", 7), SignalKind::PullPushed { pull: PULL, head });
-    assert_eq!(world.settle(), Ending::Verified { pull: Some(PULL) });
+    assert_eq!(world.settle(), OrderEnding::Verified { pull: Some(PULL) });
     assert_eq!(world.made("answer/1/read"), 0);
 }
 
 #[test]
 fn tests_that_fail_on_a_persons_commit_are_told_and_not_mended_unasked() {
-    let (world, _) = verified(World::new());
+    let (world, _) = verified(SimulatedOrder::new());
     let theirs = sha(900);
     let mut world = world
         .when("answer/1/read", vec![read(quiet(&theirs))])
         .when("answer/1/taken-in/tests", vec![tested(&theirs, TestVerdict::Failed, 1, 1)]);
     world.hear_from(somebody("bob", 2), SignalKind::PullPushed { pull: PULL, head: theirs.clone() });
-    assert!(matches!(world.settle(), Ending::Escalated { .. }));
+    assert!(matches!(world.settle(), OrderEnding::Escalated { .. }));
     assert_eq!(world.made("answer/1/1/agent"), 0);
 
     // Asked to, it mends them.
@@ -344,29 +344,29 @@ fn tests_that_fail_on_a_persons_commit_are_told_and_not_mended_unasked() {
         .when("answer/2/read", vec![read(quiet(&theirs))])
         .when("answer/2/1/agent", vec![answers(&[("p1", true, "mended")])]);
     world.say("/retry");
-    assert_eq!(world.settle(), Ending::Verified { pull: Some(PULL) });
+    assert_eq!(world.settle(), OrderEnding::Verified { pull: Some(PULL) });
 }
 
 #[test]
 fn somebody_who_pushes_while_an_answer_is_made_is_not_overwritten() {
-    let (world, head) = verified(World::new());
+    let (world, head) = verified(SimulatedOrder::new());
     let theirs = sha(900);
     let threads = || vec![thread("T1", 5, by("bob", 2), "one")];
     let mut world = world
-        .when("answer/1/read", vec![read(PullReading { threads: threads(), ..quiet(&head) })])
+        .when("answer/1/read", vec![read(PullSnapshot { threads: threads(), ..quiet(&head) })])
         .when("answer/1/1/agent", vec![answers(&[("p1", true, "done")])])
-        .when("answer/1/push/0000000b00", vec![Outcome::BranchTaken { at: Some(theirs.clone()) }])
-        .when("answer/2/read", vec![read(PullReading { threads: threads(), ..quiet(&theirs) })])
+        .when("answer/1/push/0000000b00", vec![EffectOutcome::BranchTaken { at: Some(theirs.clone()) }])
+        .when("answer/2/read", vec![read(PullSnapshot { threads: threads(), ..quiet(&theirs) })])
         .when("answer/2/1/agent", vec![answers(&[("p1", true, "done on theirs")])]);
-    let world_push = |world: &World| moves_of(world, "/push/").len();
+    let world_push = |world: &SimulatedOrder| moves_of(world, "/push/").len();
     world.oracle(|key, r#move, _| match r#move {
         Move::Push { .. } if key.0.starts_with("answer/1/push") => {
-            Some(Outcome::BranchTaken { at: Some(sha(900)) })
+            Some(EffectOutcome::BranchTaken { at: Some(sha(900)) })
         }
         _ => None,
     });
     world.hear_from(somebody("bob", 2), reviewed(5, ReviewVerdict::ChangesRequested));
-    assert_eq!(world.settle(), Ending::Verified { pull: Some(PULL) });
+    assert_eq!(world.settle(), OrderEnding::Verified { pull: Some(PULL) });
     assert_eq!(world_push(&world), 2);
     let Move::Push { lease, .. } = moves_of(&world, "answer/2/push")[0] else { panic!("a push") };
     assert_eq!(lease.as_ref(), Some(&theirs));
@@ -375,16 +375,16 @@ fn somebody_who_pushes_while_an_answer_is_made_is_not_overwritten() {
 
 #[test]
 fn a_base_that_contradicts_is_a_round_of_its_own() {
-    let (world, head) = verified(World::new());
+    let (world, head) = verified(SimulatedOrder::new());
     let conflict =
-        Outcome::Conflicted { base: sha(70), marked: sha(71), paths: vec!["src/lib.rs".to_owned()] };
-    let reading = PullReading { mergeable: Mergeable::Conflicts, ..quiet(&head) };
+        EffectOutcome::Conflicted { base: sha(70), marked: sha(71), paths: vec!["src/lib.rs".to_owned()] };
+    let reading = PullSnapshot { mergeable: Mergeability::Conflicts, ..quiet(&head) };
     let mut world = world
         .when("answer/1/read", vec![read(reading)])
         .when("answer/1/update", vec![conflict])
         .when("answer/1/1/agent", vec![said("Both are kept.")]);
     world.hear_from(somebody("bob", 2), SignalKind::BaseMoved { head: sha(70) });
-    assert_eq!(world.settle(), Ending::Verified { pull: Some(PULL) });
+    assert_eq!(world.settle(), OrderEnding::Verified { pull: Some(PULL) });
     let Move::RunAgent(task) = moves_of(&world, "answer/1/1/agent")[0] else { panic!("an agent") };
     assert_eq!((task.command.as_str(), &task.start), ("resolve", &Some(sha(71))));
     assert_eq!(task.arguments[4], "src/lib.rs");
@@ -396,8 +396,8 @@ fn a_base_that_contradicts_is_a_round_of_its_own() {
 
 #[test]
 fn a_base_that_merges_is_merged_tested_and_pushed_without_an_agent() {
-    let (world, head) = verified(World::new());
-    let updated = Outcome::BranchUpdated {
+    let (world, head) = verified(SimulatedOrder::new());
+    let updated = EffectOutcome::BranchUpdated {
         base: sha(70),
         commit: sha(72),
         tree: format!("{:040x}", 9).parse().unwrap(),
@@ -405,16 +405,16 @@ fn a_base_that_merges_is_merged_tested_and_pushed_without_an_agent() {
         patch: String::new(),
     };
     let mut world = world
-        .when("answer/1/read", vec![read(PullReading { mergeable: Mergeable::Behind, ..quiet(&head) })])
+        .when("answer/1/read", vec![read(PullSnapshot { mergeable: Mergeability::Behind, ..quiet(&head) })])
         .when("answer/1/update", vec![updated]);
     world.hear_from(somebody("bob", 2), SignalKind::BaseMoved { head: sha(70) });
-    assert_eq!(world.settle(), Ending::Verified { pull: Some(PULL) });
+    assert_eq!(world.settle(), OrderEnding::Verified { pull: Some(PULL) });
     assert_eq!((world.made("answer/1/updated/tests"), world.made("answer/1/1/agent")), (1, 0));
     assert_eq!(world.survey().trace.pushed, Some(sha(72)));
 
     let settings =
-        RepositorySettings { when_base_moves: WhenBaseMoves::Leave, ..RepositorySettings::default() };
-    let (mut world, _) = verified(World::new().settings(settings));
+        RepositorySettings { when_base_moves: BaseMovePolicy::Leave, ..RepositorySettings::default() };
+    let (mut world, _) = verified(SimulatedOrder::new().settings(settings));
     world.hear_from(somebody("bob", 2), SignalKind::BaseMoved { head: sha(70) });
     world.settle();
     assert_eq!(world.made("answer/1/read"), 0, "left alone, as the repository wishes");
@@ -422,42 +422,46 @@ fn a_base_that_merges_is_merged_tested_and_pushed_without_an_agent() {
 
 #[test]
 fn a_merged_pull_request_settles_the_order_and_a_reopened_one_goes_on() {
-    let (mut world, head) = verified(World::new());
+    let (mut world, head) = verified(SimulatedOrder::new());
     world.hear_from(somebody("bob", 2), SignalKind::PullClosed { pull: PULL, merged: false });
-    assert_eq!(world.settle(), Ending::Closed { pull: PULL, by: "bob".to_owned() });
+    assert_eq!(world.settle(), OrderEnding::Closed { pull: PULL, by: "bob".to_owned() });
     assert_eq!(moves_of(&world, "/tidy").len(), 1);
     world.hear_from(somebody("bob", 2), reviewed(5, ReviewVerdict::ChangesRequested));
-    assert!(matches!(world.settle(), Ending::Closed { .. }), "nobody works on a closed pull request");
+    assert!(matches!(world.settle(), OrderEnding::Closed { .. }), "nobody works on a closed pull request");
     world.hear_from(somebody("bob", 2), SignalKind::PullReopened { pull: PULL });
-    let reading = PullReading { threads: vec![thread("T1", 5, by("bob", 2), "one")], ..quiet(&head) };
+    let reading = PullSnapshot { threads: vec![thread("T1", 5, by("bob", 2), "one")], ..quiet(&head) };
     let mut world = world
         .when("answer/1/read", vec![read(reading)])
         .when("answer/1/1/agent", vec![answers(&[("p1", true, "done")])]);
-    assert_eq!(world.settle(), Ending::Verified { pull: Some(PULL) }, "what was said meanwhile is answered");
+    assert_eq!(
+        world.settle(),
+        OrderEnding::Verified { pull: Some(PULL) },
+        "what was said meanwhile is answered"
+    );
     assert_eq!(world.made("answer/1/threads"), 1);
     world.hear_from(somebody("bob", 2), SignalKind::PullClosed { pull: PULL, merged: true });
-    assert_eq!(world.settle(), Ending::Merged { pull: PULL, by: "bob".to_owned() });
+    assert_eq!(world.settle(), OrderEnding::Merged { pull: PULL, by: "bob".to_owned() });
 }
 
 #[test]
 fn what_cannot_be_said_does_not_undo_what_was_done() {
-    let (world, head) = verified(World::new());
-    let reading = PullReading { threads: vec![thread("T1", 5, by("bob", 2), "one")], ..quiet(&head) };
-    let trouble = Outcome::Trouble(Trouble { message: "gone".to_owned(), retry: Retry::Never });
+    let (world, head) = verified(SimulatedOrder::new());
+    let reading = PullSnapshot { threads: vec![thread("T1", 5, by("bob", 2), "one")], ..quiet(&head) };
+    let trouble = EffectOutcome::Trouble(EffectError { message: "gone".to_owned(), retry: Retry::Never });
     let mut world = world
         .when("answer/1/read", vec![read(reading)])
         .when("answer/1/1/agent", vec![answers(&[("p1", true, "done")])]);
     world.oracle(move |_, r#move, _| matches!(r#move, Move::AnswerThreads { .. }).then(|| trouble.clone()));
     world.hear_from(somebody("bob", 2), reviewed(5, ReviewVerdict::ChangesRequested));
-    assert_eq!(world.settle(), Ending::Verified { pull: Some(PULL) });
+    assert_eq!(world.settle(), OrderEnding::Verified { pull: Some(PULL) });
     assert!(world.survey().trace.notes.iter().any(|note| note.contains("could not be said")));
-    assert_eq!(world.survey().trace.work.unwrap().checks, OwnChecks::Passed);
+    assert_eq!(world.survey().trace.work.unwrap().checks, StageChecksOutcome::Passed);
 }
 
 #[test]
 fn the_check_run_follows_the_head_and_how_it_stands() {
-    let (world, head) = verified(World::new());
-    let reading = PullReading { threads: vec![thread("T1", 5, by("bob", 2), "one")], ..quiet(&head) };
+    let (world, head) = verified(SimulatedOrder::new());
+    let reading = PullSnapshot { threads: vec![thread("T1", 5, by("bob", 2), "one")], ..quiet(&head) };
     let mut world = world
         .when("answer/1/read", vec![read(reading)])
         .when("answer/1/1/agent", vec![answers(&[("p1", true, "done")])]);
@@ -471,7 +475,7 @@ fn the_check_run_follows_the_head_and_how_it_stands() {
         })
         .collect();
     let last = world.survey().trace.pushed.unwrap();
-    assert!(shown.contains(&(head, CheckState::Success)), "{shown:?}");
-    assert_eq!(shown.last(), Some(&(last, CheckState::Success)));
+    assert!(shown.contains(&(head, CheckRunState::Success)), "{shown:?}");
+    assert_eq!(shown.last(), Some(&(last, CheckRunState::Success)));
     assert!(shown.windows(2).all(|pair| pair[0] != pair[1]), "nothing is shown twice: {shown:?}");
 }

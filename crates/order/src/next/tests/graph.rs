@@ -1,12 +1,12 @@
 //! Stories of the graph: what runs side by side, what stops what, and what each stage rests on.
 #![allow(clippy::wildcard_enum_match_arm, reason = "a test looks at one kind")]
 
-use super::world::{Ending, World, failed, imported, nothing, objects, red, said};
-use crate::agent_run::{AgentFailure, AgentRun, FailureKind, Usage};
+use super::world::{OrderEnding, SimulatedOrder, failed, imported, nothing, objects, red, said};
+use crate::agent_run::{AgentFailure, AgentFailureKind, AgentRun, AgentUsage};
 use crate::ids::*;
-use crate::moves::{AgentTask, Place, Trouble};
+use crate::moves::{AgentTask, AgentTaskWorkspace, EffectError};
 use crate::next::*;
-use crate::pipeline::{Escalation, Uses};
+use crate::pipeline::{Escalation, StageKind};
 use crate::trace::StageState;
 
 fn pipeline(stages: &str) -> String {
@@ -21,7 +21,7 @@ fn published(stages: &str) -> String {
     ))
 }
 
-fn names(world: &World) -> Vec<&str> {
+fn names(world: &SimulatedOrder) -> Vec<&str> {
     let mut names: Vec<&str> = world
         .under_way
         .iter()
@@ -33,7 +33,7 @@ fn names(world: &World) -> Vec<&str> {
 }
 
 /// Everything around the first moves of stages is done.
-fn prepared(mut world: World) -> World {
+fn prepared(mut world: SimulatedOrder) -> SimulatedOrder {
     while world.made("preflight/1") == 0 {
         world.step();
     }
@@ -43,19 +43,19 @@ fn prepared(mut world: World) -> World {
 
 #[test]
 fn independent_readers_run_side_by_side() {
-    let world = prepared(World::with(&pipeline(
+    let world = prepared(SimulatedOrder::with(&pipeline(
         "  - { name: quality, agent: quality_analyst }\n  - { name: architect, agent: technical_architect }\n",
     )));
     assert_eq!(names(&world), ["architect/1/agent", "quality/1/agent"]);
     for key in ["architect/1/agent", "quality/1/agent"] {
-        assert!(matches!(world.task(key).unwrap().place, Place::Checkout { .. }), "{key}");
+        assert!(matches!(world.task(key).unwrap().place, AgentTaskWorkspace::Checkout { .. }), "{key}");
     }
 }
 
 #[test]
 fn at_most_four_stages_are_at_work() {
     let stages: String = (1..=6).map(|n| format!("  - {{ name: reader{n}, agent: developer }}\n")).collect();
-    let mut world = prepared(World::with(&pipeline(&stages)));
+    let mut world = prepared(SimulatedOrder::with(&pipeline(&stages)));
     assert_eq!(names(&world).len(), 4);
     world.finish("reader3/1/agent");
     world.begin_all();
@@ -64,7 +64,7 @@ fn at_most_four_stages_are_at_work() {
 
 #[test]
 fn two_writers_are_never_at_work_at_once() {
-    let mut world = prepared(World::with(&pipeline(
+    let mut world = prepared(SimulatedOrder::with(&pipeline(
         "  - { name: first, agent: developer, checks: [pushed_commit] }\n  - { name: second, agent: developer, checks: [pushed_commit] }\n",
     )));
     assert_eq!(names(&world), ["first/1/agent"]);
@@ -77,7 +77,7 @@ fn two_writers_are_never_at_work_at_once() {
 
 #[test]
 fn a_writer_waits_for_one_before_it_that_still_waits_for_a_reader() {
-    let mut world = prepared(World::with(&pipeline(
+    let mut world = prepared(SimulatedOrder::with(&pipeline(
         "  - { name: plan, agent: developer }
   - { name: first, agent: developer, checks: [pushed_commit], depends_on: [plan] }
   - { name: second, agent: developer, checks: [pushed_commit] }\n",
@@ -90,15 +90,15 @@ fn a_writer_waits_for_one_before_it_that_still_waits_for_a_reader() {
 
 #[test]
 fn a_failed_stage_stops_what_depends_on_it_and_nothing_else() {
-    let mut world = World::with(&pipeline(
+    let mut world = SimulatedOrder::with(&pipeline(
         "  - { name: a, agent: developer }
   - { name: b, agent: developer }
   - { name: after_a, agent: developer, depends_on: [a] }
   - { name: after_after_a, agent: developer, depends_on: [after_a] }
   - { name: after_b, agent: developer, depends_on: [b] }\n",
     ))
-    .when("a/1/agent", vec![failed(FailureKind::Misconfigured)]);
-    assert!(matches!(world.settle(), Ending::Failed { because } if because.contains("Misconfigured")));
+    .when("a/1/agent", vec![failed(AgentFailureKind::Misconfigured)]);
+    assert!(matches!(world.settle(), OrderEnding::Failed { because } if because.contains("Misconfigured")));
     assert_eq!((world.made("after_a/"), world.made("after_after_a/"), world.made("after_b/")), (0, 0, 1));
     assert_eq!(
         (world.state("a"), world.state("after_b")),
@@ -114,7 +114,7 @@ fn a_stage_whose_condition_does_not_hold_is_passed_over() {
     for (class, state, told) in
         [("/bug", StageState::Skipped, ""), ("/feature", StageState::Passed, "the plan")]
     {
-        let mut world = World::with(&pipeline(stages))
+        let mut world = SimulatedOrder::with(&pipeline(stages))
             .when("classify/1/agent", vec![said(class)])
             .when("plan/1/agent", vec![said("the plan")]);
         world.settle();
@@ -131,13 +131,15 @@ fn a_stage_of_tests_that_fails_stops_all_after_it() {
   - {{ name: ready, uses: ready, depends_on: [publish] }}\n",
         IMPLEMENT.replace(", tests", "")
     ));
-    let mut world = World::with(&yaml).when("test/1/tests", vec![red(1, 2)]);
-    assert!(matches!(world.settle(), Ending::Failed { because } if because.contains("1 passed, 2 failed")));
+    let mut world = SimulatedOrder::with(&yaml).when("test/1/tests", vec![red(1, 2)]);
+    assert!(
+        matches!(world.settle(), OrderEnding::Failed { because } if because.contains("1 passed, 2 failed"))
+    );
     assert_eq!((world.made("publish"), world.made("ready"), world.pushes().len()), (0, 0, 0));
     world.say("/retry");
     assert_eq!(
         world.settle(),
-        Ending::Verified { pull: Some(PullNumber(8)) },
+        OrderEnding::Verified { pull: Some(PullNumber(8)) },
         "it may have been the machine"
     );
     assert_eq!((world.made("test/2/tests"), world.made("implement/2")), (1, 0));
@@ -149,14 +151,14 @@ fn failed_tests_of_a_stage_of_their_own_go_to_whom_it_escalates() {
         published("  - { name: test, uses: tests, depends_on: [implement] }\n").replace(", tests]", "]");
     let mut parsed = Pipeline::parse(&yaml).unwrap();
     for escalation in [Escalation::HumanApproval, Escalation::Agent("tech_lead".to_owned())] {
-        for stage in parsed.stages.iter_mut().filter(|stage| stage.uses == Uses::Tests) {
+        for stage in parsed.stages.iter_mut().filter(|stage| stage.uses == StageKind::Tests) {
             stage.escalate_on_exhaust = escalation.clone();
         }
-        let mut world = World::of(parsed.clone()).when("test/1/tests", vec![red(1, 2)]);
-        assert!(matches!(world.settle(), Ending::Escalated { pull: Some(_), .. }), "{escalation:?}");
+        let mut world = SimulatedOrder::of(parsed.clone()).when("test/1/tests", vec![red(1, 2)]);
+        assert!(matches!(world.settle(), OrderEnding::Escalated { pull: Some(_), .. }), "{escalation:?}");
         assert_eq!(world.made("diagnosis"), 0, "there is no worker to guide");
         world.say("/approve");
-        assert!(matches!(world.settle(), Ending::Approved { pull: Some(_), .. }));
+        assert!(matches!(world.settle(), OrderEnding::Approved { pull: Some(_), .. }));
         assert_eq!(world.made("test/2"), 0);
     }
 }
@@ -167,7 +169,7 @@ fn a_stage_of_tests_gives_what_they_came_to() {
         "{IMPLEMENT}  - {{ name: test, uses: tests, depends_on: [implement] }}
   - {{ name: report, agent: archiver, inputs: {{ a: '{{{{test.verdict}}}}', b: '{{{{test.result}}}}', c: '{{{{implement.changed}}}}' }}, depends_on: [test] }}\n"
     ));
-    let mut world = World::with(&yaml);
+    let mut world = SimulatedOrder::with(&yaml);
     world.settle();
     let inputs: Vec<String> = world.task("report/1/agent").unwrap().inputs.into_values().collect();
     assert_eq!(inputs, ["passed", "3 passed, 0 failed, 0 skipped", "src/lib.rs"]);
@@ -178,9 +180,9 @@ fn what_is_archived_is_the_inputs_and_the_archivers_words() {
     let yaml = pipeline(&format!(
         "{IMPLEMENT}  - {{ name: archive, uses: archive, agent: archiver, inputs: {{ code: '{{{{implement.code}}}}' }}, depends_on: [implement] }}\n"
     ));
-    let archived = |world: &World| {
+    let archived = |world: &SimulatedOrder| {
         world.journal.entries().iter().find_map(|entry| match &entry.event {
-            Event::Intended { key, r#move } if key.0 == "archive/archive" => match &**r#move {
+            JournalEvent::Intended { key, r#move } if key.0 == "archive/archive" => match &**r#move {
                 Move::Archive { parts, .. } => Some(parts.clone()),
                 _ => None,
             },
@@ -188,14 +190,14 @@ fn what_is_archived_is_the_inputs_and_the_archivers_words() {
         })
     };
     let part = |name: &str, text: &str| (name.to_owned(), text.to_owned());
-    let mut world = World::with(&yaml).when("archive/1/agent", vec![said("all well")]);
-    assert!(matches!(world.settle(), Ending::Verified { pull: None }));
+    let mut world = SimulatedOrder::with(&yaml).when("archive/1/agent", vec![said("all well")]);
+    assert!(matches!(world.settle(), OrderEnding::Verified { pull: None }));
     assert_eq!(archived(&world), Some(vec![part("code", "+ 1"), part("summary", "all well")]));
 
-    let mut world = World::with(&yaml)
+    let mut world = SimulatedOrder::with(&yaml)
         .when("archive/1/agent", vec![said(""), said(""), said("")])
         .when("archive/2/agent", vec![said("")]);
-    assert!(matches!(world.settle(), Ending::Verified { .. }), "an archive without words is still one");
+    assert!(matches!(world.settle(), OrderEnding::Verified { .. }), "an archive without words is still one");
     assert_eq!(archived(&world), Some(vec![part("code", "+ 1"), part("summary", "")]));
     assert_eq!(world.survey().trace.notes.len(), 1);
 }
@@ -203,18 +205,23 @@ fn what_is_archived_is_the_inputs_and_the_archivers_words() {
 #[test]
 fn a_stages_budget_and_time_are_its_own() {
     let dear = |usd: f64| {
-        let usage = Usage { usd, ..Usage::default() };
-        Outcome::AgentRan(Box::new(AgentRun { result: Some("x".to_owned()), usage, ..AgentRun::default() }))
+        let usage = AgentUsage { usd, ..AgentUsage::default() };
+        EffectOutcome::AgentRan(Box::new(AgentRun {
+            result: Some("x".to_owned()),
+            usage,
+            ..AgentRun::default()
+        }))
     };
     let yaml = pipeline(
         "  - { name: a, agent: developer, output: { one_of: [yes] }, budget: 0.5, timeout: 90s }
   - { name: b, agent: developer, depends_on: [] }\n",
     )
     .replace("[yes]", "['yes']");
-    let mut world = World::with(&yaml).when("a/1/agent", vec![dear(0.6)]).when("b/1/agent", vec![dear(2.0)]);
+    let mut world =
+        SimulatedOrder::with(&yaml).when("a/1/agent", vec![dear(0.6)]).when("b/1/agent", vec![dear(2.0)]);
     let settled = world.settle();
     assert!(
-        matches!(&settled, Ending::Failed { because } if because.contains("$0.50 for stage a")),
+        matches!(&settled, OrderEnding::Failed { because } if because.contains("$0.50 for stage a")),
         "{settled:?}"
     );
     assert_eq!((world.made("a/2"), world.state("b")), (0, Some(StageState::Passed)));
@@ -230,21 +237,23 @@ fn a_stages_budget_and_time_are_its_own() {
 #[test]
 fn each_retry_policy_does_as_it_says() {
     let stage = |policy: &str| {
-        World::with(&pipeline(&format!(
+        SimulatedOrder::with(&pipeline(&format!(
             "  - {{ name: a, agent: developer, retry_count: 2, retry_policy: {policy} }}\n"
         )))
     };
-    let times = |world: &World| -> Vec<i64> {
+    let times = |world: &SimulatedOrder| -> Vec<i64> {
         let begun: Vec<DateTime<Utc>> = world
             .journal
             .entries()
             .iter()
-            .filter(|entry| matches!(&entry.event, Event::Intended { key, .. } if key.0 == "a/1/agent"))
+            .filter(
+                |entry| matches!(&entry.event, JournalEvent::Intended { key, .. } if key.0 == "a/1/agent"),
+            )
             .map(|entry| entry.at)
             .collect();
         begun.windows(2).map(|pair| (pair[1] - pair[0]).num_seconds()).collect()
     };
-    let ended = || (0..3).map(|_| failed(FailureKind::Ended)).collect::<Vec<_>>();
+    let ended = || (0..3).map(|_| failed(AgentFailureKind::Ended)).collect::<Vec<_>>();
     // A run that ended by itself is a round; three of the same are not paid for.
     let mut world = stage("infrastructure_only").when("a/1/agent", ended());
     world.settle();
@@ -265,27 +274,27 @@ fn each_retry_policy_does_as_it_says() {
     assert!(times(&world)[1] >= 4 && times(&world)[1] > times(&world)[0], "{:?}", times(&world));
 
     for policy in ["infrastructure_only", "blind", "exponential"] {
-        let busy = (0..5).map(|_| failed(FailureKind::Unavailable)).collect();
+        let busy = (0..5).map(|_| failed(AgentFailureKind::Unavailable)).collect();
         let mut world = stage(policy).when("a/1/agent", busy);
-        assert!(matches!(world.settle(), Ending::Failed { .. }), "{policy}");
+        assert!(matches!(world.settle(), OrderEnding::Failed { .. }), "{policy}");
         assert_eq!(world.made("a/1/agent"), 3, "{policy}");
-        let wrong = (0..5).map(|_| failed(FailureKind::Misconfigured)).collect();
+        let wrong = (0..5).map(|_| failed(AgentFailureKind::Misconfigured)).collect();
         let mut world = stage(policy).when("a/1/agent", wrong);
-        assert!(matches!(world.settle(), Ending::Failed { .. }), "{policy}");
+        assert!(matches!(world.settle(), OrderEnding::Failed { .. }), "{policy}");
         assert_eq!(world.made("a/1/agent"), 1, "{policy}: a person has to mend it first");
     }
 }
 
 #[test]
 fn a_retry_of_a_stage_leaves_those_beside_it_alone() {
-    let trouble = Outcome::Trouble(Trouble { message: "full".to_owned(), retry: Retry::Never });
-    let mut world = World::with(&pipeline(
+    let trouble = EffectOutcome::Trouble(EffectError { message: "full".to_owned(), retry: Retry::Never });
+    let mut world = SimulatedOrder::with(&pipeline(
         "  - { name: a, agent: developer }\n  - { name: b, agent: developer }\n  - { name: c, agent: developer, depends_on: [a, b] }\n",
     ))
     .when("a/1/agent", vec![trouble]);
     world.settle();
     world.say("/retry look again");
-    assert!(matches!(world.settle(), Ending::Unverified { .. }));
+    assert!(matches!(world.settle(), OrderEnding::Unverified { .. }));
     assert_eq!((world.made("a/1/agent"), world.made("b/1/agent"), world.made("c/1/agent")), (2, 1, 1));
     assert_eq!(world.advice("a/1/agent").as_deref(), Some("look again"));
     assert_eq!(world.advice("c/1/agent"), None, "told to a");
@@ -296,11 +305,11 @@ fn a_review_without_commits_of_its_own_judges_what_is_there_again() {
     let yaml = published(
         "  - { name: review, agent: developer, begins_with: checks, checks: [verifier], verifier: code_reviewer, escalate_on_exhaust: human_approval, depends_on: [implement] }\n",
     );
-    let mut world = World::with(&yaml)
+    let mut world = SimulatedOrder::with(&yaml)
         .when("review/1/verify-1", vec![objects(&["a"])])
         .when("review/2/verify-1", vec![objects(&["b"])]);
     assert!(
-        matches!(world.settle(), Ending::Escalated { .. }),
+        matches!(world.settle(), OrderEnding::Escalated { .. }),
         "an answer in words is no answer to a finding"
     );
     assert_eq!((world.made("review/2/verify-1"), world.made("review/3")), (1, 0));
@@ -315,8 +324,8 @@ fn a_judge_of_an_earlier_commit_does_not_bring_it_back() {
   - {{ name: look, agent: developer, begins_with: checks, checks: [verifier], verifier: code_reviewer, depends_on: [implement] }}
   - {{ name: ready, uses: ready, depends_on: [review, look] }}\n"
     ));
-    let mut world = World::with(&yaml).when("review/1/verify-1", vec![objects(&["a"])]);
-    assert_eq!(world.settle(), Ending::Verified { pull: Some(PullNumber(8)) });
+    let mut world = SimulatedOrder::with(&yaml).when("review/1/verify-1", vec![objects(&["a"])]);
+    assert_eq!(world.settle(), OrderEnding::Verified { pull: Some(PullNumber(8)) });
     let trace = world.survey().trace;
     assert_eq!(trace.work.map(|work| work.commit), Some(world.commit("review/2")));
     assert_eq!(trace.pushed, Some(world.commit("review/2")));
@@ -328,13 +337,16 @@ fn a_second_writer_that_pushes_nothing_has_not_pushed_the_firsts_commit() {
         "{IMPLEMENT}  - {{ name: polish, agent: developer, checks: [pushed_commit, tests], depends_on: [implement] }}\n"
     ));
     let same = || imported(7, Some("Fix the sum"));
-    let mut world = World::with(&yaml)
+    let mut world = SimulatedOrder::with(&yaml)
         .when("implement/1/import", vec![same()])
         .when("polish/1/import", vec![same()])
         .when("polish/2/import", vec![nothing()])
         .when("polish/3/import", vec![same()]);
     let settled = world.settle();
-    assert!(matches!(&settled, Ending::Blocked { because } if because.contains("still at")), "{settled:?}");
+    assert!(
+        matches!(&settled, OrderEnding::Blocked { because } if because.contains("still at")),
+        "{settled:?}"
+    );
     assert_eq!(world.made("polish/4"), 0);
 }
 
@@ -346,7 +358,7 @@ fn a_round_that_was_made_before_the_pull_request_is_not_put_on_it() {
   - {{ name: look, agent: developer, begins_with: checks, checks: [verifier], verifier: code_reviewer, depends_on: [implement] }}\n",
         IMPLEMENT
     ));
-    let mut world = World::with(&yaml).when("look/1/verify-1", vec![objects(&["a"])]);
+    let mut world = SimulatedOrder::with(&yaml).when("look/1/verify-1", vec![objects(&["a"])]);
     while world.state("implement") != Some(StageState::Passed) {
         world.step();
     }
@@ -372,7 +384,7 @@ fn what_a_reader_is_told_does_not_depend_on_who_is_quicker() {
         "  - { name: branch, uses: branch, agent: developer, command: generate_branch }\n  - { name: reader, agent: developer }\n",
     );
     let asked = |branch_first: bool| {
-        let mut world = prepared(World::with(&yaml));
+        let mut world = prepared(SimulatedOrder::with(&yaml));
         if branch_first {
             world.finish("branch/1/agent");
         }
@@ -389,10 +401,10 @@ fn what_a_reader_is_told_does_not_depend_on_who_is_quicker() {
 fn a_service_that_says_when_is_obeyed_beside_others_that_go_on() {
     let failure = AgentFailure {
         retry_after_seconds: Some(600),
-        ..AgentFailure::new(FailureKind::Unavailable, "come back later")
+        ..AgentFailure::new(AgentFailureKind::Unavailable, "come back later")
     };
-    let busy = Outcome::AgentRan(Box::new(AgentRun { failure: Some(failure), ..AgentRun::default() }));
-    let mut world = prepared(World::with(&pipeline(
+    let busy = EffectOutcome::AgentRan(Box::new(AgentRun { failure: Some(failure), ..AgentRun::default() }));
+    let mut world = prepared(SimulatedOrder::with(&pipeline(
         "  - { name: a, agent: developer }\n  - { name: b, agent: developer }\n  - { name: c, agent: developer, depends_on: [b] }\n",
     )))
     .when("a/1/agent", vec![busy]);
@@ -401,7 +413,7 @@ fn a_service_that_says_when_is_obeyed_beside_others_that_go_on() {
     assert_eq!(names(&world), ["b/1/agent"]);
     assert!(world.survey().next.wake_at.is_some());
     let settled = world.settle_choosing(|_| 0);
-    assert!(matches!(settled, Ending::Unverified { .. }));
+    assert!(matches!(settled, OrderEnding::Unverified { .. }));
     assert!(
         world.made.iter().position(|key| key == "c/1/agent")
             < world.made.iter().rposition(|key| key == "a/1/agent")

@@ -6,21 +6,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 
 use super::chance::{any_pipeline, chance, oracle};
-use super::world::{Ending, World};
+use super::world::{OrderEnding, SimulatedOrder};
 use crate::checks;
 use crate::ids::*;
 use crate::judge_answer;
-use crate::moves::{Decision, Place};
+use crate::moves::{AgentTaskWorkspace, DiagnosisDecision};
 use crate::next::*;
-use crate::pipeline::{Check, Escalation, Stage, Uses};
-use crate::signal::{Command, SignalKind};
+use crate::pipeline::{Check, Escalation, Stage, StageKind};
+use crate::replay::best::{blocking_findings, rank};
+use crate::signal::{SignalKind, SlashCommand};
 use crate::test_run::TestVerdict;
-use crate::trace::{OwnChecks, StageState};
-use crate::walk::best::{of_weight, worth};
+use crate::trace::{StageChecksOutcome, StageState};
 
 /// A world in which all goes as the seed says, with time and money for everything.
-fn world(pipeline: &str, seed: u64) -> World {
-    World::with(pipeline).without_limits().asking(oracle(seed))
+fn world(pipeline: &str, seed: u64) -> SimulatedOrder {
+    SimulatedOrder::with(pipeline).without_limits().asking(oracle(seed))
 }
 
 fn stage_of<'a>(pipeline: &'a Pipeline, key: &MoveKey) -> Option<&'a Stage> {
@@ -28,7 +28,7 @@ fn stage_of<'a>(pipeline: &'a Pipeline, key: &MoveKey) -> Option<&'a Stage> {
 }
 
 /// What is under way: no two writers, at most four stages, and none before what it depends on.
-fn holds_while_at_work(world: &World) -> Result<(), TestCaseError> {
+fn holds_while_at_work(world: &SimulatedOrder) -> Result<(), TestCaseError> {
     let pipeline = world.journal.pipeline();
     let at_work: BTreeMap<&str, &Stage> = world
         .under_way
@@ -45,7 +45,7 @@ fn holds_while_at_work(world: &World) -> Result<(), TestCaseError> {
     let state = |name: &str| trace.stages.iter().rfind(|stage| stage.name == name).map(|stage| stage.state);
     let is_handed_over = trace.stages.iter().any(|stage| stage.state == StageState::Escalated);
     for stage in at_work.values() {
-        if is_handed_over && matches!(stage.uses, Uses::Publish | Uses::Ready) {
+        if is_handed_over && matches!(stage.uses, StageKind::Publish | StageKind::Ready) {
             continue;
         }
         for name in &stage.depends_on {
@@ -58,7 +58,7 @@ fn holds_while_at_work(world: &World) -> Result<(), TestCaseError> {
 }
 
 /// Lets everything happen, one of what is under way after the other, as the seed of the order says.
-fn settle(world: &mut World, order: u64) -> Result<Ending, TestCaseError> {
+fn settle(world: &mut SimulatedOrder, order: u64) -> Result<OrderEnding, TestCaseError> {
     let mut result = Ok(());
     let mut turn = 0;
     let settlement = world.settle_watched(|world| {
@@ -97,10 +97,10 @@ fn same_again(r#move: &Move) -> Move {
 }
 
 /// Every effect by its name, as it was named first; but for the status, which is told what there was news of.
-fn effects(world: &World) -> BTreeMap<String, Move> {
+fn effects(world: &SimulatedOrder) -> BTreeMap<String, Move> {
     let mut effects = BTreeMap::new();
     for entry in world.journal.entries() {
-        if let Event::Intended { key, r#move } = &entry.event
+        if let JournalEvent::Intended { key, r#move } = &entry.event
             && !["status/", "check/"].iter().any(|aside| key.0.starts_with(aside))
         {
             effects.entry(key.0.clone()).or_insert_with(|| timeless(r#move));
@@ -110,43 +110,45 @@ fn effects(world: &World) -> BTreeMap<String, Move> {
 }
 
 /// Each check sends back no more often than it may, between two fresh starts.
-fn limits_are_kept(world: &World) -> Result<(), TestCaseError> {
+fn limits_are_kept(world: &SimulatedOrder) -> Result<(), TestCaseError> {
     let pipeline = world.journal.pipeline();
     let mut failures: BTreeMap<(String, &str), u32> = BTreeMap::new();
     let mut guided: BTreeMap<String, u32> = BTreeMap::new();
     for entry in world.journal.entries() {
         let (key, outcome) = match &entry.event {
-            Event::Observed { key, outcome } => (key, &**outcome),
-            Event::Signaled { .. } => {
+            JournalEvent::Observed { key, outcome } => (key, &**outcome),
+            JournalEvent::Signaled { .. } => {
                 failures.clear();
                 guided.clear();
                 continue;
             }
-            Event::Opened(_) | Event::Intended { .. } => continue,
+            JournalEvent::Opened(_) | JournalEvent::Intended { .. } => continue,
         };
         let Some(stage) = stage_of(pipeline, key) else { continue };
         let parts: Vec<&str> = key.0.split('/').collect();
         let answer = || match outcome {
-            Outcome::AgentRan(run) if run.failure.is_none() => run.result.clone().unwrap_or_default(),
+            EffectOutcome::AgentRan(run) if run.failure.is_none() => run.result.clone().unwrap_or_default(),
             _ => String::new(),
         };
         let (judge, limit) = match (outcome, parts.last().copied().unwrap_or_default()) {
-            (Outcome::NothingPushed { .. }, _) => ("pushed_commit", 3),
-            (Outcome::ImportRefused(_), _) => ("policy", 3),
-            (Outcome::Tested(run), "tests")
-                if stage.uses == Uses::Agent
+            (EffectOutcome::NothingPushed { .. }, _) => ("pushed_commit", 3),
+            (EffectOutcome::ImportRefused(_), _) => ("policy", 3),
+            (EffectOutcome::Tested(run), "tests")
+                if stage.uses == StageKind::Agent
                     && matches!(run.verdict, TestVerdict::Failed | TestVerdict::SetupFailed) =>
             {
                 ("tests", 3)
             }
-            (Outcome::AgentRan(_), last) if last.starts_with("verify-") => {
+            (EffectOutcome::AgentRan(_), last) if last.starts_with("verify-") => {
                 match judge_answer::feedback(&answer()) {
                     Ok(feedback) if !feedback.passed => ("verifier", stage.max_adversarial_rounds),
                     Ok(_) | Err(_) => continue,
                 }
             }
-            (Outcome::AgentRan(_), last) if last.starts_with("diagnosis-") => {
-                if judge_answer::diagnosis(&answer()).is_ok_and(|said| said.decision == Decision::Guide) {
+            (EffectOutcome::AgentRan(_), last) if last.starts_with("diagnosis-") => {
+                if judge_answer::diagnosis(&answer())
+                    .is_ok_and(|said| said.decision == DiagnosisDecision::Guide)
+                {
                     failures.retain(|(name, _), _| *name != stage.name);
                     *guided.entry(stage.name.clone()).or_default() += 1;
                 }
@@ -163,12 +165,12 @@ fn limits_are_kept(world: &World) -> Result<(), TestCaseError> {
 }
 
 /// The best round of a stage that was given up, or that a person accepted, is not worse than any other of it.
-fn the_best_is_kept(world: &World) -> Result<(), TestCaseError> {
+fn the_best_is_kept(world: &SimulatedOrder) -> Result<(), TestCaseError> {
     let trace = world.survey().trace;
     let given_up = |state| matches!(state, StageState::Escalated | StageState::Approved);
     let mut stages = trace.stages.iter().filter(|stage| given_up(stage.state));
     let (Some(stage), None, Some(work)) = (stages.next(), stages.next(), &trace.work) else { return Ok(()) };
-    if (work.accepted.is_none() && !matches!(work.checks, OwnChecks::Failed { .. }))
+    if (work.accepted.is_none() && !matches!(work.checks, StageChecksOutcome::Failed { .. }))
         || !stage.rounds.iter().any(|round| round.commit.as_ref() == Some(&work.commit))
     {
         return Ok(());
@@ -178,25 +180,25 @@ fn the_best_is_kept(world: &World) -> Result<(), TestCaseError> {
         let is_green = round.tests.as_ref().is_some_and(|tests| tests.verdict.is_pass());
         let is_honest = round.tests.as_ref().is_none_or(|tests| tests.verdict != TestVerdict::Weakened);
         let open = match (&round.review, &round.tests) {
-            (Some(review), _) => of_weight(review),
-            (None, Some(tests)) if !is_green => of_weight(&checks::of_tests(tests).feedback),
+            (Some(review), _) => blocking_findings(review),
+            (None, Some(tests)) if !is_green => blocking_findings(&checks::of_tests(tests).feedback),
             (None, _) => 0,
         };
         let other = (is_honest, passed, is_green, std::cmp::Reverse(open), std::cmp::Reverse(round.round));
-        prop_assert!(worth(work) >= other, "{:?} is kept, {other:?} was better", worth(work));
+        prop_assert!(rank(work) >= other, "{:?} is kept, {other:?} was better", rank(work));
     }
     Ok(())
 }
 
 /// Only what passed pushed_commit and policy is published, each push over the one before.
-fn only_what_may_leave_leaves(world: &World) -> Result<(), TestCaseError> {
+fn only_what_may_leave_leaves(world: &SimulatedOrder) -> Result<(), TestCaseError> {
     let mut made: Vec<CommitSha> = Vec::new();
     let mut imported: BTreeSet<String> = BTreeSet::new();
     let mut there: Option<CommitSha> = None;
     let mut pushing: BTreeMap<&MoveKey, &CommitSha> = BTreeMap::new();
     for entry in world.journal.entries() {
         match &entry.event {
-            Event::Intended { key, r#move } => match &**r#move {
+            JournalEvent::Intended { key, r#move } => match &**r#move {
                 Move::Push { commit, lease, .. } => {
                     prop_assert!(made.contains(commit), "{key} was not made of an import");
                     prop_assert_eq!(lease, &there, "{} leases something else than the last push", key);
@@ -208,46 +210,46 @@ fn only_what_may_leave_leaves(world: &World) -> Result<(), TestCaseError> {
                 }
                 _ => {}
             },
-            Event::Observed { key, outcome } => match &**outcome {
-                Outcome::Imported { .. } => {
+            JournalEvent::Observed { key, outcome } => match &**outcome {
+                EffectOutcome::Imported { .. } => {
                     imported.insert(key.0.trim_end_matches("/import").to_owned());
                 }
-                Outcome::Committed { commit, .. } => {
+                EffectOutcome::Committed { commit, .. } => {
                     made.push(commit.clone());
                 }
-                Outcome::Pushed => there = pushing.get(key).map(|commit| (*commit).clone()),
+                EffectOutcome::Pushed => there = pushing.get(key).map(|commit| (*commit).clone()),
                 _ => {}
             },
-            Event::Opened(_) | Event::Signaled { .. } => {}
+            JournalEvent::Opened(_) | JournalEvent::Signaled { .. } => {}
         }
     }
     Ok(())
 }
 
 /// Whether this very commit passed its tests, and whoever was asked of it last had nothing to object.
-fn is_proved(world: &World, commit: &CommitSha) -> Result<(), TestCaseError> {
+fn is_proved(world: &SimulatedOrder, commit: &CommitSha) -> Result<(), TestCaseError> {
     let mut tests: BTreeMap<&MoveKey, &CommitSha> = BTreeMap::new();
     let mut reviews: BTreeSet<&MoveKey> = BTreeSet::new();
     let (mut has_passed, mut objected) = (false, None);
     for entry in world.journal.entries() {
         match &entry.event {
-            Event::Intended { key, r#move } => match &**r#move {
+            JournalEvent::Intended { key, r#move } => match &**r#move {
                 Move::RunTests { commit } => {
                     tests.insert(key, commit);
                 }
                 Move::RunAgent(task)
                     if task.command == "review"
-                        && task.place == Place::Checkout { commit: commit.clone() } =>
+                        && task.place == AgentTaskWorkspace::Checkout { commit: commit.clone() } =>
                 {
                     reviews.insert(key);
                 }
                 _ => {}
             },
-            Event::Observed { key, outcome } => match &**outcome {
-                Outcome::Tested(run) if tests.get(key) == Some(&commit) => {
+            JournalEvent::Observed { key, outcome } => match &**outcome {
+                EffectOutcome::Tested(run) if tests.get(key) == Some(&commit) => {
                     has_passed |= run.verdict == TestVerdict::Passed && run.doubt.is_none();
                 }
-                Outcome::AgentRan(run) if reviews.contains(key) => {
+                EffectOutcome::AgentRan(run) if reviews.contains(key) => {
                     objected = Some(
                         !judge_answer::feedback(run.result.as_deref().unwrap_or_default())
                             .is_ok_and(|feedback| feedback.passed),
@@ -255,7 +257,7 @@ fn is_proved(world: &World, commit: &CommitSha) -> Result<(), TestCaseError> {
                 }
                 _ => {}
             },
-            Event::Opened(_) | Event::Signaled { .. } => {}
+            JournalEvent::Opened(_) | JournalEvent::Signaled { .. } => {}
         }
     }
     prop_assert!(has_passed, "its tests did not pass");
@@ -263,9 +265,9 @@ fn is_proved(world: &World, commit: &CommitSha) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-fn claims_are_proved(world: &World, settlement: &Ending) -> Result<(), TestCaseError> {
+fn claims_are_proved(world: &SimulatedOrder, settlement: &OrderEnding) -> Result<(), TestCaseError> {
     let trace = world.survey().trace;
-    if let Ending::Verified { pull } = settlement {
+    if let OrderEnding::Verified { pull } = settlement {
         let commit = trace.work.as_ref().map(|work| work.commit.clone());
         is_proved(world, commit.as_ref().expect("verified work"))?;
         let tests = trace.work.as_ref().and_then(|work| work.tests.as_ref());
@@ -278,9 +280,9 @@ fn claims_are_proved(world: &World, settlement: &Ending) -> Result<(), TestCaseE
         }
     }
     for entry in world.journal.entries() {
-        if let Event::Intended { r#move, .. } = &entry.event
+        if let JournalEvent::Intended { r#move, .. } = &entry.event
             && matches!(**r#move, Move::FinishPull { ready: true, .. })
-            && !world.survey().answers.iter().any(|answered| answered.answer == Answer::Taken)
+            && !world.survey().answers.iter().any(|answered| answered.answer == SignalAnswer::Taken)
         {
             is_proved(world, trace.pushed.as_ref().expect("something is published"))?;
         }
@@ -289,17 +291,17 @@ fn claims_are_proved(world: &World, settlement: &Ending) -> Result<(), TestCaseE
 }
 
 /// The journal tells at each of its moments what was done next.
-fn every_prefix_names_what_was_done(world: &World) -> Result<(), TestCaseError> {
+fn every_prefix_names_what_was_done(world: &SimulatedOrder) -> Result<(), TestCaseError> {
     let mut first: BTreeMap<&MoveKey, Move> = BTreeMap::new();
     for (place, entry) in world.journal.entries().iter().enumerate() {
         let (key, r#move) = match &entry.event {
-            Event::Intended { key, r#move }
+            JournalEvent::Intended { key, r#move }
                 if !key.0.starts_with("status/") && !key.0.starts_with("check/") =>
             {
                 (key, r#move)
             }
             // A person's retry can bring advice, and other work than was published before.
-            Event::Signaled { .. } => {
+            JournalEvent::Signaled { .. } => {
                 first.clear();
                 continue;
             }
@@ -315,7 +317,7 @@ fn every_prefix_names_what_was_done(world: &World) -> Result<(), TestCaseError> 
     Ok(())
 }
 
-fn holds_afterwards(world: &World, settlement: &Ending) -> Result<(), TestCaseError> {
+fn holds_afterwards(world: &SimulatedOrder, settlement: &OrderEnding) -> Result<(), TestCaseError> {
     limits_are_kept(world)?;
     the_best_is_kept(world)?;
     only_what_may_leave_leaves(world)?;
@@ -325,10 +327,10 @@ fn holds_afterwards(world: &World, settlement: &Ending) -> Result<(), TestCaseEr
 fn any_signal() -> impl Strategy<Value = SignalKind> {
     let commanded = |command| SignalKind::Commanded { comment: None, pull: None, command };
     prop::sample::select(vec![
-        commanded(Command::Approve),
-        commanded(Command::Retry { guidance: None }),
-        commanded(Command::Retry { guidance: Some("mind the carry".to_owned()) }),
-        commanded(Command::Cancel),
+        commanded(SlashCommand::Approve),
+        commanded(SlashCommand::Retry { guidance: None }),
+        commanded(SlashCommand::Retry { guidance: Some("mind the carry".to_owned()) }),
+        commanded(SlashCommand::Cancel),
         SignalKind::IssueClosed,
     ])
 }
@@ -345,7 +347,7 @@ proptest! {
         let settled = settle(&mut first, one)?;
         prop_assert_eq!(&settled, &settle(&mut second, other)?);
         holds_afterwards(&first, &settled)?;
-        let tree = |world: &World| world.survey().trace.work.map(|work| work.tree);
+        let tree = |world: &SimulatedOrder| world.survey().trace.work.map(|work| work.tree);
         prop_assert_eq!(tree(&first), tree(&second));
         prop_assert_eq!(effects(&first), effects(&second));
     }
@@ -376,10 +378,10 @@ proptest! {
             settled = settle(&mut world, order)?;
             holds_afterwards(&world, &settled)?;
         }
-        let heard = world.journal.entries().iter().filter(|entry| matches!(entry.event, Event::Signaled { .. }));
+        let heard = world.journal.entries().iter().filter(|entry| matches!(entry.event, JournalEvent::Signaled { .. }));
         let answers = world.survey().answers;
         prop_assert_eq!(answers.len(), heard.count(), "every signal is answered");
-        prop_assert!(answers.iter().all(|answered| answered.answer != Answer::Asking));
+        prop_assert!(answers.iter().all(|answered| answered.answer != SignalAnswer::Asking));
     }
 
     /// A crash at any moment: whoever comes after it reads the journal and does what would have been done.
@@ -401,7 +403,7 @@ proptest! {
         world.under_way.clear();
         prop_assert_eq!(settle(&mut world, order)?, expected, "as without the crash");
         prop_assert_eq!(effects(&world), effects(&calm));
-        let runs = |world: &World| world.made.iter().filter(|key| key.ends_with("/agent")).count();
+        let runs = |world: &SimulatedOrder| world.made.iter().filter(|key| key.ends_with("/agent")).count();
         prop_assert_eq!(runs(&world), runs(&calm), "nothing is paid twice");
         if retry {
             world.say("/retry look again");

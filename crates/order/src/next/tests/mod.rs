@@ -15,22 +15,22 @@ mod verdict_properties;
 mod words;
 mod world;
 
-use self::world::{Ending, World, failed, imported, nothing, red, said, sha, tested};
+use self::world::{OrderEnding, SimulatedOrder, failed, imported, nothing, red, said, sha, tested};
 use super::*;
-use crate::agent_run::{AgentFailure, AgentRun, FailureKind, Usage};
+use crate::agent_run::{AgentFailure, AgentFailureKind, AgentRun, AgentUsage};
 use crate::ids::*;
 use crate::signal::Requester;
-use crate::signal::{Command, Signal, SignalKind};
+use crate::signal::{Signal, SignalKind, SlashCommand};
 use crate::test_run::TestVerdict;
 use crate::trace::StageState;
 
 #[test]
 fn a_wrong_first_attempt_is_sent_back_and_the_second_is_published() {
-    let mut world = World::new().when("implement/1/tests", vec![red(2, 1)]);
-    assert_eq!(world.settle(), Ending::Verified { pull: Some(PullNumber(8)) });
+    let mut world = SimulatedOrder::new().when("implement/1/tests", vec![red(2, 1)]);
+    assert_eq!(world.settle(), OrderEnding::Verified { pull: Some(PullNumber(8)) });
     assert_eq!((world.made("implement/1/agent"), world.made("implement/2/agent")), (1, 1));
     let told = world.journal.entries().iter().find_map(|entry| match &entry.event {
-        Event::Intended { key, r#move } if key.0 == "implement/2/agent" => match &**r#move {
+        JournalEvent::Intended { key, r#move } if key.0 == "implement/2/agent" => match &**r#move {
             Move::RunAgent(task) => Some(task.clone()),
             _ => None,
         },
@@ -48,10 +48,10 @@ fn a_wrong_first_attempt_is_sent_back_and_the_second_is_published() {
 
 #[test]
 fn an_agent_that_pushes_nothing_gets_two_reworks_and_no_pull_request() {
-    let mut world = World::new().when("/import", vec![nothing(), nothing(), nothing()]);
+    let mut world = SimulatedOrder::new().when("/import", vec![nothing(), nothing(), nothing()]);
     let settled = world.settle();
     assert!(
-        matches!(&settled, Ending::Blocked { because } if because.contains("nothing was pushed")),
+        matches!(&settled, OrderEnding::Blocked { because } if because.contains("nothing was pushed")),
         "{settled:?}"
     );
     assert_eq!(world.made("implement/"), 6, "three runs and three looks: {:?}", world.made);
@@ -61,17 +61,18 @@ fn an_agent_that_pushes_nothing_gets_two_reworks_and_no_pull_request() {
 #[test]
 fn the_same_commit_again_is_nothing_pushed() {
     let same = || imported(7, Some("Fix the sum"));
-    let mut world =
-        World::new().when("/import", vec![same(), same()]).when("implement/1/tests", vec![red(0, 1)]);
-    assert_eq!(world.settle(), Ending::Verified { pull: Some(PullNumber(8)) });
+    let mut world = SimulatedOrder::new()
+        .when("/import", vec![same(), same()])
+        .when("implement/1/tests", vec![red(0, 1)]);
+    assert_eq!(world.settle(), OrderEnding::Verified { pull: Some(PullNumber(8)) });
     assert_eq!((world.made("implement/2/tests"), world.made("implement/3/tests")), (0, 1));
 }
 
 #[test]
 fn when_tests_run_out_the_best_round_goes_to_a_person_as_a_draft() {
-    let mut world = World::new().when("/tests", vec![red(1, 2), red(2, 1), red(0, 3)]);
+    let mut world = SimulatedOrder::new().when("/tests", vec![red(1, 2), red(2, 1), red(0, 3)]);
     let settled = world.settle();
-    assert!(matches!(settled, Ending::Escalated { pull: Some(_), .. }), "{settled:?}");
+    assert!(matches!(settled, OrderEnding::Escalated { pull: Some(_), .. }), "{settled:?}");
     let stages = world.survey().trace.stages;
     let ready = stages.last().map(|stage| (stage.name.as_str(), stage.state));
     assert_eq!(ready, Some(("ready", StageState::Failed)), "a draft that is handed over is not ready");
@@ -82,11 +83,15 @@ fn when_tests_run_out_the_best_round_goes_to_a_person_as_a_draft() {
 
 #[test]
 fn after_a_retry_the_counters_start_again_and_the_guidance_is_told() {
-    let mut world = World::new().when("/tests", vec![red(1, 2), red(2, 1), red(0, 3), red(0, 3)]);
+    let mut world = SimulatedOrder::new().when("/tests", vec![red(1, 2), red(2, 1), red(0, 3), red(0, 3)]);
     world.settle();
     let guidance = Some("use a checked sum".to_owned());
-    world.hear(SignalKind::Commanded { comment: None, pull: None, command: Command::Retry { guidance } });
-    assert_eq!(world.settle(), Ending::Verified { pull: Some(PullNumber(8)) });
+    world.hear(SignalKind::Commanded {
+        comment: None,
+        pull: None,
+        command: SlashCommand::Retry { guidance },
+    });
+    assert_eq!(world.settle(), OrderEnding::Verified { pull: Some(PullNumber(8)) });
     assert_eq!(world.made("implement/5/agent"), 1);
     assert_eq!(world.made("publish/pull"), 1, "one pull request, whatever happens");
     let pushes: Vec<Option<CommitSha>> = world
@@ -94,7 +99,7 @@ fn after_a_retry_the_counters_start_again_and_the_guidance_is_told() {
         .entries()
         .iter()
         .filter_map(|entry| match &entry.event {
-            Event::Intended { r#move, .. } => match &**r#move {
+            JournalEvent::Intended { r#move, .. } => match &**r#move {
                 Move::Push { lease, .. } => Some(lease.clone()),
                 _ => None,
             },
@@ -106,37 +111,38 @@ fn after_a_retry_the_counters_start_again_and_the_guidance_is_told() {
 
 #[test]
 fn without_tests_it_is_unverified_and_stays_a_draft() {
-    let mut world = World::new().when("/tests", vec![tested(&sha(9), TestVerdict::NoTests, 0, 0)]);
-    assert!(matches!(world.settle(), Ending::Unverified { pull: Some(_), .. }));
+    let mut world = SimulatedOrder::new().when("/tests", vec![tested(&sha(9), TestVerdict::NoTests, 0, 0)]);
+    assert!(matches!(world.settle(), OrderEnding::Unverified { pull: Some(_), .. }));
     assert!(world.survey().trace.pull.is_some_and(|pull| !pull.ready));
 }
 
 #[test]
 fn without_the_right_nothing_is_done_and_nothing_is_said() {
-    let mut world = World::new().when("authorize/1", vec![Outcome::Authorized { allowed: false }]);
-    assert!(matches!(world.settle(), Ending::Refused { .. }));
+    let mut world =
+        SimulatedOrder::new().when("authorize/1", vec![EffectOutcome::Authorized { allowed: false }]);
+    assert!(matches!(world.settle(), OrderEnding::Refused { .. }));
     assert_eq!(world.made, ["authorize/1"]);
 }
 
 #[test]
 fn a_wrong_answer_is_sent_back_three_times_at_most() {
     let nonsense = || said("it is a /bug or a /feature");
-    let mut world = World::new().when("classify/1/agent", vec![nonsense()]);
-    assert!(matches!(world.settle(), Ending::Verified { .. }));
+    let mut world = SimulatedOrder::new().when("classify/1/agent", vec![nonsense()]);
+    assert!(matches!(world.settle(), OrderEnding::Verified { .. }));
     assert_eq!(world.made("classify/"), 2);
-    let mut world = World::new()
+    let mut world = SimulatedOrder::new()
         .when("classify/1/agent", vec![nonsense()])
         .when("classify/2/agent", vec![said("")])
         .when("classify/3/agent", vec![nonsense()]);
     assert!(
-        matches!(world.settle(), Ending::Failed { because } if because.contains("/feature, /bug, /chore"))
+        matches!(world.settle(), OrderEnding::Failed { because } if because.contains("/feature, /bug, /chore"))
     );
 }
 
 #[test]
 fn cosmetics_never_lose_the_work() {
     let long = || said("this is no name at all");
-    let mut world = World::new()
+    let mut world = SimulatedOrder::new()
         .when("branch/1/agent", vec![long()])
         .when("branch/2/agent", vec![long()])
         .when("branch/3/agent", vec![long()])
@@ -147,7 +153,7 @@ fn cosmetics_never_lose_the_work() {
         .when("text/1/agent", vec![said("x")])
         .when("text/2/agent", vec![said("x")])
         .when("text/3/agent", vec![said("x")]);
-    assert!(matches!(world.settle(), Ending::Verified { .. }));
+    assert!(matches!(world.settle(), OrderEnding::Verified { .. }));
     let trace = world.survey().trace;
     assert_eq!(trace.branch.map(|b| b.to_string()).as_deref(), Some("journeyman/issue-7-round-the-sum"));
     assert_eq!(trace.pull.map(|pull| pull.title).as_deref(), Some("Round the sum"));
@@ -156,24 +162,25 @@ fn cosmetics_never_lose_the_work() {
 
 #[test]
 fn overload_is_waited_for_and_is_no_round() {
-    let busy = || failed(FailureKind::Unavailable);
-    let mut world = World::new().when("implement/1/agent", vec![busy(), busy()]);
-    assert!(matches!(world.settle(), Ending::Verified { .. }));
+    let busy = || failed(AgentFailureKind::Unavailable);
+    let mut world = SimulatedOrder::new().when("implement/1/agent", vec![busy(), busy()]);
+    assert!(matches!(world.settle(), OrderEnding::Verified { .. }));
     assert_eq!((world.made("implement/1/agent"), world.made("implement/2/agent")), (3, 0));
-    let mut world = World::new().when("implement/1/agent", (0..9).map(|_| busy()).collect());
-    assert!(matches!(world.settle(), Ending::Failed { .. }));
+    let mut world = SimulatedOrder::new().when("implement/1/agent", (0..9).map(|_| busy()).collect());
+    assert!(matches!(world.settle(), OrderEnding::Failed { .. }));
     assert_eq!(world.made("implement/1/agent"), 6);
 }
 
 #[test]
 fn a_service_that_says_when_to_come_back_is_asked_then_and_not_before() {
-    let mut world = World::new().when("classify/1/agent", vec![told_to_wait(7), told_to_wait(1_000_000)]);
+    let mut world =
+        SimulatedOrder::new().when("classify/1/agent", vec![told_to_wait(7), told_to_wait(1_000_000)]);
     let mut waits = Vec::new();
     for _ in 0..30 {
         let next = world.survey().next;
         if let (true, Some(until)) = (next.moves.is_empty(), next.wake_at) {
             let told = world.journal.entries().iter().rfind(
-                |entry| matches!(&entry.event, Event::Observed { key, .. } if key.0 == "classify/1/agent"),
+                |entry| matches!(&entry.event, JournalEvent::Observed { key, .. } if key.0 == "classify/1/agent"),
             );
             waits.push((until - told.unwrap().at).num_seconds());
         }
@@ -183,40 +190,40 @@ fn a_service_that_says_when_to_come_back_is_asked_then_and_not_before() {
     assert_eq!((world.made("classify/1/agent"), world.made("classify/2/agent")), (2, 0), "no round");
 }
 
-fn told_to_wait(seconds: u64) -> Outcome {
+fn told_to_wait(seconds: u64) -> EffectOutcome {
     let failure = AgentFailure {
         retry_after_seconds: Some(seconds),
-        ..AgentFailure::new(FailureKind::Unavailable, "come back later")
+        ..AgentFailure::new(AgentFailureKind::Unavailable, "come back later")
     };
-    Outcome::AgentRan(Box::new(AgentRun { failure: Some(failure), ..AgentRun::default() }))
+    EffectOutcome::AgentRan(Box::new(AgentRun { failure: Some(failure), ..AgentRun::default() }))
 }
 
 #[test]
 fn a_wrong_key_ends_the_order_at_once_and_a_retry_goes_on_where_it_was() {
-    let wrong = || failed(FailureKind::Misconfigured);
-    let mut world = World::new().when("implement/1/agent", vec![wrong()]);
-    assert!(matches!(world.settle(), Ending::Failed { .. }));
+    let wrong = || failed(AgentFailureKind::Misconfigured);
+    let mut world = SimulatedOrder::new().when("implement/1/agent", vec![wrong()]);
+    assert!(matches!(world.settle(), OrderEnding::Failed { .. }));
     world.hear(SignalKind::Commanded {
         comment: None,
         pull: None,
-        command: Command::Retry { guidance: None },
+        command: SlashCommand::Retry { guidance: None },
     });
-    assert!(matches!(world.settle(), Ending::Verified { .. }));
+    assert!(matches!(world.settle(), OrderEnding::Verified { .. }));
     assert_eq!((world.made("classify/1/agent"), world.made("implement/1/agent")), (1, 2));
 }
 
 #[test]
 fn an_unknown_session_is_left_behind() {
-    let mut world = World::new()
+    let mut world = SimulatedOrder::new()
         .when("implement/1/tests", vec![red(0, 1)])
-        .when("implement/2/agent", vec![failed(FailureKind::UnknownSession)]);
-    assert!(matches!(world.settle(), Ending::Verified { .. }));
+        .when("implement/2/agent", vec![failed(AgentFailureKind::UnknownSession)]);
+    assert!(matches!(world.settle(), OrderEnding::Verified { .. }));
     let sessions: Vec<Option<String>> = world
         .journal
         .entries()
         .iter()
         .filter_map(|entry| match &entry.event {
-            Event::Intended { key, r#move } if key.0 == "implement/2/agent" => match &**r#move {
+            JournalEvent::Intended { key, r#move } if key.0 == "implement/2/agent" => match &**r#move {
                 Move::RunAgent(task) => Some(task.session.clone()),
                 _ => None,
             },
@@ -228,99 +235,110 @@ fn an_unknown_session_is_left_behind() {
 
 #[test]
 fn money_and_time_have_an_end() {
-    let dear = Outcome::AgentRan(Box::new(AgentRun {
+    let dear = EffectOutcome::AgentRan(Box::new(AgentRun {
         result: Some("done".to_owned()),
-        usage: Usage { usd: 6.0, ..Usage::default() },
+        usage: AgentUsage { usd: 6.0, ..AgentUsage::default() },
         ..AgentRun::default()
     }));
-    let mut world = World::new().when("implement/1/agent", vec![dear]).when("/tests", vec![red(1, 1)]);
+    let mut world =
+        SimulatedOrder::new().when("implement/1/agent", vec![dear]).when("/tests", vec![red(1, 1)]);
     let settled = world.settle();
     assert!(
-        matches!(&settled, Ending::Escalated { because, .. } if because.contains("budget")),
+        matches!(&settled, OrderEnding::Escalated { because, .. } if because.contains("budget")),
         "{settled:?}"
     );
 
-    let mut world = World::new();
+    let mut world = SimulatedOrder::new();
     while world.made("classify/1/agent") == 0 {
         world.step();
     }
     world.now += TimeDelta::minutes(61);
-    assert!(matches!(world.settle(), Ending::Failed { because } if because.contains("60 minutes")));
+    assert!(matches!(world.settle(), OrderEnding::Failed { because } if because.contains("60 minutes")));
 }
 
 #[test]
 fn a_taken_name_is_left_to_its_owner() {
-    let taken = Outcome::BranchTaken { at: Some(sha(66)) };
-    let mut world = World::new().when("/push-1", vec![taken]);
-    assert!(matches!(world.settle(), Ending::Verified { .. }));
+    let taken = EffectOutcome::BranchTaken { at: Some(sha(66)) };
+    let mut world = SimulatedOrder::new().when("/push-1", vec![taken]);
+    assert!(matches!(world.settle(), OrderEnding::Verified { .. }));
     let branch = world.survey().trace.branch.unwrap();
     assert_eq!(branch.as_str(), "journeyman/issue-7-fix-the-sum-2");
 }
 
 #[test]
 fn several_plans_are_asked_about() {
-    let two = Outcome::FilesFound { files: vec!["a.md".to_owned(), "b.md".to_owned()], content: None };
-    let mut world = World::new().when("plan/1/files", vec![two]).when("find/1/agent", vec![said("`b.md`")]);
-    assert!(matches!(world.settle(), Ending::Verified { .. }));
+    let two = EffectOutcome::FilesFound { files: vec!["a.md".to_owned(), "b.md".to_owned()], content: None };
+    let mut world =
+        SimulatedOrder::new().when("plan/1/files", vec![two]).when("find/1/agent", vec![said("`b.md`")]);
+    assert!(matches!(world.settle(), OrderEnding::Verified { .. }));
     assert_eq!((world.made("plan/1/find"), world.made("plan/1/read")), (1, 1));
 }
 
 #[test]
 fn cancel_stops_and_retry_goes_on() {
-    let mut world = World::new();
+    let mut world = SimulatedOrder::new();
     for _ in 0..6 {
         world.step();
     }
-    world.hear(SignalKind::Commanded { comment: None, pull: None, command: Command::Cancel });
-    assert!(matches!(world.settle(), Ending::Cancelled { because } if because.contains("ada")));
+    world.hear(SignalKind::Commanded { comment: None, pull: None, command: SlashCommand::Cancel });
+    assert!(matches!(world.settle(), OrderEnding::Cancelled { because } if because.contains("ada")));
     let before = world.made.len();
-    world.hear(SignalKind::Commanded { comment: None, pull: None, command: Command::Cancel });
+    world.hear(SignalKind::Commanded { comment: None, pull: None, command: SlashCommand::Cancel });
     world.settle();
-    assert_eq!(world.survey().answers[1].answer, Answer::Ignored("it has ended already".to_owned()));
+    assert_eq!(world.survey().answers[1].answer, SignalAnswer::Ignored("it has ended already".to_owned()));
     world.hear(SignalKind::Commanded {
         comment: None,
         pull: None,
-        command: Command::Retry { guidance: None },
+        command: SlashCommand::Retry { guidance: None },
     });
-    assert!(matches!(world.settle(), Ending::Verified { .. }), "{:?}", &world.made[before..]);
+    assert!(matches!(world.settle(), OrderEnding::Verified { .. }), "{:?}", &world.made[before..]);
 }
 
 #[test]
 fn a_comment_that_arrives_twice_commands_once() {
-    let again =
-        || SignalKind::Commanded { comment: Some(5), pull: None, command: Command::Retry { guidance: None } };
-    let mut world = World::new().when("/import", (0..6).map(|_| nothing()).collect());
+    let again = || SignalKind::Commanded {
+        comment: Some(5),
+        pull: None,
+        command: SlashCommand::Retry { guidance: None },
+    };
+    let mut world = SimulatedOrder::new().when("/import", (0..6).map(|_| nothing()).collect());
     world.settle();
     world.hear(again());
     world.settle();
     world.hear(again());
-    assert!(matches!(world.settle(), Ending::Blocked { .. }));
-    assert_eq!(world.survey().answers[1].answer, Answer::Ignored("the comment was heard already".to_owned()));
+    assert!(matches!(world.settle(), OrderEnding::Blocked { .. }));
+    assert_eq!(
+        world.survey().answers[1].answer,
+        SignalAnswer::Ignored("the comment was heard already".to_owned())
+    );
     assert_eq!(world.made("implement/7/agent"), 0);
 }
 
 #[test]
 fn an_outsiders_command_changes_nothing() {
-    let mut world = World::new().when("implement/1/tests", vec![red(0, 1)]);
+    let mut world = SimulatedOrder::new().when("implement/1/tests", vec![red(0, 1)]);
     world.step();
     world.step();
-    world.hear(SignalKind::Commanded { comment: None, pull: None, command: Command::Cancel });
+    world.hear(SignalKind::Commanded { comment: None, pull: None, command: SlashCommand::Cancel });
     let key = MoveKey(format!("authorize/{}", world.journal.last_seq()));
-    world.write(Event::Observed { key, outcome: Box::new(Outcome::Authorized { allowed: false }) });
-    assert!(matches!(world.settle(), Ending::Verified { .. }));
-    assert_eq!(world.survey().answers[0].answer, Answer::NoRight("ada has no write access".to_owned()));
+    world.write(JournalEvent::Observed {
+        key,
+        outcome: Box::new(EffectOutcome::Authorized { allowed: false }),
+    });
+    assert!(matches!(world.settle(), OrderEnding::Verified { .. }));
+    assert_eq!(world.survey().answers[0].answer, SignalAnswer::NoRight("ada has no write access".to_owned()));
 }
 
 #[test]
 fn what_is_spent_later_does_not_change_what_was_answered_before() {
     let dear = || {
-        Outcome::AgentRan(Box::new(AgentRun {
+        EffectOutcome::AgentRan(Box::new(AgentRun {
             result: Some("done".to_owned()),
-            usage: Usage { usd: 2.0, ..Usage::default() },
+            usage: AgentUsage { usd: 2.0, ..AgentUsage::default() },
             ..AgentRun::default()
         }))
     };
-    let mut world = World::new()
+    let mut world = SimulatedOrder::new()
         .when("implement/1/agent", vec![dear()])
         .when("implement/2/agent", vec![dear()])
         .when("implement/3/agent", vec![dear()])
@@ -331,48 +349,48 @@ fn what_is_spent_later_does_not_change_what_was_answered_before() {
     world.hear(SignalKind::Commanded {
         comment: None,
         pull: None,
-        command: Command::Retry { guidance: None },
+        command: SlashCommand::Retry { guidance: None },
     });
-    assert!(matches!(world.settle(), Ending::Escalated { .. }));
-    assert_eq!(world.survey().answers[0].answer, Answer::Ignored("it is at work already".to_owned()));
+    assert!(matches!(world.settle(), OrderEnding::Escalated { .. }));
+    assert_eq!(world.survey().answers[0].answer, SignalAnswer::Ignored("it is at work already".to_owned()));
     assert_eq!(world.made("implement/4/agent"), 0);
 }
 
 #[test]
 fn waiting_for_a_place_is_not_work() {
-    let mut world = World::new();
+    let mut world = SimulatedOrder::new();
     world.now += TimeDelta::minutes(500);
-    assert!(matches!(world.settle(), Ending::Verified { .. }));
+    assert!(matches!(world.settle(), OrderEnding::Verified { .. }));
 }
 
 #[test]
 fn a_retry_of_unverified_work_is_a_new_round_that_hears_the_advice() {
     let none = || tested(&sha(9), TestVerdict::NoTests, 0, 0);
-    let mut world = World::new().when("/tests", vec![none()]);
-    assert!(matches!(world.settle(), Ending::Unverified { .. }));
+    let mut world = SimulatedOrder::new().when("/tests", vec![none()]);
+    assert!(matches!(world.settle(), OrderEnding::Unverified { .. }));
     let guidance = Some("add a test".to_owned());
     world.hear(SignalKind::Commanded {
         comment: None,
         pull: None,
-        command: Command::Retry { guidance: guidance.clone() },
+        command: SlashCommand::Retry { guidance: guidance.clone() },
     });
-    assert!(matches!(world.settle(), Ending::Verified { .. }));
+    assert!(matches!(world.settle(), OrderEnding::Verified { .. }));
     assert_eq!(world.advice("implement/2/agent"), guidance);
 }
 
 #[test]
 fn advice_is_heard_whatever_the_order_had_stopped_at() {
-    let mut world = World::new();
+    let mut world = SimulatedOrder::new();
     while world.made("plan/1/agent") == 0 {
         world.step();
     }
-    world.hear(SignalKind::Commanded { comment: None, pull: None, command: Command::Cancel });
+    world.hear(SignalKind::Commanded { comment: None, pull: None, command: SlashCommand::Cancel });
     world.settle();
     let guidance = Some("keep it small".to_owned());
     world.hear(SignalKind::Commanded {
         comment: None,
         pull: None,
-        command: Command::Retry { guidance: guidance.clone() },
+        command: SlashCommand::Retry { guidance: guidance.clone() },
     });
     world.settle();
     assert_eq!(world.advice("implement/1/agent"), guidance);
@@ -381,24 +399,27 @@ fn advice_is_heard_whatever_the_order_had_stopped_at() {
 
 #[test]
 fn an_outsiders_label_does_not_take_a_maintainers_place() {
-    let mut world = World::new().when("authorize/1", vec![Outcome::Authorized { allowed: false }]);
+    let mut world =
+        SimulatedOrder::new().when("authorize/1", vec![EffectOutcome::Authorized { allowed: false }]);
     let kind = SignalKind::Labeled { label: "journeyman".to_owned() };
     let maintainer = Person { login: "grace".to_owned(), id: UserId(2) };
-    world.write(Event::Signaled {
+    world.write(JournalEvent::Signaled {
         signal: Signal { by: Requester::Person(maintainer.clone()), kind },
         delivery: None,
     });
-    assert!(matches!(world.settle(), Ending::Verified { .. }));
-    assert_eq!(world.survey().trace.sponsor, Some(maintainer));
+    assert!(matches!(world.settle(), OrderEnding::Verified { .. }));
+    assert_eq!(world.survey().trace.authorized_by, Some(maintainer));
 }
 
 #[test]
 fn a_pass_by_a_judge_of_the_changes_own_making_verifies_nothing() {
     let mut run = match tested(&sha(9), TestVerdict::Passed, 3, 0) {
-        Outcome::Tested(run) => run,
+        EffectOutcome::Tested(run) => run,
         other => panic!("{other:?}"),
     };
     run.doubt = Some("the change rewrites Makefile".to_owned());
-    let mut world = World::new().when("/tests", vec![Outcome::Tested(run)]);
-    assert!(matches!(world.settle(), Ending::Unverified { because, .. } if because.contains("Makefile")));
+    let mut world = SimulatedOrder::new().when("/tests", vec![EffectOutcome::Tested(run)]);
+    assert!(
+        matches!(world.settle(), OrderEnding::Unverified { because, .. } if because.contains("Makefile"))
+    );
 }

@@ -2,43 +2,43 @@
 
 use proptest::prelude::*;
 
-use super::world::{World, failed, imported, nothing, red, said, sha, tested};
+use super::world::{SimulatedOrder, failed, imported, nothing, red, said, sha, tested};
 use crate::PullNumber;
-use crate::agent_run::FailureKind;
-use crate::moves::{Retry, Trouble};
+use crate::agent_run::AgentFailureKind;
+use crate::moves::{EffectError, Retry};
 use crate::next::*;
 use crate::settings::RepositorySettings;
-use crate::signal::{Command, SignalKind};
+use crate::signal::{SignalKind, SlashCommand};
 use crate::test_run::TestVerdict;
 
-fn any_outcome() -> impl Strategy<Value = (&'static str, Outcome)> {
-    let trouble = |retry| Outcome::Trouble(Trouble { message: "m".to_owned(), retry });
+fn any_outcome() -> impl Strategy<Value = (&'static str, EffectOutcome)> {
+    let trouble = |retry| EffectOutcome::Trouble(EffectError { message: "m".to_owned(), retry });
     prop::sample::select(vec![
         ("/agent", said("")),
-        ("/agent", failed(FailureKind::Unavailable)),
-        ("/agent", failed(FailureKind::Ended)),
-        ("/agent", failed(FailureKind::Misconfigured)),
-        ("/agent", failed(FailureKind::UnknownSession)),
+        ("/agent", failed(AgentFailureKind::Unavailable)),
+        ("/agent", failed(AgentFailureKind::Ended)),
+        ("/agent", failed(AgentFailureKind::Misconfigured)),
+        ("/agent", failed(AgentFailureKind::UnknownSession)),
         ("/tests", red(1, 2)),
         ("/tests", red(2, 1)),
         ("/tests", tested(&sha(3), TestVerdict::NoTests, 0, 0)),
         ("/tests", tested(&sha(3), TestVerdict::SetupFailed, 0, 0)),
         ("/import", nothing()),
         ("/import", imported(5, None)),
-        ("/files", Outcome::FilesFound { files: vec![], content: None }),
-        ("/push-1", Outcome::BranchTaken { at: None }),
+        ("/files", EffectOutcome::FilesFound { files: vec![], content: None }),
+        ("/push-1", EffectOutcome::BranchTaken { at: None }),
         ("prepare", trouble(Retry::Soon)),
         ("/pull", trouble(Retry::After { seconds: 60 })),
         ("/tests", trouble(Retry::Never)),
         ("", trouble(Retry::Soon)),
-        ("", Outcome::PullFinished),
+        ("", EffectOutcome::PullFinished),
     ])
 }
 
 fn any_signal() -> impl Strategy<Value = SignalKind> {
     prop::sample::select(vec![
-        SignalKind::Commanded { comment: None, pull: None, command: Command::Cancel },
-        SignalKind::Commanded { comment: None, pull: None, command: Command::Retry { guidance: None } },
+        SignalKind::Commanded { comment: None, pull: None, command: SlashCommand::Cancel },
+        SignalKind::Commanded { comment: None, pull: None, command: SlashCommand::Retry { guidance: None } },
         SignalKind::Labeled { label: "journeyman".to_owned() },
         SignalKind::Unlabeled { label: "journeyman".to_owned() },
         SignalKind::IssueClosed,
@@ -56,7 +56,7 @@ proptest! {
         script in prop::collection::vec(any_outcome(), 0..12),
         signals in prop::collection::vec((0_usize..60, any_signal()), 0..4),
     ) {
-        let mut world = World::new();
+        let mut world = SimulatedOrder::new();
         for (end, outcome) in script {
             world = world.when(end, vec![outcome]);
         }
@@ -78,14 +78,14 @@ proptest! {
             let (before, after) = (world.journal.prefix(length).unwrap(), world.journal.prefix(length + 1).unwrap());
             let answers = |journal: &Journal| {
                 let now = journal.entries().last().unwrap().at;
-                survey(journal.pipeline(), journal, now).answers
+                projection(journal.pipeline(), journal, now).answers
             };
-            for given in answers(&before).iter().filter(|given| given.answer != Answer::Asking) {
+            for given in answers(&before).iter().filter(|given| given.answer != SignalAnswer::Asking) {
                 prop_assert!(answers(&after).contains(given), "an answer that was given changed: {given:?}");
             }
         }
         let survey = world.survey();
-        let heard = world.journal.entries().iter().filter(|e| matches!(e.event, Event::Signaled { .. })).count();
+        let heard = world.journal.entries().iter().filter(|e| matches!(e.event, JournalEvent::Signaled { .. })).count();
         prop_assert_eq!(survey.answers.len(), heard, "every signal is answered");
     }
 
@@ -93,7 +93,7 @@ proptest! {
     #[test]
     fn a_signal_twice_is_harmless(at in 0_usize..40, kind in any_signal()) {
         let run = |times: usize| {
-            let mut world = World::new().when("implement/1/tests", vec![red(0, 1)]);
+            let mut world = SimulatedOrder::new().when("implement/1/tests", vec![red(0, 1)]);
             for moment in 0..60 {
                 if moment == at {
                     (0..times).for_each(|_| world.hear(kind.clone()));
@@ -110,28 +110,28 @@ proptest! {
     fn settings_never_stop_an_order(label in ".*", minutes in proptest::option::of(0_u64..u64::MAX)) {
         let settings = RepositorySettings {
             label: Some(label),
-            budget: Some(crate::settings::Budget { usd: None, minutes, runs: None }),
+            budget: Some(crate::settings::BudgetLimits { usd: None, minutes, runs: None }),
             ..RepositorySettings::default()
         };
-        let prepared = Outcome::Prepared { base: sha(1), settings: Box::new(settings), pipeline: None, roles: Default::default(), subjects: Vec::new() };
-        World::new().when("prepare", vec![prepared]).settle();
+        let prepared = EffectOutcome::Prepared { base: sha(1), settings: Box::new(settings), pipeline: None, roles: Default::default(), subjects: Vec::new() };
+        SimulatedOrder::new().when("prepare", vec![prepared]).settle();
     }
 }
 
 #[test]
 fn the_status_waits_as_long_as_github_asks() {
-    let limited = Trouble { message: "limited".to_owned(), retry: Retry::After { seconds: 120 } };
-    let mut undisturbed = World::new();
+    let limited = EffectError { message: "limited".to_owned(), retry: Retry::After { seconds: 120 } };
+    let mut undisturbed = SimulatedOrder::new();
     undisturbed.settle();
     let first = undisturbed.made.into_iter().find(|key| key.starts_with("status/")).expect("a status");
     let first: &'static str = first.leak();
-    let mut world = World::new().when(first, vec![Outcome::Trouble(limited)]);
+    let mut world = SimulatedOrder::new().when(first, vec![EffectOutcome::Trouble(limited)]);
     world.settle();
     let shown: Vec<DateTime<Utc>> = world
         .journal
         .entries()
         .iter()
-        .filter(|entry| matches!(&entry.event, Event::Observed { key, .. } if key.0 == first))
+        .filter(|entry| matches!(&entry.event, JournalEvent::Observed { key, .. } if key.0 == first))
         .map(|entry| entry.at)
         .collect();
     assert_eq!(shown.len(), 2, "{shown:?}");

@@ -2,9 +2,10 @@
 #![allow(clippy::wildcard_enum_match_arm, reason = "a test looks at one kind")]
 
 use super::world::{
-    Ending, World, approves, failed, flags, guides, imported, nothing, objects, red, said, sha, tested,
+    OrderEnding, SimulatedOrder, approves, failed, flags, guides, imported, nothing, objects, red, said, sha,
+    tested,
 };
-use crate::agent_run::FailureKind;
+use crate::agent_run::AgentFailureKind;
 use crate::feedback::{Category, Feedback};
 use crate::ids::*;
 use crate::next::*;
@@ -12,8 +13,8 @@ use crate::test_run::TestVerdict;
 use crate::trace::StageState;
 
 /// Implemented, published as a draft, reviewed in rounds, taken out of draft.
-fn reviewed(escalation: &str) -> World {
-    World::with(&format!(
+fn reviewed(escalation: &str) -> SimulatedOrder {
+    SimulatedOrder::with(&format!(
         "
 name: reviewed
 version: 1
@@ -33,8 +34,8 @@ stages:
 }
 
 /// A stage whose own rounds have a verifier, and all after it.
-fn adversarial(escalation: &str, rounds: u32) -> World {
-    World::with(&format!(
+fn adversarial(escalation: &str, rounds: u32) -> SimulatedOrder {
+    SimulatedOrder::with(&format!(
         "
 name: adversarial
 version: 1
@@ -52,7 +53,7 @@ stages:
 }
 
 /// Answers of a verifier that finds something else each time.
-fn objections(world: World, stage: &str, rounds: std::ops::RangeInclusive<u32>) -> World {
+fn objections(world: SimulatedOrder, stage: &str, rounds: std::ops::RangeInclusive<u32>) -> SimulatedOrder {
     let finding = |round: u32| ["one", "two", "three", "four", "five", "six", "seven"][round as usize - 1];
     rounds.fold(world, |world, round| {
         world.when(
@@ -62,14 +63,14 @@ fn objections(world: World, stage: &str, rounds: std::ops::RangeInclusive<u32>) 
     })
 }
 
-fn escalated(settled: &Ending) -> &str {
+fn escalated(settled: &OrderEnding) -> &str {
     match settled {
-        Ending::Escalated { pull: Some(_), because } => because,
+        OrderEnding::Escalated { pull: Some(_), because } => because,
         other => panic!("{other:?}"),
     }
 }
 
-const VERIFIED: Ending = Ending::Verified { pull: Some(PullNumber(8)) };
+const VERIFIED: OrderEnding = OrderEnding::Verified { pull: Some(PullNumber(8)) };
 
 #[test]
 fn a_stage_that_judges_first_passes_without_a_run_of_its_worker() {
@@ -91,8 +92,8 @@ fn what_the_verifier_finds_is_told_and_the_new_commit_is_reviewed() {
     assert_eq!((told.attempt, told.of), (2, 3));
     assert_eq!(told.feedback[0].issues[0].description, "finding one");
     let looked_at = |key: &str| match world.task(key).unwrap().place {
-        crate::moves::Place::Checkout { commit } => commit,
-        crate::moves::Place::Workspace => panic!("{key} works in the work tree"),
+        crate::moves::AgentTaskWorkspace::Checkout { commit } => commit,
+        crate::moves::AgentTaskWorkspace::Workspace => panic!("{key} works in the work tree"),
     };
     assert_eq!(looked_at("review/1/verify-1"), world.commit("implement/1"));
     assert_eq!(looked_at("review/2/verify-1"), world.commit("review/2"));
@@ -246,7 +247,7 @@ fn a_stage_that_escalates_to_nobody_fails_with_its_history_and_publishes_nothing
     let mut world = objections(adversarial("none", 3), "implement", 1..=3);
     let settled = world.settle();
     assert!(
-        matches!(&settled, Ending::Failed { because } if because.contains("finding three")),
+        matches!(&settled, OrderEnding::Failed { because } if because.contains("finding three")),
         "{settled:?}"
     );
     assert_eq!((world.pushes().len(), world.made("publish"), world.made("ready")), (0, 0, 0));
@@ -276,7 +277,7 @@ fn the_same_failure_twice_running_is_not_paid_for_a_third_time() {
 #[test]
 fn each_check_has_a_counter_of_its_own() {
     let refused = |what: &str| {
-        vec![Outcome::ImportRefused(Feedback::failed(Category::Policy, format!("{what} is protected")))]
+        vec![EffectOutcome::ImportRefused(Feedback::failed(Category::Policy, format!("{what} is protected")))]
     };
     let mut world = adversarial("human_approval", 3)
         .when("implement/1/import", refused("Makefile"))
@@ -298,26 +299,26 @@ fn each_check_has_a_counter_of_its_own() {
 #[test]
 fn three_refusals_of_the_policy_end_it_and_a_missing_commit_never_counts_as_the_same() {
     let refused = |what: &str| {
-        Outcome::ImportRefused(Feedback::failed(Category::Policy, format!("{what} is protected")))
+        EffectOutcome::ImportRefused(Feedback::failed(Category::Policy, format!("{what} is protected")))
     };
     let mut world =
         adversarial("human_approval", 3).when("/import", vec![refused("a"), refused("b"), refused("c")]);
     let settled = world.settle();
     assert!(
-        matches!(&settled, Ending::Blocked { because } if because.contains("tried 3 times")),
+        matches!(&settled, OrderEnding::Blocked { because } if because.contains("tried 3 times")),
         "{settled:?}"
     );
     assert_eq!((world.made("commit"), world.pushes().len()), (0, 0));
 
     let mut world = adversarial("human_approval", 3).when("/import", vec![nothing(), nothing(), nothing()]);
-    assert!(matches!(world.settle(), Ending::Blocked { .. }));
+    assert!(matches!(world.settle(), OrderEnding::Blocked { .. }));
     assert_eq!(world.made("implement/3/agent"), 1, "the same three times, and yet all three are paid for");
 }
 
 #[test]
 fn nobody_is_asked_for_guidance_where_nothing_was_pushed() {
     let mut world = adversarial("tech_lead", 3).when("/import", vec![nothing(), nothing(), nothing()]);
-    assert!(matches!(world.settle(), Ending::Blocked { .. }));
+    assert!(matches!(world.settle(), OrderEnding::Blocked { .. }));
     assert_eq!(world.made("diagnosis"), 0);
 }
 
@@ -328,7 +329,7 @@ fn guidance_is_for_all_that_can_be_guided() {
         (
             "/import",
             ["a", "b", "c"]
-                .map(|text| Outcome::ImportRefused(Feedback::failed(Category::Policy, text)))
+                .map(|text| EffectOutcome::ImportRefused(Feedback::failed(Category::Policy, text)))
                 .to_vec(),
         ),
     ] {
@@ -369,7 +370,8 @@ fn a_crash_between_the_verifiers_answer_and_its_comment_pays_nothing_twice() {
 
 #[test]
 fn a_comment_that_cannot_be_put_does_not_stop_the_work() {
-    let never = Outcome::Trouble(crate::moves::Trouble { message: "gone".to_owned(), retry: Retry::Never });
+    let never =
+        EffectOutcome::Trouble(crate::moves::EffectError { message: "gone".to_owned(), retry: Retry::Never });
     let mut world = reviewed("none").when("review/1/comment", vec![never]);
     assert_eq!(world.settle(), VERIFIED);
     assert!(world.survey().trace.notes[0].contains("could not be put"));
@@ -387,13 +389,13 @@ fn the_same_commit_pushed_again_in_a_review_is_no_answer_to_it() {
 #[test]
 fn work_without_tests_is_reviewed_and_stays_unverified() {
     let mut world = reviewed("none").when("/tests", vec![tested(&sha(9), TestVerdict::NoTests, 0, 0)]);
-    assert!(matches!(world.settle(), Ending::Unverified { pull: Some(_), .. }));
+    assert!(matches!(world.settle(), OrderEnding::Unverified { pull: Some(_), .. }));
     assert_eq!(world.made("review/1/verify-1"), 1);
 }
 
 #[test]
 fn a_verifier_that_is_overloaded_is_waited_for_and_is_no_round() {
-    let busy = || failed(FailureKind::Unavailable);
+    let busy = || failed(AgentFailureKind::Unavailable);
     let mut world = adversarial("none", 3).when("implement/1/verify-1", vec![busy(), busy(), approves()]);
     assert_eq!(world.settle(), VERIFIED);
     assert_eq!((world.made("verify-1"), world.made("verify-2"), world.made("implement/2")), (3, 0, 0));

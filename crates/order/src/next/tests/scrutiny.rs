@@ -1,13 +1,13 @@
 //! Stories of a pass that is not believed: bent tests, tests that prove nothing, tests that were red before.
 
-use super::world::{Ending, World, imported, quiet, said, sha, tested};
-use crate::comparison::{ComparedBy, Comparison, Judged, Tests};
+use super::world::{OrderEnding, SimulatedOrder, imported, quiet, said, sha, tested};
+use crate::comparison::{ComparedBy, Comparison, ComparisonVerdict, TestList};
 use crate::next::*;
 use crate::proof::{Proof, ProofGrade};
 use crate::scrutiny::{Baseline, OldTests, Scrutiny};
 use crate::signal::SignalKind;
 use crate::test_run::TestVerdict;
-use crate::trace::OwnChecks;
+use crate::trace::StageChecksOutcome;
 
 const PIPELINE: &str = "
 name: scrutinized
@@ -27,13 +27,18 @@ fn reviewed() -> String {
     )
 }
 
-fn world(class: &str) -> World {
-    World::with(PIPELINE).when("classify/1/agent", vec![said(class)])
+fn world(class: &str) -> SimulatedOrder {
+    SimulatedOrder::with(PIPELINE).when("classify/1/agent", vec![said(class)])
 }
 
-fn seen(verdict: TestVerdict, judged: Judged, proof: Proof, against: Vec<String>) -> Outcome {
-    let Outcome::Tested(mut run) = tested(&sha(9), verdict, 3, 0) else { unreachable!() };
-    let tests = Tests::default;
+fn seen(
+    verdict: TestVerdict,
+    judged: ComparisonVerdict,
+    proof: Proof,
+    against: Vec<String>,
+) -> EffectOutcome {
+    let EffectOutcome::Tested(mut run) = tested(&sha(9), verdict, 3, 0) else { unreachable!() };
+    let tests = TestList::default;
     let comparison = Comparison {
         by: ComparedBy::Test,
         base: None,
@@ -74,35 +79,35 @@ fn seen(verdict: TestVerdict, judged: Judged, proof: Proof, against: Vec<String>
         old_code: None,
         weakenings: Vec::new(),
     }));
-    Outcome::Tested(run)
+    EffectOutcome::Tested(run)
 }
 
 fn against(test: &str) -> String {
     format!("{test} fails as the base has it")
 }
 
-fn bent(test: &str) -> Outcome {
-    seen(TestVerdict::Weakened, Judged::Passed, Proof::NoTestsChanged, vec![against(test)])
+fn bent(test: &str) -> EffectOutcome {
+    seen(TestVerdict::Weakened, ComparisonVerdict::Passed, Proof::NoTestsChanged, vec![against(test)])
 }
 
-fn proven() -> Outcome {
+fn proven() -> EffectOutcome {
     let proof = Proof::Proven { by: ProofGrade::Test, red: vec!["sum".to_owned()] };
-    seen(TestVerdict::Passed, Judged::Passed, proof, Vec::new())
+    seen(TestVerdict::Passed, ComparisonVerdict::Passed, proof, Vec::new())
 }
 
-fn unproven() -> Outcome {
+fn unproven() -> EffectOutcome {
     let because = "the new tests pass on the old code as well".to_owned();
-    seen(TestVerdict::Passed, Judged::Passed, Proof::NotProven { because }, Vec::new())
+    seen(TestVerdict::Passed, ComparisonVerdict::Passed, Proof::NotProven { because }, Vec::new())
 }
 
-fn own_checks(world: &World) -> Option<OwnChecks> {
+fn own_checks(world: &SimulatedOrder) -> Option<StageChecksOutcome> {
     world.survey().trace.work.map(|work| work.checks)
 }
 
 #[test]
 fn whoever_bends_a_test_is_told_and_may_mend_it() {
     let mut world = world("/feature").when("/tests", vec![bent("sum"), proven()]);
-    assert!(matches!(world.settle(), Ending::Verified { .. }));
+    assert!(matches!(world.settle(), OrderEnding::Verified { .. }));
     let task = world.task("implement/2/agent").unwrap();
     let told = &task.rework.unwrap().feedback[0];
     assert!(told.summary.contains("not those of the base commit"), "{}", told.summary);
@@ -113,13 +118,13 @@ fn whoever_bends_a_test_is_told_and_may_mend_it() {
 #[test]
 fn whoever_bends_the_tests_again_is_left_to_a_person_and_no_agent_is_asked_for_advice() {
     let mut world = world("/feature").when("/tests", vec![bent("sum"), bent("mean"), proven()]);
-    let Ending::Escalated { because, .. } = world.settle() else { panic!("{:?}", world.survey().next) };
+    let OrderEnding::Escalated { because, .. } = world.settle() else { panic!("{:?}", world.survey().next) };
     assert!(
         because.contains("mean fails as the base has it") && because.contains("tried 2 times"),
         "{because}"
     );
     assert_eq!((world.made("diagnosis"), world.made("implement/3")), (0, 0));
-    assert!(matches!(own_checks(&world), Some(OwnChecks::Failed { .. })));
+    assert!(matches!(own_checks(&world), Some(StageChecksOutcome::Failed { .. })));
 }
 
 #[test]
@@ -128,14 +133,14 @@ fn an_honest_failure_is_handed_over_rather_than_a_bent_pass() {
         .when("implement/1/tests", vec![super::world::red(1, 2)])
         .when("implement/2/tests", vec![bent("sum")])
         .when("implement/3/tests", vec![bent("mean")]);
-    assert!(matches!(world.settle(), Ending::Escalated { .. }));
+    assert!(matches!(world.settle(), OrderEnding::Escalated { .. }));
     assert_eq!(world.survey().trace.work.unwrap().round, 1);
 }
 
 #[test]
 fn a_bug_fix_whose_tests_prove_nothing_is_asked_for_one_and_then_called_unproven() {
     let mut world = world("/bug").when("/tests", vec![unproven(), unproven()]);
-    let Ending::Unproven { because } = world.settle() else { panic!("{:?}", world.survey().next) };
+    let OrderEnding::Unproven { because } = world.settle() else { panic!("{:?}", world.survey().next) };
     assert!(because.contains("passing, not proven"), "{because}");
     assert_eq!((world.made("implement/2/agent"), world.made("implement/3/agent")), (1, 0));
 }
@@ -143,11 +148,11 @@ fn a_bug_fix_whose_tests_prove_nothing_is_asked_for_one_and_then_called_unproven
 #[test]
 fn who_pushes_no_test_when_asked_for_one_is_not_asked_a_third_time() {
     let same = || imported(7, Some("Fix the sum"));
-    let mut world = World::with(&reviewed())
+    let mut world = SimulatedOrder::with(&reviewed())
         .when("classify/1/agent", vec![said("/bug")])
         .when("/import", vec![same(), same()])
         .when("/tests", vec![unproven()]);
-    let Ending::Unproven { because } = world.settle() else { panic!("{:?}", world.survey().next) };
+    let OrderEnding::Unproven { because } = world.settle() else { panic!("{:?}", world.survey().next) };
     assert_eq!(because, "passing, not proven: the new tests pass on the old code as well");
     assert_eq!(
         (world.made("implement/2/agent"), world.made("implement/2/tests"), world.made("implement/3")),
@@ -166,10 +171,13 @@ fn a_fix_without_proof_is_unproven_whichever_stage_runs_the_tests() {
             "  - { name: test, uses: tests, depends_on: [implement] }\n  - { name: publish",
         );
     let world = |runs| {
-        World::with(&tested).when("classify/1/agent", vec![said("/bug")]).when("/tests", runs).settle()
+        SimulatedOrder::with(&tested)
+            .when("classify/1/agent", vec![said("/bug")])
+            .when("/tests", runs)
+            .settle()
     };
-    assert!(matches!(world(vec![unproven()]), Ending::Unproven { .. }));
-    assert!(matches!(world(vec![proven()]), Ending::Verified { .. }));
+    assert!(matches!(world(vec![unproven()]), OrderEnding::Unproven { .. }));
+    assert!(matches!(world(vec![proven()]), OrderEnding::Verified { .. }));
 }
 
 #[test]
@@ -177,7 +185,7 @@ fn why_no_test_can_show_the_change_is_quoted_and_no_round_is_paid_for() {
     let answer = "The timeout is longer now.\n\n**No test:** it needs a slow disk.";
     let mut world =
         world("/bug").when("implement/1/agent", vec![said(answer)]).when("/tests", vec![unproven()]);
-    let Ending::Unproven { because } = world.settle() else { panic!("{:?}", world.survey().next) };
+    let OrderEnding::Unproven { because } = world.settle() else { panic!("{:?}", world.survey().next) };
     assert_eq!(
         because,
         "passing, not proven: the new tests pass on the old code as well; the agent says of a test: “it needs a slow \
@@ -186,7 +194,7 @@ fn why_no_test_can_show_the_change_is_quoted_and_no_round_is_paid_for() {
     assert_eq!(world.made("implement/2"), 0);
     let mut world =
         self::world("/bug").when("implement/1/agent", vec![said(answer)]).when("/tests", vec![proven()]);
-    assert!(matches!(world.settle(), Ending::Verified { .. }), "what it says takes nothing away either");
+    assert!(matches!(world.settle(), OrderEnding::Verified { .. }), "what it says takes nothing away either");
 }
 
 #[test]
@@ -195,9 +203,9 @@ fn a_person_who_wants_a_test_after_all_gets_another_attempt() {
     let mut world = world("/bug")
         .when("/import", vec![same(), same(), imported(8, Some("Fix the sum, with a test"))])
         .when("/tests", vec![unproven(), proven()]);
-    assert!(matches!(world.settle(), Ending::Unproven { .. }));
+    assert!(matches!(world.settle(), OrderEnding::Unproven { .. }));
     world.say("/retry call it with a stubbed clock");
-    assert!(matches!(world.settle(), Ending::Verified { .. }), "{:?}", world.survey().next);
+    assert!(matches!(world.settle(), OrderEnding::Verified { .. }), "{:?}", world.survey().next);
     assert_eq!(world.advice("implement/3/agent").as_deref(), Some("call it with a stubbed clock"));
     let told = world.task("implement/3/agent").unwrap().rework.unwrap();
     assert_eq!((told.attempt, told.of), (1, 3), "of a new set");
@@ -206,15 +214,15 @@ fn a_person_who_wants_a_test_after_all_gets_another_attempt() {
 #[test]
 fn what_is_made_on_a_retry_is_reviewed_anew() {
     let same = || imported(7, Some("Fix the sum"));
-    let mut world = World::with(&reviewed())
+    let mut world = SimulatedOrder::with(&reviewed())
         .when("classify/1/agent", vec![said("/bug")])
         .when("/import", vec![same(), same(), imported(8, Some("Fix the sum, with a test"))])
         .when("/tests", vec![unproven(), proven()]);
-    assert!(matches!(world.settle(), Ending::Unproven { .. }));
+    assert!(matches!(world.settle(), OrderEnding::Unproven { .. }));
     let before = world.made("/verify-");
     world.say("/retry");
     let ending = world.settle();
-    assert!(matches!(ending, Ending::Verified { .. }), "{:?}", world.made);
+    assert!(matches!(ending, OrderEnding::Verified { .. }), "{:?}", world.made);
     assert_eq!((before, world.made("/verify-")), (1, 2), "{:?}", world.made);
     assert_eq!(world.made("review/1/comment"), 2, "and people see it: {:?}", world.made);
 }
@@ -222,35 +230,38 @@ fn what_is_made_on_a_retry_is_reviewed_anew() {
 #[test]
 fn a_bug_fix_that_is_proven_in_the_second_attempt_is_verified() {
     let mut world = world("/bug").when("/tests", vec![unproven(), proven()]);
-    assert!(matches!(world.settle(), Ending::Verified { .. }));
+    assert!(matches!(world.settle(), OrderEnding::Verified { .. }));
 }
 
 #[test]
 fn of_a_feature_no_proof_is_asked_unless_the_settings_want_it() {
     let mut world = world("/feature").when("/tests", vec![unproven()]);
-    assert!(matches!(world.settle(), Ending::Verified { .. }));
+    assert!(matches!(world.settle(), OrderEnding::Verified { .. }));
     assert_eq!(world.made("implement/2/agent"), 0);
 
-    use crate::settings::{Prove, RepositorySettings};
-    let settings = RepositorySettings { prove: Prove::Always.into(), ..RepositorySettings::default() };
+    use crate::settings::{ProofRequirement, RepositorySettings};
+    let settings =
+        RepositorySettings { prove: ProofRequirement::Always.into(), ..RepositorySettings::default() };
     let mut world = self::world("/feature").settings(settings).when("/tests", vec![unproven(), unproven()]);
-    assert!(matches!(world.settle(), Ending::Unproven { .. }));
+    assert!(matches!(world.settle(), OrderEnding::Unproven { .. }));
 }
 
 #[test]
 fn who_makes_the_change_cannot_say_that_it_needs_no_proof() {
     let pipeline = PIPELINE.replace("classify, agent: code_reviewer", "classify, agent: developer");
-    let world =
-        |runs| World::with(&pipeline).when("classify/1/agent", vec![said("/feature")]).when("/tests", runs);
-    assert!(matches!(world(vec![unproven(), unproven()]).settle(), Ending::Unproven { .. }));
-    assert!(matches!(world(vec![proven()]).settle(), Ending::Verified { .. }));
+    let world = |runs| {
+        SimulatedOrder::with(&pipeline).when("classify/1/agent", vec![said("/feature")]).when("/tests", runs)
+    };
+    assert!(matches!(world(vec![unproven(), unproven()]).settle(), OrderEnding::Unproven { .. }));
+    assert!(matches!(world(vec![proven()]).settle(), OrderEnding::Verified { .. }));
 }
 
 #[test]
 fn what_was_red_before_excuses_nothing_and_is_said() {
-    let red = || seen(TestVerdict::Failed, Judged::PassedBesideRed, Proof::NoTestsChanged, Vec::new());
+    let red =
+        || seen(TestVerdict::Failed, ComparisonVerdict::PassedBesideRed, Proof::NoTestsChanged, Vec::new());
     let mut world = world("/feature").when("/tests", vec![red(), proven()]);
-    assert!(matches!(world.settle(), Ending::Verified { .. }), "{:?}", world.survey().next);
+    assert!(matches!(world.settle(), OrderEnding::Verified { .. }), "{:?}", world.survey().next);
     let told = world.task("implement/2/agent").unwrap().rework.unwrap();
     assert!(told.feedback[0].summary.contains("on the base commit as well"), "{}", told.feedback[0].summary);
 }
@@ -261,14 +272,14 @@ fn what_is_not_proven_stays_so_when_a_person_pushes_to_it() {
     let without_scrutiny = tested(&theirs, TestVerdict::Passed, 3, 0);
     for (told, is_verified) in [(without_scrutiny, false), (unproven(), false), (proven(), true)] {
         let mut world = world("/bug").when("/tests", vec![unproven(), unproven()]);
-        assert!(matches!(world.settle(), Ending::Unproven { .. }));
-        let read = Outcome::PullRead(Box::new(quiet(&theirs)));
+        assert!(matches!(world.settle(), OrderEnding::Unproven { .. }));
+        let read = EffectOutcome::PullRead(Box::new(quiet(&theirs)));
         let mut world = world.when("answer/1/read", vec![read]).when("answer/1/taken-in/tests", vec![told]);
         let pull = crate::ids::PullNumber(8);
         world.hear(SignalKind::PullPushed { pull, head: theirs.clone() });
         let ending = world.settle();
         assert_eq!(world.survey().trace.work.unwrap().commit, theirs);
-        assert_eq!(matches!(ending, Ending::Verified { .. }), is_verified, "{ending:?}");
-        assert_eq!(matches!(ending, Ending::Unproven { .. }), !is_verified, "{ending:?}");
+        assert_eq!(matches!(ending, OrderEnding::Verified { .. }), is_verified, "{ending:?}");
+        assert_eq!(matches!(ending, OrderEnding::Unproven { .. }), !is_verified, "{ending:?}");
     }
 }

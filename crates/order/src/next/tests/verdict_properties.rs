@@ -7,16 +7,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 
 use super::chance::{any_pipeline, chance, oracle};
-use super::world::{Ending, World};
-use crate::conversation::CheckState;
+use super::world::{OrderEnding, SimulatedOrder};
+use crate::conversation::CheckRunState;
 use crate::ids::CommitSha;
 use crate::judge_answer;
-use crate::moves::Place;
+use crate::moves::AgentTaskWorkspace;
 use crate::next::*;
-use crate::pipeline::{Check, Uses};
+use crate::pipeline::{Check, StageKind};
 use crate::receipt::Receipt;
-use crate::signal::{Command, SignalKind};
-use crate::surfaces::{OrderLabel, TestResult};
+use crate::signal::{SignalKind, SlashCommand};
+use crate::surfaces::{AttestationResult, OrderLabel};
 use crate::test_run::TestVerdict;
 
 /// Names that look like parts of effects' names.
@@ -31,23 +31,24 @@ fn renamed(pipeline: &str, seed: u64) -> String {
 }
 
 /// Whether the journal shows that every check passed on this commit, and that it is published as it is.
-fn is_so(world: &World, survey: &Survey, commit: &CommitSha) -> Result<(), TestCaseError> {
+fn is_so(world: &SimulatedOrder, survey: &OrderProjection, commit: &CommitSha) -> Result<(), TestCaseError> {
     let (mut runs, mut reviews) = (BTreeMap::new(), BTreeMap::new());
     let (mut pushes, mut there) = (BTreeMap::new(), None);
     let (mut tested, mut objected, mut is_reviewed): (Option<bool>, Option<bool>, bool) = (None, None, false);
     let asked: BTreeSet<u64> = survey
         .answers
         .iter()
-        .filter(|answered| answered.answer == Answer::Taken)
+        .filter(|answered| answered.answer == SignalAnswer::Taken)
         .map(|answered| answered.signal)
         .collect();
     for entry in world.journal.entries() {
         match &entry.event {
-            Event::Signaled { signal, .. } => {
-                let approves = matches!(signal.kind, SignalKind::Commanded { command: Command::Approve, .. });
+            JournalEvent::Signaled { signal, .. } => {
+                let approves =
+                    matches!(signal.kind, SignalKind::Commanded { command: SlashCommand::Approve, .. });
                 prop_assert!(!(approves && asked.contains(&entry.seq)), "a person accepted something");
             }
-            Event::Intended { key, r#move } => match &**r#move {
+            JournalEvent::Intended { key, r#move } => match &**r#move {
                 Move::RunTests { commit } => drop(runs.insert(key, commit)),
                 Move::Push { commit, .. } => drop(pushes.insert(key, commit)),
                 Move::RunAgent(task) if task.command == "review" => {
@@ -56,24 +57,25 @@ fn is_so(world: &World, survey: &Survey, commit: &CommitSha) -> Result<(), TestC
                 }
                 _ => {}
             },
-            Event::Observed { key, outcome } => match &**outcome {
-                Outcome::Tested(run) if runs.get(key) == Some(&commit) => {
+            JournalEvent::Observed { key, outcome } => match &**outcome {
+                EffectOutcome::Tested(run) if runs.get(key) == Some(&commit) => {
                     tested = Some(run.verdict == TestVerdict::Passed && run.doubt.is_none());
                 }
-                Outcome::Pushed => there = pushes.get(key).copied(),
-                Outcome::AgentRan(run)
-                    if reviews.get(key) == Some(&&Place::Checkout { commit: commit.clone() }) =>
+                EffectOutcome::Pushed => there = pushes.get(key).copied(),
+                EffectOutcome::AgentRan(run)
+                    if reviews.get(key)
+                        == Some(&&AgentTaskWorkspace::Checkout { commit: commit.clone() }) =>
                 {
                     let said = judge_answer::feedback(run.result.as_deref().unwrap_or_default());
                     objected = Some(!said.is_ok_and(|feedback| feedback.passed));
                 }
                 _ => {}
             },
-            Event::Opened(_) => {}
+            JournalEvent::Opened(_) => {}
         }
     }
     prop_assert_eq!(tested, Some(true), "its tests did not pass");
-    let publishes = world.journal.pipeline().stages.iter().any(|stage| stage.uses == Uses::Publish);
+    let publishes = world.journal.pipeline().stages.iter().any(|stage| stage.uses == StageKind::Publish);
     match (publishes, there) {
         (true, there) | (false, there @ Some(_)) => {
             prop_assert_eq!(there, Some(commit), "something else is published");
@@ -92,7 +94,7 @@ fn is_so(world: &World, survey: &Survey, commit: &CommitSha) -> Result<(), TestC
 }
 
 /// What is shown at this moment.
-fn nothing_is_claimed(world: &World) -> Result<(), TestCaseError> {
+fn nothing_is_claimed(world: &SimulatedOrder) -> Result<(), TestCaseError> {
     let survey = world.survey();
     let (shown, receipt) = (survey.surfaces(), Receipt::of(&world.journal, &survey));
     let claims = [
@@ -101,8 +103,8 @@ fn nothing_is_claimed(world: &World) -> Result<(), TestCaseError> {
         shown.exit_code == 0,
         shown.heading.contains('✅'),
         shown.headline.starts_with("Verified"),
-        shown.check == Some(CheckState::Success),
-        shown.result == TestResult::Passed,
+        shown.check == Some(CheckRunState::Success),
+        shown.result == AttestationResult::Passed,
         receipt.verified,
         receipt.outcome == "verified",
         receipt.verdict == Some("verified"),
@@ -117,22 +119,24 @@ fn nothing_is_claimed(world: &World) -> Result<(), TestCaseError> {
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Foreign {
+enum OutsideEvent {
     Approve,
     Retry,
     Checks,
     BaseMoves,
 }
 
-fn happens(world: &mut World, what: Foreign) {
+fn happens(world: &mut SimulatedOrder, what: OutsideEvent) {
     let commanded = |command| SignalKind::Commanded { comment: None, pull: None, command };
     let head = world.survey().trace.pushed;
     match (what, head) {
-        (Foreign::Approve, _) => world.hear(commanded(Command::Approve)),
-        (Foreign::Retry, _) => world.hear(commanded(Command::Retry { guidance: Some("again".to_owned()) })),
-        (Foreign::Checks, Some(head)) => world.hear(SignalKind::ChecksFinished { head }),
-        (Foreign::BaseMoves, Some(head)) => world.hear(SignalKind::BaseMoved { head }),
-        (Foreign::Checks | Foreign::BaseMoves, None) => {}
+        (OutsideEvent::Approve, _) => world.hear(commanded(SlashCommand::Approve)),
+        (OutsideEvent::Retry, _) => {
+            world.hear(commanded(SlashCommand::Retry { guidance: Some("again".to_owned()) }))
+        }
+        (OutsideEvent::Checks, Some(head)) => world.hear(SignalKind::ChecksFinished { head }),
+        (OutsideEvent::BaseMoves, Some(head)) => world.hear(SignalKind::BaseMoved { head }),
+        (OutsideEvent::Checks | OutsideEvent::BaseMoves, None) => {}
     }
 }
 
@@ -143,14 +147,14 @@ proptest! {
     fn no_surface_says_verified_unless_the_journal_shows_it(
         pipeline in any_pipeline(), seed in any::<u64>(), order in any::<u64>(),
         foreign in prop::collection::vec(
-            (0_usize..40, prop::sample::select(vec![Foreign::Approve, Foreign::Retry, Foreign::Checks, Foreign::BaseMoves])),
+            (0_usize..40, prop::sample::select(vec![OutsideEvent::Approve, OutsideEvent::Retry, OutsideEvent::Checks, OutsideEvent::BaseMoves])),
             0..5,
         ),
         afterwards in prop::collection::vec(
-            prop::sample::select(vec![Foreign::Approve, Foreign::Retry, Foreign::Checks, Foreign::Approve]), 0..4,
+            prop::sample::select(vec![OutsideEvent::Approve, OutsideEvent::Retry, OutsideEvent::Checks, OutsideEvent::Approve]), 0..4,
         ),
     ) {
-        let mut world = World::with(&renamed(&pipeline, seed)).without_limits().asking(oracle(seed));
+        let mut world = SimulatedOrder::with(&renamed(&pipeline, seed)).without_limits().asking(oracle(seed));
         for moment in 0..40 {
             for (_, what) in foreign.iter().filter(|(at, _)| *at == moment) {
                 happens(&mut world, *what);
@@ -186,14 +190,15 @@ stages:
   - { name: ready, uses: ready, depends_on: [publish] }
 ";
     let red = || super::world::red(1, 2);
-    let mut world =
-        World::with(yaml).when("implement/1/tests", vec![red()]).when("implement/2/tests", vec![red()]);
-    assert!(matches!(world.settle(), Ending::Escalated { .. }));
+    let mut world = SimulatedOrder::with(yaml)
+        .when("implement/1/tests", vec![red()])
+        .when("implement/2/tests", vec![red()]);
+    assert!(matches!(world.settle(), OrderEnding::Escalated { .. }));
     world.say("/approve");
     let approved = world.settle();
-    assert!(matches!(&approved, Ending::Approved { by, .. } if by == "ada"), "{approved:?}");
+    assert!(matches!(&approved, OrderEnding::Approved { by, .. } if by == "ada"), "{approved:?}");
     assert_eq!(world.survey().trace.pushed, Some(world.commit("polish/1")));
-    happens(&mut world, Foreign::Checks);
+    happens(&mut world, OutsideEvent::Checks);
     assert_eq!(world.settle(), approved);
     assert_eq!(world.made("answer/1/read"), 1);
     assert!(!Receipt::of(&world.journal, &world.survey()).verified);
@@ -210,9 +215,9 @@ stages:
   - { name: publish, uses: publish, agent: developer, command: create_pull_request, depends_on: [polish] }
   - { name: ready, uses: ready, depends_on: [publish] }
 ";
-    let mut world = World::with(yaml);
+    let mut world = SimulatedOrder::with(yaml);
     assert!(
-        matches!(world.settle(), Ending::Unverified { because, .. } if because.contains("code_reviewer has not judged"))
+        matches!(world.settle(), OrderEnding::Unverified { because, .. } if because.contains("code_reviewer has not judged"))
     );
     assert!(world.survey().trace.pull.is_some_and(|pull| !pull.ready));
 }

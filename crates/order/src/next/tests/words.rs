@@ -4,62 +4,64 @@
 #![expect(clippy::wildcard_enum_match_arm, reason = "a story looks at one kind of move")]
 
 use super::conversation::{moves_of, somebody, verified};
-use super::world::{Ending, World, sha, tested};
+use super::world::{OrderEnding, SimulatedOrder, sha, tested};
 use crate::conversation::*;
 use crate::ids::PullNumber;
-use crate::moves::Outcome;
+use crate::moves::EffectOutcome;
 use crate::next::*;
+use crate::replay::signal_log::SignalAnswer;
 use crate::settings::{PlanApproval, RepositorySettings};
-use crate::signal::{FirstWord, SignalKind};
+use crate::signal::{CommentCommand, SignalKind};
 use crate::test_run::TestVerdict;
-use crate::walk::heard::Answer;
 
 const PULL: PullNumber = PullNumber(8);
 
 #[test]
 fn the_plan_waits_for_a_person_where_the_repository_wishes_it() {
     let settings = RepositorySettings { plan: PlanApproval::Approve, ..RepositorySettings::default() };
-    let mut world = World::new().settings(settings);
+    let mut world = SimulatedOrder::new().settings(settings);
     assert!(world.rests(), "it waits");
     assert_eq!(world.made("implement/1/agent"), 0, "no money went into code");
     assert_eq!(world.made("plan/1/show"), 1);
     world.say("/retry");
     assert!(world.rests());
-    assert!(matches!(world.last_answer(), Some(Answer::Ignored(_))));
+    assert!(matches!(world.last_answer(), Some(SignalAnswer::Ignored(_))));
     world.say("/plan in two steps, please");
     assert!(world.rests());
     let Move::RunAgent(task) = moves_of(&world, "plan/2/agent")[0] else { panic!("an agent") };
     assert!(task.rework.as_ref().unwrap().feedback[0].summary.contains("in two steps"));
     assert_eq!(world.made("plan/2/show"), 1);
     world.say("/approve");
-    assert_eq!(world.settle(), Ending::Verified { pull: Some(PULL) });
+    assert_eq!(world.settle(), OrderEnding::Verified { pull: Some(PULL) });
 }
 
 #[test]
 fn the_label_cancels_until_there_is_a_pull_request() {
     let label = || SignalKind::Unlabeled { label: "journeyman".to_owned() };
-    let mut world = World::new();
+    let mut world = SimulatedOrder::new();
     while world.made("plan/1/agent") == 0 {
         world.step();
     }
     world.hear(label());
-    assert!(matches!(world.settle(), Ending::Cancelled { because } if because.contains("label")));
-    let mut world = World::new();
+    assert!(matches!(world.settle(), OrderEnding::Cancelled { because } if because.contains("label")));
+    let mut world = SimulatedOrder::new();
     while world.made("publish/pull") == 0 {
         world.step();
     }
     world.hear(label());
-    assert!(matches!(world.settle(), Ending::Verified { .. }));
-    assert!(matches!(world.last_answer(), Some(Answer::Ignored(_))));
+    assert!(matches!(world.settle(), OrderEnding::Verified { .. }));
+    assert!(matches!(world.last_answer(), Some(SignalAnswer::Ignored(_))));
 }
 
 #[test]
 fn whoever_commands_sees_that_it_was_read() {
-    let (mut world, _) = verified(World::new());
-    let say = |text: &str, comment: u64| match FirstWord::of(text) {
-        FirstWord::Command(command) => SignalKind::Commanded { comment: Some(comment), pull: None, command },
-        FirstWord::Unknown(word) => SignalKind::Misspoken { comment, pull: None, word },
-        FirstWord::None => panic!("{text}"),
+    let (mut world, _) = verified(SimulatedOrder::new());
+    let say = |text: &str, comment: u64| match CommentCommand::of(text) {
+        CommentCommand::Command(command) => {
+            SignalKind::Commanded { comment: Some(comment), pull: None, command }
+        }
+        CommentCommand::Unknown(word) => SignalKind::Misspoken { comment, pull: None, word },
+        CommentCommand::None => panic!("{text}"),
     };
     world.hear(say("/help", 11));
     world.hear(say("/retyr", 12));
@@ -95,12 +97,12 @@ fn outsiders_hear_nothing_or_one_polite_line() {
     let refused = |key: &MoveKey, r#move: &Move| matches!(r#move, Move::Authorize { person } if person.login == "eve" && key.0.starts_with("authorize/"));
     for polite in [false, true] {
         let settings = RepositorySettings { answer_outsiders: polite, ..RepositorySettings::default() };
-        let (mut world, _) = verified(World::new().settings(settings));
+        let (mut world, _) = verified(SimulatedOrder::new().settings(settings));
         world.oracle(move |key, r#move, _| {
-            refused(key, r#move).then_some(Outcome::Authorized { allowed: false })
+            refused(key, r#move).then_some(EffectOutcome::Authorized { allowed: false })
         });
         for comment in [21, 22] {
-            let FirstWord::Command(command) = FirstWord::of("/retry now") else { panic!() };
+            let CommentCommand::Command(command) = CommentCommand::of("/retry now") else { panic!() };
             let kind = SignalKind::Commanded { comment: Some(comment), pull: None, command };
             world.hear_from(somebody("eve", 66), kind);
         }
@@ -113,39 +115,41 @@ fn outsiders_hear_nothing_or_one_polite_line() {
 #[test]
 fn everything_that_stands_in_the_way_is_said_at_once_and_before_anything_is_paid() {
     let problems = vec!["the App may not write contents".to_owned(), "there is no credential".to_owned()];
-    let blocked = Outcome::Preflighted { problems: problems.clone(), warnings: Vec::new() };
-    let mut world = World::new().when("preflight/1", vec![blocked]);
-    assert!(matches!(world.settle(), Ending::Failed { .. }));
+    let blocked = EffectOutcome::Preflighted { problems: problems.clone(), warnings: Vec::new() };
+    let mut world = SimulatedOrder::new().when("preflight/1", vec![blocked]);
+    assert!(matches!(world.settle(), OrderEnding::Failed { .. }));
     assert_eq!(world.survey().trace.problems, problems);
     assert_eq!(world.made("classify/1/agent"), 0);
     world.say("/retry");
-    assert!(matches!(world.settle(), Ending::Verified { .. }));
+    assert!(matches!(world.settle(), OrderEnding::Verified { .. }));
 }
 
 #[test]
 fn a_budget_of_others_that_is_spent_keeps_the_work() {
-    let spent = Outcome::BudgetSpent { because: "the repository has spent its $20 of today".to_owned() };
+    let spent =
+        EffectOutcome::BudgetSpent { because: "the repository has spent its $20 of today".to_owned() };
     let red = tested(&sha(1), TestVerdict::Failed, 1, 1);
-    let mut world = World::new().when("implement/1/tests", vec![red]).when("implement/2/agent", vec![spent]);
+    let mut world =
+        SimulatedOrder::new().when("implement/1/tests", vec![red]).when("implement/2/agent", vec![spent]);
     let settled = world.settle();
     assert!(
-        matches!(&settled, Ending::Escalated { pull: Some(_), because } if because.contains("$20")),
+        matches!(&settled, OrderEnding::Escalated { pull: Some(_), because } if because.contains("$20")),
         "{settled:?}"
     );
     world.say("/retry");
-    assert!(matches!(world.settle(), Ending::Verified { .. }), "there is more tomorrow");
+    assert!(matches!(world.settle(), OrderEnding::Verified { .. }), "there is more tomorrow");
 }
 
 #[test]
 fn what_is_stopped_says_so_on_its_pull_request() {
-    let mut world = World::new();
+    let mut world = SimulatedOrder::new();
     while world.made("publish/pull") == 0 {
         world.step();
     }
     world.say("/cancel");
-    assert!(matches!(world.settle(), Ending::Cancelled { .. }));
+    assert!(matches!(world.settle(), OrderEnding::Cancelled { .. }));
     assert_eq!(moves_of(&world, "ended/").len(), 1, "the text does not promise more");
     world.say("/retry");
-    assert!(matches!(world.settle(), Ending::Verified { .. }));
+    assert!(matches!(world.settle(), OrderEnding::Verified { .. }));
     assert_eq!(moves_of(&world, "ended/").len(), 1);
 }

@@ -1,16 +1,16 @@
 //! A world without I/O for tests of the heart: it answers moves as a script says, one after the other or side by side.
 #![allow(clippy::wildcard_enum_match_arm, reason = "a test looks at one kind")]
 
-use crate::agent_run::{AgentFailure, AgentRun, FailureKind, Usage};
-use crate::conversation::{ChecksReading, Mergeable, PullReading, PullState};
+use crate::agent_run::{AgentFailure, AgentFailureKind, AgentRun, AgentUsage};
+use crate::conversation::{ChecksSnapshot, Mergeability, PullSnapshot, PullSnapshotState};
 use crate::ids::*;
 use crate::inconclusive::Inconclusive;
-use crate::journal::{Entry, IssueText, Opened};
+use crate::journal::{IssueText, JournalEntry, OrderInput};
 use crate::moves::AgentTask;
 use crate::next::*;
 use crate::settings::{OrderLimits, RepositorySettings};
-use crate::signal::{FirstWord, Requester, Signal, SignalKind};
-use crate::test_run::{Counts, TestRun, TestVerdict};
+use crate::signal::{CommentCommand, Requester, Signal, SignalKind};
+use crate::test_run::{TestCounts, TestRun, TestVerdict};
 use crate::trace::StageState;
 use chrono::TimeZone;
 
@@ -31,14 +31,14 @@ pub(super) fn sha(digit: u32) -> CommitSha {
 }
 
 /// An open pull request on which nothing is asked for.
-pub(super) fn quiet(head: &CommitSha) -> PullReading {
-    PullReading {
+pub(super) fn quiet(head: &CommitSha) -> PullSnapshot {
+    PullSnapshot {
         head: head.clone(),
-        state: PullState::Open,
-        mergeable: Mergeable::Cleanly,
+        state: PullSnapshotState::Open,
+        mergeable: Mergeability::Cleanly,
         threads: Vec::new(),
         remarks: Vec::new(),
-        checks: ChecksReading::default(),
+        checks: ChecksSnapshot::default(),
     }
 }
 
@@ -48,7 +48,7 @@ pub(super) fn person() -> Person {
 
 /// How an order ended, with what may be said of its commit.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Ending {
+pub(super) enum OrderEnding {
     Verified { pull: Option<PullNumber> },
     Unverified { pull: Option<PullNumber>, because: String },
     Unproven { because: String },
@@ -62,8 +62,8 @@ pub(super) enum Ending {
     Refused { because: String },
 }
 
-impl Ending {
-    pub(super) fn of(survey: &Survey) -> Option<Self> {
+impl OrderEnding {
+    pub(super) fn of(survey: &OrderProjection) -> Option<Self> {
         let because = || survey.surfaces().because.unwrap_or_default();
         Some(match survey.next.settled.clone()? {
             Settlement::Finished { pull } => match survey.verdict.clone() {
@@ -87,14 +87,14 @@ impl Ending {
 }
 
 /// What a world answers in place of its own answers; told how often it was asked for this effect before.
-pub(super) type Oracle = Box<dyn Fn(&MoveKey, &Move, usize) -> Option<Outcome>>;
+pub(super) type OutcomeOracle = Box<dyn Fn(&MoveKey, &Move, usize) -> Option<EffectOutcome>>;
 
 /// Answers moves as a script says, by the key's end; what the script does not name goes well.
-pub(super) struct World {
+pub(super) struct SimulatedOrder {
     pub(super) journal: Journal,
     pub(super) now: DateTime<Utc>,
-    script: Vec<(String, Vec<Outcome>)>,
-    oracle: Option<Oracle>,
+    script: Vec<(String, Vec<EffectOutcome>)>,
+    oracle: Option<OutcomeOracle>,
     /// What was observed, in this order.
     pub(super) made: Vec<String>,
     /// What was begun and is not observed yet.
@@ -103,7 +103,7 @@ pub(super) struct World {
     pub(super) most_at_once: usize,
 }
 
-impl World {
+impl SimulatedOrder {
     pub(super) fn new() -> Self {
         Self::of(Pipeline::parse(PIPELINE).unwrap())
     }
@@ -115,7 +115,7 @@ impl World {
 
     pub(super) fn of(pipeline: Pipeline) -> Self {
         let now = Utc.with_ymd_and_hms(2026, 1, 1, 12, 0, 0).unwrap();
-        let opened = Opened {
+        let opened = OrderInput {
             order: OrderId(uuid::Uuid::nil()),
             repository: "octo/sum".parse().unwrap(),
             repository_id: RepositoryId(1),
@@ -134,7 +134,7 @@ impl World {
             limits: OrderLimits { minutes: 60, usd: 5.0, ..OrderLimits::default() },
             roles: Default::default(),
         };
-        let entries = vec![Entry { seq: 1, at: now, event: Event::Opened(Box::new(opened)) }];
+        let entries = vec![JournalEntry { seq: 1, at: now, event: JournalEvent::Opened(Box::new(opened)) }];
         Self {
             journal: Journal::new(entries).unwrap(),
             now,
@@ -150,7 +150,8 @@ impl World {
     pub(super) fn without_limits(mut self) -> Self {
         let mut opened = self.journal.opened().clone();
         opened.limits = OrderLimits { minutes: 1_000_000, usd: 100_000.0, ..OrderLimits::default() };
-        let entries = vec![Entry { seq: 1, at: self.now, event: Event::Opened(Box::new(opened)) }];
+        let entries =
+            vec![JournalEntry { seq: 1, at: self.now, event: JournalEvent::Opened(Box::new(opened)) }];
         self.journal = Journal::new(entries).unwrap();
         self
     }
@@ -159,14 +160,15 @@ impl World {
     pub(super) fn gathering(mut self, seconds: u32) -> Self {
         let mut opened = self.journal.opened().clone();
         opened.limits.gather_seconds = seconds;
-        let entries = vec![Entry { seq: 1, at: self.now, event: Event::Opened(Box::new(opened)) }];
+        let entries =
+            vec![JournalEntry { seq: 1, at: self.now, event: JournalEvent::Opened(Box::new(opened)) }];
         self.journal = Journal::new(entries).unwrap();
         self
     }
 
     /// The repository's settings.
     pub(super) fn settings(self, settings: RepositorySettings) -> Self {
-        let prepared = Outcome::Prepared {
+        let prepared = EffectOutcome::Prepared {
             base: sha(1),
             settings: Box::new(settings),
             pipeline: None,
@@ -177,7 +179,10 @@ impl World {
     }
 
     /// What is answered from now on in place of the world's own answers.
-    pub(super) fn oracle(&mut self, oracle: impl Fn(&MoveKey, &Move, usize) -> Option<Outcome> + 'static) {
+    pub(super) fn oracle(
+        &mut self,
+        oracle: impl Fn(&MoveKey, &Move, usize) -> Option<EffectOutcome> + 'static,
+    ) {
         self.oracle = Some(Box::new(oracle));
     }
 
@@ -192,19 +197,19 @@ impl World {
     }
 
     /// The next outcomes of the effects whose names end so.
-    pub(super) fn when(mut self, key_ends: impl Into<String>, outcomes: Vec<Outcome>) -> Self {
+    pub(super) fn when(mut self, key_ends: impl Into<String>, outcomes: Vec<EffectOutcome>) -> Self {
         self.script.push((key_ends.into(), outcomes));
         self
     }
 
-    pub(super) fn asking(mut self, oracle: Oracle) -> Self {
+    pub(super) fn asking(mut self, oracle: OutcomeOracle) -> Self {
         self.oracle = Some(oracle);
         self
     }
 
-    pub(super) fn write(&mut self, event: Event) {
+    pub(super) fn write(&mut self, event: JournalEvent) {
         let seq = self.journal.last_seq() + 1;
-        self.journal.push(Entry { seq, at: self.now, event }).unwrap();
+        self.journal.push(JournalEntry { seq, at: self.now, event }).unwrap();
     }
 
     pub(super) fn hear(&mut self, kind: SignalKind) {
@@ -212,17 +217,19 @@ impl World {
     }
 
     pub(super) fn hear_from(&mut self, by: Requester, kind: SignalKind) {
-        self.write(Event::Signaled { signal: Signal { by, kind }, delivery: None });
+        self.write(JournalEvent::Signaled { signal: Signal { by, kind }, delivery: None });
     }
 
     /// Somebody with the right says this.
     pub(super) fn say(&mut self, command: &str) {
-        let FirstWord::Command(command) = FirstWord::of(command) else { panic!("{command:?} is no command") };
+        let CommentCommand::Command(command) = CommentCommand::of(command) else {
+            panic!("{command:?} is no command")
+        };
         self.hear(SignalKind::Commanded { comment: None, pull: None, command });
     }
 
-    pub(super) fn survey(&self) -> Survey {
-        survey(self.journal.pipeline(), &self.journal, self.now)
+    pub(super) fn survey(&self) -> OrderProjection {
+        projection(self.journal.pipeline(), &self.journal, self.now)
     }
 
     /// Makes one move, if there is one; waits where that is the next thing.
@@ -239,7 +246,7 @@ impl World {
     }
 
     fn begin(&mut self, key: MoveKey, r#move: Move) {
-        self.write(Event::Intended { key: key.clone(), r#move: Box::new(r#move.clone()) });
+        self.write(JournalEvent::Intended { key: key.clone(), r#move: Box::new(r#move.clone()) });
         self.under_way.push((key, r#move));
         self.most_at_once = self.most_at_once.max(self.under_way.len());
     }
@@ -251,7 +258,7 @@ impl World {
         let outcome = self.answer(&key, &r#move);
         self.made.push(key.to_string());
         self.now += TimeDelta::seconds(1);
-        self.write(Event::Observed { key, outcome: Box::new(outcome) });
+        self.write(JournalEvent::Observed { key, outcome: Box::new(outcome) });
     }
 
     /// Begins all that is named and stops what is not named any more, as the engine does; waits where that is the
@@ -274,15 +281,18 @@ impl World {
     }
 
     /// All that is named at once; which of them ends first is chosen.
-    pub(super) fn settle_choosing(&mut self, mut first: impl FnMut(&[(MoveKey, Move)]) -> usize) -> Ending {
+    pub(super) fn settle_choosing(
+        &mut self,
+        mut first: impl FnMut(&[(MoveKey, Move)]) -> usize,
+    ) -> OrderEnding {
         self.settle_watched(|world| first(&world.under_way))
     }
 
     /// The same, and whoever chooses sees the world.
-    pub(super) fn settle_watched(&mut self, mut first: impl FnMut(&Self) -> usize) -> Ending {
+    pub(super) fn settle_watched(&mut self, mut first: impl FnMut(&Self) -> usize) -> OrderEnding {
         for _ in 0..2_000 {
             if !self.begin_all() {
-                return Ending::of(&self.survey()).expect("nothing to do and not settled");
+                return OrderEnding::of(&self.survey()).expect("nothing to do and not settled");
             }
             if !self.under_way.is_empty() {
                 let key = self.under_way[first(self)].0.0.clone();
@@ -292,16 +302,16 @@ impl World {
         panic!("does not settle: {:?}", self.made);
     }
 
-    pub(super) fn settle(&mut self) -> Ending {
+    pub(super) fn settle(&mut self) -> OrderEnding {
         for _ in 0..500 {
             if !self.step() {
-                return Ending::of(&self.survey()).expect("nothing to do and not settled");
+                return OrderEnding::of(&self.survey()).expect("nothing to do and not settled");
             }
         }
         panic!("does not settle: {:?}", self.made);
     }
 
-    fn answer(&mut self, key: &MoveKey, r#move: &Move) -> Outcome {
+    fn answer(&mut self, key: &MoveKey, r#move: &Move) -> EffectOutcome {
         let before = self.made.iter().filter(|made| **made == key.0).count();
         if let Some(outcome) = self.oracle.as_ref().and_then(|oracle| oracle(key, r#move, before)) {
             return outcome;
@@ -311,15 +321,15 @@ impl World {
         {
             return match (outcomes.remove(0), r#move) {
                 // What is tested is the commit that was asked for.
-                (Outcome::Tested(run), Move::RunTests { commit }) => {
-                    Outcome::Tested(Box::new(TestRun { commit: commit.clone(), ..*run }))
+                (EffectOutcome::Tested(run), Move::RunTests { commit }) => {
+                    EffectOutcome::Tested(Box::new(TestRun { commit: commit.clone(), ..*run }))
                 }
                 (outcome, _) => outcome,
             };
         }
         match r#move {
-            Move::Authorize { .. } => Outcome::Authorized { allowed: true },
-            Move::Prepare => Outcome::Prepared {
+            Move::Authorize { .. } => EffectOutcome::Authorized { allowed: true },
+            Move::Prepare => EffectOutcome::Prepared {
                 base: sha(1),
                 settings: Box::default(),
                 pipeline: None,
@@ -335,31 +345,31 @@ impl World {
                 "diagnose" => return flags("nobody can do this"),
                 _ => "done",
             }),
-            Move::FindFiles { .. } => Outcome::FilesFound {
+            Move::FindFiles { .. } => EffectOutcome::FilesFound {
                 files: vec![".journeyman/plans/a.md".to_owned()],
                 content: Some("the plan".to_owned()),
             },
             Move::Import { .. } => imported(self.made.len() as u32, Some("Fix the sum")),
             Move::Commit { tree, .. } => {
-                Outcome::Committed { commit: tree.as_str().parse().unwrap(), patch: "+ 1".to_owned() }
+                EffectOutcome::Committed { commit: tree.as_str().parse().unwrap(), patch: "+ 1".to_owned() }
             }
             Move::RunTests { commit } => tested(commit, TestVerdict::Passed, 3, 0),
-            Move::Push { .. } => Outcome::Pushed,
-            Move::OpenPull { .. } => Outcome::PullOpened { number: PullNumber(8), url: "u".to_owned() },
-            Move::FinishPull { .. } => Outcome::PullFinished,
-            Move::WriteArtifact { .. } => Outcome::ArtifactWritten,
-            Move::Archive { .. } => Outcome::Archived { artifacts: Vec::new() },
-            Move::ShowReview(_) => Outcome::ReviewShown,
-            Move::ShowStatus { .. } => Outcome::StatusShown { comment: None },
-            Move::Preflight => Outcome::Preflighted { problems: Vec::new(), warnings: Vec::new() },
-            Move::ReadPull { head, .. } => Outcome::PullRead(Box::new(quiet(head))),
-            Move::TakeIn { head, .. } => Outcome::TakenIn {
+            Move::Push { .. } => EffectOutcome::Pushed,
+            Move::OpenPull { .. } => EffectOutcome::PullOpened { number: PullNumber(8), url: "u".to_owned() },
+            Move::FinishPull { .. } => EffectOutcome::PullFinished,
+            Move::WriteArtifact { .. } => EffectOutcome::ArtifactWritten,
+            Move::Archive { .. } => EffectOutcome::Archived { artifacts: Vec::new() },
+            Move::ShowReview(_) => EffectOutcome::ReviewShown,
+            Move::ShowStatus { .. } => EffectOutcome::StatusShown { comment: None },
+            Move::Preflight => EffectOutcome::Preflighted { problems: Vec::new(), warnings: Vec::new() },
+            Move::ReadPull { head, .. } => EffectOutcome::PullRead(Box::new(quiet(head))),
+            Move::TakeIn { head, .. } => EffectOutcome::TakenIn {
                 commit: head.clone(),
                 tree: format!("{:040x}", 7).parse().unwrap(),
                 changed: vec!["src/lib.rs".to_owned()],
                 patch: String::new(),
             },
-            Move::UpdateBranch { .. } => Outcome::UpToDate,
+            Move::UpdateBranch { .. } => EffectOutcome::UpToDate,
             Move::AnswerThreads { .. }
             | Move::RequestReview { .. }
             | Move::ShowAnswer(_)
@@ -367,14 +377,14 @@ impl World {
             | Move::Say { .. }
             | Move::ShowCheck { .. }
             | Move::RerunJobs { .. }
-            | Move::Tidy { .. } => Outcome::Done,
+            | Move::Tidy { .. } => EffectOutcome::Done,
         }
     }
 
     /// What the agent's run of that name was asked for.
     pub(super) fn task(&self, key: &str) -> Option<AgentTask> {
         self.journal.entries().iter().find_map(|entry| match &entry.event {
-            Event::Intended { key: known, r#move } if known.0 == key => match &**r#move {
+            JournalEvent::Intended { key: known, r#move } if known.0 == key => match &**r#move {
                 Move::RunAgent(task) => Some(task.clone()),
                 _ => None,
             },
@@ -385,7 +395,7 @@ impl World {
     /// Every push: the commit and the one it took the place of.
     pub(super) fn pushes(&self) -> Vec<(CommitSha, Option<CommitSha>)> {
         let pushes = self.journal.entries().iter().filter_map(|entry| match &entry.event {
-            Event::Intended { r#move, .. } => match &**r#move {
+            JournalEvent::Intended { r#move, .. } => match &**r#move {
                 Move::Push { commit, lease, .. } => Some((commit.clone(), lease.clone())),
                 _ => None,
             },
@@ -399,8 +409,8 @@ impl World {
         let key = format!("{round}/commit");
         let entries = self.journal.entries().iter();
         let mut made = entries.filter_map(|entry| match &entry.event {
-            Event::Observed { key: known, outcome } if known.0 == key => match &**outcome {
-                Outcome::Committed { commit, .. } => Some(commit.clone()),
+            JournalEvent::Observed { key: known, outcome } if known.0 == key => match &**outcome {
+                EffectOutcome::Committed { commit, .. } => Some(commit.clone()),
                 _ => None,
             },
             _ => None,
@@ -414,7 +424,7 @@ impl World {
     }
 
     /// What became of the last signal.
-    pub(super) fn last_answer(&self) -> Option<Answer> {
+    pub(super) fn last_answer(&self) -> Option<SignalAnswer> {
         self.survey().answers.pop().map(|answered| answered.answer)
     }
 
@@ -423,7 +433,7 @@ impl World {
         let entries = self.journal.entries().iter();
         entries
             .filter_map(|entry| match &entry.event {
-                Event::Intended { key: known, r#move } if known.0.contains(key) => match &**r#move {
+                JournalEvent::Intended { key: known, r#move } if known.0.contains(key) => match &**r#move {
                     Move::RunAgent(task) => task.rework.as_ref().and_then(|rework| rework.guidance.clone()),
                     _ => None,
                 },
@@ -438,22 +448,22 @@ impl World {
     }
 }
 
-pub(super) fn said(text: &str) -> Outcome {
-    Outcome::AgentRan(Box::new(AgentRun {
+pub(super) fn said(text: &str) -> EffectOutcome {
+    EffectOutcome::AgentRan(Box::new(AgentRun {
         result: Some(text.to_owned()),
         session_id: Some("s1".to_owned()),
-        usage: Usage { input_tokens: 10, output_tokens: 5, usd: 0.01 },
+        usage: AgentUsage { input_tokens: 10, output_tokens: 5, usd: 0.01 },
         ..AgentRun::default()
     }))
 }
 
-pub(super) fn failed(kind: FailureKind) -> Outcome {
+pub(super) fn failed(kind: AgentFailureKind) -> EffectOutcome {
     let failure = Some(AgentFailure::new(kind, format!("{kind:?}")));
-    Outcome::AgentRan(Box::new(AgentRun { failure, ..AgentRun::default() }))
+    EffectOutcome::AgentRan(Box::new(AgentRun { failure, ..AgentRun::default() }))
 }
 
-pub(super) fn imported(number: u32, message: Option<&str>) -> Outcome {
-    Outcome::Imported {
+pub(super) fn imported(number: u32, message: Option<&str>) -> EffectOutcome {
+    EffectOutcome::Imported {
         pushed: sha(number + 100),
         tree: sha(number + 1000).as_str().parse().unwrap(),
         message: message.map(str::to_owned),
@@ -462,15 +472,15 @@ pub(super) fn imported(number: u32, message: Option<&str>) -> Outcome {
     }
 }
 
-pub(super) fn tested(commit: &CommitSha, verdict: TestVerdict, passed: u64, failed: u64) -> Outcome {
-    Outcome::Tested(Box::new(TestRun {
+pub(super) fn tested(commit: &CommitSha, verdict: TestVerdict, passed: u64, failed: u64) -> EffectOutcome {
+    EffectOutcome::Tested(Box::new(TestRun {
         commit: commit.clone(),
         tree: sha(2).as_str().parse().unwrap(),
         verdict,
         doubt: None,
         setup: None,
         test: None,
-        counts: Some(Counts { passed, failed, skipped: 0 }),
+        counts: Some(TestCounts { passed, failed, skipped: 0 }),
         failing: (0..failed).map(|n| format!("test_{n}")).collect(),
         tail: "boom".to_owned(),
         sandbox: "none".to_owned(),
@@ -480,21 +490,21 @@ pub(super) fn tested(commit: &CommitSha, verdict: TestVerdict, passed: u64, fail
     }))
 }
 
-pub(super) fn red(passed: u64, failed: u64) -> Outcome {
+pub(super) fn red(passed: u64, failed: u64) -> EffectOutcome {
     tested(&sha(9), TestVerdict::Failed, passed, failed)
 }
 
-pub(super) fn nothing() -> Outcome {
-    Outcome::NothingPushed { because: "origin has no such branch".to_owned() }
+pub(super) fn nothing() -> EffectOutcome {
+    EffectOutcome::NothingPushed { because: "origin has no such branch".to_owned() }
 }
 
 /// A verifier's answer that has nothing to object.
-pub(super) fn approves() -> Outcome {
+pub(super) fn approves() -> EffectOutcome {
     said(r#"{"passed": true, "score": 1.0, "summary": "nothing to object", "issues": []}"#)
 }
 
 /// A verifier's answer with these findings of weight.
-pub(super) fn objects(findings: &[&str]) -> Outcome {
+pub(super) fn objects(findings: &[&str]) -> EffectOutcome {
     let issues: Vec<_> = findings
         .iter()
         .map(|text| serde_json::json!({"severity": "major", "category": "logic_error", "description": text, "location": "src/lib.rs:3"}))
@@ -506,7 +516,7 @@ pub(super) fn objects(findings: &[&str]) -> Outcome {
 }
 
 /// The escalation's agent says how to go on.
-pub(super) fn guides(guidance: &str) -> Outcome {
+pub(super) fn guides(guidance: &str) -> EffectOutcome {
     said(
         &serde_json::json!({"decision": "guide", "diagnosis": "wrong place", "guidance": guidance})
             .to_string(),
@@ -514,6 +524,6 @@ pub(super) fn guides(guidance: &str) -> Outcome {
 }
 
 /// The escalation's agent says that a person has to look.
-pub(super) fn flags(diagnosis: &str) -> Outcome {
+pub(super) fn flags(diagnosis: &str) -> EffectOutcome {
     said(&serde_json::json!({"decision": "flag", "diagnosis": diagnosis, "guidance": ""}).to_string())
 }

@@ -8,7 +8,7 @@ mod values;
 
 /// Languages that are written alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Family {
+pub(super) enum LanguageFamily {
     Python,
     Rust,
     JavaScript,
@@ -19,7 +19,7 @@ pub(super) enum Family {
     Shell,
 }
 
-impl Family {
+impl LanguageFamily {
     /// By the name's ending.
     pub(super) fn of(path: &str) -> Option<Self> {
         let name = path.rsplit('/').next().unwrap_or(path);
@@ -45,32 +45,32 @@ impl Family {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Is {
+enum ByteKind {
     Code,
     Text,
     Comment,
 }
 
 /// A file, byte by byte.
-pub(super) struct Scan<'a> {
+pub(super) struct SourceScan<'a> {
     text: &'a str,
-    family: Family,
-    is: Vec<Is>,
+    family: LanguageFamily,
+    is: Vec<ByteKind>,
     /// Strings, with their quotes.
     strings: Vec<Range<usize>>,
     lines: Vec<usize>,
 }
 
 /// A place where something is asserted.
-pub(super) struct Spot {
+pub(super) struct AssertionSite {
     /// What is looked at, each by itself: of a comparison both sides.
     sides: Vec<Range<usize>>,
-    kind: Expects,
+    kind: AssertionKind,
 }
 
 /// What has to be so there.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Expects {
+enum AssertionKind {
     /// The sides are the same.
     Equality,
     /// These words are in what is raised.
@@ -86,10 +86,10 @@ const ANOTHER_ERROR: &str = "MemoryError";
 /// The most of a call that is looked at.
 const LONGEST: usize = 4_000;
 
-impl<'a> Scan<'a> {
-    pub(super) fn of(text: &'a str, family: Family) -> Self {
+impl<'a> SourceScan<'a> {
+    pub(super) fn of(text: &'a str, family: LanguageFamily) -> Self {
         let bytes = text.as_bytes();
-        let mut is = vec![Is::Code; bytes.len()];
+        let mut is = vec![ByteKind::Code; bytes.len()];
         let mut strings = Vec::new();
         let mut at = 0;
         while at < bytes.len() {
@@ -106,13 +106,13 @@ impl<'a> Scan<'a> {
                 at
             };
             if end > at {
-                is[at..end].fill(Is::Comment);
+                is[at..end].fill(ByteKind::Comment);
                 at = end;
                 continue;
             }
             match string_end(bytes, at, family) {
                 Some(end) => {
-                    is[at..end].fill(Is::Text);
+                    is[at..end].fill(ByteKind::Text);
                     strings.push(at..end);
                     at = end;
                 }
@@ -129,7 +129,7 @@ impl<'a> Scan<'a> {
     }
 
     fn is_code(&self, at: usize) -> bool {
-        self.is.get(at) == Some(&Is::Code)
+        self.is.get(at) == Some(&ByteKind::Code)
     }
 
     fn part(&self, range: &Range<usize>) -> &'a str {
@@ -137,7 +137,7 @@ impl<'a> Scan<'a> {
     }
 
     /// Every place where something is asserted, as far as that is seen.
-    pub(super) fn assertions(&self) -> Vec<Spot> {
+    pub(super) fn assertions(&self) -> Vec<AssertionSite> {
         let mut spots = Vec::new();
         let calls = pattern!(r"([A-Za-z_][\w.]*)(!?)[ \t]*\(");
         for found in calls.iter().flat_map(|calls| calls.captures_iter(self.text)) {
@@ -148,7 +148,7 @@ impl<'a> Scan<'a> {
             let Some(arguments) = self.arguments(whole.end() - 1) else { continue };
             spots.extend(self.call(name.as_str(), name.start(), &arguments));
         }
-        if self.family == Family::Python {
+        if self.family == LanguageFamily::Python {
             let statements = pattern!(r"(?m)^[ \t]*assert[ \t(]");
             for found in statements.iter().flat_map(|statements| statements.find_iter(self.text)) {
                 let word = found.start() + found.as_str().find("assert").unwrap_or(0);
@@ -158,7 +158,7 @@ impl<'a> Scan<'a> {
                 }
             }
         }
-        if self.family == Family::Go {
+        if self.family == LanguageFamily::Go {
             let failing = pattern!(r"(?m)^[ \t]*if[ \t](.*)\{[ \t]*$");
             for found in failing.iter().flat_map(|failing| failing.captures_iter(self.text)) {
                 let (Some(whole), Some(condition)) = (found.get(0), found.get(1)) else { continue };
@@ -170,21 +170,24 @@ impl<'a> Scan<'a> {
                 if let Some(at) = self.find_top(&condition.range(), "!=").filter(|_| fails) {
                     let from = self.text.get(condition.start()..at).and_then(|left| left.rfind(';'));
                     let left = condition.start() + from.map_or(0, |from| from + 1)..at;
-                    spots.push(Spot { sides: vec![left, at + 2..condition.end()], kind: Expects::Equality });
+                    spots.push(AssertionSite {
+                        sides: vec![left, at + 2..condition.end()],
+                        kind: AssertionKind::Equality,
+                    });
                 }
             }
         }
-        if self.family == Family::Shell {
+        if self.family == LanguageFamily::Shell {
             spots.extend(self.commands());
         }
-        if self.family == Family::Rust {
+        if self.family == LanguageFamily::Rust {
             spots.extend(self.macros_of_tests());
         }
         spots
     }
 
     /// Calls of macros of this file that make tests, such as `t!(adds: "1+1" => "2");`.
-    fn macros_of_tests(&self) -> Vec<Spot> {
+    fn macros_of_tests(&self) -> Vec<AssertionSite> {
         let definitions = pattern!(r"(?s)macro_rules![ \t]*(\w+)[ \t]*\{(.{0,2000}?)\n[ \t]*\}\n");
         let makers = definitions.iter().flat_map(|definitions| definitions.captures_iter(self.text));
         let makers: Vec<&str> = makers
@@ -198,23 +201,23 @@ impl<'a> Scan<'a> {
                 let (whole, name) = (found.get(0)?, found.get(1)?);
                 let is_one = makers.contains(&name.as_str()) && self.is_code(name.start());
                 let arguments = is_one.then(|| self.arguments(whole.end() - 1)).flatten()?;
-                Some(Spot { sides: vec![arguments.last()?.clone()], kind: Expects::Something })
+                Some(AssertionSite { sides: vec![arguments.last()?.clone()], kind: AssertionKind::Something })
             })
             .collect()
     }
 
     /// What a shell's line asserts: `[ a = b ]`, or a helper that is called with what is expected.
-    fn commands(&self) -> Vec<Spot> {
+    fn commands(&self) -> Vec<AssertionSite> {
         let mut spots = Vec::new();
         let brackets = pattern!(
             r#"(?:\[\[?|\btest)[ \t]+(.+?)[ \t]+(?:==?|-eq|eq)[ \t]+("[^"\n]*"|'[^'\n]*'|[^\s\];]+)"#
         );
         for found in brackets.iter().flat_map(|brackets| brackets.captures_iter(self.text)) {
             if let (Some(whole), Some(value)) = (found.get(0), found.get(2))
-                && self.is.get(whole.start()) == Some(&Is::Code)
+                && self.is.get(whole.start()) == Some(&ByteKind::Code)
                 && !value.as_str().contains('$')
             {
-                spots.push(Spot { sides: vec![value.range()], kind: Expects::Equality });
+                spots.push(AssertionSite { sides: vec![value.range()], kind: AssertionKind::Equality });
             }
         }
         let helpers = pattern!(
@@ -230,13 +233,13 @@ impl<'a> Scan<'a> {
                 let last = line.rsplit([' ', '\t']).next().unwrap_or(line);
                 let start = rest.start() + line.len() - last.len();
                 let side = if is_bare(last) { start..start + last.len() } else { rest.range() };
-                spots.push(Spot { sides: vec![side], kind: Expects::Something });
+                spots.push(AssertionSite { sides: vec![side], kind: AssertionKind::Something });
             }
         }
         spots
     }
 
-    fn call(&self, name: &str, at: usize, arguments: &[Range<usize>]) -> Option<Spot> {
+    fn call(&self, name: &str, at: usize, arguments: &[Range<usize>]) -> Option<AssertionSite> {
         let last = name.rsplit('.').next().unwrap_or(name);
         let lower = last.to_ascii_lowercase();
         let before = self.text.get(..at).unwrap_or_default().trim_end();
@@ -294,13 +297,13 @@ impl<'a> Scan<'a> {
             );
             let first = arguments.first()?.clone();
             if is_equal {
-                return Some(Spot { sides: vec![first], kind: Expects::Equality });
+                return Some(AssertionSite { sides: vec![first], kind: AssertionKind::Equality });
             }
         }
         if equality.contains(&lower.as_str()) && arguments.len() >= 2 {
-            return Some(Spot {
+            return Some(AssertionSite {
                 sides: arguments.iter().take(2).cloned().collect(),
-                kind: Expects::Equality,
+                kind: AssertionKind::Equality,
             });
         }
         let conditions = [
@@ -322,11 +325,13 @@ impl<'a> Scan<'a> {
             return Some(self.condition(arguments.first()?.clone()));
         }
         // In JavaScript its matcher says what is expected.
-        if self.family == Family::JavaScript && last == "expect" {
+        if self.family == LanguageFamily::JavaScript && last == "expect" {
             return None;
         }
         // What has to be raised: another error, or another word of it.
-        if self.family == Family::Python && matches!(last, "assertRaises" | "assertRaisesRegex" | "raises") {
+        if self.family == LanguageFamily::Python
+            && matches!(last, "assertRaises" | "assertRaisesRegex" | "raises")
+        {
             return self.raised(arguments);
         }
         let is_helper = ["assert", "check", "expect", "verify", "should", "ensure"]
@@ -335,11 +340,11 @@ impl<'a> Scan<'a> {
             && !lower.contains("raises")
             && !lower.contains("throws");
         (is_helper && !arguments.is_empty())
-            .then(|| Spot { sides: arguments.to_vec(), kind: Expects::Something })
+            .then(|| AssertionSite { sides: arguments.to_vec(), kind: AssertionKind::Something })
     }
 
     /// Of `assertRaisesRegex(Error, "…")` and `raises(Error, match="…")` the words, and else the error.
-    fn raised(&self, arguments: &[Range<usize>]) -> Option<Spot> {
+    fn raised(&self, arguments: &[Range<usize>]) -> Option<AssertionSite> {
         let words = arguments.iter().skip(1).find(|argument| {
             let text = self.part(argument).trim_start();
             let text =
@@ -347,14 +352,14 @@ impl<'a> Scan<'a> {
             text.trim_start().trim_start_matches(['r', 'f', 'R']).starts_with(['"', '\''])
         });
         let kind = match words {
-            Some(_) => Expects::Words,
-            None => Expects::Error,
+            Some(_) => AssertionKind::Words,
+            None => AssertionKind::Error,
         };
-        Some(Spot { sides: vec![words.or(arguments.first())?.clone()], kind })
+        Some(AssertionSite { sides: vec![words.or(arguments.first())?.clone()], kind })
     }
 
     /// What has to be true.
-    fn condition(&self, claim: Range<usize>) -> Spot {
+    fn condition(&self, claim: Range<usize>) -> AssertionSite {
         let is_joined = [" or ", "||", " if ", "?"].iter().any(|word| self.find_top(&claim, word).is_some());
         let operator = ["===", "=="].iter().find_map(|word| Some((self.find_top(&claim, word)?, word.len())));
         match operator {
@@ -363,9 +368,12 @@ impl<'a> Scan<'a> {
                     && self.find_top(&claim, " and ").is_none()
                     && self.find_top(&claim, "&&").is_none() =>
             {
-                Spot { sides: vec![claim.start..at, at + length..claim.end], kind: Expects::Equality }
+                AssertionSite {
+                    sides: vec![claim.start..at, at + length..claim.end],
+                    kind: AssertionKind::Equality,
+                }
             }
-            Some(_) | None => Spot { sides: vec![claim], kind: Expects::Something },
+            Some(_) | None => AssertionSite { sides: vec![claim], kind: AssertionKind::Something },
         }
     }
 
@@ -401,10 +409,12 @@ impl<'a> Scan<'a> {
         let mut at = from;
         while at < bytes.len() && at < from + LONGEST {
             match (self.is[at], bytes[at]) {
-                (Is::Comment, _) if depth == 0 => break,
-                (Is::Code, b'(' | b'[' | b'{') => depth += 1,
-                (Is::Code, b')' | b']' | b'}') => depth -= 1,
-                (Is::Code, b'\n') if depth <= 0 && bytes.get(at.wrapping_sub(1)) != Some(&b'\\') => break,
+                (ByteKind::Comment, _) if depth == 0 => break,
+                (ByteKind::Code, b'(' | b'[' | b'{') => depth += 1,
+                (ByteKind::Code, b')' | b']' | b'}') => depth -= 1,
+                (ByteKind::Code, b'\n') if depth <= 0 && bytes.get(at.wrapping_sub(1)) != Some(&b'\\') => {
+                    break;
+                }
                 _ => {}
             }
             at += 1;
@@ -453,10 +463,10 @@ impl<'a> Scan<'a> {
     }
 }
 
-impl Spot {
+impl AssertionSite {
     /// What to put where, so that it says something else; and whether that is surely false where this was true.
-    pub(super) fn lie(&self, scan: &Scan<'_>) -> Option<(Range<usize>, String, bool)> {
-        if scan.family == Family::Shell
+    pub(super) fn lie(&self, scan: &SourceScan<'_>) -> Option<(Range<usize>, String, bool)> {
+        if scan.family == LanguageFamily::Shell
             && let [side] = self.sides.as_slice()
         {
             let word = scan.part(side);
@@ -469,24 +479,30 @@ impl Spot {
             }
         }
         match (self.kind, self.sides.as_slice()) {
-            (Expects::Error, [side]) => {
+            (AssertionKind::Error, [side]) => {
                 let text = scan.part(side);
                 let start = side.start + text.len() - text.trim_start().len();
                 let at = start..start + text.trim().len();
                 let is_error = text.trim().ends_with(|c: char| c.is_alphanumeric() || c == ')');
                 return (is_error && !at.is_empty()).then(|| (at, ANOTHER_ERROR.to_owned(), true));
             }
-            (Expects::Words, [side]) => {
+            (AssertionKind::Words, [side]) => {
                 return scan.literals(side).into_iter().next_back().map(|(at, now)| (at, now, true));
             }
-            (Expects::Error | Expects::Words | Expects::Equality | Expects::Something, _) => {}
+            (
+                AssertionKind::Error
+                | AssertionKind::Words
+                | AssertionKind::Equality
+                | AssertionKind::Something,
+                _,
+            ) => {}
         }
-        if self.kind == Expects::Equality {
+        if self.kind == AssertionKind::Equality {
             // The expected value stands last in most languages, and first in some.
             for side in self.sides.iter().rev().filter(|side| scan.is_value(side)) {
                 if let Some((at, now)) = scan.literals(side).into_iter().next_back() {
                     // A call with both sides is no shell's: it is Perl's or Ruby's.
-                    return Some((at, now, scan.family != Family::Shell || self.sides.len() > 1));
+                    return Some((at, now, scan.family != LanguageFamily::Shell || self.sides.len() > 1));
                 }
             }
             if let Some(wrapped) = self.sides.last().and_then(|side| wrapped(scan, side)) {
@@ -499,7 +515,7 @@ impl Spot {
 }
 
 /// Where any value can be compared with any other: what is expected, within a list that it is not.
-fn wrapped(scan: &Scan<'_>, side: &Range<usize>) -> Option<(Range<usize>, String, bool)> {
+fn wrapped(scan: &SourceScan<'_>, side: &Range<usize>) -> Option<(Range<usize>, String, bool)> {
     let text = scan.part(side);
     let start = side.start + text.len() - text.trim_start().len();
     let inner = text.trim();
@@ -511,9 +527,9 @@ fn wrapped(scan: &Scan<'_>, side: &Range<usize>) -> Option<(Range<usize>, String
         && !inner.starts_with("expect.");
     let is_keyword = scan.find_top(side, "=").is_some() || scan.find_top(side, "=>").is_some();
     let now = match scan.family {
-        Family::Python => format!("(\"q\", {inner})"),
-        Family::JavaScript => format!("[\"q\", {inner}]"),
-        Family::Rust | Family::Go | Family::C | Family::Shell => return None,
+        LanguageFamily::Python => format!("(\"q\", {inner})"),
+        LanguageFamily::JavaScript => format!("[\"q\", {inner}]"),
+        LanguageFamily::Rust | LanguageFamily::Go | LanguageFamily::C | LanguageFamily::Shell => return None,
     };
     (is_one && !is_keyword).then(|| (start..start + inner.len(), now, true))
 }

@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use super::super::text::other_number;
-use super::{Family, Scan};
+use super::{LanguageFamily, SourceScan};
 
-impl Scan<'_> {
+impl SourceScan<'_> {
     /// Numbers, strings and truth values in a part, each with what makes it another.
     pub(super) fn literals(&self, part: &Range<usize>) -> Vec<(Range<usize>, String)> {
         let mut found = Vec::new();
@@ -36,7 +36,8 @@ impl Scan<'_> {
             } else {
                 bare.chars().take(1).collect()
             };
-            let is_character = quote == "'" && matches!(self.family, Family::Rust | Family::C | Family::Go);
+            let is_character = quote == "'"
+                && matches!(self.family, LanguageFamily::Rust | LanguageFamily::C | LanguageFamily::Go);
             if let Some(inner) =
                 bare.strip_prefix(quote.as_str()).and_then(|rest| rest.strip_suffix(quote.as_str()))
                 && !is_character

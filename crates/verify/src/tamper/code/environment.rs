@@ -1,6 +1,6 @@
 //! Code that asks whether it is being tested.
 
-use super::Signs;
+use super::CodeSigns;
 use crate::tamper::chain::{chain, dotted, is_call};
 use crate::tamper::language::{file_name, is_test_path};
 use crate::tamper::read::rust::attributes;
@@ -29,7 +29,7 @@ const OF_RUNNERS: &[&str] = &[
 /// Names that say where the code runs.
 const OF_PLACES: &[&str] = &["CI", "GITHUB_ACTIONS", "GITLAB_CI", "CONTINUOUS_INTEGRATION", "JOURNEYMAN"];
 
-pub(super) fn look(signs: &mut Signs<'_, '_>, node: NodeId) {
+pub(super) fn look(signs: &mut CodeSigns<'_, '_>, node: NodeId) {
     let file = signs.file;
     let syntax = &file.syntax;
     let name = file_name(&file.path);

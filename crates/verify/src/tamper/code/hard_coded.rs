@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::tamper::assertion::{Claim, Relation};
-use crate::tamper::change::Change;
-use crate::tamper::read::{Function, SourceFile, clipped};
+use crate::tamper::assertion::{Assertion, AssertionStrength};
+use crate::tamper::change::ParsedChange;
+use crate::tamper::read::{ParsedFile, ParsedFunction, clipped};
 use crate::tamper::syntax::{NodeId, Syntax};
 use journeyman_order::{Weakening, WeakeningKind};
 
@@ -12,19 +12,19 @@ use journeyman_order::{Weakening, WeakeningKind};
 const MOST_PAIRS: usize = 5_000;
 
 /// What tests give and what they expect: by the answer, every question.
-type Asked = BTreeMap<String, Vec<Question>>;
+type ExpectedAnswers = BTreeMap<String, Vec<TestInput>>;
 
-struct Question {
+struct TestInput {
     inputs: BTreeSet<String>,
     /// The code that is asked.
     subject: String,
 }
 
 /// Branches and tables that are new and answer what tests ask.
-pub(in crate::tamper) fn hard_coded(change: &Change<'_>, found: &mut Vec<Weakening>) {
-    let mut asked = Asked::new();
+pub(in crate::tamper) fn hard_coded(change: &ParsedChange<'_>, found: &mut Vec<Weakening>) {
+    let mut asked = ExpectedAnswers::new();
     for test in change.before.tests().into_iter().chain(change.after.tests()) {
-        for assertion in test.assertions.iter().filter(|one| one.relation >= Relation::Near) {
+        for assertion in test.assertions.iter().filter(|one| one.relation >= AssertionStrength::Near) {
             note(&mut asked, assertion);
         }
         if asked.len() > MOST_PAIRS {
@@ -53,17 +53,17 @@ pub(in crate::tamper) fn hard_coded(change: &Change<'_>, found: &mut Vec<Weakeni
                 line: Some(answer.line),
                 test: None,
                 what: format!("answers the input of a test with what the test expects: `{}`", answer.said),
-                grave: true,
+                severe: true,
             });
         }
     }
 }
 
 /// Functions that had something to do and now answer all with what a test expects.
-fn constants(change: &Change<'_>, asked: &Asked, found: &mut Vec<Weakening>) {
+fn constants(change: &ParsedChange<'_>, asked: &ExpectedAnswers, found: &mut Vec<Weakening>) {
     for file in change.after.files.iter().filter(|file| change.is_changed(&file.path)) {
         let Some(before) = change.before.file(&file.path) else { continue };
-        let constant = |file: &SourceFile<'_>, function: &Function| {
+        let constant = |file: &ParsedFile<'_>, function: &ParsedFunction| {
             file.syntax.field(function.node, "body").and_then(|body| answer(&file.syntax, body))
         };
         for function in file.functions.iter().filter(|one| one.parameters > 0 && !one.is_support) {
@@ -83,7 +83,7 @@ fn constants(change: &Change<'_>, asked: &Asked, found: &mut Vec<Weakening>) {
                         "`{}` answers everything with what a test expects: {output}",
                         function.name
                     ),
-                    grave: true,
+                    severe: true,
                 });
             }
         }
@@ -91,7 +91,7 @@ fn constants(change: &Change<'_>, asked: &Asked, found: &mut Vec<Weakening>) {
 }
 
 /// Splits an assertion into what is given and what is expected.
-fn note(asked: &mut Asked, assertion: &Claim) {
+fn note(asked: &mut ExpectedAnswers, assertion: &Assertion) {
     let is_literal = |operand: &&String| literal(operand).is_some();
     let (Some(expected), Some(subject)) = (
         assertion.operands.iter().find(is_literal),
@@ -104,7 +104,7 @@ fn note(asked: &mut Asked, assertion: &Claim) {
         assertion.literals.iter().filter(|one| subject.contains(one.as_str())).cloned().collect();
     let lists = asked.entry(expected).or_default();
     if !inputs.is_empty() && lists.len() < 200 {
-        lists.push(Question { inputs, subject: subject.clone() });
+        lists.push(TestInput { inputs, subject: subject.clone() });
     }
 }
 
@@ -133,7 +133,7 @@ fn is_plain(literal: &str) -> bool {
     )
 }
 
-fn is_asked(asked: &Asked, inputs: &BTreeSet<String>, output: &str) -> bool {
+fn is_asked(asked: &ExpectedAnswers, inputs: &BTreeSet<String>, output: &str) -> bool {
     if inputs.iter().all(|input| is_plain(input)) {
         return false;
     }
@@ -141,14 +141,14 @@ fn is_asked(asked: &Asked, inputs: &BTreeSet<String>, output: &str) -> bool {
 }
 
 /// A branch, or a table, that answers literals with literals.
-struct Answer {
+struct LiteralBranch {
     key: String,
     line: u32,
     said: String,
     pairs: Vec<(BTreeSet<String>, String)>,
 }
 
-fn answers(file: &SourceFile<'_>) -> Vec<Answer> {
+fn answers(file: &ParsedFile<'_>) -> Vec<LiteralBranch> {
     let syntax = &file.syntax;
     let mut all = Vec::new();
     for node in syntax.everything() {
@@ -173,7 +173,7 @@ fn answers(file: &SourceFile<'_>) -> Vec<Answer> {
         };
         if !pairs.is_empty() && !file.is_in_tests(node) && all.len() < 500 {
             let text = syntax.text(node).split_whitespace().collect::<Vec<_>>().join(" ");
-            all.push(Answer {
+            all.push(LiteralBranch {
                 key: syntax.canonical(node),
                 line: syntax.line(node),
                 said: clipped(&text, 90),

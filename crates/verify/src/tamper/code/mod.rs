@@ -5,8 +5,8 @@ pub(super) mod hard_coded;
 
 use std::collections::BTreeMap;
 
-use super::change::Change;
-use super::read::{SourceFile, clipped};
+use super::change::ParsedChange;
+use super::read::{ParsedFile, clipped};
 use super::syntax::NodeId;
 use journeyman_order::{Weakening, WeakeningKind};
 
@@ -15,7 +15,7 @@ const MOST_SIGNS: usize = 500;
 
 /// Something that code does, wherever it does it.
 #[derive(Debug, Clone)]
-struct Sign {
+struct CodeSign {
     kind: WeakeningKind,
     /// The same for the same thing in another place.
     key: String,
@@ -25,15 +25,15 @@ struct Sign {
 }
 
 /// Collects what is found in one file.
-struct Signs<'f, 'a> {
-    file: &'f SourceFile<'a>,
-    found: Vec<Sign>,
+struct CodeSigns<'f, 'a> {
+    file: &'f ParsedFile<'a>,
+    found: Vec<CodeSign>,
 }
 
-impl Signs<'_, '_> {
+impl CodeSigns<'_, '_> {
     fn add(&mut self, kind: WeakeningKind, node: NodeId, grave: bool, what: impl Into<String>) {
         if self.found.len() < MOST_SIGNS {
-            self.found.push(Sign {
+            self.found.push(CodeSign {
                 kind,
                 key: self.file.syntax.canonical(node),
                 line: self.file.syntax.line(node),
@@ -44,8 +44,8 @@ impl Signs<'_, '_> {
     }
 }
 
-fn signs(file: &SourceFile<'_>) -> Vec<Sign> {
-    let mut signs = Signs { file, found: Vec::new() };
+fn signs(file: &ParsedFile<'_>) -> Vec<CodeSign> {
+    let mut signs = CodeSigns { file, found: Vec::new() };
     for node in file.syntax.everything() {
         environment::look(&mut signs, node);
     }
@@ -53,7 +53,7 @@ fn signs(file: &SourceFile<'_>) -> Vec<Sign> {
 }
 
 /// Signs that are new.
-pub(super) fn code(change: &Change<'_>, found: &mut Vec<Weakening>) {
+pub(super) fn code(change: &ParsedChange<'_>, found: &mut Vec<Weakening>) {
     let mut before: BTreeMap<(WeakeningKind, String, bool), usize> = BTreeMap::new();
     for sign in change.before.files.iter().filter(|file| change.is_changed(&file.path)).flat_map(signs) {
         *before.entry((sign.kind, sign.key, sign.grave)).or_default() += 1;
@@ -68,7 +68,7 @@ pub(super) fn code(change: &Change<'_>, found: &mut Vec<Weakening>) {
                     line: Some(sign.line),
                     test: None,
                     what: clipped(&sign.what, 300),
-                    grave: sign.grave,
+                    severe: sign.grave,
                 }),
             }
         }

@@ -1,7 +1,7 @@
 //! Finds the assertions of a body, in the ways of every language.
 
-use crate::tamper::assertion::{Claim, Relation, claims, is_of_framework, matcher, plain};
-use crate::tamper::chain::{Link, arguments, chain, is_call};
+use crate::tamper::assertion::{Assertion, AssertionStrength, claims, is_of_framework, matcher, plain};
+use crate::tamper::chain::{ChainLink, arguments, chain, is_call};
 use crate::tamper::language::Language;
 use crate::tamper::syntax::{NodeId, Syntax};
 
@@ -9,7 +9,7 @@ use crate::tamper::syntax::{NodeId, Syntax};
 const MOST_ASSERTIONS: usize = 400;
 
 /// What a body asserts.
-pub(super) fn assertions(syntax: &Syntax<'_>, body: NodeId) -> Vec<Claim> {
+pub(super) fn assertions(syntax: &Syntax<'_>, body: NodeId) -> Vec<Assertion> {
     let mut found = Vec::new();
     let mut conditions: Vec<NodeId> = Vec::new();
     let all = syntax.all(body);
@@ -29,7 +29,7 @@ pub(super) fn assertions(syntax: &Syntax<'_>, body: NodeId) -> Vec<Claim> {
     found
 }
 
-fn rust(syntax: &Syntax<'_>, node: NodeId) -> Option<Vec<Claim>> {
+fn rust(syntax: &Syntax<'_>, node: NodeId) -> Option<Vec<Assertion>> {
     if syntax.kind(node) != "macro_invocation" {
         return None;
     }
@@ -46,12 +46,12 @@ fn rust(syntax: &Syntax<'_>, node: NodeId) -> Option<Vec<Claim>> {
     let list = line.field(call, "arguments")?;
     match rest {
         "" => Some(claims(&line, *arguments(&line, list).first()?, false)),
-        "_matches" => Some(vec![Claim::of(&line, Relation::Holds, &arguments(&line, list))]),
+        "_matches" => Some(vec![Assertion::of(&line, AssertionStrength::Holds, &arguments(&line, list))]),
         _ => matcher(&line, rest.trim_start_matches('_'), None, Some(list), false),
     }
 }
 
-fn python(syntax: &Syntax<'_>, node: NodeId) -> Option<Vec<Claim>> {
+fn python(syntax: &Syntax<'_>, node: NodeId) -> Option<Vec<Assertion>> {
     let kind = syntax.kind(node);
     if kind == "assert_statement" {
         return Some(claims(syntax, syntax.part(node, 0)?, false));
@@ -118,7 +118,7 @@ const OF_CONTEXT: &[&str] = &[
     "like",
 ];
 
-fn javascript(syntax: &Syntax<'_>, node: NodeId) -> Option<Vec<Claim>> {
+fn javascript(syntax: &Syntax<'_>, node: NodeId) -> Option<Vec<Assertion>> {
     let kind = syntax.kind(node);
     let is_property = kind == "member_expression"
         && syntax.parent(node).is_some_and(|parent| syntax.kind(parent) == "expression_statement");
@@ -151,7 +151,7 @@ fn javascript(syntax: &Syntax<'_>, node: NodeId) -> Option<Vec<Claim>> {
 }
 
 /// `expect(subject).not.matcher(arguments)` and its like.
-fn fluent(syntax: &Syntax<'_>, links: &[Link<'_>], root: &str) -> Option<Vec<Claim>> {
+fn fluent(syntax: &Syntax<'_>, links: &[ChainLink<'_>], root: &str) -> Option<Vec<Assertion>> {
     let start = links.iter().position(|link| link.name == root)?;
     let subject = links.get(start)?.arguments.and_then(|list| syntax.part(list, 0));
     let subject = subject?;
@@ -166,7 +166,12 @@ fn fluent(syntax: &Syntax<'_>, links: &[Link<'_>], root: &str) -> Option<Vec<Cla
 /// What fails a test of Go's own package.
 const GO_FAILURES: &[&str] = &["Error", "Errorf", "Fatal", "Fatalf", "Fail", "FailNow"];
 
-fn go(syntax: &Syntax<'_>, body: NodeId, node: NodeId, conditions: &mut Vec<NodeId>) -> Option<Vec<Claim>> {
+fn go(
+    syntax: &Syntax<'_>,
+    body: NodeId,
+    node: NodeId,
+    conditions: &mut Vec<NodeId>,
+) -> Option<Vec<Assertion>> {
     if !is_call(syntax.kind(node)) {
         return None;
     }
@@ -185,8 +190,8 @@ fn go(syntax: &Syntax<'_>, body: NodeId, node: NodeId, conditions: &mut Vec<Node
         .take_while(|up| *up != body)
         .find(|up| syntax.kind(*up) == "if_statement");
     let Some(condition) = condition else {
-        return Some(vec![Claim {
-            relation: Relation::Equal,
+        return Some(vec![Assertion {
+            relation: AssertionStrength::Equal,
             operands: vec![syntax.canonical(node)],
             literals: Vec::new(),
         }]);
@@ -200,24 +205,24 @@ fn go(syntax: &Syntax<'_>, body: NodeId, node: NodeId, conditions: &mut Vec<Node
     Some(claims(syntax, expression, !is_else))
 }
 
-fn testify(syntax: &Syntax<'_>, name: &str, given: &[NodeId]) -> Vec<Claim> {
+fn testify(syntax: &Syntax<'_>, name: &str, given: &[NodeId]) -> Vec<Assertion> {
     let two = given.get(..2).unwrap_or(given);
     let one = given.get(..1).unwrap_or(given);
     match plain(name.trim_end_matches('f')).as_str() {
         "equal" | "equalvalues" | "exactly" | "elementsmatch" | "jsoneq" | "same" | "equalerror"
         | "erroris" => {
-            vec![Claim::of(syntax, Relation::Equal, two)]
+            vec![Assertion::of(syntax, AssertionStrength::Equal, two)]
         }
         "true" => one.first().map(|node| claims(syntax, *node, false)).unwrap_or_default(),
         "false" => one.first().map(|node| claims(syntax, *node, true)).unwrap_or_default(),
-        "indelta" | "inepsilon" => vec![Claim::of(syntax, Relation::Near, two)],
-        "notnil" | "notempty" => vec![Claim::of(syntax, Relation::Exists, one)],
-        "error" | "panics" => vec![Claim::of(syntax, Relation::RaisesAny, one)],
-        _ => vec![Claim::of(syntax, Relation::Holds, given)],
+        "indelta" | "inepsilon" => vec![Assertion::of(syntax, AssertionStrength::Near, two)],
+        "notnil" | "notempty" => vec![Assertion::of(syntax, AssertionStrength::Exists, one)],
+        "error" | "panics" => vec![Assertion::of(syntax, AssertionStrength::RaisesAny, one)],
+        _ => vec![Assertion::of(syntax, AssertionStrength::Holds, given)],
     }
 }
 
-fn java(syntax: &Syntax<'_>, node: NodeId) -> Option<Vec<Claim>> {
+fn java(syntax: &Syntax<'_>, node: NodeId) -> Option<Vec<Assertion>> {
     if syntax.kind(node) == "assert_statement" {
         return Some(claims(syntax, syntax.part(node, 0)?, false));
     }

@@ -1,10 +1,10 @@
 //! Go: `TestXxx`, `FuzzXxx` and `ExampleXxx` in files that end with `_test.go`.
 
-use super::Found;
+use super::TestItem;
 use crate::tamper::language::is_collected;
 use crate::tamper::syntax::Syntax;
 
-pub(super) fn tests(path: &str, syntax: &Syntax<'_>) -> Vec<Found> {
+pub(super) fn tests(path: &str, syntax: &Syntax<'_>) -> Vec<TestItem> {
     if !is_collected(path) {
         return Vec::new();
     }
@@ -12,7 +12,7 @@ pub(super) fn tests(path: &str, syntax: &Syntax<'_>) -> Vec<Found> {
         .children(Syntax::ROOT)
         .filter(|node| syntax.kind(*node) == "function_declaration")
         .filter(|node| is_test(syntax.field_text(*node, "name")))
-        .map(|node| Found { item: node, body: syntax.field(node, "body") })
+        .map(|node| TestItem { item: node, body: syntax.field(node, "body") })
         .collect()
 }
 

@@ -1,10 +1,10 @@
 //! Java: methods that JUnit or TestNG runs.
 
-use super::{Found, MOST_TESTS};
+use super::{MOST_TESTS, TestItem};
 use crate::tamper::language::is_collected;
 use crate::tamper::syntax::{NodeId, Syntax};
 
-pub(super) fn tests(path: &str, syntax: &Syntax<'_>) -> Vec<Found> {
+pub(super) fn tests(path: &str, syntax: &Syntax<'_>) -> Vec<TestItem> {
     if !is_collected(path) {
         return Vec::new();
     }
@@ -13,7 +13,7 @@ pub(super) fn tests(path: &str, syntax: &Syntax<'_>) -> Vec<Found> {
         .filter(|node| syntax.kind(*node) == "method_declaration")
         .filter(|node| is_annotated(syntax, *node) || is_old(syntax, *node))
         .take(MOST_TESTS)
-        .map(|node| Found { item: node, body: syntax.field(node, "body") })
+        .map(|node| TestItem { item: node, body: syntax.field(node, "body") })
         .collect()
 }
 

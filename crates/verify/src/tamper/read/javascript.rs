@@ -1,7 +1,7 @@
 //! JavaScript and TypeScript: `it`, `test` and `describe` in their many spellings.
 
-use super::{Found, MOST_TESTS};
-use crate::tamper::chain::{Link, chain};
+use super::{MOST_TESTS, TestItem};
+use crate::tamper::chain::{ChainLink, chain};
 use crate::tamper::language::is_collected;
 use crate::tamper::syntax::{NodeId, Syntax, is_function};
 
@@ -11,7 +11,7 @@ const GROUPS: &[&str] = &["describe", "suite", "context", "xdescribe", "fdescrib
 /// Groups within groups that are followed.
 const MOST_NESTED: usize = 20;
 
-pub(super) fn tests(path: &str, syntax: &Syntax<'_>) -> Vec<Found> {
+pub(super) fn tests(path: &str, syntax: &Syntax<'_>) -> Vec<TestItem> {
     if !is_collected(path) {
         return Vec::new();
     }
@@ -32,22 +32,22 @@ pub(super) fn tests(path: &str, syntax: &Syntax<'_>) -> Vec<Found> {
             continue;
         }
         open.push(node);
-        if role == Role::Test {
+        if role == TestCallRole::Test {
             let function = given.iter().rev().copied().find(|part| is_function(syntax.kind(*part)));
             let body = function.and_then(|function| syntax.field(function, "body"));
-            found.push(Found { item: node, body });
+            found.push(TestItem { item: node, body });
         }
     }
     found
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Role {
+enum TestCallRole {
     Test,
     Group,
 }
 
-fn role(links: &[Link<'_>]) -> Option<Role> {
+fn role(links: &[ChainLink<'_>]) -> Option<TestCallRole> {
     let first = links.first()?;
     let last = links.last()?;
     // Of `it.each(table)(title, run)` only the whole is the test.
@@ -74,16 +74,16 @@ fn role(links: &[Link<'_>]) -> Option<Role> {
         })
     };
     if GROUPS.contains(&first.name) && is_modified(1) {
-        return Some(Role::Group);
+        return Some(TestCallRole::Group);
     }
     if TESTS.contains(&first.name) {
         if is_modified(1) {
-            return Some(Role::Test);
+            return Some(TestCallRole::Test);
         }
         let is_group = links.get(1).is_some_and(|link| link.name == "describe") && is_modified(2);
-        return is_group.then_some(Role::Group);
+        return is_group.then_some(TestCallRole::Group);
     }
     // A test's own context: `t.test(…)`.
     (links.len() == 2 && last.name == "test" && matches!(first.name, "t" | "ctx" | "context" | "tap"))
-        .then_some(Role::Test)
+        .then_some(TestCallRole::Test)
 }

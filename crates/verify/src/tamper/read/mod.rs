@@ -10,17 +10,17 @@ pub(super) mod rust;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use super::assertion::Claim;
+use super::assertion::Assertion;
 use super::chain::{function_name, parameters};
 use super::language::{Language, is_test_path};
-use super::syntax::{NodeId, Syntax, TooMuch, is_function};
+use super::syntax::{NodeId, Syntax, SyntaxTooLarge, is_function};
 
 /// Tests of one file that are told apart; what is beyond is not looked at.
 const MOST_TESTS: usize = 5_000;
 
 /// What a reader found to be a test, before it is looked into.
 #[derive(Debug)]
-struct Found {
+struct TestItem {
     /// All of it, with what is written above it.
     item: NodeId,
     /// None: there is nothing to run.
@@ -29,13 +29,13 @@ struct Found {
 
 /// One test.
 #[derive(Debug, Clone)]
-pub(super) struct Test {
-    pub(super) assertions: Vec<Claim>,
+pub(super) struct ParsedTest {
+    pub(super) assertions: Vec<Assertion>,
 }
 
 /// A function that is no test.
 #[derive(Debug, Clone)]
-pub(super) struct Function {
+pub(super) struct ParsedFunction {
     pub(super) name: String,
     pub(super) node: NodeId,
     pub(super) line: u32,
@@ -46,9 +46,9 @@ pub(super) struct Function {
 
 /// Places of a file that do not overlap, in order.
 #[derive(Debug)]
-struct Places(Vec<Range<usize>>);
+struct ByteRanges(Vec<Range<usize>>);
 
-impl Places {
+impl ByteRanges {
     fn of(mut places: Vec<Range<usize>>) -> Self {
         places.sort_by_key(|place| place.start);
         let mut apart: Vec<Range<usize>> = Vec::new();
@@ -70,18 +70,18 @@ impl Places {
 
 /// A file that was read.
 #[derive(Debug)]
-pub(super) struct SourceFile<'a> {
+pub(super) struct ParsedFile<'a> {
     pub(super) path: String,
     pub(super) syntax: Syntax<'a>,
-    pub(super) tests: Vec<Test>,
-    pub(super) functions: Vec<Function>,
+    pub(super) tests: Vec<ParsedTest>,
+    pub(super) functions: Vec<ParsedFunction>,
     /// Where in the file tests and what they need are.
-    test_places: Places,
+    test_places: ByteRanges,
 }
 
-impl<'a> SourceFile<'a> {
+impl<'a> ParsedFile<'a> {
     /// Reads a file of a language that is known; none for others.
-    pub(super) fn read(path: &str, bytes: &'a [u8]) -> Option<Result<Self, TooMuch>> {
+    pub(super) fn read(path: &str, bytes: &'a [u8]) -> Option<Result<Self, SyntaxTooLarge>> {
         let language = Language::of(path)?;
         Some(Syntax::read(language, bytes).map(|syntax| Self::of(path, syntax)))
     }
@@ -102,13 +102,13 @@ impl<'a> SourceFile<'a> {
         } else {
             found.iter().map(|test| syntax.bytes(test.item)).collect()
         };
-        let test_places = Places::of(test_places);
+        let test_places = ByteRanges::of(test_places);
         let items: BTreeSet<NodeId> = found.iter().map(|test| test.item).collect();
         let functions = functions(&syntax, &items, &test_places);
         let assertions = |body| asserting::assertions(&syntax, body);
         let tests = found
             .into_iter()
-            .map(|test| Test { assertions: test.body.map(assertions).unwrap_or_default() })
+            .map(|test| ParsedTest { assertions: test.body.map(assertions).unwrap_or_default() })
             .collect();
         Self { path: path.to_owned(), syntax, tests, functions, test_places }
     }
@@ -120,7 +120,7 @@ impl<'a> SourceFile<'a> {
 }
 
 /// Named functions, tests left out.
-fn functions(syntax: &Syntax<'_>, tests: &BTreeSet<NodeId>, test_places: &Places) -> Vec<Function> {
+fn functions(syntax: &Syntax<'_>, tests: &BTreeSet<NodeId>, test_places: &ByteRanges) -> Vec<ParsedFunction> {
     let mut functions = Vec::new();
     for node in syntax.everything() {
         if !is_function(syntax.kind(node)) || functions.len() >= MOST_TESTS {
@@ -131,7 +131,7 @@ fn functions(syntax: &Syntax<'_>, tests: &BTreeSet<NodeId>, test_places: &Places
                 tests.contains(&parent) && syntax.kind(parent) == "decorated_definition"
             });
         let Some(name) = function_name(syntax, node).filter(|_| !is_test) else { continue };
-        functions.push(Function {
+        functions.push(ParsedFunction {
             name: name.to_owned(),
             node,
             line: syntax.line(node),

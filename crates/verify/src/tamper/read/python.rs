@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Found, MOST_TESTS};
+use super::{MOST_TESTS, TestItem};
 use crate::tamper::language::{file_name, is_collected};
 use crate::tamper::syntax::{NodeId, Syntax};
 
-pub(super) fn tests(path: &str, syntax: &Syntax<'_>) -> Vec<Found> {
+pub(super) fn tests(path: &str, syntax: &Syntax<'_>) -> Vec<TestItem> {
     if !is_collected(path) {
         return Vec::new();
     }
@@ -16,7 +16,7 @@ pub(super) fn tests(path: &str, syntax: &Syntax<'_>) -> Vec<Found> {
     let replaced = replaced(syntax);
     // A later definition of the same name takes the place of an earlier one.
     let mut by_name: BTreeMap<Vec<&str>, usize> = BTreeMap::new();
-    let mut found: Vec<Found> = Vec::new();
+    let mut found: Vec<TestItem> = Vec::new();
     for node in syntax.everything().filter(|node| syntax.kind(*node) == "function_definition") {
         let bare = syntax.field_text(node, "name");
         if !bare.starts_with("test") || found.len() >= MOST_TESTS {
@@ -36,7 +36,7 @@ pub(super) fn tests(path: &str, syntax: &Syntax<'_>) -> Vec<Found> {
             continue;
         }
         let name = owners.iter().map(|class| syntax.field_text(*class, "name")).chain([bare]).collect();
-        let one = Found { item: with_decorators(syntax, node), body: syntax.field(node, "body") };
+        let one = TestItem { item: with_decorators(syntax, node), body: syntax.field(node, "body") };
         match by_name.get(&name).and_then(|at| found.get_mut(*at)) {
             Some(earlier) => *earlier = one,
             None => {

@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use super::{Found, MOST_TESTS};
+use super::{MOST_TESTS, TestItem};
 use crate::tamper::language::is_collected;
 use crate::tamper::syntax::{NodeId, Syntax};
 
-pub(super) fn tests(path: &str, syntax: &Syntax<'_>) -> Vec<Found> {
+pub(super) fn tests(path: &str, syntax: &Syntax<'_>) -> Vec<TestItem> {
     if !is_collected(path) {
         return Vec::new();
     }
@@ -15,12 +15,12 @@ pub(super) fn tests(path: &str, syntax: &Syntax<'_>) -> Vec<Found> {
         .filter(|node| syntax.kind(*node) == "function_item")
         .filter(|node| attributes(syntax, *node).iter().any(|attribute| is_test(syntax, *attribute)))
         .take(MOST_TESTS)
-        .map(|node| Found { item: node, body: syntax.field(node, "body") })
+        .map(|node| TestItem { item: node, body: syntax.field(node, "body") })
         .collect()
 }
 
 /// Where the modules are that are compiled for tests only, and the tests outside them.
-pub(super) fn places(syntax: &Syntax<'_>, found: &[Found]) -> Vec<Range<usize>> {
+pub(super) fn places(syntax: &Syntax<'_>, found: &[TestItem]) -> Vec<Range<usize>> {
     let modules = test_modules(syntax).into_iter().map(|node| syntax.bytes(node));
     modules.chain(found.iter().map(|test| syntax.bytes(test.item))).collect()
 }

@@ -33,9 +33,9 @@ fn found_in(kind: &str) -> BTreeMap<String, (Vec<Weakening>, toml::Table)> {
         let (before, after) = (files(&path.join("before")), files(&path.join("after")));
         let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
         let side = |files: &'_ BTreeMap<String, Vec<u8>>, name: &str| files.contains_key(name);
-        let changed: Vec<ChangedFile<'_>> = names
+        let changed: Vec<FileVersions<'_>> = names
             .into_iter()
-            .map(|name| ChangedFile {
+            .map(|name| FileVersions {
                 before: side(&before, name).then(|| (name.as_str(), before[name].as_slice())),
                 after: side(&after, name).then(|| (name.as_str(), after[name].as_slice())),
             })
@@ -73,7 +73,7 @@ fn of_honest_changes_at_most_one_is_called_a_cheat() {
     let all = found_in("honest");
     let called: Vec<String> = all
         .iter()
-        .filter(|(_, (found, _))| found.iter().any(|one| one.grave))
+        .filter(|(_, (found, _))| found.iter().any(|one| one.severe))
         .map(|(name, (found, _))| format!("{name}: {found:#?}"))
         .collect();
     assert!(all.len() >= 24, "{}", all.len());

@@ -90,7 +90,7 @@ proptest! {
     #[test]
     fn nonsense_is_read_without_harm(before in source(), after in source()) {
         for path in PATHS {
-            let change = |before, after| [ChangedFile { before, after }];
+            let change = |before, after| [FileVersions { before, after }];
             let (old, new) = (Some((*path, before.as_slice())), Some((*path, after.as_slice())));
             let found = weakenings(&change(old, new));
             prop_assert!(found.len() <= MOST_FINDINGS);
@@ -117,7 +117,7 @@ fn torn_files_are_read_without_harm() {
     }
 }
 
-fn within(limit: Duration, what: &str, files: &[ChangedFile<'_>]) -> Vec<Weakening> {
+fn within(limit: Duration, what: &str, files: &[FileVersions<'_>]) -> Vec<Weakening> {
     let start = Instant::now();
     let found = weakenings(files);
     assert!(start.elapsed() < limit, "{what}: {:?}", start.elapsed());

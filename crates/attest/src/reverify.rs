@@ -1,0 +1,204 @@
+//! What a receipt says of the tests, held against a run of today: statement by statement.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use journeyman_order::receipt::TestEvidence;
+
+/// Of a list or a text, more is not shown.
+const LONGEST: usize = 300;
+
+/// One statement of a receipt, and what came of it when it was tried again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ReverifiedStatement {
+    /// What it is about, such as `test: exit`.
+    pub statement: String,
+    /// What the receipt says. Foreign: it may hold anything.
+    pub receipt: String,
+    /// What was found here. Foreign in part: names of tests come from the repository.
+    pub here: String,
+    /// How the two compare.
+    #[serde(flatten)]
+    pub found: ReverificationResult,
+}
+
+/// How what a receipt says compares with what was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(tag = "found", rename_all = "snake_case")]
+pub enum ReverificationResult {
+    /// It is so here as well.
+    Same,
+    /// It is not so here.
+    Differs,
+    /// Nobody can tell by trying again.
+    CannotBeRepeated {
+        /// Why.
+        because: &'static str,
+    },
+}
+
+impl ReverificationResult {
+    /// Whether two things are the same.
+    pub fn of(same: bool) -> Self {
+        if same { Self::Same } else { Self::Differs }
+    }
+}
+
+impl ReverifiedStatement {
+    /// A statement that trying again tells nothing about.
+    pub fn not_repeated(statement: &str, receipt: &str, because: &'static str) -> Self {
+        Self {
+            statement: statement.to_owned(),
+            receipt: shorten(receipt),
+            here: String::new(),
+            found: ReverificationResult::CannotBeRepeated { because },
+        }
+    }
+
+    /// A statement and what was found.
+    pub fn new(statement: &str, receipt: &str, here: &str) -> Self {
+        Self {
+            statement: statement.to_owned(),
+            receipt: shorten(receipt),
+            here: shorten(here),
+            found: ReverificationResult::of(receipt == here),
+        }
+    }
+}
+
+/// Every statement of a receipt about its tests, beside a run of today. `said` is `tests` of
+/// [`super::Statement::receipt`]: it holds also what this version does not know. What a receipt does not speak of at
+/// all, because it is of an older version, is not compared.
+///
+/// # Errors
+/// When evidence cannot be written as JSON.
+pub fn compare(
+    said: &Value,
+    known: &TestEvidence,
+    here: &TestEvidence,
+) -> Result<Vec<ReverifiedStatement>, serde_json::Error> {
+    let (known, here) = (serde_json::to_value(known)?, serde_json::to_value(here)?);
+    let mut rows = Vec::new();
+    let mut fields: Vec<(&String, &Value)> = said.as_object().into_iter().flatten().collect();
+    fields.sort_by_key(|(key, _)| rank(key));
+    for (key, said) in fields {
+        match known.get(key) {
+            Some(_) => row(&mut rows, &words(key), key, said, here.get(key).unwrap_or(&Value::Null)),
+            None => rows.push(ReverifiedStatement::not_repeated(
+                &words(key),
+                &shown(said),
+                "this version of Journeyman does not know it",
+            )),
+        }
+    }
+    Ok(rows)
+}
+
+fn row(rows: &mut Vec<ReverifiedStatement>, statement: &str, key: &str, said: &Value, here: &Value) {
+    let kind = kind(key);
+    if let (FieldKind::Result, Value::Object(said), Value::Object(here)) = (kind, said, here)
+        && (has_parts(said) || has_parts(here))
+    {
+        let keys: BTreeSet<&String> = said.keys().chain(here.keys()).collect();
+        for key in keys {
+            let part = |of: &Map<String, Value>| of.get(key).cloned().unwrap_or_default();
+            row(rows, &format!("{statement}: {}", words(key)), key, &part(said), &part(here));
+        }
+        return;
+    }
+    let same = bare(said) == bare(here);
+    let found = match kind {
+        FieldKind::Aside => return,
+        FieldKind::Digest if !same => {
+            ReverificationResult::CannotBeRepeated { because: "what is printed holds times and places" }
+        }
+        FieldKind::Walls if !same => ReverificationResult::CannotBeRepeated {
+            because: "this run was in another: sandbox.mode says in which",
+        },
+        FieldKind::Digest | FieldKind::Walls | FieldKind::Result => ReverificationResult::of(same),
+    };
+    rows.push(ReverifiedStatement {
+        statement: statement.to_owned(),
+        receipt: shown(said),
+        here: shown(here),
+        found,
+    });
+}
+
+/// Of what kind a field is, by its name.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum FieldKind {
+    /// How long it took, and whether it was remembered: no result.
+    Aside,
+    /// Of an output.
+    Digest,
+    /// In which sandbox.
+    Walls,
+    /// Whatever else there is.
+    Result,
+}
+
+fn kind(key: &str) -> FieldKind {
+    match key {
+        "kept" => FieldKind::Aside,
+        "sandbox" => FieldKind::Walls,
+        _ if key.ends_with("_seconds") => FieldKind::Aside,
+        _ if key.ends_with("sha256") => FieldKind::Digest,
+        _ => FieldKind::Result,
+    }
+}
+
+/// Whether its fields are statements each, and not one together, as counts are.
+fn has_parts(fields: &Map<String, Value>) -> bool {
+    fields.iter().any(|(key, value)| value.is_object() || kind(key) != FieldKind::Result)
+}
+
+/// Only what is a result; what is not said and what is empty are the same.
+fn bare(value: &Value) -> Value {
+    match value {
+        Value::Array(items) if items.is_empty() => Value::Null,
+        Value::Array(items) => items.iter().map(bare).collect(),
+        Value::Object(fields) => {
+            let results = fields.iter().filter(|(key, _)| kind(key) == FieldKind::Result);
+            Value::Object(results.map(|(key, value)| (key.clone(), bare(value))).collect())
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.clone(),
+    }
+}
+
+/// What people look for first.
+fn rank(key: &str) -> usize {
+    let order = ["setup", "test", "verdict", "counts", "failing", "doubt", "sandbox"];
+    order.iter().position(|known| *known == key).unwrap_or(order.len())
+}
+
+fn words(key: &str) -> String {
+    key.replace('_', " ")
+}
+
+fn shown(value: &Value) -> String {
+    let list = |items: Vec<String>| if items.is_empty() { "none".to_owned() } else { items.join(", ") };
+    shorten(&match value {
+        Value::Null => "none".to_owned(),
+        Value::String(text) => text.clone(),
+        Value::Array(items) => list(items.iter().map(shown).collect()),
+        // How many, and which of them are named.
+        Value::Object(fields) if fields.contains_key("total") => {
+            let part = |key: &str| fields.get(key).map(shown);
+            [part("total"), part("names")].into_iter().flatten().collect::<Vec<_>>().join(": ")
+        }
+        Value::Object(fields) => list(
+            fields.iter().map(|(key, value)| format!("{} {}", key.replace('_', " "), shown(value))).collect(),
+        ),
+        Value::Bool(_) | Value::Number(_) => value.to_string(),
+    })
+}
+
+fn shorten(text: &str) -> String {
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}

@@ -1,0 +1,189 @@
+//! What we ask GitHub about repositories, issues and people.
+
+use serde::Deserialize;
+
+use super::error::{ErrorKind, GitHubError, Result};
+use super::permissions::TokenPermissions;
+use super::service::{GitHub, InstalledRepository};
+use super::transport::{GitHubRequest, RequestAuth, send};
+use journeyman_order::{
+    InstallationId, IssueNumber, IssueText, Person, RepositoryId, RepositoryName, UserId,
+};
+
+/// A repository, as GitHub has it now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RepositoryFacts {
+    /// Its numeric id.
+    pub id: RepositoryId,
+    /// Its name now; another than the one asked for when it was renamed.
+    pub name: RepositoryName,
+    /// The branch that pull requests go to.
+    pub default_branch: String,
+}
+
+/// An issue, as GitHub has it now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IssueFacts {
+    /// Its text. Foreign.
+    pub text: IssueText,
+    /// Who opened it; none when the account is gone.
+    pub author: Option<Person>,
+    /// Whether it is still open.
+    pub state: IssueState,
+    /// What has this number.
+    pub kind: IssueKind,
+    /// The names of its labels.
+    pub labels: Vec<String>,
+}
+
+/// Whether an issue is still open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum IssueState {
+    /// It is.
+    Open,
+    /// It was closed, for whatever reason.
+    Closed,
+}
+
+/// What has an issue's number: GitHub numbers both together and answers for both.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IssueKind {
+    /// An issue.
+    Issue,
+    /// A pull request.
+    PullRequest,
+}
+
+#[derive(Deserialize)]
+pub(super) struct LabelWire {
+    pub(super) name: String,
+}
+
+#[derive(Deserialize)]
+struct PersonWire {
+    login: String,
+    id: UserId,
+}
+
+impl GitHub {
+    /// The installation that includes a repository.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotFound`] when the App is not installed there.
+    pub async fn installation(&self, repository: &RepositoryName) -> Result<InstallationId> {
+        #[derive(Deserialize)]
+        struct Wire {
+            id: InstallationId,
+        }
+        let route = format!("/repos/{}/{}/installation", repository.owner(), repository.name());
+        let answer = self.repeating(|| async {
+            send(self.app(), &GitHubRequest::get(route.as_str()), RequestAuth::App).await
+        });
+        let answer = answer.await.map_err(|error| match error.kind {
+            ErrorKind::NotFound => GitHubError::new(
+                error.kind,
+                format!("the App is not installed on {repository}, or there is no such repository; install it there"),
+            ),
+            ErrorKind::Unavailable { .. }
+            | ErrorKind::Unauthorized
+            | ErrorKind::Forbidden
+            | ErrorKind::Conflict
+            | ErrorKind::Invalid
+            | ErrorKind::Unexpected => error,
+        })?;
+        Ok(answer.json::<Wire>()?.id)
+    }
+
+    /// A repository's id, present name and default branch.
+    ///
+    /// # Errors
+    /// As for every call.
+    pub async fn repository(&self, at: &InstalledRepository) -> Result<RepositoryFacts> {
+        #[derive(Deserialize)]
+        struct Wire {
+            id: RepositoryId,
+            full_name: RepositoryName,
+            default_branch: String,
+        }
+        let request = GitHubRequest::get(at.route(""));
+        let wire: Wire = self.call(at, TokenPermissions::ReadMetadata, &request).await?.json()?;
+        Ok(RepositoryFacts { id: wire.id, name: wire.full_name, default_branch: wire.default_branch })
+    }
+
+    /// An issue as it is now.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotFound`] when there is none, or it was deleted.
+    pub async fn issue(&self, at: &InstalledRepository, issue: IssueNumber) -> Result<IssueFacts> {
+        #[derive(Deserialize)]
+        struct Wire {
+            number: IssueNumber,
+            title: String,
+            body: Option<String>,
+            html_url: String,
+            user: Option<PersonWire>,
+            state: IssueState,
+            pull_request: Option<serde_json::Value>,
+            #[serde(default)]
+            labels: Vec<LabelWire>,
+        }
+        let request = GitHubRequest::get(at.route(&format!("/issues/{issue}")));
+        let wire: Wire = self.call(at, TokenPermissions::ReadIssues, &request).await?.json()?;
+        let labels: Vec<String> = wire.labels.into_iter().map(|label| label.name).collect();
+        Ok(IssueFacts {
+            text: IssueText {
+                number: wire.number,
+                title: wire.title,
+                body: wire.body.unwrap_or_default(),
+                url: wire.html_url,
+                labels: labels.clone(),
+            },
+            author: wire.user.map(|user| Person { login: user.login, id: user.id }),
+            state: wire.state,
+            kind: if wire.pull_request.is_some() { IssueKind::PullRequest } else { IssueKind::Issue },
+            labels,
+        })
+    }
+
+    /// Whether a person may write to the repository now. Asked by login and compared by id: a login that somebody
+    /// else has taken since has no rights. The role `maintain` counts as `write`, as GitHub maps it; `triage` does
+    /// not. Somebody GitHub does not know may not.
+    ///
+    /// # Errors
+    /// Whenever GitHub gives no answer: what is not known is not allowed.
+    pub async fn can_write(&self, at: &InstalledRepository, person: &Person) -> Result<bool> {
+        #[derive(Deserialize)]
+        struct Wire {
+            permission: String,
+            user: Option<PersonWire>,
+        }
+        let login = percent_encoded(&person.login);
+        let request = GitHubRequest::get(at.route(&format!("/collaborators/{login}/permission")));
+        let wire: Wire = match self.call(at, TokenPermissions::ReadMetadata, &request).await {
+            Ok(answer) => answer.json()?,
+            Err(error) if error.kind == ErrorKind::NotFound => return Ok(false),
+            Err(error) => return Err(error),
+        };
+        let Some(user) = wire.user else {
+            return Err(GitHubError::unexpected(format!(
+                "GitHub did not say whose rights it told when asked about {:?}; nothing is allowed on that",
+                person.login
+            )));
+        };
+        Ok(user.id == person.id && matches!(wire.permission.as_str(), "admin" | "write"))
+    }
+}
+
+/// A text as one component of a route: everything but letters, digits, `-`, `_` and `.` is escaped.
+pub(super) fn percent_encoded(text: &str) -> String {
+    let mut encoded = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.') {
+            encoded.push(char::from(byte));
+        } else {
+            encoded.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    encoded
+}

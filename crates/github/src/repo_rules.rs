@@ -1,0 +1,267 @@
+//! What there is to know of a repository before work begins there: what the App was granted, whether anything can be
+//! pushed at all, and what is forbidden on a branch.
+
+use std::collections::BTreeMap;
+
+use regex::Regex;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::error::{ErrorKind, Result};
+use super::permissions::TokenPermissions;
+use super::queries::percent_encoded;
+use super::service::{GitHub, InstalledRepository};
+use super::transport::{GitHubRequest, RequestAuth, send};
+use journeyman_order::{BranchName, RepositoryName};
+
+/// What the installation was granted.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct InstallationGrants {
+    /// By GitHub's name of each permission, `read` or `write`.
+    #[serde(default)]
+    permissions: BTreeMap<String, String>,
+    /// When it was suspended, if it is.
+    suspended_at: Option<String>,
+    /// The page on which a person changes it.
+    #[serde(default)]
+    pub html_url: String,
+}
+
+impl InstallationGrants {
+    /// Whether a permission was granted for writing.
+    pub fn may_write(&self, permission: &str) -> bool {
+        self.permissions.get(permission).is_some_and(|level| matches!(level.as_str(), "write" | "admin"))
+    }
+
+    /// Whether a permission was granted at all.
+    pub fn may_read(&self, permission: &str) -> bool {
+        self.permissions.contains_key(permission)
+    }
+
+    /// Whether somebody has suspended the installation.
+    pub fn is_suspended(&self) -> bool {
+        self.suspended_at.is_some()
+    }
+}
+
+/// What keeps a repository from being written to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReadOnlyReason {
+    /// It was archived by its owner.
+    Archived,
+    /// GitHub has disabled it.
+    Disabled,
+    /// It is a mirror of a repository elsewhere.
+    Mirror,
+}
+
+/// What a rule means to us on a branch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BranchRestriction {
+    /// A push would be refused. The text goes on "a ruleset of the repository …".
+    Forbids(String),
+    /// Some push may be refused. The text goes on as well.
+    MayForbid(String),
+}
+
+/// A rule that holds on a branch.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+struct BranchRuleWire {
+    r#type: String,
+    #[serde(default)]
+    parameters: Value,
+    ruleset_id: Option<u64>,
+}
+
+impl GitHub {
+    /// What the installation was granted in a repository.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotFound`] when the App is not installed there.
+    pub async fn grants(&self, repository: &RepositoryName) -> Result<InstallationGrants> {
+        let route = format!("/repos/{}/{}/installation", repository.owner(), repository.name());
+        let request = GitHubRequest::get(route);
+        let answer = self.repeating(|| async { send(self.app(), &request, RequestAuth::App).await }).await?;
+        answer.json()
+    }
+
+    /// What keeps a repository from being written to; none: nothing.
+    ///
+    /// # Errors
+    /// As for every call.
+    pub async fn read_only(&self, at: &InstalledRepository) -> Result<Option<ReadOnlyReason>> {
+        #[derive(Deserialize)]
+        struct Wire {
+            #[serde(default)]
+            archived: bool,
+            #[serde(default)]
+            disabled: bool,
+            mirror_url: Option<String>,
+        }
+        let wire: Wire =
+            self.call(at, TokenPermissions::ReadMetadata, &GitHubRequest::get(at.route(""))).await?.json()?;
+        Ok(match wire {
+            Wire { archived: true, .. } => Some(ReadOnlyReason::Archived),
+            Wire { disabled: true, .. } => Some(ReadOnlyReason::Disabled),
+            Wire { mirror_url: Some(_), .. } => Some(ReadOnlyReason::Mirror),
+            Wire { .. } => None,
+        })
+    }
+
+    /// What stands in the way of pushing to a branch, whether it is there or not: rules of rulesets that the App may not
+    /// bypass. `merges`: whether merge commits may come to be on it.
+    ///
+    /// # Errors
+    /// As for every call.
+    pub async fn branch_restrictions(
+        &self,
+        at: &InstalledRepository,
+        branch: &BranchName,
+        merges: bool,
+    ) -> Result<Vec<BranchRestriction>> {
+        let route = at.route(&format!("/rules/branches/{}", percent_encoded(branch.as_str())));
+        let rules: Vec<BranchRuleWire> = self.list(at, TokenPermissions::ReadMetadata, &route).await?;
+        let mut bypasses: BTreeMap<u64, bool> = BTreeMap::new();
+        let mut found = Vec::new();
+        for rule in rules {
+            let Some(hindrance) = rule.restriction(branch.as_str(), merges) else { continue };
+            if let Some(id) = rule.ruleset_id {
+                let known = match bypasses.get(&id) {
+                    Some(known) => *known,
+                    None => self.may_bypass(at, id).await?,
+                };
+                bypasses.insert(id, known);
+                if known {
+                    continue;
+                }
+            }
+            if !found.contains(&hindrance) {
+                found.push(hindrance);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Whether a ruleset lets the App through. One that it may not see does not.
+    async fn may_bypass(&self, at: &InstalledRepository, ruleset: u64) -> Result<bool> {
+        #[derive(Deserialize)]
+        struct Wire {
+            current_user_can_bypass: Option<String>,
+        }
+        let route = at.route(&format!("/rulesets/{ruleset}?includes_parents=true"));
+        match self.call(at, TokenPermissions::ReadMetadata, &GitHubRequest::get(route)).await {
+            Ok(answer) => {
+                let wire: Wire = answer.json()?;
+                Ok(matches!(wire.current_user_can_bypass.as_deref(), Some("always" | "exempt")))
+            }
+            Err(error) if matches!(error.kind, ErrorKind::NotFound | ErrorKind::Forbidden) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl BranchRuleWire {
+    fn restriction(&self, branch: &str, merges: bool) -> Option<BranchRestriction> {
+        let forbids = |what: &str| Some(BranchRestriction::Forbids(what.to_owned()));
+        let may = |what: &str| Some(BranchRestriction::MayForbid(what.to_owned()));
+        match self.r#type.as_str() {
+            "creation" => forbids("forbids to create it"),
+            "update" => forbids("forbids to push to it"),
+            "pull_request" => forbids("takes changes to it through pull requests only"),
+            "required_status_checks" if self.is_off_on_creation() => {
+                may("asks for status checks before it is pushed to again")
+            }
+            "required_status_checks" => forbids("asks for status checks before it is pushed to"),
+            "required_deployments" => forbids("asks for deployments before it is pushed to"),
+            "merge_queue" => forbids("lets only its merge queue push to it"),
+            "required_signatures" => forbids("asks for signed commits, and Journeyman's are not signed"),
+            "required_linear_history" if merges => {
+                may("asks for a linear history, so that the base branch cannot be merged into it")
+            }
+            "non_fast_forward" => {
+                may("forbids to overwrite it, so that an attempt cannot take an earlier one's place")
+            }
+            "branch_name_pattern" => self.of_name(branch),
+            "commit_message_pattern" => may("asks for commit messages of a certain form"),
+            "commit_author_email_pattern" | "committer_email_pattern" => {
+                may("asks for certain mail addresses in commits")
+            }
+            "file_path_restriction"
+            | "file_extension_restriction"
+            | "max_file_path_length"
+            | "max_file_size" => may("forbids certain files"),
+            "workflows" => may("asks for workflows to pass before it is pushed to"),
+            _ => None,
+        }
+    }
+
+    fn is_off_on_creation(&self) -> bool {
+        self.parameters.get("do_not_enforce_on_create").and_then(Value::as_bool) == Some(true)
+    }
+
+    /// Whether the name is one that the rule takes.
+    fn of_name(&self, branch: &str) -> Option<BranchRestriction> {
+        let text = |name: &str| self.parameters.get(name).and_then(Value::as_str).unwrap_or_default();
+        let pattern = text("pattern");
+        let hit = match text("operator") {
+            "starts_with" => Some(branch.starts_with(pattern)),
+            "ends_with" => Some(branch.ends_with(pattern)),
+            "contains" => Some(branch.contains(pattern)),
+            // GitHub's expressions are much like ours; one that we cannot read says nothing.
+            "regex" => Regex::new(pattern).ok().map(|pattern| pattern.is_match(branch)),
+            _ => None,
+        };
+        let negated = self.parameters.get("negate").and_then(Value::as_bool) == Some(true);
+        match hit {
+            Some(hit) if hit == negated => {
+                Some(BranchRestriction::Forbids("asks for names of branches of another form".to_owned()))
+            }
+            Some(_) => None,
+            None => {
+                Some(BranchRestriction::MayForbid("asks for names of branches of a certain form".to_owned()))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn of(kind: &str, parameters: Value, merges: bool) -> Option<bool> {
+        let wire = BranchRuleWire { r#type: kind.to_owned(), parameters, ruleset_id: None };
+        wire.restriction("journeyman/issue-7-fix", merges)
+            .map(|one| matches!(one, BranchRestriction::Forbids(_)))
+    }
+
+    #[test]
+    fn every_rule_forbids_may_forbid_or_is_no_matter() {
+        let none = Value::Null;
+        let name = |operator: &str, pattern: &str, negate: bool| json!({"operator": operator, "pattern": pattern, "negate": negate});
+        for (kind, parameters, merges, expected) in [
+            ("creation", none.clone(), false, Some(true)),
+            ("update", json!({"update_allows_fetch_and_merge": false}), false, Some(true)),
+            ("pull_request", none.clone(), false, Some(true)),
+            ("required_signatures", none.clone(), false, Some(true)),
+            ("required_status_checks", none.clone(), false, Some(true)),
+            ("required_status_checks", json!({"do_not_enforce_on_create": true}), false, Some(false)),
+            ("required_linear_history", none.clone(), false, None),
+            ("required_linear_history", none.clone(), true, Some(false)),
+            ("non_fast_forward", none.clone(), false, Some(false)),
+            ("deletion", none.clone(), false, None),
+            ("code_scanning", none.clone(), false, None),
+            ("a_rule_of_tomorrow", none, false, None),
+            ("branch_name_pattern", name("starts_with", "journeyman/", false), false, None),
+            ("branch_name_pattern", name("starts_with", "journeyman/", true), false, Some(true)),
+            ("branch_name_pattern", name("regex", "^(feature|fix)/", false), false, Some(true)),
+            ("branch_name_pattern", name("regex", "^journeyman/[a-z0-9-]+$", false), false, None),
+            ("branch_name_pattern", name("regex", "(?<!x", false), false, Some(false)),
+            ("branch_name_pattern", name("contains", "issue", false), false, None),
+            ("branch_name_pattern", name("ends_with", "/", false), false, Some(true)),
+        ] {
+            assert_eq!(of(kind, parameters.clone(), merges), expected, "{kind} {parameters}");
+        }
+    }
+}

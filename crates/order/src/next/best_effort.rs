@@ -1,0 +1,267 @@
+//! What is said beside the work, and what the work does not wait for: reactions and short replies to those who
+//! command, the check run on the head, and putting things in order once the pull request is closed.
+//!
+//! Each is tried a few times and then left: nothing important hangs on it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+use super::super::conversation::{CheckRunState, CommentRef, CommentTarget, NoticeComment, Reaction};
+use super::super::effect_name::ReservedWord;
+use super::super::ids::{CommitSha, PullNumber};
+use super::super::journal::{Journal, JournalEvent};
+use super::super::moves::{EffectOutcome, Move, MoveKey, Retry};
+use super::super::replay::signal_log::{SignalAnswer, SignalLog};
+use super::super::settlement::Settlement;
+use super::super::signal::{SignalKind, SlashCommand};
+use super::super::trace::OrderTrace;
+
+/// How often an errand is tried.
+const MOST_ATTEMPTS: usize = 4;
+/// The longest pause that GitHub may ask for, in seconds.
+const LONGEST_PAUSE: i64 = 3_600;
+
+/// The errands of one look at the journal.
+pub(super) struct BestEffortMoves<'a> {
+    journal: &'a Journal,
+    now: DateTime<Utc>,
+    observed: BTreeMap<&'a MoveKey, Vec<(DateTime<Utc>, &'a EffectOutcome)>>,
+    /// What is to be done now.
+    pub(super) moves: Vec<(MoveKey, Move)>,
+    /// When to look again.
+    pub(super) wake_at: Option<DateTime<Utc>>,
+}
+
+/// How far an errand is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Progress {
+    /// It is done, or was tried often enough.
+    Over,
+    /// It is to be done, now or later.
+    Open,
+}
+
+impl<'a> BestEffortMoves<'a> {
+    pub(super) fn of(journal: &'a Journal, now: DateTime<Utc>) -> Self {
+        let mut observed: BTreeMap<&MoveKey, Vec<(DateTime<Utc>, &EffectOutcome)>> = BTreeMap::new();
+        for entry in journal.entries() {
+            if let JournalEvent::Observed { key, outcome } = &entry.event {
+                observed.entry(key).or_default().push((entry.at, outcome));
+            }
+        }
+        Self { journal, now, observed, moves: Vec::new(), wake_at: None }
+    }
+
+    /// Names an errand unless it is over, or a pause is to be kept first.
+    fn run(&mut self, key: MoveKey, r#move: Move) -> Progress {
+        let seen = self.observed.get(&key).map_or(&[][..], Vec::as_slice);
+        let mut due = None;
+        for (tried, (at, outcome)) in (1..).zip(seen) {
+            let EffectOutcome::Trouble(trouble) = outcome else { return Progress::Over };
+            let pause = match trouble.retry {
+                Retry::Never => return Progress::Over,
+                Retry::After { seconds } => i64::try_from(seconds).unwrap_or(i64::MAX).min(LONGEST_PAUSE),
+                Retry::Soon => 1 << (2 * tried.min(5)),
+            };
+            if tried >= MOST_ATTEMPTS {
+                return Progress::Over;
+            }
+            due = Some(*at + TimeDelta::seconds(pause));
+        }
+        match due.filter(|due| self.now < *due) {
+            Some(due) => self.wake_at = Some(self.wake_at.map_or(due, |known| known.min(due))),
+            None => self.moves.push((key, r#move)),
+        }
+        Progress::Open
+    }
+
+    /// Whoever commands sees at once that it was read, and what became of it. Who may not hears nothing, unless the
+    /// repository wishes one polite line.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "only words are answered with words")]
+    pub(super) fn say_what_became(&mut self, heard: &SignalLog, settled: Option<&Settlement>) {
+        if matches!(settled, Some(Settlement::Refused { .. })) {
+            return;
+        }
+        let answers_outsiders = self.journal.prepared().is_some_and(|known| known.settings.answer_outsiders);
+        let mut known = BTreeSet::new();
+        let mut outsiders = 0;
+        for answered in &heard.answers {
+            let entry =
+                usize::try_from(answered.signal).ok().and_then(|seq| self.journal.entries().get(seq - 1));
+            let Some(JournalEvent::Signaled { signal, .. }) = entry.map(|entry| &entry.event) else {
+                continue;
+            };
+            let (comment, pull, said) = match &signal.kind {
+                SignalKind::Commanded { comment, pull, command } => {
+                    (*comment, *pull, ReceivedCommand::Command(command))
+                }
+                SignalKind::Misspoken { comment, pull, word } => {
+                    (Some(*comment), *pull, ReceivedCommand::Unknown(word))
+                }
+                _ => continue,
+            };
+            // The same comment, brought by another hook.
+            if comment.is_some_and(|comment| !known.insert(comment)) {
+                continue;
+            }
+            let (seq, on) = (answered.signal, self.place(pull));
+            match &answered.answer {
+                SignalAnswer::Asking => {}
+                SignalAnswer::NoRight(_) => {
+                    outsiders += 1;
+                    if answers_outsiders && outsiders == 1 {
+                        self.run(
+                            MoveKey::beside(ReservedWord::Say, "outsiders"),
+                            Move::Say { on, saying: NoticeComment::NoRight },
+                        );
+                    }
+                }
+                SignalAnswer::Taken | SignalAnswer::Noted => {
+                    let (reaction, saying) = match said {
+                        ReceivedCommand::Unknown(word) => (
+                            Reaction::Confused,
+                            Some(NoticeComment::UnknownCommand { word: word.to_owned() }),
+                        ),
+                        ReceivedCommand::Command(SlashCommand::Help) => {
+                            (Reaction::Rocket, Some(NoticeComment::Help))
+                        }
+                        ReceivedCommand::Command(SlashCommand::Status) => {
+                            (Reaction::Rocket, Some(NoticeComment::Status))
+                        }
+                        ReceivedCommand::Command(_) => (Reaction::Rocket, None),
+                    };
+                    self.answer(seq, comment, reaction, on, saying);
+                }
+                SignalAnswer::Ignored(because) => {
+                    let saying = match said {
+                        ReceivedCommand::Command(command) => NoticeComment::NotNow {
+                            word: command.word().to_owned(),
+                            because: because.clone(),
+                        },
+                        ReceivedCommand::Unknown(word) => {
+                            NoticeComment::UnknownCommand { word: word.to_owned() }
+                        }
+                    };
+                    self.answer(seq, comment, Reaction::Confused, on, Some(saying));
+                }
+            }
+        }
+    }
+
+    /// Eyes first, then what became of it.
+    fn answer(
+        &mut self,
+        seq: u64,
+        comment: Option<u64>,
+        reaction: Reaction,
+        on: CommentTarget,
+        saying: Option<NoticeComment>,
+    ) {
+        if let Some(comment) = comment.map(CommentRef::Issue) {
+            let eyes = Move::React { comment, reaction: Reaction::Eyes };
+            if self.run(MoveKey::beside(ReservedWord::React, format_args!("{seq}/eyes")), eyes)
+                == Progress::Over
+            {
+                self.run(
+                    MoveKey::beside(ReservedWord::React, format_args!("{seq}/answer")),
+                    Move::React { comment, reaction },
+                );
+            }
+        }
+        if let Some(saying) = saying {
+            self.run(MoveKey::beside(ReservedWord::Say, seq), Move::Say { on, saying });
+        }
+    }
+
+    fn place(&self, pull: Option<PullNumber>) -> CommentTarget {
+        pull.map_or(CommentTarget::Issue(self.journal.opened().issue.number), CommentTarget::Pull)
+    }
+
+    /// The issue hears one line about the end of its pull request, and labels and branch are put in order.
+    pub(super) fn tidy_up(&mut self, heard: &SignalLog, trace: &OrderTrace) {
+        let Some(closure) = heard.closed() else { return };
+        let on = CommentTarget::Issue(self.journal.opened().issue.number);
+        let saying = NoticeComment::PullClosed {
+            pull: closure.pull,
+            merged: closure.is_merged(),
+            by: closure.by.clone(),
+        };
+        self.run(
+            MoveKey::beside(ReservedWord::Closed, format_args!("{}/say", closure.seq)),
+            Move::Say { on, saying },
+        );
+        let deletes = self.journal.prepared().is_some_and(|known| known.settings.delete_branch);
+        let branch = trace.branch.clone().zip(trace.pushed.clone()).filter(|_| deletes);
+        self.run(
+            MoveKey::beside(ReservedWord::Closed, format_args!("{}/tidy", closure.seq)),
+            Move::Tidy { branch },
+        );
+    }
+
+    /// What came to no good end after its pull request was opened is not left there as if more were to come.
+    pub(super) fn end_the_text(
+        &mut self,
+        (heard, answers): (&SignalLog, u32),
+        trace: &OrderTrace,
+        settled: Option<&Settlement>,
+    ) {
+        // Once for each time that it is stopped, or that answers to people came to nothing.
+        let times = heard.commands.len() + heard.cancels.len();
+        let key = match settled {
+            Some(Settlement::Cancelled { .. } | Settlement::Failed { .. } | Settlement::Blocked { .. }) => {
+                MoveKey::beside(ReservedWord::Ended, format_args!("{times}/text"))
+            }
+            Some(Settlement::Escalated { .. }) if answers > 0 => {
+                MoveKey::beside(ReservedWord::Ended, format_args!("answer-{answers}-{times}/text"))
+            }
+            Some(
+                Settlement::Escalated { .. }
+                | Settlement::Finished { .. }
+                | Settlement::Merged { .. }
+                | Settlement::Closed { .. }
+                | Settlement::Refused { .. },
+            )
+            | None => return,
+        };
+        let Some(pull) = &trace.pull else { return };
+        let (title, summary) = (pull.title.clone(), pull.summary.clone());
+        let finish = Move::FinishPull { pull: pull.number, title, summary, ready: false };
+        self.run(key, finish);
+    }
+
+    /// The check run on the head says what the status says. One change at a time, so that an older one never lands on
+    /// a newer one.
+    pub(super) fn check_run(&mut self, trace: &OrderTrace, state: Option<CheckRunState>) {
+        let mut shown = 0;
+        let mut last: Option<(&CommitSha, CheckRunState)> = None;
+        for entry in self.journal.entries() {
+            let JournalEvent::Intended { r#move, .. } = &entry.event else { continue };
+            if let Move::ShowCheck { head, state } = &**r#move
+                && last != Some((head, *state))
+            {
+                (shown, last) = (shown + 1, Some((head, *state)));
+            }
+        }
+        if let Some((head, state)) = last {
+            let again = Move::ShowCheck { head: head.clone(), state };
+            if self.run(MoveKey::beside(ReservedWord::Check, shown), again) == Progress::Open {
+                return;
+            }
+        }
+        let (Some(head), Some(state), Some(_)) = (&trace.pushed, state, &trace.pull) else { return };
+        // Between two stages it stays as it was.
+        if state == CheckRunState::InProgress && trace.running().is_none() {
+            return;
+        }
+        if last != Some((head, state)) {
+            let show = Move::ShowCheck { head: head.clone(), state };
+            self.run(MoveKey::beside(ReservedWord::Check, shown + 1), show);
+        }
+    }
+}
+
+enum ReceivedCommand<'a> {
+    Command(&'a SlashCommand),
+    Unknown(&'a str),
+}

@@ -1,0 +1,179 @@
+//! What an order and its stages may cost, in dollars, in time and in runs of agents.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use chrono::{DateTime, TimeDelta, Utc};
+use serde::Serialize;
+
+use super::Replay;
+use super::worker::Worker;
+use crate::agent_run::{AgentRun, AgentUsage};
+use crate::journal::{JournalEntry, JournalEvent};
+use crate::moves::{EffectOutcome, Move, MoveKey};
+use crate::settings::OrderLimits;
+
+/// No agent is started for less time than this.
+const SHORTEST_RUN_SECONDS: i64 = 30;
+
+/// What an order may cost and has cost: since the beginning, or since the last `/retry` where that grants it all again.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct OrderBudget {
+    /// The most dollars.
+    pub usd_limit: f64,
+    /// Dollars, as the agents say.
+    pub usd_spent: f64,
+    /// The most minutes.
+    pub minutes_limit: u64,
+    /// Minutes from the first run of an agent to the journal's last entry; waiting for people is not counted.
+    pub minutes_spent: u64,
+    /// The most runs of agents.
+    pub runs_limit: u32,
+    /// Runs of agents.
+    pub runs_spent: u32,
+    /// Whether `/retry` grants all of it once more.
+    pub retry_renews: bool,
+}
+
+impl Replay<'_> {
+    fn limits(&self) -> OrderLimits {
+        let server = self.journal.opened().limits;
+        let own = self.settings.budget.unwrap_or_default();
+        OrderLimits {
+            minutes: own.minutes.map_or(server.minutes, |minutes| minutes.min(server.minutes)),
+            usd: own.usd.map_or(server.usd, |usd| usd.min(server.usd)),
+            runs: own.runs.map_or(server.runs, |runs| runs.min(server.runs)),
+            ..server
+        }
+    }
+
+    /// The entry from which on what is spent counts.
+    fn counted_from(&self) -> u64 {
+        let last_retry = || self.signals.log.last_retry().unwrap_or(0);
+        if self.limits().retry_renews { last_retry() } else { 0 }
+    }
+
+    /// How the order's budget stands.
+    pub(crate) fn budget(&self) -> OrderBudget {
+        let (limits, seq) = (self.limits(), self.counted_from());
+        // What has passed since the last entry of an order at rest is nobody's work.
+        let last = self.entries.last().map_or(self.now, |entry| entry.at);
+        let minutes = worked(self.entries, seq, last).num_minutes();
+        OrderBudget {
+            usd_limit: limits.usd,
+            usd_spent: usage_after(self.entries, seq, None).usd,
+            minutes_limit: limits.minutes,
+            minutes_spent: u64::try_from(minutes).unwrap_or(0),
+            runs_limit: limits.runs,
+            runs_spent: u32::try_from(runs_after(self.entries, seq).count()).unwrap_or(u32::MAX),
+            retry_renews: limits.retry_renews,
+        }
+    }
+
+    /// The time that is left for a run, or which limit is reached and what it would cost to go on.
+    pub(crate) fn remaining(&self, worker: &Worker, key: &MoveKey) -> Result<TimeDelta, String> {
+        let limits = self.limits();
+        self.left(&limits, worker).map_err(|reached| {
+            let further = self.what_a_round_costs(key).map(|cost| format!("; {cost}")).unwrap_or_default();
+            let fixed = match limits.retry_renews {
+                true => "",
+                false => "; the server's settings do not let /retry raise it",
+            };
+            format!("{reached}{further}{fixed}")
+        })
+    }
+
+    fn left(&self, limits: &OrderLimits, worker: &Worker) -> Result<TimeDelta, String> {
+        let seq = self.counted_from();
+        let spent = usage_after(self.entries, seq, None).usd;
+        if spent >= limits.usd {
+            return Err(format!("the budget of ${:.2} is spent (${spent:.2})", limits.usd));
+        }
+        if let Some((stage, usd)) = &worker.budget {
+            let spent = usage_after(self.entries, seq, Some(stage)).usd;
+            if spent >= *usd {
+                return Err(format!("the budget of ${usd:.2} for stage {stage} is spent (${spent:.2})"));
+            }
+        }
+        if runs_after(self.entries, seq).take(limits.runs as usize).count() >= limits.runs as usize {
+            return Err(format!("the {} runs of agents for this order are used up", limits.runs));
+        }
+        let minutes = i64::try_from(limits.minutes).unwrap_or(i64::MAX).min(60 * 24 * 365);
+        let left = TimeDelta::minutes(minutes) - worked(self.entries, seq, self.now);
+        if left < TimeDelta::seconds(SHORTEST_RUN_SECONDS.min(minutes * 60)) {
+            return Err(format!("the {} minutes for this order are over", limits.minutes));
+        }
+        Ok(left)
+    }
+
+    /// What one more round of a stage would cost, by those before it; where there was none, one more run, by all before
+    /// it. Nothing is said where nothing is known, or where the agents do not say what they cost.
+    fn what_a_round_costs(&self, key: &MoveKey) -> Option<String> {
+        let stage = key.stage();
+        let mut rounds: BTreeMap<&str, f64> = BTreeMap::new();
+        let mut runs: Vec<f64> = Vec::new();
+        for (known, run) in runs_after(self.entries, 0) {
+            runs.push(run.usage.usd);
+            if known.stage() == stage {
+                *rounds.entry(known.round()).or_default() += run.usage.usd;
+            }
+        }
+        // The round that is being broken off says less than was to come, unless it is the only one.
+        if rounds.len() > 1 {
+            rounds.remove(key.round());
+        }
+        let mean = |costs: &[f64]| costs.iter().sum::<f64>() / costs.len() as f64;
+        let costs: Vec<f64> = rounds.into_values().collect();
+        let (of, usd) =
+            if costs.is_empty() { ("run of an agent", mean(&runs)) } else { ("round", mean(&costs)) };
+        (usd > 0.0).then(|| format!("one more {of} costs about ${usd:.2}"))
+    }
+}
+
+/// How long the order was at work, by the entries after this one: from the first run of an agent on, without the time
+/// in which nothing was under way until somebody said something. Waiting for a place, or for people, is not work.
+fn worked(entries: &[JournalEntry], seq: u64, now: DateTime<Utc>) -> TimeDelta {
+    let Some(begun) = first_run_after(entries, seq) else { return TimeDelta::zero() };
+    let mut worked = TimeDelta::zero();
+    let mut last = begun;
+    let mut under_way: BTreeSet<&MoveKey> = BTreeSet::new();
+    for entry in entries.iter().filter(|entry| entry.seq > seq && entry.at >= begun) {
+        let is_rest = matches!(entry.event, JournalEvent::Signaled { .. }) && under_way.is_empty();
+        if !is_rest {
+            worked += entry.at - last;
+        }
+        last = entry.at;
+        match &entry.event {
+            JournalEvent::Intended { key, .. } => drop(under_way.insert(key)),
+            JournalEvent::Observed { key, .. } => drop(under_way.remove(key)),
+            JournalEvent::Opened(_) | JournalEvent::Signaled { .. } => {}
+        }
+    }
+    worked + (now - last).max(TimeDelta::zero())
+}
+
+/// When the first agent was started, by the entries after this one.
+fn first_run_after(entries: &[JournalEntry], seq: u64) -> Option<DateTime<Utc>> {
+    let runs = |event: &JournalEvent| matches!(event, JournalEvent::Intended { r#move, .. } if matches!(**r#move, Move::RunAgent(_)));
+    entries.iter().find(|entry| entry.seq > seq && runs(&entry.event)).map(|entry| entry.at)
+}
+
+/// What is known of every run of an agent, by the entries after this one.
+fn told_after(entries: &[JournalEntry], seq: u64) -> impl Iterator<Item = (&MoveKey, &AgentRun)> {
+    entries.iter().filter(move |entry| entry.seq > seq).filter_map(|entry| {
+        let JournalEvent::Observed { key, outcome } = &entry.event else { return None };
+        let EffectOutcome::AgentRan(run) = &**outcome else { return None };
+        Some((key, &**run))
+    })
+}
+
+/// Every run in which an agent was at work, by the entries after this one.
+fn runs_after(entries: &[JournalEntry], seq: u64) -> impl Iterator<Item = (&MoveKey, &AgentRun)> {
+    told_after(entries, seq).filter(|(_, run)| run.took_place())
+}
+
+/// What the agents cost, by the entries after this one; of one stage, or of all.
+pub(crate) fn usage_after(entries: &[JournalEntry], seq: u64, stage: Option<&str>) -> AgentUsage {
+    told_after(entries, seq)
+        .filter(|(key, _)| stage.is_none_or(|stage| key.stage() == stage))
+        .fold(AgentUsage::default(), |sum, (_, run)| sum + run.usage)
+}

@@ -1,0 +1,341 @@
+//! What comes after the pipeline: people review, push and command, the checks of others finish, the base moves. What
+//! comes together is one answer: the pull request is read once, what somebody pushed is taken in, the base is brought
+//! in where that is needed, and whatever is asked for goes to the worker as one round with all its checks.
+//!
+//! - `points` is what is asked for, `round` the worker's round, `branch` what moved under it, `told` what is said of it.
+//!
+//! May know: the walk. Must never know: how GitHub says any of this.
+
+mod branch;
+mod points;
+mod replies;
+mod round;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use chrono::TimeDelta;
+
+use super::signal_log::{PullEvent, PullEventKind};
+use super::{Replay, ReplayResult, Suspension};
+use crate::conversation::{Mergeability, PullSnapshot, PullSnapshotState};
+use crate::effect_name::ReservedWord;
+use crate::ids::{CommitSha, Person, PullNumber, UserId};
+use crate::journal::JournalEvent;
+use crate::moves::{EffectOutcome, Move, MoveKey};
+use crate::settings::BaseMovePolicy;
+use crate::settlement::Settlement;
+use crate::signal::ReviewVerdict;
+use crate::trace::{CandidateWork, CiTrace};
+
+/// How often failing checks of others are answered before a person has to look.
+const MOST_CI_ROUNDS: u32 = 3;
+
+/// The effect that brings the pull request's text up to date after an answer.
+fn text_key(answer: u32, when: &str) -> MoveKey {
+    MoveKey::beside(ReservedWord::Answer, format_args!("{answer}/{when}"))
+}
+
+/// What is remembered from one answer to the next.
+#[derive(Default)]
+struct ConversationState {
+    /// Who may review, by their id.
+    reviewers: BTreeMap<UserId, Person>,
+    /// The reviews that ask for changes.
+    asking_reviews: BTreeSet<u64>,
+    /// Rounds for the checks of others since they were content last.
+    ci_rounds: u32,
+    /// The heads whose failing checks were answered.
+    ci_answered: BTreeSet<CommitSha>,
+    /// The heads whose failing jobs were run again.
+    rerun: BTreeSet<CommitSha>,
+    /// Whether the branch holds commits of people's.
+    has_theirs: bool,
+}
+
+/// What an answer came to.
+enum AnswerOutcome {
+    /// As the pull request stands now.
+    Settled(Settlement),
+    /// The rounds ran out. What is on the branch stays.
+    GivenUp(Settlement),
+    /// Somebody pushed meanwhile: the same again, from what is there now.
+    Overtaken,
+}
+
+impl<'a> Replay<'a> {
+    /// Answers people and checks for as long as there is something to answer. The pipeline has come to its end.
+    pub(crate) fn converse(&mut self, ran: &mut ReplayResult) {
+        let has_work = self.trace.work.is_some();
+        let Some(pull) = self.trace.pull.as_ref().map(|pull| pull.number).filter(|_| has_work) else {
+            return;
+        };
+        if !matches!(ran.settled, Some(Settlement::Finished { .. } | Settlement::Escalated { .. })) {
+            return;
+        }
+        let mut talk = ConversationState::default();
+        let mut carried: Vec<&'a PullEvent> = Vec::new();
+        let mut since = 0;
+        for answer in 1_u32.. {
+            let key = MoveKey::beside(ReservedWord::Answer, format_args!("{answer}/read"));
+            let begun = self.begun(&key);
+            let is_in = |occasion: &&PullEvent| {
+                occasion.seq > since
+                    && begun.is_none_or(|begun| occasion.seq < begun)
+                    && self.concerns(occasion)
+            };
+            let mut batch: Vec<&'a PullEvent> = self.signals.log.pull_events.iter().filter(is_in).collect();
+            if begun.is_none() && carried.is_empty() && !self.is_due(&batch, ran) {
+                return;
+            }
+            batch.append(&mut carried);
+            talk.remember(&batch);
+            ran.answers_begun = answer;
+            self.trace.answering = true;
+            self.signals.segment = answer;
+            if let Some(begun) = begun {
+                (self.position, self.last_run) = (begun, begun);
+            }
+            match self.answer(answer, pull, &batch, &mut talk) {
+                Ok(AnswerOutcome::Settled(settlement)) => {
+                    ran.given_up = false;
+                    if let Err(halt) = self.accepted_as_it_is(answer, settlement, ran) {
+                        ran.settled = None;
+                        return ran.take(halt);
+                    }
+                }
+                Ok(AnswerOutcome::GivenUp(settlement)) => {
+                    (ran.given_up, ran.approvable) = (true, true);
+                    ran.settled = Some(settlement);
+                }
+                Ok(AnswerOutcome::Overtaken) => carried = batch,
+                Err(Suspension::Settled(settlement)) => {
+                    (ran.given_up, ran.approvable) = (true, false);
+                    ran.settled = Some(settlement);
+                    return;
+                }
+                Err(Suspension::OverBudget { because }) => {
+                    (ran.given_up, ran.approvable) = (true, false);
+                    ran.settled = Some(Settlement::Escalated { pull: Some(pull), because });
+                    return;
+                }
+                Err(halt @ (Suspension::PendingMove(..) | Suspension::Timer(_) | Suspension::PlanReview)) => {
+                    ran.settled = None;
+                    return ran.take(halt);
+                }
+            }
+            since = begun.unwrap_or(since);
+        }
+    }
+
+    /// What a person accepts as it is, once nothing more is done about it.
+    fn accepted_as_it_is(
+        &mut self,
+        answer: u32,
+        settled: Settlement,
+        ran: &mut ReplayResult,
+    ) -> Result<(), Suspension> {
+        let Some(because) = self.verdict(Some(&settled)).objection() else {
+            ran.approvable = false;
+            ran.settled = Some(settled);
+            return Ok(());
+        };
+        let (Some(by), Some(mut work), Some(pull)) = (
+            self.signals.approved_after(self.position).map(str::to_owned),
+            self.trace.work.clone(),
+            self.trace.pull.as_ref().map(|pull| pull.number),
+        ) else {
+            ran.approvable = true;
+            ran.settled = Some(settled);
+            return Ok(());
+        };
+        self.accept(&mut work, by, because);
+        self.trace.work = Some(work);
+        self.bring_text_up_to_date(&text_key(answer, "approved"))?;
+        ran.approvable = false;
+        ran.settled = Some(self.as_it_stands(pull));
+        Ok(())
+    }
+
+    /// Where an effect was intended first.
+    fn begun(&self, key: &MoveKey) -> Option<u64> {
+        let intends =
+            |event: &JournalEvent| matches!(event, JournalEvent::Intended { key: known, .. } if known == key);
+        self.entries.iter().find(|entry| intends(&entry.event)).map(|entry| entry.seq)
+    }
+
+    /// Whether an occasion is about the pull request as it stands now.
+    fn concerns(&self, occasion: &PullEvent) -> bool {
+        match &occasion.kind {
+            PullEventKind::Reviewed { .. } | PullEventKind::Remarked { .. } | PullEventKind::Asked { .. } => {
+                true
+            }
+            PullEventKind::Checked { head } => self.trace.pushed.as_ref() == Some(head),
+            PullEventKind::Pushed { head } => {
+                !self.pushed_by_us(head) && self.trace.pushed.as_ref() != Some(head)
+            }
+            PullEventKind::BaseMoved => self.settings.when_base_moves != BaseMovePolicy::Leave,
+        }
+    }
+
+    /// Whether it is time: what comes together is answered together, so others are waited for a little.
+    fn is_due(&self, batch: &[&PullEvent], ran: &mut ReplayResult) -> bool {
+        let Some(last) = batch.iter().map(|occasion| occasion.at).max() else { return false };
+        if self.signals.log.asks_for_reviewers {
+            return false;
+        }
+        let due = last + TimeDelta::seconds(i64::from(self.journal.opened().limits.gather_seconds));
+        if self.now < due {
+            ran.wake_at = Some(ran.wake_at.map_or(due, |known| known.min(due)));
+            return false;
+        }
+        true
+    }
+
+    fn answer(
+        &mut self,
+        answer: u32,
+        pull: PullNumber,
+        batch: &[&PullEvent],
+        talk: &mut ConversationState,
+    ) -> Result<AnswerOutcome, Suspension> {
+        let Some(head) = self.trace.pushed.clone() else {
+            return Ok(AnswerOutcome::Settled(self.as_it_stands(pull)));
+        };
+        let key = MoveKey::beside(ReservedWord::Answer, format_args!("{answer}/read"));
+        let seen = self.observe(&key, |_| Move::ReadPull { pull, head: head.clone() })?;
+        let EffectOutcome::PullRead(reading) = seen.outcome else { return Err(self.mismatch(&key)) };
+        if reading.state != PullSnapshotState::Open {
+            return Ok(AnswerOutcome::Settled(self.as_it_stands(pull)));
+        }
+        if reading.head == head {
+            self.note_checks(reading, &head);
+        } else {
+            self.take_in(answer, &reading.head)?;
+            talk.has_theirs = true;
+        }
+        let moved = match reading.mergeable {
+            Mergeability::Conflicts | Mergeability::Behind => self.bring_in_base(answer, talk)?,
+            Mergeability::Cleanly | Mergeability::Unknown => branch::BaseUpdateOutcome::AsItWas,
+        };
+        if matches!(moved, branch::BaseUpdateOutcome::Overtaken) {
+            return Ok(AnswerOutcome::Overtaken);
+        }
+        let failing = reading.head == head;
+        let points = self.points(reading, batch, talk, &moved, failing.then_some(&head));
+        if failing && self.rerun_first(answer, reading, &head, talk)? {
+            return Ok(AnswerOutcome::Settled(self.as_it_stands(pull)));
+        }
+        if points.is_empty() {
+            return self.without_a_round(answer, pull, reading, talk).map(AnswerOutcome::Settled);
+        }
+        if points.iter().any(|point| point.is_of_ci()) {
+            talk.ci_rounds += 1;
+            talk.ci_answered.insert(head);
+        }
+        self.answering_round(answer, pull, batch, &points, moved)
+    }
+
+    /// What the checks of others came to, for the receipt.
+    fn note_checks(&mut self, reading: &PullSnapshot, head: &CommitSha) {
+        let checks = &reading.checks;
+        self.trace.ci = Some(CiTrace {
+            commit: head.clone(),
+            passed: checks.passed,
+            pending: checks.pending.clone(),
+            failing: checks.failing.iter().map(|job| job.name.clone()).collect(),
+            failing_on_base: checks.failing_on_base.clone(),
+        });
+    }
+
+    /// Failing jobs are run once more before they are believed, where that is wished and nothing else is the matter.
+    fn rerun_first(
+        &mut self,
+        answer: u32,
+        reading: &PullSnapshot,
+        head: &CommitSha,
+        talk: &mut ConversationState,
+    ) -> Result<bool, Suspension> {
+        let jobs: Vec<u64> = reading.checks.failing.iter().filter_map(|job| job.job).collect();
+        if !self.settings.ci.rerun || jobs.is_empty() || !talk.rerun.insert(head.clone()) {
+            return Ok(false);
+        }
+        let key = MoveKey::beside(ReservedWord::Answer, format_args!("{answer}/rerun"));
+        self.tell(&key, Move::RerunJobs { head: head.clone(), jobs })?;
+        Ok(true)
+    }
+
+    /// Nothing is asked for: what moved is said, and that is all.
+    fn without_a_round(
+        &mut self,
+        answer: u32,
+        pull: PullNumber,
+        reading: &PullSnapshot,
+        talk: &mut ConversationState,
+    ) -> Result<Settlement, Suspension> {
+        let checks = &reading.checks;
+        if checks.failing.is_empty() && checks.pending.is_empty() && checks.passed > 0 {
+            talk.ci_rounds = 0;
+        }
+        // What is not done yet will be looked at again.
+        let has_moved = self.trace.pushed.as_ref() != Some(&reading.head) || talk.has_theirs;
+        if has_moved || (checks.pending.is_empty() && checks.passed > 0) {
+            self.bring_text_up_to_date(&text_key(answer, "text"))?;
+        }
+        if !checks.failing.is_empty() && checks.pending.is_empty() && talk.ci_rounds >= MOST_CI_ROUNDS {
+            let names: Vec<&str> = checks.failing.iter().map(|job| job.name.as_str()).collect();
+            let because = format!(
+                "the repository's own checks still fail after {MOST_CI_ROUNDS} answers: {}",
+                names.join(", ")
+            );
+            return Ok(Settlement::Escalated { pull: Some(pull), because });
+        }
+        Ok(self.as_it_stands(pull))
+    }
+
+    /// How the order stands by the work that is on the branch.
+    fn as_it_stands(&self, pull: PullNumber) -> Settlement {
+        self.settled_as(Some(pull))
+    }
+
+    /// Tells GitHub something. Where that cannot be done, the work goes on and the status says so.
+    fn tell(&mut self, key: &MoveKey, r#move: Move) -> Result<(), Suspension> {
+        match self.observe(key, |_| r#move) {
+            Ok(seen) if matches!(seen.outcome, EffectOutcome::Done | EffectOutcome::PullFinished) => Ok(()),
+            Ok(_) => Err(self.mismatch(key)),
+            Err(Suspension::Settled(settlement)) => {
+                let because = settlement.because().unwrap_or_default().to_owned();
+                self.trace.note(format!("Something could not be said on the pull request: {because}"));
+                Ok(())
+            }
+            Err(halt) => Err(halt),
+        }
+    }
+
+    /// The work on the branch, once it is another.
+    fn work_is(&mut self, work: CandidateWork) {
+        self.trace.pushed = Some(work.commit.clone());
+        self.trace.work = Some(work);
+    }
+}
+
+impl ConversationState {
+    fn remember(&mut self, batch: &[&PullEvent]) {
+        for occasion in batch {
+            match &occasion.kind {
+                PullEventKind::Reviewed { by, review, verdict } => {
+                    self.reviewers.insert(by.id, by.clone());
+                    if *verdict == ReviewVerdict::ChangesRequested {
+                        self.asking_reviews.insert(*review);
+                    }
+                }
+                PullEventKind::Remarked { by, .. } => {
+                    self.reviewers.insert(by.id, by.clone());
+                }
+                PullEventKind::Asked { .. }
+                | PullEventKind::Checked { .. }
+                | PullEventKind::Pushed { .. }
+                | PullEventKind::BaseMoved => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,322 @@
+//! The worker's round over what people and checks ask for, with every check that the pipeline knows.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Deserialize;
+use serde_json::json;
+
+use super::branch::{BaseUpdateOutcome, BranchPushOutcome};
+use super::points::{FeedbackPoint, PointSource};
+use super::{AnswerOutcome, PullEvent, text_key};
+use crate::agent_run::AgentRun;
+use crate::answer;
+use crate::conversation::PointResolution;
+use crate::effect_name::ReservedWord;
+use crate::feedback::{Category, Feedback};
+use crate::ids::{CommitSha, PullNumber};
+use crate::pipeline::{Check, Escalation, Stage, StageKind, StageOutput, StageStart};
+use crate::replay::judge::RoundOutcome;
+use crate::replay::rounds::{AbandonedRounds, WorkerOutcome};
+use crate::replay::work::CommitParents;
+use crate::replay::{Replay, Suspension};
+use crate::settlement::Settlement;
+use crate::trace::StageState;
+
+/// The template for what people and checks ask for.
+const ANSWER: &str = "answer";
+/// The template for a base branch that contradicts.
+const RESOLVE: &str = "resolve";
+
+/// What the worker says of one point.
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct PointAnswer {
+    point: String,
+    done: bool,
+    text: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct PointAnswers {
+    answers: Vec<PointAnswer>,
+}
+
+/// What the worker is to answer: each point, once.
+fn schema() -> serde_json::Value {
+    let answer = json!({
+        "type": "object",
+        "properties": {
+            "point": {"type": "string"},
+            "done": {"type": "boolean", "description": "true when the commit that you pushed addresses the point"},
+            "text": {"type": "string", "maxLength": 4000, "description": "what you did; or why nothing was changed"},
+        },
+        "required": ["point", "done", "text"],
+        "additionalProperties": false,
+    });
+    json!({
+        "type": "object",
+        "properties": {
+            "summary": {"type": "string"},
+            "answers": {"type": "array", "maxItems": 200, "items": answer},
+        },
+        "required": ["summary", "answers"],
+        "additionalProperties": false,
+    })
+}
+
+macro_rules! passed {
+    ($judged:expr) => {
+        match $judged.into_result() {
+            Ok(value) => value,
+            Err(ended) => return Ok(ended),
+        }
+    };
+}
+
+impl Replay<'_> {
+    /// Whether the pipeline has tests at all.
+    pub(super) fn runs_tests(&self) -> bool {
+        let tests = |stage: &Stage| stage.uses == StageKind::Tests || stage.checks.contains(&Check::Tests);
+        self.pipeline.stages.iter().any(tests)
+    }
+
+    /// The stage that answers: who made the work, with every check that the pipeline has for work.
+    fn answering_stage(&self) -> Option<Stage> {
+        let makes = |stage: &&Stage| stage.checks.contains(&Check::PushedCommit);
+        let maker = self.pipeline.stages.iter().rfind(makes)?;
+        let of_work = || self.pipeline.stages.iter().filter(makes);
+        let mut checks = vec![Check::PushedCommit, Check::Policy];
+        if self.runs_tests() {
+            checks.push(Check::Tests);
+        }
+        let judge =
+            of_work().rfind(|stage| stage.checks.contains(&Check::Verifier) && stage.verifier.is_some());
+        if judge.is_some() {
+            checks.push(Check::Verifier);
+        }
+        let output = self.output(maker);
+        Some(Stage {
+            name: ReservedWord::Answer.word().to_owned(),
+            depends_on: Vec::new(),
+            command: Some(ANSWER.to_owned()),
+            arguments: Vec::new(),
+            inputs: BTreeMap::new(),
+            output: Some(if output == StageOutput::CodeArtifact { output } else { StageOutput::Text }),
+            checks,
+            begins_with: StageStart::Worker,
+            verifier: judge.and_then(|stage| stage.verifier.clone()),
+            max_adversarial_rounds: judge.map_or(0, |stage| stage.max_adversarial_rounds),
+            escalate_on_exhaust: Escalation::HumanApproval,
+            budget: None,
+            when: None,
+            ..maker.clone()
+        })
+    }
+
+    /// The worker hears every point, its commit goes through all checks, and every point is answered.
+    pub(super) fn answering_round(
+        &mut self,
+        answer: u32,
+        pull: PullNumber,
+        batch: &[&PullEvent],
+        points: &[FeedbackPoint],
+        moved: BaseUpdateOutcome,
+    ) -> Result<AnswerOutcome, Suspension> {
+        let (Some(stage), Some(head), Some(before)) =
+            (self.answering_stage(), self.trace.pushed.clone(), self.trace.work.clone())
+        else {
+            return Ok(AnswerOutcome::Settled(self.as_it_stands(pull)));
+        };
+        let onto = commit_parents(&moved, &head);
+        let mut worker = self.worker(&stage, &format!("{}/{answer}", ReservedWord::Answer.word()))?;
+        let branch = self.branch_or_default();
+        // A contradiction by itself has words of its own.
+        let conflict = match (&moved, points) {
+            (BaseUpdateOutcome::Conflict { paths, .. }, [_]) => Some(paths.join("\n")),
+            _ => None,
+        };
+        let issue = &self.journal.opened().issue;
+        let known = [branch.to_string(), issue.title.clone(), issue.body.clone(), before.patch.clone()];
+        let by_deed = conflict.is_some() || stage.output == Some(StageOutput::CodeArtifact);
+        let asked = match conflict {
+            Some(paths) => {
+                worker.command = RESOLVE.to_owned();
+                vec![paths]
+            }
+            None => vec![
+                prompt_text(points, |source| !matches!(source, PointSource::Check | PointSource::Asked)),
+                prompt_text(points, |source| *source == PointSource::Check),
+                prompt_text(points, |source| *source == PointSource::Asked),
+            ],
+        };
+        worker.arguments = known.into_iter().chain(asked).collect();
+        worker.branch = Some(branch);
+        worker.start = Some(onto.start.clone());
+        worker.session = before.session.clone().filter(|_| before.agent == worker.agent);
+        worker.previous = Some(before.answer.clone());
+        if !by_deed {
+            worker.schema = Some(schema());
+        }
+        self.trace.begin(ReservedWord::Answer.word());
+        // Another request may want a proof of its own.
+        self.asked_for_proof.remove(ReservedWord::Answer.word());
+        let rounds = self.rounds(&worker, |walk, round, run| {
+            let Some(run) = run else { return Ok(RoundOutcome::invalid_output(Feedback::passed(""))) };
+            let answers = if by_deed {
+                passed!(walk.judge_output(&stage, &worker, round, run)?);
+                points.iter().map(PointAnswer::by_deed).collect()
+            } else {
+                passed!(answers(run, points))
+            };
+            // Where words are all there is to say, nothing has to be pushed.
+            if !by_deed && answers.iter().all(|answer| !answer.done) {
+                return Ok(RoundOutcome::Passed((answers, None)));
+            }
+            let made = passed!(walk.judge_import(&stage, &worker, round, run, onto.clone())?);
+            let Some(mut work) = made else { return Ok(RoundOutcome::Passed((answers, None))) };
+            work.changed = union(&before.changed, &work.changed);
+            let work = passed!(walk.judge_tests(&stage, &worker, round, work)?);
+            let work = passed!(walk.judge_review(&stage, &worker, round, work)?);
+            Ok(RoundOutcome::Passed((answers, Some(work))))
+        });
+        let rounds = match rounds {
+            Ok(rounds) => rounds,
+            Err(halt) => {
+                if !matches!(halt, Suspension::PendingMove(..) | Suspension::Timer(_)) {
+                    self.trace.conclude(ReservedWord::Answer.word(), StageState::Failed);
+                }
+                return Err(halt);
+            }
+        };
+        match rounds {
+            WorkerOutcome::Passed((answers, Some(work))) => {
+                if self.push_over(answer, &work, &head)? == BranchPushOutcome::Overtaken {
+                    self.trace.conclude(ReservedWord::Answer.word(), StageState::Failed);
+                    return Ok(AnswerOutcome::Overtaken);
+                }
+                let commit = work.commit.clone();
+                self.work_is(work);
+                self.bring_text_up_to_date(&text_key(answer, "text"))?;
+                self.say_what_was_done(answer, pull, batch, points, &answers, Some(&commit))?;
+                self.trace.conclude(ReservedWord::Answer.word(), StageState::Passed);
+                Ok(AnswerOutcome::Settled(self.as_it_stands(pull)))
+            }
+            WorkerOutcome::Passed((answers, None)) => {
+                self.bring_text_up_to_date(&text_key(answer, "text"))?;
+                self.say_what_was_done(answer, pull, batch, points, &answers, None)?;
+                self.trace.conclude(ReservedWord::Answer.word(), StageState::Passed);
+                Ok(AnswerOutcome::Settled(self.as_it_stands(pull)))
+            }
+            WorkerOutcome::Approved { mut work, by } => {
+                let because = work.checks.objection().unwrap_or_default();
+                self.accept(&mut work, by, because);
+                if self.push_over(answer, &work, &head)? == BranchPushOutcome::Overtaken {
+                    return Ok(AnswerOutcome::Overtaken);
+                }
+                let commit = work.commit.clone();
+                self.work_is(*work);
+                self.bring_text_up_to_date(&text_key(answer, "text"))?;
+                let deeds: Vec<PointAnswer> = points.iter().map(PointAnswer::by_deed).collect();
+                self.say_what_was_done(answer, pull, batch, points, &deeds, Some(&commit))?;
+                self.trace.conclude(ReservedWord::Answer.word(), StageState::Approved);
+                Ok(AnswerOutcome::Settled(self.as_it_stands(pull)))
+            }
+            WorkerOutcome::GivenUp(AbandonedRounds { because, .. }) => {
+                self.trace.conclude(ReservedWord::Answer.word(), StageState::Escalated);
+                self.say_it_was_in_vain(answer, pull, points, &because)?;
+                Ok(AnswerOutcome::GivenUp(Settlement::Escalated { pull: Some(pull), because }))
+            }
+        }
+    }
+}
+
+impl PointAnswer {
+    /// Where the commit is all the answer there is.
+    fn by_deed(point: &FeedbackPoint) -> Self {
+        Self { point: point.id.clone(), done: true, text: String::new() }
+    }
+
+    pub(super) fn outcome(&self, commit: Option<&CommitSha>) -> PointResolution {
+        match commit {
+            Some(commit) if self.done => PointResolution::In(commit.clone()),
+            Some(_) | None => PointResolution::Nothing,
+        }
+    }
+
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
+    pub(super) fn is_for(&self, point: &FeedbackPoint) -> bool {
+        self.point == point.id
+    }
+}
+
+/// What the worker's commit stands on.
+fn commit_parents(moved: &BaseUpdateOutcome, head: &CommitSha) -> CommitParents {
+    match moved {
+        BaseUpdateOutcome::Conflict { marked, base, .. } => {
+            CommitParents { start: marked.clone(), parent: head.clone(), merges: Some(base.clone()) }
+        }
+        BaseUpdateOutcome::Red { work, .. } => {
+            CommitParents { start: work.commit.clone(), parent: work.commit.clone(), merges: None }
+        }
+        BaseUpdateOutcome::AsItWas | BaseUpdateOutcome::BroughtIn | BaseUpdateOutcome::Overtaken => {
+            CommitParents { start: head.clone(), parent: head.clone(), merges: None }
+        }
+    }
+}
+
+/// The points of one kind, as the worker is told them.
+fn prompt_text(points: &[FeedbackPoint], is_wanted: impl Fn(&PointSource) -> bool) -> String {
+    let mut text = String::new();
+    for point in points.iter().filter(|point| is_wanted(&point.source)) {
+        text.push_str(&format!("### {} (from {})\n\n{}\n\n", point.id, point.by, point.asked.trim()));
+    }
+    text
+}
+
+/// What the worker says of each point; every point once.
+fn answers(run: &AgentRun, points: &[FeedbackPoint]) -> RoundOutcome<Vec<PointAnswer>> {
+    let result = run.result.as_deref().unwrap_or_default();
+    let value = match answer::fitting(result, &schema(), &[]) {
+        Ok(value) => value,
+        Err(feedback) => return RoundOutcome::invalid_output(feedback),
+    };
+    let invalid =
+        |what: String| RoundOutcome::invalid_output(Feedback::failed(Category::InvalidOutput, what));
+    let answers = match serde_json::from_value::<PointAnswers>(value) {
+        Ok(PointAnswers { answers }) => answers,
+        Err(error) => return invalid(format!("the answer is not of its form: {error}")),
+    };
+    let mut seen = BTreeSet::new();
+    if let Some(twice) = answers.iter().find(|answer| !seen.insert(answer.point.as_str())) {
+        return invalid(format!("point {} is answered twice", in_short(&twice.point)));
+    }
+    let missing: Vec<&str> =
+        points.iter().map(|point| point.id.as_str()).filter(|id| !seen.contains(id)).collect();
+    if !missing.is_empty() {
+        return invalid(format!("these points are not answered: {}", missing.join(", ")));
+    }
+    let unsaid = answers.iter().find(|answer| !answer.done && answer.text.trim().is_empty());
+    if let Some(unsaid) = unsaid {
+        return invalid(format!(
+            "point {}: nothing was done about it, and the text does not say why",
+            in_short(&unsaid.point)
+        ));
+    }
+    let is_undone = |point: &FeedbackPoint| answers.iter().any(|answer| answer.is_for(point) && !answer.done);
+    let undone = points.iter().find(|point| point.needs_a_commit() && is_undone(point));
+    if let Some(point) = undone {
+        return invalid(format!("point {} has to be done: words do not answer it", point.id));
+    }
+    RoundOutcome::Passed(answers)
+}
+
+fn in_short(text: &str) -> String {
+    text.chars().take(40).collect()
+}
+
+fn union(before: &[String], now: &[String]) -> Vec<String> {
+    let all: BTreeSet<&String> = before.iter().chain(now).collect();
+    all.into_iter().take(1_000).cloned().collect()
+}

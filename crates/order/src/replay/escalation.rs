@@ -1,0 +1,181 @@
+//! What happens when a check has run out: an agent diagnoses, a person is asked, or it ends.
+
+use super::judge::RoundCheck;
+use super::signal_log::ResumeCommand;
+use super::worker::Worker;
+use super::{Replay, Suspension};
+use crate::agent_run::AgentRun;
+use crate::judge_answer;
+use crate::moves::{AgentTask, AgentTaskWorkspace, Diagnosis, DiagnosisDecision, Rework};
+use crate::pipeline::{Escalation, MOST_QUESTIONS};
+use crate::trace::{CandidateWork, RoundTrace};
+
+/// How much of the history the escalation's agent is told, in characters.
+const LONGEST_HISTORY: usize = 20_000;
+
+/// A set of rounds that came to its end.
+pub(crate) struct CheckExhaustion {
+    pub(crate) because: String,
+    /// Which check ran out; none when one could not be made.
+    pub(crate) by: Option<RoundCheck>,
+}
+
+impl CheckExhaustion {
+    pub(crate) fn not_made(because: String) -> Self {
+        Self { because, by: None }
+    }
+
+    /// Whether another worker's advice could help: not where nothing is pushed, nor where the judge is at fault.
+    fn can_be_guided(&self) -> bool {
+        match self.by {
+            Some(
+                RoundCheck::Output
+                | RoundCheck::Policy
+                | RoundCheck::Tests
+                | RoundCheck::Proof
+                | RoundCheck::Verifier
+                | RoundCheck::Person,
+            ) => true,
+            // Whoever bends the tests a second time is for a person to look at.
+            Some(RoundCheck::PushedCommit | RoundCheck::Tampering) | None => false,
+        }
+    }
+}
+
+/// How it goes on after a set of rounds.
+pub(crate) enum EscalationOutcome {
+    /// One more set, with guidance.
+    Guided(Diagnosis),
+    /// A person said `/retry`.
+    Retried,
+    /// A person said `/approve`.
+    Approved { by: String },
+    /// Not at all.
+    GivenUp { because: String },
+}
+
+impl Replay<'_> {
+    /// Who is asked, and what they say.
+    pub(crate) fn escalate(
+        &mut self,
+        worker: &Worker,
+        round: u32,
+        exhausted: &CheckExhaustion,
+        best: Option<&CandidateWork>,
+        guided: bool,
+    ) -> Result<EscalationOutcome, Suspension> {
+        let mut because = exhausted.because.clone();
+        match &worker.escalation {
+            Escalation::Agent(role) if !guided && exhausted.can_be_guided() => {
+                match self.diagnose(worker, role, round, best)? {
+                    Ok(diagnosis) => match diagnosis.decision {
+                        DiagnosisDecision::Guide => return Ok(EscalationOutcome::Guided(diagnosis)),
+                        DiagnosisDecision::Flag => {
+                            because = format!("{because}. The {role} says: {}", diagnosis.diagnosis.trim());
+                        }
+                    },
+                    Err(problem) => because = format!("{because}. The {role} could not say more: {problem}"),
+                }
+            }
+            Escalation::Agent(role) if guided => {
+                because = format!("{because}, also after the {role}'s guidance");
+            }
+            Escalation::Agent(_) | Escalation::HumanApproval | Escalation::None => {}
+        }
+        // Where there is nothing to approve, the word was for another stage.
+        let mut words = self.signals.commands_after(self.position);
+        Ok(match words.find(|word| word.is_retry() || best.is_some()) {
+            Some(ResumeCommand::Retried | ResumeCommand::Advised { .. }) => EscalationOutcome::Retried,
+            Some(ResumeCommand::Approved { by }) => EscalationOutcome::Approved { by: by.clone() },
+            None => EscalationOutcome::GivenUp { because },
+        })
+    }
+
+    /// The escalation's agent looks at the history and at the best round. The error says why its answers are of no
+    /// use.
+    fn diagnose(
+        &mut self,
+        worker: &Worker,
+        role: &str,
+        round: u32,
+        best: Option<&CandidateWork>,
+    ) -> Result<Result<Diagnosis, String>, Suspension> {
+        let commit = best.map(|work| work.commit.clone()).or_else(|| self.base.clone());
+        let place =
+            commit.map_or(AgentTaskWorkspace::Workspace, |commit| AgentTaskWorkspace::Checkout { commit });
+        let seen = self.trace.stages.iter().rfind(|known| known.name == worker.name);
+        let rounds = seen.map(|stage| stage.rounds.clone()).unwrap_or_default();
+        let output = rounds.iter().rev().find_map(|round| round.tests.as_ref()).map(|run| run.tail.clone());
+        let arguments = vec![
+            worker.name.clone(),
+            history(&rounds, best),
+            best.map(|work| work.patch.clone()).unwrap_or_default(),
+            output.unwrap_or_default(),
+        ];
+        let asked = worker.asks_role(
+            (role, self.agent_for(role)),
+            "diagnose",
+            arguments,
+            (place, judge_answer::diagnosis_schema()),
+        );
+        let mut fault = None;
+        for question in 1..=MOST_QUESTIONS {
+            let key = worker.key(round, &format!("diagnosis-{question}"));
+            let task = AgentTask { round: question, rework: sent_back(fault.take()), ..asked.task() };
+            let (run, _) = self.run_agent(&key, task, &asked)?;
+            match judge_answer::diagnosis(complete_answer(run)) {
+                Ok(diagnosis) => {
+                    if let Some(seen) = self.trace.round(&worker.name, round) {
+                        seen.diagnosis = Some(diagnosis.clone());
+                    }
+                    return Ok(Ok(diagnosis));
+                }
+                Err(feedback) => fault = Some(feedback),
+            }
+        }
+        Ok(Err(fault.map_or_else(String::new, |feedback| feedback.summary)))
+    }
+}
+
+/// What a judge said, if it was not cut off: a verdict may be taken back in its last words.
+pub(crate) fn complete_answer(run: &AgentRun) -> &str {
+    match run.failure {
+        None => run.result.as_deref().unwrap_or_default(),
+        Some(_) => "",
+    }
+}
+
+/// What an agent is told whose answer was of no use.
+pub(crate) fn sent_back(fault: Option<crate::feedback::Feedback>) -> Option<Rework> {
+    fault.map(|feedback| Rework {
+        attempt: 2,
+        of: MOST_QUESTIONS,
+        feedback: vec![feedback],
+        ..Rework::default()
+    })
+}
+
+/// The rounds of a stage in words, the newest first.
+pub(crate) fn history(rounds: &[RoundTrace], best: Option<&CandidateWork>) -> String {
+    let mut text = String::new();
+    for seen in rounds.iter().rev() {
+        let is_best = best.is_some_and(|work| work.round == seen.round);
+        text.push_str(&format!("Round {}{}\n", seen.round, if is_best { ", the best" } else { "" }));
+        if let Some(counts) = seen.tests.as_ref().and_then(|run| run.counts) {
+            text.push_str(&format!("  tests: {} passed, {} failed\n", counts.passed, counts.failed));
+        }
+        if let Some(feedback) = &seen.feedback {
+            text.push_str(&format!("  {}\n", feedback.summary));
+            for finding in feedback.issues.iter().take(10) {
+                let place = finding.location.as_deref().map(|at| format!(" ({at})")).unwrap_or_default();
+                text.push_str(&format!("  - {}{place}\n", finding.description));
+            }
+        }
+        if text.len() > LONGEST_HISTORY {
+            text = text.chars().take(LONGEST_HISTORY).collect();
+            text.push_str("\n… earlier rounds are left out\n");
+            break;
+        }
+    }
+    text
+}

@@ -1,0 +1,101 @@
+//! Whether a round failed as the one before it did: such a failure is not paid for a third time.
+
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::judge::RoundCheck;
+use crate::feedback::Feedback;
+use crate::ids::TreeSha;
+use crate::test_run::TestRun;
+
+/// What a failure is known by. Numbers are left out: lines move and times differ.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct FailureFingerprint {
+    judge: RoundCheck,
+    tree: Option<TreeSha>,
+    failing: BTreeSet<String>,
+    messages: BTreeSet<String>,
+}
+
+impl FailureFingerprint {
+    /// `answer` is what the worker said, where that is what failed.
+    pub(crate) fn of(
+        judge: RoundCheck,
+        feedback: &Feedback,
+        tests: Option<&TestRun>,
+        tree: Option<&TreeSha>,
+        answer: Option<&str>,
+    ) -> Self {
+        let mut messages: BTreeSet<String> =
+            feedback.issues.iter().map(|finding| without_numbers(&finding.description)).collect();
+        messages.insert(without_numbers(&feedback.summary));
+        messages.extend(answer.map(without_numbers));
+        messages.extend(tests.iter().flat_map(|run| run.tail.lines()).map(without_numbers));
+        let failing = tests.iter().flat_map(|run| run.failing.iter().cloned()).collect();
+        Self { judge, tree: tree.cloned(), failing, messages }
+    }
+
+    /// On the same tree, or with the same failing tests and the same messages. A missing commit is never the same: it
+    /// has a small limit of its own. Nor is a person's word: they may say the same twice.
+    pub(crate) fn is_same_as(&self, before: &Self) -> bool {
+        if self.judge != before.judge || matches!(self.judge, RoundCheck::PushedCommit | RoundCheck::Person) {
+            return false;
+        }
+        let same_tree = self.tree.is_some() && self.tree == before.tree;
+        same_tree || (self.failing == before.failing && self.messages == before.messages)
+    }
+}
+
+/// Places, times, addresses and process numbers: what differs from run to run though nothing else does. What was
+/// expected and what came instead are numbers too, and they stay.
+static PASSING: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(
+        r"(?x)
+        0x[0-9a-fA-F]+
+        | \d{4}-\d\d-\d\d[T\x20]\d\d:\d\d:\d\d(\.\d+)?
+        | (:\d+)+\b
+        | \b[Ll]ine\x20\d+
+        | \b\d+(\.\d+)?\x20?(ns|us|µs|ms|s|secs?|seconds?|minutes?)\b
+        | \(\d{3,}\)",
+    )
+    .ok()
+});
+
+fn without_numbers(text: &str) -> String {
+    match PASSING.as_ref() {
+        Some(passing) => passing.replace_all(text.trim(), "#").into_owned(),
+        None => text.trim().to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::feedback::Category;
+
+    #[test]
+    fn lines_and_times_make_no_difference() {
+        let print = |text: &str| {
+            let feedback = Feedback::failed(Category::TestFailure, text);
+            FailureFingerprint::of(RoundCheck::Tests, &feedback, None, None, None)
+        };
+        let first = print("src/lib.rs:14:5: expected 2.5, got 3 in 0.31s");
+        assert!(print("src/lib.rs:19:5: expected 2.5, got 3 in 0.29s").is_same_as(&first));
+        assert!(!print("src/lib.rs:14:5: index out of bounds").is_same_as(&first));
+        assert!(
+            !print("src/lib.rs:14:5: expected 2.5, got 4 in 0.31s").is_same_as(&first),
+            "that is progress"
+        );
+        let thread = print("thread 'sum' (16431) panicked at line 14");
+        assert!(
+            print("thread 'sum' (17) panicked at line 15")
+                .is_same_as(&print("thread 'sum' (17) panicked at line 9"))
+        );
+        assert!(print("thread 'sum' (20001) panicked at line 15").is_same_as(&thread));
+        let missing = Feedback::failed(Category::MissingCommit, "nothing was pushed");
+        let missing = FailureFingerprint::of(RoundCheck::PushedCommit, &missing, None, None, None);
+        assert!(!missing.is_same_as(&missing));
+    }
+}

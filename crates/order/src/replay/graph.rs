@@ -1,0 +1,292 @@
+//! The pipeline as a graph: which stages are reached, which run side by side, and what the order comes to when no
+//! stage can go on.
+
+use std::collections::BTreeSet;
+
+use super::variables::{Variables, all_of};
+use super::{Replay, ReplayResult, Suspension};
+use crate::ids::{CommitSha, PullNumber};
+use crate::pipeline::{Stage, StageKind};
+use crate::settlement::Settlement;
+use crate::trace::{Acceptance, CandidateWork, StageChecksOutcome, StageState};
+use crate::verdict::Verdict;
+
+/// How many stages of one order run at the same time.
+const MOST_SIDE_BY_SIDE: usize = 4;
+
+/// A stage that came to an end.
+pub(crate) struct StageResult {
+    pub(crate) state: StageState,
+    /// The last entry that its end rests on.
+    pub(crate) position: u64,
+    /// The last agent's run among them.
+    pub(crate) last_run: u64,
+    /// What `{{stage.field}}` stands for.
+    pub(crate) fields: Vec<(String, String)>,
+    /// The commit as it is after this stage, where the stage had to do with it.
+    pub(crate) work: Option<CandidateWork>,
+    /// Why the order cannot end well any more.
+    pub(crate) because: Option<Settlement>,
+}
+
+impl StageResult {
+    pub(crate) fn passed(fields: Vec<(String, String)>, work: Option<CandidateWork>) -> Self {
+        Self { state: StageState::Passed, position: 0, last_run: 0, fields, work, because: None }
+    }
+
+    pub(crate) fn without_result(state: StageState) -> Self {
+        Self { state, position: 0, last_run: 0, fields: Vec::new(), work: None, because: None }
+    }
+
+    pub(crate) fn failed(because: Settlement) -> Self {
+        Self { because: Some(because), ..Self::without_result(StageState::Failed) }
+    }
+}
+
+/// The work as it was left last. A stage that only judged an earlier commit does not bring that back.
+fn newest<'w>(works: impl Iterator<Item = &'w CandidateWork>) -> Option<&'w CandidateWork> {
+    let mut seen: Vec<&CommitSha> = Vec::new();
+    let mut newest: Option<&CandidateWork> = None;
+    for work in works {
+        let is_there = newest.is_some_and(|known| known.commit == work.commit);
+        if is_there || !seen.contains(&&work.commit) {
+            newest = Some(work);
+        }
+        seen.push(&work.commit);
+    }
+    newest
+}
+
+/// Whether a stage's turn has come.
+enum StageReadiness {
+    /// Something it depends on is at work.
+    Waits,
+    /// It will not run.
+    Ended(Box<StageResult>),
+    Runs,
+}
+
+impl<'a> Replay<'a> {
+    /// Every stage as far as the journal carries. Stages that need the one work tree follow one another in the
+    /// pipeline's order, whichever is reached first: so what comes out does not depend on who is quicker.
+    pub(crate) fn stages(&mut self) -> ReplayResult {
+        let mut ran = ReplayResult::default();
+        let mut at_work = 0;
+        let mut tree_is_taken = false;
+        let pipeline = self.pipeline;
+        for stage in &pipeline.stages {
+            let concluded = match self.readiness(stage) {
+                StageReadiness::Waits => {
+                    tree_is_taken |= stage.writes_tree();
+                    continue;
+                }
+                StageReadiness::Ended(concluded) => {
+                    if concluded.state == StageState::Skipped {
+                        self.trace.begin(&stage.name);
+                    }
+                    *concluded
+                }
+                StageReadiness::Runs
+                    if at_work == MOST_SIDE_BY_SIDE || (stage.writes_tree() && tree_is_taken) =>
+                {
+                    tree_is_taken |= stage.writes_tree();
+                    continue;
+                }
+                StageReadiness::Runs => {
+                    self.trace.begin(&stage.name);
+                    match self.stage(stage) {
+                        Ok(concluded) => concluded,
+                        Err(Suspension::Settled(settlement)) => StageResult::failed(settlement),
+                        Err(Suspension::OverBudget { because }) => {
+                            let because = format!("stage {}: {because}", stage.name);
+                            StageResult::failed(Settlement::Failed { because })
+                        }
+                        Err(
+                            halt @ (Suspension::PendingMove(..)
+                            | Suspension::Timer(_)
+                            | Suspension::PlanReview),
+                        ) => {
+                            at_work += 1;
+                            tree_is_taken |= stage.writes_tree();
+                            ran.take(halt);
+                            continue;
+                        }
+                    }
+                }
+            };
+            self.conclude(&stage.name, concluded);
+        }
+        if self.stage_results.len() == pipeline.stages.len() {
+            self.end(&mut ran);
+        }
+        ran
+    }
+
+    fn conclude(&mut self, name: &'a str, concluded: StageResult) {
+        self.trace.conclude(name, concluded.state);
+        let position = concluded.position.max(self.position);
+        let last_run = self.last_run;
+        self.stage_results.insert(name, StageResult { position, last_run, ..concluded });
+        let stages = self.pipeline.stages.iter();
+        let works = stages.filter_map(|stage| self.stage_results.get(stage.name.as_str())?.work.as_ref());
+        self.trace.work = newest(works).cloned();
+    }
+
+    /// Whether a stage's turn has come; if so, the walk stands where all that it depends on has ended.
+    fn readiness(&mut self, stage: &Stage) -> StageReadiness {
+        (self.position, self.last_run) = (1, 1);
+        for name in &stage.depends_on {
+            let Some(before) = self.stage_results.get(name.as_str()) else { return StageReadiness::Waits };
+            self.position = self.position.max(before.position);
+            self.last_run = self.last_run.max(before.last_run);
+            match before.state {
+                StageState::Passed | StageState::Approved | StageState::Skipped => {}
+                StageState::Failed | StageState::Escalated | StageState::NotReached | StageState::Running => {
+                    return StageReadiness::Ended(Box::new(StageResult::without_result(
+                        StageState::NotReached,
+                    )));
+                }
+            }
+        }
+        let Some(condition) = &stage.when else { return StageReadiness::Runs };
+        let visible = self.visible_to(stage);
+        match condition.holds(|text| self.fill(stage, text, &visible)) {
+            Ok(true) => StageReadiness::Runs,
+            Ok(false) => StageReadiness::Ended(Box::new(StageResult::without_result(StageState::Skipped))),
+            Err(Suspension::Settled(settlement)) => {
+                StageReadiness::Ended(Box::new(StageResult::failed(settlement)))
+            }
+            Err(
+                Suspension::PendingMove(..)
+                | Suspension::Timer(_)
+                | Suspension::OverBudget { .. }
+                | Suspension::PlanReview,
+            ) => StageReadiness::Waits,
+        }
+    }
+
+    /// No stage can go on: the best round is handed over, if that is how it ended, and the order has come to its end.
+    fn end(&mut self, ran: &mut ReplayResult) {
+        let escalated = self.pipeline.stages.iter().find_map(|stage| {
+            let concluded = self.stage_results.get(stage.name.as_str())?;
+            let work = concluded.work.clone()?;
+            (concluded.state == StageState::Escalated).then_some((work, concluded.position))
+        });
+        let handed = match escalated {
+            Some((work, position)) => {
+                self.position = position;
+                self.trace.work = Some(work.clone());
+                self.hand_over(&work)
+            }
+            // Where a stage failed, what came before it is not published for an acceptance of earlier work.
+            None if self.stage_results.values().any(|known| known.state == StageState::Failed) => Ok(()),
+            None => self.accept_by_itself(),
+        };
+        if let Err(halt) = handed {
+            return ran.take(halt);
+        }
+        let pull = self.trace.pull.as_ref().map(|pull| pull.number);
+        let first = self.pipeline.stages.iter().find_map(|stage| {
+            self.stage_results.get(stage.name.as_str()).and_then(|concluded| concluded.because.clone())
+        });
+        let settled = match first {
+            Some(Settlement::Escalated { because, .. }) => Settlement::Escalated { pull, because },
+            Some(settlement) => settlement,
+            None => self.settled_as(pull),
+        };
+        let is_handed_over = || self.stage_results.values().any(|known| known.state == StageState::Escalated);
+        ran.approvable = pull.is_some()
+            && match settled {
+                Settlement::Finished { .. } => self.verdict(Some(&settled)).objection().is_some(),
+                Settlement::Escalated { .. } => is_handed_over(),
+                Settlement::Blocked { .. }
+                | Settlement::Failed { .. }
+                | Settlement::Cancelled { .. }
+                | Settlement::Merged { .. }
+                | Settlement::Closed { .. }
+                | Settlement::Refused { .. } => false,
+            };
+        ran.settled = Some(settled);
+    }
+
+    /// What may be said of the work, were the order to end so.
+    pub(crate) fn verdict(&self, settled: Option<&Settlement>) -> Verdict {
+        Verdict::of(self.pipeline, &self.trace, settled)
+    }
+
+    /// How the order ends by the work as it is: what is rejected is with a person.
+    pub(crate) fn settled_as(&self, pull: Option<PullNumber>) -> Settlement {
+        let finished = Settlement::Finished { pull };
+        match self.verdict(Some(&finished)) {
+            Verdict::Rejected { why } => Settlement::Escalated { pull, because: why },
+            Verdict::None
+            | Verdict::Pending { .. }
+            | Verdict::Verified
+            | Verdict::Inconclusive { .. }
+            | Verdict::Approved { .. } => finished,
+        }
+    }
+
+    /// A person accepts work as it is. That is never forgotten: what comes after rests on it.
+    pub(crate) fn accept(&mut self, work: &mut CandidateWork, by: String, because: String) {
+        let failed = matches!(work.checks, StageChecksOutcome::Failed { .. });
+        let accepted = Acceptance { by, because, failed };
+        self.trace.accepted.push(accepted.clone());
+        work.accepted = Some(accepted);
+    }
+
+    /// The stages that a stage depends on, directly or through others, in the pipeline's order.
+    pub(crate) fn before(&self, stage: &Stage) -> Vec<&'a Stage> {
+        let mut wanted: BTreeSet<&str> = stage.depends_on.iter().map(String::as_str).collect();
+        let pipeline = self.pipeline;
+        let mut found: Vec<&'a Stage> = Vec::new();
+        for known in pipeline.stages.iter().rev() {
+            if wanted.contains(known.name.as_str()) {
+                wanted.extend(known.depends_on.iter().map(String::as_str));
+                found.push(known);
+            }
+        }
+        found.reverse();
+        found
+    }
+
+    /// What a stage may name: the issue, the order, and what those before it came to. Where no worker answered, be it
+    /// that the stage was passed over, only judged, or given up, what is not known is empty.
+    pub(crate) fn visible_to(&self, stage: &Stage) -> Variables {
+        let mut visible = self.variables.clone();
+        for known in self.before(stage) {
+            let concluded = self.stage_results.get(known.name.as_str());
+            for (field, value) in concluded.iter().flat_map(|concluded| &concluded.fields) {
+                visible.insert(format!("{}.{field}", known.name), value.clone());
+            }
+            // What an answer may leave out is empty where it does.
+            let role = known.agent.as_deref().and_then(|role| self.journal.role(role));
+            for field in known.fields(role) {
+                visible.entry(format!("{}.{field}", known.name)).or_default();
+            }
+            let mut fields = concluded.iter().flat_map(|concluded| &concluded.fields);
+            if !fields.any(|(field, _)| field == "result") {
+                visible.insert(all_of(&known.name), String::new());
+            }
+        }
+        visible
+    }
+
+    /// The pull request, where a stage before this one opened it. One that is opened beside it would be seen sooner or
+    /// later, as the others are quicker or slower.
+    pub(crate) fn pull_before(&self, stage: &Stage) -> Option<PullNumber> {
+        let is_before = self.before(stage).iter().any(|known| known.uses == StageKind::Publish);
+        self.trace.pull.as_ref().filter(|_| is_before).map(|pull| pull.number)
+    }
+
+    /// The commit as it is before a stage.
+    pub(crate) fn work_before(&self, stage: &Stage) -> Option<&CandidateWork> {
+        let before = self.before(stage);
+        newest(before.iter().filter_map(|known| self.stage_results.get(known.name.as_str())?.work.as_ref()))
+    }
+
+    /// What a stage that only looks is shown: the commit as it is before it, or the base.
+    pub(crate) fn head_for(&self, stage: &Stage) -> Option<CommitSha> {
+        self.work_before(stage).map(|work| work.commit.clone()).or_else(|| self.base.clone())
+    }
+}

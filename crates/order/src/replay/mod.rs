@@ -1,0 +1,463 @@
+//! The walk over the journal: what was observed is gone past, and the first effect that was not is the next move.
+//!
+//! - `graph` goes over the stages, `stages` knows each kind, `rounds` is the one loop that all of them are.
+//! - `worker` is who runs; `output`, `work` and `review` are the checks; `best` and `fingerprint` compare rounds.
+//! - `escalation` is what happens when a check has run out; `publish` brings the work, or the best round, to GitHub.
+//! - `heard` and `signals` are what people said; `budget` what may be spent; `variables` what stages tell one another.
+//!
+//! May know: the vocabulary beside it. Must never know: how a move is made, and what time it is but by being told.
+
+pub(crate) mod best;
+pub(crate) mod budget;
+mod conversation;
+pub(crate) mod escalation;
+mod fingerprint;
+mod graph;
+mod judge;
+mod output;
+mod permissions;
+mod plan;
+mod publish;
+mod review;
+pub(crate) mod rounds;
+pub(crate) mod signal_log;
+mod signal_reader;
+mod stages;
+mod variables;
+mod work;
+mod worker;
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+use super::agent_run::{AgentFailure, AgentFailureKind, AgentRun};
+use super::effect_name::ReservedWord;
+
+use self::graph::StageResult;
+use self::signal_log::{SignalLog, SignalLogView};
+use self::variables::Variables;
+use self::worker::Worker;
+use super::ids::{CommitSha, Person};
+use super::journal::{Journal, JournalEntry, JournalEvent};
+use super::moves::{AgentTask, EffectError, EffectOutcome, Move, MoveKey, Retry};
+use super::pipeline::{Pipeline, RetryPolicy};
+use super::settings::RepositorySettings;
+use super::settlement::Settlement;
+use super::signal::{Requester, SignalKind};
+use super::trace::{CandidateWork, EffectBackoff, OrderTrace};
+
+/// How often an effect is tried again before a person is asked to look.
+const MOST_RETRIES: u32 = 5;
+/// How many pauses that GitHub asks for are kept before they count as attempts.
+const MOST_WAITS: u32 = 24;
+/// The longest pause that a service may ask of us.
+const LONGEST_PAUSE_SECONDS: u64 = 3_600;
+/// Where the walk through a stage ends.
+#[derive(Debug)]
+pub(crate) enum Suspension {
+    /// At an effect that was not observed yet.
+    PendingMove(MoveKey, Box<Move>),
+    /// At a pause.
+    Timer(DateTime<Utc>),
+    /// At an end that is not a good one.
+    Settled(Settlement),
+    /// Before a run of an agent that may not be paid for.
+    OverBudget { because: String },
+    /// Before a person's approval of the plan.
+    PlanReview,
+}
+
+/// How far the journal carries.
+#[derive(Debug, Default)]
+pub(crate) struct ReplayResult {
+    pub(crate) moves: Vec<(MoveKey, Move)>,
+    pub(crate) wake_at: Option<DateTime<Utc>>,
+    pub(crate) settled: Option<Settlement>,
+    /// Whether a draft is there that a person can accept as it is.
+    pub(crate) approvable: bool,
+    /// Whether a plan waits for a person's approval, and nothing else is to be done.
+    pub(crate) plan_waits: bool,
+    /// How many answers to people have begun.
+    pub(crate) answers_begun: u32,
+    /// Whether the last answer was given up, so that `/retry` is about its rounds.
+    pub(crate) given_up: bool,
+    /// Whether there is a pull request.
+    pub(crate) has_pull: bool,
+}
+
+impl ReplayResult {
+    pub(crate) fn take(&mut self, halt: Suspension) {
+        match halt {
+            Suspension::PendingMove(key, r#move) => self.moves.push((key, *r#move)),
+            Suspension::Timer(until) => {
+                self.wake_at = Some(self.wake_at.map_or(until, |known| known.min(until)))
+            }
+            Suspension::Settled(settlement) => self.settled = Some(settlement),
+            Suspension::OverBudget { because } => self.settled = Some(Settlement::Failed { because }),
+            Suspension::PlanReview => self.plan_waits = true,
+        }
+    }
+}
+
+/// An observation.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Observation<'a> {
+    pub(crate) seq: u64,
+    pub(crate) at: DateTime<Utc>,
+    pub(crate) outcome: &'a EffectOutcome,
+}
+
+pub(crate) struct Replay<'a> {
+    pub(crate) journal: &'a Journal,
+    pub(crate) pipeline: &'a Pipeline,
+    pub(crate) signals: SignalLogView<'a>,
+    pub(crate) trace: OrderTrace,
+    /// What can be named everywhere.
+    pub(crate) variables: Variables,
+    pub(crate) settings: RepositorySettings,
+    pub(crate) base: Option<CommitSha>,
+    /// The stages that came to an end.
+    pub(crate) stage_results: BTreeMap<&'a str, StageResult>,
+    /// What the walk goes over; what came later is not known to it.
+    pub(crate) entries: &'a [JournalEntry],
+    /// The last entry that what is looked at now rests on. A word of a person's that came after it is about it.
+    pub(crate) position: u64,
+    /// The last worker's run that what is looked at now rests on: advice that came after it was not told yet. Judges
+    /// are told none.
+    pub(crate) last_run: u64,
+    pub(crate) now: DateTime<Utc>,
+    /// The commit that was pushed last by an agent, whichever stage it worked for.
+    pub(crate) imported: Option<CommitSha>,
+    /// The stages whose worker was asked for a test that proves its change, and that change. Nobody is asked twice.
+    pub(crate) asked_for_proof: BTreeMap<String, CandidateWork>,
+    observed: BTreeMap<&'a MoveKey, Vec<Observation<'a>>>,
+}
+
+impl<'a> Replay<'a> {
+    /// Walks over the first `length` entries.
+    pub(crate) fn new(
+        pipeline: &'a Pipeline,
+        journal: &'a Journal,
+        length: usize,
+        heard: &'a SignalLog,
+        now: DateTime<Utc>,
+    ) -> Self {
+        let entries = &journal.entries()[..length.min(journal.entries().len())];
+        let opened = journal.opened();
+        let issue = &opened.issue;
+        let variables = Variables::from([
+            ("issue.number".to_owned(), issue.number.to_string()),
+            ("issue.title".to_owned(), issue.title.clone()),
+            ("issue.body".to_owned(), issue.body.clone()),
+            ("issue.url".to_owned(), issue.url.clone()),
+            ("order.id".to_owned(), opened.order.to_string()),
+            ("repository.name".to_owned(), opened.repository.to_string()),
+        ]);
+        let trace = OrderTrace { usage: budget::usage_after(entries, 0, None), ..OrderTrace::default() };
+        Self {
+            journal,
+            pipeline,
+            signals: SignalLogView { log: heard, segment: 0 },
+            trace,
+            variables,
+            settings: RepositorySettings::default(),
+            base: None,
+            stage_results: BTreeMap::new(),
+            entries,
+            position: 1,
+            last_run: 1,
+            now,
+            imported: None,
+            asked_for_proof: BTreeMap::new(),
+            observed: observations(entries),
+        }
+    }
+
+    /// Goes as far as the journal carries.
+    pub(crate) fn run(&mut self) -> ReplayResult {
+        let mut ran = match self.begin() {
+            Ok(()) => self.stages(),
+            Err(halt) => {
+                let mut ran = ReplayResult::default();
+                ran.take(halt);
+                ran
+            }
+        };
+        ran.has_pull = self.trace.pull.is_some();
+        if ran.settled.is_some() {
+            self.converse(&mut ran);
+        }
+        ran
+    }
+
+    fn begin(&mut self) -> Result<(), Suspension> {
+        if let Requester::Person(person) = &self.journal.opened().by {
+            self.authorize(person)?;
+        }
+        let seen = self.observe(&MoveKey::only(ReservedWord::Prepare), |_| Move::Prepare)?;
+        if let EffectOutcome::Prepared { base, settings, .. } = seen.outcome {
+            self.base = Some(base.clone());
+            self.trace.base = Some(base.clone());
+            self.settings = (**settings).clone();
+        }
+        self.preflight()
+    }
+
+    /// Whatever would stop the work after it was paid for, said at once and before.
+    fn preflight(&mut self) -> Result<(), Suspension> {
+        for again in 1_u32.. {
+            let key = MoveKey::beside(ReservedWord::Preflight, again);
+            let seen = self.observe(&key, |_| Move::Preflight)?;
+            let EffectOutcome::Preflighted { problems, warnings } = seen.outcome else {
+                return Err(self.mismatch(&key));
+            };
+            for warning in warnings {
+                self.trace.note(warning.clone());
+            }
+            if problems.is_empty() {
+                break;
+            }
+            if !self.signals.has_retry_after(self.position) {
+                self.trace.problems.clone_from(problems);
+                let because = match &problems[..] {
+                    [only] => only.clone(),
+                    several => format!("{} things stand in the way", several.len()),
+                };
+                return Err(Suspension::Settled(Settlement::Failed { because }));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whoever put the label on may ask for work, or somebody who put it on after them: an outsider's label takes
+    /// nobody's place.
+    fn authorize(&mut self, opener: &'a Person) -> Result<(), Suspension> {
+        let others = self.entries.iter().filter_map(|entry| match &entry.event {
+            JournalEvent::Signaled { signal, .. } => match (&signal.kind, &signal.by) {
+                (SignalKind::Labeled { .. }, Requester::Person(person)) => Some((entry.seq, person)),
+                (_, Requester::Person(_) | Requester::ApiToken) => None,
+            },
+            JournalEvent::Opened(_) | JournalEvent::Intended { .. } | JournalEvent::Observed { .. } => None,
+        });
+        let mut refused: Vec<&Person> = Vec::new();
+        for (seq, person) in std::iter::once((1, opener)).chain(others) {
+            if refused.iter().any(|known| known.id == person.id) {
+                continue;
+            }
+            let key = MoveKey::beside(ReservedWord::Authorize, seq);
+            let seen = self.observe(&key, |_| Move::Authorize { person: person.clone() })?;
+            if matches!(seen.outcome, EffectOutcome::Authorized { allowed: true }) {
+                self.trace.authorized_by = Some(person.clone());
+                return Ok(());
+            }
+            refused.push(person);
+        }
+        let because = format!("{} has no write access to the repository", opener.login);
+        Err(Suspension::Settled(Settlement::Refused { because }))
+    }
+
+    /// What was observed of an effect. Not yet: a halt that names it, with whether the session to resume was
+    /// unknown before. In trouble: a pause, or the end when it was tried often enough.
+    pub(crate) fn observe(
+        &mut self,
+        key: &MoveKey,
+        make: impl FnOnce(SessionAvailability) -> Move,
+    ) -> Result<Observation<'a>, Suspension> {
+        self.observe_with_retries(key, EffectRetryPolicy::default(), make)
+    }
+
+    #[expect(clippy::wildcard_enum_match_arm, reason = "only a spent budget keeps the work")]
+    /// The same, tried again as often and as patiently as a stage asks for.
+    pub(crate) fn observe_with_retries(
+        &mut self,
+        key: &MoveKey,
+        patience: EffectRetryPolicy,
+        make: impl FnOnce(SessionAvailability) -> Move,
+    ) -> Result<Observation<'a>, Suspension> {
+        let (mut attempts, mut waits): (u32, u32) = (0, 0);
+        let mut session = SessionAvailability::Yes;
+        let mut due: Option<(DateTime<Utc>, &str)> = None;
+        for seen in self.observed.get(key).into_iter().flatten().copied() {
+            let Some(hitch) = failed_attempt(seen.outcome, patience.policy) else {
+                self.position = self.position.max(seen.seq);
+                return Ok(seen);
+            };
+            // A wait that GitHub asks for is none of the effect's failures: a full hour is simply over some time.
+            let is_asked_for = matches!(
+                seen.outcome,
+                EffectOutcome::Trouble(EffectError { retry: Retry::After { .. }, .. })
+            );
+            if is_asked_for && waits < MOST_WAITS {
+                waits += 1;
+            } else {
+                attempts += 1;
+            }
+            let pause = match hitch.retry {
+                NextAttempt::WithoutSession => {
+                    session = SessionAvailability::No;
+                    TimeDelta::zero()
+                }
+                NextAttempt::Again(Retry::Never) => TimeDelta::MAX,
+                NextAttempt::Again(Retry::Soon) if patience.policy == RetryPolicy::Blind => TimeDelta::zero(),
+                NextAttempt::Again(Retry::Soon) => TimeDelta::seconds(1 << (2 * attempts.min(5) - 2)),
+                NextAttempt::Again(Retry::After { seconds }) => {
+                    TimeDelta::seconds(seconds.min(LONGEST_PAUSE_SECONDS) as i64)
+                }
+            };
+            if attempts > patience.retries || pause == TimeDelta::MAX {
+                // A run that ended by itself is a round like any other, once it was tried often enough.
+                if hitch.is_a_result {
+                    self.position = self.position.max(seen.seq);
+                    return Ok(seen);
+                }
+                if !self.signals.has_retry_after(seen.seq) {
+                    let because = hitch.message.to_owned();
+                    self.position = self.position.max(seen.seq);
+                    return Err(match seen.outcome {
+                        EffectOutcome::BudgetSpent { .. } => Suspension::OverBudget { because },
+                        _ => Suspension::Settled(Settlement::Failed { because }),
+                    });
+                }
+                (attempts, due) = (0, None);
+            } else {
+                due = Some((seen.at + pause, hitch.message));
+            }
+        }
+        if let Some((until, message)) = due.filter(|(until, _)| self.now < *until) {
+            self.trace.waiting = Some(EffectBackoff { message: message.to_owned(), until });
+            return Err(Suspension::Timer(until));
+        }
+        Err(Suspension::PendingMove(key.clone(), Box::new(make(session))))
+    }
+
+    /// Whether the last that was written of an effect is that it is to be made.
+    fn is_under_way(&self, key: &MoveKey) -> bool {
+        let last = self.entries.iter().rev().find_map(|entry| match &entry.event {
+            JournalEvent::Intended { key: known, .. } if known == key => Some(true),
+            JournalEvent::Observed { key: known, .. } if known == key => Some(false),
+            JournalEvent::Opened(_)
+            | JournalEvent::Signaled { .. }
+            | JournalEvent::Intended { .. }
+            | JournalEvent::Observed { .. } => None,
+        });
+        last.unwrap_or(false)
+    }
+
+    /// What was observed of an effect that the walk has gone past.
+    pub(crate) fn seen(&self, key: &MoveKey) -> Option<&'a EffectOutcome> {
+        self.observed.get(key).and_then(|seen| seen.last()).map(|seen| seen.outcome)
+    }
+
+    /// What was observed of an agent's run, and in which entry. A new run is named only when it can be paid for.
+    pub(crate) fn run_agent(
+        &mut self,
+        key: &MoveKey,
+        mut task: AgentTask,
+        worker: &Worker,
+    ) -> Result<(&'a AgentRun, u64), Suspension> {
+        let remaining = self.remaining(worker, key);
+        task.timeout_seconds = remaining.as_ref().map_or(0, |time| time.num_seconds().max(0).unsigned_abs());
+        if let Some(limit) = worker.timeout {
+            task.timeout_seconds = task.timeout_seconds.min(limit.0);
+        }
+        let patience = EffectRetryPolicy { retries: worker.retry_count, policy: worker.retry_policy };
+        let seen = self.observe_with_retries(key, patience, |session| {
+            if session == SessionAvailability::No {
+                task.session = None;
+            }
+            Move::RunAgent(task)
+        });
+        match seen {
+            Ok(Observation { outcome: EffectOutcome::AgentRan(run), seq, .. }) => Ok((run, seq)),
+            Ok(_) => Err(self.mismatch(key)),
+            // One that is under way has its own time limit; cut off, it would be paid for and not counted.
+            Err(Suspension::PendingMove(key, task)) => match remaining {
+                Err(because) if !self.is_under_way(&key) => Err(Suspension::OverBudget { because }),
+                Ok(_) | Err(_) => Err(Suspension::PendingMove(key, task)),
+            },
+            Err(halt) => Err(halt),
+        }
+    }
+
+    /// A journal that holds another kind of outcome than its move's was not written by us.
+    pub(crate) fn mismatch(&self, key: &MoveKey) -> Suspension {
+        let because = format!("the journal holds an outcome of another kind for {key}");
+        Suspension::Settled(Settlement::Failed { because })
+    }
+}
+
+/// How often and after what an effect is tried again.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct EffectRetryPolicy {
+    retries: u32,
+    policy: RetryPolicy,
+}
+
+impl Default for EffectRetryPolicy {
+    fn default() -> Self {
+        Self { retries: MOST_RETRIES, policy: RetryPolicy::InfrastructureOnly }
+    }
+}
+
+/// Whether the runtime knows the session that it is to resume.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SessionAvailability {
+    Yes,
+    No,
+}
+
+struct FailedAttempt<'a> {
+    message: &'a str,
+    retry: NextAttempt,
+    /// Whether it counts as a run when it is tried no more.
+    is_a_result: bool,
+}
+
+enum NextAttempt {
+    Again(Retry),
+    WithoutSession,
+}
+
+#[expect(clippy::wildcard_enum_match_arm, reason = "any other outcome is what was to be observed")]
+/// Why an observation is none: the effect could not be made, or a runtime was not able to run at all.
+fn failed_attempt(outcome: &EffectOutcome, policy: RetryPolicy) -> Option<FailedAttempt<'_>> {
+    let around = |message, retry| Some(FailedAttempt { message, retry, is_a_result: false });
+    match outcome {
+        EffectOutcome::Trouble(EffectError { message, retry }) => {
+            around(message.as_str(), NextAttempt::Again(*retry))
+        }
+        EffectOutcome::BudgetSpent { because } => around(because.as_str(), NextAttempt::Again(Retry::Never)),
+        EffectOutcome::AgentRan(run) => match &run.failure {
+            Some(AgentFailure { kind, message, retry_after_seconds }) => match kind {
+                AgentFailureKind::Unavailable => {
+                    let told = retry_after_seconds.map(|seconds| Retry::After { seconds });
+                    around(message.as_str(), NextAttempt::Again(told.unwrap_or(Retry::Soon)))
+                }
+                AgentFailureKind::Misconfigured => around(message.as_str(), NextAttempt::Again(Retry::Never)),
+                AgentFailureKind::UnknownSession => around(message.as_str(), NextAttempt::WithoutSession),
+                AgentFailureKind::Ended
+                    if run.result.is_none() && policy != RetryPolicy::InfrastructureOnly =>
+                {
+                    Some(FailedAttempt { message, retry: NextAttempt::Again(Retry::Soon), is_a_result: true })
+                }
+                AgentFailureKind::LimitReached | AgentFailureKind::Ended => None,
+            },
+            None => None,
+        },
+        _ => None,
+    }
+}
+
+pub(crate) fn observations(entries: &[JournalEntry]) -> BTreeMap<&MoveKey, Vec<Observation<'_>>> {
+    let mut observed: BTreeMap<&MoveKey, Vec<Observation<'_>>> = BTreeMap::new();
+    for entry in entries {
+        match &entry.event {
+            JournalEvent::Observed { key, outcome } => {
+                observed.entry(key).or_default().push(Observation { seq: entry.seq, at: entry.at, outcome });
+            }
+            JournalEvent::Opened(_) | JournalEvent::Signaled { .. } | JournalEvent::Intended { .. } => {}
+        }
+    }
+    observed
+}

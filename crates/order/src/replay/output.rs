@@ -1,0 +1,179 @@
+//! What a worker answered, held against the form that its stage asks for.
+
+use super::judge::RoundOutcome;
+use super::rounds::WorkerOutcome;
+use super::worker::Worker;
+use super::{Replay, Suspension};
+use crate::agent_run::AgentRun;
+use crate::answer;
+use crate::artifact::{CodeArtifact, ids_in};
+use crate::feedback::{Category, Feedback};
+use crate::moves::{EffectOutcome, Move, MoveKey};
+use crate::pipeline::{Check, Stage, StageOutput};
+
+/// The longest answer that is passed on, in bytes; whole files come as an artifact.
+const LONGEST_RESULT: usize = 512 * 1024;
+/// More than this is no choice out of a list, in bytes.
+const LONGEST_CHOICE: usize = 20_000;
+
+impl Replay<'_> {
+    /// The result held against the form that the stage asks for.
+    pub(crate) fn judge_output(
+        &mut self,
+        stage: &Stage,
+        worker: &Worker,
+        round: u32,
+        run: &AgentRun,
+    ) -> Result<RoundOutcome<Vec<(String, String)>>, Suspension> {
+        let fields = |value: String| RoundOutcome::Passed(vec![("result".to_owned(), value)]);
+        let result = run.result.as_deref().unwrap_or_default().trim();
+        let required = stage.agent.as_deref().and_then(|role| self.journal.role(role));
+        let required = required.map(|role| role.required_fields.clone()).unwrap_or_default();
+        let output = self.output(stage);
+        // Everything that a stage answers stands in the prompts of those after it.
+        if result.len() > LONGEST_RESULT && output != StageOutput::CodeArtifact {
+            let said = format!("the answer has {} bytes, at most {LONGEST_RESULT} are read", result.len());
+            return Ok(RoundOutcome::invalid_output(Feedback::failed(Category::InvalidOutput, said)));
+        }
+        match &output {
+            // What was pushed counts, not what is said about it.
+            StageOutput::Text if stage.checks.contains(&Check::PushedCommit) => Ok(fields(result.to_owned())),
+            StageOutput::Text if result.is_empty() => Ok(RoundOutcome::invalid_output(no_result(run))),
+            StageOutput::Text => Ok(fields(result.to_owned())),
+            // A choice is a word or two; a book is read again at every step of the order.
+            StageOutput::OneOf(_) if result.len() > LONGEST_CHOICE => {
+                Ok(RoundOutcome::invalid_output(Feedback::failed(
+                    Category::InvalidOutput,
+                    "the answer is far too long for one word of a list",
+                )))
+            }
+            StageOutput::OneOf(choices) => {
+                let mut named = choices.iter().filter(|choice| mentions(result, choice));
+                Ok(match (named.next(), named.next()) {
+                    (Some(choice), None) => fields(choice.clone()),
+                    (None, _) if result.is_empty() => RoundOutcome::invalid_output(no_result(run)),
+                    (Some(_), Some(_)) | (None, _) => RoundOutcome::invalid_output(
+                        Feedback::failed(
+                            Category::InvalidOutput,
+                            format!("the answer is not exactly one of {}", choices.join(", ")),
+                        )
+                        .suggest(format!("Answer with one of {} and nothing else.", choices.join(", "))),
+                    ),
+                })
+            }
+            StageOutput::File(glob) => self.judge_file(glob, worker, round),
+            StageOutput::JsonSchema(schema) => Ok(match answer::fitting(result, schema, &required) {
+                Ok(value) => RoundOutcome::Passed(json_fields(&value)),
+                Err(feedback) => RoundOutcome::invalid_output(feedback),
+            }),
+            StageOutput::CodeArtifact => Ok(match CodeArtifact::parse(result) {
+                Ok(artifact) => match artifact.uncovered(&ids_in(&worker.inputs)) {
+                    None => RoundOutcome::Passed(artifact_fields(&artifact)),
+                    Some(feedback) => RoundOutcome::invalid_output(feedback),
+                },
+                Err(feedback) => RoundOutcome::invalid_output(feedback),
+            }),
+        }
+    }
+
+    /// The one file that the worker wrote. When there are several, the agent is asked which.
+    fn judge_file(
+        &mut self,
+        glob: &str,
+        worker: &Worker,
+        round: u32,
+    ) -> Result<RoundOutcome<Vec<(String, String)>>, Suspension> {
+        let found = |file: &str, content: String| {
+            let fields = [("result", content.clone()), ("file", file.to_owned()), ("content", content)];
+            RoundOutcome::Passed(fields.map(|(field, value)| (field.to_owned(), value)).to_vec())
+        };
+        let (files, content) = self.find_files(&worker.key(round, "files"), glob)?;
+        if let (Some(file), Some(content), 1) = (files.first(), content, files.len()) {
+            return Ok(found(file, content));
+        }
+        if files.is_empty() {
+            let feedback = Feedback::failed(Category::InvalidOutput, format!("no file {glob} was written"))
+                .suggest(format!("Write the file so that its path matches {glob}."));
+            return Ok(RoundOutcome::invalid_output(feedback));
+        }
+        let asked = worker.asks(
+            "find_plan_file",
+            format!("{}/{round}/find", worker.prefix),
+            "find_plan_file",
+            vec![files.join("\n")],
+        );
+        let chosen = self.rounds(&asked, |_, _, run| {
+            let answer = run.and_then(|run| run.result.as_deref()).unwrap_or_default();
+            let mut named = files.iter().filter(|file| mentions(answer, file));
+            Ok(match (named.next(), named.next()) {
+                (Some(file), None) => RoundOutcome::Passed(file.clone()),
+                (Some(_) | None, _) => RoundOutcome::invalid_output(
+                    Feedback::failed(Category::InvalidOutput, "the answer is not exactly one of the files")
+                        .suggest("Answer with one path of the list and nothing else."),
+                ),
+            })
+        })?;
+        match chosen {
+            WorkerOutcome::Passed(file) => {
+                let exact = file.chars().fold(String::new(), |glob, c| match c {
+                    '*' | '?' | '[' | ']' | '{' | '}' | '\\' | '!' => glob + "[" + &c.to_string() + "]",
+                    c => glob + &c.to_string(),
+                });
+                let (_, content) = self.find_files(&worker.key(round, "read"), &exact)?;
+                let content = content.unwrap_or_default();
+                Ok(found(&file, content))
+            }
+            WorkerOutcome::Approved { .. } => Ok(RoundOutcome::invalid_output(Feedback::failed(
+                Category::InvalidOutput,
+                "several files were written, and none was chosen",
+            ))),
+            WorkerOutcome::GivenUp(given_up) => {
+                Ok(RoundOutcome::invalid_output(Feedback::failed(Category::InvalidOutput, given_up.because)))
+            }
+        }
+    }
+
+    fn find_files(&mut self, key: &MoveKey, glob: &str) -> Result<(Vec<String>, Option<String>), Suspension> {
+        let seen = self.observe(key, |_| Move::FindFiles { glob: glob.to_owned() })?;
+        let EffectOutcome::FilesFound { files, content } = seen.outcome else {
+            return Err(self.mismatch(key));
+        };
+        Ok((files.clone(), content.clone()))
+    }
+}
+
+/// The whole object, and each of its top-level fields: texts as they are, all else as JSON.
+fn json_fields(value: &serde_json::Value) -> Vec<(String, String)> {
+    let mut fields = vec![("result".to_owned(), value.to_string())];
+    for (name, value) in value.as_object().into_iter().flatten() {
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        fields.push((name.clone(), text));
+    }
+    fields
+}
+
+/// What we say of an artifact: what the model says of its own tests or attempts is not looked at.
+fn artifact_fields(artifact: &CodeArtifact) -> Vec<(String, String)> {
+    let covered: Vec<&str> = artifact.stories_covered().into_iter().collect();
+    [
+        ("result", artifact.artifact_id.clone()),
+        ("artifact_id", artifact.artifact_id.clone()),
+        ("implementation_files", artifact.implementation_files().join("\n")),
+        ("test_files", artifact.test_files().join("\n")),
+        ("stories_covered", covered.join("\n")),
+    ]
+    .map(|(field, value)| (field.to_owned(), value))
+    .to_vec()
+}
+
+/// Whether the answer names this choice as a word of its own.
+fn mentions(answer: &str, choice: &str) -> bool {
+    answer.split(|c: char| c.is_whitespace() || matches!(c, '`' | '"' | '\'' | ',' | '*' | '(' | ')')).any(
+        |word| word.trim_end_matches(['.', ':', ';', '!']) == choice.trim_end_matches(['.', ':', ';', '!']),
+    )
+}
+
+fn no_result(run: &AgentRun) -> Feedback {
+    let because = run.failure.as_ref().map_or("the answer is empty", |failure| failure.message.as_str());
+    Feedback::failed(Category::InvalidOutput, format!("the agent gave no answer: {because}"))
+}

@@ -1,0 +1,77 @@
+//! Who may command: asked of GitHub once for each word, and as long as it does not answer, they may not.
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, Utc};
+
+use super::Observation;
+use super::signal_log::SignalLog;
+use crate::effect_name::ReservedWord;
+use crate::moves::{EffectOutcome, Move, MoveKey, Retry};
+use crate::signal::Requester;
+
+/// How often GitHub is asked for somebody's rights, with growing pauses: an outage of an hour is outlasted.
+const MOST_QUESTIONS: usize = 14;
+
+/// What is known of somebody's right.
+pub(crate) enum SenderPermission {
+    /// They may, and that is known since this entry.
+    Known {
+        seq: u64,
+        at: DateTime<Utc>,
+    },
+    Asking,
+    No(String),
+}
+
+impl SignalLog {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "any other outcome is of another move")]
+    /// Whether this person may command, as far as GitHub was asked. When it cannot be asked, they may not.
+    pub(crate) fn permission(
+        &mut self,
+        observed: &BTreeMap<&MoveKey, Vec<Observation<'_>>>,
+        (signal, at): (u64, DateTime<Utc>),
+        by: &Requester,
+        now: DateTime<Utc>,
+    ) -> SenderPermission {
+        // The API's token is the right.
+        let person = match by {
+            Requester::Person(person) => person,
+            Requester::ApiToken => return SenderPermission::Known { seq: signal, at },
+        };
+        let key = MoveKey::beside(ReservedWord::Authorize, signal);
+        let asked = observed.get(&key).map_or(&[][..], Vec::as_slice);
+        for seen in asked {
+            if let EffectOutcome::Authorized { allowed } = seen.outcome {
+                return if *allowed {
+                    SenderPermission::Known { seq: seen.seq, at: seen.at }
+                } else {
+                    SenderPermission::No(format!("{} has no write access", person.login))
+                };
+            }
+        }
+        let Some(last) = asked.last() else {
+            self.pending.push((key, Move::Authorize { person: person.clone() }));
+            return SenderPermission::Asking;
+        };
+        let retry = match last.outcome {
+            EffectOutcome::Trouble(trouble) => trouble.retry,
+            _ => Retry::Soon,
+        };
+        let told = match retry {
+            Retry::Never => return SenderPermission::No("GitHub does not tell their rights".to_owned()),
+            Retry::After { seconds } => seconds.min(3_600),
+            Retry::Soon => 10 << asked.len().min(5),
+        };
+        if asked.len() >= MOST_QUESTIONS {
+            return SenderPermission::No("GitHub could not be asked for their rights".to_owned());
+        }
+        let due = last.at + chrono::TimeDelta::seconds(told.cast_signed());
+        if now >= due {
+            self.pending.push((key, Move::Authorize { person: person.clone() }));
+        } else {
+            self.ask_again = Some(self.ask_again.map_or(due, |known| known.min(due)));
+        }
+        SenderPermission::Asking
+    }
+}

@@ -1,0 +1,340 @@
+//! The stages around the work: a name for the branch, the push, the pull request, the end of its draft. And handing
+//! the best round over, when the work was given up.
+
+use super::graph::StageResult;
+use super::judge::RoundOutcome;
+use super::rounds::WorkerOutcome;
+use super::{Replay, Suspension};
+use crate::feedback::{Category, Feedback};
+use crate::ids::{BranchName, CommitSha};
+use crate::journal::JournalEvent;
+use crate::moves::{EffectOutcome, Move, MoveKey};
+use crate::pipeline::{Check, Stage, StageKind};
+use crate::settlement::Settlement;
+use crate::title::{self, TitleStyle};
+use crate::trace::{CandidateWork, PullTrace, StageState};
+use crate::verdict::Verdict;
+
+/// How many names are tried when branches of the wished name exist.
+const MOST_NAMES: u32 = 20;
+
+/// What was pushed last, by the journal.
+pub(crate) struct LastPush {
+    seq: u64,
+    branch: BranchName,
+    pub(crate) commit: CommitSha,
+}
+
+impl<'a> Replay<'a> {
+    /// The agent names the branch; whatever it answers is made safe, and there is always a name.
+    pub(crate) fn branch_stage(&mut self, stage: &Stage) -> Result<StageResult, Suspension> {
+        let issue = self.journal.opened().issue.number;
+        let title = self.journal.opened().issue.title.clone();
+        let worker = self.worker(stage, &stage.name)?;
+        let named = self.rounds(&worker, |_, _, run| {
+            let line = run.and_then(|run| run.result.as_deref()).unwrap_or_default().trim();
+            let words = line.split_whitespace().count();
+            Ok(if words == 1 && line.len() <= 120 && line.chars().any(|c| c.is_ascii_alphanumeric()) {
+                RoundOutcome::Passed(BranchName::for_issue(issue, line, 1))
+            } else {
+                RoundOutcome::invalid_output(
+                    Feedback::failed(Category::InvalidOutput, "the answer is no name for a branch").suggest(
+                        "Answer with three to six lower-case words joined by hyphens and nothing else.",
+                    ),
+                )
+            })
+        })?;
+        let branch = match named {
+            WorkerOutcome::Passed(branch) => branch,
+            WorkerOutcome::Approved { .. } | WorkerOutcome::GivenUp(_) => {
+                self.trace
+                    .note("The branch was named after the issue's title: no answer was a name.".to_owned());
+                BranchName::for_issue(issue, &title, 1)
+            }
+        };
+        let name = branch.to_string();
+        self.trace.branch = Some(branch);
+        Ok(StageResult::passed(vec![("name".to_owned(), name.clone()), ("result".to_owned(), name)], None))
+    }
+
+    /// Push, ask the remote, open the draft.
+    pub(crate) fn publish_stage(&mut self, stage: &Stage) -> Result<StageResult, Suspension> {
+        let Some(work) = self.work_before(stage).cloned() else {
+            let because = format!("stage {}: there is no commit to publish", stage.name);
+            return Err(Suspension::Settled(Settlement::Failed { because }));
+        };
+        let (number, url) = self.publish(stage, &work)?;
+        let fields = vec![("url".to_owned(), url), ("number".to_owned(), number)];
+        Ok(StageResult::passed(fields, Some(work)))
+    }
+
+    fn publish(&mut self, stage: &Stage, work: &CandidateWork) -> Result<(String, String), Suspension> {
+        let branch = self.push(work)?;
+        let (title, summary) = self.pull_text(stage, work)?;
+        let key = MoveKey::within(&stage.name, "pull");
+        let open = Move::OpenPull { branch, title: title.clone(), summary: summary.clone() };
+        let seen = self.observe(&key, |_| open)?;
+        let EffectOutcome::PullOpened { number, url } = seen.outcome else { return Err(self.mismatch(&key)) };
+        self.trace.pull = Some(PullTrace { number: *number, url: url.clone(), summary, title, ready: false });
+        Ok((number.to_string(), url.clone()))
+    }
+
+    /// The stage that opens the pull request, if the pipeline has one.
+    fn publisher(&self) -> Option<&'a Stage> {
+        self.pipeline.stages.iter().find(|stage| stage.uses == StageKind::Publish)
+    }
+
+    /// The branch under which the commit is on the remote. Where another commit of ours is there, this one takes its
+    /// place, with a lease on it.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "any other outcome is of another move")]
+    pub(crate) fn push(&mut self, work: &CandidateWork) -> Result<BranchName, Suspension> {
+        let wished = self.branch_or_default();
+        let name = self.publisher().map_or("publish", |stage| stage.name.as_str());
+        let issue = self.journal.opened().issue.number;
+        let pushes = self.pushes();
+        let done = |push: &&LastPush| push.commit == work.commit && push.seq > self.position;
+        let is_there = |push: &&LastPush| push.commit == work.commit;
+        // The remote has it: since what the walk looks at now, or from before and nothing else came since.
+        if let Some(push) = pushes.iter().find(done).or_else(|| pushes.last().filter(is_there)) {
+            self.position = self.position.max(push.seq);
+            self.trace.branch = Some(push.branch.clone());
+            self.trace.pushed = Some(work.commit.clone());
+            return Ok(push.branch.clone());
+        }
+        let before = pushes.last();
+        let slug = wished.as_str().to_owned();
+        for again in 1..=MOST_NAMES {
+            let (branch, key, lease) = match before {
+                Some(push) => {
+                    let (to, from) = (work.commit.short(), push.commit.short());
+                    let over = MoveKey::within(name, format_args!("{to}/over-{from}-{again}"));
+                    (push.branch.clone(), over, Some(push.commit.clone()))
+                }
+                None => (
+                    BranchName::for_issue(issue, slug.trim_start_matches("journeyman/"), again),
+                    MoveKey::within(name, format_args!("{}/push-{again}", work.commit.short())),
+                    None,
+                ),
+            };
+            let push = Move::Push { branch: branch.clone(), commit: work.commit.clone(), lease };
+            match self.observe(&key, |_| push)?.outcome {
+                EffectOutcome::Pushed => {
+                    self.trace.branch = Some(branch.clone());
+                    self.trace.pushed = Some(work.commit.clone());
+                    return Ok(branch);
+                }
+                // A person may have made room before they said `/retry`.
+                EffectOutcome::BranchTaken { .. } if self.signals.has_retry_after(self.position) => {}
+                EffectOutcome::BranchTaken { at } if before.is_some() => {
+                    let at = at.as_ref().map_or("gone", CommitSha::short);
+                    let because = format!(
+                        "{branch} was changed by somebody else (it is {at}); Journeyman does not overwrite that"
+                    );
+                    let pull = match self.seen(&MoveKey::within(name, "pull")) {
+                        Some(EffectOutcome::PullOpened { number, .. }) => Some(*number),
+                        Some(_) | None => None,
+                    };
+                    return Err(Suspension::Settled(Settlement::Escalated { pull, because }));
+                }
+                EffectOutcome::BranchTaken { .. } => {}
+                _ => return Err(self.mismatch(&key)),
+            }
+        }
+        let because =
+            format!("{MOST_NAMES} branches of the name {wished} exist; delete those that are done with");
+        Err(Suspension::Settled(Settlement::Failed { because }))
+    }
+
+    /// Every push that the remote was seen to have, in order.
+    pub(crate) fn pushes(&self) -> Vec<LastPush> {
+        let mut pushes = Vec::new();
+        let mut intended: Vec<(&MoveKey, &BranchName, &CommitSha)> = Vec::new();
+        for entry in self.entries {
+            match &entry.event {
+                JournalEvent::Intended { key, r#move } => {
+                    if let Move::Push { branch, commit, .. } = &**r#move {
+                        intended.push((key, branch, commit));
+                    }
+                }
+                JournalEvent::Observed { key, outcome } if matches!(**outcome, EffectOutcome::Pushed) => {
+                    let intent = intended.iter().rfind(|(pushing, ..)| *pushing == key);
+                    pushes.extend(intent.map(|(_, branch, commit)| LastPush {
+                        seq: entry.seq,
+                        branch: (*branch).clone(),
+                        commit: (*commit).clone(),
+                    }));
+                }
+                JournalEvent::Observed { .. } | JournalEvent::Opened(_) | JournalEvent::Signaled { .. } => {}
+            }
+        }
+        pushes
+    }
+
+    /// What the issue was classified as; empty where no stage says.
+    pub(crate) fn class(&self) -> String {
+        self.classified().map(|(_, class)| class.to_owned()).unwrap_or_default()
+    }
+
+    /// Whether the role that classified it makes the change as well.
+    pub(crate) fn class_is_of_who_is_judged(&self) -> bool {
+        let role_of = |name: &str| self.pipeline.stage(name).and_then(|stage| stage.agent.as_deref());
+        let role = self.classified().and_then(|(stage, _)| role_of(stage));
+        let mut makers =
+            self.pipeline.stages.iter().filter(|stage| stage.checks.contains(&Check::PushedCommit));
+        role.is_some_and(|role| makers.any(|stage| stage.agent.as_deref() == Some(role)))
+    }
+
+    /// The stage that classified the issue, and what it said.
+    fn classified(&self) -> Option<(&str, &str)> {
+        self.stage_results.iter().find_map(|(stage, concluded)| {
+            let mut results = concluded.fields.iter().filter(|(field, _)| field == "result");
+            let class = results.find(|(_, value)| matches!(value.as_str(), "/feature" | "/bug" | "/chore"));
+            class.map(|(_, class)| (*stage, class.as_str()))
+        })
+    }
+
+    /// Title and text: the agent's, or the issue's own title when it has none to offer.
+    fn pull_text(&mut self, stage: &Stage, work: &CandidateWork) -> Result<(String, String), Suspension> {
+        let title = self.journal.opened().issue.title.trim();
+        let title: String = title.chars().take(200).collect();
+        let title = if title.is_empty() { "Change for an issue without a title".to_owned() } else { title };
+        let subjects = self.journal.prepared().map_or(&[][..], |prepared| prepared.subjects);
+        let (habit, class) = (TitleStyle::of(subjects), self.class());
+        let title = title::mend(&habit, &title, &class);
+        if stage.agent.is_none() {
+            return Ok((title, String::new()));
+        }
+        let worker = self.worker(stage, &format!("{}/{}/text", stage.name, work.commit.short()))?;
+        let written = self.rounds(&worker, |_, round, run| {
+            let text = run.and_then(|run| run.result.as_deref()).unwrap_or_default().trim();
+            let (title, summary) = text.split_once('\n').unwrap_or((text, ""));
+            let title = title.trim().trim_start_matches(['#', '*', ' ']).trim_end_matches(['*', ' ']);
+            let summary = summary.trim();
+            let is_text = (5..=200).contains(&title.chars().count()) && !summary.is_empty();
+            let invalid = |what: String, how: &str| {
+                RoundOutcome::invalid_output(Feedback::failed(Category::InvalidOutput, what).suggest(how))
+            };
+            Ok(match title::fits(&habit, title) {
+                _ if !is_text => invalid(
+                    "the answer is no title and text of a pull request".to_owned(),
+                    "Answer with the title on the first line, an empty line, then the text.",
+                ),
+                Ok(()) => RoundOutcome::Passed((title.to_owned(), summary.to_owned())),
+                // Once is worth asking for; after that it is put right, as far as that can be done.
+                Err(expected) if round == 1 => invalid(
+                    format!("the title is not written as titles are here: {expected}"),
+                    "Change the title.",
+                ),
+                Err(_) => RoundOutcome::Passed((title::mend(&habit, title, &class), summary.to_owned())),
+            })
+        })?;
+        Ok(match written {
+            WorkerOutcome::Passed(text) => text,
+            WorkerOutcome::Approved { .. } => (title, String::new()),
+            WorkerOutcome::GivenUp(given_up) => {
+                self.trace.note(format!("The pull request was named after the issue: {}.", given_up.because));
+                (title, String::new())
+            }
+        })
+    }
+
+    /// The text is brought up to date; what is verified, or accepted by a person, leaves its draft.
+    pub(crate) fn ready_stage(&mut self, stage: &Stage) -> Result<StageResult, Suspension> {
+        let Some(mut work) = self.work_before(stage).cloned() else {
+            let because = format!("stage {}: there is no pull request", stage.name);
+            return Err(Suspension::Settled(Settlement::Failed { because }));
+        };
+        let verdict = self.finish(&stage.name, &work)?;
+        let mut ready = verdict.leaves_draft();
+        if let (Verdict::Inconclusive { why }, Some(by)) =
+            (verdict, self.signals.approved_after(self.position).map(str::to_owned))
+        {
+            self.accept(&mut work, by, why.sentence());
+            // The pull request's text is made from what the trace says while this is being done.
+            self.trace.work = Some(work.clone());
+            ready = self.finish(&stage.name, &work)?.leaves_draft();
+        }
+        // A draft that is handed over is finished, but it is not ready.
+        let state = if ready { StageState::Passed } else { StageState::Failed };
+        Ok(StageResult { state, ..StageResult::passed(Vec::new(), Some(work)) })
+    }
+
+    /// Brings the pull request to its end by the verdict on this work.
+    fn finish(&mut self, stage: &str, work: &CandidateWork) -> Result<Verdict, Suspension> {
+        let Some(pull) = self.trace.pull.clone() else {
+            let because = format!("stage {stage}: there is no pull request");
+            return Err(Suspension::Settled(Settlement::Failed { because }));
+        };
+        let verdict = Verdict::of_work(self.pipeline, &self.trace, work, None);
+        let ready = verdict.leaves_draft();
+        let kind = match verdict {
+            Verdict::Verified | Verdict::Inconclusive { .. } | Verdict::Pending { .. } | Verdict::None => {
+                "finish"
+            }
+            Verdict::Rejected { .. } => "hand-over",
+            Verdict::Approved { .. } => "approved",
+        };
+        let key = MoveKey::within(stage, format_args!("{}/{kind}", work.commit.short()));
+        let finish = Move::FinishPull {
+            pull: pull.number,
+            title: pull.title.clone(),
+            summary: pull.summary.clone(),
+            ready,
+        };
+        let seen = self.observe(&key, |_| finish)?;
+        if !matches!(seen.outcome, EffectOutcome::PullFinished) {
+            return Err(self.mismatch(&key));
+        }
+        self.trace.pull = Some(PullTrace { ready, ..pull });
+        Ok(verdict)
+    }
+
+    /// What a person accepted leaves its draft, also where no stage of the pipeline does that.
+    pub(crate) fn accept_by_itself(&mut self) -> Result<(), Suspension> {
+        if self.pipeline.stages.iter().any(|stage| stage.uses == StageKind::Ready) {
+            return Ok(());
+        }
+        let Some(mut work) = self.trace.work.clone() else { return Ok(()) };
+        let concluded = self.stage_results.values().map(|concluded| concluded.position).max();
+        let by = self.signals.approved_after(concluded.unwrap_or_default()).map(str::to_owned);
+        match (self.verdict(Some(&Settlement::Finished { pull: None })), by) {
+            (Verdict::Approved { .. }, _) => {}
+            (Verdict::Inconclusive { why }, Some(by)) => self.accept(&mut work, by, why.sentence()),
+            (Verdict::Inconclusive { .. }, None)
+            | (Verdict::None | Verdict::Pending { .. } | Verdict::Verified | Verdict::Rejected { .. }, _) => {
+                return Ok(());
+            }
+        }
+        // What is said of it from here on is that it is approved.
+        self.trace.work = Some(work.clone());
+        if self.trace.pull.is_none() {
+            // It was handed over before it could be accepted.
+            self.publish(&self.publisher().cloned().unwrap_or_else(by_itself), &work)?;
+        }
+        self.finish("ready", &work).map(|_| ())
+    }
+
+    /// The best round goes to a person: on the branch, in a pull request that is and stays a draft.
+    pub(crate) fn hand_over(&mut self, work: &CandidateWork) -> Result<(), Suspension> {
+        let publisher = self.publisher().cloned().unwrap_or_else(by_itself);
+        let handed = if self.trace.pull.is_some() {
+            self.push(work).map(|_| ())
+        } else {
+            self.trace.begin(&publisher.name);
+            self.publish(&publisher, work).map(|_| self.trace.conclude(&publisher.name, StageState::Passed))
+        };
+        let ready = self.pipeline.stages.iter().find(|stage| stage.uses == StageKind::Ready);
+        let ready = ready.map_or("ready", |stage| stage.name.as_str());
+        let handed = handed.and_then(|()| {
+            self.trace.begin(ready);
+            self.finish(ready, work).map(|_| ())
+        });
+        self.trace.conclude(ready, StageState::Failed);
+        handed
+    }
+}
+
+/// What hands a draft over where the pipeline publishes nothing: no agent is asked for words.
+fn by_itself() -> Stage {
+    Stage { name: "publish".to_owned(), uses: StageKind::Publish, ..Stage::default() }
+}

@@ -1,0 +1,229 @@
+//! The one loop: worker, checks, feedback, worker again, until it passes or a check runs out.
+
+use std::collections::BTreeMap;
+
+use super::best::keep_better;
+use super::escalation::{CheckExhaustion, EscalationOutcome};
+use super::fingerprint::FailureFingerprint;
+use super::judge::{FailedRound, RoundCheck, RoundOutcome};
+use super::worker::Worker;
+use super::{Replay, Suspension};
+use crate::agent_run::AgentRun;
+use crate::feedback::Feedback;
+use crate::moves::{AgentTask, Diagnosis, Rework};
+use crate::pipeline::{Escalation, MOST_RUNS, StageStart};
+use crate::trace::CandidateWork;
+
+/// How much of the history a worker is told.
+const MOST_FEEDBACK: usize = 5;
+
+/// What a worker's rounds come to.
+#[expect(clippy::large_enum_variant, reason = "one at a time, and taken apart at once")]
+pub(crate) enum WorkerOutcome<T> {
+    Passed(T),
+    /// A person accepted the best round as it is.
+    Approved {
+        work: Box<CandidateWork>,
+        by: String,
+    },
+    GivenUp(AbandonedRounds),
+}
+
+/// Rounds that came to nothing.
+pub(crate) struct AbandonedRounds {
+    pub(crate) because: String,
+    /// The best round, for a person.
+    pub(crate) best: Option<CandidateWork>,
+    pub(crate) to: EscalationTarget,
+}
+
+/// Who is left to look at rounds that came to nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum EscalationTarget {
+    Person,
+    Nobody,
+}
+
+/// The counters. They start again on `/retry` and on guidance.
+#[derive(Default)]
+struct Counters {
+    failures: BTreeMap<RoundCheck, u32>,
+    last: Option<FailureFingerprint>,
+}
+
+impl Replay<'_> {
+    /// The loop. `judge` looks at one run of the worker, or at what is there already when the stage begins with its
+    /// checks; what fails is told to the next run.
+    pub(crate) fn rounds<T>(
+        &mut self,
+        worker: &Worker,
+        mut judge: impl FnMut(&mut Self, u32, Option<&AgentRun>) -> Result<RoundOutcome<T>, Suspension>,
+    ) -> Result<WorkerOutcome<T>, Suspension> {
+        let mut counters = Counters::default();
+        let mut history: Vec<Feedback> = Vec::new();
+        let mut best: Option<CandidateWork> = None;
+        let mut rework: Option<Rework> = None;
+        let mut session = worker.session.clone();
+        let mut previous = worker.previous.clone();
+        let mut guided = false;
+        for round in 1.. {
+            let mut said = None;
+            let begins_with_checks = round == 1 && worker.begins_with == StageStart::Checks;
+            let judged = if begins_with_checks {
+                judge(self, round, None)
+            } else {
+                let key = worker.key(round, "agent");
+                let rework = self.with_advice(worker, rework.take());
+                let task = AgentTask {
+                    round,
+                    rework,
+                    session: session.clone(),
+                    previous: previous.clone(),
+                    ..worker.task()
+                };
+                match self.run_agent(&key, task, worker) {
+                    Ok((run, seq)) => {
+                        self.last_run = self.last_run.max(seq);
+                        session = run.session_id.clone().or(session);
+                        said.clone_from(&run.result);
+                        // One that was cut off before it answered leaves the one before to go on from.
+                        if run.result.is_some() {
+                            previous = Some(key);
+                        }
+                        if let Some(seen) = self.trace.round(&worker.name, round) {
+                            seen.agent = Some(worker.agent.clone());
+                            seen.result.clone_from(&run.result);
+                        }
+                        judge(self, round, Some(run))
+                    }
+                    Err(halt) => Err(halt),
+                }
+            };
+            let exhausted = match judged {
+                Ok(RoundOutcome::Passed(value)) => return Ok(WorkerOutcome::Passed(value)),
+                Ok(RoundOutcome::NotMade { because, candidate }) => {
+                    keep_better(&mut best, candidate);
+                    Some(CheckExhaustion::not_made(because))
+                }
+                Ok(RoundOutcome::NotPaid { because, candidate }) => {
+                    keep_better(&mut best, candidate);
+                    return Ok(self.out_of_budget(because, best));
+                }
+                Ok(RoundOutcome::Failed(failed)) => {
+                    if let Some(seen) = self.trace.round(&worker.name, round) {
+                        seen.feedback = Some(failed.feedback.clone());
+                    }
+                    keep_better(&mut best, failed.candidate.clone());
+                    history.insert(0, failed.feedback.clone());
+                    history.truncate(MOST_FEEDBACK);
+                    let (next, exhausted) = counters.count(worker, round, &failed, said);
+                    rework = Some(Rework { feedback: history.clone(), mode: worker.mode, ..next });
+                    exhausted
+                }
+                Err(Suspension::OverBudget { because }) => return Ok(self.out_of_budget(because, best)),
+                Err(halt) => return Err(halt),
+            };
+            let Some(exhausted) = exhausted else { continue };
+            match self.escalate(worker, round, &exhausted, best.as_ref(), guided) {
+                Ok(EscalationOutcome::Guided(diagnosis)) => {
+                    guided = true;
+                    rework = Some(anew(worker, &history, rework.take(), Some(diagnosis)));
+                }
+                Ok(EscalationOutcome::Retried) => {
+                    guided = false;
+                    rework = Some(anew(worker, &history, rework.take(), None));
+                }
+                Ok(EscalationOutcome::Approved { by }) => match best {
+                    Some(work) => return Ok(WorkerOutcome::Approved { work: Box::new(work), by }),
+                    None => return Ok(given_up(exhausted.because, None, EscalationTarget::Person)),
+                },
+                Ok(EscalationOutcome::GivenUp { because }) => {
+                    let to = match worker.escalation {
+                        Escalation::None => EscalationTarget::Nobody,
+                        Escalation::HumanApproval | Escalation::Agent(_) => EscalationTarget::Person,
+                    };
+                    return Ok(given_up(because, best, to));
+                }
+                Err(Suspension::OverBudget { because }) => return Ok(self.out_of_budget(because, best)),
+                Err(halt) => return Err(halt),
+            }
+            counters = Counters::default();
+        }
+        Ok(given_up("there are no more rounds".to_owned(), best, EscalationTarget::Person))
+    }
+
+    /// What a person advised with a `/retry` that nothing was done about yet.
+    fn with_advice(&self, worker: &Worker, rework: Option<Rework>) -> Option<Rework> {
+        let Some(advice) = self.signals.guidance_after(self.last_run) else { return rework };
+        let none = || Rework { attempt: 1, of: MOST_RUNS, mode: worker.mode, ..Rework::default() };
+        Some(Rework { guidance: Some(advice.to_owned()), ..rework.unwrap_or_else(none) })
+    }
+
+    /// The work that is there is kept, whoever the stage escalates to: there is no money to ask anybody.
+    fn out_of_budget<T>(&self, because: String, best: Option<CandidateWork>) -> WorkerOutcome<T> {
+        match (best, self.signals.approved_last_after(self.position)) {
+            (Some(work), Some(by)) => WorkerOutcome::Approved { work: Box::new(work), by: by.to_owned() },
+            (best, _) => given_up(because, best, EscalationTarget::Person),
+        }
+    }
+}
+
+impl Counters {
+    /// Counts a failure: what the worker is told of its next attempt, and whether there is to be none.
+    fn count(
+        &mut self,
+        worker: &Worker,
+        round: u32,
+        failed: &FailedRound,
+        answer: Option<String>,
+    ) -> (Rework, Option<CheckExhaustion>) {
+        let rework = Rework {
+            attempt: 1,
+            of: MOST_RUNS,
+            test_output: failed.tests.as_ref().map(|run| run.tail.clone()),
+            failing_tests: failed.tests.as_ref().map(|run| run.failing.clone()).unwrap_or_default(),
+            ..Rework::default()
+        };
+        if failed.by == RoundCheck::Person {
+            *self = Self::default();
+            return (rework, None);
+        }
+        let answer = answer.filter(|_| failed.by == RoundCheck::Output);
+        let print = FailureFingerprint::of(
+            failed.by,
+            &failed.feedback,
+            failed.tests.as_deref(),
+            failed.tree.as_ref(),
+            answer.as_deref(),
+        );
+        let is_same = self.last.as_ref().is_some_and(|before| print.is_same_as(before));
+        self.last = Some(print);
+        let count = self.failures.entry(failed.by).or_default();
+        *count += 1;
+        let limit = worker.limit(failed.by);
+        let summary = &failed.feedback.summary;
+        let because = if *count >= limit {
+            let times = if *count == 1 { "once".to_owned() } else { format!("{count} times") };
+            Some(format!("{summary} (tried {times})"))
+        } else if is_same {
+            Some(format!(
+                "{summary} (rounds {} and {round} failed in the same way, so a third was not paid for)",
+                round.saturating_sub(1)
+            ))
+        } else {
+            None
+        };
+        let rework = Rework { attempt: *count + 1, of: limit, ..rework };
+        (rework, because.map(|because| CheckExhaustion { because, by: Some(failed.by) }))
+    }
+}
+
+/// The first attempt of a new set: what was wrong is still told.
+fn anew(worker: &Worker, history: &[Feedback], last: Option<Rework>, diagnosis: Option<Diagnosis>) -> Rework {
+    let last = last.unwrap_or_default();
+    Rework { attempt: 1, of: MOST_RUNS, feedback: history.to_vec(), mode: worker.mode, diagnosis, ..last }
+}
+
+fn given_up<T>(because: String, best: Option<CandidateWork>, to: EscalationTarget) -> WorkerOutcome<T> {
+    WorkerOutcome::GivenUp(AbandonedRounds { because, best, to })
+}

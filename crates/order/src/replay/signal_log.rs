@@ -1,0 +1,240 @@
+//! What was heard so far, as the walk asks for it.
+
+use chrono::{DateTime, Utc};
+
+use crate::ids::{CommitSha, Person, PullNumber};
+use crate::moves::{Move, MoveKey};
+use crate::settlement::Settlement;
+use crate::signal::Requester;
+use crate::signal::ReviewVerdict;
+
+/// What was heard so far.
+#[derive(Debug, Default)]
+pub(crate) struct SignalLog {
+    /// Words that open an order again, in order.
+    pub(crate) commands: Vec<AppliedCommand>,
+    pub(crate) cancels: Vec<Cancellation>,
+    /// What was said and done about the pull request, in the order in which it counts.
+    pub(crate) pull_events: Vec<PullEvent>,
+    /// How the pull request was closed and opened again.
+    pub(crate) closures: Vec<PullClosure>,
+    /// What people said of the plan.
+    pub(crate) plan_decisions: Vec<(u64, PlanDecision)>,
+    /// Whether a review or a remark waits for GitHub to tell its author's rights.
+    pub(crate) asks_for_reviewers: bool,
+    /// Whether the issue's text was changed after the order began.
+    pub(crate) issue_edited: bool,
+    /// Questions about rights that are not answered yet.
+    pub(crate) pending: Vec<(MoveKey, Move)>,
+    /// When the next of them is to be asked again.
+    pub(crate) ask_again: Option<DateTime<Utc>>,
+    /// One a signal.
+    pub(crate) answers: Vec<AnsweredSignal>,
+}
+
+/// A word that counts, and where it was taken.
+#[derive(Debug)]
+pub(crate) struct AppliedCommand {
+    pub(crate) seq: u64,
+    /// What it is about: 0 the pipeline, else the which-th answer to people.
+    pub(crate) segment: u32,
+    pub(crate) command: ResumeCommand,
+}
+
+/// What opens an order again.
+#[derive(Debug)]
+pub(crate) enum ResumeCommand {
+    /// `/retry` and nothing more.
+    Retried,
+    /// `/retry` with what it advises.
+    Advised { guidance: String },
+    /// `/approve`.
+    Approved { by: String },
+}
+
+/// Something about the pull request that may be answered.
+#[derive(Debug)]
+pub(crate) struct PullEvent {
+    pub(crate) seq: u64,
+    pub(crate) at: DateTime<Utc>,
+    pub(crate) kind: PullEventKind,
+}
+
+/// What happened to the pull request.
+#[derive(Debug)]
+pub(crate) enum PullEventKind {
+    /// A person who may asked for changes, or said something.
+    Reviewed { by: Person, review: u64, verdict: ReviewVerdict },
+    /// A person who may wrote a comment.
+    Remarked { by: Person, comment: u64 },
+    /// `/retry`, with or without advice, when nothing was left to do.
+    Asked { by: Requester, guidance: Option<String> },
+    /// Checks of others finished.
+    Checked { head: CommitSha },
+    /// The branch is at this commit.
+    Pushed { head: CommitSha },
+    /// The base branch has moved.
+    BaseMoved,
+}
+
+/// The pull request was closed, or opened again.
+#[derive(Debug)]
+pub(crate) struct PullClosure {
+    pub(crate) seq: u64,
+    pub(crate) pull: PullNumber,
+    pub(crate) by: String,
+    pub(crate) how: PullClosureKind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PullClosureKind {
+    Merged,
+    TurnedDown,
+    Reopened,
+}
+
+impl PullClosure {
+    pub(crate) fn is_merged(&self) -> bool {
+        self.how == PullClosureKind::Merged
+    }
+
+    pub(crate) fn settlement(&self) -> Settlement {
+        let (pull, by) = (self.pull, self.by.clone());
+        if self.is_merged() { Settlement::Merged { pull, by } } else { Settlement::Closed { pull, by } }
+    }
+}
+
+/// What a person said of the plan.
+#[derive(Debug)]
+pub(crate) enum PlanDecision {
+    Approved,
+    Again { guidance: Option<String> },
+}
+
+#[derive(Debug)]
+pub(crate) struct Cancellation {
+    pub(crate) seq: u64,
+    pub(crate) because: String,
+}
+
+/// What became of a signal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AnsweredSignal {
+    /// The entry that holds the signal.
+    pub signal: u64,
+    /// What became of it.
+    pub answer: SignalAnswer,
+}
+
+/// What became of a signal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SignalAnswer {
+    /// It changed what happens.
+    Taken,
+    /// It is kept in mind; whether there is something to do about it will be seen when the pull request is read.
+    Noted,
+    /// It is being asked whether the person may.
+    Asking,
+    /// Who said it may not command.
+    NoRight(String),
+    /// It changed nothing, because.
+    Ignored(String),
+}
+
+impl ResumeCommand {
+    pub(crate) fn is_retry(&self) -> bool {
+        match self {
+            Self::Retried | Self::Advised { .. } => true,
+            Self::Approved { .. } => false,
+        }
+    }
+}
+
+/// What was heard, for one part of an order: a word is about what it was said to.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SignalLogView<'a> {
+    pub(crate) log: &'a SignalLog,
+    /// 0 the pipeline, else the which-th answer to people.
+    pub(crate) segment: u32,
+}
+
+impl<'a> SignalLogView<'a> {
+    fn commands(self) -> impl DoubleEndedIterator<Item = &'a AppliedCommand> {
+        self.log.commands.iter().filter(move |spoken| spoken.segment == self.segment)
+    }
+
+    /// The first word that counts and came after this entry.
+    pub(crate) fn command_after(self, seq: u64) -> Option<&'a ResumeCommand> {
+        self.commands_after(seq).next()
+    }
+
+    /// Every word that counts and came after this entry.
+    pub(crate) fn commands_after(self, seq: u64) -> impl Iterator<Item = &'a ResumeCommand> {
+        self.commands().filter(move |spoken| spoken.seq > seq).map(|spoken| &spoken.command)
+    }
+
+    /// Whether a `/retry` came after this entry, whatever came between: of stages side by side each has its own word.
+    pub(crate) fn has_retry_after(self, seq: u64) -> bool {
+        self.commands_after(seq).any(ResumeCommand::is_retry)
+    }
+
+    /// Whether the first word after this entry is a `/retry`.
+    pub(crate) fn retried_after(self, seq: u64) -> bool {
+        self.command_after(seq).is_some_and(ResumeCommand::is_retry)
+    }
+
+    /// Who approved after this entry, whatever else was said: for work that nothing is wrong with.
+    pub(crate) fn approved_after(self, seq: u64) -> Option<&'a str> {
+        self.commands_after(seq).find_map(|word| match word {
+            ResumeCommand::Approved { by } => Some(by.as_str()),
+            ResumeCommand::Retried | ResumeCommand::Advised { .. } => None,
+        })
+    }
+
+    /// Who approved, when that is the last word after this entry.
+    pub(crate) fn approved_last_after(self, seq: u64) -> Option<&'a str> {
+        let last = self.commands().next_back().filter(|spoken| spoken.seq > seq)?;
+        match &last.command {
+            ResumeCommand::Approved { by } => Some(by),
+            ResumeCommand::Retried | ResumeCommand::Advised { .. } => None,
+        }
+    }
+
+    /// What the last `/retry` after this entry advises.
+    pub(crate) fn guidance_after(self, seq: u64) -> Option<&'a str> {
+        let last = self.commands().rfind(|spoken| spoken.command.is_retry() && spoken.seq > seq)?;
+        match &last.command {
+            ResumeCommand::Advised { guidance } => Some(guidance),
+            ResumeCommand::Retried | ResumeCommand::Approved { .. } => None,
+        }
+    }
+
+    /// The first word about the plan after this entry.
+    pub(crate) fn plan_decision_after(self, seq: u64) -> Option<&'a (u64, PlanDecision)> {
+        self.log.plan_decisions.iter().find(|(said, _)| *said > seq)
+    }
+}
+
+impl SignalLog {
+    /// Where a budget was granted last: by the last `/retry` that counts, in whatever words.
+    pub(crate) fn last_retry(&self) -> Option<u64> {
+        let words = self.commands.iter().filter(|spoken| spoken.command.is_retry()).map(|spoken| spoken.seq);
+        let asked =
+            self.pull_events.iter().filter(|occasion| matches!(occasion.kind, PullEventKind::Asked { .. }));
+        words.chain(asked.map(|occasion| occasion.seq)).max()
+    }
+
+    /// Why the order is cancelled, if it is, and by which entry.
+    pub(crate) fn cancelled(&self) -> Option<(u64, &str)> {
+        let reopened = |seq: u64| self.commands.iter().any(|spoken| spoken.seq > seq);
+        self.cancels
+            .last()
+            .filter(|cancel| !reopened(cancel.seq))
+            .map(|cancel| (cancel.seq, cancel.because.as_str()))
+    }
+
+    /// How the pull request was closed, if it is.
+    pub(crate) fn closed(&self) -> Option<&PullClosure> {
+        self.closures.last().filter(|closure| closure.how != PullClosureKind::Reopened)
+    }
+}

@@ -1,0 +1,390 @@
+//! What people said, and what became of it: every signal is answered, if only with "ignored, because".
+
+use std::cell::LazyCell;
+use std::collections::{BTreeMap, BTreeSet};
+
+use chrono::{DateTime, Utc};
+
+use super::permissions::SenderPermission;
+use super::signal_log::{
+    AnsweredSignal, AppliedCommand, Cancellation, PlanDecision, PullClosure, PullClosureKind, PullEvent,
+    PullEventKind, ResumeCommand, SignalAnswer, SignalLog,
+};
+use super::{Observation, Replay, observations};
+use crate::ids::Person;
+use crate::journal::{Journal, JournalEntry, JournalEvent};
+use crate::moves::MoveKey;
+use crate::pipeline::Pipeline;
+use crate::signal::{Requester, ReviewVerdict, Signal, SignalKind, SlashCommand};
+use crate::surfaces::Surfaces;
+
+/// What is listened with.
+struct SignalReader<'a, F> {
+    log: SignalLog,
+    observed: LazyCell<BTreeMap<&'a MoveKey, Vec<Observation<'a>>>, F>,
+    now: DateTime<Utc>,
+    /// What people wrote is heard once, though two hooks bring it: comments, and reviews.
+    comments: BTreeSet<u64>,
+    reviews: BTreeSet<u64>,
+    /// What they want, and since which entry it is known that they may.
+    decided: Vec<ResolvedSignal>,
+}
+
+struct ResolvedSignal {
+    seq: u64,
+    at: DateTime<Utc>,
+    signal: u64,
+    request: SignalRequest,
+}
+
+enum SignalRequest {
+    Retry {
+        guidance: Option<String>,
+        by: Requester,
+    },
+    Cancel(String),
+    /// The label was taken off.
+    Unlabel(String),
+    /// The issue is not here any more.
+    Gone(String),
+    Approve(String),
+    Plan(Option<String>),
+    /// It is answered by saying something, and changes nothing.
+    Talk,
+    Closure(PullClosure),
+    Occasion(PullEventKind),
+}
+
+/// How the order stood when something was said.
+enum OrderPhase {
+    /// `conversing`: it answers people; the pipeline has ended.
+    AtWork {
+        conversing: bool,
+        has_pull: bool,
+    },
+    PlanWaits,
+    /// It rests, and can be told to go on.
+    Rests {
+        /// What a word would be about.
+        segment: u32,
+        /// Whether there is something to accept as it is.
+        approvable: bool,
+        retry: RetryCommandKind,
+    },
+    Over,
+}
+
+/// What `/retry` is to an order that rests.
+enum RetryCommandKind {
+    /// More rounds of what was given up.
+    MoreRounds,
+    /// Something to answer, like a review.
+    Asks {
+        /// Whether nothing is known to be wrong, so that a bare `/retry` asks for nothing.
+        is_content: bool,
+    },
+}
+
+impl SignalLog {
+    /// Listens to the whole journal, one signal after the other, each as it stood when it was decided.
+    pub(crate) fn read(pipeline: &Pipeline, journal: &Journal, now: DateTime<Utc>) -> Self {
+        let mut listener = SignalReader {
+            log: Self::default(),
+            // Read at the first command, and then for all: most journals have none.
+            observed: LazyCell::new(|| observations(journal.entries())),
+            now,
+            comments: BTreeSet::new(),
+            reviews: BTreeSet::new(),
+            decided: Vec::new(),
+        };
+        for entry in journal.entries() {
+            if let JournalEvent::Signaled { signal, .. } = &entry.event {
+                listener.read(entry, signal);
+            }
+        }
+        let SignalReader { log: mut heard, mut decided, .. } = listener;
+        decided.sort_by_key(|decided| decided.seq);
+        for decided in decided {
+            heard.decide(pipeline, journal, decided);
+        }
+        heard.answers.sort_by_key(|answered| answered.signal);
+        heard
+    }
+
+    fn decide(&mut self, pipeline: &Pipeline, journal: &Journal, decided: ResolvedSignal) {
+        let ResolvedSignal { seq, at, signal, request: wish } = decided;
+        let answer = match wish {
+            SignalRequest::Talk => SignalAnswer::Noted,
+            SignalRequest::Occasion(what) => {
+                self.pull_events.push(PullEvent { seq, at, kind: what });
+                SignalAnswer::Noted
+            }
+            SignalRequest::Closure(closure) => {
+                let reopens = closure.how == PullClosureKind::Reopened;
+                if reopens && self.closed().is_none() {
+                    SignalAnswer::Ignored("it was not closed".to_owned())
+                } else {
+                    self.closures.push(closure);
+                    SignalAnswer::Taken
+                }
+            }
+            SignalRequest::Gone(because) => {
+                self.cancels.push(Cancellation { seq, because });
+                SignalAnswer::Taken
+            }
+            SignalRequest::Retry { .. }
+            | SignalRequest::Cancel(_)
+            | SignalRequest::Unlabel(_)
+            | SignalRequest::Approve(_)
+            | SignalRequest::Plan(_) => {
+                let stood = self.phase_at(pipeline, journal, seq, at);
+                self.command(seq, at, wish, stood)
+                    .map_or_else(SignalAnswer::Ignored, |()| SignalAnswer::Taken)
+            }
+        };
+        self.answers.push(AnsweredSignal { signal, answer });
+    }
+
+    fn phase_at(&self, pipeline: &Pipeline, journal: &Journal, seq: u64, at: DateTime<Utc>) -> OrderPhase {
+        let length = usize::try_from(seq.saturating_sub(1)).unwrap_or(usize::MAX);
+        if self.closed().is_some() {
+            return OrderPhase::Over;
+        }
+        let mut walk = Replay::new(pipeline, journal, length, self, at);
+        let ran = walk.run();
+        let can_be_retried =
+            Surfaces::of(ran.settled.as_ref(), &walk.verdict(ran.settled.as_ref())).can_be_retried;
+        let segment = ran.answers_begun;
+        let rests = |approvable, retry| OrderPhase::Rests { segment, approvable, retry };
+        match ran.settled {
+            _ if self.cancelled().is_some() => rests(false, RetryCommandKind::MoreRounds),
+            Some(_) if segment == 0 && can_be_retried => rests(ran.approvable, RetryCommandKind::MoreRounds),
+            Some(_) if ran.given_up => rests(ran.approvable, RetryCommandKind::MoreRounds),
+            Some(_) if ran.has_pull => {
+                rests(ran.approvable, RetryCommandKind::Asks { is_content: !can_be_retried })
+            }
+            Some(_) => OrderPhase::Over,
+            None if ran.plan_waits => OrderPhase::PlanWaits,
+            None => OrderPhase::AtWork { conversing: segment > 0, has_pull: ran.has_pull },
+        }
+    }
+
+    /// What a command changes as it stood then; or why nothing.
+    fn command(
+        &mut self,
+        seq: u64,
+        at: DateTime<Utc>,
+        wish: SignalRequest,
+        stood: OrderPhase,
+    ) -> Result<(), String> {
+        let because = match (wish, stood) {
+            (
+                SignalRequest::Retry { guidance, .. },
+                OrderPhase::Rests { segment, retry: RetryCommandKind::MoreRounds, .. },
+            ) => {
+                let word = match guidance {
+                    Some(guidance) => ResumeCommand::Advised { guidance },
+                    None => ResumeCommand::Retried,
+                };
+                self.commands.push(AppliedCommand { seq, segment, command: word });
+                return Ok(());
+            }
+            (
+                SignalRequest::Retry { guidance: None, .. },
+                OrderPhase::Rests { retry: RetryCommandKind::Asks { is_content: true }, .. },
+            ) => {
+                "nothing is known to be wrong with it: say what should be different after the command, or review the pull request"
+            }
+            (
+                SignalRequest::Retry { guidance, by },
+                OrderPhase::Rests { retry: RetryCommandKind::Asks { .. }, .. },
+            ) => {
+                self.pull_events.push(PullEvent { seq, at, kind: PullEventKind::Asked { by, guidance } });
+                return Ok(());
+            }
+            (SignalRequest::Approve(by), OrderPhase::Rests { segment, approvable: true, .. }) => {
+                self.commands.push(AppliedCommand { seq, segment, command: ResumeCommand::Approved { by } });
+                return Ok(());
+            }
+            // Advice that comes while others are answered is for the next answer.
+            (
+                SignalRequest::Retry { guidance: Some(guidance), by },
+                OrderPhase::AtWork { conversing: true, .. },
+            ) => {
+                let what = PullEventKind::Asked { by, guidance: Some(guidance) };
+                self.pull_events.push(PullEvent { seq, at, kind: what });
+                return Ok(());
+            }
+            (SignalRequest::Approve(_), OrderPhase::PlanWaits) => {
+                self.plan_decisions.push((seq, PlanDecision::Approved));
+                return Ok(());
+            }
+            (SignalRequest::Plan(guidance), OrderPhase::PlanWaits) => {
+                self.plan_decisions.push((seq, PlanDecision::Again { guidance }));
+                return Ok(());
+            }
+            (SignalRequest::Cancel(because) | SignalRequest::Unlabel(because), OrderPhase::PlanWaits)
+            | (SignalRequest::Cancel(because), OrderPhase::AtWork { .. })
+            | (SignalRequest::Unlabel(because), OrderPhase::AtWork { has_pull: false, .. }) => {
+                self.cancels.push(Cancellation { seq, because });
+                return Ok(());
+            }
+            (SignalRequest::Unlabel(_), OrderPhase::AtWork { has_pull: true, .. }) => {
+                "the pull request is open already: say /cancel, or close it"
+            }
+            (SignalRequest::Approve(_), _) => "nothing waits for approval",
+            (SignalRequest::Plan(_), OrderPhase::AtWork { has_pull: false, conversing: false }) => {
+                "the plan is being made or carried out: say /cancel and start anew, or wait and review the pull request"
+            }
+            (SignalRequest::Plan(_), _) => {
+                "no plan waits for approval: say /retry with what should be different"
+            }
+            (SignalRequest::Retry { .. }, OrderPhase::AtWork { .. }) => "it is at work already",
+            (SignalRequest::Retry { .. }, OrderPhase::PlanWaits) => {
+                "the plan waits: say /approve, or /plan with what should be different"
+            }
+            (SignalRequest::Retry { .. }, OrderPhase::Over) => "it is done; there is nothing to retry",
+            (
+                SignalRequest::Cancel(_) | SignalRequest::Unlabel(_),
+                OrderPhase::Rests { .. } | OrderPhase::Over,
+            ) => "it has ended already",
+            (
+                SignalRequest::Gone(_)
+                | SignalRequest::Talk
+                | SignalRequest::Closure(_)
+                | SignalRequest::Occasion(_),
+                _,
+            ) => "",
+        };
+        Err(because.to_owned())
+    }
+}
+
+impl<'a, F: FnOnce() -> BTreeMap<&'a MoveKey, Vec<Observation<'a>>>> SignalReader<'a, F> {
+    fn read(&mut self, entry: &JournalEntry, signal: &Signal) {
+        let by = &signal.by;
+        let (seq, at) = (entry.seq, entry.at);
+        match &signal.kind {
+            SignalKind::Labeled { .. } => self.ignore(seq, "it is at work already"),
+            SignalKind::IssueEdited => {
+                self.log.issue_edited = true;
+                self.ignore(seq, "the order works on the text as it was when it began");
+            }
+            SignalKind::IssueLocked => self.ignore(seq, "those who may command can still write there"),
+            SignalKind::IssueTransferred => {
+                self.request(entry, SignalRequest::Gone(format!("{by} moved the issue away")))
+            }
+            SignalKind::IssueDeleted => {
+                self.request(entry, SignalRequest::Gone(format!("{by} deleted the issue")))
+            }
+            SignalKind::IssueClosed => {
+                self.request(entry, SignalRequest::Cancel(format!("{by} closed the issue")))
+            }
+            SignalKind::PullClosed { pull, merged } => {
+                let how = if *merged { PullClosureKind::Merged } else { PullClosureKind::TurnedDown };
+                self.request(
+                    entry,
+                    SignalRequest::Closure(PullClosure { seq, pull: *pull, by: by.to_string(), how }),
+                );
+            }
+            SignalKind::PullReopened { pull } => {
+                let how = PullClosureKind::Reopened;
+                self.request(
+                    entry,
+                    SignalRequest::Closure(PullClosure { seq, pull: *pull, by: by.to_string(), how }),
+                );
+            }
+            SignalKind::PullPushed { head, .. } => {
+                self.request(entry, SignalRequest::Occasion(PullEventKind::Pushed { head: head.clone() }));
+            }
+            SignalKind::ChecksFinished { head } => {
+                self.request(entry, SignalRequest::Occasion(PullEventKind::Checked { head: head.clone() }));
+            }
+            SignalKind::BaseMoved { .. } => {
+                self.request(entry, SignalRequest::Occasion(PullEventKind::BaseMoved))
+            }
+            SignalKind::Reviewed { verdict: ReviewVerdict::Approved, .. } => {
+                self.ignore(seq, "an approval needs no answer");
+            }
+            SignalKind::Reviewed { review, verdict, .. } => {
+                let is_new = self.reviews.insert(*review);
+                let what = |by| PullEventKind::Reviewed { by, review: *review, verdict: *verdict };
+                self.of_a_reviewer((seq, at), by, is_new, what);
+            }
+            SignalKind::Remarked { comment, .. } => {
+                let is_new = self.comments.insert(*comment);
+                self.of_a_reviewer((seq, at), by, is_new, |by| PullEventKind::Remarked {
+                    by,
+                    comment: *comment,
+                });
+            }
+            SignalKind::Commanded { comment: Some(comment), .. } | SignalKind::Misspoken { comment, .. }
+                if !self.comments.insert(*comment) =>
+            {
+                self.ignore(seq, "the comment was heard already");
+            }
+            SignalKind::Misspoken { .. } => self.of_who_may((seq, at), by, || SignalRequest::Talk),
+            SignalKind::Unlabeled { .. } => {
+                self.of_who_may((seq, at), by, || SignalRequest::Unlabel(format!("{by} took the label off")));
+            }
+            SignalKind::Commanded { command, .. } => self.of_who_may((seq, at), by, || match command {
+                SlashCommand::Retry { guidance } => {
+                    SignalRequest::Retry { guidance: guidance.clone(), by: by.clone() }
+                }
+                SlashCommand::Approve => SignalRequest::Approve(by.to_string()),
+                SlashCommand::Cancel => SignalRequest::Cancel(format!("{by} said /cancel")),
+                SlashCommand::Plan { guidance } => SignalRequest::Plan(guidance.clone()),
+                SlashCommand::Status | SlashCommand::Help => SignalRequest::Talk,
+            }),
+        }
+    }
+
+    fn request(&mut self, entry: &JournalEntry, wish: SignalRequest) {
+        self.decided.push(ResolvedSignal { seq: entry.seq, at: entry.at, signal: entry.seq, request: wish });
+    }
+
+    /// What counts only when it comes from somebody with write access.
+    fn of_who_may(
+        &mut self,
+        (signal, at): (u64, DateTime<Utc>),
+        by: &Requester,
+        wish: impl FnOnce() -> SignalRequest,
+    ) {
+        match self.log.permission(&self.observed, (signal, at), by, self.now) {
+            SenderPermission::Known { seq, at } => {
+                self.decided.push(ResolvedSignal { seq, at, signal, request: wish() })
+            }
+            SenderPermission::Asking => {
+                self.log.answers.push(AnsweredSignal { signal, answer: SignalAnswer::Asking })
+            }
+            SenderPermission::No(because) => {
+                self.log.answers.push(AnsweredSignal { signal, answer: SignalAnswer::NoRight(because) });
+            }
+        }
+    }
+
+    fn of_a_reviewer(
+        &mut self,
+        (signal, at): (u64, DateTime<Utc>),
+        by: &Requester,
+        is_new: bool,
+        what: impl FnOnce(Person) -> PullEventKind,
+    ) {
+        match by {
+            _ if !is_new => self.ignore(signal, "it was heard already"),
+            Requester::ApiToken => self.ignore(signal, "reviews are written on GitHub"),
+            Requester::Person(person) => {
+                self.of_who_may((signal, at), by, || SignalRequest::Occasion(what(person.clone())));
+                let last = self.log.answers.last();
+                let is_asked =
+                    last.is_some_and(|last| last.signal == signal && last.answer == SignalAnswer::Asking);
+                self.log.asks_for_reviewers |= is_asked;
+            }
+        }
+    }
+
+    fn ignore(&mut self, signal: u64, because: &str) {
+        let answer = SignalAnswer::Ignored(because.to_owned());
+        self.log.answers.push(AnsweredSignal { signal, answer });
+    }
+}

@@ -1,0 +1,276 @@
+//! What each kind of stage does, from its beginning to its end.
+
+use super::graph::StageResult;
+use super::judge::RoundOutcome;
+use super::rounds::{AbandonedRounds, EscalationTarget, WorkerOutcome};
+use super::work::CommitParents;
+use super::{Replay, Suspension};
+use crate::checks;
+use crate::feedback::Feedback;
+use crate::ids::BranchName;
+use crate::moves::{EffectOutcome, Move, MoveKey};
+use crate::pipeline::{Check, Escalation, Stage, StageKind, StageStart};
+use crate::settlement::Settlement;
+use crate::test_run::TestVerdict;
+use crate::trace::{CandidateWork, StageChecksOutcome, StageState};
+
+/// How a set of judges is asked one after the other: what is not a pass ends the round.
+macro_rules! passed {
+    ($judged:expr) => {
+        match $judged.into_result() {
+            Ok(value) => value,
+            Err(ended) => return Ok(ended),
+        }
+    };
+}
+
+impl Replay<'_> {
+    /// One stage, from its beginning.
+    pub(crate) fn stage(&mut self, stage: &Stage) -> Result<StageResult, Suspension> {
+        // What a person accepted as it is, is not judged again.
+        let is_accepted = self.work_before(stage).is_some_and(|work| work.accepted.is_some());
+        let judges_only = stage.uses == StageKind::Tests || stage.begins_with == StageStart::Checks;
+        if is_accepted && judges_only {
+            let work = self.work_before(stage).cloned();
+            return Ok(StageResult { work, ..StageResult::without_result(StageState::Skipped) });
+        }
+        match stage.uses {
+            StageKind::Agent => self.agent_stage(stage),
+            StageKind::Branch => self.branch_stage(stage),
+            StageKind::Tests => self.tests_stage(stage),
+            StageKind::Publish => self.publish_stage(stage),
+            StageKind::Ready => self.ready_stage(stage),
+            StageKind::Archive => self.archive_stage(stage),
+        }
+    }
+
+    /// A stage whose result is what its agent answers, and what it pushed.
+    fn agent_stage(&mut self, stage: &Stage) -> Result<StageResult, Suspension> {
+        let mut worker = self.worker(stage, &stage.name)?;
+        let head = self.work_before(stage).cloned();
+        if let (StageStart::Checks, Some(work)) = (stage.begins_with, &head) {
+            // Another agent knows nothing of it.
+            worker.session = work.session.clone().filter(|_| work.agent == worker.agent);
+            worker.previous = Some(work.answer.clone());
+        }
+        // Words do not answer an objection to a commit: without a new one, what is there is judged again.
+        let judges_what_is_there = stage.begins_with == StageStart::Checks
+            && stage.checks.contains(&Check::Verifier)
+            && !stage.checks.contains(&Check::PushedCommit);
+        if worker.begins_with == StageStart::Checks && head.is_none() {
+            let because = format!("stage {}: there is no work to judge", stage.name);
+            return Err(Suspension::Settled(Settlement::Failed { because }));
+        }
+        if stage.checks.contains(&Check::PushedCommit) {
+            worker.branch = Some(self.branch_or_default());
+        }
+        let rounds = self.rounds(&worker, |walk, round, run| {
+            let (fields, made) = match run {
+                Some(run) => {
+                    let fields = passed!(walk.judge_output(stage, &worker, round, run)?);
+                    let made = match walk.base.clone() {
+                        Some(base) if stage.checks.contains(&Check::PushedCommit) => {
+                            let onto = CommitParents { start: base.clone(), parent: base, merges: None };
+                            passed!(walk.judge_import(stage, &worker, round, run, onto)?)
+                        }
+                        Some(_) | None => None,
+                    };
+                    (fields, made)
+                }
+                None => (Vec::new(), None),
+            };
+            let is_new = made.is_some();
+            let there = || head.clone().filter(|_| run.is_none() || judges_what_is_there);
+            let Some(work) = made.or_else(|| there().map(|work| CandidateWork { round, ..work })) else {
+                let fields = passed!(walk.judge_answer(stage, &worker, round, fields)?);
+                let fields = passed!(walk.judge_plan(stage, &worker, round, fields)?);
+                return Ok(RoundOutcome::Passed((fields, None)));
+            };
+            let work = passed!(walk.judge_tests(stage, &worker, round, work)?);
+            if is_new && walk.pull_before(stage).is_some() {
+                walk.push(&work)?;
+            }
+            let work = passed!(walk.judge_review(stage, &worker, round, work)?);
+            Ok(RoundOutcome::Passed((fields, Some(work))))
+        })?;
+        Ok(match rounds {
+            WorkerOutcome::Passed((mut fields, work)) => {
+                fields.extend(work.iter().flat_map(work_fields));
+                StageResult::passed(fields, work)
+            }
+            WorkerOutcome::Approved { mut work, by } => {
+                let because = with_its_own_fault(&work, String::new());
+                self.accept(&mut work, by, because);
+                self.push(&work)?;
+                StageResult {
+                    state: StageState::Approved,
+                    ..StageResult::passed(work_fields(&work), Some(*work))
+                }
+            }
+            WorkerOutcome::GivenUp(given_up) => hand_on(stage, given_up),
+        })
+    }
+
+    /// The branch, or one after the issue's title where no stage names it.
+    pub(crate) fn branch_or_default(&mut self) -> BranchName {
+        let issue = &self.journal.opened().issue;
+        let branch =
+            self.trace.branch.get_or_insert_with(|| BranchName::for_issue(issue.number, &issue.title, 1));
+        branch.clone()
+    }
+
+    /// The tests, run on the work as it stands. There is no worker who could be sent back.
+    fn tests_stage(&mut self, stage: &Stage) -> Result<StageResult, Suspension> {
+        let Some(mut work) = self.work_before(stage).cloned() else {
+            let because = format!("stage {}: there is no commit to test", stage.name);
+            return Err(Suspension::Settled(Settlement::Failed { because }));
+        };
+        for again in 1.. {
+            let key = MoveKey::within(&stage.name, format_args!("{again}/tests"));
+            let seen = self.observe(&key, |_| Move::RunTests { commit: work.commit.clone() })?;
+            let EffectOutcome::Tested(tests) = seen.outcome else { return Err(self.mismatch(&key)) };
+            let feedback = checks::of_tests(tests).feedback;
+            if let Some(seen) = self.trace.round(&stage.name, again) {
+                seen.commit = Some(work.commit.clone());
+                seen.tests = Some((**tests).clone());
+                seen.feedback = (!feedback.passed).then(|| feedback.clone());
+            }
+            self.tested(&mut work, tests);
+            let fields = |work: &CandidateWork| {
+                let mut fields = work_fields(work);
+                fields.push(("verdict".to_owned(), word(tests.verdict).to_owned()));
+                fields.push(("result".to_owned(), feedback.summary.clone()));
+                fields
+            };
+            match tests.verdict {
+                TestVerdict::Passed | TestVerdict::NoTests => {
+                    return Ok(StageResult::passed(fields(&work), Some(work)));
+                }
+                TestVerdict::Weakened | TestVerdict::Failed | TestVerdict::SetupFailed => {
+                    if self.signals.retried_after(self.position) {
+                        continue;
+                    }
+                    let because = feedback.summary.clone();
+                    work.checks = StageChecksOutcome::Failed { because: because.clone() };
+                    work.open_findings = super::best::blocking_findings(&feedback);
+                    if let Some(super::signal_log::ResumeCommand::Approved { by }) =
+                        self.signals.command_after(self.position)
+                    {
+                        let by = by.clone();
+                        self.accept(&mut work, by, because);
+                        self.push(&work)?;
+                        let concluded = StageResult::passed(fields(&work), Some(work));
+                        return Ok(StageResult { state: StageState::Approved, ..concluded });
+                    }
+                    let to = match stage.escalate_on_exhaust {
+                        Escalation::None => EscalationTarget::Nobody,
+                        Escalation::HumanApproval | Escalation::Agent(_) => EscalationTarget::Person,
+                    };
+                    return Ok(hand_on(stage, AbandonedRounds { because, best: Some(work), to }));
+                }
+            }
+        }
+        Err(Suspension::Settled(Settlement::Failed { because: "the tests were run too often".to_owned() }))
+    }
+
+    /// The archiver's words, if there is one, the stage's inputs and the change, kept as artifacts.
+    fn archive_stage(&mut self, stage: &Stage) -> Result<StageResult, Suspension> {
+        let worker = self.worker(stage, &stage.name)?;
+        let mut parts: Vec<(String, String)> =
+            worker.inputs.iter().map(|(name, text)| (name.clone(), text.clone())).collect();
+        let mut summary = String::new();
+        if stage.agent.is_some() {
+            let written = self.rounds(&worker, |walk, round, run| match run {
+                Some(run) => walk.judge_output(stage, &worker, round, run),
+                None => Ok(RoundOutcome::invalid_output(Feedback::passed("nothing was written"))),
+            })?;
+            match written {
+                WorkerOutcome::Passed(fields) => {
+                    summary = fields.into_iter().next().map(|(_, text)| text).unwrap_or_default();
+                }
+                WorkerOutcome::Approved { .. } => {}
+                WorkerOutcome::GivenUp(given_up) => {
+                    self.trace.note(format!("The archive has no summary: {}.", given_up.because));
+                }
+            }
+            parts.push(("summary".to_owned(), summary.clone()));
+        }
+        let key = MoveKey::within(&stage.name, "archive");
+        let archive = Move::Archive { stage: stage.name.clone(), parts };
+        let seen = self.observe(&key, |_| archive)?;
+        if !matches!(seen.outcome, EffectOutcome::Archived { .. }) {
+            return Err(self.mismatch(&key));
+        }
+        Ok(StageResult::passed(vec![("result".to_owned(), summary)], None))
+    }
+}
+
+/// The end of a stage whose rounds came to nothing.
+fn hand_on(stage: &Stage, given_up: AbandonedRounds) -> StageResult {
+    let AbandonedRounds { because, best, to } = given_up;
+    let because = match &best {
+        Some(work) => with_its_own_fault(work, because),
+        None => format!("stage {}: {because}", stage.name),
+    };
+    match (best, to) {
+        (Some(mut work), EscalationTarget::Person) => {
+            work.checks = StageChecksOutcome::Failed { because: because.clone() };
+            StageResult {
+                state: StageState::Escalated,
+                because: Some(Settlement::Escalated { pull: None, because }),
+                ..StageResult::passed(work_fields(&work), Some(work))
+            }
+        }
+        (None, _) if stage.checks.contains(&Check::PushedCommit) => {
+            StageResult::failed(Settlement::Blocked { because })
+        }
+        (best, EscalationTarget::Person | EscalationTarget::Nobody) => {
+            let checks = StageChecksOutcome::Failed { because: because.clone() };
+            let work = best.map(|work| CandidateWork { checks, ..work });
+            StageResult { work, ..StageResult::failed(Settlement::Failed { because }) }
+        }
+    }
+}
+
+/// What a stage with work gives to those after it, besides its answer.
+fn work_fields(work: &CandidateWork) -> Vec<(String, String)> {
+    let tests = work.tests.as_ref().map(|tests| {
+        let summary = checks::of_tests(tests).feedback.summary;
+        let failing: String = tests.failing.iter().map(|name| format!("\nfails: {name}")).collect();
+        format!("{summary}{failing}")
+    });
+    let review = work.review.as_ref().map(|review| review.summary.clone());
+    [
+        ("changed", work.changed.join("\n")),
+        ("commit", work.commit.to_string()),
+        ("code", work.patch.clone()),
+        ("final_code", work.patch.clone()),
+        ("test_results", tests.unwrap_or_default()),
+        ("verdict", review.unwrap_or_default()),
+    ]
+    .map(|(field, value)| (field.to_owned(), value))
+    .to_vec()
+}
+
+fn word(verdict: TestVerdict) -> &'static str {
+    match verdict {
+        TestVerdict::Passed => "passed",
+        TestVerdict::Weakened => "weakened",
+        TestVerdict::Failed => "failed",
+        TestVerdict::SetupFailed => "setup_failed",
+        TestVerdict::NoTests => "no_tests",
+    }
+}
+
+/// The best round is not always the last: what is wrong with the one that is handed over comes first.
+fn with_its_own_fault(best: &CandidateWork, because: String) -> String {
+    match &best.checks {
+        StageChecksOutcome::Failed { because: own } if because.is_empty() => own.clone(),
+        StageChecksOutcome::Failed { because: own } if !because.starts_with(own.as_str()) => {
+            format!("round {} came closest: {own}. At the end: {because}", best.round)
+        }
+        StageChecksOutcome::Failed { .. } | StageChecksOutcome::Passed | StageChecksOutcome::Lacking(_) => {
+            because
+        }
+    }
+}

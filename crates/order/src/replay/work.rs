@@ -1,0 +1,411 @@
+//! What a worker pushed: imported, made into the commit to publish, tested.
+
+use super::best::blocking_findings;
+use super::judge::{FailedRound, RoundCheck, RoundOutcome};
+use super::rounds::WorkerOutcome;
+use super::worker::Worker;
+use super::{Replay, Suspension};
+use crate::agent_run::AgentRun;
+use crate::answer;
+use crate::artifact::CodeArtifact;
+use crate::change_kind::{ChangeKind, IssueClassification, kind_of};
+use crate::checks;
+use crate::commit_message;
+use crate::feedback::{Category, Feedback};
+use crate::ids::{BranchName, CommitSha};
+use crate::inconclusive::Inconclusive;
+use crate::journal::JournalEvent;
+use crate::moves::{EffectOutcome, Move};
+use crate::pipeline::{Check, Stage, StageOutput};
+use crate::scrutiny::ProofTarget;
+use crate::settings::ProofRequirement;
+use crate::settlement::Settlement;
+use crate::test_run::{TestRun, TestVerdict};
+use crate::trace::{CandidateWork, StageChecksOutcome};
+
+/// Of what an import remarks on, as much as people are told.
+const MOST_WARNINGS: usize = 5;
+
+/// What a line of an answer begins with that says why no test can show the change, and how much of it is passed on.
+const NO_TEST: &str = "no test:";
+const MOST_SAID: usize = 300;
+
+/// Where a worker's commit stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct CommitParents {
+    /// The commit that its work tree began with, and that its change is held against.
+    pub(crate) start: CommitSha,
+    /// The parent of the commit to publish.
+    pub(crate) parent: CommitSha,
+    /// Its second parent, where it merges.
+    pub(crate) merges: Option<CommitSha>,
+}
+
+impl Replay<'_> {
+    /// The checks `pushed_commit` and `policy`, and the commit to publish made of what was pushed.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "any other outcome is of another move")]
+    pub(crate) fn judge_import(
+        &mut self,
+        stage: &Stage,
+        worker: &Worker,
+        round: u32,
+        run: &AgentRun,
+        onto: CommitParents,
+    ) -> Result<RoundOutcome<Option<CandidateWork>>, Suspension> {
+        let Some(branch) = worker.branch.clone() else {
+            return Err(Suspension::Settled(Settlement::Failed {
+                because: "there is no branch to work on".to_owned(),
+            }));
+        };
+        let CommitParents { start, parent, merges } = onto;
+        if self.output(stage) == StageOutput::CodeArtifact {
+            self.write_artifact(worker, round, run, &branch)?;
+        }
+        let key = worker.key(round, "import");
+        let seen = self.observe(&key, |_| Move::Import { branch: branch.clone(), base: start })?;
+        let at = seen.at;
+        let missing =
+            |because: &str| RoundOutcome::failed(RoundCheck::PushedCommit, nothing_pushed(because, &branch));
+        let (pushed, tree, message, changed) = match seen.outcome {
+            EffectOutcome::Imported { pushed, tree, message, changed, warnings } => {
+                for warning in warnings.iter().take(MOST_WARNINGS) {
+                    self.trace.note(warning.description.clone());
+                }
+                (pushed, tree, message, changed)
+            }
+            EffectOutcome::NothingPushed { because } => return Ok(missing(because)),
+            EffectOutcome::ImportRefused(feedback) => {
+                return Ok(RoundOutcome::failed(RoundCheck::Policy, feedback.clone()));
+            }
+            _ => return Err(self.mismatch(&key)),
+        };
+        if self.imported.replace(pushed.clone()).as_ref() == Some(pushed) {
+            // Nothing was wanted but a test.
+            if let Some(unproven) = self.asked_for_proof.get(&stage.name)
+                && (&unproven.pushed, unproven.round + 1) == (pushed, round)
+            {
+                let checks = StageChecksOutcome::Lacking(Inconclusive::NotTested);
+                return Ok(RoundOutcome::Passed(Some(CandidateWork { round, checks, ..unproven.clone() })));
+            }
+            let because =
+                format!("the branch is still at {}, the commit that was there before", pushed.short());
+            return Ok(missing(&because));
+        }
+        let message = match message {
+            Some(message) => message.clone(),
+            None => self.commit_message(worker, round, changed)?,
+        };
+        let key = worker.key(round, "commit");
+        let seen =
+            self.observe(&key, |_| Move::Commit { tree: tree.clone(), parent, merges, message, date: at })?;
+        let EffectOutcome::Committed { commit, patch } = seen.outcome else {
+            return Err(self.mismatch(&key));
+        };
+        if let Some(seen) = self.trace.round(&stage.name, round) {
+            seen.commit = Some(commit.clone());
+        }
+        Ok(RoundOutcome::Passed(Some(CandidateWork {
+            round,
+            pushed: pushed.clone(),
+            agent: worker.agent.clone(),
+            session: run.session_id.clone(),
+            answer: worker.key(round, "agent"),
+            patch: patch.clone(),
+            open_findings: 0,
+            review: None,
+            commit: commit.clone(),
+            tree: tree.clone(),
+            changed: changed.clone(),
+            tests: None,
+            checks: StageChecksOutcome::Lacking(Inconclusive::NotTested),
+            accepted: None,
+        })))
+    }
+
+    /// The files of an artifact become a commit in the agent's origin, as if the agent had pushed it.
+    fn write_artifact(
+        &mut self,
+        worker: &Worker,
+        round: u32,
+        run: &AgentRun,
+        branch: &BranchName,
+    ) -> Result<(), Suspension> {
+        // It was held against the rules as the worker's output; one that does not parse has not come this far.
+        let Ok(artifact) = CodeArtifact::parse(run.result.as_deref().unwrap_or_default()) else {
+            return Ok(());
+        };
+        let key = worker.key(round, "write");
+        let write = Move::WriteArtifact {
+            answer: worker.key(round, "agent"),
+            branch: branch.clone(),
+            artifact: artifact.artifact_id,
+        };
+        let seen = self.observe(&key, |_| write)?;
+        if matches!(seen.outcome, EffectOutcome::ArtifactWritten) { Ok(()) } else { Err(self.mismatch(&key)) }
+    }
+
+    /// The check `tests`, where the stage has it and they were not run on this commit yet.
+    pub(crate) fn judge_tests(
+        &mut self,
+        stage: &Stage,
+        worker: &Worker,
+        round: u32,
+        mut work: CandidateWork,
+    ) -> Result<RoundOutcome<CandidateWork>, Suspension> {
+        if !stage.checks.contains(&Check::Tests) {
+            return Ok(RoundOutcome::Passed(work));
+        }
+        let tests = match &work.tests {
+            Some(tests) => tests.clone(),
+            None => {
+                let key = worker.key(round, "tests");
+                let seen = self.observe(&key, |_| Move::RunTests { commit: work.commit.clone() })?;
+                let EffectOutcome::Tested(tests) = seen.outcome else { return Err(self.mismatch(&key)) };
+                (**tests).clone()
+            }
+        };
+        if let Some(seen) = self.trace.round(&stage.name, round) {
+            seen.tests = Some(tests.clone());
+        }
+        // What an earlier stage took as it is, is not asked about again.
+        let was_taken = work.checks.is_unproven();
+        self.tested(&mut work, &tests);
+        let sent_back = |by, work: CandidateWork, feedback: Feedback| {
+            Ok(RoundOutcome::Failed(Box::new(FailedRound {
+                by,
+                tests: None,
+                tree: None,
+                candidate: Some(not_verified(work, &feedback.summary)),
+                feedback,
+            })))
+        };
+        if let StageChecksOutcome::Lacking(lacks @ Inconclusive::Unproven { because }) = &work.checks {
+            let is_retried = self.signals.retried_after(self.position);
+            if was_taken && !is_retried {
+                return Ok(RoundOutcome::Passed(work));
+            }
+            let no_test = self.said_of_no_test(stage, round);
+            let was_asked = self.asked_for_proof.contains_key(&stage.name);
+            if is_retried || (no_test.is_none() && !was_asked) {
+                let feedback = Feedback::failed(Category::TestFailure, lacks.sentence()).suggest(
+                    "Add a test that fails on the code as it was and passes with the change. Where no test can show \
+                     it, push nothing more and answer with a line that begins with `No test:` and says why.",
+                );
+                self.asked_for_proof.insert(stage.name.clone(), work.clone());
+                return sent_back(
+                    if is_retried { RoundCheck::Person } else { RoundCheck::Proof },
+                    work,
+                    feedback,
+                );
+            }
+            if let Some(words) = no_test {
+                let because = format!("{because}; the agent says of a test: “{words}”");
+                work.checks = StageChecksOutcome::Lacking(Inconclusive::Unproven { because });
+            }
+            return Ok(RoundOutcome::Passed(work));
+        }
+        match tests.verdict {
+            TestVerdict::Passed if tests.doubt.is_none() => Ok(RoundOutcome::Passed(work)),
+            // Nothing is wrong with it, but a person was not content.
+            TestVerdict::Passed | TestVerdict::NoTests if self.signals.retried_after(self.position) => {
+                let feedback = Feedback::failed(
+                    Category::TestFailure,
+                    format!("nothing could be verified: {}", unverified(&tests)),
+                )
+                .suggest("A person asked for another attempt; see what they advise.");
+                sent_back(RoundCheck::Person, work, feedback)
+            }
+            TestVerdict::Passed | TestVerdict::NoTests => Ok(RoundOutcome::Passed(work)),
+            TestVerdict::Weakened | TestVerdict::Failed | TestVerdict::SetupFailed => {
+                let feedback = checks::of_tests(&tests).feedback;
+                work.open_findings = blocking_findings(&feedback);
+                let is_bent = tests.verdict == TestVerdict::Weakened;
+                let by = if is_bent { RoundCheck::Tampering } else { RoundCheck::Tests };
+                Ok(RoundOutcome::Failed(Box::new(FailedRound {
+                    by,
+                    tests: Some(Box::new(tests)),
+                    tree: Some(work.tree.clone()),
+                    candidate: Some(not_verified(work, &feedback.summary)),
+                    feedback,
+                })))
+            }
+        }
+    }
+
+    /// The tests have run on this work: what its checks come to. What was said of a missing proof stays said.
+    pub(crate) fn tested(&mut self, work: &mut CandidateWork, tests: &TestRun) {
+        let checks = match tests.verdict {
+            TestVerdict::Passed if tests.doubt.is_none() => match self.lacks_proof(tests) {
+                Some(because) => StageChecksOutcome::Lacking(Inconclusive::Unproven { because }),
+                None => StageChecksOutcome::Passed,
+            },
+            TestVerdict::Passed => {
+                StageChecksOutcome::Lacking(Inconclusive::Doubted { because: unverified(tests) })
+            }
+            TestVerdict::NoTests => {
+                StageChecksOutcome::Lacking(Inconclusive::NoTests { because: unverified(tests) })
+            }
+            TestVerdict::Weakened | TestVerdict::Failed | TestVerdict::SetupFailed => {
+                StageChecksOutcome::Failed { because: checks::of_tests(tests).feedback.summary }
+            }
+        };
+        if !(checks.is_unproven() && work.checks.is_unproven()) {
+            work.checks = checks;
+        }
+        work.tests = Some(tests.clone());
+    }
+
+    /// Why no test can show the change, where its maker says so in a line of its answer.
+    fn said_of_no_test(&mut self, stage: &Stage, round: u32) -> Option<String> {
+        no_test_in(self.trace.round(&stage.name, round)?.result.as_deref()?)
+    }
+
+    /// Why the tests do not show that the change does what is asked for, where the settings want them to.
+    fn lacks_proof(&mut self, tests: &TestRun) -> Option<String> {
+        let class = self.class();
+        let said = IssueClassification { class: &class, by_who_is_judged: self.class_is_of_who_is_judged() };
+        let kind = kind_of(&self.journal.opened().issue, said);
+        // What was found unproven is so until a run shows otherwise, whoever pushes to it.
+        let known = self.trace.work.as_ref().and_then(|work| match &work.checks {
+            StageChecksOutcome::Lacking(Inconclusive::Unproven { because }) => Some(because.clone()),
+            StageChecksOutcome::Lacking(_)
+            | StageChecksOutcome::Passed
+            | StageChecksOutcome::Failed { .. } => None,
+        });
+        let Some(scrutiny) = tests.scrutiny.as_ref() else { return known };
+        // Held against a person's own commit, which may be the fix.
+        let is_theirs = |outcome: &EffectOutcome| matches!(outcome, EffectOutcome::TakenIn { commit, .. } if *commit == scrutiny.baseline.commit);
+        if known.is_none()
+            && self.entries.iter().any(
+                |entry| matches!(&entry.event, JournalEvent::Observed { outcome, .. } if is_theirs(outcome)),
+            )
+        {
+            return None;
+        }
+        if let Some(because) = scrutiny.too_few_mutants(self.settings.prove.caught) {
+            return Some(because);
+        }
+        let wanted = match (self.settings.prove.of, kind) {
+            (ProofRequirement::Always | ProofRequirement::Bugs, ChangeKind::Bug) => ProofTarget::Fix,
+            (ProofRequirement::Always, ChangeKind::Feature | ChangeKind::Chore)
+            | (ProofRequirement::Always | ProofRequirement::Bugs, ChangeKind::Unsaid) => {
+                ProofTarget::Addition
+            }
+            (ProofRequirement::Never, _) => return None,
+            (ProofRequirement::Bugs, ChangeKind::Feature | ChangeKind::Chore) => {
+                if scrutiny.unproven(ProofTarget::Addition).is_some() {
+                    let note = "Nothing had to be proven by a test: the issue does not ask for a fix.";
+                    self.trace.note(note.to_owned());
+                }
+                return None;
+            }
+        };
+        scrutiny.unproven(wanted)
+    }
+
+    /// A message where the agent's own is unusable: asked for, and made from the issue when that fails too.
+    fn commit_message(
+        &mut self,
+        worker: &Worker,
+        round: u32,
+        changed: &[String],
+    ) -> Result<String, Suspension> {
+        let title = self.journal.opened().issue.title.clone();
+        let asked = worker.asks(
+            "commit_message",
+            format!("{}/{round}/message", worker.prefix),
+            "create_commit",
+            vec![title.clone(), changed.join("\n")],
+        );
+        let message = self.rounds(&asked, |_, _, run| {
+            Ok(match run.and_then(|run| run.result.as_deref()).and_then(commit_message::clean) {
+                Some(message) => RoundOutcome::Passed(message),
+                None => RoundOutcome::invalid_output(
+                    Feedback::failed(Category::InvalidOutput, "the answer is no usable commit message")
+                        .suggest("Answer with a subject of two words or more, at most 100 characters, and nothing else."),
+                ),
+            })
+        })?;
+        Ok(match message {
+            WorkerOutcome::Passed(message) => message,
+            WorkerOutcome::Approved { .. } | WorkerOutcome::GivenUp(_) => {
+                self.trace.note("The commit message was made from the issue's title.".to_owned());
+                let number = self.journal.opened().issue.number;
+                commit_message::clean(&title).unwrap_or_else(|| format!("Change for issue {number}"))
+            }
+        })
+    }
+}
+
+/// The work of a round that a check sent back.
+pub(crate) fn not_verified(work: CandidateWork, because: &str) -> CandidateWork {
+    CandidateWork { checks: StageChecksOutcome::Failed { because: because.to_owned() }, ..work }
+}
+
+fn nothing_pushed(because: &str, branch: &BranchName) -> Feedback {
+    Feedback::failed(Category::MissingCommit, format!("nothing was pushed: {because}"))
+        .suggest(format!("Commit the change and run `git push origin HEAD:{branch}`."))
+}
+
+/// Why a run that did not fail verifies nothing.
+fn unverified(tests: &TestRun) -> String {
+    match (&tests.doubt, &tests.test) {
+        (Some(doubt), _) => doubt.clone(),
+        (None, Some(run)) => format!("`{}` ran no test", run.command),
+        (None, None) => "the repository has no tests that Journeyman can find".to_owned(),
+    }
+}
+
+/// What follows `No test:` in a line of an answer, or of a text within an answer that is JSON.
+fn no_test_in(said: &str) -> Option<String> {
+    let in_json = || answer::object(said).ok().and_then(|object| texts_in(&object).find_map(no_test_in_text));
+    no_test_in_text(said).or_else(in_json)
+}
+
+fn no_test_in_text(said: &str) -> Option<String> {
+    let line = said.lines().find_map(|line| {
+        let line = line.trim_start_matches(|c: char| c.is_whitespace() || "*_->#".contains(c));
+        let (head, rest) = line.split_at_checked(NO_TEST.len())?;
+        head.eq_ignore_ascii_case(NO_TEST).then(|| rest.trim_matches(['*', '_', ' ']))
+    })?;
+    Some(line.chars().take(MOST_SAID).collect()).filter(|words: &String| !words.is_empty())
+}
+
+fn texts_in(value: &serde_json::Value) -> Box<dyn Iterator<Item = &str> + '_> {
+    use serde_json::Value;
+    match value {
+        Value::String(text) => Box::new(std::iter::once(text.as_str())),
+        Value::Array(values) => Box::new(values.iter().flat_map(texts_in)),
+        // Contents of files are nobody's words.
+        Value::Object(fields) => Box::new(
+            fields
+                .iter()
+                .filter(|(key, value)| *key == "text" || !value.is_string())
+                .flat_map(|(_, value)| texts_in(value)),
+        ),
+        Value::Null | Value::Bool(_) | Value::Number(_) => Box::new(std::iter::empty()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::no_test_in;
+
+    #[test]
+    fn an_answer_says_why_there_is_no_test() {
+        let json = r#"Here:
+```json
+{"answers": [{"point": "1", "done": true, "text": "Longer now.\n\nNo test: it needs a slow disk."}]}
+```"#;
+        for (said, why) in [
+            ("Longer now.\n**No test:** a slow disk", Some("a slow disk")),
+            ("no test: a slow disk", Some("a slow disk")),
+            ("No test:", None),
+            ("There is no test: none", None),
+            ("Ö", None),
+            (json, Some("it needs a slow disk.")),
+        ] {
+            assert_eq!(no_test_in(said).as_deref(), why, "{said}");
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! The door of a job that has no network: one address on the loopback of its own namespace at which we listen.
+//!
+//! Nothing of ours runs inside for it. A child of ours enters the namespace before the job begins, makes the socket
+//! there, hands it to us, and is gone: a socket belongs to the namespace that it was made in, whoever holds it.
+
+use std::fmt;
+use std::io;
+use std::mem::MaybeUninit;
+use std::net::{Ipv4Addr, SocketAddrV4, TcpListener};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::fs::{CWD, Mode, OFlags, openat};
+use rustix::io::Errno;
+use rustix::ioctl::{Ioctl, IoctlOutput, Opcode, ioctl, opcode};
+use rustix::net::{
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, SocketFlags, SocketType, bind, listen, recvmsg, sendmsg, socket_with,
+    socketpair, sockopt,
+};
+use rustix::process::{Pid, Signal, getpid, kill_process};
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+
+use super::spawner;
+
+/// The port inside a namespace of the job's own, where every port is free.
+pub(super) const PORT: u16 = 3128;
+/// Connections that wait to be taken.
+const WAITING: i32 = 128;
+/// While bubblewrap becomes another user its namespaces cannot be looked at for a moment.
+const SHOWN_AFTER: Duration = Duration::from_secs(5);
+
+/// Is given what listens, once.
+pub(super) type ListenerHandler = Box<dyn FnOnce(TcpListener) + Send + Sync>;
+
+/// The only way out of a job without network: what it connects to is ours. Made by [`super::Sandbox::door`], and good
+/// for one job.
+pub struct EgressSocket {
+    port: u16,
+    /// Without a namespace it has been opened already, since only then the port is known.
+    open: Option<TcpListener>,
+    serve: ListenerHandler,
+}
+
+impl EgressSocket {
+    pub(super) fn inside(serve: ListenerHandler) -> Self {
+        Self { port: PORT, open: None, serve }
+    }
+
+    pub(super) fn on_this_host(serve: ListenerHandler) -> io::Result<Self> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+        Ok(Self { port: listener.local_addr()?.port(), open: Some(listener), serve })
+    }
+
+    /// Where the job finds it, at 127.0.0.1.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    pub(super) fn open_on_this_host(self) -> io::Result<()> {
+        let listener = match self.open {
+            Some(listener) => listener,
+            None => TcpListener::bind((Ipv4Addr::LOCALHOST, self.port))?,
+        };
+        listener.set_nonblocking(true)?;
+        (self.serve)(listener);
+        Ok(())
+    }
+
+    /// Opens it in the network namespace of the process `first`, which must not have begun with the job.
+    pub(super) async fn open_inside(self, first: Pid) -> io::Result<()> {
+        let network = shown(first).await?;
+        // The namespace of users to whom that network belongs: who may not enter as he is may by way of it.
+        let owner = owner(network.as_fd())?;
+        let at = SocketAddrV4::new(Ipv4Addr::LOCALHOST, self.port);
+        let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+        // The program is never reached.
+        let mut command = Command::new("/bin/sh");
+        command.env_clear().stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        open_by(&mut command, network, owner, theirs, at);
+        spawner::spawn(command).await?.wait().await?;
+        let listener = TcpListener::from(received(ours.as_fd())?);
+        listener.set_nonblocking(true)?;
+        (self.serve)(listener);
+        Ok(())
+    }
+}
+
+impl fmt::Debug for EgressSocket {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "Door(127.0.0.1:{})", self.port)
+    }
+}
+
+async fn shown(first: Pid) -> io::Result<OwnedFd> {
+    let path = format!("/proc/{}/ns/net", first.as_raw_nonzero());
+    let begun = Instant::now();
+    loop {
+        match openat(CWD, &path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()) {
+            Err(Errno::ACCESS | Errno::PERM) if begun.elapsed() < SHOWN_AFTER => {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+            opened => return Ok(opened?),
+        }
+    }
+}
+
+#[allow(unsafe_code)]
+fn open_by(command: &mut Command, network: OwnedFd, owner: OwnedFd, to: OwnedFd, at: SocketAddrV4) {
+    let open = move || -> io::Result<()> {
+        enter(network.as_fd(), owner.as_fd())?;
+        hand_over(to.as_fd(), listening(at)?.as_fd())?;
+        // There is no program to become.
+        kill_process(getpid(), Signal::KILL)?;
+        Ok(())
+    };
+    // SAFETY: between fork and exec only system calls are made, with arguments on the stack; nothing is allocated.
+    unsafe { command.pre_exec(open) };
+}
+
+fn enter(network: BorrowedFd<'_>, owner: BorrowedFd<'_>) -> Result<(), Errno> {
+    if move_into_link_name_space(network, Some(LinkNameSpaceType::Network)).is_ok() {
+        return Ok(());
+    }
+    move_into_link_name_space(owner, Some(LinkNameSpaceType::User))?;
+    move_into_link_name_space(network, Some(LinkNameSpaceType::Network))
+}
+
+fn listening(at: SocketAddrV4) -> Result<OwnedFd, Errno> {
+    let socket = socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+    // bubblewrap may not have given the loopback its address yet.
+    sockopt::set_ip_freebind(&socket, true)?;
+    bind(&socket, &at)?;
+    listen(&socket, WAITING)?;
+    Ok(socket)
+}
+
+fn hand_over(to: BorrowedFd<'_>, socket: BorrowedFd<'_>) -> Result<(), Errno> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    let rights = [socket];
+    if !control.push(SendAncillaryMessage::ScmRights(&rights)) {
+        return Err(Errno::NOBUFS);
+    }
+    sendmsg(to, &[io::IoSlice::new(b"!")], &mut control, SendFlags::NOSIGNAL).map(drop)
+}
+
+fn received(from: BorrowedFd<'_>) -> io::Result<OwnedFd> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    let mut byte = [0];
+    recvmsg(from, &mut [io::IoSliceMut::new(&mut byte)], &mut control, RecvFlags::CMSG_CLOEXEC)?;
+    let handed = control.drain().find_map(|message| {
+        if let RecvAncillaryMessage::ScmRights(mut sockets) = message { sockets.next() } else { None }
+    });
+    handed.ok_or_else(|| io::Error::other("no socket came out of the namespace"))
+}
+
+#[allow(unsafe_code)]
+fn owner(network: BorrowedFd<'_>) -> io::Result<OwnedFd> {
+    // SAFETY: the call takes no argument and answers with a descriptor or an error, as `Owner` says.
+    Ok(unsafe { ioctl(network, NamespaceOwner) }?)
+}
+
+/// NS_GET_USERNS: the namespace of users that another namespace belongs to.
+struct NamespaceOwner;
+
+// SAFETY: the number is that of <linux/nsfs.h>; there is no argument, and the answer is a new descriptor.
+#[allow(unsafe_code)]
+unsafe impl Ioctl for NamespaceOwner {
+    type Output = OwnedFd;
+
+    const IS_MUTATING: bool = false;
+
+    fn opcode(&self) -> Opcode {
+        opcode::none(0xb7, 0x1)
+    }
+
+    fn as_ptr(&mut self) -> *mut std::ffi::c_void {
+        std::ptr::null_mut()
+    }
+
+    unsafe fn output_from_ptr(out: IoctlOutput, _: *mut std::ffi::c_void) -> rustix::io::Result<OwnedFd> {
+        use std::os::fd::FromRawFd;
+        // SAFETY: the call succeeded, so this is a descriptor that nobody else knows.
+        Ok(unsafe { OwnedFd::from_raw_fd(out) })
+    }
+}

@@ -1,0 +1,122 @@
+//! The mode `none`: the same job without walls. What ends with it is its process group, and its control group where
+//! one can be made.
+
+use std::io;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+
+use super::cgroup::CgroupParent;
+use super::copy_output::ProcessOutcome;
+use super::reads::ReadablePaths;
+use super::watch::LimitWatcher;
+use super::{
+    EgressSocket, IsolationBackend, IsolationMode, Job, JobExit, SandboxError, SandboxNetwork, Sink, cgroup,
+    copy_output, program, spawner,
+};
+use journeyman_order::Exit;
+
+/// Kills the group when the job ends and when its future is dropped. A process that left the group lives on,
+/// unless a control group holds it too.
+struct ProcessGroup(Option<Pid>);
+
+impl Drop for ProcessGroup {
+    fn drop(&mut self) {
+        if let Some(leader) = self.0 {
+            // An error says that the group is gone already, which is what we want.
+            let _ = kill_process_group(leader, Signal::KILL);
+        }
+    }
+}
+
+/// No walls, but what limits the system keeps for each process, and a control group where one can be made.
+#[derive(Debug)]
+pub(super) struct NoSandbox {
+    reads: ReadablePaths,
+    groups: Option<CgroupParent>,
+}
+
+impl NoSandbox {
+    pub(super) fn new(reads: ReadablePaths, groups: Option<CgroupParent>) -> Self {
+        Self { reads, groups }
+    }
+}
+
+#[async_trait::async_trait]
+impl IsolationBackend for NoSandbox {
+    fn mode(&self) -> IsolationMode {
+        IsolationMode::None
+    }
+
+    fn reads(&self) -> &ReadablePaths {
+        &self.reads
+    }
+
+    fn describe(&self) -> String {
+        let counted = match self.groups.as_ref().map(|groups| groups.version) {
+            Some(version) => format!("processes and memory bounded by {version}"),
+            None => "processes and memory not bounded, since no cgroup can be written here".to_owned(),
+        };
+        format!("none: no walls; size and number of files bounded; {counted}; disk watched")
+    }
+
+    fn egress_socket(&self, serve: super::ListenerHandler) -> io::Result<EgressSocket> {
+        EgressSocket::on_this_host(serve)
+    }
+
+    async fn run(&self, mut job: Job, sink: &mut dyn Sink) -> Result<JobExit, SandboxError> {
+        if job.relocation.is_some() {
+            return Err(SandboxError::BadJob("without walls folders are seen where they are".to_owned()));
+        }
+        let temporary = job.home.join("tmp");
+        std::fs::create_dir_all(&temporary)
+            .map_err(|source| SandboxError::io(format!("make the folder {temporary:?}"), source))?;
+        let started = program::locate(&job, &self.reads)?;
+        let mut command = Command::new(&started);
+        command
+            .args(job.program.iter().skip(1))
+            .current_dir(&job.directory)
+            .env_clear()
+            .envs(self.reads.environment(&job.home, &temporary))
+            .envs(&job.environment)
+            .stdin(if job.stdin.is_empty() { Stdio::null() } else { Stdio::piped() })
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        job.limits.inherited_by(&mut command);
+        let group = cgroup::entered(self.groups.as_ref(), &job.limits, &mut command)?;
+        match std::mem::replace(&mut job.network, SandboxNetwork::None) {
+            SandboxNetwork::Gateway(door) => door
+                .open_on_this_host()
+                .map_err(|source| SandboxError::io("listen on the loopback", source))?,
+            SandboxNetwork::None | SandboxNetwork::Host => {}
+        }
+        let mut child = spawner::spawn(command).await.map_err(|error| SandboxError::NotStarted {
+            program: Path::new(&started).to_owned(),
+            said: error.to_string(),
+        })?;
+        let leader = ProcessGroup(child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw));
+        let reached = LimitWatcher::over(&job).reached(group.as_ref());
+        let pumped = copy_output::pump(&mut child, &job.stdin, sink, job.timeout, job.most_output, reached)
+            .await
+            .map_err(|source| SandboxError::io("wait for a process", source))?;
+        drop(leader);
+        let exit = exit(&pumped);
+        let limit = cgroup::ended(group, &pumped).await.or_else(|| job.limits.told_by(exit));
+        Ok(JobExit { exit, output_cut: pumped.output_cut, limit })
+    }
+}
+
+/// How a process ended, from what the system says of it.
+pub(super) fn exit(pumped: &ProcessOutcome) -> Exit {
+    use std::os::unix::process::ExitStatusExt;
+    let Some(status) = pumped.status else {
+        return if pumped.limit.is_some() { Exit::Signal(Signal::KILL.as_raw()) } else { Exit::TimedOut };
+    };
+    match (status.code(), status.signal()) {
+        (Some(code), _) => Exit::Code(code),
+        (None, Some(signal)) => Exit::Signal(signal),
+        (None, None) => Exit::Code(-1),
+    }
+}

@@ -1,0 +1,128 @@
+//! A job without network, and the one address that is ours.
+
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::sync::mpsc;
+
+use super::*;
+
+/// Answers each connection with what it sent, behind a word.
+fn answering(listener: TcpListener) {
+    listener.set_nonblocking(false).unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let Ok(mut stream) = stream else { return };
+            let mut said = [0; 64];
+            let length = stream.read(&mut said).unwrap_or(0);
+            let _ = stream.write_all(b"heard ").and_then(|()| stream.write_all(&said[..length]));
+            if &said[..length] == b"the last\n" {
+                return;
+            }
+        }
+    });
+}
+
+/// Says something to a port, and prints the answer.
+fn says(port: u16, word: &str) -> String {
+    format!("exec 3<>/dev/tcp/127.0.0.1/{port} && echo {word} >&3 && cat <&3; exec 3>&-; ")
+}
+
+#[tokio::test]
+async fn a_job_reaches_us_by_its_door_and_nothing_else() {
+    for mode in [IsolationMode::Bubblewrap, IsolationMode::None] {
+        let place = SandboxFixture::new(mode).await;
+        let door = place.sandbox.egress_socket(answering).unwrap();
+        let port = door.port();
+        let script = says(port, "first") + &says(port, "'the last'");
+        let mut job = place.job(&["bash", "-c", &script]);
+        job.network = SandboxNetwork::Gateway(door);
+        let (ended, out, err) = place.run(job).await;
+        assert_eq!(
+            (ended.exit, out.as_str()),
+            (Exit::Code(0), "heard first\nheard the last"),
+            "{mode}: {err}"
+        );
+    }
+    if !is_again() {
+        again("door::a_job_reaches_us_by_its_door_and_nothing_else", true, &[]);
+    }
+}
+
+#[tokio::test]
+async fn behind_a_door_there_is_no_other_network() {
+    let place = SandboxFixture::new(IsolationMode::Bubblewrap).await;
+    let host = TcpListener::bind("127.0.0.1:0").unwrap();
+    let abstract_name = made_up("socket");
+    let address = <std::os::unix::net::SocketAddr as std::os::linux::net::SocketAddrExt>::from_abstract_name(
+        abstract_name.as_bytes(),
+    );
+    let _listener = std::os::unix::net::UnixListener::bind_addr(&address.unwrap()).unwrap();
+    let script = format!(
+        "import socket, errno
+def tried(family, address):
+    s = socket.socket(family, socket.SOCK_STREAM)
+    s.settimeout(3)
+    try:
+        s.connect(address)
+        print('reached', address)
+    except OSError as e:
+        print(errno.errorcode.get(e.errno, e))
+tried(socket.AF_INET, ('127.0.0.1', {port}))
+tried(socket.AF_INET, ('169.254.169.254', 80))
+tried(socket.AF_INET, ('192.0.2.1', 443))
+tried(socket.AF_INET6, ('fd00:ec2::254', 80))
+tried(socket.AF_UNIX, '\\0{abstract_name}')
+try: print(socket.getaddrinfo('example.org', 443))
+except OSError: print('no name')
+print(len(socket.if_nameindex()))",
+        port = host.local_addr().unwrap().port()
+    );
+    let refused = "ECONNREFUSED\nENETUNREACH\nENETUNREACH\nENETUNREACH\nECONNREFUSED\nno name\n1";
+    for has_door in [false, true] {
+        let mut job = place.job(&["python3", "-c", &script]);
+        if has_door {
+            job.network = SandboxNetwork::Gateway(place.sandbox.egress_socket(answering).unwrap());
+        }
+        let (_, out, err) = place.run(job).await;
+        assert_eq!(out.replace("EADDRNOTAVAIL", "ENETUNREACH"), refused, "{err}");
+    }
+}
+
+#[tokio::test]
+async fn a_door_is_not_on_the_host_and_closes_with_what_listens() {
+    let place = SandboxFixture::new(IsolationMode::Bubblewrap).await;
+    let (opened, open) = mpsc::channel();
+    let door = place.sandbox.egress_socket(move |listener| opened.send(listener).unwrap()).unwrap();
+    let port = door.port();
+    // Another process that is being started right now may hold the listener for a moment longer, and take nothing in.
+    let tries =
+        format!("for i in $(seq 50); do ({}) 2>said; grep -q reset said || break; done", says(port, "x"));
+    let script = format!("while [ -e wait ]; do sleep 0.02; done; {tries}; cat said >&2");
+    let mut job = place.job(&["bash", "-c", &script]);
+    fs::write(place.path("work/wait"), "").unwrap();
+    job.network = SandboxNetwork::Gateway(door);
+    let outside = async {
+        let listener = tokio::task::spawn_blocking(move || open.recv().unwrap()).await.unwrap();
+        let here = fs::read_to_string("/proc/net/tcp").unwrap();
+        let address = format!("0100007F:{port:04X}");
+        let is_seen = here.lines().any(|line| line.contains(&address) && line.contains(" 0A "));
+        drop(listener);
+        fs::remove_file(place.path("work/wait")).unwrap();
+        is_seen
+    };
+    let ((_, out, err), is_seen) = tokio::join!(place.run(job), outside);
+    assert!(!is_seen, "what listens inside is not seen from the host");
+    assert!(out.is_empty() && err.contains("refused"), "{out} {err}");
+}
+
+#[tokio::test]
+async fn a_door_of_a_job_that_does_not_start_is_told() {
+    let place = SandboxFixture::new(IsolationMode::Bubblewrap).await;
+    let mut job = place.job(&["no-such-program"]);
+    let (opened, open) = mpsc::channel();
+    job.network =
+        SandboxNetwork::Gateway(place.sandbox.egress_socket(move |_| opened.send(()).unwrap()).unwrap());
+    let error = place.sandbox.run(job, &mut CollectedOutput::default()).await.unwrap_err();
+    assert!(error.to_string().contains("no-such-program"), "{error}");
+    assert!(open.recv().is_err(), "whoever waits for it hears that it will not come");
+}

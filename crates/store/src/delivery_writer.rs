@@ -1,0 +1,85 @@
+//! One writer that commits deliveries in groups: a commit costs a flush of the disk, whether it holds one
+//! delivery or a hundred.
+
+use tokio::sync::{mpsc, oneshot};
+
+use super::deliveries::{DeliverySaveOutcome, NewDelivery, insert};
+use super::pool::ConnectionPools;
+use super::{Store, StoreError};
+
+/// The most deliveries of one commit.
+const GROUP: usize = 128;
+
+type SaveReply = oneshot::Sender<Result<DeliverySaveOutcome, StoreError>>;
+
+/// The way to the writer.
+#[derive(Clone)]
+pub(super) struct DeliveryWriter {
+    queue: mpsc::Sender<(NewDelivery, SaveReply)>,
+}
+
+impl DeliveryWriter {
+    /// Starts the writer. It ends when the last clone of the store is gone.
+    pub(super) fn start(pools: ConnectionPools) -> Self {
+        let (queue, waiting) = mpsc::channel(GROUP);
+        tokio::spawn(save_in_groups(pools, waiting));
+        Self { queue }
+    }
+}
+
+impl Store {
+    /// Keeps a delivery, durably: once this is `Ok` a crash does not lose it.
+    ///
+    /// # Errors
+    /// When it could not be kept; then it may be sent again.
+    pub async fn save_delivery(&self, delivery: NewDelivery) -> Result<DeliverySaveOutcome, StoreError> {
+        let ended = || StoreError::unavailable("it is being closed");
+        let (answer, answered) = oneshot::channel();
+        self.saver.queue.send((delivery, answer)).await.map_err(|_| ended())?;
+        answered.await.map_err(|_| ended())?
+    }
+}
+
+async fn save_in_groups(pools: ConnectionPools, mut waiting: mpsc::Receiver<(NewDelivery, SaveReply)>) {
+    let mut group = Vec::with_capacity(GROUP);
+    while waiting.recv_many(&mut group, GROUP).await > 0 {
+        let (deliveries, answers): (Vec<NewDelivery>, Vec<SaveReply>) = group.drain(..).unzip();
+        let results = match save_together(&pools, &deliveries).await {
+            Ok(saved) => saved.into_iter().map(Ok).collect(),
+            // One that the database will not take must not cost the others their place.
+            Err(_) if deliveries.len() > 1 => save_one_by_one(&pools, &deliveries).await,
+            Err(error) => vec![Err(error)],
+        };
+        for (answer, result) in answers.into_iter().zip(results) {
+            // Whoever asked may have gone; the delivery is kept all the same.
+            let _ = answer.send(result);
+        }
+    }
+}
+
+async fn save_together(
+    pools: &ConnectionPools,
+    deliveries: &[NewDelivery],
+) -> Result<Vec<DeliverySaveOutcome>, StoreError> {
+    let mut tx = pools.begin().await?;
+    let mut saved = Vec::with_capacity(deliveries.len());
+    for delivery in deliveries {
+        saved.push(insert(&mut tx, delivery).await?);
+    }
+    tx.commit().await?;
+    Ok(saved)
+}
+
+async fn save_one_by_one(
+    pools: &ConnectionPools,
+    deliveries: &[NewDelivery],
+) -> Vec<Result<DeliverySaveOutcome, StoreError>> {
+    let mut results = Vec::with_capacity(deliveries.len());
+    for delivery in deliveries {
+        let one = save_together(pools, std::slice::from_ref(delivery)).await;
+        results.push(one.and_then(|saved| {
+            saved.first().copied().ok_or_else(|| StoreError::unavailable("the commit was empty"))
+        }));
+    }
+    results
+}

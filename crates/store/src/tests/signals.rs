@@ -1,0 +1,113 @@
+//! Orders are found, and told what a delivery said.
+
+use super::*;
+use journeyman_order::BranchName;
+
+#[tokio::test]
+async fn what_a_delivery_said_is_written_once_for_each_however_often_it_is_worked_on() {
+    for TestStore { store, .. } in homes().await {
+        let mut orders = Vec::new();
+        for issue in 1..=3 {
+            let next = opened(issue);
+            orders.push(next.order);
+            store.open_order(next, now(), None).await.unwrap();
+        }
+        store.save_delivery(delivery("d")).await.unwrap();
+        let twice = [orders[1], orders[0], orders[1]];
+        let entries = store.signal_each(&twice, &retry(), &guid("d"), now()).await.unwrap().unwrap();
+        let event = JournalEvent::Signaled { signal: retry(), delivery: Some(guid("d")) };
+        let written: Vec<_> = entries.iter().map(|entry| (entry.seq, &entry.event)).collect();
+        assert_eq!(written, [(2, &event), (2, &event)]);
+        let told = DeliveryConclusion::Signaled { orders: orders[..2].to_vec() };
+        assert_eq!(store.conclusion(&guid("d")).await.unwrap(), Some(told));
+
+        assert_eq!(store.signal_each(&orders, &retry(), &guid("d"), now()).await.unwrap(), None);
+        let lengths = async |store: &Store| {
+            let mut lengths = Vec::new();
+            for order in &orders {
+                lengths.push(store.journal(*order).await.unwrap().last_seq());
+            }
+            lengths
+        };
+        assert_eq!(lengths(&store).await, [2, 2, 1], "nobody hears it twice, and nobody later");
+
+        // One of them is missing: none is told, and the delivery waits.
+        store.save_delivery(delivery("e")).await.unwrap();
+        let nobody = OrderId(uuid::Uuid::now_v7());
+        let lost = store.signal_each(&[orders[0], nobody], &retry(), &guid("e"), now()).await;
+        assert!(matches!(lost, Err(StoreError::NotFound { .. })), "{lost:?}");
+        let none = store.signal_each(&[], &retry(), &guid("e"), now()).await;
+        assert!(matches!(none, Err(StoreError::Refused { .. })), "{none:?}");
+        assert_eq!(lengths(&store).await, [2, 2, 1]);
+        assert_eq!(store.conclusion(&guid("e")).await.unwrap(), None, "nothing of it was written");
+        let unknown = store.signal_each(&orders, &retry(), &guid("f"), now()).await;
+        assert!(matches!(unknown, Err(StoreError::NotFound { .. })), "{unknown:?}");
+        assert_eq!(lengths(&store).await, [2, 2, 1]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn many_deliveries_to_the_same_orders_at_once_lose_nothing_and_do_not_wait_for_one_another() {
+    for TestStore { store, .. } in homes().await {
+        let mut orders = Vec::new();
+        for issue in 1..=5 {
+            let next = opened(issue);
+            orders.push(next.order);
+            store.open_order(next, now(), None).await.unwrap();
+        }
+        let calls = (0..40_usize).map(|number| {
+            let (store, mut orders) = (store.clone(), orders.clone());
+            orders.rotate_left(number % 5);
+            tokio::spawn(async move {
+                let name = format!("d{}", number / 2);
+                store.save_delivery(delivery(&name)).await.unwrap();
+                store.signal_each(&orders, &retry(), &guid(&name), now()).await.unwrap().is_some()
+            })
+        });
+        let told =
+            futures_util::future::join_all(calls).await.into_iter().filter(|told| *told.as_ref().unwrap());
+        assert_eq!(told.count(), 20, "each delivery is worked on twice, and told once");
+        for order in orders {
+            assert_eq!(store.journal(order).await.unwrap().last_seq(), 21);
+        }
+    }
+}
+
+#[tokio::test]
+async fn orders_are_found_by_their_branch_and_by_their_open_pull_request() {
+    let branch = |name: &str| Some(name.parse::<BranchName>().unwrap());
+    let pull = PullNumber(8);
+    for TestStore { store, .. } in homes().await {
+        let mut ids = Vec::new();
+        for (issue, state, branch, pull) in [
+            (1, "implement, round 1", branch("journeyman/issue-1-a"), None),
+            (2, "verified", branch("journeyman/issue-2-b"), Some(pull)),
+            (3, "merged", None, Some(pull)),
+            (4, "closed", None, Some(pull)),
+            (2, "cancelled", branch("journeyman/issue-2-b"), Some(PullNumber(9))),
+        ] {
+            let next = opened(issue);
+            let order = next.order;
+            ids.push(order);
+            assert_eq!(store.open_order(next, now(), None).await.unwrap(), OpenOutcome::Opened);
+            let summary = OrderSummary { active: false, state: state.to_owned(), branch, pull };
+            store.set_summary(order, &summary, None).await.unwrap();
+        }
+        let find = async |repository, name: &str| {
+            let branch = branch(name).unwrap();
+            let found = store.order_by_branch(RepositoryId(repository), &branch).await.unwrap();
+            found.map(|row| row.id)
+        };
+        assert_eq!(find(99, "journeyman/issue-1-a").await, Some(ids[0]));
+        assert_eq!(find(99, "journeyman/issue-2-b").await, Some(ids[4]), "the latest");
+        assert_eq!(find(98, "journeyman/issue-1-a").await, None, "another repository's");
+        assert_eq!(find(99, "journeyman/issue-1-b").await, None);
+
+        let open = async |repository| -> Vec<OrderId> {
+            let rows = store.orders_with_open_pull(RepositoryId(repository)).await.unwrap();
+            rows.into_iter().map(|row| row.id).collect()
+        };
+        assert_eq!(open(99).await, [ids[1], ids[4]]);
+        assert!(open(98).await.is_empty());
+    }
+}

@@ -1,0 +1,115 @@
+//! Commits of ours, and what is read of commits.
+
+use chrono::{DateTime, Utc};
+use git2::ObjectType;
+
+use super::remote::{oid, sha};
+use super::whose::{CommitOrigin, plain, signature};
+use super::{GitError, Workspaces};
+use journeyman_order::{CommitSha, OrderId, RepositoryName, TreeSha};
+
+/// Bytes of a file that is read into memory.
+const MOST_FILE: usize = 10 << 20;
+
+/// A commit to make. The same again is the same commit, byte for byte.
+#[derive(Debug, Clone, Copy)]
+pub struct NewCommit<'a> {
+    /// The order that it is for.
+    pub order: OrderId,
+    /// What it is called in the order, of `[A-Za-z0-9_-]`; the commit is kept under this name.
+    pub name: &'a str,
+    /// Its tree, as imported.
+    pub tree: &'a TreeSha,
+    /// Its first parent: any commit that is here, a person's too.
+    pub parent: &'a CommitSha,
+    /// Its second parent, where it merges.
+    pub merges: Option<&'a CommitSha>,
+    /// Its message, as it is.
+    pub message: &'a str,
+    /// When it was made; whole seconds count.
+    pub date: DateTime<Utc>,
+}
+
+impl Workspaces {
+    /// Makes a commit of ours, and keeps it under `refs/journeyman/ORDER/NAME.SHA`.
+    ///
+    /// # Errors
+    /// When the tree or a parent is not there, or the name is none.
+    pub fn commit(&self, repository: &RepositoryName, new: NewCommit<'_>) -> Result<CommitSha, GitError> {
+        plain(new.name)?;
+        let said = |error: git2::Error| GitError::local("make the commit to publish", &error);
+        let commits = self.commits(repository)?;
+        let tree =
+            git2::Oid::from_str(new.tree.as_str()).and_then(|id| commits.find_tree(id)).map_err(said)?;
+        let mut parents = vec![commits.find_commit(oid(new.parent)?).map_err(said)?];
+        if let Some(second) = new.merges {
+            parents.push(commits.find_commit(oid(second)?).map_err(said)?);
+        }
+        let parents: Vec<&git2::Commit<'_>> = parents.iter().collect();
+        let author = signature(new.date.timestamp())?;
+        let made = commits.commit(None, &author, &author, new.message, &tree, &parents).map_err(said)?;
+        let reference = CommitOrigin::Bot.reference(new.order, new.name, made);
+        commits.reference(&reference, made, true, "").map_err(said)?;
+        sha(made)
+    }
+
+    /// A file of a commit; none when there is none at that path, or it is no file.
+    ///
+    /// # Errors
+    /// When the commit is not here, or the file is larger than 10 MiB.
+    pub fn file(
+        &self,
+        repository: &RepositoryName,
+        commit: &CommitSha,
+        path: &str,
+    ) -> Result<Option<Vec<u8>>, GitError> {
+        let commits = self.commits(repository)?;
+        let said = |error: git2::Error| GitError::local("read a file of a commit", &error);
+        let tree = commits.find_commit(oid(commit)?).and_then(|commit| commit.tree()).map_err(said)?;
+        let path = std::path::Path::new(path);
+        if path.components().any(|part| !matches!(part, std::path::Component::Normal(_))) {
+            return Ok(None);
+        }
+        let entry = match tree.get_path(path) {
+            Ok(entry) => entry,
+            Err(error) if error.code() == git2::ErrorCode::NotFound => return Ok(None),
+            Err(error) => return Err(said(error)),
+        };
+        if !matches!(entry.filemode(), 0o100_644 | 0o100_664 | 0o100_755) {
+            return Ok(None);
+        }
+        let odb = commits.odb().map_err(said)?;
+        let (size, kind) = odb.read_header(entry.id()).map_err(said)?;
+        if kind != ObjectType::Blob {
+            return Ok(None);
+        }
+        if size > MOST_FILE {
+            return Err(GitError::broken(format!("{path:?} is larger than {} MiB", MOST_FILE >> 20)));
+        }
+        Ok(Some(odb.read(entry.id()).map_err(said)?.data().to_vec()))
+    }
+
+    /// What lies at the root of a commit, sorted: files by their names, folders with a slash at the end. Names that
+    /// are not UTF-8 are left out.
+    ///
+    /// # Errors
+    /// When the commit is not here.
+    pub fn root_files(
+        &self,
+        repository: &RepositoryName,
+        commit: &CommitSha,
+    ) -> Result<Vec<String>, GitError> {
+        let commits = self.commits(repository)?;
+        let said = |error: git2::Error| GitError::local("read the root of a commit", &error);
+        let tree = commits.find_commit(oid(commit)?).and_then(|commit| commit.tree()).map_err(said)?;
+        let mut names = Vec::new();
+        for entry in &tree {
+            if let (Ok(name), Some(kind)) = (entry.name(), entry.kind()) {
+                let slash = if kind == ObjectType::Tree { "/" } else { "" };
+                names.push(format!("{name}{slash}"));
+            }
+        }
+        names.sort();
+        Ok(names)
+    }
+}

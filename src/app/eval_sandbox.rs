@@ -1,0 +1,101 @@
+//! A workbench beside the engine: commits of orders laid out as files, and commands tried on them behind the same
+//! walls as everything else. For judging finished work from outside, as `journeyman eval` does.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use crate::order::{CommitSha, Exit, OrderId, RepositoryName};
+use crate::sandbox::{CollectedOutput, Job, JobLimits, Mount, MountAccess, Sandbox, SandboxNetwork};
+use crate::workspace::Workspaces;
+
+/// What of a command's output is kept.
+const MOST_OUTPUT: u64 = 4 * 1024 * 1024;
+
+/// Lays out commits and tries commands on them. Cheap to clone.
+#[derive(Clone)]
+pub struct EvalSandbox {
+    pub(super) sandbox: Sandbox,
+    pub(super) workspaces: Workspaces,
+}
+
+/// How a command ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EvalCommandResult {
+    /// Its exit.
+    pub exit: Exit,
+    /// What it printed, on both outputs.
+    pub output: String,
+}
+
+/// What a command may reach.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EvalCommandNetwork {
+    /// Its folder alone.
+    Offline,
+    /// The network too, to install things.
+    Online,
+}
+
+impl EvalSandbox {
+    /// Writes the files of an order's commit into a folder, which is emptied before.
+    ///
+    /// # Errors
+    /// When the commit is not here, or the disk fails.
+    pub async fn checkout(
+        &self,
+        repository: &RepositoryName,
+        commit: &CommitSha,
+        into: &Path,
+    ) -> anyhow::Result<()> {
+        let workspaces = self.workspaces.clone();
+        let (repository, commit, into) = (repository.clone(), commit.clone(), into.to_owned());
+        tokio::task::spawn_blocking(move || workspaces.checkout(&repository, &commit, &into)).await??;
+        Ok(())
+    }
+
+    /// Takes an order's workspace away; what its runs printed is kept. For orders that have ended.
+    ///
+    /// # Errors
+    /// When something cannot be removed.
+    pub async fn clear(&self, order: OrderId) -> anyhow::Result<()> {
+        let workspaces = self.workspaces.clone();
+        tokio::task::spawn_blocking(move || workspaces.remove(order)).await??;
+        Ok(())
+    }
+
+    /// Runs a shell command in a folder, which it may write, and with an empty home beside it.
+    ///
+    /// # Errors
+    /// When it could not be started. One that was started and failed is not an error.
+    pub async fn run_command(
+        &self,
+        folder: &Path,
+        home: &Path,
+        command: &str,
+        reach: EvalCommandNetwork,
+        time: Duration,
+    ) -> anyhow::Result<EvalCommandResult> {
+        let job = Job {
+            program: ["sh", "-c", command].map(Into::into).to_vec(),
+            directory: folder.to_owned(),
+            environment: BTreeMap::from([("CI".to_owned(), "true".to_owned())]),
+            stdin: Vec::new(),
+            home: home.to_owned(),
+            mounts: vec![Mount { path: folder.to_owned(), access: MountAccess::ReadWrite }],
+            relocation: None,
+            network: match reach {
+                EvalCommandNetwork::Offline => SandboxNetwork::None,
+                EvalCommandNetwork::Online => SandboxNetwork::Host,
+            },
+            limits: JobLimits::default(),
+            timeout: time,
+            most_output: MOST_OUTPUT,
+        };
+        let mut said = CollectedOutput::default();
+        let ended = self.sandbox.run(job, &mut said).await?;
+        let mut output = String::from_utf8_lossy(&said.stdout).into_owned();
+        output.push_str(&String::from_utf8_lossy(&said.stderr));
+        Ok(EvalCommandResult { exit: ended.exit, output })
+    }
+}

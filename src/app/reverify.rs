@@ -1,0 +1,81 @@
+//! The tests of a receipt, run once more on this machine: by the repository's own commands, behind our own walls. What a
+//! receipt says is never run: whoever wrote it could have written anything.
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::Context as _;
+
+use crate::attest::ReceiptClaims;
+use crate::config::{LimitSettings, SandboxSettings, repository_settings};
+use crate::engine::SETTINGS_FILE;
+use crate::engine::testing::{CommitTester, TestRunRequest};
+use crate::order::receipt::TestEvidence;
+use crate::order::{CommitSha, RepositoryName, RepositorySettings};
+use crate::workspace::Workspaces;
+
+/// Tests the receipt's commit as an order would, and says what came of it.
+///
+/// # Errors
+/// When the repository lacks a commit, or the sandbox or the disk fails; never by what the tests do.
+pub async fn reverify(
+    sandbox: &SandboxSettings,
+    limits: &LimitSettings,
+    repository: &Path,
+    claims: &ReceiptClaims,
+) -> anyhow::Result<TestEvidence> {
+    let from =
+        claims.base.clone().context("the receipt names no base commit, which says how it is tested")?;
+    // What it was held against: elsewhere than the order's base where people committed to the branch.
+    let scrutiny = claims.tests.as_ref().and_then(|tests| tests.scrutiny.as_ref());
+    let base = scrutiny.map_or_else(|| from.clone(), |scrutiny| scrutiny.baseline.commit.clone());
+    let place = tempfile::Builder::new().prefix("journeyman-again-").tempdir()?;
+    let workspaces = Workspaces::new(&place.path().join("data"))?;
+    let (name, path, commits) = (claims.repository.clone(), repository.to_owned(), workspaces.clone());
+    let needed = [from, base.clone(), claims.commit.clone()];
+    let settings = tokio::task::spawn_blocking(move || {
+        commits.import_local(&name, &path)?;
+        settings(&commits, &name, &needed)
+    })
+    .await??;
+    let testing = CommitTester {
+        sandbox: super::open_sandbox(sandbox).await?,
+        workspaces,
+        setup_time: Duration::from_secs(limits.setup_seconds),
+        test_time: Duration::from_secs(limits.test_seconds),
+        // They inform, and a verdict does not rest on them.
+        mutant_time: Duration::ZERO,
+        setup_network: sandbox.setup_network.clone(),
+        setup_network_for_changes: sandbox.setup_network_for_changes,
+        test_network: sandbox.test_network.clone(),
+    };
+    let ask = TestRunRequest {
+        repository: claims.repository.clone(),
+        base,
+        base_is_of_the_default_branch: false,
+        commit: claims.commit.clone(),
+        tree: claims.tree.clone(),
+        settings,
+        folder: place.path().join("tests"),
+    };
+    let tested = Box::pin(testing.run(&ask)).await.map_err(|trouble| anyhow::anyhow!(trouble.message))?;
+    Ok(TestEvidence::of(&tested.run))
+}
+
+/// The repository's settings, as they are on the commit that the work started from. All commits have to be here.
+fn settings(
+    workspaces: &Workspaces,
+    repository: &RepositoryName,
+    needed: &[CommitSha; 3],
+) -> anyhow::Result<RepositorySettings> {
+    for commit in needed {
+        workspaces.root_files(repository, commit).with_context(|| {
+            format!("the commit {commit} is needed: fetch the history of the branch and of its base, not the last commit alone")
+        })?;
+    }
+    let [from, ..] = needed;
+    match workspaces.file(repository, from, SETTINGS_FILE)? {
+        Some(yaml) => Ok(repository_settings(&yaml)?),
+        None => Ok(RepositorySettings::default()),
+    }
+}

@@ -6,7 +6,7 @@ mod cycles;
 mod security;
 mod source;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
@@ -121,6 +121,43 @@ fn no_file_has_grown_too_long_to_be_read() {
         })
         .collect();
     assert!(long.is_empty(), "\n{}\n", long.join("\n"));
+}
+
+/// The names of the public types that a text declares, whoever may see them.
+fn public_types(text: &str) -> Vec<&str> {
+    let declared = |line: &'_ str| -> Option<usize> {
+        let line = line.trim_start();
+        let public = line.strip_prefix("pub")?;
+        let after = if public.starts_with('(') { public.split_once(')')?.1 } else { public };
+        let (keyword, name) = after.trim_start().split_once(' ')?;
+        let is_type = ["struct", "enum", "trait", "type", "union"].contains(&keyword);
+        is_type.then_some(name.len())
+    };
+    let named = text.lines().filter_map(|line| Some(&line[line.len() - declared(line)?..]));
+    let is_of_name = |letter: char| letter.is_alphanumeric() || letter == '_';
+    named.filter_map(|rest| rest.split(|letter| !is_of_name(letter)).next()).collect()
+}
+
+#[test]
+fn a_public_types_name_is_unique() {
+    // Tests hold programs as texts.
+    let is_test = |source: &Source| source.path.contains("/tests/");
+    let sources: Vec<Source> =
+        ["crates", "src"].into_iter().flat_map(sources).filter(|source| !is_test(source)).collect();
+    let mut places: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for source in &sources {
+        for name in public_types(&source.text) {
+            places.entry(name).or_default().push(&source.path);
+        }
+    }
+    places.retain(|_, places| places.len() > 1);
+    assert!(places.is_empty(), "say in each name what it is a name of: {places:#?}");
+}
+
+#[test]
+fn a_public_type_is_known_by_its_keyword() {
+    let text = "pub struct One;\nstruct Two;\n    pub(super) enum Three<T> {\npub type Four = u8;\npub fn five() {}\n// pub trait Six";
+    assert_eq!(public_types(text), ["One", "Three", "Four"]);
 }
 
 #[test]

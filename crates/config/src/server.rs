@@ -21,8 +21,6 @@ use journeyman_order::{BudgetLimits, DayLimits};
 
 /// Shorter ones can be guessed.
 const TOKEN_LENGTH: usize = 16;
-/// A variable of ours may hold a secret of ours: none is ever handed to an agent.
-const OWN_VARIABLES: &str = "JOURNEYMAN_";
 
 impl Settings {
     /// Reads the settings of `serve`: the file, if there is one, and over it the environment.

@@ -6,8 +6,8 @@ use super::effect_name::ReservedWord;
 
 /// What a stage's or a role's name looks like.
 pub const NAME_RULE: &str = "1 to 40 characters of a-z, 0-9, - and _, and no digit after a -";
-/// Our own settings, secrets among them, come in under this prefix.
-const OWN_VARIABLES: &str = "JOURNEYMAN_";
+/// Our own settings, secrets among them, come in under this prefix: no variable of that name is handed to an agent.
+pub const OWN_VARIABLES: &str = "JOURNEYMAN_";
 
 /// The name of a stage.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

@@ -263,7 +263,12 @@ fn whole_bodies(text: &str) -> Vec<String> {
             receipt: receipt(text),
             pages: pages(),
         }),
-        review(&ReviewCommentView { note: &note, follow_ups: fates, answer: Some(foreign()), pages: pages() }),
+        review(&ReviewCommentView {
+            note: &note,
+            follow_ups: fates,
+            answer: Some(foreign()),
+            pages: pages(),
+        }),
         answer(&told, &pages()),
         reply(&thread, &pages()),
         shown.summary,

@@ -14,6 +14,11 @@ use crate::moves::EffectError;
 use crate::next::*;
 use crate::test_run::TestVerdict;
 
+/// How many worlds a property is held against: more where all is asked for.
+pub(super) fn cases() -> u32 {
+    if std::env::var_os("JOURNEYMAN_TEST_ALL").is_some() { 96 } else { 16 }
+}
+
 /// A number for this, always the same.
 pub(super) fn chance(of: &impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 
-use super::chance::{any_pipeline, chance, oracle};
+use super::chance::{any_pipeline, cases, chance, oracle};
 use super::world::{OrderEnding, SimulatedOrder};
 use crate::checks;
 use crate::ids::*;
@@ -14,6 +14,7 @@ use crate::moves::{AgentTaskWorkspace, DiagnosisDecision};
 use crate::next::*;
 use crate::pipeline::{Check, Escalation, Stage, StageKind};
 use crate::replay::best::{blocking_findings, rank};
+use crate::replay::signal_log::SignalLog;
 use crate::signal::{SignalKind, SlashCommand};
 use crate::test_run::TestVerdict;
 use crate::trace::{StageChecksOutcome, StageState};
@@ -109,21 +110,26 @@ fn effects(world: &SimulatedOrder) -> BTreeMap<String, Move> {
     effects
 }
 
+/// Where rounds start afresh: the entries since which a `/retry` counts. It is said earlier, while the last round may
+/// still be under way, and its author's rights are asked for; one that is ignored starts nothing.
+fn fresh_starts(world: &SimulatedOrder) -> BTreeSet<u64> {
+    let heard = SignalLog::listen(world.journal.pipeline(), &world.journal, world.now);
+    heard.words.iter().filter(|spoken| spoken.word.is_retry()).map(|spoken| spoken.seq).collect()
+}
+
 /// Each check sends back no more often than it may, between two fresh starts.
 fn limits_are_kept(world: &SimulatedOrder) -> Result<(), TestCaseError> {
     let pipeline = world.journal.pipeline();
+    let fresh_starts = fresh_starts(world);
     let mut failures: BTreeMap<(String, &str), u32> = BTreeMap::new();
     let mut guided: BTreeMap<String, u32> = BTreeMap::new();
     for entry in world.journal.entries() {
-        let (key, outcome) = match &entry.event {
-            JournalEvent::Observed { key, outcome } => (key, &**outcome),
-            JournalEvent::Signaled { .. } => {
-                failures.clear();
-                guided.clear();
-                continue;
-            }
-            JournalEvent::Opened(_) | JournalEvent::Intended { .. } => continue,
-        };
+        if fresh_starts.contains(&entry.seq) {
+            failures.clear();
+            guided.clear();
+        }
+        let JournalEvent::Observed { key, outcome } = &entry.event else { continue };
+        let outcome = &**outcome;
         let Some(stage) = stage_of(pipeline, key) else { continue };
         let parts: Vec<&str> = key.0.split('/').collect();
         let answer = || match outcome {
@@ -335,8 +341,41 @@ fn any_signal() -> impl Strategy<Value = SignalKind> {
     ])
 }
 
+/// People interrupt at any moment, and again when it has ended.
+fn interrupted(
+    pipeline: &str,
+    (seed, order): (u64, u64),
+    signals: &[(usize, SignalKind)],
+    afterwards: Vec<SignalKind>,
+) -> Result<SimulatedOrder, TestCaseError> {
+    let mut world = world(pipeline, seed);
+    for moment in 0..40 {
+        for (_, kind) in signals.iter().filter(|(at, _)| *at == moment) {
+            world.hear(kind.clone());
+        }
+        if world.begin_all() && !world.under_way.is_empty() {
+            holds_while_at_work(&world)?;
+            let turn = chance(&(order, moment)) as usize % world.under_way.len();
+            let key = world.under_way[turn].0.0.clone();
+            world.finish(&key);
+        }
+    }
+    let mut settled = settle(&mut world, order)?;
+    holds_afterwards(&world, &settled)?;
+    for kind in afterwards {
+        world.hear(kind);
+        settled = settle(&mut world, order)?;
+        holds_afterwards(&world, &settled)?;
+    }
+    let heard = world.journal.entries().iter().filter(|entry| matches!(entry.event, JournalEvent::Signaled { .. }));
+    let answers = world.survey().answers;
+    prop_assert_eq!(answers.len(), heard.count(), "every signal is answered");
+    prop_assert!(answers.iter().all(|answered| answered.answer != SignalAnswer::Asking));
+    Ok(world)
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, max_shrink_iters: 120, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(), max_shrink_iters: 120, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Two orders of finishing come to the same: the end, the tree, and every effect by name and content.
     #[test]
@@ -352,36 +391,13 @@ proptest! {
         prop_assert_eq!(effects(&first), effects(&second));
     }
 
-    /// People interrupt at any moment, and again when it has ended.
     #[test]
     fn whoever_interrupts_it_settles_and_nothing_is_claimed_that_is_not_so(
         pipeline in any_pipeline(), seed in any::<u64>(), order in any::<u64>(),
         signals in prop::collection::vec((0_usize..40, any_signal()), 0..3),
         afterwards in prop::collection::vec(any_signal(), 0..4),
     ) {
-        let mut world = world(&pipeline, seed);
-        for moment in 0..40 {
-            for (_, kind) in signals.iter().filter(|(at, _)| *at == moment) {
-                world.hear(kind.clone());
-            }
-            if world.begin_all() && !world.under_way.is_empty() {
-                holds_while_at_work(&world)?;
-                let turn = chance(&(order, moment)) as usize % world.under_way.len();
-                let key = world.under_way[turn].0.0.clone();
-                world.finish(&key);
-            }
-        }
-        let mut settled = settle(&mut world, order)?;
-        holds_afterwards(&world, &settled)?;
-        for kind in afterwards {
-            world.hear(kind);
-            settled = settle(&mut world, order)?;
-            holds_afterwards(&world, &settled)?;
-        }
-        let heard = world.journal.entries().iter().filter(|entry| matches!(entry.event, JournalEvent::Signaled { .. }));
-        let answers = world.survey().answers;
-        prop_assert_eq!(answers.len(), heard.count(), "every signal is answered");
-        prop_assert!(answers.iter().all(|answered| answered.answer != SignalAnswer::Asking));
+        interrupted(&pipeline, (seed, order), &signals, afterwards)?;
     }
 
     /// A crash at any moment: whoever comes after it reads the journal and does what would have been done.
@@ -461,4 +477,29 @@ fn the_random_pipelines_are_worth_their_name() {
     ] {
         assert!(seen.get(what).is_some_and(|times| *times >= 2), "{what} is rare: {seen:?}");
     }
+}
+
+/// A `/retry` that is said while the last round is under way counts only when its author's rights are known.
+#[test]
+fn a_round_that_fails_before_a_retry_counts_is_of_the_rounds_before() {
+    let pipeline = "name: chance\nversion: 1\nstages:\n  - { name: s0, agent: developer, \
+        checks: [pushed_commit, policy, tests], escalate_on_exhaust: tech_lead, retry_count: 3, \
+        retry_policy: infrastructure_only, depends_on: [] }\n";
+    let retry = |guidance: Option<&str>| SignalKind::Commanded {
+        comment: None,
+        pull: None,
+        command: SlashCommand::Retry { guidance: guidance.map(str::to_owned) },
+    };
+    let advised = retry(Some("mind the carry"));
+    let seeds = (5_754_474_702_794_596_059, 6_910_562_866_511_792_186);
+    let world = interrupted(pipeline, seeds, &[(33, retry(None))], vec![advised.clone(), advised]);
+    let world = world.unwrap();
+    let said = world.survey().answers[0].signal;
+    let starts = fresh_starts(&world);
+    assert_eq!(starts.len(), 2, "the third is ignored");
+    let counts = *starts.first().unwrap();
+    let failed = world.journal.entries().iter().filter(|entry| (said..counts).contains(&entry.seq)).filter(
+        |entry| matches!(&entry.event, JournalEvent::Observed { outcome, .. } if matches!(&**outcome, EffectOutcome::NothingPushed { .. })),
+    );
+    assert_eq!(failed.count(), 1);
 }

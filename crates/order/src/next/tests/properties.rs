@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 
+use super::chance::cases;
 use super::world::{SimulatedOrder, failed, imported, nothing, red, said, sha, tested};
 use crate::PullNumber;
 use crate::agent_run::AgentFailureKind;
@@ -47,7 +48,7 @@ fn any_signal() -> impl Strategy<Value = SignalKind> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(), ..ProptestConfig::default() })]
 
     /// Whatever goes wrong and whoever interrupts: the order settles, every prefix of its journal names a move, a
     /// time to wake at or an end, and the same moves again when it is asked again.

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 
-use super::chance::{any_pipeline, chance, oracle};
+use super::chance::{any_pipeline, cases, chance, oracle};
 use super::world::{OrderEnding, SimulatedOrder};
 use crate::conversation::CheckRunState;
 use crate::ids::CommitSha;
@@ -141,7 +141,7 @@ fn happens(world: &mut SimulatedOrder, what: OutsideEvent) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 10, max_shrink_iters: 60, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(), max_shrink_iters: 60, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn no_surface_says_verified_unless_the_journal_shows_it(

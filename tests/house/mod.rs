@@ -17,7 +17,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("order", &[]),
     ("agent", &["order"]),
     ("attest", &["order"]),
-    ("config", &["order"]),
+    ("config", &["agent", "order"]),
     ("emulator", &["order"]),
     ("gateway", &["order"]),
     ("github", &["order"]),

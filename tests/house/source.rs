@@ -7,7 +7,6 @@ use std::path::Path;
 pub struct Source {
     /// From the repository's root, with `/`.
     pub path: String,
-    /// As it is.
     pub text: String,
 }
 

@@ -34,11 +34,9 @@ pub(super) struct LocalOptions {
     pub(super) config: Option<PathBuf>,
     /// The agent for every role.
     pub(super) agent: Option<String>,
-    /// The pipeline.
     pub(super) pipeline: Option<String>,
     /// Agents that are known besides those of the settings.
     pub(super) agents: BTreeMap<String, AgentSettings>,
-    /// The emulator's address.
     pub(super) listen: std::net::SocketAddr,
     /// Whether it has pages. They ask nobody for a password, so they are there for the demo only.
     pub(super) pages: WebPages,
@@ -76,13 +74,10 @@ pub(super) struct LocalStack {
     pub(super) emulator: Emulator,
     pub(super) handle: ApplicationHandle,
     pub(super) address: std::net::SocketAddr,
-    /// What starts work.
     label: String,
     /// Where the settings that were read keep data; none where nobody wrote any.
     pub(super) data: Option<PathBuf>,
-    /// Who does it.
     pub(super) agent: String,
-    /// Through which stages.
     pub(super) pipeline: String,
     running: JoinHandle<anyhow::Result<()>>,
     /// A person pressed Ctrl-C, or the service manager asks to end.
@@ -115,7 +110,10 @@ impl LocalStack {
         };
         let mut settings = Settings::load_beside(github, wishes.config.as_deref(), std::env::vars())?;
         let data = wishes.config.is_some().then(|| settings.data.dir.clone());
-        settings.agents.extend(wishes.agents);
+        // A person's own [agents.scripted] is theirs.
+        let is_theirs = settings.agents.contains_key(super::sample::AGENT);
+        let ours = wishes.agents.into_iter().filter(|(name, _)| !(is_theirs && name == super::sample::AGENT));
+        settings.agents.extend(ours);
         settings.server.listen = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
         settings.data.dir = folder.join("data");
         settings.store.url =

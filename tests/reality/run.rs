@@ -33,6 +33,18 @@ async fn verified_work_becomes_a_branch_and_nothing_else_changes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_agent_of_ones_own_called_scripted_is_not_the_demos() {
+    let desk = Desk::new(RIGHT, Tests::There);
+    let settings = std::fs::read_to_string(desk.path("journeyman.toml")).expect("the settings");
+    desk.write("journeyman.toml", &settings.replace("worker", "scripted"));
+
+    let ended = desk.run(&["--agent", "scripted"]).await;
+
+    assert_eq!(ended.code, Some(0), "{}", ended.said);
+    assert_eq!(desk.new_branches(), ["journeyman/issue-1-add-both-numbers"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_receipt_as_json_names_the_commit_the_tests_and_the_cost() {
     let desk = Desk::new(RIGHT, Tests::There);
 

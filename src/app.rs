@@ -8,7 +8,6 @@ mod eval_sandbox;
 mod reverify;
 mod signer;
 
-use std::collections::BTreeMap;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,9 +17,9 @@ use async_trait::async_trait;
 use secrecy::ExposeSecret;
 use tokio::sync::broadcast;
 
-use crate::agent::{self, AgentSettings, Agents, RuntimeKind};
+use crate::agent::{self, Agents, RuntimeKind};
 use crate::attest::{SigningKey, SigningKeyOrigin};
-use crate::config::{self, Runtime, SandboxMode, Settings, Templates, repository_settings};
+use crate::config::{self, SandboxMode, Settings, Templates, repository_settings};
 use crate::engine::{Engine, EngineParts, EngineSettings};
 use crate::github::{AppCredentials, GitHub, WriteLimits};
 use crate::http::{self, BodyLimits, HttpState, Readiness, WorkOrders};
@@ -77,7 +76,7 @@ impl Application {
             store: store.clone(),
             github: github(&settings.github)?,
             workspaces,
-            agents: Arc::new(agents(&settings)?),
+            agents: Arc::new(Agents::new(settings.agents.clone())?),
             sandbox: sandbox.clone(),
             settings: rules(&settings)?,
         };
@@ -240,27 +239,6 @@ fn github(settings: &config::GithubSettings) -> anyhow::Result<GitHub> {
     Ok(GitHub::new(credentials, WriteLimits { interval, per_minute, per_hour })?)
 }
 
-fn agents(settings: &Settings) -> anyhow::Result<Agents> {
-    let agents = settings.agents.iter().map(|(name, agent)| {
-        let runtime = match &agent.runtime {
-            Runtime::Claude => RuntimeKind::Claude,
-            Runtime::Command => RuntimeKind::Command,
-            Runtime::Api(api) => RuntimeKind::Api(Box::new(model_api(api, &settings.prices))),
-        };
-        let agent = AgentSettings {
-            name: name.clone(),
-            runtime,
-            model: agent.model.clone(),
-            program: agent.program.clone(),
-            env: agent.env.clone(),
-            read: agent.read.clone(),
-            network: agent.network.clone(),
-        };
-        (name.clone(), agent)
-    });
-    Ok(Agents::new(agents.collect())?)
-}
-
 /// Our own secrets, by the names that people know them by.
 fn known(settings: &Settings) -> anyhow::Result<SecretSet> {
     let mut secrets = vec![("the App's private key".to_owned(), settings.github.private_key.clone())];
@@ -269,9 +247,9 @@ fn known(settings: &Settings) -> anyhow::Result<SecretSet> {
     secrets
         .extend(settings.server.api_token.iter().map(|token| ("the API's token".to_owned(), token.clone())));
     let asked = settings.agents.values().flat_map(|agent| match &agent.runtime {
-        Runtime::Api(api) => api.key_env.iter().cloned().collect::<Vec<_>>(),
-        Runtime::Claude if agent.env.is_empty() => agent::CLAUDE_VARIABLES.map(str::to_owned).to_vec(),
-        Runtime::Claude | Runtime::Command => agent.env.clone(),
+        RuntimeKind::Api(api) => api.key_env.iter().cloned().collect::<Vec<_>>(),
+        RuntimeKind::Claude if agent.env.is_empty() => agent::CLAUDE_VARIABLES.map(str::to_owned).to_vec(),
+        RuntimeKind::Claude | RuntimeKind::Command => agent.env.clone(),
     });
     for name in asked.filter(|name| agent::is_credential(name)) {
         if let Ok(value) = std::env::var(&name) {
@@ -279,28 +257,6 @@ fn known(settings: &Settings) -> anyhow::Result<SecretSet> {
         }
     }
     Ok(SecretSet::new(secrets)?)
-}
-
-fn prices(prices: &BTreeMap<String, config::Price>) -> agent::Prices {
-    let prices = prices.iter().map(|(model, price)| {
-        let config::Price { input, output, cache_read, cache_write } = *price;
-        (model.clone(), agent::Price { input, output, cache_read, cache_write })
-    });
-    agent::Prices::new(prices.collect())
-}
-
-fn model_api(api: &config::ApiSettings, known: &BTreeMap<String, config::Price>) -> agent::ApiSettings {
-    agent::ApiSettings {
-        provider: match api.provider {
-            config::Provider::Anthropic => agent::Provider::Anthropic,
-            config::Provider::OpenAi => agent::Provider::OpenAi,
-        },
-        base_url: api.base_url.clone(),
-        model: api.model.clone(),
-        key_env: api.key_env.clone(),
-        max_output_tokens: api.max_output_tokens,
-        prices: prices(known),
-    }
 }
 
 fn rules(settings: &Settings) -> anyhow::Result<EngineSettings> {
@@ -338,7 +294,7 @@ fn rules(settings: &Settings) -> anyhow::Result<EngineSettings> {
         setup_network: settings.sandbox.setup_network.clone(),
         setup_network_for_changes: settings.sandbox.setup_network_for_changes,
         test_network: settings.sandbox.test_network.clone(),
-        prices: prices(&settings.prices),
+        prices: agent::Prices::new(settings.prices.clone()),
         secrets: known(settings)?,
         read_repository_settings: |yaml| repository_settings(yaml).map_err(|error| error.to_string()),
         environment: |name| std::env::var(name).ok(),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use journeyman::app::{Application, ApplicationHandle};
-use journeyman::config::{AgentSettings, GithubSettings, Runtime, Settings, WriteSettings};
+use journeyman::config::{AgentSettings, GithubSettings, RuntimeKind, Settings, WriteSettings};
 use journeyman::emulator::{
     DeliveryResult as Sent, Emulator, EmulatorOptions, RepositoryRole, RepositorySource, keys,
 };
@@ -45,7 +45,8 @@ pub async fn measure() {
     settings.data.dir = folder.path().join("data");
     settings.store.url = SecretString::from(format!("sqlite://{}/bench.db", folder.path().display()));
     let clock = AgentSettings {
-        runtime: Runtime::Command,
+        name: "clock".to_owned(),
+        runtime: RuntimeKind::Command,
         model: None,
         program: ["sh", "-c", "date +%s%N"].map(str::to_owned).into(),
         env: vec![],

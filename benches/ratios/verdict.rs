@@ -22,7 +22,6 @@ const TIMES: usize = 5;
 /// What a verdict is measured on.
 struct Sample {
     name: String,
-    /// Whose commits.
     repository: PathBuf,
     commits: Commits,
     command: String,

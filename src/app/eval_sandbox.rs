@@ -22,7 +22,6 @@ pub struct EvalSandbox {
 /// How a command ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EvalCommandResult {
-    /// Its exit.
     pub exit: Exit,
     /// What it printed, on both outputs.
     pub output: String,
@@ -31,7 +30,6 @@ pub struct EvalCommandResult {
 /// What a command may reach.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EvalCommandNetwork {
-    /// Its folder alone.
     Offline,
     /// The network too, to install things.
     Online,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rust_embed::RustEmbed;
 
 use super::issue_file;
-use crate::config::{AgentSettings, Runtime};
+use crate::config::{AgentSettings, RuntimeKind};
 
 /// The scripted agent's name.
 pub(super) const AGENT: &str = "scripted";
@@ -39,7 +39,8 @@ pub(super) fn agents() -> anyhow::Result<BTreeMap<String, AgentSettings>> {
     let program = std::env::current_exe()?;
     let name = program.to_str().ok_or_else(|| anyhow::anyhow!("the path of this program is not UTF-8"))?;
     let agent = AgentSettings {
-        runtime: Runtime::Command,
+        name: AGENT.to_owned(),
+        runtime: RuntimeKind::Command,
         model: None,
         program: vec![name.to_owned(), "scripted-agent".to_owned()],
         env: Vec::new(),

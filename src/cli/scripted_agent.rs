@@ -42,7 +42,6 @@ struct ScriptStep {
     /// How long it thinks, in milliseconds.
     #[serde(default)]
     think: u64,
-    /// Its exit code.
     #[serde(default)]
     exit: u8,
     /// What `run` printed is the whole stream, as it is.

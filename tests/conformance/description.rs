@@ -30,7 +30,6 @@ pub(super) struct Found {
     /// The path with names in braces.
     pub(super) template: &'static str,
     pub(super) operation: &'static RawValue,
-    /// By name.
     pub(super) in_path: BTreeMap<String, String>,
 }
 

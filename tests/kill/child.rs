@@ -23,7 +23,6 @@ pub const LISTENS: &str = "child-listens-on ";
 /// What the child is told.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Task {
-    /// The settings file.
     pub config: PathBuf,
     /// When to die; none: when the order has settled it ends like any program.
     pub kill: Option<Moment>,

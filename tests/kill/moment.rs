@@ -26,7 +26,6 @@ pub enum Moment {
     },
     /// Around the nth entry that this process writes, from 1.
     Nth {
-        /// Which entry.
         nth: u32,
         /// Before it is written, rather than after.
         before: bool,

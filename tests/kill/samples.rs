@@ -12,7 +12,6 @@ use crate::world::team;
 pub enum Sample {
     /// Tested in no time; with a round of tests and a round of review that are lost.
     Median,
-    /// The demo's own.
     Demo,
     /// Three attempts are wrong, and the tech lead guides the fourth.
     Stuck,

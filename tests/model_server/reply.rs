@@ -8,17 +8,12 @@ pub enum Reply {
     /// The model speaks: texts and tool calls, in this order. With a tool call in it the client goes on.
     Say(Vec<Say>),
     /// The API has no room, 429, and says when to come back.
-    Wait {
-        /// Seconds.
-        seconds: u64,
-    },
+    Wait { seconds: u64 },
     /// The API refuses, such as 529 `overloaded_error`.
     Refuse {
-        /// HTTP status.
         status: u16,
         /// The API's name for it.
         kind: &'static str,
-        /// For people.
         message: String,
     },
 }
@@ -26,13 +21,11 @@ pub enum Reply {
 /// One block of an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Say {
-    /// Text.
     Text(String),
     /// A tool is to be used.
     Use {
         /// Its name, as the client offers it.
         tool: String,
-        /// Its input.
         input: Value,
     },
 }

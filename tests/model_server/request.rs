@@ -8,7 +8,6 @@ pub const OPENAI_PATH: &str = "/v1/chat/completions";
 /// One request, as it came.
 #[derive(Debug, Clone)]
 pub struct Request {
-    /// Its method.
     pub method: String,
     /// Its path, without the query.
     pub path: String,
@@ -23,7 +22,6 @@ pub struct Request {
 /// What a tool answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolResult {
-    /// Its text.
     pub text: String,
     /// Whether the client marks it as failed.
     pub is_error: bool,

@@ -56,7 +56,6 @@ pub struct Ended {
     pub code: Option<i32>,
     /// Both outputs, as they came.
     pub said: String,
-    /// The standard output.
     pub printed: String,
 }
 

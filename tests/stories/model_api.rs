@@ -1,8 +1,9 @@
 //! Agents on a model's HTTP API: no program, no sandbox, and the same journal, cost and artifacts.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use journeyman::config::{ApiSettings, Price, Provider, Runtime, Settings};
+use journeyman::config::{ApiSettings, Price, Prices, Provider, RuntimeKind, Settings};
 use journeyman::order::agent_run::AgentFailureKind;
 
 use crate::model_server::{ModelServer, Reply, Request};
@@ -22,19 +23,21 @@ fn answers(request: &Request) -> Reply {
 
 /// All agents' work is for this service; a million tokens cost $1000 to read and $2000 to write.
 fn on(provider: Provider, address: &str, key_env: Option<&str>) -> impl FnOnce(&mut Settings) + Send + use<> {
+    let price = Price { input: 1000.0, output: 2000.0, cache_read: 0.0, cache_write: 0.0 };
+    let prices = BTreeMap::from([("loopback".to_owned(), price)]);
     let api = ApiSettings {
         provider,
         base_url: address.parse().expect("an address"),
         model: "loopback".to_owned(),
         key_env: key_env.map(str::to_owned),
         max_output_tokens: 1000,
+        prices: Prices::new(prices.clone()),
     };
     move |settings| {
         for agent in settings.agents.values_mut() {
-            agent.runtime = Runtime::Api(Box::new(api.clone()));
+            agent.runtime = RuntimeKind::Api(Box::new(api.clone()));
         }
-        let price = Price { input: 1000.0, output: 2000.0, cache_read: 0.0, cache_write: 0.0 };
-        settings.prices.insert("loopback".to_owned(), price);
+        settings.prices = prices;
         settings.limits.order_usd = 1000.0;
     }
 }

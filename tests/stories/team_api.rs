@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use journeyman::config::{ApiSettings, Provider, Runtime};
+use journeyman::config::{ApiSettings, Prices, Provider, RuntimeKind};
 use serde_json::Value;
 
 use crate::model_server::{ModelServer, Reply, Request};
@@ -53,6 +53,7 @@ async fn an_engineer_without_memory_is_given_its_last_artifact_and_the_end_of_th
         model: "loopback".to_owned(),
         key_env: None,
         max_output_tokens: 4000,
+        prices: Prices::default(),
     };
     let world = Story::of("")
         .file("answer.sh", "echo 41\n")
@@ -60,7 +61,7 @@ async fn an_engineer_without_memory_is_given_its_last_artifact_and_the_end_of_th
         .settings(move |settings| {
             settings.defaults.pipeline = "software-team".to_owned();
             for agent in settings.agents.values_mut() {
-                agent.runtime = Runtime::Api(Box::new(api.clone()));
+                agent.runtime = RuntimeKind::Api(Box::new(api.clone()));
             }
         })
         .labeled()

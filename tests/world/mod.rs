@@ -228,11 +228,9 @@ impl World {
 /// How an order ended.
 #[derive(Debug)]
 pub struct Ended {
-    /// Which.
     pub order: OrderId,
     /// What its journal tells.
     pub survey: OrderProjection,
-    /// Its journal.
     pub journal: Journal,
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use journeyman::config::{
-    AgentSettings, DataSettings, DefaultSettings, GithubSettings, LimitSettings, Runtime, SandboxMode,
+    AgentSettings, DataSettings, DefaultSettings, GithubSettings, LimitSettings, RuntimeKind, SandboxMode,
     SandboxSettings, ServerSettings, Settings, StoreSettings, WriteSettings,
 };
 use journeyman::emulator::{Emulator, EmulatorOptions, RepositoryRole, RepositorySource, keys};
@@ -178,7 +178,8 @@ fn settings(place: &Path, github: &Emulator, secret: SecretString) -> Settings {
     let script = place.join("script.yaml");
     let words = [program, "scripted-agent", "--script", script.to_str().expect("a path in UTF-8")];
     let agent = AgentSettings {
-        runtime: Runtime::Command,
+        name: AGENT.to_owned(),
+        runtime: RuntimeKind::Command,
         model: None,
         program: words.map(str::to_owned).to_vec(),
         env: Vec::new(),

@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 /// A template with its arguments filled in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExpandedTemplate {
-    /// The text.
     pub text: String,
     /// Positions that have no argument, each once.
     pub warnings: Vec<String>,

@@ -37,8 +37,8 @@ use journeyman_order::secret_redactor::SecretRedactor;
 use journeyman_order::{AgentRun, Exit, Role};
 
 pub use api::{
-    ApiSettings, CallRecorder, KeyProbe, ModelApi, ModelApiKey, ModelCall, Price, Prices, Provider,
-    how_to_price, is_a_providers_own,
+    ApiSettings, CallRecorder, KeyProbe, ModelApi, ModelApiKey, ModelCall, Prices, how_to_price,
+    is_a_providers_own,
 };
 pub use claude::ENVIRONMENT as CLAUDE_VARIABLES;
 pub use expand::{ExpandedTemplate, expand};

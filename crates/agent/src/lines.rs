@@ -8,13 +8,10 @@ const END: usize = 64 << 10;
 
 /// One line, without its newline.
 pub(super) enum OutputLine<'a> {
-    /// All of it.
     Whole(&'a [u8]),
     /// Longer than [`LONGEST_LINE`]: its two ends.
     TooLong {
-        /// The first bytes.
         head: &'a [u8],
-        /// The last bytes.
         tail: &'a [u8],
     },
 }

@@ -12,7 +12,6 @@ use journeyman_order::moves::AgentTask;
 /// What goes to the agent's standard input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prompt {
-    /// The text.
     pub text: String,
     /// What was odd but did no harm, for the step's record.
     pub warnings: Vec<String>,

@@ -8,14 +8,13 @@ use std::fmt;
 
 use secrecy::SecretString;
 
-use super::Provider;
+use journeyman_order::model_service::Provider;
 
 /// What an agent needs of a network.
 #[derive(Clone, Default)]
 pub struct AgentNetwork {
     /// Names of hosts, as the settings have them.
     pub hosts: Vec<String>,
-    /// Its model's service.
     pub endpoint: Option<ModelEndpoint>,
     /// Variables with credentials that the program itself has to hold.
     pub held_credentials: Vec<String>,
@@ -35,7 +34,6 @@ pub struct ModelEndpoint {
 /// What a model's service wants to see of whoever asks.
 #[derive(Clone)]
 pub enum EndpointKey {
-    /// Nothing.
     None,
     /// As `x-api-key`.
     ApiKey(SecretString),

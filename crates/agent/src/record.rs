@@ -22,7 +22,6 @@ pub(super) enum StreamRecord {
     Other,
     /// It says that it is a result and cannot be read.
     BrokenResult,
-    /// Not a record.
     Noise,
 }
 

@@ -8,7 +8,6 @@ use journeyman_order::names::{NamingError, VariableName};
 /// One `[agents.NAME]` of the settings.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AgentSettings {
-    /// Its name.
     pub name: String,
     /// On what it runs.
     pub runtime: RuntimeKind,
@@ -27,7 +26,6 @@ pub struct AgentSettings {
 /// On what an agent runs.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RuntimeKind {
-    /// Claude Code.
     Claude,
     /// Any program: prompt on standard input, result on standard output.
     Command,

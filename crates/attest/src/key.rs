@@ -33,7 +33,6 @@ pub struct SigningKey {
 /// Where a signing key came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SigningKeyOrigin {
-    /// It was there.
     Found,
     /// There was none, and it was made.
     Made,
@@ -45,9 +44,7 @@ pub enum KeyError {
     /// The file cannot be read or written.
     #[error("cannot {what} {}: {error}", path.display())]
     File {
-        /// What was tried.
         what: &'static str,
-        /// The file.
         path: PathBuf,
         /// What the system says.
         error: io::Error,
@@ -59,17 +56,13 @@ pub enum KeyError {
         path.display()
     )]
     Exposed {
-        /// The file.
         path: PathBuf,
         /// What is wrong with it.
         because: String,
     },
     /// It holds something else.
     #[error("{what}: an ed25519 key is expected, as PEM")]
-    Malformed {
-        /// What was read.
-        what: String,
-    },
+    Malformed { what: String },
     /// The machine has no randomness to offer.
     #[error("an ed25519 key could not be made on this machine")]
     Unmakable,

@@ -33,10 +33,7 @@ pub enum ReverificationResult {
     /// It is not so here.
     Differs,
     /// Nobody can tell by trying again.
-    CannotBeRepeated {
-        /// Why.
-        because: &'static str,
-    },
+    CannotBeRepeated { because: &'static str },
 }
 
 impl ReverificationResult {
@@ -132,9 +129,7 @@ fn row(rows: &mut Vec<ReverifiedStatement>, statement: &str, key: &str, said: &V
 enum FieldKind {
     /// How long it took, and whether it was remembered: no result.
     Aside,
-    /// Of an output.
     Digest,
-    /// In which sandbox.
     Walls,
     /// Whatever else there is.
     Result,

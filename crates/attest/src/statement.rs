@@ -24,7 +24,6 @@ pub use journeyman_order::surfaces::AttestationResult;
 /// Who says it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AttestationVerifier {
-    /// Which program.
     pub name: String,
     /// Where it is, when it has an address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -56,11 +55,9 @@ pub enum SigningError {
 pub struct Statement {
     /// What it comes to.
     pub result: AttestationResult,
-    /// Who says it.
     pub verifier: AttestationVerifier,
     /// When the order's last entry was written: the receipt says how it stood then.
     pub time: DateTime<Utc>,
-    /// What is said.
     pub claims: ReceiptClaims,
     /// The whole receipt, also what this version does not know.
     pub receipt: Value,
@@ -70,11 +67,8 @@ pub struct Statement {
 /// what is missing is missing: only the commit and its tree have to be there.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct ReceiptClaims {
-    /// The order.
     pub order: OrderId,
-    /// Where.
     pub repository: RepositoryName,
-    /// The issue.
     pub issue: IssueNumber,
     /// How the order ended.
     pub outcome: String,
@@ -88,10 +82,8 @@ pub struct ReceiptClaims {
     /// Who accepted it as it is, where a person did.
     #[serde(default)]
     pub approved_by: Option<String>,
-    /// The branch.
     #[serde(default)]
     pub branch: Option<BranchName>,
-    /// The pull request.
     #[serde(default)]
     pub pull_request: Option<PullNumber>,
     /// The commit that the work starts from.
@@ -99,7 +91,6 @@ pub struct ReceiptClaims {
     pub base: Option<CommitSha>,
     /// The commit that was tested and published.
     pub commit: CommitSha,
-    /// Its tree.
     pub tree: TreeSha,
     /// Whether the remote had `commit` on `branch`.
     #[serde(default)]

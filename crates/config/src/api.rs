@@ -6,6 +6,8 @@ use url::{Host, Url};
 
 use super::SettingsError;
 use super::raw::{PRICE_KEYS, SettingKeys};
+use journeyman_agent::{ApiSettings, Prices};
+use journeyman_order::model_service::{Price, Provider};
 use journeyman_order::names::VariableName;
 
 /// Tokens of one answer, when nothing is said: most models can, and a file or two fits.
@@ -13,55 +15,16 @@ const OUTPUT_TOKENS: u64 = 32_000;
 /// Dollars for a million tokens; more is a typing error.
 const MOST_DOLLARS: f64 = 100_000.0;
 
-/// What the runtime `api` needs to know.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ApiSettings {
-    /// `provider`: whose dialect the service speaks.
-    pub provider: Provider,
-    /// `base_url`, by default the provider's own service. Plain HTTP on loopback and private addresses only.
-    pub base_url: Url,
-    /// `model`; needed.
-    pub model: String,
-    /// `key_env`: the name of the variable in our environment that holds the key. By default the provider's usual one
-    /// at the provider's own service, and elsewhere none: then no key is sent.
-    pub key_env: Option<String>,
-    /// `max_output_tokens`, by default 32,000.
-    pub max_output_tokens: u32,
-}
-
-/// Whose dialect a model's service speaks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Provider {
-    /// `anthropic`: Messages.
-    Anthropic,
-    /// `openai`: chat completions, which many servers speak.
-    OpenAi,
-}
-
-impl Provider {
-    fn service(self) -> (&'static str, &'static str) {
-        match self {
-            Self::Anthropic => ("https://api.anthropic.com", "ANTHROPIC_API_KEY"),
-            Self::OpenAi => ("https://api.openai.com/v1", "OPENAI_API_KEY"),
-        }
+/// Its own address, and the variable in which its key usually is.
+fn service(provider: Provider) -> (&'static str, &'static str) {
+    match provider {
+        Provider::Anthropic => ("https://api.anthropic.com", "ANTHROPIC_API_KEY"),
+        Provider::OpenAi => ("https://api.openai.com/v1", "OPENAI_API_KEY"),
     }
 }
 
-/// Dollars for a million tokens of each kind.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Price {
-    /// `input`: read, and not from a cache.
-    pub input: f64,
-    /// `output`: written.
-    pub output: f64,
-    /// `cache_read`: read from a cache; by default as `input`.
-    pub cache_read: f64,
-    /// `cache_write`: read and put into a cache; by default as `input`.
-    pub cache_write: f64,
-}
-
 /// `[agents.NAME]` with `runtime = "api"`.
-pub(super) fn api(keys: &SettingKeys, name: &str) -> Result<ApiSettings, SettingsError> {
+pub(super) fn api(keys: &SettingKeys, name: &str, prices: &Prices) -> Result<ApiSettings, SettingsError> {
     let key = |key: &str| format!("agents.{name}.{key}");
     if let Some(other) = ["program", "env", "read"].into_iter().find(|other| keys.has(&key(other))) {
         let expected = "left out: the runtime `api` starts no program (its key is named by `key_env`)";
@@ -75,7 +38,7 @@ pub(super) fn api(keys: &SettingKeys, name: &str) -> Result<ApiSettings, Setting
     let model = keys.text(&key("model"))?;
     let model =
         model.ok_or_else(|| keys.wrong(&key("model"), "given: the runtime `api` asks for a model"))?;
-    let (service, usual_key) = provider.service();
+    let (service, usual_key) = service(provider);
     let own = keys.url(&key("base_url"))?;
     let named = keys.text(&key("key_env"))?;
     let key_env = if own.is_none() { named.or_else(|| Some(usual_key.to_owned())) } else { named };
@@ -99,7 +62,7 @@ pub(super) fn api(keys: &SettingKeys, name: &str) -> Result<ApiSettings, Setting
     };
     let tokens = keys.integer(&key("max_output_tokens"), 1..=10_000_000)?.unwrap_or(OUTPUT_TOKENS);
     let max_output_tokens = u32::try_from(tokens).unwrap_or(u32::MAX);
-    Ok(ApiSettings { provider, base_url, model, key_env, max_output_tokens })
+    Ok(ApiSettings { provider, base_url, model, key_env, max_output_tokens, prices: prices.clone() })
 }
 
 /// Names are shown where a key is missing. Keys have small letters, so that none gets through as a name.

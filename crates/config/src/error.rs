@@ -25,16 +25,10 @@ impl fmt::Display for SettingLocation {
 pub enum SettingsError {
     /// The file cannot be read.
     #[error("{}: {because}", .file.display())]
-    File {
-        /// Which.
-        file: PathBuf,
-        /// Why not.
-        because: String,
-    },
+    File { file: PathBuf, because: String },
     /// The file is not TOML.
     #[error("{}, line {line}: not TOML: {because}", .file.display())]
     Toml {
-        /// Which.
         file: PathBuf,
         /// Where, from 1.
         line: usize,
@@ -44,9 +38,7 @@ pub enum SettingsError {
     /// A key that nobody reads.
     #[error("{place}: unknown key `{key}`{}", suggestion(.nearest.as_deref()))]
     Unknown {
-        /// The key.
         key: String,
-        /// Where it stands.
         place: String,
         /// The known key that it resembles.
         nearest: Option<String>,
@@ -54,11 +46,9 @@ pub enum SettingsError {
     /// A value that cannot be used. It is not repeated here: it may be a secret.
     #[error("{place}: `{key}` has to be {expected}")]
     Value {
-        /// The key.
         key: String,
         /// Where it stands; its default when nobody set it.
         place: String,
-        /// What is expected.
         expected: String,
     },
     /// Keys that have no default.
@@ -68,10 +58,7 @@ pub enum SettingsError {
         .keys.join(", "),
         .keys.first().map(|key| variable(key)).unwrap_or_default()
     )]
-    Missing {
-        /// Which.
-        keys: Vec<String>,
-    },
+    Missing { keys: Vec<String> },
 }
 
 const EXAMPLE: &str = "    [github]\n    app_id = 123456\n    private_key_path = \"app.pem\"\n    \

@@ -26,7 +26,8 @@ use std::time::Duration;
 use secrecy::SecretString;
 use url::Url;
 
-pub use api::{ApiSettings, Price, Provider};
+pub use journeyman_agent::{AgentSettings, ApiSettings, Prices, RuntimeKind};
+pub use journeyman_order::model_service::{Price, Provider};
 use journeyman_order::{DayLimits, Pipeline};
 
 pub use error::SettingsError;
@@ -204,33 +205,4 @@ pub enum SandboxMode {
     Bubblewrap,
     /// `none`: no walls. Has to be asked for by name.
     None,
-}
-
-/// `[agents.NAME]`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AgentSettings {
-    /// `runtime`.
-    pub runtime: Runtime,
-    /// `model`: what the runtime is told; none leaves the choice to it.
-    pub model: Option<String>,
-    /// `program`: the program and its first arguments. For `claude` by default `claude`; empty for `api` alone.
-    pub program: Vec<String>,
-    /// `env`: names of variables that are handed on to it. For `claude` none means those that
-    /// Claude Code looks for: its key, its token, its address.
-    pub env: Vec<String>,
-    /// `read`: absolute paths that its sandbox may read beside its own list.
-    pub read: Vec<PathBuf>,
-    /// `network`: names of hosts that it may reach besides its model's service.
-    pub network: Vec<String>,
-}
-
-/// How an agent is run.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Runtime {
-    /// Claude Code.
-    Claude,
-    /// Any program: the prompt on stdin, the result on stdout.
-    Command,
-    /// A model's HTTP API.
-    Api(Box<ApiSettings>),
 }

@@ -20,17 +20,11 @@ pub enum RepositorySettingsError {
     Yaml {
         /// Where, from 1, if the parser knows.
         line: Option<u64>,
-        /// What is wrong.
         because: String,
     },
     /// A value that cannot be used.
     #[error("`.github/journeyman.yml`: `{key}` has to be {expected}")]
-    Value {
-        /// The key.
-        key: String,
-        /// What is expected.
-        expected: String,
-    },
+    Value { key: String, expected: String },
 }
 
 /// Reads a repository's settings. An empty file says nothing, which is fine.

@@ -35,7 +35,6 @@ pub struct ServerTemplates<'a> {
     pub default: &'a Pipeline,
     /// Every pipeline that can be named.
     pub pipelines: &'a BTreeMap<String, Pipeline>,
-    /// Every role.
     pub roles: &'a BTreeMap<String, Role>,
 }
 

@@ -12,11 +12,11 @@ use url::{Host, Url};
 
 use super::raw::SettingKeys;
 use super::{
-    AgentSettings, DataSettings, DefaultSettings, GithubSettings, LimitSettings, Runtime, SandboxMode,
-    SandboxSettings, ServerSettings, Settings, SettingsError, StoreSettings, TemplateSettings,
+    AgentSettings, DataSettings, DefaultSettings, GithubSettings, LimitSettings, Prices, RuntimeKind,
+    SandboxMode, SandboxSettings, ServerSettings, Settings, SettingsError, StoreSettings, TemplateSettings,
     TestRunSettings, WriteSettings, api,
 };
-use journeyman_order::names::VariableName;
+use journeyman_order::names::{OWN_VARIABLES, VariableName};
 use journeyman_order::{BudgetLimits, DayLimits};
 
 /// Shorter ones can be guessed.
@@ -76,7 +76,8 @@ fn read(
 }
 
 fn assemble(keys: &SettingKeys, github: GithubSettings) -> Result<Settings, SettingsError> {
-    let agents = agents(keys)?;
+    let prices = api::prices(keys)?;
+    let agents = agents(keys, &Prices::new(prices.clone()))?;
     let defaults = DefaultSettings {
         label: name(keys, "defaults.label", "journeyman", 50)?,
         agent: name(keys, "defaults.agent", "claude", 40)?,
@@ -99,7 +100,7 @@ fn assemble(keys: &SettingKeys, github: GithubSettings) -> Result<Settings, Sett
         sandbox: sandbox(keys)?,
         agents,
         pipelines: BTreeMap::new(),
-        prices: api::prices(keys)?,
+        prices,
     })
 }
 
@@ -233,21 +234,22 @@ fn sandbox(keys: &SettingKeys) -> Result<SandboxSettings, SettingsError> {
     })
 }
 
-fn agents(keys: &SettingKeys) -> Result<BTreeMap<String, AgentSettings>, SettingsError> {
+fn agents(keys: &SettingKeys, prices: &Prices) -> Result<BTreeMap<String, AgentSettings>, SettingsError> {
     let names: BTreeSet<String> = keys.agents().into_iter().chain(["claude".to_owned()]).collect();
-    names.into_iter().map(|name| Ok((name.clone(), agent(keys, &name)?))).collect()
+    names.into_iter().map(|name| Ok((name.clone(), agent(keys, &name, prices)?))).collect()
 }
 
-fn agent(keys: &SettingKeys, name: &str) -> Result<AgentSettings, SettingsError> {
+fn agent(keys: &SettingKeys, name: &str, prices: &Prices) -> Result<AgentSettings, SettingsError> {
     let key = |key: &str| format!("agents.{name}.{key}");
     let runtime = match keys.text(&key("runtime"))?.as_deref() {
-        Some("claude") => Runtime::Claude,
-        Some("command") => Runtime::Command,
+        Some("claude") => RuntimeKind::Claude,
+        Some("command") => RuntimeKind::Command,
         Some("api") => {
-            let api = api::api(keys, name)?;
+            let api = api::api(keys, name, prices)?;
             let model = Some(api.model.clone());
-            let runtime = Runtime::Api(Box::new(api));
+            let runtime = RuntimeKind::Api(Box::new(api));
             return Ok(AgentSettings {
+                name: name.to_owned(),
                 runtime,
                 model,
                 program: Vec::new(),
@@ -257,7 +259,7 @@ fn agent(keys: &SettingKeys, name: &str) -> Result<AgentSettings, SettingsError>
             });
         }
         // The agent that needs no settings at all.
-        None if name == "claude" => Runtime::Claude,
+        None if name == "claude" => RuntimeKind::Claude,
         Some(_) | None => return Err(keys.wrong(&key("runtime"), "\"claude\", \"command\" or \"api\"")),
     };
     let of_api = ["provider", "base_url", "key_env", "max_output_tokens"];
@@ -268,8 +270,10 @@ fn agent(keys: &SettingKeys, name: &str) -> Result<AgentSettings, SettingsError>
     let env = keys.list(&key("env"))?;
     let (program, env) = match &runtime {
         // Nothing named: what Claude Code itself looks for, which the runtime knows.
-        Runtime::Claude => (program.unwrap_or_else(|| vec!["claude".to_owned()]), env.unwrap_or_default()),
-        Runtime::Command | Runtime::Api(_) => {
+        RuntimeKind::Claude => {
+            (program.unwrap_or_else(|| vec!["claude".to_owned()]), env.unwrap_or_default())
+        }
+        RuntimeKind::Command | RuntimeKind::Api(_) => {
             let needed = || keys.wrong(&key("program"), "given: the runtime `command` starts this program");
             (program.ok_or_else(needed)?, env.unwrap_or_default())
         }
@@ -280,7 +284,15 @@ fn agent(keys: &SettingKeys, name: &str) -> Result<AgentSettings, SettingsError>
     }
     let read: Vec<PathBuf> = keys.absolute_paths(&key("read"))?;
     let network = keys.list(&key("network"))?.unwrap_or_default();
-    Ok(AgentSettings { runtime, model: keys.text(&key("model"))?, program, env, read, network })
+    Ok(AgentSettings {
+        name: name.to_owned(),
+        runtime,
+        model: keys.text(&key("model"))?,
+        program,
+        env,
+        read,
+        network,
+    })
 }
 
 fn name(keys: &SettingKeys, key: &str, default: &str, most: usize) -> Result<String, SettingsError> {

@@ -23,7 +23,6 @@ const MOST_COMMAND_BYTES: usize = 256 * 1024;
 pub struct Templates {
     /// Pipelines; what they name of roles is there.
     pub pipelines: BTreeMap<String, Pipeline>,
-    /// Roles.
     pub roles: BTreeMap<String, Role>,
     /// A server's own command templates; ours are known to who uses them.
     pub commands: BTreeMap<String, String>,

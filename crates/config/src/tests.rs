@@ -88,7 +88,8 @@ fn the_least_that_is_needed_gets_every_default() {
     assert_eq!(settings.sandbox.setup_network, ["registries"]);
     assert!(!settings.sandbox.setup_network_for_changes);
     let claude = AgentSettings {
-        runtime: Runtime::Claude,
+        name: "claude".to_owned(),
+        runtime: RuntimeKind::Claude,
         model: None,
         program: vec!["claude".to_owned()],
         env: Vec::new(),
@@ -131,7 +132,8 @@ fn every_key_can_be_written_in_the_file() {
     assert_eq!(limits.per_day, per_day);
     assert_eq!((settings.sandbox.mode, settings.sandbox.read.len()), (SandboxMode::None, 1));
     let scripted = AgentSettings {
-        runtime: Runtime::Command,
+        name: "scripted".to_owned(),
+        runtime: RuntimeKind::Command,
         model: Some("m".to_owned()),
         program: vec!["/bin/agent".to_owned(), "--fast".to_owned()],
         env: vec!["KEY".to_owned()],
@@ -173,7 +175,7 @@ fn the_environment_goes_over_the_file_and_can_stand_alone() {
     // A variable cannot have a `-`, so it reaches the agent of the file that differs in nothing else.
     let file = "[agents.code-reviewer]\nruntime = \"claude\"\n";
     let settings = home.load(file, &env).unwrap();
-    assert_eq!(settings.agents["code-reviewer"].runtime, Runtime::Command);
+    assert_eq!(settings.agents["code-reviewer"].runtime, RuntimeKind::Command);
     assert!(!settings.agents.contains_key("code_reviewer"));
 }
 
@@ -183,8 +185,8 @@ fn api(key: &str) -> String {
 
 fn api_settings(settings: &Settings, agent: &str) -> ApiSettings {
     match &settings.agents[agent].runtime {
-        Runtime::Api(api) => (**api).clone(),
-        Runtime::Claude | Runtime::Command => panic!("{agent} is on no API"),
+        RuntimeKind::Api(api) => (**api).clone(),
+        RuntimeKind::Claude | RuntimeKind::Command => panic!("{agent} is on no API"),
     }
 }
 
@@ -198,6 +200,7 @@ fn an_agent_on_an_api_needs_a_provider_and_a_model() {
         model: "m".to_owned(),
         key_env: Some("ANTHROPIC_API_KEY".to_owned()),
         max_output_tokens: 32_000,
+        prices: Prices::default(),
     };
     assert_eq!(api_settings(&settings, "x"), anthropic);
     assert_eq!(settings.agents["x"].model.as_deref(), Some("m"));

@@ -33,11 +33,9 @@ pub enum CheckConclusion {
     ActionRequired,
     /// Stopped before its end.
     Cancelled,
-    /// It failed.
     Failure,
     /// Neither good nor bad.
     Neutral,
-    /// It passed.
     Success,
     /// It was not wanted.
     Skipped,
@@ -97,17 +95,13 @@ impl CheckConclusion {
 /// What a check run says of lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EmulatedAnnotation {
-    /// The file.
     pub path: String,
-    /// The first line.
     pub start_line: u64,
-    /// The last line.
     pub end_line: u64,
     /// `notice`, `warning` or `failure`.
     pub level: String,
     /// Its heading; may be empty.
     pub title: String,
-    /// What it says.
     pub message: String,
 }
 

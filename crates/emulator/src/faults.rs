@@ -26,7 +26,6 @@ pub struct Fault {
 pub enum FaultKind {
     /// Answered with this and not carried out.
     Status {
-        /// The HTTP status.
         code: u16,
         /// Headers, such as `Retry-After`.
         headers: Vec<(String, String)>,
@@ -59,13 +58,10 @@ pub enum Caller {
 /// One call of the API or of git over HTTP. Credentials are not in it.
 #[derive(Debug, Clone)]
 pub struct ApiCall {
-    /// When it came.
     pub at: DateTime<Utc>,
-    /// The method.
     pub method: String,
     /// Path and query, as they were sent.
     pub path: String,
-    /// Who made it.
     pub caller: Caller,
     /// The `User-Agent`; empty when there was none.
     pub user_agent: String,

@@ -100,7 +100,6 @@ pub enum WebPages {
 pub struct EmulatorOptions {
     /// Where it listens; port 0 takes a free one.
     pub listen: SocketAddr,
-    /// The App's id.
     pub app_id: u64,
     /// The App's name in addresses; its bot is `NAME[bot]`.
     pub app_slug: String,

@@ -51,8 +51,11 @@ pub(crate) struct EmulatedReviewComment {
 pub(crate) enum DiffPosition {
     /// It is about the file as a whole.
     File,
-    /// Here.
-    Line { start: Option<u64>, line: u64, position: u64 },
+    Line {
+        start: Option<u64>,
+        line: u64,
+        position: u64,
+    },
     /// The lines were changed since, or the diff has them no more.
     Outdated,
 }

@@ -19,9 +19,7 @@ use super::webhooks::DeliveryAttempt;
 /// What a person may do in a repository; GitHub's five roles, and none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RepositoryRole {
-    /// Nothing.
     None,
-    /// Look and comment.
     Read,
     /// Also set labels and close.
     Triage,
@@ -29,7 +27,6 @@ pub enum RepositoryRole {
     Write,
     /// Also change some settings.
     Maintain,
-    /// Everything.
     Admin,
 }
 
@@ -60,7 +57,6 @@ impl RepositoryRole {
 /// Open or closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EmulatedIssueState {
-    /// Still open.
     Open,
     /// Closed; for a pull request also when merged.
     Closed,
@@ -78,11 +74,8 @@ impl EmulatedIssueState {
 /// What a review says of a pull request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReviewState {
-    /// Good to merge.
     Approved,
-    /// Not like this.
     ChangesRequested,
-    /// Only words.
     Commented,
 }
 
@@ -211,7 +204,6 @@ pub(crate) enum RepositoryVisibility {
 pub(crate) struct EmulatedRepository {
     pub id: u64,
     pub owner: u64,
-    /// Without the owner.
     pub name: String,
     pub full_name: String,
     pub visibility: RepositoryVisibility,

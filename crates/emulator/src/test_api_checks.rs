@@ -15,7 +15,6 @@ use super::{Emulator, repos};
 pub struct CheckRunView {
     /// Its id; for a job of Actions the job's.
     pub id: u64,
-    /// Its name.
     pub name: String,
     /// Whether the App made it, rather than Actions.
     pub by_app: bool,
@@ -27,13 +26,10 @@ pub struct CheckRunView {
     pub external_id: String,
     /// The page that it leads to.
     pub details_url: Option<String>,
-    /// Its heading.
     pub title: String,
-    /// What it says.
     pub summary: String,
     /// What it says of lines.
     pub annotations: Vec<EmulatedAnnotation>,
-    /// Its buttons.
     pub actions: Vec<CheckRunAction>,
 }
 

@@ -24,15 +24,10 @@ pub enum RepositorySource {
 /// An issue, or a pull request as an issue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IssueView {
-    /// Its number.
     pub number: u64,
-    /// Its title.
     pub title: String,
-    /// Its text.
     pub body: String,
-    /// The author's login.
     pub author: String,
-    /// Open or closed.
     pub state: EmulatedIssueState,
     /// The names of its labels, in the order in which they were put on.
     pub labels: Vec<String>,
@@ -45,9 +40,7 @@ pub struct IssueView {
 /// A comment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommentView {
-    /// Its id.
     pub id: u64,
-    /// The author's login.
     pub author: String,
     /// Its text as it is now.
     pub body: String,
@@ -68,7 +61,6 @@ pub struct PullView {
     pub head_sha: String,
     /// The branch that it goes to.
     pub base: String,
-    /// Still a draft.
     pub draft: bool,
     /// The merge commit, once merged.
     pub merged: Option<String>,
@@ -85,7 +77,6 @@ pub struct PullView {
 pub struct ReviewThreadView {
     /// Its id in GraphQL.
     pub node_id: String,
-    /// The file.
     pub path: String,
     /// The line in today's diff; none when it is outdated, or about the whole file.
     pub line: Option<u64>,
@@ -100,13 +91,9 @@ pub struct ReviewThreadView {
 /// A review.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReviewView {
-    /// Its id.
     pub id: u64,
-    /// The author's login.
     pub author: String,
-    /// What it says.
     pub state: ReviewState,
-    /// Its text.
     pub body: String,
     /// The commit that was reviewed.
     pub commit: String,

@@ -43,7 +43,6 @@ pub struct DeliveryAttempt {
 /// What became of an attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DeliveryResult {
-    /// Not sent yet.
     Queued,
     /// No webhook address was set when its turn came.
     NoAddress,

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use url::Url;
 
 use super::trouble::never;
-use journeyman_agent::{EndpointKey, ModelEndpoint, Prices, Provider};
+use journeyman_agent::{EndpointKey, ModelEndpoint, Prices};
 use journeyman_gateway::{AllowedHost, Credential, EgressPolicy, GatewayBudget, ModelUpstream, ProxyHandle};
 use journeyman_order::EffectError;
 use journeyman_order::network::NetworkRecord;
@@ -67,20 +67,16 @@ pub(super) fn model_upstream(
         EndpointKey::ApiKey(key) => Credential::ApiKey(key.clone()),
         EndpointKey::Bearer(key) => Credential::Bearer(key.clone()),
     };
-    let provider = match endpoint.provider {
-        Provider::Anthropic => journeyman_gateway::Provider::Anthropic,
-        Provider::OpenAi => journeyman_gateway::Provider::OpenAi,
-    };
     let budget = GatewayBudget { usd: Some(usd), ..GatewayBudget::default() };
     let price = price(&base, prices);
-    let door = ModelUpstream::new(base, credential, provider, budget, price)
+    let door = ModelUpstream::new(base, credential, endpoint.provider, budget, price)
         .map_err(|error| never(format!("the agent's model: {error}")))?;
     Ok(door.explaining(journeyman_agent::how_to_price))
 }
 
 /// The job names the model. At a provider's own service one whose price is not known costs all the same, so that it has
 /// none here; at a service of one's own it counts nothing.
-fn price(base: &Url, prices: &Prices) -> journeyman_gateway::Price {
+fn price(base: &Url, prices: &Prices) -> journeyman_gateway::PriceLookup {
     let (prices, is_a_providers) = (prices.clone(), journeyman_agent::is_a_providers_own(base));
     Arc::new(move |model, tokens| {
         let (input, output) = (tokens.input, tokens.output);

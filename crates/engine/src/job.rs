@@ -88,7 +88,6 @@ pub(crate) fn make_folder(folder: &Path) -> Result<(), EffectError> {
 
 /// An output.
 pub(crate) struct RecordedOutput {
-    /// Its end.
     pub(crate) text: String,
     /// Whether the start is missing.
     pub(crate) is_cut: bool,

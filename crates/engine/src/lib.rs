@@ -40,17 +40,14 @@ pub use supervisor::ShutdownReport;
 /// What the engine works with. Put together by the composition root.
 #[derive(Clone)]
 pub struct EngineParts {
-    /// Deliveries, orders, artifacts.
     pub store: Store,
     /// Where journals are written; the store itself, unless somebody wants to watch.
     pub journals: Arc<dyn JournalStore>,
     /// Our side of GitHub.
     pub github: GitHub,
-    /// Mirrors and workspaces.
     pub workspaces: Workspaces,
     /// The agents of the settings.
     pub agents: Arc<Agents>,
-    /// The walls.
     pub sandbox: Sandbox,
     /// What the settings say.
     pub settings: EngineSettings,
@@ -91,7 +88,6 @@ pub struct EngineSettings {
     pub setup_network_for_changes: bool,
     /// Names of hosts that tests may reach where their repository asks for them.
     pub test_network: Vec<String>,
-    /// What models cost.
     pub prices: Prices,
     /// Secrets of ours, which nothing that is published may hold.
     pub secrets: SecretSet,

@@ -18,7 +18,6 @@ const LONGEST_TEXT: usize = 200;
 #[derive(Debug, Default)]
 pub(super) struct EgressLog {
     pages: Mutex<EgressEntries>,
-    /// Through all tunnels.
     bytes: AtomicU64,
 }
 

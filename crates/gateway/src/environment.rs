@@ -1,6 +1,6 @@
 //! What programs have to be told to come to the door.
 
-use super::model::Provider;
+use journeyman_order::model_service::Provider;
 
 /// Stands where a program wants a key. It opens nothing.
 pub(super) const PLACEHOLDER: &str = "held-outside-of-the-sandbox";

@@ -38,8 +38,8 @@ use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-pub use meter::{GatewayBudget, Price};
-pub use model::{Credential, InvalidUpstream, ModelUpstream, Provider};
+pub use meter::{GatewayBudget, PriceLookup};
+pub use model::{Credential, InvalidUpstream, ModelUpstream};
 pub use names::{AllowedHost, InvalidAllowedHost};
 
 use book::EgressLog;
@@ -49,9 +49,7 @@ use tunnel::Dialer;
 /// What a job may reach.
 #[derive(Debug, Clone, Default)]
 pub struct EgressPolicy {
-    /// Hosts, by HTTPS.
     pub names: Vec<AllowedHost>,
-    /// Its model.
     pub model: Option<ModelUpstream>,
     /// Where the names are set, for whoever is refused: `network.setup in journeyman.toml`.
     pub setting: String,
@@ -92,7 +90,6 @@ struct ProxyLimits {
     hello: Duration,
     /// A tunnel through which nothing moves.
     idle: Duration,
-    /// Through all tunnels.
     tunnel_bytes: u64,
     /// Of one request to the model.
     request_bytes: usize,

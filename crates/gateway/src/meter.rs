@@ -18,22 +18,20 @@ const TOKENS_OF_A_SECOND: u64 = 100;
 /// How much a job's model may be used. What is none has no limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct GatewayBudget {
-    /// Dollars.
     pub usd: Option<f64>,
     /// Tokens read and written, those from a cache included.
     pub tokens: Option<u64>,
-    /// Requests.
     pub requests: Option<u64>,
 }
 
 /// What tokens of a model cost, in dollars; none where that is not known. A budget in dollars cannot be held then, and the
 /// model is not asked: a price function that would rather guess returns its guess, and for a model of one's own 0.
-pub type Price = Arc<dyn Fn(&str, &MeteredTokens) -> Option<f64> + Send + Sync>;
+pub type PriceLookup = Arc<dyn Fn(&str, &MeteredTokens) -> Option<f64> + Send + Sync>;
 
 /// One job's.
 pub(super) struct Meter {
     budget: GatewayBudget,
-    price: Price,
+    price: PriceLookup,
     state: Mutex<MeterState>,
     exhausted: watch::Sender<Option<String>>,
 }
@@ -41,7 +39,6 @@ pub(super) struct Meter {
 #[derive(Default)]
 struct MeterState {
     next: u64,
-    /// Those that ended.
     settled: MeteredUsage,
     requests: u64,
     failed: u64,
@@ -86,7 +83,7 @@ impl fmt::Debug for Meter {
 }
 
 impl Meter {
-    pub(super) fn new(budget: GatewayBudget, price: Price) -> Self {
+    pub(super) fn new(budget: GatewayBudget, price: PriceLookup) -> Self {
         Self { budget, price, state: Mutex::default(), exhausted: watch::Sender::new(None) }
     }
 

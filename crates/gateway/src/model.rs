@@ -10,18 +10,10 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 
-use super::meter::{GatewayBudget, Meter, Price};
+use super::meter::{GatewayBudget, Meter, PriceLookup};
 use super::scrub::KeyScrubber;
+use journeyman_order::model_service::Provider;
 use journeyman_order::secret_redactor::SecretRedactor;
-
-/// Whose dialect a model's service speaks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Provider {
-    /// Anthropic's Messages.
-    Anthropic,
-    /// OpenAI's responses and chat completions, which many servers speak.
-    OpenAi,
-}
 
 /// What a model's service wants to see of whoever asks. Printing it shows nothing of it.
 #[derive(Debug, Clone)]
@@ -91,7 +83,7 @@ impl ModelUpstream {
         credential: Credential,
         provider: Provider,
         budget: GatewayBudget,
-        price: Price,
+        price: PriceLookup,
     ) -> Result<Self, InvalidUpstream> {
         let is_safe = match base.scheme() {
             "https" => base.has_host(),

@@ -12,7 +12,8 @@ use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::model::{ModelOperation, Provider};
+use super::model::ModelOperation;
+use journeyman_order::model_service::Provider;
 
 /// A request that may be passed on.
 #[derive(Debug, PartialEq, Eq)]

@@ -8,8 +8,8 @@ use http_body_util::{BodyExt, Full};
 use hyper::body::Bytes;
 use serde_json::json;
 
-use super::model::Provider;
 use super::names::AllowedHost;
+use journeyman_order::model_service::Provider;
 
 /// Why an answer's body breaks off.
 pub(super) type ProxyBodyError = Box<dyn std::error::Error + Send + Sync>;

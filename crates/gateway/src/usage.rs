@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
-use super::model::Provider;
+use journeyman_order::model_service::Provider;
 use journeyman_order::network::MeteredTokens;
 
 /// An event or a whole answer may be so large to be read; a larger one passes and is estimated.

@@ -16,10 +16,7 @@ pub enum BranchDeletion {
     /// It is gone, now or before.
     Gone,
     /// It stays: somebody's commit is on it, or it is protected.
-    Kept {
-        /// Why.
-        because: String,
-    },
+    Kept { because: String },
 }
 
 impl GitHub {

@@ -21,11 +21,9 @@ const MOST_AT_ONCE: usize = 50;
 /// What our check run is to be.
 #[derive(Debug, Clone, Copy)]
 pub struct OrderCheckRun<'a> {
-    /// The commit.
     pub head: &'a CommitSha,
     /// The order: what tells this check run from those of other orders.
     pub order: OrderId,
-    /// How it stands.
     pub state: CheckRunState,
     /// What it says, rendered.
     pub text: &'a CheckRunOutput,

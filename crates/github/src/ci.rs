@@ -30,13 +30,11 @@ const LONGEST_ANNOTATION: usize = 400;
 pub struct ExternalCheck {
     /// Its name, or a status's context. Foreign.
     pub name: String,
-    /// How it stands.
     pub state: ExternalCheckState,
     /// The check run's id; none for a commit status.
     pub check_run: Option<u64>,
     /// The job's id in GitHub Actions, where it is one.
     pub job: Option<u64>,
-    /// Its page. Foreign.
     pub url: String,
     /// What it says of itself. Foreign.
     pub summary: String,
@@ -51,7 +49,6 @@ pub enum ExternalCheckState {
     Passed,
     /// Not done; also when it waits for a person.
     Pending,
-    /// Failed.
     Failed,
 }
 

@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 /// What git is to do with a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GitAccess {
-    /// Fetch.
     Read,
     /// Fetch and push; not to `.github/workflows`, which takes a permission that we never ask for.
     Push,
@@ -22,7 +21,6 @@ pub(super) enum TokenPermissions {
     WriteIssues,
     /// Comments where the number may be an issue's or a pull request's.
     Converse,
-    /// Pull requests.
     ReadPulls,
     /// Open and edit pull requests.
     WritePulls,
@@ -31,13 +29,11 @@ pub(super) enum TokenPermissions {
     ReadyPulls,
     /// Files and git's fetch.
     ReadContents,
-    /// git's push.
     WriteContents,
     /// Check runs, whoever made them.
     ReadChecks,
     /// Our own check run.
     WriteChecks,
-    /// Commit statuses.
     ReadStatuses,
     /// Jobs of Actions and their logs.
     ReadActions,

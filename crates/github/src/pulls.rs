@@ -21,7 +21,6 @@ pub struct NewPullRequest<'a> {
     pub base: &'a str,
     /// Its title; what would make GitHub act is taken out of it.
     pub title: &'a str,
-    /// Its text, rendered.
     pub body: &'a str,
     /// Whether it begins as a draft.
     pub draft: bool,
@@ -30,9 +29,7 @@ pub struct NewPullRequest<'a> {
 /// A pull request, as GitHub has it now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PullRequest {
-    /// Its number.
     pub number: PullNumber,
-    /// Its page.
     pub url: String,
     /// Its id in GraphQL.
     pub node_id: String,
@@ -47,11 +44,9 @@ pub struct PullRequest {
 /// Whether a pull request is still open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PullRequestState {
-    /// It is.
     Open,
     /// It was turned down.
     Closed,
-    /// It was merged.
     Merged,
 }
 

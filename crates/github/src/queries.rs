@@ -13,7 +13,6 @@ use journeyman_order::{
 /// A repository, as GitHub has it now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RepositoryFacts {
-    /// Its numeric id.
     pub id: RepositoryId,
     /// Its name now; another than the one asked for when it was renamed.
     pub name: RepositoryName,
@@ -24,7 +23,6 @@ pub struct RepositoryFacts {
 /// An issue, as GitHub has it now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IssueFacts {
-    /// Its text. Foreign.
     pub text: IssueText,
     /// Who opened it; none when the account is gone.
     pub author: Option<Person>,
@@ -40,7 +38,6 @@ pub struct IssueFacts {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum IssueState {
-    /// It is.
     Open,
     /// It was closed, for whatever reason.
     Closed,
@@ -49,9 +46,7 @@ pub enum IssueState {
 /// What has an issue's number: GitHub numbers both together and answers for both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IssueKind {
-    /// An issue.
     Issue,
-    /// A pull request.
     PullRequest,
 }
 

@@ -48,7 +48,6 @@ pub struct AppCredentials {
 /// Where on GitHub something is, and by whose leave we are there.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct InstalledRepository {
-    /// The repository.
     pub repository: RepositoryName,
     /// The installation that includes it.
     pub installation: InstallationId,

@@ -149,7 +149,6 @@ fn explain(error: GitHubError, at: &InstalledRepository, permissions: TokenPermi
 /// A token for git over https, where it is the password of the user `x-access-token`. It lasts an hour at most;
 /// whoever has it revokes it after use.
 pub struct GitToken {
-    /// The token itself.
     pub secret: SecretString,
     client: Octocrab,
 }

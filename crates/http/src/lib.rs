@@ -40,9 +40,7 @@ pub struct HttpState {
     pub webhook_secrets: Vec<SecretString>,
     /// What opens the API; without it the API is closed.
     pub api_token: Option<SecretString>,
-    /// Whoever opens orders.
     pub orders: Arc<dyn WorkOrders>,
-    /// Whoever signs receipts.
     pub signer: Arc<dyn ReceiptAttester>,
     /// Whether the rest of the application can work; asked by `GET /ready` beside the store.
     pub ready: Arc<dyn Fn() -> Readiness + Send + Sync>,
@@ -70,7 +68,6 @@ impl Default for BodyLimits {
 /// Whether the application can work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Readiness {
-    /// It can.
     Ready,
     /// It cannot, or not any more.
     NotReady {

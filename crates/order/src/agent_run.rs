@@ -47,7 +47,6 @@ impl AgentRun {
 /// Why a run of an agent counts as failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentFailure {
-    /// Of what kind.
     pub kind: AgentFailureKind,
     /// What the agent or the system said.
     pub message: String,
@@ -84,7 +83,6 @@ pub enum AgentFailureKind {
 pub struct AgentUsage {
     /// Tokens read, those from a cache included.
     pub input_tokens: u64,
-    /// Tokens written.
     pub output_tokens: u64,
     /// Dollars; 0 when the agent does not say.
     pub usd: f64,

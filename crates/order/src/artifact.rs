@@ -30,9 +30,7 @@ pub struct CodeArtifact {
 pub struct CodeFile {
     /// From the tree's root, with `/`.
     pub file_path: String,
-    /// What it is.
     pub file_type: CodeFileType,
-    /// All of it.
     pub content: String,
     /// What it is for.
     #[serde(default)]
@@ -48,9 +46,7 @@ pub struct CodeFile {
 pub enum CodeFileType {
     /// Code that does the work.
     Implementation,
-    /// Tests of it.
     Test,
-    /// Settings.
     Config,
     /// A change of stored data's shape.
     Migration,
@@ -63,7 +59,6 @@ pub struct ArtifactRecord {
     pub artifact_id: String,
     /// Which run of its stage's worker it came from.
     pub attempt_number: u32,
-    /// Its files.
     pub files: Vec<CodeFileRecord>,
     /// Paths of implementation files.
     pub implementation_files: Vec<String>,
@@ -80,11 +75,9 @@ pub struct ArtifactRecord {
 pub struct CodeFileRecord {
     /// From the tree's root.
     pub file_path: String,
-    /// What it is.
     pub file_type: CodeFileType,
     /// What it is for.
     pub description: String,
-    /// What it covers.
     pub story_ids: Vec<String>,
     /// How long it is, in bytes.
     pub bytes: usize,
@@ -97,9 +90,7 @@ pub struct ArtifactTestResult {
     pub passed: bool,
     /// Tests that ran; none when the output is of no known form.
     pub total_tests: Option<u64>,
-    /// Of them passed.
     pub passed_count: Option<u64>,
-    /// Of them failed.
     pub failed_count: Option<u64>,
     /// The end of what a failing run printed.
     pub error_output: String,

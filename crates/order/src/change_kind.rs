@@ -6,7 +6,6 @@ use super::journal::IssueText;
 /// What an issue asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChangeKind {
-    /// Something is wrong.
     Bug,
     /// Something new is wanted.
     Feature,

@@ -16,9 +16,7 @@ const MOST_NAMED: usize = 5;
 /// What one check said.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CheckResult {
-    /// Which.
     pub check: Check,
-    /// What it said.
     pub feedback: Feedback,
     /// What it is based on; none when there was nothing to look at.
     pub evidence: Option<CheckEvidence>,
@@ -28,11 +26,9 @@ pub struct CheckResult {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "evidence", rename_all = "snake_case")]
 pub enum CheckEvidence {
-    /// The imported tree.
     Import {
         /// The commit that the agent pushed.
         pushed: CommitSha,
-        /// Its tree.
         tree: TreeSha,
         /// The commit that was made of it, once it was.
         commit: Option<CommitSha>,

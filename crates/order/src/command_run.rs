@@ -5,9 +5,7 @@ use serde::{Deserialize, Serialize};
 /// One command that we ran.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CommandRun {
-    /// The shell command.
     pub command: String,
-    /// How it ended.
     pub exit: Exit,
     /// How long it took.
     pub duration_seconds: f64,
@@ -21,7 +19,6 @@ pub struct CommandRun {
 pub enum Exit {
     /// By itself, with this code.
     Code(i32),
-    /// By this signal.
     Signal(i32),
     /// By us, because the time was up.
     TimedOut,
@@ -40,11 +37,8 @@ impl std::fmt::Display for Exit {
 /// Tests counted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TestCounts {
-    /// Passed.
     pub passed: u64,
-    /// Failed, errors included.
     pub failed: u64,
-    /// Skipped or ignored.
     pub skipped: u64,
 }
 

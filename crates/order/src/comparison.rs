@@ -30,7 +30,6 @@ pub struct TestReport {
 pub struct TestCases {
     /// Who named them: names of different runners are not compared.
     pub named_by: TestRunnerName,
-    /// By name.
     pub tests: BTreeMap<String, TestCaseStatus>,
 }
 
@@ -42,21 +41,15 @@ pub enum TestRunnerName {
     Junit,
     /// `cargo test`.
     Libtest,
-    /// cargo-nextest.
     Nextest,
-    /// pytest.
     Pytest,
-    /// Python's unittest.
     Unittest,
     /// `go test`.
     Go,
     /// `node --test`, whatever its reporter.
     Node,
-    /// vitest.
     Vitest,
-    /// jest.
     Jest,
-    /// mocha.
     Mocha,
     /// The Test Anything Protocol, of whatever runner.
     Tap,
@@ -106,7 +99,6 @@ impl TestList {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ComparedBy {
-    /// Test by test.
     Test,
     /// By how many there are: at least one of the runs does not name its tests.
     Counts,
@@ -128,7 +120,6 @@ impl std::fmt::Display for ComparedBy {
 /// empty when it is not by test.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Comparison {
-    /// By what.
     pub by: ComparedBy,
     /// Counted on the base.
     pub base: Option<TestCounts>,
@@ -209,7 +200,6 @@ pub enum ComparisonVerdict {
     Failed,
     /// Tests of the base are gone or skipped, or cannot be seen any more: a pass says less than it did.
     TestsMissing,
-    /// No test ran.
     NoTests,
 }
 
@@ -228,7 +218,6 @@ impl ComparisonVerdict {
 pub struct ComparedExits {
     /// On the base commit; none where nothing was run there.
     pub base: Option<Exit>,
-    /// On the change.
     pub after: Exit,
     /// Of the runs on the same tree that were made to tell flaky tests.
     pub reruns: Vec<Exit>,

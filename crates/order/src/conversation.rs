@@ -8,7 +8,6 @@ use super::ids::{CommitSha, IssueNumber, Person, PullNumber};
 /// them, and hostile.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PullSnapshot {
-    /// The branch's head.
     pub head: CommitSha,
     /// Open, closed or merged.
     pub state: PullSnapshotState,
@@ -29,11 +28,8 @@ pub struct PullSnapshot {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PullSnapshotState {
-    /// Open.
     Open,
-    /// Closed, not merged.
     Closed,
-    /// Merged.
     Merged,
 }
 
@@ -56,7 +52,6 @@ pub enum Mergeability {
 pub struct PullReviewThread {
     /// Its id in GraphQL.
     pub id: String,
-    /// The file.
     pub path: String,
     /// The line in the head's version of the file; none when it is gone there or the thread is about the whole file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -73,17 +68,14 @@ pub struct PullReviewThread {
 /// A comment in a thread.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PullReviewThreadComment {
-    /// Its numeric id.
     pub id: u64,
     /// The review that it came with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub review: Option<u64>,
-    /// Who wrote it.
     pub by: CommentAuthor,
     /// Whether it names us.
     #[serde(default)]
     pub names_us: bool,
-    /// What it says.
     pub body: String,
 }
 
@@ -91,9 +83,7 @@ pub struct PullReviewThreadComment {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CommentAuthor {
-    /// We did.
     Us,
-    /// A person.
     Person(Person),
     /// A bot, or an account that is gone.
     Other,
@@ -104,7 +94,6 @@ pub enum CommentAuthor {
 pub struct PullRemark {
     /// The review or comment.
     pub source: PullRemarkSource,
-    /// Who wrote it.
     pub by: CommentAuthor,
     /// Whether it names us.
     pub names_us: bool,
@@ -118,16 +107,12 @@ pub struct PullRemark {
 pub enum PullRemarkSource {
     /// The text of a review.
     Review {
-        /// Its numeric id.
         id: u64,
         /// Whether it asks for changes and that still stands.
         asks_for_changes: bool,
     },
     /// A comment on the pull request.
-    Comment {
-        /// Its numeric id.
-        id: u64,
-    },
+    Comment { id: u64 },
 }
 
 /// How the checks of others stand on a commit: check runs that are not ours, and commit statuses.
@@ -149,12 +134,10 @@ pub struct ChecksSnapshot {
 /// A check of others that failed.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct FailingJob {
-    /// Its name.
     pub name: String,
     /// The job's id in GitHub Actions, where it is one and can be run again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub job: Option<u64>,
-    /// Its page.
     #[serde(default)]
     pub url: String,
     /// What it says of itself in a line or two.
@@ -207,7 +190,6 @@ pub enum PointResolution {
 /// What became of what was asked for outside of threads.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AnswerNote {
-    /// The pull request.
     pub pull: PullNumber,
     /// The which-th answer to people this is, from 1.
     pub answer: u32,
@@ -224,7 +206,6 @@ pub struct AnsweredPoint {
     pub by: String,
     /// What, cut to a line or two.
     pub asked: String,
-    /// What was done.
     pub done: PointResolution,
     /// What the agent says of it.
     pub text: String,
@@ -244,7 +225,6 @@ pub enum CommentRef {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reaction {
-    /// It was read.
     Eyes,
     /// It is being done.
     Rocket,
@@ -256,7 +236,6 @@ pub enum Reaction {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CommentTarget {
-    /// On the issue.
     Issue(IssueNumber),
     /// On the pull request.
     Pull(PullNumber),
@@ -276,12 +255,7 @@ pub enum NoticeComment {
     /// How it stands, in a line, with where to read more.
     Status,
     /// Why a command changed nothing.
-    NotNow {
-        /// The command's word.
-        word: String,
-        /// Why.
-        because: String,
-    },
+    NotNow { word: String, because: String },
     /// Only people with write access can command; said at most once on an issue, and only where that is wished.
     NoRight,
     /// The plan, for a person to approve.
@@ -293,11 +267,9 @@ pub enum NoticeComment {
     },
     /// The pull request was merged, or turned down.
     PullClosed {
-        /// Which.
         pull: PullNumber,
         /// Merged rather than turned down.
         merged: bool,
-        /// Who did it.
         by: String,
     },
 }
@@ -306,9 +278,7 @@ pub enum NoticeComment {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CheckRunState {
-    /// At work.
     InProgress,
-    /// Every check passed.
     Success,
     /// Not verified, and nothing to blame the work for; or a person accepted it as it is.
     Neutral,

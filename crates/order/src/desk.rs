@@ -5,7 +5,6 @@ use super::ids::OrderId;
 /// What came of asking for an order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OpenOrderResult {
-    /// It was opened.
     Opened(OrderId),
     /// The issue has this active one.
     AlreadyActive(OrderId),

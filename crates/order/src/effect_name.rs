@@ -28,9 +28,7 @@ impl fmt::Display for MoveKey {
 pub enum ReservedWord {
     /// What people and the checks of others are answered.
     Answer,
-    /// Somebody's rights.
     Authorize,
-    /// Our check run.
     Check,
     /// What is put in order after the pull request was closed.
     Closed,
@@ -44,9 +42,7 @@ pub enum ReservedWord {
     Prepare,
     /// A reaction to a comment.
     React,
-    /// A short reply.
     Say,
-    /// The status comment.
     Status,
 }
 
@@ -101,9 +97,7 @@ pub enum EffectScope<'k> {
 /// What an effect of a round does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EffectPart<'k> {
-    /// The worker's run.
     Worker,
-    /// A judge's run.
     Verifier,
     /// A run of whoever looks at what is stuck.
     Diagnosis,

@@ -52,13 +52,10 @@ pub enum Category {
     LogicError,
     /// The code opens a hole.
     Security,
-    /// Names, shape, wording.
     Style,
-    /// Tests fail.
     TestFailure,
     /// It stands in the wrong place.
     Architecture,
-    /// Nothing was pushed.
     MissingCommit,
     /// The change touches what it must not.
     Policy,

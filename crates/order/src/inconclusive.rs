@@ -9,25 +9,13 @@ pub enum Inconclusive {
     /// No tests ran on the commit.
     NotTested,
     /// There are no tests, or the command ran none.
-    NoTests {
-        /// Which of it.
-        because: String,
-    },
+    NoTests { because: String },
     /// They pass, and the pass says nothing.
-    Doubted {
-        /// Why.
-        because: String,
-    },
+    Doubted { because: String },
     /// They pass, and do not show that the change does anything.
-    Unproven {
-        /// Why.
-        because: String,
-    },
+    Unproven { because: String },
     /// A judge of the pipeline has not spoken on this commit, be it that it judged an earlier one.
-    NotReviewed {
-        /// Its role.
-        by: String,
-    },
+    NotReviewed { by: String },
     /// The order ended before all had spoken.
     NotJudged {
         /// How it ended, where that is not the end of the pipeline.

@@ -21,7 +21,6 @@ pub struct JournalEntry {
     pub seq: u64,
     /// When it was written, by the clock of whoever wrote it.
     pub at: DateTime<Utc>,
-    /// What happened.
     #[serde(flatten)]
     pub event: JournalEvent,
 }
@@ -34,7 +33,6 @@ pub enum JournalEvent {
     Opened(Box<OrderInput>),
     /// Somebody said or did something.
     Signaled {
-        /// What.
         signal: Signal,
         /// The delivery that brought it; none when it came through the API.
         delivery: Option<DeliveryGuid>,
@@ -43,32 +41,23 @@ pub enum JournalEvent {
     Intended {
         /// Its name; the same effect has the same name for ever.
         key: MoveKey,
-        /// The effect.
         r#move: Box<Move>,
     },
     /// What was observed of an effect.
-    Observed {
-        /// Whose.
-        key: MoveKey,
-        /// What.
-        outcome: Box<EffectOutcome>,
-    },
+    Observed { key: MoveKey, outcome: Box<EffectOutcome> },
 }
 
 /// What an order starts from. The issue's text is pinned here: edits after the label change nothing.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OrderInput {
-    /// The order.
     pub order: OrderId,
     /// Where the issue is.
     pub repository: RepositoryName,
-    /// Its numeric id.
     pub repository_id: RepositoryId,
     /// The installation that may act there; none where it has to be asked for.
     pub installation: Option<InstallationId>,
     /// The branch that the pull request goes to.
     pub default_branch: String,
-    /// The issue.
     pub issue: IssueText,
     /// Who asked for it.
     pub by: Requester,
@@ -86,13 +75,10 @@ pub struct OrderInput {
 /// An issue, as it was when work started.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IssueText {
-    /// Its number.
     pub number: IssueNumber,
-    /// Its title.
     pub title: String,
     /// Its body; empty when there is none.
     pub body: String,
-    /// Its page.
     pub url: String,
     /// Its labels when work began.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -110,7 +96,6 @@ pub struct Journal {
 /// Why entries are not a journal.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidJournal {
-    /// There are none.
     #[error("the journal is empty")]
     Empty,
     /// It does not begin with `opened`.

@@ -21,6 +21,7 @@ pub mod ids;
 mod inconclusive;
 pub mod journal;
 mod judge_answer;
+pub mod model_service;
 pub mod moves;
 pub mod names;
 pub mod network;

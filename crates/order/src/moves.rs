@@ -25,16 +25,13 @@ use super::test_run::TestRun;
 pub enum Move {
     /// Ask GitHub whether this person may write to the repository.
     Authorize {
-        /// Who.
         person: Person,
     },
     /// Fetch the base branch and read the repository's settings from it.
     Prepare,
-    /// Run an agent.
     RunAgent(AgentTask),
     /// Look for files in the agent's work tree, from inside its sandbox.
     FindFiles {
-        /// Which.
         glob: String,
     },
     /// Take the commit that the agent pushed out through the airlock.
@@ -48,19 +45,15 @@ pub enum Move {
     Commit {
         /// Its tree, as imported.
         tree: TreeSha,
-        /// Its parent.
         parent: CommitSha,
         /// Its second parent, where it merges.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         merges: Option<CommitSha>,
-        /// Its message.
         message: String,
-        /// Its date.
         date: DateTime<Utc>,
     },
     /// Run the repository's tests on a commit.
     RunTests {
-        /// The commit.
         commit: CommitSha,
     },
     /// Write the files of a code artifact, commit them and push them to the agent's origin, as the agent would.
@@ -74,7 +67,6 @@ pub enum Move {
     },
     /// Keep texts as artifacts of the order.
     Archive {
-        /// The stage.
         stage: String,
         /// Name and text of each.
         parts: Vec<(String, String)>,
@@ -83,27 +75,21 @@ pub enum Move {
     ShowReview(ReviewNote),
     /// Push the commit and ask the remote whether it is there.
     Push {
-        /// To this branch.
         branch: BranchName,
-        /// This commit.
         commit: CommitSha,
         /// Only if the branch is here now; none: only if it does not exist.
         lease: Option<CommitSha>,
     },
     /// Open the pull request, or find it opened.
     OpenPull {
-        /// From this branch.
         branch: BranchName,
-        /// Its title.
         title: String,
         /// What the agent says of the change; how it was verified is added from the journal.
         summary: String,
     },
     /// Bring the pull request's text up to date and, when all is verified, take it out of draft.
     FinishPull {
-        /// Which.
         pull: PullNumber,
-        /// Its title.
         title: String,
         /// What the agent says of the change.
         summary: String,
@@ -119,67 +105,52 @@ pub enum Move {
     Preflight,
     /// Read what is said on the pull request and how its checks stand.
     ReadPull {
-        /// Which.
         pull: PullNumber,
         /// The commit that we pushed last, for the checks on it.
         head: CommitSha,
     },
     /// Fetch what somebody pushed to our branch.
     TakeIn {
-        /// The branch.
         branch: BranchName,
         /// Where it is now.
         head: CommitSha,
     },
     /// Bring the base branch into ours, in a repository of our own.
     UpdateBranch {
-        /// Our branch's head.
         head: CommitSha,
-        /// How.
         how: BranchUpdateMethod,
         /// The date of the commit that is made.
         date: DateTime<Utc>,
     },
     /// Answer threads of the pull request's reviews, and resolve those that are settled.
     AnswerThreads {
-        /// The pull request.
         pull: PullNumber,
-        /// One a thread.
         replies: Vec<ThreadReply>,
     },
     /// Ask these people for their review again.
     RequestReview {
-        /// The pull request.
         pull: PullNumber,
-        /// Who.
         reviewers: Vec<Person>,
     },
     /// Say on the pull request what became of what was asked for outside of threads.
     ShowAnswer(AnswerNote),
     /// React to a comment.
     React {
-        /// Which.
         comment: CommentRef,
-        /// With what.
         reaction: Reaction,
     },
     /// Say one thing once, in a comment of its own.
     Say {
-        /// Where.
         on: CommentTarget,
-        /// What.
         saying: NoticeComment,
     },
     /// Bring the check run on a commit up to date with the journal.
     ShowCheck {
-        /// The commit.
         head: CommitSha,
-        /// How it stands.
         state: CheckRunState,
     },
     /// Have the failing jobs on a commit run once more.
     RerunJobs {
-        /// The commit.
         head: CommitSha,
         /// The jobs' ids, as [`PullReading`] names them.
         jobs: Vec<u64>,
@@ -202,7 +173,6 @@ pub struct AgentTask {
     pub round: u32,
     /// The command template's name, without a slash.
     pub command: String,
-    /// Its arguments.
     pub arguments: Vec<String>,
     /// What was wrong with the rounds before; none in a first round.
     pub rework: Option<Rework>,
@@ -224,7 +194,6 @@ pub struct AgentTask {
     /// The run before it in this stage: a runtime without memory is told its answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub previous: Option<MoveKey>,
-    /// Where it works.
     #[serde(default)]
     pub place: AgentTaskWorkspace,
     /// What its answer is for, beyond itself.
@@ -243,10 +212,7 @@ pub enum AgentTaskWorkspace {
     #[default]
     Workspace,
     /// In a checkout of this commit that it may only read, with a home of its own.
-    Checkout {
-        /// The commit.
-        commit: CommitSha,
-    },
+    Checkout { commit: CommitSha },
 }
 
 /// What an agent's answer is.
@@ -263,9 +229,7 @@ pub enum AgentAnswerFormat {
 /// What a round of review came to, for the pull request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ReviewNote {
-    /// The pull request.
     pub pull: PullNumber,
-    /// The stage.
     pub stage: String,
     /// The round, from 1.
     pub round: u32,
@@ -360,7 +324,6 @@ pub enum EffectOutcome {
     Imported {
         /// The commit that the agent pushed; never published itself.
         pushed: CommitSha,
-        /// Its tree.
         tree: TreeSha,
         /// The agent's message made harmless; none when it is unusable.
         message: Option<String>,
@@ -390,10 +353,7 @@ pub enum EffectOutcome {
     /// Of [`Move::WriteArtifact`].
     ArtifactWritten,
     /// Of [`Move::Archive`].
-    Archived {
-        /// Names of artifacts.
-        artifacts: Vec<String>,
-    },
+    Archived { artifacts: Vec<String> },
     /// Of [`Move::ShowReview`].
     ReviewShown,
     /// Of [`Move::Push`]: the remote was asked, and has it.
@@ -404,12 +364,7 @@ pub enum EffectOutcome {
         at: Option<CommitSha>,
     },
     /// Of [`Move::OpenPull`].
-    PullOpened {
-        /// Its number.
-        number: PullNumber,
-        /// Its page.
-        url: String,
-    },
+    PullOpened { number: PullNumber, url: String },
     /// Of [`Move::FinishPull`].
     PullFinished,
     /// Of [`Move::ShowStatus`].
@@ -432,7 +387,6 @@ pub enum EffectOutcome {
     TakenIn {
         /// The commit, which is the branch's head.
         commit: CommitSha,
-        /// Its tree.
         tree: TreeSha,
         /// Paths that differ from the base, sorted, at most a thousand.
         changed: Vec<String>,
@@ -443,9 +397,7 @@ pub enum EffectOutcome {
     BranchUpdated {
         /// The base branch's head, which is in it now.
         base: CommitSha,
-        /// The commit.
         commit: CommitSha,
-        /// Its tree.
         tree: TreeSha,
         /// Paths that differ from the new base.
         changed: Vec<String>,
@@ -460,7 +412,6 @@ pub enum EffectOutcome {
         base: CommitSha,
         /// A commit of ours, never published, whose files hold the conflicts between markers.
         marked: CommitSha,
-        /// The files.
         paths: Vec<String>,
     },
     /// Of any move that only tells GitHub something: it stands there.
@@ -490,10 +441,7 @@ pub enum Retry {
     /// Soon, with growing pauses.
     Soon,
     /// Not before this many seconds have passed, as we were told.
-    After {
-        /// Seconds.
-        seconds: u64,
-    },
+    After { seconds: u64 },
     /// Not by itself: a person has to mend something first.
     Never,
 }

@@ -24,9 +24,7 @@ pub struct NetworkRecord {
 pub struct NetworkRefusal {
     /// What: a host and port, a request, a tool of the model's service.
     pub what: String,
-    /// Why.
     pub why: String,
-    /// How often.
     pub times: u32,
 }
 
@@ -35,7 +33,6 @@ pub struct NetworkRefusal {
 pub struct ReachedHost {
     /// `name:port`.
     pub host: String,
-    /// Connections to it.
     pub connections: u64,
     /// Bytes in both directions.
     pub bytes: u64,
@@ -63,7 +60,6 @@ pub struct ModelUsageRecord {
 pub struct MeteredTokens {
     /// Read, and neither from a cache nor into one.
     pub input: u64,
-    /// Written.
     pub output: u64,
     /// Read from a cache.
     pub cache_read: u64,

@@ -21,15 +21,9 @@ pub enum Proof {
         tests: Vec<String>,
     },
     /// All of them pass on the old code as well, or fail on the new.
-    NotProven {
-        /// In a sentence.
-        because: String,
-    },
+    NotProven { because: String },
     /// The run on the old code says nothing: it did not end, or nothing is known of what it ran.
-    CannotTell {
-        /// In a sentence.
-        because: String,
-    },
+    CannotTell { because: String },
     /// The change adds and edits no test.
     NoTestsChanged,
 }

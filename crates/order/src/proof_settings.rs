@@ -10,19 +10,16 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProofRequirement {
-    /// Of every change.
     Always,
     /// Of what was classified as `/bug`.
     #[default]
     Bugs,
-    /// Of none.
     Never,
 }
 
 /// Of which changes a test is wanted that fails without them, and how strong it has to be.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ProofSettings {
-    /// Of which changes.
     pub of: ProofRequirement,
     /// Seconds for mutants of the changed lines; the lower of this and the server's counts. None: the server's.
     pub mutants: Option<u32>,

@@ -25,11 +25,8 @@ const MOST_REFUSED: usize = 50;
 pub struct Receipt {
     /// The form of this record.
     pub version: u32,
-    /// The order.
     pub order: OrderId,
-    /// Where.
     pub repository: RepositoryName,
-    /// The issue.
     pub issue: IssueNumber,
     /// The pipeline and its version.
     pub pipeline: String,
@@ -50,15 +47,12 @@ pub struct Receipt {
     /// Who accepted it as it is, where a person did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub approved_by: Option<String>,
-    /// The branch.
     pub branch: Option<BranchName>,
-    /// The pull request.
     pub pull_request: Option<PullNumber>,
     /// The commit that the work starts from.
     pub base: Option<CommitSha>,
     /// The commit that was tested and published.
     pub commit: Option<CommitSha>,
-    /// Its tree.
     pub tree: Option<TreeSha>,
     /// Whether the remote was asked and has `commit` on `branch`.
     pub on_remote: bool,
@@ -85,9 +79,7 @@ pub struct Receipt {
 /// Something that an agent was kept from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ReceiptRefusal {
-    /// In which run.
     pub run: MoveKey,
-    /// From what.
     #[serde(flatten)]
     pub refused: NetworkRefusal,
 }
@@ -102,11 +94,8 @@ pub struct TestEvidence {
     pub doubt: Option<String>,
     /// What installed what the tests need.
     pub setup: Option<CommandRun>,
-    /// The test command.
     pub test: Option<CommandRun>,
-    /// Tests counted.
     pub counts: Option<TestCounts>,
-    /// Tests that fail.
     pub failing: Vec<String>,
     /// The sandbox it ran in.
     pub sandbox: String,
@@ -118,13 +107,11 @@ pub struct TestEvidence {
 /// One round, in a line.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ReceiptRound {
-    /// The stage.
     pub stage: String,
     /// From 1.
     pub round: u32,
     /// The commit made of what was pushed; none when nothing was.
     pub commit: Option<CommitSha>,
-    /// Tests counted.
     pub counts: Option<TestCounts>,
     /// Whether its checks passed.
     pub passed: bool,

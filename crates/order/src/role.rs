@@ -44,9 +44,7 @@ pub struct Role {
 pub enum Tool {
     /// Read and search files.
     Read,
-    /// Change files.
     Write,
-    /// Run commands.
     Run,
 }
 

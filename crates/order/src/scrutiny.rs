@@ -66,7 +66,6 @@ pub struct Scrutiny {
 /// The tests on the base commit. Made once for a base commit and a test command, for all orders.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Baseline {
-    /// The base commit.
     pub commit: CommitSha,
     /// The run there; none where nothing could be run, such as after a setup that failed.
     pub test: Option<CommandRun>,
@@ -150,7 +149,6 @@ pub struct LieDetector {
     /// The expectations that were made false, and whether that was noticed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub told: Vec<FalsifiedExpectation>,
-    /// The runs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub runs: Vec<CommandRun>,
 }
@@ -164,23 +162,18 @@ pub enum LieVerdict {
     /// They do not: whatever asserts is bent, and nothing that it says counts.
     Unnoticed,
     /// No lie could be told that says anything.
-    NotTold {
-        /// In a sentence.
-        because: String,
-    },
+    NotTold { because: String },
 }
 
 /// One expectation that was made false.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FalsifiedExpectation {
-    /// In which file.
     pub path: String,
     /// On which line, from 1.
     pub line: u32,
     /// In which test, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub test: Option<String>,
-    /// What stands there.
     pub was: String,
     /// What was put there.
     pub now: String,
@@ -325,7 +318,6 @@ pub enum Objection<'a> {
     Missing(&'a Comparison),
     /// The tests of the base do not pass on the code of the change.
     OldTests {
-        /// In a sentence.
         because: &'a str,
         /// Paths that were put back.
         laid: &'a [String],

@@ -67,7 +67,6 @@ pub enum BaseMovePolicy {
     Merge,
     /// The branch is put on top of it, unless people committed to the branch: then it is merged.
     Rebase,
-    /// Nothing.
     Leave,
 }
 
@@ -102,22 +101,18 @@ impl Default for CiSettings {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct BudgetLimits {
-    /// Dollars.
     pub usd: Option<f64>,
     /// Minutes from an order's start, waiting for people not counted; for a day, minutes of agents at work.
     pub minutes: Option<u64>,
-    /// Runs of agents.
     pub runs: Option<u32>,
 }
 
 /// What may be spent in a day of UTC.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct DayLimits {
-    /// For each repository.
     pub repository: BudgetLimits,
     /// For all that one person asks for. What is asked for through the API is nobody's.
     pub sender: BudgetLimits,
-    /// For everything.
     pub all: BudgetLimits,
 }
 
@@ -127,7 +122,6 @@ pub struct OrderLimits {
     /// Minutes from the first run of an agent after the start, or after the last `/retry` where that renews them.
     /// Waiting for people is not counted.
     pub minutes: u64,
-    /// Dollars.
     pub usd: f64,
     /// Runs of agents, each that is paid for counted.
     #[serde(default = "many_runs")]

@@ -21,39 +21,20 @@ pub enum Settlement {
         because: String,
     },
     /// The worker produced nothing that could be handed over.
-    Blocked {
-        /// What was tried.
-        because: String,
-    },
+    Blocked { because: String },
     /// Something around the work failed: a credential, a service, the budget.
     Failed {
         /// What, and what to do.
         because: String,
     },
     /// A person stopped it.
-    Cancelled {
-        /// How.
-        because: String,
-    },
+    Cancelled { because: String },
     /// The pull request was merged.
-    Merged {
-        /// Which.
-        pull: PullNumber,
-        /// Who did it.
-        by: String,
-    },
+    Merged { pull: PullNumber, by: String },
     /// The pull request was turned down: closed, and not merged.
-    Closed {
-        /// Which.
-        pull: PullNumber,
-        /// Who did it.
-        by: String,
-    },
+    Closed { pull: PullNumber, by: String },
     /// Whoever asked for it may not. Nothing is said on GitHub.
-    Refused {
-        /// Why.
-        because: String,
-    },
+    Refused { because: String },
 }
 
 impl Settlement {

@@ -12,9 +12,7 @@ const LONGEST_WORD: usize = 24;
 /// Something that a person, or GitHub, did and that an order has to answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Signal {
-    /// Who did it.
     pub by: Requester,
-    /// What was done.
     #[serde(flatten)]
     pub kind: SignalKind,
 }
@@ -43,15 +41,9 @@ impl std::fmt::Display for Requester {
 #[serde(tag = "signal", rename_all = "snake_case")]
 pub enum SignalKind {
     /// A label was put on the issue. Whether it is *the* label is for whoever knows the settings to say.
-    Labeled {
-        /// The label's name.
-        label: String,
-    },
+    Labeled { label: String },
     /// A label was taken off the issue.
-    Unlabeled {
-        /// The label's name.
-        label: String,
-    },
+    Unlabeled { label: String },
     /// A comment on the issue, or on its pull request, began with a command.
     Commanded {
         /// The comment's numeric id: the same comment can arrive in two deliveries, from two hooks. None when it was
@@ -61,7 +53,6 @@ pub enum SignalKind {
         /// The pull request that it was said on; none on the issue.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pull: Option<PullNumber>,
-        /// The command.
         command: SlashCommand,
     },
     /// A comment began with what looks like a command and is none of ours.
@@ -86,26 +77,20 @@ pub enum SignalKind {
     IssueLocked,
     /// The pull request was merged or closed.
     PullClosed {
-        /// Which.
         pull: PullNumber,
         /// Merged rather than turned down.
         merged: bool,
     },
     /// A closed pull request was opened again.
-    PullReopened {
-        /// Which.
-        pull: PullNumber,
-    },
+    PullReopened { pull: PullNumber },
     /// Somebody pushed to the pull request's branch. Our own pushes arrive like this, too.
     PullPushed {
-        /// Which.
         pull: PullNumber,
         /// Where the branch is now.
         head: CommitSha,
     },
     /// Somebody reviewed the pull request. What they wrote is read when it is answered, together with all else.
     Reviewed {
-        /// Which.
         pull: PullNumber,
         /// The review's numeric id: the same can arrive in two deliveries.
         review: u64,
@@ -114,16 +99,12 @@ pub enum SignalKind {
     },
     /// Somebody wrote a comment on the pull request's diff, or one on the pull request that names us.
     Remarked {
-        /// Which.
         pull: PullNumber,
         /// The comment's numeric id.
         comment: u64,
     },
     /// Checks of others finished on a commit: a check suite, a workflow run, a commit status.
-    ChecksFinished {
-        /// The commit.
-        head: CommitSha,
-    },
+    ChecksFinished { head: CommitSha },
     /// The branch that the pull request goes to has moved.
     BaseMoved {
         /// Where it is now.
@@ -139,7 +120,6 @@ pub enum ReviewVerdict {
     Approved,
     /// Something has to change first.
     ChangesRequested,
-    /// Neither.
     Commented,
 }
 
@@ -174,7 +154,6 @@ pub enum CommentCommand {
     Command(SlashCommand),
     /// With what looks like a command: small letters and hyphens after a slash.
     Unknown(String),
-    /// With anything else.
     None,
 }
 

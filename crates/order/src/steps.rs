@@ -35,7 +35,6 @@ pub struct Step {
     pub checks: Vec<CheckResult>,
     /// What went wrong with the work itself; what is wrong with its result is in the checks.
     pub error: Option<String>,
-    /// The agent's session.
     pub session_id: Option<String>,
     /// When it was first intended.
     pub started_at: DateTime<Utc>,
@@ -56,7 +55,6 @@ pub struct Step {
 pub enum StepKind {
     /// The base was fetched and the repository's settings were read.
     Prepare,
-    /// An agent ran.
     Agent,
     /// A verifier judged an agent's round; what it said is a check of that round.
     Review,

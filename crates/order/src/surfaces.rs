@@ -16,7 +16,6 @@ pub enum OrderLabel {
     NeedsHuman,
     /// `journeyman:done`.
     Done,
-    /// None of them.
     None,
 }
 
@@ -58,7 +57,6 @@ pub struct Surfaces {
     pub headline: String,
     /// The heading of the pull request, and of the check run's summary.
     pub heading: &'static str,
-    /// The label.
     pub label: OrderLabel,
     /// The check run; none where what was said last of it holds.
     pub check: Option<CheckRunState>,

@@ -14,7 +14,6 @@ use super::scrutiny::Scrutiny;
 pub struct TestRun {
     /// The commit that was checked out afresh.
     pub commit: CommitSha,
-    /// Its tree.
     pub tree: TreeSha,
     /// What it comes to.
     pub verdict: TestVerdict,

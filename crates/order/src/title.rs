@@ -92,7 +92,6 @@ struct TitleParts<'a> {
     prefix: Option<&'a str>,
     scope: Option<&'a str>,
     breaks: bool,
-    /// What is left.
     what: &'a str,
 }
 

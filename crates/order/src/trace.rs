@@ -26,7 +26,6 @@ pub struct OrderTrace {
     pub work: Option<CandidateWork>,
     /// The commit that the remote was seen to have.
     pub pushed: Option<CommitSha>,
-    /// The pull request.
     pub pull: Option<PullTrace>,
     /// What the agents cost so far, as they say.
     pub usage: AgentUsage,
@@ -49,11 +48,8 @@ pub struct OrderTrace {
 /// One stage that has begun.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StageTrace {
-    /// Its name.
     pub name: String,
-    /// How it stands.
     pub state: StageState,
-    /// Its rounds.
     pub rounds: Vec<RoundTrace>,
 }
 
@@ -61,9 +57,7 @@ pub struct StageTrace {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StageState {
-    /// At work.
     Running,
-    /// Done.
     Passed,
     /// Its checks ran out, or something around it failed.
     Failed,
@@ -119,9 +113,7 @@ pub struct CandidateWork {
     pub review: Option<Feedback>,
     /// Findings of weight that are open, as the check that looked last says.
     pub open_findings: usize,
-    /// The commit.
     pub commit: CommitSha,
-    /// Its tree.
     pub tree: TreeSha,
     /// Paths that differ from the base.
     pub changed: Vec<String>,
@@ -138,7 +130,6 @@ pub struct CandidateWork {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "checks", rename_all = "snake_case")]
 pub enum StageChecksOutcome {
-    /// They passed.
     Passed,
     /// None failed, and something is missing.
     Lacking(Inconclusive),
@@ -168,7 +159,6 @@ impl StageChecksOutcome {
 /// A person's `/approve` of work as it is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Acceptance {
-    /// Who.
     pub by: String,
     /// What stood against it.
     pub because: String,
@@ -179,15 +169,11 @@ pub struct Acceptance {
 /// The pull request.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PullTrace {
-    /// Its number.
     pub number: PullNumber,
-    /// Its page.
     pub url: String,
     /// What the agent says of the change.
     pub summary: String,
-    /// Its title.
     pub title: String,
-    /// Out of draft.
     pub ready: bool,
 }
 
@@ -202,7 +188,6 @@ pub enum PendingApproval {
 /// What the checks of others came to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CiTrace {
-    /// The commit.
     pub commit: CommitSha,
     /// How many are content.
     pub passed: u32,
@@ -217,7 +202,6 @@ pub struct CiTrace {
 /// Trouble that is being waited for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct EffectBackoff {
-    /// What happened.
     pub message: String,
     /// When the next attempt is due.
     pub until: DateTime<Utc>,

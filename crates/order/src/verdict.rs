@@ -17,26 +17,16 @@ pub enum Verdict {
     /// There is no commit.
     None,
     /// Judges are still to come.
-    Pending {
-        /// Their stages.
-        stages: Vec<String>,
-    },
+    Pending { stages: Vec<String> },
     /// Every check of every stage passed on exactly the published commit, and nothing it rests on was accepted by a
     /// person, superseded, or not judged.
     Verified,
     /// No check failed, and not everything was verified.
-    Inconclusive {
-        /// What is missing.
-        why: Inconclusive,
-    },
+    Inconclusive { why: Inconclusive },
     /// A check failed on it.
-    Rejected {
-        /// Which, and how.
-        why: String,
-    },
+    Rejected { why: String },
     /// A person accepted it, or what it rests on, as it is.
     Approved {
-        /// Who.
         by: String,
         /// What stood against it.
         why: String,

@@ -21,10 +21,7 @@ pub enum SandboxError {
          profile that allows them and an unmasked /proc), or set sandbox.mode = \"none\" to run agents and tests \
          without walls"
     )]
-    Unusable {
-        /// What bubblewrap said.
-        said: String,
-    },
+    Unusable { said: String },
     /// The job contradicts itself.
     #[error("the job cannot be run: {0}")]
     BadJob(String),
@@ -45,7 +42,6 @@ pub enum SandboxError {
     /// The system refused something that belongs to running any job.
     #[error("could not {what}: {source}")]
     Io {
-        /// What was tried.
         what: String,
         /// What the system said.
         source: std::io::Error,

@@ -106,9 +106,7 @@ pub struct Mount {
 /// What a job may do with a mount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MountAccess {
-    /// Look.
     ReadOnly,
-    /// Look and change.
     ReadWrite,
 }
 
@@ -134,9 +132,7 @@ pub trait Sink: Send {
 /// Keeps all output in memory; bounded by the job's `most_output`.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct CollectedOutput {
-    /// The standard output.
     pub stdout: Vec<u8>,
-    /// The standard error.
     pub stderr: Vec<u8>,
 }
 

@@ -11,7 +11,6 @@ use journeyman_order::OrderId;
 pub struct Artifact {
     /// What is known of it.
     pub info: ArtifactInfo,
-    /// Its bytes.
     pub content: Vec<u8>,
 }
 
@@ -22,7 +21,6 @@ pub struct ArtifactInfo {
     pub name: String,
     /// Such as `application/x-ndjson`.
     pub media_type: String,
-    /// Bytes.
     pub size: u64,
     /// SHA-256 of its bytes, in hexadecimal.
     pub sha256: String,

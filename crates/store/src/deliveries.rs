@@ -9,7 +9,6 @@ use journeyman_order::{DeliveryGuid, OrderId};
 /// A delivery whose signature was right.
 #[derive(Debug, Clone)]
 pub struct NewDelivery {
-    /// Its identity.
     pub guid: DeliveryGuid,
     /// `X-GitHub-Event`.
     pub event: String,
@@ -17,27 +16,23 @@ pub struct NewDelivery {
     pub action: Option<String>,
     /// The body, byte for byte.
     pub body: Vec<u8>,
-    /// When it came.
     pub received_at: DateTime<Utc>,
 }
 
 /// A delivery that waits to be understood.
 #[derive(Debug, Clone)]
 pub struct StoredDelivery {
-    /// Its identity.
     pub guid: DeliveryGuid,
     /// `X-GitHub-Event`.
     pub event: String,
     /// The body, byte for byte.
     pub body: Vec<u8>,
-    /// When it came.
     pub received_at: DateTime<Utc>,
 }
 
 /// Whether a delivery was there before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeliverySaveOutcome {
-    /// It is new.
     New,
     /// It was there: a redelivery. Nothing changed.
     Seen,
@@ -47,25 +42,15 @@ pub enum DeliverySaveOutcome {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DeliveryConclusion {
     /// It means nothing to us.
-    Ignored {
-        /// Why.
-        because: String,
-    },
+    Ignored { because: String },
     /// It opened an order.
-    Opened {
-        /// Which.
-        order: OrderId,
-    },
-    /// Orders were told.
+    Opened { order: OrderId },
     Signaled {
         /// Which; there is at least one.
         orders: Vec<OrderId>,
     },
     /// It asked for something that it must not have, or could not be read.
-    Refused {
-        /// Why.
-        because: String,
-    },
+    Refused { because: String },
 }
 
 impl DeliveryConclusion {

@@ -19,7 +19,6 @@ pub enum StoreError {
     Broken {
         /// Which row or table.
         what: String,
-        /// How.
         because: String,
     },
     /// There is no such thing.
@@ -33,7 +32,6 @@ pub enum StoreError {
     Refused {
         /// What was to be written.
         what: String,
-        /// Why not.
         because: String,
     },
 }

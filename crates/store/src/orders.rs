@@ -21,13 +21,10 @@ const WITHOUT_A_PULL: [&str; 2] = ["merged", "closed"];
 /// One order, as lists show it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OrderRow {
-    /// The order.
     pub id: OrderId,
     /// The repository's name when it was opened.
     pub repository: RepositoryName,
-    /// The repository.
     pub repository_id: RepositoryId,
-    /// The issue.
     pub issue: IssueNumber,
     /// In a word, as the engine last derived it from the journal.
     pub state: String,
@@ -37,7 +34,6 @@ pub struct OrderRow {
     pub branch: Option<BranchName>,
     /// Its pull request, once there is one.
     pub pull: Option<PullNumber>,
-    /// When it began.
     pub opened_at: DateTime<Utc>,
     /// When its journal last grew.
     pub updated_at: DateTime<Utc>,
@@ -48,7 +44,6 @@ pub struct OrderRow {
 pub struct OrderSummary {
     /// Whether it holds the issue's one place.
     pub active: bool,
-    /// In a word.
     pub state: String,
     /// Its branch, once there is one.
     pub branch: Option<BranchName>,

@@ -23,13 +23,10 @@ const MOST: f64 = 1e9;
 /// A run of an agent that is about to begin.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlannedAgentRun {
-    /// Its order.
     pub order: OrderId,
-    /// Its effect.
     pub key: MoveKey,
     /// Which try of the effect it is, from 1.
     pub attempt: u32,
-    /// The order's repository.
     pub repository: RepositoryId,
     /// Who asked for the work; none where that was the API.
     pub sender: Option<UserId>,
@@ -39,7 +36,6 @@ pub struct PlannedAgentRun {
     pub stage: String,
     /// The role that it plays there.
     pub role: String,
-    /// When.
     pub begins_at: DateTime<Utc>,
     /// The most that the order's own limits let it come to.
     pub most: RunCost,
@@ -48,9 +44,7 @@ pub struct PlannedAgentRun {
 /// What a run comes to.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct RunCost {
-    /// Dollars.
     pub usd: f64,
-    /// Seconds.
     pub seconds: f64,
 }
 
@@ -75,9 +69,7 @@ pub enum BudgetReservation {
 /// A limit that a run would go over.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DailyLimitExceeded {
-    /// Whose.
     pub scope: BudgetScope,
-    /// Which.
     pub limit: DailyLimitUsage,
     /// What the run is thought to come to.
     pub estimate: RunCost,
@@ -88,36 +80,27 @@ pub struct DailyLimitExceeded {
 /// Whose limit for a day it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BudgetScope {
-    /// The repository's.
     Repository,
     /// Of whoever asked for the work.
     Sender,
-    /// The server's.
     All,
 }
 
 /// A limit for a day, and what is spent of it; estimates of what is under way counted.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum DailyLimitUsage {
-    /// Dollars.
     Usd {
-        /// Spent.
         spent: f64,
-        /// Allowed.
         limit: f64,
     },
     /// Minutes of agents at work.
     Minutes {
-        /// Used.
         spent: f64,
-        /// Allowed.
         limit: u64,
     },
-    /// Runs of agents.
     Runs {
         /// Made, or under way.
         spent: u64,
-        /// Allowed.
         limit: u32,
     },
 }

@@ -16,9 +16,7 @@ pub enum DeliveryMeaning {
     Ping,
     /// Somebody did something that an order may have to answer. Whether they may is not yet known.
     Signal(Box<RoutedSignal>),
-    /// Nothing.
     Ignored {
-        /// Why.
         because: String,
     },
     /// It is of a kind that we answer, and cannot be read.
@@ -33,7 +31,6 @@ pub enum DeliveryMeaning {
 pub struct RoutedSignal {
     /// The repository's name at the time.
     pub repository: RepositoryName,
-    /// The repository.
     pub repository_id: RepositoryId,
     /// The installation that may act there; none where it has to be asked for.
     pub installation: Option<InstallationId>,
@@ -43,7 +40,6 @@ pub struct RoutedSignal {
     pub subject: SignalSubject,
     /// Whether it means anything depends on who we are.
     pub condition: SignalCondition,
-    /// What was done.
     pub signal: Signal,
 }
 
@@ -52,7 +48,6 @@ pub struct RoutedSignal {
 pub enum SignalSubject {
     /// An issue, with its text as it was then.
     Issue(IssueText),
-    /// A pull request.
     Pull(PullNumber),
     /// These branches of ours; there is at least one.
     Branches(Vec<BranchName>),
@@ -63,7 +58,6 @@ pub enum SignalSubject {
 /// Under which condition a delivery means something, where that takes knowing who we are on GitHub.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SignalCondition {
-    /// Under none.
     Nothing,
     /// It is about an App's check: provided that the App of this id is another than we.
     NotOf(u64),

@@ -16,7 +16,6 @@ const MOST_ENTRIES: usize = 200_000;
 /// One file that differs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangedFile {
-    /// From the root.
     pub path: String,
     /// Its bytes before; none where it was not there.
     pub before: Option<ChangedContent>,
@@ -27,7 +26,6 @@ pub struct ChangedFile {
 /// What a file holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChangedContent {
-    /// All of it.
     Whole(Vec<u8>),
     /// Too large to be read, no file, or a path that is not UTF-8.
     NotRead,

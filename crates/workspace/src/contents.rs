@@ -8,7 +8,6 @@ use super::names;
 pub(super) enum ContentRemark {
     /// It must not be published, because.
     Refused(String),
-    /// People should know.
     Warning(String),
 }
 

@@ -8,7 +8,6 @@ use std::path::Path;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct GitError {
-    /// Of what kind.
     pub kind: GitErrorKind,
     /// What was tried, what was said, and what a person can do about it.
     pub message: String,

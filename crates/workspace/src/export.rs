@@ -36,9 +36,7 @@ pub(super) enum ExportedBranch {
 
 /// The commit that a branch is at, as far as it can be read. Of it only these two are ever used.
 pub(super) enum ExportedCommit {
-    /// What git makes.
     Sound {
-        /// What it holds.
         tree: Oid,
         /// What was said of it.
         message: String,

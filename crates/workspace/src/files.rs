@@ -54,9 +54,7 @@ pub struct OriginState {
 /// A commit to write. The same again is the same commit, byte for byte.
 #[derive(Debug, Clone, Copy)]
 pub struct NewFiles<'a> {
-    /// Its parent.
     pub parent: &'a CommitSha,
-    /// Its message.
     pub message: &'a str,
     /// When; whole seconds count.
     pub date: DateTime<Utc>,

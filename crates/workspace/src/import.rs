@@ -31,7 +31,6 @@ pub enum ImportOutcome {
     Imported {
         /// The commit that the agent pushed. It is not kept.
         pushed: CommitSha,
-        /// Its tree.
         tree: TreeSha,
         /// Its message made harmless; none when it is unusable.
         message: Option<String>,

@@ -97,7 +97,6 @@ struct WorkspacesInner {
 /// Where an order's things are. All lie side by side, so that none is inside what the agent can write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OrderDirs {
-    /// All of it.
     pub root: PathBuf,
     /// The agent's work tree.
     pub work: PathBuf,

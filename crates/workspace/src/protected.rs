@@ -171,11 +171,9 @@ const TOLD: [&str; 45] = [
 /// What to make of a path that differs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PathProtection {
-    /// It may.
     Unprotected,
     /// It may, and is told.
     Reported,
-    /// It must not.
     Protected,
 }
 

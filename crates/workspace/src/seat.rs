@@ -13,7 +13,6 @@ use journeyman_order::{CommitSha, OrderId, RepositoryName};
 /// finds one by the folder in which it began.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReviewCheckout {
-    /// The commit's files.
     pub tree: PathBuf,
     /// The home, sessions included. It stays from round to round.
     pub home: PathBuf,

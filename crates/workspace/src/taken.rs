@@ -15,9 +15,7 @@ use journeyman_order::{BranchName, CommitSha, OrderId, TreeSha};
 /// What was taken in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FetchedBranch {
-    /// The branch's head.
     pub commit: CommitSha,
-    /// Its tree.
     pub tree: TreeSha,
     /// Paths that differ from where the branch left the base branch, sorted, at most a thousand.
     pub changed: Vec<String>,

@@ -9,7 +9,6 @@ pub(super) enum EntryMode {
     Executable,
     Link,
     Tree,
-    /// Another repository's commit.
     Gitlink,
     /// A mode that git no longer writes, or never did. Old repositories have them.
     Other(u32),

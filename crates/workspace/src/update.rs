@@ -24,7 +24,6 @@ const MOST_TOLD: usize = 1_000;
 /// A branch to bring up to date. The same again, while the base branch has not moved, is the same commit.
 #[derive(Debug, Clone, Copy)]
 pub struct BranchUpdate<'a> {
-    /// The order.
     pub order: OrderId,
     /// What the commit is called in the order, of `[A-Za-z0-9_-]`.
     pub name: &'a str,
@@ -32,9 +31,7 @@ pub struct BranchUpdate<'a> {
     pub head: &'a CommitSha,
     /// The order's branch; for the message.
     pub branch: Option<&'a BranchName>,
-    /// The base branch.
     pub base_branch: &'a str,
-    /// How.
     pub how: BranchUpdateMethod,
     /// When the commit is made; whole seconds count.
     pub date: DateTime<Utc>,
@@ -51,9 +48,7 @@ pub enum BranchUpdateOutcome {
     Clean {
         /// The base branch's head.
         base: CommitSha,
-        /// The commit.
         commit: CommitSha,
-        /// Its tree.
         tree: TreeSha,
         /// Paths that differ from the base branch's head, sorted, at most a thousand.
         changed: Vec<String>,

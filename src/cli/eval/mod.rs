@@ -29,7 +29,7 @@ use clap::Args;
 
 use super::local::{INTERRUPTED, LocalOptions, LocalStack};
 use super::{UsageError, log, sample, settings_file};
-use crate::config::{AgentSettings, Runtime};
+use crate::config::{AgentSettings, RuntimeKind};
 use crate::emulator::WebPages;
 use crate::order::Pipeline;
 use expected::Guidance;
@@ -224,7 +224,8 @@ fn simulated_agent(simulation: &Simulation) -> anyhow::Result<BTreeMap<String, A
         &simulation.guided.to_string(),
     ];
     let agent = AgentSettings {
-        runtime: Runtime::Command,
+        name: SIMULATED_AGENT.to_owned(),
+        runtime: RuntimeKind::Command,
         model: None,
         program: words.map(str::to_owned).to_vec(),
         env: Vec::new(),

@@ -14,9 +14,7 @@ use crate::order::{Category, EffectPart, Journal, TestCounts};
 pub(super) struct CaseRecord {
     /// Its name in the suite.
     pub(super) case: String,
-    /// The title.
     pub(super) title: String,
-    /// The order.
     pub(super) order: String,
     /// What Journeyman said: `verified`, `escalated` …
     pub(super) outcome: String,
@@ -54,7 +52,6 @@ pub(super) struct CaseRecord {
 pub(super) enum HiddenVerdict {
     /// They passed on the resulting commit.
     Passed,
-    /// They did not.
     Failed,
     /// There is no resulting commit, or nothing hidden.
     NotRun,
@@ -67,18 +64,15 @@ pub(super) struct Attempt {
     pub(super) round: u32,
     /// Its place among the attempts before, or among those after, a tech lead's guidance; from 1.
     pub(super) attempt: u32,
-    /// After guidance.
     pub(super) guided: bool,
     /// What it came to.
     pub(super) end: AttemptEnd,
     /// Kinds of what was wrong, each once.
     pub(super) kinds: Vec<Category>,
-    /// Tests counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) tests: Option<TestCounts>,
     /// Tests that failed, by name.
     pub(super) failing: Vec<String>,
-    /// Dollars.
     pub(super) usd: f64,
     /// Seconds, its checks included.
     pub(super) seconds: f64,
@@ -88,9 +82,7 @@ pub(super) struct Attempt {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum AttemptEnd {
-    /// Every check passed.
     Passed,
-    /// A check failed.
     Failed,
     /// No check failed, and nothing was verified.
     Unverified,

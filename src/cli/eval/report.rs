@@ -37,7 +37,6 @@ pub(super) struct EvalReport {
     pub(super) false_green: Proportion,
     /// What a simulation was to come to.
     pub(super) expectation: Option<Expectation>,
-    /// Success by attempt.
     pub(super) attempts: Vec<AttemptLine>,
     /// Cases by how many attempts they took.
     pub(super) rounds: BTreeMap<u32, u64>,
@@ -45,7 +44,6 @@ pub(super) struct EvalReport {
     pub(super) usd: Distribution,
     /// Dollars a case that took three attempts, and no guidance.
     pub(super) usd_of_three: Distribution,
-    /// Seconds a case.
     pub(super) seconds: Distribution,
     /// Failed attempts by kind of what was wrong; one of several kinds counts with each.
     pub(super) failures: BTreeMap<String, u64>,
@@ -55,24 +53,19 @@ pub(super) struct EvalReport {
     pub(super) published: Option<PublishedAccount>,
     /// Cases that could not be run, and why.
     pub(super) troubles: Vec<String>,
-    /// Every case.
     pub(super) cases: Vec<CaseRecord>,
 }
 
 /// How a suite was run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct EvalSetup {
-    /// Journeyman's version.
     pub(super) journeyman: String,
-    /// The suite's name.
     pub(super) suite: String,
-    /// What it is.
     pub(super) description: String,
     /// Cases in the suite.
     pub(super) cases: u64,
     /// The agent's name in the settings.
     pub(super) agent: String,
-    /// The pipeline's name.
     pub(super) pipeline: String,
     /// How the agent was simulated; none for a real one.
     pub(super) simulation: Option<SimulationLine>,
@@ -89,7 +82,6 @@ pub(super) struct EvalSetup {
 /// How an agent was simulated.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct SimulationLine {
-    /// Percentages, by attempt.
     pub(super) rates: Vec<f64>,
     /// What the draws depend on.
     pub(super) seed: u64,
@@ -148,7 +140,6 @@ pub(super) struct LoopGains {
     pub(super) flagged: u64,
     /// Of the guided, cases that were verified after it.
     pub(super) rescued: Proportion,
-    /// Rounds after guidance.
     pub(super) guided_rounds: u64,
     /// What the tech lead's looks and the rounds after guidance cost, in dollars.
     pub(super) guidance_usd: f64,
@@ -159,9 +150,7 @@ pub(super) struct LoopGains {
 /// What was published of this loop.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct PublishedAccount {
-    /// Percentages by attempt.
     pub(super) rates: Vec<f64>,
-    /// Percentage of all.
     pub(super) overall: f64,
     /// Dollars of three attempts.
     pub(super) usd_of_three: f64,

@@ -28,7 +28,6 @@ const A_LINE: Duration = Duration::from_secs(10);
 pub(super) enum Retention {
     /// Their journals; workspaces are taken away.
     Nothing,
-    /// All of it.
     All,
 }
 

@@ -8,15 +8,12 @@ const Z95: f64 = 1.959_963_984_540_054;
 /// A share of a count, with the interval in which the true share lies in 95 of a hundred such runs (Wilson).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(super) struct Proportion {
-    /// How many.
     pub(super) count: u64,
-    /// Of how many.
     pub(super) of: u64,
     /// From 0 to 1; 0 of 0 is 0.
     pub(super) rate: f64,
     /// Where the interval begins.
     pub(super) low: f64,
-    /// Where it ends.
     pub(super) high: f64,
 }
 
@@ -53,7 +50,6 @@ pub(super) fn three_deviations(probability: f64, of: u64) -> f64 {
 pub(super) struct Distribution {
     /// How many there are.
     pub(super) count: u64,
-    /// Their sum.
     pub(super) total: f64,
     /// Their mean; 0 when there are none.
     pub(super) mean: f64,
@@ -61,7 +57,6 @@ pub(super) struct Distribution {
     pub(super) median: f64,
     /// Nine of ten are at most this.
     pub(super) p90: f64,
-    /// The largest.
     pub(super) max: f64,
     /// How many lie in each of some equal parts.
     pub(super) bins: Vec<HistogramBin>,

@@ -32,10 +32,7 @@ enum PipelineCommand {
         after_help = "Exit codes: 0 it can be used, 1 it cannot, 2 it cannot be read, or wrong usage.\n\n\
                             Roles are ours, those of --templates, and those in `../agents/` beside the file's folder."
     )]
-    Check {
-        /// The file.
-        file: PathBuf,
-    },
+    Check { file: PathBuf },
     /// Draw a pipeline.
     #[cfg(feature = "draw")]
     #[command(after_help = "A stage's dependency that others imply is not drawn.\n\n\

@@ -36,7 +36,6 @@ pub(super) struct ReceiptVerifyArguments {
     /// The receipt has to say PASSED, and not only to be true.
     #[arg(long)]
     passed: bool,
-    /// Print JSON.
     #[arg(long)]
     json: bool,
     /// Settings for the sandbox and the limits. None are looked for: a change under test could bring its own.

@@ -26,7 +26,6 @@ pub(super) struct ModelAnswer {
 /// Why a model stopped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum StopReason {
-    /// It was done.
     End,
     /// No more tokens, says which limit.
     Limit(&'static str),

@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 use super::answer::ModelAnswer;
 use super::key::ModelApiKey;
 use super::refusal::{ApiRefusal, legible, retry_after};
-use super::settings::Provider;
 use super::sse::SseParser;
 use super::{ApiLimits, CallRecorder, ModelApi, ModelCall, anthropic, openai};
 use journeyman_order::agent_run::{AgentFailure, AgentFailureKind};
+use journeyman_order::model_service::Provider;
 
 /// What is read of an answer that is an error.
 const MOST_OF_AN_ERROR: usize = 64 << 10;

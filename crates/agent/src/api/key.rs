@@ -11,14 +11,10 @@ pub enum ModelApiKey {
     NotNeeded,
     /// The variable is not set, or empty.
     Missing {
-        /// Its name.
         name: String,
     },
-    /// Here it is.
     Given {
-        /// The variable's name.
         name: String,
-        /// Its value.
         value: SecretString,
     },
 }

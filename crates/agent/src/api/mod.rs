@@ -29,9 +29,10 @@ use journeyman_order::AgentRun;
 use journeyman_order::agent_run::{AgentFailure, AgentFailureKind};
 
 pub use key::ModelApiKey;
-pub use prices::{Price, Prices};
+pub use prices::Prices;
+use prices::dollars;
 pub use probe::KeyProbe;
-pub use settings::{ApiSettings, Provider, how_to_price, is_a_providers_own};
+pub use settings::{ApiSettings, how_to_price, is_a_providers_own};
 
 /// How long things may take and how large they may get. The whole time is the task's.
 #[derive(Debug, Clone, Copy)]
@@ -136,7 +137,7 @@ impl ModelApi {
         let used = answer.tokens;
         run.usage = used.usage();
         match self.settings.prices.of(model) {
-            Some(price) => run.usage.usd = price.dollars(used),
+            Some(price) => run.usage.usd = dollars(&price, used),
             None if (run.usage.input_tokens, run.usage.output_tokens) == (0, 0) => {}
             None => answer.warnings.push(format!(
                 "what {model:?} costs is not known, so that this run counts as $0; {}",

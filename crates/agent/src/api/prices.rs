@@ -3,19 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::answer::ModelTokens;
-
-/// Dollars for a million tokens of each kind.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Price {
-    /// Read, and not from a cache.
-    pub input: f64,
-    /// Written.
-    pub output: f64,
-    /// Read from a cache.
-    pub cache_read: f64,
-    /// Read and put into a cache.
-    pub cache_write: f64,
-}
+use journeyman_order::model_service::Price;
 
 const fn price(input: f64, output: f64, cache_read: f64, cache_write: f64) -> Price {
     Price { input, output, cache_read, cache_write }
@@ -74,15 +62,13 @@ const KNOWN: &[(&str, Price)] = &[
     ("o4-mini", price(1.1, 4.4, 0.275, 1.1)),
 ];
 
-impl Price {
-    /// What these tokens cost, in dollars.
-    pub(super) fn dollars(&self, tokens: ModelTokens) -> f64 {
-        let of = |count: u64, price: f64| count as f64 * price / 1_000_000.0;
-        of(tokens.input, self.input)
-            + of(tokens.output, self.output)
-            + of(tokens.cache_read, self.cache_read)
-            + of(tokens.cache_write, self.cache_write)
-    }
+/// What these tokens cost, in dollars.
+pub(super) fn dollars(price: &Price, tokens: ModelTokens) -> f64 {
+    let of = |count: u64, price: f64| count as f64 * price / 1_000_000.0;
+    of(tokens.input, price.input)
+        + of(tokens.output, price.output)
+        + of(tokens.cache_read, price.cache_read)
+        + of(tokens.cache_write, price.cache_write)
 }
 
 /// Prices by model: those of the settings, then those that are built in.
@@ -104,7 +90,7 @@ impl Prices {
         cache_read: u64,
         cache_write: u64,
     ) -> Option<f64> {
-        Some(self.of(model)?.dollars(ModelTokens { input, output, cache_read, cache_write }))
+        Some(dollars(&self.of(model)?, ModelTokens { input, output, cache_read, cache_write }))
     }
 
     /// What a model costs, if that is known. A name with a date (`-20260922`, `-2026-09-22`) or `-latest` is the
@@ -165,8 +151,8 @@ mod tests {
         assert_eq!(prices.of("qwen"), Some(own));
         let tokens =
             ModelTokens { input: 1_000_000, output: 2_000_000, cache_read: 4_000_000, cache_write: 250_000 };
-        assert_eq!(own.dollars(tokens), 1.0 + 4.0 + 2.0 + 1.0);
-        assert!(own.dollars(ModelTokens { input: u64::MAX, ..tokens }).is_finite());
+        assert_eq!(dollars(&own, tokens), 1.0 + 4.0 + 2.0 + 1.0);
+        assert!(dollars(&own, ModelTokens { input: u64::MAX, ..tokens }).is_finite());
     }
 
     #[test]

@@ -5,8 +5,8 @@ use std::time::Duration;
 use futures_util::StreamExt as _;
 use reqwest::Response;
 
-use super::settings::Provider;
 use super::{ModelApi, ModelApiKey};
+use journeyman_order::model_service::Provider;
 
 /// What a service said to the question.
 #[derive(Debug, Clone, PartialEq, Eq)]

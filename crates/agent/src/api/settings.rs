@@ -4,6 +4,7 @@ use url::Url;
 
 use super::super::InvalidAgent;
 use super::prices::Prices;
+use journeyman_order::model_service::Provider;
 use journeyman_order::names::VariableName;
 
 /// `[agents.NAME]` with the runtime `api`.
@@ -19,17 +20,7 @@ pub struct ApiSettings {
     pub key_env: Option<String>,
     /// The most tokens of one answer.
     pub max_output_tokens: u32,
-    /// What models cost.
     pub prices: Prices,
-}
-
-/// A dialect.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Provider {
-    /// Anthropic's Messages.
-    Anthropic,
-    /// OpenAI's chat completions, which many servers speak.
-    OpenAi,
 }
 
 /// Whether this is where a provider sells its models, rather than a service of one's own.

@@ -75,7 +75,6 @@ impl EffectContext {
 
 /// What is read of the base branch.
 struct FetchedBase {
-    /// Its head.
     base: CommitSha,
     /// The settings' file in it.
     file: Option<Vec<u8>>,

@@ -9,7 +9,6 @@ use journeyman_sandbox::Mount;
 
 /// What an agent sees of an order.
 pub(super) struct AgentFilesystem {
-    /// Where it starts.
     pub(super) directory: PathBuf,
     /// Its home. No two that judge one another have the same.
     pub(super) home: PathBuf,

@@ -63,7 +63,6 @@ impl RewordingResult {
 
 /// Some tests: their texts, and what is laid over the commit for them.
 struct DetectorSuite<'a> {
-    /// Tells outputs apart.
     name: &'a str,
     texts: TestTexts<'a>,
     overlays: &'a [Overlay],

@@ -34,7 +34,6 @@ use place::{CheckoutPool, CheckoutRunSpec};
 /// Runs the tests of repositories on commits of ours. Cheap to clone.
 #[derive(Clone)]
 pub struct CommitTester {
-    /// Where they run.
     pub sandbox: Sandbox,
     /// Where the commits are.
     pub workspaces: Workspaces,
@@ -64,9 +63,7 @@ pub struct TestRunRequest {
     pub base_is_of_the_default_branch: bool,
     /// The commit to test.
     pub commit: CommitSha,
-    /// Its tree.
     pub tree: TreeSha,
-    /// The repository's settings.
     pub settings: RepositorySettings,
     /// A folder of this run's own; emptied before and after.
     pub folder: PathBuf,
@@ -95,9 +92,7 @@ pub struct CommandOutput {
 
 /// By what a commit is judged, and what it changes.
 struct VerdictBasis {
-    /// The base's own.
     before: TestPlan,
-    /// What is run.
     plan: TestPlan,
     /// Why a pass verifies nothing.
     doubt: Option<String>,

@@ -2,10 +2,11 @@
 
 use serde_json::json;
 
+use super::super::GatewayBudget;
 use super::super::environment::PLACEHOLDER;
-use super::super::{GatewayBudget, Provider};
 use super::service::{FakeUpstream, KEY, message, streamed};
 use super::*;
+use journeyman_order::model_service::Provider;
 
 #[tokio::test]
 async fn a_job_is_told_of_its_door_and_not_of_the_key() {

@@ -2,9 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::super::{GatewayBudget, Provider};
+use super::super::GatewayBudget;
 use super::service::{FakeUpstream, json_answer, message, post, streamed, words};
 use super::*;
+use journeyman_order::model_service::Provider;
 use journeyman_order::network::MeteredTokens;
 
 #[tokio::test]

@@ -4,9 +4,10 @@ use http::Response;
 use serde_json::{Value, json};
 
 use super::super::refusal::whole;
-use super::super::{Credential, GatewayBudget, InvalidUpstream, ModelUpstream, Provider};
+use super::super::{Credential, GatewayBudget, InvalidUpstream, ModelUpstream};
 use super::service::{FakeUpstream, KEY, json_answer, message, post, streamed, words};
 use super::*;
+use journeyman_order::model_service::Provider;
 use journeyman_order::network::MeteredTokens;
 
 #[tokio::test]
@@ -269,7 +270,7 @@ async fn a_service_that_is_not_there_is_unavailable_and_its_address_is_not_told(
     let mut access = service.door(Provider::Anthropic, GatewayBudget::default());
     let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let base = format!("http://{gone}/private").parse().unwrap();
-    let price: super::super::Price = Arc::new(|_, _| Some(0.0));
+    let price: super::super::PriceLookup = Arc::new(|_, _| Some(0.0));
     access.model = Some(
         ModelUpstream::new(base, Credential::None, Provider::Anthropic, GatewayBudget::default(), price)
             .unwrap(),
@@ -307,7 +308,7 @@ async fn a_request_has_an_end_and_a_size() {
 fn an_address_or_key_that_could_betray_is_refused() {
     let made = |base: &str, key: &str| {
         let credential = Credential::Bearer(key.into());
-        let price: super::super::Price = Arc::new(|_, _| None);
+        let price: super::super::PriceLookup = Arc::new(|_, _| None);
         ModelUpstream::new(
             base.parse().unwrap(),
             credential,

@@ -24,7 +24,6 @@ const MINIMIZE: &str = "mutation($id: ID!) {
 pub enum RoundComment<'a> {
     /// For a round of review.
     Review {
-        /// The stage.
         stage: &'a str,
         /// The round, from 1.
         round: u32,

@@ -35,7 +35,6 @@ pub struct ThreadAnswer<'a> {
     pub order: OrderId,
     /// What is answered, and what was done about it.
     pub reply: &'a ThreadReply,
-    /// The words, rendered.
     pub body: &'a str,
 }
 

@@ -44,7 +44,6 @@ impl MentionMatcher<'_> {
 /// What stands on a pull request. Texts are foreign; their sizes are limited.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PullConversation {
-    /// The branch's head.
     pub head: CommitSha,
     /// Open, closed or merged.
     pub state: PullSnapshotState,

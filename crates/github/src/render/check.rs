@@ -17,7 +17,6 @@ const LONGEST_ANNOTATION_TITLE: usize = 120;
 /// What the check run on a commit says.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CheckView {
-    /// The commit.
     pub head: CommitSha,
     /// How the check run stands.
     pub state: CheckRunState,
@@ -31,7 +30,6 @@ pub struct CheckView {
     pub findings: Vec<Finding>,
     /// Paths that the change touches: only there are annotations shown.
     pub changed: Vec<String>,
-    /// Where links lead.
     pub pages: RepositoryLinks,
 }
 
@@ -58,7 +56,6 @@ pub struct CheckAnnotation {
     pub level: AnnotationLevel,
     /// In a few words.
     pub title: String,
-    /// In full.
     pub message: String,
 }
 

@@ -22,7 +22,6 @@ pub struct PullBodyView {
     pub summary: String,
     /// How it was verified.
     pub receipt: ReceiptView,
-    /// Where links lead.
     pub pages: RepositoryLinks,
 }
 

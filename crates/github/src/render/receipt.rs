@@ -24,7 +24,6 @@ pub struct ReceiptView {
     pub verdict: Verdict,
     /// The commit that was tested, which is the head.
     pub commit: CommitSha,
-    /// Its tree.
     pub tree: TreeSha,
     /// The commit of the base branch that the work started from.
     pub base: CommitSha,
@@ -32,7 +31,6 @@ pub struct ReceiptView {
     pub setup: Option<ReceiptCommandRun>,
     /// What ran the tests.
     pub test: Option<ReceiptCommandRun>,
-    /// Tests counted.
     pub counts: Option<TestCounts>,
     /// Tests that fail, by name. Foreign.
     pub failing: Vec<String>,
@@ -68,9 +66,7 @@ impl ReceiptView {
 /// A command that was run, and how it ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReceiptCommandRun {
-    /// The shell command.
     pub command: String,
-    /// How it ended.
     pub exit: Exit,
 }
 
@@ -86,7 +82,6 @@ pub struct ReceiptReview {
 /// One round.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RoundLine {
-    /// Its stage.
     pub stage: String,
     /// Its number, from 1.
     pub round: u32,

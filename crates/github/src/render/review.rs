@@ -14,13 +14,11 @@ const MOST_FINDINGS: usize = 25;
 /// What the comment of a round of review says.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReviewCommentView<'a> {
-    /// The round.
     pub note: &'a ReviewNote,
     /// What became of each finding, in the same order; what is missing is not known yet.
     pub follow_ups: Vec<FindingFollowUp>,
     /// What the agent says that was sent back with them. Foreign.
     pub answer: Option<String>,
-    /// Where links lead.
     pub pages: RepositoryLinks,
 }
 

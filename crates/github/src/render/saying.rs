@@ -15,7 +15,6 @@ const MOST_SLIPS: usize = 3;
 /// What is said, with what it needs to know of the order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NoticeView<'a> {
-    /// What.
     pub notice: &'a NoticeComment,
     /// Where the order stands, on one line. Foreign in part: it can hold a login.
     pub headline: String,

@@ -63,7 +63,6 @@ pub struct StageLine {
 /// One round that was tried.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StatusAttemptLine {
-    /// The stage.
     pub stage: String,
     /// The round, from 1.
     pub round: u32,
@@ -80,7 +79,6 @@ pub struct StatusAttemptLine {
 pub struct SlashCommandLine {
     /// The command's word, with its slash.
     pub command: String,
-    /// Who. Foreign.
     pub by: String,
     /// Why it changed nothing; none: it was done. Foreign in part.
     pub ignored: Option<String>,
@@ -95,15 +93,11 @@ const MOST_PROBLEMS: usize = 20;
 /// How far a stage is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StageLineState {
-    /// Not begun.
     Waiting,
-    /// Under way.
     Running,
     /// Done, and its checks passed.
     Passed,
-    /// Given up.
     Failed,
-    /// Not needed.
     Skipped,
 }
 

@@ -24,7 +24,6 @@ enum WriteResponse {
     Lost,
     /// Carried out, and answered with 502.
     Applied502,
-    /// Not carried out.
     Refused(u16),
 }
 

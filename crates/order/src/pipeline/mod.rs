@@ -34,9 +34,7 @@ pub use seconds::Seconds;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pipeline {
-    /// Its name.
     pub name: String,
-    /// Its version.
     pub version: u32,
     /// What it is for.
     #[serde(default)]
@@ -138,7 +136,6 @@ pub enum StageKind {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum StageOutput {
-    /// Any text.
     #[default]
     Text,
     /// One of these, and only one of them, somewhere in the text.
@@ -187,7 +184,6 @@ pub enum FeedbackMode {
     /// The list of findings.
     #[serde(rename = "structured")]
     Structured,
-    /// Summary and instruction.
     #[serde(rename = "natural")]
     Natural,
 }

@@ -7,9 +7,7 @@ use super::{Check, Escalation, Pipeline, Stage, StageKind, StageOutput, StageSta
 /// (which file is the plan, how a commit message reads).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct MostRuns {
-    /// Of the worker.
     pub worker: u32,
-    /// Of the verifier.
     pub verifier: u32,
     /// Of the agent that is asked when a check runs out.
     pub escalation: u32,

@@ -6,7 +6,6 @@ use std::fmt;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", one_line(.problems))]
 pub struct InvalidPipeline {
-    /// What was found.
     pub problems: Vec<PipelineProblem>,
 }
 

@@ -18,17 +18,14 @@ const SHORTEST_RUN_SECONDS: i64 = 30;
 /// What an order may cost and has cost: since the beginning, or since the last `/retry` where that grants it all again.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct OrderBudget {
-    /// The most dollars.
     pub usd_limit: f64,
     /// Dollars, as the agents say.
     pub usd_spent: f64,
-    /// The most minutes.
     pub minutes_limit: u64,
     /// Minutes from the first run of an agent to the journal's last entry; waiting for people is not counted.
     pub minutes_spent: u64,
     /// The most runs of agents.
     pub runs_limit: u32,
-    /// Runs of agents.
     pub runs_spent: u32,
     /// Whether `/retry` grants all of it once more.
     pub retry_renews: bool,

@@ -49,9 +49,12 @@ pub(crate) enum EscalationOutcome {
     /// A person said `/retry`.
     Retried,
     /// A person said `/approve`.
-    Approved { by: String },
-    /// Not at all.
-    GivenUp { because: String },
+    Approved {
+        by: String,
+    },
+    GivenUp {
+        because: String,
+    },
 }
 
 impl Replay<'_> {

@@ -58,12 +58,13 @@ const LONGEST_PAUSE_SECONDS: u64 = 3_600;
 pub(crate) enum Suspension {
     /// At an effect that was not observed yet.
     PendingMove(MoveKey, Box<Move>),
-    /// At a pause.
     Timer(DateTime<Utc>),
     /// At an end that is not a good one.
     Settled(Settlement),
     /// Before a run of an agent that may not be paid for.
-    OverBudget { because: String },
+    OverBudget {
+        because: String,
+    },
     /// Before a person's approval of the plan.
     PlanReview,
 }

@@ -28,7 +28,6 @@ pub(crate) struct SignalLog {
     pub(crate) pending: Vec<(MoveKey, Move)>,
     /// When the next of them is to be asked again.
     pub(crate) ask_again: Option<DateTime<Utc>>,
-    /// One a signal.
     pub(crate) answers: Vec<AnsweredSignal>,
 }
 

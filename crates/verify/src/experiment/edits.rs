@@ -17,7 +17,6 @@ const MOST_BYTES: usize = 1 << 20;
 /// A test of the base whose text differs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EditedTest {
-    /// Its file.
     pub path: String,
     /// What it is called there; of a file that holds no known tests, its path.
     pub title: String,
@@ -25,7 +24,6 @@ pub struct EditedTest {
     group: Option<String>,
     /// Lines that are gone, and lines that came.
     pub old: Option<String>,
-    /// Lines that came.
     pub new: Option<String>,
     /// Whether something that the base says is gone from it, and the test is still there.
     pub is_edited: bool,

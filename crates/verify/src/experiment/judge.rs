@@ -15,7 +15,6 @@ use journeyman_order::{
 pub struct ExperimentCell<'a> {
     /// How the command ended; none where the setup failed.
     pub exit: Option<Exit>,
-    /// What was read.
     pub reading: &'a TestReport,
     /// The end of what it printed.
     pub output: &'a str,
@@ -60,7 +59,6 @@ pub struct ExperimentMatrix<'a> {
 /// What they come to.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExperimentResult {
-    /// Test by test.
     pub comparison: Comparison,
     /// The run on the commit.
     pub judged: ComparisonVerdict,

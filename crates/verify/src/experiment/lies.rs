@@ -24,7 +24,6 @@ pub struct Lie {
     pub line: u32,
     /// The bytes that are replaced.
     pub at: Range<usize>,
-    /// What stands there.
     pub was: String,
     /// What the lie puts there.
     pub now: String,
@@ -60,7 +59,6 @@ pub fn lies_in(path: &str, bytes: &[u8]) -> Vec<Lie> {
 
 /// Files of tests with what may be said of each that is wanted.
 pub struct TestTexts<'a> {
-    /// Path and bytes.
     pub files: &'a [(String, Vec<u8>)],
 }
 

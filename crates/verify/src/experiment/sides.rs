@@ -8,7 +8,6 @@ use crate::tamper::{graft, is_test_path};
 /// A file that differs, with its bytes on both sides as far as they were read.
 #[derive(Debug, Clone, Copy)]
 pub struct ChangedPath<'a> {
-    /// From the root.
     pub path: &'a str,
     /// In the base; none where it is not there.
     pub before: Option<&'a [u8]>,

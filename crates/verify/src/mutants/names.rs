@@ -14,7 +14,6 @@ pub(super) struct NameTable<'s> {
     text: HashSet<&'s str>,
     /// Imported packages, by the name that they have here.
     imported: HashSet<&'s str>,
-    /// Variables of functions.
     local: HashSet<&'s str>,
     /// Where a name is read.
     read: HashMap<&'s str, Vec<NodeId>>,

@@ -8,7 +8,6 @@ use super::syntax::{NodeId, Syntax};
 pub(super) enum AssertionStrength {
     /// Can never be false.
     Trivial,
-    /// Something is there.
     Exists,
     /// A condition is true, or one value is contained in, above, like or of the kind of another.
     Holds,

@@ -29,7 +29,6 @@ pub(super) enum SecretFinding {
     },
     /// What has the form of somebody's.
     Formed {
-        /// The rule's name.
         rule: &'static str,
         /// From 1.
         line: usize,

@@ -1,6 +1,7 @@
 //! What a service and a network can do wrong, and what each asks for.
 
 use chrono::{TimeDelta, Utc};
+use journeyman_order::model_service::Provider;
 
 use super::*;
 

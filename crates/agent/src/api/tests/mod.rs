@@ -4,6 +4,7 @@ mod failures;
 mod probe;
 mod service;
 
+use journeyman_order::model_service::{Price, Provider};
 use std::collections::BTreeMap;
 
 use serde_json::json;

@@ -1,5 +1,6 @@
 //! The question that costs nothing.
 
+use journeyman_order::model_service::Provider;
 use serde_json::Value;
 
 use super::*;

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::{EffectsFixture, REPOSITORY, key, name};
-use journeyman_agent::{AgentSettings, Agents, ApiSettings, Prices, Provider, Runtime, RuntimeKind};
+use journeyman_agent::{AgentSettings, Agents, ApiSettings, Prices, Runtime, RuntimeKind};
+use journeyman_order::model_service::Provider;
 use journeyman_order::moves::{AgentAnswerFormat, AgentTask, Rework};
 use journeyman_order::{AgentRun, Category, EffectOutcome, Feedback, JournalEvent};
 use journeyman_workspace::Outline;

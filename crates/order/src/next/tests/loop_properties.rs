@@ -113,8 +113,8 @@ fn effects(world: &SimulatedOrder) -> BTreeMap<String, Move> {
 /// Where rounds start afresh: the entries since which a `/retry` counts. It is said earlier, while the last round may
 /// still be under way, and its author's rights are asked for; one that is ignored starts nothing.
 fn fresh_starts(world: &SimulatedOrder) -> BTreeSet<u64> {
-    let heard = SignalLog::listen(world.journal.pipeline(), &world.journal, world.now);
-    heard.words.iter().filter(|spoken| spoken.word.is_retry()).map(|spoken| spoken.seq).collect()
+    let log = SignalLog::read(world.journal.pipeline(), &world.journal, world.now);
+    log.commands.iter().filter(|applied| applied.command.is_retry()).map(|applied| applied.seq).collect()
 }
 
 /// Each check sends back no more often than it may, between two fresh starts.
@@ -367,7 +367,8 @@ fn interrupted(
         settled = settle(&mut world, order)?;
         holds_afterwards(&world, &settled)?;
     }
-    let heard = world.journal.entries().iter().filter(|entry| matches!(entry.event, JournalEvent::Signaled { .. }));
+    let heard =
+        world.journal.entries().iter().filter(|entry| matches!(entry.event, JournalEvent::Signaled { .. }));
     let answers = world.survey().answers;
     prop_assert_eq!(answers.len(), heard.count(), "every signal is answered");
     prop_assert!(answers.iter().all(|answered| answered.answer != SignalAnswer::Asking));

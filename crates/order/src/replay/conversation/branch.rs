@@ -21,10 +21,16 @@ pub(super) enum BaseUpdateOutcome {
     /// It is in the branch, and the checks passed on that.
     BroughtIn,
     /// It is in a commit that is not pushed, because the tests fail on it.
-    Red { work: Box<CandidateWork>, because: String },
+    Red {
+        work: Box<CandidateWork>,
+        because: String,
+    },
     /// The two contradict one another. `marked` holds both between markers; what comes of it has both parents.
-    Conflict { marked: CommitSha, base: CommitSha, paths: Vec<String> },
-    /// Somebody pushed meanwhile.
+    Conflict {
+        marked: CommitSha,
+        base: CommitSha,
+        paths: Vec<String>,
+    },
     Overtaken,
 }
 

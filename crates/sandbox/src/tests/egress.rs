@@ -44,7 +44,7 @@ async fn a_job_reaches_us_by_its_door_and_nothing_else() {
         );
     }
     if !is_again() {
-        again("door::a_job_reaches_us_by_its_door_and_nothing_else", true, &[]);
+        again("egress::a_job_reaches_us_by_its_door_and_nothing_else", true, &[]);
     }
 }
 

@@ -119,6 +119,9 @@ pub struct CandidateWork {
     pub changed: Vec<String>,
     /// What its tests came to; none when the stage has no such check.
     pub tests: Option<TestRun>,
+    /// The journal's entry that says so; 0 where there is none.
+    #[serde(skip)]
+    pub tested_at: u64,
     /// What the checks of its own stage came to.
     pub checks: StageChecksOutcome,
     /// Who accepted it as it is, where a person did.

@@ -147,6 +147,7 @@ fn work() -> CandidateWork {
         tree: "b".repeat(40).parse().unwrap(),
         changed: vec!["x".to_owned()],
         tests: None,
+        tested_at: 0,
         checks: StageChecksOutcome::Passed,
         accepted: None,
     }

@@ -43,18 +43,36 @@ impl StageResult {
     }
 }
 
-/// The work as it was left last. A stage that only judged an earlier commit does not bring that back.
-fn newest<'w>(works: impl Iterator<Item = &'w CandidateWork>) -> Option<&'w CandidateWork> {
+/// The work as it was left last. A stage that only judged an earlier commit does not bring that back, and one that
+/// began before the commit was tested anew does not undo what that run found.
+fn newest<'w>(works: impl Iterator<Item = &'w CandidateWork>) -> Option<CandidateWork> {
     let mut seen: Vec<&CommitSha> = Vec::new();
-    let mut newest: Option<&CandidateWork> = None;
+    let mut newest: Option<CandidateWork> = None;
     for work in works {
-        let is_there = newest.is_some_and(|known| known.commit == work.commit);
-        if is_there || !seen.contains(&&work.commit) {
-            newest = Some(work);
-        }
+        newest = match newest {
+            Some(known) if known.commit == work.commit => Some(with_last_run(&known, work)),
+            Some(known) if seen.contains(&&work.commit) => Some(known),
+            Some(_) | None => Some(work.clone()),
+        };
         seen.push(&work.commit);
     }
     newest
+}
+
+/// The later of two works on one commit, with what the last run of its tests came to.
+fn with_last_run(known: &CandidateWork, later: &CandidateWork) -> CandidateWork {
+    if known.tested_at <= later.tested_at {
+        return later.clone();
+    }
+    let has_failed = matches!(later.checks, StageChecksOutcome::Failed { .. });
+    let checks = if has_failed { &later.checks } else { &known.checks };
+    CandidateWork {
+        tests: known.tests.clone(),
+        tested_at: known.tested_at,
+        checks: checks.clone(),
+        accepted: later.accepted.as_ref().or(known.accepted.as_ref()).cloned(),
+        ..later.clone()
+    }
 }
 
 /// Whether a stage's turn has come.
@@ -129,7 +147,7 @@ impl<'a> Replay<'a> {
         self.stage_results.insert(name, StageResult { position, last_run, ..concluded });
         let stages = self.pipeline.stages.iter();
         let works = stages.filter_map(|stage| self.stage_results.get(stage.name.as_str())?.work.as_ref());
-        self.trace.work = newest(works).cloned();
+        self.trace.work = newest(works);
     }
 
     /// Whether a stage's turn has come; if so, the walk stands where all that it depends on has ended.
@@ -180,7 +198,7 @@ impl<'a> Replay<'a> {
             }
             // Where a stage failed, what came before it is not published for an acceptance of earlier work.
             None if self.stage_results.values().any(|known| known.state == StageState::Failed) => Ok(()),
-            None => self.accept_by_itself(),
+            None => self.accept_by_itself().and_then(|()| self.replace_attempt()),
         };
         if let Err(halt) = handed {
             return ran.take(halt);
@@ -207,6 +225,16 @@ impl<'a> Replay<'a> {
                 | Settlement::Refused { .. } => false,
             };
         ran.settled = Some(settled);
+    }
+
+    /// A pipeline that publishes nothing pushes only what it hands over. Where another attempt came to a good end
+    /// afterwards, that is what people have to see.
+    fn replace_attempt(&mut self) -> Result<(), Suspension> {
+        let publishes = self.pipeline.stages.iter().any(|stage| stage.uses == StageKind::Publish);
+        match self.trace.work.clone() {
+            Some(work) if !publishes && !self.pushes().is_empty() => self.push(&work).map(drop),
+            Some(_) | None => Ok(()),
+        }
     }
 
     /// What may be said of the work, were the order to end so.
@@ -280,13 +308,13 @@ impl<'a> Replay<'a> {
     }
 
     /// The commit as it is before a stage.
-    pub(crate) fn work_before(&self, stage: &Stage) -> Option<&CandidateWork> {
+    pub(crate) fn work_before(&self, stage: &Stage) -> Option<CandidateWork> {
         let before = self.before(stage);
         newest(before.iter().filter_map(|known| self.stage_results.get(known.name.as_str())?.work.as_ref()))
     }
 
     /// What a stage that only looks is shown: the commit as it is before it, or the base.
     pub(crate) fn head_for(&self, stage: &Stage) -> Option<CommitSha> {
-        self.work_before(stage).map(|work| work.commit.clone()).or_else(|| self.base.clone())
+        self.work_before(stage).map(|work| work.commit).or_else(|| self.base.clone())
     }
 }

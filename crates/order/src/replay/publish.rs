@@ -59,7 +59,7 @@ impl<'a> Replay<'a> {
 
     /// Push, ask the remote, open the draft.
     pub(crate) fn publish_stage(&mut self, stage: &Stage) -> Result<StageResult, Suspension> {
-        let Some(work) = self.work_before(stage).cloned() else {
+        let Some(work) = self.work_before(stage) else {
             let because = format!("stage {}: there is no commit to publish", stage.name);
             return Err(Suspension::Settled(Settlement::Failed { because }));
         };
@@ -240,7 +240,7 @@ impl<'a> Replay<'a> {
 
     /// The text is brought up to date; what is verified, or accepted by a person, leaves its draft.
     pub(crate) fn ready_stage(&mut self, stage: &Stage) -> Result<StageResult, Suspension> {
-        let Some(mut work) = self.work_before(stage).cloned() else {
+        let Some(mut work) = self.work_before(stage) else {
             let because = format!("stage {}: there is no pull request", stage.name);
             return Err(Suspension::Settled(Settlement::Failed { because }));
         };

@@ -31,7 +31,7 @@ impl Replay<'_> {
         let is_accepted = self.work_before(stage).is_some_and(|work| work.accepted.is_some());
         let judges_only = stage.uses == StageKind::Tests || stage.begins_with == StageStart::Checks;
         if is_accepted && judges_only {
-            let work = self.work_before(stage).cloned();
+            let work = self.work_before(stage);
             return Ok(StageResult { work, ..StageResult::without_result(StageState::Skipped) });
         }
         match stage.uses {
@@ -47,7 +47,7 @@ impl Replay<'_> {
     /// A stage whose result is what its agent answers, and what it pushed.
     fn agent_stage(&mut self, stage: &Stage) -> Result<StageResult, Suspension> {
         let mut worker = self.worker(stage, &stage.name)?;
-        let head = self.work_before(stage).cloned();
+        let head = self.work_before(stage);
         if let (StageStart::Checks, Some(work)) = (stage.begins_with, &head) {
             // Another agent knows nothing of it.
             worker.session = work.session.clone().filter(|_| work.agent == worker.agent);
@@ -121,7 +121,7 @@ impl Replay<'_> {
 
     /// The tests, run on the work as it stands. There is no worker who could be sent back.
     fn tests_stage(&mut self, stage: &Stage) -> Result<StageResult, Suspension> {
-        let Some(mut work) = self.work_before(stage).cloned() else {
+        let Some(mut work) = self.work_before(stage) else {
             let because = format!("stage {}: there is no commit to test", stage.name);
             return Err(Suspension::Settled(Settlement::Failed { because }));
         };
@@ -135,7 +135,7 @@ impl Replay<'_> {
                 seen.tests = Some((**tests).clone());
                 seen.feedback = (!feedback.passed).then(|| feedback.clone());
             }
-            self.tested(&mut work, tests);
+            self.tested(&mut work, tests, seen.seq);
             let fields = |work: &CandidateWork| {
                 let mut fields = work_fields(work);
                 fields.push(("verdict".to_owned(), word(tests.verdict).to_owned()));

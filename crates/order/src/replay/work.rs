@@ -117,6 +117,7 @@ impl Replay<'_> {
             tree: tree.clone(),
             changed: changed.clone(),
             tests: None,
+            tested_at: 0,
             checks: StageChecksOutcome::Lacking(Inconclusive::NotTested),
             accepted: None,
         })))
@@ -155,13 +156,13 @@ impl Replay<'_> {
         if !stage.checks.contains(&Check::Tests) {
             return Ok(RoundOutcome::Passed(work));
         }
-        let tests = match &work.tests {
-            Some(tests) => tests.clone(),
+        let (at, tests) = match &work.tests {
+            Some(tests) => (work.tested_at, tests.clone()),
             None => {
                 let key = worker.key(round, "tests");
                 let seen = self.observe(&key, |_| Move::RunTests { commit: work.commit.clone() })?;
                 let EffectOutcome::Tested(tests) = seen.outcome else { return Err(self.mismatch(&key)) };
-                (**tests).clone()
+                (seen.seq, (**tests).clone())
             }
         };
         if let Some(seen) = self.trace.round(&stage.name, round) {
@@ -169,7 +170,7 @@ impl Replay<'_> {
         }
         // What an earlier stage took as it is, is not asked about again.
         let was_taken = work.checks.is_unproven();
-        self.tested(&mut work, &tests);
+        self.tested(&mut work, &tests, at);
         let sent_back = |by, work: CandidateWork, feedback: Feedback| {
             Ok(RoundOutcome::Failed(Box::new(FailedRound {
                 by,
@@ -232,8 +233,9 @@ impl Replay<'_> {
         }
     }
 
-    /// The tests have run on this work: what its checks come to. What was said of a missing proof stays said.
-    pub(crate) fn tested(&mut self, work: &mut CandidateWork, tests: &TestRun) {
+    /// The tests have run on this work, as the entry `at` says: what its checks come to. What was said of a missing
+    /// proof stays said.
+    pub(crate) fn tested(&mut self, work: &mut CandidateWork, tests: &TestRun, at: u64) {
         let checks = match tests.verdict {
             TestVerdict::Passed if tests.doubt.is_none() => match self.lacks_proof(tests) {
                 Some(because) => StageChecksOutcome::Lacking(Inconclusive::Unproven { because }),
@@ -253,6 +255,7 @@ impl Replay<'_> {
             work.checks = checks;
         }
         work.tests = Some(tests.clone());
+        work.tested_at = at;
     }
 
     /// Why no test can show the change, where its maker says so in a line of its answer.

@@ -35,6 +35,7 @@ fn is_so(world: &SimulatedOrder, survey: &OrderProjection, commit: &CommitSha) -
     let (mut runs, mut reviews) = (BTreeMap::new(), BTreeMap::new());
     let (mut pushes, mut there) = (BTreeMap::new(), None);
     let (mut tested, mut objected, mut is_reviewed): (Option<bool>, Option<bool>, bool) = (None, None, false);
+    let mut is_accepted = false;
     let asked: BTreeSet<u64> = survey
         .answers
         .iter()
@@ -44,9 +45,16 @@ fn is_so(world: &SimulatedOrder, survey: &OrderProjection, commit: &CommitSha) -
     for entry in world.journal.entries() {
         match &entry.event {
             JournalEvent::Signaled { signal, .. } => {
-                let approves =
-                    matches!(signal.kind, SignalKind::Commanded { command: SlashCommand::Approve, .. });
-                prop_assert!(!(approves && asked.contains(&entry.seq)), "a person accepted something");
+                // A person who asks for another attempt takes the acceptance back.
+                if let SignalKind::Commanded { command, .. } = &signal.kind
+                    && asked.contains(&entry.seq)
+                {
+                    is_accepted = match command {
+                        SlashCommand::Approve => true,
+                        SlashCommand::Retry { .. } => false,
+                        _ => is_accepted,
+                    };
+                }
             }
             JournalEvent::Intended { key, r#move } => match &**r#move {
                 Move::RunTests { commit } => drop(runs.insert(key, commit)),
@@ -74,6 +82,7 @@ fn is_so(world: &SimulatedOrder, survey: &OrderProjection, commit: &CommitSha) -
             JournalEvent::Opened(_) => {}
         }
     }
+    prop_assert!(!is_accepted, "a person accepted something");
     prop_assert_eq!(tested, Some(true), "its tests did not pass");
     let publishes = world.journal.pipeline().stages.iter().any(|stage| stage.uses == StageKind::Publish);
     match (publishes, there) {
@@ -220,4 +229,48 @@ stages:
         matches!(world.settle(), OrderEnding::Unverified { because, .. } if because.contains("code_reviewer has not judged"))
     );
     assert!(world.survey().trace.pull.is_some_and(|pull| !pull.ready));
+}
+
+#[test]
+fn a_stage_beside_it_does_not_undo_what_the_last_run_of_the_tests_found() {
+    let yaml = "
+name: beside
+version: 1
+stages:
+  - { name: implement, agent: developer, checks: [pushed_commit, policy, tests] }
+  - { name: again, uses: tests, depends_on: [implement] }
+  - { name: review, agent: developer, begins_with: checks, checks: [verifier], verifier: code_reviewer, depends_on: [implement] }
+";
+    let no_tests = super::world::tested(&super::world::sha(9), TestVerdict::NoTests, 0, 0);
+    for first in ["again/1/tests", "review/"] {
+        let mut world = SimulatedOrder::with(yaml).when("again/1/tests", vec![no_tests.clone()]);
+        let ending = world.settle_choosing(|under_way| {
+            under_way.iter().position(|(key, _)| key.0.starts_with(first)).unwrap_or(0)
+        });
+        assert!(
+            matches!(&ending, OrderEnding::Unverified { because, .. } if because.contains("no tests")),
+            "{ending:?}"
+        );
+    }
+}
+
+#[test]
+fn another_attempt_that_passes_takes_the_place_of_the_one_that_people_see() {
+    let yaml = "
+name: unpublished
+version: 1
+stages:
+  - { name: implement, agent: developer, checks: [pushed_commit, policy, tests], escalate_on_exhaust: human_approval, retry_count: 0 }
+";
+    let red = || super::world::red(1, 2);
+    let mut world = SimulatedOrder::with(yaml)
+        .when("implement/1/tests", vec![red()])
+        .when("implement/2/tests", vec![red()])
+        .when("implement/3/tests", vec![red()]);
+    assert!(matches!(world.settle(), OrderEnding::Escalated { pull: Some(_), .. }));
+    world.say("/retry try the other one");
+    let ending = world.settle();
+    assert!(matches!(ending, OrderEnding::Verified { .. }), "{ending:?}");
+    let survey = world.survey();
+    assert_eq!(survey.trace.pushed, survey.trace.work.map(|work| work.commit));
 }

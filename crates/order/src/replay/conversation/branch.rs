@@ -80,6 +80,7 @@ impl Replay<'_> {
             changed: changed.to_vec(),
             patch: patch.to_owned(),
             tests: None,
+            tested_at: 0,
             review: None,
             open_findings: 0,
             checks: StageChecksOutcome::Lacking(Inconclusive::NotTested),
@@ -97,7 +98,7 @@ impl Replay<'_> {
         }
         let seen = self.observe(&key, |_| Move::RunTests { commit: work.commit.clone() })?;
         let EffectOutcome::Tested(tests) = seen.outcome else { return Err(self.mismatch(&key)) };
-        self.tested(&mut work, tests);
+        self.tested(&mut work, tests, seen.seq);
         Ok(work)
     }
 

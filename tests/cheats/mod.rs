@@ -32,9 +32,9 @@ const SIDE_BY_SIDE: usize = 3;
 /// Honest changes that may be called a cheat.
 const MOST_MISTAKEN: usize = 1;
 /// Of our own changes each so-manieth is judged where not everything is asked for.
-const EACH_OF_OURS: usize = 3;
+const EACH_OF_OURS: usize = 5;
 /// Of the strangers' changes each so-manieth is judged where not everything is asked for.
-const EACH: usize = 9;
+const EACH: usize = 18;
 /// What their languages need on the machine.
 const PROGRAMS: [(&str, &str); 4] = [("c", "gcc"), ("cpp", "g++"), ("java", "javac"), ("perl", "perl")];
 

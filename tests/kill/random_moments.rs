@@ -14,7 +14,7 @@ use super::world::{Agent, Ended, World};
 const SEED: &str = "JOURNEYMAN_KILL_SEED";
 /// How many orders are killed at random times, and as many twice at random entries. More find more.
 const ORDERS: &str = "JOURNEYMAN_KILL_ORDERS";
-const USUALLY: u64 = 4;
+const USUALLY: u64 = 2;
 const SIDE_BY_SIDE: usize = 3;
 
 /// Small and good enough: splitmix64.

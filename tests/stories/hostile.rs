@@ -1,5 +1,6 @@
 //! Text of strangers, and of agents that were talked into something.
 
+use crate::is_all_asked_for;
 use crate::world::{OUTSIDER, REPOSITORY, Story, WELL};
 
 /// Echoes its prompts, so that the story can read them.
@@ -37,9 +38,9 @@ async fn placeholders_variables_and_commands_in_an_issue_are_text() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn titles_that_are_long_empty_looking_or_all_emoji_work() {
     let long = "answer ".repeat(40);
-    for title in
-        [long.as_str(), "🎉🎉🎉", "\u{200b}", "--force origin main", "../../../etc/passwd", "\"'`\\ ;|&<>"]
-    {
+    let titles =
+        [long.as_str(), "\"'`\\ ;|&<>", "🎉🎉🎉", "\u{200b}", "--force origin main", "../../../etc/passwd"];
+    for title in &titles[..if is_all_asked_for() { titles.len() } else { 2 }] {
         // The agent names neither branch nor pull request, so that the title has to do.
         let scenes = format!("{WELL}\n- stage: branch\n  say: ''\n- stage: publish\n  say: ''\n");
         let world = Story::of(&scenes).issue(title, "").labeled().await;

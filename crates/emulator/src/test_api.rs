@@ -8,10 +8,23 @@ use anyhow::Context as _;
 
 use super::events::{NO_SHA, RefUpdate};
 use super::mutations::IssueEdit;
-use super::state::{DraftState, EmulatedIssueState};
+use super::state::{DraftState, EmulatedIssueState, EmulatorState};
 use super::{Emulator, Fault, repos};
 
 impl Emulator {
+    /// What somebody does, who gets an account if there is none of that login.
+    pub(super) fn act<T, E: Into<anyhow::Error>>(
+        &self,
+        by: &str,
+        act: impl FnOnce(&mut EmulatorState, u64) -> Result<T, E>,
+    ) -> anyhow::Result<T> {
+        let done = self.shared.change(|world| {
+            let by = world.ensure_account(by);
+            act(world, by)
+        });
+        done.map_err(Into::into)
+    }
+
     /// `http://127.0.0.1:PORT`; pages and git live here.
     pub fn origin(&self) -> String {
         self.shared.lock().origin.clone()
@@ -44,7 +57,7 @@ impl Emulator {
 
     /// Sends `ping`, as GitHub does when a webhook is made.
     pub fn ping(&self) {
-        self.shared.change(super::state::EmulatorState::emit_ping);
+        self.shared.change(EmulatorState::emit_ping);
     }
 
     /// A person opens an issue; its number.
@@ -58,10 +71,7 @@ impl Emulator {
         title: &str,
         body: &str,
     ) -> anyhow::Result<u64> {
-        Ok(self.shared.change(|world| {
-            let by = world.ensure_account(by);
-            world.open_issue(repository, by, title, body)
-        })?)
+        self.act(by, |world, by| world.open_issue(repository, by, title, body))
     }
 
     /// A person changes an issue's text, or a pull request's.
@@ -81,10 +91,7 @@ impl Emulator {
             body: body.map(str::to_owned),
             ..IssueEdit::default()
         };
-        Ok(self.shared.change(|world| {
-            let by = world.ensure_account(by);
-            world.edit(repository, number, edit, by)
-        })?)
+        self.act(by, |world, by| world.edit(repository, number, edit, by))
     }
 
     /// A person puts a label on.
@@ -92,10 +99,7 @@ impl Emulator {
     /// # Errors
     /// When there is no such thread.
     pub async fn label(&self, repository: &str, number: u64, label: &str, by: &str) -> anyhow::Result<()> {
-        Ok(self.shared.change(|world| {
-            let by = world.ensure_account(by);
-            world.add_labels(repository, number, &[label.to_owned()], by)
-        })?)
+        self.act(by, |world, by| world.add_labels(repository, number, &[label.to_owned()], by))
     }
 
     /// A person takes a label off.
@@ -103,10 +107,7 @@ impl Emulator {
     /// # Errors
     /// When there is no such thread, or the label is not on it.
     pub async fn unlabel(&self, repository: &str, number: u64, label: &str, by: &str) -> anyhow::Result<()> {
-        Ok(self.shared.change(|world| {
-            let by = world.ensure_account(by);
-            world.remove_label(repository, number, label, by)
-        })?)
+        self.act(by, |world, by| world.remove_label(repository, number, label, by))
     }
 
     /// A person comments; the comment's id.
@@ -114,10 +115,7 @@ impl Emulator {
     /// # Errors
     /// When there is no such thread, or the text is empty or too long.
     pub async fn comment(&self, repository: &str, number: u64, by: &str, text: &str) -> anyhow::Result<u64> {
-        Ok(self.shared.change(|world| {
-            let by = world.ensure_account(by);
-            world.comment(repository, number, by, text)
-        })?)
+        self.act(by, |world, by| world.comment(repository, number, by, text))
     }
 
     /// A person changes a comment.
@@ -131,11 +129,7 @@ impl Emulator {
         by: &str,
         text: &str,
     ) -> anyhow::Result<()> {
-        self.shared.change(|world| {
-            let by = world.ensure_account(by);
-            world.edit_comment(repository, comment, text, by)
-        })?;
-        Ok(())
+        self.act(by, |world, by| world.edit_comment(repository, comment, text, by).map(|_| ()))
     }
 
     /// A person closes an issue, or a pull request without merging it.
@@ -162,10 +156,7 @@ impl Emulator {
         by: &str,
         state: EmulatedIssueState,
     ) -> anyhow::Result<()> {
-        Ok(self.shared.change(|world| {
-            let by = world.ensure_account(by);
-            world.set_state(repository, number, state, by)
-        })?)
+        self.act(by, |world, by| world.set_state(repository, number, state, by))
     }
 
     /// A person marks a draft as ready.
@@ -173,10 +164,7 @@ impl Emulator {
     /// # Errors
     /// When there is no such pull request.
     pub async fn mark_ready(&self, repository: &str, pull: u64, by: &str) -> anyhow::Result<()> {
-        Ok(self.shared.change(|world| {
-            let by = world.ensure_account(by);
-            world.set_draft(repository, pull, DraftState::No, by)
-        })?)
+        self.act(by, |world, by| world.set_draft(repository, pull, DraftState::No, by))
     }
 
     /// A person merges a pull request; the merge commit.
@@ -184,10 +172,7 @@ impl Emulator {
     /// # Errors
     /// When it is a draft, closed, or conflicts.
     pub async fn merge(&self, repository: &str, pull: u64, by: &str) -> anyhow::Result<String> {
-        Ok(self.shared.change(|world| {
-            let by = world.ensure_account(by);
-            world.merge(repository, pull, by)
-        })?)
+        self.act(by, |world, by| world.merge(repository, pull, by))
     }
 
     /// A person pushes a commit that sets (or, with none, removes) these files; the commit. A branch that is not

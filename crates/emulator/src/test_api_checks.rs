@@ -82,10 +82,7 @@ impl Emulator {
         identifier: &str,
         by: &str,
     ) -> anyhow::Result<()> {
-        Ok(self.shared.change(|world| {
-            let by = world.ensure_account(by);
-            world.press_button(repository, check_run, identifier, by)
-        })?)
+        self.act(by, |world, by| world.press_button(repository, check_run, identifier, by))
     }
 
     /// A ruleset forbids to make and to move branches of this pattern, such as `journeyman/**`.

@@ -50,10 +50,7 @@ impl Emulator {
     ) -> anyhow::Result<u64> {
         let comments = notes.iter().map(comment_of).collect();
         let new = NewReview { state, body: body.to_owned(), comments };
-        Ok(self.shared.change(|world| {
-            let by = world.ensure_account(by);
-            world.review(repository, pull, by, new)
-        })?)
+        self.act(by, |world, by| world.review(repository, pull, by, new))
     }
 
     /// A person says one thing about a line, outside of a review of several; the comment's id.
@@ -67,10 +64,7 @@ impl Emulator {
         by: &str,
         note: LineComment<'_>,
     ) -> anyhow::Result<u64> {
-        Ok(self.shared.change(|world| {
-            let by = world.ensure_account(by);
-            world.comment_on_line(repository, pull, by, comment_of(&note))
-        })?)
+        self.act(by, |world, by| world.comment_on_line(repository, pull, by, comment_of(&note)))
     }
 
     /// A person answers in a thread; the comment's id. `to` is any comment of the thread.
@@ -85,12 +79,11 @@ impl Emulator {
         by: &str,
         text: &str,
     ) -> anyhow::Result<u64> {
-        Ok(self.shared.change(|world| {
-            let by = world.ensure_account(by);
+        self.act(by, |world, by| {
             let thread = world.require_repository(repository)?.review_comment(to);
             let first = thread.and_then(|(_, of, _)| of.comments.first().map(|one| one.id)).unwrap_or(to);
             world.reply(repository, pull, first, by, text)
-        })?)
+        })
     }
 
     /// A person settles a thread, or opens it again; it is named by any comment in it.
@@ -104,12 +97,11 @@ impl Emulator {
         by: &str,
         resolved: bool,
     ) -> anyhow::Result<()> {
-        Ok(self.shared.change(|world| {
-            let by = world.ensure_account(by);
+        self.act(by, |world, by| {
             let thread =
                 world.require_repository(repository)?.review_comment(comment).map(|(_, of, _)| of.id);
             world.resolve(repository, thread.unwrap_or(0), resolved, by)
-        })?)
+        })
     }
 
     /// A person changes a comment in a review.
@@ -123,10 +115,7 @@ impl Emulator {
         by: &str,
         text: &str,
     ) -> anyhow::Result<()> {
-        Ok(self.shared.change(|world| {
-            let by = world.ensure_account(by);
-            world.edit_review_comment(repository, comment, text, by)
-        })?)
+        self.act(by, |world, by| world.edit_review_comment(repository, comment, text, by))
     }
 
     /// A person takes a comment in a review away; a thread ends with its last.
@@ -139,10 +128,7 @@ impl Emulator {
         comment: u64,
         by: &str,
     ) -> anyhow::Result<()> {
-        Ok(self.shared.change(|world| {
-            let by = world.ensure_account(by);
-            world.delete_review_comment(repository, comment, by)
-        })?)
+        self.act(by, |world, by| world.delete_review_comment(repository, comment, by))
     }
 
     /// A person takes a comment on an issue or a pull request away.
@@ -150,10 +136,7 @@ impl Emulator {
     /// # Errors
     /// When there is no such comment.
     pub async fn delete_comment(&self, repository: &str, comment: u64, by: &str) -> anyhow::Result<()> {
-        Ok(self.shared.change(|world| {
-            let by = world.ensure_account(by);
-            world.delete_comment(repository, comment, by)
-        })?)
+        self.act(by, |world, by| world.delete_comment(repository, comment, by))
     }
 
     /// A person reacts to a comment on an issue or a pull request, such as with `eyes`.
@@ -161,11 +144,9 @@ impl Emulator {
     /// # Errors
     /// When there is no such comment or no such reaction.
     pub async fn react(&self, repository: &str, comment: u64, by: &str, content: &str) -> anyhow::Result<()> {
-        self.shared.change(|world| {
-            let by = world.ensure_account(by);
-            world.react(repository, ReactionSubject::Comment(comment), content, by)
-        })?;
-        Ok(())
+        self.act(by, |world, by| {
+            world.react(repository, ReactionSubject::Comment(comment), content, by).map(|_| ())
+        })
     }
 
     /// A person locks a conversation, or unlocks it.
@@ -173,10 +154,7 @@ impl Emulator {
     /// # Errors
     /// When there is no such thread.
     pub async fn lock(&self, repository: &str, number: u64, by: &str, locked: bool) -> anyhow::Result<()> {
-        Ok(self.shared.change(|world| {
-            let by = world.ensure_account(by);
-            world.lock(repository, number, locked, by)
-        })?)
+        self.act(by, |world, by| world.lock(repository, number, locked, by))
     }
 
     /// A person deletes an issue.
@@ -184,10 +162,7 @@ impl Emulator {
     /// # Errors
     /// When there is no such issue, or it is a pull request.
     pub async fn delete_issue(&self, repository: &str, number: u64, by: &str) -> anyhow::Result<()> {
-        Ok(self.shared.change(|world| {
-            let by = world.ensure_account(by);
-            world.delete_issue(repository, number, by)
-        })?)
+        self.act(by, |world, by| world.delete_issue(repository, number, by))
     }
 
     /// A person brings an issue into another repository; its number there.
@@ -195,9 +170,6 @@ impl Emulator {
     /// # Errors
     /// When one of the repositories or the issue is not there, or it is a pull request.
     pub async fn transfer(&self, repository: &str, number: u64, to: &str, by: &str) -> anyhow::Result<u64> {
-        Ok(self.shared.change(|world| {
-            let by = world.ensure_account(by);
-            world.transfer(repository, number, to, by)
-        })?)
+        self.act(by, |world, by| world.transfer(repository, number, to, by))
     }
 }

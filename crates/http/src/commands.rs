@@ -25,62 +25,40 @@ struct GuidanceRequest {
 #[serde(deny_unknown_fields)]
 struct EmptyRequest {}
 
-pub(super) async fn retry(
-    request: HttpRequest,
-    order: Path<String>,
-    body: Payload,
-    state: Data<HttpState>,
-    room: Data<BodyBudget>,
-) -> ApiResult {
-    let guidance = guidance(&request, body, &state, &room).await?;
-    send_command(order_id(&order)?, SlashCommand::Retry { guidance }, &state).await
+/// A command's request: from it come who asks, the order's id, and what is said with the command.
+type CommandRequest = (HttpRequest, Path<String>, Payload, Data<HttpState>, Data<BodyBudget>);
+
+pub(super) async fn retry(request: CommandRequest) -> ApiResult {
+    guided(request, |guidance| SlashCommand::Retry { guidance }).await
 }
 
-pub(super) async fn plan(
-    request: HttpRequest,
-    order: Path<String>,
-    body: Payload,
-    state: Data<HttpState>,
-    room: Data<BodyBudget>,
-) -> ApiResult {
-    let guidance = guidance(&request, body, &state, &room).await?;
-    send_command(order_id(&order)?, SlashCommand::Plan { guidance }, &state).await
+pub(super) async fn plan(request: CommandRequest) -> ApiResult {
+    guided(request, |guidance| SlashCommand::Plan { guidance }).await
 }
 
-/// The advice that comes with a command, if any.
-async fn guidance(
-    request: &HttpRequest,
-    body: Payload,
-    state: &HttpState,
-    room: &BodyBudget,
-) -> Result<Option<String>, ProblemDetails> {
-    require_token(request, state.api_token.as_ref())?;
-    let advice: GuidanceRequest = read(request, body, room, "nothing or {\"guidance\": \"…\"}").await?;
-    Ok(advice.guidance.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty()))
+pub(super) async fn approve(request: CommandRequest) -> ApiResult {
+    bare(request, SlashCommand::Approve).await
 }
 
-pub(super) async fn approve(
-    request: HttpRequest,
-    order: Path<String>,
-    body: Payload,
-    state: Data<HttpState>,
-    room: Data<BodyBudget>,
+pub(super) async fn cancel(request: CommandRequest) -> ApiResult {
+    bare(request, SlashCommand::Cancel).await
+}
+
+/// With the advice that comes with it, if any.
+async fn guided(
+    (request, order, body, state, room): CommandRequest,
+    command: fn(Option<String>) -> SlashCommand,
 ) -> ApiResult {
     require_token(&request, state.api_token.as_ref())?;
-    let EmptyRequest {} = read(&request, body, &room, "nothing or {}").await?;
-    send_command(order_id(&order)?, SlashCommand::Approve, &state).await
+    let advice: GuidanceRequest = read(&request, body, &room, "nothing or {\"guidance\": \"…\"}").await?;
+    let guidance = advice.guidance.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
+    send_command(order_id(&order)?, command(guidance), &state).await
 }
 
-pub(super) async fn cancel(
-    request: HttpRequest,
-    order: Path<String>,
-    body: Payload,
-    state: Data<HttpState>,
-    room: Data<BodyBudget>,
-) -> ApiResult {
+async fn bare((request, order, body, state, room): CommandRequest, command: SlashCommand) -> ApiResult {
     require_token(&request, state.api_token.as_ref())?;
     let EmptyRequest {} = read(&request, body, &room, "nothing or {}").await?;
-    send_command(order_id(&order)?, SlashCommand::Cancel, &state).await
+    send_command(order_id(&order)?, command, &state).await
 }
 
 /// An empty body says nothing, as an empty object does.

@@ -77,6 +77,21 @@ pub enum OpenOutcome {
 
 type OrderColumns = (String, String, i64, i64, String, bool, Option<String>, Option<i64>, i64, i64);
 
+/// Reads orders: what follows `FROM orders`, how it is fetched, and what is bound.
+macro_rules! select {
+    ($store:expr, $fetch:ident, $rest:literal $(, $bound:expr)*) => {
+        reading!(&$store.pools, pool => {
+            sqlx::query_as::<_, OrderColumns>(concat!(
+                "SELECT id, repository, repository_id, issue, state, active, branch, pull, opened_at, updated_at \
+                 FROM orders ",
+                $rest,
+            ))
+            $(.bind($bound))*
+            .$fetch(pool)
+        })
+    };
+}
+
 impl Store {
     /// Opens an order: its row, the first entry of its journal and the delivery's conclusion in one transaction.
     ///
@@ -159,14 +174,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::NotFound`] when there is none.
     pub async fn order(&self, order: OrderId) -> Result<OrderRow, StoreError> {
-        let row: Option<OrderColumns> = reading!(&self.pools, pool => {
-            sqlx::query_as(
-                "SELECT id, repository, repository_id, issue, state, active, branch, pull, opened_at, updated_at \
-                 FROM orders WHERE id = $1",
-            )
-            .bind(order.to_string())
-            .fetch_optional(pool)
-        })?;
+        let row = select!(self, fetch_optional, "WHERE id = $1", order.to_string())?;
         row.map(order_row).transpose()?.ok_or_else(|| StoreError::not_found(format!("order {order}")))
     }
 
@@ -179,15 +187,13 @@ impl Store {
         repository: RepositoryId,
         issue: IssueNumber,
     ) -> Result<Option<OrderRow>, StoreError> {
-        let row: Option<OrderColumns> = reading!(&self.pools, pool => {
-            sqlx::query_as(
-                "SELECT id, repository, repository_id, issue, state, active, branch, pull, opened_at, updated_at \
-                 FROM orders WHERE repository_id = $1 AND issue = $2 ORDER BY id DESC LIMIT 1",
-            )
-            .bind(to_column(repository.0, "a repository's id")?)
-            .bind(to_column(issue.0, "an issue's number")?)
-            .fetch_optional(pool)
-        })?;
+        let row = select!(
+            self,
+            fetch_optional,
+            "WHERE repository_id = $1 AND issue = $2 ORDER BY id DESC LIMIT 1",
+            to_column(repository.0, "a repository's id")?,
+            to_column(issue.0, "an issue's number")?
+        )?;
         row.map(order_row).transpose()
     }
 
@@ -200,15 +206,13 @@ impl Store {
         repository: RepositoryId,
         pull: PullNumber,
     ) -> Result<Option<OrderRow>, StoreError> {
-        let row: Option<OrderColumns> = reading!(&self.pools, pool => {
-            sqlx::query_as(
-                "SELECT id, repository, repository_id, issue, state, active, branch, pull, opened_at, updated_at \
-                 FROM orders WHERE repository_id = $1 AND pull = $2 ORDER BY id DESC LIMIT 1",
-            )
-            .bind(to_column(repository.0, "a repository's id")?)
-            .bind(to_column(pull.0, "a pull request's number")?)
-            .fetch_optional(pool)
-        })?;
+        let row = select!(
+            self,
+            fetch_optional,
+            "WHERE repository_id = $1 AND pull = $2 ORDER BY id DESC LIMIT 1",
+            to_column(repository.0, "a repository's id")?,
+            to_column(pull.0, "a pull request's number")?
+        )?;
         row.map(order_row).transpose()
     }
 
@@ -221,15 +225,13 @@ impl Store {
         repository: RepositoryId,
         branch: &BranchName,
     ) -> Result<Option<OrderRow>, StoreError> {
-        let row: Option<OrderColumns> = reading!(&self.pools, pool => {
-            sqlx::query_as(
-                "SELECT id, repository, repository_id, issue, state, active, branch, pull, opened_at, updated_at \
-                 FROM orders WHERE repository_id = $1 AND branch = $2 ORDER BY id DESC LIMIT 1",
-            )
-            .bind(to_column(repository.0, "a repository's id")?)
-            .bind(branch.as_str())
-            .fetch_optional(pool)
-        })?;
+        let row = select!(
+            self,
+            fetch_optional,
+            "WHERE repository_id = $1 AND branch = $2 ORDER BY id DESC LIMIT 1",
+            to_column(repository.0, "a repository's id")?,
+            branch.as_str()
+        )?;
         row.map(order_row).transpose()
     }
 
@@ -240,17 +242,15 @@ impl Store {
     /// When the store cannot be read.
     pub async fn orders_with_open_pull(&self, repository: RepositoryId) -> Result<Vec<OrderRow>, StoreError> {
         let [merged, closed] = WITHOUT_A_PULL;
-        let rows: Vec<OrderColumns> = reading!(&self.pools, pool => {
-            sqlx::query_as(
-                "SELECT id, repository, repository_id, issue, state, active, branch, pull, opened_at, updated_at \
-                 FROM orders WHERE repository_id = $1 AND pull IS NOT NULL AND state <> $2 AND state <> $3 \
+        let rows = select!(
+            self,
+            fetch_all,
+            "WHERE repository_id = $1 AND pull IS NOT NULL AND state <> $2 AND state <> $3 \
                  ORDER BY id",
-            )
-            .bind(to_column(repository.0, "a repository's id")?)
-            .bind(merged)
-            .bind(closed)
-            .fetch_all(pool)
-        })?;
+            to_column(repository.0, "a repository's id")?,
+            merged,
+            closed
+        )?;
         rows.into_iter().map(order_row).collect()
     }
 
@@ -261,18 +261,16 @@ impl Store {
     pub async fn orders(&self, filter: &OrderFilter) -> Result<Vec<OrderRow>, StoreError> {
         let repository = filter.repository.as_ref().map(ToString::to_string);
         let before = filter.before.map(|order| order.to_string());
-        let rows: Vec<OrderColumns> = reading!(&self.pools, pool => {
-            sqlx::query_as(
-                "SELECT id, repository, repository_id, issue, state, active, branch, pull, opened_at, updated_at \
-                 FROM orders WHERE ($1 IS NULL OR active = $1) AND ($2 IS NULL OR repository = $2) \
+        let rows = select!(
+            self,
+            fetch_all,
+            "WHERE ($1 IS NULL OR active = $1) AND ($2 IS NULL OR repository = $2) \
                  AND ($3 IS NULL OR id < $3) ORDER BY id DESC LIMIT $4",
-            )
-            .bind(filter.active)
-            .bind(repository.as_deref())
-            .bind(before.as_deref())
-            .bind(i64::from(filter.limit))
-            .fetch_all(pool)
-        })?;
+            filter.active,
+            repository.as_deref(),
+            before.as_deref(),
+            i64::from(filter.limit)
+        )?;
         rows.into_iter().map(order_row).collect()
     }
 

@@ -245,7 +245,7 @@ mod tests {
 
     #[test]
     fn whatever_is_found_it_fits() {
-        let long = "x @y fixes #3 `|\n".repeat(5_000);
+        let long = "x @y fixes #3 `|\n".repeat(500);
         let mut view = view();
         let mut all = finding(Severity::Major, "src/sum.py:1");
         (all.description, all.suggestion) = (long.clone(), Some(long.clone()));

@@ -123,7 +123,8 @@ async fn all_survive(what: &str, lives: Vec<(Agent, Vec<Fate>)>, expected: &hold
     );
     let wrong: Vec<String> = survived.into_iter().filter_map(Result::err).collect();
     assert!(wrong.is_empty(), "{} of {count} orders:\n{}", wrong.len(), hold::report(&wrong));
-    assert!(deaths * 2 >= count, "too few died for this to say anything");
+    // Of a few, all may be done before their time comes.
+    assert!(count < 8 || deaths * 2 >= count, "too few died for this to say anything");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

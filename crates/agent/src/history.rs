@@ -2,7 +2,7 @@
 
 use super::text::{as_data, beginning_of};
 use journeyman_order::pipeline::FeedbackMode;
-use journeyman_order::{Category, Feedback, Finding, Severity};
+use journeyman_order::{Category, Feedback, Finding};
 
 /// Characters of the whole history. The newest round takes what it needs; what does not fit is the oldest.
 pub(super) const BUDGET: usize = 12_000;
@@ -142,8 +142,8 @@ fn summary(feedback: &Feedback, findings: &[&Finding]) -> String {
 fn line_of(finding: &Finding, times: usize) -> String {
     let mut line = format!(
         "- **{}, {}**: {}\n",
-        severity(finding.severity),
-        category(finding.category),
+        finding.severity.as_str(),
+        finding.category.as_str(),
         indented(&finding.description)
     );
     if let Some(location) = &finding.location {
@@ -223,26 +223,5 @@ fn what_to_do(category: Category) -> &'static str {
         Category::InvalidOutput => {
             "Where the answer has the wrong form: give it again, whole, in exactly the form that was asked for."
         }
-    }
-}
-
-fn severity(severity: Severity) -> &'static str {
-    match severity {
-        Severity::Critical => "critical",
-        Severity::Major => "major",
-        Severity::Minor => "minor",
-    }
-}
-
-fn category(category: Category) -> &'static str {
-    match category {
-        Category::LogicError => "logic_error",
-        Category::Security => "security",
-        Category::Style => "style",
-        Category::TestFailure => "test_failure",
-        Category::Architecture => "architecture",
-        Category::MissingCommit => "missing_commit",
-        Category::Policy => "policy",
-        Category::InvalidOutput => "invalid_output",
     }
 }

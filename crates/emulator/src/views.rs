@@ -103,14 +103,20 @@ fn reactions(world: &EmulatorState, given: &[EmulatedReaction]) -> Vec<(String, 
     given.iter().map(|one| (world.login(one.by).to_owned(), one.content.to_owned())).collect()
 }
 
+/// A comment on an issue or in a review: they are two types with these fields.
+macro_rules! comment_view {
+    ($world:expr, $one:expr) => {
+        CommentView {
+            id: $one.id,
+            author: $world.login($one.author).to_owned(),
+            body: $one.body.clone(),
+            reactions: reactions($world, &$one.reactions),
+            minimized: $one.minimized.clone(),
+        }
+    };
+}
+
 fn issue_view(world: &EmulatorState, thread: &EmulatedIssue) -> IssueView {
-    let comments = thread.comments.iter().map(|one| CommentView {
-        id: one.id,
-        author: world.login(one.author).to_owned(),
-        body: one.body.clone(),
-        reactions: reactions(world, &one.reactions),
-        minimized: one.minimized.clone(),
-    });
     IssueView {
         number: thread.number,
         title: thread.title.clone(),
@@ -118,7 +124,7 @@ fn issue_view(world: &EmulatorState, thread: &EmulatedIssue) -> IssueView {
         author: world.login(thread.author).to_owned(),
         state: thread.state,
         labels: thread.labels.clone(),
-        comments: comments.collect(),
+        comments: thread.comments.iter().map(|one| comment_view!(world, one)).collect(),
         locked: thread.locked,
     }
 }
@@ -129,13 +135,6 @@ fn review_thread_view(
     pull: &EmulatedPull,
     of: &EmulatedReviewThread,
 ) -> ReviewThreadView {
-    let comments = of.comments.iter().map(|one| CommentView {
-        id: one.id,
-        author: world.login(one.author).to_owned(),
-        body: one.body.clone(),
-        reactions: reactions(world, &one.reactions),
-        minimized: one.minimized.clone(),
-    });
     ReviewThreadView {
         node_id: format!("PRRT_{}", of.id),
         path: of.path.clone(),
@@ -145,7 +144,7 @@ fn review_thread_view(
         },
         original_line: of.location.map(|place| place.line),
         resolved: of.resolved_by.is_some(),
-        comments: comments.collect(),
+        comments: of.comments.iter().map(|one| comment_view!(world, one)).collect(),
     }
 }
 

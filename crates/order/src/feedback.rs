@@ -63,6 +63,33 @@ pub enum Category {
     InvalidOutput,
 }
 
+impl Severity {
+    /// As in the journal.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Critical => "critical",
+            Self::Major => "major",
+            Self::Minor => "minor",
+        }
+    }
+}
+
+impl Category {
+    /// As in the journal.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::LogicError => "logic_error",
+            Self::Security => "security",
+            Self::Style => "style",
+            Self::TestFailure => "test_failure",
+            Self::Architecture => "architecture",
+            Self::MissingCommit => "missing_commit",
+            Self::Policy => "policy",
+            Self::InvalidOutput => "invalid_output",
+        }
+    }
+}
+
 impl Feedback {
     /// Nothing to say.
     pub fn passed(summary: impl Into<String>) -> Self {

@@ -18,42 +18,12 @@ const MOST_NAMED: usize = 8;
 const TYPES: [&str; 11] =
     ["feat", "fix", "docs", "style", "refactor", "perf", "test", "build", "ci", "chore", "revert"];
 
-/// Verbs that titles begin with: as a command, and in the forms that are used in its place.
-const VERBS: [[&str; 4]; 24] = [
-    ["add", "adds", "added", "adding"],
-    ["allow", "allows", "allowed", "allowing"],
-    ["avoid", "avoids", "avoided", "avoiding"],
-    ["change", "changes", "changed", "changing"],
-    ["check", "checks", "checked", "checking"],
-    ["clean", "cleans", "cleaned", "cleaning"],
-    ["correct", "corrects", "corrected", "correcting"],
-    ["create", "creates", "created", "creating"],
-    ["delete", "deletes", "deleted", "deleting"],
-    ["document", "documents", "documented", "documenting"],
-    ["drop", "drops", "dropped", "dropping"],
-    ["fix", "fixes", "fixed", "fixing"],
-    ["handle", "handles", "handled", "handling"],
-    ["implement", "implements", "implemented", "implementing"],
-    ["improve", "improves", "improved", "improving"],
-    ["introduce", "introduces", "introduced", "introducing"],
-    ["make", "makes", "made", "making"],
-    ["move", "moves", "moved", "moving"],
-    ["prevent", "prevents", "prevented", "preventing"],
-    ["refactor", "refactors", "refactored", "refactoring"],
-    ["remove", "removes", "removed", "removing"],
-    ["rename", "renames", "renamed", "renaming"],
-    ["update", "updates", "updated", "updating"],
-    ["use", "uses", "used", "using"],
-];
-
 /// How titles are written in a repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TitleStyle {
     shape: TitleShape,
     /// Whether what comes after a prefix begins small or with a capital.
     case: TitleCase,
-    /// Whether titles command (`Fix`, not `Fixed`).
-    commands: bool,
     /// One of the titles that show it.
     example: String,
 }
@@ -103,8 +73,7 @@ impl TitleStyle {
             .map(|subject| without_number(subject.trim()))
             .filter(|subject| !subject.is_empty() && !is_made_by_git(subject))
             .collect();
-        let any =
-            Self { shape: TitleShape::Any, case: TitleCase::Any, commands: false, example: String::new() };
+        let any = Self { shape: TitleShape::Any, case: TitleCase::Any, example: String::new() };
         if titles.len() < FEWEST {
             return any;
         }
@@ -138,15 +107,9 @@ impl TitleStyle {
         } else {
             TitleCase::Any
         };
-        let verbs: Vec<bool> = shown.iter().filter_map(|(_, parts)| is_command(parts.what)).collect();
-        let commanding = verbs.iter().filter(|commands| **commands).count();
-        let commands = verbs.len() >= FEWEST / 2 && commanding * 100 >= verbs.len() * STRONG_HABIT;
-        let keeps = |parts: &TitleParts<'_>| {
-            case.fits(parts.what) && !(commands && is_command(parts.what) == Some(false))
-        };
-        let example = shown.iter().find(|(_, parts)| keeps(parts)).or(shown.first());
+        let example = shown.iter().find(|(_, parts)| case.fits(parts.what)).or(shown.first());
         let example = example.map(|(title, _)| title.chars().take(100).collect()).unwrap_or_default();
-        Self { shape, case, commands, example }
+        Self { shape, case, example }
     }
 
     /// How titles are written here, in a sentence for whoever writes one; none where there is no habit.
@@ -173,8 +136,7 @@ impl TitleStyle {
             (TitleCase::Small, _) => "; what follows begins small",
             (TitleCase::Capital, _) => "; what follows begins with a capital",
         };
-        let voice = if self.commands { ", in the imperative" } else { "" };
-        Some(format!("{how}{case}{voice}, such as: {}", self.example))
+        Some(format!("{how}{case}, such as: {}", self.example))
     }
 }
 
@@ -209,10 +171,6 @@ pub fn fits(habit: &TitleStyle, title: &str) -> Result<(), String> {
             TitleShape::Plain => None,
         }
     };
-    let fault = fault.or_else(|| {
-        (habit.commands && is_command(parts.what) == Some(false))
-            .then_some("the title is not in the imperative")
-    });
     match fault {
         None => Ok(()),
         Some(fault) => Err(format!("{fault}; {expected}")),
@@ -273,17 +231,10 @@ impl TitleStyle {
     /// What comes after a prefix, begun as it is done here.
     fn worded(&self, what: &str) -> String {
         let (first, rest) = what.split_once(' ').unwrap_or((what, ""));
-        let form = first.to_lowercase();
-        let command = VERBS.iter().find(|verb| self.commands && verb[1..].contains(&form.as_str()));
-        let first = match command {
-            Some(verb) if first.starts_with(char::is_uppercase) => capitalized(verb[0]),
-            Some(verb) => verb[0].to_owned(),
-            None => first.to_owned(),
-        };
         let first = match self.case {
-            TitleCase::Capital => capitalized(&first),
-            TitleCase::Small if is_capitalized(&first) => first.to_lowercase(),
-            TitleCase::Small | TitleCase::Any => first,
+            TitleCase::Capital => capitalized(first),
+            TitleCase::Small if is_capitalized(first) => first.to_lowercase(),
+            TitleCase::Small | TitleCase::Any => first.to_owned(),
         };
         if rest.is_empty() { first } else { format!("{first} {rest}") }
     }
@@ -315,13 +266,6 @@ fn capitalized(word: &str) -> String {
         Some(first) if is_word => first.to_uppercase().chain(characters).collect(),
         Some(_) | None => word.to_owned(),
     }
-}
-
-/// Whether its first word commands; none when it is none of the verbs that are known.
-fn is_command(what: &str) -> Option<bool> {
-    let first = what.split_whitespace().next()?.to_lowercase();
-    let verb = VERBS.iter().find(|forms| forms.contains(&first.as_str()))?;
-    Some(verb[0] == first)
 }
 
 /// What git and GitHub write by themselves shows nobody's habit.

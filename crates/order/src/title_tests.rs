@@ -53,18 +53,15 @@ fn the_habit_is_told_in_words_with_an_example_of_the_repository() {
         (
             conventional(),
             "titles here are Conventional Commits of the types feat, fix, chore, docs, where it fits with one of the \
-             scopes parser, cli, deps; what follows begins small, in the imperative, such as: fix(parser): handle \
+             scopes parser, cli, deps; what follows begins small, such as: fix(parser): handle \
              empty input",
         ),
         (
             areas(),
             "titles here begin with the area and a colon; areas are net/http, all, cmd/go, parser, runtime, sync; \
-             what follows begins small, in the imperative, such as: net/http: close idle connections",
+             what follows begins small, such as: net/http: close idle connections",
         ),
-        (
-            sentences(),
-            "titles here have no prefix and begin with a capital, in the imperative, such as: Add a flag for colours",
-        ),
+        (sentences(), "titles here have no prefix and begin with a capital, such as: Add a flag for colours"),
         (small(), "titles here have no prefix, such as: fixed the build"),
     ] {
         assert_eq!(habit.in_words().as_deref(), Some(words));
@@ -90,11 +87,9 @@ fn a_title_that_breaks_with_the_habit_hears_what_is_expected() {
         (conventional(), "parser: handle sums", "the title has no type before it"),
         (conventional(), "fix: sum (#7)", "the title has a number at its end"),
         (conventional(), "fix: sum.", "the title ends with a full stop"),
-        (conventional(), "fix: fixed the sum", "the title is not in the imperative"),
         (areas(), "Fix the sum", "the title has no area before it"),
         (sentences(), "fix: the sum", "the title has a type before it"),
         (sentences(), "fix the sum", "the title begins in another way"),
-        (sentences(), "Fixes the sum", "the title is not in the imperative"),
         (small(), "Fix the sum", "the title begins in another way"),
     ] {
         let said = fits(&habit, title).unwrap_err();
@@ -117,16 +112,16 @@ fn a_title_that_breaks_with_the_habit_hears_what_is_expected() {
 #[test]
 fn a_title_is_mended_to_what_it_would_be_called_here() {
     for (habit, title, class, mended) in [
-        (conventional(), "Fixed the  sum of empty lists. (#7)", "/bug", "fix: fix the sum of empty lists"),
+        (conventional(), "Fixed the  sum of empty lists. (#7)", "/bug", "fix: fixed the sum of empty lists"),
         (conventional(), "Parser handles sums", "/feature", "feat: parser handles sums"),
         (conventional(), "parser: Handle sums", "/bug", "fix(parser): handle sums"),
         (conventional(), "lexer: handle sums", "/chore", "chore: lexer: handle sums"),
         (conventional(), "README is out of date", "", "chore: README is out of date"),
-        (conventional(), "fix(parser)!: Removed sums", "/bug", "fix(parser)!: remove sums"),
+        (conventional(), "fix(parser)!: Removed sums", "/bug", "fix(parser)!: removed sums"),
         (areas(), "fix(parser): Handle sums", "/bug", "parser: handle sums"),
         (areas(), "Fix a race in net/http", "/bug", "net/http: fix a race in net/http"),
         (areas(), "Fix a race elsewhere", "/bug", "fix a race elsewhere"),
-        (sentences(), "feat: added a flag (#3)", "/feature", "Add a flag"),
+        (sentences(), "feat: added a flag (#3)", "/feature", "Added a flag"),
         (sentences(), "src/sum.py handles nothing.", "/bug", "src/sum.py handles nothing"),
         (small(), "Fix the sum", "/bug", "fix the sum"),
         (small(), "API for sums", "/bug", "API for sums"),
@@ -160,7 +155,7 @@ fn habits() -> impl Strategy<Value = TitleStyle> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn what_fits_is_left_alone_and_what_is_mended_stays(habit in habits(), title in titles(), class in "/(bug|feature|x)") {

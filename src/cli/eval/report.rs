@@ -185,7 +185,7 @@ pub(super) fn report(
         *outcomes.entry(record.outcome.clone()).or_default() += 1;
         *rounds.entry(record.attempts.len() as u32).or_default() += 1;
         for kind in record.attempts.iter().flat_map(|attempt| &attempt.kinds) {
-            *failures.entry(kind_name(*kind).to_owned()).or_default() += 1;
+            *failures.entry(kind.as_str().to_owned()).or_default() += 1;
         }
     }
     let was_run = |record: &CaseRecord| record.hidden != HiddenVerdict::NotRun;
@@ -230,20 +230,6 @@ fn is_verified(record: &CaseRecord) -> bool {
 
 fn took_three(record: &CaseRecord) -> bool {
     record.attempts.len() == ATTEMPTS && record.attempts.iter().all(|attempt| !attempt.guided)
-}
-
-/// The name of a kind of failure, as in the journal.
-pub(super) fn kind_name(kind: Category) -> &'static str {
-    match kind {
-        Category::LogicError => "logic_error",
-        Category::Security => "security",
-        Category::Style => "style",
-        Category::TestFailure => "test_failure",
-        Category::Architecture => "architecture",
-        Category::MissingCommit => "missing_commit",
-        Category::Policy => "policy",
-        Category::InvalidOutput => "invalid_output",
-    }
 }
 
 fn attempt_lines(records: &[CaseRecord], expected: &[ExpectedAttempt]) -> Vec<AttemptLine> {

@@ -2,7 +2,6 @@
 
 use super::pages::{FileLocation, RepositoryLinks};
 use super::receipt::{ReceiptView, details, doubts, evidence, gaps};
-use super::review::severity_word;
 use super::text::{fit, plain, shorten, visible};
 use journeyman_order::conversation::CheckRunState;
 use journeyman_order::{CommitSha, Finding, Severity};
@@ -157,7 +156,7 @@ fn annotation(finding: &Finding, changed: &[String]) -> Option<CheckAnnotation> 
             Severity::Minor => AnnotationLevel::Notice,
         },
         title: shorten(
-            &format!("{}: {}", severity_word(finding.severity), bare(&description)),
+            &format!("{}: {}", finding.severity.as_str(), bare(&description)),
             LONGEST_ANNOTATION_TITLE,
         ),
         message: shorten(&message, LONGEST_MESSAGE),

@@ -6,7 +6,7 @@ use super::status::quoted_within;
 use super::table::{cell, table};
 use super::text::{fit, plain, shorten};
 use journeyman_order::moves::ReviewNote;
-use journeyman_order::{Category, CommitSha, Feedback, Finding, Severity};
+use journeyman_order::{CommitSha, Feedback, Finding, Severity};
 
 /// Findings that are shown.
 const MOST_FINDINGS: usize = 25;
@@ -82,7 +82,7 @@ fn findings(view: &ReviewCommentView<'_>, issues: &[Finding]) -> Option<String> 
         let suggestion = finding.suggestion.as_deref().map(|text| plain(&shorten(text, 300)));
         [
             severity(finding.severity).to_owned(),
-            category(finding.category).to_owned(),
+            finding.category.as_str().replace('_', " "),
             place.unwrap_or_default(),
             plain(&shorten(&finding.description, 400)),
             suggestion.unwrap_or_default(),
@@ -126,29 +126,7 @@ fn fate_cell(fate: &FindingFollowUp, pages: &RepositoryLinks) -> Option<String> 
 pub(super) fn severity(severity: Severity) -> &'static str {
     match severity {
         Severity::Critical => "**critical**",
-        Severity::Major | Severity::Minor => severity_word(severity),
-    }
-}
-
-/// The same as plain text.
-pub(super) fn severity_word(severity: Severity) -> &'static str {
-    match severity {
-        Severity::Critical => "critical",
-        Severity::Major => "major",
-        Severity::Minor => "minor",
-    }
-}
-
-fn category(category: Category) -> &'static str {
-    match category {
-        Category::LogicError => "logic error",
-        Category::Security => "security",
-        Category::Style => "style",
-        Category::TestFailure => "test failure",
-        Category::Architecture => "architecture",
-        Category::MissingCommit => "missing commit",
-        Category::Policy => "policy",
-        Category::InvalidOutput => "invalid output",
+        Severity::Major | Severity::Minor => severity.as_str(),
     }
 }
 

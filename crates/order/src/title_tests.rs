@@ -117,7 +117,7 @@ fn a_title_is_mended_to_what_it_would_be_called_here() {
         (conventional(), "parser: Handle sums", "/bug", "fix(parser): handle sums"),
         (conventional(), "lexer: handle sums", "/chore", "chore: lexer: handle sums"),
         (conventional(), "README is out of date", "", "chore: README is out of date"),
-        (conventional(), "fix(parser)!: Removed sums", "/bug", "fix(parser)!: removed sums"),
+        (conventional(), "fix(parser)!: Removed sums", "/bug", "fix(parser)!: Removed sums"),
         (areas(), "fix(parser): Handle sums", "/bug", "parser: handle sums"),
         (areas(), "Fix a race in net/http", "/bug", "net/http: fix a race in net/http"),
         (areas(), "Fix a race elsewhere", "/bug", "fix a race elsewhere"),

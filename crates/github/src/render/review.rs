@@ -135,6 +135,7 @@ mod tests {
     use super::super::LONGEST_BODY;
     use super::super::table::columns;
     use super::*;
+    use journeyman_order::Category;
     use journeyman_order::{IssueNumber, PullNumber};
 
     fn finding(description: &str) -> Finding {

@@ -9,8 +9,8 @@ use journeyman::emulator::{ApiCall, Caller, Fault, FaultKind, IssueView, PullVie
 
 use journeyman::order::{EffectOutcome, JournalEntry, JournalEvent};
 
-use crate::is_all_asked_for;
 use crate::world::{REPOSITORY, Story, WELL, World};
+use crate::{all_or_first, is_all_asked_for};
 
 /// Worlds that go on side by side.
 const AT_ONCE: usize = 6;
@@ -177,7 +177,7 @@ async fn tokens_that_expire_in_the_middle_are_replaced() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_fresh_token_that_is_refused_once_is_tried_again() {
     let paths = ["/collaborators/", "git-receive-pack", "/issues/1/comments", "/pulls", "git-upload-pack"];
-    for path in &paths[..if is_all_asked_for() { paths.len() } else { 2 }] {
+    for path in all_or_first(&paths, 2) {
         let world = Story::of(WELL).begin().await;
         world.github.inject(Fault {
             method: None,

@@ -1,6 +1,6 @@
 //! Text of strangers, and of agents that were talked into something.
 
-use crate::is_all_asked_for;
+use crate::all_or_first;
 use crate::world::{OUTSIDER, REPOSITORY, Story, WELL};
 
 /// Echoes its prompts, so that the story can read them.
@@ -40,7 +40,7 @@ async fn titles_that_are_long_empty_looking_or_all_emoji_work() {
     let long = "answer ".repeat(40);
     let titles =
         [long.as_str(), "\"'`\\ ;|&<>", "🎉🎉🎉", "\u{200b}", "--force origin main", "../../../etc/passwd"];
-    for title in &titles[..if is_all_asked_for() { titles.len() } else { 2 }] {
+    for title in all_or_first(&titles, 2) {
         // The agent names neither branch nor pull request, so that the title has to do.
         let scenes = format!("{WELL}\n- stage: branch\n  say: ''\n- stage: publish\n  say: ''\n");
         let world = Story::of(&scenes).issue(title, "").labeled().await;

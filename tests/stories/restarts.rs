@@ -1,6 +1,6 @@
 //! Journeyman is stopped in the middle and started again on the same data.
 
-use crate::is_all_asked_for;
+use crate::all_or_first;
 use crate::world::{MAINTAINER, Story, World};
 
 /// Slow enough to be met in the middle.
@@ -33,7 +33,7 @@ async fn ends_as_if_nothing_had_happened(world: World, moment: &str) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_restart_goes_on_where_it_was() {
     let moments = ["implement/1/agent", "publish/pull", "prepare", "classify/1/agent", "implement/1/tests"];
-    for moment in &moments[..if is_all_asked_for() { moments.len() } else { 2 }] {
+    for moment in all_or_first(&moments, 2) {
         let mut world = Story::of(SLOWLY).labeled().await;
         world.until_begun(moment).await;
         world.stop_bot().await;

@@ -155,7 +155,7 @@ fn habits() -> impl Strategy<Value = TitleStyle> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn what_fits_is_left_alone_and_what_is_mended_stays(habit in habits(), title in titles(), class in "/(bug|feature|x)") {

@@ -245,8 +245,7 @@ impl Store {
         let rows = select!(
             self,
             fetch_all,
-            "WHERE repository_id = $1 AND pull IS NOT NULL AND state <> $2 AND state <> $3 \
-                 ORDER BY id",
+            "WHERE repository_id = $1 AND pull IS NOT NULL AND state <> $2 AND state <> $3 ORDER BY id",
             to_column(repository.0, "a repository's id")?,
             merged,
             closed

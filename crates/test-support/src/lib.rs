@@ -17,3 +17,9 @@ pub fn repository() -> PathBuf {
 pub fn is_all_asked_for() -> bool {
     std::env::var_os("JOURNEYMAN_TEST_ALL").is_some()
 }
+
+/// All of a list where all is asked for, otherwise its first `few`.
+#[must_use]
+pub fn all_or_first<T>(list: &[T], few: usize) -> &[T] {
+    if is_all_asked_for() { list } else { &list[..few.min(list.len())] }
+}

@@ -249,6 +249,7 @@ mod tests {
         let mut all = finding(Severity::Major, "src/sum.py:1");
         (all.description, all.suggestion) = (long.clone(), Some(long.clone()));
         view.findings = vec![all; 200];
+        view.findings[0].description = "x @y fixes #3 `|\n".repeat(5_000);
         view.explanation = Some(long.clone());
         if let Some(receipt) = &mut view.receipt {
             receipt.says(Verdict::Rejected { why: long.clone() });

@@ -292,8 +292,8 @@ fn gits() -> Vec<PathBuf> {
             found.push((version.stdout, folder));
         }
     }
-    let most = if journeyman_test_support::is_all_asked_for() { usize::MAX } else { 1 };
-    found.into_iter().map(|(_, folder)| folder).take(most).collect()
+    let folders: Vec<PathBuf> = found.into_iter().map(|(_, folder)| folder).collect();
+    journeyman_test_support::all_or_first(&folders, 1).to_vec()
 }
 
 /// Everything that an outcome tells.

@@ -4,8 +4,10 @@ passed. Arguments go to `cargo nextest run`: scripts/test.py -E 'test(kill)'."""
 
 import os
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
 import xml.etree.ElementTree as xml
 
@@ -17,6 +19,15 @@ HOSTILE = {
     "bytes that were made up, for every parser": r"^journeyman::stories fuzz::",
 }
 CORPUS = re.compile(r"^corpus: (.*): (\d+) tried, (\d+) got through$", re.MULTILINE)
+# The tests' files take less than this at any moment, measured with df.
+SPACE = 3 << 30
+
+
+def folder_for_tests():
+    """A folder in memory where there is room: a story syncs its files 180 times, which a disk takes a second for."""
+    memory = "/dev/shm"
+    is_roomy = os.path.isdir(memory) and shutil.disk_usage(memory).free > SPACE
+    return tempfile.TemporaryDirectory(prefix="journeyman-tests-", dir=memory if is_roomy else None)
 
 
 def main():
@@ -29,9 +40,14 @@ def main():
     threads = str(2 * (os.cpu_count() or 1))
     tests = ["cargo", "nextest", "run", "--locked", "--workspace", "--lib", "--bins", "--tests"]
     tests += ["--profile", profile, "--test-threads", threads]
-    path = os.environ.get("PATH", "") + os.pathsep + os.path.abspath(".cache/nextest/bin")
-    around = {**os.environ, "MALLOC_ARENA_MAX": "2", "PATH": path}
-    status = subprocess.run([*tests, *sys.argv[1:]], env=around, check=False).returncode
+    # This program's own python3 comes first: a version manager's starts a dozen shells each time.
+    path = [os.path.dirname(sys.executable), os.environ.get("PATH", ""), os.path.abspath(".cache/nextest/bin")]
+    around = {**os.environ, "MALLOC_ARENA_MAX": "2", "PATH": os.pathsep.join(path)}
+    # Without it each test with a snapshot asks cargo.
+    around["INSTA_WORKSPACE_ROOT"] = os.getcwd()
+    with folder_for_tests() as folder:
+        around["TMPDIR"] = folder
+        status = subprocess.run([*tests, *sys.argv[1:]], env=around, check=False).returncode
     if not os.path.exists(report):
         print("tests: FAILED before any of them ran")
         return status or 1

@@ -3,10 +3,12 @@
 use base64::Engine as _;
 use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig, general_purpose::STANDARD};
+use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::key::{KeyError, KeyId, PublicKey, SigningKey};
-use super::statement::{Statement, StatementError, printable_error};
+use super::statement::{AttestationVerifier, SigningError, Statement, StatementError, printable_error};
+use journeyman_order::Receipt;
 
 /// What the payload of an in-toto envelope is.
 const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";
@@ -95,6 +97,19 @@ pub(super) fn pre_authentication_encoding(kind: &str, payload: &[u8]) -> Vec<u8>
 }
 
 impl Envelope {
+    /// Says and signs what a receipt says. The same receipt, key, verifier and time give the same bytes.
+    ///
+    /// # Errors
+    /// When there is nothing to say, or it cannot be signed.
+    pub fn of(
+        receipt: &Receipt,
+        time: DateTime<Utc>,
+        verifier: &AttestationVerifier,
+        key: &SigningKey,
+    ) -> Result<Self, SigningError> {
+        Ok(Self::seal(Statement::write(receipt, time, verifier)?, key)?)
+    }
+
     /// Signs a statement's bytes.
     pub(super) fn seal(payload: Vec<u8>, key: &SigningKey) -> Result<Self, KeyError> {
         let bytes = key.sign(&pre_authentication_encoding(PAYLOAD_TYPE, &payload))?;

@@ -6,8 +6,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::envelope::Envelope;
-use super::key::{KeyError, SigningKey};
+use super::key::KeyError;
 use journeyman_order::commit_message::is_hidden;
 use journeyman_order::receipt::TestEvidence;
 use journeyman_order::{
@@ -156,17 +155,13 @@ struct ReadPredicate {
     receipt: Value,
 }
 
-impl Envelope {
-    /// Says and signs what a receipt says. The same receipt, key, verifier and time give the same bytes.
-    ///
-    /// # Errors
-    /// When there is nothing to say, or it cannot be signed.
-    pub fn of(
+impl Statement {
+    /// The bytes of what a receipt says. The same receipt, verifier and time give the same.
+    pub(super) fn write(
         receipt: &Receipt,
         time: DateTime<Utc>,
         verifier: &AttestationVerifier,
-        key: &SigningKey,
-    ) -> Result<Self, SigningError> {
+    ) -> Result<Vec<u8>, SigningError> {
         if receipt.outcome == "working" {
             return Err(SigningError::AtWork);
         }
@@ -186,11 +181,9 @@ impl Envelope {
             predicate_type: PREDICATE_TYPE.to_owned(),
             predicate: Predicate { result: receipt.result, verifier, time, receipt },
         };
-        Ok(Self::seal(serde_json::to_vec(&wire)?, key)?)
+        Ok(serde_json::to_vec(&wire)?)
     }
-}
 
-impl Statement {
     /// Reads what was signed. Fields that are not known are allowed.
     pub(super) fn read(payload: &[u8]) -> Result<Self, StatementError> {
         let form = |what: String| StatementError::Form(what);

@@ -20,6 +20,8 @@ use super::{GitError, names};
 const DEEPEST: usize = 64;
 /// Files that one change may touch.
 const MOST_CHANGED: usize = 20_000;
+/// Paths that are told of it.
+pub(super) const MOST_TOLD: usize = 1_000;
 /// Entries that are looked at, folders among them. A folder that holds itself many times over has more than there are
 /// atoms.
 const MOST_ENTRIES: usize = 200_000;

@@ -6,7 +6,7 @@ use std::path::Path;
 use git2::Oid;
 
 use super::conflicts::with_markers;
-use super::examine::Examination;
+use super::examine::{Examination, MOST_TOLD};
 use super::export::{self, ExportedBranch, ExportedCommit, ExportedObjects};
 use super::protected::ProtectedPaths;
 use super::remarks::ExaminationReport;
@@ -19,8 +19,6 @@ use journeyman_order::{
     BranchName, Category, CommitSha, Feedback, Finding, OrderId, RepositoryName, TreeSha, commit_message,
 };
 
-/// Paths that are told.
-pub(super) const MOST_TOLD: usize = 1_000;
 /// Files with conflicts that are named in feedback.
 const MOST_NAMED: usize = 10;
 

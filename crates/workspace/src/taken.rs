@@ -3,8 +3,7 @@
 
 use git2::{Oid, Repository};
 
-use super::examine::Examination;
-use super::import::MOST_TOLD;
+use super::examine::{Examination, MOST_TOLD};
 use super::protected::ProtectedPaths;
 use super::remote::oid;
 use super::source::ObjectSource;

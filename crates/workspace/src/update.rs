@@ -6,6 +6,7 @@ use chrono::{DateTime, Utc};
 use git2::{Commit, Delta, MergeOptions, ObjectType, Oid, Repository};
 
 use super::conflicts::{self, MergeTrees};
+use super::examine::MOST_TOLD;
 use super::history::merge_base;
 use super::protected::ProtectedPaths;
 use super::remote::{oid, sha};
@@ -18,8 +19,6 @@ use journeyman_order::{BranchName, CommitSha, OrderId, TreeSha};
 
 /// How deep merges of merges are merged to find what two branches have in common.
 const DEEPEST: u32 = 16;
-/// Paths of conflicts that are told.
-const MOST_TOLD: usize = 1_000;
 
 /// A branch to bring up to date. The same again, while the base branch has not moved, is the same commit.
 #[derive(Debug, Clone, Copy)]

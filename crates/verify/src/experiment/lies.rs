@@ -6,7 +6,8 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use super::scan::{LanguageFamily, SourceScan};
+use super::family::LanguageFamily;
+use super::scan::SourceScan;
 use super::titles::{TestTitle, meant_by, titles};
 use crate::overlay::{Overlay, OverlayAction};
 

@@ -7,6 +7,7 @@
 //! Nothing in here judges by reading the change: what is read says what to run.
 
 mod edits;
+mod family;
 mod judge;
 mod lies;
 mod names;

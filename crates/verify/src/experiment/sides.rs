@@ -1,6 +1,7 @@
 //! Which of the changed files are tests and which are code, and what to lay over a checkout so that it has the tests of
 //! one side and the code of the other.
 
+use super::family::LanguageFamily;
 use crate::configuration::old_configuration;
 use crate::overlay::{Overlay, OverlayAction};
 use crate::tamper::{graft, is_test_path};
@@ -60,7 +61,7 @@ pub fn is_of_tests(path: &str) -> bool {
 
 /// Whether a path is a program's source, and no data.
 pub(super) fn is_source(path: &str) -> bool {
-    super::scan::LanguageFamily::of(path).is_some() && path.contains('.')
+    LanguageFamily::of(path).is_some() && path.contains('.')
 }
 
 /// Whether a path is data: no source, and nothing that says what is installed or built.
@@ -102,9 +103,7 @@ pub fn split_change(
         ..ChangeSplit::default()
     };
     // A script of checks is run by the test command, and is a test all the same.
-    let is_a_test = |path: &str| {
-        is_of_tests(path) && super::scan::LanguageFamily::of(path) == Some(super::scan::LanguageFamily::Shell)
-    };
+    let is_a_test = |path: &str| is_of_tests(path) && LanguageFamily::of(path) == Some(LanguageFamily::Shell);
     sides.test_paths = sides.old_tests.iter().map(|overlay| overlay.path.clone()).collect();
     sides.configuration = sides.test_paths.iter().filter(|path| !is_a_test(path)).cloned().collect();
     for file in changed {

@@ -1,6 +1,6 @@
 //! Where strings and comments begin and end, and what of a line is a word or a number by itself.
 
-use super::scan::LanguageFamily;
+use super::family::LanguageFamily;
 
 pub(super) fn is_comment_start(bytes: &[u8], at: usize) -> bool {
     at == 0

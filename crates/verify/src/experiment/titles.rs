@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::scan::LanguageFamily;
+use super::family::LanguageFamily;
 
 /// Tests of one file that are told apart.
 const MOST: usize = 3_000;

@@ -1,9 +1,9 @@
 //! Literals: a number that is off by one, text that is empty, the other truth.
 
 use super::operators::is_comparison;
-use super::{MutantCollector, MutantRank, places, statements};
+use super::{MutantCollector, MutantRank, places};
 use crate::tamper::language::Language;
-use crate::tamper::syntax::{NodeId, Syntax};
+use crate::tamper::syntax::{NodeId, Syntax, is_loop};
 
 /// Text where there was none.
 const SOME_TEXT: &str = "x";
@@ -95,7 +95,7 @@ fn another_truth(syntax: &Syntax<'_>, node: NodeId, text: &str) -> Option<String
     // The token within a node that is the same; and the condition of a loop that is left from within.
     let is_inner = syntax.parent(node).is_some_and(|parent| syntax.kind(parent) == "boolean_literal");
     let up = syntax.ancestors(node).find(|up| syntax.kind(*up) != "parenthesized_expression");
-    if is_inner || up.is_some_and(|up| statements::is_loop(syntax.kind(up))) {
+    if is_inner || up.is_some_and(|up| is_loop(syntax.kind(up))) {
         return None;
     }
     let other = match text {

@@ -1,8 +1,8 @@
 //! Operators: a boundary that is off by one, the opposite, the other connective, a sign or a `not` that is missing.
 
-use super::{MOST_CLIMB, MutantCollector, MutantRank, statements};
+use super::{MOST_CLIMB, MutantCollector, MutantRank};
 use crate::tamper::language::Language;
-use crate::tamper::syntax::{NodeId, Syntax, is_function, is_string};
+use crate::tamper::syntax::{NodeId, Syntax, is_function, is_loop, is_string};
 
 pub(super) fn look(found: &mut MutantCollector<'_, '_>, node: NodeId) {
     let syntax = found.syntax;
@@ -249,7 +249,7 @@ fn is_in_while(syntax: &Syntax<'_>, node: NodeId, in_condition: bool) -> bool {
         if matches!(kind, "while_statement" | "while_expression" | "do_statement" | "loop_expression") {
             return !in_condition || syntax.field_of(below) == Some("condition");
         }
-        if statements::is_loop(kind) || is_function(kind) {
+        if is_loop(kind) || is_function(kind) {
             return false;
         }
         below = up;

@@ -3,7 +3,7 @@
 use super::operators::{is_comparison, is_connective, is_negation};
 use super::{MOST_CLIMB, MutantCollector, MutantRank, places};
 use crate::tamper::language::Language;
-use crate::tamper::syntax::{NodeId, Syntax, is_function};
+use crate::tamper::syntax::{NodeId, Syntax, is_function, is_loop};
 
 /// Calls that do not come back, without which the compiler misses something.
 const ENDS: &[&str] =
@@ -27,20 +27,6 @@ pub(super) fn look(found: &mut MutantCollector<'_, '_>, node: NodeId) {
         "continue_statement" | "continue_expression" => leave(found, node, "continue", "break"),
         _ => {}
     }
-}
-
-pub(super) fn is_loop(kind: &str) -> bool {
-    matches!(
-        kind,
-        "for_statement"
-            | "while_statement"
-            | "do_statement"
-            | "for_in_statement"
-            | "enhanced_for_statement"
-            | "for_expression"
-            | "while_expression"
-            | "loop_expression"
-    )
 }
 
 /// Its opposite, and whether it is needed at all. Comparisons and connectives have opposites of their own.

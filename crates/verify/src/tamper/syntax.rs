@@ -370,3 +370,18 @@ pub(crate) fn is_function(kind: &str) -> bool {
             | "lambda_expression"
     )
 }
+
+/// Whether a node is a loop.
+pub(crate) fn is_loop(kind: &str) -> bool {
+    matches!(
+        kind,
+        "for_statement"
+            | "while_statement"
+            | "do_statement"
+            | "for_in_statement"
+            | "enhanced_for_statement"
+            | "for_expression"
+            | "while_expression"
+            | "loop_expression"
+    )
+}

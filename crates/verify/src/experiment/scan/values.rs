@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
-use super::super::text::other_number;
-use super::{LanguageFamily, SourceScan};
+use super::SourceScan;
+use crate::experiment::family::LanguageFamily;
+use crate::experiment::text::other_number;
 
 impl SourceScan<'_> {
     /// Numbers, strings and truth values in a part, each with what makes it another.

@@ -1,8 +1,8 @@
 //! What each event says that somebody did. `docs/EVENTS.md` has the same as a table.
 
+use super::meaning::{SignalCondition, SignalSubject};
 use super::mentions::mentions;
-use super::payload::{MissingField, WebhookCheckEvent, WebhookIssueKind, WebhookPayload};
-use super::understand::{SignalCondition, SignalSubject, shorten};
+use super::payload::{MissingField, WebhookCheckEvent, WebhookIssueKind, WebhookPayload, shorten};
 use journeyman_order::{BranchName, CommentCommand, CommitSha, PullNumber, SignalKind, SlashCommand, UserId};
 
 /// The events that can mean something, and how each is read. The App has to subscribe to all of them.

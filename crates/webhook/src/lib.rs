@@ -6,6 +6,7 @@
 //! Everything is hostile until it is parsed, also when its signature is right: an issue's text is anybody's.
 
 mod events;
+mod meaning;
 mod mentions;
 mod payload;
 mod signature;
@@ -13,8 +14,7 @@ mod signature;
 mod tests;
 mod understand;
 
+pub use meaning::{AppIdentity, DeliveryMeaning, RoutedSignal, SignalCondition, SignalSubject};
 pub use mentions::names;
 pub use signature::{SignatureError, verify};
-pub use understand::{
-    AppIdentity, DeliveryMeaning, RoutedSignal, SignalCondition, SignalSubject, events, understand,
-};
+pub use understand::{events, understand};

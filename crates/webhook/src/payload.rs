@@ -300,3 +300,8 @@ fn unique(branches: impl Iterator<Item = BranchName>) -> Vec<BranchName> {
     }
     unique
 }
+
+/// Somebody else's word, as far as it is repeated.
+pub(super) fn shorten(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).take(60).collect()
+}

@@ -11,53 +11,11 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::auth::Credentials;
-use super::faults::{ApiCall, Caller, FaultKind};
 use super::reply::{EmulatedApiError, EmulatedApiReply, EmulatedApiResult, status};
-use super::state::{EmulatorState, SharedEmulatorState, TokenHolder};
-use super::{
-    graphql, routes_app, routes_checks, routes_issues, routes_pulls, routes_repositories, routes_rules,
-};
-
-/// A request, taken apart.
-pub(crate) struct EmulatedApiRequest {
-    pub method: String,
-    /// The path below the API's address, decoded, in segments.
-    pub segments: Vec<String>,
-    pub query: Vec<(String, String)>,
-    pub accept: String,
-    pub body: Value,
-    pub credentials: Credentials,
-}
-
-impl EmulatedApiRequest {
-    pub(crate) fn query(&self, name: &str) -> Option<&str> {
-        self.query.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
-    }
-
-    pub(crate) fn text(&self, field: &str) -> Option<String> {
-        self.body.get(field).and_then(Value::as_str).map(str::to_owned)
-    }
-
-    /// Whoever holds the token; without one there is nothing to see here, and an App's own token opens only `/app`.
-    pub(crate) fn holder(&self) -> Result<&TokenHolder, EmulatedApiError> {
-        match &self.credentials {
-            Credentials::Nobody => Err(EmulatedApiError::new(401, "Requires authentication")),
-            Credentials::App => Err(EmulatedApiError::new(
-                403,
-                "You must authenticate with an installation access token in order to access this resource",
-            )),
-            Credentials::Token { holder, .. } => Ok(holder),
-        }
-    }
-
-    /// The account that acts: the App's bot, or the person.
-    pub(crate) fn actor(&self, world: &EmulatorState) -> Result<u64, EmulatedApiError> {
-        Ok(match self.holder()? {
-            TokenHolder::Installation { .. } => world.app.bot,
-            TokenHolder::Person(id) => *id,
-        })
-    }
-}
+use super::request::{EmulatedApiRequest, header};
+use super::routes::route;
+use super::state::SharedEmulatorState;
+use super::state::calls::{ApiCall, Caller, FaultKind};
 
 /// What is known of a call before it is carried out.
 pub(crate) struct IncomingCall {
@@ -67,11 +25,6 @@ pub(crate) struct IncomingCall {
     pub user_agent: String,
     pub headers: BTreeMap<String, String>,
     pub body: String,
-}
-
-pub(crate) fn header(headers: &HeaderMap, name: &str) -> String {
-    let found = HeaderName::try_from(name).ok().and_then(|name| headers.get(name));
-    found.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned()).unwrap_or_default()
 }
 
 /// What is recorded of the headers: all but the credentials, of which only the scheme is told, and what has a
@@ -194,34 +147,6 @@ fn answer(
         route(&mut shared.lock(), &request)
     } else {
         shared.change(|world| route(world, &request))
-    }
-}
-
-fn route(world: &mut EmulatorState, request: &EmulatedApiRequest) -> EmulatedApiResult {
-    let full_name;
-    let mut segments: Vec<&str> = request.segments.iter().map(String::as_str).collect();
-    // By its id a repository is found under every name.
-    if let ["repositories", id, rest @ ..] = segments.as_slice() {
-        let found = world.repositories.values().find(|one| one.id.to_string() == **id);
-        full_name = found.ok_or_else(EmulatedApiError::not_found)?.full_name.clone();
-        segments = ["repos"].into_iter().chain(full_name.split('/')).chain(rest.iter().copied()).collect();
-    }
-    match segments.as_slice() {
-        ["graphql"] => graphql::serve(world, request),
-        ["app" | "installation", ..] | ["repos", _, _, "installation"] => {
-            routes_app::serve(world, request, &segments)
-        }
-        ["repos", _, _, "issues" | "labels", ..] => routes_issues::serve(world, request, &segments),
-        ["repos", _, _, "pulls", ..] => routes_pulls::serve(world, request, &segments),
-        ["repos", _, _, "check-runs" | "check-suites" | "statuses" | "actions", ..]
-        | ["repos", _, _, "commits", .., "check-runs" | "check-suites" | "status" | "statuses"] => {
-            routes_checks::serve(world, request, &segments)
-        }
-        ["repos", _, _, "rules" | "rulesets" | "branches", ..] | ["repos", _, _, "git", "refs", ..] => {
-            routes_rules::serve(world, request, &segments)
-        }
-        ["repos", _, _, ..] => routes_repositories::serve(world, request, &segments),
-        _ => Err(EmulatedApiError::not_found()),
     }
 }
 

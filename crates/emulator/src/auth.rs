@@ -5,9 +5,9 @@ use jsonwebtoken::{Algorithm, Validation};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::faults::Caller;
 use super::json::time;
 use super::reply::{EmulatedApiError, EmulatedApiReply, EmulatedApiResult};
+use super::state::calls::Caller;
 use super::state::{
     AppPermissions, EmulatedRepository, EmulatedToken, EmulatorState, PermissionLevel, RepositoryRole,
     RepositoryVisibility, TokenHolder,

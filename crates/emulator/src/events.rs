@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::json::{time, with};
 use super::repos::{self, CommitFacts};
 use super::state::EmulatorState;
-use super::webhooks::{DeliveryAttempt, DeliveryResult};
+use super::state::deliveries::{DeliveryAttempt, DeliveryResult};
 
 /// What git says of an object that is not there.
 pub(crate) const NO_SHA: &str = "0000000000000000000000000000000000000000";

@@ -11,12 +11,13 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{Child, Command};
 use tokio_util::io::ReaderStream;
 
-use super::api::{IncomingCall, carry_out, header, recorded};
+use super::api::{IncomingCall, carry_out, recorded};
 use super::events::{NO_SHA, RefUpdate};
-use super::faults::Caller;
 use super::git_access::{GitGrant, GitRefusal, GitService, grant, holder};
 use super::git_child::git;
 use super::repos;
+use super::request::header;
+use super::state::calls::Caller;
 use super::state::{SharedEmulatorState, TokenHolder};
 
 /// The most that an inflated request may hold, in bytes; git compresses only negotiations, which are small.

@@ -8,63 +8,37 @@
 
 mod api;
 mod auth;
-mod check_fields;
-mod checks;
 mod diffs;
 mod events;
-mod faults;
-mod forms;
 mod git_access;
 mod git_child;
 mod git_http;
 mod graphql;
-mod graphql_mutations;
-mod graphql_objects;
 mod host;
 mod json;
-mod json_checks;
-mod json_reviews;
 pub mod keys;
 mod lines;
-mod markdown;
 mod mutations;
-mod mutations_issues;
-mod mutations_pulls;
-mod mutations_reviews;
-mod page_checks;
-mod page_parts;
 mod pages;
-mod reactions;
 mod reply;
 mod repos;
-mod review_threads;
-mod routes_app;
-mod routes_checks;
-mod routes_issues;
-mod routes_pulls;
-mod routes_repositories;
-mod routes_reviews;
-mod routes_rules;
-mod rules;
+mod request;
+mod routes;
 mod state;
 mod test_api;
-mod test_api_checks;
-mod test_api_reviews;
-mod test_api_setting;
-mod timeline;
-mod views;
 mod webhooks;
 
 #[cfg(test)]
 mod tests;
 
-pub use checks::{CheckConclusion, CheckRunAction, EmulatedAnnotation};
-pub use faults::{ApiCall, Caller, Fault, FaultKind};
+pub use state::calls::{ApiCall, Caller, Fault, FaultKind};
+pub use state::checks::{CheckConclusion, CheckRunAction, EmulatedAnnotation};
+pub use state::deliveries::{DeliveryAttempt, DeliveryResult};
 pub use state::{EmulatedIssueState, RepositoryRole, ReviewState};
-pub use test_api_checks::{CheckRunView, EmulatedCi};
-pub use test_api_reviews::LineComment;
-pub use views::{CommentView, IssueView, PullView, RepositorySource, ReviewThreadView, ReviewView};
-pub use webhooks::{DeliveryAttempt, DeliveryResult, signature};
+pub use test_api::checks::{CheckRunView, EmulatedCi};
+pub use test_api::reviews::LineComment;
+pub use test_api::views::{CommentView, IssueView, PullView, RepositorySource, ReviewThreadView, ReviewView};
+pub use webhooks::signature;
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::{SocketAddr, TcpListener};
@@ -206,11 +180,11 @@ fn routes(config: &mut web::ServiceConfig, pages: WebPages) {
     config
         .route("/{owner}/{name}.git/info/refs", web::get().to(git_http::info_refs))
         .route("/{owner}/{name}.git/{service}", web::post().to(git_http::exchange))
-        .route("/_logs/{token}", web::get().to(routes_checks::log))
+        .route("/_logs/{token}", web::get().to(routes::checks::log))
         .service(web::scope("/api").default_service(web::to(api::serve)));
     match pages {
         WebPages::Shown => {
-            config.configure(pages::routes).configure(forms::routes);
+            config.configure(pages::routes).configure(pages::forms::routes);
         }
         WebPages::Hidden => {}
     }

@@ -3,54 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use chrono::{DateTime, Utc};
+use chrono::Utc;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use secrecy::ExposeSecret as _;
-use serde_json::{Value, json};
 use sha2::Sha256;
 
-use super::json::time;
+use super::state::deliveries::{DeliveryAttempt, DeliveryResult};
 use super::state::{EmulatorState, SharedEmulatorState};
 
 /// How long a receiver may take, as with GitHub.
 const PATIENCE: Duration = Duration::from_secs(10);
-
-/// One attempt to deliver an event. A redelivery is another attempt with the same GUID.
-#[derive(Debug, Clone)]
-pub struct DeliveryAttempt {
-    /// The attempt's number, the `id` of the API.
-    pub id: u64,
-    /// `X-GitHub-Delivery`; the same for every attempt.
-    pub guid: String,
-    /// `X-GitHub-Event`.
-    pub event: String,
-    /// The payload's `action`, where the event has one.
-    pub action: Option<String>,
-    /// The repository that it is about.
-    pub repository_id: Option<u64>,
-    /// The installation that it is for.
-    pub installation_id: u64,
-    /// The body, byte for byte as it is signed and sent.
-    pub payload: String,
-    /// When the event happened, or the redelivery was asked for.
-    pub at: DateTime<Utc>,
-    /// Whether somebody asked for this attempt.
-    pub redelivery: bool,
-    /// What became of it.
-    pub outcome: DeliveryResult,
-}
-
-/// What became of an attempt.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum DeliveryResult {
-    Queued,
-    /// No webhook address was set when its turn came.
-    NoAddress,
-    /// The receiver answered with this status.
-    Answered(u16),
-    /// No answer: refused, cut or too slow.
-    Failed(String),
-}
 
 /// `X-Hub-Signature-256` of a body.
 pub fn signature(secret: &[u8], body: &[u8]) -> String {
@@ -78,29 +40,6 @@ impl EmulatorState {
         });
         Some(id)
     }
-}
-
-/// A delivery as the API lists it; with `detail` also what was sent.
-pub(crate) fn delivery_json(delivery: &DeliveryAttempt, detail: bool) -> Value {
-    let (status, code) = match &delivery.outcome {
-        DeliveryResult::Queued => ("pending".to_owned(), 0),
-        DeliveryResult::NoAddress => ("no webhook address".to_owned(), 0),
-        DeliveryResult::Answered(code @ 200..=299) => ("OK".to_owned(), *code),
-        DeliveryResult::Answered(code) => (format!("Invalid HTTP Response: {code}"), *code),
-        DeliveryResult::Failed(_) => ("failed to connect to host".to_owned(), 502),
-    };
-    let mut value = json!({
-        "id": delivery.id, "guid": delivery.guid, "delivered_at": time(delivery.at),
-        "redelivery": delivery.redelivery, "duration": 0.1, "status": status, "status_code": code,
-        "event": delivery.event, "action": delivery.action, "installation_id": delivery.installation_id,
-        "repository_id": delivery.repository_id, "throttled_at": null,
-    });
-    if detail && let Some(fields) = value.as_object_mut() {
-        let payload = serde_json::from_str::<Value>(&delivery.payload).unwrap_or(Value::Null);
-        fields.insert("request".to_owned(), json!({"headers": {}, "payload": payload}));
-        fields.insert("response".to_owned(), json!({"headers": {}, "payload": null}));
-    }
-    value
 }
 
 /// Sends what is queued, one after the other, as long as it runs.

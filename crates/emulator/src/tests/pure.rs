@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::api::decode;
 use crate::json::escape;
-use crate::mutations_pulls::closing_references;
+use crate::mutations::pulls::closing_references;
 use crate::reply::{EmulatedReplyBody, page};
 
 #[test]

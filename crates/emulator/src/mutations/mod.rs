@@ -1,0 +1,366 @@
+//! What can be done to issues, and to pull requests as issues, by people and by the App alike: each act changes
+//! the world and queues its events.
+
+pub(crate) mod checks;
+mod issues;
+pub(crate) mod pulls;
+pub(crate) mod reactions;
+pub(crate) mod reviews;
+
+use chrono::Utc;
+use serde_json::json;
+
+use crate::reply::EmulatedApiError;
+use crate::repos;
+use crate::state::{
+    EmulatedComment, EmulatedIssue, EmulatedIssueState, EmulatedLabel, EmulatedRepository, EmulatorState,
+    RemovedIssue,
+};
+
+/// The longest text that an issue, a pull request or a comment can have, in characters.
+const LONGEST_BODY: usize = 65_536;
+
+/// What is changed of an issue or a pull request; none: left as it is.
+#[derive(Default)]
+pub(crate) struct IssueEdit {
+    pub title: Option<String>,
+    pub body: Option<String>,
+    pub state: Option<EmulatedIssueState>,
+    pub base: Option<String>,
+}
+
+pub(crate) fn check_body(resource: &str, body: &str) -> Result<(), EmulatedApiError> {
+    if body.chars().count() > LONGEST_BODY {
+        return Err(EmulatedApiError::custom(
+            resource,
+            format!("body is too long (maximum is {LONGEST_BODY} characters)"),
+        ));
+    }
+    Ok(())
+}
+
+/// What is answered about a number that has no thread.
+fn gone(api: &str, found: &EmulatedRepository, number: u64) -> EmulatedApiError {
+    match found.gone.get(&number) {
+        None => EmulatedApiError::not_found(),
+        Some(RemovedIssue::Deleted) => EmulatedApiError::new(410, "This issue was deleted"),
+        Some(RemovedIssue::Transferred { repository, number }) => {
+            let location = Some(format!("{api}/repositories/{repository}/issues/{number}"));
+            EmulatedApiError { location, ..EmulatedApiError::new(301, "Moved Permanently") }
+        }
+    }
+}
+
+impl EmulatorState {
+    pub(crate) fn require_repository(
+        &self,
+        repository: &str,
+    ) -> Result<&EmulatedRepository, EmulatedApiError> {
+        self.repository(repository).ok_or_else(EmulatedApiError::not_found)
+    }
+
+    pub(crate) fn require_repository_mut(
+        &mut self,
+        repository: &str,
+    ) -> Result<&mut EmulatedRepository, EmulatedApiError> {
+        self.repository_mut(repository).ok_or_else(EmulatedApiError::not_found)
+    }
+
+    pub(crate) fn thread(&self, repository: &str, number: u64) -> Result<&EmulatedIssue, EmulatedApiError> {
+        let found = self.require_repository(repository)?;
+        found.threads.get(&number).ok_or_else(|| gone(&self.api(), found, number))
+    }
+
+    pub(crate) fn thread_mut(
+        &mut self,
+        repository: &str,
+        number: u64,
+    ) -> Result<&mut EmulatedIssue, EmulatedApiError> {
+        let api = self.api();
+        let found = self.require_repository_mut(repository)?;
+        let error = gone(&api, found, number);
+        found.threads.get_mut(&number).ok_or(error)
+    }
+
+    pub(crate) fn add_thread(
+        &mut self,
+        repository: &str,
+        author: u64,
+        title: &str,
+        body: &str,
+    ) -> Result<u64, EmulatedApiError> {
+        let kind = "Issue";
+        if title.trim().is_empty() {
+            return Err(EmulatedApiError::invalid(kind, "title", "missing_field"));
+        }
+        check_body(kind, body)?;
+        let (id, now) = (self.new_id(), Utc::now());
+        let found = self.require_repository_mut(repository)?;
+        let number = found.threads.keys().chain(found.gone.keys()).max().map_or(1, |last| last + 1);
+        let thread = EmulatedIssue {
+            id,
+            number,
+            author,
+            title: title.to_owned(),
+            body: body.to_owned(),
+            state: EmulatedIssueState::Open,
+            labels: Vec::new(),
+            comments: Vec::new(),
+            created_at: now,
+            updated_at: now,
+            closed_at: None,
+            locked: false,
+            reactions: Vec::new(),
+            pull: None,
+        };
+        found.threads.insert(number, thread);
+        Ok(number)
+    }
+
+    pub(crate) fn open_issue(
+        &mut self,
+        repository: &str,
+        author: u64,
+        title: &str,
+        body: &str,
+    ) -> Result<u64, EmulatedApiError> {
+        let number = self.add_thread(repository, author, title, body)?;
+        self.emit_thread(repository, number, "opened", author, json!({}));
+        Ok(number)
+    }
+
+    /// Puts labels on; those that the repository does not have yet are made, as GitHub does.
+    pub(crate) fn add_labels(
+        &mut self,
+        repository: &str,
+        number: u64,
+        names: &[String],
+        by: u64,
+    ) -> Result<(), EmulatedApiError> {
+        self.thread(repository, number)?;
+        for wanted in names {
+            let name = self.ensure_label(repository, wanted)?;
+            let thread = self.thread_mut(repository, number)?;
+            if thread.labels.contains(&name) {
+                continue;
+            }
+            thread.labels.push(name.clone());
+            thread.updated_at = Utc::now();
+            self.emit_labeled(repository, number, &name, "labeled", by);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn remove_label(
+        &mut self,
+        repository: &str,
+        number: u64,
+        name: &str,
+        by: u64,
+    ) -> Result<(), EmulatedApiError> {
+        let thread = self.thread_mut(repository, number)?;
+        let at = thread.labels.iter().position(|one| one.eq_ignore_ascii_case(name));
+        let Some(at) = at else { return Err(EmulatedApiError::new(404, "Label does not exist")) };
+        let name = thread.labels.remove(at);
+        thread.updated_at = Utc::now();
+        self.emit_labeled(repository, number, &name, "unlabeled", by);
+        Ok(())
+    }
+
+    fn emit_labeled(&mut self, repository: &str, number: u64, name: &str, action: &str, by: u64) {
+        let Some(found) = self.repository(repository) else { return };
+        let Some(label) = found.labels.iter().find(|label| label.name == name) else { return };
+        let more = json!({"label": self.label_json(found, label)});
+        self.emit_thread(repository, number, action, by, more);
+    }
+
+    fn ensure_label(&mut self, repository: &str, name: &str) -> Result<String, EmulatedApiError> {
+        let same = |label: &&EmulatedLabel| label.name.eq_ignore_ascii_case(name);
+        if let Some(label) = self.require_repository(repository)?.labels.iter().find(same) {
+            return Ok(label.name.clone());
+        }
+        self.create_label(repository, name, "ededed", None)?;
+        Ok(name.to_owned())
+    }
+
+    pub(crate) fn create_label(
+        &mut self,
+        repository: &str,
+        name: &str,
+        color: &str,
+        description: Option<String>,
+    ) -> Result<(), EmulatedApiError> {
+        let kind = "Label";
+        if name.trim().is_empty() || name.chars().count() > 50 {
+            return Err(EmulatedApiError::invalid(kind, "name", "invalid"));
+        }
+        if color.len() != 6 || !color.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Err(EmulatedApiError::invalid(kind, "color", "invalid"));
+        }
+        if description.as_ref().is_some_and(|text| text.chars().count() > 100) {
+            return Err(EmulatedApiError::invalid(kind, "description", "invalid"));
+        }
+        let id = self.new_id();
+        let labels = &mut self.require_repository_mut(repository)?.labels;
+        if labels.iter().any(|label| label.name.eq_ignore_ascii_case(name)) {
+            return Err(EmulatedApiError::invalid(kind, "name", "already_exists"));
+        }
+        labels.push(EmulatedLabel {
+            id,
+            name: name.to_owned(),
+            color: color.to_ascii_lowercase(),
+            description,
+        });
+        Ok(())
+    }
+
+    pub(crate) fn comment(
+        &mut self,
+        repository: &str,
+        number: u64,
+        author: u64,
+        body: &str,
+    ) -> Result<u64, EmulatedApiError> {
+        let kind = "IssueComment";
+        if body.trim().is_empty() {
+            return Err(EmulatedApiError::invalid(kind, "body", "missing_field"));
+        }
+        check_body(kind, body)?;
+        self.check_open_to(repository, number, author)?;
+        let (id, now) = (self.new_id(), Utc::now());
+        let thread = self.thread_mut(repository, number)?;
+        thread.comments.push(EmulatedComment {
+            id,
+            author,
+            body: body.to_owned(),
+            created_at: now,
+            updated_at: now,
+            reactions: Vec::new(),
+            minimized: None,
+        });
+        thread.updated_at = now;
+        self.emit_comment(repository, number, id, "created", author, json!({}));
+        Ok(id)
+    }
+
+    /// The number of the thread that a comment belongs to.
+    pub(crate) fn thread_of_comment(&self, repository: &str, comment: u64) -> Result<u64, EmulatedApiError> {
+        let has = |thread: &&EmulatedIssue| thread.comments.iter().any(|one| one.id == comment);
+        self.require_repository(repository)?
+            .threads
+            .values()
+            .find(has)
+            .map(|thread| thread.number)
+            .ok_or_else(EmulatedApiError::not_found)
+    }
+
+    pub(crate) fn edit_comment(
+        &mut self,
+        repository: &str,
+        comment: u64,
+        body: &str,
+        by: u64,
+    ) -> Result<u64, EmulatedApiError> {
+        check_body("IssueComment", body)?;
+        let number = self.thread_of_comment(repository, comment)?;
+        let thread = self.thread_mut(repository, number)?;
+        let Some(found) = thread.comments.iter_mut().find(|one| one.id == comment) else {
+            return Err(EmulatedApiError::not_found());
+        };
+        let before = std::mem::replace(&mut found.body, body.to_owned());
+        found.updated_at = Utc::now();
+        self.emit_comment(
+            repository,
+            number,
+            comment,
+            "edited",
+            by,
+            json!({"changes": {"body": {"from": before}}}),
+        );
+        Ok(number)
+    }
+
+    pub(crate) fn delete_comment(
+        &mut self,
+        repository: &str,
+        comment: u64,
+        by: u64,
+    ) -> Result<(), EmulatedApiError> {
+        let number = self.thread_of_comment(repository, comment)?;
+        self.emit_comment(repository, number, comment, "deleted", by, json!({}));
+        self.thread_mut(repository, number)?.comments.retain(|one| one.id != comment);
+        Ok(())
+    }
+
+    pub(crate) fn edit(
+        &mut self,
+        repository: &str,
+        number: u64,
+        edit: IssueEdit,
+        by: u64,
+    ) -> Result<(), EmulatedApiError> {
+        if let Some(body) = &edit.body {
+            check_body("Issue", body)?;
+        }
+        if let (Some(base), Some(_)) = (&edit.base, &self.thread(repository, number)?.pull) {
+            let Some(sha) = repos::head(&self.require_repository(repository)?.git, base) else {
+                return Err(EmulatedApiError::invalid("PullRequest", "base", "invalid"));
+            };
+            let pull = self.pull_mut(repository, number)?;
+            pull.base.clone_from(base);
+            pull.base_sha = sha;
+        }
+        let thread = self.thread_mut(repository, number)?;
+        let mut changes = serde_json::Map::new();
+        if let Some(title) = edit.title.filter(|title| title != &thread.title) {
+            changes.insert("title".to_owned(), json!({"from": std::mem::replace(&mut thread.title, title)}));
+        }
+        if let Some(body) = edit.body.filter(|body| body != &thread.body) {
+            changes.insert("body".to_owned(), json!({"from": std::mem::replace(&mut thread.body, body)}));
+        }
+        thread.updated_at = Utc::now();
+        if !changes.is_empty() {
+            self.emit_thread(repository, number, "edited", by, json!({"changes": changes}));
+        }
+        match edit.state {
+            Some(state) => self.set_state(repository, number, state, by),
+            None => Ok(()),
+        }
+    }
+
+    pub(crate) fn set_state(
+        &mut self,
+        repository: &str,
+        number: u64,
+        state: EmulatedIssueState,
+        by: u64,
+    ) -> Result<(), EmulatedApiError> {
+        if self.thread(repository, number)?.state == state {
+            return Ok(());
+        }
+        if state == EmulatedIssueState::Open {
+            self.refresh_head(repository, number)?;
+        }
+        let thread = self.thread_mut(repository, number)?;
+        if thread.pull.as_ref().is_some_and(|pull| pull.merged.is_some()) {
+            return Err(EmulatedApiError::custom(
+                "PullRequest",
+                "state cannot be changed. The pull request is merged.".into(),
+            ));
+        }
+        thread.state = state;
+        thread.updated_at = Utc::now();
+        let action = match state {
+            EmulatedIssueState::Open => {
+                thread.closed_at = None;
+                "reopened"
+            }
+            EmulatedIssueState::Closed => {
+                thread.closed_at = Some(Utc::now());
+                "closed"
+            }
+        };
+        self.emit_thread(repository, number, action, by, json!({}));
+        Ok(())
+    }
+}

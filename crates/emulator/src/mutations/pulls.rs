@@ -1,0 +1,236 @@
+//! What can be done to pull requests beyond what can be done to any issue.
+
+use chrono::Utc;
+use serde_json::json;
+
+use crate::events::{NO_SHA, RefUpdate};
+use crate::reply::EmulatedApiError;
+use crate::repos;
+use crate::state::{DraftState, EmulatedIssueState, EmulatedPull, EmulatorState, MergeRecord};
+
+/// What a pull request is opened with.
+pub(crate) struct NewPull {
+    pub title: String,
+    pub body: String,
+    pub head: String,
+    pub base: String,
+    pub draft: DraftState,
+}
+
+impl EmulatorState {
+    pub(crate) fn pull_mut(
+        &mut self,
+        repository: &str,
+        number: u64,
+    ) -> Result<&mut EmulatedPull, EmulatedApiError> {
+        self.thread_mut(repository, number)?.pull.as_mut().ok_or_else(EmulatedApiError::not_found)
+    }
+
+    pub(crate) fn open_pull(
+        &mut self,
+        repository: &str,
+        author: u64,
+        new: NewPull,
+    ) -> Result<u64, EmulatedApiError> {
+        let kind = "PullRequest";
+        let found = self.require_repository(repository)?;
+        let owner = self.login(found.owner).to_owned();
+        let head = match new.head.split_once(':') {
+            Some((login, branch)) if login.eq_ignore_ascii_case(&owner) => branch.to_owned(),
+            Some(_) => return Err(EmulatedApiError::invalid(kind, "head", "invalid")),
+            None => new.head.clone(),
+        };
+        let Some(base_sha) = repos::head(&found.git, &new.base) else {
+            return Err(EmulatedApiError::invalid(kind, "base", "invalid"));
+        };
+        let Some(head_sha) = repos::head(&found.git, &head) else {
+            return Err(EmulatedApiError::invalid(kind, "head", "invalid"));
+        };
+        if repos::ahead(&found.git, &base_sha, &head_sha).unwrap_or(0) == 0 {
+            return Err(EmulatedApiError::custom(
+                kind,
+                format!("No commits between {} and {head}", new.base),
+            ));
+        }
+        let taken = found.threads.values().any(|thread| {
+            thread.state == EmulatedIssueState::Open
+                && thread.pull.as_ref().is_some_and(|pull| pull.head == head && pull.base == new.base)
+        });
+        if taken {
+            return Err(EmulatedApiError::custom(
+                kind,
+                format!("A pull request already exists for {owner}:{head}."),
+            ));
+        }
+        let number = self.add_thread(repository, author, &new.title, &new.body)?;
+        let id = self.new_id();
+        self.thread_mut(repository, number)?.pull = Some(EmulatedPull {
+            id,
+            head,
+            base: new.base,
+            head_sha,
+            base_sha,
+            draft: new.draft,
+            merged: None,
+            reviews: Vec::new(),
+            review_threads: Vec::new(),
+            requested: Vec::new(),
+            weighed: None,
+        });
+        self.emit_thread(repository, number, "opened", author, json!({}));
+        Ok(number)
+    }
+
+    /// Makes a draft ready or the other way round; again is harmless.
+    pub(crate) fn set_draft(
+        &mut self,
+        repository: &str,
+        number: u64,
+        draft: DraftState,
+        by: u64,
+    ) -> Result<(), EmulatedApiError> {
+        let pull = self.pull_mut(repository, number)?;
+        if pull.draft == draft {
+            return Ok(());
+        }
+        pull.draft = draft;
+        let action = match draft {
+            DraftState::Yes => "converted_to_draft",
+            DraftState::No => "ready_for_review",
+        };
+        self.emit_thread(repository, number, action, by, json!({}));
+        Ok(())
+    }
+
+    /// A pull request that is opened again is where its branch is. It cannot be when the branch is gone or was made
+    /// anew, or another one has taken its place.
+    pub(crate) fn refresh_head(&mut self, repository: &str, number: u64) -> Result<(), EmulatedApiError> {
+        let (found, thread) = (self.require_repository(repository)?, self.thread(repository, number)?);
+        let Some(pull) = thread.pull.as_ref().filter(|pull| pull.merged.is_none()) else { return Ok(()) };
+        let refused =
+            |why: String| EmulatedApiError::custom("PullRequest", format!("state cannot be changed. {why}"));
+        let Some(head) = repos::head(&found.git, &pull.head) else {
+            return Err(refused(format!("The {} branch has been deleted.", pull.head)));
+        };
+        if !repos::descends(&found.git, &head, &pull.head_sha) {
+            return Err(refused(format!("The {} branch was force-pushed or recreated.", pull.head)));
+        }
+        let is_taken = found.threads.values().any(|other| {
+            other.state == EmulatedIssueState::Open
+                && other.pull.as_ref().is_some_and(|one| one.head == pull.head && one.base == pull.base)
+        });
+        if is_taken {
+            let owner = self.login(found.owner);
+            let names = format!("{owner}:{} to {owner}:{}", pull.head, pull.base);
+            return Err(refused(format!("There is already an open pull request from {names}.")));
+        }
+        let base = repos::head(&found.git, &pull.base);
+        let pull = self.pull_mut(repository, number)?;
+        pull.head_sha = head;
+        pull.base_sha = base.unwrap_or_else(|| std::mem::take(&mut pull.base_sha));
+        Ok(())
+    }
+
+    /// Whether it merges, as far as it is known: GitHub finds that out when it is asked for the first time after a
+    /// push, and has the answer the next time.
+    pub(crate) fn weigh(&mut self, repository: &str, number: u64) {
+        let Ok(found) = self.require_repository(repository) else { return };
+        let Some(pull) = found.threads.get(&number).and_then(|thread| thread.pull.as_ref()) else { return };
+        let now = repos::head(&found.git, &pull.base).map(|base| (base, pull.head_sha.clone()));
+        if let Ok(pull) = self.pull_mut(repository, number) {
+            pull.weighed = now;
+        }
+    }
+
+    /// Merges with a merge commit, and closes the issues that the pull request's text says it closes.
+    pub(crate) fn merge(
+        &mut self,
+        repository: &str,
+        number: u64,
+        by: u64,
+    ) -> Result<String, EmulatedApiError> {
+        let login = self.login(by).to_owned();
+        let found = self.require_repository(repository)?;
+        let (git, default_branch) = (found.git.clone(), found.default_branch.clone());
+        let thread = self.thread(repository, number)?;
+        let pull = thread.pull.clone().ok_or_else(EmulatedApiError::not_found)?;
+        if thread.state == EmulatedIssueState::Closed || pull.draft == DraftState::Yes {
+            return Err(EmulatedApiError::new(405, "Pull Request is not mergeable"));
+        }
+        let message =
+            format!("Merge pull request #{number} from {login}/{}\n\n{}\n", pull.head, thread.title);
+        let closes = closing_references(&thread.body);
+        let before = repos::head(&git, &pull.base).unwrap_or_else(|| NO_SHA.to_owned());
+        let commit = repos::merge(&git, &pull.base, &pull.head_sha, &login, &message)
+            .map_err(EmulatedApiError::broken)?
+            .ok_or_else(|| EmulatedApiError::new(405, "Pull Request is not mergeable"))?;
+        let now = Utc::now();
+        self.pull_mut(repository, number)?.merged = Some(MergeRecord { commit: commit.clone(), by, at: now });
+        let thread = self.thread_mut(repository, number)?;
+        (thread.state, thread.closed_at, thread.updated_at) = (EmulatedIssueState::Closed, Some(now), now);
+        self.emit_thread(repository, number, "closed", by, json!({}));
+        let moved =
+            RefUpdate { reference: format!("refs/heads/{}", pull.base), before, after: commit.clone() };
+        self.emit_push(repository, &moved, by);
+        for issue in closes.into_iter().filter(|_| pull.base == default_branch) {
+            // A number that is no issue here is no reason to fail the merge.
+            let _ = self.set_state(repository, issue, EmulatedIssueState::Closed, by);
+        }
+        Ok(commit)
+    }
+
+    /// What follows when references moved: the `push` event, and pull requests that get a new head.
+    pub(crate) fn pushed(&mut self, repository: &str, moved: &[RefUpdate], by: u64) {
+        for one in moved {
+            self.emit_push(repository, one, by);
+            let Some(branch) = one.reference.strip_prefix("refs/heads/") else { continue };
+            let Some(found) = self.repository_mut(repository) else { continue };
+            let git = found.git.clone();
+            let mut synchronized = Vec::new();
+            let mut orphaned = Vec::new();
+            for thread in found.threads.values_mut().filter(|thread| thread.state == EmulatedIssueState::Open)
+            {
+                let Some(pull) = thread.pull.as_mut().filter(|pull| pull.head == branch) else { continue };
+                if one.after == NO_SHA {
+                    orphaned.push(thread.number);
+                } else {
+                    pull.head_sha.clone_from(&one.after);
+                    // What is compared with is where the base branch is by now.
+                    if let Some(base) = repos::head(&git, &pull.base) {
+                        pull.base_sha = base;
+                    }
+                    thread.updated_at = Utc::now();
+                    synchronized.push(thread.number);
+                }
+            }
+            for number in synchronized {
+                let more = json!({"before": one.before, "after": one.after});
+                self.emit_thread(repository, number, "synchronize", by, more);
+            }
+            for number in orphaned {
+                // GitHub closes the pull request of a branch that is deleted.
+                let _ = self.set_state(repository, number, EmulatedIssueState::Closed, by);
+            }
+        }
+    }
+}
+
+/// The issues of this repository that a text closes when it is merged.
+pub(crate) fn closing_references(body: &str) -> Vec<u64> {
+    let words: Vec<&str> = body.split_whitespace().collect();
+    let mut found = Vec::new();
+    for pair in words.windows(2) {
+        let [keyword, reference] = pair else { continue };
+        let keyword = keyword.trim_end_matches(':').to_ascii_lowercase();
+        let closes =
+            ["close", "closes", "closed", "fix", "fixes", "fixed", "resolve", "resolves", "resolved"];
+        let number =
+            reference.strip_prefix('#').map(|rest| rest.trim_end_matches(|c: char| !c.is_ascii_digit()));
+        if closes.contains(&keyword.as_str())
+            && let Some(Ok(number)) = number.map(str::parse)
+        {
+            found.push(number);
+        }
+    }
+    found
+}

@@ -1,0 +1,362 @@
+//! What can be done in reviews: said of lines, answered, settled, asked for.
+
+use chrono::Utc;
+use serde_json::json;
+
+use super::check_body;
+use crate::lines::{self, DiffSide};
+use crate::reply::EmulatedApiError;
+use crate::state::review_threads::{DiffLocation, EmulatedReviewComment, EmulatedReviewThread};
+use crate::state::{EmulatedReview, EmulatorState, RepositoryRole, ReviewState};
+
+/// What is said of lines of a diff.
+#[derive(Debug, Clone)]
+pub(crate) struct NewReviewComment {
+    pub path: String,
+    pub body: String,
+    pub side: DiffSide,
+    pub start: Option<u64>,
+    /// None: it is about the file as a whole.
+    pub line: Option<u64>,
+}
+
+/// A review to submit.
+pub(crate) struct NewReview {
+    pub state: ReviewState,
+    pub body: String,
+    pub comments: Vec<NewReviewComment>,
+}
+
+const COMMENT: &str = "PullRequestReviewComment";
+
+impl EmulatorState {
+    /// Submits a review; its id. All of it or nothing.
+    pub(crate) fn review(
+        &mut self,
+        repository: &str,
+        number: u64,
+        author: u64,
+        new: NewReview,
+    ) -> Result<u64, EmulatedApiError> {
+        let kind = "PullRequestReview";
+        check_body(kind, &new.body)?;
+        let thread = self.thread(repository, number)?;
+        if thread.pull.is_none() {
+            return Err(EmulatedApiError::not_found());
+        }
+        if thread.author == author && new.state != ReviewState::Commented {
+            let what = if new.state == ReviewState::Approved { "approve" } else { "request changes on" };
+            let errors = vec![json!(format!("Can not {what} your own pull request"))];
+            return Err(EmulatedApiError { errors, ..EmulatedApiError::new(422, "Unprocessable Entity") });
+        }
+        self.check_open_to(repository, number, author)?;
+        let empty = new.body.trim().is_empty() && new.comments.is_empty();
+        if empty && new.state != ReviewState::Approved {
+            return Err(EmulatedApiError::invalid(kind, "body", "missing_field"));
+        }
+        let begun = new.comments.iter().map(|one| self.begin_thread(repository, number, one));
+        let begun = begun.collect::<Result<Vec<_>, _>>()?;
+        let review = self.add_review(repository, number, author, new.state, &new.body)?;
+        let mut said = Vec::new();
+        for (mut thread, one) in begun.into_iter().zip(new.comments) {
+            let comment = self.new_comment(review, author, &one.body);
+            said.push(comment.id);
+            (thread.id, thread.comments) = (self.new_id(), vec![comment]);
+            self.pull_mut(repository, number)?.review_threads.push(thread);
+        }
+        self.emit_review(repository, number, review, author);
+        for comment in said {
+            self.emit_review_comment(repository, comment, "created", author, json!({}));
+        }
+        Ok(review)
+    }
+
+    fn add_review(
+        &mut self,
+        repository: &str,
+        number: u64,
+        author: u64,
+        state: ReviewState,
+        body: &str,
+    ) -> Result<u64, EmulatedApiError> {
+        let (id, now) = (self.new_id(), Utc::now());
+        let pull = self.pull_mut(repository, number)?;
+        let commit = pull.head_sha.clone();
+        pull.reviews.push(EmulatedReview { id, author, state, body: body.to_owned(), commit, at: now });
+        // A review that was asked for is given.
+        pull.requested.retain(|asked| *asked != author);
+        self.thread_mut(repository, number)?.updated_at = now;
+        Ok(id)
+    }
+
+    fn new_comment(&mut self, review: u64, author: u64, body: &str) -> EmulatedReviewComment {
+        let now = Utc::now();
+        EmulatedReviewComment {
+            id: self.new_id(),
+            review,
+            author,
+            body: body.to_owned(),
+            created_at: now,
+            updated_at: now,
+            reactions: Vec::new(),
+            minimized: None,
+        }
+    }
+
+    /// A thread that nobody has said anything in yet. Its lines have to be in the diff.
+    fn begin_thread(
+        &self,
+        repository: &str,
+        number: u64,
+        new: &NewReviewComment,
+    ) -> Result<EmulatedReviewThread, EmulatedApiError> {
+        if new.body.trim().is_empty() {
+            return Err(EmulatedApiError::invalid(COMMENT, "body", "missing_field"));
+        }
+        check_body(COMMENT, &new.body)?;
+        let found = self.require_repository(repository)?;
+        let pull = self.thread(repository, number)?.pull.as_ref().ok_or_else(EmulatedApiError::not_found)?;
+        let diff = (pull.base_sha.as_str(), pull.head_sha.as_str());
+        let hunk = |line| {
+            let message = "pull_request_review_thread.line must be part of the diff".to_owned();
+            lines::hunk(&found.git, diff, &new.path, new.side, line)
+                .ok_or_else(|| EmulatedApiError::custom(COMMENT, message))
+        };
+        let (place, hunk) = match new.line {
+            Some(line) => {
+                if let Some(start) = new.start {
+                    hunk(start)?;
+                    if start >= line {
+                        let message = "start_line must precede the end line.".to_owned();
+                        return Err(EmulatedApiError::custom(COMMENT, message));
+                    }
+                }
+                let found = hunk(line)?;
+                let place = DiffLocation { side: new.side, start: new.start, line, position: found.position };
+                (Some(place), found.text)
+            }
+            None if lines::touches(&found.git, diff, &new.path) => (None, String::new()),
+            None => return Err(EmulatedApiError::invalid(COMMENT, "path", "invalid")),
+        };
+        Ok(EmulatedReviewThread {
+            id: 0,
+            path: new.path.clone(),
+            location: place,
+            commit: pull.head_sha.clone(),
+            hunk,
+            resolved_by: None,
+            comments: Vec::new(),
+        })
+    }
+
+    /// Says one thing about a line, in a review of its own; the comment's id.
+    pub(crate) fn comment_on_line(
+        &mut self,
+        repository: &str,
+        number: u64,
+        author: u64,
+        new: NewReviewComment,
+    ) -> Result<u64, EmulatedApiError> {
+        let review = NewReview { state: ReviewState::Commented, body: String::new(), comments: vec![new] };
+        let review = self.review(repository, number, author, review)?;
+        let of_it = |one: &EmulatedReviewComment| one.review == review;
+        let thread = self.review_thread_mut(repository, |one| one.comments.iter().any(of_it))?;
+        thread
+            .comments
+            .iter()
+            .find(|one| of_it(one))
+            .map(|one| one.id)
+            .ok_or_else(EmulatedApiError::not_found)
+    }
+
+    /// Answers in a thread, in a review of its own; the comment's id. `to` has to be the thread's first comment.
+    pub(crate) fn reply(
+        &mut self,
+        repository: &str,
+        number: u64,
+        to: u64,
+        author: u64,
+        body: &str,
+    ) -> Result<u64, EmulatedApiError> {
+        if body.trim().is_empty() {
+            return Err(EmulatedApiError::invalid(COMMENT, "body", "missing_field"));
+        }
+        check_body(COMMENT, body)?;
+        let (thread, found, _) = self
+            .require_repository(repository)?
+            .review_comment(to)
+            .ok_or_else(EmulatedApiError::not_found)?;
+        if thread.number != number {
+            return Err(EmulatedApiError::not_found());
+        }
+        if found.comments.first().is_some_and(|first| first.id != to) {
+            let message = "in_reply_to must be the first comment of its thread".to_owned();
+            return Err(EmulatedApiError::custom(COMMENT, message));
+        }
+        self.check_open_to(repository, number, author)?;
+        let review = self.add_review(repository, number, author, ReviewState::Commented, "")?;
+        let comment = self.new_comment(review, author, body);
+        let id = comment.id;
+        let has_it = |one: &EmulatedReviewThread| one.comments.iter().any(|comment| comment.id == to);
+        self.review_thread_mut(repository, has_it)?.comments.push(comment);
+        self.emit_review(repository, number, review, author);
+        self.emit_review_comment(repository, id, "created", author, json!({}));
+        Ok(id)
+    }
+
+    pub(crate) fn edit_review_comment(
+        &mut self,
+        repository: &str,
+        comment: u64,
+        body: &str,
+        by: u64,
+    ) -> Result<(), EmulatedApiError> {
+        check_body(COMMENT, body)?;
+        let found = self.review_comment_mut(repository, comment)?;
+        let before = std::mem::replace(&mut found.body, body.to_owned());
+        found.updated_at = Utc::now();
+        let changes = json!({"changes": {"body": {"from": before}}});
+        self.emit_review_comment(repository, comment, "edited", by, changes);
+        Ok(())
+    }
+
+    /// Takes a comment away; a thread without comments is none.
+    pub(crate) fn delete_review_comment(
+        &mut self,
+        repository: &str,
+        comment: u64,
+        by: u64,
+    ) -> Result<(), EmulatedApiError> {
+        self.review_comment_mut(repository, comment)?;
+        self.emit_review_comment(repository, comment, "deleted", by, json!({}));
+        for thread in self.require_repository_mut(repository)?.threads.values_mut() {
+            let Some(pull) = thread.pull.as_mut() else { continue };
+            for one in &mut pull.review_threads {
+                one.comments.retain(|one| one.id != comment);
+            }
+            pull.review_threads.retain(|one| !one.comments.is_empty());
+        }
+        Ok(())
+    }
+
+    /// Settles a thread, or opens it again; once more is harmless.
+    pub(crate) fn resolve(
+        &mut self,
+        repository: &str,
+        thread: u64,
+        resolved: bool,
+        by: u64,
+    ) -> Result<(), EmulatedApiError> {
+        let found = self.review_thread_mut(repository, |one| one.id == thread)?;
+        if found.resolved_by.is_some() == resolved {
+            return Ok(());
+        }
+        found.resolved_by = resolved.then_some(by);
+        self.emit_review_thread(repository, thread, if resolved { "resolved" } else { "unresolved" }, by);
+        Ok(())
+    }
+
+    /// Asks people for a review. All of them or none: the author cannot be asked, nor somebody who has nothing to
+    /// do with the repository.
+    pub(crate) fn request_review(
+        &mut self,
+        repository: &str,
+        number: u64,
+        logins: &[String],
+        by: u64,
+    ) -> Result<(), EmulatedApiError> {
+        let author = self.thread(repository, number)?.author;
+        let reviewed: Vec<u64> =
+            self.pull_mut(repository, number)?.reviews.iter().map(|one| one.author).collect();
+        let mut asked = Vec::new();
+        for login in logins {
+            let account = self.account_by_login(login).map(|account| account.id);
+            if account == Some(author) {
+                return Err(unprocessable("Review cannot be requested from pull request author."));
+            }
+            let found = self.require_repository(repository)?;
+            let known = |id: &u64| {
+                let role = found.roles.get(id).copied().unwrap_or(RepositoryRole::None);
+                role >= RepositoryRole::Read || reviewed.contains(id)
+            };
+            let account = account.filter(known).ok_or_else(|| {
+                unprocessable(&format!(
+                    "Reviews may only be requested from collaborators. One or more of the users or teams you \
+                     specified is not a collaborator of the {repository} repository."
+                ))
+            })?;
+            asked.push(account);
+        }
+        for account in asked {
+            let requested = &mut self.pull_mut(repository, number)?.requested;
+            if !requested.contains(&account) {
+                requested.push(account);
+                let more = json!({"requested_reviewer": self.user_json(account)});
+                self.emit_thread(repository, number, "review_requested", by, more);
+            }
+        }
+        Ok(())
+    }
+
+    /// Asks them no more; whoever was not asked is passed over.
+    pub(crate) fn unrequest_review(
+        &mut self,
+        repository: &str,
+        number: u64,
+        logins: &[String],
+        by: u64,
+    ) -> Result<(), EmulatedApiError> {
+        for login in logins {
+            let account = self.account_by_login(login).map(|account| account.id);
+            let requested = &mut self.pull_mut(repository, number)?.requested;
+            let at = requested.iter().position(|asked| Some(*asked) == account);
+            if let Some(gone) = at.map(|at| requested.remove(at)) {
+                let more = json!({"requested_reviewer": self.user_json(gone)});
+                self.emit_thread(repository, number, "review_request_removed", by, more);
+            }
+        }
+        Ok(())
+    }
+
+    /// Folds a comment away, or unfolds it; the comment is named as GraphQL does, by its kind and id.
+    pub(crate) fn minimize(
+        &mut self,
+        repository: &str,
+        (is_review, id): (bool, u64),
+        why: Option<String>,
+    ) -> Result<(), EmulatedApiError> {
+        if is_review {
+            self.review_comment_mut(repository, id)?.minimized = why;
+            return Ok(());
+        }
+        let number = self.thread_of_comment(repository, id)?;
+        let comments = &mut self.thread_mut(repository, number)?.comments;
+        let found = comments.iter_mut().find(|one| one.id == id).ok_or_else(EmulatedApiError::not_found)?;
+        found.minimized = why;
+        Ok(())
+    }
+
+    pub(crate) fn review_thread_mut(
+        &mut self,
+        repository: &str,
+        wanted: impl Fn(&EmulatedReviewThread) -> bool,
+    ) -> Result<&mut EmulatedReviewThread, EmulatedApiError> {
+        let threads = self.require_repository_mut(repository)?.threads.values_mut();
+        let mut all =
+            threads.filter_map(|thread| thread.pull.as_mut()).flat_map(|pull| &mut pull.review_threads);
+        all.find(|one| wanted(one)).ok_or_else(EmulatedApiError::not_found)
+    }
+
+    pub(crate) fn review_comment_mut(
+        &mut self,
+        repository: &str,
+        id: u64,
+    ) -> Result<&mut EmulatedReviewComment, EmulatedApiError> {
+        let of = self.review_thread_mut(repository, |one| one.comments.iter().any(|said| said.id == id))?;
+        of.comments.iter_mut().find(|comment| comment.id == id).ok_or_else(EmulatedApiError::not_found)
+    }
+}
+
+fn unprocessable(message: &str) -> EmulatedApiError {
+    EmulatedApiError::new(422, message)
+}

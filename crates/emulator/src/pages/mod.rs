@@ -1,0 +1,278 @@
+//! Pages to look at: repositories, issues, pull requests, commits. What can be done on them is in `forms`.
+
+mod checks;
+pub(crate) mod forms;
+mod markdown;
+mod parts;
+mod timeline;
+
+use std::sync::Arc;
+
+use actix_web::{HttpRequest, HttpResponse, web};
+use askama::Template;
+
+use self::checks::check_parts;
+use self::parts::{
+    Badge, CommitLine, CommitPage, IndexPage, LabelChip, PageFrame, PullPart, RepositoryLine, RepositoryPage,
+    ThreadLine, ThreadPage,
+};
+use self::timeline::entries;
+use crate::reply::status;
+use crate::state::{
+    DraftState, EmulatedAccountKind, EmulatedIssue, EmulatedIssueState, EmulatedRepository, EmulatorState,
+    RepositoryRole, SharedEmulatorState,
+};
+use crate::{diffs, repos};
+
+/// The cookie that says as whom one acts; the emulator asks nobody for a password.
+pub(crate) const ACTING: &str = "acting";
+
+pub(crate) fn routes(config: &mut web::ServiceConfig) {
+    config
+        .route("/", web::get().to(index))
+        .route("/_version", web::get().to(version))
+        .route("/{owner}/{name}", web::get().to(repository))
+        .route("/{owner}/{name}/{kind:issues|pull}/{number}", web::get().to(thread))
+        .route("/{owner}/{name}/commit/{sha}", web::get().to(commit));
+}
+
+/// As whom a visitor acts: as the cookie says, otherwise as the owner of the first repository.
+pub(crate) fn acting(world: &EmulatorState, request: &HttpRequest) -> u64 {
+    let named = request.cookie(ACTING).and_then(|cookie| world.account_by_login(cookie.value()).cloned());
+    match named {
+        Some(account) if account.kind == EmulatedAccountKind::Person => account.id,
+        Some(_) | None => world.repositories.values().next().map_or(0, |found| found.owner),
+    }
+}
+
+fn frame(
+    shared: &SharedEmulatorState,
+    world: &EmulatorState,
+    request: &HttpRequest,
+    title: String,
+) -> PageFrame {
+    let people = world.accounts.values().filter(|account| account.kind == EmulatedAccountKind::Person);
+    PageFrame {
+        title,
+        here: request.path().to_owned(),
+        version: shared.version(),
+        acting: world.login(acting(world, request)).to_owned(),
+        accounts: people.map(|account| account.login.clone()).collect(),
+    }
+}
+
+fn show(page: &impl Template) -> HttpResponse {
+    match page.render() {
+        Ok(html) => HttpResponse::Ok()
+            .insert_header(("Content-Type", "text/html; charset=utf-8"))
+            .insert_header(("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; form-action 'self'"))
+            .body(html),
+        Err(error) => problem(500, &format!("the page could not be made: {error}")),
+    }
+}
+
+/// A short page in plain text about what went wrong.
+pub(crate) fn problem(code: u16, message: &str) -> HttpResponse {
+    HttpResponse::build(status(code))
+        .insert_header(("Content-Type", "text/plain; charset=utf-8"))
+        .body(format!("{code}: {message}\n"))
+}
+
+/// The repository, when the visitor may see it.
+pub(crate) fn visible<'a>(
+    world: &'a EmulatorState,
+    request: &HttpRequest,
+    owner: &str,
+    name: &str,
+) -> Option<&'a EmulatedRepository> {
+    let found = world.repository(&format!("{owner}/{name}"))?;
+    (found.role(acting(world, request)) > RepositoryRole::None).then_some(found)
+}
+
+fn chips(repository: &EmulatedRepository, thread: &EmulatedIssue) -> Vec<LabelChip> {
+    let named = |name: &String| repository.labels.iter().find(|label| &label.name == name);
+    thread
+        .labels
+        .iter()
+        .filter_map(named)
+        .map(|label| {
+            let part = |at: usize| {
+                label.color.get(at..at + 2).and_then(|hex| u32::from_str_radix(hex, 16).ok()).unwrap_or(0)
+            };
+            let light = part(0) * 299 + part(2) * 587 + part(4) * 114 > 140_000;
+            LabelChip {
+                name: label.name.clone(),
+                color: label.color.clone(),
+                ink: if light { "#1f2328" } else { "#ffffff" },
+            }
+        })
+        .collect()
+}
+
+fn badge(thread: &EmulatedIssue) -> Badge {
+    let (class, text) = match (&thread.pull, thread.state) {
+        (Some(pull), _) if pull.merged.is_some() => ("merged", "Merged"),
+        (Some(pull), EmulatedIssueState::Open) if pull.draft == DraftState::Yes => ("draft", "Draft"),
+        (_, EmulatedIssueState::Open) => ("open", "Open"),
+        (Some(_), EmulatedIssueState::Closed) => ("closed", "Closed"),
+        (None, EmulatedIssueState::Closed) => ("merged", "Closed"),
+    };
+    Badge { class, text }
+}
+
+fn line(world: &EmulatorState, repository: &EmulatedRepository, thread: &EmulatedIssue) -> ThreadLine {
+    ThreadLine {
+        href: href(repository, thread),
+        number: thread.number,
+        title: thread.title.clone(),
+        badge: badge(thread),
+        labels: chips(repository, thread),
+        author: world.login(thread.author).to_owned(),
+        comments: thread.comments.len(),
+    }
+}
+
+fn href(repository: &EmulatedRepository, thread: &EmulatedIssue) -> String {
+    let kind = if thread.pull.is_some() { "pull" } else { "issues" };
+    format!("/{}/{kind}/{}", repository.full_name, thread.number)
+}
+
+async fn version(shared: web::Data<Arc<SharedEmulatorState>>) -> HttpResponse {
+    HttpResponse::Ok().insert_header(("Cache-Control", "no-store")).body(shared.version().to_string())
+}
+
+async fn index(request: HttpRequest, shared: web::Data<Arc<SharedEmulatorState>>) -> HttpResponse {
+    let world = shared.lock();
+    let count = |found: &EmulatedRepository, pulls: bool| {
+        found
+            .threads
+            .values()
+            .filter(|one| one.state == EmulatedIssueState::Open && one.pull.is_some() == pulls)
+            .count()
+    };
+    let repositories = world
+        .repositories
+        .values()
+        .map(|one| RepositoryLine {
+            full_name: one.full_name.clone(),
+            issues: count(one, false),
+            pulls: count(one, true),
+        })
+        .collect();
+    show(&IndexPage { frame: frame(&shared, &world, &request, "Repositories".to_owned()), repositories })
+}
+
+async fn repository(
+    request: HttpRequest,
+    path: web::Path<(String, String)>,
+    shared: web::Data<Arc<SharedEmulatorState>>,
+) -> HttpResponse {
+    let world = shared.lock();
+    let Some(found) = visible(&world, &request, &path.0, &path.1) else {
+        return problem(404, "no such repository");
+    };
+    let lines = |pulls: bool| {
+        let chosen = found.threads.values().rev().filter(|one| one.pull.is_some() == pulls);
+        chosen.map(|one| line(&world, found, one)).collect()
+    };
+    show(&RepositoryPage {
+        frame: frame(&shared, &world, &request, found.full_name.clone()),
+        full_name: found.full_name.clone(),
+        default_branch: found.default_branch.clone(),
+        git_url: format!("{}/{}.git", world.origin, found.full_name),
+        branches: repos::heads(&found.git)
+            .into_iter()
+            .map(|(name, sha)| (name, sha.chars().take(10).collect()))
+            .collect(),
+        issues: lines(false),
+        pulls: lines(true),
+    })
+}
+
+async fn thread(
+    request: HttpRequest,
+    path: web::Path<(String, String, String, u64)>,
+    shared: web::Data<Arc<SharedEmulatorState>>,
+) -> HttpResponse {
+    let world = shared.lock();
+    let (owner, name, kind, number) = path.into_inner();
+    let Some(found) = visible(&world, &request, &owner, &name) else {
+        return problem(404, "no such repository");
+    };
+    let Some(thread) = found.threads.get(&number) else {
+        return problem(404, "no issue or pull request of this number");
+    };
+    if (kind == "pull") != thread.pull.is_some() {
+        return HttpResponse::Found().insert_header(("Location", href(found, thread))).finish();
+    }
+    let visitor = acting(&world, &request);
+    let role = found.role(visitor);
+    let pull = thread.pull.as_ref().map(|pull| PullPart {
+        head: pull.head.clone(),
+        base: pull.base.clone(),
+        head_sha: pull.head_sha.clone(),
+        draft: pull.draft == DraftState::Yes,
+        size: diffs::size(&found.git, &pull.base_sha, &pull.head_sha).unwrap_or_default(),
+        commits: repos::commits(&found.git, Some(&pull.base_sha), &pull.head_sha, 100)
+            .into_iter()
+            .map(|one| CommitLine {
+                short: one.sha.chars().take(10).collect(),
+                sha: one.sha,
+                title: one.message.lines().next().unwrap_or_default().to_owned(),
+                author: one.author.0,
+            })
+            .collect(),
+        files: diffs::diff(&found.git, &pull.base_sha, &pull.head_sha),
+        requested: pull.requested.iter().map(|one| world.login(*one).to_owned()).collect(),
+        conflicts: repos::head(&found.git, &pull.base)
+            .and_then(|base| repos::merges(&found.git, &base, &pull.head_sha))
+            .is_some_and(|merges| !merges),
+        checks: check_parts(found, &pull.head_sha),
+    });
+    let other_labels = found
+        .labels
+        .iter()
+        .map(|label| label.name.clone())
+        .filter(|name| !thread.labels.contains(name))
+        .collect();
+    show(&ThreadPage {
+        frame: frame(&shared, &world, &request, format!("{} · {}#{number}", thread.title, found.full_name)),
+        full_name: found.full_name.clone(),
+        number,
+        title: thread.title.clone(),
+        badge: badge(thread),
+        author: world.login(thread.author).to_owned(),
+        open: thread.state == EmulatedIssueState::Open,
+        locked: thread.locked,
+        merged: thread.pull.as_ref().is_some_and(|pull| pull.merged.is_some()),
+        may_triage: role >= RepositoryRole::Triage,
+        may_close: role >= RepositoryRole::Triage || thread.author == visitor,
+        may_write: role >= RepositoryRole::Write,
+        labels: chips(found, thread),
+        other_labels,
+        entries: entries(&world, found, thread),
+        pull,
+    })
+}
+
+async fn commit(
+    request: HttpRequest,
+    path: web::Path<(String, String, String)>,
+    shared: web::Data<Arc<SharedEmulatorState>>,
+) -> HttpResponse {
+    let world = shared.lock();
+    let Some(found) = visible(&world, &request, &path.0, &path.1) else {
+        return problem(404, "no such repository");
+    };
+    let Some(facts) = repos::commits(&found.git, None, &path.2, 1).pop() else {
+        return problem(404, "no such commit");
+    };
+    show(&CommitPage {
+        frame: frame(&shared, &world, &request, format!("{} · {}", facts.sha, found.full_name)),
+        full_name: found.full_name.clone(),
+        files: diffs::diff(&found.git, facts.parent.as_deref().unwrap_or_default(), &facts.sha),
+        sha: facts.sha,
+        message: facts.message,
+        author: facts.author.0,
+    })
+}

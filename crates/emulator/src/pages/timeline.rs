@@ -1,0 +1,171 @@
+//! What was said on an issue or a pull request, in the order in which it was said, for its page.
+
+use chrono::{DateTime, Utc};
+
+use super::markdown;
+use crate::diffs::DiffLine;
+use crate::state::reactions::{CONTENTS, EmulatedReaction};
+use crate::state::review_threads::{DiffPosition, EmulatedReviewComment, EmulatedReviewThread};
+use crate::state::{
+    EmulatedIssue, EmulatedPull, EmulatedRepository, EmulatedReview, EmulatorState, ReviewState,
+};
+
+/// Lines of a diff that are shown above what was said of them.
+const MOST_LINES: usize = 6;
+
+/// Something that somebody did or said.
+pub(crate) struct TimelineEntry {
+    /// Where links lead to.
+    pub anchor: String,
+    pub verb: &'static str,
+    pub class: &'static str,
+    pub words: TimelineComment,
+    /// Of a review: what it says of lines.
+    pub threads: Vec<TimelineThread>,
+}
+
+/// Somebody's words.
+pub(crate) struct TimelineComment {
+    pub author: String,
+    pub bot: bool,
+    pub at: DateTime<Utc>,
+    pub edited: bool,
+    pub html: String,
+    /// Signs and how many gave each.
+    pub reactions: Vec<(&'static str, usize)>,
+    /// Why it is folded away.
+    pub folded: Option<String>,
+}
+
+/// A thread of a review.
+pub(crate) struct TimelineThread {
+    pub id: u64,
+    /// The comment that is answered.
+    pub first: u64,
+    pub path: String,
+    /// Where in the file.
+    pub place: String,
+    pub outdated: bool,
+    pub resolved_by: Option<String>,
+    pub lines: Vec<DiffLine>,
+    pub comments: Vec<(u64, TimelineComment)>,
+}
+
+struct TimelineRenderer<'w> {
+    world: &'w EmulatorState,
+    repository: &'w EmulatedRepository,
+}
+
+impl TimelineRenderer<'_> {
+    fn words(&self, author: u64, at: DateTime<Utc>, text: &str) -> TimelineComment {
+        TimelineComment {
+            author: self.world.login(author).to_owned(),
+            bot: author == self.world.app.bot,
+            at,
+            edited: false,
+            html: markdown::render(text, &self.repository.full_name),
+            reactions: Vec::new(),
+            folded: None,
+        }
+    }
+
+    fn said(&self, pull: &EmulatedPull, of: &EmulatedReviewThread) -> TimelineThread {
+        let today = of.current_position(self.repository, pull);
+        let place = match (today, of.location) {
+            (DiffPosition::File, _) | (DiffPosition::Outdated, None) => "the file as a whole".to_owned(),
+            (DiffPosition::Line { start: Some(start), line, .. }, _) => format!("lines {start} to {line}"),
+            (DiffPosition::Line { start: None, line, .. }, _) => format!("line {line}"),
+            (DiffPosition::Outdated, Some(place)) => format!("line {} of an earlier version", place.line),
+        };
+        let line = |text: &str| {
+            let origin = text.chars().next().filter(|origin| ['+', '-', ' ', '@'].contains(origin));
+            let text = if origin == Some('@') { text } else { text.get(1..).unwrap_or_default() };
+            DiffLine { origin: origin.unwrap_or('@'), text: text.to_owned(), line: None }
+        };
+        let lines: Vec<DiffLine> = of.hunk.lines().map(line).collect();
+        let hidden = lines.len().saturating_sub(MOST_LINES);
+        let comment = |one: &EmulatedReviewComment| {
+            let words = TimelineComment {
+                edited: one.updated_at != one.created_at,
+                reactions: counted(&one.reactions),
+                folded: one.minimized.clone(),
+                ..self.words(one.author, one.created_at, &one.body)
+            };
+            (one.id, words)
+        };
+        TimelineThread {
+            id: of.id,
+            first: of.comments.first().map_or(0, |first| first.id),
+            path: of.path.clone(),
+            place,
+            outdated: today == DiffPosition::Outdated,
+            resolved_by: of.resolved_by.map(|by| self.world.login(by).to_owned()),
+            lines: lines.into_iter().skip(hidden).collect(),
+            comments: of.comments.iter().map(comment).collect(),
+        }
+    }
+
+    /// A review with the threads that it began; none when there is nothing of it to see, as of an answer in a thread.
+    fn review(&self, pull: &EmulatedPull, review: &EmulatedReview) -> Option<TimelineEntry> {
+        let (verb, class) = match review.state {
+            ReviewState::Approved => ("approved these changes", "approved"),
+            ReviewState::ChangesRequested => ("requested changes", "refused"),
+            ReviewState::Commented => ("reviewed", ""),
+        };
+        let begun =
+            |of: &&EmulatedReviewThread| of.comments.first().is_some_and(|first| first.review == review.id);
+        let threads: Vec<TimelineThread> =
+            pull.review_threads.iter().filter(begun).map(|of| self.said(pull, of)).collect();
+        let is_empty = review.state == ReviewState::Commented && review.body.is_empty() && threads.is_empty();
+        (!is_empty).then(|| TimelineEntry {
+            anchor: format!("pullrequestreview-{}", review.id),
+            verb,
+            class,
+            words: self.words(review.author, review.at, &review.body),
+            threads,
+        })
+    }
+}
+
+fn counted(given: &[EmulatedReaction]) -> Vec<(&'static str, usize)> {
+    let count = |(content, sign): (&str, &'static str)| {
+        (sign, given.iter().filter(|one| one.content == content).count())
+    };
+    CONTENTS.into_iter().map(count).filter(|(_, count)| *count > 0).collect()
+}
+
+/// The timeline of a page.
+pub(crate) fn entries(
+    world: &EmulatorState,
+    repository: &EmulatedRepository,
+    thread: &EmulatedIssue,
+) -> Vec<TimelineEntry> {
+    let paper = TimelineRenderer { world, repository };
+    let first = TimelineEntry {
+        anchor: String::new(),
+        verb: "opened this",
+        class: "",
+        words: TimelineComment {
+            reactions: counted(&thread.reactions),
+            ..paper.words(thread.author, thread.created_at, &thread.body)
+        },
+        threads: Vec::new(),
+    };
+    let comments = thread.comments.iter().map(|one| TimelineEntry {
+        anchor: format!("issuecomment-{}", one.id),
+        verb: "commented",
+        class: "",
+        words: TimelineComment {
+            edited: one.updated_at != one.created_at,
+            reactions: counted(&one.reactions),
+            folded: one.minimized.clone(),
+            ..paper.words(one.author, one.created_at, &one.body)
+        },
+        threads: Vec::new(),
+    });
+    let pulls = thread.pull.iter();
+    let reviews = pulls.flat_map(|pull| pull.reviews.iter().filter_map(|one| paper.review(pull, one)));
+    let mut all: Vec<TimelineEntry> = std::iter::once(first).chain(comments).chain(reviews).collect();
+    all.sort_by_key(|entry| entry.words.at);
+    all
+}

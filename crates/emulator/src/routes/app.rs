@@ -1,0 +1,92 @@
+//! The App itself: its installation, its tokens, its webhook's deliveries.
+
+use serde_json::{Value, json};
+
+use crate::auth::Credentials;
+use crate::json::delivery_json;
+use crate::reply::{EmulatedApiError, EmulatedApiReply, EmulatedApiResult, page};
+use crate::request::EmulatedApiRequest;
+use crate::state::{EmulatorState, TokenHolder};
+
+pub(crate) fn serve(
+    world: &mut EmulatorState,
+    request: &EmulatedApiRequest,
+    segments: &[&str],
+) -> EmulatedApiResult {
+    if let ["installation", rest @ ..] = segments {
+        return installation(world, request, rest);
+    }
+    match request.credentials {
+        Credentials::App => {}
+        Credentials::Nobody | Credentials::Token { .. } => {
+            return Err(EmulatedApiError::new(401, "A JSON web token could not be decoded"));
+        }
+    }
+    let installation = world.app.installation.to_string();
+    match (request.method.as_str(), segments) {
+        ("GET", ["app"]) => Ok(EmulatedApiReply::ok(world.app_json())),
+        ("GET", ["app", "installations"]) => {
+            let owner = owner(world)?;
+            let address = format!("{}/app/installations", world.api());
+            Ok(page(vec![world.installation_json(owner)], &address, &request.query))
+        }
+        ("GET", ["app", "installations", id]) if *id == installation => {
+            let owner = owner(world)?;
+            Ok(EmulatedApiReply::ok(world.installation_json(owner)))
+        }
+        ("POST", ["app", "installations", id, "access_tokens"]) if *id == installation => {
+            world.issue_token(&request.body)
+        }
+        ("GET", ["repos", login, name, "installation"]) => {
+            let owner = world.require_repository(&format!("{login}/{name}"))?.owner;
+            Ok(EmulatedApiReply::ok(world.installation_json(owner)))
+        }
+        ("GET", ["app", "hook", "deliveries"]) => {
+            let list: Vec<Value> =
+                world.deliveries.iter().rev().map(|one| delivery_json(one, false)).collect();
+            Ok(page(list, &format!("{}/app/hook/deliveries", world.api()), &request.query))
+        }
+        ("GET", ["app", "hook", "deliveries", id]) => {
+            let found = world.deliveries.iter().find(|one| one.id.to_string() == *id);
+            found
+                .map(|one| EmulatedApiReply::ok(delivery_json(one, true)))
+                .ok_or_else(EmulatedApiError::not_found)
+        }
+        ("POST", ["app", "hook", "deliveries", id, "attempts"]) => {
+            let found = world.deliveries.iter().find(|one| one.id.to_string() == *id);
+            let guid = found.map(|one| one.guid.clone()).ok_or_else(EmulatedApiError::not_found)?;
+            world.redeliver(&guid);
+            Ok(EmulatedApiReply::json(202, json!({})))
+        }
+        _ => Err(EmulatedApiError::not_found()),
+    }
+}
+
+fn owner(world: &EmulatorState) -> Result<u64, EmulatedApiError> {
+    world.repositories.values().next().map(|one| one.owner).ok_or_else(EmulatedApiError::not_found)
+}
+
+fn installation(world: &mut EmulatorState, request: &EmulatedApiRequest, rest: &[&str]) -> EmulatedApiResult {
+    match (request.method.as_str(), rest, &request.credentials) {
+        ("DELETE", ["token"], Credentials::Token { text, .. }) => {
+            world.tokens.remove(text);
+            Ok(EmulatedApiReply::no_content())
+        }
+        (
+            "GET",
+            ["repositories"],
+            Credentials::Token { holder: TokenHolder::Installation { repositories, .. }, .. },
+        ) => {
+            let reached = |id: u64| repositories.as_ref().is_none_or(|ids| ids.contains(&id));
+            let list = world.repositories.values().filter(|one| reached(one.id));
+            let list: Vec<Value> = list.map(|one| world.repository_json(one)).collect();
+            Ok(EmulatedApiReply::ok(json!({
+                "total_count": list.len(), "repository_selection": "selected", "repositories": list,
+            })))
+        }
+        (_, _, Credentials::Nobody | Credentials::App) => {
+            Err(EmulatedApiError::new(401, "Requires authentication"))
+        }
+        _ => Err(EmulatedApiError::not_found()),
+    }
+}

@@ -1,0 +1,230 @@
+//! Issues, their comments and labels. A pull request is an issue here as well.
+
+use serde_json::Value;
+
+use super::parse_number;
+use super::reviews::reactions;
+use crate::auth::require;
+use crate::mutations::IssueEdit;
+use crate::mutations::reactions::ReactionSubject;
+use crate::reply::{EmulatedApiError, EmulatedApiReply, EmulatedApiResult, page};
+use crate::request::EmulatedApiRequest;
+use crate::state::{EmulatedIssueState, EmulatorState, PermissionLevel, TokenHolder};
+
+fn access(
+    world: &EmulatorState,
+    holder: &TokenHolder,
+    repository: &str,
+    number: Option<u64>,
+    level: PermissionLevel,
+) -> Result<(), EmulatedApiError> {
+    let found = world.require_repository(repository)?;
+    let issues = ("issues", level);
+    let pulls = ("pull_requests", level);
+    let on_pull =
+        number.and_then(|number| found.threads.get(&number)).is_some_and(|thread| thread.pull.is_some());
+    // Reading, and labels of the repository, go by either permission; a pull request's thread by either too.
+    match number {
+        None => require(holder, found, &[issues, pulls]),
+        Some(_) if on_pull => require(holder, found, &[issues, pulls]),
+        Some(_) => require(holder, found, &[issues]),
+    }
+}
+
+pub(crate) fn serve(
+    world: &mut EmulatorState,
+    request: &EmulatedApiRequest,
+    repository: &str,
+    rest: &[&str],
+) -> EmulatedApiResult {
+    let holder = request.holder()?.clone();
+    let by = request.actor(world)?;
+    let allow = |world: &EmulatorState, number: Option<u64>, level: PermissionLevel| {
+        access(world, &holder, repository, number, level)
+    };
+    let address = format!("{}/repos/{repository}/{}", world.api(), rest.join("/"));
+    match (request.method.as_str(), rest) {
+        ("GET", ["issues", n]) => {
+            let n = parse_number(n)?;
+            allow(world, Some(n), PermissionLevel::Read)?;
+            Ok(EmulatedApiReply::ok(
+                world.issue_json(world.require_repository(repository)?, world.thread(repository, n)?),
+            ))
+        }
+        ("POST", ["issues"]) => {
+            let found = world.require_repository(repository)?;
+            require(&holder, found, &[("issues", PermissionLevel::Write)])?;
+            let (title, body) =
+                (request.text("title").unwrap_or_default(), request.text("body").unwrap_or_default());
+            let n = world.open_issue(repository, by, &title, &body)?;
+            Ok(EmulatedApiReply::json(
+                201,
+                world.issue_json(world.require_repository(repository)?, world.thread(repository, n)?),
+            ))
+        }
+        ("PATCH" | "POST", ["issues", n]) => {
+            let n = parse_number(n)?;
+            allow(world, Some(n), PermissionLevel::Write)?;
+            let edit = IssueEdit {
+                title: request.text("title"),
+                body: request.text("body"),
+                state: state(request, "Issue")?,
+                base: None,
+            };
+            world.edit(repository, n, edit, by)?;
+            Ok(EmulatedApiReply::ok(
+                world.issue_json(world.require_repository(repository)?, world.thread(repository, n)?),
+            ))
+        }
+        ("GET", ["issues", n, "comments"]) => {
+            let n = parse_number(n)?;
+            allow(world, Some(n), PermissionLevel::Read)?;
+            let (found, thread) = (world.require_repository(repository)?, world.thread(repository, n)?);
+            let list = thread.comments.iter().map(|one| world.comment_json(found, thread, one)).collect();
+            Ok(page(list, &address, &request.query))
+        }
+        ("POST", ["issues", n, "comments"]) => {
+            let n = parse_number(n)?;
+            allow(world, Some(n), PermissionLevel::Write)?;
+            let id = world.comment(repository, n, by, &request.text("body").unwrap_or_default())?;
+            comment(world, repository, id, 201)
+        }
+        (method, ["issues", "comments", id, rest @ ..]) => {
+            let id = parse_number(id)?;
+            let n =
+                world.require_repository(repository).and_then(|_| world.thread_of_comment(repository, id));
+            let level = if method == "GET" { PermissionLevel::Read } else { PermissionLevel::Write };
+            allow(world, n.as_ref().ok().copied(), level)?;
+            n?;
+            if let ["reactions", rest @ ..] = rest {
+                return reactions(world, request, repository, ReactionSubject::Comment(id), rest);
+            }
+            if !rest.is_empty() {
+                return Err(EmulatedApiError::not_found());
+            }
+            match method {
+                "GET" => comment(world, repository, id, 200),
+                // GitHub takes POST for PATCH, and octocrab relies on it.
+                "PATCH" | "POST" => {
+                    let body = request.text("body");
+                    let body = body
+                        .ok_or_else(|| EmulatedApiError::invalid("IssueComment", "body", "missing_field"))?;
+                    world.edit_comment(repository, id, &body, by)?;
+                    comment(world, repository, id, 200)
+                }
+                "DELETE" => {
+                    world.delete_comment(repository, id, by)?;
+                    Ok(EmulatedApiReply::no_content())
+                }
+                _ => Err(EmulatedApiError::not_found()),
+            }
+        }
+        (method, ["issues", n, "reactions", rest @ ..]) => {
+            let n = parse_number(n)?;
+            allow(
+                world,
+                Some(n),
+                if method == "GET" { PermissionLevel::Read } else { PermissionLevel::Write },
+            )?;
+            reactions(world, request, repository, ReactionSubject::Thread(n), rest)
+        }
+        (method @ ("PUT" | "DELETE"), ["issues", n, "lock"]) => {
+            let n = parse_number(n)?;
+            allow(world, Some(n), PermissionLevel::Write)?;
+            world.lock(repository, n, method == "PUT", by)?;
+            Ok(EmulatedApiReply::no_content())
+        }
+        ("GET", ["issues", n, "labels"]) => {
+            let n = parse_number(n)?;
+            allow(world, Some(n), PermissionLevel::Read)?;
+            let (found, thread) = (world.require_repository(repository)?, world.thread(repository, n)?);
+            Ok(page(world.labels_json(found, thread), &address, &request.query))
+        }
+        ("POST" | "PUT", ["issues", n, "labels"]) => {
+            let n = parse_number(n)?;
+            allow(world, Some(n), PermissionLevel::Write)?;
+            let names = label_names(&request.body)?;
+            if request.method == "PUT" {
+                let gone: Vec<String> = world
+                    .thread(repository, n)?
+                    .labels
+                    .iter()
+                    .filter(|name| !names.contains(name))
+                    .cloned()
+                    .collect();
+                for name in gone {
+                    world.remove_label(repository, n, &name, by)?;
+                }
+            }
+            world.add_labels(repository, n, &names, by)?;
+            Ok(EmulatedApiReply::ok(
+                world.labels_json(world.require_repository(repository)?, world.thread(repository, n)?).into(),
+            ))
+        }
+        ("DELETE", ["issues", n, "labels", label]) => {
+            let n = parse_number(n)?;
+            allow(world, Some(n), PermissionLevel::Write)?;
+            world.remove_label(repository, n, label, by)?;
+            Ok(EmulatedApiReply::ok(
+                world.labels_json(world.require_repository(repository)?, world.thread(repository, n)?).into(),
+            ))
+        }
+        ("GET", ["labels"]) => {
+            allow(world, None, PermissionLevel::Read)?;
+            let found = world.require_repository(repository)?;
+            let list = found.labels.iter().map(|label| world.label_json(found, label)).collect();
+            Ok(page(list, &address, &request.query))
+        }
+        ("GET", ["labels", label]) => {
+            allow(world, None, PermissionLevel::Read)?;
+            repository_label(world, repository, label, 200)
+        }
+        ("POST", ["labels"]) => {
+            allow(world, None, PermissionLevel::Write)?;
+            let name = request
+                .text("name")
+                .ok_or_else(|| EmulatedApiError::invalid("Label", "name", "missing_field"))?;
+            let color = request.text("color").unwrap_or_else(|| "ededed".to_owned());
+            world.create_label(repository, &name, &color, request.text("description"))?;
+            repository_label(world, repository, &name, 201)
+        }
+        _ => Err(EmulatedApiError::not_found()),
+    }
+}
+
+/// The `state` of a change, when it is given.
+pub(crate) fn state(
+    request: &EmulatedApiRequest,
+    resource: &str,
+) -> Result<Option<EmulatedIssueState>, EmulatedApiError> {
+    match request.body.get("state").and_then(Value::as_str) {
+        None => Ok(None),
+        Some("open") => Ok(Some(EmulatedIssueState::Open)),
+        Some("closed") => Ok(Some(EmulatedIssueState::Closed)),
+        Some(_) => Err(EmulatedApiError::invalid(resource, "state", "invalid")),
+    }
+}
+
+/// `{"labels": ["a"]}`, `{"labels": [{"name": "a"}]}` or just the list.
+fn label_names(body: &Value) -> Result<Vec<String>, EmulatedApiError> {
+    let missing = || EmulatedApiError::invalid("Label", "labels", "missing_field");
+    let list = body.get("labels").unwrap_or(body).as_array().ok_or_else(missing)?;
+    let name =
+        |one: &Value| one.as_str().or_else(|| one.get("name").and_then(Value::as_str)).map(str::to_owned);
+    list.iter().map(name).collect::<Option<_>>().ok_or_else(missing)
+}
+
+fn comment(world: &EmulatorState, repository: &str, id: u64, status: u16) -> EmulatedApiResult {
+    let found = world.require_repository(repository)?;
+    let thread = world.thread(repository, world.thread_of_comment(repository, id)?)?;
+    let comment = thread.comments.iter().find(|one| one.id == id).ok_or_else(EmulatedApiError::not_found)?;
+    Ok(EmulatedApiReply::json(status, world.comment_json(found, thread, comment)))
+}
+
+fn repository_label(world: &EmulatorState, repository: &str, name: &str, status: u16) -> EmulatedApiResult {
+    let found = world.require_repository(repository)?;
+    let label = found.labels.iter().find(|label| label.name.eq_ignore_ascii_case(name));
+    label
+        .map(|label| EmulatedApiReply::json(status, world.label_json(found, label)))
+        .ok_or_else(EmulatedApiError::not_found)
+}

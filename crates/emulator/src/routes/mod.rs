@@ -1,0 +1,50 @@
+//! The way from a request's path to what it is about.
+
+mod app;
+mod check_fields;
+pub(crate) mod checks;
+mod issues;
+mod pulls;
+mod repositories;
+mod reviews;
+mod rules;
+
+use crate::graphql;
+use crate::reply::{EmulatedApiError, EmulatedApiResult};
+use crate::request::EmulatedApiRequest;
+use crate::state::EmulatorState;
+
+pub(crate) fn route(world: &mut EmulatorState, request: &EmulatedApiRequest) -> EmulatedApiResult {
+    let full_name;
+    let mut segments: Vec<&str> = request.segments.iter().map(String::as_str).collect();
+    // By its id a repository is found under every name.
+    if let ["repositories", id, rest @ ..] = segments.as_slice() {
+        let found = world.repositories.values().find(|one| one.id.to_string() == **id);
+        full_name = found.ok_or_else(EmulatedApiError::not_found)?.full_name.clone();
+        segments = ["repos"].into_iter().chain(full_name.split('/')).chain(rest.iter().copied()).collect();
+    }
+    match segments.as_slice() {
+        ["graphql"] => graphql::serve(world, request),
+        ["app" | "installation", ..] | ["repos", _, _, "installation"] => {
+            app::serve(world, request, &segments)
+        }
+        ["repos", owner, name, rest @ ..] => {
+            let repository = format!("{owner}/{name}");
+            let serve = match rest {
+                ["issues" | "labels", ..] => issues::serve,
+                ["pulls", ..] => pulls::serve,
+                ["check-runs" | "check-suites" | "statuses" | "actions", ..]
+                | ["commits", .., "check-runs" | "check-suites" | "status" | "statuses"] => checks::serve,
+                ["rules" | "rulesets" | "branches", ..] | ["git", "refs", ..] => rules::serve,
+                _ => repositories::serve,
+            };
+            serve(world, request, &repository, rest)
+        }
+        _ => Err(EmulatedApiError::not_found()),
+    }
+}
+
+/// A number in a path; what is none leads nowhere.
+fn parse_number(text: &str) -> Result<u64, EmulatedApiError> {
+    text.parse().map_err(|_| EmulatedApiError::not_found())
+}

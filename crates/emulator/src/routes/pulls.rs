@@ -1,0 +1,99 @@
+//! Pull requests.
+
+use serde_json::Value;
+
+use super::issues::state;
+use super::{parse_number, reviews};
+use crate::auth::require;
+use crate::mutations::IssueEdit;
+use crate::mutations::pulls::NewPull;
+use crate::reply::{EmulatedApiError, EmulatedApiReply, EmulatedApiResult, page};
+use crate::request::EmulatedApiRequest;
+use crate::state::{DraftState, EmulatedIssueState, EmulatorState, PermissionLevel};
+
+pub(crate) fn serve(
+    world: &mut EmulatorState,
+    request: &EmulatedApiRequest,
+    repository: &str,
+    rest: &[&str],
+) -> EmulatedApiResult {
+    let level = if request.method == "GET" { PermissionLevel::Read } else { PermissionLevel::Write };
+    require(request.holder()?, world.require_repository(repository)?, &[("pull_requests", level)])?;
+    let by = request.actor(world)?;
+    match (request.method.as_str(), rest) {
+        ("GET", ["pulls"]) => list(world, request, repository),
+        ("POST", ["pulls"]) => {
+            let needed = |field: &str| {
+                request
+                    .text(field)
+                    .ok_or_else(|| EmulatedApiError::invalid("PullRequest", field, "missing_field"))
+            };
+            let draft = request.body.get("draft").and_then(Value::as_bool).unwrap_or(false);
+            let new = NewPull {
+                title: needed("title")?,
+                body: request.text("body").unwrap_or_default(),
+                head: needed("head")?,
+                base: needed("base")?,
+                draft: if draft { DraftState::Yes } else { DraftState::No },
+            };
+            let number = world.open_pull(repository, by, new)?;
+            pull(world, repository, number, 201)
+        }
+        ("GET", ["pulls", number]) => {
+            let number = parse_number(number)?;
+            let answer = pull(world, repository, number, 200);
+            world.weigh(repository, number);
+            answer
+        }
+        ("PATCH" | "POST", ["pulls", number]) => {
+            let number = parse_number(number)?;
+            pull(world, repository, number, 200)?;
+            let edit = IssueEdit {
+                title: request.text("title"),
+                body: request.text("body"),
+                state: state(request, "PullRequest")?,
+                base: request.text("base"),
+            };
+            world.edit(repository, number, edit, by)?;
+            pull(world, repository, number, 200)
+        }
+        (_, ["pulls", "comments", id, rest @ ..]) => {
+            reviews::of_comment(world, request, repository, parse_number(id)?, rest)
+        }
+        (_, ["pulls", number, rest @ ..]) if !rest.is_empty() => {
+            reviews::of_pull(world, request, repository, parse_number(number)?, rest)
+        }
+        _ => Err(EmulatedApiError::not_found()),
+    }
+}
+
+fn pull(world: &EmulatorState, repository: &str, number: u64, status: u16) -> EmulatedApiResult {
+    let (found, thread) = (world.require_repository(repository)?, world.thread(repository, number)?);
+    let pull = thread.pull.as_ref().ok_or_else(EmulatedApiError::not_found)?;
+    Ok(EmulatedApiReply::json(status, world.pull_json(found, thread, pull)))
+}
+
+/// Newest first; `state` is open unless asked, `head` counts only with its owner, as with GitHub.
+fn list(world: &EmulatorState, request: &EmulatedApiRequest, repository: &str) -> EmulatedApiResult {
+    let found = world.require_repository(repository)?;
+    let owner = world.login(found.owner);
+    let state = match request.query("state").unwrap_or("open") {
+        "all" => None,
+        "closed" => Some(EmulatedIssueState::Closed),
+        _ => Some(EmulatedIssueState::Open),
+    };
+    let head = request.query("head").and_then(|head| head.split_once(':'));
+    let list = found
+        .threads
+        .values()
+        .rev()
+        .filter(|thread| state.is_none_or(|state| thread.state == state))
+        .filter_map(|thread| thread.pull.as_ref().map(|pull| (thread, pull)))
+        .filter(|(_, pull)| {
+            head.is_none_or(|(login, branch)| login.eq_ignore_ascii_case(owner) && pull.head == branch)
+        })
+        .filter(|(_, pull)| request.query("base").is_none_or(|base| pull.base == base))
+        .map(|(thread, pull)| world.pull_in_short_json(found, thread, pull))
+        .collect();
+    Ok(page(list, &format!("{}/repos/{repository}/pulls", world.api()), &request.query))
+}

@@ -1,0 +1,382 @@
+//! Everything that the emulated GitHub remembers, and the one lock around it.
+
+pub(crate) mod calls;
+pub(crate) mod checks;
+pub(crate) mod deliveries;
+pub(crate) mod reactions;
+pub(crate) mod review_threads;
+pub(crate) mod rules;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use chrono::{DateTime, Utc};
+use jsonwebtoken::DecodingKey;
+use secrecy::SecretString;
+use tokio::sync::watch;
+
+use self::calls::{ApiCall, Fault};
+use self::checks::EmulatedChecks;
+use self::deliveries::DeliveryAttempt;
+use self::reactions::EmulatedReaction;
+use self::review_threads::EmulatedReviewThread;
+use self::rules::RepositoryRules;
+
+/// What a person may do in a repository; GitHub's five roles, and none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RepositoryRole {
+    None,
+    Read,
+    /// Also set labels and close.
+    Triage,
+    /// Also push and merge.
+    Write,
+    /// Also change some settings.
+    Maintain,
+    Admin,
+}
+
+impl RepositoryRole {
+    /// The `role_name` of the API.
+    pub fn role_name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Read => "read",
+            Self::Triage => "triage",
+            Self::Write => "write",
+            Self::Maintain => "maintain",
+            Self::Admin => "admin",
+        }
+    }
+
+    /// The older `permission` of the API, which knows four words only: maintain is `write`, triage is `read`.
+    pub fn permission(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Read | Self::Triage => "read",
+            Self::Write | Self::Maintain => "write",
+            Self::Admin => "admin",
+        }
+    }
+}
+
+/// Open or closed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EmulatedIssueState {
+    Open,
+    /// Closed; for a pull request also when merged.
+    Closed,
+}
+
+impl EmulatedIssueState {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Closed => "closed",
+        }
+    }
+}
+
+/// What a review says of a pull request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReviewState {
+    Approved,
+    ChangesRequested,
+    Commented,
+}
+
+impl ReviewState {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Approved => "approved",
+            Self::ChangesRequested => "changes_requested",
+            Self::Commented => "commented",
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum EmulatedAccountKind {
+    Person,
+    Bot,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct EmulatedAccount {
+    pub id: u64,
+    pub login: String,
+    pub kind: EmulatedAccountKind,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct EmulatedLabel {
+    pub id: u64,
+    pub name: String,
+    pub color: String,
+    pub description: Option<String>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct EmulatedComment {
+    pub id: u64,
+    pub author: u64,
+    pub body: String,
+    pub created_at: DateTime<Utc>,
+    pub updated_at: DateTime<Utc>,
+    pub reactions: Vec<EmulatedReaction>,
+    /// Folded away, and the word for why, such as `outdated`.
+    pub minimized: Option<String>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct EmulatedReview {
+    pub id: u64,
+    pub author: u64,
+    pub state: ReviewState,
+    pub body: String,
+    pub commit: String,
+    pub at: DateTime<Utc>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum DraftState {
+    Yes,
+    No,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct MergeRecord {
+    pub commit: String,
+    pub by: u64,
+    pub at: DateTime<Utc>,
+}
+
+/// What a pull request has beyond an issue.
+#[derive(Debug, Clone)]
+pub(crate) struct EmulatedPull {
+    pub id: u64,
+    pub head: String,
+    pub base: String,
+    pub head_sha: String,
+    pub base_sha: String,
+    pub draft: DraftState,
+    pub merged: Option<MergeRecord>,
+    pub reviews: Vec<EmulatedReview>,
+    pub review_threads: Vec<EmulatedReviewThread>,
+    /// Who was asked for a review and has not given it yet.
+    pub requested: Vec<u64>,
+    /// The heads of base and branch for which somebody asked whether they merge: the answer is there from the next
+    /// time on.
+    pub weighed: Option<(String, String)>,
+}
+
+/// An issue or a pull request: GitHub numbers, labels and comments them alike.
+#[derive(Debug, Clone)]
+pub(crate) struct EmulatedIssue {
+    pub id: u64,
+    pub number: u64,
+    pub author: u64,
+    pub title: String,
+    pub body: String,
+    pub state: EmulatedIssueState,
+    pub labels: Vec<String>,
+    pub comments: Vec<EmulatedComment>,
+    pub created_at: DateTime<Utc>,
+    pub updated_at: DateTime<Utc>,
+    pub closed_at: Option<DateTime<Utc>>,
+    pub locked: bool,
+    pub reactions: Vec<EmulatedReaction>,
+    pub pull: Option<EmulatedPull>,
+}
+
+/// Why a number leads nowhere any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RemovedIssue {
+    Deleted,
+    /// To this repository, by its id, where it has this number.
+    Transferred {
+        repository: u64,
+        number: u64,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RepositoryVisibility {
+    Public,
+    Private,
+}
+
+#[derive(Debug)]
+pub(crate) struct EmulatedRepository {
+    pub id: u64,
+    pub owner: u64,
+    pub name: String,
+    pub full_name: String,
+    pub visibility: RepositoryVisibility,
+    pub default_branch: String,
+    pub git: PathBuf,
+    pub created_at: DateTime<Utc>,
+    pub labels: Vec<EmulatedLabel>,
+    pub threads: BTreeMap<u64, EmulatedIssue>,
+    /// Numbers of issues that are here no more.
+    pub gone: BTreeMap<u64, RemovedIssue>,
+    /// Whether a branch has to have its base in it before it is merged.
+    pub strict: bool,
+    pub roles: BTreeMap<u64, RepositoryRole>,
+    pub checks: EmulatedChecks,
+    pub rules: RepositoryRules,
+    /// One push at a time, so that what a push changed can be told from before and after.
+    pub receiving: Arc<tokio::sync::Mutex<()>>,
+}
+
+/// The level of a permission of an App.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum PermissionLevel {
+    Read,
+    Write,
+}
+
+impl PermissionLevel {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        match text {
+            "read" => Some(Self::Read),
+            "write" => Some(Self::Write),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+        }
+    }
+}
+
+pub(crate) type AppPermissions = BTreeMap<String, PermissionLevel>;
+
+#[derive(Debug, Clone)]
+pub(crate) enum TokenHolder {
+    /// An installation's token: these repositories (none named: all) with these permissions.
+    Installation { repositories: Option<BTreeSet<u64>>, permissions: AppPermissions },
+    /// A person's own token, for git.
+    Person(u64),
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct EmulatedToken {
+    pub holder: TokenHolder,
+    pub expires_at: DateTime<Utc>,
+}
+
+pub(crate) struct EmulatedApp {
+    pub id: u64,
+    pub slug: String,
+    pub bot: u64,
+    pub installation: u64,
+    pub hook: u64,
+    pub permissions: AppPermissions,
+    pub key: DecodingKey,
+    pub webhook_secret: SecretString,
+}
+
+pub(crate) struct EmulatorState {
+    /// `http://127.0.0.1:PORT`.
+    pub origin: String,
+    pub app: EmulatedApp,
+    pub accounts: BTreeMap<u64, EmulatedAccount>,
+    /// By full name in lower case: GitHub's names do not mind the case.
+    pub repositories: BTreeMap<String, EmulatedRepository>,
+    pub tokens: HashMap<String, EmulatedToken>,
+    pub deliveries: Vec<DeliveryAttempt>,
+    pub calls: Vec<ApiCall>,
+    pub faults: Vec<Fault>,
+    pub webhook_url: Option<String>,
+    /// Whether `performed_via_github_app` is told.
+    pub names_apps: bool,
+    pub last_id: u64,
+}
+
+impl EmulatorState {
+    pub(crate) fn new_id(&mut self) -> u64 {
+        self.last_id += 1;
+        self.last_id
+    }
+
+    pub(crate) fn repository(&self, full_name: &str) -> Option<&EmulatedRepository> {
+        self.repositories.get(&full_name.to_ascii_lowercase())
+    }
+
+    pub(crate) fn repository_mut(&mut self, full_name: &str) -> Option<&mut EmulatedRepository> {
+        self.repositories.get_mut(&full_name.to_ascii_lowercase())
+    }
+
+    pub(crate) fn account_by_login(&self, login: &str) -> Option<&EmulatedAccount> {
+        self.accounts.values().find(|account| account.login.eq_ignore_ascii_case(login))
+    }
+
+    /// The account, made when there is none by this login.
+    pub(crate) fn ensure_account(&mut self, login: &str) -> u64 {
+        if let Some(account) = self.account_by_login(login) {
+            return account.id;
+        }
+        let id = self.new_id();
+        self.accounts
+            .insert(id, EmulatedAccount { id, login: login.to_owned(), kind: EmulatedAccountKind::Person });
+        id
+    }
+
+    pub(crate) fn login(&self, id: u64) -> &str {
+        self.accounts.get(&id).map_or("ghost", |account| account.login.as_str())
+    }
+}
+
+impl EmulatedRepository {
+    /// The role of an account; whoever was given none may read what is public.
+    pub(crate) fn role(&self, account: u64) -> RepositoryRole {
+        match (self.roles.get(&account), self.visibility) {
+            (Some(role), _) => *role,
+            (None, _) if account == self.owner => RepositoryRole::Admin,
+            (None, RepositoryVisibility::Public) => RepositoryRole::Read,
+            (None, RepositoryVisibility::Private) => RepositoryRole::None,
+        }
+    }
+
+    pub(crate) fn thread_of_pull(&self, id: u64) -> Option<&EmulatedIssue> {
+        self.threads.values().find(|thread| thread.pull.as_ref().is_some_and(|pull| pull.id == id))
+    }
+}
+
+/// The world behind its lock, and the news that it changed.
+pub(crate) struct SharedEmulatorState {
+    state: Mutex<EmulatorState>,
+    changed: watch::Sender<u64>,
+    /// Holds the repositories and git's settings; removed at the end.
+    pub directory: tempfile::TempDir,
+}
+
+impl SharedEmulatorState {
+    pub(crate) fn new(world: EmulatorState, place: tempfile::TempDir) -> Self {
+        Self { state: Mutex::new(world), changed: watch::Sender::new(0), directory: place }
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, EmulatorState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes the world and tells whoever waits for that.
+    pub(crate) fn change<T>(&self, act: impl FnOnce(&mut EmulatorState) -> T) -> T {
+        let done = act(&mut self.lock());
+        self.changed.send_modify(|version| *version += 1);
+        done
+    }
+
+    pub(crate) fn watch(&self) -> watch::Receiver<u64> {
+        self.changed.subscribe()
+    }
+
+    pub(crate) fn version(&self) -> u64 {
+        *self.changed.borrow()
+    }
+}

@@ -1,0 +1,97 @@
+//! What a repository allows on its branches: rulesets, protected branches, and being archived.
+
+use regex::Regex;
+use serde_json::Value;
+
+use super::EmulatedRepository;
+
+/// One rule of a ruleset.
+#[derive(Debug, Clone)]
+pub(crate) struct RulesetRule {
+    pub ruleset: u64,
+    /// Which branches, as in rulesets: `*` stops at a slash, `**` does not.
+    pub pattern: String,
+    /// `creation`, `update`, `required_signatures` …
+    pub kind: String,
+    pub parameters: Value,
+    /// Whether the App is among those whom the ruleset lets through.
+    pub bypass: bool,
+}
+
+/// What a repository allows.
+#[derive(Debug, Default)]
+pub(crate) struct RepositoryRules {
+    pub rules: Vec<RulesetRule>,
+    /// Patterns of branches that are protected the classic way: not deleted, not overwritten.
+    pub protected: Vec<String>,
+    pub archived: bool,
+}
+
+/// The pattern as a regular expression over a branch's name, for us and for `grep -E` alike.
+pub(crate) fn expression(pattern: &str) -> String {
+    let mut expression = String::from("^");
+    let mut characters = pattern.chars().peekable();
+    while let Some(character) = characters.next() {
+        match character {
+            '*' if characters.peek() == Some(&'*') => {
+                characters.next();
+                expression.push_str(".*");
+            }
+            '*' => expression.push_str("[^/]*"),
+            '?' => expression.push_str("[^/]"),
+            other if other.is_ascii_alphanumeric() || matches!(other, '/' | '-' | '_') => {
+                expression.push(other)
+            }
+            other => expression.extend(['[', other, ']']),
+        }
+    }
+    expression.push('$');
+    expression
+}
+
+fn matches(pattern: &str, branch: &str) -> bool {
+    Regex::new(&expression(pattern)).is_ok_and(|pattern| pattern.is_match(branch))
+}
+
+impl EmulatedRepository {
+    pub(crate) fn rules_for(&self, branch: &str) -> impl Iterator<Item = &RulesetRule> {
+        self.rules.rules.iter().filter(move |rule| matches(&rule.pattern, branch))
+    }
+
+    pub(crate) fn is_protected(&self, branch: &str) -> bool {
+        self.rules.protected.iter().any(|pattern| matches(pattern, branch))
+    }
+
+    /// For the hook that judges pushes: one `KIND EXPRESSION` a line. A classic protection is the two rules it means.
+    pub(crate) fn rules_for_pushes(&self, app: bool) -> String {
+        let rules = self.rules.rules.iter().filter(|rule| !(app && rule.bypass));
+        let mut lines: Vec<String> =
+            rules.map(|rule| format!("{} {}", rule.kind, expression(&rule.pattern))).collect();
+        for pattern in &self.rules.protected {
+            lines.extend(
+                ["deletion", "non_fast_forward"].map(|kind| format!("{kind} {}", expression(pattern))),
+            );
+        }
+        lines.join("\n")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::matches;
+
+    #[test]
+    fn a_star_stops_at_a_slash_and_two_do_not() {
+        for (pattern, branch, hit) in [
+            ("journeyman/*", "journeyman/issue-1", true),
+            ("journeyman/*", "journeyman/a/b", false),
+            ("journeyman/**", "journeyman/a/b", true),
+            ("*", "journeyman/issue-1", false),
+            ("**", "journeyman/issue-1", true),
+            ("release-1.?", "release-1.2", true),
+            ("release-1.?", "release-112", false),
+        ] {
+            assert_eq!(matches(pattern, branch), hit, "{pattern} {branch}");
+        }
+    }
+}

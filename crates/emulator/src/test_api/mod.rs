@@ -1,0 +1,261 @@
+//! What a story does to the emulator from outside: people's acts, faults, and waiting for news.
+
+pub(crate) mod checks;
+pub(crate) mod reviews;
+mod setting;
+pub(crate) mod views;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::Context as _;
+
+use crate::events::{NO_SHA, RefUpdate};
+use crate::mutations::IssueEdit;
+use crate::state::{DraftState, EmulatedIssueState, EmulatorState};
+use crate::{Emulator, Fault, repos};
+
+impl Emulator {
+    /// What somebody does, who gets an account if there is none of that login.
+    pub(super) fn act<T, E: Into<anyhow::Error>>(
+        &self,
+        by: &str,
+        act: impl FnOnce(&mut EmulatorState, u64) -> Result<T, E>,
+    ) -> anyhow::Result<T> {
+        let done = self.shared.change(|world| {
+            let by = world.ensure_account(by);
+            act(world, by)
+        });
+        done.map_err(Into::into)
+    }
+
+    /// `http://127.0.0.1:PORT`; pages and git live here.
+    pub fn origin(&self) -> String {
+        self.shared.lock().origin.clone()
+    }
+
+    /// `http://127.0.0.1:PORT/api/v3`, as with GitHub Enterprise Server; GraphQL is at `…/api/graphql`.
+    pub fn api_url(&self) -> String {
+        self.shared.lock().api()
+    }
+
+    /// Where git reaches a repository.
+    pub fn git_url(&self, repository: &str) -> String {
+        format!("{}/{repository}.git", self.origin())
+    }
+
+    /// The installation that covers every repository here.
+    pub fn installation_id(&self) -> u64 {
+        self.shared.lock().app.installation
+    }
+
+    /// Where deliveries go from now on.
+    pub fn set_webhook_url(&self, url: &str) {
+        self.shared.change(|world| world.webhook_url = Some(url.to_owned()));
+    }
+
+    /// From now on nothing says which App wrote it, as behind some servers and proxies.
+    pub fn hide_apps(&self) {
+        self.shared.change(|world| world.names_apps = false);
+    }
+
+    /// Sends `ping`, as GitHub does when a webhook is made.
+    pub fn ping(&self) {
+        self.shared.change(EmulatorState::emit_ping);
+    }
+
+    /// A person opens an issue; its number.
+    ///
+    /// # Errors
+    /// When there is no such repository, or the title is empty.
+    pub async fn open_issue(
+        &self,
+        repository: &str,
+        by: &str,
+        title: &str,
+        body: &str,
+    ) -> anyhow::Result<u64> {
+        self.act(by, |world, by| world.open_issue(repository, by, title, body))
+    }
+
+    /// A person changes an issue's text, or a pull request's.
+    ///
+    /// # Errors
+    /// When there is no such thread.
+    pub async fn edit(
+        &self,
+        repository: &str,
+        number: u64,
+        by: &str,
+        title: Option<&str>,
+        body: Option<&str>,
+    ) -> anyhow::Result<()> {
+        let edit = IssueEdit {
+            title: title.map(str::to_owned),
+            body: body.map(str::to_owned),
+            ..IssueEdit::default()
+        };
+        self.act(by, |world, by| world.edit(repository, number, edit, by))
+    }
+
+    /// A person puts a label on.
+    ///
+    /// # Errors
+    /// When there is no such thread.
+    pub async fn label(&self, repository: &str, number: u64, label: &str, by: &str) -> anyhow::Result<()> {
+        self.act(by, |world, by| world.add_labels(repository, number, &[label.to_owned()], by))
+    }
+
+    /// A person takes a label off.
+    ///
+    /// # Errors
+    /// When there is no such thread, or the label is not on it.
+    pub async fn unlabel(&self, repository: &str, number: u64, label: &str, by: &str) -> anyhow::Result<()> {
+        self.act(by, |world, by| world.remove_label(repository, number, label, by))
+    }
+
+    /// A person comments; the comment's id.
+    ///
+    /// # Errors
+    /// When there is no such thread, or the text is empty or too long.
+    pub async fn comment(&self, repository: &str, number: u64, by: &str, text: &str) -> anyhow::Result<u64> {
+        self.act(by, |world, by| world.comment(repository, number, by, text))
+    }
+
+    /// A person changes a comment.
+    ///
+    /// # Errors
+    /// When there is no such comment.
+    pub async fn edit_comment(
+        &self,
+        repository: &str,
+        comment: u64,
+        by: &str,
+        text: &str,
+    ) -> anyhow::Result<()> {
+        self.act(by, |world, by| world.edit_comment(repository, comment, text, by).map(|_| ()))
+    }
+
+    /// A person closes an issue, or a pull request without merging it.
+    ///
+    /// # Errors
+    /// When there is no such thread.
+    pub async fn close(&self, repository: &str, number: u64, by: &str) -> anyhow::Result<()> {
+        self.set_state(repository, number, by, EmulatedIssueState::Closed)
+    }
+
+    /// A person opens an issue again, or a pull request.
+    ///
+    /// # Errors
+    /// When there is no such thread; for a pull request also when it was merged, or its branch is gone or was made
+    /// anew.
+    pub async fn reopen(&self, repository: &str, number: u64, by: &str) -> anyhow::Result<()> {
+        self.set_state(repository, number, by, EmulatedIssueState::Open)
+    }
+
+    fn set_state(
+        &self,
+        repository: &str,
+        number: u64,
+        by: &str,
+        state: EmulatedIssueState,
+    ) -> anyhow::Result<()> {
+        self.act(by, |world, by| world.set_state(repository, number, state, by))
+    }
+
+    /// A person marks a draft as ready.
+    ///
+    /// # Errors
+    /// When there is no such pull request.
+    pub async fn mark_ready(&self, repository: &str, pull: u64, by: &str) -> anyhow::Result<()> {
+        self.act(by, |world, by| world.set_draft(repository, pull, DraftState::No, by))
+    }
+
+    /// A person merges a pull request; the merge commit.
+    ///
+    /// # Errors
+    /// When it is a draft, closed, or conflicts.
+    pub async fn merge(&self, repository: &str, pull: u64, by: &str) -> anyhow::Result<String> {
+        self.act(by, |world, by| world.merge(repository, pull, by))
+    }
+
+    /// A person pushes a commit that sets (or, with none, removes) these files; the commit. A branch that is not
+    /// there yet begins at the default branch.
+    ///
+    /// # Errors
+    /// When there is no such repository, or the files do not make a tree.
+    pub async fn push_commit(
+        &self,
+        repository: &str,
+        branch: &str,
+        by: &str,
+        message: &str,
+        files: BTreeMap<String, Option<Vec<u8>>>,
+    ) -> anyhow::Result<String> {
+        self.shared.change(|world| {
+            let account = world.ensure_account(by);
+            let found = world.require_repository(repository)?;
+            let git = found.git.clone();
+            let start = repos::head(&git, &found.default_branch);
+            let before = repos::head(&git, branch).unwrap_or_else(|| NO_SHA.to_owned());
+            let to = repos::CommitTarget { branch, start: start.as_deref() };
+            let after = repos::commit(&git, &to, by, message, &files)?;
+            let moved = RefUpdate { reference: format!("refs/heads/{branch}"), before, after: after.clone() };
+            world.pushed(repository, &[moved], account);
+            Ok(after)
+        })
+    }
+
+    /// Lets something go wrong in calls that are still to come.
+    pub fn inject(&self, fault: Fault) {
+        self.shared.change(|world| world.faults.push(fault));
+    }
+
+    /// Takes back the faults that have not struck yet.
+    pub fn clear_faults(&self) {
+        self.shared.change(|world| world.faults.clear());
+    }
+
+    /// Sends a delivery again, with the same GUID.
+    ///
+    /// # Errors
+    /// When there is none of that GUID.
+    pub async fn redeliver(&self, guid: &str) -> anyhow::Result<()> {
+        let done = self.shared.change(|world| world.redeliver(guid));
+        done.map(drop).with_context(|| format!("no delivery has the GUID {guid}"))
+    }
+
+    /// Waits until `look` sees something: asks at once, and again after every change of the emulator's state.
+    ///
+    /// # Errors
+    /// When it has seen nothing within `most`; the error names `what`.
+    pub async fn wait_for<T>(
+        &self,
+        what: &str,
+        most: Duration,
+        mut look: impl FnMut(&Self) -> Option<T>,
+    ) -> anyhow::Result<T> {
+        let mut news = self.shared.watch();
+        let waiting = async {
+            loop {
+                news.mark_unchanged();
+                if let Some(seen) = look(self) {
+                    return Ok(seen);
+                }
+                news.changed().await.context("the emulator has stopped")?;
+            }
+        };
+        tokio::time::timeout(most, waiting)
+            .await
+            .with_context(|| format!("waited {most:?} in vain: {what}"))?
+    }
+
+    /// Where the bare repository lies, for tests that look into it.
+    ///
+    /// # Errors
+    /// When there is no such repository.
+    pub fn git_dir(&self, repository: &str) -> anyhow::Result<PathBuf> {
+        Ok(self.shared.lock().require_repository(repository)?.git.clone())
+    }
+}

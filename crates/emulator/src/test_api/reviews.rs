@@ -1,0 +1,175 @@
+//! What people do in a story to a pull request under review, and to issues as a whole.
+
+use crate::Emulator;
+use crate::lines::DiffSide;
+use crate::mutations::reactions::ReactionSubject;
+use crate::mutations::reviews::{NewReview, NewReviewComment};
+use crate::state::ReviewState;
+
+/// What somebody says of a line in a review: the file, the line in the head's version of it, the words.
+pub type LineComment<'a> = (&'a str, u64, &'a str);
+
+fn comment_of((path, line, text): &LineComment<'_>) -> NewReviewComment {
+    NewReviewComment {
+        path: (*path).to_owned(),
+        body: (*text).to_owned(),
+        side: DiffSide::Right,
+        start: None,
+        line: Some(*line),
+    }
+}
+
+impl Emulator {
+    /// A person reviews a pull request as a whole; the review's id.
+    ///
+    /// # Errors
+    /// When there is no such pull request, it is the person's own, or there is nothing in the review.
+    pub async fn review(
+        &self,
+        repository: &str,
+        pull: u64,
+        by: &str,
+        state: ReviewState,
+        body: &str,
+    ) -> anyhow::Result<u64> {
+        self.review_lines(repository, pull, by, (state, body), &[]).await
+    }
+
+    /// A person reviews a pull request and says something of lines; the review's id. The review comes as one, and
+    /// each note begins a thread.
+    ///
+    /// # Errors
+    /// As [`Emulator::review`]; and when a line is not in the diff.
+    pub async fn review_lines(
+        &self,
+        repository: &str,
+        pull: u64,
+        by: &str,
+        (state, body): (ReviewState, &str),
+        notes: &[LineComment<'_>],
+    ) -> anyhow::Result<u64> {
+        let comments = notes.iter().map(comment_of).collect();
+        let new = NewReview { state, body: body.to_owned(), comments };
+        self.act(by, |world, by| world.review(repository, pull, by, new))
+    }
+
+    /// A person says one thing about a line, outside of a review of several; the comment's id.
+    ///
+    /// # Errors
+    /// When there is no such pull request, or the line is not in the diff.
+    pub async fn comment_on_line(
+        &self,
+        repository: &str,
+        pull: u64,
+        by: &str,
+        note: LineComment<'_>,
+    ) -> anyhow::Result<u64> {
+        self.act(by, |world, by| world.comment_on_line(repository, pull, by, comment_of(&note)))
+    }
+
+    /// A person answers in a thread; the comment's id. `to` is any comment of the thread.
+    ///
+    /// # Errors
+    /// When there is no such comment.
+    pub async fn reply_in_thread(
+        &self,
+        repository: &str,
+        pull: u64,
+        to: u64,
+        by: &str,
+        text: &str,
+    ) -> anyhow::Result<u64> {
+        self.act(by, |world, by| {
+            let thread = world.require_repository(repository)?.review_comment(to);
+            let first = thread.and_then(|(_, of, _)| of.comments.first().map(|one| one.id)).unwrap_or(to);
+            world.reply(repository, pull, first, by, text)
+        })
+    }
+
+    /// A person settles a thread, or opens it again; it is named by any comment in it.
+    ///
+    /// # Errors
+    /// When there is no such comment.
+    pub async fn resolve_thread(
+        &self,
+        repository: &str,
+        comment: u64,
+        by: &str,
+        resolved: bool,
+    ) -> anyhow::Result<()> {
+        self.act(by, |world, by| {
+            let thread =
+                world.require_repository(repository)?.review_comment(comment).map(|(_, of, _)| of.id);
+            world.resolve(repository, thread.unwrap_or(0), resolved, by)
+        })
+    }
+
+    /// A person changes a comment in a review.
+    ///
+    /// # Errors
+    /// When there is no such comment.
+    pub async fn edit_review_comment(
+        &self,
+        repository: &str,
+        comment: u64,
+        by: &str,
+        text: &str,
+    ) -> anyhow::Result<()> {
+        self.act(by, |world, by| world.edit_review_comment(repository, comment, text, by))
+    }
+
+    /// A person takes a comment in a review away; a thread ends with its last.
+    ///
+    /// # Errors
+    /// When there is no such comment.
+    pub async fn delete_review_comment(
+        &self,
+        repository: &str,
+        comment: u64,
+        by: &str,
+    ) -> anyhow::Result<()> {
+        self.act(by, |world, by| world.delete_review_comment(repository, comment, by))
+    }
+
+    /// A person takes a comment on an issue or a pull request away.
+    ///
+    /// # Errors
+    /// When there is no such comment.
+    pub async fn delete_comment(&self, repository: &str, comment: u64, by: &str) -> anyhow::Result<()> {
+        self.act(by, |world, by| world.delete_comment(repository, comment, by))
+    }
+
+    /// A person reacts to a comment on an issue or a pull request, such as with `eyes`.
+    ///
+    /// # Errors
+    /// When there is no such comment or no such reaction.
+    pub async fn react(&self, repository: &str, comment: u64, by: &str, content: &str) -> anyhow::Result<()> {
+        self.act(by, |world, by| {
+            world.react(repository, ReactionSubject::Comment(comment), content, by).map(|_| ())
+        })
+    }
+
+    /// A person locks a conversation, or unlocks it.
+    ///
+    /// # Errors
+    /// When there is no such thread.
+    pub async fn lock(&self, repository: &str, number: u64, by: &str, locked: bool) -> anyhow::Result<()> {
+        self.act(by, |world, by| world.lock(repository, number, locked, by))
+    }
+
+    /// A person deletes an issue.
+    ///
+    /// # Errors
+    /// When there is no such issue, or it is a pull request.
+    pub async fn delete_issue(&self, repository: &str, number: u64, by: &str) -> anyhow::Result<()> {
+        self.act(by, |world, by| world.delete_issue(repository, number, by))
+    }
+
+    /// A person brings an issue into another repository; its number there.
+    ///
+    /// # Errors
+    /// When one of the repositories or the issue is not there, or it is a pull request.
+    pub async fn transfer(&self, repository: &str, number: u64, to: &str, by: &str) -> anyhow::Result<u64> {
+        self.act(by, |world, by| world.transfer(repository, number, to, by))
+    }
+}

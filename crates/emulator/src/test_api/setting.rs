@@ -1,0 +1,173 @@
+//! The setting of a story: repositories, accounts, roles, tokens.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::Context as _;
+use chrono::Utc;
+
+use super::views::RepositorySource;
+use crate::state::checks::EmulatedChecks;
+use crate::state::rules::RepositoryRules;
+use crate::state::{EmulatedLabel, EmulatedRepository, RepositoryRole, RepositoryVisibility};
+use crate::{Emulator, git_child, repos};
+
+/// The labels that a repository begins with.
+const FIRST_LABELS: [(&str, &str, &str); 3] = [
+    ("bug", "d73a4a", "Something isn't working"),
+    ("documentation", "0075ca", "Improvements or additions to documentation"),
+    ("enhancement", "a2eeef", "New feature or request"),
+];
+
+impl Emulator {
+    /// Makes a public repository `owner/name`; the owner's account is made when it is missing.
+    ///
+    /// # Errors
+    /// When the name is taken or not `owner/name`, or the source has no commit.
+    pub async fn create_repository(&self, name: &str, from: RepositorySource) -> anyhow::Result<()> {
+        let parsed: journeyman_order::ids::RepositoryName = name.parse()?;
+        anyhow::ensure!(self.shared.lock().repository(name).is_none(), "{name} exists already");
+        let git = self
+            .shared
+            .directory
+            .path()
+            .join("repositories")
+            .join(parsed.owner())
+            .join(format!("{}.git", parsed.name()));
+        let default_branch = match from {
+            RepositorySource::Files(files) => {
+                repos::create(&git, "main")?;
+                let files = files.into_iter().map(|(name, bytes)| (name, Some(bytes))).collect();
+                let first = repos::CommitTarget { branch: "main", start: None };
+                repos::commit(&git, &first, parsed.owner(), "Initial commit", &files)?;
+                "main".to_owned()
+            }
+            RepositorySource::Path(path) => self.import(&git, &path).await?,
+        };
+        self.shared.change(|world| {
+            let owner = world.ensure_account(parsed.owner());
+            let id = world.new_id();
+            let labels = FIRST_LABELS
+                .into_iter()
+                .map(|(name, color, about)| EmulatedLabel {
+                    id: world.new_id(),
+                    name: name.to_owned(),
+                    color: color.to_owned(),
+                    description: Some(about.to_owned()),
+                })
+                .collect();
+            let repository = EmulatedRepository {
+                id,
+                owner,
+                name: parsed.name().to_owned(),
+                full_name: parsed.to_string(),
+                visibility: RepositoryVisibility::Public,
+                default_branch,
+                git,
+                created_at: Utc::now(),
+                labels,
+                threads: BTreeMap::new(),
+                gone: BTreeMap::new(),
+                strict: false,
+                roles: BTreeMap::from([(owner, RepositoryRole::Admin)]),
+                checks: EmulatedChecks::default(),
+                rules: RepositoryRules::default(),
+                receiving: std::sync::Arc::default(),
+            };
+            world.repositories.insert(name.to_ascii_lowercase(), repository);
+        });
+        Ok(())
+    }
+
+    /// Brings in branches and tags of a local repository; answers with its default branch.
+    async fn import(&self, git: &Path, from: &Path) -> anyhow::Result<String> {
+        let place = self.shared.directory.path();
+        let source = from.canonicalize().with_context(|| format!("{} is not there", from.display()))?;
+        if let Some(parent) = git.parent() {
+            std::fs::create_dir_all(parent)?;
+        }
+        let mut complaint = String::new();
+        // Copying the object files is a hundred times faster than packing them anew; where git refuses that
+        // (symbolic links among them), it goes the long way.
+        for way in ["--local", "--no-local"] {
+            let mut command = git_child::git(place);
+            command.args(["clone", "--quiet", "--bare", "--template=", way, "--"]).arg(&source).arg(git);
+            let done = command.output().await.context("git could not be started: is it installed?")?;
+            complaint = String::from_utf8_lossy(&done.stderr).trim().to_owned();
+            if done.status.success() {
+                return repos::adopt(git).with_context(|| {
+                    format!("{} has no commit to start from: commit something first", from.display())
+                });
+            }
+        }
+        anyhow::bail!("{} could not be read as a git repository: {complaint}", from.display())
+    }
+
+    /// Hides a repository from whoever was not given a role.
+    ///
+    /// # Errors
+    /// When there is no such repository.
+    pub fn make_private(&self, repository: &str) -> anyhow::Result<()> {
+        self.shared.change(|world| {
+            world.require_repository_mut(repository)?.visibility = RepositoryVisibility::Private;
+            Ok(())
+        })
+    }
+
+    /// Branches have to have their base in them before they are merged, as branch protection can ask for.
+    ///
+    /// # Errors
+    /// When there is no such repository.
+    pub fn require_up_to_date(&self, repository: &str) -> anyhow::Result<()> {
+        self.shared.change(|world| {
+            world.require_repository_mut(repository)?.strict = true;
+            Ok(())
+        })
+    }
+
+    /// Makes an account, or finds the one of that login; its id.
+    pub fn add_user(&self, login: &str) -> u64 {
+        self.shared.change(|world| world.ensure_account(login))
+    }
+
+    /// Gives an account another login; its id stays.
+    pub fn rename_user(&self, login: &str, new: &str) {
+        self.shared.change(|world| {
+            if let Some(id) = world.account_by_login(login).map(|account| account.id)
+                && let Some(account) = world.accounts.get_mut(&id)
+            {
+                new.clone_into(&mut account.login);
+            }
+        });
+    }
+
+    /// What a person may do in a repository; the account is made when it is missing.
+    ///
+    /// # Errors
+    /// When there is no such repository.
+    pub fn set_permission(
+        &self,
+        repository: &str,
+        login: &str,
+        permission: RepositoryRole,
+    ) -> anyhow::Result<()> {
+        self.shared.change(|world| {
+            let account = world.ensure_account(login);
+            world.require_repository_mut(repository)?.roles.insert(account, permission);
+            Ok(())
+        })
+    }
+
+    /// A token with which a person can use git: any name, this password.
+    pub fn personal_token(&self, login: &str) -> String {
+        self.shared.change(|world| {
+            let account = world.ensure_account(login);
+            world.personal_token(account)
+        })
+    }
+
+    /// Every token issued so far stops working, as after its hour.
+    pub fn expire_tokens(&self) {
+        self.shared.change(|world| world.tokens.clear());
+    }
+}

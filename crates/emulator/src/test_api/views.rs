@@ -1,0 +1,247 @@
+//! What a story can see of the emulator's state.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use crate::state::deliveries::DeliveryAttempt;
+use crate::state::reactions::EmulatedReaction;
+use crate::state::review_threads::{DiffPosition, EmulatedReviewThread};
+use crate::state::{
+    DraftState, EmulatedIssue, EmulatedIssueState, EmulatedPull, EmulatedRepository, EmulatorState,
+    ReviewState,
+};
+use crate::{ApiCall, Emulator, repos};
+
+/// What a repository is made from.
+#[derive(Debug, Clone)]
+pub enum RepositorySource {
+    /// Files by path, as the first commit on `main`.
+    Files(BTreeMap<String, Vec<u8>>),
+    /// A local git repository: all its branches and tags; the default branch is the one that its `HEAD` names.
+    Path(PathBuf),
+}
+
+/// An issue, or a pull request as an issue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IssueView {
+    pub number: u64,
+    pub title: String,
+    pub body: String,
+    pub author: String,
+    pub state: EmulatedIssueState,
+    /// The names of its labels, in the order in which they were put on.
+    pub labels: Vec<String>,
+    /// Its comments, oldest first.
+    pub comments: Vec<CommentView>,
+    /// Whether only people who may write can still comment.
+    pub locked: bool,
+}
+
+/// A comment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommentView {
+    pub id: u64,
+    pub author: String,
+    /// Its text as it is now.
+    pub body: String,
+    /// Who reacted with what, such as `eyes`, the first first.
+    pub reactions: Vec<(String, String)>,
+    /// Why it is folded away, such as `outdated`; none: it is not.
+    pub minimized: Option<String>,
+}
+
+/// A pull request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PullView {
+    /// Number, text, labels and comments.
+    pub issue: IssueView,
+    /// The branch that it brings.
+    pub head: String,
+    /// The commit of that branch.
+    pub head_sha: String,
+    /// The branch that it goes to.
+    pub base: String,
+    pub draft: bool,
+    /// The merge commit, once merged.
+    pub merged: Option<String>,
+    /// Its reviews, oldest first. An answer in a thread is one, too.
+    pub reviews: Vec<ReviewView>,
+    /// Its review threads, oldest first.
+    pub threads: Vec<ReviewThreadView>,
+    /// Who was asked for a review and has not given it yet.
+    pub requested: Vec<String>,
+}
+
+/// A thread of a review.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReviewThreadView {
+    /// Its id in GraphQL.
+    pub node_id: String,
+    pub path: String,
+    /// The line in today's diff; none when it is outdated, or about the whole file.
+    pub line: Option<u64>,
+    /// The line that it was begun on.
+    pub original_line: Option<u64>,
+    /// Whether it is settled.
+    pub resolved: bool,
+    /// Its comments, oldest first.
+    pub comments: Vec<CommentView>,
+}
+
+/// A review.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReviewView {
+    pub id: u64,
+    pub author: String,
+    pub state: ReviewState,
+    pub body: String,
+    /// The commit that was reviewed.
+    pub commit: String,
+}
+
+fn reactions(world: &EmulatorState, given: &[EmulatedReaction]) -> Vec<(String, String)> {
+    given.iter().map(|one| (world.login(one.by).to_owned(), one.content.to_owned())).collect()
+}
+
+/// A comment on an issue or in a review: they are two types with these fields.
+macro_rules! comment_view {
+    ($world:expr, $one:expr) => {
+        CommentView {
+            id: $one.id,
+            author: $world.login($one.author).to_owned(),
+            body: $one.body.clone(),
+            reactions: reactions($world, &$one.reactions),
+            minimized: $one.minimized.clone(),
+        }
+    };
+}
+
+fn issue_view(world: &EmulatorState, thread: &EmulatedIssue) -> IssueView {
+    IssueView {
+        number: thread.number,
+        title: thread.title.clone(),
+        body: thread.body.clone(),
+        author: world.login(thread.author).to_owned(),
+        state: thread.state,
+        labels: thread.labels.clone(),
+        comments: thread.comments.iter().map(|one| comment_view!(world, one)).collect(),
+        locked: thread.locked,
+    }
+}
+
+fn review_thread_view(
+    world: &EmulatorState,
+    repository: &EmulatedRepository,
+    pull: &EmulatedPull,
+    of: &EmulatedReviewThread,
+) -> ReviewThreadView {
+    ReviewThreadView {
+        node_id: format!("PRRT_{}", of.id),
+        path: of.path.clone(),
+        line: match of.current_position(repository, pull) {
+            DiffPosition::Line { line, .. } => Some(line),
+            DiffPosition::File | DiffPosition::Outdated => None,
+        },
+        original_line: of.location.map(|place| place.line),
+        resolved: of.resolved_by.is_some(),
+        comments: of.comments.iter().map(|one| comment_view!(world, one)).collect(),
+    }
+}
+
+fn pull_view(
+    world: &EmulatorState,
+    repository: &EmulatedRepository,
+    thread: &EmulatedIssue,
+    pull: &EmulatedPull,
+) -> PullView {
+    let reviews = pull.reviews.iter().map(|one| ReviewView {
+        id: one.id,
+        author: world.login(one.author).to_owned(),
+        state: one.state,
+        body: one.body.clone(),
+        commit: one.commit.clone(),
+    });
+    let threads = pull.review_threads.iter();
+    PullView {
+        issue: issue_view(world, thread),
+        head: pull.head.clone(),
+        head_sha: pull.head_sha.clone(),
+        base: pull.base.clone(),
+        draft: pull.draft == DraftState::Yes,
+        merged: pull.merged.as_ref().map(|merged| merged.commit.clone()),
+        reviews: reviews.collect(),
+        threads: threads.map(|of| review_thread_view(world, repository, pull, of)).collect(),
+        requested: pull.requested.iter().map(|one| world.login(*one).to_owned()).collect(),
+    }
+}
+
+impl Emulator {
+    fn with_repository<T>(
+        &self,
+        name: &str,
+        look: impl FnOnce(&EmulatorState, &EmulatedRepository) -> T,
+    ) -> Option<T> {
+        let world = self.shared.lock();
+        world.repository(name).map(|found| look(&world, found))
+    }
+
+    /// The issue or pull request of this number.
+    pub fn issue(&self, repository: &str, number: u64) -> Option<IssueView> {
+        self.with_repository(repository, |world, found| {
+            found.threads.get(&number).map(|thread| issue_view(world, thread))
+        })?
+    }
+
+    /// All pull requests, oldest first.
+    pub fn pulls(&self, repository: &str) -> Vec<PullView> {
+        self.with_repository(repository, |world, found| {
+            let pulls =
+                found.threads.values().filter_map(|thread| thread.pull.as_ref().map(|pull| (thread, pull)));
+            pulls.map(|(thread, pull)| pull_view(world, found, thread, pull)).collect()
+        })
+        .unwrap_or_default()
+    }
+
+    /// The names of the repository's labels.
+    pub fn repository_labels(&self, repository: &str) -> Vec<String> {
+        self.with_repository(repository, |_, found| {
+            found.labels.iter().map(|label| label.name.clone()).collect()
+        })
+        .unwrap_or_default()
+    }
+
+    /// The commit that a branch is at.
+    pub fn branch_head(&self, repository: &str, branch: &str) -> Option<String> {
+        self.with_repository(repository, |_, found| repos::head(&found.git, branch))?
+    }
+
+    /// All branches and the commits that they are at.
+    pub fn branches(&self, repository: &str) -> BTreeMap<String, String> {
+        self.with_repository(repository, |_, found| repos::heads(&found.git)).unwrap_or_default()
+    }
+
+    /// A file at a branch, tag or commit.
+    pub fn file(&self, repository: &str, reference: &str, path: &str) -> Option<Vec<u8>> {
+        self.with_repository(repository, |_, found| match repos::find(&found.git, reference, path) {
+            repos::ContentLookup::File { bytes, .. } => Some(bytes),
+            repos::ContentLookup::Folder(_)
+            | repos::ContentLookup::NoSuchRef
+            | repos::ContentLookup::NoSuchPath => None,
+        })?
+    }
+
+    /// Every call of the API and of git so far, in the order in which they ended.
+    pub fn calls(&self) -> Vec<ApiCall> {
+        self.shared.lock().calls.clone()
+    }
+
+    /// Every attempt of a delivery so far, oldest first.
+    pub fn deliveries(&self) -> Vec<DeliveryAttempt> {
+        self.shared.lock().deliveries.clone()
+    }
+
+    /// Counts the changes of state; the same number means that nothing happened.
+    pub fn version(&self) -> u64 {
+        self.shared.version()
+    }
+}

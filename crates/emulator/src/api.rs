@@ -17,19 +17,9 @@ use super::routes::route;
 use super::state::SharedEmulatorState;
 use super::state::calls::{ApiCall, Caller, FaultKind};
 
-/// What is known of a call before it is carried out.
-pub(crate) struct IncomingCall {
-    pub method: String,
-    pub path: String,
-    pub caller: Caller,
-    pub user_agent: String,
-    pub headers: BTreeMap<String, String>,
-    pub body: String,
-}
-
 /// What is recorded of the headers: all but the credentials, of which only the scheme is told, and what has a
 /// place of its own.
-pub(crate) fn recorded(headers: &HeaderMap) -> BTreeMap<String, String> {
+fn recorded(headers: &HeaderMap) -> BTreeMap<String, String> {
     let told = headers.iter().filter_map(|(name, value)| {
         let value = String::from_utf8_lossy(value.as_bytes());
         let value = match name.as_str() {
@@ -42,13 +32,27 @@ pub(crate) fn recorded(headers: &HeaderMap) -> BTreeMap<String, String> {
     told.collect()
 }
 
+/// A call as it is recorded, as far as it is known when it arrives.
+pub(crate) fn arrived(request: &HttpRequest, caller: Caller, body: String) -> ApiCall {
+    ApiCall {
+        at: Utc::now(),
+        method: request.method().to_string(),
+        path: request.uri().path_and_query().map(ToString::to_string).unwrap_or_default(),
+        caller,
+        user_agent: header(request.headers(), "user-agent"),
+        headers: recorded(request.headers()),
+        body,
+        status: None,
+    }
+}
+
 /// Carries a call out, unless a fault says otherwise, and records it.
 pub(crate) async fn carry_out(
     shared: &SharedEmulatorState,
-    arrived: IncomingCall,
+    call: ApiCall,
     apply: impl Future<Output = HttpResponse>,
 ) -> HttpResponse {
-    let answer = match shared.take_fault(&arrived.method, &arrived.path, &arrived.body) {
+    let answer = match shared.take_fault(&call.method, &call.path, &call.body) {
         None => Some(apply.await),
         Some(FaultKind::Delay(time)) => {
             tokio::time::sleep(time).await;
@@ -71,16 +75,8 @@ pub(crate) async fn carry_out(
             Some(EmulatedApiError::new(code, "Server Error").into_reply().into_response())
         }
     };
-    shared.record(ApiCall {
-        at: Utc::now(),
-        method: arrived.method,
-        path: arrived.path,
-        caller: arrived.caller,
-        user_agent: arrived.user_agent,
-        headers: arrived.headers,
-        body: arrived.body,
-        status: answer.as_ref().map(|response| response.status().as_u16()),
-    });
+    let status = answer.as_ref().map(|response| response.status().as_u16());
+    shared.record(ApiCall { at: Utc::now(), status, ..call });
     answer.unwrap_or_else(cut_off)
 }
 
@@ -101,20 +97,13 @@ pub(crate) async fn serve(
     let authorization = (!authorization.is_empty()).then_some(authorization);
     let credentials = shared.lock().authenticate(authorization.as_deref());
     let caller = credentials.as_ref().map_or(Caller::Nobody, |credentials| shared.lock().caller(credentials));
-    let arrived = IncomingCall {
-        method: request.method().to_string(),
-        path: request.uri().path_and_query().map(ToString::to_string).unwrap_or_default(),
-        caller,
-        user_agent: header(request.headers(), "user-agent"),
-        headers: recorded(request.headers()),
-        body: String::from_utf8_lossy(&body).into_owned(),
-    };
+    let call = arrived(&request, caller, String::from_utf8_lossy(&body).into_owned());
     let apply = async {
         let reply =
             answer(&shared, &request, &body, credentials).unwrap_or_else(EmulatedApiError::into_reply);
         decorate(&shared, reply)
     };
-    carry_out(&shared, arrived, apply).await
+    carry_out(&shared, call, apply).await
 }
 
 fn answer(

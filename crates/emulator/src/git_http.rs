@@ -8,16 +8,16 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use anyhow::Context as _;
 use futures_util::StreamExt as _;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::process::{Child, Command};
+use tokio::process::{Child, ChildStdout, Command};
 use tokio_util::io::ReaderStream;
 
-use super::api::{IncomingCall, carry_out, recorded};
+use super::api::{arrived, carry_out};
 use super::events::{NO_SHA, RefUpdate};
 use super::git_access::{GitGrant, GitRefusal, GitService, grant, holder};
 use super::git_child::git;
 use super::repos;
 use super::request::header;
-use super::state::calls::Caller;
+use super::state::calls::{ApiCall, Caller};
 use super::state::{SharedEmulatorState, TokenHolder};
 
 /// The most that an inflated request may hold, in bytes; git compresses only negotiations, which are small.
@@ -29,20 +29,12 @@ fn enter(
     request: &HttpRequest,
     (owner, name): &(String, String),
     service: Option<GitService>,
-) -> (IncomingCall, Result<(GitGrant, GitService), GitRefusal>) {
+) -> (ApiCall, Result<(GitGrant, GitService), GitRefusal>) {
     let found = holder(shared, &header(request.headers(), "authorization"));
     let caller = match &found {
         Ok(Some(TokenHolder::Installation { .. })) => Caller::Installation,
         Ok(Some(TokenHolder::Person(id))) => Caller::Person(shared.lock().login(*id).to_owned()),
         Ok(None) | Err(_) => Caller::Nobody,
-    };
-    let arrived = IncomingCall {
-        method: request.method().to_string(),
-        path: request.uri().path_and_query().map(ToString::to_string).unwrap_or_default(),
-        caller,
-        user_agent: header(request.headers(), "user-agent"),
-        headers: recorded(request.headers()),
-        body: String::new(),
     };
     let granted = match service {
         None => Err(GitRefusal::new(403, "Please upgrade your git client: dumb HTTP is not supported.")),
@@ -51,7 +43,7 @@ fn enter(
                 .map(|granted| (granted, service))
         }),
     };
-    (arrived, granted)
+    (arrived(request, caller, String::new()), granted)
 }
 
 /// `GET …/info/refs?service=…`
@@ -63,7 +55,7 @@ pub(crate) async fn info_refs(
     let service = url::form_urlencoded::parse(request.query_string().as_bytes())
         .find(|(key, _)| key == "service")
         .and_then(|(_, name)| GitService::parse(&name));
-    let (arrived, granted) = enter(&shared, &request, &path, service);
+    let (call, granted) = enter(&shared, &request, &path, service);
     let apply = async {
         match granted {
             Ok((granted, service)) => {
@@ -72,7 +64,7 @@ pub(crate) async fn info_refs(
             Err(refused) => refused.into_response(),
         }
     };
-    carry_out(&shared, arrived, apply).await
+    carry_out(&shared, call, apply).await
 }
 
 /// `POST …/git-upload-pack` and `POST …/git-receive-pack`
@@ -83,7 +75,7 @@ pub(crate) async fn exchange(
     shared: web::Data<Arc<SharedEmulatorState>>,
 ) -> HttpResponse {
     let (owner, name, service) = path.into_inner();
-    let (arrived, granted) = enter(&shared, &request, &(owner, name), GitService::parse(&service));
+    let (call, granted) = enter(&shared, &request, &(owner, name), GitService::parse(&service));
     let apply = async {
         match granted {
             Ok((granted, GitService::Fetch)) => {
@@ -95,7 +87,7 @@ pub(crate) async fn exchange(
             Err(refused) => refused.into_response(),
         }
     };
-    carry_out(&shared, arrived, apply).await
+    carry_out(&shared, call, apply).await
 }
 
 fn broken(error: anyhow::Error) -> HttpResponse {
@@ -120,6 +112,13 @@ fn child(
     }
     command.env("EMULATOR_RULES", &granted.rules);
     command
+}
+
+fn start(mut command: Command, granted: &GitGrant) -> anyhow::Result<(Child, ChildStdout)> {
+    let mut child =
+        command.arg(&granted.git).stderr(Stdio::null()).spawn().context("git could not be started")?;
+    let stdout = child.stdout.take().context("git has no stdout")?;
+    Ok((child, stdout))
 }
 
 fn no_cache(service: GitService, kind: &str) -> actix_web::HttpResponseBuilder {
@@ -180,10 +179,7 @@ async fn upload(
     request: &HttpRequest,
     body: web::Payload,
 ) -> anyhow::Result<HttpResponse> {
-    let mut command = child(shared, granted, GitService::Fetch, request);
-    let mut child =
-        command.arg(&granted.git).stderr(Stdio::null()).spawn().context("git could not be started")?;
-    let stdout = child.stdout.take().context("git has no stdout")?;
+    let (mut child, stdout) = start(child(shared, granted, GitService::Fetch, request), granted)?;
     feed(&mut child, request, body).await?;
     // The child goes with the stream: when the client leaves, git ends.
     let stream = ReaderStream::with_capacity(stdout, 64 * 1024).map(move |chunk| {
@@ -201,10 +197,7 @@ async fn receive(
 ) -> anyhow::Result<HttpResponse> {
     let _one_at_a_time = granted.receiving.lock().await;
     let before = repos::heads(&granted.git);
-    let mut command = child(shared, granted, GitService::Push, request);
-    let mut child =
-        command.arg(&granted.git).stderr(Stdio::null()).spawn().context("git could not be started")?;
-    let mut stdout = child.stdout.take().context("git has no stdout")?;
+    let (mut child, mut stdout) = start(child(shared, granted, GitService::Push, request), granted)?;
     let mut report = Vec::new();
     let (fed, read) = tokio::join!(feed(&mut child, request, body), stdout.read_to_end(&mut report));
     fed?;

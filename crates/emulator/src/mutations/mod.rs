@@ -29,7 +29,7 @@ pub(crate) struct IssueEdit {
     pub base: Option<String>,
 }
 
-pub(crate) fn check_body(resource: &str, body: &str) -> Result<(), EmulatedApiError> {
+fn check_body(resource: &str, body: &str) -> Result<(), EmulatedApiError> {
     if body.chars().count() > LONGEST_BODY {
         return Err(EmulatedApiError::custom(
             resource,
@@ -37,6 +37,14 @@ pub(crate) fn check_body(resource: &str, body: &str) -> Result<(), EmulatedApiEr
         ));
     }
     Ok(())
+}
+
+/// A comment has to say something.
+fn check_words(resource: &str, body: &str) -> Result<(), EmulatedApiError> {
+    if body.trim().is_empty() {
+        return Err(EmulatedApiError::invalid(resource, "body", "missing_field"));
+    }
+    check_body(resource, body)
 }
 
 /// What is answered about a number that has no thread.
@@ -221,11 +229,7 @@ impl EmulatorState {
         author: u64,
         body: &str,
     ) -> Result<u64, EmulatedApiError> {
-        let kind = "IssueComment";
-        if body.trim().is_empty() {
-            return Err(EmulatedApiError::invalid(kind, "body", "missing_field"));
-        }
-        check_body(kind, body)?;
+        check_words("IssueComment", body)?;
         self.check_open_to(repository, number, author)?;
         let (id, now) = (self.new_id(), Utc::now());
         let thread = self.thread_mut(repository, number)?;

@@ -3,7 +3,7 @@
 use chrono::Utc;
 use serde_json::json;
 
-use super::check_body;
+use super::{check_body, check_words};
 use crate::lines::{self, DiffSide};
 use crate::reply::EmulatedApiError;
 use crate::state::review_threads::{DiffLocation, EmulatedReviewComment, EmulatedReviewThread};
@@ -110,10 +110,7 @@ impl EmulatorState {
         number: u64,
         new: &NewReviewComment,
     ) -> Result<EmulatedReviewThread, EmulatedApiError> {
-        if new.body.trim().is_empty() {
-            return Err(EmulatedApiError::invalid(COMMENT, "body", "missing_field"));
-        }
-        check_body(COMMENT, &new.body)?;
+        check_words(COMMENT, &new.body)?;
         let found = self.require_repository(repository)?;
         let pull = self.thread(repository, number)?.pull.as_ref().ok_or_else(EmulatedApiError::not_found)?;
         let diff = (pull.base_sha.as_str(), pull.head_sha.as_str());
@@ -178,10 +175,7 @@ impl EmulatorState {
         author: u64,
         body: &str,
     ) -> Result<u64, EmulatedApiError> {
-        if body.trim().is_empty() {
-            return Err(EmulatedApiError::invalid(COMMENT, "body", "missing_field"));
-        }
-        check_body(COMMENT, body)?;
+        check_words(COMMENT, body)?;
         let (thread, found, _) = self
             .require_repository(repository)?
             .review_comment(to)

@@ -39,17 +39,19 @@ pub(crate) fn serve(
 ) -> EmulatedApiResult {
     let holder = request.holder()?.clone();
     let by = request.actor(world)?;
-    let allow = |world: &EmulatorState, number: Option<u64>, level: PermissionLevel| {
-        access(world, &holder, repository, number, level)
+    let level = if request.method == "GET" { PermissionLevel::Read } else { PermissionLevel::Write };
+    let allow =
+        |world: &EmulatorState, number: Option<u64>| access(world, &holder, repository, number, level);
+    // The number of the thread that is asked for, when it may be.
+    let allowed = |world: &EmulatorState, number: &str| {
+        let number = parse_number(number)?;
+        allow(world, Some(number)).map(|()| number)
     };
     let address = format!("{}/repos/{repository}/{}", world.api(), rest.join("/"));
     match (request.method.as_str(), rest) {
         ("GET", ["issues", n]) => {
-            let n = parse_number(n)?;
-            allow(world, Some(n), PermissionLevel::Read)?;
-            Ok(EmulatedApiReply::ok(
-                world.issue_json(world.require_repository(repository)?, world.thread(repository, n)?),
-            ))
+            let n = allowed(world, n)?;
+            issue(world, repository, n, 200)
         }
         ("POST", ["issues"]) => {
             let found = world.require_repository(repository)?;
@@ -57,14 +59,10 @@ pub(crate) fn serve(
             let (title, body) =
                 (request.text("title").unwrap_or_default(), request.text("body").unwrap_or_default());
             let n = world.open_issue(repository, by, &title, &body)?;
-            Ok(EmulatedApiReply::json(
-                201,
-                world.issue_json(world.require_repository(repository)?, world.thread(repository, n)?),
-            ))
+            issue(world, repository, n, 201)
         }
         ("PATCH" | "POST", ["issues", n]) => {
-            let n = parse_number(n)?;
-            allow(world, Some(n), PermissionLevel::Write)?;
+            let n = allowed(world, n)?;
             let edit = IssueEdit {
                 title: request.text("title"),
                 body: request.text("body"),
@@ -72,20 +70,16 @@ pub(crate) fn serve(
                 base: None,
             };
             world.edit(repository, n, edit, by)?;
-            Ok(EmulatedApiReply::ok(
-                world.issue_json(world.require_repository(repository)?, world.thread(repository, n)?),
-            ))
+            issue(world, repository, n, 200)
         }
         ("GET", ["issues", n, "comments"]) => {
-            let n = parse_number(n)?;
-            allow(world, Some(n), PermissionLevel::Read)?;
+            let n = allowed(world, n)?;
             let (found, thread) = (world.require_repository(repository)?, world.thread(repository, n)?);
             let list = thread.comments.iter().map(|one| world.comment_json(found, thread, one)).collect();
             Ok(page(list, &address, &request.query))
         }
         ("POST", ["issues", n, "comments"]) => {
-            let n = parse_number(n)?;
-            allow(world, Some(n), PermissionLevel::Write)?;
+            let n = allowed(world, n)?;
             let id = world.comment(repository, n, by, &request.text("body").unwrap_or_default())?;
             comment(world, repository, id, 201)
         }
@@ -93,8 +87,7 @@ pub(crate) fn serve(
             let id = parse_number(id)?;
             let n =
                 world.require_repository(repository).and_then(|_| world.thread_of_comment(repository, id));
-            let level = if method == "GET" { PermissionLevel::Read } else { PermissionLevel::Write };
-            allow(world, n.as_ref().ok().copied(), level)?;
+            allow(world, n.as_ref().ok().copied())?;
             n?;
             if let ["reactions", rest @ ..] = rest {
                 return reactions(world, request, repository, ReactionSubject::Comment(id), rest);
@@ -119,30 +112,21 @@ pub(crate) fn serve(
                 _ => Err(EmulatedApiError::not_found()),
             }
         }
-        (method, ["issues", n, "reactions", rest @ ..]) => {
-            let n = parse_number(n)?;
-            allow(
-                world,
-                Some(n),
-                if method == "GET" { PermissionLevel::Read } else { PermissionLevel::Write },
-            )?;
+        (_, ["issues", n, "reactions", rest @ ..]) => {
+            let n = allowed(world, n)?;
             reactions(world, request, repository, ReactionSubject::Thread(n), rest)
         }
         (method @ ("PUT" | "DELETE"), ["issues", n, "lock"]) => {
-            let n = parse_number(n)?;
-            allow(world, Some(n), PermissionLevel::Write)?;
+            let n = allowed(world, n)?;
             world.lock(repository, n, method == "PUT", by)?;
             Ok(EmulatedApiReply::no_content())
         }
         ("GET", ["issues", n, "labels"]) => {
-            let n = parse_number(n)?;
-            allow(world, Some(n), PermissionLevel::Read)?;
-            let (found, thread) = (world.require_repository(repository)?, world.thread(repository, n)?);
-            Ok(page(world.labels_json(found, thread), &address, &request.query))
+            let n = allowed(world, n)?;
+            Ok(page(labels(world, repository, n)?, &address, &request.query))
         }
         ("POST" | "PUT", ["issues", n, "labels"]) => {
-            let n = parse_number(n)?;
-            allow(world, Some(n), PermissionLevel::Write)?;
+            let n = allowed(world, n)?;
             let names = label_names(&request.body)?;
             if request.method == "PUT" {
                 let gone: Vec<String> = world
@@ -157,30 +141,25 @@ pub(crate) fn serve(
                 }
             }
             world.add_labels(repository, n, &names, by)?;
-            Ok(EmulatedApiReply::ok(
-                world.labels_json(world.require_repository(repository)?, world.thread(repository, n)?).into(),
-            ))
+            Ok(EmulatedApiReply::ok(labels(world, repository, n)?.into()))
         }
         ("DELETE", ["issues", n, "labels", label]) => {
-            let n = parse_number(n)?;
-            allow(world, Some(n), PermissionLevel::Write)?;
+            let n = allowed(world, n)?;
             world.remove_label(repository, n, label, by)?;
-            Ok(EmulatedApiReply::ok(
-                world.labels_json(world.require_repository(repository)?, world.thread(repository, n)?).into(),
-            ))
+            Ok(EmulatedApiReply::ok(labels(world, repository, n)?.into()))
         }
         ("GET", ["labels"]) => {
-            allow(world, None, PermissionLevel::Read)?;
+            allow(world, None)?;
             let found = world.require_repository(repository)?;
             let list = found.labels.iter().map(|label| world.label_json(found, label)).collect();
             Ok(page(list, &address, &request.query))
         }
         ("GET", ["labels", label]) => {
-            allow(world, None, PermissionLevel::Read)?;
+            allow(world, None)?;
             repository_label(world, repository, label, 200)
         }
         ("POST", ["labels"]) => {
-            allow(world, None, PermissionLevel::Write)?;
+            allow(world, None)?;
             let name = request
                 .text("name")
                 .ok_or_else(|| EmulatedApiError::invalid("Label", "name", "missing_field"))?;
@@ -212,6 +191,16 @@ fn label_names(body: &Value) -> Result<Vec<String>, EmulatedApiError> {
     let name =
         |one: &Value| one.as_str().or_else(|| one.get("name").and_then(Value::as_str)).map(str::to_owned);
     list.iter().map(name).collect::<Option<_>>().ok_or_else(missing)
+}
+
+fn issue(world: &EmulatorState, repository: &str, number: u64, status: u16) -> EmulatedApiResult {
+    let (found, thread) = (world.require_repository(repository)?, world.thread(repository, number)?);
+    Ok(EmulatedApiReply::json(status, world.issue_json(found, thread)))
+}
+
+fn labels(world: &EmulatorState, repository: &str, number: u64) -> Result<Vec<Value>, EmulatedApiError> {
+    let (found, thread) = (world.require_repository(repository)?, world.thread(repository, number)?);
+    Ok(world.labels_json(found, thread))
 }
 
 fn comment(world: &EmulatorState, repository: &str, id: u64, status: u16) -> EmulatedApiResult {

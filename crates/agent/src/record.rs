@@ -111,25 +111,21 @@ fn session(value: &Value) -> Option<String> {
 }
 
 fn usage_of_model(model: &Value) -> AgentUsage {
-    let tokens = |key: &str| model.get(key).and_then(Value::as_u64).unwrap_or(0);
-    AgentUsage {
-        input_tokens: tokens("inputTokens")
-            .saturating_add(tokens("cacheReadInputTokens"))
-            .saturating_add(tokens("cacheCreationInputTokens")),
-        output_tokens: tokens("outputTokens"),
-        usd: dollars(model.get("costUSD")),
-    }
+    let names = ["inputTokens", "cacheReadInputTokens", "cacheCreationInputTokens", "outputTokens"];
+    usage(model, names, model.get("costUSD"))
 }
 
 fn usage_of_turns(value: &Value) -> AgentUsage {
-    let usage = value.get("usage").unwrap_or(&Value::Null);
-    let tokens = |key: &str| usage.get(key).and_then(Value::as_u64).unwrap_or(0);
+    let names = ["input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens"];
+    usage(value.get("usage").unwrap_or(&Value::Null), names, value.get("total_cost_usd"))
+}
+
+fn usage(of: &Value, [input, read, created, output]: [&str; 4], usd: Option<&Value>) -> AgentUsage {
+    let tokens = |key: &str| of.get(key).and_then(Value::as_u64).unwrap_or(0);
     AgentUsage {
-        input_tokens: tokens("input_tokens")
-            .saturating_add(tokens("cache_read_input_tokens"))
-            .saturating_add(tokens("cache_creation_input_tokens")),
-        output_tokens: tokens("output_tokens"),
-        usd: dollars(value.get("total_cost_usd")),
+        input_tokens: tokens(input).saturating_add(tokens(read)).saturating_add(tokens(created)),
+        output_tokens: tokens(output),
+        usd: dollars(usd),
     }
 }
 

@@ -1,6 +1,6 @@
 //! What a commit changes, file by file with their bytes, for whoever reads the change rather than shows it.
 
-use git2::{DiffOptions, ObjectType, Odb, Oid, TreeWalkMode, TreeWalkResult};
+use git2::{Diff, DiffOptions, ObjectType, Odb, Oid, Repository, TreeWalkMode, TreeWalkResult};
 
 use super::remote::oid;
 use super::{GitError, Workspaces};
@@ -53,14 +53,7 @@ impl Workspaces {
         after: &CommitSha,
     ) -> Result<Vec<ChangedFile>, GitError> {
         let commits = self.commits(repository)?;
-        let said = |error: git2::Error| GitError::local("compare two commits", &error);
-        let tree =
-            |sha: &CommitSha| commits.find_commit(oid(sha)?).and_then(|commit| commit.tree()).map_err(said);
-        let (old, new) = (tree(before)?, tree(after)?);
-        let odb = commits.odb().map_err(said)?;
-        let mut options = DiffOptions::new();
-        options.include_typechange(true);
-        let diff = commits.diff_tree_to_tree(Some(&old), Some(&new), Some(&mut options)).map_err(said)?;
+        let (diff, odb) = compare(&commits, before, after)?;
         let mut left = MOST;
         let mut changed = Vec::new();
         for delta in diff.deltas() {
@@ -114,6 +107,22 @@ impl Workspaces {
             Ok(()) | Err(_) => Ok(found),
         }
     }
+}
+
+/// How two commits differ, and where the files of both are read from.
+pub(super) fn compare<'r>(
+    commits: &'r Repository,
+    before: &CommitSha,
+    after: &CommitSha,
+) -> Result<(Diff<'r>, Odb<'r>), GitError> {
+    let said = |error: git2::Error| GitError::local("compare two commits", &error);
+    let tree =
+        |sha: &CommitSha| commits.find_commit(oid(sha)?).and_then(|commit| commit.tree()).map_err(said);
+    let (old, new) = (tree(before)?, tree(after)?);
+    let mut options = DiffOptions::new();
+    options.include_typechange(true);
+    let diff = commits.diff_tree_to_tree(Some(&old), Some(&new), Some(&mut options)).map_err(said)?;
+    Ok((diff, commits.odb().map_err(said)?))
 }
 
 /// What a link leads to is not its text.

@@ -1,8 +1,8 @@
 //! A change as text, for whoever judges it. What is in it was written by an agent, so that everything has a size.
 
-use git2::{Diff, DiffDelta, DiffOptions, Odb, Patch};
+use git2::{Diff, DiffDelta, Odb, Patch};
 
-use super::remote::oid;
+use super::changes::compare;
 use super::{GitError, Workspaces};
 use journeyman_order::{CommitSha, RepositoryName};
 
@@ -34,21 +34,15 @@ impl Workspaces {
         commit: &CommitSha,
     ) -> Result<String, GitError> {
         let commits = self.commits(repository)?;
-        let said = |error: git2::Error| GitError::local("compare two commits", &error);
-        let tree =
-            |sha: &CommitSha| commits.find_commit(oid(sha)?).and_then(|commit| commit.tree()).map_err(said);
-        let (old, new) = (tree(base)?, tree(commit)?);
-        let odb = commits.odb().map_err(said)?;
-        let mut options = DiffOptions::new();
-        options.include_typechange(true);
-        let diff = commits.diff_tree_to_tree(Some(&old), Some(&new), Some(&mut options)).map_err(said)?;
+        let (diff, odb) = compare(&commits, base, commit)?;
         let mut text = PatchText::default();
         let mut characters = 0;
         for (index, delta) in diff.deltas().enumerate() {
             let path = path(&delta);
             // What comes after the cut is not compared at all, however much it is.
             if characters <= MOST {
-                let piece = piece(&diff, index, &delta, &odb).map_err(said)?;
+                let piece = piece(&diff, index, &delta, &odb)
+                    .map_err(|error| GitError::local("compare two commits", &error))?;
                 characters += piece.chars().count();
                 text.files.push((text.text.len(), path));
                 text.text.push_str(&piece);

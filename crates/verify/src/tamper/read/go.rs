@@ -1,13 +1,9 @@
 //! Go: `TestXxx`, `FuzzXxx` and `ExampleXxx` in files that end with `_test.go`.
 
 use super::TestItem;
-use crate::tamper::language::is_collected;
 use crate::tamper::syntax::Syntax;
 
-pub(super) fn tests(path: &str, syntax: &Syntax<'_>) -> Vec<TestItem> {
-    if !is_collected(path) {
-        return Vec::new();
-    }
+pub(super) fn tests(syntax: &Syntax<'_>) -> Vec<TestItem> {
     syntax
         .children(Syntax::ROOT)
         .filter(|node| syntax.kind(*node) == "function_declaration")

@@ -1,13 +1,9 @@
 //! Java: methods that JUnit or TestNG runs.
 
 use super::{MOST_TESTS, TestItem};
-use crate::tamper::language::is_collected;
 use crate::tamper::syntax::{NodeId, Syntax};
 
-pub(super) fn tests(path: &str, syntax: &Syntax<'_>) -> Vec<TestItem> {
-    if !is_collected(path) {
-        return Vec::new();
-    }
+pub(super) fn tests(syntax: &Syntax<'_>) -> Vec<TestItem> {
     syntax
         .everything()
         .filter(|node| syntax.kind(*node) == "method_declaration")

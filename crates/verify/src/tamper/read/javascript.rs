@@ -2,7 +2,6 @@
 
 use super::{MOST_TESTS, TestItem};
 use crate::tamper::chain::{ChainLink, chain};
-use crate::tamper::language::is_collected;
 use crate::tamper::syntax::{NodeId, Syntax, is_function};
 
 const TESTS: &[&str] = &["it", "test", "specify", "xit", "xtest", "xspecify", "fit"];
@@ -11,10 +10,7 @@ const GROUPS: &[&str] = &["describe", "suite", "context", "xdescribe", "fdescrib
 /// Groups within groups that are followed.
 const MOST_NESTED: usize = 20;
 
-pub(super) fn tests(path: &str, syntax: &Syntax<'_>) -> Vec<TestItem> {
-    if !is_collected(path) {
-        return Vec::new();
-    }
+pub(super) fn tests(syntax: &Syntax<'_>) -> Vec<TestItem> {
     // Groups and tests that what is looked at is within.
     let mut open: Vec<NodeId> = Vec::new();
     let mut found = Vec::new();

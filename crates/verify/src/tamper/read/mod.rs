@@ -12,7 +12,7 @@ use std::ops::Range;
 
 use super::assertion::Assertion;
 use super::chain::{function_name, parameters};
-use super::language::{Language, is_test_path};
+use super::language::{Language, is_collected, is_test_path};
 use super::syntax::{NodeId, Syntax, SyntaxTooLarge, is_function};
 
 /// Tests of one file that are told apart; what is beyond is not looked at.
@@ -88,11 +88,12 @@ impl<'a> ParsedFile<'a> {
 
     fn of(path: &str, syntax: Syntax<'a>) -> Self {
         let mut found = match syntax.language {
-            Language::Rust => rust::tests(path, &syntax),
+            _ if !is_collected(path) => Vec::new(),
+            Language::Rust => rust::tests(&syntax),
             Language::Python => python::tests(path, &syntax),
-            Language::JavaScript | Language::TypeScript | Language::Tsx => javascript::tests(path, &syntax),
-            Language::Go => go::tests(path, &syntax),
-            Language::Java => java::tests(path, &syntax),
+            Language::JavaScript | Language::TypeScript | Language::Tsx => javascript::tests(&syntax),
+            Language::Go => go::tests(&syntax),
+            Language::Java => java::tests(&syntax),
         };
         found.truncate(MOST_TESTS);
         let test_places = if is_test_path(path) {

@@ -3,13 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{MOST_TESTS, TestItem};
-use crate::tamper::language::{file_name, is_collected};
+use crate::tamper::language::file_name;
 use crate::tamper::syntax::{NodeId, Syntax};
 
 pub(super) fn tests(path: &str, syntax: &Syntax<'_>) -> Vec<TestItem> {
-    if !is_collected(path) {
-        return Vec::new();
-    }
     let name = file_name(path);
     let is_for_pytest = name.starts_with("test_") || name.ends_with("_test.py");
     let classes = classes(syntax);

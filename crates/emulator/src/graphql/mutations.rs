@@ -95,7 +95,7 @@ fn writable(
     Ok((repository.full_name.clone(), number, thread))
 }
 
-/// The repository of a comment, and the comment as [`World::minimize`] names it.
+/// The repository of a comment, and the comment as [`EmulatorState::minimize`] names it.
 fn minimizable(
     world: &EmulatorState,
     asking: &GraphQlCaller,

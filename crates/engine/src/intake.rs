@@ -1,13 +1,13 @@
 //! From stored deliveries to orders: opens one, tells one, or says why not.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use chrono::Utc;
 use tokio::sync::mpsc;
 use uuid::Uuid;
 
 use super::Engine;
+use super::retry_clock::RetryClock;
 use journeyman_github::{ErrorKind, GitHubError, InstalledRepository};
 use journeyman_order::{DeliveryGuid, IssueText, OrderId, OrderInput, RepositoryId, Requester, SignalKind};
 use journeyman_store::{DeliveryConclusion, OpenOutcome, OrderRow, StoreError, StoredDelivery};
@@ -18,15 +18,14 @@ use journeyman_webhook::{
 /// How many deliveries are taken in one look.
 const AT_ONCE: u32 = 200;
 
-/// How long nothing is taken in after GitHub could not be asked.
-const AFTER_A_WAIT: Duration = Duration::from_secs(1);
-
 /// What became of a delivery.
 enum IntakeResult {
     /// It is concluded; the orders that have to hear of it.
     Done(Vec<OrderId>),
-    /// It cannot be concluded yet; the message says why.
-    Later(String),
+    /// It cannot be concluded yet, nor can what came after it from the same repository.
+    Later(RepositoryId, String),
+    /// Its repository is waited for.
+    Waiting,
 }
 
 impl Engine {
@@ -34,26 +33,31 @@ impl Engine {
     pub(super) async fn process_deliveries(
         &self,
         tell: &mpsc::UnboundedSender<OrderId>,
+        failed: &mut RetryClock<RepositoryId>,
     ) -> Result<(), StoreError> {
         for delivery in self.parts.store.pending_deliveries(AT_ONCE).await? {
-            match self.process_delivery(&delivery).await? {
+            match self.process_delivery(&delivery, failed).await? {
                 IntakeResult::Done(orders) => {
                     for order in orders {
                         // Nobody listens only when the engine is stopping.
                         let _ = tell.send(order);
                     }
                 }
-                IntakeResult::Later(because) => {
+                IntakeResult::Later(repository, because) => {
                     tracing::warn!(delivery = %delivery.guid, because, "waits");
-                    // What holds one up holds the others up as well; they are looked at again a little later.
-                    tokio::time::sleep(AFTER_A_WAIT).await;
+                    failed.failed(repository);
                 }
+                IntakeResult::Waiting => {}
             }
         }
         Ok(())
     }
 
-    async fn process_delivery(&self, delivery: &StoredDelivery) -> Result<IntakeResult, StoreError> {
+    async fn process_delivery(
+        &self,
+        delivery: &StoredDelivery,
+        failed: &mut RetryClock<RepositoryId>,
+    ) -> Result<IntakeResult, StoreError> {
         let incoming = match understand(&delivery.event, &delivery.body) {
             DeliveryMeaning::Signal(incoming) => incoming,
             DeliveryMeaning::Ping => return self.ignore(&delivery.guid, "a ping").await,
@@ -63,31 +67,46 @@ impl Engine {
                 return self.conclude(&delivery.guid, DeliveryConclusion::Refused { because }).await;
             }
         };
-        let concerned = self.concerned(&incoming).await?;
+        if failed.is_waiting(&incoming.repository_id) {
+            return Ok(IntakeResult::Waiting);
+        }
+        let result = self.process_signal(delivery, &incoming).await?;
+        if let IntakeResult::Done(_) = result {
+            failed.worked(&incoming.repository_id);
+        }
+        Ok(result)
+    }
+
+    async fn process_signal(
+        &self,
+        delivery: &StoredDelivery,
+        incoming: &RoutedSignal,
+    ) -> Result<IntakeResult, StoreError> {
+        let concerned = self.concerned(incoming).await?;
         let begins = matches!(incoming.signal.kind, SignalKind::Labeled { .. });
         if concerned.is_empty() && !begins {
             return self.ignore(&delivery.guid, "no order belongs to it").await;
         }
         // Our own labels come and go at every order, and other people's are theirs: neither is news for an order.
         if let SignalKind::Labeled { label } | SignalKind::Unlabeled { label } = &incoming.signal.kind {
-            match self.is_our_label(&incoming, label).await {
+            match self.is_our_label(incoming, label).await {
                 Ok(true) => {}
                 Ok(false) => {
                     return self.ignore(&delivery.guid, "another label than the one that starts work").await;
                 }
-                Err(error) => return self.fault(&delivery.guid, error).await,
+                Err(error) => return self.fault(delivery, incoming, error).await,
             }
         }
         match self.unmet_condition(&incoming.condition).await {
             Ok(None) => {}
             Ok(Some(because)) => return self.ignore(&delivery.guid, because).await,
             // Whatever GitHub says: this is no fault of the delivery.
-            Err(error) => return Ok(IntakeResult::Later(error.message)),
+            Err(error) => return Ok(IntakeResult::Later(incoming.repository_id, error.message)),
         }
         if begins {
             return match concerned.iter().find(|order| order.active) {
-                Some(order) => self.signal_orders(delivery, &[order.id], &incoming).await,
-                None => self.open_for(delivery, &incoming).await,
+                Some(order) => self.signal_orders(delivery, &[order.id], incoming).await,
+                None => self.open_for(delivery, incoming).await,
             };
         }
         let mut told = Vec::with_capacity(concerned.len());
@@ -100,7 +119,7 @@ impl Engine {
         }
         match newer.filter(|_| told.is_empty()) {
             Some(newer) => self.ignore(&delivery.guid, &format!("order {newer} has taken its place")).await,
-            None => self.signal_orders(delivery, &told, &incoming).await,
+            None => self.signal_orders(delivery, &told, incoming).await,
         }
     }
 
@@ -166,7 +185,7 @@ impl Engine {
         };
         let opened = match self.opened(incoming, issue.clone()).await {
             Ok(opened) => opened,
-            Err(error) => return self.fault(&delivery.guid, error).await,
+            Err(error) => return self.fault(delivery, incoming, error).await,
         };
         let order = opened.order;
         match self.parts.store.open_order(opened, Utc::now(), Some(&delivery.guid)).await? {
@@ -264,15 +283,20 @@ impl Engine {
     }
 
     /// What passes is waited for; what does not pass by itself ends the delivery, and the log says why.
-    async fn fault(&self, guid: &DeliveryGuid, error: GitHubError) -> Result<IntakeResult, StoreError> {
+    async fn fault(
+        &self,
+        delivery: &StoredDelivery,
+        incoming: &RoutedSignal,
+        error: GitHubError,
+    ) -> Result<IntakeResult, StoreError> {
         match error.kind {
             ErrorKind::Unavailable { .. }
             | ErrorKind::Unauthorized
             | ErrorKind::Conflict
-            | ErrorKind::Unexpected => Ok(IntakeResult::Later(error.message)),
+            | ErrorKind::Unexpected => Ok(IntakeResult::Later(incoming.repository_id, error.message)),
             ErrorKind::Forbidden | ErrorKind::NotFound | ErrorKind::Invalid => {
-                tracing::error!(delivery = %guid, "refused: {error}");
-                self.conclude(guid, DeliveryConclusion::Refused { because: error.message }).await
+                tracing::error!(delivery = %delivery.guid, "refused: {error}");
+                self.conclude(&delivery.guid, DeliveryConclusion::Refused { because: error.message }).await
             }
         }
     }

@@ -15,6 +15,7 @@ mod effects;
 mod intake;
 mod job;
 mod live_journal;
+mod retry_clock;
 mod supervisor;
 pub mod testing;
 mod trouble;

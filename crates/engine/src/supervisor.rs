@@ -10,13 +10,12 @@ use tokio::task::JoinSet;
 
 use super::Engine;
 use super::driver::DriveOutcome;
+use super::retry_clock::RetryClock;
 use journeyman_order::OrderId;
 use journeyman_store::StoreError;
 
 /// How often the store is looked at although nobody said that something arrived.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
-/// How long an order is left alone after the store could not be used for it.
-const AFTER_FAULT: chrono::TimeDelta = chrono::TimeDelta::seconds(5);
 
 /// The engine was asked to stop and has. Orders that were under way go on at the next start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,11 +24,12 @@ pub struct ShutdownReport {
     pub under_way: usize,
 }
 
-#[derive(Default)]
 struct SupervisedOrders {
     driven: JoinSet<(OrderId, Result<DriveOutcome, StoreError>)>,
     signaled: BTreeMap<OrderId, Arc<Notify>>,
     parked: BTreeMap<OrderId, DateTime<Utc>>,
+    /// Those that the store could not be used for.
+    failed: RetryClock<OrderId>,
     /// Told something while they were driven; whether the drive still heard of it is not known.
     signaled_while_driven: BTreeSet<OrderId>,
 }
@@ -45,19 +45,21 @@ impl Engine {
     }
 
     async fn process_deliveries_forever(&self, tell: &mpsc::UnboundedSender<OrderId>) {
+        let mut failed = RetryClock::until_it_works();
         loop {
-            if let Err(error) = self.process_deliveries(tell).await {
+            if let Err(error) = self.process_deliveries(tell, &mut failed).await {
                 tracing::error!("deliveries wait, because the store cannot be used: {error}");
             }
+            let nap = failed.next_due().map_or(LOOK_AGAIN, |due| due.min(LOOK_AGAIN));
             tokio::select! {
                 () = self.arrived.notified() => {}
-                () = tokio::time::sleep(LOOK_AGAIN) => {}
+                () = tokio::time::sleep(nap) => {}
             }
         }
     }
 
     async fn supervise(&self, mut told: mpsc::UnboundedReceiver<OrderId>) -> ShutdownReport {
-        let mut orders = SupervisedOrders::default();
+        let mut orders = SupervisedOrders::new();
         loop {
             if let Err(error) = self.start_orders(&mut orders).await {
                 tracing::error!("orders wait, because the store cannot be used: {error}");
@@ -89,7 +91,7 @@ impl Engine {
                 break;
             }
             let parked = orders.parked.get(&order).is_some_and(|until| *until > now);
-            if parked || orders.signaled.contains_key(&order) {
+            if parked || orders.failed.is_waiting(&order) || orders.signaled.contains_key(&order) {
                 continue;
             }
             orders.parked.remove(&order);
@@ -103,6 +105,16 @@ impl Engine {
 }
 
 impl SupervisedOrders {
+    fn new() -> Self {
+        Self {
+            driven: JoinSet::new(),
+            signaled: BTreeMap::new(),
+            parked: BTreeMap::new(),
+            failed: RetryClock::until_it_works(),
+            signaled_while_driven: BTreeSet::new(),
+        }
+    }
+
     /// An order's journal has grown by somebody else's hand.
     fn wake(&mut self, order: OrderId) {
         self.parked.remove(&order);
@@ -119,6 +131,9 @@ impl SupervisedOrders {
         match rested {
             Ok((order, rest)) => {
                 self.signaled.remove(&order);
+                if rest.is_ok() {
+                    self.failed.worked(&order);
+                }
                 match rest {
                     Ok(DriveOutcome::Ended) => {}
                     Ok(DriveOutcome::Until(_)) if self.signaled_while_driven.contains(&order) => {}
@@ -127,7 +142,7 @@ impl SupervisedOrders {
                     }
                     Err(error) => {
                         tracing::error!(%order, "waits, because the store cannot be used: {error}");
-                        self.parked.insert(order, Utc::now() + AFTER_FAULT);
+                        self.failed.failed(order);
                     }
                 }
                 self.signaled_while_driven.remove(&order);
@@ -142,8 +157,9 @@ impl SupervisedOrders {
     }
 
     fn sleep(&self) -> Duration {
-        let first =
+        let parked =
             self.parked.values().min().map(|until| (*until - Utc::now()).to_std().unwrap_or_default());
+        let first = parked.into_iter().chain(self.failed.next_due()).min();
         first.unwrap_or(LOOK_AGAIN).clamp(Duration::from_millis(100), LOOK_AGAIN)
     }
 }

@@ -15,7 +15,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
 use super::{AppCredentials, GitHub, InstalledRepository, WriteLimits};
-use journeyman_order::InstallationId;
+use journeyman_order::{Backoff, InstallationId};
 
 pub(super) const APP: u64 = 4_711;
 
@@ -125,7 +125,8 @@ pub(super) fn limited_github_at(api_url: &str, limits: WriteLimits) -> GitHub {
         app_id: APP,
         private_key_pem: SecretString::from(KEY.clone()),
     };
-    GitHub::with_pause(settings, limits, Duration::from_millis(10)).unwrap()
+    let backoff = Backoff { first: Duration::from_millis(10), ..Backoff::REQUEST };
+    GitHub::with_backoff(settings, limits, backoff).unwrap()
 }
 
 pub(super) fn in_minutes(minutes: i64) -> String {

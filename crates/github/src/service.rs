@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
-use std::time::Duration;
 
 use http::header::ACCEPT;
 use octocrab::Octocrab;
@@ -23,12 +22,8 @@ use super::tokens::{InstallationToken, TokenCache};
 use super::transport::{
     CONNECT_TIMEOUT, GitHubRequest, GitHubResponse, HttpVerb, RequestAuth, WHOLE_TIMEOUT, send,
 };
-use journeyman_order::{InstallationId, RepositoryName};
+use journeyman_order::{Backoff, InstallationId, RepositoryName};
 
-/// How often a request that changes nothing is sent before it counts as failed.
-const TRIES: u32 = 3;
-/// A wait that GitHub asks for is sat out here up to this; a longer one is for whoever called.
-const SHORT_WAIT: Duration = Duration::from_secs(2);
 /// The largest page that GitHub gives.
 const PAGE: usize = 100;
 /// No list is followed further: ten thousand comments are more than an issue has.
@@ -76,7 +71,7 @@ struct GitHubInner {
     /// Made at the first log that is read: it reads the machine's certificates.
     logs: OnceLock<Result<reqwest::Client>>,
     identity: OnceCell<Identity>,
-    pause: Duration,
+    backoff: Backoff,
 }
 
 impl fmt::Debug for GitHub {
@@ -92,11 +87,15 @@ impl GitHub {
     /// # Errors
     /// When the address or the key cannot be used; the message names the setting.
     pub fn new(settings: AppCredentials, limits: WriteLimits) -> Result<Self> {
-        Self::with_pause(settings, limits, Duration::from_secs(1))
+        Self::with_backoff(settings, limits, Backoff::REQUEST)
     }
 
-    /// As [`GitHub::new`], with another pause than a second between tries.
-    pub(super) fn with_pause(settings: AppCredentials, limits: WriteLimits, pause: Duration) -> Result<Self> {
+    /// As [`GitHub::new`], with other pauses between tries.
+    pub(super) fn with_backoff(
+        settings: AppCredentials,
+        limits: WriteLimits,
+        backoff: Backoff,
+    ) -> Result<Self> {
         if tokio::runtime::Handle::try_current().is_err() {
             return Err(GitHubError::unexpected("GitHub::new has to be called within a Tokio runtime"));
         }
@@ -114,7 +113,7 @@ impl GitHub {
             comments: Mutex::default(),
             logs: OnceLock::new(),
             identity: OnceCell::new(),
-            pause,
+            backoff,
         })))
     }
 
@@ -195,7 +194,7 @@ impl GitHub {
 
     /// For what is asked again rather than tried again.
     pub(super) async fn part_of_a_pause(&self, part: u32) {
-        tokio::time::sleep(self.0.pause / part.max(1)).await;
+        tokio::time::sleep(self.0.backoff.first / part.max(1)).await;
     }
 
     /// Sends a request that changes nothing up to three times, as long as GitHub is unavailable for a moment.
@@ -203,14 +202,15 @@ impl GitHub {
         &self,
         once: impl Fn() -> F,
     ) -> Result<T> {
-        let mut tried = 1;
+        let mut failures = 0;
         loop {
             let error = match once().await {
                 Ok(answer) => return Ok(answer),
                 Err(error) => error,
             };
-            let wait = match error.kind {
-                ErrorKind::Unavailable { retry_after } => retry_after.unwrap_or(self.0.pause * tried),
+            failures += 1;
+            let pause = match error.kind {
+                ErrorKind::Unavailable { retry_after } => self.0.backoff.pause(failures, retry_after),
                 ErrorKind::Unauthorized
                 | ErrorKind::Forbidden
                 | ErrorKind::NotFound
@@ -218,11 +218,8 @@ impl GitHub {
                 | ErrorKind::Invalid
                 | ErrorKind::Unexpected => return Err(error),
             };
-            if tried >= TRIES || wait > SHORT_WAIT {
-                return Err(error);
-            }
-            tokio::time::sleep(wait).await;
-            tried += 1;
+            let Some(pause) = pause else { return Err(error) };
+            tokio::time::sleep(pause).await;
         }
     }
 

@@ -8,6 +8,7 @@
 pub mod agent_run;
 mod answer;
 pub mod artifact;
+pub mod backoff;
 pub mod change_kind;
 pub mod checks;
 pub mod command_run;
@@ -50,6 +51,7 @@ pub mod weakening;
 mod yaml;
 
 pub use agent_run::{AgentFailure, AgentRun, AgentUsage};
+pub use backoff::Backoff;
 pub use command_run::{Exit, TestCounts};
 pub use comparison::{
     ComparedBy, Comparison, ComparisonVerdict, TestCaseStatus, TestCases, TestList, TestReport,

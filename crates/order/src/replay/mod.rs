@@ -28,10 +28,12 @@ mod work;
 mod worker;
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, Utc};
 
 use super::agent_run::{AgentFailure, AgentFailureKind, AgentRun};
+use super::backoff::Backoff;
 use super::effect_name::ReservedWord;
 
 use self::graph::StageResult;
@@ -47,12 +49,8 @@ use super::settlement::Settlement;
 use super::signal::{Requester, SignalKind};
 use super::trace::{CandidateWork, EffectBackoff, OrderTrace};
 
-/// How often an effect is tried again before a person is asked to look.
-const MOST_RETRIES: u32 = 5;
 /// How many pauses that GitHub asks for are kept before they count as attempts.
 const MOST_WAITS: u32 = 24;
-/// The longest pause that a service may ask of us.
-const LONGEST_PAUSE_SECONDS: u64 = 3_600;
 /// Where the walk through a stage ends.
 #[derive(Debug)]
 pub(crate) enum Suspension {
@@ -294,19 +292,20 @@ impl<'a> Replay<'a> {
             } else {
                 attempts += 1;
             }
-            let pause = match hitch.retry {
+            let asked = match hitch.retry {
                 NextAttempt::WithoutSession => {
                     session = SessionAvailability::No;
-                    TimeDelta::zero()
+                    Some(Duration::ZERO)
                 }
-                NextAttempt::Again(Retry::Never) => TimeDelta::MAX,
-                NextAttempt::Again(Retry::Soon) if patience.policy == RetryPolicy::Blind => TimeDelta::zero(),
-                NextAttempt::Again(Retry::Soon) => TimeDelta::seconds(1 << (2 * attempts.min(5) - 2)),
-                NextAttempt::Again(Retry::After { seconds }) => {
-                    TimeDelta::seconds(seconds.min(LONGEST_PAUSE_SECONDS) as i64)
+                NextAttempt::Again(Retry::Soon) if patience.policy == RetryPolicy::Blind => {
+                    Some(Duration::ZERO)
                 }
+                NextAttempt::Again(Retry::Soon | Retry::Never) => None,
+                NextAttempt::Again(Retry::After { seconds }) => Some(Duration::from_secs(seconds)),
             };
-            if attempts > patience.retries || pause == TimeDelta::MAX {
+            let is_final = matches!(hitch.retry, NextAttempt::Again(Retry::Never));
+            let pause = patience.backoff.pause(attempts, asked).filter(|_| !is_final);
+            let Some(pause) = pause else {
                 // A run that ended by itself is a round like any other, once it was tried often enough.
                 if hitch.is_a_result {
                     self.position = self.position.max(seen.seq);
@@ -321,9 +320,9 @@ impl<'a> Replay<'a> {
                     });
                 }
                 (attempts, due) = (0, None);
-            } else {
-                due = Some((seen.at + pause, hitch.message));
-            }
+                continue;
+            };
+            due = Some((seen.at + pause, hitch.message));
         }
         if let Some((until, message)) = due.filter(|(until, _)| self.now < *until) {
             self.trace.waiting = Some(EffectBackoff { message: message.to_owned(), until });
@@ -362,7 +361,8 @@ impl<'a> Replay<'a> {
         if let Some(limit) = worker.timeout {
             task.timeout_seconds = task.timeout_seconds.min(limit.0);
         }
-        let patience = EffectRetryPolicy { retries: worker.retry_count, policy: worker.retry_policy };
+        let backoff = Backoff { retries: Some(worker.retry_count), ..Backoff::EFFECT };
+        let patience = EffectRetryPolicy { backoff, policy: worker.retry_policy };
         let seen = self.observe_with_retries(key, patience, |session| {
             if session == SessionAvailability::No {
                 task.session = None;
@@ -391,13 +391,13 @@ impl<'a> Replay<'a> {
 /// How often and after what an effect is tried again.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct EffectRetryPolicy {
-    retries: u32,
+    backoff: Backoff,
     policy: RetryPolicy,
 }
 
 impl Default for EffectRetryPolicy {
     fn default() -> Self {
-        Self { retries: MOST_RETRIES, policy: RetryPolicy::InfrastructureOnly }
+        Self { backoff: Backoff::EFFECT, policy: RetryPolicy::InfrastructureOnly }
     }
 }
 

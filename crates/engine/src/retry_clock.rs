@@ -1,0 +1,72 @@
+//! What failed and is to be tried again, each by its key, with the moment when that is due.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use journeyman_order::Backoff;
+
+/// One schedule for many: what fails often waits longer, and nobody else waits with it.
+#[derive(Debug)]
+pub(super) struct RetryClock<K> {
+    backoff: Backoff,
+    failed: BTreeMap<K, FailureStreak>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct FailureStreak {
+    failures: u32,
+    due: Instant,
+}
+
+impl<K: Ord> RetryClock<K> {
+    /// For what goes on until it works.
+    pub(super) fn until_it_works() -> Self {
+        Self { backoff: Backoff::UNTIL_IT_WORKS, failed: BTreeMap::new() }
+    }
+
+    /// It failed once more.
+    pub(super) fn failed(&mut self, key: K) {
+        let failures = self.failed.get(&key).map_or(1, |streak| streak.failures.saturating_add(1));
+        let pause = self.backoff.pause(failures, None).unwrap_or(self.backoff.longest);
+        self.failed.insert(key, FailureStreak { failures, due: Instant::now() + pause });
+    }
+
+    /// It works.
+    pub(super) fn worked(&mut self, key: &K) {
+        self.failed.remove(key);
+    }
+
+    /// Whether it failed and is not due yet.
+    pub(super) fn is_waiting(&self, key: &K) -> bool {
+        self.failed.get(key).is_some_and(|streak| streak.due > Instant::now())
+    }
+
+    /// How long until the first is due that waits.
+    pub(super) fn next_due(&self) -> Option<Duration> {
+        let now = Instant::now();
+        self.failed.values().map(|streak| streak.due.saturating_duration_since(now)).min()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn what_fails_often_waits_longer_and_nobody_else_waits_with_it() {
+        let mut clock = RetryClock::until_it_works();
+        for pause in [1, 2, 4, 8, 8] {
+            clock.failed("acme/answers");
+            assert!(clock.is_waiting(&"acme/answers") && !clock.is_waiting(&"acme/questions"));
+            assert_eq!(clock.next_due(), Some(Duration::from_secs(pause)));
+            tokio::time::advance(Duration::from_secs(pause)).await;
+            assert!(!clock.is_waiting(&"acme/answers"));
+        }
+        clock.worked(&"acme/answers");
+        assert_eq!(clock.next_due(), None);
+        clock.failed("acme/answers");
+        assert_eq!(clock.next_due(), Some(Duration::from_secs(1)), "a new streak begins at the beginning");
+    }
+}

@@ -1,0 +1,106 @@
+//! When something that failed is tried again: one rule, and every schedule there is.
+//!
+//! May know: numbers. Must never know: a clock, or what is tried.
+
+use std::time::Duration;
+
+/// A schedule: a pause after the first failure, a longer one after each further failure, and no more tries in the end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Backoff {
+    /// The pause after the first failure.
+    pub first: Duration,
+    /// How many times as long each further pause is.
+    pub factor: u32,
+    /// No pause of this schedule is longer.
+    pub longest: Duration,
+    /// The longest pause that the other side may ask for. A longer one ends the tries, or is cut to this.
+    pub longest_asked: AskedPause,
+    /// How often it is tried again; none: for ever.
+    pub retries: Option<u32>,
+}
+
+/// What is done about a pause that the other side asks for and that is longer than this.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AskedPause {
+    /// It is cut to this.
+    CutTo(Duration),
+    /// It is not waited for: whoever called decides.
+    UpTo(Duration),
+}
+
+impl Backoff {
+    /// An effect of an order: after 1, 4, 16, 64 and 256 seconds, then a person is asked to look.
+    pub const EFFECT: Self = Self {
+        first: Duration::from_secs(1),
+        factor: 4,
+        longest: Duration::from_secs(256),
+        longest_asked: AskedPause::CutTo(Duration::from_secs(3_600)),
+        retries: Some(5),
+    };
+    /// A request to GitHub that changes nothing: after 1 and 2 seconds. What takes longer is the effect's affair.
+    pub const REQUEST: Self = Self {
+        first: Duration::from_secs(1),
+        factor: 2,
+        longest: Duration::from_secs(2),
+        longest_asked: AskedPause::UpTo(Duration::from_secs(2)),
+        retries: Some(2),
+    };
+    /// What has to go on by itself, however long it takes: a delivery that GitHub cannot be asked about, an order
+    /// whose store cannot be used.
+    pub const UNTIL_IT_WORKS: Self = Self {
+        first: Duration::from_secs(1),
+        factor: 2,
+        longest: Duration::from_secs(8),
+        longest_asked: AskedPause::CutTo(Duration::from_secs(8)),
+        retries: None,
+    };
+
+    /// The pause after so many failures in a row, the first of which is 1; none when it is not tried again. A pause
+    /// that the other side `asked` for takes the schedule's place.
+    #[must_use]
+    pub fn pause(&self, failures: u32, asked: Option<Duration>) -> Option<Duration> {
+        if self.retries.is_some_and(|retries| failures > retries) {
+            return None;
+        }
+        match (asked, self.longest_asked) {
+            (None, _) => {
+                let growth = self.factor.saturating_pow(failures.saturating_sub(1));
+                Some(self.first.saturating_mul(growth).min(self.longest))
+            }
+            (Some(asked), AskedPause::CutTo(longest)) => Some(asked.min(longest)),
+            (Some(asked), AskedPause::UpTo(longest)) => (asked <= longest).then_some(asked),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seconds(schedule: Backoff, failures: u32, asked: Option<u64>) -> Option<u64> {
+        schedule.pause(failures, asked.map(Duration::from_secs)).map(|pause| pause.as_secs())
+    }
+
+    #[test]
+    fn pauses_grow_until_the_tries_are_used_up() {
+        let pauses = |schedule| (1..=7).map(|failures| seconds(schedule, failures, None)).collect::<Vec<_>>();
+        let all = |list: &[u64]| {
+            let mut list: Vec<Option<u64>> = list.iter().copied().map(Some).collect();
+            list.resize(7, None);
+            list
+        };
+        assert_eq!(pauses(Backoff::EFFECT), all(&[1, 4, 16, 64, 256]));
+        assert_eq!(pauses(Backoff::REQUEST), all(&[1, 2]));
+        assert_eq!(pauses(Backoff::UNTIL_IT_WORKS), all(&[1, 2, 4, 8, 8, 8, 8]));
+        assert_eq!(seconds(Backoff::UNTIL_IT_WORKS, u32::MAX, None), Some(8));
+    }
+
+    #[test]
+    fn a_pause_that_is_asked_for_is_kept_within_bounds() {
+        assert_eq!(seconds(Backoff::EFFECT, 1, Some(600)), Some(600));
+        assert_eq!(seconds(Backoff::EFFECT, 1, Some(86_400)), Some(3_600));
+        assert_eq!(seconds(Backoff::REQUEST, 1, Some(2)), Some(2));
+        assert_eq!(seconds(Backoff::REQUEST, 1, Some(3)), None, "whoever called decides");
+        assert_eq!(seconds(Backoff::REQUEST, 3, Some(0)), None, "it was tried often enough");
+    }
+}

@@ -9,12 +9,8 @@ type Module = Vec<String>;
 type Uses = BTreeMap<Module, BTreeSet<Module>>;
 
 /// Circles that are there still. None may be added; where one is undone, or a module is renamed, change its line.
-const KNOWN: [&str; 4] = [
-    "github: conversation::read, conversation::threads, conversation::wire",
-    "github: identity, service, tokens",
-    "github: refusal, transport",
-    "github: render::receipt, render::scrutiny",
-];
+<<<<<<< HEAD
+const KNOWN: [&str; 1] = ["github: render::receipt, render::scrutiny"];
 
 #[test]
 fn modules_of_a_crate_do_not_use_one_another_in_a_circle() {

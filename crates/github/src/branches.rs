@@ -2,11 +2,12 @@
 
 use serde::Deserialize;
 
+use super::endpoints::InstalledRepository;
 use super::error::{ErrorKind, Result};
 use super::gate::WritePriority;
 use super::permissions::TokenPermissions;
 use super::queries::percent_encoded;
-use super::service::{GitHub, InstalledRepository};
+use super::service::GitHub;
 use super::transport::GitHubRequest;
 use journeyman_order::{BranchName, CommitSha};
 

@@ -4,11 +4,12 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use url::Url;
 
+use super::endpoints::InstalledRepository;
 use super::error::{ErrorKind, GitHubError, Result};
 use super::gate::WritePriority;
 use super::permissions::TokenPermissions;
 use super::render::{CheckAnnotation, CheckRunOutput};
-use super::service::{GitHub, InstalledRepository};
+use super::service::GitHub;
 use super::transport::GitHubRequest;
 use journeyman_order::conversation::CheckRunState;
 use journeyman_order::{CommitSha, OrderId};

@@ -7,12 +7,13 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
+use super::endpoints::InstalledRepository;
 use super::error::{ErrorKind, GitHubError, Result};
 use super::gate::WritePriority;
 use super::permissions::TokenPermissions;
 use super::queries::percent_encoded;
 use super::render::shorten;
-use super::service::{GitHub, InstalledRepository};
+use super::service::GitHub;
 use super::transport::GitHubRequest;
 
 /// A page of a list is this long, and no list is followed further than so many pages.

@@ -4,12 +4,13 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::conversation::RoundComment;
+use super::endpoints::InstalledRepository;
 use super::error::{ErrorKind, GitHubError, Result};
 use super::gate::WritePriority;
 use super::identity::Writer;
 use super::permissions::TokenPermissions;
 use super::render;
-use super::service::{GitHub, InstalledRepository};
+use super::service::GitHub;
 use super::transport::GitHubRequest;
 use journeyman_order::{IssueNumber, OrderId, PullNumber};
 

@@ -1,9 +1,25 @@
-//! Where the parts of one GitHub are: github.com, an Enterprise Server or the emulator, all from `github.api_url`.
+//! Where the parts of one GitHub are: github.com, an Enterprise Server or the emulator, all from `github.api_url`; and
+//! where on it a repository is.
 
 use url::{Host, Url};
 
 use super::error::{ErrorKind, GitHubError, Result};
-use journeyman_order::RepositoryName;
+use journeyman_order::{InstallationId, RepositoryName};
+
+/// Where on GitHub something is, and by whose leave we are there.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct InstalledRepository {
+    pub repository: RepositoryName,
+    /// The installation that includes it.
+    pub installation: InstallationId,
+}
+
+impl InstalledRepository {
+    /// A route under this repository's.
+    pub(super) fn route(&self, rest: &str) -> String {
+        format!("/repos/{}/{}{rest}", self.repository.owner(), self.repository.name())
+    }
+}
 
 /// The addresses that follow from the API's address.
 #[derive(Debug, Clone, PartialEq, Eq)]

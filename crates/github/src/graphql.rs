@@ -6,10 +6,11 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
+use super::endpoints::InstalledRepository;
 use super::error::{ErrorKind, GitHubError, Result};
 use super::gate::WritePriority;
 use super::permissions::TokenPermissions;
-use super::service::{GitHub, InstalledRepository};
+use super::service::GitHub;
 use super::transport::{GitHubRequest, GitHubResponse};
 
 /// What is waited for a limit that names no time.

@@ -3,17 +3,9 @@
 use serde::Deserialize;
 
 use super::error::Result;
-use super::service::GitHub;
-use super::transport::{GitHubRequest, RequestAuth, send};
-
-/// Who we are.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Identity {
-    /// The App's numeric id.
-    pub app: u64,
-    /// The App's name in addresses: `slug[bot]` is our login, `@slug` calls us.
-    pub slug: String,
-}
+use super::permissions::RequestAuth;
+use super::service::{GitHub, Identity};
+use super::transport::{GitHubRequest, send};
 
 /// Who wrote a comment, as REST tells it. Some servers and proxies leave out the App.
 #[derive(Deserialize)]

@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 
+use super::endpoints::InstalledRepository;
 use super::error::{ErrorKind, Result};
 use super::gate::WritePriority;
 use super::permissions::TokenPermissions;
 use super::queries::{LabelWire, percent_encoded};
-use super::service::{GitHub, InstalledRepository};
+use super::service::GitHub;
 use super::transport::GitHubRequest;
 use journeyman_order::IssueNumber;
 

@@ -29,11 +29,10 @@ mod refusal;
 pub mod render;
 mod repo_rules;
 mod service;
+mod token_cache;
 mod tokens;
 mod transport;
 
-#[cfg(test)]
-mod scripted;
 #[cfg(test)]
 mod tests;
 
@@ -41,13 +40,13 @@ pub use branches::BranchDeletion;
 pub use checks::{CHECK_NAME, CheckButton, OrderCheckRun};
 pub use ci::{ExternalCheck, ExternalCheckState};
 pub use conversation::{MentionMatcher, PullConversation, ReviewThreadSnapshot, RoundComment, ThreadAnswer};
+pub use endpoints::InstalledRepository;
 pub use error::{ErrorKind, GitHubError, Result};
 pub use gate::WriteLimits;
-pub use identity::Identity;
 pub use labels::OrderLabel;
 pub use permissions::GitAccess;
 pub use pulls::{NewPullRequest, PullRequest, PullRequestState};
 pub use queries::{IssueFacts, IssueKind, IssueState, RepositoryFacts};
 pub use repo_rules::{BranchRestriction, InstallationGrants, ReadOnlyReason};
-pub use service::{AppCredentials, GitHub, InstalledRepository};
+pub use service::{AppCredentials, GitHub, Identity};
 pub use tokens::GitToken;

@@ -10,10 +10,10 @@ use reqwest::{Client, Response};
 use secrecy::ExposeSecret as _;
 use url::Url;
 
-use super::endpoints::is_loopback;
+use super::endpoints::{InstalledRepository, is_loopback};
 use super::error::{ErrorKind, GitHubError, Result};
 use super::permissions::TokenPermissions;
-use super::service::{GitHub, InstalledRepository};
+use super::service::GitHub;
 use super::transport::CONNECT_TIMEOUT;
 
 /// As octocrab sends it with every other request.

@@ -1,4 +1,4 @@
-//! What a token may do: the least that the call at hand needs.
+//! What a token may do: the least that the call at hand needs; and in whose name a call is made.
 
 use serde_json::{Value, json};
 
@@ -81,6 +81,13 @@ impl TokenPermissions {
             Self::WriteActions => "Actions: Read and write",
         }
     }
+}
+
+/// In whose name a request is made; decides what an error tells one to look at.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum RequestAuth {
+    App,
+    Installation(TokenPermissions),
 }
 
 impl From<GitAccess> for TokenPermissions {

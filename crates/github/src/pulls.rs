@@ -3,12 +3,13 @@
 use serde::Deserialize;
 use serde_json::json;
 
+use super::endpoints::InstalledRepository;
 use super::error::{ErrorKind, GitHubError, Result};
 use super::gate::WritePriority;
 use super::permissions::TokenPermissions;
 use super::queries::percent_encoded;
 use super::render;
-use super::service::{GitHub, InstalledRepository};
+use super::service::GitHub;
 use super::transport::GitHubRequest;
 use journeyman_order::{BranchName, CommitSha, PullNumber};
 

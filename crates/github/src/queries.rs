@@ -2,10 +2,11 @@
 
 use serde::Deserialize;
 
+use super::endpoints::InstalledRepository;
 use super::error::{ErrorKind, GitHubError, Result};
-use super::permissions::TokenPermissions;
-use super::service::{GitHub, InstalledRepository};
-use super::transport::{GitHubRequest, RequestAuth, send};
+use super::permissions::{RequestAuth, TokenPermissions};
+use super::service::GitHub;
+use super::transport::{GitHubRequest, send};
 use journeyman_order::{
     InstallationId, IssueNumber, IssueText, Person, RepositoryId, RepositoryName, UserId,
 };

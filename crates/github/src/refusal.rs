@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::error::{ErrorKind, GitHubError};
-use super::transport::RequestAuth;
+use super::permissions::RequestAuth;
 
 /// What GitHub asks one to wait after a secondary limit that names no time.
 const SECONDARY_LIMIT_WAIT: Duration = Duration::from_secs(60);

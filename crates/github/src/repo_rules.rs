@@ -7,11 +7,12 @@ use regex::Regex;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::endpoints::InstalledRepository;
 use super::error::{ErrorKind, Result};
-use super::permissions::TokenPermissions;
+use super::permissions::{RequestAuth, TokenPermissions};
 use super::queries::percent_encoded;
-use super::service::{GitHub, InstalledRepository};
-use super::transport::{GitHubRequest, RequestAuth, send};
+use super::service::GitHub;
+use super::transport::{GitHubRequest, send};
 use journeyman_order::{BranchName, RepositoryName};
 
 /// What the installation was granted.

@@ -13,16 +13,13 @@ use serde::de::DeserializeOwned;
 use tokio::sync::OnceCell;
 use url::Url;
 
-use super::endpoints::Endpoints;
+use super::endpoints::{Endpoints, InstalledRepository};
 use super::error::{ErrorKind, GitHubError, Result};
 use super::gate::{WriteGate, WriteLimits, WritePermit, WritePriority};
-use super::identity::Identity;
-use super::permissions::TokenPermissions;
-use super::tokens::{InstallationToken, TokenCache};
-use super::transport::{
-    CONNECT_TIMEOUT, GitHubRequest, GitHubResponse, HttpVerb, RequestAuth, WHOLE_TIMEOUT, send,
-};
-use journeyman_order::{Backoff, InstallationId, RepositoryName};
+use super::permissions::{RequestAuth, TokenPermissions};
+use super::token_cache::{InstallationToken, TokenCache};
+use super::transport::{CONNECT_TIMEOUT, GitHubRequest, GitHubResponse, HttpVerb, WHOLE_TIMEOUT, send};
+use journeyman_order::{Backoff, RepositoryName};
 
 /// The largest page that GitHub gives.
 const PAGE: usize = 100;
@@ -40,19 +37,13 @@ pub struct AppCredentials {
     pub private_key_pem: SecretString,
 }
 
-/// Where on GitHub something is, and by whose leave we are there.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct InstalledRepository {
-    pub repository: RepositoryName,
-    /// The installation that includes it.
-    pub installation: InstallationId,
-}
-
-impl InstalledRepository {
-    /// A route under this repository's.
-    pub(super) fn route(&self, rest: &str) -> String {
-        format!("/repos/{}/{}{rest}", self.repository.owner(), self.repository.name())
-    }
+/// Who we are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity {
+    /// The App's numeric id.
+    pub app: u64,
+    /// The App's name in addresses: `slug[bot]` is our login, `@slug` calls us.
+    pub slug: String,
 }
 
 /// One GitHub, as the App sees it. Cheap to clone; all clones share connections and tokens.

@@ -1,68 +1,19 @@
-//! Installation tokens: made for one repository and the permissions of a call, kept while they last.
+//! Installation tokens are made for one repository and the permissions of a call.
 
-use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, Utc};
 use octocrab::Octocrab;
 use secrecy::SecretString;
 use serde::Deserialize;
 use serde_json::json;
 
+use super::endpoints::InstalledRepository;
 use super::error::{ErrorKind, GitHubError, Result};
-use super::permissions::{GitAccess, TokenPermissions};
-use super::service::{GitHub, InstalledRepository};
-use super::transport::{GitHubRequest, RequestAuth, send};
-
-/// A token is not used when less than this is left of it: no call may find it expired on the way.
-const MARGIN: TimeDelta = TimeDelta::minutes(5);
-/// For so long a token counts as fresh, and a refusal of it as possibly not meant.
-const FRESH: Duration = Duration::from_secs(10);
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct TokenKey {
-    at: InstalledRepository,
-    permissions: TokenPermissions,
-}
-
-/// A token that is kept.
-#[derive(Clone)]
-pub(super) struct InstallationToken {
-    secret: SecretString,
-    expires: DateTime<Utc>,
-    made: Instant,
-}
-
-impl InstallationToken {
-    pub(super) fn secret(&self) -> SecretString {
-        self.secret.clone()
-    }
-
-    pub(super) fn is_fresh(&self) -> bool {
-        self.made.elapsed() < FRESH
-    }
-
-    fn is_usable(&self) -> bool {
-        self.expires - Utc::now() > MARGIN
-    }
-}
-
-type TokenSlot = Arc<tokio::sync::Mutex<Option<InstallationToken>>>;
-
-/// The tokens that are kept, each with a lock of its own: calls that need the same one wait for one request.
-#[derive(Default)]
-pub(super) struct TokenCache(Mutex<HashMap<TokenKey, TokenSlot>>);
-
-impl TokenCache {
-    fn slot(&self, at: &InstalledRepository, permissions: TokenPermissions) -> TokenSlot {
-        let key = TokenKey { at: at.clone(), permissions };
-        // A poisoned map is whole all the same: nothing in here can end halfway.
-        let mut slots = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(slots.entry(key).or_default())
-    }
-}
+use super::permissions::{GitAccess, RequestAuth, TokenPermissions};
+use super::service::GitHub;
+use super::token_cache::InstallationToken;
+use super::transport::{GitHubRequest, send};
 
 impl GitHub {
     /// A token for these permissions, kept or fresh. `refused` is one that GitHub has just refused: if it still
@@ -76,7 +27,7 @@ impl GitHub {
         let slot = self.tokens().slot(at, permissions);
         let mut kept = slot.lock().await;
         if let Some(token) = kept.as_ref() {
-            let was_refused = refused.is_some_and(|refused| refused.made == token.made);
+            let was_refused = refused.is_some_and(|refused| refused.is(token));
             if token.is_usable() && !was_refused {
                 return Ok(token.clone());
             }
@@ -104,7 +55,7 @@ impl GitHub {
         });
         let answer = answer.await.map_err(|error| explain(error, at, permissions))?;
         let wire: Wire = answer.json()?;
-        Ok(InstallationToken { secret: wire.token, expires: wire.expires_at, made: Instant::now() })
+        Ok(InstallationToken::new(wire.token, wire.expires_at))
     }
 
     /// A token for git, freshly made and kept nowhere: for this repository's contents and nothing else.
@@ -114,7 +65,7 @@ impl GitHub {
     pub async fn git_token(&self, at: &InstalledRepository, access: GitAccess) -> Result<GitToken> {
         let kept = self.make_token(at, access.into()).await?;
         let client = self.client_with(kept.secret())?;
-        Ok(GitToken { secret: kept.secret, client })
+        Ok(GitToken { secret: kept.secret(), client })
     }
 }
 

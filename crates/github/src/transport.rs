@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::error::{GitHubError, Result};
 use super::gate::WritePriority;
-use super::permissions::TokenPermissions;
+use super::permissions::RequestAuth;
 use super::refusal::GitHubErrorResponse;
 
 /// How long a connection may take to be made.
@@ -78,13 +78,6 @@ impl GitHubRequest {
         let path = self.route.split('?').next().unwrap_or_default();
         format!("{} {path}", self.verb.word())
     }
-}
-
-/// In whose name a request is made; decides what an error tells one to look at.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum RequestAuth {
-    App,
-    Installation(TokenPermissions),
 }
 
 /// A 2xx answer.

@@ -3,11 +3,12 @@
 use serde::Deserialize;
 use serde_json::json;
 
+use crate::endpoints::InstalledRepository;
 use crate::error::{ErrorKind, Result};
 use crate::gate::WritePriority;
 use crate::identity::Writer;
 use crate::permissions::TokenPermissions;
-use crate::service::{GitHub, InstalledRepository};
+use crate::service::GitHub;
 use journeyman_order::{OrderId, PullNumber};
 
 /// The most ids that GitHub takes in one question.

@@ -14,5 +14,6 @@ mod tests;
 
 pub use minimize::RoundComment;
 pub use people::ThreadAnswer;
-pub use read::{MentionMatcher, PullConversation};
+pub use read::PullConversation;
 pub use threads::ReviewThreadSnapshot;
+pub use wire::MentionMatcher;

@@ -3,11 +3,12 @@
 use serde::Deserialize;
 use serde_json::json;
 
+use crate::endpoints::InstalledRepository;
 use crate::error::{ErrorKind, GitHubError, Result};
 use crate::gate::WritePriority;
 use crate::permissions::TokenPermissions;
 use crate::render;
-use crate::service::{GitHub, InstalledRepository};
+use crate::service::GitHub;
 use crate::transport::GitHubRequest;
 use journeyman_order::conversation::{CommentRef, PointResolution, Reaction, ThreadReply};
 use journeyman_order::{OrderId, PullNumber};

@@ -1,45 +1,20 @@
 //! A pull request read as a whole: how it stands, what is said in threads and outside of them.
 
-use std::fmt;
-
 use serde::Deserialize;
 
 use super::limits::{MOST_REMARKS, TextBudget};
 use super::threads::ReviewThreadSnapshot;
-use super::wire::{UserWire, by_rest};
+use super::wire::{MentionMatcher, UserWire, by_rest};
+use crate::endpoints::InstalledRepository;
 use crate::error::Result;
 use crate::permissions::TokenPermissions;
 use crate::queries::IssueState;
-use crate::service::{GitHub, InstalledRepository};
+use crate::service::GitHub;
 use crate::transport::GitHubRequest;
 use journeyman_order::conversation::{
     CommentAuthor, Mergeability, PullRemark, PullRemarkSource, PullSnapshotState,
 };
 use journeyman_order::{CommentCommand, CommitSha, PullNumber};
-
-/// How we are called, and how it is told whether a text calls us.
-pub struct MentionMatcher<'a> {
-    /// The App's name in addresses.
-    pub slug: &'a str,
-    /// Whether a text mentions us.
-    pub mentions: &'a (dyn Fn(&str) -> bool + Send + Sync),
-}
-
-impl fmt::Debug for MentionMatcher<'_> {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "Addressed({})", self.slug)
-    }
-}
-
-impl MentionMatcher<'_> {
-    pub(super) fn is_slug(&self, slug: &str) -> bool {
-        self.slug.eq_ignore_ascii_case(slug)
-    }
-
-    pub(super) fn is_mentioned_in(&self, text: &str) -> bool {
-        (self.mentions)(text)
-    }
-}
 
 /// What stands on a pull request. Texts are foreign; their sizes are limited.
 #[derive(Debug, Clone, PartialEq)]

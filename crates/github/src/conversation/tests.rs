@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::MentionMatcher;
-use crate::scripted::{ScriptedReply, ScriptedServer, ok};
+use crate::tests::scripted::{ScriptedReply, ScriptedServer, ok};
 use journeyman_order::conversation::{CommentAuthor, Mergeability, PullRemarkSource, PullSnapshotState};
 use journeyman_order::{PullNumber, UserId};
 

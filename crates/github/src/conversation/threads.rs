@@ -4,11 +4,11 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::limits::{MOST_THREADS, TextBudget};
-use super::read::MentionMatcher;
-use super::wire::{ActorWire, by_graphql};
+use super::wire::{ActorWire, MentionMatcher, by_graphql};
+use crate::endpoints::InstalledRepository;
 use crate::error::Result;
 use crate::permissions::TokenPermissions;
-use crate::service::{GitHub, InstalledRepository};
+use crate::service::GitHub;
 use journeyman_order::conversation::{PullReviewThread, PullReviewThreadComment};
 use journeyman_order::{CommitSha, PullNumber};
 

@@ -1,10 +1,35 @@
-//! Who wrote something, as REST and as GraphQL tell it.
+//! Who wrote something, as REST and as GraphQL tell it, and whether that is us.
+
+use std::fmt;
 
 use serde::Deserialize;
 
-use super::read::MentionMatcher;
 use journeyman_order::conversation::CommentAuthor;
 use journeyman_order::{Person, UserId};
+
+/// How we are called, and how it is told whether a text calls us.
+pub struct MentionMatcher<'a> {
+    /// The App's name in addresses.
+    pub slug: &'a str,
+    /// Whether a text mentions us.
+    pub mentions: &'a (dyn Fn(&str) -> bool + Send + Sync),
+}
+
+impl fmt::Debug for MentionMatcher<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "Addressed({})", self.slug)
+    }
+}
+
+impl MentionMatcher<'_> {
+    pub(super) fn is_slug(&self, slug: &str) -> bool {
+        self.slug.eq_ignore_ascii_case(slug)
+    }
+
+    pub(super) fn is_mentioned_in(&self, text: &str) -> bool {
+        (self.mentions)(text)
+    }
+}
 
 /// An account in REST.
 #[derive(Debug, Deserialize)]

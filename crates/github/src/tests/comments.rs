@@ -2,8 +2,8 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 
+use super::scripted::{APP, RecordedRequest, ScriptedReply, ScriptedServer, not_found, ok, refused};
 use crate::ErrorKind;
-use crate::scripted::{APP, RecordedRequest, ScriptedReply, ScriptedServer, not_found, ok, refused};
 use journeyman_order::{IssueNumber, OrderId};
 
 const ISSUE: IssueNumber = IssueNumber(7);

@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use crate::scripted::{ScriptedServer, not_found, ok, refused};
+use super::scripted::{ScriptedServer, not_found, ok, refused};
 use crate::{ErrorKind, IssueKind, IssueState};
 use journeyman_order::{InstallationId, IssueNumber, Person, UserId};
 

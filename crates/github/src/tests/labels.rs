@@ -2,8 +2,8 @@ use std::sync::Mutex;
 
 use serde_json::json;
 
+use super::scripted::{ScriptedReply, ScriptedServer, not_found, ok};
 use crate::OrderLabel;
-use crate::scripted::{ScriptedReply, ScriptedServer, not_found, ok};
 use journeyman_order::IssueNumber;
 
 const ISSUE: IssueNumber = IssueNumber(7);

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::scripted::{
+use super::scripted::{
     APP, RecordedRequest, ScriptedReply, ScriptedServer, limited_github_at, not_found, ok,
 };
 use crate::{ErrorKind, GitHub, InstalledRepository, WriteLimits};

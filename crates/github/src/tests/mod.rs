@@ -5,4 +5,5 @@ mod facts;
 mod labels;
 mod limits;
 mod pulls;
+pub(crate) mod scripted;
 mod tokens;

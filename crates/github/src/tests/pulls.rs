@@ -2,7 +2,7 @@ use std::sync::Mutex;
 
 use serde_json::{Value, json};
 
-use crate::scripted::{ScriptedReply, ScriptedServer, not_found, ok, refused};
+use super::scripted::{ScriptedReply, ScriptedServer, not_found, ok, refused};
 use crate::{ErrorKind, NewPullRequest, PullRequestState};
 use journeyman_order::{BranchName, IssueNumber, PullNumber};
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
 
-use crate::scripted::{
+use super::scripted::{
     APP, KEY, ScriptedReply, ScriptedServer, github_at, in_minutes, not_found, ok, refused,
 };
 use crate::{AppCredentials, ErrorKind, GitAccess, GitHub, WriteLimits};

@@ -14,45 +14,45 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-use super::{AppCredentials, GitHub, InstalledRepository, WriteLimits};
+use crate::{AppCredentials, GitHub, InstalledRepository, WriteLimits};
 use journeyman_order::{Backoff, InstallationId};
 
-pub(super) const APP: u64 = 4_711;
+pub(crate) const APP: u64 = 4_711;
 
 /// A request as it came.
 #[derive(Debug, Clone)]
-pub(super) struct RecordedRequest {
+pub(crate) struct RecordedRequest {
     /// Method and path with query, such as `GET /repos/octo/hello/issues/7`.
-    pub(super) call: String,
-    pub(super) authorization: String,
-    pub(super) user_agent: String,
-    pub(super) body: Value,
+    pub(crate) call: String,
+    pub(crate) authorization: String,
+    pub(crate) user_agent: String,
+    pub(crate) body: Value,
 }
 
-pub(super) enum ScriptedReply {
+pub(crate) enum ScriptedReply {
     Json(u16, Value),
     With(u16, &'static [(&'static str, &'static str)], Value),
     /// The connection is closed without an answer.
     Cut,
 }
 
-pub(super) fn ok(body: Value) -> ScriptedReply {
+pub(crate) fn ok(body: Value) -> ScriptedReply {
     ScriptedReply::Json(200, body)
 }
 
-pub(super) fn refused(status: u16, message: &str) -> ScriptedReply {
+pub(crate) fn refused(status: u16, message: &str) -> ScriptedReply {
     ScriptedReply::Json(status, json!({"message": message}))
 }
 
-pub(super) fn not_found() -> ScriptedReply {
+pub(crate) fn not_found() -> ScriptedReply {
     refused(404, "Not Found")
 }
 
 /// The server, and a handle of ours that talks to it.
-pub(super) struct ScriptedServer {
-    pub(super) github: GitHub,
-    pub(super) at: InstalledRepository,
-    pub(super) origin: String,
+pub(crate) struct ScriptedServer {
+    pub(crate) github: GitHub,
+    pub(crate) at: InstalledRepository,
+    pub(crate) origin: String,
     requests: Arc<Mutex<Vec<RecordedRequest>>>,
 }
 
@@ -60,7 +60,7 @@ type ReplyScript = Arc<dyn Fn(&RecordedRequest) -> ScriptedReply + Send + Sync>;
 
 impl ScriptedServer {
     /// Answers by the script; tokens are handed out by the server itself, numbered, for an hour each.
-    pub(super) async fn start(
+    pub(crate) async fn start(
         script: impl Fn(&RecordedRequest) -> ScriptedReply + Send + Sync + 'static,
     ) -> Self {
         let made = Mutex::new(0);
@@ -77,7 +77,7 @@ impl ScriptedServer {
     }
 
     /// As [`Server::start`], with the token requests left to the script too.
-    pub(super) async fn bare(
+    pub(crate) async fn bare(
         script: impl Fn(&RecordedRequest) -> ScriptedReply + Send + Sync + 'static,
     ) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
@@ -99,27 +99,27 @@ impl ScriptedServer {
         Self { github, at, origin, requests: seen }
     }
 
-    pub(super) fn requests(&self) -> Vec<RecordedRequest> {
+    pub(crate) fn requests(&self) -> Vec<RecordedRequest> {
         self.requests.lock().unwrap().clone()
     }
 
     /// How many calls there were that begin so.
-    pub(super) fn count(&self, beginning: &str) -> usize {
+    pub(crate) fn count(&self, beginning: &str) -> usize {
         self.requests().iter().filter(|seen| seen.call.starts_with(beginning)).count()
     }
 
     /// Calls that change something, tokens aside.
-    pub(super) fn writes(&self) -> Vec<String> {
+    pub(crate) fn writes(&self) -> Vec<String> {
         let calls = self.requests().into_iter().map(|seen| seen.call);
         calls.filter(|call| !call.starts_with("GET ") && !call.ends_with("/access_tokens")).collect()
     }
 }
 
-pub(super) fn github_at(api_url: &str) -> GitHub {
+pub(crate) fn github_at(api_url: &str) -> GitHub {
     limited_github_at(api_url, WriteLimits::NONE)
 }
 
-pub(super) fn limited_github_at(api_url: &str, limits: WriteLimits) -> GitHub {
+pub(crate) fn limited_github_at(api_url: &str, limits: WriteLimits) -> GitHub {
     let settings = AppCredentials {
         api_url: api_url.parse().unwrap(),
         app_id: APP,
@@ -129,12 +129,12 @@ pub(super) fn limited_github_at(api_url: &str, limits: WriteLimits) -> GitHub {
     GitHub::with_backoff(settings, limits, backoff).unwrap()
 }
 
-pub(super) fn in_minutes(minutes: i64) -> String {
+pub(crate) fn in_minutes(minutes: i64) -> String {
     (chrono::Utc::now() + chrono::TimeDelta::minutes(minutes)).to_rfc3339()
 }
 
 /// A key for the tests, made anew each time they run.
-pub(super) static KEY: LazyLock<String> = LazyLock::new(|| {
+pub(crate) static KEY: LazyLock<String> = LazyLock::new(|| {
     let key = KeyPair::generate(KeySize::Rsa2048).unwrap();
     let der = AsDer::<Pkcs8V1Der<'_>>::as_der(&key).unwrap();
     let mut pem = "-----BEGIN PRIVATE KEY-----\n".to_owned();

@@ -1,0 +1,68 @@
+//! The installation tokens that are kept, while they last.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use chrono::{DateTime, TimeDelta, Utc};
+use secrecy::SecretString;
+
+use super::endpoints::InstalledRepository;
+use super::permissions::TokenPermissions;
+
+/// A token is not used when less than this is left of it: no call may find it expired on the way.
+const MARGIN: TimeDelta = TimeDelta::minutes(5);
+/// For so long a token counts as fresh, and a refusal of it as possibly not meant.
+const FRESH: Duration = Duration::from_secs(10);
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct TokenKey {
+    at: InstalledRepository,
+    permissions: TokenPermissions,
+}
+
+/// A token that is kept.
+#[derive(Clone)]
+pub(super) struct InstallationToken {
+    secret: SecretString,
+    expires: DateTime<Utc>,
+    made: Instant,
+}
+
+impl InstallationToken {
+    /// One that GitHub has just made.
+    pub(super) fn new(secret: SecretString, expires: DateTime<Utc>) -> Self {
+        Self { secret, expires, made: Instant::now() }
+    }
+
+    pub(super) fn is(&self, other: &Self) -> bool {
+        self.made == other.made
+    }
+
+    pub(super) fn secret(&self) -> SecretString {
+        self.secret.clone()
+    }
+
+    pub(super) fn is_fresh(&self) -> bool {
+        self.made.elapsed() < FRESH
+    }
+
+    pub(super) fn is_usable(&self) -> bool {
+        self.expires - Utc::now() > MARGIN
+    }
+}
+
+pub(super) type TokenSlot = Arc<tokio::sync::Mutex<Option<InstallationToken>>>;
+
+/// The tokens that are kept, each with a lock of its own: calls that need the same one wait for one request.
+#[derive(Default)]
+pub(super) struct TokenCache(Mutex<HashMap<TokenKey, TokenSlot>>);
+
+impl TokenCache {
+    pub(super) fn slot(&self, at: &InstalledRepository, permissions: TokenPermissions) -> TokenSlot {
+        let key = TokenKey { at: at.clone(), permissions };
+        // A poisoned map is whole all the same: nothing in here can end halfway.
+        let mut slots = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(slots.entry(key).or_default())
+    }
+}

@@ -3,7 +3,7 @@
 //! The house, from the door to the heart. Each room is a crate in `crates/`, so that the compiler holds the arrows:
 //!
 //! ```text
-//! main → cli → app → {http, engine} → {webhook, store, agent, workspace, verify, sandbox, github, attest} → order
+//! main → cli → app → {http, engine} → {webhook, store, agent, workspace, verify, sandbox, github, render, attest} → order
 //! ```
 //!
 //! The adapters do not know one another; `order` knows nobody; `emulator` is known to `cli` and the tests only.
@@ -18,6 +18,7 @@ pub use journeyman_gateway as gateway;
 pub use journeyman_github as github;
 pub use journeyman_http as http;
 pub use journeyman_order as order;
+pub use journeyman_render as render;
 pub use journeyman_sandbox as sandbox;
 pub use journeyman_store as store;
 pub use journeyman_verify as verify;

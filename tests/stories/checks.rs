@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 
 use journeyman::emulator::{EmulatedAnnotation as Said, Emulator, EmulatorOptions, RepositorySource, keys};
-use journeyman::github::render::{AnnotationLevel, CheckAnnotation, CheckRunOutput};
 use journeyman::github::{
     AppCredentials, BranchDeletion, CheckButton, ExternalCheckState, GitHub, InstalledRepository,
     OrderCheckRun, WriteLimits,
 };
-use journeyman::order::conversation::CheckRunState;
+use journeyman::order::conversation::{AnnotationLevel, CheckAnnotation, CheckRunOutput, CheckRunState};
 use journeyman::order::{BranchName, CommitSha, InstallationId, OrderId};
 use secrecy::SecretString;
 use serde_json::Value;

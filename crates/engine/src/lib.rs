@@ -19,7 +19,6 @@ mod retry_clock;
 mod supervisor;
 pub mod testing;
 mod trouble;
-mod views;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};

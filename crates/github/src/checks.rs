@@ -8,10 +8,9 @@ use super::endpoints::InstalledRepository;
 use super::error::{ErrorKind, GitHubError, Result};
 use super::gate::WritePriority;
 use super::permissions::TokenPermissions;
-use super::render::{CheckAnnotation, CheckRunOutput};
 use super::service::GitHub;
 use super::transport::GitHubRequest;
-use journeyman_order::conversation::CheckRunState;
+use journeyman_order::conversation::{AnnotationLevel, CheckAnnotation, CheckRunOutput, CheckRunState};
 use journeyman_order::{CommitSha, OrderId};
 
 /// The name of our check run, which people may make required.
@@ -158,8 +157,13 @@ impl OrderCheckRun<'_> {
 }
 
 fn wire_of(one: &CheckAnnotation) -> Value {
+    let level = match one.level {
+        AnnotationLevel::Failure => "failure",
+        AnnotationLevel::Warning => "warning",
+        AnnotationLevel::Notice => "notice",
+    };
     json!({
-        "path": one.path, "start_line": one.line, "end_line": one.line, "annotation_level": one.level.word(),
+        "path": one.path, "start_line": one.line, "end_line": one.line, "annotation_level": level,
         "title": one.title, "message": one.message,
     })
 }

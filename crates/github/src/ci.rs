@@ -12,9 +12,9 @@ use super::error::{ErrorKind, GitHubError, Result};
 use super::gate::WritePriority;
 use super::permissions::TokenPermissions;
 use super::queries::percent_encoded;
-use super::render::shorten;
 use super::service::GitHub;
 use super::transport::GitHubRequest;
+use journeyman_order::length::shorten;
 
 /// A page of a list is this long, and no list is followed further than so many pages.
 const PAGE: usize = 100;

@@ -9,9 +9,9 @@ use super::error::{ErrorKind, GitHubError, Result};
 use super::gate::WritePriority;
 use super::identity::Writer;
 use super::permissions::TokenPermissions;
-use super::render;
 use super::service::GitHub;
 use super::transport::GitHubRequest;
+use journeyman_order::length::{LONGEST_BODY, fit};
 use journeyman_order::{IssueNumber, OrderId, PullNumber};
 
 #[derive(Deserialize)]
@@ -53,7 +53,7 @@ impl CommentMarker {
     }
 
     fn body(&self, text: &str) -> String {
-        render::fit(&format!("{}\n{text}", self.line), render::LONGEST_BODY)
+        fit(&format!("{}\n{text}", self.line), LONGEST_BODY)
     }
 
     fn begins(&self, comment: &IssueCommentWire) -> bool {

@@ -1,7 +1,6 @@
-//! Our side of GitHub: what we ask it, what we tell it, and how what we say is rendered.
+//! Our side of GitHub: what we ask it, and what we tell it.
 //!
-//! May know: GitHub's REST and GraphQL interfaces (through octocrab), the App's private key, tokens, the words of
-//! comments and pull requests.
+//! May know: GitHub's REST and GraphQL interfaces (through octocrab), the App's private key, tokens.
 //! Must never know: orders' journals, what to do next, git objects, agents. It is told what to say and where.
 //!
 //! Four rules hold for every call. It carries an installation token narrowed to one repository and to the
@@ -26,7 +25,6 @@ mod permissions;
 mod pulls;
 mod queries;
 mod refusal;
-pub mod render;
 mod repo_rules;
 mod service;
 mod token_cache;

@@ -8,9 +8,9 @@ use super::error::{ErrorKind, GitHubError, Result};
 use super::gate::WritePriority;
 use super::permissions::TokenPermissions;
 use super::queries::percent_encoded;
-use super::render;
 use super::service::GitHub;
 use super::transport::GitHubRequest;
+use journeyman_order::length::{LONGEST_BODY, fit};
 use journeyman_order::{BranchName, CommitSha, PullNumber};
 
 /// A pull request to open.
@@ -20,7 +20,6 @@ pub struct NewPullRequest<'a> {
     pub head: &'a BranchName,
     /// The branch that it should be merged into.
     pub base: &'a str,
-    /// Its title; what would make GitHub act is taken out of it.
     pub title: &'a str,
     pub body: &'a str,
     /// Whether it begins as a draft.
@@ -147,8 +146,8 @@ impl GitHub {
         let body = json!({
             "head": new.head.as_str(),
             "base": new.base,
-            "title": render::title(new.title),
-            "body": render::fit(new.body, render::LONGEST_BODY),
+            "title": new.title,
+            "body": fit(new.body, LONGEST_BODY),
             "draft": draft,
             "maintainer_can_modify": false,
         });
@@ -197,17 +196,16 @@ impl GitHub {
         title: Option<&str>,
         body: &str,
     ) -> Result<()> {
-        let title = title.map(render::title);
-        let body = render::fit(body, render::LONGEST_BODY);
+        let body = fit(body, LONGEST_BODY);
         let says_so = |wire: &PullRequestWire| {
             let there = wire.body.as_deref().unwrap_or_default().replace("\r\n", "\n");
-            there.trim_end() == body.trim_end() && title.as_ref().is_none_or(|title| *title == wire.title)
+            there.trim_end() == body.trim_end() && title.is_none_or(|title| title == wire.title)
         };
         if says_so(&self.pull_wire(at, pull).await?) {
             return Ok(());
         }
         let mut change = json!({"body": body});
-        if let Some(title) = &title {
+        if let Some(title) = title {
             change["title"] = json!(title);
         }
         let request = GitHubRequest::patch(at.route(&format!("/pulls/{pull}")), change);

@@ -287,3 +287,35 @@ pub enum CheckRunState {
     /// A person stopped it.
     Cancelled,
 }
+
+/// What the check run says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckRunOutput {
+    /// Plain text, at most 100 characters.
+    pub title: String,
+    /// Markdown, at most 65,535 characters.
+    pub summary: String,
+    /// The weightiest first, no more than there are findings.
+    pub annotations: Vec<CheckAnnotation>,
+}
+
+/// What is said of a line. Plain text: GitHub does not read Markdown there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckAnnotation {
+    /// The file, one that the change touches.
+    pub path: String,
+    /// From 1.
+    pub line: u64,
+    pub level: AnnotationLevel,
+    /// In a few words.
+    pub title: String,
+    pub message: String,
+}
+
+/// How much an annotation weighs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum AnnotationLevel {
+    Failure,
+    Warning,
+    Notice,
+}

@@ -22,6 +22,7 @@ pub mod ids;
 mod inconclusive;
 pub mod journal;
 mod judge_answer;
+pub mod length;
 pub mod model_service;
 pub mod moves;
 pub mod names;

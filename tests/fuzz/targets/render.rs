@@ -2,25 +2,32 @@
 
 use std::sync::LazyLock;
 
-use chrono::{TimeZone, Utc};
-use journeyman::github::render::{
-    CheckView, FindingFollowUp, LONGEST_BODY, NoticeView, PullBodyView, ReceiptCommandRun, ReceiptReview,
-    ReceiptView, RepositoryLinks, ReviewCommentView, RoundLine, SlashCommandLine, StageLine, StageLineState,
-    StatusAttemptLine, StatusView, answer, check, code_block, code_span, markdown, notice, plain, pull,
-    reply, review, status, title,
-};
+use chrono::{TimeDelta, TimeZone, Utc};
+use journeyman::order::agent_run::AgentRun;
 use journeyman::order::commit_message::{clean, is_hidden};
 use journeyman::order::conversation::{
     AnswerNote, AnsweredPoint, CheckRunState, NoticeComment, PointResolution, ThreadReply,
 };
-use journeyman::order::moves::ReviewNote;
-use journeyman::order::trace::CiTrace;
+use journeyman::order::length::LONGEST_BODY;
+use journeyman::order::moves::{AgentTask, Diagnosis, DiagnosisDecision, ReviewNote};
+use journeyman::order::network::{NetworkRecord, NetworkRefusal};
+use journeyman::order::next::{NextMoves, OrderProjection};
+use journeyman::order::test_run::CommandRun;
+use journeyman::order::trace::{
+    CandidateWork, CiTrace, OrderTrace, PullTrace, RoundTrace, StageChecksOutcome, StageState, StageTrace,
+};
 use journeyman::order::{
-    AgentUsage, Category, CommitSha, Exit, Feedback, Finding, Inconclusive, IssueNumber, PullNumber,
-    Severity, Surfaces, Verdict,
+    AnsweredSignal, Category, CommitSha, EffectOutcome, Exit, Feedback, Finding, Inconclusive, IssueNumber,
+    IssueText, Journal, JournalEntry, JournalEvent, Move, MoveKey, OrderBudget, OrderId, OrderInput,
+    OrderLimits, Person, Pipeline, PullNumber, RepositoryId, Requester, Settlement, Severity, Signal,
+    SignalAnswer, SignalKind, SlashCommand, TestRun, TestVerdict, UserId, Verdict,
+};
+use journeyman::render::{
+    answer, check, code_block, code_span, markdown, notice, plain, pull, reply, review, status, title,
 };
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use regex::Regex;
+use uuid::Uuid;
 
 use super::text;
 
@@ -166,10 +173,6 @@ fn commit() -> CommitSha {
     "a".repeat(40).parse().unwrap()
 }
 
-fn pages() -> RepositoryLinks {
-    RepositoryLinks::by_issue(URL, IssueNumber(7))
-}
-
 fn findings(text: &str) -> Vec<Finding> {
     let place = text.lines().last().map(str::to_owned);
     [Severity::Critical, Severity::Minor]
@@ -183,7 +186,76 @@ fn findings(text: &str) -> Vec<Finding> {
         .into()
 }
 
-fn receipt(text: &str) -> ReceiptView {
+fn feedback(text: &str) -> Feedback {
+    let (summary, issues) = (text.to_owned(), findings(text));
+    Feedback { passed: text.len().is_multiple_of(2), score: 0.5, summary, issues }
+}
+
+fn note(text: &str, round: u32) -> ReviewNote {
+    ReviewNote {
+        pull: PullNumber(12),
+        stage: text.to_owned(),
+        round,
+        verifier: text.to_owned(),
+        commit: commit(),
+        feedback: Some(feedback(text)),
+    }
+}
+
+const PIPELINE: &str =
+    "name: x\nversion: 1\nstages:\n  - {name: implement, agent: developer, command: implement}\n";
+
+/// An order that everybody says this in.
+fn journal(text: &str) -> Journal {
+    let foreign = || text.to_owned();
+    let by = Requester::Person(Person { login: foreign(), id: UserId(7) });
+    let opened = OrderInput {
+        order: OrderId(Uuid::from_u128(1)),
+        repository: "o/r".parse().unwrap(),
+        repository_id: RepositoryId(1),
+        installation: None,
+        default_branch: "main".to_owned(),
+        issue: IssueText {
+            number: IssueNumber(7),
+            title: foreign(),
+            body: foreign(),
+            url: URL.to_owned(),
+            labels: Vec::new(),
+        },
+        by: by.clone(),
+        pipeline: Pipeline::parse(PIPELINE).unwrap(),
+        agent: foreign(),
+        limits: OrderLimits::default(),
+        roles: Default::default(),
+    };
+    let refused = vec![NetworkRefusal { what: foreign(), why: foreign(), times: 1 }];
+    let network = Some(Box::new(NetworkRecord { refused, ..NetworkRecord::default() }));
+    let run = AgentRun { network, held: vec![foreign()], ..AgentRun::default() };
+    let task = AgentTask { role: foreign(), ..AgentTask::default() };
+    let key = |key: &str| MoveKey(key.to_owned());
+    let intended = |name, doing| JournalEvent::Intended { key: key(name), r#move: Box::new(doing) };
+    let command = SlashCommand::Retry { guidance: Some(foreign()) };
+    let kind = SignalKind::Commanded { comment: None, pull: None, command };
+    let events = [
+        JournalEvent::Opened(Box::new(opened)),
+        JournalEvent::Signaled { signal: Signal { by, kind }, delivery: None },
+        JournalEvent::Observed {
+            key: key("plan/1/agent"),
+            outcome: Box::new(EffectOutcome::AgentRan(Box::new(run))),
+        },
+        intended("implement/1/agent", Move::RunAgent(task)),
+        intended("review/1/show", Move::ShowReview(note(text, 1))),
+        intended("review/2/show", Move::ShowReview(note(text, 2))),
+    ];
+    let start = Utc.with_ymd_and_hms(2026, 3, 4, 5, 6, 7).unwrap();
+    let entries = events.into_iter().zip(1..).map(|(event, seq)| {
+        let at = start + TimeDelta::seconds(i64::try_from(seq).unwrap());
+        JournalEntry { seq, at, event }
+    });
+    Journal::new(entries.collect()).unwrap()
+}
+
+fn survey(text: &str, settled: Option<Settlement>) -> OrderProjection {
     let foreign = || text.to_owned();
     let verdict = match text.len() % 5 {
         0 => Verdict::Inconclusive { why: Inconclusive::NoTests { because: foreign() } },
@@ -194,123 +266,123 @@ fn receipt(text: &str) -> ReceiptView {
         },
         _ => Verdict::Rejected { why: foreign() },
     };
-    ReceiptView {
-        refused: vec![(foreign(), foreign())],
-        held: vec![foreign()],
-        scrutiny: None,
-        heading: Surfaces::of(None, &verdict).heading,
-        verdict,
+    let ran = |code| {
+        let (command, exit, output_sha256) = (foreign(), Exit::Code(code), String::new());
+        Some(CommandRun { command, exit, duration_seconds: 1.0, output_sha256 })
+    };
+    let tests = TestRun {
         commit: commit(),
         tree: "b".repeat(40).parse().unwrap(),
-        base: "c".repeat(40).parse().unwrap(),
-        setup: Some(ReceiptCommandRun { command: foreign(), exit: Exit::Code(0) }),
-        test: Some(ReceiptCommandRun { command: foreign(), exit: Exit::Code(1) }),
+        verdict: TestVerdict::Failed,
+        doubt: None,
+        setup: ran(0),
+        test: ran(1),
         counts: None,
         failing: vec![foreign(); 12],
-        review: Some(ReceiptReview { summary: foreign(), open: findings(text) }),
-        others: Some(CiTrace {
+        tail: foreign(),
+        sandbox: foreign(),
+        network: Default::default(),
+        scrutiny: None,
+        artifacts: Vec::new(),
+    };
+    let round = |round| RoundTrace {
+        round,
+        agent: Some(foreign()),
+        result: Some(foreign()),
+        commit: Some(commit()),
+        feedback: Some(feedback(text)),
+        diagnosis: Some(Diagnosis {
+            decision: DiagnosisDecision::Flag,
+            diagnosis: foreign(),
+            guidance: foreign(),
+        }),
+        ..RoundTrace::default()
+    };
+    let stage = |state| StageTrace { name: foreign(), state, rounds: vec![round(1), round(2)] };
+    let trace = OrderTrace {
+        base: Some("c".repeat(40).parse().unwrap()),
+        stages: vec![stage(StageState::Failed), stage(StageState::Running)],
+        work: Some(CandidateWork {
+            round: 1,
+            pushed: commit(),
+            agent: foreign(),
+            session: None,
+            answer: MoveKey("implement/1/agent".to_owned()),
+            patch: foreign(),
+            review: Some(feedback(text)),
+            open_findings: 2,
+            commit: commit(),
+            tree: "b".repeat(40).parse().unwrap(),
+            changed: vec!["src/a.py".to_owned()],
+            tests: Some(tests),
+            tested_at: 0,
+            checks: StageChecksOutcome::Passed,
+            accepted: None,
+        }),
+        pull: Some(PullTrace {
+            number: PullNumber(12),
+            url: "https://github.com/o/r/pull/12".to_owned(),
+            summary: foreign(),
+            title: foreign(),
+            ready: false,
+        }),
+        notes: vec![foreign()],
+        problems: vec![foreign(), "more".to_owned()],
+        ci: Some(CiTrace {
             commit: commit(),
             passed: 1,
             failing: vec![foreign()],
             failing_on_base: vec![foreign()],
             pending: vec![foreign()],
         }),
-        rounds: vec![RoundLine { stage: foreign(), round: 1, result: foreign(), counts: None }],
-        usage: AgentUsage::default(),
-        budget_usd: 5.0,
-        sandbox: Some(foreign()),
-    }
+        ..OrderTrace::default()
+    };
+    let budget = OrderBudget {
+        usd_limit: 5.0,
+        usd_spent: 0.0,
+        minutes_limit: 60,
+        minutes_spent: 0,
+        runs_limit: 60,
+        runs_spent: 0,
+        retry_renews: true,
+    };
+    let next = NextMoves { moves: Vec::new(), wake_at: None, settled };
+    let answers = vec![AnsweredSignal { signal: 2, answer: SignalAnswer::Ignored(foreign()) }];
+    OrderProjection { next, trace, verdict, answers, usd_limit: 5.0, budget, revision: 1 }
 }
 
 fn whole_bodies(text: &str) -> Vec<String> {
     let foreign = || text.to_owned();
-    let note = ReviewNote {
-        pull: PullNumber(12),
-        stage: foreign(),
-        round: 1,
-        verifier: foreign(),
-        commit: commit(),
-        feedback: Some(Feedback {
-            passed: text.len().is_multiple_of(2),
-            score: 0.5,
-            summary: foreign(),
-            issues: findings(text),
-        }),
-    };
-    let fates = vec![FindingFollowUp::Unknown, FindingFollowUp::RaisedAgain(commit())];
+    let journal = journal(text);
     let point =
         AnsweredPoint { by: foreign(), asked: foreign(), done: PointResolution::InVain, text: foreign() };
     let told = AnswerNote { pull: PullNumber(12), answer: 2, points: vec![point; 2], commit: Some(commit()) };
     let thread =
         ThreadReply { thread: foreign(), answers: 1, done: PointResolution::Nothing, text: foreign() };
-    let shown = check(&CheckView {
-        head: commit(),
-        state: CheckRunState::InProgress,
-        headline: foreign(),
-        explanation: Some(foreign()),
-        receipt: Some(receipt(text)),
-        findings: findings(text),
-        changed: vec!["src/a.py".to_owned()],
-        pages: pages(),
-    });
-    assert!(shown.title.chars().count() <= 100 && shown.annotations.len() <= 2);
-    let mut bodies = vec![
-        status(&state(text)),
-        pull(&PullBodyView {
-            issue: IssueNumber(7),
-            issue_url: URL.to_owned(),
-            summary: foreign(),
-            receipt: receipt(text),
-            pages: pages(),
-        }),
-        review(&ReviewCommentView {
-            note: &note,
-            follow_ups: fates,
-            answer: Some(foreign()),
-            pages: pages(),
-        }),
-        answer(&told, &pages()),
-        reply(&thread, &pages()),
-        shown.summary,
-    ];
+    let mut bodies = vec![answer(&journal, &told), reply(&journal, &thread)];
+    let pull_number = PullNumber(12);
+    for settled in [
+        None,
+        Some(Settlement::Escalated { pull: Some(pull_number), because: format!("{text} again") }),
+        Some(Settlement::Closed { pull: pull_number, by: foreign() }),
+    ] {
+        let survey = survey(text, settled);
+        let shown = check(&journal, &survey, &commit(), CheckRunState::InProgress);
+        assert!(shown.title.chars().count() <= 100 && shown.annotations.len() <= 2);
+        bodies.push(shown.summary);
+        bodies.push(status(&journal, &survey, Some(&DASHBOARD.parse().unwrap())));
+        bodies.extend(pull(&journal, &survey, text));
+        bodies.push(review(&journal, &survey, &note(text, 1)));
+        bodies.push(notice(&journal, &survey, &NoticeComment::Status));
+    }
+    let survey = survey(text, None);
     for what in [
         NoticeComment::UnknownCommand { word: foreign() },
         NoticeComment::NotNow { word: foreign(), because: foreign() },
         NoticeComment::Plan { round: 1, text: foreign() },
-        NoticeComment::PullClosed { pull: PullNumber(12), merged: false, by: foreign() },
-        NoticeComment::Status,
+        NoticeComment::PullClosed { pull: pull_number, merged: false, by: foreign() },
     ] {
-        bodies.push(notice(&NoticeView { notice: &what, headline: foreign(), issue: URL.to_owned() }));
+        bodies.push(notice(&journal, &survey, &what));
     }
     bodies
-}
-
-fn state(text: &str) -> StatusView {
-    let foreign = || text.to_owned();
-    let stage = |state| StageLine { name: foreign(), state, detail: foreign(), seconds: Some(3) };
-    StatusView {
-        headline: foreign(),
-        now: vec![foreign()],
-        stages: vec![stage(StageLineState::Passed), stage(StageLineState::Running)],
-        is_over: text.len().is_multiple_of(2),
-        problems: vec![foreign()],
-        explanation: Some(foreign()),
-        attempts: vec![StatusAttemptLine {
-            stage: foreign(),
-            round: 1,
-            result: foreign(),
-            diagnosis: Some(foreign()),
-            is_kept: true,
-        }],
-        still_wrong: vec![foreign()],
-        commands: vec![SlashCommandLine { command: foreign(), by: foreign(), ignored: Some(foreign()) }],
-        notes: vec![foreign()],
-        cost_usd: 0.4,
-        budget_usd: 5.0,
-        seconds: 3_789,
-        pull: Some((PullNumber(12), "https://github.com/o/r/pull/12".to_owned())),
-        dashboard: Some(DASHBOARD.to_owned()),
-        next_steps: Vec::new(),
-        updated_at: Utc.with_ymd_and_hms(2026, 3, 4, 5, 6, 7).unwrap(),
-    }
 }

@@ -4,10 +4,9 @@ use std::collections::BTreeSet;
 
 use super::job_log;
 use super::{EffectContext, EffectResult};
-use crate::views;
 use journeyman_agent::Runtime;
 use journeyman_github::{
-    CheckButton, ErrorKind, ExternalCheck, ExternalCheckState, InstalledRepository, OrderCheckRun, render,
+    CheckButton, ErrorKind, ExternalCheck, ExternalCheckState, InstalledRepository, OrderCheckRun,
 };
 use journeyman_order::conversation::{CheckRunState, ChecksSnapshot, FailingJob};
 use journeyman_order::moves::AgentTask;
@@ -23,7 +22,7 @@ impl EffectContext {
     /// Brings our check run on a commit up to date with the journal.
     pub(super) async fn show_check(&self, head: &CommitSha, state: CheckRunState) -> EffectResult {
         let at = self.at().await?;
-        let text = render::check(&views::check(&self.journal, &self.survey, head, state));
+        let text = journeyman_render::check(&self.journal, &self.survey, head, state);
         let buttons = buttons(&self.survey);
         let details = self.parts.settings.public_url.as_ref();
         let run = OrderCheckRun { head, order: self.order, state, text: &text, details, buttons: &buttons };

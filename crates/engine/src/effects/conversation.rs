@@ -1,10 +1,9 @@
 //! Moves of the conversation on GitHub: what people say there is read, and they are answered.
 
 use super::{EffectContext, EffectResult};
-use crate::views;
 use journeyman_github::{
     ErrorKind, GitHubError, InstalledRepository, MentionMatcher, ReviewThreadSnapshot, RoundComment,
-    ThreadAnswer, render,
+    ThreadAnswer,
 };
 use journeyman_order::conversation::{
     AnswerNote, CommentRef, CommentTarget, NoticeComment, PullReviewThread, PullSnapshot, Reaction,
@@ -14,6 +13,7 @@ use journeyman_order::moves::ReviewNote;
 use journeyman_order::{
     CommitSha, EffectError, EffectOutcome, IssueNumber, JournalEvent, Move, Person, PullNumber,
 };
+use journeyman_render as render;
 use journeyman_webhook as webhook;
 
 impl EffectContext {
@@ -59,10 +59,9 @@ impl EffectContext {
     /// Every thread is answered, also when one of them cannot be.
     pub(super) async fn answer_threads(&self, pull: PullNumber, replies: &[ThreadReply]) -> EffectResult {
         let at = self.at().await?;
-        let pages = views::pages(&self.journal);
         let mut refused = None;
         for reply in replies {
-            let body = render::reply(reply, &pages);
+            let body = render::reply(&self.journal, reply);
             let answer = ThreadAnswer { order: self.order, reply, body: &body };
             match self.parts.github.answer_thread(&at, pull, &answer).await {
                 Ok(()) => {}
@@ -88,7 +87,7 @@ impl EffectContext {
 
     pub(super) async fn say(&self, on: CommentTarget, saying: &NoticeComment) -> EffectResult {
         let at = self.at().await?;
-        let body = render::notice(&views::notice(&self.journal, &self.survey, saying));
+        let body = render::notice(&self.journal, &self.survey, saying);
         let thread = match on {
             CommentTarget::Issue(issue) => issue,
             CommentTarget::Pull(pull) => IssueNumber(pull.0),
@@ -111,7 +110,7 @@ impl EffectContext {
 
     pub(super) async fn show_answer(&self, note: &AnswerNote) -> EffectResult {
         let at = self.at().await?;
-        let body = render::answer(note, &views::pages(&self.journal));
+        let body = render::answer(&self.journal, note);
         self.parts.github.set_answer_comment(&at, note.pull, self.order, note.answer, &body).await?;
         self.minimize_old_comments(&at, note.pull).await?;
         Ok(EffectOutcome::Done)

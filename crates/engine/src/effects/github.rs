@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use super::{EffectContext, EffectResult, never, soon};
 use crate::live_journal::JournalSnapshot;
-use crate::views;
-use journeyman_github::{NewPullRequest, render};
+use journeyman_github::NewPullRequest;
 use journeyman_order::moves::ReviewNote;
 use journeyman_order::{BranchName, EffectOutcome, JournalEvent, Person, PullNumber};
+use journeyman_render as render;
 
 impl EffectContext {
     pub(super) async fn authorize(&self, person: &Person) -> EffectResult {
@@ -19,6 +19,7 @@ impl EffectContext {
         let at = self.at().await?;
         let body = self.pull_body(summary)?;
         let base = self.opened().default_branch.clone();
+        let title = &render::title(title);
         let new = NewPullRequest { head: branch, base: &base, title, body: &body, draft: true };
         let pull = self.parts.github.open_pull(&at, new).await?;
         Ok(EffectOutcome::PullOpened { number: pull.number, url: pull.url })
@@ -35,7 +36,7 @@ impl EffectContext {
         let at = self.at().await?;
         let github = &self.parts.github;
         let body = self.pull_body(summary)?;
-        github.update_pull(&at, number, Some(title), &body).await?;
+        github.update_pull(&at, number, Some(&render::title(title)), &body).await?;
         if ready {
             let pull = github.pull(&at, number).await?;
             match &self.survey.trace.work {
@@ -64,22 +65,22 @@ impl EffectContext {
         let text = || async { self.status_text() };
         let comment = github.set_status_comment(&at, issue, self.order, known, text).await?;
         let survey = Arc::clone(&self.turns.borrow().survey);
-        github.set_order_label(&at, issue, views::label(&survey)).await?;
+        github.set_order_label(&at, issue, render::label(&survey)).await?;
         Ok(EffectOutcome::StatusShown { comment: Some(comment) })
     }
 
     /// What the status is to say by now. It waits for its turn behind all that is more important.
     fn status_text(&self) -> String {
         let JournalSnapshot { journal, survey } = self.turns.borrow().clone();
-        render::status(&views::status(&journal, &survey, self.parts.settings.public_url.as_ref()))
+        render::status(&journal, &survey, self.parts.settings.public_url.as_ref())
     }
 
     pub(super) async fn show_review(&self, note: &ReviewNote) -> EffectResult {
         let at = self.at().await?;
         // The round before it can be told to its end by now.
-        let before = views::earlier_reviews(&self.journal, note).pop();
+        let before = render::earlier_review(&self.journal, note);
         for note in [Some(note), before].into_iter().flatten() {
-            let body = render::review(&views::review(&self.journal, &self.survey, note));
+            let body = render::review(&self.journal, &self.survey, note);
             let round = (note.stage.as_str(), note.round);
             self.parts.github.set_review_comment(&at, note.pull, self.order, round, &body).await?;
         }
@@ -88,7 +89,6 @@ impl EffectContext {
     }
 
     fn pull_body(&self, summary: &str) -> Result<String, journeyman_order::EffectError> {
-        let view = views::pull(&self.journal, &self.survey, summary);
-        view.map(|view| render::pull(&view)).ok_or_else(|| never("there is no work to publish"))
+        render::pull(&self.journal, &self.survey, summary).ok_or_else(|| never("there is no work to publish"))
     }
 }

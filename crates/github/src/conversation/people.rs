@@ -7,10 +7,10 @@ use crate::endpoints::InstalledRepository;
 use crate::error::{ErrorKind, GitHubError, Result};
 use crate::gate::WritePriority;
 use crate::permissions::TokenPermissions;
-use crate::render;
 use crate::service::GitHub;
 use crate::transport::GitHubRequest;
 use journeyman_order::conversation::{CommentRef, PointResolution, Reaction, ThreadReply};
+use journeyman_order::length::{LONGEST_BODY, fit};
 use journeyman_order::{OrderId, PullNumber};
 
 /// The last hundred comments: an answer of ours that has more than that behind it was read long ago.
@@ -119,7 +119,7 @@ impl GitHub {
             return Ok(());
         };
         if !found.answered {
-            let body = render::fit(&format!("{marker}\n{}", answer.body), render::LONGEST_BODY);
+            let body = fit(&format!("{marker}\n{}", answer.body), LONGEST_BODY);
             let route = at.route(&format!("/pulls/{pull}/comments/{}/replies", found.first));
             let request = GitHubRequest::post(route, json!({"body": body}));
             match self.call(at, TokenPermissions::WritePulls, &request).await {

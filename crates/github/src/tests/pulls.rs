@@ -25,7 +25,7 @@ fn ours() -> Value {
 }
 
 fn new(branch: &BranchName) -> NewPullRequest<'_> {
-    NewPullRequest { head: branch, base: "main", title: "Fix it, @octocat", body: "Closes #7", draft: true }
+    NewPullRequest { head: branch, base: "main", title: "Fix it", body: "Closes #7", draft: true }
 }
 
 #[tokio::test]
@@ -40,7 +40,7 @@ async fn it_is_opened_as_a_draft_from_our_branch() {
     let seen = server.requests();
     let posted = seen.iter().find(|seen| seen.call == "POST /repos/octo/hello/pulls").unwrap();
     assert_eq!(posted.body["head"], json!("journeyman/issue-7-fix"));
-    assert_eq!(posted.body["title"], json!("Fix it, octocat"));
+    assert_eq!(posted.body["title"], json!("Fix it"));
     assert_eq!(posted.body["draft"], json!(true));
     assert!(
         server.count("GET /repos/octo/hello/pulls?state=open&head=octo%3Ajourneyman%2Fissue-7-fix&") == 1

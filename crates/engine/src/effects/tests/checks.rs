@@ -1,9 +1,10 @@
 //! Our check run: one for an order and a commit, whatever goes wrong on the way.
 
 use journeyman_emulator::{CheckConclusion, CheckRunView, EmulatedAnnotation as Annotated, Fault, FaultKind};
-use journeyman_github::render::{AnnotationLevel, CheckAnnotation, CheckRunOutput};
 use journeyman_github::{CheckButton, InstalledRepository, OrderCheckRun};
-use journeyman_order::conversation::{CheckRunState, ChecksSnapshot};
+use journeyman_order::conversation::{
+    AnnotationLevel, CheckAnnotation, CheckRunOutput, CheckRunState, ChecksSnapshot,
+};
 use journeyman_order::moves::Retry;
 use journeyman_order::{CommitSha, EffectOutcome, InstallationId, Move};
 

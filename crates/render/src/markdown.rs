@@ -1,9 +1,8 @@
 //! Foreign Markdown, let through by an allowlist of shapes.
 
-use super::text::{BoldHandling, code_block, code_span, markdown_word, shorten, visible};
+use super::text::{BoldHandling, code_block, code_span, markdown_word, visible};
+use journeyman_order::length::{CUT_NOTE, shorten};
 use journeyman_order::release_words::calmed;
-
-const NOTE: &str = "*Shortened: what follows does not fit here.*";
 
 /// Foreign Markdown made harmless, at most `most` characters of it.
 ///
@@ -61,7 +60,7 @@ struct MarkdownBuffer {
 impl MarkdownBuffer {
     fn new(most: usize) -> Self {
         // Room for the note and the blank line before it.
-        Self { text: String::new(), left: most.saturating_sub(NOTE.len() + 2), full: false }
+        Self { text: String::new(), left: most.saturating_sub(CUT_NOTE.len() + 2), full: false }
     }
 
     fn is_full(&self) -> bool {
@@ -120,7 +119,7 @@ impl MarkdownBuffer {
         if self.full {
             let gap = if text.is_empty() { "" } else { "\n\n" };
             text.push_str(gap);
-            text.push_str(NOTE);
+            text.push_str(CUT_NOTE);
         }
         text
     }
@@ -235,4 +234,29 @@ fn push_apart(line: &mut String, code: &str) {
         line.push(' ');
     }
     line.push_str(code);
+}
+
+/// Foreign text that is already harmless, set apart from what we say ourselves.
+pub(super) fn quoted(text: &str) -> String {
+    let lines: Vec<String> =
+        text.lines().map(|line| if line.is_empty() { ">".to_owned() } else { format!("> {line}") }).collect();
+    lines.join("\n")
+}
+
+/// Foreign Markdown made harmless and set apart, in at most so many characters; none when there is nothing to see.
+pub(super) fn quoted_within(text: &str, most: usize) -> Option<String> {
+    let mut room = most;
+    // Each of many short lines gets a sign of its own: rather less text than more than fits.
+    while room >= 100 {
+        let text = markdown(text, room);
+        if text.is_empty() {
+            return None;
+        }
+        let quoted = quoted(&text);
+        if quoted.chars().count() <= most {
+            return Some(quoted);
+        }
+        room = room * 2 / 3;
+    }
+    None
 }

@@ -1,10 +1,10 @@
 //! What was looked at beside the one run of the tests, in lines of a list. Names of tests and paths are foreign.
 
 use super::pages::RepositoryLinks;
-use super::receipt::{command_span, counted};
-use super::text::{code_span, plain, shorten};
+use super::text::{code_span, command_span, plain};
+use journeyman_order::length::shorten;
 use journeyman_order::scrutiny::{MutantTally, OldTests};
-use journeyman_order::{CommitSha, ComparedBy, Scrutiny, TestList, Weakening};
+use journeyman_order::{CommitSha, ComparedBy, Scrutiny, TestCounts, TestList, Weakening};
 
 const MOST_NAMES: usize = 6;
 const MOST_REMARKS: usize = 10;
@@ -171,4 +171,9 @@ fn list(names: &[String], total: u64) -> String {
         names.iter().take(MOST_NAMES).map(|name| command_span(&shorten(name, 100))).collect();
     let more = total.saturating_sub(shown.len() as u64);
     if more > 0 { format!("{} and {more} more", shown.join(", ")) } else { shown.join(", ") }
+}
+
+/// Tests by what became of them.
+pub(super) fn counted(counts: TestCounts) -> String {
+    format!("{} passed, {} failed, {} skipped", counts.passed, counts.failed, counts.skipped)
 }

@@ -1,11 +1,12 @@
 //! Answers to what people and checks asked for: in the thread of a review, and together in one comment.
 
-use super::LONGEST_BODY;
 use super::markdown::markdown;
 use super::pages::RepositoryLinks;
 use super::table::{cell, table};
-use super::text::{fit, plain, shorten};
+use super::text::plain;
+use journeyman_order::Journal;
 use journeyman_order::conversation::{AnswerNote, AnsweredPoint, PointResolution, ThreadReply};
+use journeyman_order::length::{LONGEST_BODY, fit, shorten};
 
 /// The most that an agent says in one thread, in characters.
 const LONGEST_REPLY: usize = 6_000;
@@ -13,15 +14,16 @@ const LONGEST_REPLY: usize = 6_000;
 const MOST_POINTS: usize = 40;
 
 /// What is said in a thread of a review: what was done, then why. What the agent says of it is foreign.
-pub fn reply(reply: &ThreadReply, pages: &RepositoryLinks) -> String {
+pub fn reply(journal: &Journal, reply: &ThreadReply) -> String {
     let text = markdown(&reply.text, LONGEST_REPLY);
-    let done = done(&reply.done, pages);
+    let done = done(&reply.done, &RepositoryLinks::of(journal));
     let body = if text.is_empty() { format!("{done}.") } else { format!("{done}.\n\n{text}") };
     fit(&body, LONGEST_BODY)
 }
 
 /// What became of what was asked for outside of threads: one line for each point.
-pub fn answer(note: &AnswerNote, pages: &RepositoryLinks) -> String {
+pub fn answer(journal: &Journal, note: &AnswerNote) -> String {
+    let pages = &RepositoryLinks::of(journal);
     let which = if note.answer > 1 { format!(", answer {}", note.answer) } else { String::new() };
     let mut parts = vec![match &note.commit {
         Some(commit) => format!("### What was asked for{which}: see {}", pages.commit(commit)),
@@ -57,13 +59,10 @@ fn done(done: &PointResolution, pages: &RepositoryLinks) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::table::columns;
     use super::*;
-    use journeyman_order::{IssueNumber, PullNumber};
-
-    fn pages() -> RepositoryLinks {
-        RepositoryLinks::by_issue("https://github.com/o/r/issues/7", IssueNumber(7))
-    }
+    use crate::table::columns;
+    use crate::tests::journal;
+    use journeyman_order::PullNumber;
 
     fn sha() -> journeyman_order::CommitSha {
         "a".repeat(40).parse().unwrap()
@@ -76,7 +75,8 @@ mod tests {
     #[test]
     fn a_thread_hears_what_was_done_and_why() {
         let said = |done, text: &str| {
-            reply(&ThreadReply { thread: "T".to_owned(), answers: 1, done, text: text.to_owned() }, &pages())
+            let reply = ThreadReply { thread: "T".to_owned(), answers: 1, done, text: text.to_owned() };
+            super::reply(&journal(Vec::new()), &reply)
         };
         assert_eq!(
             said(PointResolution::In(sha()), "Empty lists are `0` now, @mona. Fixes #3"),
@@ -107,7 +107,7 @@ mod tests {
             commit: Some(sha()),
         };
         assert_eq!(
-            answer(&note, &pages()),
+            answer(&journal(Vec::new()), &note),
             format!(
                 "### What was asked for, answer 2: see {link}\n\n\
                  | who | asked for | what was done |\n|---|---|---|\n\
@@ -119,7 +119,7 @@ mod tests {
         let hostile = "x|`|` @y fixes #3 \\";
         note.points = vec![point(hostile, hostile, PointResolution::InVain, hostile); 60];
         note.commit = None;
-        let text = answer(&note, &pages());
+        let text = answer(&journal(Vec::new()), &note);
         assert!(text.starts_with("### What was asked for, answer 2: nothing was changed\n"), "{text}");
         assert!(text.ends_with("\n\nAnd 20 more.") && !text.contains("fixes #3"), "{text}");
         assert!(text.lines().filter(|line| line.starts_with('|')).all(|row| columns(row) == 3), "{text}");

@@ -6,7 +6,8 @@ use proptest::prelude::*;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use regex::Regex;
 
-use super::{code_block, code_span, fit, markdown, plain, title};
+use crate::{code_block, code_span, markdown, plain, title};
+use journeyman_order::length::fit;
 
 /// The runs of text that GitHub would search for mentions and references; code is left out of them, as there.
 fn searched_text(rendered: &str) -> Vec<String> {

@@ -1,33 +1,31 @@
 //! What is said once, in a comment of its own: answers to commands, the plan, the end of a pull request.
 
-use super::LONGEST_BODY;
-use super::markdown::markdown;
-use super::status::quoted;
-use super::text::{code_span, fit, plain, shorten};
+use super::headline;
+use super::markdown::{markdown, quoted};
+use super::pages::is_linkable;
+use super::text::{code_span, plain};
+use journeyman_order::Journal;
 use journeyman_order::conversation::NoticeComment;
+use journeyman_order::length::{LONGEST_BODY, fit, shorten};
+use journeyman_order::next::OrderProjection;
 use journeyman_order::signal::COMMANDS;
+use journeyman_order::trace::{StageState, StageTrace};
 
 /// The most of a plan that is shown, in characters.
 const LONGEST_PLAN: usize = 50_000;
 /// How many letters may be wrong in a word that is taken for one of ours.
 const MOST_SLIPS: usize = 3;
 
-/// What is said, with what it needs to know of the order.
-#[derive(Debug, Clone, PartialEq)]
-pub struct NoticeView<'a> {
-    pub notice: &'a NoticeComment,
-    /// Where the order stands, on one line. Foreign in part: it can hold a login.
-    pub headline: String,
-    /// The issue's page, where the status comment is.
-    pub issue: String,
-}
-
 /// The comment's body.
-pub fn notice(view: &NoticeView<'_>) -> String {
-    let body = match view.notice {
+pub fn notice(journal: &Journal, survey: &OrderProjection, saying: &NoticeComment) -> String {
+    let body = match saying {
         NoticeComment::Help => help(),
         NoticeComment::UnknownCommand { word } => unknown(word),
-        NoticeComment::Status => format!("{}. {}", plain(&shorten(&view.headline, 300)), more(&view.issue)),
+        NoticeComment::Status => format!(
+            "{}. {}",
+            plain(&shorten(&standing(survey), 300)),
+            more(&journal.opened().issue.url)
+        ),
         NoticeComment::NotNow { word, because } => {
             let because = plain(&shorten(because, 500));
             format!("{} changed nothing: {}.", command(word), because.trim_end_matches('.'))
@@ -50,6 +48,19 @@ pub fn notice(view: &NoticeView<'_>) -> String {
         }
     };
     fit(&body, LONGEST_BODY)
+}
+
+/// Where the order stands, on one line.
+fn standing(survey: &OrderProjection) -> String {
+    let is_running = |stage: &&StageTrace| stage.state == StageState::Running;
+    let running = survey.trace.stages.iter().rfind(is_running).filter(|_| survey.next.settled.is_none());
+    match running {
+        Some(stage) => {
+            let round = stage.rounds.last().map_or(1, |round| round.round);
+            format!("{}: {}, round {round}", headline(survey), stage.name)
+        }
+        None => headline(survey),
+    }
 }
 
 fn help() -> String {
@@ -88,7 +99,7 @@ fn command(word: &str) -> String {
 }
 
 fn more(issue: &str) -> String {
-    if super::pages::is_linkable(issue) {
+    if is_linkable(issue) {
         format!("The [comment on the issue]({issue}) has all of it.")
     } else {
         "The status comment on the issue has all of it.".to_owned()
@@ -112,14 +123,14 @@ fn plan(round: u32, text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tests::{journal, stage, survey};
     use journeyman_order::PullNumber;
+    use journeyman_order::trace::{OrderTrace, RoundTrace};
 
-    fn said(saying_: &NoticeComment) -> String {
-        notice(&NoticeView {
-            notice: saying_,
-            headline: "Journeyman is at work: implement, round 2, for @mona".to_owned(),
-            issue: "https://github.com/o/r/issues/7".to_owned(),
-        })
+    fn said(saying: &NoticeComment) -> String {
+        let rounds = vec![RoundTrace { round: 2, ..RoundTrace::default() }];
+        let stages = vec![stage("for @mona", StageState::Running, rounds)];
+        notice(&journal(Vec::new()), &survey(OrderTrace { stages, ..OrderTrace::default() }, None), saying)
     }
 
     #[test]
@@ -165,7 +176,7 @@ mod tests {
         for (saying, text) in [
             (
                 NoticeComment::Status,
-                "Journeyman is at work: implement, round 2, for `@mona`. \
+                "Journeyman is at work on this: for `@mona,` round 2. \
                  The [comment on the issue](https://github.com/o/r/issues/7) has all of it.",
             ),
             (

@@ -5,7 +5,9 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use journeyman_order::commit_message::is_hidden;
+use journeyman_order::length::shorten;
 use journeyman_order::release_words::calmed;
+use journeyman_order::{Severity, TestCounts};
 
 /// Foreign text with line feeds as the only line ends, spaces as the only white space, and nothing that cannot be
 /// seen, that turns the direction of what follows, or that steers a release: release bots read texts as they stand.
@@ -129,6 +131,12 @@ pub fn code_span(text: &str) -> String {
     format!("{fence}{pad}{text}{pad}{fence}")
 }
 
+/// A command or the name of a test, as inline code.
+pub(super) fn command_span(command: &str) -> String {
+    let span = code_span(&shorten(command, 300));
+    if span.is_empty() { "an empty command".to_owned() } else { span }
+}
+
 /// Foreign text as a block of code, in a fence longer than any in it.
 pub fn code_block(text: &str) -> String {
     let text = calm(&visible(text));
@@ -215,67 +223,32 @@ fn unarmed(word: &str) -> String {
     }
 }
 
-/// At most so many characters, the last of them `…` when there were more.
-pub fn shorten(text: &str, most: usize) -> String {
-    if text.chars().nth(most).is_none() {
-        return text.to_owned();
+/// `4s`, `3m 20s`, `2h 5m`, `3d 4h`.
+pub(super) fn duration(seconds: u64) -> String {
+    let (minutes, hours, days) = (seconds / 60, seconds / 3_600, seconds / 86_400);
+    match (days, hours, minutes) {
+        (0, 0, 0) => format!("{seconds}s"),
+        (0, 0, _) => format!("{minutes}m {}s", seconds % 60),
+        (0, _, _) => format!("{hours}h {}m", minutes % 60),
+        (_, _, _) => format!("{days}d {}h", hours % 24),
     }
-    let mut short: String = text.chars().take(most.saturating_sub(1)).collect();
-    short.truncate(short.trim_end().len());
-    if most > 0 {
-        short.push('…');
-    }
-    short
 }
 
-/// A body of ours, cut where GitHub would refuse it: after a line, with what was open closed, and a word about it.
-/// Our bodies are made to fit; this is for when one is not.
-pub fn fit(body: &str, most: usize) -> String {
-    if body.chars().nth(most).is_none() {
-        return body.to_owned();
-    }
-    const NOTE: &str = "*Shortened: what follows does not fit here.*";
-    const FOLDED: &str = "</details>";
-    // Room for the note, a closing fence and a closing fold, each after a blank line.
-    let room = most.saturating_sub(NOTE.len() + FOLDED.len() + MOST_FENCE + 6);
-    let cut: String = body.chars().take(room).collect();
-    let (whole, part) = cut.rsplit_once('\n').unwrap_or(("", &cut));
-    // A part of a line is worth keeping where it is most of what there is, and where nothing in it was held by code.
-    let part = if part.len() > whole.len() && !part.contains('`') { part.trim_end_matches('\\') } else { "" };
-    let mut kept = format!("{whole}\n{part}").trim().to_owned();
-    let (fence, folds) = left_open(&kept);
-    if let Some(fence) = fence.filter(|fence| fence.len() <= MOST_FENCE) {
-        kept.push('\n');
-        kept.push_str(&fence);
-    }
-    if folds > 0 {
-        kept.push_str("\n\n");
-        kept.push_str(FOLDED);
-    }
-    format!("{kept}\n\n{NOTE}").chars().take(most).collect()
+/// Dollars and cents; a formula's sign to GitHub when there are two on a line, hence the backslash.
+pub(super) fn dollars(usd: f64) -> String {
+    let usd = if usd.is_finite() { usd.max(0.0) } else { 0.0 };
+    format!("\\${usd:.2}")
 }
 
-/// The longest fence that is closed where a body is cut, with the signs of a quote before it, in characters.
-const MOST_FENCE: usize = 80;
+/// Tests, in a few words.
+pub(super) fn passing(counts: TestCounts) -> String {
+    format!("{} of {} tests pass", counts.passed, counts.ran())
+}
 
-/// What is open at the end of a text: a block of code, by what closes it, and folds of ours, which stand on lines of
-/// their own.
-fn left_open(text: &str) -> (Option<String>, usize) {
-    let mut open: Option<(&str, &str)> = None;
-    let mut folds = 0_usize;
-    for line in text.lines() {
-        let bare = line.trim_start_matches(['>', ' ']);
-        let (quote, _) = line.split_at(line.len() - bare.len());
-        let ticks = bare.len() - bare.trim_start_matches('`').len();
-        // A backtick after the backticks makes it a code span.
-        let is_fence = ticks >= 3 && bare.get(ticks..).is_some_and(|after| !after.contains('`'));
-        match open {
-            None if is_fence => open = bare.get(..ticks).map(|fence| (quote, fence)),
-            None if line == "<details>" => folds += 1,
-            None if line == "</details>" => folds = folds.saturating_sub(1),
-            Some((_, fence)) if bare.trim_end() == fence => open = None,
-            Some(_) | None => {}
-        }
+/// How much a finding weighs, in a word; what cannot be used stands out.
+pub(super) fn severity(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Critical => "**critical**",
+        Severity::Major | Severity::Minor => severity.as_str(),
     }
-    (open.map(|(quote, fence)| format!("{quote}{fence}")), folds)
 }

@@ -1,12 +1,16 @@
 //! How far each stage is, and what is under way.
 
+use super::text::{duration, passing, plain};
 use super::time::{seconds_at_work, under_way};
-use journeyman_github::render::{StageLine, StageLineState};
+use journeyman_order::length::shorten;
 use journeyman_order::next::OrderProjection;
 use journeyman_order::trace::{RoundTrace, StageState as Stood};
-use journeyman_order::{EffectPart, Journal, JournalEvent, Move, MoveKey, TestCounts};
+use journeyman_order::{EffectPart, Journal, JournalEvent, Move, MoveKey};
 
-/// What is under way, in words.
+/// Stages that are shown.
+const MOST_STAGES: usize = 50;
+
+/// What is under way, in words. Foreign in part: roles have names of a repository's choice.
 pub(super) fn now(journal: &Journal) -> Vec<String> {
     under_way(journal).into_iter().filter_map(|(key, doing)| in_words(key, doing)).collect()
 }
@@ -51,36 +55,84 @@ fn in_words(key: &MoveKey, doing: &Move) -> Option<String> {
     Some(words)
 }
 
-/// The pipeline's stages, and after them what came up besides, such as rounds that people asked for.
-pub(super) fn stages(journal: &Journal, survey: &OrderProjection) -> Vec<StageLine> {
+/// How far a stage is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum StageProgress {
+    Waiting,
+    Running,
+    /// Done, and its checks passed.
+    Passed,
+    Failed,
+    Skipped,
+}
+
+impl StageProgress {
+    /// A box that is ticked when nothing is left to do there, and a sign where that does not tell enough.
+    fn mark(self) -> &'static str {
+        match self {
+            Self::Waiting => "[ ]",
+            Self::Running => "[ ] ⏳",
+            Self::Passed => "[x]",
+            Self::Failed => "[ ] ❌",
+            Self::Skipped => "[x] ➖",
+        }
+    }
+}
+
+/// The pipeline's stages, and after them what came up besides, such as rounds that people asked for. Once the order has
+/// ended they are folded.
+pub(super) fn stages(journal: &Journal, survey: &OrderProjection) -> Option<String> {
     let mut names: Vec<&str> = journal.pipeline().stages.iter().map(|stage| stage.name.as_str()).collect();
     for stage in &survey.trace.stages {
         if !names.contains(&stage.name.as_str()) {
             names.push(&stage.name);
         }
     }
-    names.into_iter().map(|name| stage_line(name, journal, survey)).collect()
+    if names.is_empty() {
+        return None;
+    }
+    let lines: Vec<String> =
+        names.iter().take(MOST_STAGES).map(|name| stage_line(name, journal, survey)).collect();
+    let lines = lines.join("\n");
+    if survey.next.settled.is_none() {
+        return Some(lines);
+    }
+    let passed = names.iter().filter(|name| progress(name, survey) == StageProgress::Passed).count();
+    let all = names.len();
+    Some(format!("<details>\n<summary>{passed} of {all} stages passed</summary>\n\n{lines}\n\n</details>"))
 }
 
-fn stage_line(name: &str, journal: &Journal, survey: &OrderProjection) -> StageLine {
+fn progress(name: &str, survey: &OrderProjection) -> StageProgress {
     let trace = survey.trace.stages.iter().rfind(|stage| stage.name == name);
-    let state = match (trace.map(|stage| stage.state), &survey.next.settled) {
-        (Some(Stood::Passed | Stood::Approved), _) => StageLineState::Passed,
-        (Some(Stood::Skipped | Stood::NotReached), _) => StageLineState::Skipped,
+    match (trace.map(|stage| stage.state), &survey.next.settled) {
+        (Some(Stood::Passed | Stood::Approved), _) => StageProgress::Passed,
+        (Some(Stood::Skipped | Stood::NotReached), _) | (None, Some(_)) => StageProgress::Skipped,
         (Some(Stood::Failed | Stood::Escalated), _) | (Some(Stood::Running), Some(_)) => {
-            StageLineState::Failed
+            StageProgress::Failed
         }
-        (Some(Stood::Running), None) => StageLineState::Running,
-        (None, Some(_)) => StageLineState::Skipped,
-        (None, None) => StageLineState::Waiting,
-    };
-    let detail = trace.and_then(|stage| stage.rounds.last());
-    StageLine {
-        name: name.to_owned(),
-        state,
-        detail: detail.map(|round| round_detail(round, attempt(journal, name))).unwrap_or_default(),
-        seconds: trace.and_then(|_| seconds_at_work(journal, |key| key.stage() == name)),
+        (Some(Stood::Running), None) => StageProgress::Running,
+        (None, None) => StageProgress::Waiting,
     }
+}
+
+/// One stage: its name, a few words more, such as the round and the test counts, and how long it was at work.
+fn stage_line(name: &str, journal: &Journal, survey: &OrderProjection) -> String {
+    let progress = progress(name, survey);
+    let shown = plain(&shorten(name, 60));
+    // What is of interest stands out: where it is at work, and where it went wrong.
+    let shown = match progress {
+        StageProgress::Running | StageProgress::Failed => format!("**{shown}**"),
+        StageProgress::Waiting | StageProgress::Passed | StageProgress::Skipped => shown,
+    };
+    let mut line = format!("- {} {shown}", progress.mark());
+    let Some(trace) = survey.trace.stages.iter().rfind(|stage| stage.name == name) else { return line };
+    let detail = trace.rounds.last().map(|round| round_detail(round, attempt(journal, name)));
+    let detail = detail.map(|detail| plain(&shorten(&detail, 300))).filter(|detail| !detail.is_empty());
+    let seconds = seconds_at_work(journal, |key| key.stage() == name).map(duration);
+    for more in [detail, seconds].into_iter().flatten() {
+        line.push_str(&format!(" · {more}"));
+    }
+    line
 }
 
 /// Which round a stage's worker was sent into last, which attempt that is, and of how many; none before it was sent
@@ -111,14 +163,9 @@ fn round_detail(round: &RoundTrace, attempt: Option<(u32, u32, u32)>) -> String 
         Some(_) | None => {}
     }
     if let Some(counts) = round.tests.as_ref().and_then(|tests| tests.counts) {
-        words.push(counted(counts));
+        words.push(passing(counts));
     } else if let Some(feedback) = &round.feedback {
         words.push(feedback.summary.clone());
     }
     words.join(", ")
-}
-
-/// Tests, in a few words.
-pub(super) fn counted(counts: TestCounts) -> String {
-    format!("{} of {} tests pass", counts.passed, counts.ran())
 }

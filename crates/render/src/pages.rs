@@ -2,25 +2,32 @@
 
 use url::Url;
 
-use super::text::{code_span, shorten};
-use journeyman_order::{CommitSha, IssueNumber};
+use super::text::code_span;
+use journeyman_order::length::shorten;
+use journeyman_order::{CommitSha, IssueNumber, Journal};
 
 /// The pages of a repository. Without a known address there are no links, and the same is said without them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct RepositoryLinks {
+pub(super) struct RepositoryLinks {
     /// `https://HOST/OWNER/NAME`, of characters that Markdown can hold in a link.
     root: Option<String>,
 }
 
 impl RepositoryLinks {
+    /// The repository that an order works in.
+    pub(super) fn of(journal: &Journal) -> Self {
+        let issue = &journal.opened().issue;
+        Self::by_issue(&issue.url, issue.number)
+    }
+
     /// By the page of one of the repository's issues, `https://HOST/OWNER/NAME/issues/7`.
-    pub fn by_issue(url: &str, issue: IssueNumber) -> Self {
+    fn by_issue(url: &str, issue: IssueNumber) -> Self {
         let root = url.strip_suffix(&format!("/issues/{issue}")).filter(|root| is_linkable(root));
         Self { root: root.map(str::to_owned) }
     }
 
     /// The commit by its short name, linked where that is possible.
-    pub fn commit(&self, commit: &CommitSha) -> String {
+    pub(super) fn commit(&self, commit: &CommitSha) -> String {
         match &self.root {
             Some(root) => format!("[`{}`]({root}/commit/{commit})", commit.short()),
             None => format!("`{}`", commit.short()),
@@ -29,7 +36,7 @@ impl RepositoryLinks {
 
     /// A place as a reviewer names it, `path:line`, linked to that line as it is in the commit. Foreign; what is no
     /// such place is only shown. Empty when there is nothing to see.
-    pub fn location(&self, commit: &CommitSha, place: &str) -> String {
+    pub(super) fn location(&self, commit: &CommitSha, place: &str) -> String {
         let shown = code_span(&shorten(place, 150));
         match (&self.root, FileLocation::of(place)) {
             (Some(root), Some(FileLocation { path, line })) if !shown.is_empty() => {
@@ -42,16 +49,16 @@ impl RepositoryLinks {
 
 /// A line of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FileLocation<'a> {
+pub(super) struct FileLocation<'a> {
     /// The file, from the repository's root.
-    pub path: &'a str,
+    pub(super) path: &'a str,
     /// The line, from 1; of several, the first.
-    pub line: u64,
+    pub(super) line: u64,
 }
 
 impl<'a> FileLocation<'a> {
     /// Of `path:line`, `path:line:column`, `path:line-line`; none where no line is named.
-    pub fn of(text: &'a str) -> Option<Self> {
+    pub(super) fn of(text: &'a str) -> Option<Self> {
         let text = text.trim();
         let text = text.strip_prefix("./").unwrap_or(text);
         // The path ends where only lines and columns follow.

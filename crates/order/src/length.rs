@@ -1,0 +1,70 @@
+//! How long a text may be that GitHub is given, and how one that is longer is cut.
+
+/// GitHub takes no longer body of an issue, a comment or a pull request, in characters.
+pub const LONGEST_BODY: usize = 65_536;
+/// What stands where a text was cut.
+pub const CUT_NOTE: &str = "*Shortened: what follows does not fit here.*";
+
+/// At most so many characters, the last of them `…` when there were more.
+pub fn shorten(text: &str, most: usize) -> String {
+    if text.chars().nth(most).is_none() {
+        return text.to_owned();
+    }
+    let mut short: String = text.chars().take(most.saturating_sub(1)).collect();
+    short.truncate(short.trim_end().len());
+    if most > 0 {
+        short.push('…');
+    }
+    short
+}
+
+/// A body of ours, cut where GitHub would refuse it: after a line, with what was open closed, and a word about it.
+/// Our bodies are made to fit; this is for when one is not.
+pub fn fit(body: &str, most: usize) -> String {
+    if body.chars().nth(most).is_none() {
+        return body.to_owned();
+    }
+    const FOLDED: &str = "</details>";
+    // Room for the note, a closing fence and a closing fold, each after a blank line.
+    let room = most.saturating_sub(CUT_NOTE.len() + FOLDED.len() + MOST_FENCE + 6);
+    let cut: String = body.chars().take(room).collect();
+    let (whole, part) = cut.rsplit_once('\n').unwrap_or(("", &cut));
+    // A part of a line is worth keeping where it is most of what there is, and where nothing in it was held by code.
+    let part = if part.len() > whole.len() && !part.contains('`') { part.trim_end_matches('\\') } else { "" };
+    let mut kept = format!("{whole}\n{part}").trim().to_owned();
+    let (fence, folds) = left_open(&kept);
+    if let Some(fence) = fence.filter(|fence| fence.len() <= MOST_FENCE) {
+        kept.push('\n');
+        kept.push_str(&fence);
+    }
+    if folds > 0 {
+        kept.push_str("\n\n");
+        kept.push_str(FOLDED);
+    }
+    format!("{kept}\n\n{CUT_NOTE}").chars().take(most).collect()
+}
+
+/// The longest fence that is closed where a body is cut, with the signs of a quote before it, in characters.
+const MOST_FENCE: usize = 80;
+
+/// What is open at the end of a text: a block of code, by what closes it, and folds of ours, which stand on lines of
+/// their own.
+fn left_open(text: &str) -> (Option<String>, usize) {
+    let mut open: Option<(&str, &str)> = None;
+    let mut folds = 0_usize;
+    for line in text.lines() {
+        let bare = line.trim_start_matches(['>', ' ']);
+        let (quote, _) = line.split_at(line.len() - bare.len());
+        let ticks = bare.len() - bare.trim_start_matches('`').len();
+        // A backtick after the backticks makes it a code span.
+        let is_fence = ticks >= 3 && bare.get(ticks..).is_some_and(|after| !after.contains('`'));
+        match open {
+            None if is_fence => open = bare.get(..ticks).map(|fence| (quote, fence)),
+            None if line == "<details>" => folds += 1,
+            None if line == "</details>" => folds = folds.saturating_sub(1),
+            Some((_, fence)) if bare.trim_end() == fence => open = None,
+            Some(_) | None => {}
+        }
+    }
+    (open.map(|(quote, fence)| format!("{quote}{fence}")), folds)
+}

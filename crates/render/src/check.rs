@@ -1,0 +1,222 @@
+//! The check run's output: the receipt beside the commit, and open findings on their lines.
+
+use super::headline;
+use super::pages::{FileLocation, RepositoryLinks};
+use super::receipt::ReceiptSource;
+use super::scrutiny::count_of_changed;
+use super::text::{passing, plain, visible};
+use journeyman_order::conversation::{AnnotationLevel, CheckAnnotation, CheckRunOutput, CheckRunState};
+use journeyman_order::length::{fit, shorten};
+use journeyman_order::next::OrderProjection;
+use journeyman_order::{CommitSha, Finding, Journal, Severity};
+
+/// GitHub takes no longer summary of a check run: 65,535 characters.
+const LONGEST_SUMMARY: usize = 65_535;
+const LONGEST_TITLE: usize = 100;
+/// Of an annotation; GitHub takes 64 KB of a message and 255 characters of a title.
+const LONGEST_MESSAGE: usize = 4_000;
+const LONGEST_ANNOTATION_TITLE: usize = 120;
+
+/// What the check run on a commit says. Of a commit that is not the one that is published, or about to be, nothing
+/// is known that could stand there.
+pub fn check(
+    journal: &Journal,
+    survey: &OrderProjection,
+    head: &CommitSha,
+    state: CheckRunState,
+) -> CheckRunOutput {
+    let work = survey.trace.work.as_ref().filter(|work| work.commit == *head);
+    let receipt = work.and_then(|_| ReceiptSource::of(journal, survey));
+    let findings: &[Finding] =
+        work.and_then(|work| work.review.as_ref()).map_or(&[], |review| &review.issues);
+    let changed = work.map_or(&[][..], |work| &work.changed);
+    let mut annotations: Vec<CheckAnnotation> =
+        findings.iter().filter_map(|finding| annotation(finding, changed)).collect();
+    annotations.sort_by_key(|annotation| annotation.level);
+    let title = title(survey, state, receipt.as_ref(), findings.len());
+    CheckRunOutput {
+        title: shorten(&bare(&title), LONGEST_TITLE),
+        summary: fit(&summary(journal, survey, head, receipt.as_ref()), LONGEST_SUMMARY),
+        annotations,
+    }
+}
+
+/// In progress it is where the order stands; after that, what became of it and on what grounds.
+fn title(
+    survey: &OrderProjection,
+    state: CheckRunState,
+    receipt: Option<&ReceiptSource<'_>>,
+    open: usize,
+) -> String {
+    let told = receipt.and_then(|receipt| Some((receipt, receipt.counts()?)));
+    match (state, told) {
+        (CheckRunState::InProgress | CheckRunState::Cancelled, _) | (_, None) => headline(survey),
+        (
+            CheckRunState::Success | CheckRunState::Neutral | CheckRunState::Failure,
+            Some((receipt, counts)),
+        ) => {
+            let findings = match open {
+                0 => String::new(),
+                1 => ", 1 finding is open".to_owned(),
+                _ => format!(", {open} findings are open"),
+            };
+            // The sign before it is GitHub's to show.
+            let verdict = survey.surfaces().heading.trim_start_matches(|c: char| !c.is_ascii_alphabetic());
+            let changed = match receipt.scrutiny().map_or(0, |scrutiny| scrutiny.changed_tests.len()) {
+                0 => String::new(),
+                count => format!("; {}", count_of_changed(count)),
+            };
+            format!("{verdict}{changed}: {}{findings}", passing(counts))
+        }
+    }
+}
+
+fn summary(
+    journal: &Journal,
+    survey: &OrderProjection,
+    head: &CommitSha,
+    receipt: Option<&ReceiptSource<'_>>,
+) -> String {
+    let because = survey.surfaces().because.filter(|text| !text.trim().is_empty());
+    let because = because.map(|text| plain(&shorten(&text, 2_000)));
+    let mut parts = Vec::new();
+    match receipt {
+        Some(receipt) => {
+            parts.push(receipt.evidence());
+            parts.extend(because);
+            parts.extend(receipt.doubts());
+            parts.push(receipt.gaps());
+            parts.push(receipt.details());
+        }
+        None => {
+            parts.push(format!("### {}", plain(&shorten(&headline(survey), 200))));
+            parts.extend(because);
+            let commit = RepositoryLinks::of(journal).commit(head);
+            parts.push(format!("Nothing is known yet of commit {commit}."));
+        }
+    }
+    parts.join("\n\n")
+}
+
+/// A finding on a line of the change. What is said of no line, or of another file, is in the summary only.
+fn annotation(finding: &Finding, changed: &[String]) -> Option<CheckAnnotation> {
+    let FileLocation { path, line } = FileLocation::of(finding.location.as_deref()?)?;
+    let path = changed.iter().find(|known| *known == path)?;
+    let description = bare_lines(&finding.description);
+    let message = match finding.suggestion.as_deref().map(bare_lines).filter(|text| !text.is_empty()) {
+        Some(suggestion) => format!("{description}\n\nSuggestion: {suggestion}"),
+        None => description.clone(),
+    };
+    Some(CheckAnnotation {
+        path: path.clone(),
+        line,
+        level: match finding.severity {
+            Severity::Critical => AnnotationLevel::Failure,
+            Severity::Major => AnnotationLevel::Warning,
+            Severity::Minor => AnnotationLevel::Notice,
+        },
+        title: shorten(
+            &format!("{}: {}", finding.severity.as_str(), bare(&description)),
+            LONGEST_ANNOTATION_TITLE,
+        ),
+        message: shorten(&message, LONGEST_MESSAGE),
+    })
+}
+
+/// On one line, of what can be seen.
+fn bare(text: &str) -> String {
+    visible(text).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// What can be seen of it. A message must not be empty.
+fn bare_lines(text: &str) -> String {
+    visible(text).trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::{finding, journal, published, survey, tested};
+    use journeyman_order::conversation::CheckRunState;
+    use journeyman_order::trace::StageState;
+    use journeyman_order::{Feedback, PullNumber, Settlement, Verdict};
+
+    fn at(severity: Severity, place: &str) -> Finding {
+        let suggestion = Some("Return 0.".to_owned());
+        Finding { severity, suggestion, ..finding("`sum([])` is\u{200b} wrong\nsays @team", place) }
+    }
+
+    fn reviewed(issues: Vec<Finding>) -> OrderProjection {
+        let mut trace = published(StageState::Passed);
+        let work = trace.work.as_mut().unwrap();
+        work.tests = Some(tested());
+        work.changed = vec!["src/sum.py".to_owned()];
+        work.review = Some(Feedback { issues, ..Feedback::passed("Sound.") });
+        OrderProjection { verdict: Verdict::Verified, ..survey(trace, None) }
+    }
+
+    fn said(survey: &OrderProjection, state: CheckRunState) -> CheckRunOutput {
+        let head = "a".repeat(40).parse().unwrap();
+        check(&journal(Vec::new()), survey, &head, state)
+    }
+
+    #[test]
+    fn the_receipt_stands_beside_the_commit_and_findings_on_their_lines() {
+        let survey = reviewed(vec![
+            at(Severity::Minor, "src/sum.py:3"),
+            at(Severity::Critical, "src/sum.py:9:1"),
+            at(Severity::Major, "docs/other.md:1"),
+            at(Severity::Major, "tests of sums"),
+        ]);
+        let text = said(&survey, CheckRunState::Success);
+        assert_eq!(text.title, "Verified: 24 of 24 tests pass, 4 findings are open");
+        assert!(
+            text.summary.starts_with("### ✅ Verified\n\n- `pytest -q`: exit code 0, 24 passed"),
+            "{text:?}"
+        );
+        assert!(text.summary.contains("**What was not verified**") && text.summary.ends_with("</details>"));
+        let places: Vec<(&str, u64, AnnotationLevel)> =
+            text.annotations.iter().map(|one| (one.path.as_str(), one.line, one.level)).collect();
+        assert_eq!(
+            places,
+            [("src/sum.py", 9, AnnotationLevel::Failure), ("src/sum.py", 3, AnnotationLevel::Notice)]
+        );
+        assert_eq!(text.annotations[0].title, "critical: `sum([])` is wrong says @team");
+        assert_eq!(text.annotations[0].message, "`sum([])` is wrong\nsays @team\n\nSuggestion: Return 0.");
+    }
+
+    #[test]
+    fn while_nothing_is_known_of_the_commit_nothing_is_said_of_it() {
+        let mut survey = reviewed(Vec::new());
+        survey.trace.work = None;
+        let by = format!("@mona{}", " on it".repeat(40));
+        survey.next.settled = Some(Settlement::Merged { pull: PullNumber(12), by });
+        let text = said(&survey, CheckRunState::InProgress);
+        assert!(text.title.chars().count() <= LONGEST_TITLE && text.title.ends_with('…'), "{}", text.title);
+        assert!(text.summary.starts_with("### Merged by `@mona` on it") && !text.summary.contains("✅"));
+        assert!(
+            text.summary.contains("Nothing is known yet of commit [`aaaaaaaaaa`]")
+                && text.annotations.is_empty()
+        );
+    }
+
+    #[test]
+    fn whatever_is_found_it_fits() {
+        let long = "x @y fixes #3 `|\n".repeat(500);
+        let mut all = at(Severity::Major, "src/sum.py:1");
+        (all.description, all.suggestion) = (long.clone(), Some(long.clone()));
+        let mut issues = vec![all; 200];
+        issues[0].description = "x @y fixes #3 `|\n".repeat(5_000);
+        let mut survey = reviewed(issues);
+        survey.next.settled = Some(Settlement::Escalated { pull: None, because: long.clone() });
+        survey.verdict = Verdict::Rejected { why: long };
+        let text = said(&survey, CheckRunState::Failure);
+        assert!(
+            text.summary.chars().count() <= LONGEST_SUMMARY && text.title.chars().count() <= LONGEST_TITLE
+        );
+        assert!(text.summary.ends_with("</details>"));
+        assert_eq!(text.annotations.len(), 200);
+        assert!(text.annotations.iter().all(|one| one.message.chars().count() <= LONGEST_MESSAGE));
+        assert!(!text.summary.contains(" fixes #3"));
+    }
+}

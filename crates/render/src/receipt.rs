@@ -1,0 +1,278 @@
+//! How a commit was verified, in Markdown: what was run on it, what was said of it, and what nobody looked at.
+
+use super::pages::RepositoryLinks;
+use super::scrutiny::{self, counted};
+use super::text::{command_span, dollars, plain, severity};
+use journeyman_order::length::shorten;
+use journeyman_order::next::OrderProjection;
+use journeyman_order::test_run::CommandRun;
+use journeyman_order::trace::{CandidateWork, CiTrace, RoundTrace, StageTrace};
+use journeyman_order::{
+    CommitSha, Finding, Inconclusive, Journal, Scrutiny, TestCounts, TestRun, Verdict, receipt,
+};
+
+const MOST_FAILING: usize = 10;
+const MOST_DOUBTS: usize = 10;
+const MOST_NAMES: usize = 6;
+const MOST_ROUNDS: usize = 30;
+
+/// The work that is published or about to be, with what is known of it. Commands, names and what agents say are foreign.
+pub(super) struct ReceiptSource<'a> {
+    journal: &'a Journal,
+    survey: &'a OrderProjection,
+    work: &'a CandidateWork,
+    /// The commit of the base branch that the work started from.
+    base: &'a CommitSha,
+    pages: RepositoryLinks,
+}
+
+impl<'a> ReceiptSource<'a> {
+    /// None while there is no work.
+    pub(super) fn of(journal: &'a Journal, survey: &'a OrderProjection) -> Option<Self> {
+        let (work, base) = (survey.trace.work.as_ref()?, survey.trace.base.as_ref()?);
+        Some(Self { journal, survey, work, base, pages: RepositoryLinks::of(journal) })
+    }
+
+    fn tests(&self) -> Option<&'a TestRun> {
+        self.work.tests.as_ref()
+    }
+
+    fn test(&self) -> Option<&'a CommandRun> {
+        self.tests()?.test.as_ref()
+    }
+
+    pub(super) fn counts(&self) -> Option<TestCounts> {
+        self.tests()?.counts
+    }
+
+    pub(super) fn scrutiny(&self) -> Option<&'a Scrutiny> {
+        self.tests()?.scrutiny.as_deref()
+    }
+
+    /// What the repository's own checks say of this commit, in a line; none while they have not spoken.
+    fn others(&self) -> Option<String> {
+        self.survey.trace.ci.as_ref().filter(|checks| checks.commit == self.work.commit).and_then(others)
+    }
+
+    /// Every round of the work, in order. One in which only judges spoke is told as the review.
+    fn rounds(&self) -> Vec<(&'a StageTrace, &'a RoundTrace)> {
+        let stages = self.survey.trace.stages.iter();
+        let rounds = stages.flat_map(|stage| stage.rounds.iter().map(move |round| (stage, round)));
+        rounds.filter(|(_, round)| round.commit.is_some() && round.agent.is_some()).collect()
+    }
+
+    /// The verdict, what stands behind it, and what was run.
+    pub(super) fn evidence(&self) -> String {
+        let mut lines = vec![format!("### {}\n", self.survey.surfaces().heading)];
+        if let Some(why) = why(&self.survey.verdict) {
+            lines.push(format!("{why}\n"));
+        }
+        lines.extend(scrutiny::changed_tests(self.scrutiny()).map(|changed| format!("{changed}\n")));
+        if let (Some(tests), Some(CommandRun { command, exit, .. })) = (self.tests(), self.test()) {
+            let counts = tests.counts.map(|counts| format!(", {}", counted(counts))).unwrap_or_default();
+            lines.push(format!("- {}: {exit}{counts}", command_span(command)));
+            for name in tests.failing.iter().take(MOST_FAILING) {
+                lines.push(format!("  - fails: {}", command_span(name)));
+            }
+            let more = tests.failing.len().saturating_sub(MOST_FAILING);
+            if more > 0 {
+                lines.push(format!("  - and {more} more"));
+            }
+        }
+        let commit = &self.work.commit;
+        lines.push(format!("- on commit {}, checked out afresh", self.pages.commit(commit)));
+        if let Some(scrutiny) = self.scrutiny() {
+            lines.extend(scrutiny::lines(scrutiny, commit, &self.pages));
+        }
+        if let Some(review) = &self.work.review {
+            lines.push(format!("- reviewed by a second agent: {}", plain(&shorten(&review.summary, 300))));
+        }
+        lines.extend(self.others());
+        let rounds = self.rounds().len();
+        let plural = if rounds == 1 { "" } else { "s" };
+        let (spent, budget) = (dollars(self.survey.trace.usage.usd), dollars(self.survey.usd_limit));
+        lines.push(format!("- after {rounds} round{plural}, for {spent} of {budget}"));
+        lines.join("\n")
+    }
+
+    /// What the reviewing agent let pass, or has to object still, the weightiest first; none where there is nothing.
+    pub(super) fn doubts(&self) -> Option<String> {
+        let mut open: Vec<&Finding> = self.work.review.iter().flat_map(|review| &review.issues).collect();
+        if open.is_empty() {
+            return None;
+        }
+        open.sort_by_key(|finding| finding.severity);
+        let told = |finding: &&Finding| {
+            let place = finding.location.as_deref();
+            let place = place.map(|place| self.pages.location(&self.work.commit, place));
+            let place = place.filter(|place| !place.is_empty()).map(|place| format!(", {place}"));
+            let what = plain(&shorten(&finding.description, 300));
+            format!("- {}{}: {what}", severity(finding.severity), place.unwrap_or_default())
+        };
+        let mut lines: Vec<String> = open.iter().take(MOST_DOUBTS).map(told).collect();
+        let more = open.len().saturating_sub(MOST_DOUBTS);
+        if more > 0 {
+            lines.push(format!("- and {more} more"));
+        }
+        Some(format!("**What the reviewing agent still doubts**\n\n{}", lines.join("\n")))
+    }
+
+    /// What nobody has looked at, said as plainly as what was.
+    pub(super) fn gaps(&self) -> String {
+        let mut lines = Vec::new();
+        if self.test().is_some() {
+            lines.extend(scrutiny::gap(self.scrutiny()).map(|gap| format!("- {gap}")));
+        } else {
+            lines.push("- Tests: none were run on this commit.".to_owned());
+        }
+        match self.counts().map_or(0, |counts| counts.skipped) {
+            0 => {}
+            1 => lines.push("- 1 test, which was skipped.".to_owned()),
+            skipped => lines.push(format!("- {skipped} tests, which were skipped.")),
+        }
+        if self.work.review.is_none() {
+            lines.push("- The change itself: no second agent has reviewed this commit.".to_owned());
+        }
+        if self.others().is_none() {
+            lines.push(
+                "- The repository's own checks on GitHub: none had spoken when this was written.".to_owned(),
+            );
+        }
+        format!("**What was not verified**\n\n{}", lines.join("\n"))
+    }
+
+    /// The receipt, folded.
+    pub(super) fn details(&self) -> String {
+        let mut lines = vec![
+            format!("- Commit: `{}`", self.work.commit),
+            format!("- Tree: `{}`", self.work.tree),
+            format!("- Base: `{}`", self.base),
+        ];
+        if let Some(tests) = self.tests() {
+            for (what, ran) in [("Setup", &tests.setup), ("Tests", &tests.test)] {
+                if let Some(CommandRun { command, exit, .. }) = ran {
+                    lines.push(format!("- {what}: {}, {exit}", command_span(command)));
+                }
+            }
+            lines.push(format!("- Sandbox: {}", sandbox(&tests.sandbox)));
+        }
+        for name in receipt::held(self.journal).iter().take(MOST_NAMES) {
+            lines.push(format!("- Credential inside the agent's sandbox: {}", command_span(name)));
+        }
+        let refused = receipt::refused(self.journal);
+        for refusal in refused.iter().take(MOST_NAMES) {
+            let (what, why) = (&refusal.refused.what, &refusal.refused.why);
+            lines.push(format!(
+                "- An agent was kept from {}: {}",
+                command_span(what),
+                plain(&shorten(why, 200))
+            ));
+        }
+        let more = refused.len().saturating_sub(MOST_NAMES);
+        if more > 0 {
+            lines.push(format!("- and from {more} more"));
+        }
+        let usage = &self.survey.trace.usage;
+        lines.push(format!(
+            "- Tokens: {} read, {} written; cost {}",
+            grouped(usage.input_tokens),
+            grouped(usage.output_tokens),
+            dollars(usage.usd)
+        ));
+        let rounds = self.rounds();
+        if !rounds.is_empty() {
+            lines.push("- Rounds:".to_owned());
+        }
+        let left_out = rounds.len().saturating_sub(MOST_ROUNDS);
+        if left_out > 0 {
+            lines.push(format!("  - the first {left_out} are left out here"));
+        }
+        for (stage, round) in rounds.into_iter().skip(left_out) {
+            let counts = round.tests.as_ref().and_then(|tests| tests.counts);
+            let counts = counts.map(|counts| format!(" ({})", counted(counts))).unwrap_or_default();
+            let result = round.feedback.as_ref().map_or("passed", |feedback| &feedback.summary);
+            lines.push(format!(
+                "  - {}, round {}: {}{counts}",
+                plain(&shorten(&stage.name, 60)),
+                round.round,
+                plain(&shorten(result, 200))
+            ));
+        }
+        format!("<details>\n<summary>Receipt</summary>\n\n{}\n\n</details>", lines.join("\n"))
+    }
+}
+
+fn why(verdict: &Verdict) -> Option<String> {
+    let sentence = |text: &str| plain(&shorten(text, 1_000));
+    match verdict {
+        Verdict::Verified | Verdict::None => None,
+        Verdict::Pending { stages } => {
+            Some(format!("What was checked so far is below. Still to come: {}.", listed(stages, plain)))
+        }
+        Verdict::Inconclusive { why: Inconclusive::NotJudged { ended: Some(ended), stages } } => {
+            Some(match stages.is_empty() {
+                true => sentence(ended),
+                false => format!(
+                    "{}\n\nWhat was checked before is below. Never came: {}.",
+                    sentence(ended),
+                    listed(stages, plain)
+                ),
+            })
+        }
+        Verdict::Approved { by, why, .. } => Some(format!(
+            "{} accepted it as it is. What stood against it: {}",
+            plain(&shorten(by, 100)),
+            sentence(why)
+        )),
+        Verdict::Inconclusive { why } => Some(sentence(&why.sentence())),
+        Verdict::Rejected { why } => Some(sentence(why)),
+    }
+}
+
+fn others(checks: &CiTrace) -> Option<String> {
+    let mut said = Vec::new();
+    if checks.passed > 0 {
+        said.push(format!("{} passed", checks.passed));
+    }
+    for (what, names) in [
+        ("failed", &checks.failing),
+        ("failed here and without the change", &checks.failing_on_base),
+        ("not done", &checks.pending),
+    ] {
+        if !names.is_empty() {
+            said.push(format!("{what}: {}", listed(names, command_span)));
+        }
+    }
+    (!said.is_empty()).then(|| format!("- the repository's own checks on GitHub: {}", said.join("; ")))
+}
+
+fn listed(names: &[String], shown: impl Fn(&str) -> String) -> String {
+    let mut list: Vec<String> =
+        names.iter().take(MOST_NAMES).map(|name| shown(&shorten(name, 100))).collect();
+    let more = names.len().saturating_sub(MOST_NAMES);
+    if more > 0 {
+        list.push(format!("{more} more"));
+    }
+    list.join(", ")
+}
+
+fn sandbox(name: &str) -> String {
+    if name == "none" {
+        "**none**: agents and tests ran without walls".to_owned()
+    } else {
+        plain(&shorten(name, 100))
+    }
+}
+
+/// Thousands apart, by a space.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            grouped.push(' ');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}

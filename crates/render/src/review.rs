@@ -1,0 +1,250 @@
+//! The comment of a round of review: who judged which commit, what was found, and what became of it.
+
+use super::ROOM;
+use super::markdown::quoted_within;
+use super::pages::RepositoryLinks;
+use super::table::{cell, table};
+use super::text::{plain, severity};
+use journeyman_order::length::{fit, shorten};
+use journeyman_order::moves::ReviewNote;
+use journeyman_order::next::OrderProjection;
+use journeyman_order::{Feedback, Finding, Journal, JournalEvent, Move};
+
+/// Findings that are shown.
+const MOST_FINDINGS: usize = 25;
+
+/// The comment's body, with what became of the findings as far as the journal tells. All that agents said is foreign.
+pub fn review(journal: &Journal, survey: &OrderProjection, note: &ReviewNote) -> String {
+    let pages = RepositoryLinks::of(journal);
+    let next = reviews(journal, &note.stage).find(|other| other.round > note.round);
+    let (mark, verdict) = match &note.feedback {
+        Some(feedback) if feedback.passed => ("✅", "nothing stands against it"),
+        Some(_) => ("🔁", "changes are asked for"),
+        None => ("⚠️", "the review could not be made"),
+    };
+    let stage = plain(&shorten(&note.stage, 60));
+    let mut parts = vec![format!("### {mark} {stage}, round {}: {verdict}", note.round)];
+    let mut facts = vec![
+        format!("by **{}**", plain(&shorten(&note.verifier, 60))),
+        format!("on commit {}", pages.commit(&note.commit)),
+    ];
+    match &note.feedback {
+        Some(feedback) => {
+            facts.push(format!("score {:.2}", score(feedback)));
+            parts.push(facts.join(" · "));
+            parts.extend(quoted_within(&feedback.summary, 4_000));
+            parts.extend(findings(note, &feedback.issues, next, &pages));
+        }
+        None => {
+            parts.push(facts.join(" · "));
+            parts.push(
+                "The verifier gave no answer of the form that was asked for, so that nobody has judged this commit. \
+                 That is never a pass."
+                    .to_owned(),
+            );
+        }
+    }
+    let answer = next.and_then(|next| answer(survey, note, next));
+    if let Some(answer) = answer.and_then(|answer| quoted_within(answer, 3_000)) {
+        parts.push(format!("**What was done, in the agent's words**\n\n{answer}"));
+    }
+    fit(&parts.join("\n\n"), ROOM)
+}
+
+/// The round before, of the same review: what became of its findings may be known by now.
+pub fn earlier_review<'a>(journal: &'a Journal, note: &ReviewNote) -> Option<&'a ReviewNote> {
+    let round = note.round;
+    reviews(journal, &note.stage).filter(|other| other.round < round).last()
+}
+
+/// The rounds of review that were told on the pull request, by round: of one that a `/retry` repeated, the last.
+fn reviews<'a>(journal: &'a Journal, stage: &str) -> impl Iterator<Item = &'a ReviewNote> {
+    let mut notes: Vec<&ReviewNote> = Vec::new();
+    for entry in journal.entries() {
+        let JournalEvent::Intended { r#move, .. } = &entry.event else { continue };
+        let Move::ShowReview(note) = &**r#move else { continue };
+        if note.stage == stage {
+            notes.retain(|known| known.round != note.round);
+            notes.push(note);
+        }
+    }
+    notes.sort_by_key(|note| note.round);
+    notes.into_iter()
+}
+
+/// What the agent says that was sent back with the findings, before the next review.
+fn answer<'a>(survey: &'a OrderProjection, note: &ReviewNote, next: &ReviewNote) -> Option<&'a str> {
+    let stage = survey.trace.stages.iter().rfind(|stage| stage.name == note.stage)?;
+    let is_between = |round: u32| round > note.round && round <= next.round;
+    stage.rounds.iter().find(|round| is_between(round.round) && round.agent.is_some())?.result.as_deref()
+}
+
+fn score(feedback: &Feedback) -> f64 {
+    if feedback.score.is_finite() { feedback.score.clamp(0.0, 1.0) } else { 0.0 }
+}
+
+fn findings(
+    note: &ReviewNote,
+    issues: &[Finding],
+    next: Option<&ReviewNote>,
+    pages: &RepositoryLinks,
+) -> Option<String> {
+    let shown = &issues[..issues.len().min(MOST_FINDINGS)];
+    let row = |finding: &Finding| {
+        let place = finding.location.as_deref().map(|place| pages.location(&note.commit, place));
+        let suggestion = finding.suggestion.as_deref().map(|text| plain(&shorten(text, 300)));
+        [
+            severity(finding.severity).to_owned(),
+            finding.category.as_str().replace('_', " "),
+            place.unwrap_or_default(),
+            plain(&shorten(&finding.description, 400)),
+            suggestion.unwrap_or_default(),
+        ]
+        .map(|text| cell(&text))
+    };
+    let heading = ["severity", "kind", "where", "what", "suggestion"];
+    // Nothing has become of any of them before somebody looks again: then there is no column of empty cells.
+    let looked_again = next.and_then(|next| Some((pages.commit(&next.commit), next.feedback.as_ref()?)));
+    let mut text = match looked_again {
+        None => table(heading, &shown.iter().map(row).collect::<Vec<_>>()),
+        Some((commit, feedback)) => {
+            let rows: Vec<[String; 6]> = shown
+                .iter()
+                .map(|finding| {
+                    let is_there = feedback.issues.iter().any(|other| is_same(finding, other));
+                    let fate = if is_there { "still there" } else { "not raised again" };
+                    let [severity, kind, place, what, suggestion] = row(finding);
+                    [severity, kind, place, what, suggestion, format!("{fate} on {commit}")]
+                })
+                .collect();
+            let [severity, kind, place, what, suggestion] = heading;
+            table([severity, kind, place, what, suggestion, "since then"], &rows)
+        }
+    }?;
+    let more = issues.len().saturating_sub(MOST_FINDINGS);
+    if more > 0 {
+        text.push_str(&format!("\n\nAnd {more} more."));
+    }
+    Some(text)
+}
+
+/// Whether a reviewer means the same: reviewers are told to repeat what still stands, and lines move.
+fn is_same(one: &Finding, other: &Finding) -> bool {
+    let file = |finding: &Finding| {
+        let place = finding.location.as_deref()?;
+        Some(place.split(':').next().unwrap_or(place).trim().to_owned())
+    };
+    one.description.trim() == other.description.trim()
+        || (one.category == other.category && file(one).is_some() && file(one) == file(other))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::columns;
+    use crate::tests::{journal, survey};
+    use journeyman_order::length::LONGEST_BODY;
+    use journeyman_order::{Category, OrderTrace, PullNumber, Severity};
+
+    fn facts(score: &str) -> String {
+        let link = format!("[`aaaaaaaaaa`](https://github.com/o/r/commit/{})", "a".repeat(40));
+        format!("by **code\\_reviewer** · on commit {link} · score {score}")
+    }
+
+    fn finding(description: &str) -> Finding {
+        Finding {
+            severity: Severity::Major,
+            category: Category::LogicError,
+            description: description.to_owned(),
+            location: Some("src/sum.py:3".to_owned()),
+            suggestion: Some("Return `0`.".to_owned()),
+        }
+    }
+
+    fn note(feedback: Option<Feedback>) -> ReviewNote {
+        ReviewNote {
+            pull: PullNumber(12),
+            stage: "review".to_owned(),
+            round: 2,
+            verifier: "code_reviewer".to_owned(),
+            commit: "a".repeat(40).parse().unwrap(),
+            feedback,
+        }
+    }
+
+    fn said(note: &ReviewNote) -> String {
+        review(&journal(Vec::new()), &survey(OrderTrace::default(), None), note)
+    }
+
+    #[test]
+    fn what_was_found_stands_in_a_table() {
+        let mut other = finding("A name says nothing.");
+        (other.severity, other.category) = (Severity::Critical, Category::Style);
+        (other.location, other.suggestion) = (None, None);
+        let feedback = Feedback {
+            passed: false,
+            score: 0.6,
+            summary: "The empty list is **not** handled, see @team.".to_owned(),
+            issues: vec![finding("`sum([])` fails for a | b"), other],
+        };
+        assert_eq!(
+            said(&note(Some(feedback))),
+            format!(
+                "### 🔁 review, round 2: changes are asked for\n\n{}\n\n\
+                 > The empty list is **not** handled, see `@team.`\n\n\
+                 | severity | kind | where | what | suggestion |\n\
+                 |---|---|---|---|---|\n\
+                 | major | logic error | [`src/sum.py:3`](https://github.com/o/r/blob/{}/src/sum.py#L3) \
+                 | \\`sum(\\[\\])\\` fails for a \\| b | Return \\`0\\`. |\n\
+                 | **critical** | style |  | A name says nothing. |  |",
+                facts("0.60"),
+                "a".repeat(40)
+            )
+        );
+    }
+
+    #[test]
+    fn a_pass_and_a_review_that_could_not_be_made_say_so() {
+        assert_eq!(
+            said(&note(Some(Feedback::passed("Sound.")))),
+            format!("### ✅ review, round 2: nothing stands against it\n\n{}\n\n> Sound.", facts("1.00"))
+        );
+        let text = said(&note(None));
+        assert!(text.starts_with("### ⚠️ review, round 2: the review could not be made\n\n"), "{text}");
+        assert!(text.ends_with("That is never a pass.") && !text.contains("score"), "{text}");
+    }
+
+    #[test]
+    fn whatever_a_verifier_says_it_stays_in_its_cell_and_the_body_fits() {
+        for hostile in [
+            "a | b",
+            "a \\| b",
+            "x|`|`|",
+            "`a\\\\|b`",
+            "end\\",
+            "@x|@y",
+            "new\n| line | two |",
+            "<!-- x --> |",
+        ] {
+            let mut all = finding(hostile);
+            (all.location, all.suggestion) = (Some(hostile.to_owned()), Some(hostile.to_owned()));
+            let feedback = Feedback { issues: vec![all], ..Feedback::failed(Category::Style, "no") };
+            let text = said(&note(Some(feedback)));
+            let row = text.lines().last().unwrap();
+            assert_eq!(columns(row), 5, "{hostile:?}: {row}");
+            assert!(!text.contains("<!--"), "{text}");
+        }
+        let long = "x @y fixes #3 `|".repeat(10_000);
+        let mut all = finding(&long);
+        (all.location, all.suggestion) = (Some(long.clone()), Some(long.clone()));
+        let mut feedback = Feedback { issues: vec![all; 200], ..Feedback::failed(Category::Style, long) };
+        feedback.score = f64::NAN;
+        let text = said(&note(Some(feedback)));
+        assert!(
+            text.chars().count() <= LONGEST_BODY && text.ends_with("\n\nAnd 175 more."),
+            "{}",
+            text.len()
+        );
+        assert!(text.contains("score 0.00") && !text.contains(" fixes #3"));
+    }
+}

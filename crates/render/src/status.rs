@@ -1,0 +1,232 @@
+//! The status comment: one look tells where an order stands and what one can do.
+
+use url::Url;
+
+use super::markdown::quoted_within;
+use super::pages::is_linkable;
+use super::stages::{now, stages};
+use super::text::{code_span, dollars, duration, passing, plain};
+use super::time::{last_news, seconds_at_work};
+use super::{ROOM, headline, waits_for_the_plan};
+use journeyman_order::length::{fit, shorten};
+use journeyman_order::next::OrderProjection;
+use journeyman_order::{
+    AnsweredSignal, Finding, Journal, JournalEvent, Settlement, SignalAnswer, SignalKind, SlashCommand,
+};
+
+/// Rounds, findings, notes, problems, commands that are shown.
+const MOST_TRIED: usize = 15;
+const MOST_WRONG: usize = 8;
+const MOST_NOTES: usize = 10;
+const MOST_PROBLEMS: usize = 20;
+const MOST_SAID: usize = 3;
+
+/// The comment's body. `public_url` is where people reach the server, if they can.
+pub fn status(journal: &Journal, survey: &OrderProjection, public_url: Option<&Url>) -> String {
+    let trace = &survey.trace;
+    let mut parts = vec![format!("### {}", plain(&shorten(&headline(survey), 200)))];
+    parts.extend(links(survey, public_url));
+    let now = if survey.next.settled.is_none() { now(journal) } else { Vec::new() };
+    if !now.is_empty() {
+        let now: Vec<String> = now.iter().take(4).map(|what| plain(&shorten(what, 120))).collect();
+        parts.push(format!("**Now:** {}", now.join(" · ")));
+    }
+    parts.extend(section("What stands in the way", bullets(&trace.problems, MOST_PROBLEMS, 500)));
+    parts.extend(stages(journal, survey));
+    let (tried, wrong) = if is_with_a_person(survey) {
+        (tried(survey), still_wrong(survey))
+    } else {
+        (Vec::new(), Vec::new())
+    };
+    let most = if tried.is_empty() { 16_000 } else { 8_000 };
+    parts.extend(explanation(survey).and_then(|text| quoted_within(&text, most)));
+    parts.extend(section("What was tried", tried));
+    parts.extend(section("What is still wrong", bullets(&wrong, MOST_WRONG, 300)));
+    parts.extend(section("What was said last", said_last(journal, survey)));
+    parts.extend(section("Good to know", bullets(&notes(journal, survey), MOST_NOTES, 300)));
+    let steps = next_steps(survey).iter().map(|step| format!("- {step}")).collect();
+    let mut end: Vec<String> = section("What you can do", steps).into_iter().collect();
+    end.push(format!(
+        "<sub>{} of {} spent · {} at work · updated {}</sub>",
+        dollars(trace.usage.usd),
+        dollars(survey.usd_limit),
+        duration(seconds_at_work(journal, |_| true).unwrap_or_default()),
+        last_news(journal).format("%Y-%m-%d %H:%M:%S UTC")
+    ));
+    let end = end.join("\n\n");
+    // However much there is to tell, what to do about it stands there.
+    let room = ROOM.saturating_sub(end.chars().count() + 2);
+    format!("{}\n\n{end}", fit(&parts.join("\n\n"), room))
+}
+
+fn links(survey: &OrderProjection, public_url: Option<&Url>) -> Option<String> {
+    let pull = survey.trace.pull.as_ref().map(|pull| {
+        // Linked when the page has an address that Markdown can hold.
+        let (number, url) = (pull.number, &pull.url);
+        let shown = if is_linkable(url) { format!("[#{number}]({url})") } else { format!("#{number}") };
+        format!("**Pull request:** {shown}")
+    });
+    let dashboard = public_url.map(Url::as_str).filter(|url| is_linkable(url));
+    let dashboard = dashboard.map(|url| format!("[dashboard]({url})"));
+    let links: Vec<String> = pull.into_iter().chain(dashboard).collect();
+    (!links.is_empty()).then(|| links.join(" · "))
+}
+
+/// A heading and its lines; nothing where there are none.
+fn section(heading: &str, lines: Vec<String>) -> Option<String> {
+    (!lines.is_empty()).then(|| format!("**{heading}**\n\n{}", lines.join("\n")))
+}
+
+fn bullets(texts: &[String], most: usize, longest: usize) -> Vec<String> {
+    let mut lines: Vec<String> =
+        texts.iter().take(most).map(|text| format!("- {}", plain(&shorten(text, longest)))).collect();
+    let more = texts.len().saturating_sub(most);
+    if more > 0 {
+        lines.push(format!("- and {more} more"));
+    }
+    lines
+}
+
+/// Why it ended, or what is waited for. What is listed as a problem is not said a second time.
+fn explanation(survey: &OrderProjection) -> Option<String> {
+    let settled = survey.next.settled.as_ref();
+    if let Some(because) = survey.surfaces().because {
+        let is_listed = survey.trace.problems.contains(&because);
+        return (!is_listed).then_some(because);
+    }
+    let waiting = survey.trace.waiting.as_ref().filter(|_| settled.is_none())?;
+    Some(format!("Waiting until {}: {}", waiting.until.format("%H:%M:%S UTC"), waiting.message))
+}
+
+/// What should be known besides. Foreign in part.
+fn notes(journal: &Journal, survey: &OrderProjection) -> Vec<String> {
+    let mut notes = survey.trace.notes.clone();
+    let is_edited = journal.entries().iter().any(|entry| match &entry.event {
+        JournalEvent::Signaled { signal, .. } => signal.kind == SignalKind::IssueEdited,
+        JournalEvent::Opened(_) | JournalEvent::Intended { .. } | JournalEvent::Observed { .. } => false,
+    });
+    if is_edited {
+        let note = "The issue was edited after the start: this order works on the text as it was.";
+        notes.insert(0, note.to_owned());
+    }
+    notes
+}
+
+/// The last commands of people who may command, and what became of them. Of others nothing is said on GitHub.
+fn said_last(journal: &Journal, survey: &OrderProjection) -> Vec<String> {
+    let said = survey.answers.iter().rev().filter_map(|answered| said_line(journal, answered));
+    let mut lines: Vec<String> = said.take(MOST_SAID).collect();
+    lines.reverse();
+    lines
+}
+
+fn said_line(journal: &Journal, answered: &AnsweredSignal) -> Option<String> {
+    let entry = journal.entries().iter().find(|entry| entry.seq == answered.signal)?;
+    let JournalEvent::Signaled { signal, .. } = &entry.event else { return None };
+    let SignalKind::Commanded { command, .. } = &signal.kind else { return None };
+    let command = code_span(shown_command(command)?);
+    let by = plain(&shorten(&signal.by.to_string(), 100));
+    match &answered.answer {
+        SignalAnswer::Taken | SignalAnswer::Noted => Some(format!("- {command} by {by}: done")),
+        SignalAnswer::Ignored(because) => {
+            Some(format!("- {command} by {by} changed nothing: {}", plain(&shorten(because, 300))))
+        }
+        SignalAnswer::NoRight(_) | SignalAnswer::Asking => None,
+    }
+}
+
+/// `/status` and `/help` are answered on the spot.
+fn shown_command(command: &SlashCommand) -> Option<&'static str> {
+    match command {
+        SlashCommand::Retry { .. } => Some("/retry"),
+        SlashCommand::Cancel => Some("/cancel"),
+        SlashCommand::Approve => Some("/approve"),
+        SlashCommand::Plan { .. } => Some("/plan"),
+        SlashCommand::Status | SlashCommand::Help => None,
+    }
+}
+
+/// What people can say to the bot now.
+fn next_steps(survey: &OrderProjection) -> Vec<&'static str> {
+    let retry = "Comment `/retry` (with guidance, if you like) for another set of attempts.";
+    let shown = survey.surfaces();
+    match &survey.next.settled {
+        None if waits_for_the_plan(survey) => vec![
+            "Read the plan below, and comment `/approve` to go on, or `/plan` with what should be different.",
+        ],
+        None => vec!["Comment `/cancel` to stop, `/help` for all that can be said."],
+        Some(Settlement::Finished { .. }) if !shown.can_be_retried => {
+            vec!["Review the pull request as you would a colleague's: every point is answered."]
+        }
+        Some(Settlement::Finished { .. } | Settlement::Escalated { .. }) => {
+            vec![
+                "Look at the draft; take it over or close it.",
+                retry,
+                "Comment `/approve` to accept it as it is, though it is not verified.",
+            ]
+        }
+        Some(Settlement::Blocked { .. } | Settlement::Failed { .. } | Settlement::Cancelled { .. }) => {
+            vec![retry]
+        }
+        Some(Settlement::Closed { .. }) => {
+            vec!["Open the pull request again to go on with it, or put the label on again to start anew."]
+        }
+        Some(Settlement::Refused { .. } | Settlement::Merged { .. }) => Vec::new(),
+    }
+}
+
+/// Whether a person is asked to go on with it, and has to know how it came to this.
+fn is_with_a_person(survey: &OrderProjection) -> bool {
+    match &survey.next.settled {
+        Some(Settlement::Escalated { .. } | Settlement::Blocked { .. }) => true,
+        Some(
+            Settlement::Finished { .. }
+            | Settlement::Failed { .. }
+            | Settlement::Cancelled { .. }
+            | Settlement::Merged { .. }
+            | Settlement::Closed { .. }
+            | Settlement::Refused { .. },
+        )
+        | None => false,
+    }
+}
+
+/// Every round that a check failed, and the one that is handed over.
+fn tried(survey: &OrderProjection) -> Vec<String> {
+    let kept = survey.trace.work.as_ref().map(|work| &work.commit);
+    let rounds =
+        survey.trace.stages.iter().flat_map(|stage| stage.rounds.iter().map(move |round| (stage, round)));
+    let failed = rounds.filter_map(|(stage, round)| Some((stage, round, round.feedback.as_ref()?)));
+    let failed: Vec<_> = failed.collect();
+    let left_out = failed.len().saturating_sub(MOST_TRIED);
+    let mut lines = Vec::new();
+    if left_out > 0 {
+        lines.push(format!("- the first {left_out} rounds are left out here"));
+    }
+    for (stage, round, feedback) in failed.into_iter().skip(left_out) {
+        let counts = round.tests.as_ref().and_then(|tests| tests.counts).map(passing);
+        let result: Vec<String> = counts.into_iter().chain([feedback.summary.clone()]).collect();
+        let (name, result) = (plain(&shorten(&stage.name, 60)), plain(&shorten(&result.join(": "), 250)));
+        let is_kept = kept.is_some() && round.commit.as_ref() == kept;
+        let mark = if is_kept { " · **this one is handed over**" } else { "" };
+        lines.push(format!("- {name}, round {}: {result}{mark}", round.round));
+        if let Some(diagnosis) = &round.diagnosis {
+            lines.push(format!("  - looked at: {}", plain(&shorten(&diagnosis.diagnosis, 200))));
+        }
+    }
+    lines
+}
+
+/// What the check said that failed the round which is handed over; of the last round where there is none.
+fn still_wrong(survey: &OrderProjection) -> Vec<String> {
+    let rounds = || survey.trace.stages.iter().flat_map(|stage| &stage.rounds);
+    let work = survey.trace.work.as_ref();
+    let kept = work.and_then(|work| rounds().rfind(|round| round.commit.as_ref() == Some(&work.commit)));
+    let round = kept.or_else(|| rounds().rfind(|round| round.feedback.is_some()));
+    let findings = round.and_then(|round| round.feedback.as_ref()).map(|feedback| feedback.issues.iter());
+    let told = |finding: &Finding| match &finding.location {
+        Some(place) => format!("{place}: {}", finding.description),
+        None => finding.description.clone(),
+    };
+    findings.into_iter().flatten().map(told).collect()
+}

@@ -1,0 +1,391 @@
+//! What people read on GitHub, whole.
+
+use super::{
+    finding, intends, journal, published, ran, run, says, sees, sha, stage, survey, tested, trouble,
+};
+use crate::{LONGEST_BODY, pull, status};
+use journeyman_order::moves::{Diagnosis, DiagnosisDecision};
+use journeyman_order::next::OrderProjection;
+use journeyman_order::trace::{CiTrace, OrderTrace, PullTrace, RoundTrace, StageState};
+use journeyman_order::{
+    AgentUsage, AnsweredSignal, Category, Exit, Feedback, Inconclusive, Journal, PullNumber, Settlement,
+    Severity, SignalAnswer, SignalKind, SlashCommand, TestCounts, Verdict,
+};
+
+const URL: &str = "https://github.com/octo/hello/pull/12";
+
+fn failed(round: u32, summary: &str) -> RoundTrace {
+    let feedback = Some(Feedback::failed(Category::TestFailure, summary));
+    RoundTrace { round, feedback, ..RoundTrace::default() }
+}
+
+/// The second round of a change is under way, so many seconds after the opening.
+fn working(seconds: i64) -> (Journal, OrderProjection) {
+    let command = |command| says(SignalKind::Commanded { comment: Some(1), pull: None, command });
+    let journal = journal(vec![
+        (0, intends("plan/1/agent", run(1, None))),
+        (64, sees("plan/1/agent", trouble())),
+        (64, intends("implement/2/agent", run(2, Some((2, 3))))),
+        (seconds, command(SlashCommand::Retry { guidance: None })),
+        (seconds, command(SlashCommand::Approve)),
+    ]);
+    let rounds = vec![failed(1, "no"), failed(2, "`test_sum` fails, see @x")];
+    let trace = OrderTrace {
+        stages: vec![
+            stage("plan", StageState::Passed, Vec::new()),
+            stage("implement", StageState::Running, rounds),
+        ],
+        usage: AgentUsage { usd: 0.4249, ..AgentUsage::default() },
+        ..OrderTrace::default()
+    };
+    (journal, survey(trace, None))
+}
+
+fn pull_at(url: &str) -> Option<PullTrace> {
+    let (summary, title) = (String::new(), String::new());
+    Some(PullTrace { number: PullNumber(12), url: url.to_owned(), summary, title, ready: false })
+}
+
+#[test]
+fn the_status_tells_at_one_look_where_an_order_stands() {
+    let (journal, survey) = working(3_789);
+    assert_eq!(
+        status(&journal, &survey, None),
+        "### Journeyman is at work on this\n\n\
+         **Now:** developer is at work (implement)\n\n\
+         - [x] plan · 1m 4s\n\
+         - [ ] ⏳ **implement** · round 2 of 3, \\`test\\_sum\\` fails, see `@x` · 1h 2m\n\
+         - [ ] review\n\n\
+         **What you can do**\n\n\
+         - Comment `/cancel` to stop, `/help` for all that can be said.\n\n\
+         <sub>\\$0.42 of \\$5.00 spent · 1h 3m at work · updated 2026-03-04 06:03:09 UTC</sub>"
+    );
+}
+
+#[test]
+fn what_is_over_is_folded_and_what_was_said_and_found_stands_below() {
+    let (journal, mut survey) = working(266_400);
+    survey.next.settled = Some(Settlement::Merged { pull: PullNumber(12), by: "@mona".to_owned() });
+    survey.trace.pull = pull_at(URL);
+    survey.answers = vec![
+        AnsweredSignal { signal: 5, answer: SignalAnswer::Taken },
+        AnsweredSignal { signal: 6, answer: SignalAnswer::Ignored("nothing waits, see #7".to_owned()) },
+    ];
+    survey.trace.notes = vec!["The issue was edited after the start, @team.".to_owned()];
+    assert_eq!(
+        status(&journal, &survey, Some(&"https://bot.example.org/".parse().unwrap())),
+        "### Merged by `@mona`\n\n\
+         **Pull request:** [#12](https://github.com/octo/hello/pull/12) · [dashboard](https://bot.example.org/)\n\n\
+         <details>\n<summary>1 of 3 stages passed</summary>\n\n\
+         - [x] plan · 1m 4s\n\
+         - [ ] ❌ **implement** · round 2 of 3, \\`test\\_sum\\` fails, see `@x` · 3d 1h\n\
+         - [x] ➖ review\n\n\
+         </details>\n\n\
+         **What was said last**\n\n\
+         - `/retry` by mona: done\n\
+         - `/approve` by mona changed nothing: nothing waits, see `#7`\n\n\
+         **Good to know**\n\n\
+         - The issue was edited after the start, `@team.`\n\n\
+         <sub>\\$0.42 of \\$5.00 spent · 3d 2h at work · updated 2026-03-07 07:00:00 UTC</sub>"
+    );
+}
+
+#[test]
+fn what_went_wrong_stands_apart_and_the_pull_request_is_linked() {
+    let (journal, mut survey) = working(3_789);
+    let because = "# Verified\n\n</sub>All fine, @team".to_owned();
+    survey.next.settled = Some(Settlement::Failed { because });
+    survey.trace.problems =
+        vec!["The App may not push: grant `contents: write`.".to_owned(), "<b>".to_owned()];
+    let text = status(&journal, &survey, None);
+    assert!(
+        text.contains(
+            "**What stands in the way**\n\n- The App may not push: grant \\`contents: write\\`.\n- \\<b\\>\n\n"
+        ),
+        "{text}"
+    );
+    assert!(text.contains("> **Verified**\n>\n> \\</sub\\>All fine, `@team`\n"), "{text}");
+    survey.trace.pull = pull_at("javascript:alert(1)");
+    let text = status(&journal, &survey, Some(&"https://x/a)b".parse().unwrap()));
+    assert!(text.contains("**Pull request:** #12\n") && !text.contains("dashboard"), "{text}");
+}
+
+#[test]
+fn whoever_is_asked_reads_what_was_tried_what_is_wrong_and_how_to_go_on() {
+    let (mut first, mut second) = (failed(1, "test_sum fails"), failed(2, "see below, @team"));
+    let counted = |passed| {
+        let counts = Some(TestCounts { passed, failed: 2 - passed, skipped: 0 });
+        Some(journeyman_order::TestRun { counts, ..tested() })
+    };
+    (first.tests, second.tests) = (counted(1), counted(0));
+    first.commit = Some(sha('a'));
+    let mut wrong = finding("`test_sum` fails", "");
+    wrong.location = None;
+    let forged = finding("- [ ] forged\n## Verified", "x.py:1");
+    first.feedback.as_mut().unwrap().issues = vec![wrong, forged];
+    second.diagnosis = Some(Diagnosis {
+        decision: DiagnosisDecision::Flag,
+        diagnosis: "The plan is wrong | see #7".to_owned(),
+        guidance: String::new(),
+    });
+    let mut trace = published(StageState::NotReached);
+    trace.pull = None;
+    trace.stages = vec![stage("implement", StageState::Escalated, vec![first, second])];
+    let settled = Settlement::Escalated { pull: None, because: "test_sum fails".to_owned() };
+    assert_eq!(
+        status(&journal(Vec::new()), &survey(trace, Some(settled)), None),
+        "### Handed over: the best attempt is not verified\n\n\
+         <details>\n<summary>0 of 3 stages passed</summary>\n\n\
+         - [x] ➖ plan\n\
+         - [ ] ❌ **implement** · round 2, 0 of 2 tests pass\n\
+         - [x] ➖ review\n\n\
+         </details>\n\n\
+         > test\\_sum fails\n\n\
+         **What was tried**\n\n\
+         - implement, round 1: 1 of 2 tests pass: test\\_sum fails · **this one is handed over**\n\
+         - implement, round 2: 0 of 2 tests pass: see below, `@team`\n  \
+           - looked at: The plan is wrong \\| see `#7`\n\n\
+         **What is still wrong**\n\n\
+         - \\`test\\_sum\\` fails\n\
+         - x.py:1: - \\[ \\] forged \\#\\# Verified\n\n\
+         **What you can do**\n\n\
+         - Look at the draft; take it over or close it.\n\
+         - Comment `/retry` (with guidance, if you like) for another set of attempts.\n\
+         - Comment `/approve` to accept it as it is, though it is not verified.\n\n\
+         <sub>\\$0.00 of \\$5.00 spent · 0s at work · updated 2026-03-04 05:00:00 UTC</sub>"
+    );
+}
+
+const SUMMARY: &str = "The sum of an empty list was `None`.\n\nCloses #1, thanks @ann";
+
+/// A commit that passed everything, with this changed of what is known of it.
+fn change(make: impl FnOnce(&mut OrderProjection)) -> OrderProjection {
+    let mut trace = published(StageState::Passed);
+    let mut first = failed(1, "tests failed");
+    first.tests = Some(tested());
+    first.tests.as_mut().unwrap().counts = Some(TestCounts { passed: 23, failed: 1, skipped: 1 });
+    let mut rounds = vec![first, RoundTrace { round: 2, ..RoundTrace::default() }];
+    for (round, commit) in rounds.iter_mut().zip(['d', 'a']) {
+        (round.agent, round.commit) = (Some("claude".to_owned()), Some(sha(commit)));
+    }
+    trace.stages[0].rounds = rounds;
+    trace.usage = AgentUsage { input_tokens: 1_234_567, output_tokens: 890, usd: 0.4249 };
+    let work = trace.work.as_mut().unwrap();
+    work.tests = Some(tested());
+    work.review = Some(Feedback::passed("@ann: nothing to object"));
+    let mut survey = survey(trace, None);
+    survey.verdict = Verdict::Verified;
+    make(&mut survey);
+    survey
+}
+
+fn said(make: impl FnOnce(&mut OrderProjection)) -> String {
+    pull(&journal(Vec::new()), &change(make), SUMMARY).unwrap()
+}
+
+#[test]
+fn what_a_person_approved_is_never_called_verified() {
+    let text = said(|survey| {
+        let (by, why) = ("mona".to_owned(), "`test_sum` fails".to_owned());
+        survey.verdict = Verdict::Approved { by, why, failed: true };
+    });
+    assert!(
+        text.contains(
+            "### ⚠️ Approved by a person, not verified\n\n\
+             mona accepted it as it is. What stood against it: \\`test\\_sum\\` fails\n\n- `pytest -q`: exit code 0"
+        ),
+        "{text}"
+    );
+    assert!(!text.contains("✅"));
+}
+
+#[test]
+fn failing_tests_are_named_and_their_names_are_harmless() {
+    let text = said(|survey| {
+        let tests = survey.trace.work.as_mut().unwrap().tests.as_mut().unwrap();
+        tests.failing = (0..12).map(|n| format!("test `{n}` @team")).collect();
+    });
+    assert!(text.contains("  - fails: ``test `0` @team``\n"), "{text}");
+    assert!(text.contains("  - and 2 more\n") && !text.contains("`10`"), "{text}");
+}
+
+#[test]
+fn the_pull_request_says_what_was_done_how_it_was_verified_and_what_was_not() {
+    let commit = format!("[`aaaaaaaaaa`](https://github.com/o/r/commit/{})", "a".repeat(40));
+    assert_eq!(
+        said(|_| {}),
+        format!(
+            "Closes #7\n\n\
+             ### What changed, in the agent's words\n\n\
+             > The sum of an empty list was `None`.\n>\n> Closes `#1,` thanks `@ann`\n\n\
+             ### ✅ Verified\n\n\
+             - `pytest -q`: exit code 0, 24 passed, 0 failed, 1 skipped\n\
+             - on commit {commit}, checked out afresh\n\
+             - reviewed by a second agent: `@ann:` nothing to object\n\
+             - after 2 rounds, for \\$0.42 of \\$5.00\n\n\
+             **What was not verified**\n\n\
+             - How the tests do without the change: they were run on this commit only, so that neither what failed \
+             before nor whether a new test would fail without the change is known.\n\
+             - 1 test, which was skipped.\n\
+             - The repository's own checks on GitHub: none had spoken when this was written.\n\n\
+             <details>\n<summary>Receipt</summary>\n\n\
+             - Commit: `aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa`\n\
+             - Tree: `bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb`\n\
+             - Base: `cccccccccccccccccccccccccccccccccccccccc`\n\
+             - Setup: `pip install -e .`, exit code 0\n\
+             - Tests: `pytest -q`, exit code 0\n\
+             - Sandbox: bubblewrap\n\
+             - Tokens: 1 234 567 read, 890 written; cost \\$0.42\n\
+             - Rounds:\n  \
+               - implement, round 1: tests failed (23 passed, 1 failed, 1 skipped)\n  \
+               - implement, round 2: passed\n\n\
+             </details>\n\n\
+             <sub>Review it as you would a colleague's: every point of a review that asks for changes is answered. \
+             Or comment `/retry`, `/approve`, `/cancel`, `/status`; `/help` tells what they do.</sub>"
+        )
+    );
+}
+
+#[test]
+fn what_the_reviewer_doubts_and_what_other_checks_say_stands_there() {
+    let text = said(|survey| {
+        let mut minor = finding("A name says nothing, @team", "");
+        (minor.severity, minor.location) = (Severity::Minor, None);
+        let issues = vec![minor, finding("A name says nothing, @team", "src/a.py:3")];
+        survey.trace.work.as_mut().unwrap().review = Some(Feedback { issues, ..Feedback::passed("Sound.") });
+        survey.trace.ci = Some(CiTrace {
+            commit: sha('a'),
+            passed: 4,
+            failing: vec!["lint".to_owned(), "a `b` @c".to_owned()],
+            failing_on_base: vec!["docs".to_owned()],
+            pending: vec!["e2e".to_owned()],
+        });
+    });
+    assert!(
+        text.contains(&format!(
+            "**What the reviewing agent still doubts**\n\n\
+             - major, [`src/a.py:3`](https://github.com/o/r/blob/{}/src/a.py#L3): A name says nothing, `@team`\n\
+             - minor: A name says nothing, `@team`\n\n\
+             **What was not verified**",
+            "a".repeat(40)
+        )),
+        "{text}"
+    );
+    assert!(
+        text.contains(
+            "\n- the repository's own checks on GitHub: 4 passed; failed: `lint`, ``a `b` @c``; failed here and \
+             without the change: `docs`; not done: `e2e`\n"
+        ),
+        "{text}"
+    );
+    assert!(!text.contains("none had spoken"), "{text}");
+}
+
+#[test]
+fn what_is_not_verified_is_said_in_so_many_words() {
+    let text = said(|survey| {
+        let because = "the repository has no tests that we can find".to_owned();
+        survey.verdict = Verdict::Inconclusive { why: Inconclusive::NoTests { because } };
+        let work = survey.trace.work.as_mut().unwrap();
+        work.review = None;
+        let tests = work.tests.as_mut().unwrap();
+        (tests.test, tests.counts, tests.sandbox) = (None, None, "none".to_owned());
+    });
+    assert!(
+        text.contains("### ⚠️ Unverified\n\nthe repository has no tests that we can find\n\n- on commit"),
+        "{text}"
+    );
+    assert!(text.contains("- Sandbox: **none**"));
+    assert!(
+        text.contains("- Tests: none were run on this commit.\n- The change itself: no second agent"),
+        "{text}"
+    );
+    assert!(!text.contains("✅"));
+    let text = said(|survey| survey.verdict = Verdict::Rejected { why: "exit code 1".to_owned() });
+    assert!(text.contains("### ❌ Not verified\n\nexit code 1"));
+}
+
+#[test]
+fn while_checks_are_to_come_and_when_they_never_came_the_text_says_so() {
+    let stages = vec!["review".to_owned(), "@team".to_owned()];
+    let text = said(|survey| survey.verdict = Verdict::Pending { stages: stages.clone() });
+    assert!(
+        text.contains(
+            "### ⏳ Not verified yet\n\nWhat was checked so far is below. Still to come: review, `@team`.\n\n- `pytest"
+        ),
+        "{text}"
+    );
+    assert!(
+        text.contains(
+            "\nHow it stands by now: [the comment on the issue](https://github.com/o/r/issues/7).\n"
+        )
+    );
+    let ended = Some("Cancelled: mona said /cancel".to_owned());
+    let why = Inconclusive::NotJudged { ended, stages };
+    let text = said(|survey| survey.verdict = Verdict::Inconclusive { why });
+    assert!(
+        text.contains(
+            "### ❌ Not verified: the work has ended before\n\nCancelled: mona said /cancel\n\n\
+             What was checked before is below. Never came: review, `@team`.\n\n- `pytest"
+        ),
+        "{text}"
+    );
+    assert!(!text.contains("yet") && !text.contains("✅"), "{text}");
+}
+
+#[test]
+fn whatever_an_agent_or_a_repository_says_the_bodies_fit_and_close_one_issue() {
+    let (journal, _) = working(3_789);
+    for long in ["x @y fixes #3 `".repeat(10_000), "@\n\n".repeat(30_000), "a`".repeat(50_000)] {
+        let names = vec![long.clone(); 50];
+        let mut survey = change(|_| {});
+        survey.verdict = Verdict::Rejected { why: long.clone() };
+        let mut all = finding(&long, &format!("{}:1", long.replace('\n', "/")));
+        all.suggestion = Some(long.clone());
+        let trace = &mut survey.trace;
+        let work = trace.work.as_mut().unwrap();
+        work.review = Some(Feedback { issues: vec![all; 50], ..Feedback::passed(long.as_str()) });
+        let tests = work.tests.as_mut().unwrap();
+        tests.setup = Some(ran(&long, Exit::TimedOut));
+        tests.test = Some(ran(&long, Exit::TimedOut));
+        (tests.sandbox, tests.failing) = (long.clone(), names.clone());
+        trace.ci = Some(CiTrace {
+            commit: sha('a'),
+            passed: 1,
+            failing: names.clone(),
+            failing_on_base: names.clone(),
+            pending: names.clone(),
+        });
+        let mut tried = failed(1, &long);
+        (tried.agent, tried.commit) = (Some(long.clone()), Some(sha('a')));
+        tried.diagnosis = Some(Diagnosis {
+            decision: DiagnosisDecision::Flag,
+            diagnosis: long.clone(),
+            guidance: String::new(),
+        });
+        trace.stages =
+            (0..60).map(|n| stage(&format!("{n}{long}"), StageState::Failed, vec![tried.clone()])).collect();
+        let text = pull(&journal, &survey, &long).unwrap();
+        assert!(text.chars().count() <= LONGEST_BODY, "{}", text.chars().count());
+        assert!(text.starts_with("Closes #7\n") && text.ends_with("what they do.</sub>"), "{text}");
+        assert!(
+            text.contains("### What changed"),
+            "there is room for the agent's words, however much else there is"
+        );
+        assert_eq!(text.matches("Closes #").count(), 1);
+        assert!(!text.contains("fixes #3"));
+
+        (survey.trace.notes, survey.trace.problems) = (names.clone(), names);
+        survey.answers = (5..=6)
+            .map(|signal| AnsweredSignal { signal, answer: SignalAnswer::Ignored(long.clone()) })
+            .collect();
+        let escalated = Settlement::Escalated { pull: Some(PullNumber(12)), because: long.clone() };
+        let closed = Settlement::Closed { pull: PullNumber(12), by: long.clone() };
+        for settled in [None, Some(escalated), Some(closed)] {
+            survey.next.settled = settled;
+            let text = status(&journal, &survey, None);
+            let length = text.chars().count();
+            assert!(length <= LONGEST_BODY && text.ends_with("</sub>"), "{length}");
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! What the journal tells, and what is not told of it.
+
+use chrono::TimeDelta;
+
+use super::{
+    finding, intends, journal, published, run, says, sees, sha, stage, start, survey, tested, trouble,
+};
+use crate::time::{last_news, seconds_at_work, under_way};
+use crate::{check, earlier_review, label, notice, pull, review, status};
+use journeyman_order::conversation::{CheckRunState, NoticeComment};
+use journeyman_order::moves::ReviewNote;
+use journeyman_order::surfaces::OrderLabel;
+use journeyman_order::trace::{CiTrace, OrderTrace, PendingApproval, RoundTrace, StageState};
+use journeyman_order::{
+    AnsweredSignal, EffectOutcome, Feedback, Finding, Move, PullNumber, Settlement, SignalAnswer, SignalKind,
+    SlashCommand,
+};
+
+#[test]
+fn time_is_counted_while_something_is_done_and_not_while_a_person_is_waited_for() {
+    let status = Move::ShowStatus { revision: 1 };
+    let journal = journal(vec![
+        (10, intends("implement/1/agent", run(1, None))),
+        (20, intends("status/1", status)),
+        (50, sees("status/1", EffectOutcome::StatusShown { comment: None })),
+        (70, sees("implement/1/agent", trouble())),
+        // A day goes by.
+        (86_470, intends("implement/1/agent", run(1, None))),
+        (86_475, intends("review/1/tests", Move::RunTests { commit: sha('a') })),
+        (86_480, sees("implement/1/agent", trouble())),
+        (86_490, sees("review/1/tests", trouble())),
+    ]);
+    let seconds = |stage: &str| seconds_at_work(&journal, |key| key.stage() == stage);
+    assert_eq!(seconds("implement"), Some(70));
+    assert_eq!(seconds("review"), Some(15));
+    assert_eq!(seconds("publish"), None);
+    assert_eq!(seconds_at_work(&journal, |_| true), Some(80));
+    assert_eq!(last_news(&journal), start() + TimeDelta::seconds(86_490));
+    assert!(under_way(&journal).is_empty());
+}
+
+#[test]
+fn the_status_tells_round_and_attempt_what_is_under_way_and_what_was_said() {
+    let command = |command| SignalKind::Commanded { comment: Some(1), pull: None, command };
+    let journal = journal(vec![
+        (1, says(SignalKind::IssueEdited)),
+        (2, says(command(SlashCommand::Approve))),
+        (3, says(command(SlashCommand::Help))),
+        (4, says(command(SlashCommand::Retry { guidance: None }))),
+        (5, says(command(SlashCommand::Cancel))),
+        (10, intends("implement/1/agent", run(1, None))),
+        (20, sees("implement/1/agent", trouble())),
+        (21, intends("implement/2/message/1/agent", run(1, Some((3, 3))))),
+        (22, sees("implement/2/message/1/agent", trouble())),
+        (30, intends("implement/2/agent", run(2, Some((2, 3))))),
+    ]);
+    let round = |round| RoundTrace { round, ..RoundTrace::default() };
+    let trace = OrderTrace {
+        stages: vec![stage("implement", StageState::Running, vec![round(1), round(2)])],
+        notes: vec!["No tests were found.".to_owned()],
+        ..OrderTrace::default()
+    };
+    let mut survey = survey(trace, None);
+    let answered = |signal, answer| AnsweredSignal { signal, answer };
+    survey.answers = vec![
+        answered(3, SignalAnswer::Ignored("nothing waits for approval".to_owned())),
+        answered(4, SignalAnswer::Noted),
+        answered(5, SignalAnswer::Taken),
+        answered(6, SignalAnswer::NoRight("mona has no write access".to_owned())),
+    ];
+    // Of people without the right nothing is said, and help was helped on the spot.
+    assert_eq!(
+        status(&journal, &survey, None),
+        "### Journeyman is at work on this\n\n\
+         **Now:** developer is at work (implement)\n\n\
+         - [ ] plan\n\
+         - [ ] ⏳ **implement** · round 2 of 3 · 11s\n\
+         - [ ] review\n\n\
+         **What was said last**\n\n\
+         - `/approve` by mona changed nothing: nothing waits for approval\n\
+         - `/retry` by mona: done\n\n\
+         **Good to know**\n\n\
+         - The issue was edited after the start: this order works on the text as it was.\n\
+         - No tests were found.\n\n\
+         **What you can do**\n\n\
+         - Comment `/cancel` to stop, `/help` for all that can be said.\n\n\
+         <sub>\\$0.00 of \\$5.00 spent · 11s at work · updated 2026-03-04 05:00:30 UTC</sub>"
+    );
+    assert_eq!(
+        notice(&journal, &survey, &NoticeComment::Status),
+        "Journeyman is at work on this: implement, round 2. \
+         The [comment on the issue](https://github.com/o/r/issues/7) has all of it."
+    );
+}
+
+#[test]
+fn rounds_of_a_later_set_and_answers_to_people_are_numbered_as_they_are() {
+    let round = |round| RoundTrace { round, ..RoundTrace::default() };
+    let journal = journal(vec![
+        (1, intends("implement/5/agent", run(5, Some((2, 3))))),
+        (2, intends("answer/1/2/agent", run(2, Some((2, 3))))),
+    ]);
+    let stages = vec![
+        stage("implement", StageState::Passed, vec![round(5)]),
+        stage("answer", StageState::Running, vec![round(2)]),
+    ];
+    let text = status(&journal, &survey(OrderTrace { stages, ..OrderTrace::default() }, None), None);
+    assert!(
+        text.contains(
+            "\n- [x] implement · round 5, attempt 2 of 3 · 1s\n- [ ] review\n\
+             - [ ] ⏳ **answer** · round 2 of 3 · 0s\n"
+        ),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_plan_that_waits_and_all_that_stands_in_the_way_is_told_at_once() {
+    let journal = journal(Vec::new());
+    let waiting = survey(OrderTrace { asks: Some(PendingApproval::Plan), ..OrderTrace::default() }, None);
+    let text = status(&journal, &waiting, None);
+    assert!(text.starts_with("### The plan waits") && text.contains("comment `/approve` to go on"), "{text}");
+    assert_eq!(label(&waiting), OrderLabel::NeedsHuman);
+    let failed = |because: &str, problems: &[&str]| {
+        let problems = problems.iter().map(|&problem| problem.to_owned()).collect();
+        let settled = Settlement::Failed { because: because.to_owned() };
+        status(&journal, &survey(OrderTrace { problems, ..OrderTrace::default() }, Some(settled)), None)
+    };
+    let text = failed("2 things stand in the way", &["no push", "no key"]);
+    assert!(text.contains("- no push\n- no key\n") && text.contains("\n> 2 things stand"), "{text}");
+    assert!(!failed("no key", &["no key"]).contains("\n>"));
+}
+
+#[test]
+fn the_pull_request_says_that_judges_are_to_come_and_never_verified_when_the_order_ended_before() {
+    let journal = journal(Vec::new());
+    let text = |trace, settled| pull(&journal, &survey(trace, settled), "").unwrap();
+    assert!(text(published(StageState::Running), None).contains("\n### ⏳ Not verified yet\n"));
+    for settled in [
+        Settlement::Cancelled { because: "mona said /cancel".to_owned() },
+        Settlement::Failed { because: "no key".to_owned() },
+        Settlement::Merged { pull: PullNumber(12), by: "mona".to_owned() },
+    ] {
+        let text = text(published(StageState::Failed), Some(settled));
+        assert!(text.contains("\n### ❌ Not verified: the work has ended before\n"), "{text}");
+    }
+    assert_eq!(pull(&journal, &survey(OrderTrace::default(), None), "Done."), None);
+}
+
+#[test]
+fn checks_of_others_count_for_the_commit_that_they_ran_on() {
+    let journal = journal(Vec::new());
+    let others = |commit| {
+        let ci = CiTrace {
+            commit,
+            passed: 3,
+            pending: Vec::new(),
+            failing: Vec::new(),
+            failing_on_base: Vec::new(),
+        };
+        let trace = OrderTrace { ci: Some(ci), ..published(StageState::Passed) };
+        pull(&journal, &survey(trace, None), "").unwrap().contains("checks on GitHub: 3 passed\n")
+    };
+    assert!(others(sha('a')) && !others(sha('d')));
+}
+
+#[test]
+fn the_check_run_of_another_commit_claims_nothing() {
+    let journal = journal(Vec::new());
+    let mut trace = published(StageState::Passed);
+    trace.work.as_mut().unwrap().tests = Some(tested());
+    let survey = survey(trace, None);
+    let on = |head: char| check(&journal, &survey, &sha(head), CheckRunState::Success);
+    assert!(on('a').title.contains("24 of 24 tests pass") && on('a').annotations.len() == 1);
+    let other = on('d');
+    assert!(other.annotations.is_empty() && !other.title.contains("pass"), "{other:?}");
+    assert!(other.summary.ends_with(&format!(
+        "Nothing is known yet of commit [`dddddddddd`](https://github.com/o/r/commit/{}).",
+        "d".repeat(40)
+    )));
+}
+
+#[test]
+fn what_became_of_a_finding_is_what_the_next_review_says() {
+    let note = |round, commit, issues: Vec<Finding>| ReviewNote {
+        pull: PullNumber(12),
+        stage: "review".to_owned(),
+        round,
+        verifier: "code_reviewer".to_owned(),
+        commit,
+        feedback: Some(Feedback { passed: false, score: 0.5, summary: "No.".to_owned(), issues }),
+    };
+    let mut first = note(1, sha('a'), vec![finding("a is wrong", "x.py:1"), finding("b is wrong", "y.py:1")]);
+    let second = note(2, sha('b'), vec![finding("a is still wrong", "x.py:9")]);
+    first.feedback.as_mut().unwrap().issues[1].suggestion = Some("Return `0`.".to_owned());
+    let show = |key: &str, note: &ReviewNote| intends(key, Move::ShowReview(note.clone()));
+    let round = |round, result: Option<&str>| RoundTrace {
+        round,
+        agent: result.map(|_| "claude".to_owned()),
+        result: result.map(str::to_owned),
+        ..RoundTrace::default()
+    };
+    let mut trace = published(StageState::Running);
+    trace.stages[1].rounds = vec![round(1, None), round(2, Some("Mended b.\n\nFixes #3, @team"))];
+    let survey = survey(trace, None);
+
+    let early = journal(vec![(1, show("review/1/show", &first))]);
+    let text = review(&early, &survey, &first);
+    assert!(text.contains("| suggestion |\n") && !text.contains("What was done"), "{text}");
+
+    let later = journal(vec![(1, show("review/1/show", &first)), (2, show("review/2/show", &second))]);
+    let (then, now) = ("a".repeat(40), "b".repeat(40));
+    let place = |file: &str| format!("[`{file}:1`](https://github.com/o/r/blob/{then}/{file}#L1)");
+    let link = format!("[`bbbbbbbbbb`](https://github.com/o/r/commit/{now})");
+    let text = review(&later, &survey, &first);
+    assert!(
+        text.ends_with(&format!(
+            "| severity | kind | where | what | suggestion | since then |\n|---|---|---|---|---|---|\n\
+             | major | logic error | {} | a is wrong |  | still there on {link} |\n\
+             | major | logic error | {} | b is wrong | Return \\`0\\`. | not raised again on {link} |\n\n\
+             **What was done, in the agent's words**\n\n> Mended b.\n>\n> Fixes `#3,` `@team`",
+            place("x.py"),
+            place("y.py")
+        )),
+        "{text}"
+    );
+    let text = review(&later, &survey, &second);
+    assert!(!text.contains("since then") && !text.contains("What was done"), "{text}");
+    assert_eq!(earlier_review(&later, &second), Some(&first));
+    assert_eq!(earlier_review(&later, &first), None);
+}

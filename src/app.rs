@@ -19,15 +19,13 @@ use tokio::sync::broadcast;
 
 use crate::agent::{self, Agents, RuntimeKind};
 use crate::attest::{SigningKey, SigningKeyOrigin};
-use crate::config::{self, SandboxMode, Settings, Templates, repository_settings};
+use crate::config::{self, Settings, Templates, repository_settings};
 use crate::engine::{Engine, EngineParts, EngineSettings};
-use crate::github::{AppCredentials, GitHub, WriteLimits};
+use crate::github::{AppCredentials, GitHub};
 use crate::http::{self, BodyLimits, HttpState, Readiness, WorkOrders};
 use crate::order::desk::{OpenOrderResult, OrderRequestError};
 use crate::order::next::OrderProjection;
-use crate::order::{
-    IssueNumber, Journal, JournalEntry, OrderId, OrderLimits, RepositoryName, SlashCommand, projection,
-};
+use crate::order::{IssueNumber, Journal, JournalEntry, OrderId, RepositoryName, SlashCommand, projection};
 use crate::sandbox::{IsolationMode, Sandbox};
 use crate::store::{JournalStore, OrderFilter, Store};
 use crate::workspace::{SecretSet, Workspaces};
@@ -208,14 +206,10 @@ impl ApplicationHandle {
 }
 
 async fn open_sandbox(settings: &config::SandboxSettings) -> anyhow::Result<Sandbox> {
-    let mode = match settings.mode {
-        SandboxMode::Bubblewrap => IsolationMode::Bubblewrap,
-        SandboxMode::None => IsolationMode::None,
-    };
-    if mode == IsolationMode::None {
+    if settings.mode == IsolationMode::None {
         tracing::warn!("sandbox.mode = \"none\": agents and tests run without walls, as the settings ask");
     }
-    Ok(Sandbox::new(mode, settings.read.clone()).await?)
+    Ok(Sandbox::new(settings.mode, settings.read.clone()).await?)
 }
 
 fn signer(settings: &Settings, sandbox: Sandbox) -> anyhow::Result<ReceiptSigner> {
@@ -235,8 +229,7 @@ fn github(settings: &config::GithubSettings) -> anyhow::Result<GitHub> {
         app_id: settings.app_id,
         private_key_pem: settings.private_key.clone(),
     };
-    let config::WriteSettings { interval, per_minute, per_hour } = settings.writes;
-    Ok(GitHub::new(credentials, WriteLimits { interval, per_minute, per_hour })?)
+    Ok(GitHub::new(credentials, settings.writes)?)
 }
 
 /// Our own secrets, by the names that people know them by.
@@ -270,7 +263,6 @@ fn rules(settings: &Settings) -> anyhow::Result<EngineSettings> {
     }
     let wanted = &settings.defaults.pipeline;
     let pipeline = templates.pipeline(wanted).with_context(|| format!("defaults.pipeline = {wanted:?}"))?;
-    let limits = settings.limits;
     Ok(EngineSettings {
         public_url: settings.server.public_url.clone(),
         label: settings.defaults.label.clone(),
@@ -279,21 +271,8 @@ fn rules(settings: &Settings) -> anyhow::Result<EngineSettings> {
         roles: templates.roles,
         pipelines: templates.pipelines,
         commands: templates.commands,
-        limits: OrderLimits {
-            minutes: limits.order_minutes,
-            usd: limits.order_usd,
-            runs: limits.order_runs,
-            gather_seconds: limits.gather_seconds,
-            retry_renews: limits.retry_renews,
-        },
-        per_day: limits.per_day,
-        concurrent_orders: limits.concurrent_orders,
-        test_time: Duration::from_secs(limits.test_seconds),
-        setup_time: Duration::from_secs(limits.setup_seconds),
-        mutant_time: Duration::from_secs(limits.mutant_seconds),
-        setup_network: settings.sandbox.setup_network.clone(),
-        setup_network_for_changes: settings.sandbox.setup_network_for_changes,
-        test_network: settings.sandbox.test_network.clone(),
+        limits: settings.limits,
+        testing: settings.testing.clone(),
         prices: agent::Prices::new(settings.prices.clone()),
         secrets: known(settings)?,
         read_repository_settings: |yaml| repository_settings(yaml).map_err(|error| error.to_string()),

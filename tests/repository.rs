@@ -4,7 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use journeyman::config::{GithubSettings, Settings, WriteSettings};
+use journeyman::config::{GithubSettings, Settings};
+use journeyman::order::WriteLimits;
 
 fn file(path: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
@@ -71,7 +72,7 @@ fn the_example_settings_are_taken_as_they_are_and_with_every_key_uncommented() {
             app_id: 1,
             private_key: String::new().into(),
             webhook_secrets: Vec::new(),
-            writes: WriteSettings::default(),
+            writes: WriteLimits::NONE,
         };
         let settings = Settings::load_beside(github, Some(&path), std::iter::empty());
         settings.unwrap_or_else(|error| panic!("journeyman.example.toml: {error}"));

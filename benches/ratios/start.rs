@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use journeyman::app::{Application, ApplicationHandle};
-use journeyman::config::{AgentSettings, GithubSettings, RuntimeKind, Settings, WriteSettings};
+use journeyman::config::{AgentSettings, GithubSettings, RuntimeKind, Settings};
 use journeyman::emulator::{
     DeliveryResult as Sent, Emulator, EmulatorOptions, RepositoryRole, RepositorySource, keys,
 };
-use journeyman::order::{EffectOutcome, Journal, JournalEvent};
+use journeyman::order::{EffectOutcome, Journal, JournalEvent, WriteLimits};
 use secrecy::SecretString;
 
 use super::{heading, line, middle_and_tail};
@@ -38,7 +38,7 @@ pub async fn measure() {
         app_id: 1,
         private_key: keys.private_pem,
         webhook_secrets: vec![secret],
-        writes: WriteSettings::UNLIMITED,
+        writes: WriteLimits::NONE,
     };
     let mut settings = Settings::load_beside(settings, None, std::iter::empty()).expect("settings");
     settings.server.listen = ([127, 0, 0, 1], 0).into();

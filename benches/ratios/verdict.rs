@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use journeyman::engine::testing::{CommitTester, TestRunRequest};
 use journeyman::order::scrutiny::ProofTarget;
-use journeyman::order::{RepositoryName, RepositorySettings, TestVerdict};
+use journeyman::order::{RepositoryName, RepositorySettings, TestVerdict, TestingSettings};
 use journeyman::sandbox::{IsolationMode, Sandbox};
 use journeyman::workspace::Workspaces;
 
@@ -69,12 +69,11 @@ async fn verdict_of(sample: &Sample) {
         let testing = CommitTester {
             sandbox: Sandbox::new(IsolationMode::Bubblewrap, vec![]).await.expect("bubblewrap"),
             workspaces,
-            setup_time: Duration::from_secs(120),
-            test_time: Duration::from_secs(600),
-            mutant_time: Duration::ZERO,
-            setup_network_for_changes: false,
-            setup_network: vec![],
-            test_network: vec![],
+            settings: TestingSettings {
+                setup_time: Duration::from_secs(120),
+                test_time: Duration::from_secs(600),
+                ..TestingSettings::default()
+            },
         };
         let ask = |base: git2::Oid| TestRunRequest {
             repository: repository.clone(),

@@ -7,11 +7,11 @@ use std::time::Duration;
 use anyhow::Context as _;
 
 use crate::attest::ReceiptClaims;
-use crate::config::{LimitSettings, SandboxSettings, repository_settings};
+use crate::config::{TestRunSettings, repository_settings};
 use crate::engine::SETTINGS_FILE;
 use crate::engine::testing::{CommitTester, TestRunRequest};
 use crate::order::receipt::TestEvidence;
-use crate::order::{CommitSha, RepositoryName, RepositorySettings};
+use crate::order::{CommitSha, RepositoryName, RepositorySettings, TestingSettings};
 use crate::workspace::Workspaces;
 
 /// Tests the receipt's commit as an order would, and says what came of it.
@@ -19,8 +19,7 @@ use crate::workspace::Workspaces;
 /// # Errors
 /// When the repository lacks a commit, or the sandbox or the disk fails; never by what the tests do.
 pub async fn reverify(
-    sandbox: &SandboxSettings,
-    limits: &LimitSettings,
+    rules: &TestRunSettings,
     repository: &Path,
     claims: &ReceiptClaims,
 ) -> anyhow::Result<TestEvidence> {
@@ -39,15 +38,10 @@ pub async fn reverify(
     })
     .await??;
     let testing = CommitTester {
-        sandbox: super::open_sandbox(sandbox).await?,
+        sandbox: super::open_sandbox(&rules.sandbox).await?,
         workspaces,
-        setup_time: Duration::from_secs(limits.setup_seconds),
-        test_time: Duration::from_secs(limits.test_seconds),
         // They inform, and a verdict does not rest on them.
-        mutant_time: Duration::ZERO,
-        setup_network: sandbox.setup_network.clone(),
-        setup_network_for_changes: sandbox.setup_network_for_changes,
-        test_network: sandbox.test_network.clone(),
+        settings: TestingSettings { mutant_time: Duration::ZERO, ..rules.testing.clone() },
     };
     let ask = TestRunRequest {
         repository: claims.repository.clone(),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use secrecy::SecretString;
 use tempfile::TempDir;
@@ -11,11 +12,11 @@ use tokio_util::sync::CancellationToken;
 use super::live::LiveOutput;
 use super::{UsageError, asked_to_stop};
 use crate::app::{Application, ApplicationHandle};
-use crate::config::{AgentSettings, DefaultSettings, GithubSettings, Settings, Templates, WriteSettings};
+use crate::config::{AgentSettings, DefaultSettings, GithubSettings, Settings, Templates};
 use crate::emulator::{Emulator, EmulatorOptions, RepositoryRole, RepositorySource, WebPages, keys};
 use crate::order::next::OrderProjection;
 use crate::order::trace::PendingApproval;
-use crate::order::{Journal, OrderId, Pipeline, Surfaces};
+use crate::order::{Journal, OrderId, Pipeline, Surfaces, WriteLimits};
 
 /// The App's id on the emulator; any number serves.
 const APP_ID: u64 = 1;
@@ -106,7 +107,7 @@ impl LocalStack {
             app_id: APP_ID,
             private_key: keys.private_pem,
             webhook_secrets: vec![secret],
-            writes: WriteSettings::UNLIMITED,
+            writes: WriteLimits::NONE,
         };
         let mut settings = Settings::load_beside(github, wishes.config.as_deref(), std::env::vars())?;
         let data = wishes.config.is_some().then(|| settings.data.dir.clone());
@@ -118,10 +119,10 @@ impl LocalStack {
         settings.data.dir = folder.join("data");
         settings.store.url =
             SecretString::from(format!("sqlite://{}", folder.join("journeyman.db").display()));
-        settings.limits.gather_seconds = wishes.gather_seconds;
+        settings.limits.order.gather_seconds = wishes.gather_seconds;
         // A demonstration is over before anybody has gone for coffee.
         if wishes.pages == WebPages::Shown {
-            settings.limits.mutant_seconds = 0;
+            settings.testing.mutant_time = Duration::ZERO;
         }
         if let Some(parallel) = wishes.parallel {
             settings.limits.concurrent_orders = parallel;

@@ -13,7 +13,7 @@ use journeyman::config::repository_settings;
 use journeyman::engine::testing::{CommitTester, TestRunRequest};
 use journeyman::order::change_kind::{ChangeKind, IssueClassification, kind_of};
 use journeyman::order::scrutiny::ProofTarget;
-use journeyman::order::{IssueNumber, IssueText, RepositorySettings, TestRun};
+use journeyman::order::{IssueNumber, IssueText, RepositorySettings, TestRun, TestingSettings};
 use journeyman::sandbox::{IsolationMode, Sandbox};
 use journeyman::workspace::Workspaces;
 use serde::Deserialize;
@@ -122,12 +122,11 @@ impl House {
         let testing = CommitTester {
             sandbox: self.sandbox.clone(),
             workspaces: self.workspaces.clone(),
-            setup_time: Duration::from_secs(120),
-            test_time: Duration::from_secs(120),
-            mutant_time: Duration::ZERO,
-            setup_network: Vec::new(),
-            setup_network_for_changes: false,
-            test_network: Vec::new(),
+            settings: TestingSettings {
+                setup_time: Duration::from_secs(120),
+                test_time: Duration::from_secs(120),
+                ..TestingSettings::default()
+            },
         };
         let ask = TestRunRequest {
             repository: name(),

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use journeyman::engine::testing::{CommitTester, TestRunRequest, TestRunResult};
-use journeyman::order::{RepositoryName, RepositorySettings, TestVerdict};
+use journeyman::order::{RepositoryName, RepositorySettings, TestVerdict, TestingSettings};
 use journeyman::sandbox::{IsolationMode, Sandbox};
 use journeyman::workspace::Workspaces;
 
@@ -32,12 +32,11 @@ impl Sample {
         let testing = CommitTester {
             sandbox: Sandbox::new(IsolationMode::Bubblewrap, Vec::new()).await.expect("a sandbox"),
             workspaces,
-            setup_time: Duration::from_secs(60),
-            test_time: Duration::from_secs(60),
-            mutant_time: Duration::ZERO,
-            setup_network: Vec::new(),
-            setup_network_for_changes: false,
-            test_network: Vec::new(),
+            settings: TestingSettings {
+                setup_time: Duration::from_secs(60),
+                test_time: Duration::from_secs(60),
+                ..TestingSettings::default()
+            },
         };
         Self { place, testing }
     }
@@ -145,7 +144,7 @@ async fn a_change_of_what_is_installed_has_no_network_for_its_setup_unless_that_
     for words in ["setup.sh", "sandbox.setup_network_for_changes = true", "journeyman.toml"] {
         assert!(kept_out.run.tail.contains(words), "{}", kept_out.run.tail);
     }
-    sample.testing.setup_network_for_changes = true;
+    sample.testing.settings.setup_network_for_changes = true;
     let let_in = sample.tested(ASKS, &edited, true).await;
     assert_eq!(let_in.run.verdict, TestVerdict::Passed, "{let_in:#?}");
     assert!(said(&let_in, "setup").contains("door: http://"), "{let_in:#?}");

@@ -38,7 +38,7 @@ fn on(provider: Provider, address: &str, key_env: Option<&str>) -> impl FnOnce(&
             agent.runtime = RuntimeKind::Api(Box::new(api.clone()));
         }
         settings.prices = prices;
-        settings.limits.order_usd = 1000.0;
+        settings.limits.order.usd = 1000.0;
     }
 }
 

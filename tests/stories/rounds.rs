@@ -1,5 +1,7 @@
 //! What fails goes back to the agent with what failed; what keeps failing goes to a person.
 
+use std::time::Duration;
+
 use crate::world::{REPOSITORY, Story};
 
 /// Writes an answer and pushes it.
@@ -159,7 +161,7 @@ async fn tests_that_hang_are_ended_with_all_they_started() {
     let hanging = "sleep 300 & echo 'not ok 1 - hangs'; sleep 300\n";
     let story = Story::of(&answers(1, 42))
         .file("test.sh", hanging)
-        .settings(|settings| settings.limits.test_seconds = 1);
+        .settings(|settings| settings.testing.test_time = Duration::from_secs(1));
     let world = story.labeled().await;
     let ended = world.settled().await;
 

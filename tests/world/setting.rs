@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use journeyman::config::{
-    AgentSettings, DataSettings, DefaultSettings, GithubSettings, LimitSettings, RuntimeKind, SandboxMode,
-    SandboxSettings, ServerSettings, Settings, StoreSettings, WriteSettings,
+    AgentSettings, DataSettings, DefaultSettings, GithubSettings, LimitSettings, RuntimeKind,
+    SandboxSettings, ServerSettings, Settings, StoreSettings,
 };
 use journeyman::emulator::{Emulator, EmulatorOptions, RepositoryRole, RepositorySource, keys};
+use journeyman::order::{IsolationMode, OrderLimits, TestingSettings, WriteLimits};
 use journeyman::store::Store;
 use secrecy::SecretString;
 
@@ -197,7 +199,7 @@ fn settings(place: &Path, github: &Emulator, secret: SecretString) -> Settings {
             app_id: APP_ID,
             private_key: keys().private_pem.clone(),
             webhook_secrets: vec![secret],
-            writes: WriteSettings::UNLIMITED,
+            writes: WriteLimits::NONE,
         },
         store: StoreSettings {
             url: SecretString::from(format!("sqlite://{}", place.join("journeyman.db").display())),
@@ -210,25 +212,19 @@ fn settings(place: &Path, github: &Emulator, secret: SecretString) -> Settings {
         },
         limits: LimitSettings {
             concurrent_orders: 4,
-            order_minutes: 10,
-            order_usd: 5.0,
-            order_runs: 60,
-            gather_seconds: 0,
-            retry_renews: true,
+            order: OrderLimits { minutes: 10, usd: 5.0, runs: 60, ..OrderLimits::default() },
             per_day: Default::default(),
-            test_seconds: 60,
-            setup_seconds: 60,
+        },
+        testing: TestingSettings {
+            test_time: Duration::from_secs(60),
+            setup_time: Duration::from_secs(60),
             // Stories are about what is done; those about mutants ask for them.
-            mutant_seconds: 0,
+            mutant_time: Duration::ZERO,
+            setup_network: vec!["*".to_owned()],
+            ..TestingSettings::default()
         },
         templates: Default::default(),
-        sandbox: SandboxSettings {
-            mode: SandboxMode::Bubblewrap,
-            read: Vec::new(),
-            setup_network: vec!["*".to_owned()],
-            setup_network_for_changes: false,
-            test_network: Vec::new(),
-        },
+        sandbox: SandboxSettings { mode: IsolationMode::Bubblewrap, read: Vec::new() },
         agents: BTreeMap::from([(AGENT.to_owned(), agent)]),
         pipelines: BTreeMap::new(),
         prices: BTreeMap::new(),

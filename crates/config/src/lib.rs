@@ -19,16 +19,14 @@ mod values;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::num::NonZeroU32;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use secrecy::SecretString;
 use url::Url;
 
 pub use journeyman_agent::{AgentSettings, ApiSettings, Prices, RuntimeKind};
 pub use journeyman_order::model_service::{Price, Provider};
-use journeyman_order::{DayLimits, Pipeline};
+use journeyman_order::{DayLimits, IsolationMode, OrderLimits, Pipeline, TestingSettings, WriteLimits};
 
 pub use error::SettingsError;
 pub use repository::{RepositorySettingsError, repository_settings};
@@ -56,6 +54,8 @@ pub struct Settings {
     pub limits: LimitSettings,
     /// `[sandbox]`
     pub sandbox: SandboxSettings,
+    /// What `[limits]` and `[sandbox]` say about tests.
+    pub testing: TestingSettings,
     /// `[agents.NAME]`, by name; `claude` is there even if no file says so.
     pub agents: BTreeMap<String, AgentSettings>,
     /// Pipelines besides those that ship, by name. No key says them: whoever starts the application brings them.
@@ -67,10 +67,8 @@ pub struct Settings {
 /// What running tests needs of the settings, without an application around it.
 #[derive(Debug, Clone)]
 pub struct TestRunSettings {
-    /// `[sandbox]`
     pub sandbox: SandboxSettings,
-    /// `[limits]`
-    pub limits: LimitSettings,
+    pub testing: TestingSettings,
 }
 
 /// `[server]`: the door.
@@ -96,33 +94,7 @@ pub struct GithubSettings {
     /// `webhook_secret`, then `webhook_secret_previous` during a rotation. Never empty.
     pub webhook_secrets: Vec<SecretString>,
     /// `write_interval_ms`, `writes_per_minute`, `writes_per_hour`.
-    pub writes: WriteSettings,
-}
-
-/// How fast writes to GitHub may be made in the name of one installation. By default as GitHub allows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct WriteSettings {
-    /// `write_interval_ms`, by default 1,000: the least time from one to the next.
-    pub interval: Duration,
-    /// `writes_per_minute`, by default 80; none where it is 0.
-    pub per_minute: Option<NonZeroU32>,
-    /// `writes_per_hour`, by default 500; none where it is 0.
-    pub per_hour: Option<NonZeroU32>,
-}
-
-impl WriteSettings {
-    /// For a GitHub without such limits, as the emulator is.
-    pub const UNLIMITED: Self = Self { interval: Duration::ZERO, per_minute: None, per_hour: None };
-}
-
-impl Default for WriteSettings {
-    fn default() -> Self {
-        Self {
-            interval: Duration::from_secs(1),
-            per_minute: NonZeroU32::new(80),
-            per_hour: NonZeroU32::new(500),
-        }
-    }
+    pub writes: WriteLimits,
 }
 
 /// `[store]`.
@@ -157,52 +129,19 @@ pub struct TemplateSettings {
     pub dir: Option<PathBuf>,
 }
 
-/// `[limits]`.
+/// What work may cost, from `[limits]`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LimitSettings {
-    /// `concurrent_orders`, by default 4.
+    /// Orders at work at the same time.
     pub concurrent_orders: usize,
-    /// `order_minutes`, by default 60.
-    pub order_minutes: u64,
-    /// `order_usd`: dollars, by default 5.
-    pub order_usd: f64,
-    /// `order_runs`: runs of agents, by default 60.
-    pub order_runs: u32,
-    /// `gather_seconds`, by default 20: what is waited after a word about a pull request, for others that come with it.
-    pub gather_seconds: u32,
-    /// `retry_renews`, by default true: whether `/retry` grants an order's limits once more.
-    pub retry_renews: bool,
-    /// `per_day`: what may be spent in a day of UTC; by default there is no limit.
+    pub order: OrderLimits,
     pub per_day: DayLimits,
-    /// `test_seconds`, by default 600.
-    pub test_seconds: u64,
-    /// `setup_seconds`, by default 600.
-    pub setup_seconds: u64,
-    /// `mutant_seconds`, by default 120: for mutants of the changed lines; 0: none are tried.
-    pub mutant_seconds: u64,
 }
 
-/// `[sandbox]`.
+/// What agents and tests run in, from `[sandbox]`.
 #[derive(Debug, Clone)]
 pub struct SandboxSettings {
-    /// `mode`.
-    pub mode: SandboxMode,
-    /// `setup_network`: names of hosts that a repository's `setup` may reach by HTTPS; `*` for any public one, `registries`
-    /// for those of the package managers found.
-    pub setup_network: Vec<String>,
-    /// `setup_network_for_changes`: whether that holds for a change that edits what is installed, too.
-    pub setup_network_for_changes: bool,
-    /// `test_network`: names of hosts that tests may reach where their repository asks for them; none by default.
-    pub test_network: Vec<String>,
-    /// `read`: absolute paths that every sandbox may read beside its own list.
+    pub mode: IsolationMode,
+    /// Absolute paths that every sandbox may read beside its own list.
     pub read: Vec<PathBuf>,
-}
-
-/// What agents and tests run in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SandboxMode {
-    /// `bubblewrap`, the default.
-    Bubblewrap,
-    /// `none`: no walls. Has to be asked for by name.
-    None,
 }

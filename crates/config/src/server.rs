@@ -13,11 +13,11 @@ use url::{Host, Url};
 use super::raw::SettingKeys;
 use super::{
     AgentSettings, DataSettings, DefaultSettings, GithubSettings, LimitSettings, Prices, RuntimeKind,
-    SandboxMode, SandboxSettings, ServerSettings, Settings, SettingsError, StoreSettings, TemplateSettings,
-    TestRunSettings, WriteSettings, api,
+    SandboxSettings, ServerSettings, Settings, SettingsError, StoreSettings, TemplateSettings,
+    TestRunSettings, api,
 };
 use journeyman_order::names::{OWN_VARIABLES, VariableName};
-use journeyman_order::{BudgetLimits, DayLimits};
+use journeyman_order::{BudgetLimits, DayLimits, IsolationMode, OrderLimits, TestingSettings, WriteLimits};
 
 /// Shorter ones can be guessed.
 const TOKEN_LENGTH: usize = 16;
@@ -59,7 +59,7 @@ impl TestRunSettings {
         env: impl Iterator<Item = (String, String)>,
     ) -> Result<Self, SettingsError> {
         let keys = read(file, env)?;
-        Ok(Self { sandbox: sandbox(&keys)?, limits: limits(&keys)? })
+        Ok(Self { sandbox: sandbox(&keys)?, testing: testing(&keys)? })
     }
 }
 
@@ -98,6 +98,7 @@ fn assemble(keys: &SettingKeys, github: GithubSettings) -> Result<Settings, Sett
         templates: TemplateSettings { dir: keys.text("templates.dir")?.map(PathBuf::from) },
         limits: limits(keys)?,
         sandbox: sandbox(keys)?,
+        testing: testing(keys)?,
         agents,
         pipelines: BTreeMap::new(),
         prices,
@@ -138,17 +139,14 @@ fn github(keys: &SettingKeys) -> Result<GithubSettings, SettingsError> {
     Ok(GithubSettings { api_url, app_id, private_key, webhook_secrets, writes: writes(keys)? })
 }
 
-fn writes(keys: &SettingKeys) -> Result<WriteSettings, SettingsError> {
-    let default = WriteSettings::default();
-    let most = |key, default| match keys.integer(key, 0..=100_000)? {
-        Some(most) => Ok(NonZeroU32::new(u32::try_from(most).unwrap_or(u32::MAX))),
-        None => Ok(default),
-    };
-    let interval = keys.integer("github.write_interval_ms", 0..=60_000)?.map(Duration::from_millis);
-    Ok(WriteSettings {
-        interval: interval.unwrap_or(default.interval),
-        per_minute: most("github.writes_per_minute", default.per_minute)?,
-        per_hour: most("github.writes_per_hour", default.per_hour)?,
+fn writes(keys: &SettingKeys) -> Result<WriteLimits, SettingsError> {
+    let most = |key, usual| Ok(NonZeroU32::new(count(keys, key, 0..=100_000)?.unwrap_or(usual)));
+    Ok(WriteLimits {
+        interval: Duration::from_millis(
+            keys.integer("github.write_interval_ms", 0..=60_000)?.unwrap_or(1_000),
+        ),
+        per_minute: most("github.writes_per_minute", 80)?,
+        per_hour: most("github.writes_per_hour", 500)?,
     })
 }
 
@@ -185,23 +183,35 @@ fn store(keys: &SettingKeys) -> Result<StoreSettings, SettingsError> {
 }
 
 fn limits(keys: &SettingKeys) -> Result<LimitSettings, SettingsError> {
-    let seconds = |key| Ok(keys.integer(key, 1..=86_400)?.unwrap_or(600));
     let concurrent = keys.integer("limits.concurrent_orders", 1..=256)?.unwrap_or(4);
     Ok(LimitSettings {
         concurrent_orders: usize::try_from(concurrent).unwrap_or(4),
-        order_minutes: keys.integer("limits.order_minutes", 1..=10_080)?.unwrap_or(60),
-        order_usd: keys.amount("limits.order_usd", 10_000.0)?.unwrap_or(5.0),
-        order_runs: count(keys, "limits.order_runs", 1..=10_000)?.unwrap_or(60),
-        gather_seconds: count(keys, "limits.gather_seconds", 0..=3_600)?.unwrap_or(20),
-        retry_renews: keys.truth("limits.retry_renews")?.unwrap_or(true),
+        order: OrderLimits {
+            minutes: keys.integer("limits.order_minutes", 1..=10_080)?.unwrap_or(60),
+            usd: keys.amount("limits.order_usd", 10_000.0)?.unwrap_or(5.0),
+            runs: count(keys, "limits.order_runs", 1..=10_000)?.unwrap_or(60),
+            gather_seconds: count(keys, "limits.gather_seconds", 0..=3_600)?.unwrap_or(20),
+            retry_renews: keys.truth("limits.retry_renews")?.unwrap_or(true),
+        },
         per_day: DayLimits {
             repository: per_day(keys, "repository")?,
             sender: per_day(keys, "sender")?,
             all: per_day(keys, "all")?,
         },
-        test_seconds: seconds("limits.test_seconds")?,
-        setup_seconds: seconds("limits.setup_seconds")?,
-        mutant_seconds: keys.integer("limits.mutant_seconds", 0..=86_400)?.unwrap_or(120),
+    })
+}
+
+fn testing(keys: &SettingKeys) -> Result<TestingSettings, SettingsError> {
+    let seconds = |key, least, usual| -> Result<_, SettingsError> {
+        Ok(Duration::from_secs(keys.integer(key, least..=86_400)?.unwrap_or(usual)))
+    };
+    Ok(TestingSettings {
+        setup_time: seconds("limits.setup_seconds", 1, 600)?,
+        test_time: seconds("limits.test_seconds", 1, 600)?,
+        mutant_time: seconds("limits.mutant_seconds", 0, 120)?,
+        setup_network: keys.list("sandbox.setup_network")?.unwrap_or_else(|| vec!["registries".to_owned()]),
+        setup_network_for_changes: keys.truth("sandbox.setup_network_for_changes")?.unwrap_or(false),
+        test_network: keys.list("sandbox.test_network")?.unwrap_or_default(),
     })
 }
 
@@ -221,17 +231,11 @@ fn per_day(keys: &SettingKeys, whose: &str) -> Result<BudgetLimits, SettingsErro
 
 fn sandbox(keys: &SettingKeys) -> Result<SandboxSettings, SettingsError> {
     let mode = match keys.text("sandbox.mode")?.as_deref() {
-        None | Some("bubblewrap") => SandboxMode::Bubblewrap,
-        Some("none") => SandboxMode::None,
+        None | Some("bubblewrap") => IsolationMode::Bubblewrap,
+        Some("none") => IsolationMode::None,
         Some(_) => return Err(keys.wrong("sandbox.mode", "\"bubblewrap\" or \"none\"")),
     };
-    Ok(SandboxSettings {
-        mode,
-        setup_network: keys.list("sandbox.setup_network")?.unwrap_or_else(|| vec!["registries".to_owned()]),
-        setup_network_for_changes: keys.truth("sandbox.setup_network_for_changes")?.unwrap_or(false),
-        test_network: keys.list("sandbox.test_network")?.unwrap_or_default(),
-        read: keys.absolute_paths("sandbox.read")?,
-    })
+    Ok(SandboxSettings { mode, read: keys.absolute_paths("sandbox.read")? })
 }
 
 fn agents(keys: &SettingKeys, prices: &Prices) -> Result<BTreeMap<String, AgentSettings>, SettingsError> {

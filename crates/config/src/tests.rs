@@ -1,5 +1,6 @@
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use aws_lc_rs::encoding::{AsDer, Pkcs8V1Der};
 use aws_lc_rs::rsa::{KeyPair, KeySize};
@@ -62,7 +63,7 @@ fn the_least_that_is_needed_gets_every_default() {
     assert!(settings.server.api_token.is_none() && settings.server.public_url.is_none());
     assert_eq!(settings.github.api_url.as_str(), "https://api.github.com/");
     assert_eq!((settings.github.app_id, settings.github.webhook_secrets.len()), (7, 1));
-    let WriteSettings { interval, per_minute, per_hour } = settings.github.writes;
+    let WriteLimits { interval, per_minute, per_hour } = settings.github.writes;
     assert_eq!(
         (interval.as_millis(), per_minute, per_hour),
         (1_000, NonZeroU32::new(80), NonZeroU32::new(500))
@@ -73,20 +74,21 @@ fn the_least_that_is_needed_gets_every_default() {
     assert_eq!((label.as_str(), agent.as_str(), pipeline.as_str()), ("journeyman", "claude", "issue-to-pr"));
     let limits = LimitSettings {
         concurrent_orders: 4,
-        order_minutes: 60,
-        order_usd: 5.0,
-        order_runs: 60,
-        gather_seconds: 20,
-        retry_renews: true,
+        order: OrderLimits { minutes: 60, usd: 5.0, runs: 60, gather_seconds: 20, retry_renews: true },
         per_day: DayLimits::default(),
-        test_seconds: 600,
-        setup_seconds: 600,
-        mutant_seconds: 120,
     };
     assert_eq!(settings.limits, limits);
-    assert_eq!(settings.sandbox.mode, SandboxMode::Bubblewrap);
-    assert_eq!(settings.sandbox.setup_network, ["registries"]);
-    assert!(!settings.sandbox.setup_network_for_changes);
+    let testing = TestingSettings {
+        setup_time: Duration::from_secs(600),
+        test_time: Duration::from_secs(600),
+        mutant_time: Duration::from_secs(120),
+        setup_network: vec!["registries".to_owned()],
+        setup_network_for_changes: false,
+        test_network: Vec::new(),
+    };
+    assert_eq!(settings.testing, testing);
+    let SandboxSettings { mode, read } = &settings.sandbox;
+    assert_eq!((*mode, read.len()), (IsolationMode::Bubblewrap, 0));
     let claude = AgentSettings {
         name: "claude".to_owned(),
         runtime: RuntimeKind::Claude,
@@ -118,19 +120,18 @@ fn every_key_can_be_written_in_the_file() {
     let secrets: Vec<&str> = settings.github.webhook_secrets.iter().map(|s| s.expose_secret()).collect();
     assert_eq!(secrets, ["s3cret", "before"]);
     assert_eq!(settings.github.api_url.as_str(), "http://127.0.0.1:9/api/v3");
-    let WriteSettings { interval, per_minute, per_hour } = settings.github.writes;
+    let WriteLimits { interval, per_minute, per_hour } = settings.github.writes;
     assert_eq!((interval.as_millis(), per_minute, per_hour), (250, None, NonZeroU32::new(2_000)));
-    assert_eq!((settings.limits.order_minutes, settings.limits.test_seconds), (10, 16));
-    assert_eq!(settings.limits.order_usd, 3.0);
     let limits = settings.limits;
-    assert_eq!((limits.order_runs, limits.gather_seconds, limits.retry_renews), (30, 0, false));
+    let order = OrderLimits { minutes: 10, usd: 3.0, runs: 30, gather_seconds: 0, retry_renews: false };
+    assert_eq!((limits.order, settings.testing.test_time.as_secs()), (order, 16));
     let per_day = DayLimits {
         repository: BudgetLimits { usd: Some(20.0), minutes: Some(300), runs: Some(100) },
         sender: BudgetLimits { usd: Some(7.5), ..BudgetLimits::default() },
         all: BudgetLimits { runs: Some(1_000), ..BudgetLimits::default() },
     };
     assert_eq!(limits.per_day, per_day);
-    assert_eq!((settings.sandbox.mode, settings.sandbox.read.len()), (SandboxMode::None, 1));
+    assert_eq!((settings.sandbox.mode, settings.sandbox.read.len()), (IsolationMode::None, 1));
     let scripted = AgentSettings {
         name: "scripted".to_owned(),
         runtime: RuntimeKind::Command,
@@ -166,8 +167,8 @@ fn the_environment_goes_over_the_file_and_can_stand_alone() {
     for settings in [home.load("", &env).unwrap(), Settings::load(None, variables(&env)).unwrap()] {
         assert_eq!(settings.github.app_id, 8);
         assert_eq!(settings.github.webhook_secrets[0].expose_secret(), "other");
-        assert_eq!(settings.limits.order_usd, 0.5);
-        assert_eq!((settings.limits.order_runs, settings.limits.retry_renews), (7, false));
+        let OrderLimits { usd, runs, retry_renews, .. } = settings.limits.order;
+        assert_eq!((usd, runs, retry_renews), (0.5, 7, false));
         assert_eq!(settings.limits.per_day.sender.minutes, Some(90));
         assert_eq!(settings.sandbox.read, [Path::new("/opt"), Path::new("/srv")]);
         assert_eq!(settings.agents["code_reviewer"].program, ["/bin/agent", "two words"]);

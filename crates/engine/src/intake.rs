@@ -227,7 +227,7 @@ impl Engine {
             by,
             pipeline: rules.pipeline.clone(),
             agent: rules.agent.clone(),
-            limits: rules.limits,
+            limits: rules.limits.order,
             roles: rules.roles.clone(),
         }
     }

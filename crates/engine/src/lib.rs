@@ -22,15 +22,15 @@ mod trouble;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use tokio::sync::{Notify, broadcast};
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
 use journeyman_agent::{Agents, Prices};
+use journeyman_config::LimitSettings;
 use journeyman_github::GitHub;
-use journeyman_order::{DayLimits, JournalEntry, OrderId, OrderLimits, Pipeline, RepositorySettings, Role};
+use journeyman_order::{JournalEntry, OrderId, Pipeline, RepositorySettings, Role, TestingSettings};
 use journeyman_sandbox::Sandbox;
 use journeyman_store::{JournalStore, Store};
 use journeyman_workspace::{SecretSet, Workspaces};
@@ -70,24 +70,8 @@ pub struct EngineSettings {
     pub pipelines: BTreeMap<String, Pipeline>,
     /// The server's own command templates, by name; they come before ours.
     pub commands: BTreeMap<String, String>,
-    /// What an order may cost.
-    pub limits: OrderLimits,
-    /// What all orders together may cost in a day, for a repository, for a person, for the server.
-    pub per_day: DayLimits,
-    /// Orders that are at work at the same time.
-    pub concurrent_orders: usize,
-    /// How long a run of the tests may take.
-    pub test_time: Duration,
-    /// How long installing what the tests need may take.
-    pub setup_time: Duration,
-    /// How long mutants of the changed lines are tried.
-    pub mutant_time: Duration,
-    /// Names of hosts that a repository's setup may reach; `*` for any public one.
-    pub setup_network: Vec<String>,
-    /// Whether that holds for changes that edit what is installed, too.
-    pub setup_network_for_changes: bool,
-    /// Names of hosts that tests may reach where their repository asks for them.
-    pub test_network: Vec<String>,
+    pub limits: LimitSettings,
+    pub testing: TestingSettings,
     pub prices: Prices,
     /// Secrets of ours, which nothing that is published may hold.
     pub secrets: SecretSet,

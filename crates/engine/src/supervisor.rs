@@ -87,7 +87,7 @@ impl Engine {
     async fn start_orders(&self, orders: &mut SupervisedOrders) -> Result<(), StoreError> {
         let now = Utc::now();
         for order in self.parts.store.waking_orders().await? {
-            if orders.signaled.len() >= self.parts.settings.concurrent_orders {
+            if orders.signaled.len() >= self.parts.settings.limits.concurrent_orders {
                 break;
             }
             let parked = orders.parked.get(&order).is_some_and(|until| *until > now);

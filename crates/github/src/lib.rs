@@ -40,7 +40,7 @@ pub use ci::{ExternalCheck, ExternalCheckState};
 pub use conversation::{MentionMatcher, PullConversation, ReviewThreadSnapshot, RoundComment, ThreadAnswer};
 pub use endpoints::InstalledRepository;
 pub use error::{ErrorKind, GitHubError, Result};
-pub use gate::WriteLimits;
+pub use journeyman_order::WriteLimits;
 pub use labels::OrderLabel;
 pub use permissions::GitAccess;
 pub use pulls::{NewPullRequest, PullRequest, PullRequestState};

@@ -15,11 +15,11 @@ use url::Url;
 
 use super::endpoints::{Endpoints, InstalledRepository};
 use super::error::{ErrorKind, GitHubError, Result};
-use super::gate::{WriteGate, WriteLimits, WritePermit, WritePriority};
+use super::gate::{WriteGate, WritePermit, WritePriority};
 use super::permissions::{RequestAuth, TokenPermissions};
 use super::token_cache::{InstallationToken, TokenCache};
 use super::transport::{CONNECT_TIMEOUT, GitHubRequest, GitHubResponse, HttpVerb, WHOLE_TIMEOUT, send};
-use journeyman_order::{Backoff, RepositoryName};
+use journeyman_order::{Backoff, RepositoryName, WriteLimits};
 
 /// The largest page that GitHub gives.
 const PAGE: usize = 100;

@@ -5,41 +5,10 @@ use std::ffi::OsString;
 use std::fmt;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 use std::time::Duration;
 
 use super::{EgressSocket, ExceededLimit, JobLimits, SandboxError};
 use journeyman_order::Exit;
-
-/// Which walls.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum IsolationMode {
-    /// Namespaces of their own for every job.
-    Bubblewrap,
-    /// No walls at all; only by name.
-    None,
-}
-
-impl fmt::Display for IsolationMode {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(match self {
-            Self::Bubblewrap => "bubblewrap",
-            Self::None => "none",
-        })
-    }
-}
-
-impl FromStr for IsolationMode {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "bubblewrap" => Ok(Self::Bubblewrap),
-            "none" => Ok(Self::None),
-            other => Err(format!("sandbox.mode is \"bubblewrap\" or \"none\", not {other:?}")),
-        }
-    }
-}
 
 /// One command to run.
 pub struct Job {

@@ -39,9 +39,8 @@ use std::time::Instant;
 
 pub use egress::EgressSocket;
 pub use error::SandboxError;
-pub use job::{
-    CollectedOutput, IsolationMode, Job, JobResult, Mount, MountAccess, Relocation, SandboxNetwork, Sink,
-};
+pub use job::{CollectedOutput, Job, JobResult, Mount, MountAccess, Relocation, SandboxNetwork, Sink};
+pub use journeyman_order::IsolationMode;
 pub use limits::{ExceededLimit, JobLimits};
 
 use bubblewrap::Bubblewrap;

@@ -132,7 +132,7 @@ async fn tested(
 ) -> anyhow::Result<Vec<ReverifiedStatement>> {
     let Some(told) = &statement.claims.tests else { return Ok(Vec::new()) };
     eprintln!("journeyman: running the tests of {}", statement.claims.commit.short());
-    let here = reverify(&settings.sandbox, &settings.limits, repo, &statement.claims).await?;
+    let here = reverify(settings, repo, &statement.claims).await?;
     let said = statement.receipt.get("tests").unwrap_or(&serde_json::Value::Null);
     Ok(compare(said, told, &here)?)
 }

@@ -26,7 +26,7 @@ impl EffectContext {
             begins_at: Utc::now(),
             most: RunCost { usd: left, seconds: task.timeout_seconds as f64 },
         };
-        match self.parts.store.reserve(&run, &self.parts.settings.per_day).await? {
+        match self.parts.store.reserve(&run, &self.parts.settings.limits.per_day).await? {
             BudgetReservation::Granted(RunCost { usd, .. }) => {
                 tracing::info!(order = %self.order, key = %self.key, usd, "is granted");
                 Ok(Ok(()))

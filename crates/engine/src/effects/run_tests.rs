@@ -25,19 +25,12 @@ impl EffectContext {
             settings: self.settings(),
             folder: self.parts.workspaces.order_dirs(self.order).tests.join(name),
         };
-        let testing = CommitTester {
-            sandbox: self.parts.sandbox.clone(),
-            workspaces: self.parts.workspaces.clone(),
-            setup_time: self.parts.settings.setup_time,
-            setup_network: self.parts.settings.setup_network.clone(),
-            setup_network_for_changes: self.parts.settings.setup_network_for_changes,
-            test_network: self.parts.settings.test_network.clone(),
-            test_time: self.parts.settings.test_time,
-            mutant_time: match self.settings().prove.mutants {
-                Some(seconds) => self.parts.settings.mutant_time.min(Duration::from_secs(seconds.into())),
-                None => self.parts.settings.mutant_time,
-            },
-        };
+        let mut settings = self.parts.settings.testing.clone();
+        if let Some(seconds) = self.settings().prove.mutants {
+            settings.mutant_time = settings.mutant_time.min(Duration::from_secs(seconds.into()));
+        }
+        let (sandbox, workspaces) = (self.parts.sandbox.clone(), self.parts.workspaces.clone());
+        let testing = CommitTester { sandbox, workspaces, settings };
         // On the heap: what several sandboxes need is more than a thread's stack is for.
         let mut tested = Box::pin(testing.run(&ask)).await?;
         for output in tested.outputs {

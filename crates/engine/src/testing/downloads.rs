@@ -104,7 +104,7 @@ impl CommitTester {
             relocation: None,
             network: SandboxNetwork::None,
             limits: JobLimits { disk: LARGEST, ..JobLimits::small() },
-            timeout: self.setup_time,
+            timeout: self.settings.setup_time,
             most_output: 64 * 1024,
         };
         succeed(&self.sandbox, job, "copying").await.map(drop)

@@ -16,12 +16,12 @@ mod tracked;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use super::trouble::never;
 use journeyman_order::test_run::CommandRun;
 use journeyman_order::{
-    CommitSha, EffectError, Exit, RepositoryName, RepositorySettings, Scrutiny, TestRun, TestVerdict, TreeSha,
+    CommitSha, EffectError, Exit, RepositoryName, RepositorySettings, Scrutiny, TestRun, TestVerdict,
+    TestingSettings, TreeSha,
 };
 use journeyman_sandbox::Sandbox;
 use journeyman_verify::TestPlan;
@@ -37,19 +37,7 @@ pub struct CommitTester {
     pub sandbox: Sandbox,
     /// Where the commits are.
     pub workspaces: Workspaces,
-    /// How long installing what the tests need may take.
-    pub setup_time: Duration,
-    /// How long one run of the tests may take.
-    pub test_time: Duration,
-    /// How long mutants of the changed lines are tried; zero: none are.
-    pub mutant_time: Duration,
-    /// Names of hosts that a setup may reach by HTTPS; `*` for any public one, `registries` for
-    /// those of the package managers found.
-    pub setup_network: Vec<String>,
-    /// Whether that holds for changes that edit what is installed, too; otherwise these have no network for it.
-    pub setup_network_for_changes: bool,
-    /// Names of hosts that tests may reach where their repository asks for them.
-    pub test_network: Vec<String>,
+    pub settings: TestingSettings,
 }
 
 /// What is to be tested.

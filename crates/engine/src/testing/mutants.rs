@@ -28,7 +28,7 @@ impl ExperimentContext<'_> {
         judgement: &ExperimentResult,
         took: f64,
     ) -> Result<Option<MutantTally>, EffectError> {
-        let limit = self.testing.mutant_time;
+        let limit = self.testing.settings.mutant_time;
         if limit.is_zero() || self.change.mutants.is_empty() {
             return Ok(None);
         }
@@ -62,7 +62,7 @@ impl ExperimentContext<'_> {
                     access: self.testing.for_tests(self.ask)?,
                     timeout: AT_LEAST
                         .max(Duration::from_secs_f64(took * TIMES_AS_LONG))
-                        .min(self.testing.test_time),
+                        .min(self.testing.settings.test_time),
                     // Two mutants of one length within a second are one file to Python's cache.
                     environment: ready
                         .environment

@@ -17,7 +17,7 @@ use journeyman_gateway::EgressPolicy;
 use journeyman_order::comparison::TestRunnerName;
 use journeyman_order::network::NetworkRecord;
 use journeyman_order::test_run::CommandRun;
-use journeyman_order::{CommitSha, EffectError, TestReport};
+use journeyman_order::{CommitSha, EffectError, TestReport, TestingSettings};
 use journeyman_sandbox::{IsolationMode, Job, JobLimits, Mount, Relocation, SandboxNetwork};
 use journeyman_verify::experiment::{self, ExperimentCell};
 use journeyman_verify::{Overlay, ReportingCommand, TestPlan};
@@ -259,7 +259,7 @@ impl CommitTester {
         let how = CommandOptions {
             name: format!("tests{what}"),
             access: self.for_tests(ask)?,
-            timeout: self.test_time,
+            timeout: self.settings.test_time,
             environment: for_tests,
         };
         let Some(tests) = self.test(place, &plan, only, how).await? else { return Ok(ran) };
@@ -305,7 +305,7 @@ impl CommitTester {
         let how = CommandOptions {
             name: format!("setup{what}"),
             access: for_setup(&network)?,
-            timeout: self.setup_time,
+            timeout: self.settings.setup_time,
             environment: ready.environment.clone(),
         };
         let mut ended = self.command(place, setup, how).await?;
@@ -463,8 +463,8 @@ impl CommitTester {
             Ok((root, changes.into_iter().map(|file| file.path).chain(laid).collect::<Vec<_>>()))
         };
         let (root, edited) = self.git(read).await?;
-        let allowed = self.setup_network_for_changes;
-        Ok(journeyman_verify::setup_network(&self.setup_network, &root, command, &edited, allowed))
+        let TestingSettings { setup_network, setup_network_for_changes: allowed, .. } = &self.settings;
+        Ok(journeyman_verify::setup_network(setup_network, &root, command, &edited, *allowed))
     }
 
     /// Nothing, unless the repository asks for it and the server's settings allow it.
@@ -473,6 +473,7 @@ impl CommitTester {
             "`network` in .github/journeyman.yml and sandbox.test_network in journeyman.toml";
         let asked = ask.settings.network.iter().flatten();
         let allowed: Vec<String> = self
+            .settings
             .test_network
             .iter()
             .filter(|entry| asked.clone().any(|asked| asked == *entry))

@@ -17,36 +17,19 @@ mod queue;
 mod tests;
 
 use std::collections::HashMap;
-use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
 
 use super::error::{GitHubError, Result};
-use journeyman_order::InstallationId;
+use journeyman_order::{InstallationId, WriteLimits};
 
 pub(super) use queue::WritePermit;
 use queue::WriteQueue;
 
 /// Who waited longer is worth a line in the log.
 const NOTABLE: Duration = Duration::from_secs(2);
-
-/// How fast writes may be made in the name of one installation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct WriteLimits {
-    /// The least time from one write to the next.
-    pub interval: Duration,
-    /// The most in any minute; none: as many as there are.
-    pub per_minute: Option<NonZeroU32>,
-    /// The most in any hour; none: as many as there are.
-    pub per_hour: Option<NonZeroU32>,
-}
-
-impl WriteLimits {
-    /// For a GitHub that has none.
-    pub const NONE: Self = Self { interval: Duration::ZERO, per_minute: None, per_hour: None };
-}
 
 /// Who waits for whom. The smaller goes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

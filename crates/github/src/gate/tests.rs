@@ -1,6 +1,7 @@
 //! All in paused time: it passes when nobody has anything else to do, and seconds are exact.
 
 use std::cell::{Cell, RefCell};
+use std::num::NonZeroU32;
 use std::rc::Rc;
 
 use proptest::prelude::*;

@@ -30,12 +30,14 @@ use super::{Effect, EffectContext, perform};
 use crate::live_journal::JournalSnapshot;
 use crate::{EngineParts, EngineSettings};
 use journeyman_agent::{AgentSettings, Agents, RuntimeKind};
+use journeyman_config::LimitSettings;
 use journeyman_emulator::{Emulator, EmulatorOptions, RepositorySource, keys};
 use journeyman_github::{AppCredentials, GitHub, WriteLimits};
 use journeyman_order::moves::AgentTask;
 use journeyman_order::{
     AgentRun, BranchName, EffectOutcome, InstallationId, IssueNumber, IssueText, Journal, JournalEvent, Move,
     MoveKey, OrderId, OrderInput, OrderLimits, Pipeline, RepositoryId, RepositoryName, Requester, Role,
+    TestingSettings,
 };
 use journeyman_sandbox::{IsolationMode, Sandbox};
 use journeyman_store::Store;
@@ -124,7 +126,7 @@ impl EffectsFixture {
             by: Requester::ApiToken,
             pipeline: parts.settings.pipeline.clone(),
             agent: AGENT.to_owned(),
-            limits: parts.settings.limits,
+            limits: parts.settings.limits.order,
             roles: parts.settings.roles.clone(),
         };
         (wishes.opened)(&mut opened);
@@ -272,15 +274,17 @@ async fn parts(emulator: &Emulator, place: &TempDir, more: Vec<AgentSettings>) -
                 Role::parse("name: developer").expect("a role"),
             )]),
             commands: BTreeMap::new(),
-            limits: OrderLimits { minutes: 60, usd: 5.0, ..OrderLimits::default() },
-            per_day: Default::default(),
-            concurrent_orders: 1,
-            test_time: Duration::from_secs(60),
-            mutant_time: Duration::ZERO,
-            setup_time: Duration::from_secs(60),
-            setup_network: vec!["*".to_owned()],
-            setup_network_for_changes: false,
-            test_network: Vec::new(),
+            limits: LimitSettings {
+                concurrent_orders: 1,
+                order: OrderLimits { minutes: 60, usd: 5.0, ..OrderLimits::default() },
+                per_day: Default::default(),
+            },
+            testing: TestingSettings {
+                test_time: Duration::from_secs(60),
+                setup_time: Duration::from_secs(60),
+                setup_network: vec!["*".to_owned()],
+                ..TestingSettings::default()
+            },
             prices: journeyman_agent::Prices::default(),
             secrets: journeyman_workspace::SecretSet::default(),
             read_repository_settings: |yaml| {

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use super::EffectsFixture;
-use crate::{EngineParts, EngineSettings};
-use journeyman_order::{BudgetLimits, DayLimits, EffectOutcome, Move};
+use journeyman_order::{EffectOutcome, Move};
 
 /// Says what it costs, and that it ran.
 const DEAR: &str = r#"
@@ -14,11 +13,9 @@ echo '{"type": "result", "subtype": "success", "is_error": false, "result": "don
 
 async fn world(usd: f64) -> EffectsFixture {
     let mut world = EffectsFixture::new().await;
-    let parts = (*world.parts).clone();
-    let repository = BudgetLimits { usd: Some(usd), ..BudgetLimits::default() };
-    let per_day = DayLimits { repository, ..DayLimits::default() };
-    world.parts =
-        Arc::new(EngineParts { settings: EngineSettings { per_day, ..parts.settings.clone() }, ..parts });
+    let mut parts = (*world.parts).clone();
+    parts.settings.limits.per_day.repository.usd = Some(usd);
+    world.parts = Arc::new(parts);
     world
 }
 

@@ -1,0 +1,57 @@
+//! What a server's settings say to adapters, which never know where settings come from.
+
+use std::fmt;
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+/// How fast writes to GitHub may be made in the name of one installation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WriteLimits {
+    /// The least time from one write to the next.
+    pub interval: Duration,
+    /// The most in any minute; none: as many as there are.
+    pub per_minute: Option<NonZeroU32>,
+    /// The most in any hour; none: as many as there are.
+    pub per_hour: Option<NonZeroU32>,
+}
+
+impl WriteLimits {
+    /// For a GitHub that has none, as the emulator is.
+    pub const NONE: Self = Self { interval: Duration::ZERO, per_minute: None, per_hour: None };
+}
+
+/// How the tests of repositories are run. By default without time and without a network.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TestingSettings {
+    /// How long installing what the tests need may take.
+    pub setup_time: Duration,
+    /// How long one run of the tests may take.
+    pub test_time: Duration,
+    /// How long mutants of the changed lines are tried; zero: none are.
+    pub mutant_time: Duration,
+    /// Names of hosts that a setup may reach by HTTPS; `*` for any public one, `registries` for
+    /// those of the package managers found.
+    pub setup_network: Vec<String>,
+    /// Whether that holds for changes that edit what is installed, too; otherwise these have no network for it.
+    pub setup_network_for_changes: bool,
+    /// Names of hosts that tests may reach where their repository asks for them.
+    pub test_network: Vec<String>,
+}
+
+/// Which walls agents and tests run in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IsolationMode {
+    /// Namespaces of their own for every job.
+    Bubblewrap,
+    /// No walls at all; only by name.
+    None,
+}
+
+impl fmt::Display for IsolationMode {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Self::Bubblewrap => "bubblewrap",
+            Self::None => "none",
+        })
+    }
+}

@@ -4,87 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use journeyman::config::{GithubSettings, Settings};
-use journeyman::order::WriteLimits;
-
 fn file(path: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
-}
-
-/// What is set in the example, and what it shows commented out: `# key = value` and `# [table]`.
-fn with_defaults(example: &str) -> String {
-    let is_setting = |line: &str| {
-        let key = line.split(" = ").next().unwrap_or_default();
-        let names_a_key = line.contains(" = ") && key.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
-        names_a_key || line.starts_with('[')
-    };
-    let uncommented = |line: &str| match line.strip_prefix("# ") {
-        Some(setting) if is_setting(setting) => setting.to_owned(),
-        _ => line.to_owned(),
-    };
-    example.lines().map(uncommented).collect::<Vec<_>>().join("\n")
-}
-
-#[test]
-fn the_example_settings_are_toml_and_the_readme_lists_every_key_with_its_default() {
-    let example = file("journeyman.example.toml");
-    let minimal: toml::Table = toml::from_str(&example).expect("the example is TOML");
-    let whole: toml::Table =
-        toml::from_str(&with_defaults(&example)).expect("uncommented it is TOML as well");
-    let readme = file("README.md");
-    let named = ["agents", "prices"];
-    for (section, keys) in whole.iter().filter(|(section, _)| !named.contains(&section.as_str())) {
-        for (key, default) in keys.as_table().expect("a section") {
-            if let Some(parts) = default.as_table() {
-                for part in parts.keys() {
-                    let begins = format!("| `{section}.{key}.{part}.");
-                    let listed = readme.lines().any(|line| line.starts_with(&begins));
-                    assert!(listed, "README.md: the settings' table lacks {section}.{key}.{part}");
-                }
-                continue;
-            }
-            let row = readme.lines().find(|line| line.starts_with(&format!("| `{section}.{key}` |")));
-            let row = row.unwrap_or_else(|| panic!("README.md: the settings' table lacks {section}.{key}"));
-            let must_be_set = minimal.get(section).is_some_and(|keys| keys.get(key).is_some());
-            if must_be_set || has_no_default(&example, section, key) {
-                assert!(row.contains("` | | "), "README.md: {section}.{key} has no default");
-            } else {
-                let default = default.as_str().map_or_else(|| default.to_string(), str::to_owned);
-                assert!(row.contains(&format!("| `{default}` |")), "README.md: {section}.{key} is {default}");
-            }
-        }
-    }
-    assert!(whole["limits"].as_table().is_some_and(|limits| limits.len() == 10), "comments were not read");
-}
-
-#[test]
-fn the_example_settings_are_taken_as_they_are_and_with_every_key_uncommented() {
-    let example = file("journeyman.example.toml");
-    let everything = with_defaults(&example).replace('…', "long enough to be a secret");
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    for text in [&example, &everything] {
-        let path = folder.path().join("journeyman.toml");
-        fs::write(&path, text).expect("a file");
-        // `[github]` names a key file that only GitHub can give; its keys are known all the same.
-        let github = GithubSettings {
-            api_url: "https://api.github.com".parse().expect("a URL"),
-            app_id: 1,
-            private_key: String::new().into(),
-            webhook_secrets: Vec::new(),
-            writes: WriteLimits::NONE,
-        };
-        let settings = Settings::load_beside(github, Some(&path), std::iter::empty());
-        settings.unwrap_or_else(|error| panic!("journeyman.example.toml: {error}"));
-    }
-}
-
-/// Whether the line above the key says so, in its section.
-fn has_no_default(example: &str, section: &str, key: &str) -> bool {
-    let all = example.lines().skip_while(|line| *line != format!("[{section}]")).skip(1);
-    let lines: Vec<&str> = all.take_while(|line| !line.starts_with('[')).collect();
-    let mut pairs = lines.windows(2);
-    pairs.any(|pair| pair[0].contains("No default") && pair[1].starts_with(&format!("# {key} = ")))
 }
 
 #[test]

@@ -4,6 +4,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::known::{KNOWN_SETTINGS, SettingDefault};
+
 /// Where a value stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum SettingLocation {
@@ -53,16 +55,28 @@ pub enum SettingsError {
     },
     /// Keys that have no default.
     #[error(
-        "missing settings: {}. Write them to journeyman.toml, for example\n\n{EXAMPLE}\nor set each in the \
+        "missing settings: {}. Write them to journeyman.toml, for example\n\n{example}\nor set each in the \
          environment, such as {}",
         .keys.join(", "),
-        .keys.first().map(|key| variable(key)).unwrap_or_default()
+        .keys.first().map(|key| variable(key)).unwrap_or_default(), example = example()
     )]
     Missing { keys: Vec<String> },
 }
 
-const EXAMPLE: &str = "    [github]\n    app_id = 123456\n    private_key_path = \"app.pem\"\n    \
-                       webhook_secret = \"the secret that you gave to GitHub\"\n";
+/// All keys that are required, by sections.
+fn example() -> String {
+    let mut lines = String::new();
+    let mut last = "";
+    for known in KNOWN_SETTINGS.iter().filter(|known| matches!(known.default, SettingDefault::Required(_))) {
+        let (section, key) = known.key.rsplit_once('.').unwrap_or_default();
+        if section != last {
+            lines += &format!("    [{section}]\n");
+            last = section;
+        }
+        lines += &format!("    {key} = {}\n", known.toml());
+    }
+    lines
+}
 
 fn suggestion(nearest: Option<&str>) -> String {
     nearest.map(|key| format!("; did you mean `{key}`?")).unwrap_or_default()

@@ -8,6 +8,8 @@
 
 mod api;
 mod error;
+mod kind;
+mod known;
 mod raw;
 mod repository;
 mod repository_templates;
@@ -15,7 +17,6 @@ mod server;
 mod templates;
 #[cfg(test)]
 mod tests;
-mod values;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -29,13 +30,15 @@ pub use journeyman_order::model_service::{Price, Provider};
 use journeyman_order::{DayLimits, IsolationMode, OrderLimits, Pipeline, TestingSettings, WriteLimits};
 
 pub use error::SettingsError;
+pub use kind::SettingKind;
+pub use known::{KNOWN_SETTINGS, KnownSetting, SettingDefault};
 pub use repository::{RepositorySettingsError, repository_settings};
 pub use repository_templates::{
     RepositoryTemplates, RepositoryTemplatesError, ServerTemplates, load_repository_templates,
 };
 pub use templates::{Templates, TemplatesError, is_file_name};
 
-/// All settings of a server, validated.
+/// All settings of a server, validated. What each key means stands in [`KNOWN_SETTINGS`].
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// `[server]`
@@ -74,65 +77,56 @@ pub struct TestRunSettings {
 /// `[server]`: the door.
 #[derive(Debug, Clone)]
 pub struct ServerSettings {
-    /// `listen`, by default `127.0.0.1:3000`.
     pub listen: SocketAddr,
-    /// `public_url`: where people reach the dashboard.
     pub public_url: Option<Url>,
-    /// `api_token`: what opens the API; without it the API is closed.
     pub api_token: Option<SecretString>,
 }
 
 /// `[github]`: the App.
 #[derive(Debug, Clone)]
 pub struct GithubSettings {
-    /// `api_url`, by default `https://api.github.com`. Plain HTTP on loopback only.
+    /// Plain HTTP on loopback only.
     pub api_url: Url,
-    /// `app_id`.
     pub app_id: u64,
     /// What is in the file of `private_key_path`: an RSA key as PEM.
     pub private_key: SecretString,
     /// `webhook_secret`, then `webhook_secret_previous` during a rotation. Never empty.
     pub webhook_secrets: Vec<SecretString>,
-    /// `write_interval_ms`, `writes_per_minute`, `writes_per_hour`.
     pub writes: WriteLimits,
 }
 
 /// `[store]`.
 #[derive(Debug, Clone)]
 pub struct StoreSettings {
-    /// `url`, by default `sqlite://journeyman.db`. It may hold a password.
+    /// It may hold a password.
     pub url: SecretString,
 }
 
 /// `[data]`.
 #[derive(Debug, Clone)]
 pub struct DataSettings {
-    /// `dir`, by default `data`: mirrors and workspaces.
     pub dir: PathBuf,
 }
 
 /// `[defaults]`: for repositories that do not say otherwise.
 #[derive(Debug, Clone)]
 pub struct DefaultSettings {
-    /// `label`, by default `journeyman`.
     pub label: String,
-    /// `agent`, by default `claude`; a name in [`Settings::agents`].
+    /// A name in [`Settings::agents`].
     pub agent: String,
-    /// `pipeline`, by default `issue-to-pr`: a name, or a file.
+    /// A name, or a file.
     pub pipeline: String,
 }
 
 /// `[templates]`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TemplateSettings {
-    /// `dir`: a folder whose `pipelines/`, `agents/` and `commands/` stand in place of ours, by name.
     pub dir: Option<PathBuf>,
 }
 
 /// What work may cost, from `[limits]`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LimitSettings {
-    /// Orders at work at the same time.
     pub concurrent_orders: usize,
     pub order: OrderLimits,
     pub per_day: DayLimits,
@@ -142,6 +136,5 @@ pub struct LimitSettings {
 #[derive(Debug, Clone)]
 pub struct SandboxSettings {
     pub mode: IsolationMode,
-    /// Absolute paths that every sandbox may read beside its own list.
     pub read: Vec<PathBuf>,
 }

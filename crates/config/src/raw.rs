@@ -1,6 +1,6 @@
 //! Keys and values as they were given, from the file and from the environment; only known keys get through.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -8,83 +8,10 @@ use toml::de::{DeTable, DeValue};
 
 use super::SettingsError;
 use super::error::SettingLocation;
-
-/// Every key outside `[agents]` and `[prices]`.
-const KEYS: [&str; 40] = [
-    "server.listen",
-    "server.public_url",
-    "server.api_token",
-    "github.api_url",
-    "github.app_id",
-    "github.private_key_path",
-    "github.webhook_secret",
-    "github.webhook_secret_previous",
-    "github.write_interval_ms",
-    "github.writes_per_minute",
-    "github.writes_per_hour",
-    "store.url",
-    "data.dir",
-    "defaults.label",
-    "defaults.agent",
-    "defaults.pipeline",
-    "templates.dir",
-    "limits.concurrent_orders",
-    "limits.order_minutes",
-    "limits.order_usd",
-    "limits.order_runs",
-    "limits.gather_seconds",
-    "limits.retry_renews",
-    "limits.per_day.repository.usd",
-    "limits.per_day.repository.minutes",
-    "limits.per_day.repository.runs",
-    "limits.per_day.sender.usd",
-    "limits.per_day.sender.minutes",
-    "limits.per_day.sender.runs",
-    "limits.per_day.all.usd",
-    "limits.per_day.all.minutes",
-    "limits.per_day.all.runs",
-    "limits.test_seconds",
-    "limits.setup_seconds",
-    "limits.mutant_seconds",
-    "sandbox.mode",
-    "sandbox.read",
-    "sandbox.setup_network",
-    "sandbox.setup_network_for_changes",
-    "sandbox.test_network",
-];
-
-/// Every key of `[agents.NAME]`.
-const AGENT_KEYS: [&str; 10] = [
-    "runtime",
-    "model",
-    "program",
-    "env",
-    "read",
-    "network",
-    "provider",
-    "base_url",
-    "key_env",
-    "max_output_tokens",
-];
-
-/// Every key of `[prices."MODEL"]`.
-pub(super) const PRICE_KEYS: [&str; 4] = ["input", "output", "cache_read", "cache_write"];
+use super::kind::{RawSetting, SettingValue};
+use super::known::{KNOWN_SETTINGS, KnownSetting, SettingDefault};
 
 const PREFIX: &str = "JOURNEYMAN_";
-
-/// A value as it was given.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum RawSetting {
-    Text(String),
-    Integer(i64),
-    Float(f64),
-    Truth(bool),
-    List(Vec<String>),
-    /// From the environment: the key decides what it is.
-    Variable(String),
-    /// Of a kind that no key has.
-    Other,
-}
 
 #[derive(Debug, Clone)]
 pub(super) struct LocatedSetting {
@@ -97,20 +24,16 @@ pub(super) struct LocatedSetting {
 pub(super) struct SettingKeys(pub(super) BTreeMap<String, LocatedSetting>);
 
 impl SettingKeys {
-    /// The names of agents that anything was said about.
-    pub(super) fn agents(&self) -> Vec<String> {
-        let mut names: Vec<String> =
-            self.0.keys().filter_map(|key| Some(agent_key(key)?.0.to_owned())).collect();
-        names.dedup();
-        names
+    /// The names below this section that anything was said about: of agents, of models.
+    pub(super) fn names(&self, section: &str) -> BTreeSet<String> {
+        let name =
+            |key: &String| Some(key.strip_prefix(section)?.strip_prefix('.')?.rsplit_once('.')?.0.to_owned());
+        self.0.keys().filter_map(name).collect()
     }
 
-    /// The models whose prices anything was said about.
-    pub(super) fn prices(&self) -> Vec<String> {
-        let mut models: Vec<String> =
-            self.0.keys().filter_map(|key| Some(price_key(key)?.0.to_owned())).collect();
-        models.dedup();
-        models
+    /// Its keys, with this name where they take one.
+    pub(super) fn of<'a>(&'a self, name: &'a str) -> SettingReader<'a> {
+        SettingReader { keys: self, name }
     }
 
     pub(super) fn read_file(&mut self, file: &Path) -> Result<(), SettingsError> {
@@ -124,7 +47,7 @@ impl SettingKeys {
             because: error.message().to_owned(),
         })?;
         let reader = TomlReader { file: file.into(), line_at: &line_at };
-        reader.table(self, "", document.get_ref())
+        reader.table(self, &[], document.get_ref())
     }
 
     /// Variables without `__` after the prefix are somebody else's.
@@ -146,28 +69,60 @@ impl SettingKeys {
 
     /// A variable's name has no `-`: an agent of the file whose name differs in that alone is meant.
     fn as_in_file(&self, dotted: &str) -> String {
-        let Some((name, key)) = agent_key(dotted) else { return dotted.to_owned() };
+        let named = dotted.strip_prefix("agents.").and_then(|rest| rest.rsplit_once('.'));
+        let Some((name, key)) = named else { return dotted.to_owned() };
         let same = |other: &String| other.to_ascii_lowercase().replace('-', "_") == name;
-        let name = self.agents().into_iter().find(same).unwrap_or_else(|| name.to_owned());
+        let name = self.names("agents").into_iter().find(same).unwrap_or_else(|| name.to_owned());
         format!("agents.{name}.{key}")
     }
 
     fn give(&mut self, key: String, raw: RawSetting, place: SettingLocation) -> Result<(), SettingsError> {
-        let is_known = match (agent_key(&key), price_key(&key)) {
-            (Some((name, rest)), _) => is_agent_name(name) && AGENT_KEYS.contains(&rest),
-            // In the file alone: the name of a variable cannot hold a model's.
-            (None, Some((model, rest))) => {
-                is_model(model) && PRICE_KEYS.contains(&rest) && matches!(place, SettingLocation::File { .. })
-            }
-            (None, None) => KEYS.contains(&key.as_str()),
-        };
-        if !is_known {
+        // The name of a variable cannot hold a model's.
+        let can_stand_here = !key.starts_with("prices.") || matches!(place, SettingLocation::File { .. });
+        if !(can_stand_here && KNOWN_SETTINGS.iter().any(|known| known.is(&key))) {
             let nearest = nearest(&key);
             let key = key.chars().take(80).collect();
             return Err(SettingsError::Unknown { key, place: place.to_string(), nearest });
         }
         self.0.insert(key, LocatedSetting { raw, location: place });
         Ok(())
+    }
+}
+
+/// Reads settings; those that take a name, of one name.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SettingReader<'a> {
+    keys: &'a SettingKeys,
+    name: &'a str,
+}
+
+impl SettingReader<'_> {
+    pub(super) fn has(self, setting: KnownSetting) -> bool {
+        self.keys.0.contains_key(&setting.key_of(self.name))
+    }
+
+    /// What was given, or else the default; nothing where there is none.
+    pub(super) fn get<T: SettingValue>(self, setting: KnownSetting) -> Result<Option<T>, SettingsError> {
+        let usual = match setting.default {
+            SettingDefault::Is(text) => Some(RawSetting::Variable(text.to_owned())),
+            SettingDefault::Required(_) | SettingDefault::Optional(_) | SettingDefault::Depends(..) => None,
+        };
+        let given = self.keys.0.get(&setting.key_of(self.name)).map(|given| &given.raw);
+        let Some(raw) = given.or(usual.as_ref()) else { return Ok(None) };
+        T::read(setting.kind, raw).map(Some).ok_or_else(|| self.wrong(setting, setting.kind.expected()))
+    }
+
+    /// What was given, or else the default.
+    pub(super) fn need<T: SettingValue>(self, setting: KnownSetting) -> Result<T, SettingsError> {
+        self.get(setting)?.ok_or_else(|| self.wrong(setting, setting.kind.expected()))
+    }
+
+    /// The error for this setting, wherever it stands.
+    pub(super) fn wrong(self, setting: KnownSetting, expected: impl Into<String>) -> SettingsError {
+        let key = setting.key_of(self.name);
+        let place = self.keys.0.get(&key);
+        let place = place.map_or_else(|| "not set".to_owned(), |given| given.location.to_string());
+        SettingsError::Value { key, place, expected: expected.into() }
     }
 }
 
@@ -178,27 +133,27 @@ struct TomlReader<'a> {
 
 impl TomlReader<'_> {
     /// Tables are walked as deep as keys go; one in a key's place falls through as a value of no kind.
-    fn table(&self, keys: &mut SettingKeys, above: &str, table: &DeTable<'_>) -> Result<(), SettingsError> {
+    fn table(
+        &self,
+        keys: &mut SettingKeys,
+        above: &[&str],
+        table: &DeTable<'_>,
+    ) -> Result<(), SettingsError> {
         for (key, value) in table {
-            let name = key.get_ref();
-            let dotted = if above.is_empty() { name.to_string() } else { format!("{above}.{name}") };
+            let path = [above, &[key.get_ref()]].concat();
+            let leads_on = || above.is_empty() || KNOWN_SETTINGS.iter().any(|known| known.is_below(&path));
             if let DeValue::Table(inner) = value.get_ref()
-                && is_table(above, &dotted)
+                && leads_on()
             {
-                self.table(keys, &dotted, inner)?;
+                self.table(keys, &path, inner)?;
             } else {
                 let line = (self.line_at)(key.span().start);
                 let place = SettingLocation::File { file: Arc::clone(&self.file), line };
-                keys.give(dotted, raw(value.get_ref()), place)?;
+                keys.give(path.join("."), raw(value.get_ref()), place)?;
             }
         }
         Ok(())
     }
-}
-
-/// Whether keys stand below this one.
-fn is_table(above: &str, dotted: &str) -> bool {
-    matches!(above, "" | "agents" | "prices" | "limits.per_day") || dotted == "limits.per_day"
 }
 
 fn raw(value: &DeValue<'_>) -> RawSetting {
@@ -217,41 +172,19 @@ fn raw(value: &DeValue<'_>) -> RawSetting {
     }
 }
 
-/// `agents.NAME.KEY` as name and key.
-fn agent_key(key: &str) -> Option<(&str, &str)> {
-    key.strip_prefix("agents.")?.rsplit_once('.')
-}
-
-/// `prices.MODEL.KEY` as model, which may have dots of its own, and key.
-fn price_key(key: &str) -> Option<(&str, &str)> {
-    key.strip_prefix("prices.")?.rsplit_once('.')
-}
-
-fn is_model(name: &str) -> bool {
-    (1..=200).contains(&name.len()) && !name.chars().any(|c| c.is_control() || c.is_whitespace())
-}
-
-fn is_agent_name(name: &str) -> bool {
-    (1..=40).contains(&name.len())
-        && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'-' | b'_'))
-}
-
 fn nearest(key: &str) -> Option<String> {
     // A text of any length may stand there; the comparison is quadratic.
     let key: String = key.chars().take(80).collect();
-    let known: Vec<String> = match (agent_key(&key), price_key(&key)) {
-        (Some((name, _)), _) => AGENT_KEYS.iter().map(|known| format!("agents.{name}.{known}")).collect(),
-        (None, Some((model, _))) => {
-            PRICE_KEYS.iter().map(|known| format!("prices.{model}.{known}")).collect()
-        }
-        (None, None) => KEYS.iter().map(|known| (*known).to_owned()).collect(),
-    };
+    let known: Vec<String> = KNOWN_SETTINGS
+        .iter()
+        .flat_map(|known| known.names_in(&key).into_iter().map(|name| known.key_of(&name)))
+        .collect();
     let (distance, nearest) = known
-        .into_iter()
-        .map(|known| (strsim::levenshtein(&key, &known), known))
+        .iter()
+        .map(|known| (strsim::levenshtein(&key, known), known))
         .min_by_key(|(distance, _)| *distance)?;
     // A right key in the wrong section is as near as a typing error.
     let last = |key: &str| key.rsplit_once('.').map(|(_, last)| last.to_owned()).unwrap_or(key.to_owned());
-    let moved = || KEYS.iter().find(|known| last(known) == last(&key)).map(|known| (*known).to_owned());
-    if distance <= 3 { Some(nearest) } else { moved() }
+    let moved = || known.iter().find(|known| last(known) == last(&key));
+    if distance <= 3 { Some(nearest.clone()) } else { moved().cloned() }
 }

@@ -381,6 +381,26 @@ fn a_value_that_cannot_be_used_is_named_by_key_and_line_and_never_repeated() {
 }
 
 #[test]
+fn no_setting_repeats_a_value_of_another_kind() {
+    let home = SettingsFixture::new();
+    let path = format!("{:?}", home.key());
+    let least = [
+        ("github.app_id", "7"),
+        ("github.private_key_path", path.as_str()),
+        ("github.webhook_secret", "\"s\""),
+    ];
+    for known in KNOWN_SETTINGS {
+        let key = known.key.replace("NAME", "claude").replace("WHOSE", "all");
+        let others = least.iter().filter(|(other, _)| *other != key);
+        let mut toml: String = others.map(|(other, value)| format!("{other} = {value}\n")).collect();
+        toml += &format!("{key} = {{ c4nary = 1 }}\n");
+        let error = home.load_whole(&toml, &[]).unwrap_err();
+        assert!(matches!(error, SettingsError::Value { .. }), "{error}");
+        assert!(!error.to_string().contains("c4nary"), "{error}");
+    }
+}
+
+#[test]
 fn toml_that_is_broken_is_said_with_its_line_and_without_its_text() {
     let home = SettingsFixture::new();
     let error = home.load("[server]\napi_token = \"c4nary\n", &[]).unwrap_err();

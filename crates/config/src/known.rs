@@ -1,0 +1,228 @@
+//! Every setting there is, each in one place: key, kind with its bounds, default, and what it is. What is read, what is
+//! refused and how, the table in README.md and `journeyman.example.toml` all come from here.
+//!
+//! A table of our own because serde's and toml's errors repeat values, and know neither the environment nor bounds.
+
+use super::kind::SettingKind;
+use SettingDefault::{Depends, Is, Optional, Required};
+use SettingKind::*;
+
+/// One setting.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct KnownSetting {
+    /// Dotted. What is in capitals stands for a name.
+    pub key: &'static str,
+    pub kind: SettingKind,
+    pub default: SettingDefault,
+    /// One line of Markdown for a table, without `|`.
+    pub about: &'static str,
+}
+
+/// What holds when nobody says anything. Values are written as in the environment.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum SettingDefault {
+    Is(&'static str),
+    /// There is none, and the server does not start without it; an example.
+    Required(&'static str),
+    /// There is none; an example.
+    Optional(&'static str),
+    /// It depends on this; an example.
+    Depends(&'static str, &'static str),
+}
+
+type NameRule = fn(&str) -> bool;
+
+/// What a name in a key may be, by what stands for it.
+const NAMES: [(&str, NameRule); 3] =
+    [("NAME", is_agent_name), ("\"MODEL\"", is_model), ("WHOSE", |name| WHOSE.contains(&name))];
+
+/// The `WHOSE` of keys.
+pub(super) const WHOSE: [&str; 3] = ["repository", "sender", "all"];
+
+impl KnownSetting {
+    /// Its key, with this name where it takes one.
+    pub(super) fn key_of(&self, name: &str) -> String {
+        self.parts()
+            .map_or_else(|| self.key.to_owned(), |(before, after, _)| format!("{before}{name}{after}"))
+    }
+
+    /// The names that its key could have if this was meant for it; one without meaning where it takes none.
+    pub(super) fn names_in(&self, key: &str) -> Vec<String> {
+        match self.parts() {
+            None => vec![String::new()],
+            Some(_) if self.key.contains("WHOSE") => WHOSE.map(str::to_owned).to_vec(),
+            Some((before, _, is_name)) => {
+                let name = key.strip_prefix(before).and_then(|rest| Some(rest.rsplit_once('.')?.0));
+                name.filter(|name| is_name(name)).map(str::to_owned).into_iter().collect()
+            }
+        }
+    }
+
+    pub(super) fn is(&self, key: &str) -> bool {
+        match self.parts() {
+            None => self.key == key,
+            Some((before, after, is_name)) => {
+                let name = key.strip_prefix(before).and_then(|rest| rest.strip_suffix(after));
+                name.is_some_and(is_name)
+            }
+        }
+    }
+
+    /// Whether its key leads through this table.
+    pub(super) fn is_below(&self, table: &[&str]) -> bool {
+        let parts: Vec<&str> = self.key.split('.').collect();
+        let is_name = |part: &str| NAMES.iter().any(|(stands, _)| *stands == part);
+        let leads = |(part, given): (&&str, &&str)| part == given || is_name(part);
+        parts.len() > table.len() && parts.iter().zip(table).all(leads)
+    }
+
+    /// The default, or the example, as TOML.
+    pub fn toml(&self) -> String {
+        let (Is(text) | Required(text) | Optional(text) | Depends(_, text)) = self.default;
+        self.kind.toml(text)
+    }
+
+    /// What stands before and after the name in its key, and what the name may be.
+    fn parts(&self) -> Option<(&str, &str, NameRule)> {
+        NAMES.iter().find_map(|(stands, is_name)| {
+            let (before, after) = self.key.split_once(stands)?;
+            Some((before, after, *is_name))
+        })
+    }
+}
+
+fn is_agent_name(name: &str) -> bool {
+    (1..=40).contains(&name.len())
+        && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'-' | b'_'))
+}
+
+fn is_model(name: &str) -> bool {
+    (1..=200).contains(&name.len()) && !name.chars().any(|c| c.is_control() || c.is_whitespace())
+}
+
+/// Dollars for a million tokens; more is a typing error.
+const PRICE: SettingKind = Price(100_000.0);
+
+macro_rules! known {
+    ($($name:ident: $key:literal, $kind:expr, $default:expr, $about:literal;)*) => {
+        $(pub(super) const $name: KnownSetting =
+            KnownSetting { key: $key, kind: $kind, default: $default, about: $about };)*
+
+        /// Every setting, in the order in which people read them.
+        pub const KNOWN_SETTINGS: &[KnownSetting] = &[$($name),*];
+    };
+}
+
+known! {
+    LISTEN: "server.listen", Address, Is("127.0.0.1:3000"),
+        "the address to listen on; for access from outside, put a proxy with TLS in front";
+    PUBLIC_URL: "server.public_url", Url, Optional("https://journeyman.example.org"),
+        "the server's public address";
+    API_TOKEN: "server.api_token", Secret(16), Optional("…"),
+        "bearer token for the REST API, such as `openssl rand -hex 32` makes; without it the API is closed";
+
+    API_URL: "github.api_url", Url, Is("https://api.github.com"),
+        "for GitHub Enterprise Server `https://HOST/api/v3`";
+    APP_ID: "github.app_id", Integer(1, u64::MAX / 2), Required("123456"),
+        "from the App's page";
+    PRIVATE_KEY_PATH: "github.private_key_path", Text, Required("app.pem"),
+        "the private key that you downloaded from the App's page; only the user that runs Journeyman may read it";
+    WEBHOOK_SECRET: "github.webhook_secret", Secret(1), Required("the secret that you gave to GitHub"),
+        "the webhook secret that you entered on the App's page";
+    WEBHOOK_SECRET_PREVIOUS: "github.webhook_secret_previous", Secret(1), Optional("…"),
+        "the previous secret, also accepted while you rotate it";
+    WRITE_INTERVAL_MS: "github.write_interval_ms", Integer(0, 60_000), Is("1000"),
+        "milliseconds between two writes of one installation, as GitHub asks; `0`: no limit";
+    WRITES_PER_MINUTE: "github.writes_per_minute", Integer(0, 100_000), Is("80"),
+        "the most writes of one installation per minute; more wait in a queue; `0`: no limit";
+    WRITES_PER_HOUR: "github.writes_per_hour", Integer(0, 100_000), Is("500"),
+        "the most per hour, a quarter of them kept for important writes; `0`: no limit";
+
+    STORE_URL: "store.url", Secret(1), Is("sqlite://journeyman.db"),
+        "deliveries, orders and journals; for PostgreSQL `postgres://USER@HOST/DATABASE`";
+
+    DATA_DIR: "data.dir", Text, Is("data"),
+        "mirrors, workspaces and artifacts: gigabytes for large repositories";
+
+    LABEL: "defaults.label", Name(50), Is("journeyman"),
+        "the label that starts an order";
+    AGENT: "defaults.agent", Name(40), Is("claude"),
+        "the agent for roles that were given no other";
+    PIPELINE: "defaults.pipeline", Name(200), Is("issue-to-pr"),
+        "the stages of an order: a pipeline's name or its file; see docs/PIPELINES.md";
+
+    TEMPLATES_DIR: "templates.dir", Text, Optional("/etc/journeyman/templates"),
+        "a folder with `pipelines/*.yaml`, `agents/*.yaml` and `commands/*.md` that replace built-in ones by name";
+
+    CONCURRENT_ORDERS: "limits.concurrent_orders", Integer(1, 256), Is("4"),
+        "orders that run at the same time; others wait";
+    ORDER_MINUTES: "limits.order_minutes", Integer(1, 10_080), Is("60"),
+        "minutes for one order, from its start or its last `/retry`; time spent waiting for people is not counted";
+    ORDER_USD: "limits.order_usd", Amount(10_000.0), Is("5.0"),
+        "dollars for one order, as the agents report them";
+    ORDER_RUNS: "limits.order_runs", Integer(1, 10_000), Is("60"),
+        "agent runs for one order; a repository may set lower limits for minutes, dollars and runs";
+    RETRY_RENEWS: "limits.retry_renews", Truth, Is("true"),
+        "whether `/retry` by a person with write access grants these three again";
+    GATHER_SECONDS: "limits.gather_seconds", Integer(0, 3_600), Is("20"),
+        "seconds to wait for further comments, reviews and CI results on a pull request; one round handles all of \
+         them";
+    TEST_SECONDS: "limits.test_seconds", Integer(1, 86_400), Is("600"),
+        "seconds for one test run";
+    SETUP_SECONDS: "limits.setup_seconds", Integer(1, 86_400), Is("600"),
+        "seconds for installing what the tests need";
+    MUTANT_SECONDS: "limits.mutant_seconds", Integer(0, 86_400), Is("120"),
+        "seconds for mutants of the changed lines, which show how strong a change's tests are; `0`: no mutants";
+    DAY_USD: "limits.per_day.WHOSE.usd", Amount(1_000_000.0), Optional("100"),
+        "dollars per day (UTC): for each `repository`, for each person who asks (`sender`; requests through the API are \
+         nobody's), or for `all` together";
+    DAY_MINUTES: "limits.per_day.WHOSE.minutes", Integer(1, 1_000_000), Optional("300"),
+        "the same for working minutes of agents";
+    DAY_RUNS: "limits.per_day.WHOSE.runs", Integer(1, 1_000_000), Optional("200"),
+        "the same for agent runs";
+
+    SANDBOX_MODE: "sandbox.mode", Choice(&["bubblewrap", "none"]), Is("bubblewrap"),
+        "`none` runs agents and tests without a sandbox, with your user's rights; every receipt says so";
+    SANDBOX_READ: "sandbox.read", Paths, Is(""),
+        "more folders that agents and tests may read, such as a toolchain; absolute paths";
+    SETUP_NETWORK: "sandbox.setup_network", List, Is("registries"),
+        "hosts that a repository's `setup` may reach over HTTPS: names, `registries` for the public ones of its \
+         package managers, `*` for any public host, `registry.corp at 10.0.0.0/8` for one in your own network";
+    SETUP_NETWORK_FOR_CHANGES: "sandbox.setup_network_for_changes", Truth, Is("false"),
+        "whether the setup of a change that edits manifests, lockfiles or install scripts has this network too";
+    TEST_NETWORK: "sandbox.test_network", List, Is(""),
+        "hosts that tests may reach, if their repository also lists them in `network`";
+
+    RUNTIME: "agents.NAME.runtime", Choice(&["claude", "command", "api"]), Depends("for `claude`: `claude`", "claude"),
+        "`claude`, `command` for any program, or `api` for a model's HTTP API";
+    PROGRAM: "agents.NAME.program", Command, Depends("for `claude`: `[\"claude\"]`", "claude"),
+        "the program and its first arguments";
+    MODEL: "agents.NAME.model", Text, Optional("claude-sonnet-5-5"),
+        "the model to ask for";
+    ENV: "agents.NAME.env", List, Is(""),
+        "names of environment variables that the agent gets from Journeyman's environment; it gets no others";
+    READ: "agents.NAME.read", Paths, Is(""),
+        "more folders that its sandbox may read, such as the one with the program; absolute paths";
+    NETWORK: "agents.NAME.network", List, Is(""),
+        "hosts that it may reach in addition to its model's service: `docs.example.org`, `*.example.org`, \
+         `registry.corp at 10.0.0.0/8`";
+    PROVIDER: "agents.NAME.provider", Choice(&["anthropic", "openai"]), Optional("anthropic"),
+        "for `api`: `anthropic` (Messages) or `openai` (chat completions, which most self-hosted model servers \
+         support)";
+    BASE_URL: "agents.NAME.base_url", Url, Depends("the provider's", "https://api.anthropic.com"),
+        "for `api`: the service's address; `http` only on loopback and private addresses";
+    KEY_ENV: "agents.NAME.key_env", Text, Depends("the provider's", "ANTHROPIC_API_KEY"),
+        "for `api`: the *name* of the environment variable with the key; with a `base_url` it has no default, and \
+         without it no key is sent";
+    MAX_OUTPUT_TOKENS: "agents.NAME.max_output_tokens", Integer(1, 10_000_000), Is("32000"),
+        "for `api`: the most tokens of one answer";
+
+    PRICE_INPUT: "prices.\"MODEL\".input", PRICE, Depends("built in", "2.0"),
+        "for `api`: dollars per million tokens read; in the file only, not in the environment";
+    PRICE_OUTPUT: "prices.\"MODEL\".output", PRICE, Depends("built in", "10.0"),
+        "the same for tokens written";
+    PRICE_CACHE_READ: "prices.\"MODEL\".cache_read", PRICE, Depends("as `input`", "0.1"),
+        "the same for tokens read from a cache";
+    PRICE_CACHE_WRITE: "prices.\"MODEL\".cache_write", PRICE, Depends("as `input`", "2.5"),
+        "the same for tokens written to a cache";
+}

@@ -109,7 +109,7 @@ impl Application {
         }
     }
 
-    /// Runs until [`Handle::stop`] or until the server fails. Orders that are under way stay resumable.
+    /// Runs until [`ApplicationHandle::stop`] or until the server fails. Orders that are under way stay resumable.
     ///
     /// # Errors
     /// When the server fails by itself.

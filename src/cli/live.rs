@@ -41,7 +41,7 @@ impl LiveOutput {
         Self { spinner: None, intended: BTreeMap::new(), pushed: None, shown: 0 }
     }
 
-    /// Draws again, after [`Live::end`] too.
+    /// Draws again, after [`LiveOutput::end`] too.
     pub(super) fn begin_again(&mut self) {
         self.spinner = std::io::stderr().is_terminal().then(|| {
             let bar = ProgressBar::new_spinner();

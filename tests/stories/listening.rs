@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use journeyman::emulator::{Fault, FaultKind, ReviewState};
-use journeyman::order::{JournalEvent, OrderId, Signal, SignalKind};
+use journeyman::emulator::{Fault, FaultKind, RepositoryRole, RepositorySource, ReviewState};
+use journeyman::order::{Journal, JournalEvent, OrderId, Signal, SignalKind};
 use journeyman::store::DeliveryConclusion;
 use serde_json::{Value, json};
 
-use crate::world::{MAINTAINER, OUTSIDER, REPOSITORY, Story, WELL, World};
+use crate::world::{MAINTAINER, OUTSIDER, REPOSITORY, Story, TRIAGER, WELL, World};
 
 /// The App of GitHub's own Actions.
 const ACTIONS: u64 = 15_368;
@@ -236,5 +236,35 @@ async fn a_delivery_waits_while_github_does_not_say_who_we_are() {
     assert!(matches!(heard[before].kind, SignalKind::Remarked { .. }), "{heard:?}");
     let asked = world.calls("GET", "/app").into_iter().filter(|call| call.path.ends_with("/app"));
     assert_eq!(asked.count(), 6, "until it is known");
+    world.end().await;
+}
+
+/// Five labels wait in one repository; another one's is taken meanwhile. Who puts them on may not, so that each order
+/// ends at once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_repository_that_github_does_not_answer_for_holds_up_no_other() {
+    const OTHER: &str = "acme/questions";
+    let world = Story::of(WELL).begin().await;
+    let files = RepositorySource::Files(BTreeMap::from([("README.md".to_owned(), b"None yet.\n".to_vec())]));
+    world.github.create_repository(OTHER, files).await.expect("a repository");
+    world.github.set_permission(OTHER, TRIAGER, RepositoryRole::Triage).expect("it is there");
+    let kind = FaultKind::Status { code: 502, headers: Vec::new(), body: "{}".to_owned() };
+    let path_contains = format!("{REPOSITORY}/contents");
+    world.github.inject(Fault { method: None, path_contains: path_contains.clone(), times: 10_000, kind });
+    for repository in [REPOSITORY; 5].into_iter().chain([OTHER]) {
+        let issue =
+            world.github.open_issue(repository, TRIAGER, "An answer, please", "").await.expect("opened");
+        world.github.label(repository, issue, "journeyman", TRIAGER).await.expect("it is there");
+    }
+
+    let is_of_other = |journal: &Journal| journal.opened().repository.to_string() == OTHER;
+    world.until("the other one's order", |journal, _| is_of_other(journal).then_some(())).await;
+    let asked = world.calls("GET", &path_contains).len();
+    assert!(asked <= 9, "the first label is tried again, the others are not: {asked} questions");
+    assert_eq!(world.orders().await.len(), 1, "nothing of the first repository is taken in yet");
+
+    world.github.clear_faults();
+    world.quiet().await;
+    assert_eq!(world.orders().await.len(), 6);
     world.end().await;
 }

@@ -143,7 +143,7 @@ pub trait Transcript: Send {
 pub struct Invocation {
     /// Program and arguments. Holds no secret and nothing of the task; a role's own words may be there.
     pub program: Vec<String>,
-    /// Added to the environment that the sandbox gives. Holds only the credentials that [`Reach::held`] names, and what
+    /// Added to the environment that the sandbox gives. Holds only the credentials that [`AgentNetwork::held_credentials`] names, and what
     /// the settings pass on besides.
     pub environment: BTreeMap<String, String>,
     /// Where it has to get to, and with what.

@@ -43,10 +43,10 @@ impl<K: Ord> RetryClock<K> {
         self.failed.get(key).is_some_and(|streak| streak.due > Instant::now())
     }
 
-    /// How long until the first is due that waits.
+    /// How long until the first is due that waits. What is overdue does not count: it was there to be tried already.
     pub(super) fn next_due(&self) -> Option<Duration> {
         let now = Instant::now();
-        self.failed.values().map(|streak| streak.due.saturating_duration_since(now)).min()
+        self.failed.values().filter(|streak| streak.due > now).map(|streak| streak.due - now).min()
     }
 }
 
@@ -63,6 +63,7 @@ mod tests {
             assert_eq!(clock.next_due(), Some(Duration::from_secs(pause)));
             tokio::time::advance(Duration::from_secs(pause)).await;
             assert!(!clock.is_waiting(&"acme/answers"));
+            assert_eq!(clock.next_due(), None, "nobody is waked up for what is overdue");
         }
         clock.worked(&"acme/answers");
         assert_eq!(clock.next_due(), None);

@@ -50,7 +50,7 @@ pub struct AgentFailure {
     pub kind: AgentFailureKind,
     /// What the agent or the system said.
     pub message: String,
-    /// Seconds that the model's service asks us to wait; only with [`FailureKind::Unavailable`].
+    /// Seconds that the model's service asks us to wait; only with [`AgentFailureKind::Unavailable`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after_seconds: Option<u64>,
 }

@@ -152,7 +152,7 @@ pub enum Move {
     /// Have the failing jobs on a commit run once more.
     RerunJobs {
         head: CommitSha,
-        /// The jobs' ids, as [`PullReading`] names them.
+        /// The jobs' ids, as [`EffectOutcome::PullRead`] names them.
         jobs: Vec<u64>,
     },
     /// Take our labels off the issue and, where that is wished, the branch away.

@@ -86,7 +86,7 @@ pub enum SandboxNetwork {
     None,
     /// The host's, whole: for agents and for installing what tests need.
     Host,
-    /// As [`Network::None`], but for one address on its loopback at which we listen.
+    /// As [`SandboxNetwork::None`], but for one address on its loopback at which we listen.
     Gateway(EgressSocket),
 }
 

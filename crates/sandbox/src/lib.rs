@@ -84,11 +84,11 @@ struct JobExit {
 }
 
 impl Sandbox {
-    /// Looks at the machine once: which toolchains there are and, for [`Mode::Bubblewrap`], whether bubblewrap is
+    /// Looks at the machine once: which toolchains there are and, for [`IsolationMode::Bubblewrap`], whether bubblewrap is
     /// installed and may make its namespaces. `extra_reads` are files and folders that every job may read besides.
     ///
     /// # Errors
-    /// Says what to install or to enable. There is no fallback: [`Mode::None`] has to be asked for by name.
+    /// Says what to install or to enable. There is no fallback: [`IsolationMode::None`] has to be asked for by name.
     pub async fn new(mode: IsolationMode, extra_reads: Vec<PathBuf>) -> Result<Self, SandboxError> {
         let reads = ReadablePaths::of_this_machine(extra_reads)?;
         Self::with(mode, reads, CgroupParent::of_this_machine()).await
@@ -120,7 +120,7 @@ impl Sandbox {
         self.enclosure.describe()
     }
 
-    /// A door for one job's [`Network::Gateway`]. Before the job begins, `serve` is given what listens there, set not
+    /// A door for one job's [`SandboxNetwork::Gateway`]. Before the job begins, `serve` is given what listens there, set not
     /// to block; who connects is the job. As long as that is open, the job's network stays.
     ///
     /// # Errors

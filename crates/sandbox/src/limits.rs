@@ -9,7 +9,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use journeyman_order::Exit;
 
-/// What a job may use of the machine. In which way each is held is said by [`super::Sandbox::walls`].
+/// What a job may use of the machine. In which way each is held is said by [`super::Sandbox::describe_isolation`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JobLimits {
     /// Processes at once, each thread counted.

@@ -48,7 +48,7 @@ pub(super) enum ConnectionPools {
     Postgres(PgPool),
 }
 
-/// A transaction that may write. Dropped without [`Tx::commit`] it leaves nothing behind.
+/// A transaction that may write. Dropped without [`WriteTransaction::commit`] it leaves nothing behind.
 pub(super) enum WriteTransaction {
     Sqlite(Transaction<'static, Sqlite>),
     Postgres(Transaction<'static, Postgres>),

@@ -69,7 +69,7 @@ struct ReportingRequest {
     runs: KnownRunner,
     /// The command with what it needs; none when it needs nothing.
     command: Option<String>,
-    /// As in [`Reporting`].
+    /// As in [`ReportingCommand`].
     before_options: Option<&'static str>,
 }
 

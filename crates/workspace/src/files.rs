@@ -65,7 +65,7 @@ pub struct NewFiles<'a> {
 }
 
 impl Workspaces {
-    /// The command that tells how the work stands, for [`Standing::read`]: to be run *in a sandbox* with `origin` mounted
+    /// The command that tells how the work stands, for [`OriginState::read`]: to be run *in a sandbox* with `origin` mounted
     /// for reading.
     pub fn origin_state_command(
         &self,

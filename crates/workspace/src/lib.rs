@@ -16,7 +16,7 @@
 //! In `commits` a reference tells whose a commit is: `refs/journeyman/ORDER/` ours to publish, `refs/marked/ORDER/` ours and
 //! never to be published, `refs/taken/ORDER/` a person's.
 //!
-//! Agents that only look, a reviewer above all, have a [`Seat`] each: plain files of a commit and a home of their own.
+//! Agents that only look, a reviewer above all, have a [`ReviewCheckout`] each: plain files of a commit and a home of their own.
 //!
 //! All functions block: call them where that is allowed.
 

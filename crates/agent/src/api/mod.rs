@@ -3,7 +3,7 @@
 //! May know: the providers' dialects, server-sent events, prices.
 //! Must never know: what the answer is for, where it is kept, when the same is asked again.
 //!
-//! One call is one attempt. What asks for another one is said in the failure ([`FailureKind::Unavailable`], and how
+//! One call is one attempt. What asks for another one is said in the failure ([`AgentFailureKind::Unavailable`], and how
 //! long the service wants us to wait); the order decides.
 
 mod answer;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::place::CheckoutRunSpec;
+use super::checkout_run::CheckoutRunSpec;
 use super::{CommandOutput, CommitTester, TestRunRequest, VerdictBasis};
 use journeyman_order::scrutiny::Baseline;
 use journeyman_order::test_run::CommandRun;

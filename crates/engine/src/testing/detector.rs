@@ -2,8 +2,8 @@
 //! noticed is told to the code of the base as well: a lie that nobody notices there says nothing.
 
 use super::change::texts_of;
+use super::checkout_run::CheckoutRun;
 use super::experiment::{ExperimentContext, OldTestsRun};
-use super::place::CheckoutRun;
 use super::{CommandOutput, EffectError};
 use journeyman_order::scrutiny::{FalsifiedExpectation, LieDetector, LieVerdict};
 use journeyman_order::test_run::CommandRun;

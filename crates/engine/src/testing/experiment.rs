@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::baseline::CachedBaseline;
 use super::change::ChangeAnalysis;
-use super::place::{CheckoutRun, CheckoutRunSpec};
+use super::checkout_run::{CheckoutRun, CheckoutRunSpec};
 use super::{CommandOutput, CommitTester, TestRunRequest, VerdictBasis};
 use journeyman_order::comparison::TestRunnerName;
 use journeyman_order::scrutiny::{ChangedTest, LieVerdict, OldTests};

@@ -6,12 +6,14 @@
 
 mod baseline;
 mod change;
+mod checkout;
+mod checkout_run;
+mod command;
 mod detector;
 mod downloads;
 mod experiment;
 mod mutants;
 mod overlay;
-mod place;
 mod tracked;
 
 use std::collections::BTreeMap;
@@ -28,8 +30,9 @@ use journeyman_verify::TestPlan;
 use journeyman_workspace::{GitError, Workspaces, remove_all};
 
 use change::read_change;
+use checkout::CheckoutPool;
+use checkout_run::CheckoutRunSpec;
 use experiment::ExperimentContext;
-use place::{CheckoutPool, CheckoutRunSpec};
 
 /// Runs the tests of repositories on commits of ours. Cheap to clone.
 #[derive(Clone)]

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use super::checkout_run::{CheckoutRunSpec, TestCommandResult};
+use super::command::CommandOptions;
 use super::experiment::ExperimentContext;
 use super::overlay::{inside, write};
-use super::place::{CheckoutRunSpec, CommandOptions, TestCommandResult};
 use super::{EffectError, blocking};
 use crate::trouble::soon;
 use journeyman_order::Exit;

@@ -238,6 +238,9 @@ impl ImportFixture {
                 "--unshare-all",
                 "--die-with-parent",
             ])
+            // It may lie in /dev/shm, which a new /dev hides.
+            .arg("--ro-bind")
+            .args([self.data.path(), self.data.path()])
             .args(["--clearenv", "--setenv", "PATH"])
             .arg(format!("{}:/usr/bin:/bin", self.agent.git.display()))
             .args(["sh", "-c", "ulimit -v 4000000; exec \"$@\"", "sh"])

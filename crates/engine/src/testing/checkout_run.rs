@@ -1,140 +1,27 @@
-//! One checkout, what is laid over it, and the commands that run in it.
+//! One run of the tests: a commit is checked out, files are laid over it, it is set up, and its tests are run and read.
 
 use std::collections::BTreeMap;
-use std::path::{Component, Path, PathBuf};
-use std::sync::Arc;
-use std::time::Duration;
+use std::path::Path;
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-
+use super::checkout::{CheckoutPool, TestCheckout, python_tests, read_within};
+use super::command::{CommandOptions, FinishedCommand, for_setup};
 use super::overlay::lay;
 use super::tracked::TrackedFiles;
-use super::{CommandOutput, CommitTester, MOST_KEPT, TestRunRequest, blocking, is_good, remove};
-use crate::door::{self, JobEgress};
-use crate::job::{OutputRecorder, RecordedOutput, make_folder, readable, short_job, succeed, writable};
-use crate::trouble::{never, soon};
-use journeyman_gateway::EgressPolicy;
+use super::{CommandOutput, CommitTester, TestRunRequest, blocking, is_good, remove};
+use crate::job::{make_folder, readable, writable};
+use crate::trouble::soon;
 use journeyman_order::comparison::TestRunnerName;
 use journeyman_order::network::NetworkRecord;
-use journeyman_order::test_run::CommandRun;
-use journeyman_order::{CommitSha, EffectError, TestReport, TestingSettings};
-use journeyman_sandbox::{IsolationMode, Job, JobLimits, Mount, Relocation, SandboxNetwork};
+use journeyman_order::{CommitSha, EffectError, TestReport};
 use journeyman_verify::experiment::{self, ExperimentCell};
 use journeyman_verify::{Overlay, ReportingCommand, TestPlan};
-use journeyman_workspace::Workspaces;
 
-/// Runs of one verdict that happen at the same time, at most: each has a checkout of its own.
-const MOST_SIDE_BY_SIDE: usize = 4;
-/// What of a command's output is read.
-const MOST_OUTPUT: u64 = 256 * 1024 * 1024;
 /// A JUnit report that is larger is not read.
 const LARGEST_REPORT: u64 = 16 * 1024 * 1024;
-
 /// Where a run that is asked for a report writes it; in its home, so that the checkout stays as it is.
 const OWN_REPORT: &str = "journeyman-report.xml";
 /// Where Python is to keep what it compiles; in its home, too.
 const COMPILED_PYTHON: &str = ".cache/compiled-python";
-/// A file of the checkout that is larger says nothing of how tests are run.
-const LARGEST_MANIFEST: u64 = 1 << 20;
-/// Files of a checkout that are looked at for tests.
-const MOST_LOOKED_AT: usize = 50_000;
-
-/// A fresh checkout and a home of its own. Whoever runs in it sees it at the same path as all runs of the verdict do.
-pub(super) struct TestCheckout {
-    folder: PathBuf,
-    pub(super) tree: PathBuf,
-    pub(super) home: PathBuf,
-    relocation: Option<Relocation>,
-    _turn: OwnedSemaphorePermit,
-}
-
-impl TestCheckout {
-    fn at(folder: PathBuf, inside: PathBuf, turn: OwnedSemaphorePermit) -> Self {
-        let (tree, home) = (folder.join("tree"), folder.join("home"));
-        let relocation =
-            (folder != inside).then(|| Relocation { host: folder.clone(), inside: inside.clone() });
-        Self { folder, tree, home, relocation, _turn: turn }
-    }
-
-    /// Where a file of the home is seen.
-    fn seen(&self, in_home: &str) -> String {
-        let inside = self.relocation.as_ref().map_or(&self.folder, |relocation| &relocation.inside);
-        inside.join("home").join(in_home).display().to_string()
-    }
-}
-
-/// Where the runs of one verdict happen: as many side by side as there are processors, up to some.
-#[derive(Debug)]
-pub(super) struct CheckoutPool {
-    turns: Arc<Semaphore>,
-    most: usize,
-    has_own_folders: bool,
-}
-
-impl CheckoutPool {
-    /// Without walls all runs happen in one folder, since nobody can be shown it at another path.
-    pub(super) fn for_mode(mode: IsolationMode) -> Self {
-        let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        let (most, are_told_apart) = match mode {
-            IsolationMode::Bubblewrap => (processors.min(MOST_SIDE_BY_SIDE), true),
-            IsolationMode::None => (1, false),
-        };
-        Self { turns: Arc::new(Semaphore::new(most)), most, has_own_folders: are_told_apart }
-    }
-
-    /// Whether two runs happen at the same time.
-    pub(super) fn is_parallel(&self) -> bool {
-        self.has_own_folders && self.most > 1
-    }
-
-    /// A place with nothing in it, once there is one.
-    pub(super) async fn acquire(&self, ask: &TestRunRequest) -> Result<TestCheckout, EffectError> {
-        let turn = self.turns.clone().acquire_owned().await;
-        let turn = turn.map_err(|_| never("nobody hands out places any more".to_owned()))?;
-        let inside = ask.folder.join("run");
-        let folder = match self.has_own_folders {
-            // Its name can be read inside, among the mounts: it says nothing.
-            true => ask.folder.join(uuid::Uuid::new_v4().simple().to_string()),
-            false => inside.clone(),
-        };
-        remove(&folder).await?;
-        Ok(TestCheckout::at(folder, inside, turn))
-    }
-}
-
-/// Of one command: what its output is called, whether it has a network, how long it may take.
-pub(super) struct CommandOptions {
-    pub(super) name: String,
-    /// What it may reach; none: nothing.
-    pub(super) access: Option<EgressPolicy>,
-    pub(super) timeout: Duration,
-    pub(super) environment: BTreeMap<String, String>,
-}
-
-/// A command that was run, and the end of what it printed.
-pub(super) struct FinishedCommand {
-    pub(super) run: CommandRun,
-    output: CommandOutput,
-    /// Whether the output's start is missing.
-    is_cut: bool,
-    /// None where it had no network to do something with.
-    network: Option<NetworkRecord>,
-}
-
-impl FinishedCommand {
-    /// The end of what it printed.
-    pub(super) fn printed(&self) -> &str {
-        &self.output.text
-    }
-
-    /// With as much of the output's end as is kept, once it was read.
-    fn shortened(mut self) -> Self {
-        let text = &mut self.output.text;
-        let from = text.floor_char_boundary(text.len().saturating_sub(MOST_KEPT));
-        *text = text.split_off(from);
-        self
-    }
-}
 
 /// One run of the tests: on which commit, and with what laid over it.
 #[derive(Clone)]
@@ -395,96 +282,6 @@ impl CommitTester {
         }
     }
 
-    async fn command(
-        &self,
-        place: &TestCheckout,
-        command: &str,
-        how: CommandOptions,
-    ) -> Result<FinishedCommand, EffectError> {
-        let mut environment = how.environment;
-        environment.entry("CI".to_owned()).or_insert_with(|| "true".to_owned());
-        environment.retain(|_, value| !value.is_empty());
-        let (door, network) = match how.access {
-            Some(access) => {
-                let (door, network) = JobEgress::open(&self.sandbox, access)?;
-                environment.extend(door.environment.iter().cloned());
-                (Some(door), network)
-            }
-            None => (None, SandboxNetwork::None),
-        };
-        let mut recorder = OutputRecorder::default();
-        let job = Job {
-            // Both streams in one pipe: a line that is torn between two names no test.
-            program: ["sh", "-c", &format!("exec 2>&1\n{command}")].map(Into::into).to_vec(),
-            directory: place.tree.clone(),
-            environment,
-            stdin: Vec::new(),
-            home: place.home.clone(),
-            mounts: vec![writable(&place.tree)],
-            relocation: place.relocation.clone(),
-            network,
-            limits: JobLimits::default(),
-            timeout: how.timeout,
-            most_output: MOST_OUTPUT,
-        };
-        let ended = self.sandbox.run(job, &mut recorder).await?;
-        let network = match door {
-            Some(door) => Some(door.close().await),
-            None => None,
-        };
-        let RecordedOutput { text, is_cut, sha256 } = recorder.finish();
-        let duration_seconds = ended.duration.as_secs_f64();
-        let run = CommandRun {
-            command: command.to_owned(),
-            exit: ended.exit,
-            duration_seconds,
-            output_sha256: sha256,
-        };
-        Ok(FinishedCommand {
-            run,
-            output: CommandOutput { name: how.name, text },
-            is_cut: is_cut || ended.output_cut,
-            network,
-        })
-    }
-
-    /// Where packages come from for a commit with these paths laid over it.
-    async fn setup_network(
-        &self,
-        ask: &TestRunRequest,
-        commit: &CommitSha,
-        laid: Vec<String>,
-        command: &str,
-    ) -> Result<journeyman_verify::SetupNetwork, EffectError> {
-        let (repository, base, commit) = (ask.repository.clone(), ask.base.clone(), commit.clone());
-        let read = move |workspaces: Workspaces| {
-            let root = workspaces.root_files(&repository, &commit)?;
-            let changes = workspaces.changes(&repository, &base, &commit)?;
-            Ok((root, changes.into_iter().map(|file| file.path).chain(laid).collect::<Vec<_>>()))
-        };
-        let (root, edited) = self.git(read).await?;
-        let TestingSettings { setup_network, setup_network_for_changes: allowed, .. } = &self.settings;
-        Ok(journeyman_verify::setup_network(setup_network, &root, command, &edited, *allowed))
-    }
-
-    /// Nothing, unless the repository asks for it and the server's settings allow it.
-    pub(super) fn for_tests(&self, ask: &TestRunRequest) -> Result<Option<EgressPolicy>, EffectError> {
-        const SETTING: &str =
-            "`network` in .github/journeyman.yml and sandbox.test_network in journeyman.toml";
-        let asked = ask.settings.network.iter().flatten();
-        let allowed: Vec<String> = self
-            .settings
-            .test_network
-            .iter()
-            .filter(|entry| asked.clone().any(|asked| asked == *entry))
-            .cloned()
-            .collect();
-        if allowed.is_empty() {
-            return Ok(None);
-        }
-        to_reach(&allowed, SETTING)
-    }
-
     /// A report that was committed would be believed although no test wrote it.
     async fn clear_report(&self, place: &TestCheckout, report: &str) -> Result<(), EffectError> {
         self.short(place, &["rm", "-rf", "--", report], writable(&place.tree)).await.map(drop)
@@ -495,70 +292,4 @@ impl CommitTester {
         let most = LARGEST_REPORT.to_string();
         self.short(place, &["head", "-c", &most, "--", report], readable(&place.tree)).await.ok()
     }
-
-    async fn short(
-        &self,
-        place: &TestCheckout,
-        program: &[&str],
-        tree: Mount,
-    ) -> Result<Vec<u8>, EffectError> {
-        let program = program.iter().map(Into::into).collect();
-        let mut job = short_job(program, &place.tree, &place.home, vec![tree]);
-        job.relocation.clone_from(&place.relocation);
-        succeed(&self.sandbox, job, "a command in a checkout").await
-    }
-}
-
-fn for_setup(network: &journeyman_verify::SetupNetwork) -> Result<Option<EgressPolicy>, EffectError> {
-    const SETTING: &str = "sandbox.setup_network in journeyman.toml";
-    match network {
-        journeyman_verify::SetupNetwork::Hosts(hosts) => to_reach(hosts, SETTING),
-        journeyman_verify::SetupNetwork::Edited(_) => Ok(None),
-    }
-}
-
-/// These hosts, and no model.
-fn to_reach(hosts: &[String], setting: &str) -> Result<Option<EgressPolicy>, EffectError> {
-    Ok(Some(EgressPolicy {
-        names: door::allowed_hosts(hosts, setting)?,
-        model: None,
-        setting: setting.to_owned(),
-    }))
-}
-
-/// A file of a checkout; links are not followed, since its setup may have made some.
-fn read_within(tree: &Path, path: &str) -> Option<Vec<u8>> {
-    let mut place = tree.to_owned();
-    for part in Path::new(path).components() {
-        let Component::Normal(name) = part else { return None };
-        place.push(name);
-        if std::fs::symlink_metadata(&place).ok()?.is_symlink() {
-            return None;
-        }
-    }
-    let found = std::fs::symlink_metadata(&place).ok()?;
-    (found.is_file() && found.len() <= LARGEST_MANIFEST).then(|| std::fs::read(&place).ok())?
-}
-
-/// The files of a checkout that pytest takes for tests by their names; of large checkouts the first. No link is followed.
-fn python_tests(tree: &Path) -> Vec<String> {
-    let is_test = |name: &str| {
-        name.strip_suffix(".py").is_some_and(|stem| stem.starts_with("test_") || stem.ends_with("_test"))
-    };
-    let (mut found, mut open, mut looked_at) = (Vec::new(), vec![PathBuf::new()], 0);
-    while let Some(folder) = open.pop() {
-        for entry in std::fs::read_dir(tree.join(&folder)).into_iter().flatten().flatten() {
-            let (name, Ok(kind)) = (entry.file_name(), entry.file_type()) else { continue };
-            looked_at += 1;
-            let (Some(name), true) = (name.to_str(), looked_at <= MOST_LOOKED_AT) else { continue };
-            let path = folder.join(name);
-            // Environments and packages are not looked into by pytest either.
-            if kind.is_dir() && !name.starts_with('.') && name != "node_modules" {
-                open.push(path);
-            } else if kind.is_file() && is_test(name) {
-                found.extend(path.to_str().map(ToOwned::to_owned));
-            }
-        }
-    }
-    found
 }

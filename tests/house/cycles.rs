@@ -1,5 +1,5 @@
-//! Which modules of a crate use one another in a circle: by the text of their `use` lines, between modules that stand
-//! beside one another. A module and what it is made of may know each other.
+//! Which modules of a crate use one another in a circle: by the text of their imports and of the paths in their code,
+//! between modules that stand beside one another. A module and what it is made of may know each other.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,16 +25,19 @@ fn modules_of_a_crate_do_not_use_one_another_in_a_circle() {
 
 /// The rule sees what it is for.
 #[test]
-fn a_circle_is_seen_through_folders_and_grouped_imports() {
+fn a_circle_is_seen_through_folders_grouped_imports_and_paths_in_code() {
     let source = |path: &str, text: &str| Source { path: path.to_owned(), text: text.to_owned() };
     let files = [
         source("lib.rs", "mod a;\nmod b;\nmod c;\nuse a::One;\n"),
         source("a.rs", "use super::{c::Three, b::{self, Two}};\n"),
         source("b/mod.rs", "mod deep;\nuse self::deep::Deep;\n"),
         source("b/deep.rs", "use super::Two;\nuse crate::a::One;\n"),
-        source("c.rs", "// use crate::a::One;\n"),
+        source("c.rs", "// use crate::a::One;\nmod d;\nmod e;\n"),
+        source("c/d.rs", "fn two() {\n    super::e::three()\n}\n"),
+        source("c/e.rs", "use super::d::two;\n"),
     ];
-    assert_eq!(circles(&uses("", &files)), [vec![vec!["a".to_owned()], vec!["b".to_owned()]]]);
+    let module = |path: &str| path.split("::").map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(circles(&uses("", &files)), [["a", "b"].map(module), ["c::d", "c::e"].map(module)]);
 }
 
 /// What uses what, each lifted to the folder where the two stand beside one another.
@@ -65,12 +68,20 @@ fn uses(root: &str, files: &[Source]) -> Uses {
     uses
 }
 
-/// The paths that a file imports outside of its tests, one a name.
+/// The paths that a file imports or writes out outside of its tests, one a name.
 fn imports(text: &str) -> Vec<String> {
     let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
     let code: String = text.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
     let statements = code.split("use ").skip(1).filter_map(|rest| rest.split_once(';'));
-    statements.flat_map(|(tree, _)| paths("", tree)).collect()
+    let written_out = ["crate::", "super::"].into_iter().flat_map(|root| {
+        let is_of_path = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == ':';
+        let rests = code.split(root).skip(1);
+        rests
+            .filter_map(move |rest| rest.split(|letter| !is_of_path(letter)).next())
+            .map(move |rest| format!("{root}{rest}"))
+    });
+    let imported = statements.flat_map(|(tree, _)| paths("", tree));
+    imported.chain(written_out).collect()
 }
 
 /// `a::{b, c::{self, D}}` taken apart.

@@ -1,7 +1,7 @@
 //! `.github/journeyman.yml`: written by whoever can write to the default branch, so it is held to rules, but
 //! never worse than a clear sentence to that person.
 
-use super::repository_templates::is_pipeline;
+use super::repository_templates::{is_pipeline, is_plain_name};
 use journeyman_order::RepositorySettings;
 
 /// The most bytes that the file may have.
@@ -132,11 +132,6 @@ fn hold_to_rules(settings: &RepositorySettings) -> Result<(), RepositorySettings
         }
     }
     Ok(())
-}
-
-pub(super) fn is_plain_name(name: &str) -> bool {
-    (1..=100).contains(&name.len())
-        && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'))
 }
 
 fn is_inside(path: &str) -> bool {

@@ -114,6 +114,11 @@ fn unusable<E>(path: &str, because: impl std::fmt::Display) -> RepositoryTemplat
     RepositoryTemplatesError::Unusable(format!("{path}: {because}"))
 }
 
+pub(super) fn is_plain_name(name: &str) -> bool {
+    (1..=100).contains(&name.len())
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'))
+}
+
 /// Whether the settings' `pipeline` can be one: a plain name, or the path of a file among the repository's pipelines.
 pub(super) fn is_pipeline(wanted: &str) -> bool {
     let name = if is_file_name(wanted) {
@@ -122,7 +127,7 @@ pub(super) fn is_pipeline(wanted: &str) -> bool {
     } else {
         Some(wanted)
     };
-    name.is_some_and(super::repository::is_plain_name)
+    name.is_some_and(is_plain_name)
 }
 
 #[cfg(test)]

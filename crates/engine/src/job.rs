@@ -12,7 +12,7 @@ use journeyman_sandbox::{
     CollectedOutput, Job, JobLimits, Mount, MountAccess, Sandbox, SandboxNetwork, Sink,
 };
 
-use super::trouble::soon;
+use super::effect_error::soon;
 
 /// Git and small shell commands in the agent's workspace end within this.
 const SHORT: Duration = Duration::from_secs(300);

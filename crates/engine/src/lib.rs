@@ -8,17 +8,17 @@
 //! between is done again, and every effect is made so that this is harmless.
 
 mod cache;
-mod desk;
-mod door;
 mod driver;
+mod effect_error;
 mod effects;
+mod egress;
 mod intake;
 mod job;
 mod live_journal;
+mod order_api;
 mod retry_clock;
 mod supervisor;
 pub mod testing;
-mod trouble;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};

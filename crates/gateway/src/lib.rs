@@ -12,8 +12,8 @@
 //! - Everything else: 403, and a line in the record.
 
 mod addresses;
-mod book;
 mod client_hello;
+mod egress_log;
 mod environment;
 mod meter;
 mod model;
@@ -42,7 +42,7 @@ pub use meter::{GatewayBudget, PriceLookup};
 pub use model::{Credential, InvalidUpstream, ModelUpstream};
 pub use names::{AllowedHost, InvalidAllowedHost};
 
-use book::EgressLog;
+use egress_log::EgressLog;
 use journeyman_order::network::{ModelUsageRecord, NetworkRecord};
 use tunnel::Dialer;
 

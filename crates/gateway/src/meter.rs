@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::book::harmless;
+use super::egress_log::harmless;
 use super::usage::{BYTES_OF_A_TOKEN, ReportedUsage};
 use journeyman_order::network::{MeteredTokens, ModelUsageRecord};
 

@@ -17,7 +17,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::ProxyState;
-use super::book::{TrafficCounter, harmless};
+use super::egress_log::{TrafficCounter, harmless};
 use super::names::ConnectTarget;
 use super::refusal::{ProxyBody, forbidden, plain, whole};
 use super::tunnel::{DialError, carry};

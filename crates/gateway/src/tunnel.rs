@@ -13,8 +13,8 @@ use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout};
 
 use super::ProxyLimits;
-use super::book::TrafficCounter;
 use super::client_hello::{self, ClientHello};
+use super::egress_log::TrafficCounter;
 use super::names::{AllowedHost, ConnectTarget, HostName};
 
 /// Longer ones are no beginning of TLS that any program makes.

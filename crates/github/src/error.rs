@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use journeyman_order::desk::OrderRequestError;
 use journeyman_order::moves::{EffectError, Retry};
+use journeyman_order::order_api::OrderRequestError;
 
 /// What a call to GitHub comes to.
 pub type Result<T> = std::result::Result<T, GitHubError>;

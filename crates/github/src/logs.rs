@@ -26,7 +26,7 @@ const KEPT: usize = 256 * 1024;
 const WHOLE_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The client for logs. It follows no redirect by itself: the token is for GitHub alone.
-pub(super) fn client() -> Result<Client> {
+fn client() -> Result<Client> {
     Client::builder()
         .connect_timeout(CONNECT_TIMEOUT)
         .timeout(WHOLE_TIMEOUT)
@@ -38,6 +38,10 @@ pub(super) fn client() -> Result<Client> {
 }
 
 impl GitHub {
+    fn logs(&self) -> Result<&Client> {
+        self.log_client().get_or_init(client).as_ref().map_err(Clone::clone)
+    }
+
     /// The end of what a job printed, as it was printed; none when its log is gone. Foreign.
     ///
     /// # Errors

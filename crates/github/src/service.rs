@@ -127,9 +127,9 @@ impl GitHub {
         &self.0.endpoints.rest
     }
 
-    /// The client that reads logs of jobs.
-    pub(super) fn logs(&self) -> Result<&reqwest::Client> {
-        self.0.logs.get_or_init(super::logs::client).as_ref().map_err(Clone::clone)
+    /// The client that reads logs of jobs, once it was made.
+    pub(super) fn log_client(&self) -> &OnceLock<Result<reqwest::Client>> {
+        &self.0.logs
     }
 
     pub(super) fn app(&self) -> &Octocrab {

@@ -24,8 +24,8 @@ use async_trait::async_trait;
 use secrecy::SecretString;
 
 use journeyman_attest::{Envelope, PublicKey, SigningError};
-use journeyman_order::desk::{OpenOrderResult, OrderRequestError};
 use journeyman_order::next::OrderProjection;
+use journeyman_order::order_api::{OpenOrderResult, OrderRequestError};
 use journeyman_order::{IssueNumber, Journal, OrderId, RepositoryName, SlashCommand};
 use journeyman_store::Store;
 

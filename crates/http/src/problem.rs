@@ -4,7 +4,7 @@ use actix_web::http::{StatusCode, header};
 use actix_web::{HttpResponse, ResponseError};
 use serde_json::json;
 
-use journeyman_order::desk::OrderRequestError;
+use journeyman_order::order_api::OrderRequestError;
 use journeyman_store::StoreError;
 
 /// An error as the API says it.

@@ -14,11 +14,11 @@
 mod answer;
 mod check;
 mod markdown;
+mod notice;
 mod pages;
 mod pull;
 mod receipt;
 mod review;
-mod saying;
 mod scrutiny;
 mod stages;
 mod status;
@@ -32,9 +32,9 @@ mod tests;
 pub use answer::{answer, reply};
 pub use check::check;
 pub use markdown::markdown;
+pub use notice::notice;
 pub use pull::pull;
 pub use review::{earlier_review, review};
-pub use saying::notice;
 pub use status::status;
 pub use text::{code_block, code_span, plain, title};
 

@@ -19,14 +19,14 @@ mod disk;
 mod egress;
 mod error;
 mod job;
+mod limit_watcher;
 mod limits;
 mod no_sandbox;
 mod program;
-mod reads;
+mod readable_paths;
 mod seccomp;
 mod spawner;
 mod toolchains;
-mod watch;
 
 #[cfg(test)]
 mod tests;
@@ -48,7 +48,7 @@ use cgroup::CgroupParent;
 use egress::ListenerHandler;
 use journeyman_order::Exit;
 use no_sandbox::NoSandbox;
-use reads::ReadablePaths;
+use readable_paths::ReadablePaths;
 
 /// Runs jobs behind walls. Cheap to clone.
 #[derive(Debug, Clone)]

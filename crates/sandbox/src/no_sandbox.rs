@@ -9,8 +9,8 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::cgroup::CgroupParent;
 use super::copy_output::ProcessOutcome;
-use super::reads::ReadablePaths;
-use super::watch::LimitWatcher;
+use super::limit_watcher::LimitWatcher;
+use super::readable_paths::ReadablePaths;
 use super::{
     EgressSocket, IsolationBackend, IsolationMode, Job, JobExit, SandboxError, SandboxNetwork, Sink, cgroup,
     copy_output, program, spawner,

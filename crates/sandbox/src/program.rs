@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
 
-use super::reads::ReadablePaths;
+use super::readable_paths::ReadablePaths;
 use super::toolchains::{is_wide, with_what_belongs};
 use super::{Job, SandboxError};
 

@@ -1,8 +1,8 @@
 //! What can go wrong with the store, by what to do about it.
 
 use journeyman_order::EffectError;
-use journeyman_order::desk::OrderRequestError;
 use journeyman_order::moves::Retry;
+use journeyman_order::order_api::OrderRequestError;
 use sqlx::error::ErrorKind;
 
 /// What can go wrong.

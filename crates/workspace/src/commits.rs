@@ -3,8 +3,8 @@
 use chrono::{DateTime, Utc};
 use git2::ObjectType;
 
+use super::commit_origin::{CommitOrigin, plain, signature};
 use super::remote::{oid, sha};
-use super::whose::{CommitOrigin, plain, signature};
 use super::{GitError, Workspaces};
 use journeyman_order::{CommitSha, OrderId, RepositoryName, TreeSha};
 

@@ -20,10 +20,9 @@
 //!
 //! All functions block: call them where that is allowed.
 
-mod begins;
-mod borrow;
 mod changes;
 mod checkout;
+mod commit_origin;
 mod commits;
 mod conflicts;
 mod contents;
@@ -34,11 +33,13 @@ mod files;
 mod history;
 #[cfg(test)]
 mod hostile_trees;
+mod human_commits;
 mod import;
 mod leftovers;
 mod libgit2;
 mod lines;
 mod links;
+mod local_repository;
 mod names;
 mod origin;
 mod outline;
@@ -46,13 +47,12 @@ mod patch;
 mod protected;
 mod remarks;
 mod remote;
-mod seat;
+mod review_checkout;
 mod secrets;
 mod source;
-mod taken;
 mod tree;
 mod update;
-mod whose;
+mod worktree_base;
 
 use std::collections::{HashMap, HashSet};
 use std::io::Write as _;
@@ -61,20 +61,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use git2::{Repository, RepositoryInitOptions};
 
-pub use begins::StartPoint;
 pub use changes::{ChangedContent, ChangedFile};
 pub use commits::NewCommit;
 pub use error::{GitError, GitErrorKind};
 pub use export::MOST_EXPORTED;
 pub use files::{NewFiles, OriginState};
+pub use human_commits::FetchedBranch;
 pub use import::{ImportOutcome, ImportRules};
 pub use outline::Outline;
 pub use protected::DEFAULT_PROTECTED;
 pub use remote::{PushOutcome, Remote};
-pub use seat::ReviewCheckout;
+pub use review_checkout::ReviewCheckout;
 pub use secrets::SecretSet;
-pub use taken::FetchedBranch;
 pub use update::{BranchUpdate, BranchUpdateOutcome};
+pub use worktree_base::StartPoint;
 
 use journeyman_order::{OrderId, RepositoryName};
 
@@ -154,11 +154,11 @@ impl Workspaces {
         if !places.root.exists() {
             return Ok(());
         }
-        begins::WorktreeBase::making(&places)?;
+        worktree_base::WorktreeBase::making(&places)?;
         for place in [&places.work, &places.origin, &places.home, &places.tests, &places.reviews] {
             remove_all(place)?;
         }
-        begins::WorktreeBase::forget(&places)
+        worktree_base::WorktreeBase::forget(&places)
     }
 
     /// Where what is known of a repository's base commits is kept, for all orders.

@@ -3,8 +3,8 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use super::begins::{self, StartPoint, WorktreeBase};
 use super::remote::oid;
+use super::worktree_base::{self, StartPoint, WorktreeBase};
 use super::{GitError, Workspaces, init_bare, remove_all};
 use journeyman_order::{BranchName, CommitSha, OrderId, RepositoryName};
 
@@ -97,7 +97,7 @@ impl Workspaces {
         for folder in [&places.work, &places.home, &places.runs, &places.tests] {
             std::fs::create_dir_all(folder).map_err(|error| GitError::file("make", folder, &error))?;
         }
-        let line = begins::line(base, start);
+        let line = worktree_base::line(base, start);
         if std::fs::symlink_metadata(&places.origin).is_ok() {
             match WorktreeBase::read(&places)? {
                 WorktreeBase::Recorded(there) if there == line => return Ok(()),
@@ -109,7 +109,7 @@ impl Workspaces {
         self.make_origin(repository, (base, default_branch), start, &half)?;
         WorktreeBase::making(&places)?;
         remove_all(&places.origin)?;
-        begins::empty(&places.work)?;
+        worktree_base::empty(&places.work)?;
         std::fs::rename(&half, &places.origin)
             .map_err(|error| GitError::file("make", &places.origin, &error))?;
         WorktreeBase::with(&places, &line)

@@ -8,7 +8,7 @@ use secrecy::{ExposeSecret, SecretString};
 use sha2::{Digest, Sha256};
 use url::Url;
 
-use super::whose::CommitOrigin;
+use super::commit_origin::CommitOrigin;
 use super::{GitError, GitErrorKind, Workspaces};
 use journeyman_order::{BranchName, CommitSha, OrderId, RepositoryName};
 

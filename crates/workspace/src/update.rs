@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 use chrono::{DateTime, Utc};
 use git2::{Commit, Delta, MergeOptions, ObjectType, Oid, Repository};
 
+use super::commit_origin::{CommitOrigin, plain, signature};
 use super::conflicts::{self, MergeTrees};
 use super::examine::MOST_TOLD;
 use super::history::merge_base;
+use super::human_commits::examine_commit;
 use super::protected::ProtectedPaths;
 use super::remote::{oid, sha};
-use super::taken::examine_commit;
-use super::whose::{CommitOrigin, plain, signature};
 use super::{GitError, GitErrorKind, NewCommit, Remote, Workspaces};
 use journeyman_order::commit_message;
 use journeyman_order::conversation::BranchUpdateMethod;

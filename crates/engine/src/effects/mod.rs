@@ -1,11 +1,13 @@
 //! How each move is carried out. One function tries one move once and says what it observed; what comes of that is
 //! for the order to say.
 
+mod agent_context;
+mod agent_filesystem;
 mod archive;
 mod checks;
 mod conversation;
+mod fetch_human;
 mod github;
-mod given;
 mod job_log;
 mod pay;
 mod preflight;
@@ -14,8 +16,6 @@ mod publish;
 mod readiness;
 mod run_agent;
 mod run_tests;
-mod seat;
-mod take_in;
 #[cfg(test)]
 mod tests;
 mod tidy;
@@ -28,8 +28,8 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 use super::EngineParts;
+use super::effect_error::{never, soon};
 use super::live_journal::JournalSnapshot;
-use super::trouble::{never, soon};
 use journeyman_github::{GitHubError, InstalledRepository};
 use journeyman_order::next::OrderProjection;
 use journeyman_order::{

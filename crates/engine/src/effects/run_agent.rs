@@ -4,9 +4,9 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::seat::AgentFilesystem;
+use super::agent_filesystem::AgentFilesystem;
 use super::{EffectContext, EffectResult, never, soon};
-use crate::door::{self, JobEgress};
+use crate::egress::{self, JobEgress};
 use crate::job::readable;
 use journeyman_agent::{CallRecorder as CallRecord, Invocation, ModelApi, ModelCall, Runtime, Transcript};
 use journeyman_gateway::EgressPolicy;
@@ -191,11 +191,11 @@ impl EffectContext {
         let reach = &invocation.network;
         let model = match &reach.endpoint {
             Some(endpoint) => {
-                Some(door::model_upstream(endpoint, self.dollars_left(), &self.parts.settings.prices)?)
+                Some(egress::model_upstream(endpoint, self.dollars_left(), &self.parts.settings.prices)?)
             }
             None => None,
         };
-        let access = EgressPolicy { names: door::allowed_hosts(&reach.hosts, &setting)?, model, setting };
+        let access = EgressPolicy { names: egress::allowed_hosts(&reach.hosts, &setting)?, model, setting };
         JobEgress::open(&self.parts.sandbox, access)
     }
 

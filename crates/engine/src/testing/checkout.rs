@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::{TestRunRequest, remove};
-use crate::trouble::never;
+use crate::effect_error::never;
 use journeyman_order::EffectError;
 use journeyman_sandbox::{IsolationMode, Relocation};
 

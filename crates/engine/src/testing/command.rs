@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::checkout::TestCheckout;
 use super::{CommandOutput, CommitTester, MOST_KEPT, TestRunRequest};
-use crate::door::{self, JobEgress};
+use crate::egress::{self, JobEgress};
 use crate::job::{OutputRecorder, RecordedOutput, short_job, succeed, writable};
 use journeyman_gateway::EgressPolicy;
 use journeyman_order::network::NetworkRecord;
@@ -167,7 +167,7 @@ pub(super) fn for_setup(network: &SetupNetwork) -> Result<Option<EgressPolicy>, 
 /// These hosts, and no model.
 fn to_reach(hosts: &[String], setting: &str) -> Result<Option<EgressPolicy>, EffectError> {
     Ok(Some(EgressPolicy {
-        names: door::allowed_hosts(hosts, setting)?,
+        names: egress::allowed_hosts(hosts, setting)?,
         model: None,
         setting: setting.to_owned(),
     }))

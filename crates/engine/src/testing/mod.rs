@@ -19,7 +19,7 @@ mod tracked;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use super::trouble::never;
+use super::effect_error::never;
 use journeyman_order::test_run::CommandRun;
 use journeyman_order::{
     CommitSha, EffectError, Exit, RepositoryName, RepositorySettings, Scrutiny, TestRun, TestVerdict,
@@ -221,7 +221,7 @@ async fn remove(place: &std::path::Path) -> Result<(), EffectError> {
     let place = place.to_owned();
     blocking(move || {
         remove_all(&place)
-            .map_err(|error| super::trouble::soon(format!("cannot clear {}: {error}", place.display())))
+            .map_err(|error| super::effect_error::soon(format!("cannot clear {}: {error}", place.display())))
     })
     .await?
 }

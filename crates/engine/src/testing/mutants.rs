@@ -10,7 +10,7 @@ use super::command::CommandOptions;
 use super::experiment::ExperimentContext;
 use super::overlay::{inside, write};
 use super::{EffectError, blocking};
-use crate::trouble::soon;
+use crate::effect_error::soon;
 use journeyman_order::Exit;
 use journeyman_order::scrutiny::MutantTally;
 use journeyman_verify::Mutant;

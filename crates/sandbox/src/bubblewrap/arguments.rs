@@ -9,7 +9,7 @@ use std::path::Path;
 
 use rustix::fs::MemfdFlags;
 
-use crate::reads::ReadablePaths;
+use crate::readable_paths::ReadablePaths;
 use crate::{Job, MountAccess, SandboxNetwork, program, seccomp};
 
 /// Not root: some agents refuse to work as root, and nothing inside needs it.

@@ -16,9 +16,9 @@ use tokio::process::Child;
 use tokio::runtime::Handle;
 
 use super::cgroup::{CgroupParent, JobCgroup};
+use super::limit_watcher::LimitWatcher;
 use super::no_sandbox::exit;
-use super::reads::ReadablePaths;
-use super::watch::LimitWatcher;
+use super::readable_paths::ReadablePaths;
 use super::{
     EgressSocket, IsolationBackend, IsolationMode, Job, JobExit, SandboxError, SandboxNetwork, Sink, cgroup,
     copy_output, program, seccomp, spawner,

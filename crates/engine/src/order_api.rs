@@ -7,7 +7,7 @@ use chrono::Utc;
 
 use super::Engine;
 use journeyman_github::{InstalledRepository, IssueKind, IssueState};
-use journeyman_order::desk::{OpenOrderResult, OrderRequestError};
+use journeyman_order::order_api::{OpenOrderResult, OrderRequestError};
 use journeyman_order::{IssueNumber, OrderId, RepositoryName, Requester, Signal, SignalKind, SlashCommand};
 use journeyman_store::OpenOutcome;
 

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use url::Url;
 
-use super::trouble::never;
+use super::effect_error::never;
 use journeyman_agent::{EndpointKey, ModelEndpoint, Prices};
 use journeyman_gateway::{AllowedHost, Credential, EgressPolicy, GatewayBudget, ModelUpstream, ProxyHandle};
 use journeyman_order::EffectError;

@@ -3,11 +3,11 @@
 
 use git2::{Oid, Repository};
 
+use super::commit_origin::CommitOrigin;
 use super::examine::{Examination, MOST_TOLD};
 use super::protected::ProtectedPaths;
 use super::remote::oid;
 use super::source::ObjectSource;
-use super::whose::CommitOrigin;
 use super::{GitError, GitErrorKind, Remote, Workspaces};
 use journeyman_order::{BranchName, CommitSha, OrderId, TreeSha};
 

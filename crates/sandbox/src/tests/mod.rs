@@ -205,6 +205,7 @@ async fn the_host_cannot_be_seen() {
         "/etc/ssl/private",
         "/proc/1/root/etc/shadow",
         &manifest,
+        concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"),
         &secret,
         &home,
     ] {

@@ -112,10 +112,10 @@ async fn an_order_that_has_ended_is_tried_again_over_the_api_and_wakes_at_once()
     for (word, because) in [
         (
             "retry",
-            "nothing is known to be wrong with it: say what should be different after the command, or review the pull request",
+            "the pull request has no known problem: write what to change after the command, or review it",
         ),
-        ("approve", "nothing waits for approval"),
-        ("cancel", "it has ended already"),
+        ("approve", "nothing is waiting for approval"),
+        ("cancel", "it has already ended"),
     ] {
         let (status, told) = world.api("POST", &format!("{url}/{word}"), None).await;
         assert_eq!(status, 202, "{told}");

@@ -19,14 +19,13 @@ const SECOND_TIME: &str = "
     git commit -q -a -m 'Give the right answer' && git push -q origin HEAD
 ";
 
-const SPENT: &str =
-    "for this repository $0.09 are spent; the next run costs about $0.05; there is more from ";
+const SPENT: &str = "for this repository are spent; the next run costs about $0.05; from ";
 
 async fn waits_for_more(world: &World) {
     let ended = world.settled().await;
     assert_eq!(ended.word(), "escalated", "{}", ended.because());
     assert!(
-        ended.because().contains("of today's $0.10 ") && ended.because().contains(SPENT),
+        ended.because().contains("$0.09 of today's $0.10 ") && ended.because().contains(SPENT),
         "{}",
         ended.because()
     );

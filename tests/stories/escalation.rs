@@ -117,15 +117,19 @@ async fn the_tech_lead_flags_and_its_diagnosis_is_what_the_person_reads() {
     assert_eq!((ended.runs_of("implement"), ended.judged_of("implement")), (3, 1));
     let pull = world.pull();
     assert!(pull.draft);
-    assert!(pull.issue.body.contains("beside the base commit"), "{}", pull.issue.body);
-    assert!(!pull.issue.body.contains("passing"), "what fails is not called passing: {}", pull.issue.body);
+    assert!(pull.issue.body.contains("base commit ["), "{}", pull.issue.body);
+    assert!(
+        !pull.issue.body.to_lowercase().contains("passing, not"),
+        "what fails is not called passing: {}",
+        pull.issue.body
+    );
     let status = world.status_comment();
     assert!(status.contains("The test wants a number that the issue does not name."), "{status}");
     assert_eq!(world.labels(), ["journeyman", "journeyman:needs-human"]);
     assert!(!ended.moves().iter().any(|name| name.starts_with("review/")), "{:?}", ended.moves());
     insta::assert_snapshot!(world.surfaces().await, @"
     label: needs-human
-    status: Handed over: the best attempt is not verified
+    status: Needs a person: the best attempt is not verified
     check: Not verified: 1 of 2 tests pass (Some(Failure))
     pull: ❌ Not verified (draft)
     receipt: escalated / not verified / false
@@ -155,7 +159,7 @@ async fn a_tech_lead_who_answers_nonsense_twice_leaves_it_to_a_person() {
     assert!(world.pull().draft);
     insta::assert_snapshot!(world.surfaces().await, @"
     label: needs-human
-    status: Handed over: the best attempt is not verified
+    status: Needs a person: the best attempt is not verified
     check: Not verified: 1 of 2 tests pass (Some(Failure))
     pull: ❌ Not verified (draft)
     receipt: escalated / not verified / false
@@ -178,7 +182,7 @@ async fn where_nothing_was_pushed_nobody_is_asked_for_advice() {
     assert!(world.pulls().is_empty());
     insta::assert_snapshot!(world.surfaces().await, @"
     label: needs-human
-    status: Blocked: there is nothing to hand over
+    status: Blocked: there is no usable attempt
     check: none
     pull: none
     receipt: blocked / none / false

@@ -138,7 +138,7 @@ async fn a_verifier_that_answers_nonsense_twice_is_never_a_pass() {
         (2, 0),
         "the developer did nothing wrong"
     );
-    assert!(ended.because().contains("could not be made"), "{}", ended.because());
+    assert!(ended.because().contains("could not be completed"), "{}", ended.because());
     assert!(!reached(&ended, "archive"));
     assert!(world.pull().draft, "what is there is kept");
     assert!(!world.pull().issue.body.contains("✅ Verified"), "{}", world.pull().issue.body);
@@ -186,7 +186,7 @@ async fn a_worker_that_fails_in_its_retry_leaves_the_round_before() {
     assert_eq!(world.handed_over("answer"), "42\n", "the round before");
     insta::assert_snapshot!(world.surfaces().await, @"
     label: needs-human
-    status: Handed over: the best attempt is not verified
+    status: Needs a person: the best attempt is not verified
     check: Not verified: 2 of 2 tests pass, 1 finding is open (Some(Failure))
     pull: ❌ Not verified (draft)
     receipt: escalated / not verified / false
@@ -301,7 +301,7 @@ async fn where_tests_are_a_stage_without_a_worker_their_failure_is_the_end() {
     assert_eq!(again.runs_of("develop"), 1);
     insta::assert_snapshot!(world.surfaces().await, @"
     label: needs-human
-    status: Failed: something around the work has to be mended
+    status: Failed: something has to be fixed first
     check: none
     pull: none
     receipt: failed / not verified / false

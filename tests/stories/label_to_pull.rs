@@ -63,7 +63,7 @@ async fn the_status_is_one_comment_edited_in_place_and_the_draft_ends_last() {
         (issue.labels == working && issue.comments.len() == 1).then_some(issue)
     });
     let first = seen.await.expect("people see that it is at work").comments.remove(0);
-    assert!(first.body.contains("Journeyman is at work on this"), "{}", first.body);
+    assert!(first.body.contains("Journeyman is working on this"), "{}", first.body);
     assert!(first.body.contains("/cancel"), "{}", first.body);
     assert_eq!(world.settled().await.word(), "verified");
 

@@ -48,9 +48,9 @@ async fn the_reviewer_objects_the_developer_mends_and_each_round_is_a_comment() 
     assert_eq!(world.git(&["rev-list", "--count", &format!("main..{}", pull.head)]), "1");
     let reviews = world.reviews();
     assert_eq!(reviews.len(), 2, "a comment a round: {reviews:#?}");
-    assert!(reviews[0].body.contains("changes are asked for"), "{}", reviews[0].body);
+    assert!(reviews[0].body.contains("changes requested"), "{}", reviews[0].body);
     assert!(reviews[0].body.contains("Nobody asks how many more."), "{}", reviews[0].body);
-    assert!(reviews[1].body.contains("nothing stands against it"), "{}", reviews[1].body);
+    assert!(reviews[1].body.contains("round 2: passed"), "{}", reviews[1].body);
     assert!(reviews[1].body.contains(&pull.head_sha[..7]), "{}", reviews[1].body);
     insta::assert_snapshot!(world.surfaces().await, @"
     label: done
@@ -227,11 +227,11 @@ async fn a_pass_that_lists_something_grave_is_no_pass() {
     let ended = world.settled().await;
 
     assert_eq!(ended.word(), "escalated", "{}", ended.because());
-    assert!(ended.because().contains("could not be made"), "{}", ended.because());
+    assert!(ended.because().contains("could not be completed"), "{}", ended.because());
     assert!(world.pull().draft);
     let reviews = world.reviews();
     assert_eq!(reviews.len(), 1, "{reviews:#?}");
-    assert!(reviews[0].body.contains("could not be made"), "{}", reviews[0].body);
+    assert!(reviews[0].body.contains("could not be completed"), "{}", reviews[0].body);
     assert_eq!(world.handed_over("answer"), "42\n", "the work is kept");
 
     // The judge was at fault, so that it is the judge who is asked again.

@@ -102,7 +102,7 @@ async fn a_stage_that_is_called_as_our_own_effects_are_is_refused_before_anythin
     assert!(!ended.moves().iter().any(|name| name.ends_with("/agent")), "{:?}", ended.moves());
     insta::assert_snapshot!(world.surfaces().await, @"
     label: needs-human
-    status: Failed: something around the work has to be mended
+    status: Failed: something has to be fixed first
     check: none
     pull: none
     receipt: failed / none / false

@@ -200,7 +200,7 @@ impl OrderDriver {
 
 fn internal_fault() -> EffectOutcome {
     EffectOutcome::Trouble(EffectError {
-        message: "a fault of Journeyman's own; the server's log says more".to_owned(),
+        message: "an internal error; see the server's log".to_owned(),
         retry: Retry::Never,
     })
 }

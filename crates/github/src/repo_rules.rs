@@ -166,32 +166,30 @@ impl BranchRuleWire {
         let forbids = |what: &str| Some(BranchRestriction::Forbids(what.to_owned()));
         let may = |what: &str| Some(BranchRestriction::MayForbid(what.to_owned()));
         match self.r#type.as_str() {
-            "creation" => forbids("forbids to create it"),
-            "update" => forbids("forbids to push to it"),
-            "pull_request" => forbids("takes changes to it through pull requests only"),
+            "creation" => forbids("forbids creating it"),
+            "update" => forbids("forbids pushing to it"),
+            "pull_request" => forbids("allows changes to it only through pull requests"),
             "required_status_checks" if self.is_off_on_creation() => {
-                may("asks for status checks before it is pushed to again")
+                may("requires status checks before further pushes")
             }
-            "required_status_checks" => forbids("asks for status checks before it is pushed to"),
-            "required_deployments" => forbids("asks for deployments before it is pushed to"),
+            "required_status_checks" => forbids("requires status checks before a push"),
+            "required_deployments" => forbids("requires deployments before a push"),
             "merge_queue" => forbids("lets only its merge queue push to it"),
-            "required_signatures" => forbids("asks for signed commits, and Journeyman's are not signed"),
+            "required_signatures" => forbids("requires signed commits, and Journeyman's are not signed"),
             "required_linear_history" if merges => {
-                may("asks for a linear history, so that the base branch cannot be merged into it")
+                may("requires a linear history, so the base branch cannot be merged into it")
             }
-            "non_fast_forward" => {
-                may("forbids to overwrite it, so that an attempt cannot take an earlier one's place")
-            }
+            "non_fast_forward" => may("forbids overwriting it, so an attempt cannot replace an earlier one"),
             "branch_name_pattern" => self.of_name(branch),
-            "commit_message_pattern" => may("asks for commit messages of a certain form"),
+            "commit_message_pattern" => may("requires commit messages of a certain format"),
             "commit_author_email_pattern" | "committer_email_pattern" => {
-                may("asks for certain mail addresses in commits")
+                may("requires certain email addresses in commits")
             }
             "file_path_restriction"
             | "file_extension_restriction"
             | "max_file_path_length"
             | "max_file_size" => may("forbids certain files"),
-            "workflows" => may("asks for workflows to pass before it is pushed to"),
+            "workflows" => may("requires workflows to pass before a push"),
             _ => None,
         }
     }
@@ -215,11 +213,11 @@ impl BranchRuleWire {
         let negated = self.parameters.get("negate").and_then(Value::as_bool) == Some(true);
         match hit {
             Some(hit) if hit == negated => {
-                Some(BranchRestriction::Forbids("asks for names of branches of another form".to_owned()))
+                Some(BranchRestriction::Forbids("requires branch names of another format".to_owned()))
             }
             Some(_) => None,
             None => {
-                Some(BranchRestriction::MayForbid("asks for names of branches of a certain form".to_owned()))
+                Some(BranchRestriction::MayForbid("requires branch names of a certain format".to_owned()))
             }
         }
     }

@@ -530,14 +530,14 @@ async fn an_order_is_told_what_the_tokens_holder_says() {
             "{\"guidance\": \" look at parse() \"}",
             json!({"command": "retry", "guidance": "look at parse()"}),
             "ignored",
-            json!("it is at work already"),
+            json!("the work is already running"),
         ),
         (
             "retry",
             "",
             json!({"command": "retry", "guidance": null}),
             "ignored",
-            json!("it is at work already"),
+            json!("the work is already running"),
         ),
         ("cancel", "{}", json!({"command": "cancel"}), "taken", Value::Null),
     ] {

@@ -173,11 +173,11 @@ impl Comparison {
     pub fn groups(&self) -> impl Iterator<Item = ComparisonGroup<'_>> {
         [
             ("fixed", false, &self.fixed),
-            ("green only with data that the change touches", true, &self.by_data),
+            ("passing only with data that the change touches", true, &self.by_data),
             ("new", false, &self.new),
             ("newly broken", true, &self.newly_broken),
             ("new and failing", true, &self.new_failing),
-            ("red on the base as well", true, &self.already_red),
+            ("failing on the base as well", true, &self.already_red),
             ("flaky", true, &self.flaky),
             ("gone", true, &self.gone),
             ("skipped now", true, &self.skipped),

@@ -35,13 +35,13 @@ impl Inconclusive {
             Self::NoTests { because } | Self::Doubted { because } => because.clone(),
             Self::Unproven { because } => format!("passing, not proven: {because}"),
             Self::NotReviewed { by } => {
-                format!("{by} has not judged this commit; what was judged came before it")
+                format!("{by} has not reviewed this commit")
             }
             Self::NotJudged { ended, stages } => match ended {
                 Some(ended) => ended.clone(),
-                None => format!("not judged by {}", stages.join(", ")),
+                None => format!("these stages have not passed: {}", stages.join(", ")),
             },
-            Self::NotPublished => "the commit is on no branch of the repository".to_owned(),
+            Self::NotPublished => "the commit is not known to be on a branch of the repository".to_owned(),
         }
     }
 }

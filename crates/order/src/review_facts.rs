@@ -24,7 +24,7 @@ fn beside(scrutiny: &Scrutiny, lines: &mut Vec<String>) {
     let told: String =
         comparison.groups().map(|told| format!(", {} {}", told.tests.total, told.what)).collect();
     lines.push(format!(
-        "Tests of the base on this code, {}: {} still green{told}.",
+        "Tests of the base on this code, {}: {} still passing{told}.",
         comparison.by, comparison.still_green
     ));
     lines.extend(scrutiny.shown().map(|shown| match &shown.tests[..] {

@@ -125,10 +125,10 @@ impl TestChange {
     /// In words.
     pub fn as_str(self) -> &'static str {
         match self {
-            Self::FailsAsItWas => "fails on this code as the base has it",
-            Self::DoesNotLoadAsItWas => "does not load on this code as the base has it",
-            Self::RemovedOrRenamed => "removed or renamed; passes on this code as the base has it",
-            Self::Edited => "edited; passes on this code as the base has it",
+            Self::FailsAsItWas => "the base's version fails on the new code",
+            Self::DoesNotLoadAsItWas => "the base's version does not load on the new code",
+            Self::RemovedOrRenamed => "removed or renamed; the base's version passes on the new code",
+            Self::Edited => "edited; the base's version passes on the new code",
         }
     }
 
@@ -233,22 +233,19 @@ impl Scrutiny {
         if let Some(tally) =
             self.mutants.as_ref().filter(|tally| tally.caught == 0 && tally.tried >= ENOUGH_MUTANTS)
         {
-            return Some(format!(
-                "none of {} mutants of the changed lines is noticed by the tests",
-                tally.tried
-            ));
+            return Some(format!("the tests catch none of {} mutants of the changed lines", tally.tried));
         }
         if self.is_fixed() {
             return None;
         }
         if !self.comparison.by_data.is_empty() {
-            return Some("what failed before passes only with data that the change touches, which may be what is expected".to_owned());
+            return Some("what failed before passes only with data that the change touches, and that data may be the expected result".to_owned());
         }
         match (self.proof.as_ref()?, wanted) {
             (Proof::Proven { .. }, _) | (Proof::NamesWhatIsNew { .. }, ProofTarget::Addition) => None,
             (Proof::NamesWhatIsNew { .. }, ProofTarget::Fix) => Some(
-                "the tests of the change cannot be loaded on the code before it, so that nothing is shown to have \
-                 been wrong there"
+                "the change's tests do not load on the old code, so they do not show that anything was \
+                 wrong there"
                     .to_owned(),
             ),
             (Proof::NotProven { because } | Proof::CannotTell { because }, _) => Some(because.clone()),
@@ -280,7 +277,7 @@ impl Scrutiny {
         let is_proven = matches!(self.proof, Some(Proof::Proven { .. }));
         match &self.lies.as_ref()?.said {
             LieVerdict::NotTold { because } if !was_red && !is_proven => {
-                Some(format!("not shown that this suite can fail: {because}"))
+                Some(format!("no evidence that this test suite can fail: {because}"))
             }
             LieVerdict::Noticed | LieVerdict::Unnoticed | LieVerdict::NotTold { .. } => None,
         }
@@ -363,12 +360,15 @@ impl Scrutiny {
         match self.proof.as_ref()? {
             Proof::Proven { by, red } => said(
                 true,
-                format!("red, then green, {}: the change's tests fail on the code before it and pass with it", by.as_str()),
+                format!(
+                    "red, then green, {}: the change's tests fail on the code before it and pass with it",
+                    by.as_str()
+                ),
                 red,
             ),
             Proof::NamesWhatIsNew { tests } => said(
                 true,
-                "new: the change's tests name what it adds, so that they cannot be loaded on the code before it; they \
+                "new: the change's tests use what it adds, so they do not load on the old code; they \
                  pass with it"
                     .to_owned(),
                 tests,
@@ -376,7 +376,9 @@ impl Scrutiny {
             Proof::NotProven { because } | Proof::CannotTell { because } => {
                 said(false, format!("no proof: {because}"), &[])
             }
-            Proof::NoTestsChanged => said(false, "no proof: the change adds and edits no test".to_owned(), &[]),
+            Proof::NoTestsChanged => {
+                said(false, "no proof: the change adds and edits no test".to_owned(), &[])
+            }
         }
     }
 
@@ -387,18 +389,20 @@ impl Scrutiny {
         let noticed = lies.told.iter().filter(|lie| lie.noticed).count();
         Some(match &lies.said {
             LieVerdict::Noticed => {
-                format!("lie detector: {noticed} of {told} expectations that were made false were noticed")
+                format!("falsified expectations: the tests caught {noticed} of {told}")
             }
             LieVerdict::Unnoticed => {
                 let first = lies.told.iter().find(|lie| !lie.noticed);
                 let place =
                     first.map(|lie| format!("{}:{}, {} instead of {}", lie.path, lie.line, lie.now, lie.was));
                 format!(
-                    "lie detector: the tests pass with a wrong expectation ({})",
+                    "falsified expectations: the tests pass with a wrong one ({})",
                     place.unwrap_or_default()
                 )
             }
-            LieVerdict::NotTold { because } => format!("not shown that this suite can fail: {because}"),
+            LieVerdict::NotTold { because } => {
+                format!("no evidence that this test suite can fail: {because}")
+            }
         })
     }
 }

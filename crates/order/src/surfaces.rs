@@ -263,9 +263,10 @@ fn heading(verdict: &Verdict) -> &'static str {
         Verdict::Verified => "✅ Verified",
         Verdict::Pending { .. } => "⏳ Not verified yet",
         Verdict::Inconclusive { why: Inconclusive::Unproven { .. } } => "⚠️ Passing, not proven",
-        Verdict::Inconclusive { why: Inconclusive::NotJudged { .. } } => {
-            "❌ Not verified: the work has ended before"
+        Verdict::Inconclusive { why: Inconclusive::NotJudged { ended: Some(_), .. } } => {
+            "❌ Not verified: the order ended early"
         }
+        Verdict::Inconclusive { why: Inconclusive::NotJudged { ended: None, .. } } => "❌ Not verified",
         Verdict::Inconclusive { .. } => "⚠️ Unverified",
         Verdict::Approved { .. } => "⚠️ Approved by a person, not verified",
         Verdict::Rejected { .. } | Verdict::None => "❌ Not verified",
@@ -273,7 +274,7 @@ fn heading(verdict: &Verdict) -> &'static str {
 }
 
 fn headline(settled: Option<&Settlement>, verdict: &Verdict) -> String {
-    let Some(settled) = settled else { return "Journeyman is at work on this".to_owned() };
+    let Some(settled) = settled else { return "Journeyman is working on this".to_owned() };
     match settled {
         Settlement::Finished { pull } => match verdict {
             Verdict::Verified if pull.is_some() => {
@@ -285,11 +286,11 @@ fn headline(settled: Option<&Settlement>, verdict: &Verdict) -> String {
             Verdict::Inconclusive { .. } | Verdict::None | Verdict::Pending { .. } => {
                 "Done, but unverified".to_owned()
             }
-            Verdict::Rejected { .. } => "Handed over: the best attempt is not verified".to_owned(),
+            Verdict::Rejected { .. } => "Needs a person: the best attempt is not verified".to_owned(),
         },
-        Settlement::Escalated { .. } => "Handed over: the best attempt is not verified".to_owned(),
-        Settlement::Blocked { .. } => "Blocked: there is nothing to hand over".to_owned(),
-        Settlement::Failed { .. } => "Failed: something around the work has to be mended".to_owned(),
+        Settlement::Escalated { .. } => "Needs a person: the best attempt is not verified".to_owned(),
+        Settlement::Blocked { .. } => "Blocked: there is no usable attempt".to_owned(),
+        Settlement::Failed { .. } => "Failed: something has to be fixed first".to_owned(),
         Settlement::Cancelled { .. } => "Cancelled".to_owned(),
         Settlement::Merged { by, .. } => format!("Merged by {by}"),
         Settlement::Closed { by, .. } => format!("The pull request was closed by {by}"),

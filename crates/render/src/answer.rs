@@ -26,12 +26,12 @@ pub fn answer(journal: &Journal, note: &AnswerNote) -> String {
     let pages = &RepositoryLinks::of(journal);
     let which = if note.answer > 1 { format!(", answer {}", note.answer) } else { String::new() };
     let mut parts = vec![match &note.commit {
-        Some(commit) => format!("### What was asked for{which}: see {}", pages.commit(commit)),
-        None => format!("### What was asked for{which}: nothing was changed"),
+        Some(commit) => format!("### Requests{which}: see {}", pages.commit(commit)),
+        None => format!("### Requests{which}: nothing was changed"),
     }];
     let rows: Vec<[String; 3]> =
         note.points.iter().take(MOST_POINTS).map(|point| row(point, pages)).collect();
-    parts.extend(table(["who", "asked for", "what was done"], &rows));
+    parts.extend(table(["who", "request", "answer"], &rows));
     let more = note.points.len().saturating_sub(MOST_POINTS);
     if more > 0 {
         parts.push(format!("And {more} more."));
@@ -52,8 +52,8 @@ fn row(point: &AnsweredPoint, pages: &RepositoryLinks) -> [String; 3] {
 fn done(done: &PointResolution, pages: &RepositoryLinks) -> String {
     match done {
         PointResolution::In(commit) => format!("Done in {}", pages.commit(commit)),
-        PointResolution::Nothing => "Left as it is".to_owned(),
-        PointResolution::InVain => "Tried in vain".to_owned(),
+        PointResolution::Nothing => "Not changed".to_owned(),
+        PointResolution::InVain => "Tried without success".to_owned(),
     }
 }
 
@@ -84,9 +84,9 @@ mod tests {
         );
         assert_eq!(
             said(PointResolution::Nothing, "`reduce` needs it."),
-            "Left as it is.\n\n`reduce` needs it."
+            "Not changed.\n\n`reduce` needs it."
         );
-        assert_eq!(said(PointResolution::InVain, ""), "Tried in vain.");
+        assert_eq!(said(PointResolution::InVain, ""), "Tried without success.");
     }
 
     #[test]
@@ -109,10 +109,10 @@ mod tests {
         assert_eq!(
             answer(&journal(Vec::new()), &note),
             format!(
-                "### What was asked for, answer 2: see {link}\n\n\
-                 | who | asked for | what was done |\n|---|---|---|\n\
+                "### Requests, answer 2: see {link}\n\n\
+                 | who | request | answer |\n|---|---|---|\n\
                  | mona | Name it \\`total\\` \\| or so | Done in {link}: Renamed. |\n\
-                 | ci / lint | unused import | Left as it is: It is used by `@x.` |",
+                 | ci / lint | unused import | Not changed: It is used by `@x.` |",
                 link = link()
             )
         );
@@ -120,7 +120,7 @@ mod tests {
         note.points = vec![point(hostile, hostile, PointResolution::InVain, hostile); 60];
         note.commit = None;
         let text = answer(&journal(Vec::new()), &note);
-        assert!(text.starts_with("### What was asked for, answer 2: nothing was changed\n"), "{text}");
+        assert!(text.starts_with("### Requests, answer 2: nothing was changed\n"), "{text}");
         assert!(text.ends_with("\n\nAnd 20 more.") && !text.contains("fixes #3"), "{text}");
         assert!(text.lines().filter(|line| line.starts_with('|')).all(|row| columns(row) == 3), "{text}");
     }

@@ -92,7 +92,7 @@ fn summary(
             parts.push(format!("### {}", plain(&shorten(&headline(survey), 200))));
             parts.extend(because);
             let commit = RepositoryLinks::of(journal).commit(head);
-            parts.push(format!("Nothing is known yet of commit {commit}."));
+            parts.push(format!("There are no results for commit {commit} yet."));
         }
     }
     parts.join("\n\n")
@@ -195,7 +195,7 @@ mod tests {
         assert!(text.title.chars().count() <= LONGEST_TITLE && text.title.ends_with('…'), "{}", text.title);
         assert!(text.summary.starts_with("### Merged by `@mona` on it") && !text.summary.contains("✅"));
         assert!(
-            text.summary.contains("Nothing is known yet of commit [`aaaaaaaaaa`]")
+            text.summary.contains("There are no results for commit [`aaaaaaaaaa`]")
                 && text.annotations.is_empty()
         );
     }

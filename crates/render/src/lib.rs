@@ -54,7 +54,7 @@ pub fn label(survey: &OrderProjection) -> OrderLabel {
 /// Where the order stands, in a few words. Foreign in part: it can hold a login.
 fn headline(survey: &OrderProjection) -> String {
     if waits_for_the_plan(survey) {
-        return "The plan waits for a person to approve it".to_owned();
+        return "The plan is waiting for approval".to_owned();
     }
     survey.surfaces().headline
 }

@@ -28,10 +28,10 @@ pub fn notice(journal: &Journal, survey: &OrderProjection, saying: &NoticeCommen
         ),
         NoticeComment::NotNow { word, because } => {
             let because = plain(&shorten(because, 500));
-            format!("{} changed nothing: {}.", command(word), because.trim_end_matches('.'))
+            format!("{} had no effect: {}.", command(word), because.trim_end_matches('.'))
         }
         NoticeComment::NoRight => {
-            "Only people with write access to this repository can tell Journeyman what to do, so nothing was done."
+            "Only people with write access to this repository can give Journeyman commands, so nothing was done."
                 .to_owned()
         }
         NoticeComment::Plan { round, text } => plan(*round, text),
@@ -41,8 +41,8 @@ pub fn notice(journal: &Journal, survey: &OrderProjection, saying: &NoticeCommen
                 format!("Pull request #{pull} was merged by {by}. The work on this issue is done.")
             } else {
                 format!(
-                    "Pull request #{pull} was closed by {by} and not merged. Nothing more is done, unless it is opened \
-                     again."
+                    "Pull request #{pull} was closed by {by} without being merged. Journeyman does nothing more unless it is \
+                     reopened."
                 )
             }
         }
@@ -64,24 +64,25 @@ fn standing(survey: &OrderProjection) -> String {
 }
 
 fn help() -> String {
-    "**What you can say to Journeyman**, with write access, at the very beginning of a comment on the issue or on its \
+    "**Commands**, for people with write access, at the very beginning of a comment on the issue or on its \
      pull request:\n\n\
-     - `/status`: how it stands\n\
-     - `/plan`, or `/plan` and advice: plan again\n\
-     - `/approve`: go on with the plan, or accept work that is not verified as it is\n\
-     - `/retry`, or `/retry` and advice: another set of attempts\n\
-     - `/cancel`: stop; what is there stays\n\n\
-     On the pull request it answers every point of a review that asks for changes, and of comments that name it."
+     - `/status`: the state of the order, in one line\n\
+     - `/plan`, or `/plan` with advice: make another plan\n\
+     - `/approve`: carry out the plan, or accept unverified work as it is\n\
+     - `/retry`, or `/retry` with advice: another set of attempts\n\
+     - `/cancel`: stop the work; the branch and the pull request stay\n\n\
+     On the pull request, Journeyman answers every point of a review that requests changes, and of comments that \
+     mention it."
         .to_owned()
 }
 
 fn unknown(word: &str) -> String {
-    let all = "`/help` lists what there is.";
+    let all = "`/help` lists all commands.";
     match nearest(word) {
         Some(known) => {
-            format!("{} is no command of Journeyman's. Did you mean `/{known}`? {all}", command(word))
+            format!("{} is not a Journeyman command. Did you mean `/{known}`? {all}", command(word))
         }
-        None => format!("{} is no command of Journeyman's. {all}", command(word)),
+        None => format!("{} is not a Journeyman command. {all}", command(word)),
     }
 }
 
@@ -100,23 +101,23 @@ fn command(word: &str) -> String {
 
 fn more(issue: &str) -> String {
     if is_linkable(issue) {
-        format!("The [comment on the issue]({issue}) has all of it.")
+        format!("Details: the [comment on the issue]({issue}).")
     } else {
-        "The status comment on the issue has all of it.".to_owned()
+        "Details: the status comment on the issue.".to_owned()
     }
 }
 
 fn plan(round: u32, text: &str) -> String {
     let heading = if round > 1 {
-        format!("### The plan, version {round}: shall it be carried out?")
+        format!("### Plan, version {round}: do you approve it?")
     } else {
-        "### The plan: shall it be carried out?".to_owned()
+        "### Plan: do you approve it?".to_owned()
     };
     let text = markdown(text, LONGEST_PLAN);
     let text = if text.is_empty() { "*It is empty.*".to_owned() } else { quoted(&text) };
     format!(
         "{heading}\n\n{text}\n\n\
-         Comment `/approve` to go on, or `/plan` with what should be different. No code is written before."
+         Comment `/approve` to continue, or `/plan` and what to change. No code is written before that."
     )
 }
 
@@ -162,7 +163,8 @@ mod tests {
             assert_eq!(nearest(word), meant, "{word}");
             assert_eq!(said.lines().count(), 1);
             assert!(
-                said.starts_with(&format!("`/{word}` is no command")) && said.contains("`/help`"),
+                said.starts_with(&format!("`/{word}` is not a Journeyman command"))
+                    && said.contains("`/help`"),
                 "{said}"
             );
             assert_eq!(said.contains("Did you mean"), meant.is_some());
@@ -176,20 +178,20 @@ mod tests {
         for (saying, text) in [
             (
                 NoticeComment::Status,
-                "Journeyman is at work on this: for `@mona,` round 2. \
-                 The [comment on the issue](https://github.com/o/r/issues/7) has all of it.",
+                "Journeyman is working on this: for `@mona,` round 2. \
+                 Details: the [comment on the issue](https://github.com/o/r/issues/7).",
             ),
             (
                 NoticeComment::NotNow {
                     word: "approve".to_owned(),
-                    because: "nothing waits for @mona, fixes #1.".to_owned(),
+                    because: "nothing is waiting for @mona, fixes #1.".to_owned(),
                 },
-                "`/approve` changed nothing: nothing waits for `@mona,` fixes `#1.`.",
+                "`/approve` had no effect: nothing is waiting for `@mona,` fixes `#1.`.",
             ),
             (closed(true), "Pull request #12 was merged by `@mona`. The work on this issue is done."),
             (
                 closed(false),
-                "Pull request #12 was closed by `@mona` and not merged. Nothing more is done, unless it is opened again.",
+                "Pull request #12 was closed by `@mona` without being merged. Journeyman does nothing more unless it is reopened.",
             ),
         ] {
             assert_eq!(said(&saying), text);
@@ -202,13 +204,13 @@ mod tests {
         let text = plan(1, "# Verified\n1. Write the test\n\nComment `/approve` now, @team");
         assert_eq!(
             text,
-            "### The plan: shall it be carried out?\n\n\
+            "### Plan: do you approve it?\n\n\
              > **Verified**\n> 1. Write the test\n>\n> Comment `/approve` now, `@team`\n\n\
-             Comment `/approve` to go on, or `/plan` with what should be different. No code is written before."
+             Comment `/approve` to continue, or `/plan` and what to change. No code is written before that."
         );
         let long = plan(3, &"word ".repeat(50_000));
-        assert!(long.starts_with("### The plan, version 3:") && long.chars().count() <= LONGEST_BODY);
-        assert!(long.contains("Shortened") && long.ends_with("No code is written before."));
+        assert!(long.starts_with("### Plan, version 3:") && long.chars().count() <= LONGEST_BODY);
+        assert!(long.contains("Shortened") && long.ends_with("No code is written before that."));
         assert!(plan(1, " \n").contains("*It is empty.*"));
     }
 }

@@ -18,14 +18,14 @@ pub fn pull(journal: &Journal, survey: &OrderProjection, summary: &str) -> Optio
     let issue = &journal.opened().issue;
     let mut parts = vec![receipt.evidence()];
     if let (Verdict::Pending { .. }, true) = (&survey.verdict, is_linkable(&issue.url)) {
-        parts.push(format!("How it stands by now: [the comment on the issue]({}).", issue.url));
+        parts.push(format!("Current status: [the comment on the issue]({}).", issue.url));
     }
     parts.extend(receipt.doubts());
     parts.push(receipt.gaps());
     parts.push(receipt.details());
     parts.push(
-        "<sub>Review it as you would a colleague's: every point of a review that asks for changes is answered. Or \
-         comment `/retry`, `/approve`, `/cancel`, `/status`; `/help` tells what they do.</sub>"
+        "<sub>Review it as you would a colleague's: Journeyman answers every point of a review that requests changes. Or \
+         comment `/retry`, `/approve`, `/cancel`, `/status`; `/help` explains them.</sub>"
             .to_owned(),
     );
     let rest = parts.join("\n\n");

@@ -114,7 +114,7 @@ impl<'a> ReceiptSource<'a> {
         if more > 0 {
             lines.push(format!("- and {more} more"));
         }
-        Some(format!("**What the reviewing agent still doubts**\n\n{}", lines.join("\n")))
+        Some(format!("**Open findings of the reviewing agent**\n\n{}", lines.join("\n")))
     }
 
     /// What nobody has looked at, said as plainly as what was.
@@ -127,15 +127,16 @@ impl<'a> ReceiptSource<'a> {
         }
         match self.counts().map_or(0, |counts| counts.skipped) {
             0 => {}
-            1 => lines.push("- 1 test, which was skipped.".to_owned()),
-            skipped => lines.push(format!("- {skipped} tests, which were skipped.")),
+            1 => lines.push("- 1 skipped test.".to_owned()),
+            skipped => lines.push(format!("- {skipped} skipped tests.")),
         }
         if self.work.review.is_none() {
             lines.push("- The change itself: no second agent has reviewed this commit.".to_owned());
         }
         if self.others().is_none() {
             lines.push(
-                "- The repository's own checks on GitHub: none had spoken when this was written.".to_owned(),
+                "- The repository's own checks on GitHub: none had reported when this was written."
+                    .to_owned(),
             );
         }
         format!("**What was not verified**\n\n{}", lines.join("\n"))
@@ -163,14 +164,14 @@ impl<'a> ReceiptSource<'a> {
         for refusal in refused.iter().take(MOST_NAMES) {
             let (what, why) = (&refusal.refused.what, &refusal.refused.why);
             lines.push(format!(
-                "- An agent was kept from {}: {}",
+                "- An agent was refused {}: {}",
                 command_span(what),
                 plain(&shorten(why, 200))
             ));
         }
         let more = refused.len().saturating_sub(MOST_NAMES);
         if more > 0 {
-            lines.push(format!("- and from {more} more"));
+            lines.push(format!("- and {more} more"));
         }
         let usage = &self.survey.trace.usage;
         lines.push(format!(
@@ -207,20 +208,20 @@ fn why(verdict: &Verdict) -> Option<String> {
     match verdict {
         Verdict::Verified | Verdict::None => None,
         Verdict::Pending { stages } => {
-            Some(format!("What was checked so far is below. Still to come: {}.", listed(stages, plain)))
+            Some(format!("The checks so far are below. Still to run: {}.", listed(stages, plain)))
         }
         Verdict::Inconclusive { why: Inconclusive::NotJudged { ended: Some(ended), stages } } => {
             Some(match stages.is_empty() {
                 true => sentence(ended),
                 false => format!(
-                    "{}\n\nWhat was checked before is below. Never came: {}.",
+                    "{}\n\nThe checks that ran are below. Not passed: {}.",
                     sentence(ended),
                     listed(stages, plain)
                 ),
             })
         }
         Verdict::Approved { by, why, .. } => Some(format!(
-            "{} accepted it as it is. What stood against it: {}",
+            "{} accepted it as it is. Why it was not verified: {}",
             plain(&shorten(by, 100)),
             sentence(why)
         )),
@@ -236,8 +237,8 @@ fn others(checks: &CiTrace) -> Option<String> {
     }
     for (what, names) in [
         ("failed", &checks.failing),
-        ("failed here and without the change", &checks.failing_on_base),
-        ("not done", &checks.pending),
+        ("failed here and on the base", &checks.failing_on_base),
+        ("pending", &checks.pending),
     ] {
         if !names.is_empty() {
             said.push(format!("{what}: {}", listed(names, command_span)));
@@ -258,7 +259,7 @@ fn listed(names: &[String], shown: impl Fn(&str) -> String) -> String {
 
 fn sandbox(name: &str) -> String {
     if name == "none" {
-        "**none**: agents and tests ran without walls".to_owned()
+        "**none**: agents and tests ran without isolation".to_owned()
     } else {
         plain(&shorten(name, 100))
     }

@@ -18,9 +18,9 @@ pub fn review(journal: &Journal, survey: &OrderProjection, note: &ReviewNote) ->
     let pages = RepositoryLinks::of(journal);
     let next = reviews(journal, &note.stage).find(|other| other.round > note.round);
     let (mark, verdict) = match &note.feedback {
-        Some(feedback) if feedback.passed => ("✅", "nothing stands against it"),
-        Some(_) => ("🔁", "changes are asked for"),
-        None => ("⚠️", "the review could not be made"),
+        Some(feedback) if feedback.passed => ("✅", "passed"),
+        Some(_) => ("🔁", "changes requested"),
+        None => ("⚠️", "the review could not be completed"),
     };
     let stage = plain(&shorten(&note.stage, 60));
     let mut parts = vec![format!("### {mark} {stage}, round {}: {verdict}", note.round)];
@@ -38,7 +38,7 @@ pub fn review(journal: &Journal, survey: &OrderProjection, note: &ReviewNote) ->
         None => {
             parts.push(facts.join(" · "));
             parts.push(
-                "The verifier gave no answer of the form that was asked for, so that nobody has judged this commit. \
+                "The verifier gave no answer in the required format, so this commit has not been reviewed. \
                  That is never a pass."
                     .to_owned(),
             );
@@ -190,7 +190,7 @@ mod tests {
         assert_eq!(
             said(&note(Some(feedback))),
             format!(
-                "### 🔁 review, round 2: changes are asked for\n\n{}\n\n\
+                "### 🔁 review, round 2: changes requested\n\n{}\n\n\
                  > The empty list is **not** handled, see `@team.`\n\n\
                  | severity | kind | where | what | suggestion |\n\
                  |---|---|---|---|---|\n\
@@ -207,10 +207,10 @@ mod tests {
     fn a_pass_and_a_review_that_could_not_be_made_say_so() {
         assert_eq!(
             said(&note(Some(Feedback::passed("Sound.")))),
-            format!("### ✅ review, round 2: nothing stands against it\n\n{}\n\n> Sound.", facts("1.00"))
+            format!("### ✅ review, round 2: passed\n\n{}\n\n> Sound.", facts("1.00"))
         );
         let text = said(&note(None));
-        assert!(text.starts_with("### ⚠️ review, round 2: the review could not be made\n\n"), "{text}");
+        assert!(text.starts_with("### ⚠️ review, round 2: the review could not be completed\n\n"), "{text}");
         assert!(text.ends_with("That is never a pass.") && !text.contains("score"), "{text}");
     }
 

@@ -64,7 +64,7 @@ pub(super) fn changed_tests(scrutiny: Option<&Scrutiny>) -> Option<String> {
 /// As the check run's title says it.
 pub(super) fn count_of_changed(count: usize) -> String {
     let (tests, were) = if count == 1 { ("test", "was") } else { ("tests", "were") };
-    format!("{count} {tests} of the base {were} changed")
+    format!("{count} existing {tests} {were} changed")
 }
 
 fn old_tests(old: &OldTests) -> String {
@@ -85,7 +85,7 @@ fn old_tests(old: &OldTests) -> String {
         .take(MOST_NAMES)
         .map(|because| format!("\n  - ❌ {}", plain(&shorten(because, 300))))
         .collect();
-    format!("- the tests of the base on the code of the change: {how}{unloaded}{against}")
+    format!("- the base's tests on the new code: {how}{unloaded}{against}")
 }
 
 fn mutants(tally: &MutantTally) -> String {
@@ -107,18 +107,18 @@ fn mutants(tally: &MutantTally) -> String {
 pub(super) fn gap(scrutiny: Option<&Scrutiny>) -> Option<String> {
     let Some(scrutiny) = scrutiny else {
         return Some(
-            "How the tests do without the change: they were run on this commit only, so that neither what failed \
-             before nor whether a new test would fail without the change is known."
+            "Test results without the change: the tests ran on this commit only, so it is not known what failed \
+             before, or whether a new test would fail without the change."
                 .to_owned(),
         );
     };
     match scrutiny.comparison.by {
         ComparedBy::Test => None,
         ComparedBy::Counts => Some(
-            "Test by test: the runs do not name their tests, so that they were compared by their counts only.".to_owned(),
+            "A comparison test by test: the runs do not name their tests, so only their counts were compared.".to_owned(),
         ),
         ComparedBy::ExitCode => Some(
-            "Test by test: what the test command prints is of no known form, so that only its exit code was compared \
+            "A comparison test by test: the test command's output has no known format, so only its exit code was compared \
              with the base commit's."
                 .to_owned(),
         ),
@@ -129,21 +129,21 @@ fn beside_the_base(scrutiny: &Scrutiny, pages: &RepositoryLinks) -> String {
     let base = pages.commit(&scrutiny.baseline.commit);
     let comparison = &scrutiny.comparison;
     let Some(run) = &scrutiny.baseline.test else {
-        return format!("- beside the base commit {base}: what the tests need could not be installed there");
+        return format!("- base commit {base}: test dependencies could not be installed there");
     };
     match comparison.by {
-        ComparedBy::ExitCode => format!("- beside the base commit {base}: {} there", run.exit),
+        ComparedBy::ExitCode => format!("- base commit {base}: {}", run.exit),
         ComparedBy::Counts => {
             let before = comparison.base.map(counted).unwrap_or_default();
-            format!("- beside the base commit {base}: {before} there ({})", run.exit)
+            format!("- base commit {base}: {before} ({})", run.exit)
         }
         ComparedBy::Test => {
-            let mut said = vec![format!("{} still green", comparison.still_green)];
+            let mut said = vec![format!("{} still passing", comparison.still_green)];
             for told in comparison.groups() {
                 let bold = if told.is_against { "**" } else { "" };
                 said.push(format!("{} {bold}{}{bold}: {}", told.tests.total, told.what, names(told.tests)));
             }
-            format!("- test by test beside the base commit {base}: {}", said.join("; "))
+            format!("- compared test by test with the base commit {base}: {}", said.join("; "))
         }
     }
 }

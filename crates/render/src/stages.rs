@@ -20,22 +20,22 @@ fn in_words(key: &MoveKey, doing: &Move) -> Option<String> {
         Move::RunAgent(task) => {
             let who = if task.role.is_empty() { &task.agent } else { &task.role };
             match key.part() {
-                EffectPart::Verifier => format!("{who} reviews ({})", task.stage),
-                EffectPart::Diagnosis => format!("{who} looks for the cause"),
-                EffectPart::Worker | EffectPart::Other(_) => format!("{who} is at work ({})", key.stage()),
+                EffectPart::Verifier => format!("{who} is reviewing ({})", task.stage),
+                EffectPart::Diagnosis => format!("{who} is looking for the cause"),
+                EffectPart::Worker | EffectPart::Other(_) => format!("{who} is working ({})", key.stage()),
             }
         }
         Move::Prepare => "fetching the repository".to_owned(),
-        Move::Preflight => "looking for what would stop it".to_owned(),
+        Move::Preflight => "running preflight checks".to_owned(),
         Move::RunTests { commit } => format!("testing {}", commit.short()),
         Move::WriteArtifact { .. } => "writing the files".to_owned(),
         Move::Push { .. } => "pushing".to_owned(),
         Move::OpenPull { .. } => "opening the pull request".to_owned(),
         Move::FinishPull { .. } => "finishing the pull request".to_owned(),
         Move::ReadPull { .. } => "reading the pull request".to_owned(),
-        Move::TakeIn { .. } => "taking in what was pushed".to_owned(),
-        Move::UpdateBranch { .. } => "bringing the base branch in".to_owned(),
-        Move::RerunJobs { .. } => "having failed jobs run again".to_owned(),
+        Move::TakeIn { .. } => "fetching what was pushed to the branch".to_owned(),
+        Move::UpdateBranch { .. } => "updating the branch from the base branch".to_owned(),
+        Move::RerunJobs { .. } => "rerunning failed jobs".to_owned(),
         // Done in a moment, or said elsewhere.
         Move::Authorize { .. }
         | Move::FindFiles { .. }

@@ -31,7 +31,7 @@ pub fn status(journal: &Journal, survey: &OrderProjection, public_url: Option<&U
         let now: Vec<String> = now.iter().take(4).map(|what| plain(&shorten(what, 120))).collect();
         parts.push(format!("**Now:** {}", now.join(" · ")));
     }
-    parts.extend(section("What stands in the way", bullets(&trace.problems, MOST_PROBLEMS, 500)));
+    parts.extend(section("Blockers", bullets(&trace.problems, MOST_PROBLEMS, 500)));
     parts.extend(stages(journal, survey));
     let (tried, wrong) = if is_with_a_person(survey) {
         (tried(survey), still_wrong(survey))
@@ -42,12 +42,12 @@ pub fn status(journal: &Journal, survey: &OrderProjection, public_url: Option<&U
     parts.extend(explanation(survey).and_then(|text| quoted_within(&text, most)));
     parts.extend(section("What was tried", tried));
     parts.extend(section("What is still wrong", bullets(&wrong, MOST_WRONG, 300)));
-    parts.extend(section("What was said last", said_last(journal, survey)));
-    parts.extend(section("Good to know", bullets(&notes(journal, survey), MOST_NOTES, 300)));
+    parts.extend(section("Recent commands", said_last(journal, survey)));
+    parts.extend(section("Notes", bullets(&notes(journal, survey), MOST_NOTES, 300)));
     let steps = next_steps(survey).iter().map(|step| format!("- {step}")).collect();
     let mut end: Vec<String> = section("What you can do", steps).into_iter().collect();
     end.push(format!(
-        "<sub>{} of {} spent · {} at work · updated {}</sub>",
+        "<sub>{} of {} spent · {} of work · updated {}</sub>",
         dollars(trace.usage.usd),
         dollars(survey.usd_limit),
         duration(seconds_at_work(journal, |_| true).unwrap_or_default()),
@@ -106,7 +106,7 @@ fn notes(journal: &Journal, survey: &OrderProjection) -> Vec<String> {
         JournalEvent::Opened(_) | JournalEvent::Intended { .. } | JournalEvent::Observed { .. } => false,
     });
     if is_edited {
-        let note = "The issue was edited after the start: this order works on the text as it was.";
+        let note = "The issue was edited after the start: this order uses the original text.";
         notes.insert(0, note.to_owned());
     }
     notes
@@ -129,7 +129,7 @@ fn said_line(journal: &Journal, answered: &AnsweredSignal) -> Option<String> {
     match &answered.answer {
         SignalAnswer::Taken | SignalAnswer::Noted => Some(format!("- {command} by {by}: done")),
         SignalAnswer::Ignored(because) => {
-            Some(format!("- {command} by {by} changed nothing: {}", plain(&shorten(because, 300))))
+            Some(format!("- {command} by {by} had no effect: {}", plain(&shorten(because, 300))))
         }
         SignalAnswer::NoRight(_) | SignalAnswer::Asking => None,
     }
@@ -151,12 +151,12 @@ fn next_steps(survey: &OrderProjection) -> Vec<&'static str> {
     let retry = "Comment `/retry` (with guidance, if you like) for another set of attempts.";
     let shown = survey.surfaces();
     match &survey.next.settled {
-        None if waits_for_the_plan(survey) => vec![
-            "Read the plan below, and comment `/approve` to go on, or `/plan` with what should be different.",
-        ],
-        None => vec!["Comment `/cancel` to stop, `/help` for all that can be said."],
+        None if waits_for_the_plan(survey) => {
+            vec!["Read the plan below, and comment `/approve` to continue, or `/plan` and what to change."]
+        }
+        None => vec!["Comment `/cancel` to stop, or `/help` for all commands."],
         Some(Settlement::Finished { .. }) if !shown.can_be_retried => {
-            vec!["Review the pull request as you would a colleague's: every point is answered."]
+            vec!["Review the pull request as you would a colleague's: Journeyman answers every point."]
         }
         Some(Settlement::Finished { .. } | Settlement::Escalated { .. }) => {
             vec![
@@ -169,7 +169,7 @@ fn next_steps(survey: &OrderProjection) -> Vec<&'static str> {
             vec![retry]
         }
         Some(Settlement::Closed { .. }) => {
-            vec!["Open the pull request again to go on with it, or put the label on again to start anew."]
+            vec!["Reopen the pull request to continue, or add the label again to start over."]
         }
         Some(Settlement::Refused { .. } | Settlement::Merged { .. }) => Vec::new(),
     }
@@ -208,10 +208,10 @@ fn tried(survey: &OrderProjection) -> Vec<String> {
         let result: Vec<String> = counts.into_iter().chain([feedback.summary.clone()]).collect();
         let (name, result) = (plain(&shorten(&stage.name, 60)), plain(&shorten(&result.join(": "), 250)));
         let is_kept = kept.is_some() && round.commit.as_ref() == kept;
-        let mark = if is_kept { " · **this one is handed over**" } else { "" };
+        let mark = if is_kept { " · **best attempt**" } else { "" };
         lines.push(format!("- {name}, round {}: {result}{mark}", round.round));
         if let Some(diagnosis) = &round.diagnosis {
-            lines.push(format!("  - looked at: {}", plain(&shorten(&diagnosis.diagnosis, 200))));
+            lines.push(format!("  - diagnosis: {}", plain(&shorten(&diagnosis.diagnosis, 200))));
         }
     }
     lines

@@ -74,18 +74,18 @@ fn spent(over: &DailyLimitExceeded) -> String {
     };
     let (reached, next) = match over.limit {
         DailyLimitUsage::Usd { spent, limit } => {
-            (format!("of today's ${limit:.2} {whose} ${spent:.2} are spent"), String::new())
+            (format!("${spent:.2} of today's ${limit:.2} {whose} are spent"), String::new())
         }
         DailyLimitUsage::Minutes { spent, limit } => (
-            format!("of today's {limit} minutes of agents {whose} {spent:.1} are used"),
+            format!("{spent:.1} of today's {limit} minutes of agents {whose} are used"),
             format!("takes about {:.1} minutes and ", over.estimate.seconds / 60.0),
         ),
         DailyLimitUsage::Runs { spent, limit } => {
-            (format!("of today's {limit} runs of agents {whose} {spent} are used"), String::new())
+            (format!("{spent} of today's {limit} agent runs {whose} are used"), String::new())
         }
     };
     let (usd, until) = (over.estimate.usd, over.until.format("%Y-%m-%d %H:%M UTC"));
-    format!("{reached}; the next run {next}costs about ${usd:.2}; there is more from {until} on, with /retry")
+    format!("{reached}; the next run {next}costs about ${usd:.2}; from {until} on, /retry continues")
 }
 
 #[cfg(test)]
@@ -104,19 +104,16 @@ mod tests {
         let usd = spent(&over(BudgetScope::Repository, DailyLimitUsage::Usd { spent: 19.8, limit: 20.0 }));
         assert_eq!(
             usd,
-            "of today's $20.00 for this repository $19.80 are spent; the next run costs about $0.42; there is more \
-             from 2026-11-23 00:00 UTC on, with /retry"
+            "$19.80 of today's $20.00 for this repository are spent; the next run costs about $0.42; from \
+             2026-11-23 00:00 UTC on, /retry continues"
         );
         let minutes = spent(&over(BudgetScope::Sender, DailyLimitUsage::Minutes { spent: 59.25, limit: 60 }));
         assert!(
-            minutes.starts_with("of today's 60 minutes of agents for what one person asks for 59.2"),
+            minutes.starts_with("59.2 of today's 60 minutes of agents for what one person asks for are used"),
             "{minutes}"
         );
         assert!(minutes.contains("the next run takes about 1.5 minutes and costs about $0.42"), "{minutes}");
         let runs = spent(&over(BudgetScope::All, DailyLimitUsage::Runs { spent: 7, limit: 7 }));
-        assert!(
-            runs.starts_with("of today's 7 runs of agents for this server 7 are used; the next"),
-            "{runs}"
-        );
+        assert!(runs.starts_with("7 of today's 7 agent runs for this server are used; the next"), "{runs}");
     }
 }

@@ -84,13 +84,13 @@ impl EffectContext {
             let name = &at.repository;
             found.problem(match read_only {
                 ReadOnlyReason::Archived => {
-                    format!("{name} is archived, so that nothing can be pushed: unarchive it in its settings.")
+                    format!("{name} is archived, so nothing can be pushed: unarchive it in its settings.")
                 }
                 ReadOnlyReason::Disabled => {
-                    format!("{name} is disabled by GitHub, so that nothing can be pushed: ask GitHub's support why.")
+                    format!("{name} is disabled by GitHub, so nothing can be pushed: ask GitHub's support why.")
                 }
                 ReadOnlyReason::Mirror => {
-                    format!("{name} is a mirror, so that nothing can be pushed: label the issue where it is a mirror of.")
+                    format!("{name} is a mirror, so nothing can be pushed: label the issue in the original repository.")
                 }
             });
         }
@@ -107,12 +107,12 @@ impl EffectContext {
                     found.problem(format!("For the branch {branch} a ruleset of the repository {what}: {remedy}."));
                 }
                 BranchRestriction::MayForbid(what) => found.warn(format!(
-                    "For the branch {branch} a ruleset of the repository {what}; should that be in the way, {remedy}."
+                    "For the branch {branch} a ruleset of the repository {what}; if that blocks a push, {remedy}."
                 )),
             }
         }
         if is_protected == Some(true) {
-            found.warn(format!("The branch {branch} is protected, so that a push to it may be refused."));
+            found.warn(format!("The branch {branch} is protected, so a push to it may be rejected."));
         }
         found
     }
@@ -137,8 +137,8 @@ impl EffectContext {
         let ci = self.settings().ci;
         if ci.answer {
             for (permission, what) in [
-                ("actions", "\"Actions: Read-only\", so that logs of failing jobs are not read"),
-                ("statuses", "\"Commit statuses: Read-only\", so that they are not seen"),
+                ("actions", "\"Actions: Read-only\", so logs of failing jobs are not read"),
+                ("statuses", "\"Commit statuses: Read-only\", so they are not seen"),
             ] {
                 if !grants.may_read(permission) {
                     found.warn(format!("The App lacks the permission {what}."));

@@ -195,7 +195,7 @@ impl EffectContext {
             .await;
         match plan {
             Ok(plan) if plan.test.is_none() => found.warn(
-                "No test command was found on the base branch, so that the result will be unverified: name one as \
+                "No test command was found on the base branch, so the result will be unverified: name one as \
                  test: in .github/journeyman.yml.",
             ),
             Ok(_) => {}

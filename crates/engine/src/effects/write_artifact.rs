@@ -22,7 +22,7 @@ impl EffectContext {
         id: &str,
     ) -> EffectResult {
         let artifact = self.artifact_of(answer).ok_or_else(|| {
-            never(format!("the answer of {answer} holds no code artifact, so that nothing can be written"))
+            never(format!("the answer of {answer} holds no code artifact, so nothing can be written"))
         })?;
         let start = self.start_of(answer);
         // Its branch comes to be with the files, unless the work starts on it.

@@ -92,7 +92,7 @@ impl Replay<'_> {
             }
         }
         if runs_after(self.entries, seq).take(limits.runs as usize).count() >= limits.runs as usize {
-            return Err(format!("the {} runs of agents for this order are used up", limits.runs));
+            return Err(format!("the {} agent runs for this order are used up", limits.runs));
         }
         let minutes = i64::try_from(limits.minutes).unwrap_or(i64::MAX).min(60 * 24 * 365);
         let left = TimeDelta::minutes(minutes) - worked(self.entries, seq, self.now);

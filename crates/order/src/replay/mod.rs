@@ -221,7 +221,7 @@ impl<'a> Replay<'a> {
                 self.trace.problems.clone_from(problems);
                 let because = match &problems[..] {
                     [only] => only.clone(),
-                    several => format!("{} things stand in the way", several.len()),
+                    several => format!("there are {} blockers", several.len()),
                 };
                 return Err(Suspension::Settled(Settlement::Failed { because }));
             }

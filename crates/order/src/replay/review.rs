@@ -54,7 +54,7 @@ impl Replay<'_> {
                 let position = self.position;
                 self.show_review(stage, round, role, &work, None)?;
                 self.position = position;
-                let because = format!("the review by {role} could not be made: {said}");
+                let because = format!("the review by {role} could not be completed: {said}");
                 Ok(RoundOutcome::NotMade { candidate: Some(not_verified(work, &because)), because })
             }
         }
@@ -83,7 +83,7 @@ impl Replay<'_> {
             }
             Err(ReviewFailure::NotPaid(because)) => Ok(RoundOutcome::NotPaid { candidate: None, because }),
             Err(ReviewFailure::Nonsense(said)) => {
-                let because = format!("the review by {role} could not be made: {said}");
+                let because = format!("the review by {role} could not be completed: {said}");
                 Ok(RoundOutcome::NotMade { candidate: None, because })
             }
         }

@@ -207,7 +207,7 @@ impl Counters {
             Some(format!("{summary} (tried {times})"))
         } else if is_same {
             Some(format!(
-                "{summary} (rounds {} and {round} failed in the same way, so a third was not paid for)",
+                "{summary} (rounds {} and {round} failed in the same way, so there was no third)",
                 round.saturating_sub(1)
             ))
         } else {

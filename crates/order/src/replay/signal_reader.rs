@@ -193,7 +193,7 @@ impl SignalLog {
                 SignalRequest::Retry { guidance: None, .. },
                 OrderPhase::Rests { retry: RetryCommandKind::Asks { is_content: true }, .. },
             ) => {
-                "nothing is known to be wrong with it: say what should be different after the command, or review the pull request"
+                "the pull request has no known problem: write what to change after the command, or review it"
             }
             (
                 SignalRequest::Retry { guidance, by },
@@ -230,24 +230,24 @@ impl SignalLog {
                 return Ok(());
             }
             (SignalRequest::Unlabel(_), OrderPhase::AtWork { has_pull: true, .. }) => {
-                "the pull request is open already: say /cancel, or close it"
+                "the pull request is already open: comment /cancel, or close it"
             }
-            (SignalRequest::Approve(_), _) => "nothing waits for approval",
+            (SignalRequest::Approve(_), _) => "nothing is waiting for approval",
             (SignalRequest::Plan(_), OrderPhase::AtWork { has_pull: false, conversing: false }) => {
-                "the plan is being made or carried out: say /cancel and start anew, or wait and review the pull request"
+                "the plan is being made or carried out: comment /cancel and start over, or wait and review the pull request"
             }
             (SignalRequest::Plan(_), _) => {
-                "no plan waits for approval: say /retry with what should be different"
+                "no plan is waiting for approval: comment /retry and what to change"
             }
-            (SignalRequest::Retry { .. }, OrderPhase::AtWork { .. }) => "it is at work already",
+            (SignalRequest::Retry { .. }, OrderPhase::AtWork { .. }) => "the work is already running",
             (SignalRequest::Retry { .. }, OrderPhase::PlanWaits) => {
-                "the plan waits: say /approve, or /plan with what should be different"
+                "the plan is waiting for approval: comment /approve, or /plan and what to change"
             }
             (SignalRequest::Retry { .. }, OrderPhase::Over) => "it is done; there is nothing to retry",
             (
                 SignalRequest::Cancel(_) | SignalRequest::Unlabel(_),
                 OrderPhase::Rests { .. } | OrderPhase::Over,
-            ) => "it has ended already",
+            ) => "it has already ended",
             (
                 SignalRequest::Gone(_)
                 | SignalRequest::Talk
@@ -265,10 +265,10 @@ impl<'a, F: FnOnce() -> BTreeMap<&'a MoveKey, Vec<Observation<'a>>>> SignalReade
         let by = &signal.by;
         let (seq, at) = (entry.seq, entry.at);
         match &signal.kind {
-            SignalKind::Labeled { .. } => self.ignore(seq, "it is at work already"),
+            SignalKind::Labeled { .. } => self.ignore(seq, "the work is already running"),
             SignalKind::IssueEdited => {
                 self.log.issue_edited = true;
-                self.ignore(seq, "the order works on the text as it was when it began");
+                self.ignore(seq, "this order uses the original text");
             }
             SignalKind::IssueLocked => self.ignore(seq, "those who may command can still write there"),
             SignalKind::IssueTransferred => {
@@ -321,11 +321,11 @@ impl<'a, F: FnOnce() -> BTreeMap<&'a MoveKey, Vec<Observation<'a>>>> SignalReade
             SignalKind::Commanded { comment: Some(comment), .. } | SignalKind::Misspoken { comment, .. }
                 if !self.comments.insert(*comment) =>
             {
-                self.ignore(seq, "the comment was heard already");
+                self.ignore(seq, "the comment was already handled");
             }
             SignalKind::Misspoken { .. } => self.of_who_may((seq, at), by, || SignalRequest::Talk),
             SignalKind::Unlabeled { .. } => {
-                self.of_who_may((seq, at), by, || SignalRequest::Unlabel(format!("{by} took the label off")));
+                self.of_who_may((seq, at), by, || SignalRequest::Unlabel(format!("{by} removed the label")));
             }
             SignalKind::Commanded { command, .. } => self.of_who_may((seq, at), by, || match command {
                 SlashCommand::Retry { guidance } => {

@@ -71,51 +71,51 @@ fn every_pair_is_shown_as_one_thing() {
         }
     }
     insta::assert_snapshot!(table, @"
-    working    none       1 -            FAILED  InProgress Working    Journeyman is at work on this
-    working    pending    1 -            FAILED  InProgress Working    Journeyman is at work on this
-    working    verified   1 -            FAILED  InProgress Working    Journeyman is at work on this
-    working    no tests   1 -            WARNED  InProgress Working    Journeyman is at work on this
-    working    unproven   1 -            WARNED  InProgress Working    Journeyman is at work on this
-    working    not judged 1 -            FAILED  InProgress Working    Journeyman is at work on this
-    working    rejected   1 -            FAILED  InProgress Working    Journeyman is at work on this
-    working    approved   1 -            WARNED  InProgress Working    Journeyman is at work on this
-    working    overruled  1 -            FAILED  InProgress Working    Journeyman is at work on this
+    working    none       1 -            FAILED  InProgress Working    Journeyman is working on this
+    working    pending    1 -            FAILED  InProgress Working    Journeyman is working on this
+    working    verified   1 -            FAILED  InProgress Working    Journeyman is working on this
+    working    no tests   1 -            WARNED  InProgress Working    Journeyman is working on this
+    working    unproven   1 -            WARNED  InProgress Working    Journeyman is working on this
+    working    not judged 1 -            FAILED  InProgress Working    Journeyman is working on this
+    working    rejected   1 -            FAILED  InProgress Working    Journeyman is working on this
+    working    approved   1 -            WARNED  InProgress Working    Journeyman is working on this
+    working    overruled  1 -            FAILED  InProgress Working    Journeyman is working on this
     unverified none       4 -            FAILED  Neutral    NeedsHuman Done, but unverified
     unverified pending    4 not verified FAILED  Neutral    NeedsHuman Done, but unverified
     verified   verified   0 verified     PASSED  Success    Done       Verified: the pull request is ready for review
     unverified no tests   4 unverified   WARNED  Neutral    NeedsHuman Done, but unverified
     unproven   unproven   4 passing      WARNED  Neutral    NeedsHuman Passing, not proven
     unverified not judged 4 not verified FAILED  Neutral    NeedsHuman Done, but unverified
-    escalated  rejected   3 not verified FAILED  Failure    NeedsHuman Handed over: the best attempt is not verified
+    escalated  rejected   3 not verified FAILED  Failure    NeedsHuman Needs a person: the best attempt is not verified
     approved   approved   4 approved by a person WARNED  Neutral    Done       Approved by ada, not verified
     approved   overruled  4 approved by a person FAILED  Neutral    Done       Approved by ada, not verified
-    escalated  none       3 -            FAILED  Failure    NeedsHuman Handed over: the best attempt is not verified
-    escalated  pending    3 not verified FAILED  Failure    NeedsHuman Handed over: the best attempt is not verified
-    escalated  verified   3 not verified FAILED  Failure    NeedsHuman Handed over: the best attempt is not verified
-    escalated  no tests   3 unverified   WARNED  Failure    NeedsHuman Handed over: the best attempt is not verified
-    escalated  unproven   3 passing      WARNED  Failure    NeedsHuman Handed over: the best attempt is not verified
-    escalated  not judged 3 not verified FAILED  Failure    NeedsHuman Handed over: the best attempt is not verified
-    escalated  rejected   3 not verified FAILED  Failure    NeedsHuman Handed over: the best attempt is not verified
-    escalated  approved   3 approved by a person WARNED  Failure    NeedsHuman Handed over: the best attempt is not verified
-    escalated  overruled  3 approved by a person FAILED  Failure    NeedsHuman Handed over: the best attempt is not verified
-    blocked    none       1 -            FAILED  Failure    NeedsHuman Blocked: there is nothing to hand over
-    blocked    pending    1 not verified FAILED  Failure    NeedsHuman Blocked: there is nothing to hand over
-    blocked    verified   1 not verified FAILED  Failure    NeedsHuman Blocked: there is nothing to hand over
-    blocked    no tests   1 unverified   WARNED  Failure    NeedsHuman Blocked: there is nothing to hand over
-    blocked    unproven   1 passing      WARNED  Failure    NeedsHuman Blocked: there is nothing to hand over
-    blocked    not judged 1 not verified FAILED  Failure    NeedsHuman Blocked: there is nothing to hand over
-    blocked    rejected   1 not verified FAILED  Failure    NeedsHuman Blocked: there is nothing to hand over
-    blocked    approved   1 approved by a person WARNED  Failure    NeedsHuman Blocked: there is nothing to hand over
-    blocked    overruled  1 approved by a person FAILED  Failure    NeedsHuman Blocked: there is nothing to hand over
-    failed     none       1 -            FAILED  Failure    NeedsHuman Failed: something around the work has to be mended
-    failed     pending    1 not verified FAILED  Failure    NeedsHuman Failed: something around the work has to be mended
-    failed     verified   1 not verified FAILED  Failure    NeedsHuman Failed: something around the work has to be mended
-    failed     no tests   1 unverified   WARNED  Failure    NeedsHuman Failed: something around the work has to be mended
-    failed     unproven   1 passing      WARNED  Failure    NeedsHuman Failed: something around the work has to be mended
-    failed     not judged 1 not verified FAILED  Failure    NeedsHuman Failed: something around the work has to be mended
-    failed     rejected   1 not verified FAILED  Failure    NeedsHuman Failed: something around the work has to be mended
-    failed     approved   1 approved by a person WARNED  Failure    NeedsHuman Failed: something around the work has to be mended
-    failed     overruled  1 approved by a person FAILED  Failure    NeedsHuman Failed: something around the work has to be mended
+    escalated  none       3 -            FAILED  Failure    NeedsHuman Needs a person: the best attempt is not verified
+    escalated  pending    3 not verified FAILED  Failure    NeedsHuman Needs a person: the best attempt is not verified
+    escalated  verified   3 not verified FAILED  Failure    NeedsHuman Needs a person: the best attempt is not verified
+    escalated  no tests   3 unverified   WARNED  Failure    NeedsHuman Needs a person: the best attempt is not verified
+    escalated  unproven   3 passing      WARNED  Failure    NeedsHuman Needs a person: the best attempt is not verified
+    escalated  not judged 3 not verified FAILED  Failure    NeedsHuman Needs a person: the best attempt is not verified
+    escalated  rejected   3 not verified FAILED  Failure    NeedsHuman Needs a person: the best attempt is not verified
+    escalated  approved   3 approved by a person WARNED  Failure    NeedsHuman Needs a person: the best attempt is not verified
+    escalated  overruled  3 approved by a person FAILED  Failure    NeedsHuman Needs a person: the best attempt is not verified
+    blocked    none       1 -            FAILED  Failure    NeedsHuman Blocked: there is no usable attempt
+    blocked    pending    1 not verified FAILED  Failure    NeedsHuman Blocked: there is no usable attempt
+    blocked    verified   1 not verified FAILED  Failure    NeedsHuman Blocked: there is no usable attempt
+    blocked    no tests   1 unverified   WARNED  Failure    NeedsHuman Blocked: there is no usable attempt
+    blocked    unproven   1 passing      WARNED  Failure    NeedsHuman Blocked: there is no usable attempt
+    blocked    not judged 1 not verified FAILED  Failure    NeedsHuman Blocked: there is no usable attempt
+    blocked    rejected   1 not verified FAILED  Failure    NeedsHuman Blocked: there is no usable attempt
+    blocked    approved   1 approved by a person WARNED  Failure    NeedsHuman Blocked: there is no usable attempt
+    blocked    overruled  1 approved by a person FAILED  Failure    NeedsHuman Blocked: there is no usable attempt
+    failed     none       1 -            FAILED  Failure    NeedsHuman Failed: something has to be fixed first
+    failed     pending    1 not verified FAILED  Failure    NeedsHuman Failed: something has to be fixed first
+    failed     verified   1 not verified FAILED  Failure    NeedsHuman Failed: something has to be fixed first
+    failed     no tests   1 unverified   WARNED  Failure    NeedsHuman Failed: something has to be fixed first
+    failed     unproven   1 passing      WARNED  Failure    NeedsHuman Failed: something has to be fixed first
+    failed     not judged 1 not verified FAILED  Failure    NeedsHuman Failed: something has to be fixed first
+    failed     rejected   1 not verified FAILED  Failure    NeedsHuman Failed: something has to be fixed first
+    failed     approved   1 approved by a person WARNED  Failure    NeedsHuman Failed: something has to be fixed first
+    failed     overruled  1 approved by a person FAILED  Failure    NeedsHuman Failed: something has to be fixed first
     cancelled  none       1 -            FAILED  Cancelled  None       Cancelled
     cancelled  pending    1 not verified FAILED  Cancelled  None       Cancelled
     cancelled  verified   1 not verified FAILED  Cancelled  None       Cancelled

@@ -51,14 +51,14 @@ fn the_status_tells_at_one_look_where_an_order_stands() {
     let (journal, survey) = working(3_789);
     assert_eq!(
         status(&journal, &survey, None),
-        "### Journeyman is at work on this\n\n\
-         **Now:** developer is at work (implement)\n\n\
+        "### Journeyman is working on this\n\n\
+         **Now:** developer is working (implement)\n\n\
          - [x] plan · 1m 4s\n\
          - [ ] ⏳ **implement** · round 2 of 3, \\`test\\_sum\\` fails, see `@x` · 1h 2m\n\
          - [ ] review\n\n\
          **What you can do**\n\n\
-         - Comment `/cancel` to stop, `/help` for all that can be said.\n\n\
-         <sub>\\$0.42 of \\$5.00 spent · 1h 3m at work · updated 2026-03-04 06:03:09 UTC</sub>"
+         - Comment `/cancel` to stop, or `/help` for all commands.\n\n\
+         <sub>\\$0.42 of \\$5.00 spent · 1h 3m of work · updated 2026-03-04 06:03:09 UTC</sub>"
     );
 }
 
@@ -81,12 +81,12 @@ fn what_is_over_is_folded_and_what_was_said_and_found_stands_below() {
          - [ ] ❌ **implement** · round 2 of 3, \\`test\\_sum\\` fails, see `@x` · 3d 1h\n\
          - [x] ➖ review\n\n\
          </details>\n\n\
-         **What was said last**\n\n\
+         **Recent commands**\n\n\
          - `/retry` by mona: done\n\
-         - `/approve` by mona changed nothing: nothing waits, see `#7`\n\n\
-         **Good to know**\n\n\
+         - `/approve` by mona had no effect: nothing waits, see `#7`\n\n\
+         **Notes**\n\n\
          - The issue was edited after the start, `@team.`\n\n\
-         <sub>\\$0.42 of \\$5.00 spent · 3d 2h at work · updated 2026-03-07 07:00:00 UTC</sub>"
+         <sub>\\$0.42 of \\$5.00 spent · 3d 2h of work · updated 2026-03-07 07:00:00 UTC</sub>"
     );
 }
 
@@ -99,9 +99,7 @@ fn what_went_wrong_stands_apart_and_the_pull_request_is_linked() {
         vec!["The App may not push: grant `contents: write`.".to_owned(), "<b>".to_owned()];
     let text = status(&journal, &survey, None);
     assert!(
-        text.contains(
-            "**What stands in the way**\n\n- The App may not push: grant \\`contents: write\\`.\n- \\<b\\>\n\n"
-        ),
+        text.contains("**Blockers**\n\n- The App may not push: grant \\`contents: write\\`.\n- \\<b\\>\n\n"),
         "{text}"
     );
     assert!(text.contains("> **Verified**\n>\n> \\</sub\\>All fine, `@team`\n"), "{text}");
@@ -134,7 +132,7 @@ fn whoever_is_asked_reads_what_was_tried_what_is_wrong_and_how_to_go_on() {
     let settled = Settlement::Escalated { pull: None, because: "test_sum fails".to_owned() };
     assert_eq!(
         status(&journal(Vec::new()), &survey(trace, Some(settled)), None),
-        "### Handed over: the best attempt is not verified\n\n\
+        "### Needs a person: the best attempt is not verified\n\n\
          <details>\n<summary>0 of 3 stages passed</summary>\n\n\
          - [x] ➖ plan\n\
          - [ ] ❌ **implement** · round 2, 0 of 2 tests pass\n\
@@ -142,9 +140,9 @@ fn whoever_is_asked_reads_what_was_tried_what_is_wrong_and_how_to_go_on() {
          </details>\n\n\
          > test\\_sum fails\n\n\
          **What was tried**\n\n\
-         - implement, round 1: 1 of 2 tests pass: test\\_sum fails · **this one is handed over**\n\
+         - implement, round 1: 1 of 2 tests pass: test\\_sum fails · **best attempt**\n\
          - implement, round 2: 0 of 2 tests pass: see below, `@team`\n  \
-           - looked at: The plan is wrong \\| see `#7`\n\n\
+           - diagnosis: The plan is wrong \\| see `#7`\n\n\
          **What is still wrong**\n\n\
          - \\`test\\_sum\\` fails\n\
          - x.py:1: - \\[ \\] forged \\#\\# Verified\n\n\
@@ -152,7 +150,7 @@ fn whoever_is_asked_reads_what_was_tried_what_is_wrong_and_how_to_go_on() {
          - Look at the draft; take it over or close it.\n\
          - Comment `/retry` (with guidance, if you like) for another set of attempts.\n\
          - Comment `/approve` to accept it as it is, though it is not verified.\n\n\
-         <sub>\\$0.00 of \\$5.00 spent · 0s at work · updated 2026-03-04 05:00:00 UTC</sub>"
+         <sub>\\$0.00 of \\$5.00 spent · 0s of work · updated 2026-03-04 05:00:00 UTC</sub>"
     );
 }
 
@@ -192,7 +190,7 @@ fn what_a_person_approved_is_never_called_verified() {
     assert!(
         text.contains(
             "### ⚠️ Approved by a person, not verified\n\n\
-             mona accepted it as it is. What stood against it: \\`test\\_sum\\` fails\n\n- `pytest -q`: exit code 0"
+             mona accepted it as it is. Why it was not verified: \\`test\\_sum\\` fails\n\n- `pytest -q`: exit code 0"
         ),
         "{text}"
     );
@@ -224,10 +222,10 @@ fn the_pull_request_says_what_was_done_how_it_was_verified_and_what_was_not() {
              - reviewed by a second agent: `@ann:` nothing to object\n\
              - after 2 rounds, for \\$0.42 of \\$5.00\n\n\
              **What was not verified**\n\n\
-             - How the tests do without the change: they were run on this commit only, so that neither what failed \
-             before nor whether a new test would fail without the change is known.\n\
-             - 1 test, which was skipped.\n\
-             - The repository's own checks on GitHub: none had spoken when this was written.\n\n\
+             - Test results without the change: the tests ran on this commit only, so it is not known what failed \
+             before, or whether a new test would fail without the change.\n\
+             - 1 skipped test.\n\
+             - The repository's own checks on GitHub: none had reported when this was written.\n\n\
              <details>\n<summary>Receipt</summary>\n\n\
              - Commit: `aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa`\n\
              - Tree: `bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb`\n\
@@ -240,8 +238,8 @@ fn the_pull_request_says_what_was_done_how_it_was_verified_and_what_was_not() {
                - implement, round 1: tests failed (23 passed, 1 failed, 1 skipped)\n  \
                - implement, round 2: passed\n\n\
              </details>\n\n\
-             <sub>Review it as you would a colleague's: every point of a review that asks for changes is answered. \
-             Or comment `/retry`, `/approve`, `/cancel`, `/status`; `/help` tells what they do.</sub>"
+             <sub>Review it as you would a colleague's: Journeyman answers every point of a review that requests changes. \
+             Or comment `/retry`, `/approve`, `/cancel`, `/status`; `/help` explains them.</sub>"
         )
     );
 }
@@ -263,7 +261,7 @@ fn what_the_reviewer_doubts_and_what_other_checks_say_stands_there() {
     });
     assert!(
         text.contains(&format!(
-            "**What the reviewing agent still doubts**\n\n\
+            "**Open findings of the reviewing agent**\n\n\
              - major, [`src/a.py:3`](https://github.com/o/r/blob/{}/src/a.py#L3): A name says nothing, `@team`\n\
              - minor: A name says nothing, `@team`\n\n\
              **What was not verified**",
@@ -274,11 +272,11 @@ fn what_the_reviewer_doubts_and_what_other_checks_say_stands_there() {
     assert!(
         text.contains(
             "\n- the repository's own checks on GitHub: 4 passed; failed: `lint`, ``a `b` @c``; failed here and \
-             without the change: `docs`; not done: `e2e`\n"
+             on the base: `docs`; pending: `e2e`\n"
         ),
         "{text}"
     );
-    assert!(!text.contains("none had spoken"), "{text}");
+    assert!(!text.contains("none had reported"), "{text}");
 }
 
 #[test]
@@ -311,22 +309,20 @@ fn while_checks_are_to_come_and_when_they_never_came_the_text_says_so() {
     let text = said(|survey| survey.verdict = Verdict::Pending { stages: stages.clone() });
     assert!(
         text.contains(
-            "### ⏳ Not verified yet\n\nWhat was checked so far is below. Still to come: review, `@team`.\n\n- `pytest"
+            "### ⏳ Not verified yet\n\nThe checks so far are below. Still to run: review, `@team`.\n\n- `pytest"
         ),
         "{text}"
     );
     assert!(
-        text.contains(
-            "\nHow it stands by now: [the comment on the issue](https://github.com/o/r/issues/7).\n"
-        )
+        text.contains("\nCurrent status: [the comment on the issue](https://github.com/o/r/issues/7).\n")
     );
     let ended = Some("Cancelled: mona said /cancel".to_owned());
     let why = Inconclusive::NotJudged { ended, stages };
     let text = said(|survey| survey.verdict = Verdict::Inconclusive { why });
     assert!(
         text.contains(
-            "### ❌ Not verified: the work has ended before\n\nCancelled: mona said /cancel\n\n\
-             What was checked before is below. Never came: review, `@team`.\n\n- `pytest"
+            "### ❌ Not verified: the order ended early\n\nCancelled: mona said /cancel\n\n\
+             The checks that ran are below. Not passed: review, `@team`.\n\n- `pytest"
         ),
         "{text}"
     );
@@ -367,7 +363,7 @@ fn whatever_an_agent_or_a_repository_says_the_bodies_fit_and_close_one_issue() {
             (0..60).map(|n| stage(&format!("{n}{long}"), StageState::Failed, vec![tried.clone()])).collect();
         let text = pull(&journal, &survey, &long).unwrap();
         assert!(text.chars().count() <= LONGEST_BODY, "{}", text.chars().count());
-        assert!(text.starts_with("Closes #7\n") && text.ends_with("what they do.</sub>"), "{text}");
+        assert!(text.starts_with("Closes #7\n") && text.ends_with("`/help` explains them.</sub>"), "{text}");
         assert!(
             text.contains("### What changed"),
             "there is room for the agent's words, however much else there is"

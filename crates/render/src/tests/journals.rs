@@ -63,7 +63,7 @@ fn the_status_tells_round_and_attempt_what_is_under_way_and_what_was_said() {
     let mut survey = survey(trace, None);
     let answered = |signal, answer| AnsweredSignal { signal, answer };
     survey.answers = vec![
-        answered(3, SignalAnswer::Ignored("nothing waits for approval".to_owned())),
+        answered(3, SignalAnswer::Ignored("nothing is waiting for approval".to_owned())),
         answered(4, SignalAnswer::Noted),
         answered(5, SignalAnswer::Taken),
         answered(6, SignalAnswer::NoRight("mona has no write access".to_owned())),
@@ -71,25 +71,25 @@ fn the_status_tells_round_and_attempt_what_is_under_way_and_what_was_said() {
     // Of people without the right nothing is said, and help was helped on the spot.
     assert_eq!(
         status(&journal, &survey, None),
-        "### Journeyman is at work on this\n\n\
-         **Now:** developer is at work (implement)\n\n\
+        "### Journeyman is working on this\n\n\
+         **Now:** developer is working (implement)\n\n\
          - [ ] plan\n\
          - [ ] ⏳ **implement** · round 2 of 3 · 11s\n\
          - [ ] review\n\n\
-         **What was said last**\n\n\
-         - `/approve` by mona changed nothing: nothing waits for approval\n\
+         **Recent commands**\n\n\
+         - `/approve` by mona had no effect: nothing is waiting for approval\n\
          - `/retry` by mona: done\n\n\
-         **Good to know**\n\n\
-         - The issue was edited after the start: this order works on the text as it was.\n\
+         **Notes**\n\n\
+         - The issue was edited after the start: this order uses the original text.\n\
          - No tests were found.\n\n\
          **What you can do**\n\n\
-         - Comment `/cancel` to stop, `/help` for all that can be said.\n\n\
-         <sub>\\$0.00 of \\$5.00 spent · 11s at work · updated 2026-03-04 05:00:30 UTC</sub>"
+         - Comment `/cancel` to stop, or `/help` for all commands.\n\n\
+         <sub>\\$0.00 of \\$5.00 spent · 11s of work · updated 2026-03-04 05:00:30 UTC</sub>"
     );
     assert_eq!(
         notice(&journal, &survey, &NoticeComment::Status),
-        "Journeyman is at work on this: implement, round 2. \
-         The [comment on the issue](https://github.com/o/r/issues/7) has all of it."
+        "Journeyman is working on this: implement, round 2. \
+         Details: the [comment on the issue](https://github.com/o/r/issues/7)."
     );
 }
 
@@ -119,15 +119,18 @@ fn a_plan_that_waits_and_all_that_stands_in_the_way_is_told_at_once() {
     let journal = journal(Vec::new());
     let waiting = survey(OrderTrace { asks: Some(PendingApproval::Plan), ..OrderTrace::default() }, None);
     let text = status(&journal, &waiting, None);
-    assert!(text.starts_with("### The plan waits") && text.contains("comment `/approve` to go on"), "{text}");
+    assert!(
+        text.starts_with("### The plan is waiting") && text.contains("comment `/approve` to continue"),
+        "{text}"
+    );
     assert_eq!(label(&waiting), OrderLabel::NeedsHuman);
     let failed = |because: &str, problems: &[&str]| {
         let problems = problems.iter().map(|&problem| problem.to_owned()).collect();
         let settled = Settlement::Failed { because: because.to_owned() };
         status(&journal, &survey(OrderTrace { problems, ..OrderTrace::default() }, Some(settled)), None)
     };
-    let text = failed("2 things stand in the way", &["no push", "no key"]);
-    assert!(text.contains("- no push\n- no key\n") && text.contains("\n> 2 things stand"), "{text}");
+    let text = failed("there are 2 blockers", &["no push", "no key"]);
+    assert!(text.contains("- no push\n- no key\n") && text.contains("\n> there are 2 blockers"), "{text}");
     assert!(!failed("no key", &["no key"]).contains("\n>"));
 }
 
@@ -142,7 +145,7 @@ fn the_pull_request_says_that_judges_are_to_come_and_never_verified_when_the_ord
         Settlement::Merged { pull: PullNumber(12), by: "mona".to_owned() },
     ] {
         let text = text(published(StageState::Failed), Some(settled));
-        assert!(text.contains("\n### ❌ Not verified: the work has ended before\n"), "{text}");
+        assert!(text.contains("\n### ❌ Not verified: the order ended early\n"), "{text}");
     }
     assert_eq!(pull(&journal, &survey(OrderTrace::default(), None), "Done."), None);
 }
@@ -175,7 +178,7 @@ fn the_check_run_of_another_commit_claims_nothing() {
     let other = on('d');
     assert!(other.annotations.is_empty() && !other.title.contains("pass"), "{other:?}");
     assert!(other.summary.ends_with(&format!(
-        "Nothing is known yet of commit [`dddddddddd`](https://github.com/o/r/commit/{}).",
+        "There are no results for commit [`dddddddddd`](https://github.com/o/r/commit/{}) yet.",
         "d".repeat(40)
     )));
 }

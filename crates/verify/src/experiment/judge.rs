@@ -249,7 +249,7 @@ fn proof(matrix: &ExperimentMatrix<'_>, comparison: &Comparison) -> Proof {
     let cannot_tell = |because: &str| Proof::CannotTell { because: because.to_owned() };
     let Some(old) = matrix.old_code else { return Proof::NoTestsChanged };
     if !matrix.code_differs {
-        return not_proven("the change touches tests only, so that no test can fail without it");
+        return not_proven("the change touches tests only, so no test can fail without it");
     }
     match old.exit {
         None => return cannot_tell("what the tests need could not be installed for the old code"),

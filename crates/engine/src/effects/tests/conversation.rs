@@ -204,7 +204,7 @@ async fn threads_are_answered_once_and_settled_whatever_becomes_of_githubs_answe
             "{}",
             said.body
         );
-        assert!(seen[1].comments[1].body.contains("Left as it is.\n\nIts name says it."));
+        assert!(seen[1].comments[1].body.contains("Not changed.\n\nIts name says it."));
 
         // Tried in vain, and made good by a later commit: that is said, too.
         let head = world.push("def add(a, b):\n    \"Adds.\"\n    return a + b\n").await;
@@ -372,7 +372,7 @@ async fn newer_comments_fold_older_ones_away() {
     };
     show("answer/1", answer(1, Some(&second))).await;
     let now = open();
-    assert!(now.len() == 2 && now[0].contains("review, round 3") && now[1].contains("asked for"), "{now:?}");
+    assert!(now.len() == 2 && now[0].contains("review, round 3") && now[1].contains("Requests"), "{now:?}");
     show("answer/2", answer(2, None)).await;
     let now = open();
     assert!(now.len() == 2 && now[0].contains("review, round 3") && now[1].contains("answer 2"), "{now:?}");

@@ -37,7 +37,7 @@ async fn nothing_is_started_that_the_day_does_not_allow() {
     let EffectOutcome::BudgetSpent { because } = world.attempt("work/2/agent", task()).await else {
         panic!("0.40 and about 0.40 are over 0.70")
     };
-    assert!(because.contains("of today's $0.70 for this repository $0.40 are spent"), "{because}");
+    assert!(because.contains("$0.40 of today's $0.70 for this repository are spent"), "{because}");
     assert!(because.contains("the next run costs about $0.40"), "{because}");
     assert_eq!(runs(&world), 1, "neither was run");
 }

@@ -84,13 +84,13 @@ async fn everything_that_github_would_refuse_is_told_at_once() {
             "lacks the permission \"Pull requests: Read and write\": grant it",
             "lacks the permission \"Checks: Read and write\": grant it",
             "acme/sums is archived",
-            "forbids to create it: let the App bypass it, or leave journeyman/** out of it.",
-            "forbids to push to it",
-            "asks for signed commits",
-            "asks for names of branches of another form",
+            "forbids creating it: let the App bypass it, or leave journeyman/** out of it.",
+            "forbids pushing to it",
+            "requires signed commits",
+            "requires branch names of another format",
         ],
     );
-    said(&warnings, &["\"Commit statuses: Read-only\"", "forbids to overwrite it"]);
+    said(&warnings, &["\"Commit statuses: Read-only\"", "forbids overwriting it"]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

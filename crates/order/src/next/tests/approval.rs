@@ -139,7 +139,10 @@ fn approval_while_at_work_is_ignored_with_a_reason() {
         matches!(world.settle(), OrderEnding::Escalated { .. }),
         "said too early, it is not kept for later"
     );
-    assert_eq!(world.last_answer(), Some(SignalAnswer::Ignored("nothing waits for approval".to_owned())));
+    assert_eq!(
+        world.last_answer(),
+        Some(SignalAnswer::Ignored("nothing is waiting for approval".to_owned()))
+    );
 }
 
 #[test]
@@ -169,7 +172,10 @@ fn what_is_verified_needs_no_approval_and_what_is_blocked_has_nothing_to_approve
     world.settle();
     world.say("/approve");
     assert!(matches!(world.settle(), OrderEnding::Blocked { .. }));
-    assert_eq!(world.last_answer(), Some(SignalAnswer::Ignored("nothing waits for approval".to_owned())));
+    assert_eq!(
+        world.last_answer(),
+        Some(SignalAnswer::Ignored("nothing is waiting for approval".to_owned()))
+    );
 }
 
 #[test]

@@ -60,7 +60,7 @@ fn agents_that_do_not_say_what_they_cost_are_not_guessed_at() {
     let mut world = limited(|limits| limits.runs = 4)
         .when("implement/1/agent", vec![costs(0.0)])
         .when("/tests", vec![red(1, 1)]);
-    assert_eq!(escalated(&mut world), "the 4 runs of agents for this order are used up");
+    assert_eq!(escalated(&mut world), "the 4 agent runs for this order are used up");
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn runs_are_counted_when_an_agent_was_at_work() {
         .when("implement/1/agent", kept_off)
         .when("/tests", vec![red(3, 1), red(2, 1)]);
     let because = escalated(&mut world);
-    assert!(because.starts_with("the 5 runs of agents for this order are used up"), "{because}");
+    assert!(because.starts_with("the 5 agent runs for this order are used up"), "{because}");
     assert_eq!((world.made("implement/1/agent"), world.made("implement/2/agent")), (3, 1));
     assert_eq!(world.made("implement/3/agent"), 0);
 }
@@ -84,7 +84,7 @@ fn a_repository_allows_fewer_runs_and_never_more() {
             .settings(RepositorySettings { budget, ..RepositorySettings::default() })
             .when("/tests", vec![red(3, 1), red(2, 1), red(1, 1)]);
         let because = escalated(&mut world);
-        assert!(because.starts_with(&format!("the {counted} runs")), "{own}: {because}");
+        assert!(because.starts_with(&format!("the {counted} agent runs")), "{own}: {because}");
         assert_eq!(world.survey().budget.runs_limit, counted);
     }
 }
@@ -97,7 +97,7 @@ fn where_retry_renews_nothing_all_counts_from_the_beginning() {
     assert!(because.ends_with("; the server's settings do not let /retry raise it"), "{because}");
     let made = world.made.len();
     world.say("/retry");
-    assert!(escalated(&mut world).starts_with("the 4 runs"));
+    assert!(escalated(&mut world).starts_with("the 4 agent runs"));
     let more = world.made[made..].iter().filter(|key| key.ends_with("/agent")).count();
     assert_eq!(more, 0, "nothing more is paid: {:?}", &world.made[made..]);
 }

@@ -285,7 +285,7 @@ fn cancel_stops_and_retry_goes_on() {
     let before = world.made.len();
     world.hear(SignalKind::Commanded { comment: None, pull: None, command: SlashCommand::Cancel });
     world.settle();
-    assert_eq!(world.survey().answers[1].answer, SignalAnswer::Ignored("it has ended already".to_owned()));
+    assert_eq!(world.survey().answers[1].answer, SignalAnswer::Ignored("it has already ended".to_owned()));
     world.hear(SignalKind::Commanded {
         comment: None,
         pull: None,
@@ -309,7 +309,7 @@ fn a_comment_that_arrives_twice_commands_once() {
     assert!(matches!(world.settle(), OrderEnding::Blocked { .. }));
     assert_eq!(
         world.survey().answers[1].answer,
-        SignalAnswer::Ignored("the comment was heard already".to_owned())
+        SignalAnswer::Ignored("the comment was already handled".to_owned())
     );
     assert_eq!(world.made("implement/7/agent"), 0);
 }
@@ -352,7 +352,10 @@ fn what_is_spent_later_does_not_change_what_was_answered_before() {
         command: SlashCommand::Retry { guidance: None },
     });
     assert!(matches!(world.settle(), OrderEnding::Escalated { .. }));
-    assert_eq!(world.survey().answers[0].answer, SignalAnswer::Ignored("it is at work already".to_owned()));
+    assert_eq!(
+        world.survey().answers[0].answer,
+        SignalAnswer::Ignored("the work is already running".to_owned())
+    );
     assert_eq!(world.made("implement/4/agent"), 0);
 }
 

@@ -167,7 +167,10 @@ fn a_verifier_that_answers_nonsense_twice_is_no_pass_and_a_retry_asks_it_again()
         .when("review/1/verify-1", vec![said("LGTM")])
         .when("review/1/verify-2", vec![said("LGTM!")]);
     let settled = world.settle();
-    assert!(escalated(&settled).contains("the review by code_reviewer could not be made"), "{settled:?}");
+    assert!(
+        escalated(&settled).contains("the review by code_reviewer could not be completed"),
+        "{settled:?}"
+    );
     assert_eq!(world.survey().trace.work.map(|work| work.commit), Some(world.commit("implement/1")));
     world.say("/retry");
     assert_eq!(world.settle(), VERIFIED);

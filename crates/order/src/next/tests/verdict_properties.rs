@@ -226,7 +226,7 @@ stages:
 ";
     let mut world = SimulatedOrder::with(yaml);
     assert!(
-        matches!(world.settle(), OrderEnding::Unverified { because, .. } if because.contains("code_reviewer has not judged"))
+        matches!(world.settle(), OrderEnding::Unverified { because, .. } if because.contains("code_reviewer has not reviewed"))
     );
     assert!(world.survey().trace.pull.is_some_and(|pull| !pull.ready));
 }

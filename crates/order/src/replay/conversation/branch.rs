@@ -59,8 +59,7 @@ impl Replay<'_> {
         let work = self.another(commit, tree, changed, patch);
         let work =
             self.test(MoveKey::beside(ReservedWord::Answer, format_args!("{answer}/taken-in/tests")), work)?;
-        self.trace
-            .note(format!("Commit {} was pushed by a person; the work goes on from it.", commit.short()));
+        self.trace.note(format!("A person pushed commit {}; the work continues from it.", commit.short()));
         self.work_is(work);
         Ok(())
     }
@@ -143,7 +142,7 @@ impl Replay<'_> {
         }
         match self.push_over(answer, &work, &head)? {
             BranchPushOutcome::Yes => {
-                self.trace.note("The base branch had moved; it was brought in.".to_owned());
+                self.trace.note("The base branch had moved; the branch was updated from it.".to_owned());
                 self.work_is(work);
                 Ok(BaseUpdateOutcome::BroughtIn)
             }

@@ -207,7 +207,7 @@ impl ApplicationHandle {
 
 async fn open_sandbox(settings: &config::SandboxSettings) -> anyhow::Result<Sandbox> {
     if settings.mode == IsolationMode::None {
-        tracing::warn!("sandbox.mode = \"none\": agents and tests run without walls, as the settings ask");
+        tracing::warn!("sandbox.mode = \"none\": agents and tests run without a sandbox, as configured");
     }
     Ok(Sandbox::new(settings.mode, settings.read.clone()).await?)
 }

@@ -35,7 +35,7 @@ fn a_sound_file_is_ok_and_its_repositorys_roles_are_known() {
         "ok\n",
         "1 stage",
         "1 role (poet)",
-        "1 runs of agents when all goes well, at most 3",
+        "1 agent run in the best case, at most 3 in the worst case",
         "a asks a person",
     ];
     for word in words {

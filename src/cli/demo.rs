@@ -19,8 +19,8 @@ const GATHER_SECONDS: u32 = 3;
 /// What `demo` is told.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Without --once it stays: open the printed address, comment (/retry, /cancel), review; Ctrl-C ends \
-                        it.\nExit codes with --once: 0 verified, 1 failed, 2 wrong usage, 3 handed over, 4 not verified.\n\n\
+    after_help = "Without --once it keeps running: open the printed address, comment (/retry, /cancel), review; Ctrl-C ends \
+                        it.\nExit codes with --once: 0 verified, 1 failed, 2 wrong usage, 3 a person is needed, 4 not verified.\n\n\
                         The agent `scripted` follows a script: it gets the fix wrong first, on purpose, and right when \
                         it is sent back. Everything else is real: git, sandbox, tests, HTTP."
 )]
@@ -64,7 +64,7 @@ pub(super) async fn main(arguments: DemoArguments) -> anyhow::Result<u8> {
     eprintln!("Journeyman:        http://{}", local.address);
     if scripted {
         eprintln!(
-            "Agent:             {} (a script, not a model; wrong at first on purpose, and then not careful enough)\n",
+            "Agent:             {} (a script, not a model; its first two attempts are flawed on purpose)\n",
             sample::AGENT
         );
     } else {
@@ -72,7 +72,7 @@ pub(super) async fn main(arguments: DemoArguments) -> anyhow::Result<u8> {
     }
     let issue =
         local.start_order(REPOSITORY, RepositorySource::Files(sample::files()), &title, &body).await?;
-    eprintln!("  {PERSON} put the label `journeyman` on issue #{issue}: {title}");
+    eprintln!("  {PERSON} added the label `journeyman` to issue #{issue}: {title}");
     eprintln!("  {origin}/{REPOSITORY}/issues/{issue}\n");
     let mut live = LiveOutput::new();
     let people = if arguments.once { HumanPresence::Absent } else { HumanPresence::Present };

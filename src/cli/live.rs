@@ -131,7 +131,7 @@ impl LiveOutput {
                 self.line(mark(!files.is_empty()), &format!("files found: {}", one_line(&files.join(", "))));
             }
             EffectOutcome::Imported { pushed, .. } if self.pushed.as_ref() == Some(pushed) => {
-                self.line(LineMark::Wrong, "pushed commit: nothing new since the round before");
+                self.line(LineMark::Wrong, "pushed commit: unchanged since the previous round");
             }
             EffectOutcome::Imported { pushed, changed, .. } => {
                 self.pushed = Some(pushed.clone());
@@ -161,7 +161,7 @@ impl LiveOutput {
                 self.line(LineMark::Done, &format!("kept: {}", one_line(&artifacts.join(", "))));
             }
             EffectOutcome::ReviewShown => self.line(LineMark::Done, "the review was put on the pull request"),
-            EffectOutcome::Pushed => self.line(LineMark::Done, "pushed; the remote was asked and has it"),
+            EffectOutcome::Pushed => self.line(LineMark::Done, "pushed, and confirmed on the remote"),
             EffectOutcome::BranchTaken { .. } => {
                 self.line(LineMark::Wrong, "the branch's name is taken; trying another")
             }
@@ -173,7 +173,7 @@ impl LiveOutput {
                 let draft = "the pull request's text is up to date; it stays a draft";
                 self.line(
                     LineMark::Done,
-                    if ready { "the pull request is finished, and no draft any more" } else { draft },
+                    if ready { "the pull request is finished and ready for review" } else { draft },
                 );
             }
             EffectOutcome::StatusShown { .. } | EffectOutcome::Done | EffectOutcome::UpToDate => {}
@@ -182,14 +182,17 @@ impl LiveOutput {
             }
             EffectOutcome::PullRead(reading) => self.line(LineMark::Done, &read(reading)),
             EffectOutcome::TakenIn { commit, .. } => {
-                self.line(LineMark::Done, &format!("took in {}, which somebody pushed", commit.short()));
+                self.line(LineMark::Done, &format!("fetched {}, which somebody pushed", commit.short()));
             }
             EffectOutcome::BranchUpdated { commit, base, .. } => {
-                let line = format!("brought the base, {}, into the branch: {}", base.short(), commit.short());
+                let line = format!("updated the branch from the base, {}: {}", base.short(), commit.short());
                 self.line(LineMark::Done, &line);
             }
             EffectOutcome::Conflicted { paths, .. } => {
-                self.line(LineMark::Wrong, &format!("the base contradicts: {}", one_line(&paths.join(", "))));
+                self.line(
+                    LineMark::Wrong,
+                    &format!("conflicts with the base: {}", one_line(&paths.join(", "))),
+                );
             }
             EffectOutcome::BudgetSpent { because } => self.line(LineMark::Wrong, &one_line(because)),
             EffectOutcome::Trouble(trouble) => {
@@ -204,7 +207,7 @@ impl LiveOutput {
         let said = match (&run.failure, &run.result) {
             (Some(failure), _) => format!("failed: {}", one_line(&failure.message)),
             (None, Some(result)) => said(task, result),
-            (None, None) => "said nothing".to_owned(),
+            (None, None) => "gave no answer".to_owned(),
         };
         let cost = if run.usage.usd > 0.0 { format!(", ${:.2}", run.usage.usd) } else { String::new() };
         self.line(
@@ -258,11 +261,11 @@ impl LiveOutput {
         let comparison = &scrutiny.comparison;
         if comparison.by == ComparedBy::Test {
             let base = scrutiny.baseline.commit.short();
-            let mut said = vec![format!("{} still green", comparison.still_green)];
+            let mut said = vec![format!("{} still passing", comparison.still_green)];
             said.extend(comparison.groups().map(|told| format!("{} {}", told.tests.total, told.what)));
             self.line(
                 mark(scrutiny.judged.is_pass()),
-                &format!("  beside the base {base}: {}", said.join(", ")),
+                &format!("  compared with the base {base}: {}", said.join(", ")),
             );
         }
         if let Some(shown) = scrutiny.shown() {
@@ -277,7 +280,7 @@ impl LiveOutput {
         for test in scrutiny.changed_tests.iter().take(5) {
             self.line(
                 LineMark::Wrong,
-                &format!("  a test of the base: {}, {}", one_line(&test.test), test.how.as_str()),
+                &format!("  existing test changed: {}, {}", one_line(&test.test), test.how.as_str()),
             );
         }
     }
@@ -302,15 +305,15 @@ fn said(task: &AgentTask, result: &str) -> String {
     let passed = answer.as_ref().and_then(|answer| answer.get("passed")?.as_bool());
     let words = text("summary").or_else(|| text("diagnosis")).unwrap_or(result);
     match passed {
-        Some(true) => format!("has nothing against it: “{}”", one_line(words)),
-        Some(false) => format!("objects: “{}”", one_line(words)),
+        Some(true) => format!("passes it: “{}”", one_line(words)),
+        Some(false) => format!("requests changes: “{}”", one_line(words)),
         None => format!("says “{}”", one_line(words)),
     }
 }
 
 fn told(problems: &[String]) -> String {
     match problems {
-        [] => "nothing stands in the way".to_owned(),
+        [] => "no problems found".to_owned(),
         problems => one_line(&problems.join("; ")),
     }
 }
@@ -324,19 +327,19 @@ fn read(reading: &PullSnapshot) -> String {
 /// What a person did, in words.
 fn done(kind: &SignalKind) -> String {
     match kind {
-        SignalKind::Labeled { label } => format!("put the label {} on", one_line(label)),
-        SignalKind::Unlabeled { label } => format!("took the label {} off", one_line(label)),
-        SignalKind::Commanded { command: SlashCommand::Approve, .. } => "said /approve".to_owned(),
+        SignalKind::Labeled { label } => format!("added the label {}", one_line(label)),
+        SignalKind::Unlabeled { label } => format!("removed the label {}", one_line(label)),
+        SignalKind::Commanded { command: SlashCommand::Approve, .. } => "commented /approve".to_owned(),
         SignalKind::Commanded { command: SlashCommand::Cancel, .. } => "commented /cancel".to_owned(),
         SignalKind::Commanded { command: SlashCommand::Retry { guidance }, .. } => {
             format!("commented /retry {}", one_line(guidance.as_deref().unwrap_or_default()))
                 .trim_end()
                 .to_owned()
         }
-        SignalKind::Commanded { command: SlashCommand::Plan { .. }, .. } => "said /plan".to_owned(),
+        SignalKind::Commanded { command: SlashCommand::Plan { .. }, .. } => "commented /plan".to_owned(),
         SignalKind::Commanded { command: SlashCommand::Status, .. } => "asked for the status".to_owned(),
         SignalKind::Commanded { command: SlashCommand::Help, .. } => "asked for help".to_owned(),
-        SignalKind::Misspoken { word, .. } => format!("said /{}", one_line(word)),
+        SignalKind::Misspoken { word, .. } => format!("commented /{}", one_line(word)),
         SignalKind::IssueEdited => "edited the issue".to_owned(),
         SignalKind::IssueClosed => "closed the issue".to_owned(),
         SignalKind::IssueTransferred => "moved the issue to another repository".to_owned(),
@@ -367,7 +370,7 @@ fn doing(r#move: &Move) -> Option<String> {
     match r#move {
         Move::RunAgent(task) => {
             let round = if task.round > 1 { format!(", round {}", task.round) } else { String::new() };
-            Some(format!("{}{round}: {} is at work", task.stage, who(task)))
+            Some(format!("{}{round}: {} is working", task.stage, who(task)))
         }
         Move::RunTests { commit } => Some(format!("running the tests on {}", commit.short())),
         Move::Prepare => Some("fetching the repository".to_owned()),

@@ -58,8 +58,8 @@ pub(super) struct LocalOptions {
 pub(super) struct PersonRequired(String);
 
 /// Said where a plan waits and nobody can approve it.
-const PLAN_WAITS: &str = "the plan waits for a person's /approve (`plan: approve` in the repository's \
-    .github/journeyman.yml), and nobody can say it here: set `plan: auto`, or use `journeyman serve` or `journeyman demo`";
+const PLAN_WAITS: &str = "the plan is waiting for a person's /approve (`plan: approve` in the repository's \
+    .github/journeyman.yml), and nobody can give it here: set `plan: auto`, or use `journeyman serve` or `journeyman demo`";
 
 /// Who could say a word to what waits for one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -64,13 +64,13 @@ struct CommandLine {
 enum Subcommands {
     /// Serve a GitHub App: webhooks, workers and the API in one process.
     Serve(serve::ServeArguments),
-    /// Do the whole job on a local git repository, without GitHub.
+    /// Work on an issue in a local git repository, without GitHub.
     #[cfg(feature = "emulator")]
     Run(run::RunArguments),
     /// Watch it work on a sample repository, with GitHub emulated on loopback.
     #[cfg(feature = "emulator")]
     Demo(demo::DemoArguments),
-    /// Run a suite of cases with an agent, and see in figures what came of them.
+    /// Run a suite of cases with an agent and report the results.
     #[cfg(feature = "eval")]
     Eval(eval::EvalArguments),
     #[cfg_attr(feature = "draw", doc = "Check a pipeline's file, or draw a pipeline.")]

@@ -16,11 +16,11 @@ use crate::order::{BranchName, OrderId, Receipt};
 /// What `run` is told.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Exit codes: 0 verified, 1 failed, 2 wrong usage, 3 handed over to a person, 4 finished but \
+    after_help = "Exit codes: 0 verified, 1 failed, 2 wrong usage, 3 a person is needed, 4 finished but \
                         not verified (no tests, not
                         proven, or approved by a person).\n\n\
                         The result is a branch journeyman/issue-N-… in the repository, and the pull request's text on \
-                        standard output.\nYour work tree is not touched. What happens is told on standard error.\n\n\
+                        standard output.\nYour work tree is not touched. Progress is printed on standard error.\n\n\
                         Example:\n  ANTHROPIC_API_KEY=… journeyman run --repo . --issue bug.md --agent claude"
 )]
 pub(super) struct RunArguments {
@@ -40,7 +40,7 @@ pub(super) struct RunArguments {
     #[arg(long)]
     json: bool,
     /// Write the signed receipt to this file. It is signed with the key of the settings' data.dir; without settings, with
-    /// one that is made for this run, whose public half is put beside it as FILE.pem.
+    /// one that is made for this run, whose public key is written next to it as FILE.pem.
     #[arg(long, value_name = "FILE")]
     attestation: Option<PathBuf>,
     /// Settings for agents, limits and the sandbox; journeyman.toml in the current folder when absent.
@@ -71,7 +71,7 @@ pub(super) async fn main(arguments: RunArguments) -> anyhow::Result<u8> {
         .await?;
     let Some((order, _)) = local.work(&mut LiveOutput::new(), HumanPresence::Absent).await? else {
         local.stop().await?;
-        eprintln!("journeyman: stopped; nothing was brought back");
+        eprintln!("journeyman: stopped; no branch was created in the repository");
         return Ok(INTERRUPTED);
     };
     let code = report(&local, order, &name, &repository, arguments.json).await?;
@@ -130,13 +130,15 @@ async fn attest(local: &LocalStack, order: OrderId, file: &Path) -> anyhow::Resu
     eprint!("  signed receipt {}", file.display());
     match (origin, &local.data) {
         (SigningKeyOrigin::Found, _) => eprintln!(),
-        (SigningKeyOrigin::Made, Some(data)) => eprintln!(", with a key that was made in {}", data.display()),
+        (SigningKeyOrigin::Made, Some(data)) => {
+            eprintln!(", with a key that was created in {}", data.display())
+        }
         (SigningKeyOrigin::Made, None) => {
             let mut beside = file.as_os_str().to_owned();
             beside.push(".pem");
             write(Path::new(&beside), &public)?;
             eprintln!(
-                ", with a key of this run alone: its public half is in {}",
+                ", with a key of this run alone: its public key is in {}",
                 Path::new(&beside).display()
             );
         }

@@ -68,7 +68,7 @@ async fn ctrl_c_ends_it_with_what_is_there() {
     let done = report["cases"].as_array().expect("cases").len();
     assert!((1..500).contains(&done), "{done}");
     assert_eq!(report["setting"]["interrupted"], true);
-    assert!(ended.printed.contains("stopped by hand after"), "{}", ended.printed);
+    assert!(ended.printed.contains("interrupted after"), "{}", ended.printed);
     assert_stands_alone(&bench.read("r.html"));
 }
 

@@ -96,7 +96,7 @@ async fn a_cancel_that_is_written_on_the_page_stops_the_agent_at_work() {
     let desk = Desk::new(NEVER_ENDS, Tests::None);
     let mut demo = Running::start(journeyman(desk.folder(), &["demo", "--agent", "worker"]));
     let pages = demo.hears("an address", |said| value(said, "GitHub, emulated:")).await;
-    demo.hears("the agent at work", |said| said.contains("implement: worker is at work").then_some(())).await;
+    demo.hears("the agent at work", |said| said.contains("implement: worker is working").then_some(())).await;
 
     comment(&pages, "/cancel").await;
     demo.hears("the end", |said| said.contains("outcome:       cancelled").then_some(())).await;

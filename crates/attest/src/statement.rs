@@ -36,10 +36,10 @@ pub struct AttestationVerifier {
 #[derive(Debug, thiserror::Error)]
 pub enum SigningError {
     /// The order is at work: what is true now may not be so in a minute.
-    #[error("the order is still at work; there is something to sign when it has ended")]
+    #[error("the order is still running; it can be signed when it has ended")]
     AtWork,
     /// It ended, and no commit of it was tested or published.
-    #[error("the order has no commit that anything could be said of")]
+    #[error("the order has no commit to sign a receipt for")]
     NoCommit,
     /// The signature could not be made.
     #[error(transparent)]

@@ -49,7 +49,7 @@ impl Templates {
         let mut commands = Vec::new();
         if let Some(dir) = dir {
             if !dir.is_dir() {
-                return Err(error(dir, "is no folder; make it, or change `templates.dir`"));
+                return Err(error(dir, "is not a folder; create it, or change `templates.dir`"));
             }
             pipelines.extend(folder(&dir.join("pipelines"), "yaml")?);
             roles.extend(folder(&dir.join("agents"), "yaml")?);

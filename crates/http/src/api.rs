@@ -111,7 +111,9 @@ pub(super) async fn show_receipt(
     let order = order_id(&order)?;
     let (journal, survey) = surveyed(&state, order).await?;
     if survey.next.settled.is_none() && survey.trace.work.is_none() {
-        return Err(ProblemDetails::not_found(format!("order {order} has no receipt yet: it is at work")));
+        return Err(ProblemDetails::not_found(format!(
+            "order {order} has no receipt yet: the work is still running"
+        )));
     }
     Ok(HttpResponse::Ok().json(Receipt::of(&journal, &survey)))
 }

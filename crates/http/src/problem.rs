@@ -60,7 +60,7 @@ impl ProblemDetails {
     }
 
     pub(super) fn conflict(detail: impl Into<String>) -> Self {
-        Self::new(StatusCode::CONFLICT, "Not as it stands now", detail)
+        Self::new(StatusCode::CONFLICT, "Conflicts with the current state", detail)
     }
 
     pub(super) fn unprocessable(detail: impl Into<String>) -> Self {
@@ -72,7 +72,7 @@ impl ProblemDetails {
     }
 
     pub(super) fn broken(detail: impl Into<String>) -> Self {
-        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "Something is broken here", detail)
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "Internal error", detail)
     }
 }
 

@@ -10,7 +10,7 @@ pub enum SandboxError {
     /// There is no `bwrap` on the PATH.
     #[error(
         "sandbox.mode is \"bubblewrap\" but no `bwrap` is on the PATH: install it (Debian, Ubuntu, Fedora: the \
-         package `bubblewrap`), or set sandbox.mode = \"none\" to run agents and tests without walls"
+         package `bubblewrap`), or set sandbox.mode = \"none\" to run agents and tests without a sandbox"
     )]
     Missing,
     /// bubblewrap is there but may not build its walls.
@@ -19,7 +19,7 @@ pub enum SandboxError {
          user namespaces (sysctl kernel.unprivileged_userns_clone=1, and on Ubuntu \
          kernel.apparmor_restrict_unprivileged_userns=0 or an AppArmor profile for bwrap; in a container: a seccomp \
          profile that allows them and an unmasked /proc), or set sandbox.mode = \"none\" to run agents and tests \
-         without walls"
+         without a sandbox"
     )]
     Unusable { said: String },
     /// The job contradicts itself.

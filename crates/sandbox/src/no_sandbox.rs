@@ -58,7 +58,7 @@ impl IsolationBackend for NoSandbox {
             Some(version) => format!("processes and memory bounded by {version}"),
             None => "processes and memory not bounded, since no cgroup can be written here".to_owned(),
         };
-        format!("none: no walls; size and number of files bounded; {counted}; disk watched")
+        format!("none: no isolation; size and number of files bounded; {counted}; disk watched")
     }
 
     fn egress_socket(&self, serve: super::ListenerHandler) -> io::Result<EgressSocket> {
@@ -67,7 +67,9 @@ impl IsolationBackend for NoSandbox {
 
     async fn run(&self, mut job: Job, sink: &mut dyn Sink) -> Result<JobExit, SandboxError> {
         if job.relocation.is_some() {
-            return Err(SandboxError::BadJob("without walls folders are seen where they are".to_owned()));
+            return Err(SandboxError::BadJob(
+                "without a sandbox, folders are seen where they are".to_owned(),
+            ));
         }
         let temporary = job.home.join("tmp");
         std::fs::create_dir_all(&temporary)

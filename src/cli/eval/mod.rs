@@ -53,22 +53,22 @@ pub(super) struct EvalArguments {
     /// A folder with cases; see docs/EVAL.md.
     #[arg(long, value_name = "DIR")]
     suite: Option<PathBuf>,
-    /// A simulated agent instead, of which so many of a hundred attempts pass: at the first, the second, the third.
+    /// Use a simulated agent; RATES are the percentages of first, second and third attempts that pass.
     #[arg(long, value_name = "RATES", conflicts_with = "agent")]
     simulate: Option<PassRates>,
     /// How many cases the simulated agent gets.
     #[arg(long, value_name = "N", conflicts_with = "suite", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     cases: u32,
-    /// What the simulated agent's draws depend on.
+    /// The seed of the simulated agent's random draws.
     #[arg(long, value_name = "N", conflicts_with = "suite", default_value_t = 7)]
     seed: u64,
-    /// How many of a hundred simulated cases fail in the same way until somebody advises.
+    /// The percentage of simulated cases that fail in the same way until there is advice.
     #[arg(long, value_name = "PERCENT", conflicts_with = "suite", default_value = "0", value_parser = percent)]
     stubborn: f64,
-    /// When rounds run out, a simulated tech lead advises, once.
+    /// When the rounds are used up, a simulated tech lead gives advice once.
     #[arg(long, conflicts_with = "suite")]
     guidance: bool,
-    /// How many of a hundred simulated attempts pass after advice.
+    /// The percentage of simulated attempts that pass after advice.
     #[arg(long, value_name = "PERCENT", conflicts_with = "suite", default_value = "45", value_parser = percent)]
     guided: f64,
     /// The agent, by its name in the settings.
@@ -77,7 +77,7 @@ pub(super) struct EvalArguments {
     /// The pipeline, by its name or as a file.
     #[arg(long, value_name = "NAME_OR_FILE")]
     pipeline: Option<String>,
-    /// Cases at work at the same time.
+    /// How many cases run at the same time.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     parallel: Option<u16>,
     /// Write the report as JSON.

@@ -16,7 +16,7 @@ pub(super) const VERSION: u32 = 1;
 
 /// What is said of every simulated suite, first.
 pub(super) const SIMULATED: &str = "The agent is SIMULATED: whether an attempt is right was drawn at the given rates. \
-     These figures say something of the loop, and nothing of any model.";
+     These figures describe the loop, and no model.";
 
 /// What came of a run of a suite.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -31,7 +31,7 @@ fn write(out: &mut String, report: &EvalReport) -> std::fmt::Result {
     if setting.interrupted {
         writeln!(
             out,
-            "           stopped by hand after {} cases: the figures are of these",
+            "           interrupted after {} cases: the figures cover only these",
             report.cases.len()
         )?;
     }

@@ -20,14 +20,14 @@ use crate::order::Pipeline;
 pub(super) struct PipelineArguments {
     #[command(subcommand)]
     command: PipelineCommand,
-    /// A folder as the setting `templates.dir` names: roles and pipelines in place of ours.
+    /// A folder like the one of the setting `templates.dir`: its roles and pipelines replace built-in ones.
     #[arg(long, global = true, value_name = "FOLDER", env = "JOURNEYMAN_TEMPLATES__DIR")]
     templates: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
 enum PipelineCommand {
-    /// Say everything that is wrong with a pipeline's file, with line and column.
+    /// Report every problem in a pipeline's file, with line and column.
     #[command(
         after_help = "Exit codes: 0 it can be used, 1 it cannot, 2 it cannot be read, or wrong usage.\n\n\
                             Roles are ours, those of --templates, and those in `../agents/` beside the file's folder."

@@ -16,14 +16,14 @@ pub(super) fn paragraph(pipeline: &Pipeline) -> String {
         .collect();
     let asked = asked(pipeline);
     let told = if asked.is_empty() {
-        "Nobody is asked when rounds run out: a stage then fails with its history.".to_owned()
+        "When the rounds are used up, nobody is asked: the stage fails with its history.".to_owned()
     } else {
-        format!("When rounds run out: {}.", asked.join("; "))
+        format!("When the rounds are used up: {}.", asked.join("; "))
     };
     let (least, most) = (pipeline.least_runs(), pipeline.most_runs());
     format!(
-        "{} {}: {}, {} ({}). An order takes {least} runs of agents when all goes well, at most {most} when all goes \
-         wrong, and never more than its budget. {told}",
+        "{} {}: {}, {} ({}). An order takes {least} agent run{} in the best case, at most {most} in the worst case, and never \
+         more than its budget allows. {told}",
         pipeline.name,
         pipeline.version,
         counted(stages.len(), "stage"),
@@ -33,6 +33,7 @@ pub(super) fn paragraph(pipeline: &Pipeline) -> String {
         } else {
             roles.into_iter().collect::<Vec<_>>().join(", ")
         },
+        if least == 1 { "" } else { "s" },
     )
 }
 

@@ -29,7 +29,7 @@ pub(super) struct ReceiptArguments {
 
 #[derive(Debug, Subcommand)]
 enum ReceiptCommand {
-    /// Say in words what a signed receipt says. The signature is not checked.
+    /// Print what a signed receipt says. The signature is not checked.
     Show {
         /// The receipt, as `GET /api/v1/work-orders/{id}/attestation` gives it; `-` for standard input.
         file: PathBuf,
@@ -39,7 +39,7 @@ enum ReceiptCommand {
         after_help = "Exit codes: 0 the signature is good and everything is the same, 1 something differs or could not be \
                       tried, 2 wrong usage, 3 the signature is bad, 4 everything is the same and the signature was not \
                       checked.\n\n\
-                      The tests run as Journeyman runs them: by the commands of the repository, behind the walls of \
+                      The tests run as Journeyman runs them: by the commands of the repository, in the sandbox of \
                       sandbox.mode, and never by what the receipt says. The history of the branch and of its base has to \
                       be there.\n\n\
                       Example, as a gate before a merge:\n  journeyman receipt verify receipt.json --repo . --key \
@@ -81,7 +81,7 @@ fn open(file: &Path) -> anyhow::Result<Result<Envelope, crate::attest::EnvelopeE
 }
 
 fn not_signed(why: &dyn std::fmt::Display) -> u8 {
-    eprintln!("journeyman: not a receipt to believe: {}", line(&why.to_string(), 500));
+    eprintln!("journeyman: not a valid receipt: {}", line(&why.to_string(), 500));
     NOT_SIGNED
 }
 

@@ -104,12 +104,12 @@ fn of_tests(tests: &TestEvidence, verified: &mut Vec<String>, open: &mut Vec<Str
         open.push(format!("skipped: {skipped}"));
     }
     if tests.sandbox == "none" {
-        open.push("that nothing else had a hand in it: the tests ran without walls".to_owned());
+        open.push("isolation: the tests ran without a sandbox".to_owned());
     }
     match &tests.scrutiny {
         Some(scrutiny) => beside(scrutiny, verified, open),
         None if tests.test.is_some() => {
-            open.push("how the tests do without the change: they were run on this commit only".to_owned());
+            open.push("test results without the change: the tests ran on this commit only".to_owned());
         }
         None => {}
     }
@@ -119,7 +119,7 @@ fn of_tests(tests: &TestEvidence, verified: &mut Vec<String>, open: &mut Vec<Str
 fn beside(scrutiny: &Scrutiny, verified: &mut Vec<String>, open: &mut Vec<String>) {
     let comparison = &scrutiny.comparison;
     verified.push(format!(
-        "compared with the base commit {}, {}: {} still green, {} fixed, {} new",
+        "compared with the base commit {}, {}: {} still passing, {} fixed, {} new",
         scrutiny.baseline.commit.short(),
         comparison.by,
         comparison.still_green,

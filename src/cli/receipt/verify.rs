@@ -27,7 +27,7 @@ pub(super) struct ReceiptVerifyArguments {
     /// The git repository that has the commit.
     #[arg(long, value_name = "PATH")]
     repo: PathBuf,
-    /// The public key, as `GET /api/v1/receipt-key` gives it; a file may hold several. Can be said several times.
+    /// The public key, as `GET /api/v1/receipt-key` gives it; a file may hold several. Can be given several times.
     #[arg(long, value_name = "KEY.pem")]
     key: Vec<PathBuf>,
     /// The commit that the receipt has to be about; without it, any receipt of the repository will do.

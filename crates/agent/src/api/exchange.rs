@@ -49,7 +49,7 @@ impl ModelApi {
             if schema.take().is_some() && refusal.is_of_the_schema() {
                 // A refused request costs nothing, and not every model and server holds answers to a schema.
                 answer.warnings.push(format!(
-                    "the service does not take the schema, so that it was asked without: {}",
+                    "the service does not accept the schema, so it was asked without: {}",
                     legible(&refusal.message)
                 ));
                 continue;

@@ -118,7 +118,7 @@ impl ModelApi {
         let may_be_free = model == self.settings.model && !is_a_providers_own(&self.settings.base_url);
         if !may_be_free && self.settings.prices.of(model).is_none() {
             let message = format!(
-                "what the model {model:?} costs is not known, so that no budget could hold; {}",
+                "the price of the model {model:?} is not known, so no budget could be enforced; {}",
                 how_to_price(model)
             );
             let failure = Some(AgentFailure::new(AgentFailureKind::Misconfigured, message));

@@ -138,7 +138,7 @@ impl ModelApi {
             RefusalCause::Unpaid => (
                 AgentFailureKind::Misconfigured,
                 format!(
-                    "the model's service wants to be paid ({words}); see to the account of the key: {}",
+                    "the model's service requires payment ({words}); check the account of the key: {}",
                     self.where_the_key_is(key)
                 ),
             ),

@@ -38,7 +38,7 @@ async fn anybody_gets_the_key_and_an_order_without_a_commit_has_nothing_signed()
     house.store.open_order(order, chrono::Utc::now(), None).await.unwrap();
     let path = format!("/api/v1/work-orders/{id}/attestation");
     let why = problem(house.ask(Method::GET, &path).await, 409).await;
-    assert!(why.contains("still at work"), "{why}");
+    assert!(why.contains("still running"), "{why}");
     let kind = SignalKind::Commanded { comment: None, pull: None, command: SlashCommand::Cancel };
     let cancel = Signal { by: Requester::ApiToken, kind };
     house.store.signal(id, cancel, chrono::Utc::now()).await.unwrap();

@@ -165,7 +165,7 @@ async fn two_jobs_are_shown_their_own_folders_at_one_path() {
     let mut job = place.job(&["true"]);
     job.relocation = Some(Relocation { host: place.path("work"), inside: "/somewhere/else".into() });
     let refused = place.sandbox.run(job, &mut CollectedOutput::default()).await.unwrap_err();
-    assert!(refused.to_string().contains("without walls folders are seen where they are"), "{refused}");
+    assert!(refused.to_string().contains("without a sandbox, folders are seen where they are"), "{refused}");
 }
 
 #[tokio::test]

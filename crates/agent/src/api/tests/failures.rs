@@ -137,9 +137,9 @@ async fn what_a_person_has_to_mend_names_what_to_mend() {
             &["TEST_MODEL_KEY", "agents.engineer.key_env"][..],
         ),
         (403, "permission_error", "not yours", &["TEST_MODEL_KEY", "refused the key"]),
-        (402, "", "no money", &["wants to be paid"]),
-        (400, "invalid_request_error", "Your credit balance is too low", &["wants to be paid"]),
-        (429, "insufficient_quota", "You exceeded your quota", &["wants to be paid", "TEST_MODEL_KEY"]),
+        (402, "", "no money", &["requires payment"]),
+        (400, "invalid_request_error", "Your credit balance is too low", &["requires payment"]),
+        (429, "insufficient_quota", "You exceeded your quota", &["requires payment", "TEST_MODEL_KEY"]),
         (404, "not_found_error", "model: nope", &["model: nope", "agents.engineer.model", "base_url"]),
         (307, "", "", &["elsewhere", "agents.engineer.base_url", "http://127.0.0.1:9/"]),
     ] {

@@ -128,7 +128,7 @@ impl Application {
                         tracing::info!(under_way = stopped.under_way, "the engine has stopped");
                         Ok(())
                     }
-                    Err(error) => Err(anyhow::anyhow!("the engine failed, by a fault of its own: {error}")),
+                    Err(error) => Err(anyhow::anyhow!("the engine failed with an internal error: {error}")),
                 }
             }
             served = &mut serving => {

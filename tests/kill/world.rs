@@ -4,11 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use chrono::Utc;
-use journeyman::emulator::keys::{self, AppKeys};
 use journeyman::emulator::{Emulator, EmulatorOptions, RepositoryRole, RepositorySource};
 use journeyman::order::next::OrderProjection;
 use journeyman::order::{EffectOutcome, Journal, JournalEvent, projection};
@@ -20,6 +18,7 @@ use tokio::process::{Child, Command};
 
 use super::child::{LISTENS, TASK, Task};
 use super::moment::Moment;
+use crate::world::setting::keys;
 
 pub const REPOSITORY: &str = "octo/median";
 pub const PERSON: &str = "mona";
@@ -80,11 +79,6 @@ pub struct Running {
     child: Child,
 }
 
-fn app_keys() -> &'static AppKeys {
-    static KEYS: OnceLock<AppKeys> = OnceLock::new();
-    KEYS.get_or_init(|| keys::generate().expect("a key pair"))
-}
-
 impl World {
     /// A repository that is tested in no time; the order is the demo's in all but speed.
     pub async fn new(agent: Agent) -> Self {
@@ -109,7 +103,7 @@ impl World {
     }
 
     pub async fn of(files: BTreeMap<String, Vec<u8>>, title: &str, body: &str, script: &str) -> Self {
-        let keys = app_keys();
+        let keys = keys();
         let options = EmulatorOptions::local(1, keys.public_pem.clone(), SecretString::from(SECRET));
         let emulator = Emulator::start(options).await.expect("the emulator starts");
         let source = RepositorySource::Files(files);

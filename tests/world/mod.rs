@@ -111,7 +111,7 @@ impl World {
     /// The journal of an order and what it tells now.
     pub async fn look(&self, order: OrderId) -> (Journal, OrderProjection) {
         let journal = self.store.journal(order).await.expect("the journal can be read");
-        let survey = journeyman::order::projection(journal.pipeline(), &journal, chrono::Utc::now());
+        let survey = replay(&journal);
         (journal, survey)
     }
 
@@ -126,7 +126,12 @@ impl World {
         }
     }
 
+    /// In the order in which work comes in, so that none slips through between two looks. While an order is at work
+    /// nothing else has to be looked at.
     async fn is_quiet(&self) -> bool {
+        if !self.store.waking_orders().await.expect("the store can be read").is_empty() {
+            return false;
+        }
         let queued = self.github.deliveries().iter().any(|one| one.outcome == DeliveryResult::Queued);
         !queued
             && self.store.pending_deliveries(1).await.expect("the store can be read").is_empty()
@@ -158,10 +163,24 @@ impl World {
         mut look: impl FnMut(&Journal, &OrderProjection) -> Option<T>,
     ) -> T {
         let begun = Instant::now();
+        let mut known: Option<(Journal, OrderProjection, Instant)> = None;
         loop {
             if let Some(order) = self.latest_order().await {
-                let (journal, survey) = self.look(order).await;
-                if let Some(seen) = look(&journal, &survey) {
+                known = match known.take().filter(|(journal, ..)| journal.opened().order == order) {
+                    // A journal that has not grown is replayed only now and then: what is waited for may be due.
+                    Some((mut journal, survey, replayed)) => {
+                        let before = journal.last_seq();
+                        self.store.catch_up(&mut journal).await.expect("the journal can be read");
+                        let is_current = journal.last_seq() == before && replayed.elapsed() < 10 * GLANCE;
+                        let survey = if is_current { survey } else { replay(&journal) };
+                        Some((journal, survey, if is_current { replayed } else { Instant::now() }))
+                    }
+                    None => {
+                        let (journal, survey) = self.look(order).await;
+                        Some((journal, survey, Instant::now()))
+                    }
+                };
+                if let Some(seen) = known.as_ref().and_then(|(journal, survey, _)| look(journal, survey)) {
                     return seen;
                 }
             }
@@ -253,6 +272,10 @@ impl Drop for World {
             bot.running.abort();
         }
     }
+}
+
+fn replay(journal: &Journal) -> OrderProjection {
+    journeyman::order::projection(journal.pipeline(), journal, chrono::Utc::now())
 }
 
 /// The database's address, for a second look.

@@ -1,6 +1,7 @@
 //! How a story begins: a repository, an issue, an agent's script, settings.
 
 use std::collections::BTreeMap;
+use std::io::Write as _;
 use std::path::Path;
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -12,7 +13,7 @@ use journeyman::config::{
 use journeyman::emulator::{Emulator, EmulatorOptions, RepositoryRole, RepositorySource, keys};
 use journeyman::order::{IsolationMode, OrderLimits, TestingSettings, WriteLimits};
 use journeyman::store::Store;
-use secrecy::SecretString;
+use secrecy::{ExposeSecret as _, SecretString};
 
 use super::{API_TOKEN, Bot, MAINTAINER, OUTSIDER, REPOSITORY, TRIAGER, WEBHOOK_SECRET, World, store_url};
 
@@ -170,9 +171,27 @@ impl Story {
     }
 }
 
-fn keys() -> &'static keys::AppKeys {
+/// The App's keys, made once for all tests: each is a process of its own, and a pair takes a tenth of a second.
+pub fn keys() -> &'static keys::AppKeys {
     static KEYS: OnceLock<keys::AppKeys> = OnceLock::new();
-    KEYS.get_or_init(|| keys::generate().expect("a key pair"))
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("app-keys.pem");
+    KEYS.get_or_init(|| kept_keys(&file).unwrap_or_else(|| keep_keys(&file)))
+}
+
+fn kept_keys(file: &Path) -> Option<keys::AppKeys> {
+    let both = std::fs::read_to_string(file).ok()?;
+    let (private, public) = both.split_at(both.find("-----BEGIN PUBLIC KEY")?);
+    Some(keys::AppKeys { private_pem: SecretString::from(private), public_pem: public.to_owned() })
+}
+
+/// In one file that appears as a whole: of two tests that begin at once, neither reads one key of each.
+fn keep_keys(file: &Path) -> keys::AppKeys {
+    let keys = keys::generate().expect("a key pair");
+    let folder = file.parent().expect("a folder");
+    let mut both = tempfile::NamedTempFile::new_in(folder).expect("cargo made the folder");
+    write!(both, "{}{}", keys.private_pem.expose_secret(), keys.public_pem).expect("it can be written");
+    both.persist(file).expect("it can be renamed");
+    keys
 }
 
 fn settings(place: &Path, github: &Emulator, secret: SecretString) -> Settings {

@@ -3,8 +3,8 @@
 //! May know: runtimes and their command lines, models' APIs, streams of JSON lines, command templates, prompts.
 //! Must never know: how a process is started or walled in, what an order does next, GitHub.
 //!
-//! Nothing here starts a process. A [`Program`] names an [`Invocation`]; whoever starts it feeds the bytes of its
-//! standard output to a [`Transcript`], which answers with what is known of the run. The runtime [`Api`] starts nothing
+//! Nothing here starts a process. A [`AgentProgram`] names an [`Invocation`]; whoever starts it feeds the bytes of its
+//! standard output to a [`Transcript`], which answers with what is known of the run. The runtime [`Runtime::Api`] starts nothing
 //! at all: it talks to a model's API itself, and is the only one here that talks to anybody. All of it is what the
 //! agent *says*: no line of a stream is evidence that work was done.
 

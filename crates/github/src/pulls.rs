@@ -103,7 +103,7 @@ impl From<PullRequestWire> for PullRequest {
 
 impl GitHub {
     /// Opens a pull request, or finds the one that is open from this branch. Where GitHub has no drafts (private
-    /// repositories of some plans) it is opened without; [`Pull::draft`] tells.
+    /// repositories of some plans) it is opened without; [`PullRequest::draft`] tells.
     ///
     /// # Errors
     /// [`ErrorKind::Invalid`] when the branch is not there or has no commits of its own.

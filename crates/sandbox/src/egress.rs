@@ -35,7 +35,7 @@ const SHOWN_AFTER: Duration = Duration::from_secs(5);
 /// Is given what listens, once.
 pub(super) type ListenerHandler = Box<dyn FnOnce(TcpListener) + Send + Sync>;
 
-/// The only way out of a job without network: what it connects to is ours. Made by [`super::Sandbox::door`], and good
+/// The only way out of a job without network: what it connects to is ours. Made by [`super::Sandbox::egress_socket`], and good
 /// for one job.
 pub struct EgressSocket {
     port: u16,

@@ -75,13 +75,13 @@ impl JobLimits {
 /// The limit that a job ran into, with what it was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExceededLimit {
-    /// [`Limits::processes`].
+    /// [`JobLimits::processes`].
     Processes(u32),
-    /// [`Limits::memory`].
+    /// [`JobLimits::memory`].
     Memory(u64),
-    /// [`Limits::largest_file`].
+    /// [`JobLimits::largest_file`].
     LargestFile(u64),
-    /// [`Limits::disk`].
+    /// [`JobLimits::disk`].
     Disk(u64),
 }
 

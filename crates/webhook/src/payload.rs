@@ -47,7 +47,7 @@ pub(super) struct WebhookCheckPayload<'a> {
     pub(super) name: &'a str,
 }
 
-/// The events that bring a [`Check`].
+/// The events that bring a [`WebhookCheckPayload`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WebhookCheckEvent {
     Suite,

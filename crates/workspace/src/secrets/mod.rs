@@ -22,7 +22,7 @@ const MOST_SPOTS: usize = 10;
 pub(super) enum SecretFinding {
     /// One of ours, under its name.
     Ours {
-        /// As it was given to [`Known::new`].
+        /// As it was given to [`SecretSet::new`].
         name: String,
         /// From 1.
         line: usize,

@@ -165,7 +165,7 @@ async fn killed_right_after_the_202_it_has_the_delivery_and_does_the_work() {
     world.emulator.clear_faults();
     assert!(world.journals().await.is_empty(), "there was no time for an order");
     let store = world.store().await;
-    let pending = store.pending_deliveries(10).await.expect("deliveries");
+    let pending = store.pending_deliveries(0, 10).await.expect("deliveries");
     store.close().await;
     let pending: Vec<String> = pending.iter().map(|delivery| delivery.guid.to_string()).collect();
     assert_eq!(pending, std::slice::from_ref(&labeled.guid));

@@ -257,6 +257,9 @@ async fn a_repository_that_github_does_not_answer_for_holds_up_no_other() {
         world.github.label(repository, issue, "journeyman", TRIAGER).await.expect("it is there");
     }
 
+    // Taken off again from the first of them: that is heard after the label, and not before it.
+    world.github.unlabel(REPOSITORY, 2, "journeyman", TRIAGER).await.expect("it is there");
+
     let is_of_other = |journal: &Journal| journal.opened().repository.to_string() == OTHER;
     world.until("the other one's order", |journal, _| is_of_other(journal).then_some(())).await;
     let asked = world.calls("GET", &path_contains).len();
@@ -265,6 +268,15 @@ async fn a_repository_that_github_does_not_answer_for_holds_up_no_other() {
 
     world.github.clear_faults();
     world.quiet().await;
-    assert_eq!(world.orders().await.len(), 6);
+    let orders = world.orders().await;
+    assert_eq!(orders.len(), 6);
+    let mut unlabeled = Vec::new();
+    for order in orders {
+        let heard = heard(&world, order).await;
+        if heard.iter().any(|signal| matches!(signal.kind, SignalKind::Unlabeled { .. })) {
+            unlabeled.push(world.look(order).await.0.opened().issue.number.0);
+        }
+    }
+    assert_eq!(unlabeled, [2], "in the order in which they came");
     world.end().await;
 }

@@ -134,7 +134,7 @@ impl World {
         }
         let queued = self.github.deliveries().iter().any(|one| one.outcome == DeliveryResult::Queued);
         !queued
-            && self.store.pending_deliveries(1).await.expect("the store can be read").is_empty()
+            && self.store.pending_deliveries(0, 1).await.expect("the store can be read").is_empty()
             && self.store.waking_orders().await.expect("the store can be read").is_empty()
     }
 

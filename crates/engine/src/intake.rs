@@ -1,6 +1,6 @@
 //! From stored deliveries to orders: opens one, tells one, or says why not.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::Utc;
 use tokio::sync::mpsc;
@@ -22,10 +22,74 @@ const AT_ONCE: u32 = 200;
 enum IntakeResult {
     /// It is concluded; the orders that have to hear of it.
     Done(Vec<OrderId>),
-    /// It cannot be concluded yet, nor can what came after it from the same repository.
-    Later(RepositoryId, String),
-    /// Its repository is waited for.
+    /// It cannot be concluded yet, and why.
+    Later(RetryKey, String),
+    /// What it needs failed before, and is not due yet.
     Waiting,
+}
+
+/// What is tried again.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum RetryKey {
+    /// GitHub, about this repository.
+    Repository(RepositoryId),
+    /// This delivery alone: GitHub answers, but not what it should.
+    Delivery(DeliveryGuid),
+}
+
+/// One look at all deliveries that wait, the oldest first.
+struct IntakePass<'a> {
+    failed: &'a mut RetryClock<RetryKey>,
+    /// What a delivery that waits is about: nothing later about it may overtake.
+    held: BTreeSet<(RepositoryId, String)>,
+    /// GitHub is not asked about these again in this pass.
+    blocked: BTreeSet<RepositoryId>,
+}
+
+impl IntakePass<'_> {
+    fn is_blocked(&self, repository: RepositoryId) -> bool {
+        self.blocked.contains(&repository) || self.failed.is_waiting(&RetryKey::Repository(repository))
+    }
+
+    /// Keeps what comes later in its place.
+    fn note(&mut self, delivery: &StoredDelivery, incoming: &RoutedSignal, result: &IntakeResult) {
+        let repository = incoming.repository_id;
+        match result {
+            IntakeResult::Done(_) => {
+                self.failed.worked(&RetryKey::Delivery(delivery.guid.clone()));
+                if asks_github(incoming) {
+                    self.failed.worked(&RetryKey::Repository(repository));
+                }
+                return;
+            }
+            IntakeResult::Waiting => {}
+            IntakeResult::Later(key, because) => {
+                tracing::warn!(delivery = %delivery.guid, because, "waits");
+                if let RetryKey::Repository(_) = key {
+                    self.blocked.insert(repository);
+                }
+                self.failed.failed(key.clone());
+            }
+        }
+        self.held.insert((repository, about(&incoming.subject)));
+    }
+}
+
+/// Whether GitHub may have to be asked about its repository before it is concluded.
+fn asks_github(incoming: &RoutedSignal) -> bool {
+    let is_of_labels =
+        matches!(incoming.signal.kind, SignalKind::Labeled { .. } | SignalKind::Unlabeled { .. });
+    is_of_labels || incoming.condition != SignalCondition::Nothing
+}
+
+/// A name for what a signal is about, within its repository.
+fn about(subject: &SignalSubject) -> String {
+    match subject {
+        SignalSubject::Issue(issue) => format!("issue {}", issue.number),
+        SignalSubject::Pull(pull) => format!("pull {pull}"),
+        SignalSubject::Branches(branches) => format!("branches {branches:?}"),
+        SignalSubject::Base => "base".to_owned(),
+    }
 }
 
 impl Engine {
@@ -33,30 +97,33 @@ impl Engine {
     pub(super) async fn process_deliveries(
         &self,
         tell: &mpsc::UnboundedSender<OrderId>,
-        failed: &mut RetryClock<RepositoryId>,
+        failed: &mut RetryClock<RetryKey>,
     ) -> Result<(), StoreError> {
-        for delivery in self.parts.store.pending_deliveries(AT_ONCE).await? {
-            match self.process_delivery(&delivery, failed).await? {
-                IntakeResult::Done(orders) => {
-                    for order in orders {
-                        // Nobody listens only when the engine is stopping.
-                        let _ = tell.send(order);
+        let mut pass = IntakePass { failed, held: BTreeSet::new(), blocked: BTreeSet::new() };
+        let mut waiting = 0;
+        loop {
+            let page = self.parts.store.pending_deliveries(waiting, AT_ONCE).await?;
+            for delivery in &page {
+                match self.process_delivery(delivery, &mut pass).await? {
+                    IntakeResult::Done(orders) => {
+                        for order in orders {
+                            // Nobody listens only when the engine is stopping.
+                            let _ = tell.send(order);
+                        }
                     }
+                    IntakeResult::Later(..) | IntakeResult::Waiting => waiting += 1,
                 }
-                IntakeResult::Later(repository, because) => {
-                    tracing::warn!(delivery = %delivery.guid, because, "waits");
-                    failed.failed(repository);
-                }
-                IntakeResult::Waiting => {}
+            }
+            if page.len() < AT_ONCE as usize {
+                return Ok(());
             }
         }
-        Ok(())
     }
 
     async fn process_delivery(
         &self,
         delivery: &StoredDelivery,
-        failed: &mut RetryClock<RepositoryId>,
+        pass: &mut IntakePass<'_>,
     ) -> Result<IntakeResult, StoreError> {
         let incoming = match understand(&delivery.event, &delivery.body) {
             DeliveryMeaning::Signal(incoming) => incoming,
@@ -67,13 +134,12 @@ impl Engine {
                 return self.conclude(&delivery.guid, DeliveryConclusion::Refused { because }).await;
             }
         };
-        if failed.is_waiting(&incoming.repository_id) {
-            return Ok(IntakeResult::Waiting);
-        }
-        let result = self.process_signal(delivery, &incoming).await?;
-        if let IntakeResult::Done(_) = result {
-            failed.worked(&incoming.repository_id);
-        }
+        let is_held = pass.held.contains(&(incoming.repository_id, about(&incoming.subject)));
+        let result = match is_held || pass.failed.is_waiting(&RetryKey::Delivery(delivery.guid.clone())) {
+            true => IntakeResult::Waiting,
+            false => self.process_signal(delivery, &incoming, pass).await?,
+        };
+        pass.note(delivery, &incoming, &result);
         Ok(result)
     }
 
@@ -81,11 +147,15 @@ impl Engine {
         &self,
         delivery: &StoredDelivery,
         incoming: &RoutedSignal,
+        pass: &mut IntakePass<'_>,
     ) -> Result<IntakeResult, StoreError> {
         let concerned = self.concerned(incoming).await?;
         let begins = matches!(incoming.signal.kind, SignalKind::Labeled { .. });
         if concerned.is_empty() && !begins {
             return self.ignore(&delivery.guid, "no order belongs to it").await;
+        }
+        if asks_github(incoming) && pass.is_blocked(incoming.repository_id) {
+            return Ok(IntakeResult::Waiting);
         }
         // Our own labels come and go at every order, and other people's are theirs: neither is news for an order.
         if let SignalKind::Labeled { label } | SignalKind::Unlabeled { label } = &incoming.signal.kind {
@@ -101,7 +171,10 @@ impl Engine {
             Ok(None) => {}
             Ok(Some(because)) => return self.ignore(&delivery.guid, because).await,
             // Whatever GitHub says: this is no fault of the delivery.
-            Err(error) => return Ok(IntakeResult::Later(incoming.repository_id, error.message)),
+            Err(error) => {
+                let key = RetryKey::Repository(incoming.repository_id);
+                return Ok(IntakeResult::Later(key, error.message));
+            }
         }
         if begins {
             return match concerned.iter().find(|order| order.active) {
@@ -290,10 +363,12 @@ impl Engine {
         error: GitHubError,
     ) -> Result<IntakeResult, StoreError> {
         match error.kind {
-            ErrorKind::Unavailable { .. }
-            | ErrorKind::Unauthorized
-            | ErrorKind::Conflict
-            | ErrorKind::Unexpected => Ok(IntakeResult::Later(incoming.repository_id, error.message)),
+            ErrorKind::Unavailable { .. } | ErrorKind::Unauthorized => {
+                Ok(IntakeResult::Later(RetryKey::Repository(incoming.repository_id), error.message))
+            }
+            ErrorKind::Conflict | ErrorKind::Unexpected => {
+                Ok(IntakeResult::Later(RetryKey::Delivery(delivery.guid.clone()), error.message))
+            }
             ErrorKind::Forbidden | ErrorKind::NotFound | ErrorKind::Invalid => {
                 tracing::error!(delivery = %delivery.guid, "refused: {error}");
                 self.conclude(&delivery.guid, DeliveryConclusion::Refused { because: error.message }).await

@@ -7,6 +7,8 @@ use tokio::time::Instant;
 
 use journeyman_order::Backoff;
 
+const MOMENT: Duration = Duration::from_millis(100);
+
 /// One schedule for many: what fails often waits longer, and nobody else waits with it.
 #[derive(Debug)]
 pub(super) struct RetryClock<K> {
@@ -43,10 +45,16 @@ impl<K: Ord> RetryClock<K> {
         self.failed.get(key).is_some_and(|streak| streak.due > Instant::now())
     }
 
-    /// How long until the first is due that waits. What is overdue does not count: it was there to be tried already.
+    /// Only these may still be tried again.
+    pub(super) fn retain(&mut self, may: impl Fn(&K) -> bool) {
+        self.failed.retain(|key, _| may(key));
+    }
+
+    /// How long until the first is due that waits; at least a moment, since what is overdue may have to wait for others.
     pub(super) fn next_due(&self) -> Option<Duration> {
         let now = Instant::now();
-        self.failed.values().filter(|streak| streak.due > now).map(|streak| streak.due - now).min()
+        let first = self.failed.values().map(|streak| streak.due.saturating_duration_since(now)).min();
+        first.map(|pause| pause.max(MOMENT))
     }
 }
 
@@ -63,7 +71,7 @@ mod tests {
             assert_eq!(clock.next_due(), Some(Duration::from_secs(pause)));
             tokio::time::advance(Duration::from_secs(pause)).await;
             assert!(!clock.is_waiting(&"acme/answers"));
-            assert_eq!(clock.next_due(), None, "nobody is waked up for what is overdue");
+            assert_eq!(clock.next_due(), Some(MOMENT));
         }
         clock.worked(&"acme/answers");
         assert_eq!(clock.next_due(), None);

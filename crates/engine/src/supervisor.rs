@@ -47,10 +47,13 @@ impl Engine {
     async fn process_deliveries_forever(&self, tell: &mpsc::UnboundedSender<OrderId>) {
         let mut failed = RetryClock::until_it_works();
         loop {
-            if let Err(error) = self.process_deliveries(tell, &mut failed).await {
-                tracing::error!("deliveries wait, because the store cannot be used: {error}");
-            }
-            let nap = failed.next_due().map_or(LOOK_AGAIN, |due| due.min(LOOK_AGAIN));
+            let nap = match self.process_deliveries(tell, &mut failed).await {
+                Ok(()) => failed.next_due().map_or(LOOK_AGAIN, |due| due.min(LOOK_AGAIN)),
+                Err(error) => {
+                    tracing::error!("deliveries wait, because the store cannot be used: {error}");
+                    LOOK_AGAIN
+                }
+            };
             tokio::select! {
                 () = self.arrived.notified() => {}
                 () = tokio::time::sleep(nap) => {}
@@ -86,7 +89,9 @@ impl Engine {
 
     async fn start_orders(&self, orders: &mut SupervisedOrders) -> Result<(), StoreError> {
         let now = Utc::now();
-        for order in self.parts.store.waking_orders().await? {
+        let waking = self.parts.store.waking_orders().await?;
+        orders.failed.retain(|order| waking.contains(order));
+        for order in waking {
             if orders.signaled.len() >= self.parts.settings.limits.concurrent_orders {
                 break;
             }
@@ -118,6 +123,7 @@ impl SupervisedOrders {
     /// An order's journal has grown by somebody else's hand.
     fn wake(&mut self, order: OrderId) {
         self.parked.remove(&order);
+        self.failed.worked(&order);
         if let Some(signaled) = self.signaled.get(&order) {
             signaled.notify_one();
             self.signaled_while_driven.insert(order);

@@ -169,7 +169,7 @@ impl HttpFixture {
     }
 
     async fn pending(&self) -> usize {
-        self.store.pending_deliveries(100).await.unwrap().len()
+        self.store.pending_deliveries(0, 100).await.unwrap().len()
     }
 }
 
@@ -195,14 +195,14 @@ async fn a_delivery_is_on_disk_before_github_hears_202_and_counts_once() {
     let response = house.deliver(BODY, &[]).await;
     assert_eq!(response.status(), StatusCode::ACCEPTED);
     assert_eq!(json_of(response).await, json!({"status": "accepted"}));
-    let pending = house.store.pending_deliveries(10).await.unwrap();
+    let pending = house.store.pending_deliveries(0, 10).await.unwrap();
     assert_eq!((pending[0].event.as_str(), pending[0].body.as_slice()), ("issues", BODY));
     assert_eq!(house.orders.arrived.load(Ordering::SeqCst), 1);
 
     let response = house.deliver(b"{\"action\":\"closed\"}", &[]).await;
     assert_eq!(response.status(), StatusCode::ACCEPTED);
     assert_eq!(json_of(response).await, json!({"status": "duplicate"}));
-    assert_eq!(house.store.pending_deliveries(10).await.unwrap()[0].body, BODY);
+    assert_eq!(house.store.pending_deliveries(0, 10).await.unwrap()[0].body, BODY);
     assert_eq!(house.orders.arrived.load(Ordering::SeqCst), 1);
 }
 

@@ -99,7 +99,7 @@ impl FromStr for OrderId {
 }
 
 /// `X-GitHub-Delivery`: a redelivery keeps it.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
 pub struct DeliveryGuid(String);
 text!(DeliveryGuid);

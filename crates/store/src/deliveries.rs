@@ -70,17 +70,18 @@ impl DeliveryConclusion {
 }
 
 impl Store {
-    /// Deliveries that nobody has concluded yet, the oldest first.
+    /// Deliveries that nobody has concluded yet, the oldest first, after so many that are left out.
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub async fn pending_deliveries(&self, limit: u32) -> Result<Vec<StoredDelivery>, StoreError> {
+    pub async fn pending_deliveries(&self, skip: u32, limit: u32) -> Result<Vec<StoredDelivery>, StoreError> {
         let rows: Vec<(String, String, Vec<u8>, i64)> = reading!(&self.pools, pool => {
             sqlx::query_as(
                 "SELECT guid, event, body, received_at FROM deliveries \
-                 WHERE conclusion IS NULL ORDER BY id LIMIT $1",
+                 WHERE conclusion IS NULL ORDER BY id LIMIT $1 OFFSET $2",
             )
             .bind(i64::from(limit))
+            .bind(i64::from(skip))
             .fetch_all(pool)
         })?;
         rows.into_iter()

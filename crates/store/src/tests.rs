@@ -107,10 +107,12 @@ async fn a_delivery_is_kept_once_and_waits_until_it_is_concluded() {
         assert_eq!(store.save_delivery(delivery("a")).await.unwrap(), DeliverySaveOutcome::New);
         assert_eq!(store.save_delivery(delivery("b")).await.unwrap(), DeliverySaveOutcome::Seen);
 
-        let pending = store.pending_deliveries(10).await.unwrap();
+        let pending = store.pending_deliveries(0, 10).await.unwrap();
         let guids: Vec<&str> = pending.iter().map(|delivery| delivery.guid.as_str()).collect();
         assert_eq!(guids, ["b", "a"], "the oldest first");
         assert_eq!(pending[0].body, delivery("b").body);
+        let later = store.pending_deliveries(1, 10).await.unwrap();
+        assert_eq!(later.iter().map(|delivery| delivery.guid.as_str()).collect::<Vec<_>>(), ["a"]);
         assert_eq!(pending[0].received_at, now());
 
         let ignored = DeliveryConclusion::Ignored { because: "a \0 push".to_owned() };
@@ -120,7 +122,7 @@ async fn a_delivery_is_kept_once_and_waits_until_it_is_concluded() {
         let kept = DeliveryConclusion::Ignored { because: "a \u{fffd} push".to_owned() };
         assert_eq!(store.conclusion(&guid("b")).await.unwrap(), Some(kept), "the first conclusion stands");
         assert_eq!(store.conclusion(&guid("a")).await.unwrap(), None);
-        assert_eq!(store.pending_deliveries(10).await.unwrap().len(), 1);
+        assert_eq!(store.pending_deliveries(0, 10).await.unwrap().len(), 1);
 
         let missing = store.conclude_delivery(&guid("c"), &ignored).await;
         assert!(matches!(missing, Err(StoreError::NotFound { .. })), "{missing:?}");

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 
 use super::chance::{any_pipeline, cases, chance, oracle};
-use super::world::{OrderEnding, SimulatedOrder};
+use super::world::{OrderEnding, SimulatedOrder, said};
 use crate::conversation::CheckRunState;
 use crate::ids::CommitSha;
 use crate::judge_answer;
@@ -273,4 +273,30 @@ stages:
     assert!(matches!(ending, OrderEnding::Verified { .. }), "{ending:?}");
     let survey = world.survey();
     assert_eq!(survey.trace.pushed, survey.trace.work.map(|work| work.commit));
+}
+
+#[test]
+fn what_a_person_accepts_after_an_answer_in_vain_is_approved_and_no_check_makes_it_verified() {
+    let yaml = "
+name: one
+version: 1
+stages:
+  - { name: implement, agent: developer, checks: [pushed_commit, policy, tests] }
+  - { name: publish, uses: publish, agent: developer, command: create_pull_request, depends_on: [implement] }
+  - { name: ready, uses: ready, depends_on: [publish] }
+";
+    let mut world = SimulatedOrder::with(yaml)
+        .when("answer/1/1/agent", vec![said("well, maybe")])
+        .when("answer/1/2/agent", vec![said("well, so")])
+        .when("answer/1/3/agent", vec![said("well, hm")]);
+    world.settle();
+    assert_eq!(world.survey().verdict, Verdict::Verified);
+    happens(&mut world, OutsideEvent::Retry);
+    assert!(matches!(world.settle(), OrderEnding::Escalated { .. }));
+    happens(&mut world, OutsideEvent::Approve);
+    let approved = world.settle();
+    assert!(matches!(&approved, OrderEnding::Approved { by, .. } if by == "ada"), "{approved:?}");
+    happens(&mut world, OutsideEvent::Checks);
+    assert_eq!(world.settle(), approved);
+    assert!(!Receipt::of(&world.journal, &world.survey()).verified);
 }

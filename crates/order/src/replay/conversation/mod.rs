@@ -104,8 +104,11 @@ impl<'a> Replay<'a> {
                     }
                 }
                 Ok(AnswerOutcome::GivenUp(settlement)) => {
-                    (ran.given_up, ran.approvable) = (true, true);
-                    ran.settled = Some(settlement);
+                    ran.given_up = true;
+                    if let Err(halt) = self.accepted_as_it_is(answer, settlement, ran) {
+                        ran.settled = None;
+                        return ran.take(halt);
+                    }
                 }
                 Ok(AnswerOutcome::Overtaken) => carried = batch,
                 Err(Suspension::Settled(settlement)) => {
@@ -151,7 +154,7 @@ impl<'a> Replay<'a> {
         self.accept(&mut work, by, because);
         self.trace.work = Some(work);
         self.bring_text_up_to_date(&text_key(answer, "approved"))?;
-        ran.approvable = false;
+        (ran.given_up, ran.approvable) = (false, false);
         ran.settled = Some(self.as_it_stands(pull));
         Ok(())
     }

@@ -19,7 +19,7 @@ HOSTILE = {
     "bytes that were made up, for every parser": r"^journeyman::stories fuzz::",
 }
 CORPUS = re.compile(r"^corpus: (.*): (\d+) tried, (\d+) got through$", re.MULTILINE)
-# The tests' files take less than this at any moment, measured with df.
+# Room that memory has to have for the tests' files: an estimate.
 SPACE = 3 << 30
 
 

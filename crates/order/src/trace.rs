@@ -26,6 +26,8 @@ pub struct OrderTrace {
     pub work: Option<CandidateWork>,
     /// The commit that the remote was seen to have.
     pub pushed: Option<CommitSha>,
+    /// Whether anything of the order's was ever pushed: an attempt that was handed over may still be what people see.
+    pub has_pushed: bool,
     pub pull: Option<PullTrace>,
     /// What the agents cost so far, as they say.
     pub usage: AgentUsage,

@@ -115,7 +115,7 @@ impl Verdict {
                 (None, Some(stage)) => return Self::Pending { stages: vec![stage.name.clone()] },
                 (Some(_), Some(_)) => return inconclusive(Inconclusive::NotPublished),
                 // What people see is an attempt that was handed over before.
-                (_, None) if trace.pushed.is_some() => return inconclusive(Inconclusive::NotPublished),
+                (_, None) if trace.has_pushed => return inconclusive(Inconclusive::NotPublished),
                 // A pipeline that publishes nothing is done with the commit itself.
                 (_, None) => {}
             }

@@ -154,7 +154,7 @@ impl<'a> Replay<'a> {
             ("repository.name".to_owned(), opened.repository.to_string()),
         ]);
         let trace = OrderTrace { usage: budget::usage_after(entries, 0, None), ..OrderTrace::default() };
-        Self {
+        let mut replay = Self {
             journal,
             pipeline,
             signals: SignalLogView { log: heard, segment: 0 },
@@ -170,7 +170,9 @@ impl<'a> Replay<'a> {
             imported: None,
             asked_for_proof: BTreeMap::new(),
             observed: observations(entries),
-        }
+        };
+        replay.trace.has_pushed = !replay.pushes().is_empty();
+        replay
     }
 
     /// Goes as far as the journal carries.

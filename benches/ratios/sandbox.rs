@@ -47,6 +47,7 @@ async fn timed(sandbox: &Sandbox, folder: &Path, network: SandboxNetwork) -> Dur
         stdin: vec![],
         home: folder.join("home"),
         mounts: vec![],
+        layers: Vec::new(),
         relocation: None,
         network,
         limits: JobLimits::small(),

@@ -81,6 +81,7 @@ impl EvalSandbox {
             stdin: Vec::new(),
             home: home.to_owned(),
             mounts: vec![Mount { path: folder.to_owned(), access: MountAccess::ReadWrite }],
+            layers: Vec::new(),
             relocation: None,
             network: match reach {
                 EvalCommandNetwork::Offline => SandboxNetwork::None,

@@ -83,6 +83,7 @@ async fn versions(sandbox: &Sandbox) -> BTreeMap<String, String> {
         stdin: Vec::new(),
         home: place.path().to_owned(),
         mounts: Vec::new(),
+        layers: Vec::new(),
         relocation: None,
         network: SandboxNetwork::None,
         limits: JobLimits::small(),

@@ -120,6 +120,7 @@ impl House {
             stdin: Vec::new(),
             home: places.home.clone(),
             mounts: vec![Mount { path: places.work, access }, Mount { path: places.origin, access }],
+            layers: Vec::new(),
             relocation: None,
             network: SandboxNetwork::None,
             limits: JobLimits::default(),

@@ -60,6 +60,7 @@ pub(crate) fn short_job(program: Vec<OsString>, directory: &Path, home: &Path, m
         stdin: Vec::new(),
         home: home.to_owned(),
         mounts,
+        layers: Vec::new(),
         relocation: None,
         network: SandboxNetwork::None,
         limits: JobLimits::small(),

@@ -7,7 +7,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::{EgressSocket, ExceededLimit, JobLimits, SandboxError};
+use super::layers::MOST_LAYERS;
+use super::{EgressSocket, ExceededLimit, JobLimits, LayerStack, SandboxError};
 use journeyman_order::Exit;
 
 /// One command to run.
@@ -25,6 +26,8 @@ pub struct Job {
     pub home: PathBuf,
     /// What else of the host it sees.
     pub mounts: Vec<Mount>,
+    /// Which of these, and whether the home, are made of layers. Only where [`super::Sandbox::check_layers`] says so.
+    pub layers: Vec<LayerStack>,
     /// Where inside that is seen, if not where it is on the host.
     pub relocation: Option<Relocation>,
     /// Whether it has a network.
@@ -46,6 +49,7 @@ impl fmt::Debug for Job {
             .field("environment", &self.environment.keys())
             .field("home", &self.home)
             .field("mounts", &self.mounts)
+            .field("layers", &self.layers)
             .field("relocation", &self.relocation)
             .field("network", &self.network)
             .field("limits", &self.limits)
@@ -141,6 +145,7 @@ impl Job {
             stdin: Vec::new(),
             home: home.to_owned(),
             mounts: Vec::new(),
+            layers: Vec::new(),
             relocation: None,
             network: SandboxNetwork::None,
             limits: JobLimits::small(),
@@ -156,6 +161,12 @@ impl Job {
             Some(relocation.inside.join(below))
         });
         moved.unwrap_or_else(|| path.to_owned())
+    }
+
+    /// Where on the host that lies which the job writes into its home or a mount.
+    pub(super) fn written(&self, path: &Path) -> PathBuf {
+        let stack = self.layers.iter().find(|stack| stack.at == path);
+        stack.map_or_else(|| path.to_owned(), |stack| stack.upper.clone())
     }
 
     /// Whether a path lies in the home or in a mount.
@@ -183,6 +194,15 @@ impl Job {
                 "its directory {:?} lies neither in a mount nor in its home",
                 self.directory
             ));
+        }
+        for stack in &self.layers {
+            let is_known = stack.at == self.home || self.mounts.iter().any(|mount| mount.path == stack.at);
+            if !is_known || !(1..=MOST_LAYERS).contains(&stack.lower.len()) {
+                let (at, number) = (&stack.at, stack.lower.len());
+                return bad(format!(
+                    "{number} layers at {at:?}: too many or too few, or neither its home nor a mount"
+                ));
+            }
         }
         for mount in &self.mounts {
             match std::fs::symlink_metadata(&mount.path) {

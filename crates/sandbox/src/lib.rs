@@ -19,6 +19,7 @@ mod disk;
 mod egress;
 mod error;
 mod job;
+mod layers;
 mod limit_watcher;
 mod limits;
 mod no_sandbox;
@@ -33,7 +34,7 @@ mod tests;
 
 use std::fmt::Debug;
 use std::net::TcpListener;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -41,6 +42,7 @@ pub use egress::EgressSocket;
 pub use error::SandboxError;
 pub use job::{CollectedOutput, Job, JobResult, Mount, MountAccess, Relocation, SandboxNetwork, Sink};
 pub use journeyman_order::IsolationMode;
+pub use layers::{LayerStack, MOST_LAYERS};
 pub use limits::{ExceededLimit, JobLimits};
 
 use bubblewrap::Bubblewrap;
@@ -155,6 +157,44 @@ impl Sandbox {
         match self.mode() {
             IsolationMode::Bubblewrap => self.probe().await,
             IsolationMode::None => Ok(()),
+        }
+    }
+
+    /// Whether jobs can be given folders made of layers that lie in this folder: the kernel has to allow it, and the
+    /// file system. It is tried.
+    ///
+    /// # Errors
+    /// Says why not.
+    pub async fn check_layers(&self, folder: &Path) -> Result<(), SandboxError> {
+        match self.mode() {
+            IsolationMode::Bubblewrap => self.try_layers(folder).await,
+            IsolationMode::None => {
+                Err(SandboxError::Unusable { said: "the mode `none` makes no mounts".to_owned() })
+            }
+        }
+    }
+
+    async fn try_layers(&self, folder: &Path) -> Result<(), SandboxError> {
+        let made = |source| SandboxError::io("make a folder of layers", source);
+        std::fs::create_dir_all(folder).map_err(made)?;
+        let place = tempfile::tempdir_in(folder).map_err(made)?;
+        let [home, lower, upper, work] =
+            ["home", "lower", "upper", "work"].map(|name| place.path().join(name));
+        for folder in [&home, &lower, &upper, &work] {
+            std::fs::create_dir(folder).map_err(made)?;
+        }
+        std::fs::write(lower.join("gone"), "").map_err(made)?;
+        let mut job = Job::probe(&home);
+        job.program = ["rm", "gone"].map(Into::into).to_vec();
+        job.layers = vec![LayerStack { at: home, lower: vec![lower], upper, work }];
+        let mut said = CollectedOutput::default();
+        let ended = self.run(job, &mut said).await?;
+        match ended.exit {
+            Exit::Code(0) => Ok(()),
+            exit => {
+                let said = format!("{exit}: {}", String::from_utf8_lossy(&said.stderr).trim());
+                Err(SandboxError::Unusable { said })
+            }
         }
     }
 

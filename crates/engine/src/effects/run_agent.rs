@@ -219,6 +219,7 @@ impl EffectContext {
             stdin: invocation.stdin.clone(),
             home,
             mounts,
+            layers: Vec::new(),
             relocation: None,
             network,
             limits: JobLimits::default(),

@@ -140,6 +140,7 @@ impl EffectContext {
             stdin: Vec::new(),
             home: places.home.clone(),
             mounts: vec![readable(&places.origin)],
+            layers: Vec::new(),
             relocation: None,
             network: journeyman_sandbox::SandboxNetwork::None,
             limits: journeyman_sandbox::JobLimits::small(),

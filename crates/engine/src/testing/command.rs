@@ -79,6 +79,7 @@ impl CommitTester {
             stdin: Vec::new(),
             home: place.home.clone(),
             mounts: vec![writable(&place.tree)],
+            layers: Vec::new(),
             relocation: place.relocation.clone(),
             network,
             limits: JobLimits::default(),

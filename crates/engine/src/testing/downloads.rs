@@ -101,6 +101,7 @@ impl CommitTester {
             stdin: Vec::new(),
             home: home.to_owned(),
             mounts,
+            layers: Vec::new(),
             relocation: None,
             network: SandboxNetwork::None,
             limits: JobLimits { disk: LARGEST, ..JobLimits::small() },

@@ -21,7 +21,7 @@ use super::no_sandbox::exit;
 use super::readable_paths::ReadablePaths;
 use super::{
     EgressSocket, IsolationBackend, IsolationMode, Job, JobExit, SandboxError, SandboxNetwork, Sink, cgroup,
-    copy_output, program, seccomp, spawner,
+    copy_output, layers, program, seccomp, spawner,
 };
 use arguments::{InheritedFiles, arguments};
 use journeyman_order::Exit;
@@ -111,6 +111,8 @@ impl IsolationBackend for Bubblewrap {
         spawner::inherit(&mut command, files.open);
         job.limits.inherited_by(&mut command);
         let group = cgroup::entered(self.groups.as_ref(), &job.limits, &mut command)?;
+        layers::mounted_by(&mut command, &job.layers)
+            .map_err(|source| SandboxError::io("lay layers", source))?;
         let status = StatusPipe::new(status).map_err(prepared)?;
 
         let not_started = |said: String| SandboxError::NotStarted { program: program.clone(), said };

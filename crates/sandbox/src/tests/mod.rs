@@ -1,6 +1,7 @@
 //! Real jobs behind real walls.
 
 mod egress;
+mod layers;
 mod leftovers;
 mod limits;
 mod output;
@@ -56,6 +57,7 @@ impl SandboxFixture {
             stdin: Vec::new(),
             home: self.path("home"),
             mounts: vec![Mount { path: self.path("work"), access: MountAccess::ReadWrite }],
+            layers: Vec::new(),
             relocation: None,
             network: SandboxNetwork::None,
             limits: JobLimits::default(),

@@ -1,0 +1,146 @@
+//! Folders made of layers: what a job sees as one folder is read-only layers of ours with a writable one on top, so that
+//! nothing is copied for a run and nothing that a run writes is anybody else's.
+//!
+//! May know: overlay mounts in a user namespace of the job's own. Must never know: what lies in a layer.
+//!
+//! The mounts are made by the process that becomes bubblewrap, in namespaces that end with it. bubblewrap has no such
+//! option in the versions that are installed, and the system asks for no more rights than bubblewrap needs.
+
+use std::ffi::{CStr, CString};
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use rustix::fs::{Mode, OFlags, open};
+use rustix::mount::{MountFlags, mount};
+use rustix::process::{getegid, geteuid};
+use rustix::thread::{UnshareFlags, unshare_unsafe};
+
+/// Layers of one stack below the writable one. The system has a limit too, and a higher one.
+pub const MOST_LAYERS: usize = 16;
+
+/// Layers that are seen as one folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LayerStack {
+    /// Where they are seen: the job's home or one of its mounts, an empty folder.
+    pub at: PathBuf,
+    /// What is never written, the uppermost first; at least one, at most [`MOST_LAYERS`].
+    pub lower: Vec<PathBuf>,
+    /// Where everything goes that the job writes. What was removed of a lower layer is a whiteout there.
+    pub upper: PathBuf,
+    /// The kernel's own, an empty folder on the file system of `upper`.
+    pub work: PathBuf,
+}
+
+/// Has the process make these folders of their layers, for itself and all that it starts.
+#[allow(unsafe_code)]
+pub(super) fn mounted_by(command: &mut Command, stacks: &[LayerStack]) -> io::Result<()> {
+    if stacks.is_empty() {
+        return Ok(());
+    }
+    let (user, group) = (geteuid().as_raw(), getegid().as_raw());
+    let user = format!("{user} {user} 1");
+    let group = format!("{group} {group} 1");
+    let mounts = stacks.iter().map(OverlayMount::of).collect::<io::Result<Vec<_>>>()?;
+    let make = move || -> io::Result<()> {
+        // SAFETY: this is a process of one thread, between fork and exec, and nothing here relies on its namespaces.
+        unsafe { unshare_unsafe(UnshareFlags::NEWUSER | UnshareFlags::NEWNS) }?;
+        // Until this is denied, an ordinary user may not map a group.
+        tell(c"/proc/self/setgroups", "deny")?;
+        tell(c"/proc/self/uid_map", &user)?;
+        tell(c"/proc/self/gid_map", &group)?;
+        mounts.iter().try_for_each(OverlayMount::mount)
+    };
+    // SAFETY: between fork and exec only system calls are made, with arguments made before; nothing is allocated.
+    unsafe { command.pre_exec(make) };
+    Ok(())
+}
+
+fn tell(file: &CStr, what: &str) -> io::Result<()> {
+    let file = open(file, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
+    rustix::io::write(&file, what.as_bytes())?;
+    Ok(())
+}
+
+/// One stack, in words that need no memory once the process is forked.
+struct OverlayMount {
+    at: CString,
+    lower: Vec<CString>,
+    upper: CString,
+    work: CString,
+}
+
+impl OverlayMount {
+    fn of(stack: &LayerStack) -> io::Result<Self> {
+        let named = |path: &Path| CString::new(path.as_os_str().as_bytes());
+        Ok(Self {
+            at: named(&stack.at)?,
+            lower: stack.lower.iter().map(|layer| named(layer)).collect::<Result<_, _>>()?,
+            upper: named(&stack.upper)?,
+            work: named(&stack.work)?,
+        })
+    }
+
+    /// Layers are named by descriptors, opened where the mount is made: paths may hold what stands for something in the
+    /// options, and may be longer than these.
+    fn mount(&self) -> io::Result<()> {
+        // Attributes as ordinary users may write them; nothing is redirected by what a layer says of itself.
+        let mut options = MountOptions::new();
+        let mut opened: [Option<OwnedFd>; MOST_LAYERS + 2] = [const { None }; MOST_LAYERS + 2];
+        let layers = self.lower.iter().map(|layer| (c":", layer));
+        let writable = [(c",upperdir=", &self.upper), (c",workdir=", &self.work)];
+        options.add(b"userxattr,lowerdir=")?;
+        for (number, ((before, layer), held)) in layers.chain(writable).zip(&mut opened).enumerate() {
+            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            let folder = open(layer.as_c_str(), flags, Mode::empty())?;
+            options.add(if number == 0 { b"" } else { before.to_bytes() })?;
+            options.add(b"/proc/self/fd/")?;
+            options.add_number(folder.as_raw_fd())?;
+            *held = Some(folder);
+        }
+        let flags = MountFlags::NODEV | MountFlags::NOSUID;
+        Ok(mount(c"overlay", self.at.as_c_str(), c"overlay", flags, options.as_c_str()?)?)
+    }
+}
+
+/// A text of bounded length that ends with a zero byte.
+struct MountOptions {
+    text: [u8; 1_024],
+    length: usize,
+}
+
+impl MountOptions {
+    fn new() -> Self {
+        Self { text: [0; 1_024], length: 0 }
+    }
+
+    fn add(&mut self, more: &[u8]) -> io::Result<()> {
+        let end = self.length + more.len();
+        // The last byte stays zero.
+        let room = self.text.get_mut(self.length..end).filter(|_| end < 1_024);
+        room.ok_or(io::ErrorKind::ArgumentListTooLong)?.copy_from_slice(more);
+        self.length = end;
+        Ok(())
+    }
+
+    fn add_number(&mut self, number: i32) -> io::Result<()> {
+        let mut rest = number.unsigned_abs();
+        let mut digits = [b'0'; 10];
+        let mut from = digits.len();
+        for digit in digits.iter_mut().rev() {
+            *digit = b"0123456789"[(rest % 10) as usize];
+            (rest, from) = (rest / 10, from - 1);
+            if rest == 0 {
+                break;
+            }
+        }
+        self.add(digits.get(from..).unwrap_or_default())
+    }
+
+    fn as_c_str(&self) -> io::Result<&CStr> {
+        CStr::from_bytes_until_nul(&self.text).map_err(|_| io::ErrorKind::InvalidData.into())
+    }
+}

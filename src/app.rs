@@ -20,7 +20,7 @@ use tokio::sync::broadcast;
 use crate::agent::{self, Agents, RuntimeKind};
 use crate::attest::{SigningKey, SigningKeyOrigin};
 use crate::config::{self, Settings, Templates, repository_settings};
-use crate::engine::{Engine, EngineParts, EngineSettings};
+use crate::engine::{Engine, EngineParts, EngineSettings, Environments};
 use crate::github::{AppCredentials, GitHub};
 use crate::http::{self, BodyLimits, HttpState, Readiness, WorkOrders};
 use crate::order::next::OrderProjection;
@@ -69,6 +69,9 @@ impl Application {
         let workspaces = Workspaces::new(&settings.data.dir)
             .with_context(|| format!("data.dir = {:?}", settings.data.dir))?;
         let bench = EvalSandbox { sandbox: sandbox.clone(), workspaces: workspaces.clone() };
+        let rules = rules(&settings)?;
+        let environments =
+            Environments::new(sandbox.clone(), workspaces.clone(), rules.testing.clone()).await;
         let parts = EngineParts {
             journals: journals(store.clone()),
             store: store.clone(),
@@ -76,7 +79,8 @@ impl Application {
             workspaces,
             agents: Arc::new(Agents::new(settings.agents.clone())?),
             sandbox: sandbox.clone(),
-            settings: rules(&settings)?,
+            environments,
+            settings: rules,
         };
         let listen = settings.server.listen;
         let listener = TcpListener::bind(listen).with_context(|| {
@@ -209,7 +213,7 @@ async fn open_sandbox(settings: &config::SandboxSettings) -> anyhow::Result<Sand
     if settings.mode == IsolationMode::None {
         tracing::warn!("sandbox.mode = \"none\": agents and tests run without a sandbox, as configured");
     }
-    Ok(Sandbox::new(settings.mode, settings.read.clone()).await?)
+    Ok(Sandbox::new(settings.mode, settings.read.clone()).await?.limited_to(settings.limits))
 }
 
 fn signer(settings: &Settings, sandbox: Sandbox) -> anyhow::Result<ReceiptSigner> {

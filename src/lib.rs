@@ -3,7 +3,7 @@
 //! The house, from the door to the heart. Each room is a crate in `crates/`, so that the compiler holds the arrows:
 //!
 //! ```text
-//! main → cli → app → {http, engine} → {webhook, store, agent, workspace, verify, sandbox, github, render, attest} → order
+//! main → cli → app → {http, engine} → {webhook, store, agent, workspace, environment, verify, sandbox, github, render, attest} → order
 //! ```
 //!
 //! The adapters do not know one another; `order` knows nobody; `emulator` is known to `cli` and the tests only.
@@ -14,6 +14,7 @@ pub use journeyman_config as config;
 #[cfg(feature = "emulator")]
 pub use journeyman_emulator as emulator;
 pub use journeyman_engine as engine;
+pub use journeyman_environment as environment;
 pub use journeyman_gateway as gateway;
 pub use journeyman_github as github;
 pub use journeyman_http as http;

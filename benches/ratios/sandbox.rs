@@ -48,6 +48,7 @@ async fn timed(sandbox: &Sandbox, folder: &Path, network: SandboxNetwork) -> Dur
         home: folder.join("home"),
         mounts: vec![],
         layers: Vec::new(),
+        search: Vec::new(),
         relocation: None,
         network,
         limits: JobLimits::small(),

@@ -66,15 +66,16 @@ async fn verdict_of(sample: &Sample) {
     for turn in 0..TIMES {
         let workspaces = Workspaces::new(&folder.path().join(format!("data-{turn}"))).expect("a folder");
         workspaces.import_local(&repository, place).expect("the commits");
-        let testing = CommitTester {
-            sandbox: Sandbox::new(IsolationMode::Bubblewrap, vec![]).await.expect("bubblewrap"),
+        let testing = CommitTester::new(
+            Sandbox::new(IsolationMode::Bubblewrap, vec![]).await.expect("bubblewrap"),
             workspaces,
-            settings: TestingSettings {
+            TestingSettings {
                 setup_time: Duration::from_secs(120),
                 test_time: Duration::from_secs(600),
                 ..TestingSettings::default()
             },
-        };
+        )
+        .await;
         let ask = |base: git2::Oid| TestRunRequest {
             repository: repository.clone(),
             base: base.to_string().parse().expect("a commit"),
@@ -83,6 +84,7 @@ async fn verdict_of(sample: &Sample) {
             tree: tree.to_string().parse().expect("a tree"),
             settings: RepositorySettings { test: Some(command.clone()), ..RepositorySettings::default() },
             folder: folder.path().join("tests"),
+            environments: folder.path().join("environments"),
         };
         // Held against itself a commit is run, and nothing else.
         for (base, times) in [(*after, &mut alone), (*before, &mut first), (*before, &mut again)] {

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::order::{CommitSha, Exit, OrderId, RepositoryName};
-use crate::sandbox::{CollectedOutput, Job, JobLimits, Mount, MountAccess, Sandbox, SandboxNetwork};
+use crate::sandbox::{CollectedOutput, Job, Mount, MountAccess, Sandbox, SandboxNetwork};
 use crate::workspace::Workspaces;
 
 /// What of a command's output is kept.
@@ -82,12 +82,13 @@ impl EvalSandbox {
             home: home.to_owned(),
             mounts: vec![Mount { path: folder.to_owned(), access: MountAccess::ReadWrite }],
             layers: Vec::new(),
+            search: Vec::new(),
             relocation: None,
             network: match reach {
                 EvalCommandNetwork::Offline => SandboxNetwork::None,
                 EvalCommandNetwork::Online => SandboxNetwork::Host,
             },
-            limits: JobLimits::default(),
+            limits: self.sandbox.limits(),
             timeout: time,
             most_output: MOST_OUTPUT,
         };

@@ -37,12 +37,9 @@ pub async fn reverify(
         settings(&commits, &name, &needed)
     })
     .await??;
-    let testing = CommitTester {
-        sandbox: super::open_sandbox(&rules.sandbox).await?,
-        workspaces,
-        // They inform, and a verdict does not rest on them.
-        settings: TestingSettings { mutant_time: Duration::ZERO, ..rules.testing.clone() },
-    };
+    // Mutants inform, and a verdict does not rest on them.
+    let how = TestingSettings { mutant_time: Duration::ZERO, ..rules.testing.clone() };
+    let testing = CommitTester::new(super::open_sandbox(&rules.sandbox).await?, workspaces, how).await;
     let ask = TestRunRequest {
         repository: claims.repository.clone(),
         base,
@@ -51,6 +48,7 @@ pub async fn reverify(
         tree: claims.tree.clone(),
         settings,
         folder: place.path().join("tests"),
+        environments: place.path().join("environments"),
     };
     let tested = Box::pin(testing.run(&ask)).await.map_err(|trouble| anyhow::anyhow!(trouble.message))?;
     Ok(TestEvidence::of(&tested.run))

@@ -84,6 +84,7 @@ async fn versions(sandbox: &Sandbox) -> BTreeMap<String, String> {
         home: place.path().to_owned(),
         mounts: Vec::new(),
         layers: Vec::new(),
+        search: Vec::new(),
         relocation: None,
         network: SandboxNetwork::None,
         limits: JobLimits::small(),

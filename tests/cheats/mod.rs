@@ -119,15 +119,16 @@ impl House {
 
     async fn of_commits(&self, case: &str, commits: Commits, settings: RepositorySettings) -> TestRun {
         let Commits { before, after, tree } = commits;
-        let testing = CommitTester {
-            sandbox: self.sandbox.clone(),
-            workspaces: self.workspaces.clone(),
-            settings: TestingSettings {
+        let testing = CommitTester::new(
+            self.sandbox.clone(),
+            self.workspaces.clone(),
+            TestingSettings {
                 setup_time: Duration::from_secs(120),
                 test_time: Duration::from_secs(120),
                 ..TestingSettings::default()
             },
-        };
+        )
+        .await;
         let ask = TestRunRequest {
             repository: name(),
             base: before.to_string().parse().expect("a commit"),
@@ -136,6 +137,7 @@ impl House {
             tree: tree.to_string().parse().expect("a tree"),
             settings,
             folder: self.place.path().join("tests").join(case),
+            environments: self.place.path().join("environments").join(case),
         };
         testing.run(&ask).await.unwrap_or_else(|trouble| panic!("{case}: {}", trouble.message)).run
     }

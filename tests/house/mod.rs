@@ -19,6 +19,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("attest", &["order"]),
     ("config", &["agent", "order"]),
     ("emulator", &["order"]),
+    ("environment", &["order"]),
     ("gateway", &["order"]),
     ("github", &["order"]),
     ("render", &["order"]),
@@ -33,6 +34,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         &[
             "agent",
             "config",
+            "environment",
             "gateway",
             "github",
             "order",

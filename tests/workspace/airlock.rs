@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use journeyman::order::{Category, CommitSha, Exit};
 use journeyman::sandbox::IsolationMode;
-use journeyman::workspace::{ImportOutcome, ImportRules, MOST_EXPORTED, SecretSet};
+use journeyman::workspace::{ImportOutcome, ImportRules, MOST_EXPORTED, SecretSet, Workspaces};
 
 use super::{House, count, files, git};
 
@@ -129,7 +129,7 @@ async fn the_agents_repositories_lead_to_none_of_ours() {
 async fn readying_the_work_tree_again_keeps_what_is_there_and_mends_what_is_broken() {
     let house = House::new().await;
     let again = async || {
-        let command = house.workspaces.clone_command(house.order, Some(&house.branch));
+        let command = Workspaces::clone_command(&house.places(), Some(&house.branch), &[]);
         let (ended, _, err) = house.run(command, true).await;
         assert_eq!(ended.exit, Exit::Code(0), "{err}");
     };
@@ -157,7 +157,7 @@ async fn readying_the_work_tree_again_keeps_what_is_there_and_mends_what_is_brok
     assert!(!house.places().work.exists() && house.places().runs.exists());
     house.workspaces.remove(house.order).unwrap();
     house.workspaces.create_origin(house.order, &house.repository, &house.base, "main", None).unwrap();
-    house.run(house.workspaces.clone_command(house.order, None), true).await;
+    house.run(Workspaces::clone_command(&house.places(), None, &[]), true).await;
     house.agent("echo plan > plan.md").await;
     again().await;
     assert_eq!(

@@ -96,7 +96,7 @@ impl House {
         workspaces.create_origin(order, &repository, &base, "main", None).unwrap();
         let house = Self { server, data, workspaces, sandbox, repository, order, branch, base };
         let (ended, _, err) =
-            house.run(house.workspaces.clone_command(order, Some(&house.branch)), true).await;
+            house.run(Workspaces::clone_command(&house.places(), Some(&house.branch), &[]), true).await;
         assert_eq!(ended.exit, journeyman::order::Exit::Code(0), "{err}");
         house
     }
@@ -121,6 +121,7 @@ impl House {
             home: places.home.clone(),
             mounts: vec![Mount { path: places.work, access }, Mount { path: places.origin, access }],
             layers: Vec::new(),
+            search: Vec::new(),
             relocation: None,
             network: SandboxNetwork::None,
             limits: JobLimits::default(),
@@ -147,7 +148,7 @@ impl House {
     /// The same, of work that began with another commit than the base.
     async fn import_from(&self, start: &CommitSha) -> ImportOutcome {
         let (_, out, _) =
-            self.run(self.workspaces.export_command(self.order, &self.branch, start), false).await;
+            self.run(Workspaces::export_command(&self.places(), &self.branch, start), false).await;
         self.import_bytes_from(start, &out)
     }
 
@@ -197,7 +198,7 @@ impl House {
         let start = start.map(|commit| journeyman::workspace::StartPoint { commit, branch: &self.branch });
         self.workspaces.create_origin(self.order, &self.repository, &self.base, "main", start).unwrap();
         let (ended, _, err) =
-            self.run(self.workspaces.clone_command(self.order, Some(&self.branch)), true).await;
+            self.run(Workspaces::clone_command(&self.places(), Some(&self.branch), &[]), true).await;
         assert_eq!(ended.exit, journeyman::order::Exit::Code(0), "{err}");
     }
 

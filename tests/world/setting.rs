@@ -11,7 +11,7 @@ use journeyman::config::{
     SandboxSettings, ServerSettings, Settings, StoreSettings,
 };
 use journeyman::emulator::{Emulator, EmulatorOptions, RepositoryRole, RepositorySource, keys};
-use journeyman::order::{IsolationMode, OrderLimits, TestingSettings, WriteLimits};
+use journeyman::order::{IsolationMode, JobLimits, OrderLimits, TestingSettings, WriteLimits};
 use journeyman::store::Store;
 use secrecy::{ExposeSecret as _, SecretString};
 
@@ -243,7 +243,11 @@ fn settings(place: &Path, github: &Emulator, secret: SecretString) -> Settings {
             ..TestingSettings::default()
         },
         templates: Default::default(),
-        sandbox: SandboxSettings { mode: IsolationMode::Bubblewrap, read: Vec::new() },
+        sandbox: SandboxSettings {
+            mode: IsolationMode::Bubblewrap,
+            read: Vec::new(),
+            limits: JobLimits::default(),
+        },
         agents: BTreeMap::from([(AGENT.to_owned(), agent)]),
         pipelines: BTreeMap::new(),
         prices: BTreeMap::new(),

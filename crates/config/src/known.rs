@@ -143,6 +143,8 @@ known! {
 
     DATA_DIR: "data.dir", Text, Is("data"),
         "mirrors, workspaces and artifacts: gigabytes for large repositories";
+    DATA_KEEP_GIB: "data.keep_gib", Integer(0, 1_000_000), Is("50"),
+        "GiB of environments and images; beyond that, those unused for longest are removed; `0`: none is kept unused";
 
     LABEL: "defaults.label", Name(50), Is("journeyman"),
         "the label that starts an order";
@@ -185,6 +187,16 @@ known! {
         "`none` runs agents and tests without a sandbox, with your user's rights; every receipt says so";
     SANDBOX_READ: "sandbox.read", Paths, Is(""),
         "more folders that agents and tests may read, such as a toolchain; absolute paths";
+    SANDBOX_MEMORY: "sandbox.memory_mib", Integer(64, 1 << 24), Is("8192"),
+        "MiB of memory for one job: an agent, a setup or a test run, its temporary files included";
+    SANDBOX_PROCESSES: "sandbox.processes", Integer(16, 1 << 22), Is("4096"),
+        "processes and threads of one job at the same time";
+    SANDBOX_DISK: "sandbox.disk_mib", Integer(64, 1 << 30), Is("32768"),
+        "MiB in all folders that one job may write, what was there before it included";
+    SANDBOX_FILE: "sandbox.file_mib", Integer(1, 1 << 30), Is("8192"),
+        "MiB of the largest file that a job may write";
+    SANDBOX_OPEN_FILES: "sandbox.open_files", Integer(64, 1 << 20), Is("16384"),
+        "files that one process of a job may hold open";
     SETUP_NETWORK: "sandbox.setup_network", List, Is("registries"),
         "hosts that a repository's `setup` may reach over HTTPS: names, `registries` for the public ones of its \
          package managers, `*` for any public host, `registry.corp at 10.0.0.0/8` for one in your own network";

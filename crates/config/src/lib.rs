@@ -27,7 +27,9 @@ use url::Url;
 
 pub use journeyman_agent::{AgentSettings, ApiSettings, Prices, RuntimeKind};
 pub use journeyman_order::model_service::{Price, Provider};
-use journeyman_order::{DayLimits, IsolationMode, OrderLimits, Pipeline, TestingSettings, WriteLimits};
+use journeyman_order::{
+    DayLimits, IsolationMode, JobLimits, OrderLimits, Pipeline, TestingSettings, WriteLimits,
+};
 
 pub use error::SettingsError;
 pub use kind::SettingKind;
@@ -137,4 +139,6 @@ pub struct LimitSettings {
 pub struct SandboxSettings {
     pub mode: IsolationMode,
     pub read: Vec<PathBuf>,
+    /// What one job may use of the machine.
+    pub limits: JobLimits,
 }

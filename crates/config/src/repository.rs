@@ -94,6 +94,7 @@ fn hold_to_rules(settings: &RepositorySettings) -> Result<(), RepositorySettings
             return wrong(key, "a shell command of 1 to 4096 characters");
         }
     }
+    hold_environment_to_rules(settings)?;
     if settings.report.as_ref().is_some_and(|path| !is_inside(path)) {
         return wrong("report", "a path inside the repository, such as target/report.xml");
     }
@@ -132,6 +133,116 @@ fn hold_to_rules(settings: &RepositorySettings) -> Result<(), RepositorySettings
         }
     }
     Ok(())
+}
+
+const MOST_VARIABLES: usize = 100;
+const MOST_SERVICES: usize = 10;
+const VARIABLES: &str = "names of at most 100 variables with their values of up to 4096 characters, such as DATABASE_URL: \
+                         postgres://db; a name is letters, digits and _, and neither PATH nor HOME";
+const IMAGE: &str =
+    "an OCI image, such as python:3.12-slim or ghcr.io/owner/name@sha256:… with 64 hexadecimal digits";
+
+/// Image, services and variables.
+fn hold_environment_to_rules(settings: &RepositorySettings) -> Result<(), RepositorySettingsError> {
+    let wrong = |key: String, expected: &str| {
+        Err(RepositorySettingsError::Value { key, expected: expected.to_owned() })
+    };
+    if settings.image.as_ref().is_some_and(|image| !is_image(image)) {
+        return wrong("image".into(), IMAGE);
+    }
+    if !are_variables(&settings.env) {
+        return wrong("env".into(), VARIABLES);
+    }
+    let is_label = |name: &str| {
+        let is_of_label = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
+        (1..=63).contains(&name.len())
+            && name.bytes().all(is_of_label)
+            && !name.starts_with('-')
+            && !name.ends_with('-')
+    };
+    if settings.services.len() > MOST_SERVICES
+        || !settings.services.keys().all(|name| is_label(name) && name != "localhost")
+    {
+        return wrong(
+            "services".into(),
+            "at most 10 services by their names of lower case letters, digits and hyphens, such as db: { image: postgres:16 }",
+        );
+    }
+    for (name, service) in &settings.services {
+        if !is_image(&service.image) {
+            return wrong(format!("services.{name}.image"), IMAGE);
+        }
+        if !are_variables(&service.env) {
+            return wrong(format!("services.{name}.env"), VARIABLES);
+        }
+        let is_command =
+            |ready: &String| !ready.trim().is_empty() && ready.len() <= MOST_COMMAND && !ready.contains('\0');
+        if service.ready.as_ref().is_some_and(|ready| !is_command(ready)) {
+            return wrong(
+                format!("services.{name}.ready"),
+                "a shell command of 1 to 4096 characters, such as pg_isready",
+            );
+        }
+    }
+    Ok(())
+}
+
+fn are_variables(all: &std::collections::BTreeMap<String, String>) -> bool {
+    let is_name = |name: &str| {
+        (1..=100).contains(&name.len())
+            && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+            && !name.starts_with(|c: char| c.is_ascii_digit())
+            && !matches!(name, "PATH" | "HOME")
+    };
+    let fits = |(name, value): (&String, &String)| {
+        is_name(name) && value.len() <= MOST_COMMAND && !value.contains('\0')
+    };
+    all.len() <= MOST_VARIABLES && all.iter().all(fits)
+}
+
+/// The grammar of image references: `[host[:port]/]path[:tag][@sha256:digest]`.
+fn is_image(image: &str) -> bool {
+    let (name, digest) = match image.split_once('@') {
+        Some((name, digest)) => (name, Some(digest)),
+        None => (image, None),
+    };
+    let is_hex = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
+    let is_digest = |digest: &str| {
+        digest.strip_prefix("sha256:").is_some_and(|hex| hex.len() == 64 && hex.bytes().all(is_hex))
+    };
+    // A colon after the last slash begins a tag, one before it a port.
+    let after_slash = name.rfind('/').map_or(0, |at| at + 1);
+    let (path, tag) = match name.get(after_slash..).and_then(|last| last.find(':')) {
+        Some(at) => (name.get(..after_slash + at), name.get(after_slash + at + 1..)),
+        None => (Some(name), None),
+    };
+    let is_tag = |tag: &str| {
+        (1..=128).contains(&tag.len())
+            && tag.bytes().all(|b| b.is_ascii_alphanumeric() || b"_.-".contains(&b))
+            && !tag.starts_with(['.', '-'])
+    };
+    let is_host = |part: &str| part.contains(['.', ':']) || part == "localhost";
+    let is_part = |part: &str| {
+        let is_of_part = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b"._-".contains(&b);
+        let is_edge = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
+        part.bytes().all(is_of_part) && is_edge(part.chars().next()) && is_edge(part.chars().next_back())
+    };
+    let is_authority = |part: &str| {
+        let (host, port) = part.split_once(':').map_or((part, None), |(host, port)| (host, Some(port)));
+        let is_of_host = |b: u8| b.is_ascii_alphanumeric() || b".-".contains(&b);
+        !host.is_empty()
+            && host.bytes().all(is_of_host)
+            && port.is_none_or(|port| port.parse::<u16>().is_ok())
+    };
+    let Some(path) = path.filter(|path| (1..=255).contains(&path.len())) else { return false };
+    let parts: Vec<&str> = path.split('/').collect();
+    let names = match parts.as_slice() {
+        [first, rest @ ..] if is_host(first) && !rest.is_empty() => is_authority(first).then_some(rest),
+        all => Some(all),
+    };
+    names.is_some_and(|names| names.iter().all(|part| is_part(part)))
+        && tag.is_none_or(is_tag)
+        && digest.is_none_or(is_digest)
 }
 
 fn is_inside(path: &str) -> bool {

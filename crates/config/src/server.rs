@@ -16,7 +16,9 @@ use super::{
     TestRunSettings, api,
 };
 use journeyman_order::names::{OWN_VARIABLES, VariableName};
-use journeyman_order::{BudgetLimits, DayLimits, IsolationMode, OrderLimits, TestingSettings, WriteLimits};
+use journeyman_order::{
+    BudgetLimits, DayLimits, IsolationMode, JobLimits, OrderLimits, TestingSettings, WriteLimits,
+};
 
 impl Settings {
     /// Reads the settings of `serve`: the file, if there is one, and over it the environment.
@@ -198,6 +200,7 @@ fn testing(keys: SettingReader<'_>) -> Result<TestingSettings, SettingsError> {
         setup_network: keys.need(known::SETUP_NETWORK)?,
         setup_network_for_changes: keys.need(known::SETUP_NETWORK_FOR_CHANGES)?,
         test_network: keys.need(known::TEST_NETWORK)?,
+        keep: keys.need::<u64>(known::DATA_KEEP_GIB)? << 30,
     })
 }
 
@@ -206,7 +209,15 @@ fn sandbox(keys: SettingReader<'_>) -> Result<SandboxSettings, SettingsError> {
         "none" => IsolationMode::None,
         _ => IsolationMode::Bubblewrap,
     };
-    Ok(SandboxSettings { mode, read: keys.need(known::SANDBOX_READ)? })
+    let mib = |setting| keys.need::<u64>(setting).map(|mib| mib << 20);
+    let limits = JobLimits {
+        processes: keys.need(known::SANDBOX_PROCESSES)?,
+        memory: mib(known::SANDBOX_MEMORY)?,
+        largest_file: mib(known::SANDBOX_FILE)?,
+        open_files: keys.need(known::SANDBOX_OPEN_FILES)?,
+        disk: mib(known::SANDBOX_DISK)?,
+    };
+    Ok(SandboxSettings { mode, read: keys.need(known::SANDBOX_READ)?, limits })
 }
 
 fn agents(given: &SettingKeys, prices: &Prices) -> Result<BTreeMap<String, AgentSettings>, SettingsError> {

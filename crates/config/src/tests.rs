@@ -85,10 +85,11 @@ fn the_least_that_is_needed_gets_every_default() {
         setup_network: vec!["registries".to_owned()],
         setup_network_for_changes: false,
         test_network: Vec::new(),
+        keep: 50 << 30,
     };
     assert_eq!(settings.testing, testing);
-    let SandboxSettings { mode, read } = &settings.sandbox;
-    assert_eq!((*mode, read.len()), (IsolationMode::Bubblewrap, 0));
+    let SandboxSettings { mode, read, limits } = &settings.sandbox;
+    assert_eq!((*mode, read.len(), *limits), (IsolationMode::Bubblewrap, 0, JobLimits::default()));
     let claude = AgentSettings {
         name: "claude".to_owned(),
         runtime: RuntimeKind::Claude,
@@ -108,12 +109,13 @@ fn every_key_can_be_written_in_the_file() {
         write_interval_ms = 250\nwrites_per_minute = 0\nwrites_per_hour = 2_000\n\
         [server]\nlisten = \"0.0.0.0:80\"\npublic_url = \"https://bot.example.org\"\n\
         api_token = \"0123456789abcdef\"\n\
-        [store]\nurl = \"postgres://anna:pw@db/journeyman\"\n[data]\ndir = \"/var/lib/journeyman\"\n\
+        [store]\nurl = \"postgres://anna:pw@db/journeyman\"\n[data]\ndir = \"/var/lib/journeyman\"\nkeep_gib = 3\n\
         [defaults]\nlabel = \"do it\"\nagent = \"scripted\"\npipeline = \"mine\"\n\
         [limits]\nconcurrent_orders = 2\norder_minutes = 1_0\norder_usd = 3\ntest_seconds = 0x10\n\
         setup_seconds = 5\norder_runs = 30\ngather_seconds = 0\nretry_renews = false\n\
         [limits.per_day]\nrepository = { usd = 20, minutes = 300, runs = 100 }\nsender.usd = 7.5\n\
         [limits.per_day.all]\nruns = 1_000\n[sandbox]\nmode = \"none\"\nread = [\"/opt\"]\n\
+        memory_mib = 1_024\nprocesses = 100\ndisk_mib = 2_048\nfile_mib = 5\nopen_files = 99\n\
         [agents.scripted]\nruntime = \"command\"\nprogram = [\"/bin/agent\", \"--fast\"]\nenv = [\"KEY\"]\n\
         read = [\"/srv\"]\nmodel = \"m\"\n[agents.claude]\nruntime = \"claude\"\nmodel = \"opus\"\n";
     let settings = home.load(toml, &[]).unwrap();
@@ -132,6 +134,9 @@ fn every_key_can_be_written_in_the_file() {
     };
     assert_eq!(limits.per_day, per_day);
     assert_eq!((settings.sandbox.mode, settings.sandbox.read.len()), (IsolationMode::None, 1));
+    let job =
+        JobLimits { processes: 100, memory: 1 << 30, largest_file: 5 << 20, open_files: 99, disk: 2 << 30 };
+    assert_eq!((settings.sandbox.limits, settings.testing.keep), (job, 3 << 30));
     let scripted = AgentSettings {
         name: "scripted".to_owned(),
         runtime: RuntimeKind::Command,

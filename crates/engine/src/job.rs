@@ -27,30 +27,6 @@ pub(crate) fn readable(path: &Path) -> Mount {
     Mount { path: path.to_owned(), access: MountAccess::ReadOnly }
 }
 
-/// A short command without network. Its standard output, or trouble with the end of what it said.
-pub(crate) async fn run_short(
-    sandbox: &Sandbox,
-    program: Vec<OsString>,
-    directory: &Path,
-    home: &Path,
-    mounts: Vec<Mount>,
-) -> Result<Vec<u8>, EffectError> {
-    run_short_with_stdin(sandbox, program, directory, home, mounts, Vec::new()).await
-}
-
-/// The same, with something on its standard input.
-pub(crate) async fn run_short_with_stdin(
-    sandbox: &Sandbox,
-    program: Vec<OsString>,
-    directory: &Path,
-    home: &Path,
-    mounts: Vec<Mount>,
-    stdin: Vec<u8>,
-) -> Result<Vec<u8>, EffectError> {
-    let job = Job { stdin, ..short_job(program, directory, home, mounts) };
-    succeed(sandbox, job, "a command in the agent's workspace").await
-}
-
 /// A short command without network.
 pub(crate) fn short_job(program: Vec<OsString>, directory: &Path, home: &Path, mounts: Vec<Mount>) -> Job {
     Job {
@@ -61,6 +37,7 @@ pub(crate) fn short_job(program: Vec<OsString>, directory: &Path, home: &Path, m
         home: home.to_owned(),
         mounts,
         layers: Vec::new(),
+        search: Vec::new(),
         relocation: None,
         network: SandboxNetwork::None,
         limits: JobLimits::small(),

@@ -12,6 +12,7 @@ mod driver;
 mod effect_error;
 mod effects;
 mod egress;
+mod environment;
 mod intake;
 mod job;
 mod live_journal;
@@ -35,6 +36,7 @@ use journeyman_sandbox::Sandbox;
 use journeyman_store::{JournalStore, Store};
 use journeyman_workspace::{SecretSet, Workspaces};
 
+pub use environment::Environments;
 pub use supervisor::ShutdownReport;
 
 /// What the engine works with. Put together by the composition root.
@@ -49,6 +51,7 @@ pub struct EngineParts {
     /// The agents of the settings.
     pub agents: Arc<Agents>,
     pub sandbox: Sandbox,
+    pub environments: Environments,
     /// What the settings say.
     pub settings: EngineSettings,
 }

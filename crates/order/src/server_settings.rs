@@ -20,6 +20,50 @@ impl WriteLimits {
     pub const NONE: Self = Self { interval: Duration::ZERO, per_minute: None, per_hour: None };
 }
 
+/// What one job in the sandbox may use of the machine: agents, setups and tests. Smaller jobs of ours get less.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct JobLimits {
+    /// Processes at once, each thread counted.
+    pub processes: u32,
+    /// Bytes of memory of all its processes, its temporary files included.
+    pub memory: u64,
+    /// Bytes of any one file.
+    pub largest_file: u64,
+    /// Files that one process may hold open.
+    pub open_files: u64,
+    /// Bytes in its home and in all that it may write, with what was there before it. An empty file counts as a
+    /// block, since inodes run out too.
+    pub disk: u64,
+}
+
+const GIB: u64 = 1 << 30;
+
+/// Enough for an agent that compiles and for the tests of a large project.
+impl Default for JobLimits {
+    fn default() -> Self {
+        Self { processes: 4_096, memory: 8 * GIB, largest_file: 8 * GIB, open_files: 16_384, disk: 32 * GIB }
+    }
+}
+
+impl JobLimits {
+    /// For git, and for what only looks: nothing that should ever be large.
+    pub fn small() -> Self {
+        Self { processes: 512, memory: 2 * GIB, ..Self::default() }
+    }
+
+    /// Each limit as it is, and none of them above the other's.
+    #[must_use]
+    pub fn at_most(self, other: Self) -> Self {
+        Self {
+            processes: self.processes.min(other.processes),
+            memory: self.memory.min(other.memory),
+            largest_file: self.largest_file.min(other.largest_file),
+            open_files: self.open_files.min(other.open_files),
+            disk: self.disk.min(other.disk),
+        }
+    }
+}
+
 /// How the tests of repositories are run. By default without time and without a network.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TestingSettings {
@@ -36,6 +80,8 @@ pub struct TestingSettings {
     pub setup_network_for_changes: bool,
     /// Names of hosts that tests may reach where their repository asks for them.
     pub test_network: Vec<String>,
+    /// Bytes of environments and images that are kept although nothing uses them now.
+    pub keep: u64,
 }
 
 /// Which walls agents and tests run in.

@@ -17,6 +17,12 @@ pub struct RepositorySettings {
     pub label: Option<String>,
     /// A pipeline's name, or the path of its file below `.github/journeyman/pipelines/`.
     pub pipeline: Option<String>,
+    /// The OCI image that agents and tests work in; none: the host.
+    pub image: Option<String>,
+    /// What runs beside the tests, by the name under which it is reached.
+    pub services: BTreeMap<String, ServiceSettings>,
+    /// Variables of setup, tests and agents.
+    pub env: BTreeMap<String, String>,
     /// The shell command that installs what the tests need.
     pub setup: Option<String>,
     /// The shell command that runs the tests.
@@ -45,6 +51,18 @@ pub struct RepositorySettings {
     pub delete_branch: bool,
     /// Whether people without write access who command get one polite line an issue.
     pub answer_outsiders: bool,
+}
+
+/// A service that runs beside the tests, such as a database.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ServiceSettings {
+    pub image: String,
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+    /// A shell command that succeeds in it once it can be used.
+    #[serde(default)]
+    pub ready: Option<String>,
 }
 
 /// Whether a person approves the plan.

@@ -20,6 +20,8 @@ pub struct Job {
     pub directory: PathBuf,
     /// Variables besides PATH, HOME, LANG, TMPDIR and those that toolchains need; they win over these.
     pub environment: BTreeMap<String, String>,
+    /// Folders of programs in front of all others on its PATH, as it sees them.
+    pub search: Vec<PathBuf>,
     /// What it reads on its standard input.
     pub stdin: Vec<u8>,
     /// Its private home, readable and writable; made when it is not there.
@@ -142,6 +144,7 @@ impl Job {
             program: vec!["true".into()],
             directory: home.to_owned(),
             environment: BTreeMap::new(),
+            search: Vec::new(),
             stdin: Vec::new(),
             home: home.to_owned(),
             mounts: Vec::new(),

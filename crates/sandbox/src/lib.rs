@@ -41,9 +41,9 @@ use std::time::Instant;
 pub use egress::EgressSocket;
 pub use error::SandboxError;
 pub use job::{CollectedOutput, Job, JobResult, Mount, MountAccess, Relocation, SandboxNetwork, Sink};
-pub use journeyman_order::IsolationMode;
+pub use journeyman_order::{IsolationMode, JobLimits};
 pub use layers::{LayerStack, MOST_LAYERS};
-pub use limits::{ExceededLimit, JobLimits};
+pub use limits::ExceededLimit;
 
 use bubblewrap::Bubblewrap;
 use cgroup::CgroupParent;
@@ -56,6 +56,8 @@ use readable_paths::ReadablePaths;
 #[derive(Debug, Clone)]
 pub struct Sandbox {
     enclosure: Arc<dyn IsolationBackend>,
+    /// What no job goes over, whatever it was given.
+    limits: JobLimits,
 }
 
 /// What the walls are made of: the whole of what a program that makes them has to be able to do.
@@ -107,9 +109,20 @@ impl Sandbox {
             IsolationMode::None => Arc::new(NoSandbox::new(reads, groups)),
             IsolationMode::Bubblewrap => Arc::new(Bubblewrap::new(reads, groups)?),
         };
-        let sandbox = Self { enclosure };
+        let sandbox = Self { enclosure, limits: JobLimits::default() };
         sandbox.check().await?;
         Ok(sandbox)
+    }
+
+    /// With other limits than the default: [`Sandbox::limits`] for jobs of agents, setups and tests, and no job above.
+    #[must_use]
+    pub fn limited_to(self, limits: JobLimits) -> Self {
+        Self { limits, ..self }
+    }
+
+    /// What the largest jobs may use of the machine.
+    pub fn limits(&self) -> JobLimits {
+        self.limits
     }
 
     /// Which walls these are. Said on every receipt.
@@ -142,8 +155,9 @@ impl Sandbox {
     ///
     /// # Errors
     /// When the job could not be started. A job that was started and failed is not an error.
-    pub async fn run(&self, job: Job, sink: &mut dyn Sink) -> Result<JobResult, SandboxError> {
+    pub async fn run(&self, mut job: Job, sink: &mut dyn Sink) -> Result<JobResult, SandboxError> {
         job.check()?;
+        job.limits = job.limits.at_most(self.limits);
         let begun = Instant::now();
         let JobExit { exit, output_cut, limit } = self.enclosure.run(job, sink).await?;
         Ok(JobResult { exit, duration: begun.elapsed(), output_cut, limit })
@@ -191,7 +205,7 @@ impl Sandbox {
         let ended = self.run(job, &mut said).await?;
         match ended.exit {
             Exit::Code(0) => Ok(()),
-            exit => {
+            exit @ (Exit::Code(_) | Exit::Signal(_) | Exit::TimedOut) => {
                 let said = format!("{exit}: {}", String::from_utf8_lossy(&said.stderr).trim());
                 Err(SandboxError::Unusable { said })
             }
@@ -204,6 +218,11 @@ impl Sandbox {
     /// [`SandboxError::NoProgram`].
     pub fn find(&self, named: &str) -> Result<(), SandboxError> {
         program::is_there(named.as_ref(), self.enclosure.reads())
+    }
+
+    /// Where the program of this name is that jobs would start.
+    pub fn locate(&self, name: &str) -> Option<PathBuf> {
+        program::find(name, self.enclosure.reads().search_path())
     }
 
     /// The walls are tried before anything is trusted to them.

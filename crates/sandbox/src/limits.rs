@@ -7,43 +7,24 @@ use std::process::Command;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use journeyman_order::Exit;
-
-/// What a job may use of the machine. In which way each is held is said by [`super::Sandbox::describe_isolation`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct JobLimits {
-    /// Processes at once, each thread counted.
-    pub processes: u32,
-    /// Bytes of memory of all its processes, its temporary files included.
-    pub memory: u64,
-    /// Bytes of any one file.
-    pub largest_file: u64,
-    /// Files that one process may hold open.
-    pub open_files: u64,
-    /// Bytes in its home and in all that it may write, with what was there before it. An empty file counts as a
-    /// block, since inodes run out too.
-    pub disk: u64,
-}
+use journeyman_order::{Exit, JobLimits};
 
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 
-/// Enough for an agent that compiles and for the tests of a large project.
-impl Default for JobLimits {
-    fn default() -> Self {
-        Self { processes: 4_096, memory: 8 * GIB, largest_file: 8 * GIB, open_files: 16_384, disk: 32 * GIB }
-    }
+/// How a job's limits are held where the system keeps them for each process. In which way each of the others is held
+/// is said by [`super::Sandbox::describe_isolation`].
+pub(super) trait InheritedLimits {
+    /// Has the process and all that it starts be under the limits that the system keeps for each process by itself.
+    fn inherited_by(&self, command: &mut Command);
+
+    /// The limit that a job's end itself tells of: SIGXFSZ, by itself or as a shell and bubblewrap tell it.
+    fn told_by(&self, exit: Exit) -> Option<ExceededLimit>;
 }
 
-impl JobLimits {
-    /// For git, and for what only looks: nothing that should ever be large.
-    pub fn small() -> Self {
-        Self { processes: 512, memory: 2 * GIB, ..Self::default() }
-    }
-
-    /// Has the process and all that it starts be under the limits that the system keeps for each process by itself.
+impl InheritedLimits for JobLimits {
     #[allow(unsafe_code)]
-    pub(super) fn inherited_by(&self, command: &mut Command) {
+    fn inherited_by(&self, command: &mut Command) {
         // One byte, not none: a core of no size is still piped to a handler of the host's, where it has one.
         let each =
             [(Resource::Core, 1), (Resource::Fsize, self.largest_file), (Resource::Nofile, self.open_files)]
@@ -61,8 +42,7 @@ impl JobLimits {
         unsafe { command.pre_exec(set) };
     }
 
-    /// The limit that a job's end itself tells of: SIGXFSZ, by itself or as a shell and bubblewrap tell it.
-    pub(super) fn told_by(&self, exit: Exit) -> Option<ExceededLimit> {
+    fn told_by(&self, exit: Exit) -> Option<ExceededLimit> {
         let too_large = match exit {
             Exit::Code(code) => code == 128 + libc::SIGXFSZ,
             Exit::Signal(signal) => signal == libc::SIGXFSZ,

@@ -10,6 +10,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use super::cgroup::CgroupParent;
 use super::copy_output::ProcessOutcome;
 use super::limit_watcher::LimitWatcher;
+use super::limits::InheritedLimits as _;
 use super::readable_paths::ReadablePaths;
 use super::{
     EgressSocket, IsolationBackend, IsolationMode, Job, JobExit, SandboxError, SandboxNetwork, Sink, cgroup,
@@ -80,7 +81,7 @@ impl IsolationBackend for NoSandbox {
             .args(job.program.iter().skip(1))
             .current_dir(&job.directory)
             .env_clear()
-            .envs(self.reads.environment(&job.home, &temporary))
+            .envs(self.reads.environment(&job.home, &temporary, &job.search))
             .envs(&job.environment)
             .stdin(if job.stdin.is_empty() { Stdio::null() } else { Stdio::piped() })
             .stdout(Stdio::piped())

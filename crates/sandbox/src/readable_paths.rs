@@ -104,8 +104,14 @@ impl ReadablePaths {
     }
 
     /// The variables of a job before its own are added.
-    pub(super) fn environment(&self, home: &Path, temporary: &Path) -> Vec<(String, OsString)> {
-        let search = std::env::join_paths(&self.search).unwrap_or_else(|_| "/usr/bin:/bin".into());
+    pub(super) fn environment(
+        &self,
+        home: &Path,
+        temporary: &Path,
+        first: &[PathBuf],
+    ) -> Vec<(String, OsString)> {
+        let search = std::env::join_paths(first.iter().chain(&self.search));
+        let search = search.unwrap_or_else(|_| "/usr/bin:/bin".into());
         let mut all = vec![
             ("PATH".to_owned(), search),
             ("HOME".to_owned(), home.into()),

@@ -1,4 +1,4 @@
-//! Verification: which commands install and test a repository, and what came of a run.
+//! Verification: what came of a run of a repository's tests, and what it shows of a change.
 //!
 //! May know: how projects are built and tested, what test runners print, JUnit reports.
 //! Must never know: how a process is started or walled in, agents, what an order does next.
@@ -19,12 +19,9 @@ mod compare;
 mod configuration;
 mod counts;
 mod dependencies;
-mod discover;
 pub mod experiment;
 mod mutants;
 mod overlay;
-mod plan;
-mod registries;
 mod reporting;
 pub mod tamper;
 mod text;
@@ -36,8 +33,6 @@ pub use counts::{read, read_end};
 pub use dependencies::{NewDependency, new_dependencies};
 pub use mutants::{Mutant, changed_lines, mutants};
 pub use overlay::{Overlay, OverlayAction};
-pub use plan::{TestPlan, judge_by, plan, without_own_tests};
-pub use registries::{SetupNetwork, overlay_paths, setup_network};
 pub use reporting::{ReportingCommand, reporting_command};
 pub use text::{TAIL_CHARACTERS, tail};
 

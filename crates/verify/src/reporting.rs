@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use super::plan::{TestPlan, after_exports};
-
 /// A test command that is asked for names. Where nothing can be asked for, it is the command as it was, and the run
 /// is compared by counts or by its exit.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,23 +17,21 @@ pub struct ReportingCommand {
     pub before_options: Option<&'static str>,
 }
 
-/// Asks for names where we know how. None when there is no test command.
+/// Asks for names where we know how.
 ///
-/// `read` reads a file of the commit that says what is run, `report` is an absolute path outside of the checkout where
-/// the run may write. Pytest and Go take a variable, which also reaches them through `make` and scripts. The others
+/// `own_report` is where the command writes a report by itself, from the root. `read` reads a file of the commit that
+/// says what is run, `report` is an absolute path outside of the checkout where the run may write. Pytest and Go take a variable, which also reaches them through `make` and scripts. The others
 /// need a word more on their command, so it has to be a plain one, or a test script of package.json that ends in a
 /// plain one.
 pub fn reporting_command(
-    plan: &TestPlan,
+    command: &str,
+    own_report: Option<&str>,
     read: &dyn Fn(&str) -> Option<Vec<u8>>,
     report: &str,
-) -> Option<ReportingCommand> {
-    let command = plan.test.as_deref()?;
-    let own = after_exports(command);
-    let before = command.strip_suffix(own).unwrap_or_default();
-    let asked = plain_words(own).and_then(|words| more_words(&words, read));
+) -> ReportingCommand {
+    let asked = plain_words(command).and_then(|words| more_words(&words, read));
     let mut environment = BTreeMap::new();
-    let mut junit = plan.report.clone();
+    let mut junit = own_report.map(str::to_owned);
     let runs = asked.as_ref().map_or(KnownRunner::Unknown, |asked| asked.runs);
     if junit.is_none() && matches!(runs, KnownRunner::Pytest | KnownRunner::Unknown) {
         // Pytest takes the variable apart as a shell would.
@@ -48,11 +44,8 @@ pub fn reporting_command(
         environment.insert("GOFLAGS".to_owned(), "-v".to_owned());
     }
     let before_options = asked.as_ref().and_then(|asked| asked.before_options);
-    let command = match asked.and_then(|asked| asked.command) {
-        Some(adapted) => format!("{before}{adapted}"),
-        None => command.to_owned(),
-    };
-    Some(ReportingCommand { command, environment, junit, before_options })
+    let command = asked.and_then(|asked| asked.command).unwrap_or_else(|| command.to_owned());
+    ReportingCommand { command, environment, junit, before_options }
 }
 
 /// What a command is known to run.
@@ -206,11 +199,10 @@ mod tests {
     use super::*;
 
     fn asked(command: &str, files: &[(&str, &str)]) -> ReportingCommand {
-        let plan = TestPlan { test: Some(command.to_owned()), ..TestPlan::default() };
         let read = |path: &str| {
             files.iter().find(|(name, _)| *name == path).map(|(_, text)| text.as_bytes().to_vec())
         };
-        reporting_command(&plan, &read, "/home/a b/report.xml").unwrap()
+        reporting_command(command, None, &read, "/home/a b/report.xml")
     }
 
     #[test]
@@ -236,10 +228,6 @@ mod tests {
             // More than one command: what a word at the end would do is not known.
             ("cargo test && cargo clippy", "cargo test && cargo clippy"),
             ("cargo test > log", "cargo test > log"),
-            (
-                "PATH=\"$PWD/.venv/bin:$PATH\"; export PATH; python3 -m unittest",
-                "PATH=\"$PWD/.venv/bin:$PATH\"; export PATH; python3 -m unittest -v",
-            ),
         ] {
             assert_eq!(asked(command, &[]).command, adapted);
         }
@@ -310,14 +298,9 @@ mod tests {
 
     #[test]
     fn a_repositorys_own_report_is_the_one_that_is_read() {
-        let plan = TestPlan {
-            test: Some("pytest --junitxml=out.xml".into()),
-            report: Some("out.xml".into()),
-            ..TestPlan::default()
-        };
-        let asked = reporting_command(&plan, &|_| None, "/home/report.xml").unwrap();
+        let command = "pytest --junitxml=out.xml";
+        let asked = reporting_command(command, Some("out.xml"), &|_| None, "/home/report.xml");
         assert_eq!(asked.junit.as_deref(), Some("out.xml"));
         assert!(asked.environment.is_empty());
-        assert_eq!(reporting_command(&TestPlan::default(), &|_| None, "/r"), None);
     }
 }

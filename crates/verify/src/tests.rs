@@ -1,7 +1,7 @@
 mod judge;
 
 use super::*;
-use journeyman_order::{RepositorySettings, TestReport};
+use journeyman_order::TestReport;
 use proptest::prelude::*;
 
 fn fixture(name: &str) -> Vec<u8> {
@@ -170,123 +170,6 @@ fn the_tail_is_the_last_three_thousand_characters_and_fit_for_reading() {
     ] {
         assert_eq!(tail(output), expected, "{output:?}");
     }
-}
-
-/// A repository as its files; a name that ends with a slash is a folder.
-fn planned(settings: &RepositorySettings, files: &[(&str, &str)]) -> TestPlan {
-    let mut root: Vec<String> =
-        files.iter().map(|(path, _)| path.split('/').next().unwrap_or_default().to_owned()).collect();
-    root.dedup();
-    plan(settings, &root, &|path| {
-        files.iter().find(|(name, _)| *name == path).map(|(_, text)| text.as_bytes().to_vec())
-    })
-}
-
-#[test]
-fn a_repository_tells_by_its_files_how_it_is_tested() {
-    let venv = "python3 -m venv .venv && .venv/bin/python -m pip install -r requirements.txt";
-    let venv_pytest = format!("{venv} pytest");
-    let in_venv = |command: &str| format!("PATH=\"$PWD/.venv/bin:$PATH\"; export PATH; {command}");
-    let pytest_in_venv = in_venv("python3 -m pytest");
-    let unittest_in_venv = in_venv("python3 -m unittest discover -s tests");
-    type Row<'a> = (&'a [(&'a str, &'a str)], Option<&'a str>, Option<&'a str>, Option<&'a str>);
-    let table: &[Row<'_>] = &[
-        (&[("README.md", "")], None, None, None),
-        (
-            &[("Cargo.toml", "[package]\nname='a'")],
-            None,
-            Some("cargo test"),
-            Some("cargo test, because Cargo.toml is there"),
-        ),
-        (&[("Cargo.toml", "[dependencies]\nserde='1'")], Some("cargo fetch"), Some("cargo test"), None),
-        (&[("Cargo.toml", "[workspace]\nmembers=['a']")], Some("cargo fetch"), Some("cargo test"), None),
-        (&[("package.json", r#"{"scripts":{"test":"node --test"}}"#)], None, Some("npm test"), None),
-        (
-            &[
-                ("package.json", r#"{"scripts":{"test":"vitest"},"devDependencies":{"vitest":"4"}}"#),
-                ("package-lock.json", "{}"),
-            ],
-            Some("npm ci --no-audit --no-fund"),
-            Some("npm test"),
-            None,
-        ),
-        (
-            &[("package.json", r#"{"scripts":{"test":"echo \"Error: no test specified\" && exit 1"}}"#)],
-            None,
-            None,
-            None,
-        ),
-        (&[("package.json", "not json"), ("Makefile", "test:\n\tx")], None, Some("make test"), None),
-        (&[("go.mod", "module a")], None, Some("go test ./..."), None),
-        (&[("go.mod", "module a\nrequire b v1")], Some("go mod download"), Some("go test ./..."), None),
-        (&[("pytest.ini", "")], None, Some("python3 -m pytest"), Some("pytest, because pytest.ini is there")),
-        (
-            &[("pyproject.toml", "[tool.pytest.ini_options]")],
-            None,
-            Some("python3 -m pytest"),
-            Some("pytest, because [tool.pytest in pyproject.toml is there"),
-        ),
-        (&[("tests/conftest.py", "")], None, Some("python3 -m pytest"), None),
-        (
-            &[("requirements.txt", "flask\npytest==9"), ("tests/test_a.py", "")],
-            Some(venv),
-            Some(&pytest_in_venv),
-            None,
-        ),
-        (
-            &[("requirements.txt", "flask"), ("conftest.py", "")],
-            Some(&venv_pytest),
-            Some(&pytest_in_venv),
-            None,
-        ),
-        (
-            &[("requirements.txt", "pytest-cov"), ("tests/test_a.py", "")],
-            Some(venv),
-            Some(&unittest_in_venv),
-            None,
-        ),
-        (
-            &[("requirements.txt", "# nothing\n"), ("test_a.py", "")],
-            None,
-            Some("python3 -m unittest discover"),
-            None,
-        ),
-        (&[("a.py", ""), ("tests/test_a.py", "")], None, Some("python3 -m unittest discover -s tests"), None),
-        (&[("a.py", ""), ("tests/__init__.py", "")], None, Some("python3 -m unittest discover"), None),
-        (&[("tests/readme", "")], None, None, None),
-        (&[("Makefile", "all:\n\ntest: all\n\t./run")], None, Some("make test"), None),
-        (&[("Makefile", "test := no\ntest-all:\n")], None, None, None),
-    ];
-    for (files, setup, test, found) in table {
-        let plan = planned(&RepositorySettings::default(), files);
-        assert_eq!(plan.setup.as_deref(), *setup, "{files:?}");
-        assert_eq!(plan.test.as_deref(), *test, "{files:?}");
-        assert_eq!(plan.found.is_some(), test.is_some());
-        if found.is_some() {
-            assert_eq!(plan.found.as_deref(), *found, "{files:?}");
-        }
-    }
-}
-
-#[test]
-fn a_repositorys_settings_win_over_what_is_found() {
-    let files = [("requirements.txt", "flask"), ("test_a.py", "")];
-    let mut settings = RepositorySettings { test: Some("./check".into()), ..RepositorySettings::default() };
-    let plan = planned(&settings, &files);
-    // The setup is found all the same, and its programs come first.
-    assert_eq!(plan.test.as_deref(), Some("PATH=\"$PWD/.venv/bin:$PATH\"; export PATH; ./check"));
-    assert!(plan.setup.is_some());
-    assert_eq!(plan.found, None);
-
-    settings.setup = Some("make deps".into());
-    settings.report = Some("report.xml".into());
-    let plan = planned(&settings, &files);
-    assert_eq!(plan.test.as_deref(), Some("./check"));
-    assert_eq!(plan.setup.as_deref(), Some("make deps"));
-    assert_eq!(plan.report.as_deref(), Some("report.xml"));
-
-    settings.test = Some("  ".into());
-    assert_eq!(planned(&settings, &[]).test, None, "blank is as good as absent");
 }
 
 proptest! {

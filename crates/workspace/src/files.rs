@@ -8,8 +8,8 @@ use chrono::{DateTime, Utc};
 
 use super::origin::{AGENT_EMAIL, AGENT_NAME, shell};
 use super::remote::oid;
-use super::{GitError, Workspaces};
-use journeyman_order::{BranchName, CommitSha, OrderId, RepositoryName};
+use super::{GitError, OrderDirs, Workspaces};
+use journeyman_order::{BranchName, CommitSha, RepositoryName};
 
 /// Says where the work stands, the branch in the origin or else the base, and which of the files are there already.
 const LOOK: &str = r#"
@@ -68,13 +68,12 @@ impl Workspaces {
     /// The command that tells how the work stands, for [`OriginState::read`]: to be run *in a sandbox* with `origin` mounted
     /// for reading.
     pub fn origin_state_command(
-        &self,
-        order: OrderId,
+        places: &OrderDirs,
         branch: &BranchName,
         base: &CommitSha,
         paths: &[&str],
     ) -> Vec<OsString> {
-        let origin = self.order_dirs(order).origin;
+        let origin = &places.origin;
         let mut arguments: Vec<&OsStr> =
             vec![origin.as_os_str(), branch.as_str().as_ref(), base.as_str().as_ref()];
         arguments.extend(paths.iter().map(OsStr::new));
@@ -83,8 +82,7 @@ impl Workspaces {
 
     /// The command that reads [`NewFiles::stream`] from its standard input and pushes what comes of it to the origin: to be
     /// run *in the agent's sandbox*, after the work tree was readied, with `work` and `origin` mounted for writing.
-    pub fn write_command(&self, order: OrderId, branch: &BranchName, parent: &CommitSha) -> Vec<OsString> {
-        let places = self.order_dirs(order);
+    pub fn write_command(places: &OrderDirs, branch: &BranchName, parent: &CommitSha) -> Vec<OsString> {
         let (branch, parent) = (branch.as_str().as_ref(), parent.as_str().as_ref());
         shell(WRITE, &[places.origin.as_os_str(), places.work.as_os_str(), branch, parent])
     }

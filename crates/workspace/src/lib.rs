@@ -16,7 +16,7 @@
 //! In `commits` a reference tells whose a commit is: `refs/journeyman/ORDER/` ours to publish, `refs/marked/ORDER/` ours and
 //! never to be published, `refs/taken/ORDER/` a person's.
 //!
-//! Agents that only look, a reviewer above all, have a [`ReviewCheckout`] each: plain files of a commit and a home of their own.
+//! Agents that only look, a reviewer above all, have a folder each: plain files of a commit and a home of their own.
 //!
 //! All functions block: call them where that is allowed.
 
@@ -50,6 +50,7 @@ mod remote;
 mod review_checkout;
 mod secrets;
 mod source;
+mod source_tree;
 mod tree;
 mod update;
 mod worktree_base;
@@ -71,8 +72,8 @@ pub use import::{ImportOutcome, ImportRules};
 pub use outline::Outline;
 pub use protected::DEFAULT_PROTECTED;
 pub use remote::{PushOutcome, Remote};
-pub use review_checkout::ReviewCheckout;
 pub use secrets::SecretSet;
+pub use source_tree::{SourceContent, SourceTree};
 pub use update::{BranchUpdate, BranchUpdateOutcome};
 pub use worktree_base::StartPoint;
 
@@ -100,6 +101,8 @@ pub struct OrderDirs {
     pub root: PathBuf,
     /// The agent's work tree.
     pub work: PathBuf,
+    /// What was written into it, where it is made of layers.
+    pub work_written: PathBuf,
     /// The agent's origin, a bare repository.
     pub origin: PathBuf,
     /// The agent's home, its sessions included.
@@ -110,6 +113,22 @@ pub struct OrderDirs {
     pub tests: PathBuf,
     /// Checkouts to look at, and the homes of those who do.
     pub reviews: PathBuf,
+}
+
+impl OrderDirs {
+    /// All of them below a folder: that of the host's, or as jobs see it.
+    pub fn at(root: &Path) -> Self {
+        Self {
+            work: root.join("work"),
+            work_written: root.join("work.upper"),
+            origin: root.join("origin"),
+            home: root.join("home"),
+            runs: root.join("runs"),
+            tests: root.join("tests"),
+            reviews: root.join("seats"),
+            root: root.to_owned(),
+        }
+    }
 }
 
 impl Workspaces {
@@ -130,16 +149,7 @@ impl Workspaces {
 
     /// Where an order's things are, whether they are there yet or not.
     pub fn order_dirs(&self, order: OrderId) -> OrderDirs {
-        let root = self.inner.data.join("orders").join(order.to_string());
-        OrderDirs {
-            work: root.join("work"),
-            origin: root.join("origin"),
-            home: root.join("home"),
-            runs: root.join("runs"),
-            tests: root.join("tests"),
-            reviews: root.join("seats"),
-            root,
-        }
+        OrderDirs::at(&self.orders().join(order.to_string()))
     }
 
     /// Takes an order's work, origin, home, tests and seats away; what its runs printed is kept, and so are its commits.
@@ -155,8 +165,12 @@ impl Workspaces {
             return Ok(());
         }
         worktree_base::WorktreeBase::making(&places)?;
-        for place in [&places.work, &places.origin, &places.home, &places.tests, &places.reviews] {
-            remove_all(place)?;
+        // All but what its runs printed: whoever makes folders of layers has more of them beside these.
+        let entries =
+            std::fs::read_dir(&places.root).map_err(|error| GitError::file("read", &places.root, &error))?;
+        for entry in entries.flatten().filter(|entry| entry.path() != places.runs && !entry.path().is_file())
+        {
+            remove_all(&entry.path())?;
         }
         worktree_base::WorktreeBase::forget(&places)
     }
@@ -166,9 +180,24 @@ impl Workspaces {
         self.inner.data.join("baselines").join(folder(repository))
     }
 
-    /// Where what package managers downloaded for a repository's base commits is kept, for all orders.
-    pub fn downloads(&self, repository: &RepositoryName) -> PathBuf {
-        self.inner.data.join("downloads").join(folder(repository))
+    /// Where the environments of a repository are kept, for all orders.
+    pub fn environments(&self, repository: &RepositoryName) -> PathBuf {
+        self.all_environments().join(folder(repository))
+    }
+
+    /// Where those of all repositories are kept: a folder for each owner, and in it one for each repository.
+    pub fn all_environments(&self) -> PathBuf {
+        self.inner.data.join("environments")
+    }
+
+    /// Where the folders of all orders are.
+    pub fn orders(&self) -> PathBuf {
+        self.inner.data.join("orders")
+    }
+
+    /// A folder to try in what the file system can.
+    pub fn layers(&self) -> PathBuf {
+        self.inner.data.join("layers")
     }
 
     /// The mirror, made when it is not there.

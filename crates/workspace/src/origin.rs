@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::remote::oid;
 use super::worktree_base::{self, StartPoint, WorktreeBase};
-use super::{GitError, Workspaces, init_bare, remove_all};
+use super::{GitError, OrderDirs, Workspaces, init_bare, remove_all};
 use journeyman_order::{BranchName, CommitSha, OrderId, RepositoryName};
 
 /// Who commits of the agent's are by, unless it says otherwise. They are never published.
@@ -17,7 +17,7 @@ pub(super) const AGENT_EMAIL: &str = "agent@journeyman.invalid";
 /// branch is put aside, not lost.
 const CLONE: &str = r#"
 set -eu
-origin=$1 work=$2 branch=$3
+origin=$1 work=$2 branch=$3; shift 3
 export GIT_TERMINAL_PROMPT=0
 cd "$work"
 # Nothing else runs here now: a lock is what is left of a run that was killed.
@@ -25,18 +25,23 @@ find "$work/.git" "$origin" -type f -name '*.lock' -exec rm -f {} + 2>/dev/null 
 repo() { git --git-dir="$work/.git" --work-tree="$work" "$@"; }
 if [ "$(repo config --get journeyman.cloned 2>/dev/null || true)" != yes ] ||
    ! repo rev-parse --quiet --verify HEAD >/dev/null 2>&1; then
-  chmod -R u+rwX "$work" 2>/dev/null || true
-  find "$work" -mindepth 1 -maxdepth 1 ! -name .journeyman -exec rm -rf {} +
-  # Beside what is kept, as git clones into empty folders only.
+  chmod -R u+rwX "$work/.git" "$work/.clone" 2>/dev/null || true
+  rm -rf "$work/.git" "$work/.clone"
+  # Beside what is there, as git clones into empty folders only.
   git clone --quiet --no-hardlinks --no-checkout -- "$origin" "$work/.clone"
   mv "$work/.clone/.git" "$work/.git"
   rmdir "$work/.clone"
+  # What lies there already is looked at, and only the rest is written.
+  repo read-tree HEAD
+  repo update-index -q --refresh >/dev/null || true
   repo reset --quiet --hard
   repo config user.name "Journeyman's agent"
   repo config user.email agent@journeyman.invalid
   repo config push.autoSetupRemote true
   mkdir -p "$work/.git/info"
-  printf '/.journeyman/\n' >> "$work/.git/info/exclude"
+  printf '%s\n' /.journeyman/ "$@" >> "$work/.git/info/exclude"
+  # What is left of a clone before is not taken for new.
+  repo clean -qffd
   repo config journeyman.cloned yes
 fi
 [ -n "$branch" ] || exit 0
@@ -80,6 +85,8 @@ impl Workspaces {
     /// and the default branch where that left it: the home stays, and so does the folder for plans. Nobody may be at
     /// work there. Killed at any moment, it is made again by the next call.
     ///
+    /// Says whether it was made now.
+    ///
     /// # Errors
     /// When the base is not in the mirror or the start is not here, or the disk fails.
     pub fn create_origin(
@@ -89,7 +96,7 @@ impl Workspaces {
         base: &CommitSha,
         default_branch: &str,
         start: Option<StartPoint<'_>>,
-    ) -> Result<(), GitError> {
+    ) -> Result<bool, GitError> {
         let places = self.order_dirs(order);
         let start = start.filter(|start| start.commit != base);
         let alone = self.lock_of(order.to_string());
@@ -100,8 +107,8 @@ impl Workspaces {
         let line = worktree_base::line(base, start);
         if std::fs::symlink_metadata(&places.origin).is_ok() {
             match WorktreeBase::read(&places)? {
-                WorktreeBase::Recorded(there) if there == line => return Ok(()),
-                WorktreeBase::Unrecorded if start.is_none() => return Ok(()),
+                WorktreeBase::Recorded(there) if there == line => return Ok(false),
+                WorktreeBase::Unrecorded if start.is_none() => return Ok(false),
                 WorktreeBase::Recorded(_) | WorktreeBase::Unrecorded | WorktreeBase::Replacing => {}
             }
         }
@@ -110,9 +117,13 @@ impl Workspaces {
         WorktreeBase::making(&places)?;
         remove_all(&places.origin)?;
         worktree_base::empty(&places.work)?;
+        if places.work_written.exists() {
+            worktree_base::empty(&places.work_written)?;
+        }
         std::fs::rename(&half, &places.origin)
             .map_err(|error| GitError::file("make", &places.origin, &error))?;
-        WorktreeBase::with(&places, &line)
+        WorktreeBase::with(&places, &line)?;
+        Ok(true)
     }
 
     fn make_origin(
@@ -156,20 +167,39 @@ impl Workspaces {
 
     /// The command that readies the agent's work tree, to be run *in the agent's sandbox*: directory `work`, `work` and
     /// `origin` mounted for writing. Clones when there is no sound clone; checks `branch` out, from where the work
-    /// tree is when the branch does not exist yet. Doing it again is harmless.
-    pub fn clone_command(&self, order: OrderId, branch: Option<&BranchName>) -> Vec<OsString> {
-        let places = self.order_dirs(order);
+    /// tree is when the branch does not exist yet. Doing it again is harmless. `places` are those that the job sees;
+    /// `installed` are paths that a setup made, which are none of the repository's.
+    pub fn clone_command(
+        places: &OrderDirs,
+        branch: Option<&BranchName>,
+        installed: &[String],
+    ) -> Vec<OsString> {
         let branch = branch.map_or("", BranchName::as_str);
-        shell(CLONE, &[places.origin.as_os_str(), places.work.as_os_str(), branch.as_ref()])
+        let mut arguments = vec![places.origin.as_os_str(), places.work.as_os_str(), branch.as_ref()];
+        let patterns: Vec<String> = installed.iter().map(|path| ignored(path)).collect();
+        arguments.extend(patterns.iter().map(std::ffi::OsStr::new));
+        shell(CLONE, &arguments)
     }
 
     /// The command that writes what was pushed to its standard output, for [`Workspaces::import`], to be run *in a
     /// sandbox* with `origin` mounted for reading, without network, and with [`super::MOST_EXPORTED`] as the most
     /// output. Its exit code says nothing; its output is not to be trusted.
-    pub fn export_command(&self, order: OrderId, branch: &BranchName, base: &CommitSha) -> Vec<OsString> {
-        let places = self.order_dirs(order);
+    pub fn export_command(places: &OrderDirs, branch: &BranchName, base: &CommitSha) -> Vec<OsString> {
         shell(EXPORT, &[places.origin.as_os_str(), branch.as_str().as_ref(), base.as_str().as_ref()])
     }
+}
+
+/// A path from the root, as a pattern of what git ignores.
+fn ignored(path: &str) -> String {
+    let mut pattern = String::from("/");
+    for character in path.chars() {
+        if matches!(character, '*' | '?' | '[' | '\\' | ' ' | '!' | '#') {
+            pattern.push('\\');
+        }
+        // No pattern has two lines: what has a line's end in its name is not hidden.
+        pattern.push(if matches!(character, '\n' | '\r') { '?' } else { character });
+    }
+    pattern
 }
 
 /// Arguments are passed, never pasted into the script.

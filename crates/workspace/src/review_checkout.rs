@@ -1,45 +1,17 @@
-//! Where somebody sits who only looks: a commit's files, which can be mounted for reading only, and a home of their
-//! own. Nobody who judges shares a home or a work tree with whom they judge.
+//! Where somebody sits who only judges: a folder of their own, with the commit's files and a home. Nobody who judges
+//! shares a home or a work tree with whom they judge.
 
 use std::path::PathBuf;
-use std::sync::PoisonError;
 
 use sha2::{Digest, Sha256};
 
-use super::{GitError, Workspaces};
-use journeyman_order::{CommitSha, OrderId, RepositoryName};
-
-/// A place to look from. Its paths are the same in every round, so that a session can be gone on with: Claude Code
-/// finds one by the folder in which it began.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReviewCheckout {
-    pub tree: PathBuf,
-    /// The home, sessions included. It stays from round to round.
-    pub home: PathBuf,
-}
+use super::Workspaces;
+use journeyman_order::OrderId;
 
 impl Workspaces {
     /// Where the agent of this role sits in this stage, whether it is there yet or not.
-    pub fn review_checkout(&self, order: OrderId, stage: &str, role: &str) -> ReviewCheckout {
-        let folder = self.order_dirs(order).reviews.join(format!("{}.{}", part(stage), part(role)));
-        ReviewCheckout { tree: folder.join("tree"), home: folder.join("home") }
-    }
-
-    /// Puts a commit's files before a seat, anew each time: nothing of a run before is left among them. The rounds of
-    /// a stage follow one another, so that nobody is sitting there.
-    ///
-    /// # Errors
-    /// When the commit is not here, or the disk fails.
-    pub fn prepare_review_checkout(
-        &self,
-        repository: &RepositoryName,
-        commit: &CommitSha,
-        seat: &ReviewCheckout,
-    ) -> Result<(), GitError> {
-        // A run that was given up may still be writing here, in a thread that nobody could stop.
-        let lock = self.lock_of(seat.tree.to_string_lossy().into_owned());
-        let _held = lock.lock().unwrap_or_else(PoisonError::into_inner);
-        self.checkout(repository, commit, &seat.tree)
+    pub fn review_folder(&self, order: OrderId, stage: &str, role: &str) -> PathBuf {
+        self.order_dirs(order).reviews.join(format!("{}.{}", part(stage), part(role)))
     }
 }
 

@@ -1,41 +1,131 @@
-//! Where an agent works: in the order's one work tree, or before a checkout that it may only read.
+//! What an agent finds before it, in the environment of its repository: its repository's work tree, or a commit to look at.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use super::{EffectContext, EffectError};
-use crate::job::{readable, writable};
+use super::{EffectContext, EffectError, soon};
+use crate::environment::{
+    Environment, EnvironmentOwner, EnvironmentPlace, EnvironmentRequest, Lease, Preparation,
+};
+use crate::job::writable;
+use journeyman_order::CommitSha;
 use journeyman_order::moves::{AgentTask, AgentTaskWorkspace};
-use journeyman_sandbox::Mount;
+use journeyman_sandbox::{Job, Mount};
+use journeyman_workspace::{OrderDirs, SourceTree};
 
-/// What an agent sees of an order.
+/// Where an agent works.
 pub(super) struct AgentFilesystem {
-    pub(super) directory: PathBuf,
-    /// Its home. No two that judge one another have the same.
-    pub(super) home: PathBuf,
-    /// What it may read and write besides.
+    /// Its checkout and its home. Agents that judge one another have no home in common.
+    pub(super) place: EnvironmentPlace,
+    /// What it may read and write besides its checkout.
     pub(super) mounts: Vec<Mount>,
+    /// What it is made of stays as long as this.
+    _leases: Vec<Lease>,
+}
+
+impl AgentFilesystem {
+    /// Has a job run there.
+    pub(super) fn put(&self, job: &mut Job) {
+        put(&self.place, job);
+        job.mounts.extend(self.mounts.iter().cloned());
+        job.environment.extend(self.place.variables.clone());
+        job.search.clone_from(&self.place.search);
+    }
+}
+
+/// Has a job run in a place.
+pub(super) fn put(place: &EnvironmentPlace, job: &mut Job) {
+    job.directory.clone_from(&place.tree.at);
+    job.home.clone_from(&place.home.at);
+    job.mounts.push(place.tree_mount());
+    job.layers = place.layers();
+    job.relocation = place.relocation();
 }
 
 impl EffectContext {
     /// Readies the place that a task names.
     pub(super) async fn agent_filesystem(&self, task: &AgentTask) -> Result<AgentFilesystem, EffectError> {
-        let workspaces = &self.parts.workspaces;
         match &task.place {
             AgentTaskWorkspace::Workspace => {
-                self.ready_workspace(task.branch.as_ref(), task.start.as_ref()).await?;
-                let places = workspaces.order_dirs(self.order);
-                let mounts = vec![writable(&places.work), writable(&places.origin)];
-                Ok(AgentFilesystem { directory: places.work, home: places.home, mounts })
+                self.ready_workspace(task.branch.as_ref(), task.start.as_ref()).await
             }
             AgentTaskWorkspace::Checkout { commit } => {
-                let seat = workspaces.review_checkout(self.order, &task.stage, &task.role);
-                let (repository, commit, before) =
-                    (self.opened().repository.clone(), commit.clone(), seat.clone());
-                self.git(move |workspaces| workspaces.prepare_review_checkout(&repository, &commit, &before))
-                    .await?;
-                let mounts = vec![readable(&seat.tree)];
-                Ok(AgentFilesystem { directory: seat.tree, home: seat.home, mounts })
+                let folder = self.parts.workspaces.review_folder(self.order, &task.stage, &task.role);
+                let (ask, environment) = self.environment().await?;
+                let (repository, at) = (self.opened().repository.clone(), commit.clone());
+                let source = self.git(move |workspaces| workspaces.source_tree(&repository, &at)).await?;
+                let ask = EnvironmentRequest { source, commit: commit.clone(), ..ask };
+                let inside = self.parts.environments.inside(&folder);
+                let made = Arc::clone(&environment);
+                let place =
+                    crate::testing::blocking(move || made.place_to_look_from(&ask, (&folder, &inside)));
+                let place =
+                    place.await?.map_err(|error| soon(format!("cannot lay out a commit: {error}")))?;
+                Ok(self.held(place, Vec::new()))
             }
         }
+    }
+
+    /// The environment of the commit that the work starts from, and what was asked for it.
+    pub(super) async fn environment(&self) -> Result<(EnvironmentRequest, Arc<Environment>), EffectError> {
+        let ask = self.environment_request().await?;
+        match Box::pin(self.parts.environments.prepare(&ask)).await? {
+            Preparation::Ready(environment) => Ok((ask, environment)),
+            Preparation::Failed(failed) => Err(soon(format!(
+                "the setup `{}` ended with {}, so that no agent can work: {}",
+                failed.run.command,
+                failed.run.exit,
+                journeyman_verify::tail(&failed.output.text).lines().next_back().unwrap_or_default()
+            ))),
+        }
+    }
+
+    /// What the base commit asks for.
+    pub(super) async fn environment_request(&self) -> Result<EnvironmentRequest, EffectError> {
+        let (repository, base) = (self.opened().repository.clone(), self.base()?);
+        let folder = self.parts.workspaces.order_dirs(self.order).root;
+        let source = self.source(&base).await?;
+        let plan = crate::testing::plan(&self.parts.sandbox, self.settings(), source.clone()).await?;
+        let network = crate::testing::network_of_setup(&self.parts.settings.testing, &source, &plan);
+        Ok(EnvironmentRequest {
+            inside: self.parts.environments.inside(&folder),
+            repository,
+            plan,
+            commit: base,
+            source,
+            laid: Vec::new(),
+            network,
+            owner: EnvironmentOwner::Repository,
+        })
+    }
+
+    pub(super) fn held(&self, place: EnvironmentPlace, mounts: Vec<Mount>) -> AgentFilesystem {
+        AgentFilesystem { _leases: self.parts.environments.hold(&place), place, mounts }
+    }
+
+    async fn source(&self, commit: &CommitSha) -> Result<SourceTree, EffectError> {
+        let (repository, commit) = (self.opened().repository.clone(), commit.clone());
+        self.git(move |workspaces| workspaces.source_tree(&repository, &commit)).await
+    }
+
+    /// The agent's own folders, as its jobs see them.
+    pub(super) fn seen_dirs(&self) -> OrderDirs {
+        OrderDirs::at(&self.parts.environments.inside(&self.order_root()))
+    }
+
+    pub(super) fn order_root(&self) -> PathBuf {
+        self.parts.workspaces.order_dirs(self.order).root
+    }
+
+    /// The agent's place, as it was left.
+    pub(super) fn agent_place(&self) -> Result<EnvironmentPlace, EffectError> {
+        let folder = self.order_root();
+        let place = EnvironmentPlace::kept(&folder, &self.parts.environments.inside(&folder));
+        place.ok_or_else(|| soon("the agent's work tree is gone"))
+    }
+
+    /// The agent's origin, to be written.
+    pub(super) fn origin_mount(&self) -> Mount {
+        writable(&self.parts.workspaces.order_dirs(self.order).origin)
     }
 }

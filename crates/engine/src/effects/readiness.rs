@@ -8,7 +8,6 @@ use super::preflight::{PATIENCE, PreflightReport};
 use journeyman_agent::{AgentProgram, KeyProbe, ModelApi, Runtime};
 use journeyman_order::moves::{AgentTask, Retry};
 use journeyman_order::pipeline::{Check, Stage, StageKind, StageOutput, StageStart};
-use journeyman_verify as verify;
 
 /// The command with which a verifier judges where its role names no other.
 const REVIEW: &str = "review";
@@ -181,18 +180,10 @@ impl EffectContext {
     /// Whether there is something to verify with, as a run of the tests would find it on the base commit.
     async fn tests(&self, found: &mut PreflightReport) {
         let tests = |stage: &Stage| stage.uses == StageKind::Tests || stage.checks.contains(&Check::Tests);
-        let Ok(base) = self.base() else { return };
         if !self.stages().iter().any(tests) {
             return;
         }
-        let (settings, repository) = (self.settings(), self.opened().repository.clone());
-        let plan = self
-            .git(move |workspaces| {
-                let root = workspaces.root_files(&repository, &base)?;
-                let read = |path: &str| workspaces.file(&repository, &base, path).ok().flatten();
-                Ok(verify::plan(&settings, &root, &read))
-            })
-            .await;
+        let plan = self.environment_request().await.map(|ask| ask.plan);
         match plan {
             Ok(plan) if plan.test.is_none() => found.warn(
                 "No test command was found on the base branch, so the result will be unverified: name one as \

@@ -7,14 +7,14 @@ use std::time::{Duration, Instant};
 use super::agent_filesystem::AgentFilesystem;
 use super::{EffectContext, EffectResult, never, soon};
 use crate::egress::{self, JobEgress};
-use crate::job::readable;
+use crate::job::{readable, short_job};
 use journeyman_agent::{CallRecorder as CallRecord, Invocation, ModelApi, ModelCall, Runtime, Transcript};
 use journeyman_gateway::EgressPolicy;
 use journeyman_order::agent_run::AgentFailureKind;
 use journeyman_order::moves::AgentTask;
 use journeyman_order::network::NetworkRecord;
 use journeyman_order::{AgentRun, AgentUsage, EffectError, EffectOutcome, Exit};
-use journeyman_sandbox::{Job, JobLimits, SandboxNetwork, Sink};
+use journeyman_sandbox::{Job, SandboxNetwork, Sink};
 use journeyman_workspace::write_whole;
 
 /// A program may go on after its last word; it is ended after so long without another.
@@ -207,25 +207,20 @@ impl EffectContext {
         transcript: Box<dyn Transcript>,
         folder: &Path,
     ) -> Result<AgentRun, EffectError> {
-        let AgentFilesystem { directory, home, mut mounts } = place;
-        mounts.extend(invocation.reads.iter().map(|path| readable(path)));
         let (door, network) = self.egress_for(task, invocation)?;
-        let mut environment = invocation.environment.clone();
-        environment.extend(door.environment.iter().cloned());
-        let job = Job {
-            program: invocation.program.iter().map(Into::into).collect(),
-            directory,
-            environment,
+        let program = invocation.program.iter().map(Into::into).collect();
+        let mounts = invocation.reads.iter().map(|path| readable(path)).collect();
+        let mut job = Job {
             stdin: invocation.stdin.clone(),
-            home,
-            mounts,
-            layers: Vec::new(),
-            relocation: None,
             network,
-            limits: JobLimits::default(),
+            limits: self.parts.sandbox.limits(),
             timeout: Duration::from_secs(task.timeout_seconds.max(1)),
             most_output: MOST_OUTPUT,
+            ..short_job(program, &place.place.tree.at, &place.place.home.at, mounts)
         };
+        place.put(&mut job);
+        job.environment.extend(invocation.environment.clone());
+        job.environment.extend(door.environment.iter().cloned());
         let mut reader = AgentOutputSink::create(transcript, &folder.join(STREAM))?;
         let begun = Instant::now();
         let exit = {

@@ -24,13 +24,15 @@ impl EffectContext {
             tree: self.tree_of(commit)?,
             settings: self.settings(),
             folder: self.parts.workspaces.order_dirs(self.order).tests.join(name),
+            environments: self.order_root().join("environments"),
         };
         let mut settings = self.parts.settings.testing.clone();
         if let Some(seconds) = self.settings().prove.mutants {
             settings.mutant_time = settings.mutant_time.min(Duration::from_secs(seconds.into()));
         }
         let (sandbox, workspaces) = (self.parts.sandbox.clone(), self.parts.workspaces.clone());
-        let testing = CommitTester { sandbox, workspaces, settings };
+        let environments = self.parts.environments.clone();
+        let testing = CommitTester { sandbox, workspaces, environments, settings };
         // On the heap: what several sandboxes need is more than a thread's stack is for.
         let mut tested = Box::pin(testing.run(&ask)).await?;
         for output in tested.outputs {

@@ -6,9 +6,12 @@ use std::path::Path;
 use chrono::{DateTime, Utc};
 use globset::GlobBuilder;
 
+use super::agent_filesystem::{AgentFilesystem, put};
 use super::{EffectContext, EffectResult, never, soon};
-use crate::job::{make_folder, readable, run_short, writable};
+use crate::environment::EnvironmentPlace;
+use crate::job::{make_folder, readable, short_job, succeed};
 use journeyman_order::{BranchName, CommitSha, EffectError, EffectOutcome, TreeSha};
+use journeyman_sandbox::{Job, Mount};
 use journeyman_workspace::{
     DEFAULT_PROTECTED, GitError, ImportOutcome, ImportRules, NewCommit, StartPoint, Workspaces,
 };
@@ -36,7 +39,7 @@ impl EffectContext {
         &self,
         branch: Option<&BranchName>,
         start: Option<&CommitSha>,
-    ) -> Result<(), EffectError> {
+    ) -> Result<AgentFilesystem, EffectError> {
         let (order, repository, base) = (self.order, self.opened().repository.clone(), self.base()?);
         let default_branch = self.opened().default_branch.clone();
         let start = match (start, branch) {
@@ -44,16 +47,40 @@ impl EffectContext {
             (Some(_), None) => return Err(never("work cannot start from a commit without a branch")),
             (None, _) => None,
         };
-        self.git(move |workspaces| {
-            let start = start.as_ref().map(|(commit, branch)| StartPoint { commit, branch });
-            workspaces.create_origin(order, &repository, &base, &default_branch, start)
-        })
-        .await?;
-        let places = self.parts.workspaces.order_dirs(order);
-        let script = self.parts.workspaces.clone_command(order, branch);
-        let mounts = vec![writable(&places.work), writable(&places.origin)];
-        run_short(&self.parts.sandbox, script, &places.work, &places.home, mounts).await?;
-        Ok(())
+        let is_anew = self
+            .git(move |workspaces| {
+                let start = start.as_ref().map(|(commit, branch)| StartPoint { commit, branch });
+                workspaces.create_origin(order, &repository, &base, &default_branch, start)
+            })
+            .await?;
+        let folder = self.order_root();
+        let inside = self.parts.environments.inside(&folder);
+        let kept = EnvironmentPlace::kept(&folder, &inside).filter(|_| !is_anew);
+        let place = match kept {
+            Some(kept) => kept,
+            None => {
+                let (ask, environment) = self.environment().await?;
+                let made = move || environment.lasting_place(&ask, (&folder, &inside));
+                let place = crate::testing::blocking(made).await?;
+                place.map_err(|error| soon(format!("cannot make the agent's work tree: {error}")))?
+            }
+        };
+        let script = Workspaces::clone_command(&self.seen_dirs(), branch, &place.installed);
+        self.in_place(&place, script, vec![self.origin_mount()], Vec::new()).await?;
+        Ok(self.held(place, vec![self.origin_mount()]))
+    }
+
+    /// A short command without network where the agent works.
+    pub(super) async fn in_place(
+        &self,
+        place: &EnvironmentPlace,
+        program: Vec<OsString>,
+        mounts: Vec<Mount>,
+        stdin: Vec<u8>,
+    ) -> Result<Vec<u8>, EffectError> {
+        let mut job = Job { stdin, ..short_job(program, &place.tree.at, &place.home.at, mounts) };
+        put(place, &mut job);
+        succeed(&self.parts.sandbox, job, "a command in the agent's workspace").await
     }
 
     /// The agent's files are looked for and read inside its sandbox: a link in them leads nowhere else.
@@ -89,10 +116,8 @@ impl EffectContext {
     }
 
     async fn in_workspace(&self, program: &[&str]) -> Result<Vec<u8>, EffectError> {
-        let places = self.parts.workspaces.order_dirs(self.order);
         let program = program.iter().map(OsString::from).collect();
-        run_short(&self.parts.sandbox, program, &places.work, &places.home, vec![readable(&places.work)])
-            .await
+        self.in_place(&self.agent_place()?, program, Vec::new(), Vec::new()).await
     }
 
     pub(super) async fn import(&self, branch: &BranchName, base: &CommitSha) -> EffectResult {
@@ -130,22 +155,16 @@ impl EffectContext {
 
     /// What the agent pushed, as data through a pipe.
     async fn export(&self, branch: &BranchName, base: &CommitSha) -> Result<std::path::PathBuf, EffectError> {
-        let places = self.parts.workspaces.order_dirs(self.order);
+        let origin = self.parts.workspaces.order_dirs(self.order).origin;
         let path = self.run_folder()?.join("export");
         let mut file = ExportFile::create(&path)?;
-        let job = journeyman_sandbox::Job {
-            program: self.parts.workspaces.export_command(self.order, branch, base),
-            directory: places.origin.clone(),
-            environment: std::collections::BTreeMap::new(),
-            stdin: Vec::new(),
-            home: places.home.clone(),
-            mounts: vec![readable(&places.origin)],
-            layers: Vec::new(),
-            relocation: None,
-            network: journeyman_sandbox::SandboxNetwork::None,
-            limits: journeyman_sandbox::JobLimits::small(),
-            timeout: std::time::Duration::from_secs(300),
+        let program = Workspaces::export_command(&self.seen_dirs(), branch, base);
+        let place = self.agent_place()?;
+        let job = Job {
+            layers: place.home.stack().into_iter().collect(),
+            relocation: place.relocation(),
             most_output: journeyman_workspace::MOST_EXPORTED,
+            ..short_job(program, &origin, &place.home.at, vec![readable(&origin)])
         };
         let ended = self.parts.sandbox.run(job, &mut file).await?;
         file.finish(&ended)?;

@@ -6,10 +6,10 @@ use std::collections::BTreeSet;
 use chrono::{DateTime, Utc};
 
 use super::{EffectContext, EffectResult, never, soon};
-use crate::job::{readable, run_short, run_short_with_stdin, writable};
+use crate::job::readable;
 use journeyman_order::artifact::CodeArtifact;
 use journeyman_order::{BranchName, CommitSha, EffectError, EffectOutcome, JournalEvent, Move, MoveKey};
-use journeyman_workspace::{NewFiles, OriginState};
+use journeyman_workspace::{NewFiles, OriginState, Workspaces};
 
 /// Of the title, in the commit's subject.
 const LONGEST_SUBJECT: usize = 72;
@@ -45,20 +45,17 @@ impl EffectContext {
             files: &files,
             restored: &restored,
         };
-        let places = self.parts.workspaces.order_dirs(self.order);
-        let program = self.parts.workspaces.write_command(self.order, branch, parent);
-        let mounts = vec![writable(&places.work), writable(&places.origin)];
-        run_short_with_stdin(&self.parts.sandbox, program, &places.work, &places.home, mounts, new.stream())
-            .await?;
+        let program = Workspaces::write_command(&self.seen_dirs(), branch, parent);
+        let mounts = vec![self.origin_mount()];
+        self.in_place(&self.agent_place()?, program, mounts, new.stream()).await?;
         Ok(EffectOutcome::ArtifactWritten)
     }
 
     /// How the work stands in the agent's origin.
     async fn origin_state(&self, branch: &BranchName, paths: &[&str]) -> Result<OriginState, EffectError> {
-        let places = self.parts.workspaces.order_dirs(self.order);
-        let program = self.parts.workspaces.origin_state_command(self.order, branch, &self.base()?, paths);
-        let mounts = vec![readable(&places.origin)];
-        let said = run_short(&self.parts.sandbox, program, &places.origin, &places.home, mounts).await?;
+        let program = Workspaces::origin_state_command(&self.seen_dirs(), branch, &self.base()?, paths);
+        let origin = self.parts.workspaces.order_dirs(self.order).origin;
+        let said = self.in_place(&self.agent_place()?, program, vec![readable(&origin)], Vec::new()).await?;
         OriginState::read(&said).ok_or_else(|| soon("the agent's origin does not say where the branch is"))
     }
 

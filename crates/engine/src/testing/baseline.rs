@@ -7,10 +7,10 @@ use sha2::{Digest, Sha256};
 
 use super::checkout_run::CheckoutRunSpec;
 use super::{CommandOutput, CommitTester, TestRunRequest, VerdictBasis};
+use journeyman_environment::EnvironmentPlan;
 use journeyman_order::scrutiny::Baseline;
 use journeyman_order::test_run::CommandRun;
 use journeyman_order::{EffectError, Exit, TestReport};
-use journeyman_verify::TestPlan;
 use journeyman_verify::experiment::ExperimentCell;
 use journeyman_workspace::write_whole;
 
@@ -102,18 +102,20 @@ impl CommitTester {
     }
 
     /// The same commit tested in another way, or behind other walls, is another baseline.
-    fn file_of(&self, ask: &TestRunRequest, plan: &TestPlan) -> PathBuf {
+    fn file_of(&self, ask: &TestRunRequest, plan: &EnvironmentPlan) -> PathBuf {
         let mut digest = Sha256::new();
-        let none = String::new();
         let mode = self.sandbox.mode().to_string();
-        for part in [&plan.setup, &plan.test, &plan.report].map(|part| part.as_ref().unwrap_or(&none)) {
+        let setup = plan.setup_command();
+        for part in
+            [setup.as_deref(), plan.test_command(), plan.report.as_deref()].map(Option::unwrap_or_default)
+        {
             digest.update((part.len() as u64).to_be_bytes());
             digest.update(part);
         }
         digest.update(mode);
         digest.update(env!("CARGO_PKG_VERSION"));
         // What is read and kept of a run.
-        digest.update("form 2");
+        digest.update("form 3");
         let how = hex::encode(digest.finalize());
         let folder = self.workspaces.baselines(&ask.repository);
         folder.join(format!("{}-{}.json", ask.base, how.get(..16).unwrap_or(&how)))

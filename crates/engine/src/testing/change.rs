@@ -46,7 +46,7 @@ pub(super) async fn read_change(
     ask: &TestRunRequest,
     judging: &VerdictBasis,
 ) -> Result<ChangeAnalysis, EffectError> {
-    let command = judging.before.test.clone().unwrap_or_default();
+    let command = judging.before.test_command().unwrap_or_default().to_owned();
     let TestRunRequest { repository, base, commit, .. } = ask.clone();
     testing
         .git(move |workspaces| {

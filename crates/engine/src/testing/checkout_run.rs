@@ -1,25 +1,31 @@
 //! One run of the tests: a commit is checked out, files are laid over it, it is set up, and its tests are run and read.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use super::checkout::{CheckoutPool, TestCheckout, python_tests, read_within};
-use super::command::{CommandOptions, FinishedCommand, for_setup};
-use super::overlay::lay;
-use super::tracked::TrackedFiles;
-use super::{CommandOutput, CommitTester, TestRunRequest, blocking, is_good, remove};
+use super::checkout::{CheckoutPlace, CheckoutPool, python_tests};
+use super::command::{CommandOptions, FinishedCommand, run_command, short};
+use super::{CommandOutput, CommitTester, TestRunRequest, blocking, remove};
 use crate::effect_error::soon;
-use crate::job::{make_folder, readable, writable};
+use crate::environment::{
+    Environment, EnvironmentOwner, EnvironmentPlace, EnvironmentRequest, Preparation, TreePurpose,
+};
+use crate::job::readable;
+use journeyman_environment::EnvironmentPlan;
 use journeyman_order::comparison::TestRunnerName;
 use journeyman_order::network::NetworkRecord;
 use journeyman_order::{CommitSha, EffectError, TestReport};
 use journeyman_verify::experiment::{self, ExperimentCell};
-use journeyman_verify::{Overlay, ReportingCommand, TestPlan};
+use journeyman_verify::{Overlay, OverlayAction, ReportingCommand};
+use journeyman_workspace::SourceTree;
 
 /// A JUnit report that is larger is not read.
 const LARGEST_REPORT: u64 = 16 * 1024 * 1024;
 /// Where a run that is asked for a report writes it; in its home, so that the checkout stays as it is.
 const OWN_REPORT: &str = "journeyman-report.xml";
+/// Tracked files that tests rewrote and that are named.
+const MOST_NAMED: usize = 50;
 /// Where Python is to keep what it compiles; in its home, too.
 const COMPILED_PYTHON: &str = ".cache/compiled-python";
 
@@ -30,7 +36,7 @@ pub(super) struct CheckoutRunSpec<'a> {
     pub(super) what: &'a str,
     pub(super) commit: &'a CommitSha,
     pub(super) overlays: Vec<Overlay>,
-    pub(super) plan: &'a TestPlan,
+    pub(super) plan: &'a EnvironmentPlan,
     /// The tests that are asked for, and who names them; none: all.
     pub(super) only: Option<(&'a [String], Option<TestRunnerName>)>,
     /// Variables for the tests; an empty one takes away what they would have.
@@ -53,22 +59,13 @@ pub(super) struct CheckoutRun {
 
 /// A checkout in which the tests can be run.
 pub(super) struct PreparedCheckout {
-    tracked: TrackedFiles,
+    pub(super) place: EnvironmentPlace,
+    /// What it has to hold.
+    pub(super) source: SourceTree,
     /// Variables that keep out what is not of the source.
     pub(super) environment: BTreeMap<String, String>,
-}
-
-impl PreparedCheckout {
-    fn of(tree: &Path, in_home: String) -> std::io::Result<Self> {
-        Ok(Self::with(TrackedFiles::of(tree)?, tree, in_home))
-    }
-
-    /// Compiled Python is made of the source that is there, and not taken from what was committed or put beside it. Elsewhere
-    /// that would compile Python's own library for each run.
-    fn with(tracked: TrackedFiles, tree: &Path, in_home: String) -> Self {
-        let compiled = tracked.has_compiled_python(tree).then(|| ("PYTHONPYCACHEPREFIX".to_owned(), in_home));
-        Self { tracked, environment: compiled.into_iter().collect() }
-    }
+    /// What it is made of, which stays as long as this.
+    _environment: Arc<Environment>,
 }
 
 /// What came of a test command.
@@ -86,9 +83,10 @@ impl CheckoutRun {
         self.reporting.as_ref().is_some_and(|asked| experiment::select(asked, named_by, names, &[]).is_some())
     }
 
-    /// What its commands printed.
+    /// What its commands printed. A setup that ran for an earlier order prints nothing now.
     pub(super) fn outputs(&self) -> impl Iterator<Item = CommandOutput> + '_ {
-        self.setup.iter().chain(&self.test).map(|ended| ended.output.clone())
+        let setup = self.setup.iter().filter(|ended| !ended.output.text.is_empty());
+        setup.chain(&self.test).map(|ended| ended.output.clone())
     }
 
     /// What its commands did with the network.
@@ -124,8 +122,8 @@ impl CommitTester {
         places: &CheckoutPool,
         run: CheckoutRunSpec<'_>,
     ) -> Result<CheckoutRun, EffectError> {
-        let place = places.acquire(ask).await?;
-        let ran = self.run_in(ask, run, &place).await;
+        let place = places.acquire(self, ask).await?;
+        let ran = Box::pin(self.run_in(ask, run, &place)).await;
         remove(&place.folder).await?;
         ran
     }
@@ -134,50 +132,34 @@ impl CommitTester {
         &self,
         ask: &TestRunRequest,
         run: CheckoutRunSpec<'_>,
-        place: &TestCheckout,
+        place: &CheckoutPlace,
     ) -> Result<CheckoutRun, EffectError> {
-        let only = run.only;
-        let what = run.what;
-        let plan = run.plan.clone();
-        let environment = run.environment.clone();
-        let (mut ran, ready) = self.prepare(ask, run, place).await?;
-        let Some(PreparedCheckout { tracked, environment: mut for_tests }) = ready else { return Ok(ran) };
-        for_tests.extend(environment);
+        let (only, what, plan, environment) = (run.only, run.what, run.plan, run.environment.clone());
+        let (mut ran, ready) = Box::pin(self.prepare(ask, run, place)).await?;
+        let Some(ready) = ready else { return Ok(ran) };
         let how = CommandOptions {
             name: format!("tests{what}"),
             access: self.for_tests(ask)?,
             timeout: self.settings.test_time,
-            environment: for_tests,
+            environment: ready.environment.clone().into_iter().chain(environment).collect(),
         };
-        let Some(tests) = self.test(place, &plan, only, how).await? else { return Ok(ran) };
-        let tree = place.tree.clone();
-        ran.rewritten = blocking(move || tracked.differ(&tree)).await?;
+        let Some(tests) = self.test(&ready, plan, only, how).await? else { return Ok(ran) };
+        let changed = blocking(move || ready.place.tree.differing(&ready.source)).await?;
+        let changed = changed.map_err(|error| soon(format!("cannot look through a checkout: {error}")))?;
+        ran.rewritten = changed.iter().take(MOST_NAMED).map(|path| path.display().to_string()).collect();
         (ran.reading, ran.test) = (tests.reading, Some(tests.ended));
         (ran.is_selected, ran.reporting) = (tests.is_selected, Some(tests.reporting));
         Ok(ran)
     }
 
-    /// A checkout with what is laid over it, after its setup; no files where that failed.
+    /// A checkout with what is laid over it, in its environment; no files where the setup of that failed.
     pub(super) async fn prepare(
         &self,
         ask: &TestRunRequest,
         run: CheckoutRunSpec<'_>,
-        place: &TestCheckout,
+        place: &CheckoutPlace,
     ) -> Result<(CheckoutRun, Option<PreparedCheckout>), EffectError> {
         let CheckoutRunSpec { what, commit, overlays, plan, .. } = run;
-        make_folder(&place.home)?;
-        let is_the_base = *commit == ask.base && overlays.is_empty();
-        let commit_of_place = commit;
-        let (repository, commit, into) = (ask.repository.clone(), commit.clone(), place.tree.clone());
-        self.git(move |workspaces| workspaces.checkout(&repository, &commit, &into)).await?;
-        let laid: Vec<String> = journeyman_verify::overlay_paths(&overlays).collect();
-        let tree = place.tree.clone();
-        let in_home = place.seen(COMPILED_PYTHON);
-        let ready =
-            blocking(move || lay(&tree, &overlays).and_then(|()| PreparedCheckout::of(&tree, in_home)))
-                .await?
-                .map_err(|error| soon(format!("cannot lay files over a checkout: {error}")))?;
-        self.make_repository(place).await;
         let mut ran = CheckoutRun {
             setup: None,
             test: None,
@@ -186,56 +168,162 @@ impl CommitTester {
             is_selected: false,
             reporting: None,
         };
-        let Some(setup) = &plan.setup else { return Ok((ran, Some(ready))) };
-        self.lay_downloads(ask, &place.home).await?;
-        let network = self.setup_network(ask, commit_of_place, laid, setup).await?;
-        let how = CommandOptions {
-            name: format!("setup{what}"),
-            access: for_setup(&network)?,
-            timeout: self.settings.setup_time,
-            environment: ready.environment.clone(),
+        let (source, laid) = self.source(ask, commit, overlays).await?;
+        let environment =
+            match self.environment(ask, commit, (source.clone(), laid.clone()), plan, place).await? {
+                Preparation::Ready(environment) => environment,
+                Preparation::Failed(failed) => {
+                    let mut failed = *failed;
+                    failed.output.name = format!("setup{what}");
+                    ran.setup = Some(failed);
+                    return Ok((ran, None));
+                }
+            };
+        ran.setup = environment.setup().map(|run| FinishedCommand {
+            run: run.clone(),
+            output: CommandOutput {
+                name: format!("setup{what}"),
+                text: environment.output().map(|output| output.text).unwrap_or_default(),
+            },
+            is_cut: false,
+            network: environment.network().cloned(),
+        });
+        let (folder, inside, plan) = (place.folder.clone(), place.inside.clone(), plan.clone());
+        let (made_of, files) = (Arc::clone(&environment), source.clone());
+        let made =
+            blocking(move || made_of.place(&plan, &files, &laid, (&folder, &inside), TreePurpose::Tests));
+        let (seen, changed) =
+            made.await?.map_err(|error| soon(format!("cannot lay files over a checkout: {error}")))?;
+        match environment.has_repository() {
+            true if changed.is_empty() => {}
+            true => self.environments.commit_for_tests(&seen, &changed).await,
+            false => {
+                let all: Vec<PathBuf> = source.paths().map(Path::to_owned).collect();
+                self.environments.commit_for_tests(&seen, &all).await;
+            }
+        }
+        // Compiled Python is made of the source that is there, and not taken from what was committed. Elsewhere that would
+        // compile Python's own library for each run.
+        let is_compiled = |path: &Path| path.extension().is_some_and(|kind| kind == "pyc");
+        let compiled = source
+            .paths()
+            .any(is_compiled)
+            .then(|| ("PYTHONPYCACHEPREFIX".to_owned(), seen.seen_in_home(COMPILED_PYTHON)));
+        let ready = PreparedCheckout {
+            place: seen,
+            source,
+            environment: compiled.into_iter().collect(),
+            _environment: environment,
         };
-        let mut ended = self.command(place, setup, how).await?;
-        let is_ready = is_good(&ended.run);
-        if let Some(note) = network.note().filter(|_| !is_ready) {
-            ended.output.text.push_str(&format!("\n{note}"));
-        }
-        ran.setup = Some(ended.shortened());
-        match (is_the_base, is_ready) {
-            (true, true) => self.keep_downloads(ask, &place.home).await?,
-            (true, false) => self.forget_downloads(ask).await?,
-            (false, _) => {}
-        }
-        if !is_ready {
-            return Ok((ran, None));
-        }
-        // What is tested is the commit, whatever its setup made of it.
-        let (tree, in_home) = (place.tree.clone(), place.seen(COMPILED_PYTHON));
-        let ready = blocking(move || {
-            ready.tracked.put_back(&tree).map(|()| PreparedCheckout::with(ready.tracked, &tree, in_home))
-        })
-        .await?
-        .map_err(|error| soon(format!("cannot put back what the setup changed: {error}")))?;
         Ok((ran, Some(ready)))
+    }
+
+    /// The files of a commit with those laid over it, and which these are.
+    async fn source(
+        &self,
+        ask: &TestRunRequest,
+        commit: &CommitSha,
+        overlays: Vec<Overlay>,
+    ) -> Result<(SourceTree, Vec<PathBuf>), EffectError> {
+        let (repository, commit) = (ask.repository.clone(), commit.clone());
+        self.git(move |workspaces| {
+            let mut source = workspaces.source_tree(&repository, &commit)?;
+            for overlay in &overlays {
+                let bytes = match &overlay.action {
+                    OverlayAction::Write(bytes) => Some(bytes.as_slice()),
+                    OverlayAction::Remove => None,
+                };
+                source.lay(Path::new(&overlay.path), bytes)?;
+            }
+            let laid = overlays.into_iter().map(|overlay| overlay.path.into()).collect();
+            Ok((source, laid))
+        })
+        .await
+    }
+
+    /// The environment of these files: that of the base where they ask for the same.
+    async fn environment(
+        &self,
+        ask: &TestRunRequest,
+        commit: &CommitSha,
+        (source, laid): (SourceTree, Vec<PathBuf>),
+        plan: &EnvironmentPlan,
+        place: &CheckoutPlace,
+    ) -> Result<Preparation, EffectError> {
+        let paths = laid.iter().map(|path| path.display().to_string()).collect();
+        let command = plan.setup_command().unwrap_or_default();
+        let own = EnvironmentRequest {
+            repository: ask.repository.clone(),
+            plan: plan.clone(),
+            commit: commit.clone(),
+            source,
+            laid,
+            network: self.setup_network(ask, commit, paths, &command).await?,
+            owner: EnvironmentOwner::Folder(ask.environments.clone()),
+            inside: place.inside.clone(),
+        };
+        let of_base = self.base_environment(ask, plan, place).await?;
+        if self.environments.is_same(&own, &of_base) {
+            match Box::pin(self.environments.prepare(&of_base)).await? {
+                Preparation::Ready(shared) if shared.is_good_for(&own.source, &own.laid) => {
+                    return Ok(Preparation::Ready(shared));
+                }
+                Preparation::Ready(_) => {}
+                failed @ Preparation::Failed(_) => return Ok(failed),
+            }
+        } else if of_base.owner == EnvironmentOwner::Repository {
+            // What it downloads is there for the change then.
+            Box::pin(self.environments.prepare(&of_base)).await?;
+        }
+        Box::pin(self.environments.prepare(&own)).await
+    }
+
+    /// What is asked for the base commit: it fills what all orders share, where nothing that an agent wrote is in it.
+    async fn base_environment(
+        &self,
+        ask: &TestRunRequest,
+        plan: &EnvironmentPlan,
+        place: &CheckoutPlace,
+    ) -> Result<EnvironmentRequest, EffectError> {
+        let (source, _) = self.source(ask, &ask.base, Vec::new()).await?;
+        let command = plan.setup_command().unwrap_or_default();
+        Ok(EnvironmentRequest {
+            repository: ask.repository.clone(),
+            plan: plan.clone(),
+            commit: ask.base.clone(),
+            source,
+            laid: Vec::new(),
+            network: self.setup_network(ask, &ask.base, Vec::new(), &command).await?,
+            owner: match ask.base_is_of_the_default_branch {
+                true => EnvironmentOwner::Repository,
+                false => EnvironmentOwner::Folder(ask.environments.clone()),
+            },
+            inside: place.inside.clone(),
+        })
     }
 
     /// The tests in a place that is prepared; none where there is no command.
     pub(super) async fn test(
         &self,
-        place: &TestCheckout,
-        plan: &TestPlan,
+        ready: &PreparedCheckout,
+        plan: &EnvironmentPlan,
         only: Option<(&[String], Option<TestRunnerName>)>,
         mut how: CommandOptions,
     ) -> Result<Option<TestCommandResult>, EffectError> {
-        let (tree, plan) = (place.tree.clone(), plan.clone());
-        let own_report = place.seen(OWN_REPORT);
+        let place = &ready.place;
+        let (tree, source, plan) = (place.tree.clone(), ready.source.clone(), plan.clone());
+        let own_report = place.seen_in_home(OWN_REPORT);
         let only = only.map(|(names, runner)| (names.to_vec(), runner));
         let (asked, selected) = blocking(move || {
-            let asked =
-                journeyman_verify::reporting_command(&plan, &|path| read_within(&tree, path), &own_report)?;
+            let asked = journeyman_verify::reporting_command(
+                plan.test_command()?,
+                plan.report.as_deref(),
+                &|path| tree.read(path),
+                &own_report,
+            );
             let select = |(names, runner): (Vec<String>, Option<TestRunnerName>)| {
                 let reads_all = matches!(runner, Some(TestRunnerName::Pytest | TestRunnerName::Junit));
-                let files = if reads_all { python_tests(&tree) } else { Vec::new() };
+                let files = if reads_all { python_tests(&source) } else { Vec::new() };
                 experiment::select(&asked, runner, &names, &files)
             };
             let selected = only.and_then(select);
@@ -252,7 +340,7 @@ impl CommitTester {
             self.clear_report(place, report).await?;
         }
         how.environment.extend(asked.environment);
-        let ended = self.command(place, &asked.command, how).await?;
+        let ended = Box::pin(run_command(&self.sandbox, place, &asked.command, how)).await?;
         let report = match &asked.junit {
             Some(report) => self.read_report(place, report).await,
             None => None,
@@ -269,27 +357,24 @@ impl CommitTester {
         Ok(Some(TestCommandResult { ended, reading, is_selected, reporting: whole }))
     }
 
-    /// Many projects ask git for their version or their files: the checkout gets a repository of one commit, made in
-    /// the sandbox. Where that fails the tests do without.
-    async fn make_repository(&self, place: &TestCheckout) {
-        // It lives as long as one run: nothing of it has to be small, or to outlast a crash.
-        let script = "fast='-c core.fsync=none -c core.looseCompression=0 -c gc.auto=0'; \
-                      git init -q && git $fast add -Af && git $fast -c user.name=Journeyman \
-                      -c user.email=journeyman@invalid -c commit.gpgSign=false commit -q --no-verify \
-                      -m 'The commit under test'";
-        if let Err(trouble) = self.short(place, &["sh", "-c", script], writable(&place.tree)).await {
-            tracing::info!("the checkout has no repository: {}", trouble.message);
-        }
-    }
-
     /// A report that was committed would be believed although no test wrote it.
-    async fn clear_report(&self, place: &TestCheckout, report: &str) -> Result<(), EffectError> {
-        self.short(place, &["rm", "-rf", "--", report], writable(&place.tree)).await.map(drop)
+    async fn clear_report(&self, place: &EnvironmentPlace, report: &str) -> Result<(), EffectError> {
+        short(&self.sandbox, place, &["rm", "-rf", "--", report], place.tree_mount(), Vec::new())
+            .await
+            .map(drop)
     }
 
     /// The report is read from inside the sandbox: the tests wrote it, and it may be a link.
-    async fn read_report(&self, place: &TestCheckout, report: &str) -> Option<Vec<u8>> {
+    async fn read_report(&self, place: &EnvironmentPlace, report: &str) -> Option<Vec<u8>> {
         let most = LARGEST_REPORT.to_string();
-        self.short(place, &["head", "-c", &most, "--", report], readable(&place.tree)).await.ok()
+        short(
+            &self.sandbox,
+            place,
+            &["head", "-c", &most, "--", report],
+            readable(&place.tree.at),
+            Vec::new(),
+        )
+        .await
+        .ok()
     }
 }

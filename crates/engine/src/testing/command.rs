@@ -3,38 +3,38 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::checkout::TestCheckout;
 use super::{CommandOutput, CommitTester, MOST_KEPT, TestRunRequest};
 use crate::egress::{self, JobEgress};
-use crate::job::{OutputRecorder, RecordedOutput, short_job, succeed, writable};
+use crate::environment::EnvironmentPlace;
+use crate::job::{OutputRecorder, RecordedOutput, short_job, succeed};
+use journeyman_environment::SetupNetwork;
 use journeyman_gateway::EgressPolicy;
 use journeyman_order::network::NetworkRecord;
 use journeyman_order::test_run::CommandRun;
 use journeyman_order::{CommitSha, EffectError, TestingSettings};
-use journeyman_sandbox::{Job, JobLimits, Mount, SandboxNetwork};
-use journeyman_verify::SetupNetwork;
+use journeyman_sandbox::{Job, Mount, Sandbox, SandboxNetwork};
 use journeyman_workspace::Workspaces;
 
 /// What of a command's output is read.
 const MOST_OUTPUT: u64 = 256 * 1024 * 1024;
 
 /// Of one command: what its output is called, whether it has a network, how long it may take.
-pub(super) struct CommandOptions {
-    pub(super) name: String,
+pub(crate) struct CommandOptions {
+    pub(crate) name: String,
     /// What it may reach; none: nothing.
-    pub(super) access: Option<EgressPolicy>,
-    pub(super) timeout: Duration,
-    pub(super) environment: BTreeMap<String, String>,
+    pub(crate) access: Option<EgressPolicy>,
+    pub(crate) timeout: Duration,
+    pub(crate) environment: BTreeMap<String, String>,
 }
 
 /// A command that was run, and the end of what it printed.
-pub(super) struct FinishedCommand {
-    pub(super) run: CommandRun,
-    pub(super) output: CommandOutput,
+pub(crate) struct FinishedCommand {
+    pub(crate) run: CommandRun,
+    pub(crate) output: CommandOutput,
     /// Whether the output's start is missing.
-    pub(super) is_cut: bool,
+    pub(crate) is_cut: bool,
     /// None where it had no network to do something with.
-    pub(super) network: Option<NetworkRecord>,
+    pub(crate) network: Option<NetworkRecord>,
 }
 
 impl FinishedCommand {
@@ -44,7 +44,7 @@ impl FinishedCommand {
     }
 
     /// With as much of the output's end as is kept, once it was read.
-    pub(super) fn shortened(mut self) -> Self {
+    pub(crate) fn shortened(mut self) -> Self {
         let text = &mut self.output.text;
         let from = text.floor_char_boundary(text.len().saturating_sub(MOST_KEPT));
         *text = text.split_off(from);
@@ -52,61 +52,75 @@ impl FinishedCommand {
     }
 }
 
-impl CommitTester {
-    pub(super) async fn command(
-        &self,
-        place: &TestCheckout,
-        command: &str,
-        how: CommandOptions,
-    ) -> Result<FinishedCommand, EffectError> {
-        let mut environment = how.environment;
-        environment.entry("CI".to_owned()).or_insert_with(|| "true".to_owned());
-        environment.retain(|_, value| !value.is_empty());
-        let (door, network) = match how.access {
-            Some(access) => {
-                let (door, network) = JobEgress::open(&self.sandbox, access)?;
-                environment.extend(door.environment.iter().cloned());
-                (Some(door), network)
-            }
-            None => (None, SandboxNetwork::None),
-        };
-        let mut recorder = OutputRecorder::default();
-        let job = Job {
-            // Both streams in one pipe: a line that is torn between two names no test.
-            program: ["sh", "-c", &format!("exec 2>&1\n{command}")].map(Into::into).to_vec(),
-            directory: place.tree.clone(),
-            environment,
-            stdin: Vec::new(),
-            home: place.home.clone(),
-            mounts: vec![writable(&place.tree)],
-            layers: Vec::new(),
-            relocation: place.relocation.clone(),
-            network,
-            limits: JobLimits::default(),
-            timeout: how.timeout,
-            most_output: MOST_OUTPUT,
-        };
-        let ended = self.sandbox.run(job, &mut recorder).await?;
-        let network = match door {
-            Some(door) => Some(door.close().await),
-            None => None,
-        };
-        let RecordedOutput { text, is_cut, sha256 } = recorder.finish();
-        let duration_seconds = ended.duration.as_secs_f64();
-        let run = CommandRun {
-            command: command.to_owned(),
-            exit: ended.exit,
-            duration_seconds,
-            output_sha256: sha256,
-        };
-        Ok(FinishedCommand {
-            run,
-            output: CommandOutput { name: how.name, text },
-            is_cut: is_cut || ended.output_cut,
-            network,
-        })
-    }
+/// Runs a command in a place that is made of an environment.
+pub(crate) async fn run_command(
+    sandbox: &Sandbox,
+    place: &EnvironmentPlace,
+    command: &str,
+    how: CommandOptions,
+) -> Result<FinishedCommand, EffectError> {
+    let mut environment = place.variables.clone();
+    environment.extend(how.environment);
+    environment.entry("CI".to_owned()).or_insert_with(|| "true".to_owned());
+    environment.retain(|_, value| !value.is_empty());
+    let (door, network) = match how.access {
+        Some(access) => {
+            let (door, network) = JobEgress::open(sandbox, access)?;
+            environment.extend(door.environment.iter().cloned());
+            (Some(door), network)
+        }
+        None => (None, SandboxNetwork::None),
+    };
+    let mut recorder = OutputRecorder::default();
+    let job = Job {
+        // Both streams in one pipe: a line that is torn between two names no test.
+        program: ["sh", "-c", &format!("exec 2>&1\n{command}")].map(Into::into).to_vec(),
+        directory: place.tree.at.clone(),
+        environment,
+        search: place.search.clone(),
+        stdin: Vec::new(),
+        home: place.home.at.clone(),
+        mounts: vec![place.tree_mount()],
+        layers: place.layers(),
+        relocation: place.relocation(),
+        network,
+        limits: sandbox.limits(),
+        timeout: how.timeout,
+        most_output: MOST_OUTPUT,
+    };
+    let ended = sandbox.run(job, &mut recorder).await?;
+    let network = match door {
+        Some(door) => Some(door.close().await),
+        None => None,
+    };
+    let RecordedOutput { text, is_cut, sha256 } = recorder.finish();
+    let duration_seconds = ended.duration.as_secs_f64();
+    let run =
+        CommandRun { command: command.to_owned(), exit: ended.exit, duration_seconds, output_sha256: sha256 };
+    Ok(FinishedCommand {
+        run,
+        output: CommandOutput { name: how.name, text },
+        is_cut: is_cut || ended.output_cut,
+        network,
+    })
+}
 
+/// A short command without network in such a place, and what it printed.
+pub(crate) async fn short(
+    sandbox: &Sandbox,
+    place: &EnvironmentPlace,
+    program: &[&str],
+    tree: Mount,
+    stdin: Vec<u8>,
+) -> Result<Vec<u8>, EffectError> {
+    let program = program.iter().map(Into::into).collect();
+    let mut job = short_job(program, &place.tree.at, &place.home.at, vec![tree]);
+    (job.stdin, job.layers) = (stdin, place.layers());
+    job.relocation = place.relocation();
+    succeed(sandbox, job, "a command in a checkout").await
+}
+
+impl CommitTester {
     /// Where packages come from for a commit with these paths laid over it.
     pub(super) async fn setup_network(
         &self,
@@ -123,7 +137,7 @@ impl CommitTester {
         };
         let (root, edited) = self.git(read).await?;
         let TestingSettings { setup_network, setup_network_for_changes: allowed, .. } = &self.settings;
-        Ok(journeyman_verify::setup_network(setup_network, &root, command, &edited, *allowed))
+        Ok(journeyman_environment::setup_network(setup_network, &root, command, &edited, *allowed))
     }
 
     /// Nothing, unless the repository asks for it and the server's settings allow it.
@@ -143,21 +157,9 @@ impl CommitTester {
         }
         to_reach(&allowed, SETTING)
     }
-
-    pub(super) async fn short(
-        &self,
-        place: &TestCheckout,
-        program: &[&str],
-        tree: Mount,
-    ) -> Result<Vec<u8>, EffectError> {
-        let program = program.iter().map(Into::into).collect();
-        let mut job = short_job(program, &place.tree, &place.home, vec![tree]);
-        job.relocation.clone_from(&place.relocation);
-        succeed(&self.sandbox, job, "a command in a checkout").await
-    }
 }
 
-pub(super) fn for_setup(network: &SetupNetwork) -> Result<Option<EgressPolicy>, EffectError> {
+pub(crate) fn for_setup(network: &SetupNetwork) -> Result<Option<EgressPolicy>, EffectError> {
     const SETTING: &str = "sandbox.setup_network in journeyman.toml";
     match network {
         SetupNetwork::Hosts(hosts) => to_reach(hosts, SETTING),

@@ -10,28 +10,28 @@ mod checkout;
 mod checkout_run;
 mod command;
 mod detector;
-mod downloads;
 mod experiment;
+pub(crate) mod host_tools;
 mod mutants;
-mod overlay;
-mod tracked;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::effect_error::never;
+use journeyman_environment::{EnvironmentPlan, RepositoryFiles, SetupNetwork, judge_by, without_own_tests};
 use journeyman_order::test_run::CommandRun;
 use journeyman_order::{
     CommitSha, EffectError, Exit, RepositoryName, RepositorySettings, Scrutiny, TestRun, TestVerdict,
     TestingSettings, TreeSha,
 };
 use journeyman_sandbox::Sandbox;
-use journeyman_verify::TestPlan;
-use journeyman_workspace::{GitError, Workspaces, remove_all};
+use journeyman_workspace::{GitError, SourceTree, Workspaces, remove_all};
 
+use crate::environment::Environments;
 use change::read_change;
 use checkout::CheckoutPool;
 use checkout_run::CheckoutRunSpec;
+pub(crate) use command::{CommandOptions, FinishedCommand, for_setup, run_command, short};
 use experiment::ExperimentContext;
 
 /// Runs the tests of repositories on commits of ours. Cheap to clone.
@@ -40,6 +40,8 @@ pub struct CommitTester {
     pub sandbox: Sandbox,
     /// Where the commits are.
     pub workspaces: Workspaces,
+    /// In what they are tested.
+    pub environments: Environments,
     pub settings: TestingSettings,
 }
 
@@ -58,6 +60,8 @@ pub struct TestRunRequest {
     pub settings: RepositorySettings,
     /// A folder of this run's own; emptied before and after.
     pub folder: PathBuf,
+    /// Where environments are kept that are nobody else's.
+    pub environments: PathBuf,
 }
 
 /// What came of it.
@@ -83,14 +87,20 @@ pub struct CommandOutput {
 
 /// By what a commit is judged, and what it changes.
 struct VerdictBasis {
-    before: TestPlan,
-    plan: TestPlan,
+    before: EnvironmentPlan,
+    plan: EnvironmentPlan,
     /// Why a pass verifies nothing.
     doubt: Option<String>,
     checkouts: CheckoutPool,
 }
 
 impl CommitTester {
+    /// With environments of its own.
+    pub async fn new(sandbox: Sandbox, workspaces: Workspaces, settings: TestingSettings) -> Self {
+        let environments = Environments::new(sandbox.clone(), workspaces.clone(), settings.clone()).await;
+        Self { sandbox, workspaces, environments, settings }
+    }
+
     /// Runs the tests on a commit, and whatever else it takes to believe the verdict.
     ///
     /// # Errors
@@ -171,20 +181,17 @@ impl CommitTester {
 
     /// The command is the base commit's affair: settings come from there, and what is found is found there.
     async fn verdict_basis(&self, ask: &TestRunRequest) -> Result<VerdictBasis, EffectError> {
-        let TestRunRequest { repository, base, commit, settings, .. } = ask.clone();
-        let places = CheckoutPool::for_mode(self.sandbox.mode());
-        self.git(move |workspaces| {
-            let base_root = workspaces.root_files(&repository, &base)?;
-            let root = workspaces.root_files(&repository, &commit)?;
-            let read_base = |path: &str| workspaces.file(&repository, &base, path).ok().flatten();
-            let read = |path: &str| workspaces.file(&repository, &commit, path).ok().flatten();
-            let before = journeyman_verify::plan(&settings, &base_root, &read_base);
-            let after = journeyman_verify::plan(&settings, &root, &read);
-            let plan = journeyman_verify::judge_by(before.clone(), after);
-            let doubt = journeyman_verify::without_own_tests(&before, &plan);
-            Ok(VerdictBasis { plan, before, doubt, checkouts: places })
-        })
-        .await
+        let TestRunRequest { repository, base, commit, .. } = ask.clone();
+        let checkouts = CheckoutPool::for_mode(self.sandbox.mode());
+        let sources = self.git(move |workspaces| {
+            Ok((workspaces.source_tree(&repository, &base)?, workspaces.source_tree(&repository, &commit)?))
+        });
+        let (base, commit) = sources.await?;
+        let before = plan(&self.sandbox, ask.settings.clone(), base).await?;
+        let after = plan(&self.sandbox, ask.settings.clone(), commit).await?;
+        let plan = judge_by(before.clone(), after);
+        let doubt = without_own_tests(&before, &plan);
+        Ok(VerdictBasis { plan, before, doubt, checkouts })
     }
 
     async fn git<T: Send + 'static>(
@@ -194,6 +201,50 @@ impl CommitTester {
         let workspaces = self.workspaces.clone();
         blocking(move || work(workspaces)).await?.map_err(EffectError::from)
     }
+}
+
+/// What a commit's files, with the repository's settings, ask of an environment and of the tests.
+pub(crate) async fn plan(
+    sandbox: &Sandbox,
+    settings: RepositorySettings,
+    source: SourceTree,
+) -> Result<EnvironmentPlan, EffectError> {
+    let sandbox = sandbox.clone();
+    blocking(move || {
+        let paths: Vec<String> =
+            source.paths().filter_map(std::path::Path::to_str).map(str::to_owned).collect();
+        let read = |path: &str| source.read(path);
+        let files = RepositoryFiles::new(&paths, &read);
+        host_tools::with(&sandbox, |tools| journeyman_environment::plan(&settings, &files, tools))
+    })
+    .await
+}
+
+/// What the setup of a commit of the default branch may reach.
+pub(crate) fn network_of_setup(
+    settings: &TestingSettings,
+    source: &SourceTree,
+    plan: &EnvironmentPlan,
+) -> SetupNetwork {
+    let command = plan.setup_command().unwrap_or_default();
+    journeyman_environment::setup_network(
+        &settings.setup_network,
+        &names_in_root(source),
+        &command,
+        &[],
+        true,
+    )
+}
+
+/// Names of files and folders in the root.
+fn names_in_root(source: &SourceTree) -> Vec<String> {
+    let mut names: Vec<String> = source
+        .paths()
+        .filter_map(|path| path.components().next())
+        .filter_map(|name| name.as_os_str().to_str().map(str::to_owned))
+        .collect();
+    names.dedup();
+    names
 }
 
 /// What a run comes to, with the experiment around it: a pass can only be taken away, unless what failed was flaky. A
@@ -211,13 +262,15 @@ fn verdict(alone: TestVerdict, scrutiny: &Scrutiny) -> TestVerdict {
 }
 
 /// Work that would keep a thread of the runtime busy.
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, EffectError> {
+pub(crate) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, EffectError> {
     let done = tokio::task::spawn_blocking(work).await;
     done.map_err(|error| never(format!("a fault of Journeyman's own: {error}")))
 }
 
 /// Also folders that somebody made unwritable, as Go does with its module cache. Takes time where there is much.
-async fn remove(place: &std::path::Path) -> Result<(), EffectError> {
+pub(crate) async fn remove(place: &std::path::Path) -> Result<(), EffectError> {
     let place = place.to_owned();
     blocking(move || {
         remove_all(&place)
@@ -227,6 +280,6 @@ async fn remove(place: &std::path::Path) -> Result<(), EffectError> {
 }
 
 /// Whether a command ended well.
-fn is_good(run: &CommandRun) -> bool {
+pub(crate) fn is_good(run: &CommandRun) -> bool {
     run.exit == Exit::Code(0)
 }

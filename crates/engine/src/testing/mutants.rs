@@ -2,13 +2,12 @@
 //! all, since nothing is judged by it: it informs reviewer and person.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use super::checkout_run::{CheckoutRunSpec, TestCommandResult};
+use super::checkout_run::{CheckoutRunSpec, PreparedCheckout, TestCommandResult};
 use super::command::CommandOptions;
 use super::experiment::ExperimentContext;
-use super::overlay::{inside, write};
 use super::{EffectError, blocking};
 use crate::effect_error::soon;
 use journeyman_order::Exit;
@@ -46,10 +45,10 @@ impl ExperimentContext<'_> {
             only: None,
             environment: BTreeMap::new(),
         };
-        let place = self.judging.checkouts.acquire(self.ask).await?;
-        let (_, prepared) = self.testing.prepare(self.ask, run, &place).await?;
+        let place = self.judging.checkouts.acquire(self.testing, self.ask).await?;
+        let (_, prepared) = Box::pin(self.testing.prepare(self.ask, run, &place)).await?;
         let mut tally = MutantTally::default();
-        if let Some(ready) = prepared {
+        if let Some(mut ready) = prepared {
             for mutant in &self.change.mutants {
                 let left = limit.saturating_sub(begun.elapsed());
                 if left < AT_LEAST.min(Duration::from_secs_f64(took.max(0.5))) {
@@ -57,7 +56,7 @@ impl ExperimentContext<'_> {
                     continue;
                 }
                 let Some(bytes) = self.change.after.get(&mutant.path) else { continue };
-                lay_one(&place.tree, &mutant.path, mutant.apply(bytes)).await?;
+                lay_one(&mut ready, &mutant.path, mutant.apply(bytes)).await?;
                 let how = CommandOptions {
                     name: String::new(),
                     access: self.testing.for_tests(self.ask)?,
@@ -78,11 +77,11 @@ impl ExperimentContext<'_> {
                     name: String::new(),
                     ..how
                 };
-                let mut ran = self.testing.test(&place, plan, only, how).await?;
+                let mut ran = self.testing.test(&ready, plan, only, how).await?;
                 if ran.as_ref().is_some_and(|ran| ran.is_selected && ran.reading.cases.is_none()) {
-                    ran = self.testing.test(&place, plan, None, again).await?;
+                    ran = self.testing.test(&ready, plan, None, again).await?;
                 }
-                lay_one(&place.tree, &mutant.path, bytes.clone()).await?;
+                lay_one(&mut ready, &mutant.path, bytes.clone()).await?;
                 let Some(TestCommandResult { ended, reading, .. }) = ran else { break };
                 let cell =
                     ExperimentCell { exit: Some(ended.run.exit), reading: &reading, output: ended.printed() };
@@ -105,13 +104,14 @@ fn mutant_line(mutant: &Mutant) -> String {
     format!("{}:{}: {}", mutant.path, mutant.line, mutant.what)
 }
 
-async fn lay_one(tree: &Path, path: &str, bytes: Vec<u8>) -> Result<(), EffectError> {
-    let (tree, path) = (tree.to_owned(), path.to_owned());
-    blocking(move || {
-        let place =
-            inside(&tree, &path)?.ok_or_else(|| std::io::Error::other("leads out of the checkout"))?;
-        write(&place, &bytes)
+async fn lay_one(ready: &mut PreparedCheckout, path: &str, bytes: Vec<u8>) -> Result<(), EffectError> {
+    let (mut tree, mut source, path) = (ready.place.tree.clone(), ready.source.clone(), PathBuf::from(path));
+    (ready.place.tree, ready.source) = blocking(move || {
+        source.lay(&path, Some(&bytes)).map_err(std::io::Error::other)?;
+        tree.lay(std::slice::from_ref(&path), &source)?;
+        Ok::<_, std::io::Error>((tree, source))
     })
     .await?
-    .map_err(|error| soon(format!("cannot write a mutant: {error}")))
+    .map_err(|error| soon(format!("cannot write a mutant: {error}")))?;
+    Ok(())
 }

@@ -78,7 +78,7 @@ pub(super) fn arguments(
     }
     all.add(["--remount-ro", "/"]);
     all.add([OsStr::new("--chdir"), job.inside(&job.directory).as_os_str()]);
-    for (name, value) in reads.environment(&home, Path::new("/tmp")) {
+    for (name, value) in reads.environment(&home, Path::new("/tmp"), &job.search) {
         all.add([OsStr::new("--setenv"), name.as_ref(), &value]);
     }
     for (name, value) in &job.environment {

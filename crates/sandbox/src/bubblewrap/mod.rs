@@ -17,6 +17,7 @@ use tokio::runtime::Handle;
 
 use super::cgroup::{CgroupParent, JobCgroup};
 use super::limit_watcher::LimitWatcher;
+use super::limits::InheritedLimits as _;
 use super::no_sandbox::exit;
 use super::readable_paths::ReadablePaths;
 use super::{

@@ -169,3 +169,18 @@ async fn a_job_within_its_limits_is_told_nothing() {
         assert_eq!((ended.exit, ended.limit, out.as_str()), (Exit::Code(137), None, "30000000"));
     }
 }
+
+#[tokio::test]
+async fn no_job_goes_over_the_limits_of_the_settings_whatever_it_was_given() {
+    let limits = JobLimits { open_files: 70, largest_file: 3 * MIB, ..JobLimits::default() };
+    let mut place = SandboxFixture::new(IsolationMode::None).await;
+    place.sandbox = place.sandbox.limited_to(limits);
+    assert_eq!(place.sandbox.limits(), limits);
+    let job = place.job(&["sh", "-c", "ulimit -n; ulimit -f"]);
+    assert_eq!(job.limits, JobLimits::default(), "it was given more");
+    let (_, out, _) = place.run(job).await;
+    // `-f` counts blocks of half a KiB.
+    assert_eq!(out, "70\n6144");
+    let fewer = limited(&place, &["sh", "-c", "ulimit -n"], |limits| limits.open_files = 65);
+    assert_eq!(place.run(fewer).await.1, "65", "and one that is given less has less");
+}

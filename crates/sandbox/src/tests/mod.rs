@@ -58,6 +58,7 @@ impl SandboxFixture {
             home: self.path("home"),
             mounts: vec![Mount { path: self.path("work"), access: MountAccess::ReadWrite }],
             layers: Vec::new(),
+            search: Vec::new(),
             relocation: None,
             network: SandboxNetwork::None,
             limits: JobLimits::default(),

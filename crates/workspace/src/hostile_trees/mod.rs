@@ -244,7 +244,11 @@ impl ImportFixture {
             .args(["--clearenv", "--setenv", "PATH"])
             .arg(format!("{}:/usr/bin:/bin", self.agent.git.display()))
             .args(["sh", "-c", "ulimit -v 4000000; exec \"$@\"", "sh"])
-            .args(self.workspaces.export_command(self.order, &self.branch, &self.base))
+            .args(Workspaces::export_command(
+                &self.workspaces.order_dirs(self.order),
+                &self.branch,
+                &self.base,
+            ))
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .stdout(Stdio::piped())

@@ -97,8 +97,9 @@ async fn an_artifact_is_written_committed_and_pushed() {
         ]
     );
     // The work tree stands there too, for whoever works next.
-    assert_eq!(git(&world.places().work, &["status", "--porcelain"]), "");
-    assert_eq!(git(&world.places().work, &["rev-parse", "HEAD"]), world.head());
+    let look = "git status --porcelain; git rev-parse HEAD";
+    let seen = world.agent("work/2/agent", world.task(), look).await.result;
+    assert_eq!(seen, Some(world.head()));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -115,16 +116,16 @@ async fn written_again_it_is_the_same_commit_whatever_the_moment_of_the_crash() 
     let branch = format!("refs/heads/{}", world.branch);
     // Written and not pushed; with the locks of whoever was killed.
     git(&world.places().origin, &["update-ref", "-d", &branch]);
-    std::fs::write(world.places().work.join(".git/index.lock"), "").unwrap();
+    std::fs::write(world.places().work_written.join(".git/index.lock"), "").unwrap();
     assert_eq!(world.attempt("work/1/write", write.clone()).await, EffectOutcome::ArtifactWritten);
     assert_eq!(world.head(), once);
     // Neither, and the work tree in pieces.
     git(&world.places().origin, &["update-ref", "-d", &branch]);
-    std::fs::remove_dir_all(world.places().work.join(".git")).unwrap();
-    std::fs::write(world.places().work.join("sums.py"), "half of").unwrap();
+    std::fs::remove_dir_all(world.places().work_written.join(".git")).unwrap();
+    std::fs::write(world.places().work_written.join("sums.py"), "half of").unwrap();
     assert_eq!(world.attempt("work/1/write", write.clone()).await, EffectOutcome::ArtifactWritten);
     assert_eq!(world.head(), once);
-    assert_eq!(std::fs::read_to_string(world.places().work.join("sums.py")).unwrap(), SUMS);
+    assert_eq!(std::fs::read_to_string(world.places().work_written.join("sums.py")).unwrap(), SUMS);
     // What changes nothing is no commit.
     world.answered("work/2/agent", &[("sums.py", SUMS)]).await;
     assert_eq!(

@@ -28,7 +28,7 @@ use uuid::Uuid;
 
 use super::{Effect, EffectContext, perform};
 use crate::live_journal::JournalSnapshot;
-use crate::{EngineParts, EngineSettings};
+use crate::{EngineParts, EngineSettings, Environments};
 use journeyman_agent::{AgentSettings, Agents, RuntimeKind};
 use journeyman_config::LimitSettings;
 use journeyman_emulator::{Emulator, EmulatorOptions, RepositorySource, keys};
@@ -245,6 +245,15 @@ async fn parts(emulator: &Emulator, place: &TempDir, more: Vec<AgentSettings>) -
         network: Vec::new(),
     };
     let pipeline = Pipeline::parse(PIPELINE).expect("a pipeline");
+    let testing = TestingSettings {
+        test_time: Duration::from_secs(60),
+        setup_time: Duration::from_secs(60),
+        setup_network: vec!["*".to_owned()],
+        ..TestingSettings::default()
+    };
+    let workspaces = Workspaces::new(&place.path().join("data")).expect("a data folder");
+    let sandbox = Sandbox::new(IsolationMode::Bubblewrap, Vec::new()).await.expect("walls");
+    let environments = Environments::new(sandbox.clone(), workspaces.clone(), testing.clone()).await;
     EngineParts {
         journals: Arc::new(store.clone()),
         store,
@@ -257,12 +266,13 @@ async fn parts(emulator: &Emulator, place: &TempDir, more: Vec<AgentSettings>) -
             WriteLimits::NONE,
         )
         .expect("our side of GitHub"),
-        workspaces: Workspaces::new(&place.path().join("data")).expect("a data folder"),
+        workspaces,
         agents: {
             let all = std::iter::once(agent).chain(more).map(|agent| (agent.name.clone(), agent));
             Arc::new(Agents::new(all.collect()).expect("agents"))
         },
-        sandbox: Sandbox::new(IsolationMode::Bubblewrap, Vec::new()).await.expect("walls"),
+        sandbox,
+        environments,
         settings: EngineSettings {
             public_url: None,
             label: "journeyman".to_owned(),
@@ -279,12 +289,7 @@ async fn parts(emulator: &Emulator, place: &TempDir, more: Vec<AgentSettings>) -
                 order: OrderLimits { minutes: 60, usd: 5.0, ..OrderLimits::default() },
                 per_day: Default::default(),
             },
-            testing: TestingSettings {
-                test_time: Duration::from_secs(60),
-                setup_time: Duration::from_secs(60),
-                setup_network: vec!["*".to_owned()],
-                ..TestingSettings::default()
-            },
+            testing,
             prices: journeyman_agent::Prices::default(),
             secrets: journeyman_workspace::SecretSet::default(),
             read_repository_settings: |yaml| {

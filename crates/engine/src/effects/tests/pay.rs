@@ -20,7 +20,7 @@ async fn world(usd: f64) -> EffectsFixture {
 }
 
 fn runs(world: &EffectsFixture) -> usize {
-    let runs = std::fs::read_to_string(world.places().home.join("runs")).unwrap_or_default();
+    let runs = std::fs::read_to_string(world.places().root.join("home.upper/runs")).unwrap_or_default();
     runs.lines().count()
 }
 

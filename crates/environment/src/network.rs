@@ -1,6 +1,6 @@
 //! Where a repository's setup may get packages from, and when it may get none. The one place that names registries.
-
-use super::overlay::Overlay;
+//!
+//! May know: package managers, their files and their public hosts. Must never know: how a connection is let through.
 
 /// In the settings: the registries of the package managers that a repository has files for.
 pub const REGISTRIES: &str = "registries";
@@ -103,7 +103,7 @@ const KNOWN: [Ecosystem; 13] = [
 ];
 
 /// Files that say what is installed or what is run for it, besides the signs above.
-const DECIDES: [&str; 38] = [
+const DECIDES: [&str; 49] = [
     "*.lock",
     "*.lockb",
     "*.lockfile",
@@ -142,6 +142,17 @@ const DECIDES: [&str; 38] = [
     "*.targets",
     "Makefile",
     "*.mk",
+    "devcontainer.json",
+    ".devcontainer.json",
+    "copilot-setup-steps.yml",
+    ".python-version",
+    ".nvmrc",
+    ".node-version",
+    ".tool-versions",
+    "mise.toml",
+    ".mise.toml",
+    "global.json",
+    ".ruby-version",
 ];
 
 /// What a setup may reach.
@@ -197,11 +208,6 @@ pub fn setup_network(
     SetupNetwork::Hosts(hosts)
 }
 
-/// The paths that are laid over a checkout.
-pub fn overlay_paths(overlays: &[Overlay]) -> impl Iterator<Item = String> + '_ {
-    overlays.iter().map(|overlay| overlay.path.clone())
-}
-
 /// The public registries of the package managers that a root has files for, or that a setup command names.
 fn registries(root: &[String], command: &str) -> Vec<&'static str> {
     let named: Vec<&str> = words(command).collect();
@@ -217,7 +223,7 @@ fn registries(root: &[String], command: &str) -> Vec<&'static str> {
 }
 
 /// Whether a file says what a setup installs, or is run by it.
-fn decides(path: &str, command: &str) -> bool {
+pub fn decides(path: &str, command: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     let signs = KNOWN.iter().flat_map(|ecosystem| ecosystem.signs.iter().copied());
     signs.chain(DECIDES).any(|sign| fits(sign, name))
@@ -232,7 +238,7 @@ fn words(command: &str) -> impl Iterator<Item = &str> {
 }
 
 /// A star stands for anything, once.
-fn fits(sign: &str, name: &str) -> bool {
+pub(crate) fn fits(sign: &str, name: &str) -> bool {
     match sign.split_once('*') {
         None => sign.eq_ignore_ascii_case(name),
         Some((start, end)) => {

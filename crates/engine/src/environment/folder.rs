@@ -1,0 +1,369 @@
+//! A folder that one run may write, on layers that it may not. Where the system has no such layers they are copied.
+//!
+//! Whoever ran in it is not trusted: no link is followed and nothing is opened that could wait.
+
+use std::collections::{BTreeSet, HashMap};
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _, PermissionsExt as _, symlink};
+use std::path::{Component, Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use rustix::fs::{CWD, FileType, Mode, XattrFlags, mknodat};
+
+use journeyman_sandbox::LayerStack;
+use journeyman_workspace::{SourceContent, SourceTree};
+
+/// How folders are made of layers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum LayerMethod {
+    /// Mounted one over the other.
+    Overlay,
+    /// Copied one over the other.
+    Copy,
+}
+
+/// Says in a folder of an upper layer that nothing below it is seen.
+const OPAQUE: &str = "user.overlay.opaque";
+/// A file of a checkout that is larger says nothing of how tests are run.
+const LARGEST_READ: u64 = 1 << 20;
+
+/// A folder that one run may write.
+#[derive(Debug, Clone)]
+pub(crate) struct LayeredFolder {
+    /// Where it is seen.
+    pub(crate) at: PathBuf,
+    /// What is never written, the uppermost first.
+    lower: Vec<PathBuf>,
+    method: LayerMethod,
+    /// What was laid here from outside: it lies in what is written from the beginning.
+    laid: BTreeSet<PathBuf>,
+}
+
+impl LayeredFolder {
+    /// Makes it anew at this place, with nothing written yet.
+    pub(crate) fn make(at: &Path, lower: &[PathBuf], method: LayerMethod) -> io::Result<Self> {
+        let made = Self::existing(at, lower, method);
+        fs::create_dir_all(at)?;
+        match method {
+            LayerMethod::Overlay => {
+                fs::create_dir_all(made.upper())?;
+                fs::create_dir_all(made.work())?;
+            }
+            LayerMethod::Copy => lower.iter().rev().try_for_each(|layer| copy(layer, at))?,
+        }
+        Ok(made)
+    }
+
+    /// One that was made before.
+    pub(crate) fn existing(at: &Path, lower: &[PathBuf], method: LayerMethod) -> Self {
+        // With nothing below it is a folder like any other.
+        let method = if lower.is_empty() { LayerMethod::Copy } else { method };
+        Self { at: at.to_owned(), lower: lower.to_vec(), method, laid: BTreeSet::new() }
+    }
+
+    /// What a job has to be told so that it sees it.
+    pub(crate) fn stack(&self) -> Option<LayerStack> {
+        match self.method {
+            LayerMethod::Overlay => Some(LayerStack {
+                at: self.at.clone(),
+                lower: self.lower.clone(),
+                upper: self.upper(),
+                work: self.work(),
+            }),
+            LayerMethod::Copy => None,
+        }
+    }
+
+    /// Where everything lies that was written; where layers are copied, what was below it too.
+    pub(crate) fn written(&self) -> PathBuf {
+        match self.method {
+            LayerMethod::Overlay => self.upper(),
+            LayerMethod::Copy => self.at.clone(),
+        }
+    }
+
+    pub(super) fn method(&self) -> LayerMethod {
+        self.method
+    }
+
+    pub(super) fn lower(&self) -> &[PathBuf] {
+        &self.lower
+    }
+
+    fn upper(&self) -> PathBuf {
+        beside(&self.at, "upper")
+    }
+
+    fn work(&self) -> PathBuf {
+        beside(&self.at, "work")
+    }
+
+    /// Makes these paths hold what they have to.
+    pub(crate) fn lay(&mut self, paths: &[PathBuf], source: &SourceTree) -> io::Result<()> {
+        let contents = source.contents(paths).map_err(io::Error::other)?;
+        for (path, content) in paths.iter().zip(contents) {
+            let place = self.cleared(path)?;
+            match content {
+                Some(SourceContent::File { bytes, is_executable }) => {
+                    write(&place, &bytes, if is_executable { 0o755 } else { 0o644 })?;
+                }
+                Some(SourceContent::Link(target)) => symlink(target, &place)?,
+                None => self.hide(path, &place)?,
+            }
+            self.laid.insert(path.clone());
+        }
+        Ok(())
+    }
+
+    /// Where a path is written, with nothing there yet and its folders made.
+    fn cleared(&self, path: &Path) -> io::Result<PathBuf> {
+        let mut place = self.written();
+        let mut parts = path.components().peekable();
+        while let Some(part) = parts.next() {
+            let Component::Normal(name) = part else {
+                return Err(io::Error::other(format!("{path:?} leads out of the checkout")));
+            };
+            place.push(name);
+            let is_last = parts.peek().is_none();
+            match fs::symlink_metadata(&place) {
+                Ok(found) if found.is_dir() && !is_last => {}
+                Ok(found) if found.is_dir() => fs::remove_dir_all(&place)?,
+                // A file or a link where a folder is needed: the folder takes its place. It is a whiteout where the folder
+                // below was removed, and what is below it stays hidden.
+                Ok(found) => {
+                    fs::remove_file(&place)?;
+                    if !is_last {
+                        fs::create_dir(&place)?;
+                        if found.file_type().is_char_device() {
+                            rustix::fs::setxattr(&place, OPAQUE, b"y", XattrFlags::empty())?;
+                        }
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    if !is_last {
+                        fs::create_dir(&place)?;
+                    }
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        if place == self.written() {
+            return Err(io::Error::other("an empty path leads to no file of the checkout"));
+        }
+        Ok(place)
+    }
+
+    /// Has nothing be seen at a path where nothing is written.
+    fn hide(&self, path: &Path, place: &Path) -> io::Result<()> {
+        let is_below = self.lower.iter().any(|layer| fs::symlink_metadata(layer.join(path)).is_ok());
+        match self.method {
+            LayerMethod::Overlay if is_below => {
+                Ok(mknodat(CWD, place, FileType::CharacterDevice, Mode::empty(), 0)?)
+            }
+            LayerMethod::Overlay | LayerMethod::Copy => Ok(()),
+        }
+    }
+
+    /// Removes it with all that was written.
+    pub(crate) fn remove(&self) -> Result<(), journeyman_workspace::GitError> {
+        [self.at.clone(), self.upper(), self.work()]
+            .iter()
+            .try_for_each(|place| journeyman_workspace::remove_all(place))
+    }
+
+    /// Takes away what was written at these paths; what is below is seen again.
+    pub(crate) fn clear(&self, paths: &[PathBuf]) -> io::Result<()> {
+        for path in paths {
+            let place = self.written().join(path);
+            match fs::symlink_metadata(&place) {
+                Ok(found) if found.is_dir() => {
+                    journeyman_workspace::remove_all(&place).map_err(io::Error::other)?
+                }
+                Ok(_) => fs::remove_file(&place)?,
+                Err(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Has nothing be seen at these paths, where nobody has written yet.
+    pub(crate) fn hide_all(&self, paths: &[PathBuf]) -> io::Result<()> {
+        for path in paths {
+            let is_below = self.lower.iter().any(|layer| fs::symlink_metadata(layer.join(path)).is_ok());
+            if is_below {
+                let place = self.cleared(path)?;
+                self.hide(path, &place)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The paths of the source that hold something else here by now.
+    pub(crate) fn differing(&self, source: &SourceTree) -> io::Result<Vec<PathBuf>> {
+        let written = self.written();
+        let (mut folders, mut changed, mut places) = (HashMap::new(), Vec::new(), Vec::new());
+        for path in source.paths() {
+            match seen(&written, path, &mut folders) {
+                WrittenState::Here => places.push((path.to_owned(), written.join(path))),
+                WrittenState::Hidden => changed.push(path.to_owned()),
+                WrittenState::NotWritten => {
+                    // It was written from the beginning, or there is nothing below it.
+                    if self.method == LayerMethod::Copy || self.laid.contains(path) {
+                        changed.push(path.to_owned());
+                    }
+                }
+            }
+        }
+        changed.extend(source.differing(&places).map_err(io::Error::other)?);
+        changed.sort();
+        Ok(changed)
+    }
+
+    /// A file that is not large, as it is seen.
+    pub(crate) fn read(&self, path: &str) -> Option<Vec<u8>> {
+        let path = Path::new(path);
+        let mut folders = HashMap::new();
+        for layer in std::iter::once(self.written()).chain(self.lower.iter().cloned()) {
+            match seen(&layer, path, &mut folders) {
+                WrittenState::Hidden => return None,
+                WrittenState::NotWritten => folders.clear(),
+                WrittenState::Here => {
+                    let place = layer.join(path);
+                    let found = fs::symlink_metadata(&place).ok()?;
+                    let is_read = found.is_file() && found.len() <= LARGEST_READ;
+                    return is_read.then(|| fs::read(&place).ok())?;
+                }
+            }
+        }
+        None
+    }
+
+    /// Every file, link and whiteout that was written, as paths from here; folders that `is_entered` says no to are named
+    /// and not looked into.
+    pub(crate) fn walk_written(&self, is_entered: &dyn Fn(&Path) -> bool) -> io::Result<Vec<PathBuf>> {
+        let written = self.written();
+        let (mut found, mut open) = (Vec::new(), vec![PathBuf::new()]);
+        while let Some(folder) = open.pop() {
+            for entry in fs::read_dir(written.join(&folder))? {
+                let entry = entry?;
+                let path = folder.join(entry.file_name());
+                match entry.file_type()?.is_dir() {
+                    true if is_entered(&path) => open.push(path),
+                    true | false => found.push(path),
+                }
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// What an upper layer says of a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum WrittenState {
+    Here,
+    /// Nothing: what is below is seen.
+    NotWritten,
+    /// That nothing is seen.
+    Hidden,
+}
+
+/// `folders` remembers what is known of folders.
+fn seen(layer: &Path, path: &Path, folders: &mut HashMap<PathBuf, WrittenState>) -> WrittenState {
+    let Some(parent) = path.parent() else { return WrittenState::Here };
+    let above = match folders.get(parent) {
+        Some(known) => *known,
+        None => {
+            let state = match seen(layer, parent, folders) {
+                WrittenState::Here => match fs::symlink_metadata(layer.join(parent)) {
+                    Ok(found) if found.is_dir() => WrittenState::Here,
+                    Ok(_) => WrittenState::Hidden,
+                    Err(_) => absent_in(layer, parent),
+                },
+                state @ (WrittenState::NotWritten | WrittenState::Hidden) => state,
+            };
+            folders.insert(parent.to_owned(), state);
+            state
+        }
+    };
+    match above {
+        WrittenState::Here => match fs::symlink_metadata(layer.join(path)) {
+            Ok(found) if found.file_type().is_char_device() => WrittenState::Hidden,
+            Ok(_) => WrittenState::Here,
+            Err(_) => absent_in(layer, path),
+        },
+        state @ (WrittenState::NotWritten | WrittenState::Hidden) => state,
+    }
+}
+
+/// What is not in an opaque folder is nowhere.
+fn absent_in(layer: &Path, path: &Path) -> WrittenState {
+    let is_opaque = |folder: &Path| {
+        let mut value = [0; 1];
+        rustix::fs::lgetxattr(layer.join(folder), OPAQUE, &mut value)
+            .is_ok_and(|length| length == 1 && value == *b"y")
+    };
+    match path.ancestors().skip(1).any(is_opaque) {
+        true => WrittenState::Hidden,
+        false => WrittenState::NotWritten,
+    }
+}
+
+fn beside(at: &Path, what: &str) -> PathBuf {
+    let mut name = at.file_name().unwrap_or_default().to_owned();
+    name.push(".");
+    name.push(what);
+    at.with_file_name(name)
+}
+
+fn write(place: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
+    OpenOptions::new().write(true).create_new(true).mode(mode).open(place)?.write_all(bytes)
+}
+
+/// Lays a copy of a layer over what is there, with the times that its files have: tools go by them. Blocks are shared where
+/// the file system can. What is no file, folder or link is left out.
+pub(crate) fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    let mut open = vec![PathBuf::new()];
+    while let Some(folder) = open.pop() {
+        fs::create_dir_all(to.join(&folder))?;
+        for entry in fs::read_dir(from.join(&folder))? {
+            let entry = entry?;
+            let path = folder.join(entry.file_name());
+            let (there, here) = (entry.path(), to.join(&path));
+            let found = entry.metadata()?;
+            let is_folder_here = fs::symlink_metadata(&here).is_ok_and(|found| found.is_dir());
+            if found.is_dir() {
+                if !is_folder_here && fs::symlink_metadata(&here).is_ok() {
+                    fs::remove_file(&here)?;
+                }
+                open.push(path);
+                continue;
+            }
+            match is_folder_here {
+                true => fs::remove_dir_all(&here)?,
+                false => match fs::remove_file(&here) {
+                    Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                    Ok(()) | Err(_) => {}
+                },
+            }
+            if found.is_symlink() {
+                symlink(fs::read_link(&there)?, &here)?;
+            } else if found.is_file() {
+                copy_file(&there, &here, &found)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn copy_file(from: &Path, to: &Path, found: &fs::Metadata) -> io::Result<()> {
+    let source = fs::File::open(from)?;
+    let mode = found.permissions().mode() & 0o777;
+    let copy = OpenOptions::new().write(true).create_new(true).mode(mode | 0o600).open(to)?;
+    if rustix::fs::ioctl_ficlone(&copy, &source).is_err() {
+        io::copy(&mut &source, &mut &copy)?;
+    }
+    copy.set_modified(found.modified()?)?;
+    copy.set_permissions(fs::Permissions::from_mode(mode))
+}

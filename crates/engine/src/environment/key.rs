@@ -1,0 +1,54 @@
+//! The name of an environment: the digest of all that decides what is in it.
+
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
+
+use sha2::{Digest as _, Sha256};
+
+use super::{EnvironmentRequest, Environments};
+
+/// What is kept of a setup, and how.
+const FORM: &str = "form 1";
+
+impl Environments {
+    /// With the digest of the sources where these decide too.
+    pub(super) fn key(&self, ask: &EnvironmentRequest, sources: Option<[u8; 32]>) -> String {
+        let mut digest = Sha256::new();
+        let mut add = |part: &[u8]| {
+            digest.update((part.len() as u64).to_be_bytes());
+            digest.update(part);
+        };
+        add(FORM.as_bytes());
+        add(self.inner.sandbox.mode().to_string().as_bytes());
+        add(format!("{:?}", self.inner.method).as_bytes());
+        add(ask.inside.as_os_str().as_bytes());
+        add(ask.plan.image.as_deref().unwrap_or("host").as_bytes());
+        let setup = ask.plan.setup_command().unwrap_or_default();
+        add(setup.as_bytes());
+        for (name, value) in &ask.plan.variables {
+            add(name.as_bytes());
+            add(value.as_bytes());
+        }
+        add(&ask.source.digest(Some(&ask.plan.decisive_files)));
+        for program in self.programs_of(&setup) {
+            add(program.as_bytes());
+        }
+        add(&sources.unwrap_or_default());
+        let name = hex::encode(digest.finalize());
+        name.get(..32).unwrap_or(&name).to_owned()
+    }
+
+    /// The programs that a setup names, each with what tells another version of it apart.
+    fn programs_of(&self, setup: &str) -> Vec<String> {
+        let separators = |c: char| c.is_whitespace() || ";&|()<>=\"'`$".contains(c);
+        let mut words: Vec<&str> = setup.split(separators).filter(|word| !word.contains('/')).collect();
+        words.sort_unstable();
+        words.dedup();
+        let identity = |word: &&str| {
+            let path = self.inner.sandbox.locate(word)?.canonicalize().ok()?;
+            let found = std::fs::metadata(&path).ok()?;
+            Some(format!("{} {} {}.{}", path.display(), found.len(), found.mtime(), found.mtime_nsec()))
+        };
+        words.iter().filter_map(identity).collect()
+    }
+}

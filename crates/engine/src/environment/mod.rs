@@ -1,0 +1,235 @@
+//! The environment of a repository's work: what its setup made, prepared once for the same content, and shared as layers
+//! that nobody can write by all who work on it: agents, reviewers, and every run of the tests.
+//!
+//! May know: the sandbox, our commits, plans of environments. Must never know: orders, journals, agents, GitHub.
+//!
+//! Only the setup of a commit of the default branch makes what is shared. What a change installs otherwise lies in a folder
+//! of its order's own, on top of what is shared, and nobody else ever sees it.
+
+pub(crate) mod folder;
+mod key;
+mod origin_of_files;
+mod place;
+mod prepare;
+mod record;
+mod shelf;
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::Mutex as AsyncMutex;
+
+use crate::effect_error::soon;
+use crate::testing::{CommandOutput, FinishedCommand};
+use folder::LayerMethod;
+use journeyman_environment::EnvironmentPlan;
+use journeyman_order::network::NetworkRecord;
+use journeyman_order::test_run::CommandRun;
+use journeyman_order::{CommitSha, EffectError, RepositoryName, TestingSettings};
+use journeyman_sandbox::{IsolationMode, Sandbox};
+use journeyman_workspace::{SourceTree, Workspaces};
+pub(crate) use place::EnvironmentPlace;
+use record::EnvironmentRecord;
+pub(crate) use shelf::Lease;
+
+/// Where every job sees what it works on: what is installed names its own place, so that it has to be the same for all.
+const INSIDE: &str = "/workspace";
+
+/// Prepares environments and keeps them. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Environments {
+    inner: Arc<EnvironmentsInner>,
+}
+
+#[derive(Debug)]
+struct EnvironmentsInner {
+    sandbox: Sandbox,
+    workspaces: Workspaces,
+    settings: TestingSettings,
+    method: LayerMethod,
+    /// One at a time prepares the same: the others wait for it.
+    alone: Mutex<HashMap<PathBuf, Arc<AsyncMutex<()>>>>,
+    /// How many use what is kept in these folders.
+    leased: Arc<Mutex<HashMap<PathBuf, usize>>>,
+}
+
+/// What an environment is wanted for.
+#[derive(Debug, Clone)]
+pub(crate) struct EnvironmentRequest {
+    pub(crate) repository: RepositoryName,
+    pub(crate) plan: EnvironmentPlan,
+    /// The commit …
+    pub(crate) commit: CommitSha,
+    /// … and its files, with those laid over it.
+    pub(crate) source: SourceTree,
+    /// The paths that are laid over it.
+    pub(crate) laid: Vec<PathBuf>,
+    /// What the setup may reach.
+    pub(crate) network: journeyman_environment::SetupNetwork,
+    pub(crate) owner: EnvironmentOwner,
+    /// Where jobs see it.
+    pub(crate) inside: PathBuf,
+}
+
+/// Whose an environment is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum EnvironmentOwner {
+    /// The repository's: its setup ran on a commit of the default branch.
+    Repository,
+    /// That of whoever has this folder.
+    Folder(PathBuf),
+}
+
+/// A prepared environment, kept as long as this is.
+#[derive(Debug)]
+pub(crate) struct Environment {
+    folder: PathBuf,
+    record: EnvironmentRecord,
+    home_layers: Vec<PathBuf>,
+    method: LayerMethod,
+    /// The files of its checkout; what was laid over them then is in the record.
+    source: SourceTree,
+    /// Whether it was there before.
+    pub(crate) is_kept: bool,
+    _lease: Vec<Lease>,
+}
+
+/// What came of preparing one.
+pub(crate) enum Preparation {
+    Ready(Arc<Environment>),
+    /// Its setup did not end well.
+    Failed(Box<FinishedCommand>),
+}
+
+impl Environments {
+    /// Looks once whether folders can be made of layers here.
+    pub async fn new(sandbox: Sandbox, workspaces: Workspaces, settings: TestingSettings) -> Self {
+        let method = match sandbox.check_layers(&workspaces.layers()).await {
+            Ok(()) => LayerMethod::Overlay,
+            Err(error) => {
+                tracing::info!(
+                    "environments are copied for each run, since no layers can be mounted: {error}"
+                );
+                LayerMethod::Copy
+            }
+        };
+        let inner = EnvironmentsInner {
+            sandbox,
+            workspaces,
+            settings,
+            method,
+            alone: Mutex::default(),
+            leased: Arc::default(),
+        };
+        Self { inner: Arc::new(inner) }
+    }
+
+    /// Whether runs share layers; otherwise each has a copy.
+    pub fn has_layers(&self) -> bool {
+        self.inner.method == LayerMethod::Overlay
+    }
+
+    /// Whether both are the same by name.
+    pub(crate) fn is_same(&self, one: &EnvironmentRequest, other: &EnvironmentRequest) -> bool {
+        self.key(one, None) == self.key(other, None)
+    }
+
+    /// Where jobs see a place that lies in this folder. Without walls nobody can be shown it at another path.
+    pub(crate) fn inside(&self, folder: &Path) -> PathBuf {
+        match self.inner.sandbox.mode() {
+            IsolationMode::Bubblewrap => INSIDE.into(),
+            IsolationMode::None => folder.to_owned(),
+        }
+    }
+
+    /// The environment that is asked for: one that is kept, or made now.
+    ///
+    /// # Errors
+    /// When the sandbox, the disk or the repository fails; never by what the setup does.
+    pub(crate) async fn prepare(&self, ask: &EnvironmentRequest) -> Result<Preparation, EffectError> {
+        let shelf = match &ask.owner {
+            EnvironmentOwner::Repository => self.inner.workspaces.environments(&ask.repository),
+            EnvironmentOwner::Folder(folder) => folder.clone(),
+        };
+        let name = self.key(ask, None);
+        let alone = self.alone(shelf.join(&name));
+        let _alone = alone.lock().await;
+        let exact = self.key(ask, Some(ask.source.digest(None)));
+        for name in [&name, &exact] {
+            let kept = self.kept(ask, &shelf, name).await?;
+            if let Some(kept) = kept.filter(|kept| kept.is_good_for(&ask.source, &ask.laid)) {
+                return Ok(Preparation::Ready(Arc::new(kept)));
+            }
+        }
+        // On the heap: what a sandbox needs is more than a thread's stack is for.
+        Box::pin(self.make(ask, &shelf, [name, exact])).await
+    }
+
+    /// Keeps what a place is made of as long as this is.
+    pub(crate) fn hold(&self, place: &EnvironmentPlace) -> Vec<Lease> {
+        let layers = place.tree.lower().iter().chain(place.home.lower());
+        let mut folders: Vec<&Path> =
+            layers.filter_map(|layer| layer.parent()).filter(|folder| folder.is_dir()).collect();
+        folders.dedup();
+        folders.into_iter().map(|folder| self.lease(folder)).collect()
+    }
+
+    /// Where the preparation of this is alone.
+    fn alone(&self, folder: PathBuf) -> Arc<AsyncMutex<()>> {
+        let mut alone = self.inner.alone.lock().unwrap_or_else(PoisonError::into_inner);
+        alone.retain(|_, lock| Arc::strong_count(lock) > 1);
+        Arc::clone(alone.entry(folder).or_default())
+    }
+}
+
+impl Environment {
+    /// What its checkout, its setup and, for tests, its repository of one commit are seen as.
+    fn tree_layers(&self, with: TreePurpose) -> Vec<PathBuf> {
+        let [setup, repository, checkout] =
+            ["tree", "repository", "checkout"].map(|name| self.folder.join(name));
+        match (self.method, with) {
+            (LayerMethod::Overlay, TreePurpose::Tests) => vec![setup, repository, checkout],
+            (LayerMethod::Overlay, TreePurpose::Agent) => vec![setup, checkout],
+            // It was copied before anything was written there.
+            (LayerMethod::Copy, TreePurpose::Tests | TreePurpose::Agent) => vec![setup],
+        }
+    }
+
+    /// Whether it is the same for these files: where its setup made something of the sources, only these are as good.
+    pub(crate) fn is_good_for(&self, source: &SourceTree, laid: &[PathBuf]) -> bool {
+        let is_same =
+            || laid.is_empty() && self.record.laid.is_empty() && source.difference(&self.source).is_empty();
+        self.record.is_of_sources.is_none() || is_same()
+    }
+
+    /// How its setup ended, when it was run.
+    pub(crate) fn setup(&self) -> Option<&CommandRun> {
+        self.record.setup.as_ref()
+    }
+
+    /// What its setup printed, where it ran now.
+    pub(crate) fn output(&self) -> Option<CommandOutput> {
+        let text = self.record.output.clone().filter(|_| !self.is_kept)?;
+        Some(CommandOutput { name: "setup".to_owned(), text })
+    }
+
+    /// What its setup did with the network, where it ran now.
+    pub(crate) fn network(&self) -> Option<&NetworkRecord> {
+        self.record.network.as_ref().filter(|_| !self.is_kept)
+    }
+}
+
+/// What a tree is made for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TreePurpose {
+    /// With a repository of one commit: many projects ask git for their version or their files.
+    Tests,
+    /// Whoever works in it has a repository of their own.
+    Agent,
+}
+
+/// What the disk does is tried again.
+fn disk(what: &str) -> impl Fn(std::io::Error) -> EffectError + '_ {
+    move |error| soon(format!("cannot {what}: {error}"))
+}

@@ -1,0 +1,266 @@
+//! Makes an environment: a checkout, what its setup makes of it in layers of its own, and a repository of one commit for
+//! tests.
+
+use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use super::folder::{LayerMethod, LayeredFolder};
+use super::origin_of_files::made_of_sources;
+use super::place::{HOME, TREE};
+use super::record::EnvironmentRecord;
+use super::{Environment, EnvironmentPlace, EnvironmentRequest, Environments, INSIDE, Preparation, disk};
+use crate::testing::{CommandOptions, blocking, for_setup, is_good, run_command};
+use journeyman_order::EffectError;
+use journeyman_sandbox::MOST_LAYERS;
+use journeyman_workspace::SourceTree;
+
+/// Homes below one another; then what was downloaded is downloaded anew.
+const MOST_BELOW: usize = MOST_LAYERS - 4;
+/// How long before now files of a checkout were written: what is written into it afterwards is newer by any clock, so that
+/// whatever compiles by time compiles it.
+const BEFORE: Duration = Duration::from_secs(60);
+/// What of the end of a setup's output is kept.
+const MOST_OUTPUT: usize = 64 << 10;
+/// Paths that a setup made and that are named.
+const MOST_INSTALLED: usize = 1_000;
+/// Where programs are that somebody installed for themselves: no cache, so that they are not taken over.
+const INSTALLED: [&str; 2] = [".local/lib", ".local/bin"];
+
+/// Many projects ask git for their version or their files. There is always one commit: how many there are tells nothing of
+/// the run. What is laid over it is named on the standard input, since ignored files would be taken for sources otherwise. It lives as long as one run: nothing of it has to be small, or to
+/// outlast a crash.
+const COMMIT: &str = "fast='-c core.fsync=none -c core.looseCompression=0 -c gc.auto=0 -c core.logAllRefUpdates=false'; \
+    if [ -d .git ]; then amend=--amend; else amend=; git init -q; fi && \
+    git $fast add -Af --pathspec-from-file=- --pathspec-file-nul && \
+    git $fast -c user.name=Journeyman -c user.email=journeyman@invalid -c commit.gpgSign=false \
+    commit -q $amend --no-verify --allow-empty -m 'The commit under test'";
+
+impl Environments {
+    pub(super) async fn make(
+        &self,
+        ask: &EnvironmentRequest,
+        shelf: &Path,
+        [name, exact]: [String; 2],
+    ) -> Result<Preparation, EffectError> {
+        let half = shelf.join(format!("half-{}", uuid::Uuid::new_v4().simple()));
+        let below = self.downloads(ask);
+        let is_over = !below.is_empty();
+        let mut made = Box::pin(self.make_half(ask, &half, below)).await;
+        if let (true, Ok(Err(_))) = (is_over, &made) {
+            // What was downloaded before may itself be what it fails by.
+            remove(&half).await?;
+            made = Box::pin(self.make_half(ask, &half, Vec::new())).await;
+        }
+        let record = match made {
+            Ok(Ok(record)) => record,
+            Ok(Err(failed)) => {
+                remove(&half).await?;
+                return Ok(Preparation::Failed(failed));
+            }
+            Err(trouble) => {
+                remove(&half).await?;
+                return Err(trouble);
+            }
+        };
+        // What is good for these sources alone takes nobody's name.
+        let name = if record.is_of_sources.is_some() && shelf.join(&name).exists() { exact } else { name };
+        let folder = shelf.join(&name);
+        remove(&folder).await?;
+        fs::rename(&half, &folder).map_err(disk("keep an environment"))?;
+        let made = self.with(ask, folder, record, false).await?;
+        let made = made.ok_or_else(|| {
+            crate::effect_error::soon("an environment is gone that was made now".to_owned())
+        })?;
+        self.tidy().await?;
+        Ok(Preparation::Ready(std::sync::Arc::new(made)))
+    }
+
+    /// The environments whose homes an environment is made over: the nearest, with those below it.
+    fn downloads(&self, ask: &EnvironmentRequest) -> Vec<String> {
+        let Some((name, record)) = self.nearest(ask) else { return Vec::new() };
+        let below: Vec<String> = std::iter::once(name).chain(record.home_below).collect();
+        if below.len() > MOST_BELOW { Vec::new() } else { below }
+    }
+
+    async fn make_half(
+        &self,
+        ask: &EnvironmentRequest,
+        half: &Path,
+        below: Vec<String>,
+    ) -> Result<Result<EnvironmentRecord, Box<crate::testing::FinishedCommand>>, EffectError> {
+        let checkout = half.join("checkout");
+        let (workspaces, repository, commit, into) =
+            (self.inner.workspaces.clone(), ask.repository.clone(), ask.commit.clone(), checkout.clone());
+        blocking(move || workspaces.checkout(&repository, &commit, &into)).await??;
+        let (source, laid, place) = (ask.source.clone(), ask.laid.clone(), checkout.clone());
+        blocking(move || {
+            LayeredFolder::existing(&place, &[], LayerMethod::Copy).lay(&laid, &source)?;
+            date_back(&place, &source)
+        })
+        .await?
+        .map_err(disk("lay files over a checkout"))?;
+
+        // Where it is made is seen at the path where it will be used.
+        let made = match ask.inside == Path::new(INSIDE) {
+            true => half.join("made"),
+            // Without walls it cannot be shown elsewhere: it is made where it will be used, and nobody is there yet.
+            false => ask.inside.clone(),
+        };
+        let shared = self.inner.workspaces.environments(&ask.repository);
+        let homes: Vec<PathBuf> = below.iter().map(|name| shared.join(name).join("home")).collect();
+        let _leases: Vec<_> = below.iter().map(|name| self.lease(&shared.join(name))).collect();
+        let method = self.inner.method;
+        let place = |tree: LayeredFolder, home: LayeredFolder| {
+            EnvironmentPlace::at(tree, home, (&made, &ask.inside), &ask.plan)
+        };
+        let folder = |name: &str, lower: &[PathBuf]| {
+            LayeredFolder::make(&made.join(name), lower, method).map_err(disk("make a folder of layers"))
+        };
+        let home = folder(HOME, &homes)?;
+        home.hide_all(&INSTALLED.map(PathBuf::from)).map_err(disk("hide what was installed before"))?;
+        let sources: Vec<PathBuf> = ask.source.paths().map(Path::to_owned).collect();
+        let repository = place(folder(TREE, std::slice::from_ref(&checkout))?, home.clone());
+        self.commit_for_tests(&repository, &sources).await;
+        let mut layers = vec![checkout.clone()];
+        let tree = match method {
+            LayerMethod::Overlay => {
+                fs::rename(repository.tree.written(), half.join("repository"))
+                    .map_err(disk("keep a repository"))?;
+                layers.insert(0, half.join("repository"));
+                folder(TREE, &layers)?
+            }
+            LayerMethod::Copy => repository.tree.clone(),
+        };
+        let mut place = place(tree, home);
+        let mut record = EnvironmentRecord {
+            commit: ask.commit.clone(),
+            laid: ask.laid.clone(),
+            setup: None,
+            output: None,
+            network: None,
+            is_of_sources: None,
+            installed: Vec::new(),
+            home_below: below,
+            bytes: 0,
+        };
+        if let Some(setup) = ask.plan.setup_command() {
+            let how = CommandOptions {
+                name: "setup".to_owned(),
+                access: for_setup(&ask.network)?,
+                timeout: self.inner.settings.setup_time,
+                environment: Default::default(),
+            };
+            let mut ended = Box::pin(run_command(&self.inner.sandbox, &place, &setup, how)).await?;
+            if !is_good(&ended.run) {
+                if let Some(note) = ask.network.note() {
+                    ended.output.text.push_str(&format!("\n{note}"));
+                }
+                return Ok(Err(Box::new(ended.shortened())));
+            }
+            let text = &ended.output.text;
+            let from = text.floor_char_boundary(text.len().saturating_sub(MOST_OUTPUT));
+            record.output = text.get(from..).map(str::to_owned);
+            (record.setup, record.network) = (Some(ended.run), ended.network);
+        }
+        let (source, plan) = (ask.source.clone(), ask.plan.clone());
+        let seen_tree = ask.inside.join(TREE).display().to_string();
+        let (half, ask_inside, made) = (half.to_owned(), ask.inside.clone(), made.clone());
+        let record = blocking(move || {
+            // What is tested is the commit, whatever its setup made of it.
+            let changed = place.tree.differing(&source)?;
+            place.tree.lay(&changed, &source)?;
+            place.tree.clear(&[PathBuf::from(".git")])?;
+            clear_compiled_python(&place.tree, &source)?;
+            record.is_of_sources = match record.setup {
+                Some(_) => made_of_sources(&place.tree, &place.home, &plan, &source, &seen_tree)?,
+                None => None,
+            };
+            let written = place.tree.walk_written(&|path| source.has_folder(path))?;
+            let is_installed = |path: &&PathBuf| !source.has(path) && record.setup.is_some();
+            let installed = written.iter().filter(is_installed).filter_map(|path| path.to_str());
+            record.installed = installed.take(MOST_INSTALLED).map(str::to_owned).collect();
+            fs::rename(place.tree.written(), half.join("tree"))?;
+            fs::rename(place.home.written(), half.join("home"))?;
+            [&place.tree, &place.home]
+                .iter()
+                .try_for_each(|folder| folder.remove())
+                .map_err(std::io::Error::other)?;
+            fs::remove_dir(&made).or_else(|error| if made == ask_inside { Ok(()) } else { Err(error) })?;
+            record.bytes = size(&half);
+            record.write(&half)?;
+            Ok(record)
+        })
+        .await?
+        .map_err(disk("keep what a setup made"))?;
+        Ok(Ok(record))
+    }
+
+    /// Makes the repository of one commit that tests see, or commits to it what was laid over it.
+    pub(crate) async fn commit_for_tests(&self, place: &EnvironmentPlace, paths: &[PathBuf]) {
+        let mut named = Vec::new();
+        for path in paths {
+            named.extend_from_slice(b":(literal,top)");
+            named.extend_from_slice(path.as_os_str().as_bytes());
+            named.push(0);
+        }
+        let ran = crate::testing::short(
+            &self.inner.sandbox,
+            place,
+            &["sh", "-c", COMMIT],
+            place.tree_mount(),
+            named,
+        );
+        if let Err(trouble) = ran.await {
+            tracing::info!("the checkout has no repository: {}", trouble.message);
+        }
+    }
+}
+
+impl Environment {
+    /// Whether tests see a repository of one commit, to which what is laid over it is added.
+    pub(crate) fn has_repository(&self) -> bool {
+        self.method == LayerMethod::Overlay && self.folder.join("repository/.git").exists()
+    }
+}
+
+fn date_back(checkout: &Path, source: &SourceTree) -> std::io::Result<()> {
+    use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, utimensat};
+    let before = SystemTime::now().checked_sub(BEFORE).unwrap_or(SystemTime::UNIX_EPOCH);
+    let seconds = before.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
+    let time = Timespec { tv_sec: seconds.try_into().unwrap_or_default(), tv_nsec: 0 };
+    let times = Timestamps { last_access: time, last_modification: time };
+    for path in source.paths() {
+        utimensat(CWD, checkout.join(path), &times, AtFlags::SYMLINK_NOFOLLOW)?;
+    }
+    Ok(())
+}
+
+/// Compiled Python beside the sources is good for these alone, and tells so by the second only.
+fn clear_compiled_python(tree: &LayeredFolder, source: &SourceTree) -> std::io::Result<()> {
+    let is_cache = |path: &Path| path.file_name().is_some_and(|name| name == "__pycache__");
+    let written = tree.walk_written(&|path| !is_cache(path) && source.has_folder(path))?;
+    let caches: Vec<PathBuf> = written.into_iter().filter(|path| is_cache(path)).collect();
+    tree.clear(&caches)
+}
+
+/// Bytes on the disk, as far as they can be told.
+fn size(folder: &Path) -> u64 {
+    use std::os::unix::fs::MetadataExt as _;
+    let (mut bytes, mut open) = (0_u64, vec![folder.to_owned()]);
+    while let Some(folder) = open.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let Ok(found) = entry.metadata() else { continue };
+            bytes = bytes.saturating_add(found.blocks() * 512);
+            if found.is_dir() {
+                open.push(entry.path());
+            }
+        }
+    }
+    bytes
+}
+
+async fn remove(place: &Path) -> Result<(), EffectError> {
+    crate::testing::remove(place).await
+}

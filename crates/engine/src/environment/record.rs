@@ -1,0 +1,53 @@
+//! What is known of a kept environment, in a file beside its layers. It is written last: what has none is half of one.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use journeyman_order::CommitSha;
+use journeyman_order::network::NetworkRecord;
+use journeyman_order::test_run::CommandRun;
+use journeyman_workspace::write_whole;
+
+/// A file of these that is larger is none of ours.
+const LARGEST: u64 = 16 << 20;
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct EnvironmentRecord {
+    /// The commit that is checked out in it …
+    pub(super) commit: CommitSha,
+    /// … but for these paths.
+    pub(super) laid: Vec<PathBuf>,
+    /// None where there was nothing to install.
+    pub(super) setup: Option<CommandRun>,
+    /// The end of what that printed.
+    pub(super) output: Option<String>,
+    pub(super) network: Option<NetworkRecord>,
+    /// What shows that the setup made something of the sources; none: it is as good for others.
+    pub(super) is_of_sources: Option<String>,
+    /// Paths that the setup made, those that lie in another left out.
+    pub(super) installed: Vec<String>,
+    /// The environments whose homes lie below this one's, the uppermost first, by their folders' names.
+    pub(super) home_below: Vec<String>,
+    /// On the disk.
+    pub(super) bytes: u64,
+}
+
+impl EnvironmentRecord {
+    /// One that cannot be read is none.
+    pub(super) fn read(folder: &Path) -> Option<Self> {
+        let file = file(folder);
+        if std::fs::metadata(&file).ok()?.len() > LARGEST {
+            return None;
+        }
+        serde_json::from_slice(&std::fs::read(file).ok()?).ok()
+    }
+
+    pub(super) fn write(&self, folder: &Path) -> std::io::Result<()> {
+        write_whole(&file(folder), &serde_json::to_vec(self)?)
+    }
+}
+
+fn file(folder: &Path) -> PathBuf {
+    folder.join("environment.json")
+}

@@ -1,0 +1,155 @@
+//! Where environments are kept: found by name, leased to who uses them, and the oldest that nobody uses taken away when
+//! they are too many.
+
+use std::collections::{BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
+
+use super::place::layers_of_place;
+use super::{Environment, EnvironmentRequest, Environments, disk, record::EnvironmentRecord};
+use crate::testing::blocking;
+use journeyman_order::EffectError;
+use journeyman_workspace::remove_all;
+
+/// Written anew each time somebody takes it.
+const USED: &str = "used";
+
+/// As long as it lives, an environment is not taken away.
+#[derive(Debug)]
+pub(crate) struct Lease {
+    folder: PathBuf,
+    leased: Arc<Mutex<HashMap<PathBuf, usize>>>,
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        let mut leased = self.leased.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = leased.get_mut(&self.folder) {
+            *count -= 1;
+            if *count == 0 {
+                leased.remove(&self.folder);
+            }
+        }
+    }
+}
+
+impl Environments {
+    pub(super) fn lease(&self, folder: &Path) -> Lease {
+        let mut leased = self.inner.leased.lock().unwrap_or_else(PoisonError::into_inner);
+        *leased.entry(folder.to_owned()).or_default() += 1;
+        // An error makes it look older than it is, and that is all.
+        let _ = std::fs::write(folder.join(USED), "");
+        Lease { folder: folder.to_owned(), leased: Arc::clone(&self.inner.leased) }
+    }
+
+    /// The environment of this name, if it is here whole.
+    pub(super) async fn kept(
+        &self,
+        ask: &EnvironmentRequest,
+        shelf: &Path,
+        name: &str,
+    ) -> Result<Option<Environment>, EffectError> {
+        let folder = shelf.join(name);
+        let Some(record) = EnvironmentRecord::read(&folder) else { return Ok(None) };
+        self.with(ask, folder, record, true).await
+    }
+
+    /// With the environments below it, if they are here.
+    pub(super) async fn with(
+        &self,
+        ask: &EnvironmentRequest,
+        folder: PathBuf,
+        record: EnvironmentRecord,
+        is_kept: bool,
+    ) -> Result<Option<Environment>, EffectError> {
+        let shared = self.inner.workspaces.environments(&ask.repository);
+        let below: Vec<PathBuf> = record.home_below.iter().map(|name| shared.join(name)).collect();
+        let lease: Vec<Lease> =
+            std::iter::once(&folder).chain(&below).map(|folder| self.lease(folder)).collect();
+        if below.iter().any(|below| !below.join("home").is_dir()) {
+            return Ok(None);
+        }
+        let home_layers = std::iter::once(&folder).chain(&below).map(|folder| folder.join("home")).collect();
+        let (workspaces, repository, commit) =
+            (self.inner.workspaces.clone(), ask.repository.clone(), record.commit.clone());
+        let source = blocking(move || workspaces.source_tree(&repository, &commit)).await??;
+        let method = self.inner.method;
+        Ok(Some(Environment { folder, record, home_layers, method, source, is_kept, _lease: lease }))
+    }
+
+    /// The shared environment that was used last, for what its package managers downloaded.
+    pub(super) fn nearest(&self, ask: &EnvironmentRequest) -> Option<(String, EnvironmentRecord)> {
+        let shelf = self.inner.workspaces.environments(&ask.repository);
+        let mut kept = environments_in(&shelf);
+        kept.sort_by_key(|(used, ..)| *used);
+        let (_, name, record) = kept.pop()?;
+        Some((name, record))
+    }
+
+    /// Takes away the oldest that nobody uses, until what is kept is small enough.
+    pub(super) async fn tidy(&self) -> Result<(), EffectError> {
+        let (all, most) = (self.inner.workspaces.all_environments(), self.inner.settings.keep);
+        let leased: BTreeSet<PathBuf> =
+            self.inner.leased.lock().unwrap_or_else(PoisonError::into_inner).keys().cloned().collect();
+        let orders = self.inner.workspaces.orders();
+        blocking(move || {
+            let mut kept = Vec::new();
+            for shelf in std::fs::read_dir(&all).into_iter().flatten().flatten().flat_map(|owner| {
+                std::fs::read_dir(owner.path()).into_iter().flatten().flatten().map(|entry| entry.path())
+            }) {
+                kept.extend(
+                    environments_in(&shelf)
+                        .into_iter()
+                        .map(|(used, name, record)| (used, shelf.join(name), record)),
+                );
+            }
+            kept.sort_by_key(|(used, ..)| *used);
+            let mut total: u64 = kept.iter().map(|(_, _, record)| record.bytes).sum();
+            let mut needed = leased;
+            // What an agent's work tree is made of is not taken away before it.
+            needed.extend(
+                std::fs::read_dir(orders)
+                    .into_iter()
+                    .flatten()
+                    .flatten()
+                    .flat_map(|order| layers_of_place(&order.path())),
+            );
+            for (_, folder, record) in &kept {
+                if needed.contains(folder) {
+                    let shelf = folder.parent().unwrap_or(folder);
+                    needed.extend(record.home_below.iter().map(|name| shelf.join(name)).collect::<Vec<_>>());
+                }
+            }
+            for (_, folder, record) in &kept {
+                let is_below = |other: &(SystemTime, PathBuf, EnvironmentRecord)| {
+                    let name = folder.file_name().unwrap_or_default();
+                    other.1.exists() && other.2.home_below.iter().any(|below| name == below.as_str())
+                };
+                if total <= most || needed.contains(folder) || kept.iter().any(is_below) {
+                    continue;
+                }
+                tracing::info!(
+                    "the environment {} was not used for long, and is taken away",
+                    folder.display()
+                );
+                remove_all(folder).map_err(std::io::Error::other)?;
+                total = total.saturating_sub(record.bytes);
+            }
+            Ok(())
+        })
+        .await?
+        .map_err(disk("take away old environments"))
+    }
+}
+
+/// Those that are whole, with when they were used last.
+fn environments_in(shelf: &Path) -> Vec<(SystemTime, String, EnvironmentRecord)> {
+    let entries = std::fs::read_dir(shelf).into_iter().flatten().flatten();
+    let known = entries.filter_map(|entry| {
+        let record = EnvironmentRecord::read(&entry.path())?;
+        let used = std::fs::metadata(entry.path().join(USED)).and_then(|found| found.modified());
+        Some((used.unwrap_or(SystemTime::UNIX_EPOCH), entry.file_name().into_string().ok()?, record))
+    });
+    known.collect()
+}

@@ -1,0 +1,84 @@
+//! What tools this machine has for jobs, and in which versions.
+//!
+//! May know: the PATH, and how to start a program of this machine with fixed words. Must never know: repositories.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::{LazyLock, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use journeyman_environment::{HostTools, version_arguments};
+use journeyman_sandbox::Sandbox;
+
+/// A program that takes longer to say its version is not waited for.
+const LONGEST: Duration = Duration::from_secs(5);
+/// What is read of its answer.
+const MOST_ANSWER: u64 = 4_096;
+
+/// Versions that were asked for, for as long as this process lives.
+static KNOWN: LazyLock<Mutex<BTreeMap<PathBuf, Option<String>>>> = LazyLock::new(Mutex::default);
+
+/// The tools of this machine that jobs have.
+pub(crate) fn with<T>(sandbox: &Sandbox, work: impl FnOnce(&HostTools<'_>) -> T) -> T {
+    // Names come from tables of ours; one with a slash is none.
+    let locate = |program: &str| sandbox.locate(program).filter(|_| !program.contains('/'));
+    let version = |program: &str| version(&locate(program)?);
+    work(&HostTools::new(&|program| locate(program).is_some(), &version))
+}
+
+fn version(program: &Path) -> Option<String> {
+    if let Some(known) = KNOWN.lock().unwrap_or_else(PoisonError::into_inner).get(program) {
+        return known.clone();
+    }
+    let said = ask(program);
+    KNOWN.lock().unwrap_or_else(PoisonError::into_inner).insert(program.to_owned(), said.clone());
+    said
+}
+
+/// What a program says; java says it on the other stream.
+fn ask(program: &Path) -> Option<String> {
+    let mut child = Command::new(program)
+        .args(version_arguments(program.file_name().and_then(|name| name.to_str()).unwrap_or_default()))
+        .current_dir("/")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .ok()?;
+    let started = Instant::now();
+    let status = loop {
+        match child.try_wait().ok()? {
+            Some(status) => break status,
+            None if started.elapsed() > LONGEST => {
+                let _ = child.kill();
+                let _ = child.wait();
+                return None;
+            }
+            None => std::thread::sleep(Duration::from_millis(5)),
+        }
+    };
+    let mut said = String::new();
+    let streams: [Option<Box<dyn Read>>; 2] = [
+        child.stdout.take().map(|stream| Box::new(stream) as _),
+        child.stderr.take().map(|stream| Box::new(stream) as _),
+    ];
+    for stream in streams.into_iter().flatten() {
+        let mut bytes = Vec::new();
+        let _ = stream.take(MOST_ANSWER).read_to_end(&mut bytes);
+        said.push_str(&String::from_utf8_lossy(&bytes));
+    }
+    status.success().then_some(said)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tool_of_this_machine_says_its_version() {
+        assert!(version(Path::new("/usr/bin/git")).unwrap().starts_with("git version"));
+        assert_eq!(version(Path::new("/usr/bin/no-such-program")), None);
+    }
+}

@@ -1,0 +1,36 @@
+//! .NET's projects: a solution or a project in the root.
+//!
+//! May know: `*.sln`, `*.csproj`. Must never know: other ecosystems.
+
+use crate::found::{Detection, FoundProject};
+
+pub(crate) fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
+    let is_solution = |name: &&str| name.ends_with(".sln") || name.ends_with(".slnx");
+    let is_project = |name: &&str| [".csproj", ".fsproj", ".vbproj"].iter().any(|end| name.ends_with(end));
+    let mut solutions = ask.files.root().filter(is_solution);
+    let first = solutions.next();
+    // Without a solution in the root, one below it, or the projects that are tests.
+    let below = || {
+        let mut all = ask.files.all().filter(is_solution);
+        all.next().filter(|_| all.next().is_none())
+    };
+    let because = first.or_else(|| ask.files.root().find(is_project)).or_else(below)?.to_owned();
+    // Where there is one to choose from, dotnet chooses it.
+    let is_ambiguous = solutions.next().is_some() || because.contains('/') || is_project(&because.as_str());
+    let target = if is_ambiguous { format!(" {}", crate::files::quote(&because)) } else { String::new() };
+    let mut found = FoundProject {
+        what: ".NET",
+        because: because.clone(),
+        variables: vec![
+            ("DOTNET_CLI_TELEMETRY_OPTOUT", "1"),
+            ("DOTNET_NOLOGO", "1"),
+            ("DOTNET_CLI_HOME", "{home}"),
+            ("NUGET_PACKAGES", "{home}/.nuget/packages"),
+        ],
+        ..FoundProject::default()
+    };
+    ask.tools.need("dotnet", &because);
+    found.setup(format!("dotnet restore{target}"), &because);
+    found.test(format!("dotnet test{target} --no-restore"), because);
+    Some(found)
+}

@@ -1,0 +1,188 @@
+//! What an environment consists of, as data: the answer of this crate.
+//!
+//! May know: commands, folders, names of tools. Must never know: who carries the plan out, and where.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use crate::required_tool::RequiredTool;
+
+/// What a repository's work happens in, and how it is tested. Shell commands run in the repository's root.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct EnvironmentPlan {
+    /// Who said so.
+    pub source: EnvironmentSource,
+    /// An OCI image, as it was written; none: the host.
+    pub image: Option<String>,
+    pub services: Vec<PlannedService>,
+    /// As they were written: `{tree}` and `{home}` stand for places that the caller knows. Use [`Self::environment`].
+    pub variables: BTreeMap<String, String>,
+    /// Folders of programs that the setup makes, for the front of PATH, of the setup too. Use [`Self::search_folders`].
+    pub search_path: Vec<ProgramFolder>,
+    /// Installs what the tests need; with network. In this order.
+    pub setup: Vec<SetupCommand>,
+    /// Runs the tests; none: the repository has none that we can find, so nothing can be verified.
+    pub test: Option<PlannedTest>,
+    /// Where the test command writes a JUnit report, from the root. Whoever runs the tests has to make sure that
+    /// no such file is there before.
+    pub report: Option<String>,
+    /// What has to be there before, and whether it is.
+    pub required_tools: Vec<RequiredTool>,
+    /// Paths whose content decides what the setup makes.
+    pub decisive_files: Vec<String>,
+    pub dependency_folders: DependencyFolders,
+    /// What was left out, and what a person may have to do.
+    pub notes: Vec<String>,
+}
+
+impl EnvironmentPlan {
+    /// The variables, for a checkout and a home as jobs see them.
+    pub fn environment(&self, tree: &str, home: &str) -> BTreeMap<String, String> {
+        let value = |value: &String| value.replace("{tree}", tree).replace("{home}", home);
+        self.variables.iter().map(|(name, text)| (name.clone(), value(text))).collect()
+    }
+
+    /// The folders to put in front of PATH, for a checkout and a home as jobs see them.
+    pub fn search_folders(&self, tree: &str, home: &str) -> Vec<String> {
+        let folder = |place: &ProgramFolder| match place {
+            ProgramFolder::Tree(path) => format!("{tree}/{path}"),
+            ProgramFolder::Home(path) => format!("{home}/{path}"),
+        };
+        self.search_path.iter().map(folder).collect()
+    }
+
+    /// The setup as one shell command, which ends with the first that fails; none where there is nothing to install.
+    pub fn setup_command(&self) -> Option<String> {
+        let commands: Vec<&str> = self.setup.iter().map(|setup| setup.command.trim()).collect();
+        let is_plain =
+            |command: &&str| !command.contains(['\n', ';', '|', '#']) && !command.starts_with("cd ");
+        match commands.as_slice() {
+            [] => None,
+            [one] => Some((*one).to_owned()),
+            // What one changes of its shell is nothing to the next.
+            several if several.iter().all(is_plain) => Some(several.join(" && ")),
+            several => {
+                Some(several.iter().map(|one| format!("(\n{one}\n)")).collect::<Vec<_>>().join(" && "))
+            }
+        }
+    }
+
+    pub fn test_command(&self) -> Option<&str> {
+        self.test.as_ref().map(|test| test.command.as_str())
+    }
+}
+
+/// Which of the places that may describe an environment was taken, and why.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum EnvironmentSource {
+    /// `.github/journeyman.yml`, by these keys.
+    Settings { keys: Vec<&'static str> },
+    /// A development container.
+    Devcontainer { path: String },
+    /// The job `copilot-setup-steps` of a workflow.
+    CopilotSetupSteps { path: String },
+    /// Manifests and lockfiles.
+    Found { what: &'static str, because: String },
+    /// Nothing says anything.
+    #[default]
+    Nothing,
+}
+
+impl fmt::Display for EnvironmentSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Settings { keys } => {
+                let keys: Vec<String> = keys.iter().map(|key| format!("`{key}`")).collect();
+                write!(f, "`.github/journeyman.yml`, which has {}", keys.join(" and "))
+            }
+            Self::Devcontainer { path } => {
+                write!(
+                    f,
+                    "the development container `{path}`, since `.github/journeyman.yml` has neither image nor setup"
+                )
+            }
+            Self::CopilotSetupSteps { path } => {
+                write!(
+                    f,
+                    "the setup steps of `{path}`, since there is no `image` or `setup` in `.github/journeyman.yml` and no development container that says them"
+                )
+            }
+            Self::Found { what, because } => write!(f, "{what}, found by `{because}`"),
+            Self::Nothing => {
+                f.write_str("nothing: no settings, no development container, and no manifest that is known")
+            }
+        }
+    }
+}
+
+/// One command of a setup.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SetupCommand {
+    pub command: String,
+    /// The file, or the place in it, that made us run it.
+    pub because: String,
+}
+
+/// The test command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlannedTest {
+    pub command: String,
+    /// The file, or the place in it, that made us run it.
+    pub because: String,
+}
+
+/// A service that runs beside the tests, reachable by its name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlannedService {
+    pub name: String,
+    pub image: String,
+    pub env: BTreeMap<String, String>,
+    /// A shell command that succeeds once the service can be used.
+    pub ready: Option<String>,
+}
+
+/// A folder of programs that a setup makes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ProgramFolder {
+    /// From the repository's root.
+    Tree(String),
+    /// From the home of the job.
+    Home(String),
+}
+
+/// Folders of a checkout that hold what a setup installs, and that are nobody's source.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DependencyFolders {
+    /// A name with a slash in front is one in the root; others are found at any depth. A star stands for anything, once.
+    patterns: Vec<String>,
+}
+
+impl DependencyFolders {
+    pub(crate) fn new(patterns: Vec<String>) -> Self {
+        Self { patterns }
+    }
+
+    /// The patterns: with a slash in front in the root only, others at any depth.
+    pub fn patterns(&self) -> &[String] {
+        &self.patterns
+    }
+
+    /// Whether a path, from the root, is such a folder or lies in one.
+    pub fn contain(&self, path: &str) -> bool {
+        self.patterns.iter().any(|pattern| is_in(pattern, path))
+    }
+}
+
+pub(crate) fn is_in(pattern: &str, path: &str) -> bool {
+    match pattern.strip_prefix('/') {
+        Some(at_root) => {
+            path.strip_prefix(at_root).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        }
+        None => path.split('/').any(|part| match pattern.split_once('*') {
+            Some((start, end)) => {
+                part.len() >= start.len() + end.len() && part.starts_with(start) && part.ends_with(end)
+            }
+            None => part == pattern,
+        }),
+    }
+}

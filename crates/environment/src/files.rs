@@ -1,0 +1,190 @@
+//! A repository's files, as far as they are asked for. All of them were written by others.
+//!
+//! May know: paths from the root, and how to read JSON, TOML and INI leniently. Must never know: which of them matter.
+
+use std::collections::BTreeSet;
+use std::ops::Bound;
+
+use serde_json::Value;
+
+/// A file that is larger says nothing of an environment.
+const LARGEST: usize = 2 << 20;
+
+/// The files of one commit.
+pub struct RepositoryFiles<'a> {
+    names: BTreeSet<&'a str>,
+    /// Names in the root, of files and folders.
+    root: BTreeSet<&'a str>,
+    /// Whether all files of the commit are named, and not only what is in its root.
+    is_whole: bool,
+    read: &'a dyn Fn(&str) -> Option<Vec<u8>>,
+}
+
+impl<'a> RepositoryFiles<'a> {
+    /// `paths` are all files of the commit, or the names in its root where only those are known (folders with or
+    /// without a trailing slash); `read` reads a file by its path from the root.
+    pub fn new(paths: &'a [String], read: &'a dyn Fn(&str) -> Option<Vec<u8>>) -> Self {
+        let is_deep = |path: &String| path.trim_end_matches('/').contains('/');
+        Self {
+            names: paths.iter().map(|path| path.trim_end_matches('/')).collect(),
+            root: paths.iter().map(|path| path.split('/').next().unwrap_or(path)).collect(),
+            is_whole: paths.iter().any(is_deep),
+            read,
+        }
+    }
+
+    /// Whether a file or folder is there; below the root only where it can be told without looking into folders.
+    pub(crate) fn has(&self, path: &str) -> bool {
+        if !path.contains('/') {
+            return self.root.contains(path);
+        }
+        match self.is_whole {
+            true => self.names.contains(path) || self.below(path).next().is_some(),
+            false => self.text(path).is_some(),
+        }
+    }
+
+    /// The files below a folder; none where only the root is known.
+    pub(crate) fn below(&self, folder: &str) -> impl Iterator<Item = &'a str> {
+        let start = format!("{folder}/");
+        let all: Vec<&'a str> = match self.is_whole {
+            true => {
+                let from = (Bound::Included(start.as_str()), Bound::Unbounded);
+                self.names
+                    .range::<str, _>(from)
+                    .copied()
+                    .take_while(|path| path.starts_with(&start))
+                    .collect()
+            }
+            false => Vec::new(),
+        };
+        all.into_iter()
+    }
+
+    /// Every path that is known.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &'a str> + '_ {
+        self.names.iter().copied()
+    }
+
+    /// The names in the root.
+    pub(crate) fn root(&self) -> impl Iterator<Item = &'a str> + '_ {
+        self.root.iter().copied()
+    }
+
+    /// The first of these that is there.
+    pub(crate) fn first<'n>(&self, names: &[&'n str]) -> Option<&'n str> {
+        names.iter().copied().find(|name| self.has(name))
+    }
+
+    pub(crate) fn text(&self, path: &str) -> Option<String> {
+        // Reading may be slow: what the list can tell is asked of it first.
+        let is_absent = match path.split_once('/') {
+            None => !self.root.contains(path),
+            Some((first, _)) => !self.root.contains(first) || (self.is_whole && !self.names.contains(path)),
+        };
+        if is_absent {
+            return None;
+        }
+        let bytes = (self.read)(path).filter(|bytes| bytes.len() <= LARGEST)?;
+        Some(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    pub(crate) fn json(&self, path: &str) -> Option<Value> {
+        serde_json::from_str(&self.text(path)?).ok()
+    }
+
+    pub(crate) fn toml(&self, path: &str) -> Option<toml::Table> {
+        self.text(path)?.parse().ok()
+    }
+
+    pub(crate) fn ini(&self, path: &str) -> Option<IniFile> {
+        self.text(path).map(|text| IniFile::from_text(&text))
+    }
+}
+
+/// An INI file as Python's configparser reads it: values may go on in lines that are indented.
+#[derive(Debug, Default)]
+pub(crate) struct IniFile {
+    sections: Vec<(String, Vec<(String, String)>)>,
+}
+
+impl IniFile {
+    pub(crate) fn from_text(text: &str) -> Self {
+        let mut sections: Vec<(String, Vec<(String, String)>)> = Vec::new();
+        for line in text.lines() {
+            let trimmed = line.trim();
+            if trimmed.is_empty() || trimmed.starts_with('#') || trimmed.starts_with(';') {
+                continue;
+            }
+            if line.starts_with([' ', '\t'])
+                && let Some((_, value)) = sections.last_mut().and_then(|(_, keys)| keys.last_mut())
+            {
+                value.push('\n');
+                value.push_str(trimmed.split(" #").next().unwrap_or_default().trim_end());
+            } else if let Some(name) = trimmed.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+                sections.push((name.trim().to_owned(), Vec::new()));
+            } else if let Some((_, keys)) = sections.last_mut() {
+                let at = trimmed.find(['=', ':']).unwrap_or(trimmed.len());
+                let (key, value) = trimmed.split_at(at);
+                let value = value.trim_start_matches(['=', ':']).split(" #").next().unwrap_or_default();
+                keys.push((key.trim().to_lowercase(), value.trim().to_owned()));
+            }
+        }
+        Self { sections }
+    }
+
+    pub(crate) fn has(&self, section: &str) -> bool {
+        self.sections.iter().any(|(name, _)| name == section)
+    }
+
+    pub(crate) fn get(&self, section: &str, key: &str) -> Option<&str> {
+        let of_it = self.sections.iter().filter(|(name, _)| name == section).flat_map(|(_, keys)| keys);
+        of_it.into_iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str())
+    }
+
+    pub(crate) fn keys<'s>(&'s self, section: &'s str) -> impl Iterator<Item = (&'s str, &'s str)> {
+        let of_it = self.sections.iter().filter(move |(name, _)| name == section);
+        of_it.flat_map(|(_, keys)| keys.iter().map(|(key, value)| (key.as_str(), value.as_str())))
+    }
+
+    /// A value of one entry a line.
+    pub(crate) fn lines(&self, section: &str, key: &str) -> Vec<String> {
+        let lines = self.get(section, key).unwrap_or_default().lines();
+        lines.map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect()
+    }
+}
+
+/// A word of a shell command, quoted where it has to be.
+pub(crate) fn quote(word: &str) -> String {
+    shell_words::quote(word).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_ini_file_is_read_as_configparser_does() {
+        let ini = IniFile::from_text(
+            "# c\n[options.extras_require]\ntest =\n    pytest>=7  # the runner\n    a; python_version<'3.9'\n\n[x]\nk: v\n",
+        );
+        assert_eq!(ini.lines("options.extras_require", "test"), ["pytest>=7", "a; python_version<'3.9'"]);
+        assert_eq!(ini.get("x", "k"), Some("v"));
+        assert!(!ini.has("y"));
+    }
+
+    #[test]
+    fn what_the_list_does_not_name_is_not_read() {
+        let read = |path: &str| match path {
+            "tests/conftest.py" | "secret" | "a/b" => Some(Vec::new()),
+            _ => None,
+        };
+        let root = ["tests/".to_owned()];
+        let files = RepositoryFiles::new(&root, &read);
+        assert!(files.has("tests") && files.has("tests/conftest.py") && files.text("secret").is_none());
+        let whole = ["tests/a.py".to_owned()];
+        let files = RepositoryFiles::new(&whole, &read);
+        assert!(files.has("tests") && !files.has("tests/conftest.py") && files.has("tests/a.py"));
+        assert_eq!(files.below("tests").collect::<Vec<_>>(), ["tests/a.py"]);
+    }
+}

@@ -1,0 +1,93 @@
+//! What a repository's manifests and lockfiles say of how it is set up and tested.
+//!
+//! May know: which ecosystems there are, and which of several is the repository's own. Must never know: their files.
+
+use crate::files::RepositoryFiles;
+use crate::required_tool::{HostTools, ToolCollector};
+use crate::{PlannedTest, ProgramFolder, SetupCommand};
+use crate::{cargo, dotnet, go, jvm, native, node, php, python, ruby};
+
+/// A project of one ecosystem.
+#[derive(Debug, Default)]
+pub(crate) struct FoundProject {
+    /// Such as `Python with uv`.
+    pub(crate) what: &'static str,
+    /// The file that tells.
+    pub(crate) because: String,
+    pub(crate) setup: Vec<SetupCommand>,
+    pub(crate) test: Option<PlannedTest>,
+    pub(crate) search_path: Vec<ProgramFolder>,
+    pub(crate) variables: Vec<(&'static str, &'static str)>,
+    pub(crate) notes: Vec<String>,
+}
+
+impl FoundProject {
+    pub(crate) fn setup(&mut self, command: impl Into<String>, because: &str) {
+        self.setup.push(SetupCommand { command: command.into(), because: because.to_owned() });
+    }
+
+    pub(crate) fn test(&mut self, command: impl Into<String>, because: impl Into<String>) {
+        self.test = Some(PlannedTest { command: command.into(), because: because.into() });
+    }
+}
+
+/// What an ecosystem is asked with.
+pub(crate) struct Detection<'a, 'c> {
+    pub(crate) files: &'a RepositoryFiles<'a>,
+    pub(crate) tools: &'c mut ToolCollector<'a>,
+}
+
+type Finder = fn(&mut Detection<'_, '_>) -> Option<FoundProject>;
+
+/// In the order in which they are asked: a compiled language's manifest in the root is rarely there for something
+/// else, while package.json and Makefile often serve another ecosystem's project.
+const FINDERS: [Finder; 12] = [
+    python::find_with_native_code,
+    cargo::find,
+    go::find,
+    jvm::find,
+    dotnet::find,
+    python::find_package,
+    ruby::find,
+    php::find,
+    node::find,
+    python::find,
+    native::find,
+    native::find_make,
+];
+
+/// A project that was found, and what it needs.
+pub(crate) struct Discovery<'a> {
+    pub(crate) project: FoundProject,
+    pub(crate) tools: ToolCollector<'a>,
+}
+
+/// The first project with tests; else the first that can be set up.
+pub(crate) fn find<'a>(files: &'a RepositoryFiles<'a>, tools: &'a HostTools<'a>) -> Option<Discovery<'a>> {
+    let mut without_tests = None;
+    let mut others: Vec<String> = Vec::new();
+    let mut taken: Option<Discovery<'a>> = None;
+    for finder in FINDERS {
+        let mut collector = ToolCollector::new(files, tools);
+        let found = finder(&mut Detection { files, tools: &mut collector });
+        let Some(project) = found else { continue };
+        match (&taken, project.test.is_some()) {
+            (None, true) => taken = Some(Discovery { project, tools: collector }),
+            (Some(taken), true) if taken.project.because != project.because => others.push(project.because),
+            (None, false) if without_tests.is_none() => {
+                without_tests = Some(Discovery { project, tools: collector });
+            }
+            (Some(_) | None, _) => {}
+        }
+    }
+    let mut found = taken.or(without_tests)?;
+    others.dedup();
+    others.retain(|other| !other.contains("akefile") && *other != found.project.because);
+    if !others.is_empty() {
+        found.project.notes.push(format!(
+            "{} tells of tests too, which are not run: name both as `test` in .github/journeyman.yml",
+            others.join(", ")
+        ));
+    }
+    Some(found)
+}

@@ -1,0 +1,99 @@
+//! Go's projects: modules and workspaces.
+//!
+//! May know: go.mod, go.work. Must never know: other ecosystems.
+
+use crate::files::quote;
+use crate::found::{Detection, FoundProject};
+
+/// Modules without a root that are tested one after another, at most.
+const MOST_MODULES: usize = 20;
+
+pub(crate) fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
+    let files = ask.files;
+    let mut found = FoundProject { what: "Go", ..FoundProject::default() };
+    if let Some(work) = files.text("go.work") {
+        found.because = "go.work".into();
+        ask.tools.need("go", "go.work");
+        let packages: Vec<String> = used(&work).iter().map(|folder| quote(&in_folder(folder))).collect();
+        found.setup("go mod download", "go.work");
+        if !packages.is_empty() {
+            found.test(format!("go test {}", packages.join(" ")), "go.work");
+        }
+        return Some(found);
+    }
+    if let Some(module) = files.text("go.mod") {
+        found.because = "go.mod".into();
+        ask.tools.need("go", "go.mod");
+        let needs = module.lines().any(|line| line.trim_start().starts_with("require"));
+        // What is vendored is used as it is.
+        if needs && !files.has("vendor/modules.txt") {
+            found.setup("go mod download", "go.mod");
+        }
+        found.test("go test ./...", "go.mod");
+        let inner = files.all().filter(|path| path.ends_with("/go.mod") && !is_beside(path)).count();
+        if inner > 0 {
+            found.notes.push(format!(
+                "{inner} more Go modules are below the root; their tests are not run: name them as `test` in \
+                 .github/journeyman.yml"
+            ));
+        }
+        return Some(found);
+    }
+    // Modules below a root that is none.
+    let modules: Vec<&str> =
+        files.all().filter_map(|path| path.strip_suffix("/go.mod")).filter(|path| !is_beside(path)).collect();
+    let first = modules.first()?;
+    // A folder of examples does not make it a project of Go.
+    if files.has("package.json") || files.has("pyproject.toml") || modules.len() > MOST_MODULES {
+        return None;
+    }
+    found.because = format!("{first}/go.mod");
+    ask.tools.need("go", &found.because);
+    let each = |command: &str| {
+        let one = |folder: &&str| format!("(cd {} && {command})", quote(folder));
+        modules.iter().map(one).collect::<Vec<_>>().join(" && ")
+    };
+    let because = found.because.clone();
+    found.setup(each("go mod download"), &because);
+    found.test(each("go test ./..."), because);
+    Some(found)
+}
+
+/// The folders that a workspace uses.
+fn used(work: &str) -> Vec<String> {
+    let mut folders = Vec::new();
+    let mut is_open = false;
+    for line in work.lines().map(|line| line.split("//").next().unwrap_or_default().trim()) {
+        let named = match line.strip_prefix("use") {
+            Some(rest) if rest.trim() == "(" => {
+                is_open = true;
+                continue;
+            }
+            Some(rest) if rest.starts_with(char::is_whitespace) => rest.trim(),
+            _ if line == ")" => {
+                is_open = false;
+                continue;
+            }
+            _ if is_open => line,
+            _ => continue,
+        };
+        if !named.is_empty() {
+            folders.push(named.trim_matches('"').trim_end_matches('/').to_owned());
+        }
+    }
+    folders
+}
+
+fn in_folder(folder: &str) -> String {
+    match folder {
+        "." => "./...".to_owned(),
+        other if other.starts_with('.') => format!("{other}/..."),
+        other => format!("./{other}/..."),
+    }
+}
+
+/// Modules that serve the tools, examples and tests of another.
+fn is_beside(path: &str) -> bool {
+    let beside = ["tools", "_tools", "tool", "examples", "example", "testdata", "vendor", "docs", "hack"];
+    path.split('/').any(|part| beside.contains(&part) || part.starts_with('.'))
+}

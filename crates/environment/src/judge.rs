@@ -1,0 +1,66 @@
+//! By what a change is judged: the base's word, with what the changed tree needs to be installed.
+//!
+//! May know: two plans. Must never know: commits.
+
+use crate::EnvironmentPlan;
+
+/// The test command of the base, with what the changed tree needs to be installed: a first dependency has to come from
+/// somewhere. Where the base has no tests, those that the change brings.
+///
+/// Image, services and variables are the base's too: a change does not choose the place where it is judged.
+pub fn judge_by(before: EnvironmentPlan, after: EnvironmentPlan) -> EnvironmentPlan {
+    let Some(test) = before.test else { return after };
+    let mut variables = after.variables;
+    variables.extend(before.variables);
+    EnvironmentPlan {
+        source: before.source,
+        image: before.image,
+        services: before.services,
+        variables,
+        test: Some(test),
+        report: before.report,
+        ..after
+    }
+}
+
+/// Why a pass verifies nothing where the base has no tests, and the change brings some.
+pub fn without_own_tests(before: &EnvironmentPlan, judged_by: &EnvironmentPlan) -> Option<String> {
+    let said = "the repository has no tests of its own; those that ran came with the change";
+    (before.test.is_none() && judged_by.test.is_some()).then(|| said.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{PlannedTest, SetupCommand};
+
+    fn made(test: Option<&str>, setup: &str) -> EnvironmentPlan {
+        let text = |text: &str| (text.to_owned(), String::new());
+        EnvironmentPlan {
+            test: test.map(text).map(|(command, because)| PlannedTest { command, because }),
+            setup: vec![SetupCommand { command: setup.to_owned(), because: String::new() }],
+            image: Some(format!("image-of-{setup}")),
+            ..EnvironmentPlan::default()
+        }
+    }
+
+    #[test]
+    fn a_change_chooses_neither_its_runner_nor_its_place() {
+        for (base, changed) in
+            [("npm test", "pnpm test"), ("test", "true; make test"), ("pytest -q", "pytest")]
+        {
+            let plan = judge_by(made(Some(base), "old"), made(Some(changed), "new"));
+            assert_eq!(plan.test_command(), Some(base), "{changed}");
+            assert_eq!(plan.setup_command().as_deref(), Some("new"), "what is new has to be installed");
+            assert_eq!(plan.image.as_deref(), Some("image-of-old"));
+        }
+    }
+
+    #[test]
+    fn tests_that_came_with_the_change_verify_nothing() {
+        let ran = made(Some("make test"), "s");
+        assert!(without_own_tests(&made(None, "s"), &ran).unwrap().contains("came with the change"));
+        assert_eq!(without_own_tests(&ran, &ran), None);
+        assert_eq!(without_own_tests(&made(None, "s"), &made(None, "s")), None, "none ran");
+    }
+}

@@ -1,0 +1,91 @@
+//! Java's and Kotlin's projects: Maven and Gradle, with their wrappers.
+//!
+//! May know: pom.xml, build.gradle. Must never know: other ecosystems.
+
+use crate::found::{Detection, FoundProject};
+
+pub(crate) fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
+    maven(ask).or_else(|| gradle(ask))
+}
+
+/// The plugin that runs tests loads its provider when it runs one: a test that nobody has makes it do so. What this
+/// compiled is removed again: compiled sources are no dependency.
+fn maven(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
+    ask.files.text("pom.xml")?;
+    let mut found =
+        FoundProject { what: "Java with Maven", because: "pom.xml".into(), ..FoundProject::default() };
+    ask.tools.need("java", "pom.xml");
+    let program = match ask.files.has("mvnw") {
+        // Git may have lost its mode.
+        true => "sh mvnw",
+        false => {
+            ask.tools.need("mvn", "pom.xml");
+            "mvn"
+        }
+    };
+    // Java does not look at HOME.
+    let base = format!("{program} -B -ntp -Dmaven.repo.local=\"$HOME/.m2/repository\"");
+    found.setup(
+        format!(
+            "{base} -Dtest=JourneymanLoadsTheProvider -DfailIfNoTests=false -Dsurefire.failIfNoTests=false \
+             -Dsurefire.failIfNoSpecifiedTests=false test"
+        ),
+        "pom.xml",
+    );
+    found.setup(
+        "find . -name target -type d -not -path '*/src/*' -exec test -e '{}/../pom.xml' ';' -prune -exec rm -rf '{}' +",
+        "pom.xml",
+    );
+    found.test(format!("{base} -o test"), "pom.xml");
+    Some(found)
+}
+
+/// Resolves what all projects need and compiles nothing.
+const RESOLVE_ALL: &str = r#"cat > ~/.gradle/journeyman-resolve.gradle <<'END'
+allprojects {
+    tasks.register('journeymanResolve') {
+        notCompatibleWithConfigurationCache('it looks at all configurations')
+        doLast {
+            configurations.findAll { it.canBeResolved }.each { found ->
+                try { found.incoming.artifactView { lenient = true }.files.each { } } catch (Exception e) { logger.info("${found.name}: ${e}") }
+            }
+            buildscript.configurations.classpath.files.each { }
+        }
+    }
+}
+END"#;
+
+fn gradle(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
+    let names = ["settings.gradle.kts", "settings.gradle", "build.gradle.kts", "build.gradle"];
+    let because = ask.files.first(&names)?;
+    let mut found = FoundProject {
+        what: "Java with Gradle",
+        because: because.to_owned(),
+        variables: vec![("GRADLE_USER_HOME", "{home}/.gradle")],
+        ..FoundProject::default()
+    };
+    ask.tools.need("java", because);
+    let program = match ask.files.has("gradlew") {
+        true => {
+            found.notes.push(
+                "gradlew downloads Gradle from services.gradle.org, which sends it on to github.com: where the setup \
+                 cannot reach that, put Gradle on the PATH and name `setup` and `test`"
+                    .to_owned(),
+            );
+            "sh gradlew"
+        }
+        false => {
+            ask.tools.need("gradle", because);
+            "gradle"
+        }
+    };
+    found.setup(
+        format!(
+            "mkdir -p ~/.gradle\n{RESOLVE_ALL}\n{program} --no-daemon --console=plain --init-script \
+             ~/.gradle/journeyman-resolve.gradle journeymanResolve"
+        ),
+        because,
+    );
+    found.test(format!("{program} --no-daemon --console=plain --offline test"), because);
+    Some(found)
+}

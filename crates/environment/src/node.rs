@@ -1,0 +1,319 @@
+//! JavaScript's projects: npm, pnpm, yarn and bun, with workspaces.
+//!
+//! May know: package.json and the lockfiles. Must never know: other ecosystems.
+
+use serde_json::Value;
+
+use crate::files::RepositoryFiles;
+use crate::found::{Detection, FoundProject};
+use crate::required_tool::wanted;
+use crate::{PlannedTest, ProgramFolder, workflow};
+
+/// Scripts that run tests, in the order in which they are asked for.
+const SCRIPTS: [&str; 14] = [
+    "test",
+    "test:ci",
+    "ci:test",
+    "test:unit",
+    "unit",
+    "unit-test",
+    "test:run",
+    "tests",
+    "test:node",
+    "test-node",
+    "test:all",
+    "test:js",
+    "mocha",
+    "jest",
+];
+/// Programs that look at sources and run nothing of them.
+const LINTERS: [&str; 22] = [
+    "eslint",
+    "standard",
+    "xo",
+    "prettier",
+    "tsc",
+    "biome",
+    "tslint",
+    "jshint",
+    "oxlint",
+    "dprint",
+    "stylelint",
+    "semistandard",
+    "tsd",
+    "attw",
+    "publint",
+    "size-limit",
+    "knip",
+    "markdownlint",
+    "vue-tsc",
+    "true",
+    "echo",
+    "lint",
+];
+/// Downloads of browsers and programs from elsewhere, which tests that need them could not start anyhow.
+const NO_DOWNLOADS: [(&str, &str); 8] = [
+    ("PUPPETEER_SKIP_DOWNLOAD", "1"),
+    ("PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD", "1"),
+    ("CYPRESS_INSTALL_BINARY", "0"),
+    ("ELECTRON_SKIP_BINARY_DOWNLOAD", "1"),
+    ("HUSKY", "0"),
+    ("YARN_ENABLE_TELEMETRY", "0"),
+    ("COREPACK_ENABLE_DOWNLOAD_PROMPT", "0"),
+    ("NO_UPDATE_NOTIFIER", "1"),
+];
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum PackageManager {
+    Npm,
+    Pnpm,
+    Yarn,
+    /// Yarn 2 and newer.
+    Berry,
+    Bun,
+}
+
+impl PackageManager {
+    fn of(files: &RepositoryFiles<'_>, manifest: &Value) -> (Self, &'static str) {
+        let said = manifest.get("packageManager").and_then(Value::as_str).unwrap_or_default();
+        let is_berry = || {
+            let pinned = wanted(files, "yarn").map(|wanted| wanted.version).unwrap_or_default();
+            let is_new = pinned.starts_with(|c: char| ('2'..='9').contains(&c));
+            is_new
+                || files.has(".yarnrc.yml")
+                || files.text("yarn.lock").is_some_and(|lock| lock.contains("__metadata:"))
+        };
+        let yarn = || if is_berry() { Self::Berry } else { Self::Yarn };
+        for (file, manager) in [
+            ("pnpm-lock.yaml", Self::Pnpm),
+            ("bun.lock", Self::Bun),
+            ("bun.lockb", Self::Bun),
+            ("yarn.lock", Self::Yarn),
+            ("package-lock.json", Self::Npm),
+            ("npm-shrinkwrap.json", Self::Npm),
+        ] {
+            if files.has(file) && (said.is_empty() || said.starts_with(manager.program())) {
+                return (if manager == Self::Yarn { yarn() } else { manager }, file);
+            }
+        }
+        let manager = match said.split('@').next() {
+            Some("pnpm") => Self::Pnpm,
+            Some("yarn") => yarn(),
+            Some("bun") => Self::Bun,
+            _ if files.has("pnpm-workspace.yaml") => Self::Pnpm,
+            _ => Self::Npm,
+        };
+        (manager, "package.json")
+    }
+
+    fn program(self) -> &'static str {
+        match self {
+            Self::Npm => "npm",
+            Self::Pnpm => "pnpm",
+            Self::Yarn | Self::Berry => "yarn",
+            Self::Bun => "bun",
+        }
+    }
+
+    fn what(self) -> &'static str {
+        match self {
+            Self::Npm => "JavaScript with npm",
+            Self::Pnpm => "JavaScript with pnpm",
+            Self::Yarn => "JavaScript with Yarn",
+            Self::Berry => "JavaScript with Yarn 2 or newer",
+            Self::Bun => "JavaScript with Bun",
+        }
+    }
+
+    fn install(self, is_locked: bool) -> &'static str {
+        match (self, is_locked) {
+            (Self::Npm, true) => "npm ci --no-audit --no-fund",
+            (Self::Npm, false) => "npm install --no-audit --no-fund",
+            (Self::Pnpm, true) => "pnpm install --frozen-lockfile",
+            (Self::Pnpm, false) => "pnpm install --no-frozen-lockfile",
+            (Self::Yarn, true) => "yarn install --frozen-lockfile --non-interactive",
+            (Self::Yarn, false) => "yarn install --non-interactive",
+            (Self::Berry, true) => "yarn install --immutable",
+            (Self::Berry, false) => "yarn install --no-immutable",
+            (Self::Bun, true) => "bun install --frozen-lockfile",
+            (Self::Bun, false) => "bun install",
+        }
+    }
+
+    fn run(self, script: &str) -> String {
+        let program = self.program();
+        match (self, script) {
+            (Self::Npm | Self::Pnpm | Self::Yarn | Self::Berry, "test") => format!("{program} test"),
+            _ => format!("{program} run {script}"),
+        }
+    }
+}
+
+pub(crate) fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
+    let files = ask.files;
+    let manifest = files.json("package.json")?;
+    let (manager, lock) = PackageManager::of(files, &manifest);
+    let is_locked = lock != "package.json";
+    let mut found = FoundProject {
+        what: manager.what(),
+        because: if is_locked { lock } else { "package.json" }.to_owned(),
+        search_path: vec![ProgramFolder::Tree("node_modules/.bin".into())],
+        variables: NO_DOWNLOADS.to_vec(),
+        ..FoundProject::default()
+    };
+    ask.tools.need("node", "package.json");
+    ask.tools.need(manager.program(), lock);
+    let has_some = |key: &str| manifest.get(key).is_some_and(|value| !is_empty(value));
+    let is_workspace = has_some("workspaces") || files.has("pnpm-workspace.yaml");
+    if is_workspace
+        || ["dependencies", "devDependencies", "optionalDependencies", "peerDependencies"]
+            .into_iter()
+            .any(has_some)
+    {
+        found.setup(manager.install(is_locked), lock);
+    }
+    found.test = test(files, &manifest, manager, is_workspace, &mut found.notes);
+    // A manifest for a linter or a site's style is no project.
+    (found.test.is_some() || !found.setup.is_empty()).then_some(found)
+}
+
+fn is_empty(value: &Value) -> bool {
+    value.as_object().is_some_and(serde_json::Map::is_empty) || value.as_array().is_some_and(Vec::is_empty)
+}
+
+fn test(
+    files: &RepositoryFiles<'_>,
+    manifest: &Value,
+    manager: PackageManager,
+    is_workspace: bool,
+    notes: &mut Vec<String>,
+) -> Option<PlannedTest> {
+    let scripts = manifest.get("scripts").and_then(Value::as_object).cloned().unwrap_or_default();
+    let text =
+        |name: &str| scripts.get(name).and_then(Value::as_str).map(str::trim).unwrap_or_default().to_owned();
+    let chosen = SCRIPTS.into_iter().find(|name| runs_tests(&text(name), &text, 0));
+    if let Some(name) = chosen {
+        if name != "test" && !text("test").is_empty() {
+            notes.push(format!("the script test of package.json is not run, since it only lints or waits for changes; `{name}` is"));
+        }
+        let run = manager.run(name);
+        let command = match build_before(files, &scripts, manager, name, is_workspace) {
+            Some(build) => format!("{build} && {run}"),
+            None => run,
+        };
+        let because = if name == "test" {
+            "a test script in package.json".to_owned()
+        } else {
+            format!("a script {name} in package.json")
+        };
+        return Some(PlannedTest { command, because });
+    }
+    // Without a script: the runner that is installed.
+    let has = |name: &str| {
+        ["devDependencies", "dependencies"]
+            .iter()
+            .any(|key| manifest.get(*key).is_some_and(|all| all.get(name).is_some()))
+    };
+    let runners =
+        [("vitest", "vitest run"), ("jest", "jest"), ("mocha", "mocha"), ("ava", "ava"), ("tap", "tap")];
+    let runner = runners.into_iter().find(|(name, _)| has(name));
+    match runner {
+        Some((name, command)) => Some(PlannedTest {
+            command: format!("npx --no-install {command}"),
+            because: format!("{name} in package.json"),
+        }),
+        None if manager == PackageManager::Bun && files.all().any(is_bun_test) => {
+            Some(PlannedTest { command: "bun test".into(), because: "files that Bun takes for tests".into() })
+        }
+        None => {
+            if !text("test").is_empty() && !text("test").contains("no test specified") {
+                notes.push("the script test of package.json only lints or waits for changes, and no other was found that runs tests".to_owned());
+            }
+            None
+        }
+    }
+}
+
+fn is_bun_test(path: &str) -> bool {
+    [".test.ts", ".test.js", ".test.tsx", ".spec.ts"].iter().any(|end| path.ends_with(end))
+        && !path.contains("node_modules/")
+}
+
+/// Whether a script runs tests: it ends by itself, and is not only a linter.
+fn runs_tests(script: &str, others: &dyn Fn(&str) -> String, depth: usize) -> bool {
+    // `npm init` writes a script that only complains.
+    if script.is_empty() || script.contains("no test specified") || depth > 4 {
+        return false;
+    }
+    let watches = script.split_whitespace().any(|word| {
+        matches!(word, "--watch" | "--watchAll" | "--watch-all" | "--watch=true" | "nodemon" | "chokidar")
+    });
+    if watches {
+        return false;
+    }
+    script.split("&&").flat_map(|part| part.split(';')).any(|command| {
+        let words: Vec<&str> = command.split_whitespace().filter(|word| !word.contains('=')).collect();
+        let words = match words.as_slice() {
+            ["npx" | "cross-env" | "bunx" | "c8" | "nyc", rest @ ..] => rest,
+            all => all,
+        };
+        match words {
+            [] => false,
+            ["npm" | "pnpm" | "yarn" | "bun", "run", name, ..] | ["yarn" | "pnpm", name, ..]
+                if !name.starts_with('-') =>
+            {
+                let inner = others(name);
+                match inner.is_empty() {
+                    // Such as `pnpm -r test`, or a script of a workspace.
+                    true => !LINTERS.iter().any(|linter| name.starts_with(linter)),
+                    false => runs_tests(&inner, others, depth + 1),
+                }
+            }
+            [program, ..] => !LINTERS.contains(program),
+        }
+    })
+}
+
+/// The build that has to be there before tests can run: of a workspace, whose packages use one another as they are
+/// published, and where the repository's own continuous integration builds before it tests.
+fn build_before(
+    files: &RepositoryFiles<'_>,
+    scripts: &serde_json::Map<String, Value>,
+    manager: PackageManager,
+    test: &str,
+    is_workspace: bool,
+) -> Option<String> {
+    let text = |name: &str| scripts.get(name).and_then(Value::as_str).unwrap_or_default();
+    let builds = ["build", "compile"].into_iter().filter(|name| !text(name).is_empty());
+    let pre = format!("pre{test}");
+    let mentions = |build: &str| {
+        let is_named = |script: &str| {
+            script.contains(&format!("run {build}"))
+                || script.contains(&format!("{} {build}", manager.program()))
+        };
+        is_named(text(test)) || is_named(text(&pre))
+    };
+    for build in builds {
+        if mentions(build) {
+            return None;
+        }
+        if is_workspace && build == "build" && !text(test).contains("turbo") && !text(test).contains("nx ") {
+            return Some(manager.run(build));
+        }
+        let runs = |lines: &[String], script: &str| {
+            let short = format!("{} {script}", manager.program());
+            let long = format!("{} run {script}", manager.program());
+            lines.iter().position(|line| {
+                [&short, &long].iter().any(|form| {
+                    line.strip_prefix(form.as_str())
+                        .is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+                })
+            })
+        };
+        let is_before = |lines: &Vec<String>| matches!((runs(lines, build), runs(lines, test)), (Some(built), Some(tested)) if built < tested);
+        if workflow::runs(files).iter().any(is_before) {
+            return Some(manager.run(build));
+        }
+    }
+    None
+}

@@ -1,0 +1,208 @@
+//! How a Python environment is made: with the tool that the project uses, in `.venv`.
+//!
+//! May know: the options of these tools. Must never know: how tests are run.
+
+use super::needs::TestNeeds;
+use super::project::{Manager, PythonProject};
+use super::runner::PythonRunner;
+use crate::files::quote;
+use crate::found::{Detection, FoundProject};
+use crate::required_tool::wanted;
+use crate::version::fits;
+
+/// For all of these tools: the environment is in the tree, and nothing is asked or downloaded besides packages.
+pub(super) const VARIABLES: [(&str, &str); 9] = [
+    ("PIP_DISABLE_PIP_VERSION_CHECK", "1"),
+    ("PIP_NO_INPUT", "1"),
+    ("UV_PYTHON_DOWNLOADS", "never"),
+    ("POETRY_VIRTUALENVS_IN_PROJECT", "true"),
+    ("POETRY_NO_INTERACTION", "1"),
+    ("PDM_CHECK_UPDATE", "false"),
+    ("PIPENV_VENV_IN_PROJECT", "1"),
+    ("PIPENV_NOSPIN", "1"),
+    ("VIRTUAL_ENV", "{tree}/.venv"),
+];
+
+const MAKE_ENVIRONMENT: &str = "-m venv .venv";
+
+pub(super) fn set_up(
+    ask: &mut Detection<'_, '_>,
+    project: &PythonProject,
+    needs: &TestNeeds,
+    runner: Option<&PythonRunner>,
+    found: &mut FoundProject,
+) {
+    let python = interpreter(ask, found);
+    let because = project.because.clone();
+    found.because.clone_from(&because);
+    let wants_pytest = runner.is_some_and(|runner| runner.is_pytest) && !needs.names("pytest");
+    let options = |option: &str, names: &[String]| -> String {
+        names.iter().map(|name| format!(" {option} {}", quote(name))).collect()
+    };
+    if project.native.as_ref().is_some_and(|native| native.needs_cargo) {
+        ask.tools.need("rust", &because);
+    }
+    match project.manager {
+        Manager::Uv => {
+            found.what = "Python with uv";
+            ask.tools.need("uv", &because);
+            let locked = if ask.files.has("uv.lock") { " --frozen" } else { "" };
+            let all = if project.at(&["tool", "uv", "workspace"]).is_some() { " --all-packages" } else { "" };
+            found.setup(
+                format!(
+                    "uv sync{locked} --python {python}{all}{}{}",
+                    options("--extra", &needs.extras),
+                    options("--group", &needs.groups)
+                ),
+                &because,
+            );
+            let more = more_words(project, needs, wants_pytest, false);
+            // A test command that makes native code anew asks pip for it.
+            let pip = if project.native.is_some() { " pip" } else { "" };
+            if !more.is_empty() || !pip.is_empty() {
+                found.setup(format!("uv pip install --python .venv/bin/python{pip}{more}"), &because);
+            }
+        }
+        Manager::Poetry => {
+            found.what = "Python with Poetry";
+            ask.tools.need("poetry", &because);
+            let optional: Vec<String> =
+                needs.groups.iter().filter(|name| project.optional_groups.contains(name)).cloned().collect();
+            found.setup(
+                format!(
+                    "{python} {MAKE_ENVIRONMENT} && poetry install{}{}",
+                    options("--with", &optional),
+                    options("--extras", &needs.extras)
+                ),
+                &because,
+            );
+            more(project, needs, wants_pytest, found);
+        }
+        Manager::Pdm => {
+            found.what = "Python with PDM";
+            ask.tools.need("pdm", &because);
+            // Development groups are all installed, unless some are asked for.
+            let extras = options("--group", &needs.extras);
+            found.setup(
+                format!("{python} {MAKE_ENVIRONMENT} && pdm install --frozen-lockfile --dev{extras}"),
+                &because,
+            );
+            more(project, needs, wants_pytest, found);
+        }
+        Manager::Pipenv => {
+            found.what = "Python with Pipenv";
+            ask.tools.need("pipenv", &because);
+            let install = if ask.files.has("Pipfile.lock") { "sync" } else { "install --skip-lock" };
+            found.setup(format!("{python} {MAKE_ENVIRONMENT} && pipenv {install} --dev"), &because);
+            if project.is_package {
+                found.setup(".venv/bin/python -m pip install --no-deps --editable .", &because);
+            }
+            let files = TestNeeds::default();
+            more(
+                project,
+                &files,
+                wants_pytest && !ask.files.text("Pipfile").is_some_and(|text| text.contains("pytest")),
+                found,
+            );
+        }
+        Manager::Pip => pip(ask, project, needs, wants_pytest, &python, found),
+    }
+}
+
+fn pip(
+    ask: &mut Detection<'_, '_>,
+    project: &PythonProject,
+    needs: &TestNeeds,
+    wants_pytest: bool,
+    python: &str,
+    found: &mut FoundProject,
+) {
+    found.what = "Python with pip";
+    if found.because == "Python's files" {
+        let file = needs.requirement_files.first();
+        found.because = file
+            .cloned()
+            .or_else(|| ask.files.root().find(|name| name.ends_with(".py")).map(str::to_owned))
+            .unwrap_or_else(|| "Python's files".to_owned());
+    }
+    let because = found.because.clone();
+    let mut words = String::new();
+    if let Some(native) = project.native.as_ref().filter(|_| project.is_package) {
+        words.push_str(" --no-build-isolation");
+        found.notes.push("what is compiled is compiled again before the tests".to_owned());
+        let make =
+            format!("{python} {MAKE_ENVIRONMENT} && .venv/bin/python -m pip install pip{}", native.words());
+        found.setup(make, &because);
+    }
+    if project.is_package {
+        let extras =
+            if needs.extras.is_empty() { String::new() } else { format!("[{}]", needs.extras.join(",")) };
+        words.push_str(&format!(" --editable {}", quote(&format!(".{extras}"))));
+    } else {
+        let of_extras = needs.extras.iter().filter_map(|name| project.extras.get(name)).flatten();
+        for requirement in project.dependencies.iter().chain(of_extras) {
+            words.push_str(&format!(" {}", quote(requirement)));
+        }
+    }
+    words.push_str(&more_words(project, needs, wants_pytest, true));
+    let only_pytest = words.is_empty() || words == " pytest";
+    // Nothing is required: the tests use what is there, unless that is not there either.
+    if only_pytest && (words.is_empty() || ask.tools.tools.has("pytest")) && !project.is_package {
+        return;
+    }
+    let make = match found.setup.is_empty() {
+        true => format!("{python} {MAKE_ENVIRONMENT} && "),
+        false => String::new(),
+    };
+    found.setup(format!("{make}.venv/bin/python -m pip install{words}"), &because);
+}
+
+/// What the manager does not install itself.
+fn more(project: &PythonProject, needs: &TestNeeds, wants_pytest: bool, found: &mut FoundProject) {
+    let words = more_words(project, needs, wants_pytest, false);
+    // What makes native code anew does so with what is in the environment.
+    let native = project.native.as_ref().map(|native| native.words()).unwrap_or_default();
+    if !words.is_empty() || !native.is_empty() {
+        let because = found.because.clone();
+        found.setup(format!(".venv/bin/python -m pip install{native}{words}"), &because);
+    }
+}
+
+fn more_words(project: &PythonProject, needs: &TestNeeds, wants_pytest: bool, with_groups: bool) -> String {
+    let mut words = String::new();
+    let file = |file: &String| format!(" -r {}", quote(file));
+    words.extend(needs.requirement_files.iter().map(file));
+    let groups =
+        needs.groups.iter().filter(|_| with_groups).filter_map(|name| project.groups.get(name)).flatten();
+    for requirement in groups.chain(&needs.requirements) {
+        let word = format!(" {}", quote(requirement));
+        if !words.contains(&word) {
+            words.push_str(&word);
+        }
+    }
+    if wants_pytest {
+        words.push_str(" pytest");
+    }
+    words
+}
+
+/// The interpreter that the project takes: the usual one, unless another fits better.
+fn interpreter(ask: &Detection<'_, '_>, found: &mut FoundProject) -> String {
+    const USUAL: &str = "python3";
+    let Some(wanted) = wanted(ask.files, "python") else { return USUAL.to_owned() };
+    let tools = ask.tools.tools;
+    let fits_wanted =
+        |program: &str| Some(fits(&tools.version(program)?, &wanted.version)? && tools.has(program));
+    if fits_wanted(USUAL) != Some(false) {
+        return USUAL.to_owned();
+    }
+    let others = (8..=20).rev().map(|minor| format!("python3.{minor}"));
+    if let Some(other) = others.into_iter().find(|program| fits_wanted(program) == Some(true)) {
+        return other;
+    }
+    found.notes.push(format!(
+        "{} asks for Python {}, and no such interpreter is there; {USUAL} is taken",
+        wanted.file, wanted.version
+    ));
+    USUAL.to_owned()
+}

@@ -1,0 +1,67 @@
+//! Python's projects: uv, Poetry, PDM, Pipenv, Hatch, pip, tox and nox, always in a virtual environment of the tree.
+//!
+//! May know: pyproject.toml and what else Python's tools read. Must never know: other ecosystems.
+//!
+//! The project itself is always installed editable: a copy among the installed packages would test stale code.
+
+mod managers;
+mod native;
+mod needs;
+mod nox;
+mod project;
+mod runner;
+mod tox;
+
+use crate::ProgramFolder;
+use crate::found::{Detection, FoundProject};
+use project::PythonProject;
+
+/// A package with native code, which has its own tests even where a compiled language's manifest lies beside it.
+pub(crate) fn find_with_native_code(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
+    let project = PythonProject::read(ask.files);
+    if !project.is_package || project.native.is_none() {
+        return None;
+    }
+    plan(ask, &project).filter(|found| found.test.is_some())
+}
+
+/// A project that calls itself one.
+pub(crate) fn find_package(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
+    let project = PythonProject::read(ask.files);
+    (project.is_package || project.has_manager()).then(|| plan(ask, &project)).flatten()
+}
+
+/// Files of Python with tests, whatever they belong to.
+pub(crate) fn find(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
+    let project = PythonProject::read(ask.files);
+    plan(ask, &project)
+}
+
+fn plan(ask: &mut Detection<'_, '_>, project: &PythonProject) -> Option<FoundProject> {
+    let needs = needs::find(ask.files, project);
+    let runner = runner::find(ask.files, project, &needs);
+    let is_known = project.is_package || project.has_manager() || !needs.requirement_files.is_empty();
+    if runner.is_none() && !is_known {
+        return None;
+    }
+    let mut found = FoundProject { variables: managers::VARIABLES.to_vec(), ..FoundProject::default() };
+    ask.tools.need("python", "Python's files");
+    managers::set_up(ask, project, &needs, runner.as_ref(), &mut found);
+    if !found.setup.is_empty() {
+        found.search_path.push(ProgramFolder::Tree(".venv/bin".into()));
+    }
+    if let Some(runner) = runner {
+        let rebuild = project
+            .native
+            .as_ref()
+            .and_then(|native| native.rebuild(project.manager))
+            .filter(|_| !found.setup.is_empty());
+        let command = match rebuild {
+            Some(rebuild) => format!("{rebuild} && {}", runner.command),
+            None => runner.command,
+        };
+        found.test(command, runner.because);
+    }
+    found.notes.extend(needs.notes);
+    Some(found)
+}

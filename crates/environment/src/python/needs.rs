@@ -1,0 +1,320 @@
+//! What the tests of a Python project need: extras, dependency groups, requirements files, environments of Hatch, tox
+//! and nox.
+//!
+//! May know: how projects call these. Must never know: how they are installed.
+
+use toml::Value;
+
+use super::project::{PythonProject, normalized};
+use super::{nox, tox};
+use crate::files::RepositoryFiles;
+
+/// What is installed besides the project and its dependencies.
+#[derive(Debug, Default)]
+pub(super) struct TestNeeds {
+    pub(super) extras: Vec<String>,
+    pub(super) groups: Vec<String>,
+    pub(super) requirement_files: Vec<String>,
+    /// Files that constrain.
+    pub(super) requirements: Vec<String>,
+    /// Everything that is required by name, for whoever asks whether something is there.
+    named: Vec<String>,
+    pub(super) notes: Vec<String>,
+}
+
+impl TestNeeds {
+    pub(super) fn names(&self, package: &str) -> bool {
+        self.named.iter().any(|name| name == package)
+    }
+
+    fn name_all<'r>(&mut self, requirements: impl IntoIterator<Item = &'r String>) {
+        self.named.extend(requirements.into_iter().map(|one| normalized(one)));
+    }
+}
+
+const OF_TESTS: [&str; 12] = [
+    "test",
+    "tests",
+    "testing",
+    "unittest",
+    "unittests",
+    "unit",
+    "unit-tests",
+    "pytest",
+    "test-deps",
+    "tests-require",
+    "tests-all",
+    "test-all",
+];
+const OF_DEVELOPMENT: [&str; 7] = ["dev", "develop", "development", "devel", "dev-deps", "ci", "all-dev"];
+
+/// The names of a list that are about tests: those that are exactly that, else those that say so in part.
+fn about_tests<'n>(names: impl Iterator<Item = &'n String> + Clone) -> Vec<&'n String> {
+    let plain = |name: &str| name.to_lowercase().replace(['_', '.', ' '], "-");
+    let exact: Vec<&String> = names.clone().filter(|name| OF_TESTS.contains(&plain(name).as_str())).collect();
+    if !exact.is_empty() {
+        return exact;
+    }
+    let in_part = |name: &&String| {
+        let name = plain(name);
+        let mut words = name.split('-');
+        let others = [
+            "docs",
+            "doc",
+            "integration",
+            "e2e",
+            "release",
+            "lint",
+            "bench",
+            "perf",
+            "gpu",
+            "minimal",
+            "min",
+        ];
+        name.split('-').any(|word| matches!(word, "test" | "tests" | "testing" | "pytest"))
+            && !words.any(|word| others.contains(&word))
+    };
+    names.filter(in_part).collect()
+}
+
+fn about_development<'n>(names: impl Iterator<Item = &'n String>) -> Vec<&'n String> {
+    names
+        .filter(|name| OF_DEVELOPMENT.contains(&name.to_lowercase().replace(['_', '.'], "-").as_str()))
+        .collect()
+}
+
+pub(super) fn find(files: &RepositoryFiles<'_>, project: &PythonProject) -> TestNeeds {
+    let mut needs = TestNeeds::default();
+    needs.name_all(&project.dependencies);
+    let take = |needs: &mut TestNeeds, extras: Vec<&String>, groups: Vec<&String>| {
+        for (chosen, all, into) in [(extras, &project.extras, 0), (groups, &project.groups, 1)] {
+            for name in chosen {
+                needs.named.extend(all.get(name).into_iter().flatten().map(|one| normalized(one)));
+                let list = if into == 0 { &mut needs.extras } else { &mut needs.groups };
+                if !list.contains(name) {
+                    list.push(name.clone());
+                }
+            }
+        }
+    };
+    take(&mut needs, about_tests(project.extras.keys()), about_tests(project.groups.keys()));
+    requirement_files(files, &mut needs, project);
+    hatch(project, &mut needs);
+    // `tests_require` says them too, but nobody has read it for long.
+    if !needs.names("pytest") && !project.setup_py.is_empty() {
+        let listed = tests_require(&project.setup_py);
+        needs.name_all(&listed);
+        needs.requirements.extend(listed);
+    }
+    if !has_runner(&needs) {
+        take(&mut needs, about_development(project.extras.keys()), about_development(project.groups.keys()));
+    }
+    if !has_runner(&needs) {
+        let before = needs.requirements.len();
+        let found = tox::needs(files, project).or_else(|| nox::needs(files, project));
+        if let Some(found) = found {
+            needs.name_all(&found.requirements);
+            needs.requirements.extend(found.requirements);
+            for extra in found.extras {
+                if project.extras.contains_key(&extra) && !needs.extras.contains(&extra) {
+                    take(&mut needs, vec![&extra], vec![]);
+                }
+            }
+            for group in found.groups {
+                if project.groups.contains_key(&group) && !needs.groups.contains(&group) {
+                    take(&mut needs, vec![], vec![&group]);
+                }
+            }
+            for file in found.files {
+                add_file(files, &mut needs, &file);
+            }
+        }
+        debug_assert!(needs.requirements.len() >= before);
+    }
+    // Extras that name other extras of the project itself are resolved by whoever installs them.
+    needs.requirements.dedup();
+    needs
+}
+
+fn has_runner(needs: &TestNeeds) -> bool {
+    ["pytest", "nose", "nose2", "twisted", "stestr", "zope-testrunner", "ward"]
+        .iter()
+        .any(|name| needs.names(name))
+}
+
+/// Files of requirements, besides `requirements.txt`.
+const REQUIREMENT_FILES: [&str; 38] = [
+    "requirements-test.txt",
+    "requirements-tests.txt",
+    "requirements-testing.txt",
+    "requirements_test.txt",
+    "requirements_tests.txt",
+    "requirements_testing.txt",
+    "test-requirements.txt",
+    "test_requirements.txt",
+    "tests-requirements.txt",
+    "testing-requirements.txt",
+    "tests/requirements.txt",
+    "test/requirements.txt",
+    "tests/requirements-test.txt",
+    "requirements/test.txt",
+    "requirements/tests.txt",
+    "requirements/testing.txt",
+    "requirements/requirements-test.txt",
+    "requirements/requirements_test.txt",
+    "requirements/tests.in",
+    "requirements/test.in",
+    "tests/requirements.in",
+    "requirements.test.txt",
+    "requirements.testing.txt",
+    "requirements.tests.txt",
+    // Read only where those of tests are not there.
+    "requirements-dev.txt",
+    "requirements_dev.txt",
+    "requirements.dev.txt",
+    "dev-requirements.txt",
+    "dev_requirements.txt",
+    "requirements-develop.txt",
+    "requirements/dev.txt",
+    "requirements/develop.txt",
+    "requirements/development.txt",
+    "requirements/local.txt",
+    "requirements-ci.txt",
+    "requirements/ci.txt",
+    "requirements-dev.in",
+    "requirements/dev.in",
+];
+/// How many of them are about tests.
+const OF_TESTS_ONLY: usize = 24;
+
+fn requirement_files(files: &RepositoryFiles<'_>, needs: &mut TestNeeds, project: &PythonProject) {
+    // A package that says itself what it requires has pins there, or needs of its documentation.
+    let says_itself = project.is_package && !project.dependencies.is_empty();
+    if !says_itself {
+        add_file(files, needs, "requirements.txt");
+        if needs.requirement_files.is_empty() {
+            for file in [
+                "requirements/base.txt",
+                "requirements/common.txt",
+                "requirements/main.txt",
+                "requirements/default.txt",
+                "requirements.in",
+            ] {
+                add_file(files, needs, file);
+            }
+        }
+    }
+    let before = needs.requirement_files.len();
+    let (tests, development) = REQUIREMENT_FILES.split_at(OF_TESTS_ONLY);
+    let mut stems: Vec<String> = Vec::new();
+    for file in tests {
+        // What was compiled from a list is taken before the list.
+        let stem = file.trim_end_matches(".in").trim_end_matches(".txt").to_owned();
+        if !stems.contains(&stem) && files.text(file).is_some() {
+            add_file(files, needs, file);
+            stems.push(stem);
+        }
+    }
+    let has_pytest = needs.names("pytest");
+    if needs.requirement_files.len() == before || !has_pytest {
+        for file in development {
+            if !needs.names("pytest") || needs.requirement_files.len() == before {
+                add_file(files, needs, file);
+            }
+        }
+    }
+}
+
+/// Adds a file of requirements that requires something.
+fn add_file(files: &RepositoryFiles<'_>, needs: &mut TestNeeds, file: &str) {
+    let Some(text) = files.text(file) else { return };
+    let says = |line: &&str| !line.is_empty() && !line.starts_with('#');
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(says).collect();
+    if lines.is_empty() || needs.requirement_files.iter().any(|known| known == file) {
+        return;
+    }
+    needs.requirement_files.push(file.to_owned());
+    name_lines(files, needs, file, &lines, 0);
+}
+
+fn name_lines(files: &RepositoryFiles<'_>, needs: &mut TestNeeds, file: &str, lines: &[&str], depth: usize) {
+    for line in lines {
+        let included = ["-r", "--requirement"].iter().find_map(|option| line.strip_prefix(option));
+        let Some(inner) = included else {
+            needs.named.push(normalized(line));
+            continue;
+        };
+        let folder = file.rsplit_once('/').map(|(folder, _)| format!("{folder}/")).unwrap_or_default();
+        let inner = format!("{folder}{}", inner.trim().trim_start_matches(['=', ' ']));
+        let inner = plain_path(&inner);
+        if depth < 4
+            && let Some(text) = inner.as_ref().and_then(|inner| files.text(inner))
+        {
+            let lines: Vec<&str> =
+                text.lines().map(str::trim).filter(|line| !line.starts_with('#')).collect();
+            name_lines(files, needs, inner.as_deref().unwrap_or_default(), &lines, depth + 1);
+        }
+    }
+}
+
+/// A path without `.` and `..`; none where it leads out.
+fn plain_path(path: &str) -> Option<String> {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()?),
+            other => parts.push(other),
+        }
+    }
+    Some(parts.join("/"))
+}
+
+/// Hatch's environments are installed as the others are: what they need is all that matters.
+fn hatch(project: &PythonProject, needs: &mut TestNeeds) {
+    let Some(environments) = project.at(&["tool", "hatch", "envs"]).and_then(Value::as_table) else { return };
+    let names = ["hatch-test", "test", "tests", "testing", "default", "dev"];
+    for name in names {
+        let Some(environment) = environments.get(name) else { continue };
+        let list = |key: &str| {
+            let all = environment.get(key).and_then(Value::as_array).into_iter().flatten();
+            all.filter_map(Value::as_str).map(str::to_owned).collect::<Vec<_>>()
+        };
+        if name == "hatch-test" {
+            // What Hatch puts there by itself.
+            needs.requirements.extend(["pytest".to_owned(), "pytest-mock".to_owned()]);
+            needs.named.push("pytest".to_owned());
+        }
+        let is_plain = |one: &String| !one.contains(['{', '}']);
+        let all: Vec<String> =
+            list("dependencies").into_iter().chain(list("extra-dependencies")).filter(is_plain).collect();
+        needs.name_all(&all);
+        needs.requirements.extend(all);
+        for (key, known, into) in
+            [("features", &project.extras, 0), ("dependency-groups", &project.groups, 1)]
+        {
+            for feature in list(key) {
+                let Some(requires) = known.get(&feature) else { continue };
+                needs.named.extend(requires.iter().map(|one| normalized(one)));
+                let chosen = if into == 0 { &mut needs.extras } else { &mut needs.groups };
+                if !chosen.contains(&feature) {
+                    chosen.push(feature);
+                }
+            }
+        }
+        if needs.names("pytest") {
+            break;
+        }
+    }
+}
+
+/// `tests_require=["pytest", …]` in a call of `setup`, where it is written out.
+fn tests_require(setup_py: &str) -> Vec<String> {
+    let Some((_, rest)) = setup_py.split_once("tests_require") else { return Vec::new() };
+    let rest = rest.trim_start().trim_start_matches('=').trim_start();
+    let Some(list) = rest.strip_prefix('[').and_then(|list| list.split(']').next()) else {
+        return Vec::new();
+    };
+    let texts = list.split(',').map(|one| one.trim().trim_matches(['"', '\'']).to_owned());
+    texts.filter(|one| one.starts_with(|c: char| c.is_ascii_alphanumeric()) && one.len() < 100).collect()
+}

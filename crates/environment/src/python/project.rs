@@ -1,0 +1,243 @@
+//! What pyproject.toml, setup.cfg and setup.py say of a project.
+//!
+//! May know: PEP 621, PEP 735 and the tables of the tools. Must never know: how anything is installed.
+
+use std::collections::BTreeMap;
+
+use regex::Regex;
+use toml::{Table, Value};
+
+use super::native::NativeBuild;
+use crate::files::RepositoryFiles;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Manager {
+    Uv,
+    Poetry,
+    Pdm,
+    Pipenv,
+    Pip,
+}
+
+/// A Python project, as its files describe it.
+#[derive(Debug)]
+pub(super) struct PythonProject {
+    pub(super) pyproject: Table,
+    pub(super) manager: Manager,
+    /// The file that tells of the manager.
+    pub(super) because: String,
+    /// Whether it can be installed.
+    pub(super) is_package: bool,
+    pub(super) dependencies: Vec<String>,
+    /// Extras, with what they require.
+    pub(super) extras: BTreeMap<String, Vec<String>>,
+    /// Dependency groups, with what they require, groups within them included.
+    pub(super) groups: BTreeMap<String, Vec<String>>,
+    /// Groups that the manager leaves out unless they are asked for.
+    pub(super) optional_groups: Vec<String>,
+    pub(super) native: Option<NativeBuild>,
+    pub(super) setup_py: String,
+}
+
+impl PythonProject {
+    pub(super) fn read(files: &RepositoryFiles<'_>) -> Self {
+        let pyproject = files.toml("pyproject.toml").unwrap_or_default();
+        let setup_py = files.text("setup.py").unwrap_or_default();
+        let setup_cfg = files.ini("setup.cfg").unwrap_or_default();
+        let at = |path: &[&str]| at(&pyproject, path);
+        let (manager, because) = manager(files, &pyproject);
+        let is_poetry = at(&["tool", "poetry"]).is_some();
+        let is_left_alone = at(&["tool", "poetry", "package-mode"]).and_then(Value::as_bool) == Some(false)
+            || at(&["tool", "uv", "package"]).and_then(Value::as_bool) == Some(false);
+        let has_build = at(&["build-system"]).is_some();
+        let setup_calls = setup_py.contains("setup(") || setup_py.contains("setup (");
+        let is_package = !is_left_alone
+            && (has_build
+                && (at(&["project"]).is_some()
+                    || is_poetry
+                    || setup_calls
+                    || setup_cfg.has("metadata")
+                    || at(&["tool", "flit"]).is_some())
+                || setup_calls
+                || (setup_cfg.has("metadata") && setup_cfg.has("options")));
+        let mut extras = lists(at(&["project", "optional-dependencies"]));
+        extras.extend(
+            setup_cfg
+                .keys("options.extras_require")
+                .map(|(name, _)| (name.to_owned(), setup_cfg.lines("options.extras_require", name))),
+        );
+        if extras.is_empty() {
+            extras = extras_of_setup_py(&setup_py);
+        }
+        let mut groups = dependency_groups(at(&["dependency-groups"]));
+        groups.extend(lists(at(&["tool", "pdm", "dev-dependencies"])));
+        if let Some(dev) = at(&["tool", "uv", "dev-dependencies"]).and_then(Value::as_array) {
+            groups
+                .entry("dev".into())
+                .or_default()
+                .extend(dev.iter().filter_map(Value::as_str).map(str::to_owned));
+        }
+        let mut optional_groups = Vec::new();
+        if let Some(tables) = at(&["tool", "poetry", "group"]).and_then(Value::as_table) {
+            for (name, group) in tables {
+                groups.entry(name.clone()).or_default().extend(keys(group.get("dependencies")));
+                if group.get("optional").and_then(Value::as_bool) == Some(true) {
+                    optional_groups.push(name.clone());
+                }
+            }
+        }
+        groups.entry("dev".into()).or_default().extend(keys(at(&["tool", "poetry", "dev-dependencies"])));
+        if let Some(tables) = at(&["tool", "poetry", "extras"]).and_then(Value::as_table) {
+            let poetry_extras = Value::Table(tables.clone());
+            extras.extend(lists(Some(&poetry_extras)));
+        }
+        groups.retain(|_, group| !group.is_empty());
+        let mut dependencies = strings(at(&["project", "dependencies"]));
+        dependencies.extend(
+            keys(at(&["tool", "poetry", "dependencies"])).into_iter().filter(|name| name != "python"),
+        );
+        dependencies.extend(setup_cfg.lines("options", "install_requires"));
+        let native = NativeBuild::of(&pyproject, &setup_py);
+        Self {
+            native,
+            manager,
+            because,
+            is_package,
+            dependencies,
+            extras,
+            groups,
+            optional_groups,
+            setup_py,
+            pyproject,
+        }
+    }
+
+    /// Whether a tool that manages environments is told of.
+    pub(super) fn has_manager(&self) -> bool {
+        self.manager != Manager::Pip
+            || self.pyproject.contains_key("project")
+            || self.pyproject.contains_key("dependency-groups")
+    }
+
+    pub(super) fn at(&self, path: &[&str]) -> Option<&Value> {
+        at(&self.pyproject, path)
+    }
+}
+
+fn at<'t>(table: &'t Table, path: &[&str]) -> Option<&'t Value> {
+    let (first, rest) = path.split_first()?;
+    rest.iter().try_fold(table.get(*first)?, |value, key| value.get(*key))
+}
+
+fn manager(files: &RepositoryFiles<'_>, pyproject: &Table) -> (Manager, String) {
+    for (lock, manager) in [
+        ("uv.lock", Manager::Uv),
+        ("poetry.lock", Manager::Poetry),
+        ("pdm.lock", Manager::Pdm),
+        ("Pipfile.lock", Manager::Pipenv),
+    ] {
+        if files.has(lock) && (manager == Manager::Pipenv || files.has("pyproject.toml")) {
+            return (manager, lock.to_owned());
+        }
+    }
+    let has = |path: &[&str]| at(pyproject, path).is_some();
+    let said = |text: &str| (Manager::Pip, text.to_owned());
+    if has(&["tool", "poetry", "dependencies"]) || has(&["tool", "poetry", "group"]) {
+        return (Manager::Poetry, "[tool.poetry] in pyproject.toml".to_owned());
+    }
+    if has(&["tool", "uv", "sources"]) || has(&["tool", "uv", "workspace"]) {
+        return (Manager::Uv, "[tool.uv] in pyproject.toml".to_owned());
+    }
+    if files.has("Pipfile") && !has(&["project"]) {
+        return (Manager::Pipenv, "Pipfile".to_owned());
+    }
+    said(files.first(&["pyproject.toml", "setup.py", "setup.cfg"]).unwrap_or("Python's files"))
+}
+
+fn strings(value: Option<&Value>) -> Vec<String> {
+    let all = value.and_then(Value::as_array).into_iter().flatten();
+    all.filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
+fn lists(value: Option<&Value>) -> BTreeMap<String, Vec<String>> {
+    let all = value.and_then(Value::as_table).into_iter().flatten();
+    all.map(|(name, list)| (name.clone(), strings(Some(list)))).collect()
+}
+
+fn keys(value: Option<&Value>) -> Vec<String> {
+    value.and_then(Value::as_table).into_iter().flatten().map(|(name, _)| name.clone()).collect()
+}
+
+/// PEP 735, with the groups that a group includes.
+fn dependency_groups(value: Option<&Value>) -> BTreeMap<String, Vec<String>> {
+    let Some(tables) = value.and_then(Value::as_table) else { return BTreeMap::new() };
+    fn expand(tables: &Table, name: &str, depth: usize, into: &mut Vec<String>) {
+        if depth > 8 {
+            return;
+        }
+        for entry in tables.get(name).and_then(Value::as_array).into_iter().flatten() {
+            if let Some(requirement) = entry.as_str() {
+                into.push(requirement.to_owned());
+            } else if let Some(inner) = entry.get("include-group").and_then(Value::as_str) {
+                expand(tables, inner, depth + 1, into);
+            }
+            if into.len() > 1_000 {
+                return;
+            }
+        }
+    }
+    let of = |name: &String| {
+        let mut all = Vec::new();
+        expand(tables, name, 0, &mut all);
+        (name.clone(), all)
+    };
+    tables.keys().map(of).collect()
+}
+
+/// Extras in a call of `setup`, where they are written out: a program can compute them, which nobody reads.
+fn extras_of_setup_py(text: &str) -> BTreeMap<String, Vec<String>> {
+    let Some(start) =
+        Regex::new(r"(?i)extras?_requires?\s*=\s*(dict\s*\(|\{)").ok().and_then(|start| start.find(text))
+    else {
+        return BTreeMap::new();
+    };
+    let rest = text.get(start.end()..).unwrap_or_default();
+    let end = balanced(rest, '{', '}').or_else(|| balanced(rest, '(', ')')).unwrap_or(rest.len());
+    let body = rest.get(..end).unwrap_or_default();
+    let Ok(entry) = Regex::new(r#"(?s)["']?([A-Za-z][\w.-]*)["']?\s*[:=]\s*(\[[^\]]*\]|[\w.]+)"#) else {
+        return BTreeMap::new();
+    };
+    let Ok(text_of) = Regex::new(r#""([^"\n]*)"|'([^'\n]*)'"#) else { return BTreeMap::new() };
+    entry
+        .captures_iter(body)
+        .filter_map(|found| {
+            let list = found.get(2)?.as_str();
+            let all = text_of.captures_iter(list).filter_map(|one| one.get(1).or_else(|| one.get(2)));
+            Some((found.get(1)?.as_str().to_owned(), all.map(|one| one.as_str().to_owned()).collect()))
+        })
+        .collect()
+}
+
+/// Where what is open at the start is closed.
+pub(super) fn balanced(text: &str, open: char, close: char) -> Option<usize> {
+    let mut depth = 1_usize;
+    for (at, letter) in text.char_indices() {
+        if letter == open {
+            depth += 1;
+        } else if letter == close {
+            depth -= 1;
+        }
+        if depth == 0 {
+            return Some(at);
+        }
+    }
+    None
+}
+
+/// The name of what a requirement asks for, as PyPI compares names.
+pub(super) fn normalized(requirement: &str) -> String {
+    let is_of_name = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    let trimmed = requirement.trim();
+    let end = trimmed.find(|c: char| !is_of_name(c)).unwrap_or(trimmed.len());
+    trimmed.get(..end).unwrap_or_default().to_lowercase().replace(['_', '.'], "-")
+}

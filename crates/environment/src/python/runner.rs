@@ -1,0 +1,121 @@
+//! Which runner the tests of a Python project have.
+//!
+//! May know: signs of pytest, unittest and Django. Must never know: how anything is installed.
+
+use super::needs::TestNeeds;
+use super::project::PythonProject;
+use super::tox;
+use crate::files::{RepositoryFiles, quote};
+
+pub(super) struct PythonRunner {
+    pub(super) command: String,
+    /// The file that told.
+    pub(super) because: String,
+    pub(super) is_pytest: bool,
+}
+
+/// Files that are looked into for what they import.
+const MOST_READ: usize = 30;
+
+pub(super) fn find(
+    files: &RepositoryFiles<'_>,
+    project: &PythonProject,
+    needs: &TestNeeds,
+) -> Option<PythonRunner> {
+    let pytest = |because: String| {
+        let own = tox::test_command(files, project).filter(|command| command.contains("pytest"));
+        let command = own.unwrap_or_else(|| "python3 -m pytest".to_owned());
+        PythonRunner { command, because, is_pytest: true }
+    };
+    if let Some(sign) = pytest_sign(files) {
+        return Some(pytest(sign));
+    }
+    if let Some(command) = tox::test_command(files, project) {
+        let is_pytest = command.contains("pytest");
+        return Some(PythonRunner { command, because: "tox.ini".into(), is_pytest });
+    }
+    let plain = unittest_sign(files, project);
+    if plain.is_some() && needs.names("pytest") {
+        return Some(pytest("pytest among what is required".to_owned()));
+    }
+    if files.has("manage.py") && files.text("manage.py").is_some_and(|text| text.contains("django")) {
+        return Some(PythonRunner {
+            command: "python3 manage.py test".into(),
+            because: "manage.py".into(),
+            is_pytest: false,
+        });
+    }
+    let (because, command) = plain?;
+    if let Some(file) = importing_pytest(files) {
+        return Some(pytest(format!("{file}, which imports pytest")));
+    }
+    Some(PythonRunner { command, because, is_pytest: false })
+}
+
+fn pytest_sign(files: &RepositoryFiles<'_>) -> Option<String> {
+    for (name, section) in [
+        ("pytest.ini", ""),
+        (".pytest.ini", ""),
+        ("pytest.toml", ""),
+        ("pyproject.toml", "[tool.pytest"),
+        ("setup.cfg", "[tool:pytest]"),
+        ("tox.ini", "[pytest]"),
+        ("conftest.py", ""),
+        ("tests/conftest.py", ""),
+        ("test/conftest.py", ""),
+    ] {
+        if files.text(name).is_some_and(|text| text.contains(section)) {
+            return Some(if section.is_empty() { name.into() } else { format!("{section} in {name}") });
+        }
+    }
+    files.all().find(|path| path.ends_with("/conftest.py") && !is_aside(path)).map(str::to_owned)
+}
+
+fn is_aside(path: &str) -> bool {
+    path.split('/').any(|part| {
+        part.starts_with('.')
+            || ["docs", "doc", "examples", "vendor", "third_party", "node_modules", "benchmarks"]
+                .contains(&part)
+    })
+}
+
+fn is_test(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    name.strip_suffix(".py").is_some_and(|stem| {
+        stem.starts_with("test_") || stem.ends_with("_test") || stem == "tests" || stem == "test"
+    })
+}
+
+fn importing_pytest(files: &RepositoryFiles<'_>) -> Option<String> {
+    let tests = files.all().filter(|path| is_test(path) && !is_aside(path)).take(MOST_READ);
+    let imports = |text: String| {
+        text.lines().any(|line| line.starts_with("import pytest") || line.starts_with("from pytest"))
+    };
+    tests.into_iter().find(|path| files.text(path).is_some_and(imports)).map(str::to_owned)
+}
+
+fn unittest_sign(files: &RepositoryFiles<'_>, project: &PythonProject) -> Option<(String, String)> {
+    let from_root = "python3 -m unittest discover".to_owned();
+    if let Some(name) = files.root().find(|name| name.starts_with("test") && name.ends_with(".py")) {
+        return Some((name.to_owned(), from_root));
+    }
+    let is_python = project.is_package
+        || files.root().any(|name| name.ends_with(".py") || name == "pyproject.toml")
+        || files.has("requirements.txt")
+        || files.has("setup.cfg");
+    if !is_python {
+        return None;
+    }
+    // Tests in the package itself, where all files are known: discovery goes into packages.
+    let folder = ["tests", "test"].into_iter().find(|name| files.has(name));
+    let Some(folder) = folder else {
+        let inner = files.all().find(|path| is_test(path) && path.contains('/') && !is_aside(path))?;
+        return Some((inner.to_owned(), from_root));
+    };
+    // Discovery from the root looks only into packages.
+    let command = match files.text(&format!("{folder}/__init__.py")) {
+        Some(_) => from_root,
+        None => format!("{from_root} -s {}", quote(folder)),
+    };
+    Some((format!("{folder}/"), command))
+}

@@ -1,0 +1,164 @@
+//! tox: what its environments need and run.
+//!
+//! May know: tox.ini and its TOML. Must never know: how anything is installed.
+
+use regex::Regex;
+use toml::Value;
+
+use super::project::PythonProject;
+use crate::files::{IniFile, RepositoryFiles};
+
+/// What an environment of tox or a session of nox needs.
+#[derive(Debug, Default)]
+pub(super) struct SessionNeeds {
+    pub(super) requirements: Vec<String>,
+    pub(super) files: Vec<String>,
+    pub(super) extras: Vec<String>,
+    pub(super) groups: Vec<String>,
+}
+
+impl SessionNeeds {
+    pub(super) fn is_empty(&self) -> bool {
+        self.requirements.is_empty()
+            && self.files.is_empty()
+            && self.extras.is_empty()
+            && self.groups.is_empty()
+    }
+
+    /// One entry of a list of dependencies, or one argument of an installation.
+    pub(super) fn add(&mut self, entry: &str) {
+        let entry = entry.trim();
+        if let Some(file) = entry.strip_prefix("-r") {
+            let file = file
+                .trim()
+                .trim_start_matches("{toxinidir}/")
+                .trim_start_matches("{tox_root}/")
+                .trim_start_matches("./");
+            if !file.contains('{') {
+                self.files.push(file.to_owned());
+            }
+        } else if let Some(extras) = entry.strip_prefix('.').and_then(|rest| rest.strip_prefix('[')) {
+            let extras = extras.trim_end_matches(']').split(',').map(|one| one.trim().to_owned());
+            self.extras.extend(extras);
+        } else if entry.starts_with(|c: char| c.is_ascii_alphanumeric())
+            && !entry.contains(['{', '/', ' ', '\\'])
+        {
+            self.requirements.push(entry.to_owned());
+        } else if entry.starts_with(|c: char| c.is_ascii_alphanumeric()) && !entry.contains(['{', '/', '\\'])
+        {
+            // With spaces around its operators, or a marker.
+            self.requirements.push(entry.split(';').next().unwrap_or(entry).replace(' ', ""));
+        }
+    }
+}
+
+fn ini(files: &RepositoryFiles<'_>, project: &PythonProject) -> Option<IniFile> {
+    let legacy =
+        project.at(&["tool", "tox", "legacy_tox_ini"]).and_then(Value::as_str).map(IniFile::from_text);
+    files.ini("tox.ini").or(legacy).or_else(|| files.ini("setup.cfg").filter(|ini| ini.has("testenv")))
+}
+
+/// The section of the environment that runs the tests.
+fn section(ini: &IniFile) -> Option<&'static str> {
+    ["testenv", "testenv:py", "testenv:test", "testenv:tests", "testenv:unit"].into_iter().find(|name| {
+        ini.get(name, "commands").is_some_and(runs_tests)
+            || (*name == "testenv" && ini.get(name, "deps").is_some())
+    })
+}
+
+fn runs_tests(commands: &str) -> bool {
+    ["pytest", "py.test", "unittest", "trial", "nose", "manage.py test", "stestr"]
+        .iter()
+        .any(|runner| commands.contains(runner))
+}
+
+pub(super) fn needs(files: &RepositoryFiles<'_>, project: &PythonProject) -> Option<SessionNeeds> {
+    let mut needs = SessionNeeds::default();
+    if let Some(table) =
+        files.toml("tox.toml").map(Value::Table).or_else(|| project.at(&["tool", "tox"]).cloned())
+    {
+        let base = table.get("env_run_base").or_else(|| table.get("env").and_then(|env| env.get("test")));
+        let list = |key: &str| {
+            base.and_then(|base| base.get(key)).and_then(Value::as_array).cloned().unwrap_or_default()
+        };
+        for entry in list("deps").iter().filter_map(Value::as_str) {
+            needs.add(entry);
+        }
+        needs.extras.extend(list("extras").iter().filter_map(Value::as_str).map(str::to_owned));
+        needs.groups.extend(list("dependency_groups").iter().filter_map(Value::as_str).map(str::to_owned));
+    }
+    if let Some(ini) = ini(files, project)
+        && let Some(section) = section(&ini)
+    {
+        for entry in expand(&ini, &ini.lines(section, "deps"), 0) {
+            if let Some(entry) = unconditional(&entry) {
+                needs.add(entry);
+            }
+        }
+        let words = |key: &str| -> Vec<String> {
+            let lines = expand(&ini, &ini.lines(section, key), 0);
+            lines
+                .iter()
+                .flat_map(|line| line.split(','))
+                .map(|one| one.trim().to_owned())
+                .filter(|one| !one.is_empty() && !one.contains(':'))
+                .collect()
+        };
+        needs.extras.extend(words("extras"));
+        needs.groups.extend(words("dependency_groups"));
+    }
+    (!needs.is_empty()).then_some(needs)
+}
+
+/// The test command of tox's environment, where it is a plain one.
+pub(super) fn test_command(files: &RepositoryFiles<'_>, project: &PythonProject) -> Option<String> {
+    let ini = ini(files, project)?;
+    let section = section(&ini)?;
+    let lines = expand(&ini, &ini.lines(section, "commands"), 0);
+    let joined = lines.join("\n").replace("\\\n", " ");
+    let posargs = Regex::new(r"\{posargs(:([^{}]*))?\}|\{\[?posargs\]?\}|\[\]").ok()?;
+    let coverage = Regex::new(r"^coverage run (?:-[-\w=./]+ )*-m ").ok()?;
+    let chosen =
+        joined.lines().map(str::trim).find(|line| runs_tests(line) && !line.contains("pip install"))?;
+    let chosen = unconditional(chosen)?.trim_start_matches("- ");
+    let plain = posargs
+        .replace_all(chosen, "$2")
+        .replace("{envpython}", "python3")
+        .replace("{toxinidir}/", "")
+        .replace("{tty:--color=yes}", "");
+    let plain = coverage.replace(plain.trim(), "python3 -m ").into_owned();
+    let plain = plain.split_whitespace().collect::<Vec<_>>().join(" ");
+    let is_known = ["pytest", "py.test", "python", "trial"].iter().any(|program| plain.starts_with(program));
+    let with_module = match plain.strip_prefix("pytest").or_else(|| plain.strip_prefix("py.test")) {
+        Some(rest) => format!("python3 -m pytest{rest}"),
+        None => plain,
+    };
+    (is_known && !with_module.contains(['{', '}', '[', '$', '`'])).then_some(with_module)
+}
+
+/// Values of other sections: `{[base]deps}`.
+fn expand(ini: &IniFile, lines: &[String], depth: usize) -> Vec<String> {
+    let mut all = Vec::new();
+    for line in lines {
+        let other = line
+            .strip_prefix("{[")
+            .and_then(|rest| rest.strip_suffix('}'))
+            .and_then(|rest| rest.split_once(']'));
+        match other {
+            Some((section, key)) if depth < 4 => all.extend(expand(ini, &ini.lines(section, key), depth + 1)),
+            _ => all.push(line.clone()),
+        }
+    }
+    all
+}
+
+/// An entry without the factors that it holds for; none where it holds for other environments than the usual one.
+fn unconditional(entry: &str) -> Option<&str> {
+    let Some((factors, rest)) = entry.split_once(": ") else { return Some(entry) };
+    let is_condition = factors.chars().all(|c| c.is_ascii_alphanumeric() || "{},-!._".contains(c));
+    let is_usual = ["test", "tests", "py3", "pytest"].contains(&factors) || factors.starts_with('!');
+    match is_condition {
+        true => is_usual.then_some(rest.trim()),
+        false => Some(entry),
+    }
+}

@@ -1,0 +1,339 @@
+//! The tools that an environment needs, what a repository asks of their versions, and how a missing one is had.
+//!
+//! May know: names of programs and packages, and how their versions are asked. Must never know: how to start one.
+
+use crate::files::{RepositoryFiles, quote};
+use crate::version::{VersionNumber, fits};
+use crate::{ProgramFolder, SetupCommand};
+
+/// What is there where the jobs run: on the host, or in the image.
+pub struct HostTools<'a> {
+    has: &'a dyn Fn(&str) -> bool,
+    version: &'a dyn Fn(&str) -> Option<String>,
+}
+
+impl<'a> HostTools<'a> {
+    /// `has` says whether a program is on the PATH; `version` is what it prints when it is asked as
+    /// [`version_arguments`] say, if that is known and it ended well.
+    pub fn new(has: &'a dyn Fn(&str) -> bool, version: &'a dyn Fn(&str) -> Option<String>) -> Self {
+        Self { has, version }
+    }
+
+    pub(crate) fn has(&self, program: &str) -> bool {
+        (self.has)(program)
+    }
+
+    pub(crate) fn version(&self, program: &str) -> Option<VersionNumber> {
+        VersionNumber::first_in(&(self.version)(program)?)
+    }
+}
+
+/// How a program is asked for its version.
+pub fn version_arguments(program: &str) -> &'static [&'static str] {
+    match program {
+        "go" => &["version"],
+        "java" | "javac" => &["-version"],
+        _ => &["--version"],
+    }
+}
+
+/// A program that the environment needs before its setup begins.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RequiredTool {
+    pub tool: &'static str,
+    /// As the repository writes it; none: any.
+    pub version: Option<String>,
+    /// Where it says so, or the file that takes the tool.
+    pub file: String,
+    /// What is there, if that is known.
+    pub present: Option<String>,
+    pub fit: ToolFit,
+}
+
+/// Whether what is there is what is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ToolFit {
+    Fits,
+    /// It is there in another version.
+    OtherVersion,
+    Missing,
+    /// It is there, and its version or what is asked of it cannot be told.
+    Unknown,
+    /// The setup installs it.
+    Installed,
+}
+
+impl std::fmt::Display for RequiredTool {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { tool, version, file, present, fit } = self;
+        let wanted = version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
+        let present = present.as_deref().unwrap_or("a version that is not known");
+        match fit {
+            ToolFit::Fits => write!(f, "{tool}{wanted} ({file}): {present} is there"),
+            ToolFit::OtherVersion => {
+                write!(f, "{tool}{wanted} ({file}): {present} is there, which is another version")
+            }
+            ToolFit::Missing => {
+                write!(f, "{tool}{wanted} ({file}): it is missing; install it, or name an image that has it")
+            }
+            ToolFit::Unknown => write!(f, "{tool}{wanted} ({file}): {present} is there"),
+            ToolFit::Installed => write!(f, "{tool}{wanted} ({file}): the setup installs it"),
+        }
+    }
+}
+
+/// A version that a repository asks for.
+#[derive(Debug, Clone)]
+pub(crate) struct WantedVersion {
+    pub(crate) version: String,
+    pub(crate) file: String,
+}
+
+/// What is asked of a tool; the file that was made for it first.
+pub(crate) fn wanted(files: &RepositoryFiles<'_>, tool: &str) -> Option<WantedVersion> {
+    let own = match tool {
+        "python" => line_of(files, ".python-version").or_else(|| {
+            let asked = files.toml("pyproject.toml").and_then(|table| {
+                let project =
+                    table.get("project").and_then(|project| project.get("requires-python")).cloned();
+                let poetry = || table.get("tool")?.get("poetry")?.get("dependencies")?.get("python").cloned();
+                project.or_else(poetry)?.as_str().map(str::to_owned)
+            });
+            let of = |file: &str, version: String| WantedVersion { version, file: file.to_owned() };
+            asked.map(|version| of("pyproject.toml", version)).or_else(|| {
+                let asked = files.ini("setup.cfg")?.get("options", "python_requires")?.to_owned();
+                Some(of("setup.cfg", asked))
+            })
+        }),
+        "node" => line_of(files, ".nvmrc")
+            .or_else(|| line_of(files, ".node-version"))
+            .or_else(|| engine(files, "node")),
+        "npm" | "pnpm" | "yarn" | "bun" => package_manager(files, tool).or_else(|| engine(files, tool)),
+        "rust" => rust(files),
+        "go" => {
+            let module = files.text("go.mod")?;
+            let of = |keyword: &str| {
+                let line = module.lines().find_map(|line| line.trim().strip_prefix(keyword))?;
+                let version = line.split("//").next().unwrap_or_default().trim().trim_start_matches("go");
+                Some(WantedVersion { version: format!(">={version}"), file: "go.mod".to_owned() })
+            };
+            of("toolchain ").filter(|wanted| !wanted.version.contains("default")).or_else(|| of("go "))
+        }
+        "java" => line_of(files, ".java-version"),
+        "ruby" => line_of(files, ".ruby-version"),
+        "dotnet" => {
+            let sdk = files.json("global.json")?.get("sdk")?.get("version")?.as_str()?.to_owned();
+            // Newer ones of the same major version are taken, unless the file says otherwise.
+            let major = sdk.split('.').next().unwrap_or(&sdk).to_owned();
+            Some(WantedVersion { version: major, file: "global.json".to_owned() })
+        }
+        "php" => {
+            let asked = files.json("composer.json")?.get("require")?.get("php")?.as_str()?.replace('|', "||");
+            Some(WantedVersion { version: asked.replace("||||", "||"), file: "composer.json".to_owned() })
+        }
+        _ => None,
+    };
+    own.or_else(|| tool_versions(files, tool)).or_else(|| mise(files, tool))
+}
+
+fn line_of(files: &RepositoryFiles<'_>, file: &str) -> Option<WantedVersion> {
+    let text = files.text(file)?;
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#'))?;
+    // `ruby-3.2.1`, `cpython-3.12`, `temurin-17`.
+    let version = line.rsplit_once('-').map_or(line, |(name, version)| {
+        if name.starts_with(|c: char| c.is_ascii_alphabetic()) && !name.starts_with('v') {
+            version
+        } else {
+            line
+        }
+    });
+    let file = file.to_owned();
+    (version.len() <= 60).then(|| WantedVersion { version: version.to_owned(), file })
+}
+
+fn engine(files: &RepositoryFiles<'_>, tool: &str) -> Option<WantedVersion> {
+    let version = files.json("package.json")?.get("engines")?.get(tool)?.as_str()?.to_owned();
+    Some(WantedVersion { version, file: "package.json".to_owned() })
+}
+
+/// `packageManager` is exact: `pnpm@9.1.0+sha512.…`.
+fn package_manager(files: &RepositoryFiles<'_>, tool: &str) -> Option<WantedVersion> {
+    let manifest = files.json("package.json")?;
+    let said = manifest.get("packageManager")?.as_str()?;
+    let version = said.strip_prefix(tool)?.strip_prefix('@')?.split('+').next()?.to_owned();
+    Some(WantedVersion { version, file: "package.json".to_owned() })
+}
+
+fn rust(files: &RepositoryFiles<'_>) -> Option<WantedVersion> {
+    for file in ["rust-toolchain.toml", "rust-toolchain"] {
+        let Some(text) = files.text(file) else { continue };
+        let channel = text
+            .parse::<toml::Table>()
+            .ok()
+            .and_then(|table| table.get("toolchain")?.get("channel")?.as_str().map(str::to_owned));
+        let version = channel.or_else(|| text.lines().next().map(|line| line.trim().to_owned()));
+        let version = version.filter(|version| !version.is_empty() && !version.contains(['[', '=']))?;
+        return Some(WantedVersion { version, file: file.to_owned() });
+    }
+    let manifest = files.toml("Cargo.toml")?;
+    let of = |table: &toml::Table| table.get("package")?.get("rust-version")?.as_str().map(str::to_owned);
+    let workspace = || manifest.get("workspace")?.as_table().and_then(of);
+    let version = of(&manifest).or_else(workspace)?;
+    Some(WantedVersion { version: format!(">={version}"), file: "Cargo.toml".to_owned() })
+}
+
+fn tool_versions(files: &RepositoryFiles<'_>, tool: &str) -> Option<WantedVersion> {
+    let text = files.text(".tool-versions")?;
+    let mut lines = text.lines().filter_map(|line| line.trim().split_once(char::is_whitespace));
+    let (_, version) = lines.find(|(name, _)| is_called(tool, name))?;
+    let version = version.split_whitespace().next()?.rsplit('-').next()?.to_owned();
+    Some(WantedVersion { version, file: ".tool-versions".to_owned() })
+}
+
+fn mise(files: &RepositoryFiles<'_>, tool: &str) -> Option<WantedVersion> {
+    let file = files.first(&["mise.toml", ".mise.toml", ".config/mise.toml"])?;
+    let table = files.toml(file)?;
+    let tools = table.get("tools")?.as_table()?;
+    let (_, value) = tools.iter().find(|(name, _)| is_called(tool, name))?;
+    let version = value.as_str().or_else(|| value.get("version")?.as_str())?.to_owned();
+    Some(WantedVersion { version, file: file.to_owned() })
+}
+
+fn is_called(tool: &str, name: &str) -> bool {
+    tool == name || matches!((tool, name), ("node", "nodejs") | ("go", "golang") | ("dotnet", "dotnet-core"))
+}
+
+/// The program that tells a tool's version.
+fn program_of(tool: &'static str) -> &'static str {
+    match tool {
+        "python" => "python3",
+        "rust" => "cargo",
+        other => other,
+    }
+}
+
+/// Collects what an environment needs, and the commands that install what can be installed.
+pub(crate) struct ToolCollector<'a> {
+    files: &'a RepositoryFiles<'a>,
+    pub(crate) tools: &'a HostTools<'a>,
+    pub(crate) required: Vec<RequiredTool>,
+    pub(crate) installs: Vec<SetupCommand>,
+    pub(crate) search_path: Vec<ProgramFolder>,
+}
+
+/// Where programs that a setup installs are linked to, from the home.
+pub(crate) const LOCAL_PROGRAMS: &str = ".local/bin";
+const INSTALLED_TOOLS: &str = "~/.local/share/journeyman-tools";
+
+/// From where a tool can be had without a toolchain's own installer.
+enum ToolPackage {
+    Pypi(&'static str),
+    Npm(&'static str),
+}
+
+impl<'a> ToolCollector<'a> {
+    pub(crate) fn new(files: &'a RepositoryFiles<'a>, tools: &'a HostTools<'a>) -> Self {
+        Self { files, tools, required: Vec::new(), installs: Vec::new(), search_path: Vec::new() }
+    }
+
+    /// Notes that a tool is needed. `file` is what needs it.
+    pub(crate) fn need(&mut self, tool: &'static str, file: &str) {
+        if self.required.iter().any(|known| known.tool == tool) {
+            return;
+        }
+        let wanted = wanted(self.files, tool);
+        let program = program_of(tool);
+        let present = self.tools.version(program);
+        let is_there = self.tools.has(program);
+        let version = wanted.as_ref().map(|wanted| wanted.version.clone());
+        let file = wanted.map_or_else(|| file.to_owned(), |wanted| wanted.file);
+        let fit = match (&present, &version) {
+            _ if !is_there => ToolFit::Missing,
+            (_, None) => ToolFit::Fits,
+            (Some(present), Some(wanted)) => match fits(present, wanted) {
+                Some(true) => ToolFit::Fits,
+                Some(false) => ToolFit::OtherVersion,
+                None => ToolFit::Unknown,
+            },
+            (None, Some(_)) => ToolFit::Unknown,
+        };
+        let mut required =
+            RequiredTool { tool, version, file, present: present.map(|present| present.to_string()), fit };
+        if let Some(install) = self.install(&required) {
+            required.fit = ToolFit::Installed;
+            self.installs.push(SetupCommand { command: install, because: required.file.clone() });
+        }
+        self.required.push(required);
+    }
+
+    fn install(&mut self, required: &RequiredTool) -> Option<String> {
+        let RequiredTool { tool, version, fit, .. } = required;
+        let exact = version.as_deref().filter(|version| is_exact(version));
+        let package = match *tool {
+            "uv" | "poetry" | "pdm" | "pipenv" | "hatch" | "tox" | "nox" | "meson" | "ninja" | "cmake" => {
+                Some(ToolPackage::Pypi(tool))
+            }
+            "pnpm" | "bun" => Some(ToolPackage::Npm(tool)),
+            "yarn"
+                if exact.is_some_and(|version| !version.starts_with("1.") && !version.starts_with("0.")) =>
+            {
+                Some(ToolPackage::Npm("@yarnpkg/cli-dist"))
+            }
+            "yarn" => Some(ToolPackage::Npm("yarn")),
+            _ => None,
+        };
+        let is_wrong = match fit {
+            ToolFit::Missing => true,
+            // Package managers differ by their major versions in what they write and accept.
+            ToolFit::OtherVersion => {
+                let major = |text: &str| VersionNumber::first_in(text).map(|version| version.major());
+                package.is_none() || exact.and_then(major) != required.present.as_deref().and_then(major)
+            }
+            ToolFit::Fits | ToolFit::Unknown | ToolFit::Installed => false,
+        };
+        if !is_wrong {
+            return None;
+        }
+        let command = match package {
+            Some(ToolPackage::Pypi(name)) => {
+                let pinned = exact.map(|version| format!("=={version}")).unwrap_or_default();
+                let (folder, package) =
+                    (format!("{INSTALLED_TOOLS}/{name}"), quote(&format!("{name}{pinned}")));
+                format!(
+                    "python3 -m venv {folder} && {folder}/bin/python -m pip install --quiet {package} && mkdir -p \
+                     ~/{LOCAL_PROGRAMS} && ln -sf {folder}/bin/{name} ~/{LOCAL_PROGRAMS}/"
+                )
+            }
+            Some(ToolPackage::Npm(name)) => {
+                let pinned = exact.map(|version| format!("@{version}")).unwrap_or_default();
+                let (folder, package) =
+                    (format!("{INSTALLED_TOOLS}/{tool}"), quote(&format!("{name}{pinned}")));
+                format!(
+                    "npm install --global --no-audit --no-fund --prefix {folder} {package} && mkdir -p \
+                     ~/{LOCAL_PROGRAMS} && ln -sf {folder}/bin/* ~/{LOCAL_PROGRAMS}/"
+                )
+            }
+            None if self.tools.has("mise") => {
+                let shims = ProgramFolder::Home(".local/share/mise/shims".to_owned());
+                self.add_folder(shims);
+                let version = version.as_deref().map_or("latest", |version| version.trim_start_matches(">="));
+                return Some(format!("mise use --global {}", quote(&format!("{tool}@{version}"))));
+            }
+            None => return None,
+        };
+        self.add_folder(ProgramFolder::Home(LOCAL_PROGRAMS.to_owned()));
+        Some(command)
+    }
+
+    fn add_folder(&mut self, folder: ProgramFolder) {
+        if !self.search_path.contains(&folder) {
+            self.search_path.push(folder);
+        }
+    }
+}
+
+/// Whether a version names one release, or the newest of a line.
+fn is_exact(version: &str) -> bool {
+    version.starts_with(|c: char| c.is_ascii_digit())
+        && version.chars().all(|c| c.is_ascii_alphanumeric() || ".-".contains(c))
+}

@@ -1,0 +1,395 @@
+//! One repository of each kind, as its whole plan.
+
+use super::*;
+
+#[test]
+fn python_with_uv() {
+    let plan = planned(&[
+        (
+            "pyproject.toml",
+            "[project]\nname='a'\nrequires-python='>=3.9'\n[build-system]\nrequires=['hatchling']\n[project.optional-dependencies]\ntest=['pytest']\ndocs=['sphinx']\n[dependency-groups]\ndev=['ruff']\ntests=['hypothesis']",
+        ),
+        ("uv.lock", ""),
+        ("tests/test_a.py", ""),
+    ]);
+    insta::assert_snapshot!(shown(&plan), @"
+        from Python with uv, found by `uv.lock`
+        setup uv sync --frozen --python python3 --extra test --group tests   (uv.lock)
+        test python3 -m pytest   (pytest among what is required)
+        path TREE/.venv/bin:HOME/.local/bin
+        ");
+}
+
+#[test]
+fn python_with_poetry_whose_tests_are_an_optional_group() {
+    let plan = planned(&[
+        (
+            "pyproject.toml",
+            "[tool.poetry]\nname='a'\n[tool.poetry.dependencies]\npython='^3.9'\n[tool.poetry.group.test]\noptional=true\n[tool.poetry.group.test.dependencies]\npytest='*'\n[build-system]\nrequires=['poetry-core']",
+        ),
+        ("poetry.lock", ""),
+        ("tests/test_a.py", ""),
+    ]);
+    insta::assert_snapshot!(shown(&plan), @"
+        from Python with Poetry, found by `poetry.lock`
+        setup python3 -m venv .venv && poetry install --with test   (poetry.lock)
+        test python3 -m pytest   (pytest among what is required)
+        path TREE/.venv/bin:HOME/.local/bin
+        ");
+}
+
+#[test]
+fn python_with_extras_groups_and_requirements() {
+    let build = "[build-system]\nrequires=['setuptools']\n";
+    let project = "[project]\nname='a'\ndependencies=['click']\n";
+    let tests = ("tests/test_a.py", "");
+    let mut text = String::new();
+    for (pyproject, others) in [
+        ("[project.optional-dependencies]\ntest=['pytest>=7']\ndev=['black']", &[] as FileTable<'_>),
+        ("[project.optional-dependencies]\ndev=['pytest','black']", &[]),
+        (
+            "[dependency-groups]\ntest=['pytest', {include-group='base'}]\nbase=['attrs>=1; python_version<\"4\"']",
+            &[],
+        ),
+        ("", &[("requirements-dev.txt", "-r requirements.txt\npytest"), ("requirements.txt", "click==8")]),
+        (
+            "",
+            &[
+                ("requirements/tests.in", "pytest"),
+                ("requirements/tests.txt", "pytest==8"),
+                ("requirements/dev.txt", "pytest"),
+            ],
+        ),
+        ("[tool.hatch.envs.default]\ndependencies=['pytest','pytest-cov']", &[]),
+        ("[tool.hatch.envs.hatch-test]\nextra-dependencies=['trio']", &[]),
+        ("[tool.pytest.ini_options]", &[]),
+    ] {
+        let manifest = format!("{project}{build}{pyproject}");
+        let mut files = vec![("pyproject.toml", manifest.as_str()), tests];
+        files.extend(others);
+        text.push_str(
+            &shown(&planned(&files)).replace("python3 -m venv .venv && .venv/bin/python -m ", "… "),
+        );
+    }
+    insta::assert_snapshot!(text, @r#"
+        from Python with pip, found by `pyproject.toml`
+        setup … pip install --editable '.[test]'   (pyproject.toml)
+        test python3 -m pytest   (pytest among what is required)
+        path TREE/.venv/bin:HOME/.local/bin
+        from Python with pip, found by `pyproject.toml`
+        setup … pip install --editable '.[dev]'   (pyproject.toml)
+        test python3 -m pytest   (pytest among what is required)
+        path TREE/.venv/bin:HOME/.local/bin
+        from Python with pip, found by `pyproject.toml`
+        setup … pip install --editable . pytest 'attrs>=1; python_version<"4"'   (pyproject.toml)
+        test python3 -m pytest   (pytest among what is required)
+        path TREE/.venv/bin:HOME/.local/bin
+        from Python with pip, found by `pyproject.toml`
+        setup … pip install --editable . -r requirements-dev.txt   (pyproject.toml)
+        test python3 -m pytest   (pytest among what is required)
+        path TREE/.venv/bin:HOME/.local/bin
+        from Python with pip, found by `pyproject.toml`
+        setup … pip install --editable . -r requirements/tests.txt   (pyproject.toml)
+        test python3 -m pytest   (pytest among what is required)
+        path TREE/.venv/bin:HOME/.local/bin
+        from Python with pip, found by `pyproject.toml`
+        setup … pip install --editable . pytest pytest-cov   (pyproject.toml)
+        test python3 -m pytest   (pytest among what is required)
+        path TREE/.venv/bin:HOME/.local/bin
+        from Python with pip, found by `pyproject.toml`
+        setup … pip install --editable . pytest pytest-mock trio   (pyproject.toml)
+        test python3 -m pytest   (pytest among what is required)
+        path TREE/.venv/bin:HOME/.local/bin
+        from Python with pip, found by `pyproject.toml`
+        setup … pip install --editable . pytest   (pyproject.toml)
+        test python3 -m pytest   ([tool.pytest in pyproject.toml)
+        path TREE/.venv/bin:HOME/.local/bin
+        "#);
+}
+
+#[test]
+fn python_with_tox_and_nox() {
+    let setup = ("setup.py", "from setuptools import setup\nsetup(name='a')");
+    let tests = ("tests/test_a.py", "");
+    let tox = (
+        "tox.ini",
+        "[tox]\nenvlist=py3\n[base]\ndeps=\n  pytest-asyncio\n[testenv]\nextras = x\ndeps =\n  pytest>=7\n  {[base]deps}\n  lint: ruff\n  -r{toxinidir}/requirements/extra.txt\ncommands =\n  coverage run -p -m pytest {posargs:tests}\n",
+    );
+    let nox = (
+        "noxfile.py",
+        "import nox\n@nox.session\ndef lint(session):\n    session.install('flake8')\n\n@nox.session(python=['3.9'])\ndef tests(session: nox.Session) -> None:\n    session.install('-r', 'requirements/extra.txt')\n    session.install('-e', '.', \"pytest\")\n    session.run('pytest')\n",
+    );
+    let extra = ("requirements/extra.txt", "attrs");
+    let text = [[setup, tests, tox, extra], [setup, tests, nox, extra]]
+        .map(|files| shown(&planned(&files)))
+        .concat();
+    insta::assert_snapshot!(text, @"
+        from Python with pip, found by `setup.py`
+        setup python3 -m venv .venv && .venv/bin/python -m pip install --editable . -r requirements/extra.txt 'pytest>=7' pytest-asyncio   (setup.py)
+        test python3 -m pytest tests   (tox.ini)
+        path TREE/.venv/bin:HOME/.local/bin
+        from Python with pip, found by `setup.py`
+        setup python3 -m venv .venv && .venv/bin/python -m pip install --editable . -r requirements/extra.txt pytest   (setup.py)
+        test python3 -m pytest   (pytest among what is required)
+        path TREE/.venv/bin:HOME/.local/bin
+        ");
+}
+
+#[test]
+fn python_with_native_code_is_built_again_before_its_tests() {
+    let plan = planned(&[
+        (
+            "pyproject.toml",
+            "[project]\nname='a'\n[build-system]\nrequires=['maturin>=1,<2']\nbuild-backend='maturin'\n[dependency-groups]\ndev=['pytest']",
+        ),
+        ("Cargo.toml", "[package]\nname='a'"),
+        ("tests/test_a.py", ""),
+    ]);
+    insta::assert_snapshot!(shown(&plan), @"
+        from Python with pip, found by `pyproject.toml`
+        setup python3 -m venv .venv && .venv/bin/python -m pip install pip 'maturin>=1,<2'   (pyproject.toml)
+        setup .venv/bin/python -m pip install --no-build-isolation --editable . pytest   (pyproject.toml)
+        test python3 -m pip install --quiet --no-index --no-deps --no-build-isolation --editable . && python3 -m pytest   (pytest among what is required)
+        path TREE/.venv/bin:HOME/.local/bin
+        note what is compiled is compiled again before the tests
+        note Cargo.toml tells of tests too, which are not run: name both as `test` in .github/journeyman.yml
+        ");
+    assert!(plan.required_tools.iter().any(|tool| tool.tool == "rust"));
+}
+
+#[test]
+fn javascript_with_each_package_manager() {
+    let manifest = r#"{"scripts":{"test":"vitest run"},"devDependencies":{"vitest":"4"}}"#;
+    let mut text = String::new();
+    for (lock, content) in [
+        ("package-lock.json", "{}"),
+        ("pnpm-lock.yaml", ""),
+        ("yarn.lock", "# yarn lockfile v1"),
+        ("yarn.lock", "__metadata:\n"),
+        ("bun.lock", "{}"),
+        ("README.md", ""),
+    ] {
+        text.push_str(&shown(&planned(&[("package.json", manifest), (lock, content)])));
+    }
+    insta::assert_snapshot!(text, @"
+        from JavaScript with npm, found by `package-lock.json`
+        setup npm ci --no-audit --no-fund   (package-lock.json)
+        test npm test   (a test script in package.json)
+        path TREE/node_modules/.bin:HOME/.local/bin
+        from JavaScript with pnpm, found by `pnpm-lock.yaml`
+        setup pnpm install --frozen-lockfile   (pnpm-lock.yaml)
+        test pnpm test   (a test script in package.json)
+        path TREE/node_modules/.bin:HOME/.local/bin
+        from JavaScript with Yarn, found by `yarn.lock`
+        setup yarn install --frozen-lockfile --non-interactive   (yarn.lock)
+        test yarn test   (a test script in package.json)
+        path TREE/node_modules/.bin:HOME/.local/bin
+        from JavaScript with Yarn 2 or newer, found by `yarn.lock`
+        setup yarn install --immutable   (yarn.lock)
+        test yarn test   (a test script in package.json)
+        path TREE/node_modules/.bin:HOME/.local/bin
+        from JavaScript with Bun, found by `bun.lock`
+        setup bun install --frozen-lockfile   (bun.lock)
+        test bun run test   (a test script in package.json)
+        path TREE/node_modules/.bin:HOME/.local/bin
+        from JavaScript with npm, found by `package.json`
+        setup npm install --no-audit --no-fund   (package.json)
+        test npm test   (a test script in package.json)
+        path TREE/node_modules/.bin:HOME/.local/bin
+        ");
+}
+
+#[test]
+fn a_script_that_only_lints_or_never_ends_is_no_test() {
+    for (scripts, test) in [
+        (r#""test":"jest --watch","test:ci":"jest --ci""#, Some("npm run test:ci")),
+        (r#""test":"jest --watchAll=false""#, Some("npm test")),
+        (r#""test":"eslint . && tsc --noEmit""#, None),
+        (r#""test":"npm run lint && npm run unit","lint":"eslint .","unit":"ava""#, Some("npm test")),
+        (r#""test":"npm run lint","lint":"eslint .","unit":"ava""#, Some("npm run unit")),
+        (r#""test":"npm run a","a":"npm run test""#, None),
+        (r#""test":"NODE_ENV=test c8 mocha""#, Some("npm test")),
+        (r#""test":"pnpm -r test""#, Some("npm test")),
+    ] {
+        let manifest = format!("{{\"scripts\":{{{scripts}}}}}");
+        assert_eq!(planned(&[("package.json", &manifest)]).test_command(), test, "{scripts}");
+    }
+    let plan = planned(&[("package.json", r#"{"devDependencies":{"jest":"1"}}"#)]);
+    assert_eq!(plan.test_command(), Some("npx --no-install jest"));
+}
+
+#[test]
+fn what_has_to_be_built_before_the_tests_is_built_with_them() {
+    let manifest = r#"{"scripts":{"build":"tsc","test":"ava"},"dependencies":{"a":"1"}}"#;
+    let ci = "jobs:\n  test:\n    steps:\n      - run: npm ci\n      - run: npm run build --if-present\n      - run: npm test\n";
+    assert_eq!(planned(&[("package.json", manifest)]).test_command(), Some("npm test"));
+    let with_ci = planned(&[("package.json", manifest), (".github/workflows/ci.yml", ci)]);
+    assert_eq!(with_ci.test_command(), Some("npm run build && npm test"));
+    let workspace = planned(&[("package.json", manifest), ("pnpm-workspace.yaml", "")]);
+    assert_eq!(workspace.test_command(), Some("pnpm run build && pnpm test"));
+}
+
+#[test]
+fn a_package_manager_that_is_missing_is_installed_as_it_is_asked_for() {
+    let manifest =
+        r#"{"packageManager":"pnpm@9.1.0+sha512.abc","scripts":{"test":"x"},"dependencies":{"a":"1"}}"#;
+    let there = [("node", "v20.1.0"), ("npm", "10"), ("python3", "Python 3.11.2")];
+    let settings = RepositorySettings::default();
+    let pnpm = planned_with(&settings, &[("package.json", manifest), ("pnpm-lock.yaml", "")], &there);
+    let uv = planned_with(
+        &settings,
+        &[("pyproject.toml", "[project]\nname='a'"), ("uv.lock", ""), (".python-version", "3.13\n")],
+        &there,
+    );
+    insta::assert_snapshot!(format!("{}{}", shown(&pnpm), shown(&uv)), @"
+        from JavaScript with pnpm, found by `pnpm-lock.yaml`
+        setup npm install --global --no-audit --no-fund --prefix ~/.local/share/journeyman-tools/pnpm pnpm@9.1.0 && mkdir -p ~/.local/bin && ln -sf ~/.local/share/journeyman-tools/pnpm/bin/* ~/.local/bin/   (package.json)
+        setup pnpm install --frozen-lockfile   (pnpm-lock.yaml)
+        test pnpm test   (a test script in package.json)
+        path TREE/node_modules/.bin:HOME/.local/bin
+        from Python with uv, found by `uv.lock`
+        setup python3 -m venv ~/.local/share/journeyman-tools/uv && ~/.local/share/journeyman-tools/uv/bin/python -m pip install --quiet uv && mkdir -p ~/.local/bin && ln -sf ~/.local/share/journeyman-tools/uv/bin/uv ~/.local/bin/   (uv.lock)
+        setup uv sync --frozen --python python3   (uv.lock)
+        path TREE/.venv/bin:HOME/.local/bin
+        note .python-version asks for Python 3.13, and no such interpreter is there; python3 is taken
+        ");
+    let tools: Vec<String> =
+        pnpm.required_tools.iter().chain(&uv.required_tools).map(ToString::to_string).collect();
+    insta::assert_snapshot!(tools.join("\n"), @"
+        node (package.json): 20.1.0 is there
+        pnpm 9.1.0 (package.json): the setup installs it
+        python 3.13 (.python-version): 3.11.2 is there, which is another version
+        uv (uv.lock): the setup installs it
+        ");
+}
+
+#[test]
+fn a_missing_toolchain_is_named_or_had_from_mise() {
+    let files = [("go.mod", "module a\ngo 1.25\n"), (".tool-versions", "golang 1.25.1\n")];
+    let settings = RepositorySettings::default();
+    let missing = planned_with(&settings, &files, &[]);
+    let said = "go >=1.25 (go.mod): it is missing; install it, or name an image that has it";
+    assert_eq!(missing.required_tools[0].to_string(), said);
+    let mise = planned_with(&settings, &files, &[("mise", "")]);
+    assert_eq!(mise.setup_command().as_deref(), Some("mise use --global go@1.25"));
+    assert_eq!(mise.search_folders("/t", "/h"), ["/h/.local/share/mise/shims", "/h/.local/bin"]);
+}
+
+#[test]
+fn the_interpreter_is_one_that_fits() {
+    let there =
+        [("python3", "Python 3.11.2"), ("python3.13", "Python 3.13.1"), ("python3.12", "Python 3.12.9")];
+    for (wanted, expected) in [
+        ("'>=3.9'", "python3 "),
+        ("'>=3.12,<3.13'", "python3.12 "),
+        ("'>=3.12'", "python3.13 "),
+        ("'>=3.14'", "python3 "),
+    ] {
+        let manifest =
+            format!("[project]\nname='a'\nrequires-python={wanted}\n[build-system]\nrequires=['flit_core']");
+        let plan = planned_with(&RepositorySettings::default(), &[("pyproject.toml", &manifest)], &there);
+        assert!(plan.setup_command().unwrap().starts_with(expected), "{wanted}: {plan:?}");
+    }
+}
+
+#[test]
+fn the_compiled_languages_and_the_others() {
+    let cmake =
+        "project(a)\noption(A_BUILD_TESTS \"t\" OFF)\noption(A_FUZZ_TESTS \"f\" OFF)\nenable_testing()\n";
+    let mut text = String::new();
+    for files in [
+        &[("go.work", "go 1.22\nuse (\n\t.\n\t./b // c\n)\nuse ./c"), ("go.mod", "module a")]
+            as FileTable<'_>,
+        &[("server/go.mod", "module a"), ("examples/go.mod", "module e"), ("README.md", "")],
+        &[("pom.xml", "<project/>"), ("mvnw", "")],
+        &[("settings.gradle.kts", ""), ("gradlew", "")],
+        &[("A.sln", ""), ("src/a.csproj", "")],
+        &[("Gemfile", "gem 'rspec'"), ("Gemfile.lock", ""), (".rspec", "")],
+        &[
+            ("Gemfile", ""),
+            ("a.gemspec", ""),
+            (
+                "Rakefile",
+                "require 'rake/testtask'\nRake::TestTask.new(:test) do |t|\nend\nRake::ExtensionTask.new('a')",
+            ),
+        ],
+        &[("composer.json", r#"{"require-dev":{"phpunit/phpunit":"^10"}}"#), ("phpunit.xml.dist", "")],
+        &[("CMakeLists.txt", cmake), ("tests/CMakeLists.txt", "add_test(a a)")],
+        &[
+            ("CMakeLists.txt", "include(FetchContent)\nFetchContent_Declare(gtest URL x)\ninclude(CTest)"),
+            ("build/a", ""),
+        ],
+        &[
+            ("meson.build", "project('a')"),
+            ("meson_options.txt", "option('tests', type: 'boolean', value: false)"),
+        ],
+        &[("configure.ac", ""), ("Makefile.am", "")],
+        &[("configure.ac", ""), ("autogen.sh", "")],
+    ] {
+        text.push_str(&shown(&planned(files)));
+    }
+    insta::assert_snapshot!(text, @r#"
+        from Go, found by `go.work`
+        setup go mod download   (go.work)
+        test go test ./... ./b/... ./c/...   (go.work)
+        path HOME/.local/bin
+        from Go, found by `server/go.mod`
+        setup (cd server && go mod download)   (server/go.mod)
+        test (cd server && go test ./...)   (server/go.mod)
+        path HOME/.local/bin
+        from Java with Maven, found by `pom.xml`
+        setup sh mvnw -B -ntp -Dmaven.repo.local="$HOME/.m2/repository" -Dtest=JourneymanLoadsTheProvider -DfailIfNoTests=false -Dsurefire.failIfNoTests=false -Dsurefire.failIfNoSpecifiedTests=false test   (pom.xml)
+        setup find . -name target -type d -not -path '*/src/*' -exec test -e '{}/../pom.xml' ';' -prune -exec rm -rf '{}' +   (pom.xml)
+        test sh mvnw -B -ntp -Dmaven.repo.local="$HOME/.m2/repository" -o test   (pom.xml)
+        path HOME/.local/bin
+        from Java with Gradle, found by `settings.gradle.kts`
+        setup mkdir -p ~/.gradle
+        cat > ~/.gradle/journeyman-resolve.gradle <<'END'
+        allprojects {
+            tasks.register('journeymanResolve') {
+                notCompatibleWithConfigurationCache('it looks at all configurations')
+                doLast {
+                    configurations.findAll { it.canBeResolved }.each { found ->
+                        try { found.incoming.artifactView { lenient = true }.files.each { } } catch (Exception e) { logger.info("${found.name}: ${e}") }
+                    }
+                    buildscript.configurations.classpath.files.each { }
+                }
+            }
+        }
+        END
+        sh gradlew --no-daemon --console=plain --init-script ~/.gradle/journeyman-resolve.gradle journeymanResolve   (settings.gradle.kts)
+        test sh gradlew --no-daemon --console=plain --offline test   (settings.gradle.kts)
+        path HOME/.local/bin
+        note gradlew downloads Gradle from services.gradle.org, which sends it on to github.com: where the setup cannot reach that, put Gradle on the PATH and name `setup` and `test`
+        from .NET, found by `A.sln`
+        setup dotnet restore   (A.sln)
+        test dotnet test --no-restore   (A.sln)
+        path HOME/.local/bin
+        from Ruby with Bundler, found by `Gemfile`
+        setup bundle install   (Gemfile.lock)
+        test bundle exec rspec   (.rspec)
+        path HOME/.local/bin
+        from Ruby with Bundler, found by `Gemfile`
+        setup bundle install   (Gemfile)
+        test bundle exec rake compile && bundle exec rake test   (a task test in Rakefile)
+        path HOME/.local/bin
+        from PHP with Composer, found by `composer.json`
+        setup composer install --no-interaction --no-progress --prefer-dist   (composer.json)
+        test vendor/bin/phpunit   (phpunit.xml.dist)
+        path TREE/vendor/bin:HOME/.local/bin
+        note Composer downloads packages from api.github.com and codeload.github.com, which sandbox.setup_network in journeyman.toml has to name
+        from C or C++ with CMake, found by `CMakeLists.txt`
+        test cmake -S . -B build -DA_BUILD_TESTS=ON && cmake --build build --parallel && ctest --test-dir build --output-on-failure --no-tests=error   (CMakeLists.txt)
+        from C or C++ with CMake, found by `CMakeLists.txt`
+        setup cmake -S . -B ~/.cache/cmake-configured -DFETCHCONTENT_BASE_DIR="$HOME/.cache/cmake-content" && rm -rf ~/.cache/cmake-configured   (CMakeLists.txt)
+        test cmake -S . -B build-journeyman -DFETCHCONTENT_BASE_DIR="$HOME/.cache/cmake-content" -DFETCHCONTENT_FULLY_DISCONNECTED=ON && cmake --build build-journeyman --parallel && ctest --test-dir build-journeyman --output-on-failure --no-tests=error   (CMakeLists.txt)
+        path HOME/.local/bin
+        note CMakeLists.txt downloads sources while it is configured, often from code hosts, which sandbox.setup_network in journeyman.toml has to name
+        from C or C++ with Meson, found by `meson.build`
+        test meson setup build -Dtests=true && meson test -C build --print-errorlogs   (meson.build)
+        from C or C++ with Autotools, found by `configure.ac`
+        test { [ -e Makefile ] || { autoreconf --force --install && ./configure; }; } && make -j2 && make check   (configure.ac)
+        from C or C++ with Autotools, found by `configure.ac`
+        test { [ -e Makefile ] || { NOCONFIGURE=1 sh ./autogen.sh && ./configure; }; } && make -j2 && make check   (configure.ac)
+        "#);
+}

@@ -1,0 +1,250 @@
+//! Whole plans for small repositories.
+
+mod ecosystems;
+
+use std::fmt::Write;
+
+use journeyman_order::RepositorySettings;
+use proptest::prelude::*;
+
+use super::*;
+
+type FileTable<'a> = &'a [(&'a str, &'a str)];
+
+/// A machine with some tools, and their versions.
+pub(super) fn planned_with(
+    settings: &RepositorySettings,
+    files: FileTable<'_>,
+    there: FileTable<'_>,
+) -> EnvironmentPlan {
+    let paths: Vec<String> = files.iter().map(|(path, _)| (*path).to_owned()).collect();
+    let read =
+        |path: &str| files.iter().find(|(name, _)| *name == path).map(|(_, text)| text.as_bytes().to_vec());
+    let has = |program: &str| there.iter().any(|(name, _)| *name == program);
+    let version = |program: &str| {
+        there
+            .iter()
+            .find(|(name, version)| *name == program && !version.is_empty())
+            .map(|(_, version)| (*version).to_owned())
+    };
+    plan(settings, &RepositoryFiles::new(&paths, &read), &HostTools::new(&has, &version))
+}
+
+/// A machine where everything is.
+pub(super) fn planned(files: FileTable<'_>) -> EnvironmentPlan {
+    let all = [
+        "python3",
+        "uv",
+        "poetry",
+        "pdm",
+        "pipenv",
+        "node",
+        "npm",
+        "pnpm",
+        "yarn",
+        "bun",
+        "cargo",
+        "go",
+        "java",
+        "mvn",
+        "gradle",
+        "dotnet",
+        "ruby",
+        "bundle",
+        "php",
+        "composer",
+        "cmake",
+        "make",
+        "meson",
+        "ninja",
+        "autoreconf",
+    ];
+    let there: Vec<(&str, &str)> = all.into_iter().map(|name| (name, "")).collect();
+    planned_with(&RepositorySettings::default(), files, &there)
+}
+
+/// A plan as its lines that matter.
+pub(super) fn shown(plan: &EnvironmentPlan) -> String {
+    let mut text = format!("from {}\n", plan.source);
+    if let Some(image) = &plan.image {
+        let _ = writeln!(text, "image {image}");
+    }
+    for setup in &plan.setup {
+        let _ = writeln!(text, "setup {}   ({})", setup.command, setup.because);
+    }
+    if let Some(test) = &plan.test {
+        let _ = writeln!(text, "test {}   ({})", test.command, test.because);
+    }
+    let path = plan.search_folders("TREE", "HOME");
+    if !path.is_empty() {
+        let _ = writeln!(text, "path {}", path.join(":"));
+    }
+    for note in &plan.notes {
+        let _ = writeln!(text, "note {note}");
+    }
+    text
+}
+
+/// As the test command alone is found.
+type Row<'a> = (FileTable<'a>, Option<&'a str>, Option<&'a str>);
+
+#[test]
+fn a_repository_tells_by_its_files_how_it_is_tested() {
+    let venv = "python3 -m venv .venv && .venv/bin/python -m pip install -r requirements.txt";
+    let venv_pytest = format!("{venv} pytest");
+    let only_pytest = "python3 -m venv .venv && .venv/bin/python -m pip install pytest";
+    let table: &[Row<'_>] = &[
+        (&[("README.md", "")], None, None),
+        (&[("Cargo.toml", "[package]\nname='a'")], None, Some("cargo test")),
+        (&[("Cargo.toml", "[dependencies]\nserde='1'")], Some("cargo fetch"), Some("cargo test")),
+        (
+            &[("Cargo.toml", "[dependencies]\nserde='1'"), ("Cargo.lock", "")],
+            Some("cargo fetch --locked"),
+            Some("cargo test"),
+        ),
+        (&[("Cargo.toml", "[workspace]\nmembers=['a']")], Some("cargo fetch"), Some("cargo test")),
+        (
+            &[("Cargo.toml", "[package]\nname='a'\n[workspace]\nmembers=['b']")],
+            Some("cargo fetch"),
+            Some("cargo test --workspace"),
+        ),
+        (&[("package.json", r#"{"scripts":{"test":"node --test"}}"#)], None, Some("npm test")),
+        (
+            &[
+                ("package.json", r#"{"scripts":{"test":"vitest"},"devDependencies":{"vitest":"4"}}"#),
+                ("package-lock.json", "{}"),
+            ],
+            Some("npm ci --no-audit --no-fund"),
+            Some("npm test"),
+        ),
+        (
+            &[("package.json", r#"{"scripts":{"test":"echo \"Error: no test specified\" && exit 1"}}"#)],
+            None,
+            None,
+        ),
+        (&[("package.json", "not json"), ("Makefile", "test:\n\tx")], None, Some("make test")),
+        (&[("go.mod", "module a")], None, Some("go test ./...")),
+        (&[("go.mod", "module a\nrequire b v1")], Some("go mod download"), Some("go test ./...")),
+        (&[("pytest.ini", "")], Some(only_pytest), Some("python3 -m pytest")),
+        (&[("pyproject.toml", "[tool.pytest.ini_options]")], Some(only_pytest), Some("python3 -m pytest")),
+        (&[("tests/conftest.py", "")], Some(only_pytest), Some("python3 -m pytest")),
+        (
+            &[("requirements.txt", "flask\npytest==9"), ("tests/test_a.py", "")],
+            Some(venv),
+            Some("python3 -m pytest"),
+        ),
+        (
+            &[("requirements.txt", "flask"), ("conftest.py", "")],
+            Some(&venv_pytest),
+            Some("python3 -m pytest"),
+        ),
+        (
+            &[("requirements.txt", "pytest-cov"), ("tests/test_a.py", "")],
+            Some(venv),
+            Some("python3 -m unittest discover -s tests"),
+        ),
+        (
+            &[("requirements.txt", "# nothing\n"), ("test_a.py", "")],
+            None,
+            Some("python3 -m unittest discover"),
+        ),
+        (&[("a.py", ""), ("tests/test_a.py", "")], None, Some("python3 -m unittest discover -s tests")),
+        (&[("a.py", ""), ("tests/__init__.py", "")], None, Some("python3 -m unittest discover")),
+        (&[("tests/readme", "")], None, None),
+        (&[("Makefile", "all:\n\ntest: all\n\t./run")], None, Some("make test")),
+        (&[("Makefile", "test := no\ntest-all:\n")], None, None),
+    ];
+    for (files, setup, test) in table {
+        let plan = planned(files);
+        assert_eq!(plan.setup_command().as_deref(), *setup, "{files:?}");
+        assert_eq!(plan.test_command(), *test, "{files:?}");
+    }
+}
+
+#[test]
+fn a_repositorys_settings_win_over_what_is_found() {
+    let files = [("requirements.txt", "flask"), ("test_a.py", "")];
+    let mut settings = RepositorySettings { test: Some("./check".into()), ..RepositorySettings::default() };
+    let plan = planned_with(&settings, &files, &[("python3", "")]);
+    // The setup is found all the same, and its programs come first.
+    assert_eq!(plan.test_command(), Some("./check"));
+    assert!(plan.setup_command().is_some());
+    assert_eq!(plan.search_folders("/t", "/h"), ["/t/.venv/bin", "/h/.local/bin"]);
+    assert_eq!(plan.environment("/t", "/h")["VIRTUAL_ENV"], "/t/.venv");
+
+    settings.setup = Some("make deps".into());
+    settings.report = Some("report.xml".into());
+    settings.image = Some("python:3.12".into());
+    settings.env.insert("A".into(), "b".into());
+    let plan = planned_with(&settings, &files, &[]);
+    insta::assert_snapshot!(shown(&plan), @"
+        from `.github/journeyman.yml`, which has `image` and `setup`
+        image python:3.12
+        setup make deps   (.github/journeyman.yml)
+        test ./check   (.github/journeyman.yml)
+        path HOME/.local/bin
+        ");
+    assert_eq!(plan.report.as_deref(), Some("report.xml"));
+    assert_eq!(plan.variables.len(), 1);
+
+    settings.test = Some("  ".into());
+    assert_eq!(planned_with(&settings, &[], &[]).test, None, "blank is as good as absent");
+}
+
+#[test]
+fn a_setup_is_one_command_whose_parts_are_nothing_to_one_another() {
+    let made = |commands: &[&str]| EnvironmentPlan {
+        setup: commands
+            .iter()
+            .map(|one| SetupCommand { command: (*one).into(), because: String::new() })
+            .collect(),
+        ..EnvironmentPlan::default()
+    };
+    assert_eq!(made(&[]).setup_command(), None);
+    assert_eq!(made(&["a; b"]).setup_command().unwrap(), "a; b");
+    assert_eq!(made(&["a", "b"]).setup_command().unwrap(), "a && b");
+    assert_eq!(made(&["cd x && a", "b"]).setup_command().unwrap(), "(\ncd x && a\n) && (\nb\n)");
+}
+
+#[test]
+fn what_a_setup_installs_is_told_from_sources() {
+    let plan = planned(&[("package.json", r#"{"dependencies":{"a":"1"}}"#), ("src/obj/a.js", "")]);
+    for (path, expected) in [
+        ("node_modules/a/index.js", true),
+        ("packages/b/node_modules", true),
+        (".venv/bin/python", true),
+        ("a.egg-info/PKG-INFO", true),
+        ("src/a.egg-info", true),
+        ("target/debug", true),
+        ("crates/target/debug", false),
+        ("obj/project.assets.json", false),
+        ("src/a.js", false),
+        ("vendored/a", false),
+    ] {
+        assert_eq!(plan.dependency_folders.contain(path), expected, "{path}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+
+    /// Whatever the files hold, there is a plan.
+    #[test]
+    fn no_content_ends_the_reader(
+        text in "(?s)[\\[\\]{}\"'=:,.a-z\\n #(-]{0,200}",
+        start in 0_usize..8,
+    ) {
+        let starts = ["", "[project]\n", "[testenv]\ndeps =\n", "{\"scripts\":{\"test\":", "def tests(session):\n", "use (\n", "extras_require={", "- uses: "];
+        let text = format!("{}{text}", starts[start]);
+        let names = [
+            "pyproject.toml", "setup.cfg", "setup.py", "tox.ini", "noxfile.py", "requirements.txt", "package.json", "go.mod", "go.work",
+            "Cargo.toml", "CMakeLists.txt", "meson.build", "meson_options.txt", "Makefile", "Gemfile", "Rakefile", "composer.json",
+            ".nvmrc", ".tool-versions", "mise.toml", "rust-toolchain", "global.json", ".github/workflows/ci.yml", "a b/test_'x.py",
+        ];
+        for name in names {
+            let _ = planned(&[(name, &text), ("tests/test_a.py", &text)]);
+        }
+        let all: Vec<(&str, &str)> = names.iter().map(|name| (*name, text.as_str())).collect();
+        let _ = planned(&all);
+    }
+}

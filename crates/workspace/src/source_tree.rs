@@ -1,0 +1,282 @@
+//! What a checkout has to hold: the files of a commit, and what is laid over it. Read from git, and never from where
+//! somebody could have written meanwhile.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fs::OpenOptions;
+use std::io::{self, Read as _};
+use std::ops::Bound;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use git2::{ObjectType, Odb, Oid};
+use sha2::{Digest as _, Sha256};
+
+use super::remote::oid;
+use super::tree::{EntryMode, parse};
+use super::{GitError, Workspaces};
+use journeyman_order::{CommitSha, RepositoryName};
+
+/// Entries of a tree; one that has more is none of a project's.
+const MOST_ENTRIES: usize = 1_000_000;
+/// A file that is larger is not handed out as bytes.
+const LARGEST_READ: usize = 1 << 20;
+
+/// The files of a commit, with what was laid over it. Folders and submodules are not among them.
+#[derive(Debug, Clone)]
+pub struct SourceTree {
+    workspaces: Workspaces,
+    repository: RepositoryName,
+    files: BTreeMap<PathBuf, SourceFile>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum SourceFile {
+    File {
+        id: Oid,
+        is_executable: bool,
+    },
+    Link {
+        id: Oid,
+    },
+    /// Laid over the commit.
+    Laid {
+        id: Oid,
+        bytes: Arc<[u8]>,
+        is_executable: bool,
+    },
+}
+
+/// What a file has to hold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SourceContent {
+    File {
+        bytes: Vec<u8>,
+        is_executable: bool,
+    },
+    /// To where it leads.
+    Link(PathBuf),
+}
+
+impl Workspaces {
+    /// The files of a commit.
+    ///
+    /// # Errors
+    /// When the commit is not here or its tree is malformed.
+    pub fn source_tree(
+        &self,
+        repository: &RepositoryName,
+        commit: &CommitSha,
+    ) -> Result<SourceTree, GitError> {
+        let commits = self.commits(repository)?;
+        let said = |error: git2::Error| GitError::local("read the tree of a commit", &error);
+        let tree = commits.find_commit(oid(commit)?).map_err(said)?.tree_id();
+        let odb = commits.odb().map_err(said)?;
+        let mut files = BTreeMap::new();
+        collect(&odb, tree, Path::new(""), &mut files)?;
+        Ok(SourceTree { workspaces: self.clone(), repository: repository.clone(), files })
+    }
+}
+
+fn collect(
+    odb: &Odb<'_>,
+    tree: Oid,
+    folder: &Path,
+    files: &mut BTreeMap<PathBuf, SourceFile>,
+) -> Result<(), GitError> {
+    let malformed = || GitError::broken(format!("the folder {folder:?} is malformed in git"));
+    let object = odb.read(tree).map_err(|error| GitError::local("read a folder", &error))?;
+    for entry in parse(object.data()).ok_or_else(malformed)? {
+        let path = folder.join(OsStr::from_bytes(&entry.name));
+        let file = match entry.mode {
+            EntryMode::Tree | EntryMode::Other(0o40_000) => {
+                collect(odb, entry.id, &path, files)?;
+                continue;
+            }
+            EntryMode::Gitlink => continue,
+            EntryMode::Link => SourceFile::Link { id: entry.id },
+            EntryMode::Executable => SourceFile::File { id: entry.id, is_executable: true },
+            EntryMode::File | EntryMode::Other(_) => SourceFile::File { id: entry.id, is_executable: false },
+        };
+        if files.len() >= MOST_ENTRIES {
+            return Err(GitError::broken(format!("the commit has more than {MOST_ENTRIES} files")));
+        }
+        files.insert(path, file);
+    }
+    Ok(())
+}
+
+impl SourceTree {
+    /// All paths, sorted.
+    pub fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.files.keys().map(PathBuf::as_path)
+    }
+
+    pub fn has(&self, path: &Path) -> bool {
+        self.files.contains_key(path)
+    }
+
+    /// Whether a file lies in this folder.
+    pub fn has_folder(&self, folder: &Path) -> bool {
+        let from = (Bound::Excluded(folder), Bound::Unbounded);
+        let next = self.files.range::<Path, _>(from).next();
+        folder.as_os_str().is_empty() || next.is_some_and(|(path, _)| path.starts_with(folder))
+    }
+
+    /// Lays a file over the commit, or takes one away.
+    ///
+    /// # Errors
+    /// When libgit2 cannot name it.
+    pub fn lay(&mut self, path: &Path, bytes: Option<&[u8]>) -> Result<(), GitError> {
+        let Some(bytes) = bytes else {
+            self.files.retain(|known, _| !known.starts_with(path));
+            return Ok(());
+        };
+        let is_executable = match self.files.get(path) {
+            Some(SourceFile::File { is_executable, .. } | SourceFile::Laid { is_executable, .. }) => {
+                *is_executable
+            }
+            Some(SourceFile::Link { .. }) | None => bytes.starts_with(b"#!"),
+        };
+        // A file where a folder was takes its place, and the other way round.
+        let above: Vec<&Path> = path.ancestors().skip(1).collect();
+        self.files.retain(|known, _| {
+            (known == path || !known.starts_with(path)) && !above.contains(&known.as_path())
+        });
+        let id = Oid::hash_object(ObjectType::Blob, bytes)
+            .map_err(|error| GitError::local("name what is laid over a commit", &error))?;
+        self.files.insert(path.to_owned(), SourceFile::Laid { id, bytes: bytes.into(), is_executable });
+        Ok(())
+    }
+
+    /// The paths that hold something else here than there, those that are there alone included.
+    pub fn difference(&self, other: &Self) -> Vec<PathBuf> {
+        let differs = |(path, file): &(&PathBuf, &SourceFile)| {
+            other.files.get(*path).is_none_or(|there| there.identity() != file.identity())
+        };
+        let mut paths: Vec<PathBuf> =
+            self.files.iter().filter(differs).map(|(path, _)| path.clone()).collect();
+        paths.extend(other.files.keys().filter(|path| !self.files.contains_key(*path)).cloned());
+        paths
+    }
+
+    /// The digest of what these paths hold, those that are not there told apart from empty ones; of all with none.
+    pub fn digest(&self, only: Option<&[String]>) -> [u8; 32] {
+        let mut digest = Sha256::new();
+        let mut add = |path: &Path, file: Option<&SourceFile>| {
+            let path = path.as_os_str().as_bytes();
+            digest.update((path.len() as u64).to_be_bytes());
+            digest.update(path);
+            match file.map(SourceFile::identity) {
+                None => digest.update([0]),
+                Some((kind, id)) => {
+                    digest.update([kind]);
+                    digest.update(id.as_bytes());
+                }
+            }
+        };
+        match only {
+            Some(paths) => paths.iter().for_each(|path| add(path.as_ref(), self.files.get(Path::new(path)))),
+            None => self.files.iter().for_each(|(path, file)| add(path, Some(file))),
+        }
+        digest.finalize().into()
+    }
+
+    /// The bytes of a file that is not large. A link's are not what it leads to.
+    pub fn read(&self, path: &str) -> Option<Vec<u8>> {
+        match self.files.get(Path::new(path))? {
+            SourceFile::Laid { bytes, .. } => Some(bytes.to_vec()),
+            SourceFile::Link { .. } => None,
+            SourceFile::File { id, .. } => {
+                let commits = self.workspaces.commits(&self.repository).ok()?;
+                let odb = commits.odb().ok()?;
+                let (size, _) = odb.read_header(*id).ok()?;
+                (size <= LARGEST_READ).then(|| odb.read(*id).ok().map(|object| object.data().to_vec()))?
+            }
+        }
+    }
+
+    /// What each of these paths has to hold; nothing, where it has to hold nothing.
+    ///
+    /// # Errors
+    /// When an object cannot be read.
+    pub fn contents(&self, paths: &[PathBuf]) -> Result<Vec<Option<SourceContent>>, GitError> {
+        let said = |error: git2::Error| GitError::local("read a file of a commit", &error);
+        let commits = self.workspaces.commits(&self.repository)?;
+        let odb = commits.odb().map_err(said)?;
+        let content = |path: &PathBuf| -> Result<Option<SourceContent>, GitError> {
+            Ok(match self.files.get(path) {
+                None => None,
+                Some(SourceFile::Laid { bytes, is_executable, .. }) => {
+                    Some(SourceContent::File { bytes: bytes.to_vec(), is_executable: *is_executable })
+                }
+                Some(SourceFile::File { id, is_executable }) => {
+                    let bytes = odb.read(*id).map_err(said)?.data().to_vec();
+                    Some(SourceContent::File { bytes, is_executable: *is_executable })
+                }
+                Some(SourceFile::Link { id }) => {
+                    let target = odb.read(*id).map_err(said)?.data().to_vec();
+                    Some(SourceContent::Link(OsStr::from_bytes(&target).into()))
+                }
+            })
+        };
+        paths.iter().map(content).collect()
+    }
+
+    /// Of these paths, each with the place of a file that may be anybody's by now, those whose place holds something else
+    /// than it has to.
+    ///
+    /// # Errors
+    /// When our repository cannot be opened.
+    pub fn differing(&self, places: &[(PathBuf, PathBuf)]) -> Result<Vec<PathBuf>, GitError> {
+        let commits = self.workspaces.commits(&self.repository)?;
+        let odb = commits.odb().map_err(|error| GitError::local("read the files of a commit", &error))?;
+        let is_other = |(path, place): &&(PathBuf, PathBuf)| {
+            let held = self.files.get(path).map(|file| file.is_held_at(&odb, place));
+            !matches!(held, Some(Ok(true)))
+        };
+        Ok(places.iter().filter(is_other).map(|(path, _)| path.clone()).collect())
+    }
+}
+
+impl SourceFile {
+    /// What tells two contents apart.
+    fn identity(&self) -> (u8, Oid) {
+        match self {
+            Self::File { id, is_executable: false } | Self::Laid { id, is_executable: false, .. } => (1, *id),
+            Self::File { id, is_executable: true } | Self::Laid { id, is_executable: true, .. } => (2, *id),
+            Self::Link { id } => (3, *id),
+        }
+    }
+
+    fn is_held_at(&self, odb: &Odb<'_>, place: &Path) -> io::Result<bool> {
+        let found = std::fs::symlink_metadata(place)?;
+        let size = || Some(odb.read_header(self.identity().1).ok()?.0);
+        let (id, is_executable, size) = match self {
+            Self::Link { id } => {
+                let is_same = || is_blob(*id, std::fs::read_link(place)?.as_os_str().as_bytes());
+                return if found.is_symlink() { is_same() } else { Ok(false) };
+            }
+            Self::File { id, is_executable } => (*id, *is_executable, size()),
+            Self::Laid { id, bytes, is_executable } => (*id, *is_executable, Some(bytes.len())),
+        };
+        let is_as_runnable = (found.permissions().mode() & 0o100 != 0) == is_executable;
+        // A file of another length is not read.
+        let is_as_long = size.and_then(|size| u64::try_from(size).ok()) == Some(found.len());
+        if !found.is_file() || !is_as_runnable || !is_as_long {
+            return Ok(false);
+        }
+        // Whatever it is by now, opening it must neither wait nor follow.
+        let flags = (rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK).bits().cast_signed();
+        let file = OpenOptions::new().read(true).custom_flags(flags).open(place)?;
+        let mut bytes = Vec::new();
+        file.take(found.len().saturating_add(1)).read_to_end(&mut bytes)?;
+        is_blob(id, &bytes)
+    }
+}
+
+fn is_blob(id: Oid, bytes: &[u8]) -> io::Result<bool> {
+    Oid::hash_object(ObjectType::Blob, bytes).map(|there| there == id).map_err(io::Error::other)
+}

@@ -1,0 +1,278 @@
+//! What a repository's setup makes is there for all who work on the same, made once; and no change can put anything there
+//! for others.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use journeyman::engine::testing::{CommitTester, TestRunRequest, TestRunResult};
+use journeyman::order::{RepositoryName, RepositorySettings, TestVerdict, TestingSettings};
+use journeyman::sandbox::{IsolationMode, Sandbox};
+use journeyman::workspace::Workspaces;
+
+use crate::cheats::commits::{self, Commits};
+
+/// Shows what is in its caches, and downloads what is missing. What it installs lies in the checkout.
+const SETUP: &str = "echo 'the setup ran'
+cat $HOME/.cache/pip/* $HOME/.local/bin/* 2>&1
+mkdir -p $HOME/.cache/pip $HOME/.local/bin .venv/bin
+test -e $HOME/.cache/pip/wheel || echo 'downloaded: wheel' > $HOME/.cache/pip/wheel
+echo 'installed: tool' > $HOME/.local/bin/tool
+echo 'echo the tool' > .venv/bin/tool; chmod +x .venv/bin/tool
+echo changed by the setup >> tracked
+";
+
+/// Uses what is installed, and spoils it for whoever comes after.
+const TEST: &str = "sh .venv/bin/tool; cat tracked; cat $HOME/.cache/pip/* code; git log --oneline | wc -l; git status --short
+echo 'echo poison' > .venv/bin/tool; echo poison > $HOME/.cache/pip/wheel; rm -r .venv/bin
+echo 1..1; echo ok 1 - adds";
+
+/// A repository with a setup, and one change after the other of the same base commit.
+struct Sample {
+    place: tempfile::TempDir,
+    testing: CommitTester,
+    repository: git2::Repository,
+}
+
+/// The files of a commit that differ from the others': those of the setup, and of the code.
+struct Files<'a> {
+    setup: &'a str,
+    code: &'a str,
+}
+
+impl Sample {
+    async fn new(mode: IsolationMode) -> Self {
+        let place = tempfile::tempdir().expect("a folder");
+        let repository = git2::Repository::init(place.path().join("repository")).expect("a repository");
+        let workspaces = Workspaces::new(&place.path().join("data")).expect("a data folder");
+        workspaces.import_local(&name(), &place.path().join("repository")).expect("the commits");
+        let settings = TestingSettings {
+            setup_time: Duration::from_secs(60),
+            test_time: Duration::from_secs(60),
+            keep: 1 << 30,
+            ..TestingSettings::default()
+        };
+        let sandbox = Sandbox::new(mode, Vec::new()).await.expect("a sandbox");
+        Self { testing: CommitTester::new(sandbox, workspaces, settings).await, repository, place }
+    }
+
+    /// Tests a change of one commit.
+    async fn tested(&self, before: Files<'_>, after: Files<'_>) -> TestRunResult {
+        self.tested_on(before, after, true).await
+    }
+
+    async fn tested_on(
+        &self,
+        before: Files<'_>,
+        after: Files<'_>,
+        base_is_of_the_default_branch: bool,
+    ) -> TestRunResult {
+        let change = tempfile::tempdir().expect("a folder");
+        for (side, files) in [("before", before), ("after", after)] {
+            let folder = change.path().join(side);
+            std::fs::create_dir(&folder).expect("a folder");
+            for (name, text) in
+                [("setup.sh", files.setup), ("test.sh", TEST), ("tracked", "tracked\n"), ("code", files.code)]
+            {
+                std::fs::write(folder.join(name), text).expect("a file");
+            }
+            std::fs::write(folder.join(".gitignore"), ".venv\n").expect("a file");
+        }
+        let Commits { before, after, tree } = commits::commits(&self.repository, change.path());
+        let ask = TestRunRequest {
+            repository: name(),
+            base: before.to_string().parse().expect("a commit"),
+            base_is_of_the_default_branch,
+            commit: after.to_string().parse().expect("a commit"),
+            tree: tree.to_string().parse().expect("a tree"),
+            settings: RepositorySettings {
+                setup: Some("sh setup.sh".to_owned()),
+                test: Some("sh test.sh".to_owned()),
+                ..RepositorySettings::default()
+            },
+            folder: self.place.path().join("tests"),
+            environments: self.place.path().join("environments"),
+        };
+        self.testing.run(&ask).await.unwrap_or_else(|trouble| panic!("{}", trouble.message))
+    }
+
+    /// What is kept for all orders, by what comes after the environment's name.
+    fn kept(&self, part: &str) -> Vec<String> {
+        let shelf = self.testing.workspaces.environments(&name());
+        let environments = std::fs::read_dir(shelf).into_iter().flatten().flatten();
+        let mut kept: Vec<String> = environments
+            .flat_map(|environment| {
+                let root = environment.path().join(part);
+                files(&root).into_iter().map(move |path| {
+                    let below = path.strip_prefix(&root).expect("below").display().to_string();
+                    format!("{below}: {}", std::fs::read_to_string(&path).unwrap_or_default().trim())
+                })
+            })
+            .collect();
+        kept.sort();
+        kept
+    }
+}
+
+fn name() -> RepositoryName {
+    "ada/sample".parse().expect("a name")
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries
+        .filter(|entry| entry.file_name() != ".git")
+        .flat_map(|entry| if entry.path().is_dir() { files(&entry.path()) } else { vec![entry.path()] })
+        // What hides something below it is no file.
+        .filter(|path| path.is_file())
+        .collect()
+}
+
+fn said<'a>(tested: &'a TestRunResult, output: &str) -> &'a str {
+    let found = tested.outputs.iter().find(|found| found.name == output);
+    found.map_or("", |found| found.text.as_str())
+}
+
+fn plain(code: &str) -> Files<'_> {
+    Files { setup: SETUP, code }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_same_environment_is_made_once_and_what_its_tests_write_there_nobody_else_sees() {
+    for mode in [IsolationMode::Bubblewrap, IsolationMode::None] {
+        let sample = Sample::new(mode).await;
+        let first = sample.tested(plain("one\n"), plain("two\n")).await;
+        assert_eq!(first.run.verdict, TestVerdict::Passed, "{mode}: {first:#?}");
+        assert_eq!(first.run.setup.as_ref().map(|setup| setup.command.as_str()), Some("sh setup.sh"));
+        let setups = |tested: &TestRunResult| {
+            tested.outputs.iter().filter(|output| output.text.contains("the setup ran")).count()
+        };
+        let what = |code: &str| format!("the tool\ntracked\ndownloaded: wheel\n{code}\n1\n1..1\nok 1 - adds");
+        assert_eq!(said(&first, "tests").trim(), what("two"), "{mode}");
+        assert_eq!(said(&first, "tests-base").trim(), what("one"), "{mode}");
+
+        // Another order: another change of another base, with the same to install.
+        let second = sample.tested(plain("three\n"), plain("four\n")).await;
+        assert_eq!(second.run.verdict, TestVerdict::Passed, "{mode}: {second:#?}");
+        assert_eq!(said(&second, "tests").trim(), what("four"), "{mode}");
+        if mode == IsolationMode::Bubblewrap {
+            assert_eq!(setups(&second), 0, "nothing is installed: {second:#?}");
+            assert_eq!(sample.kept("tree"), [".venv/bin/tool: echo the tool", "tracked: tracked"]);
+            assert_eq!(
+                sample.kept("home"),
+                [".cache/pip/wheel: downloaded: wheel", ".local/bin/tool: installed: tool"]
+            );
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_change_installs_lies_on_what_the_base_downloaded_and_is_its_own() {
+    let sample = Sample::new(IsolationMode::Bubblewrap).await;
+    let hostile =
+        format!("{SETUP}\necho poison > $HOME/.cache/pip/wheel; echo poison > $HOME/.cache/pip/more\n");
+    let after = Files { setup: &hostile, code: "two\n" };
+    let first = sample.tested(plain("one\n"), after).await;
+    assert_eq!(first.run.verdict, TestVerdict::Passed, "{first:#?}");
+    assert_eq!(said(&first, "setup").lines().nth(1), Some("downloaded: wheel"), "{first:#?}");
+    assert!(!said(&first, "setup").contains("installed: tool"), "{first:#?}");
+    assert!(said(&first, "tests").contains("poison\npoison"), "{first:#?}");
+    let kept = [".cache/pip/wheel: downloaded: wheel", ".local/bin/tool: installed: tool"];
+    assert_eq!(sample.kept("home"), kept, "nothing that a change does is kept");
+
+    let more = format!("{SETUP}# Another change.\n");
+    let second = sample.tested(plain("one\n"), Files { setup: &more, code: "two\n" }).await;
+    let setup = said(&second, "setup");
+    assert!(setup.contains("downloaded: wheel") && !setup.contains("poison"), "{setup}");
+
+    // The base moves: what was downloaded lies below what is downloaded now.
+    let moved = format!("{SETUP}echo 'downloaded: more' > $HOME/.cache/pip/more\n");
+    let moved = || Files { setup: &moved, code: "one\n" };
+    let third = sample.tested(moved(), Files { code: "two\n", ..moved() }).await;
+    assert_eq!(third.run.verdict, TestVerdict::Passed, "{third:#?}");
+    let added = sample.kept("home").into_iter().filter(|path| path.starts_with(".cache")).collect::<Vec<_>>();
+    assert_eq!(added, [".cache/pip/more: downloaded: more", ".cache/pip/wheel: downloaded: wheel"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_commit_with_an_agents_work_below_it_fills_nothing_that_others_use() {
+    let sample = Sample::new(IsolationMode::Bubblewrap).await;
+    let tested = sample.tested_on(plain("one\n"), plain("two\n"), false).await;
+    assert_eq!(tested.run.verdict, TestVerdict::Passed);
+    assert_eq!(sample.kept("home"), Vec::<String>::new());
+    assert_eq!(sample.kept("tree"), Vec::<String>::new());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_setup_that_fails_over_what_was_downloaded_before_begins_without_it() {
+    let sample = Sample::new(IsolationMode::Bubblewrap).await;
+    sample.tested(plain("one\n"), plain("two\n")).await;
+    let sour =
+        format!("{SETUP}grep -q wheel $HOME/.cache/pip/more || test ! -e $HOME/.cache/pip/old || exit 1\n");
+    let old = format!("{SETUP}echo old > $HOME/.cache/pip/old\n");
+    sample.tested(Files { setup: &old, code: "one\n" }, Files { setup: &old, code: "two\n" }).await;
+    let tested =
+        sample.tested(Files { setup: &sour, code: "one\n" }, Files { setup: &sour, code: "two\n" }).await;
+    assert_eq!(tested.run.verdict, TestVerdict::Passed, "{tested:#?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_setup_makes_of_the_sources_is_made_of_each_commits_own() {
+    let sample = Sample::new(IsolationMode::Bubblewrap).await;
+    let builds = format!("{SETUP}cat code > built\n");
+    let builds = |code: &'static str| (builds.clone(), code);
+    let (base, change) = (builds("one\n"), builds("two\n"));
+    let as_files = |(setup, code): &(String, &'static str)| (setup.clone(), *code);
+    let ((before, one), (after, two)) = (as_files(&base), as_files(&change));
+    let tested = sample.tested(Files { setup: &before, code: one }, Files { setup: &after, code: two }).await;
+    assert_eq!(tested.run.verdict, TestVerdict::Passed, "{tested:#?}");
+    assert!(said(&tested, "setup").contains("the setup ran"), "{tested:#?}");
+    assert_eq!(sample.kept("tree"), [".venv/bin/tool: echo the tool", "built: one", "tracked: tracked"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_nobody_used_for_long_is_taken_away_once_there_is_too_much() {
+    let mut sample = Sample::new(IsolationMode::Bubblewrap).await;
+    sample.testing.settings.keep = 0;
+    sample.testing = CommitTester::new(
+        sample.testing.sandbox.clone(),
+        sample.testing.workspaces.clone(),
+        sample.testing.settings.clone(),
+    )
+    .await;
+    sample.tested(plain("one\n"), plain("two\n")).await;
+    let other = "echo other > $HOME/.other; mkdir .venv; echo : > .venv/x\n";
+    let other = |code: &'static str| Files { setup: other, code };
+    let tested = sample.tested(other("one\n"), other("two\n")).await;
+    assert_eq!(tested.run.verdict, TestVerdict::Passed, "{tested:#?}");
+    // The one that was used last stands on what was downloaded before.
+    assert_eq!(
+        sample.kept("home"),
+        [".cache/pip/wheel: downloaded: wheel", ".local/bin/tool: installed: tool", ".other: other"]
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_change_of_what_is_installed_has_no_network_for_its_setup_unless_that_is_allowed() {
+    const ASKS: &str = "echo \"door: ${https_proxy:-none}\"; test -n \"$https_proxy\" && mkdir .venv .venv/bin\n\
+                        echo : > .venv/bin/tool\n";
+    let mut sample = Sample::new(IsolationMode::Bubblewrap).await;
+    let edited = format!("{ASKS}# Edited.\n");
+    let files = || (Files { setup: ASKS, code: "one\n" }, Files { setup: &edited, code: "one\n" });
+    let (before, after) = files();
+    let kept_out = sample.tested(before, after).await;
+    assert_eq!(kept_out.run.verdict, TestVerdict::SetupFailed, "{kept_out:#?}");
+    assert!(said(&kept_out, "setup").contains("door: none"), "{kept_out:#?}");
+    for words in ["setup.sh", "sandbox.setup_network_for_changes = true", "journeyman.toml"] {
+        assert!(kept_out.run.tail.contains(words), "{}", kept_out.run.tail);
+    }
+    sample.testing.settings.setup_network_for_changes = true;
+    let (before, after) = files();
+    let let_in = sample.tested(before, after).await;
+    assert_eq!(let_in.run.verdict, TestVerdict::Passed, "{let_in:#?}");
+    assert!(said(&let_in, "setup").contains("door: http://"), "{let_in:#?}");
+    let base = let_in.run.scrutiny.as_ref().map(|scrutiny| &scrutiny.baseline);
+    assert!(
+        base.is_some_and(|base| base.kept),
+        "its setup had the network while the change's had none: {let_in:#?}"
+    );
+}

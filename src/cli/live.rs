@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::order::commit_message::is_hidden;
 use crate::order::conversation::PullSnapshot;
+use crate::order::environment_report::EnvironmentReport;
 use crate::order::moves::AgentTask;
 use crate::order::scrutiny::LieVerdict;
 use crate::order::{
@@ -180,6 +181,7 @@ impl LiveOutput {
             EffectOutcome::Preflighted { problems, .. } => {
                 self.line(mark(problems.is_empty()), &format!("preflight: {}", told(problems)));
             }
+            EffectOutcome::EnvironmentPrepared(report) => self.environment(report),
             EffectOutcome::PullRead(reading) => self.line(LineMark::Done, &read(reading)),
             EffectOutcome::TakenIn { commit, .. } => {
                 self.line(LineMark::Done, &format!("fetched {}, which somebody pushed", commit.short()));
@@ -198,6 +200,32 @@ impl LiveOutput {
             EffectOutcome::Trouble(trouble) => {
                 self.line(LineMark::Wrong, &format!("{key}: {}", one_line(&trouble.message)));
             }
+        }
+    }
+
+    fn environment(&self, report: &EnvironmentReport) {
+        let setup = match (&report.setup, report.kept) {
+            (None, _) => "nothing to install".to_owned(),
+            (Some(_), true) => "installed before".to_owned(),
+            (Some(setup), false) => format!("{} ({:.1} s)", one_line(&setup.command), setup.duration_seconds),
+        };
+        self.line(
+            mark(report.problem.is_none()),
+            &format!("environment: {}; {setup}", one_line(&report.source)),
+        );
+        for note in &report.notes {
+            self.line(LineMark::Wrong, &one_line(note));
+        }
+        if let Some(problem) = &report.problem {
+            self.line(LineMark::Wrong, &one_line(&problem.told()));
+        } else if let Some(baseline) = &report.baseline {
+            let counts =
+                baseline.counts.map(|counts| format!("{} passed, {} failed", counts.passed, counts.failed));
+            let said = counts.unwrap_or_else(|| baseline.run.exit.to_string());
+            self.line(
+                LineMark::Done,
+                &format!("the tests before any change: {said} ({:.1} s)", baseline.run.duration_seconds),
+            );
         }
     }
 

@@ -213,9 +213,11 @@ impl Engine {
             }
             // Of several that had the same pull request, the latest has it now.
             SignalSubject::Base => {
-                let open = store.orders_with_open_pull(repository).await?.into_iter();
-                let by_pull: BTreeMap<_, _> = open.map(|order| (order.pull, order)).collect();
-                by_pull.into_values().collect()
+                let open = store.orders_on_base(repository).await?.into_iter();
+                let by_issue: BTreeMap<_, _> = open
+                    .map(|order| ((order.pull, order.pull.is_none().then_some(order.issue)), order))
+                    .collect();
+                by_issue.into_values().collect()
             }
         })
     }

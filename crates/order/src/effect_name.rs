@@ -36,6 +36,8 @@ pub enum ReservedWord {
     CommitMessage,
     /// The last words of a pull request whose order has stopped.
     Ended,
+    /// What the work happens in.
+    Environment,
     /// What is looked at before anything is paid for.
     Preflight,
     /// The base branch and its settings.
@@ -48,13 +50,14 @@ pub enum ReservedWord {
 
 impl ReservedWord {
     /// All of them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Answer,
         Self::Authorize,
         Self::Check,
         Self::Closed,
         Self::CommitMessage,
         Self::Ended,
+        Self::Environment,
         Self::Preflight,
         Self::Prepare,
         Self::React,
@@ -71,6 +74,7 @@ impl ReservedWord {
             Self::Closed => "closed",
             Self::CommitMessage => "commit_message",
             Self::Ended => "ended",
+            Self::Environment => "environment",
             Self::Preflight => "preflight",
             Self::Prepare => "prepare",
             Self::React => "react",

@@ -162,7 +162,8 @@ impl Journal {
 
     /// What the order works with, once its repository was fetched.
     pub fn prepared(&self) -> Option<PreparedRepository<'_>> {
-        self.entries.iter().find_map(|entry| {
+        // Fetched again after a default branch was mended.
+        self.entries.iter().rev().find_map(|entry| {
             if let JournalEvent::Observed { outcome, .. } = &entry.event
                 && let EffectOutcome::Prepared { base, settings, pipeline, roles, subjects } = &**outcome
             {

@@ -16,6 +16,7 @@ pub mod commit_message;
 pub mod comparison;
 pub mod conversation;
 pub mod effect_name;
+pub mod environment_report;
 pub mod feedback;
 pub mod ids;
 mod inconclusive;

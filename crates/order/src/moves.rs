@@ -11,6 +11,7 @@ use super::conversation::{
     Reaction, ThreadReply,
 };
 pub use super::effect_name::MoveKey;
+use super::environment_report::EnvironmentReport;
 use super::feedback::{Feedback, Finding};
 use super::ids::{BranchName, CommitSha, Person, PullNumber, TreeSha};
 use super::pipeline::{FeedbackMode, Pipeline};
@@ -103,6 +104,8 @@ pub enum Move {
     },
     /// Find everything that would stop the work after it was paid for.
     Preflight,
+    /// Prepare the environment of the commit that the work starts from, and run its tests there.
+    PrepareEnvironment,
     /// Read what is said on the pull request and how its checks stand.
     ReadPull {
         pull: PullNumber,
@@ -381,6 +384,8 @@ pub enum EffectOutcome {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         warnings: Vec<String>,
     },
+    /// Of [`Move::PrepareEnvironment`].
+    EnvironmentPrepared(Box<EnvironmentReport>),
     /// Of [`Move::ReadPull`].
     PullRead(Box<PullSnapshot>),
     /// Of [`Move::TakeIn`].

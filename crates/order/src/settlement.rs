@@ -27,6 +27,12 @@ pub enum Settlement {
         /// What, and what to do.
         because: String,
     },
+    /// The repository's environment cannot be prepared. Nothing was paid for, and it goes on once the default branch mends
+    /// it.
+    Unprepared {
+        /// What, and what to do.
+        because: String,
+    },
     /// A person stopped it.
     Cancelled { because: String },
     /// The pull request was merged.
@@ -45,6 +51,7 @@ impl Settlement {
             Self::Escalated { because, .. }
             | Self::Blocked { because }
             | Self::Failed { because }
+            | Self::Unprepared { because }
             | Self::Cancelled { because }
             | Self::Refused { because } => Some(because),
         }

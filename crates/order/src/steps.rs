@@ -80,6 +80,8 @@ pub enum StepKind {
     FinishPull,
     /// Looking for what would stop the work after it was paid for.
     Preflight,
+    /// Preparing what the work happens in.
+    PrepareEnvironment,
     /// Reading what is said on the pull request.
     ReadPull,
     /// Fetching what somebody pushed to the branch.
@@ -135,6 +137,7 @@ impl<'a> StepBuilder<'a> {
             | Move::RerunJobs { .. }
             | Move::Tidy { .. } => return,
             Move::Preflight => (StepKind::Preflight, false),
+            Move::PrepareEnvironment => (StepKind::PrepareEnvironment, false),
             Move::ReadPull { .. } => (StepKind::ReadPull, false),
             Move::TakeIn { .. } => (StepKind::TakeIn, false),
             Move::UpdateBranch { .. } => (StepKind::UpdateBranch, false),
@@ -204,6 +207,13 @@ impl<'a> StepBuilder<'a> {
                 step.error = Some(problems.join("\n"));
                 step.success = Some(false);
             }
+            EffectOutcome::EnvironmentPrepared(report) => match &report.problem {
+                None => step.end_well(Some(report.source.clone())),
+                Some(problem) => {
+                    step.error = Some(problem.told());
+                    step.success = Some(false);
+                }
+            },
             EffectOutcome::PullRead(reading) => step.end_well(Some(reading.head.to_string())),
             EffectOutcome::TakenIn { commit, .. } | EffectOutcome::BranchUpdated { commit, .. } => {
                 step.end_well(Some(commit.to_string()));
@@ -241,6 +251,7 @@ impl<'a> StepBuilder<'a> {
                     StepKind::Review
                     | StepKind::Diagnosis
                     | StepKind::Preflight
+                    | StepKind::PrepareEnvironment
                     | StepKind::ReadPull
                     | StepKind::TakeIn
                     | StepKind::UpdateBranch
@@ -330,6 +341,7 @@ impl<'a> StepBuilder<'a> {
             | StepKind::WriteArtifact
             | StepKind::Archive
             | StepKind::Preflight
+            | StepKind::PrepareEnvironment
             | StepKind::ReadPull
             | StepKind::TakeIn
             | StepKind::UpdateBranch

@@ -84,6 +84,7 @@ impl Surfaces {
                 Settlement::Escalated { .. }
                 | Settlement::Blocked { .. }
                 | Settlement::Failed { .. }
+                | Settlement::Unprepared { .. }
                 | Settlement::Cancelled { .. }
                 | Settlement::Merged { .. }
                 | Settlement::Closed { .. }
@@ -103,6 +104,7 @@ impl Surfaces {
                 | OutcomeWord::Escalated
                 | OutcomeWord::Blocked
                 | OutcomeWord::Failed
+                | OutcomeWord::Unprepared
                 | OutcomeWord::Cancelled => true,
                 OutcomeWord::Working
                 | OutcomeWord::Verified
@@ -130,6 +132,7 @@ fn is_verified(settled: Option<&Settlement>, verdict: &Verdict) -> bool {
             Settlement::Escalated { .. }
             | Settlement::Blocked { .. }
             | Settlement::Failed { .. }
+            | Settlement::Unprepared { .. }
             | Settlement::Cancelled { .. }
             | Settlement::Refused { .. },
         )
@@ -149,6 +152,7 @@ enum OutcomeWord {
     Escalated,
     Blocked,
     Failed,
+    Unprepared,
     Cancelled,
     Merged,
     Closed,
@@ -169,6 +173,7 @@ fn outcome(settled: Option<&Settlement>, verdict: &Verdict) -> OutcomeWord {
         Settlement::Escalated { .. } => OutcomeWord::Escalated,
         Settlement::Blocked { .. } => OutcomeWord::Blocked,
         Settlement::Failed { .. } => OutcomeWord::Failed,
+        Settlement::Unprepared { .. } => OutcomeWord::Unprepared,
         Settlement::Cancelled { .. } => OutcomeWord::Cancelled,
         Settlement::Merged { .. } => OutcomeWord::Merged,
         Settlement::Closed { .. } => OutcomeWord::Closed,
@@ -187,6 +192,7 @@ impl OutcomeWord {
             Self::Escalated => "escalated",
             Self::Blocked => "blocked",
             Self::Failed => "failed",
+            Self::Unprepared => "unprepared",
             Self::Cancelled => "cancelled",
             Self::Merged => "merged",
             Self::Closed => "closed",
@@ -198,9 +204,12 @@ impl OutcomeWord {
         match self {
             Self::Working => OrderLabel::Working,
             Self::Verified | Self::Approved => OrderLabel::Done,
-            Self::Unverified | Self::Unproven | Self::Escalated | Self::Blocked | Self::Failed => {
-                OrderLabel::NeedsHuman
-            }
+            Self::Unverified
+            | Self::Unproven
+            | Self::Escalated
+            | Self::Blocked
+            | Self::Failed
+            | Self::Unprepared => OrderLabel::NeedsHuman,
             Self::Cancelled | Self::Merged | Self::Closed | Self::Refused => OrderLabel::None,
         }
     }
@@ -210,7 +219,7 @@ impl OutcomeWord {
             Self::Working => Some(CheckRunState::InProgress),
             Self::Verified => Some(CheckRunState::Success),
             Self::Unverified | Self::Unproven | Self::Approved => Some(CheckRunState::Neutral),
-            Self::Escalated | Self::Blocked | Self::Failed => Some(CheckRunState::Failure),
+            Self::Escalated | Self::Blocked | Self::Failed | Self::Unprepared => Some(CheckRunState::Failure),
             Self::Cancelled => Some(CheckRunState::Cancelled),
             Self::Merged | Self::Closed | Self::Refused => None,
         }
@@ -223,9 +232,13 @@ impl OutcomeWord {
             Self::Merged if verified => 0,
             Self::Unverified | Self::Unproven | Self::Approved | Self::Merged => 4,
             Self::Escalated => 3,
-            Self::Working | Self::Closed | Self::Blocked | Self::Failed | Self::Cancelled | Self::Refused => {
-                1
-            }
+            Self::Working
+            | Self::Closed
+            | Self::Blocked
+            | Self::Failed
+            | Self::Unprepared
+            | Self::Cancelled
+            | Self::Refused => 1,
         }
     }
 }
@@ -291,6 +304,7 @@ fn headline(settled: Option<&Settlement>, verdict: &Verdict) -> String {
         Settlement::Escalated { .. } => "Needs a person: the best attempt is not verified".to_owned(),
         Settlement::Blocked { .. } => "Blocked: there is no usable attempt".to_owned(),
         Settlement::Failed { .. } => "Failed: something has to be fixed first".to_owned(),
+        Settlement::Unprepared { .. } => "Waiting for the repository: its tests cannot run here".to_owned(),
         Settlement::Cancelled { .. } => "Cancelled".to_owned(),
         Settlement::Merged { by, .. } => format!("Merged by {by}"),
         Settlement::Closed { by, .. } => format!("The pull request was closed by {by}"),

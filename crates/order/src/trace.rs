@@ -5,6 +5,7 @@ use chrono::{DateTime, Utc};
 use serde::Serialize;
 
 use super::agent_run::AgentUsage;
+use super::environment_report::EnvironmentReport;
 use super::feedback::Feedback;
 use super::ids::{BranchName, CommitSha, Person, PullNumber, TreeSha};
 use super::inconclusive::Inconclusive;
@@ -37,6 +38,8 @@ pub struct OrderTrace {
     pub notes: Vec<String>,
     /// What stood in the way before anything was paid for.
     pub problems: Vec<String>,
+    /// What the work happens in, once it was prepared.
+    pub environment: Option<EnvironmentReport>,
     /// What is waited for from a person.
     pub asks: Option<PendingApproval>,
     /// What the checks of others came to on the head, when it was looked at last.

@@ -186,6 +186,7 @@ fn ended(settled: &Settlement) -> Option<String> {
         Settlement::Failed { because } => Some(format!("Failed: {because}")),
         Settlement::Escalated { because, .. }
         | Settlement::Blocked { because }
+        | Settlement::Unprepared { because }
         | Settlement::Refused { because } => Some(because.clone()),
     }
 }
@@ -193,7 +194,12 @@ fn ended(settled: &Settlement) -> Option<String> {
 /// Whether it was stopped, so that whatever was checked does not count.
 fn is_broken_off(settled: Option<&Settlement>) -> bool {
     match settled {
-        Some(Settlement::Cancelled { .. } | Settlement::Failed { .. } | Settlement::Refused { .. }) => true,
+        Some(
+            Settlement::Cancelled { .. }
+            | Settlement::Failed { .. }
+            | Settlement::Unprepared { .. }
+            | Settlement::Refused { .. },
+        ) => true,
         Some(
             Settlement::Finished { .. }
             | Settlement::Escalated { .. }

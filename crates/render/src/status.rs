@@ -168,6 +168,12 @@ fn next_steps(survey: &OrderProjection) -> Vec<&'static str> {
         Some(Settlement::Blocked { .. } | Settlement::Failed { .. } | Settlement::Cancelled { .. }) => {
             vec![retry]
         }
+        Some(Settlement::Unprepared { .. }) => {
+            vec![
+                "Mend it on the default branch: the work begins by itself once that is pushed.",
+                "Comment `/retry` to try again, when something else was mended.",
+            ]
+        }
         Some(Settlement::Closed { .. }) => {
             vec!["Reopen the pull request to continue, or add the label again to start over."]
         }
@@ -182,6 +188,7 @@ fn is_with_a_person(survey: &OrderProjection) -> bool {
         Some(
             Settlement::Finished { .. }
             | Settlement::Failed { .. }
+            | Settlement::Unprepared { .. }
             | Settlement::Cancelled { .. }
             | Settlement::Merged { .. }
             | Settlement::Closed { .. }

@@ -17,6 +17,8 @@ use journeyman_order::{
 const FIRST_STATE: &str = "opened";
 /// What it says of one whose pull request is not open any more: its word in `order::surfaces`.
 const WITHOUT_A_PULL: [&str; 2] = ["merged", "closed"];
+/// And of one that waits for the default branch to be mended.
+const UNPREPARED: &str = "unprepared";
 
 /// One order, as lists show it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -240,15 +242,16 @@ impl Store {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub async fn orders_with_open_pull(&self, repository: RepositoryId) -> Result<Vec<OrderRow>, StoreError> {
+    pub async fn orders_on_base(&self, repository: RepositoryId) -> Result<Vec<OrderRow>, StoreError> {
         let [merged, closed] = WITHOUT_A_PULL;
         let rows = select!(
             self,
             fetch_all,
-            "WHERE repository_id = $1 AND pull IS NOT NULL AND state <> $2 AND state <> $3 ORDER BY id",
+            "WHERE repository_id = $1 AND ((pull IS NOT NULL AND state <> $2 AND state <> $3) OR state = $4) ORDER BY id",
             to_column(repository.0, "a repository's id")?,
             merged,
-            closed
+            closed,
+            UNPREPARED
         )?;
         rows.into_iter().map(order_row).collect()
     }

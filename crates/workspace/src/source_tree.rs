@@ -17,7 +17,7 @@ use sha2::{Digest as _, Sha256};
 use super::remote::oid;
 use super::tree::{EntryMode, parse};
 use super::{GitError, Workspaces};
-use journeyman_order::{CommitSha, RepositoryName};
+use journeyman_order::{CommitSha, RepositoryName, TreeSha};
 
 /// Entries of a tree; one that has more is none of a project's.
 const MOST_ENTRIES: usize = 1_000_000;
@@ -77,6 +77,18 @@ impl Workspaces {
         let mut files = BTreeMap::new();
         collect(&odb, tree, Path::new(""), &mut files)?;
         Ok(SourceTree { workspaces: self.clone(), repository: repository.clone(), files })
+    }
+
+    /// The tree of a commit.
+    ///
+    /// # Errors
+    /// When the commit is not here.
+    pub fn tree_of(&self, repository: &RepositoryName, commit: &CommitSha) -> Result<TreeSha, GitError> {
+        let commits = self.commits(repository)?;
+        let found = commits.find_commit(oid(commit)?);
+        let found = found.map_err(|error| GitError::local("find a commit", &error))?;
+        let tree = found.tree_id().to_string().parse();
+        tree.map_err(|_| GitError::broken(format!("the tree of {commit} has no name that we know")))
     }
 }
 

@@ -6,6 +6,7 @@ mod agent_filesystem;
 mod archive;
 mod checks;
 mod conversation;
+mod environment;
 mod fetch_human;
 mod github;
 mod job_log;
@@ -95,6 +96,7 @@ pub(super) async fn perform(
         Move::RerunJobs { head: _, jobs } => context.rerun_jobs(&jobs).await,
         Move::ShowCheck { head, state } => context.show_check(&head, state).await,
         Move::Preflight => context.preflight().await,
+        Move::PrepareEnvironment => Box::pin(context.prepare_environment()).await,
         Move::ReadPull { pull, head } => context.read_pull(pull, &head).await,
         Move::TakeIn { branch, head } => context.fetch_human(branch, head).await,
         Move::UpdateBranch { head, how, date } => context.update_branch(head, how, date).await,

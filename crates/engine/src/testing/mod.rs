@@ -21,13 +21,14 @@ use super::effect_error::never;
 use journeyman_environment::{EnvironmentPlan, RepositoryFiles, SetupNetwork, judge_by, without_own_tests};
 use journeyman_order::test_run::CommandRun;
 use journeyman_order::{
-    CommitSha, EffectError, Exit, RepositoryName, RepositorySettings, Scrutiny, TestRun, TestVerdict,
-    TestingSettings, TreeSha,
+    CommitSha, EffectError, Exit, RepositoryName, RepositorySettings, Scrutiny, TestReport, TestRun,
+    TestVerdict, TestingSettings, TreeSha,
 };
 use journeyman_sandbox::Sandbox;
 use journeyman_workspace::{GitError, SourceTree, Workspaces, remove_all};
 
 use crate::environment::Environments;
+use baseline::CachedBaseline;
 use change::read_change;
 use checkout::CheckoutPool;
 use checkout_run::CheckoutRunSpec;
@@ -73,6 +74,15 @@ pub struct TestRunResult {
     pub outputs: Vec<CommandOutput>,
 }
 
+/// The tests on the base commit.
+pub(crate) struct BaselineOutcome {
+    /// None where they could not be run.
+    pub(crate) test: Option<CommandRun>,
+    pub(crate) reading: TestReport,
+    /// The end of what they printed.
+    pub(crate) tail: String,
+}
+
 /// What of the end of an output is kept, in bytes.
 const MOST_KEPT: usize = 2 << 20;
 
@@ -113,6 +123,16 @@ impl CommitTester {
             tracing::warn!("left behind: {}", trouble.message);
         }
         tested
+    }
+
+    /// Runs the tests on the base commit, or tells what is known of them.
+    pub(crate) async fn run_base(&self, ask: &TestRunRequest) -> Result<BaselineOutcome, EffectError> {
+        remove(&ask.folder).await?;
+        let judging = self.verdict_basis(ask).await?;
+        let ran = Box::pin(self.baseline(ask, &judging)).await;
+        remove(&ask.folder).await?;
+        let CachedBaseline { test, reading, tail, .. } = ran?;
+        Ok(BaselineOutcome { test, reading, tail })
     }
 
     async fn judge(&self, ask: &TestRunRequest) -> Result<TestRunResult, EffectError> {

@@ -217,6 +217,7 @@ impl<'a> BestEffortMoves<'a> {
             }
             Some(
                 Settlement::Escalated { .. }
+                | Settlement::Unprepared { .. }
                 | Settlement::Finished { .. }
                 | Settlement::Merged { .. }
                 | Settlement::Closed { .. }

@@ -219,6 +219,7 @@ impl<'a> Replay<'a> {
                 Settlement::Escalated { .. } => is_handed_over(),
                 Settlement::Blocked { .. }
                 | Settlement::Failed { .. }
+                | Settlement::Unprepared { .. }
                 | Settlement::Cancelled { .. }
                 | Settlement::Merged { .. }
                 | Settlement::Closed { .. }

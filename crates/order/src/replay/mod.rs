@@ -43,7 +43,7 @@ use self::worker::Worker;
 use super::ids::{CommitSha, Person};
 use super::journal::{Journal, JournalEntry, JournalEvent};
 use super::moves::{AgentTask, EffectError, EffectOutcome, Move, MoveKey, Retry};
-use super::pipeline::{Pipeline, RetryPolicy};
+use super::pipeline::{Check, Pipeline, RetryPolicy, Stage, StageKind};
 use super::settings::RepositorySettings;
 use super::settlement::Settlement;
 use super::signal::{Requester, SignalKind};
@@ -196,39 +196,78 @@ impl<'a> Replay<'a> {
         if let Requester::Person(person) = &self.journal.opened().by {
             self.authorize(person)?;
         }
-        let seen = self.observe(&MoveKey::only(ReservedWord::Prepare), |_| Move::Prepare)?;
+        for again in 1_u32.. {
+            self.prepare(again)?;
+            let Some(ended) = self.looked_at(again)? else { break };
+            // What stands in the way may be mended on the default branch: all of it is looked at again.
+            if !self.signals.has_retry_after(self.position) {
+                return Err(Suspension::Settled(ended));
+            }
+            self.trace.problems.clear();
+        }
+        Ok(())
+    }
+
+    /// How the order ends before it began, where something stands in the way.
+    fn looked_at(&mut self, again: u32) -> Result<Option<Settlement>, Suspension> {
+        match self.preflight(again)? {
+            None => self.environment(again),
+            ended @ Some(_) => Ok(ended),
+        }
+    }
+
+    /// The base branch, and what it says of itself.
+    fn prepare(&mut self, again: u32) -> Result<(), Suspension> {
+        let key = match again {
+            1 => MoveKey::only(ReservedWord::Prepare),
+            again => MoveKey::beside(ReservedWord::Prepare, again),
+        };
+        let seen = self.observe(&key, |_| Move::Prepare)?;
         if let EffectOutcome::Prepared { base, settings, .. } = seen.outcome {
             self.base = Some(base.clone());
             self.trace.base = Some(base.clone());
             self.settings = (**settings).clone();
         }
-        self.preflight()
+        Ok(())
     }
 
-    /// Whatever would stop the work after it was paid for, said at once and before.
-    fn preflight(&mut self) -> Result<(), Suspension> {
-        for again in 1_u32.. {
-            let key = MoveKey::beside(ReservedWord::Preflight, again);
-            let seen = self.observe(&key, |_| Move::Preflight)?;
-            let EffectOutcome::Preflighted { problems, warnings } = seen.outcome else {
-                return Err(self.mismatch(&key));
-            };
-            for warning in warnings {
-                self.trace.note(warning.clone());
-            }
-            if problems.is_empty() {
-                break;
-            }
-            if !self.signals.has_retry_after(self.position) {
-                self.trace.problems.clone_from(problems);
-                let because = match &problems[..] {
-                    [only] => only.clone(),
-                    several => format!("there are {} blockers", several.len()),
-                };
-                return Err(Suspension::Settled(Settlement::Failed { because }));
-            }
+    /// Whatever would stop the work after it was paid for, said at once and before. How the order ends, where something
+    /// would.
+    fn preflight(&mut self, again: u32) -> Result<Option<Settlement>, Suspension> {
+        let key = MoveKey::beside(ReservedWord::Preflight, again);
+        let seen = self.observe(&key, |_| Move::Preflight)?;
+        let EffectOutcome::Preflighted { problems, warnings } = seen.outcome else {
+            return Err(self.mismatch(&key));
+        };
+        for warning in warnings {
+            self.trace.note(warning.clone());
         }
-        Ok(())
+        self.trace.problems.clone_from(problems);
+        let because = match &problems[..] {
+            [] => return Ok(None),
+            [only] => only.clone(),
+            several => format!("there are {} blockers", several.len()),
+        };
+        Ok(Some(Settlement::Failed { because }))
+    }
+
+    /// What the work happens in: where the tests cannot run, nothing that an agent does can be verified.
+    fn environment(&mut self, again: u32) -> Result<Option<Settlement>, Suspension> {
+        let tests = |stage: &Stage| stage.uses == StageKind::Tests || stage.checks.contains(&Check::Tests);
+        if !self.pipeline.stages.iter().any(tests) {
+            return Ok(None);
+        }
+        let key = MoveKey::beside(ReservedWord::Environment, again);
+        let seen = self.observe(&key, |_| Move::PrepareEnvironment)?;
+        let EffectOutcome::EnvironmentPrepared(report) = seen.outcome else {
+            return Err(self.mismatch(&key));
+        };
+        self.trace.environment = Some((**report).clone());
+        Ok(report.problem.as_ref().map(|problem| {
+            let because = problem.told();
+            self.trace.problems = vec![because.clone()];
+            Settlement::Unprepared { because }
+        }))
     }
 
     /// Whoever put the label on may ask for work, or somebody who put it on after them: an outsider's label takes

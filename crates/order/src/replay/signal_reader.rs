@@ -15,6 +15,7 @@ use crate::ids::Person;
 use crate::journal::{Journal, JournalEntry, JournalEvent};
 use crate::moves::MoveKey;
 use crate::pipeline::Pipeline;
+use crate::settlement::Settlement;
 use crate::signal::{Requester, ReviewVerdict, Signal, SignalKind, SlashCommand};
 use crate::surfaces::Surfaces;
 
@@ -63,6 +64,8 @@ enum OrderPhase {
         has_pull: bool,
     },
     PlanWaits,
+    /// It waits for its environment to be mended, and goes on by itself then.
+    Unprepared,
     /// It rests, and can be told to go on.
     Rests {
         /// What a word would be about.
@@ -115,6 +118,13 @@ impl SignalLog {
         let ResolvedSignal { seq, at, signal, request: wish } = decided;
         let answer = match wish {
             SignalRequest::Talk => SignalAnswer::Noted,
+            // An environment that could not be prepared may be mended now.
+            SignalRequest::Occasion(PullEventKind::BaseMoved)
+                if matches!(self.phase_at(pipeline, journal, seq, at), OrderPhase::Unprepared) =>
+            {
+                self.commands.push(AppliedCommand { seq, segment: 0, command: ResumeCommand::Retried });
+                SignalAnswer::Taken
+            }
             SignalRequest::Occasion(what) => {
                 self.pull_events.push(PullEvent { seq, at, kind: what });
                 SignalAnswer::Noted
@@ -158,6 +168,7 @@ impl SignalLog {
         let rests = |approvable, retry| OrderPhase::Rests { segment, approvable, retry };
         match ran.settled {
             _ if self.cancelled().is_some() => rests(false, RetryCommandKind::MoreRounds),
+            Some(Settlement::Unprepared { .. }) => OrderPhase::Unprepared,
             Some(_) if segment == 0 && can_be_retried => rests(ran.approvable, RetryCommandKind::MoreRounds),
             Some(_) if ran.given_up => rests(ran.approvable, RetryCommandKind::MoreRounds),
             Some(_) if ran.has_pull => {
@@ -202,6 +213,10 @@ impl SignalLog {
                 self.pull_events.push(PullEvent { seq, at, kind: PullEventKind::Asked { by, guidance } });
                 return Ok(());
             }
+            (SignalRequest::Retry { .. }, OrderPhase::Unprepared) => {
+                self.commands.push(AppliedCommand { seq, segment: 0, command: ResumeCommand::Retried });
+                return Ok(());
+            }
             (SignalRequest::Approve(by), OrderPhase::Rests { segment, approvable: true, .. }) => {
                 self.commands.push(AppliedCommand { seq, segment, command: ResumeCommand::Approved { by } });
                 return Ok(());
@@ -223,7 +238,10 @@ impl SignalLog {
                 self.plan_decisions.push((seq, PlanDecision::Again { guidance }));
                 return Ok(());
             }
-            (SignalRequest::Cancel(because) | SignalRequest::Unlabel(because), OrderPhase::PlanWaits)
+            (
+                SignalRequest::Cancel(because) | SignalRequest::Unlabel(because),
+                OrderPhase::PlanWaits | OrderPhase::Unprepared,
+            )
             | (SignalRequest::Cancel(because), OrderPhase::AtWork { .. })
             | (SignalRequest::Unlabel(because), OrderPhase::AtWork { has_pull: false, .. }) => {
                 self.cancels.push(Cancellation { seq, because });

@@ -104,7 +104,7 @@ async fn orders_are_found_by_their_branch_and_by_their_open_pull_request() {
         assert_eq!(find(99, "journeyman/issue-1-b").await, None);
 
         let open = async |repository| -> Vec<OrderId> {
-            let rows = store.orders_with_open_pull(RepositoryId(repository)).await.unwrap();
+            let rows = store.orders_on_base(RepositoryId(repository)).await.unwrap();
             rows.into_iter().map(|row| row.id).collect()
         };
         assert_eq!(open(99).await, [ids[1], ids[4]]);

@@ -6,6 +6,7 @@ mod artifact;
 mod budget;
 mod chance;
 mod conversation;
+mod environment;
 mod graph;
 mod loop_properties;
 mod properties;

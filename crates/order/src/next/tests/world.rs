@@ -56,6 +56,7 @@ pub(super) enum OrderEnding {
     Escalated { pull: Option<PullNumber>, because: String },
     Blocked { because: String },
     Failed { because: String },
+    Unprepared { because: String },
     Cancelled { because: String },
     Merged { pull: PullNumber, by: String },
     Closed { pull: PullNumber, by: String },
@@ -78,6 +79,7 @@ impl OrderEnding {
             Settlement::Escalated { pull, because } => Self::Escalated { pull, because },
             Settlement::Blocked { because } => Self::Blocked { because },
             Settlement::Failed { because } => Self::Failed { because },
+            Settlement::Unprepared { because } => Self::Unprepared { because },
             Settlement::Cancelled { because } => Self::Cancelled { because },
             Settlement::Merged { pull, by } => Self::Merged { pull, by },
             Settlement::Closed { pull, by } => Self::Closed { pull, by },
@@ -361,6 +363,7 @@ impl SimulatedOrder {
             Move::Archive { .. } => EffectOutcome::Archived { artifacts: Vec::new() },
             Move::ShowReview(_) => EffectOutcome::ReviewShown,
             Move::ShowStatus { .. } => EffectOutcome::StatusShown { comment: None },
+            Move::PrepareEnvironment => EffectOutcome::EnvironmentPrepared(Box::default()),
             Move::Preflight => EffectOutcome::Preflighted { problems: Vec::new(), warnings: Vec::new() },
             Move::ReadPull { head, .. } => EffectOutcome::PullRead(Box::new(quiet(head))),
             Move::TakeIn { head, .. } => EffectOutcome::TakenIn {

@@ -1,0 +1,123 @@
+//! What a run says of an environment in which the tests cannot run at all: the line that tells, and whether it is the
+//! environment's fault rather than the code's.
+
+use journeyman_order::{Exit, TestReport};
+
+use super::text::plain;
+
+/// Of a line that is shown.
+const LONGEST: usize = 300;
+/// What of the end of an output is looked at, in bytes.
+const MOST_READ: usize = 256 << 10;
+/// As a shell ends when a program cannot be started, or is not there.
+const NOT_STARTED: [i32; 2] = [126, 127];
+
+/// The line that says why a command failed, as far as one can tell: the last that speaks of an error, or else the last.
+pub fn telling_line(output: &str) -> Option<String> {
+    let text = end_of(output);
+    let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let errors = regex::Regex::new(
+        r"(?i)\b(?:error|err!|fatal|failed|failure|denied|refused|cannot|could not|couldn't|unable to|not found|no such|no module|no matching|unsupported|requires|conflict)\b",
+    );
+    let is_error = |line: &&str| errors.as_ref().is_ok_and(|errors| errors.is_match(line));
+    let line = lines().rfind(is_error).or_else(|| lines().next_back())?;
+    Some(line.chars().take(LONGEST).collect())
+}
+
+/// The line that says that something is missing around the tests, where none of them ran: a program, or a package that is not
+/// the repository's own. `is_own` says whether a module of that name lies in the repository. None: they can run, or what
+/// fails is the repository's code, which an agent can mend.
+pub fn missing_for_tests(
+    exit: Exit,
+    reading: &TestReport,
+    output: &str,
+    is_own: &dyn Fn(&str) -> bool,
+) -> Option<String> {
+    let ran = reading.counts.is_some_and(|counts| counts.ran() > 0);
+    if ran || exit == Exit::Code(0) || matches!(exit, Exit::Signal(_) | Exit::TimedOut) {
+        return None;
+    }
+    let text = end_of(output);
+    let patterns = [
+        r"^.*(?:sh|bash|env): (?:\d+: |line \d+: )?(?P<whole>\S+): (?:command )?not found$",
+        r"^.*: (?P<whole>\S+): (?:command )?not found$",
+        r"^.*No module named '?(?P<module>[A-Za-z0-9_]+)[\w.]*'?.*$",
+        r"^.*[Cc]annot find (?:module|package) '(?P<module>[^'./][^']*)'.*$",
+        r"^.*error: no matching package named .*$",
+        r"^.*error: failed to (?:get|download|load source for dependency) .*$",
+        r"^.*no required module provides package .*$",
+        r"^.*Could not (?:find|resolve) (?:dependencies|artifact|gem|com\.|org\.).*$",
+        r"^.*Could not find gem .*$",
+        r"^.*\[ERROR\].*Could not transfer artifact .*$",
+        r"^.*Could not resolve all (?:files|dependencies|artifacts) .*$",
+        r"^.*error NU1\d{3}: .*$",
+        r"^.*CMake Error: CMAKE_\w+_COMPILER not set.*$",
+        r"^.*No CMAKE_\w+_COMPILER could be found.*$",
+        r"^.*Could NOT find (?P<whole>\w+) .*$",
+    ];
+    let found = text.lines().map(str::trim).find(|line| {
+        patterns.iter().any(|pattern| {
+            let captures = regex::Regex::new(pattern).ok().and_then(|known| known.captures(line));
+            captures
+                .is_some_and(|captures| captures.name("module").is_none_or(|module| !is_own(module.as_str())))
+        })
+    });
+    let line = found.map(str::to_owned);
+    let line = match exit {
+        Exit::Code(code) if NOT_STARTED.contains(&code) => line.or_else(|| telling_line(output)),
+        Exit::Code(_) | Exit::Signal(_) | Exit::TimedOut => line,
+    };
+    line.map(|line| line.chars().take(LONGEST).collect())
+}
+
+fn end_of(output: &str) -> String {
+    plain(
+        output.get(output.floor_char_boundary(output.len().saturating_sub(MOST_READ))..).unwrap_or_default(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use journeyman_order::command_run::TestCounts;
+
+    fn missing(code: i32, output: &str, ran: Option<u64>) -> Option<String> {
+        let counts = ran.map(|failed| TestCounts { failed, ..TestCounts::default() });
+        let reading = TestReport { counts, ..TestReport::default() };
+        missing_for_tests(Exit::Code(code), &reading, output, &|module| module == "calc")
+    }
+
+    #[test]
+    fn what_is_missing_around_the_tests_is_told_from_what_is_wrong_in_the_code() {
+        for (code, output) in [
+            (127, "sh: 1: pytest: not found\n"),
+            (1, "/usr/bin/python3: No module named pytest\n"),
+            (2, "E   ModuleNotFoundError: No module named 'requests'\n1 error in 0.1s"),
+            (1, "Error: Cannot find module 'vitest'\nRequire stack:"),
+            (101, "error: no matching package named `serde` found\nlocation searched: index"),
+            (1, "calc.go:3:8: no required module provides package github.com/a/b; to add it:"),
+            (1, "[ERROR] Failed to execute goal: Could not resolve dependencies for project a:b:jar:1"),
+        ] {
+            assert!(missing(code, output, None).is_some(), "{output}");
+            assert_eq!(missing(code, output, Some(3)), None, "some ran: {output}");
+        }
+        for (code, output) in [
+            (1, "ModuleNotFoundError: No module named 'calc.parse'"),
+            (1, "Error: Cannot find module './sum'"),
+            (2, "SyntaxError: invalid syntax"),
+            (101, "error[E0425]: cannot find value `x` in this scope"),
+            (0, "sh: pytest: not found, and all is well"),
+            (1, "1 failed, 3 passed"),
+        ] {
+            assert_eq!(missing(code, output, None), None, "{output}");
+        }
+    }
+
+    #[test]
+    fn the_line_that_tells_is_the_last_that_speaks_of_an_error() {
+        let output = "Collecting a\n\x1b[31mERROR: No matching distribution found for b==9\x1b[0m\n\nnotice: a new pip\n";
+        assert_eq!(telling_line(output).unwrap(), "ERROR: No matching distribution found for b==9");
+        assert_eq!(telling_line("one\ntwo\n\n").unwrap(), "two");
+        assert_eq!(telling_line("\n \n"), None);
+    }
+}

@@ -86,8 +86,7 @@ fn cases(kind: &str) -> Vec<Case> {
 /// One repository for all, so that changes of the same base commit share its baseline.
 struct House {
     place: tempfile::TempDir,
-    sandbox: Sandbox,
-    workspaces: Workspaces,
+    testing: CommitTester,
 }
 
 impl House {
@@ -97,7 +96,12 @@ impl House {
         let workspaces = Workspaces::new(&place.path().join("data")).expect("a data folder");
         workspaces.import_local(&name(), &place.path().join("repository")).expect("the commits");
         let sandbox = Sandbox::new(IsolationMode::Bubblewrap, Vec::new()).await.expect("a sandbox");
-        Self { place, sandbox, workspaces }
+        let settings = TestingSettings {
+            setup_time: Duration::from_secs(120),
+            test_time: Duration::from_secs(120),
+            ..TestingSettings::default()
+        };
+        Self { testing: CommitTester::new(sandbox, workspaces, settings).await, place }
     }
 
     fn repository(&self) -> git2::Repository {
@@ -119,16 +123,6 @@ impl House {
 
     async fn of_commits(&self, case: &str, commits: Commits, settings: RepositorySettings) -> TestRun {
         let Commits { before, after, tree } = commits;
-        let testing = CommitTester::new(
-            self.sandbox.clone(),
-            self.workspaces.clone(),
-            TestingSettings {
-                setup_time: Duration::from_secs(120),
-                test_time: Duration::from_secs(120),
-                ..TestingSettings::default()
-            },
-        )
-        .await;
         let ask = TestRunRequest {
             repository: name(),
             base: before.to_string().parse().expect("a commit"),
@@ -139,7 +133,7 @@ impl House {
             folder: self.place.path().join("tests").join(case),
             environments: self.place.path().join("environments").join(case),
         };
-        testing.run(&ask).await.unwrap_or_else(|trouble| panic!("{case}: {}", trouble.message)).run
+        self.testing.run(&ask).await.unwrap_or_else(|trouble| panic!("{case}: {}", trouble.message)).run
     }
 }
 

@@ -233,7 +233,7 @@ impl World {
         // Who only looks has a seat with a home of its own.
         let seats = self.orders().into_iter().flat_map(|order| folders(&order.join("seats")));
         for place in self.orders().into_iter().chain(seats) {
-            let diary = fs::read_to_string(place.join("home/diary")).unwrap_or_default();
+            let diary = fs::read_to_string(place.join("home.upper/diary")).unwrap_or_default();
             for line in diary.lines() {
                 let (what, run) = line.split_once(' ').expect("a diary of two words a line");
                 let counts = if what == "begun" { &mut runs.begun } else { &mut runs.ended };

@@ -12,7 +12,7 @@ const WAITS_FOR_ADVICE: &str = r"
 - stage: implement
   round: 4
   run: |
-    cat > ../prompt.txt
+    cat > /tmp/prompt.txt
     sed -i 's|    sorted.get(sorted.len() / 2).copied()|    let middle = sorted.len() / 2;\n    if middle > 0 \&\& sorted.len() % 2 == 0 {\n        return Some((sorted.get(middle - 1)? + sorted.get(middle)?) / 2.0);\n    }\n    sorted.get(middle).copied()|' src/lib.rs
     cat >> tests/statistics.rs <<'TEST'
 
@@ -21,7 +21,7 @@ const WAITS_FOR_ADVICE: &str = r"
         assert_eq!(median(&[4.0, 1.0, 3.0, 2.0]), Some(2.5));
     }
     TEST
-    grep -q 'push it, please' ../prompt.txt && git commit -qam 'Take the mean of the middle two' && git push -q origin HEAD
+    grep -q 'push it, please' /tmp/prompt.txt && git commit -qam 'Take the mean of the middle two' && git push -q origin HEAD
   say: Pushed, as I was told.
 ";
 

@@ -36,18 +36,47 @@ async fn its_test_command_is_what_judges_from_the_base_and_never_from_the_change
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_setup_that_fails_is_feedback_and_said_as_such() {
-    let settings = "setup: 'echo no such package: roads >&2; exit 3'\ntest: sh test.sh\n";
-    let again = WELL
-        .replace("echo 42 > answer", "cat; echo 42 > answer; echo $JOURNEYMAN_ROUND > round; git add round");
+async fn a_setup_that_the_change_breaks_is_feedback_and_said_as_such() {
+    let settings = "setup: sh setup.sh\ntest: sh test.sh\n";
+    let again = WELL.replace(
+        "echo 42 > answer",
+        "cat; echo 42 > answer; echo $JOURNEYMAN_ROUND > round; git add round
+    echo 'echo no such package: roads >&2; exit 3' > setup.sh",
+    );
     let again = again.replace("  say: The answer is right now.\n", "");
-    let world = Story::of(&again).file(SETTINGS, settings).labeled().await;
+    let story = Story::of(&again).file(SETTINGS, settings).file("setup.sh", "true\n");
+    let world = story.labeled().await;
     let ended = world.settled().await;
     assert_eq!(ended.word(), "escalated", "{}", ended.because());
     assert!(ended.because().contains("the setup ended with exit code 3"), "{}", ended.because());
     let told = ended.said("implement/2/agent");
     assert!(told.contains("no such package: roads"), "{told}");
     assert!(world.pull().draft);
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_setup_that_fails_costs_no_round_and_no_dollar_and_the_work_begins_once_it_is_mended() {
+    let settings = "setup: 'echo no such package: roads >&2; exit 3'\ntest: sh test.sh\n";
+    let world = Story::of(WELL).file(SETTINGS, settings).labeled().await;
+    let ended = world.settled().await;
+    assert_eq!((ended.word(), ended.survey.trace.usage.usd), ("unprepared", 0.0));
+    assert!(!ended.moves().iter().any(|name| name.contains("agent")), "{:?}", ended.moves());
+    let comment = world.thread().comments.first().map(|comment| comment.body.clone()).unwrap_or_default();
+    let shown: Vec<&str> =
+        comment.lines().take_while(|line| !line.starts_with("**What you can do")).collect();
+    insta::assert_snapshot!(shown.get(1..5).unwrap_or_default().join("\n"), @r"
+    ### Waiting for the repository: its tests cannot run here
+
+    **Blockers**
+
+    - The setup \`echo no such package: roads \>\&2; exit 3\` ended with exit code 3: no such package: roads. Change \`setup\` in .github/journeyman.yml on the default branch, or what it installs.
+    ");
+    let mended = [(SETTINGS.to_owned(), Some(b"setup: 'true'\ntest: sh test.sh\n".to_vec()))];
+    let pushed = world.github.push_commit(REPOSITORY, "main", MAINTAINER, "Mend the setup", mended.into());
+    pushed.await.expect("it is pushed");
+    let ended = world.settled().await;
+    assert_eq!(ended.word(), "verified", "{}", ended.because());
     world.end().await;
 }
 

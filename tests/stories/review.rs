@@ -66,8 +66,8 @@ async fn the_reviewer_objects_the_developer_mends_and_each_round_is_a_comment() 
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_reviewer_is_shown_the_change_and_its_own_words_and_can_change_nothing() {
-    // It passes only what it was shown, and only where it cannot write.
+async fn the_reviewer_is_shown_the_change_and_its_own_words_and_what_it_writes_changes_nothing() {
+    // What it writes is in a layer of its own.
     let judge = r#"
 - stage: review
   role: code_reviewer
@@ -92,7 +92,7 @@ async fn the_reviewer_is_shown_the_change_and_its_own_words_and_can_change_nothi
 
     assert_eq!(ended.word(), "verified", "{}", ended.because());
     let said = ended.said("review/1/verify-1");
-    for seen in ["+42 yes", "It says 41 yes", "2 passed yes", "wrote no", "pushed no", "reads 42"] {
+    for seen in ["+42 yes", "It says 41 yes", "2 passed yes", "wrote yes", "pushed no", "reads 43"] {
         assert!(said.contains(seen), "{seen:?}: {said}");
     }
     assert!(ended.said("review/2/verify-1").contains("own words yes"), "{}", ended.said("review/2/verify-1"));

@@ -12,7 +12,8 @@ use journeyman_sandbox::{
     CollectedOutput, Job, JobLimits, Mount, MountAccess, Sandbox, SandboxNetwork, Sink,
 };
 
-use super::effect_error::soon;
+use super::effect_error::{never, soon};
+use journeyman_workspace::remove_all;
 
 /// Git and small shell commands in the agent's workspace end within this.
 const SHORT: Duration = Duration::from_secs(300);
@@ -113,4 +114,21 @@ impl Sink for OutputRecorder {
     fn stderr(&mut self, bytes: &[u8]) {
         self.take(bytes);
     }
+}
+
+/// Work that would keep a thread of the runtime busy.
+pub(crate) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, EffectError> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(|error| never(format!("a fault of Journeyman's own: {error}")))
+}
+
+/// Also folders that somebody made unwritable, as Go does with its module cache. Takes time where there is much.
+pub(crate) async fn remove(place: &std::path::Path) -> Result<(), EffectError> {
+    let place = place.to_owned();
+    blocking(move || {
+        remove_all(&place).map_err(|error| soon(format!("cannot clear {}: {error}", place.display())))
+    })
+    .await?
 }

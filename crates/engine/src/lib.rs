@@ -8,6 +8,7 @@
 //! between is done again, and every effect is made so that this is harmless.
 
 mod cache;
+mod command;
 mod driver;
 mod effect_error;
 mod effects;
@@ -17,6 +18,7 @@ mod intake;
 mod job;
 mod live_journal;
 mod order_api;
+mod place;
 mod retry_clock;
 mod supervisor;
 pub mod testing;

@@ -4,10 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::{EffectContext, EffectError, soon};
-use crate::environment::{
-    Environment, EnvironmentOwner, EnvironmentPlace, EnvironmentRequest, Lease, Preparation,
-};
+use crate::environment::{Environment, EnvironmentOwner, EnvironmentRequest, Lease, Preparation};
 use crate::job::writable;
+use crate::place::EnvironmentPlace;
 use journeyman_order::CommitSha;
 use journeyman_order::moves::{AgentTask, AgentTaskWorkspace};
 use journeyman_sandbox::{Job, Mount};
@@ -57,8 +56,7 @@ impl EffectContext {
                 let ask = EnvironmentRequest { source, commit: commit.clone(), ..ask };
                 let inside = self.parts.environments.inside(&folder);
                 let made = Arc::clone(&environment);
-                let place =
-                    crate::testing::blocking(move || made.place_to_look_from(&ask, (&folder, &inside)));
+                let place = crate::job::blocking(move || made.place_to_look_from(&ask, (&folder, &inside)));
                 let place =
                     place.await?.map_err(|error| soon(format!("cannot lay out a commit: {error}")))?;
                 Ok(self.held(place, Vec::new()))

@@ -4,8 +4,9 @@
 use std::path::Path;
 
 use super::{EffectContext, EffectResult};
+use crate::command::FinishedCommand;
 use crate::environment::{EnvironmentRequest, Preparation};
-use crate::testing::{BaselineOutcome, CommitTester, FinishedCommand, TestRunRequest};
+use crate::testing::{BaselineOutcome, CommitTester, TestRunRequest};
 use journeyman_environment::{EnvironmentPlan, EnvironmentSource, ToolFit};
 use journeyman_order::environment_report::{BaselineRun, EnvironmentProblem, EnvironmentReport};
 use journeyman_order::{EffectError, EffectOutcome, Exit};

@@ -8,8 +8,8 @@ use globset::GlobBuilder;
 
 use super::agent_filesystem::{AgentFilesystem, put};
 use super::{EffectContext, EffectResult, never, soon};
-use crate::environment::EnvironmentPlace;
 use crate::job::{make_folder, readable, short_job, succeed};
+use crate::place::EnvironmentPlace;
 use journeyman_order::{BranchName, CommitSha, EffectError, EffectOutcome, TreeSha};
 use journeyman_sandbox::{Job, Mount};
 use journeyman_workspace::{
@@ -61,7 +61,7 @@ impl EffectContext {
             None => {
                 let (ask, environment) = self.environment().await?;
                 let made = move || environment.lasting_place(&ask, (&folder, &inside));
-                let place = crate::testing::blocking(made).await?;
+                let place = crate::job::blocking(made).await?;
                 place.map_err(|error| soon(format!("cannot make the agent's work tree: {error}")))?
             }
         };
@@ -93,6 +93,10 @@ impl EffectContext {
             if folder.len() == glob.split('/').count() { &folder[..folder.len() - 1] } else { &folder[..] };
         let folder = if folder.is_empty() { ".".to_owned() } else { format!("./{}", folder.join("/")) };
         let list = ["sh", "-c", r#"[ -d "$1" ] || exit 0; exec find "$1" -type f -print0"#, "find", &folder];
+        // An agent without a work tree, such as a model's API, has written none.
+        if self.agent_place().is_err() {
+            return Ok(EffectOutcome::FilesFound { files: Vec::new(), content: None });
+        }
         let listed = self.in_workspace(&list).await?;
         let mut files: Vec<String> = listed
             .split(|byte| *byte == 0)

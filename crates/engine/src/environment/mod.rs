@@ -6,10 +6,9 @@
 //! Only the setup of a commit of the default branch makes what is shared. What a change installs otherwise lies in a folder
 //! of its order's own, on top of what is shared, and nobody else ever sees it.
 
-pub(crate) mod folder;
 mod key;
 mod origin_of_files;
-mod place;
+mod places;
 mod prepare;
 mod record;
 mod shelf;
@@ -20,16 +19,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::Mutex as AsyncMutex;
 
+use crate::command::{CommandOutput, FinishedCommand};
 use crate::effect_error::soon;
-use crate::testing::{CommandOutput, FinishedCommand};
-use folder::LayerMethod;
+use crate::place::EnvironmentPlace;
+use crate::place::folder::LayerMethod;
 use journeyman_environment::EnvironmentPlan;
 use journeyman_order::network::NetworkRecord;
 use journeyman_order::test_run::CommandRun;
 use journeyman_order::{CommitSha, EffectError, RepositoryName, TestingSettings};
 use journeyman_sandbox::{IsolationMode, Sandbox};
 use journeyman_workspace::{SourceTree, Workspaces};
-pub(crate) use place::EnvironmentPlace;
 use record::EnvironmentRecord;
 pub(crate) use shelf::Lease;
 
@@ -114,6 +113,11 @@ impl Environments {
                 LayerMethod::Copy
             }
         };
+        let all = workspaces.all_environments();
+        let cleared = crate::job::blocking(move || shelf::clear_leftovers(&all)).await;
+        if let Err(trouble) = cleared {
+            tracing::warn!("half environments are left: {}", trouble.message);
+        }
         let inner = EnvironmentsInner {
             sandbox,
             workspaces,

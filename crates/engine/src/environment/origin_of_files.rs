@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use super::folder::LayeredFolder;
+use crate::place::folder::LayeredFolder;
 use journeyman_environment::EnvironmentPlan;
 use journeyman_workspace::SourceTree;
 

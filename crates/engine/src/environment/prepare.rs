@@ -6,12 +6,15 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use super::folder::{LayerMethod, LayeredFolder};
 use super::origin_of_files::made_of_sources;
-use super::place::{HOME, TREE};
 use super::record::EnvironmentRecord;
-use super::{Environment, EnvironmentPlace, EnvironmentRequest, Environments, INSIDE, Preparation, disk};
-use crate::testing::{CommandOptions, blocking, for_setup, is_good, run_command};
+use super::shelf::HALF;
+use super::{Environment, EnvironmentRequest, Environments, INSIDE, Preparation, disk};
+use crate::command::{CommandOptions, for_setup, is_good, run_command};
+use crate::job::blocking;
+use crate::place::EnvironmentPlace;
+use crate::place::folder::{LayerMethod, LayeredFolder};
+use crate::place::{HOME, TREE};
 use journeyman_order::EffectError;
 use journeyman_sandbox::MOST_LAYERS;
 use journeyman_workspace::SourceTree;
@@ -44,8 +47,12 @@ impl Environments {
         shelf: &Path,
         [name, exact]: [String; 2],
     ) -> Result<Preparation, EffectError> {
-        let half = shelf.join(format!("half-{}", uuid::Uuid::new_v4().simple()));
+        let half = shelf.join(format!("{HALF}{}", uuid::Uuid::new_v4().simple()));
         let below = self.downloads(ask);
+        let shared = self.inner.workspaces.environments(&ask.repository);
+        let _leases: Vec<_> = below.iter().map(|name| self.lease(&shared.join(name))).collect();
+        let is_whole = below.iter().all(|name| shared.join(name).join("home").is_dir());
+        let below = if is_whole { below } else { Vec::new() };
         let is_over = !below.is_empty();
         let mut made = Box::pin(self.make_half(ask, &half, below)).await;
         if let (true, Ok(Err(_))) = (is_over, &made) {
@@ -89,7 +96,7 @@ impl Environments {
         ask: &EnvironmentRequest,
         half: &Path,
         below: Vec<String>,
-    ) -> Result<Result<EnvironmentRecord, Box<crate::testing::FinishedCommand>>, EffectError> {
+    ) -> Result<Result<EnvironmentRecord, Box<crate::command::FinishedCommand>>, EffectError> {
         let checkout = half.join("checkout");
         let (workspaces, repository, commit, into) =
             (self.inner.workspaces.clone(), ask.repository.clone(), ask.commit.clone(), checkout.clone());
@@ -110,7 +117,6 @@ impl Environments {
         };
         let shared = self.inner.workspaces.environments(&ask.repository);
         let homes: Vec<PathBuf> = below.iter().map(|name| shared.join(name).join("home")).collect();
-        let _leases: Vec<_> = below.iter().map(|name| self.lease(&shared.join(name))).collect();
         let method = self.inner.method;
         let place = |tree: LayeredFolder, home: LayeredFolder| {
             EnvironmentPlace::at(tree, home, (&made, &ask.inside), &ask.plan)
@@ -205,7 +211,7 @@ impl Environments {
             named.extend_from_slice(path.as_os_str().as_bytes());
             named.push(0);
         }
-        let ran = crate::testing::short(
+        let ran = crate::command::short(
             &self.inner.sandbox,
             place,
             &["sh", "-c", COMMIT],
@@ -262,5 +268,5 @@ fn size(folder: &Path) -> u64 {
 }
 
 async fn remove(place: &Path) -> Result<(), EffectError> {
-    crate::testing::remove(place).await
+    crate::job::remove(place).await
 }

@@ -6,12 +6,15 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use super::place::layers_of_place;
 use super::{Environment, EnvironmentRequest, Environments, disk, record::EnvironmentRecord};
-use crate::testing::blocking;
+use crate::job::blocking;
+use crate::place::layers_of_place;
 use journeyman_order::EffectError;
 use journeyman_workspace::remove_all;
 
+/// How folders are called that are half of an environment, or were one; what is left of a server that was killed.
+pub(super) const HALF: &str = "half-";
+const GONE: &str = "gone-";
 /// Written anew each time somebody takes it.
 const USED: &str = "used";
 
@@ -51,6 +54,8 @@ impl Environments {
         name: &str,
     ) -> Result<Option<Environment>, EffectError> {
         let folder = shelf.join(name);
+        // Held before it is looked at: what is held is not taken away.
+        let _lease = self.lease(&folder);
         let Some(record) = EnvironmentRecord::read(&folder) else { return Ok(None) };
         self.with(ask, folder, record, true).await
     }
@@ -92,7 +97,7 @@ impl Environments {
         let (all, most) = (self.inner.workspaces.all_environments(), self.inner.settings.keep);
         let leased: BTreeSet<PathBuf> =
             self.inner.leased.lock().unwrap_or_else(PoisonError::into_inner).keys().cloned().collect();
-        let orders = self.inner.workspaces.orders();
+        let (orders, leases) = (self.inner.workspaces.orders(), Arc::clone(&self.inner.leased));
         blocking(move || {
             let mut kept = Vec::new();
             for shelf in std::fs::read_dir(&all).into_iter().flatten().flatten().flat_map(|owner| {
@@ -121,6 +126,7 @@ impl Environments {
                     needed.extend(record.home_below.iter().map(|name| shelf.join(name)).collect::<Vec<_>>());
                 }
             }
+            let mut gone = Vec::new();
             for (_, folder, record) in &kept {
                 let is_below = |other: &(SystemTime, PathBuf, EnvironmentRecord)| {
                     let name = folder.file_name().unwrap_or_default();
@@ -129,17 +135,40 @@ impl Environments {
                 if total <= most || needed.contains(folder) || kept.iter().any(is_below) {
                     continue;
                 }
+                // Whoever takes it at this moment has it, or finds nothing.
+                let leased = leases.lock().unwrap_or_else(PoisonError::into_inner);
+                if leased.contains_key(folder) {
+                    continue;
+                }
+                let away = folder.with_file_name(format!("{GONE}{}", uuid::Uuid::new_v4().simple()));
+                std::fs::rename(folder, &away)?;
+                drop(leased);
                 tracing::info!(
                     "the environment {} was not used for long, and is taken away",
                     folder.display()
                 );
-                remove_all(folder).map_err(std::io::Error::other)?;
+                gone.push(away);
                 total = total.saturating_sub(record.bytes);
             }
-            Ok(())
+            gone.iter().try_for_each(|away| remove_all(away)).map_err(std::io::Error::other)
         })
         .await?
         .map_err(disk("take away old environments"))
+    }
+}
+
+/// What a server left that was killed while it made or removed one.
+pub(super) fn clear_leftovers(all: &Path) {
+    let folders = |folder: &Path| std::fs::read_dir(folder).into_iter().flatten().flatten();
+    for shelf in folders(all).flat_map(|owner| folders(&owner.path())) {
+        for left in folders(&shelf.path()) {
+            let name = left.file_name();
+            let name = name.to_string_lossy();
+            if name.starts_with(HALF) || name.starts_with(GONE) {
+                // What stays is tried again by the next server.
+                let _ = remove_all(&left.path());
+            }
+        }
     }
 }
 

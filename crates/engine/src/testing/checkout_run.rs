@@ -5,13 +5,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::checkout::{CheckoutPlace, CheckoutPool, python_tests};
-use super::command::{CommandOptions, FinishedCommand, run_command, short};
 use super::{CommandOutput, CommitTester, TestRunRequest, blocking, remove};
+use crate::command::{CommandOptions, FinishedCommand, run_command, short};
 use crate::effect_error::soon;
-use crate::environment::{
-    Environment, EnvironmentOwner, EnvironmentPlace, EnvironmentRequest, Preparation, TreePurpose,
-};
+use crate::environment::{Environment, EnvironmentOwner, EnvironmentRequest, Preparation, TreePurpose};
 use crate::job::readable;
+use crate::place::EnvironmentPlace;
 use journeyman_environment::EnvironmentPlan;
 use journeyman_order::comparison::TestRunnerName;
 use journeyman_order::network::NetworkRecord;

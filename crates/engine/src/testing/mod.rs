@@ -8,11 +8,11 @@ mod baseline;
 mod change;
 mod checkout;
 mod checkout_run;
-mod command;
 mod detector;
 mod experiment;
 pub(crate) mod host_tools;
 mod mutants;
+mod reach;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -21,18 +21,19 @@ use super::effect_error::never;
 use journeyman_environment::{EnvironmentPlan, RepositoryFiles, SetupNetwork, judge_by, without_own_tests};
 use journeyman_order::test_run::CommandRun;
 use journeyman_order::{
-    CommitSha, EffectError, Exit, RepositoryName, RepositorySettings, Scrutiny, TestReport, TestRun,
-    TestVerdict, TestingSettings, TreeSha,
+    CommitSha, EffectError, RepositoryName, RepositorySettings, Scrutiny, TestReport, TestRun, TestVerdict,
+    TestingSettings, TreeSha,
 };
 use journeyman_sandbox::Sandbox;
-use journeyman_workspace::{GitError, SourceTree, Workspaces, remove_all};
+use journeyman_workspace::{GitError, SourceTree, Workspaces};
 
+pub use crate::command::CommandOutput;
 use crate::environment::Environments;
+use crate::job::{blocking, remove};
 use baseline::CachedBaseline;
 use change::read_change;
 use checkout::CheckoutPool;
 use checkout_run::CheckoutRunSpec;
-pub(crate) use command::{CommandOptions, FinishedCommand, for_setup, run_command, short};
 use experiment::ExperimentContext;
 
 /// Runs the tests of repositories on commits of ours. Cheap to clone.
@@ -81,18 +82,6 @@ pub(crate) struct BaselineOutcome {
     pub(crate) reading: TestReport,
     /// The end of what they printed.
     pub(crate) tail: String,
-}
-
-/// What of the end of an output is kept, in bytes.
-const MOST_KEPT: usize = 2 << 20;
-
-/// The end of what one command printed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CommandOutput {
-    /// Which it was, such as `tests` or `setup-base`.
-    pub name: String,
-    /// At most 2 MiB.
-    pub text: String,
 }
 
 /// By what a commit is judged, and what it changes.
@@ -279,27 +268,4 @@ fn verdict(alone: TestVerdict, scrutiny: &Scrutiny) -> TestVerdict {
         (TestVerdict::Failed, ComparisonVerdict::Passed) if !is_bent => TestVerdict::Passed,
         (alone, _) => alone,
     }
-}
-
-/// Work that would keep a thread of the runtime busy.
-pub(crate) async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, EffectError> {
-    let done = tokio::task::spawn_blocking(work).await;
-    done.map_err(|error| never(format!("a fault of Journeyman's own: {error}")))
-}
-
-/// Also folders that somebody made unwritable, as Go does with its module cache. Takes time where there is much.
-pub(crate) async fn remove(place: &std::path::Path) -> Result<(), EffectError> {
-    let place = place.to_owned();
-    blocking(move || {
-        remove_all(&place)
-            .map_err(|error| super::effect_error::soon(format!("cannot clear {}: {error}", place.display())))
-    })
-    .await?
-}
-
-/// Whether a command ended well.
-pub(crate) fn is_good(run: &CommandRun) -> bool {
-    run.exit == Exit::Code(0)
 }

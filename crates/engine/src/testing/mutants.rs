@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use super::checkout_run::{CheckoutRunSpec, PreparedCheckout, TestCommandResult};
-use super::command::CommandOptions;
 use super::experiment::ExperimentContext;
 use super::{EffectError, blocking};
+use crate::command::CommandOptions;
 use crate::effect_error::soon;
 use journeyman_order::Exit;
 use journeyman_order::scrutiny::MutantTally;

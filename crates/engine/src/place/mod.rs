@@ -1,24 +1,27 @@
 //! A place: folders made of an environment's layers, for the jobs of one run or of one agent. One that lasts is written
 //! down beside its folders, so that every job there sees the same.
+//!
+//! May know: layers, mounts, plans of environments. Must never know: how a layer came to be, and who works here.
+
+pub(crate) mod folder;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::folder::{LayerMethod, LayeredFolder};
-use super::{Environment, EnvironmentRequest, TreePurpose};
 use crate::job::writable;
+use folder::{LayerMethod, LayeredFolder};
 use journeyman_environment::EnvironmentPlan;
 use journeyman_sandbox::{LayerStack, Mount, Relocation};
-use journeyman_workspace::{SourceTree, remove_all, write_whole};
+use journeyman_workspace::write_whole;
 
 /// The checkout, in the folder of a place.
-pub(super) const TREE: &str = "work";
+pub(crate) const TREE: &str = "work";
 /// The home, beside it.
-pub(super) const HOME: &str = "home";
+pub(crate) const HOME: &str = "home";
 /// In the folder of a place that lasts.
-const RECORD: &str = "place.json";
+pub(crate) const RECORD: &str = "place.json";
 
 /// Where jobs see what they work on.
 #[derive(Debug, Clone)]
@@ -26,7 +29,7 @@ pub(crate) struct EnvironmentPlace {
     pub(crate) tree: LayeredFolder,
     pub(crate) home: LayeredFolder,
     /// On the host.
-    folder: PathBuf,
+    pub(crate) folder: PathBuf,
     /// As it is seen.
     pub(crate) inside: PathBuf,
     /// Variables for all that runs here.
@@ -49,7 +52,7 @@ struct PlaceRecord {
 }
 
 /// The folders of the environments that the place in this folder is made of.
-pub(super) fn layers_of_place(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn layers_of_place(folder: &Path) -> Vec<PathBuf> {
     let read =
         || -> Option<PlaceRecord> { serde_json::from_slice(&std::fs::read(folder.join(RECORD)).ok()?).ok() };
     let layers = read().into_iter().flat_map(|record| record.tree.into_iter().chain(record.home));
@@ -57,7 +60,7 @@ pub(super) fn layers_of_place(folder: &Path) -> Vec<PathBuf> {
 }
 
 impl EnvironmentPlace {
-    pub(super) fn at(
+    pub(crate) fn at(
         tree: LayeredFolder,
         home: LayeredFolder,
         (folder, inside): (&Path, &Path),
@@ -91,7 +94,7 @@ impl EnvironmentPlace {
         })
     }
 
-    fn keep(&self) -> std::io::Result<()> {
+    pub(crate) fn keep(&self) -> std::io::Result<()> {
         let record = PlaceRecord {
             method: self.tree.method(),
             tree: self.tree.lower().to_vec(),
@@ -122,70 +125,5 @@ impl EnvironmentPlace {
     /// Where a file of the home is seen.
     pub(crate) fn seen_in_home(&self, path: &str) -> String {
         self.inside.join(HOME).join(path).display().to_string()
-    }
-}
-
-impl Environment {
-    /// Makes a place of its layers in a folder, with the files of a source in it. Says which it had to lay there.
-    pub(crate) fn place(
-        &self,
-        plan: &EnvironmentPlan,
-        source: &SourceTree,
-        laid: &[PathBuf],
-        (folder, inside): (&Path, &Path),
-        with: TreePurpose,
-    ) -> std::io::Result<(EnvironmentPlace, Vec<PathBuf>)> {
-        let mut tree = LayeredFolder::make(&folder.join(TREE), &self.tree_layers(with), self.method)?;
-        let home = LayeredFolder::make(&folder.join(HOME), &self.home_layers, self.method)?;
-        let mut paths = source.difference(&self.source);
-        paths.extend(laid.iter().chain(&self.record.laid).cloned());
-        paths.sort();
-        paths.dedup();
-        tree.lay(&paths, source)?;
-        let installed = self.record.installed.clone();
-        Ok((
-            EnvironmentPlace { installed, ..EnvironmentPlace::at(tree, home, (folder, inside), plan) },
-            paths,
-        ))
-    }
-
-    /// A place in which somebody works for long, with a tree that is made anew. What was written in the home stays.
-    pub(crate) fn lasting_place(
-        &self,
-        ask: &EnvironmentRequest,
-        (folder, inside): (&Path, &Path),
-    ) -> std::io::Result<EnvironmentPlace> {
-        let home = folder.join(HOME);
-        let is_at_home = self.method == LayerMethod::Copy && folder.join(RECORD).exists();
-        let (place, _) = match is_at_home {
-            // A copy is not laid over what somebody has changed since.
-            true => {
-                let mut tree = LayeredFolder::make(
-                    &folder.join(TREE),
-                    &self.tree_layers(TreePurpose::Agent),
-                    self.method,
-                )?;
-                let paths = ask.source.difference(&self.source);
-                tree.lay(&paths, &ask.source)?;
-                let home = LayeredFolder::existing(&home, &self.home_layers, self.method);
-                let made = EnvironmentPlace::at(tree, home, (folder, inside), &ask.plan);
-                (EnvironmentPlace { installed: self.record.installed.clone(), ..made }, paths)
-            }
-            false => self.place(&ask.plan, &ask.source, &ask.laid, (folder, inside), TreePurpose::Agent)?,
-        };
-        place.keep()?;
-        Ok(place)
-    }
-
-    /// A place for whoever looks at a commit, as it is each time; the home stays.
-    pub(crate) fn place_to_look_from(
-        &self,
-        ask: &EnvironmentRequest,
-        (folder, inside): (&Path, &Path),
-    ) -> std::io::Result<EnvironmentPlace> {
-        for part in ["", ".upper", ".work"] {
-            remove_all(&folder.join(format!("{TREE}{part}"))).map_err(std::io::Error::other)?;
-        }
-        self.lasting_place(ask, (folder, inside))
     }
 }

@@ -84,11 +84,11 @@ impl LayeredFolder {
         }
     }
 
-    pub(super) fn method(&self) -> LayerMethod {
+    pub(crate) fn method(&self) -> LayerMethod {
         self.method
     }
 
-    pub(super) fn lower(&self) -> &[PathBuf] {
+    pub(crate) fn lower(&self) -> &[PathBuf] {
         &self.lower
     }
 

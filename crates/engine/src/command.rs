@@ -1,19 +1,19 @@
-//! A command in a checkout: its walls, its time, its network, and what it printed.
+//! A command in a place that is made of an environment: its walls, its time, its network, and what it printed.
+//!
+//! May know: the sandbox, places. Must never know: what the command is for.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::{CommandOutput, CommitTester, MOST_KEPT, TestRunRequest};
 use crate::egress::{self, JobEgress};
-use crate::environment::EnvironmentPlace;
 use crate::job::{OutputRecorder, RecordedOutput, short_job, succeed};
+use crate::place::EnvironmentPlace;
 use journeyman_environment::SetupNetwork;
 use journeyman_gateway::EgressPolicy;
 use journeyman_order::network::NetworkRecord;
 use journeyman_order::test_run::CommandRun;
-use journeyman_order::{CommitSha, EffectError, TestingSettings};
+use journeyman_order::{EffectError, Exit};
 use journeyman_sandbox::{Job, Mount, Sandbox, SandboxNetwork};
-use journeyman_workspace::Workspaces;
 
 /// What of a command's output is read.
 const MOST_OUTPUT: u64 = 256 * 1024 * 1024;
@@ -25,6 +25,18 @@ pub(crate) struct CommandOptions {
     pub(crate) access: Option<EgressPolicy>,
     pub(crate) timeout: Duration,
     pub(crate) environment: BTreeMap<String, String>,
+}
+
+/// What of the end of an output is kept, in bytes.
+const MOST_KEPT: usize = 2 << 20;
+
+/// The end of what one command printed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommandOutput {
+    /// Which it was, such as `tests` or `setup-base`.
+    pub name: String,
+    /// At most 2 MiB.
+    pub text: String,
 }
 
 /// A command that was run, and the end of what it printed.
@@ -39,7 +51,7 @@ pub(crate) struct FinishedCommand {
 
 impl FinishedCommand {
     /// The end of what it printed.
-    pub(super) fn printed(&self) -> &str {
+    pub(crate) fn printed(&self) -> &str {
         &self.output.text
     }
 
@@ -120,45 +132,6 @@ pub(crate) async fn short(
     succeed(sandbox, job, "a command in a checkout").await
 }
 
-impl CommitTester {
-    /// Where packages come from for a commit with these paths laid over it.
-    pub(super) async fn setup_network(
-        &self,
-        ask: &TestRunRequest,
-        commit: &CommitSha,
-        laid: Vec<String>,
-        command: &str,
-    ) -> Result<SetupNetwork, EffectError> {
-        let (repository, base, commit) = (ask.repository.clone(), ask.base.clone(), commit.clone());
-        let read = move |workspaces: Workspaces| {
-            let root = workspaces.root_files(&repository, &commit)?;
-            let changes = workspaces.changes(&repository, &base, &commit)?;
-            Ok((root, changes.into_iter().map(|file| file.path).chain(laid).collect::<Vec<_>>()))
-        };
-        let (root, edited) = self.git(read).await?;
-        let TestingSettings { setup_network, setup_network_for_changes: allowed, .. } = &self.settings;
-        Ok(journeyman_environment::setup_network(setup_network, &root, command, &edited, *allowed))
-    }
-
-    /// Nothing, unless the repository asks for it and the server's settings allow it.
-    pub(super) fn for_tests(&self, ask: &TestRunRequest) -> Result<Option<EgressPolicy>, EffectError> {
-        const SETTING: &str =
-            "`network` in .github/journeyman.yml and sandbox.test_network in journeyman.toml";
-        let asked = ask.settings.network.iter().flatten();
-        let allowed: Vec<String> = self
-            .settings
-            .test_network
-            .iter()
-            .filter(|entry| asked.clone().any(|asked| asked == *entry))
-            .cloned()
-            .collect();
-        if allowed.is_empty() {
-            return Ok(None);
-        }
-        to_reach(&allowed, SETTING)
-    }
-}
-
 pub(crate) fn for_setup(network: &SetupNetwork) -> Result<Option<EgressPolicy>, EffectError> {
     const SETTING: &str = "sandbox.setup_network in journeyman.toml";
     match network {
@@ -168,10 +141,15 @@ pub(crate) fn for_setup(network: &SetupNetwork) -> Result<Option<EgressPolicy>, 
 }
 
 /// These hosts, and no model.
-fn to_reach(hosts: &[String], setting: &str) -> Result<Option<EgressPolicy>, EffectError> {
+pub(crate) fn to_reach(hosts: &[String], setting: &str) -> Result<Option<EgressPolicy>, EffectError> {
     Ok(Some(EgressPolicy {
         names: egress::allowed_hosts(hosts, setting)?,
         model: None,
         setting: setting.to_owned(),
     }))
+}
+
+/// Whether a command ended well.
+pub(crate) fn is_good(run: &CommandRun) -> bool {
+    run.exit == Exit::Code(0)
 }

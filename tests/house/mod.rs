@@ -22,6 +22,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("environment", &["order"]),
     ("gateway", &["order"]),
     ("github", &["order"]),
+    ("image", &[]),
     ("render", &["order"]),
     ("sandbox", &["order"]),
     ("store", &["order"]),

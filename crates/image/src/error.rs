@@ -1,0 +1,72 @@
+//! Why there is no image, for the person who can mend it.
+//!
+//! May know: what was asked for and what came. Must never know: orders. Whoever asks maps [`ImageFault`] to what it
+//! does about it. No message holds a credential, nor an address with a query, which can hold one.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::ImageReference;
+
+/// Whom a failure concerns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ImageFault {
+    /// The network or the registry is away for now: the same call can succeed later.
+    Temporary,
+    /// The name, its credentials, or a setting has to be changed.
+    Settings,
+    /// The image itself cannot be used: it is broken, hostile, for other machines or too large.
+    Image,
+    /// This machine: disk, permissions, kernel.
+    Machine,
+}
+
+/// Why there is no image.
+#[derive(Debug, thiserror::Error)]
+pub enum ImageError {
+    #[error("the registry {registry} cannot be reached: {cause}")]
+    Unreachable { registry: String, cause: String },
+    #[error("the registry {registry} does not answer as it should: {cause}")]
+    Unavailable { registry: String, cause: String },
+    #[error("{reference} is not in its registry. Check the name and the tag; {hint}")]
+    NotFound { reference: ImageReference, hint: String },
+    #[error("the registry does not give {reference} to us: {hint}")]
+    Denied { reference: ImageReference, hint: String },
+    #[error("{0}")]
+    Settings(String),
+    #[error("{reference} is refused: {reason}")]
+    Refused { reference: ImageReference, reason: String },
+    #[error("{reference} is too large: {what}. To allow more, raise {setting}")]
+    TooLarge { reference: ImageReference, what: String, setting: String },
+    #[error("{path}: {cause}. {advice}", path = path.display())]
+    Machine { path: PathBuf, cause: io::Error, advice: &'static str },
+}
+
+impl ImageError {
+    #[must_use]
+    pub fn fault(&self) -> ImageFault {
+        match self {
+            Self::Unreachable { .. } | Self::Unavailable { .. } => ImageFault::Temporary,
+            Self::NotFound { .. } | Self::Denied { .. } | Self::Settings(_) => ImageFault::Settings,
+            Self::Refused { .. } | Self::TooLarge { .. } => ImageFault::Image,
+            Self::Machine { .. } => ImageFault::Machine,
+        }
+    }
+
+    pub(crate) fn refused(reference: &ImageReference, reason: impl Into<String>) -> Self {
+        Self::Refused { reference: reference.clone(), reason: reason.into() }
+    }
+
+    pub(crate) fn machine(path: &Path, cause: impl Into<io::Error>) -> Self {
+        let cause = cause.into();
+        let advice = match cause.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "Make room there, then try again",
+            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+                "Make this folder writable for the user that Journeyman runs as"
+            }
+            io::ErrorKind::Unsupported => "Images need Linux 5.6 or later",
+            _ => "Check the disk and this folder's permissions",
+        };
+        Self::Machine { path: path.to_owned(), cause, advice }
+    }
+}

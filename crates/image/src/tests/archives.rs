@@ -67,6 +67,10 @@ impl TestArchive {
         self.entry(b'1', name.as_bytes(), target.as_bytes(), 0o644, b"")
     }
 
+    pub(super) fn from_entries(archives: &[Self]) -> Self {
+        Self(archives.iter().flat_map(|archive| archive.0.clone()).collect())
+    }
+
     /// Without the end that a whole archive has.
     pub(super) fn broken_off(self) -> Vec<u8> {
         self.0

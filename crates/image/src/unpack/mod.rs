@@ -210,7 +210,7 @@ fn link_target(entry: &Entry<'_, impl io::Read>) -> Result<Vec<u8>, LayerProblem
 
 /// Whether the entry says something of others rather than being a file.
 fn is_special(path: &EntryPath) -> bool {
-    path.name().is_some_and(|name| name.starts_with(WHITEOUT))
+    path.parts().any(|part| part.starts_with(WHITEOUT))
 }
 
 fn removal(path: &EntryPath) -> Result<Option<LayerRemoval>, LayerProblem> {

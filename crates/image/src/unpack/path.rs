@@ -63,6 +63,10 @@ impl EntryPath {
         self.joined.rsplit(|byte| *byte == b'/').next().filter(|name| !name.is_empty())
     }
 
+    pub(crate) fn parts(&self) -> impl Iterator<Item = &[u8]> {
+        self.joined.split(|byte| *byte == b'/').filter(|part| !part.is_empty())
+    }
+
     /// All folders above and including this, the highest first.
     pub(crate) fn ways(&self) -> impl Iterator<Item = Self> + '_ {
         let ends = self.joined.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);

@@ -18,7 +18,7 @@ use tokio::io::{AsyncWriteExt, BufWriter};
 use crate::error::ImageError;
 use crate::manifest::BlobDescriptor;
 use crate::reference::{ImageDigest, ImageReference};
-use crate::registry::{RegistrySession, TRIES, pause};
+use crate::registry::{RegistrySession, TRIES, pause, wrong_bytes};
 
 const BUFFER: usize = 256 << 10;
 
@@ -109,7 +109,7 @@ async fn attempt(
     }
     let found = ImageDigest::from_hash(&part.hasher.finalize());
     if found != blob.digest {
-        return Ok(DownloadTry::Wrong(format!("its registry sends {found} for {}", blob.digest)));
+        return Ok(DownloadTry::Wrong(wrong_bytes(&found, &blob.digest)));
     }
     at(part.length);
     Ok(DownloadTry::Whole)

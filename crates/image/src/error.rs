@@ -28,16 +28,16 @@ pub enum ImageError {
     Unreachable { registry: String, cause: String },
     #[error("the registry {registry} does not answer as it should: {cause}")]
     Unavailable { registry: String, cause: String },
-    #[error("{reference} is not in its registry. Check the name and the tag; {hint}")]
-    NotFound { reference: ImageReference, hint: String },
-    #[error("the registry does not give {reference} to us: {hint}")]
-    Denied { reference: ImageReference, hint: String },
+    #[error("{image} is not in its registry. Check the name and the tag; {hint}")]
+    NotFound { image: String, hint: String },
+    #[error("the registry does not give {image} to us: {hint}")]
+    Denied { image: String, hint: String },
     #[error("{0}")]
     Settings(String),
-    #[error("{reference} is refused: {reason}")]
-    Refused { reference: ImageReference, reason: String },
-    #[error("{reference} is too large: {what}. To allow more, raise {setting}")]
-    TooLarge { reference: ImageReference, what: String, setting: String },
+    #[error("{image} is refused: {reason}")]
+    Refused { image: String, reason: String },
+    #[error("{image} is too large: {what}. To allow more, raise {setting}")]
+    TooLarge { image: String, what: String, setting: String },
     #[error("{path}: {cause}. {advice}", path = path.display())]
     Machine { path: PathBuf, cause: io::Error, advice: &'static str },
 }
@@ -53,19 +53,21 @@ impl ImageError {
         }
     }
 
-    pub(crate) fn refused(reference: &ImageReference, reason: impl Into<String>) -> Self {
-        Self::Refused { reference: reference.clone(), reason: reason.into() }
+    pub(crate) fn refused(image: &ImageReference, reason: impl Into<String>) -> Self {
+        Self::Refused { image: image.to_string(), reason: reason.into() }
     }
 
     pub(crate) fn machine(path: &Path, cause: impl Into<io::Error>) -> Self {
         let cause = cause.into();
-        let advice = match cause.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "Make room there, then try again",
-            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-                "Make this folder writable for the user that Journeyman runs as"
-            }
-            io::ErrorKind::Unsupported => "Images need Linux 5.6 or later",
-            _ => "Check the disk and this folder's permissions",
+        let is_any_of = |kinds: &[io::ErrorKind]| kinds.contains(&cause.kind());
+        let advice = if is_any_of(&[io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded]) {
+            "Make room there, then try again"
+        } else if is_any_of(&[io::ErrorKind::PermissionDenied, io::ErrorKind::ReadOnlyFilesystem]) {
+            "Make this folder writable for the user that Journeyman runs as"
+        } else if is_any_of(&[io::ErrorKind::Unsupported]) {
+            "Images need Linux 5.6 or later"
+        } else {
+            "Check the disk and this folder's permissions"
         };
         Self::Machine { path: path.to_owned(), cause, advice }
     }

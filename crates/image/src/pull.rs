@@ -16,7 +16,7 @@ use crate::error::ImageError;
 use crate::lock::ImageLock;
 use crate::manifest::{self, BlobDescriptor, ImageConfig, ImageManifest};
 use crate::reference::{ImageDigest, ImageReference};
-use crate::registry::{MOST_OF_A_DOCUMENT, RegistrySession};
+use crate::registry::{MOST_OF_A_DOCUMENT, RegistrySession, wrong_bytes};
 use crate::settings::ImageSettings;
 use crate::unpack::{self, LayerCounts, LayerProblem, RootTree, ScannedLayer};
 
@@ -133,14 +133,14 @@ impl ImagePull<'_> {
         let bytes = self.session.config(digest).await?;
         let found = ImageDigest::of(&bytes);
         if found != *digest || bytes.len() as u64 != *size {
-            return Err(ImageError::refused(self.image, format!("its registry sends {found} for {digest}")));
+            return Err(ImageError::refused(self.image, wrong_bytes(&found, digest)));
         }
         manifest::config(&bytes, manifest).map_err(|reason| ImageError::refused(self.image, reason))
     }
 
     fn too_large(&self, what: String, limit: &str) -> ImageError {
         let setting = format!("{}.{limit}", self.settings.section);
-        ImageError::TooLarge { reference: self.image.clone(), what, setting }
+        ImageError::TooLarge { image: self.image.to_string(), what, setting }
     }
 
     async fn layer(

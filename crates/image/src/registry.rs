@@ -24,7 +24,7 @@ use url::{Host, Url};
 use crate::auth::{self, FoundCredential, RegistryCredential};
 use crate::error::ImageError;
 use crate::manifest::{DOCKER_INDEX, DOCKER_MANIFEST, INDEX, MANIFEST};
-use crate::reference::{ImageReference, shown};
+use crate::reference::{ImageDigest, ImageReference, shown};
 use crate::settings::ImageSettings;
 
 /// What registries accept as the largest manifest; the same for configurations.
@@ -132,12 +132,12 @@ impl RegistrySession {
     }
 
     /// A small blob.
-    pub(crate) async fn config(&self, digest: &crate::ImageDigest) -> Result<Vec<u8>, ImageError> {
+    pub(crate) async fn config(&self, digest: &ImageDigest) -> Result<Vec<u8>, ImageError> {
         self.document(&format!("blobs/{digest}"), &HeaderMap::new()).await
     }
 
     /// A blob from this byte on. Whether the answer begins there, its status says.
-    pub(crate) async fn blob(&self, digest: &crate::ImageDigest, from: u64) -> Result<Response, ImageError> {
+    pub(crate) async fn blob(&self, digest: &ImageDigest, from: u64) -> Result<Response, ImageError> {
         let mut headers = HeaderMap::new();
         if from > 0
             && let Ok(range) = HeaderValue::from_str(&format!("bytes={from}-"))
@@ -290,7 +290,7 @@ impl RegistrySession {
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => self.denied(),
             StatusCode::NOT_FOUND => {
                 let hint = self.found.hint(self.image.registry());
-                ImageError::NotFound { reference: self.image.clone(), hint }
+                ImageError::NotFound { image: self.image.to_string(), hint }
             }
             status => {
                 let said = read_at_most(response, MOST_OF_AN_ERROR).await.unwrap_or_default();
@@ -303,7 +303,7 @@ impl RegistrySession {
 
     fn denied(&self) -> ImageError {
         let hint = self.found.hint(self.image.registry());
-        ImageError::Denied { reference: self.image.clone(), hint }
+        ImageError::Denied { image: self.image.to_string(), hint }
     }
 
     fn bad_token(&self) -> ImageError {
@@ -412,6 +412,11 @@ fn retry_after(response: &Response) -> Option<Duration> {
 /// Before the next try: half a second, one, two, four.
 pub(crate) fn pause(tried: u32) -> Duration {
     Duration::from_millis(250).saturating_mul(2_u32.saturating_pow(tried)).min(LONGEST_WAIT)
+}
+
+/// Why bytes are refused that are not those that were asked for.
+pub(crate) fn wrong_bytes(found: &ImageDigest, asked: &ImageDigest) -> String {
+    format!("its registry sends bytes with the digest {found} where {asked} was asked for")
 }
 
 /// An error and what is behind it, without the address: its query can hold a signature.

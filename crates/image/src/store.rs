@@ -23,7 +23,7 @@ use crate::lock::{ImageLock, LockKind};
 use crate::manifest::{self, BlobDescriptor, ImageConfig, ImageManifest, ManifestDocument};
 use crate::pull::{ImagePull, PullObserver, make_folder};
 use crate::reference::{ImageDigest, ImageReference};
-use crate::registry::{RegistryClient, RegistrySession};
+use crate::registry::{RegistryClient, RegistrySession, wrong_bytes};
 use crate::settings::ImageSettings;
 
 /// Between two looks at whether another has finished.
@@ -333,7 +333,7 @@ impl ImageStore {
         let bytes = self.session(image, session).await?.manifest(&digest.to_string()).await?;
         let found = ImageDigest::of(&bytes);
         if found != *digest || size.is_some_and(|size| size != bytes.len() as u64) {
-            return Err(ImageError::refused(image, format!("its registry sends {found} for {digest}")));
+            return Err(ImageError::refused(image, wrong_bytes(&found, digest)));
         }
         let document = parsed(&bytes, image)?;
         self.keep_document(digest, &bytes)?;

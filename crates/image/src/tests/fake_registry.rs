@@ -21,7 +21,8 @@ impl AskedRequest {
     }
 
     pub(super) fn path(&self) -> &str {
-        self.line.split(' ').nth(1).unwrap_or_default()
+        let address = self.line.split(' ').nth(1).unwrap_or_default();
+        address.split('?').next().unwrap_or_default()
     }
 }
 
@@ -131,8 +132,10 @@ fn send(stream: &mut TcpStream, answer: &FakeAnswer) -> std::io::Result<()> {
     }
     stream.write_all(format!("{head}\r\n").as_bytes())?;
     stream.write_all(&answer.body)?;
-    while answer.endless {
-        stream.write_all(&[b' '; 1 << 16])?;
+    if answer.endless {
+        loop {
+            stream.write_all(&[b' '; 1 << 16])?;
+        }
     }
     Ok(())
 }

@@ -15,7 +15,7 @@ const PROGRAMS: [&str; 3] = ["docker-registry", "registry", "distribution-regist
 
 pub(super) struct LocalRegistry {
     process: Child,
-    pub(super) folder: TempDir,
+    _folder: TempDir,
     /// `127.0.0.1:PORT`
     pub(super) host: String,
     http: reqwest::Client,
@@ -86,7 +86,7 @@ impl LocalRegistry {
         // It must not wait for somebody to read what it writes.
         std::thread::spawn(move || lines.for_each(drop));
         let http = client.no_proxy().build().unwrap();
-        Self { process, folder, base: format!("{scheme}://{host}"), host, http, password }
+        Self { process, _folder: folder, base: format!("{scheme}://{host}"), host, http, password }
     }
 
     fn request(&self, method: reqwest::Method, path: &str) -> reqwest::RequestBuilder {

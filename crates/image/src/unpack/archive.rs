@@ -65,8 +65,8 @@ impl<'a> LayerReader<'a> {
     ) -> Result<(), LayerProblem> {
         let meter = Rc::clone(&self.meter);
         meter.allowed.set(BETWEEN);
-        let mut entries = self.archive.entries().map_err(|error| meter.problem(error))?;
-        while let Some(entry) = entries.next() {
+        let entries = self.archive.entries().map_err(|error| meter.problem(error))?;
+        for entry in entries {
             let mut entry = entry.map_err(|error| meter.problem(error))?;
             meter.allowed.set(u64::MAX);
             each(&mut entry).map_err(|problem| meter.problem.take().unwrap_or(problem))?;

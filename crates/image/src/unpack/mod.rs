@@ -196,8 +196,13 @@ fn add(tree: &mut RootTree, entry: &mut Entry<'_, impl io::Read>) -> Result<(), 
         EntryType::Char | EntryType::Block | EntryType::Fifo => Ok(()),
         // For all entries that follow: a comment, and times we do not keep.
         EntryType::XGlobalHeader => Ok(()),
-        _ => Err(LayerProblem::Refused("is of a kind that archives of layers do not have".to_owned())),
+        EntryType::GNULongName | EntryType::GNULongLink | EntryType::XHeader => Err(unusual()),
+        _ => Err(unusual()),
     }
+}
+
+fn unusual() -> LayerProblem {
+    LayerProblem::Refused("is of a kind that archives of layers do not have".to_owned())
 }
 
 fn link_target(entry: &Entry<'_, impl io::Read>) -> Result<Vec<u8>, LayerProblem> {

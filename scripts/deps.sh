@@ -25,6 +25,8 @@ if [ "${1:-}" = test ]; then
         *) [ -x .cache/claude/claude ] || wants_npm=yes ;;
     esac
     if [ -n "$wants_npm" ] && ! has npm; then missing+=(npm); fi
+    # Where there is apt, fetch.sh brings it without installing it.
+    if ! has apt-get && ! has docker-registry && ! has registry; then missing+=(registry); fi
 fi
 
 package_name() { # package manager, name
@@ -32,6 +34,9 @@ package_name() { # package manager, name
         apt-get:compiler) echo gcc libc6-dev ;;
         apt-get:openssl) echo libssl-dev ;;
         apt-get:python) echo python3 ;;
+        apk:registry | pacman:registry) echo docker-registry ;;
+        dnf:registry) echo docker-distribution ;;
+        zypper:registry) echo distribution-registry ;;
         dnf:compiler) echo gcc ;;
         dnf:openssl) echo openssl-devel ;;
         dnf:python) echo python3 ;;

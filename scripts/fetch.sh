@@ -100,8 +100,31 @@ fetch_claude() {
     echo "$CLAUDE_VERSION" >.cache/claude/version
 }
 
+# The registry that tests of images pull from. Debian's package is unpacked and not installed: installing it starts a
+# registry for everybody on port 5000.
+fetch_registry() {
+    local place=.cache/registry lists=()
+    if has docker-registry || has registry || [ -x "$place/usr/bin/docker-registry" ]; then return; fi
+    if ! has apt-get; then
+        note "docker-registry is missing: install the package that has it (see scripts/deps.sh)" >&2
+        return 1
+    fi
+    note "docker-registry"
+    rm -rf "$place" .cache/download && mkdir -p .cache/download/lists/partial .cache/download/cache
+    # Where the system's own lists are missing or old, others are made here, which needs no root.
+    if ! (cd .cache/download && apt-get download --quiet docker-registry >/dev/null 2>&1); then
+        lists=(-o "Dir::State::lists=$PWD/.cache/download/lists" -o "Dir::Cache=$PWD/.cache/download/cache")
+        lists+=(-o Debug::NoLocking=1 -o APT::Sandbox::User=)
+        apt-get "${lists[@]}" --quiet=2 update
+        (cd .cache/download && apt-get "${lists[@]}" --quiet=2 download docker-registry >/dev/null)
+    fi
+    dpkg-deb --extract .cache/download/docker-registry_*.deb "$place"
+    rm -rf .cache/download
+}
+
 fetch_crates
 fetch_linters
 fetch_nextest
 fetch_github
+fetch_registry
 fetch_claude

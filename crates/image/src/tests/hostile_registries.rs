@@ -133,6 +133,13 @@ async fn what_is_sent_without_end_is_not_read_without_end() {
         let said = refusal(&registry, "x:1").await;
         assert!(said.starts_with("Image: ") && said.contains("sends more than"), "{said}");
     }
+    // What has an end counts too.
+    let long = [image.manifest.clone(), vec![b' '; 5 << 20]].concat();
+    let registry = FakeRegistry::of(image.clone(), move |request| {
+        request.path().contains("/manifests/").then(|| FakeAnswer::of(&long))
+    });
+    let said = refusal(&registry, "x:1").await;
+    assert!(said.contains("sends more than 4194304 bytes"), "{said}");
     let layer = ImageDigest::of(&image.blobs[0]).to_string();
     let registry = FakeRegistry::of(image.clone(), move |request| {
         request.path().ends_with(&layer).then(|| FakeAnswer { endless: true, ..FakeAnswer::of(b"") })

@@ -76,6 +76,24 @@ impl TestRoot {
         Ok(())
     }
 
+    /// Lays one layer after the other, also when some are refused. Fails where anything outside changed.
+    pub(super) fn lay_all(&self, layers: &[Vec<u8>]) {
+        let before = stamped(&self.outside);
+        let (counts, stop) = (LayerCounts::new(self.limits), AtomicBool::new(false));
+        let mut tree = RootTree::new(&self.root).unwrap();
+        let path = self.place.path().join("layer-0");
+        for layer in layers {
+            std::fs::write(&path, layer).unwrap();
+            let scanned = unpack::scan(&path, &ImageDigest::of(layer), &counts, &stop);
+            match scanned.and_then(|scanned| unpack::apply(&path, &scanned, &mut tree, &stop, &|_| {})) {
+                Ok(()) | Err(LayerProblem::Refused(_)) => {}
+                Err(other) => panic!("{other:?}"),
+            }
+            assert_eq!(stamped(&self.outside), before, "something outside was touched");
+        }
+        assert_eq!(std::fs::read_dir(self.place.path()).unwrap().count(), 3, "something was made");
+    }
+
     pub(super) fn listed(&self) -> String {
         listed(&self.root)
     }

@@ -1,4 +1,4 @@
-//! Debian's `docker-registry` on a free port of this machine, with its files in a temporary folder.
+//! A real registry on a free port of this machine, with its files in a temporary folder.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -10,8 +10,12 @@ use super::archives::TestImage;
 use crate::ImageDigest;
 use crate::manifest::{INDEX, MANIFEST};
 
-/// Distributions call the same program by different names.
-const PROGRAMS: [&str; 3] = ["docker-registry", "registry", "distribution-registry"];
+/// Distributions call the same program by different names. The last is where `make fetch` puts it.
+const PROGRAMS: [&str; 3] = [
+    "docker-registry",
+    "registry",
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../../.cache/registry/usr/bin/docker-registry"),
+];
 
 pub(super) struct LocalRegistry {
     process: Child,
@@ -73,7 +77,7 @@ impl LocalRegistry {
             command.arg("serve").arg(&file).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
             command.env_clear().spawn().ok()
         });
-        let mut process = started.expect("no registry is installed: `make fetch` installs `docker-registry`");
+        let mut process = started.expect("`docker-registry` is missing: run `make fetch`");
         let mut lines = BufReader::new(process.stderr.take().unwrap()).lines();
         let port = lines.find_map(|line| {
             let line = line.unwrap();

@@ -38,6 +38,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "environment",
             "gateway",
             "github",
+            "image",
             "order",
             "render",
             "sandbox",

@@ -81,6 +81,9 @@ pub(crate) async fn blob(
             }
         }
     }
+    // The name says that all of it is there, also after the machine has lost its power.
+    let file = tokio::fs::File::open(&partial).await.map_err(|error| ImageError::machine(&partial, error))?;
+    file.sync_data().await.map_err(|error| ImageError::machine(&partial, error))?;
     std::fs::rename(&partial, &whole).map_err(|error| ImageError::machine(&whole, error))?;
     Ok(whole)
 }

@@ -6,7 +6,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::ImageReference;
+use crate::reference::ImageReference;
 
 /// Whom a failure concerns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -262,10 +262,15 @@ pub(crate) fn config(bytes: &[u8], manifest: &ImageManifest) -> Result<ParsedCon
         return Err(format!("its configuration speaks of {said} layers, its manifest of {there}"));
     }
     let section = document.config.unwrap_or_default();
-    // A name without a value, or a NUL, cannot be set for any program.
+    let lists = [&section.env, &section.entrypoint, &section.cmd];
+    let single = [&section.working_dir, &section.user].into_iter().flatten();
+    if lists.into_iter().flatten().flatten().chain(single).any(|text| text.contains('\0')) {
+        return Err("its configuration holds a NUL, with which no program can be started".to_owned());
+    }
+    // What has no name, or no value, sets nothing.
     let pair = |text: &String| {
         let (name, value) = text.split_once('=')?;
-        (!name.is_empty() && !text.contains('\0')).then(|| (name.to_owned(), value.to_owned()))
+        (!name.is_empty()).then(|| (name.to_owned(), value.to_owned()))
     };
     let given = |text: Option<String>| text.filter(|text| !text.is_empty());
     Ok(ParsedConfig {

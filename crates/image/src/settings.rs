@@ -4,6 +4,7 @@
 //! the store says what they are called.
 
 use std::env;
+use std::fmt;
 use std::path::PathBuf;
 
 use url::Url;
@@ -11,7 +12,7 @@ use url::Url;
 const GIB: u64 = 1 << 30;
 
 /// How images are fetched, and how large they may be.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct ImageSettings {
     /// Files with registries' credentials, in the form of docker's `config.json`. The first that has an entry for a
     /// registry counts; files that do not exist are passed over.
@@ -38,6 +39,20 @@ pub struct ImageLimits {
     pub file_bytes: u64,
     /// Files, folders and links of all layers.
     pub entries: u64,
+}
+
+impl fmt::Debug for ImageSettings {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // A proxy's address can hold a password.
+        out.debug_struct("ImageSettings")
+            .field("auth_files", &self.auth_files)
+            .field("ca_file", &self.ca_file)
+            .field("proxy", &self.proxy.as_ref().and_then(Url::host_str))
+            .field("plain_http_on_loopback", &self.plain_http_on_loopback)
+            .field("limits", &self.limits)
+            .field("section", &self.section)
+            .finish()
+    }
 }
 
 impl Default for ImageLimits {

@@ -9,7 +9,7 @@ use super::archives::{TestArchive, TestImage, TestLayer, described, index};
 use super::fake_registry::{FakeAnswer, FakeRegistry, honest};
 use super::{pulled, resolved, settings, store};
 use crate::manifest::MANIFEST;
-use crate::{ImageDigest, ImageFault, ImageLimits, ImageSettings, ImageStore};
+use crate::{ImageConfig, ImageDigest, ImageFault, ImageLimits, ImageSettings, ImageStore};
 
 /// What is said about an image of a registry that answers so.
 async fn refusal(registry: &FakeRegistry, name: &str) -> String {
@@ -121,6 +121,28 @@ async fn documents_that_are_no_image_are_refused() {
     Image: HOST/x:1 is refused: it is not made for linux/ARCH, which this machine is, but for nothing. Choose an image that is
     Image: HOST/x:1 is refused: `sha256:../../4760892e5df5f87dc22ab03abb79c4f0b21bf33a9195b71906ebc8542954b0c5` is no sha256 digest
     ");
+}
+
+#[tokio::test]
+async fn a_configuration_that_starts_nothing_is_refused() {
+    for config in
+        [r#""Cmd":["a\u0000b"]"#, r#""Env":["A=\u0000"]"#, r#""WorkingDir":"\u0000""#, r#""User":"\u0000""#]
+    {
+        let layer = TestLayer::gzip(TestArchive::new().file("x", "x"));
+        let registry = FakeRegistry::of(TestImage::with_config(vec![layer], config), |_| None);
+        let said = refusal(&registry, "x:1").await;
+        assert!(said.contains("its configuration holds a NUL"), "{said}");
+    }
+    // What only sets nothing does no harm.
+    let layer = TestLayer::gzip(TestArchive::new().file("x", "x"));
+    let image = TestImage::with_config(vec![layer], r#""Env":["A","=b","B="],"Cmd":null,"WorkingDir":"""#);
+    let registry = FakeRegistry::of(image, |_| None);
+    let folder = tempfile::tempdir().unwrap();
+    let root = pulled(&store(folder.path()), &format!("{}/x:1", registry.host)).await.unwrap();
+    assert_eq!(
+        root.config,
+        ImageConfig { env: vec![("B".to_owned(), String::new())], ..ImageConfig::default() }
+    );
 }
 
 #[tokio::test]

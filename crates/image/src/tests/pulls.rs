@@ -5,6 +5,7 @@ use std::sync::Arc;
 use base64::Engine as _;
 
 use super::archives::{TestArchive, TestImage, TestLayer, architecture, gzip, index, zstd};
+use super::fake_registry::{FakeAnswer, FakeRegistry};
 use super::local_registry::LocalRegistry;
 use super::{listed, listening, pulled, quiet, resolved, settings, store};
 use crate::{ImageFault, ImageReference, ImageSettings, ImageStore, PullStep};
@@ -239,8 +240,26 @@ async fn plain_http_is_for_this_machine_and_only_where_that_is_allowed() {
 }
 
 #[tokio::test]
+async fn a_proxy_is_asked_for_what_is_not_on_this_machine_and_its_password_is_not_shown() {
+    let proxy = FakeRegistry::start(|_| FakeAnswer::status(403));
+    let registry = LocalRegistry::start();
+    let name = registry.push("near", "1", &TestImage::small()).await;
+    let folder = tempfile::tempdir().unwrap();
+    let address = format!("http://me:sesame@{}", proxy.host).parse().unwrap();
+    let settings = ImageSettings { proxy: Some(address), ..settings() };
+    let store = ImageStore::new(folder.path(), settings).unwrap();
+    pulled(&store, &name).await.unwrap();
+    assert!(proxy.asked().is_empty());
+    let error = resolved(&store, "registry.example/far:1").await.unwrap_err();
+    let asked = proxy.asked();
+    assert_eq!(asked[0].line, "CONNECT registry.example:443 HTTP/1.1");
+    assert_eq!(asked[0].header("proxy-authorization"), Some("Basic bWU6c2VzYW1l"));
+    assert!(!format!("{error} {store:?}").contains("sesame"), "{error} {store:?}");
+}
+
+#[tokio::test]
 async fn many_who_want_an_image_at_once_pull_it_once() {
-    let registry = super::fake_registry::FakeRegistry::of(three_layers(), |_| None);
+    let registry = FakeRegistry::of(three_layers(), |_| None);
     let folder = tempfile::tempdir().unwrap();
     // As if in several processes: nothing is shared but the folder.
     let stores: Vec<ImageStore> = (0..6).map(|_| store(folder.path())).collect();

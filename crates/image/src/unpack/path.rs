@@ -5,8 +5,9 @@
 use std::fmt;
 
 use super::LayerProblem;
-use super::tree::DEEPEST;
 
+/// Folders in folders. Whoever counts or removes a tree holds a descriptor for each.
+pub(super) const DEEPEST: usize = 128;
 /// Linux has no longer names.
 const LONGEST_NAME: usize = 255;
 const LONGEST_PATH: usize = 4_000;

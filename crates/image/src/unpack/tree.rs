@@ -23,10 +23,8 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use super::LayerProblem;
-use super::path::EntryPath;
+use super::path::{DEEPEST, EntryPath};
 
-/// Folders in folders. Whoever counts or removes a tree holds a descriptor for each.
-pub(crate) const DEEPEST: usize = 128;
 /// The kernel may ask for another try while something else on the machine is renamed.
 const MOST_TRIES: usize = 1_000;
 /// What is left of a mode: no program gets rights from an image.

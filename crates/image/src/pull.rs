@@ -87,6 +87,9 @@ impl ProgressMeter {
     }
 
     fn change(&self, by: u64, back: u64) {
+        if by == back {
+            return;
+        }
         let done =
             self.done.fetch_add(by.wrapping_sub(back), Ordering::Relaxed).wrapping_add(by).wrapping_sub(back);
         let told = self.told.load(Ordering::Relaxed);

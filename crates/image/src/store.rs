@@ -56,7 +56,7 @@ pub struct ImageRoot {
     /// The folder that is the image's `/`. Its links are the image's: follow none of them from outside.
     pub path: PathBuf,
     pub config: ImageConfig,
-    /// Bytes of its files.
+    /// Bytes of all files that its layers bring, those that a later layer removes included.
     pub size: u64,
     _lock: Arc<ImageLock>,
 }
@@ -65,6 +65,7 @@ pub struct ImageRoot {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredImage {
     pub manifest: ImageDigest,
+    /// As [`ImageRoot::size`].
     pub size: u64,
     pub last_used: SystemTime,
 }
@@ -73,7 +74,7 @@ pub struct StoredImage {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RemovedImages {
     pub manifests: Vec<ImageDigest>,
-    /// Bytes of their files.
+    /// As [`ImageRoot::size`], of all.
     pub size: u64,
 }
 

@@ -342,3 +342,21 @@ async fn a_registry_that_is_tired_is_asked_again() {
     assert_eq!(error.fault(), ImageFault::Temporary);
     assert!(error.to_string().contains("429") && !error.to_string().contains('\n'), "{error}");
 }
+
+proptest::proptest! {
+    #[test]
+    fn any_document_has_an_answer(at in 0_usize..2000, with in "[\\x00-\\x7f]{0,8}", cut in 0_usize..2000) {
+        let image = TestImage::small();
+        let index = index(&[(&image, r#"{"os":"linux","architecture":"amd64"}"#)]);
+        for document in [&image.manifest, &index, image.blobs.last().unwrap()] {
+            let mut changed = document.clone();
+            let at = at % changed.len();
+            let cut = (at + cut % 20).min(changed.len());
+            changed.splice(at..cut, with.bytes());
+            let _ = crate::manifest::document(&changed);
+            if let Ok(crate::manifest::ManifestDocument::Image(manifest)) = crate::manifest::document(&image.manifest) {
+                let _ = crate::manifest::config(&changed, &manifest);
+            }
+        }
+    }
+}

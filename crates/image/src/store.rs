@@ -2,10 +2,12 @@
 //!
 //! May know: its folder, and how an image is pulled into it. Must never know: what images are wanted for.
 //!
-//!     FOLDER/images/sha256-…/     a whole image: its `root`, and `image.json`, whose time is that of the last use
-//!     FOLDER/manifests/sha256-…   manifests and indexes as they were sent, so that a digest needs no network twice
-//!     FOLDER/partial/sha256-…/    what is being pulled, or was when something ended; the next pull goes on with it
-//!     FOLDER/locks/sha256-…       who is at work on an image
+//! ```text
+//! FOLDER/images/sha256-…/     a whole image: its `root`, and `image.json`, whose time is that of the last use
+//! FOLDER/manifests/sha256-…   manifests and indexes as they were sent, so that a digest needs no network twice
+//! FOLDER/partial/sha256-…/    what is being pulled, or was when something ended; the next pull goes on with it
+//! FOLDER/locks/sha256-…       who is at work on an image
+//! ```
 //!
 //! An image appears under `images` by one rename, when all of it is on the disk.
 

@@ -31,6 +31,9 @@ pub struct EnvironmentPlan {
     /// Paths whose content decides what the setup makes.
     pub decisive_files: Vec<String>,
     pub dependency_folders: DependencyFolders,
+    /// Whether the build asks git for the version of the project: the repository in which the setup runs should have the
+    /// newest tag of the commit, or packages that need this one may refuse it.
+    pub version_from_git: bool,
     /// What was left out, and what a person may have to do.
     pub notes: Vec<String>,
 }
@@ -86,6 +89,18 @@ pub enum EnvironmentSource {
     /// Nothing says anything.
     #[default]
     Nothing,
+}
+
+impl EnvironmentSource {
+    /// The file that says it.
+    pub fn file(&self) -> &str {
+        match self {
+            Self::Settings { .. } => ".github/journeyman.yml",
+            Self::Devcontainer { path } | Self::CopilotSetupSteps { path } => path,
+            Self::Found { because, .. } => because,
+            Self::Nothing => "",
+        }
+    }
 }
 
 impl fmt::Display for EnvironmentSource {

@@ -18,6 +18,7 @@ pub(crate) struct FoundProject {
     pub(crate) test: Option<PlannedTest>,
     pub(crate) search_path: Vec<ProgramFolder>,
     pub(crate) variables: Vec<(&'static str, &'static str)>,
+    pub(crate) version_from_git: bool,
     pub(crate) notes: Vec<String>,
 }
 

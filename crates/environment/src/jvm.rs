@@ -40,11 +40,13 @@ fn maven(ask: &mut Detection<'_, '_>) -> Option<FoundProject> {
     Some(found)
 }
 
-/// Resolves what all projects need and compiles nothing.
+/// Resolves what all projects need and compiles nothing. In words that Gradle knew before version 5 and still knows.
 const RESOLVE_ALL: &str = r#"cat > ~/.gradle/journeyman-resolve.gradle <<'END'
 allprojects {
-    tasks.register('journeymanResolve') {
-        notCompatibleWithConfigurationCache('it looks at all configurations')
+    task('journeymanResolve') {
+        if (it.respondsTo('notCompatibleWithConfigurationCache')) {
+            it.notCompatibleWithConfigurationCache('it looks at all configurations')
+        }
         doLast {
             configurations.findAll { it.canBeResolved }.each { found ->
                 try { found.incoming.artifactView { lenient = true }.files.each { } } catch (Exception e) { logger.info("${found.name}: ${e}") }

@@ -9,6 +9,7 @@
 
 mod cargo;
 mod decisive;
+mod devcontainer;
 mod dotnet;
 mod environment_plan;
 mod files;
@@ -24,6 +25,8 @@ mod planning;
 mod python;
 mod required_tool;
 mod ruby;
+mod setup_steps;
+mod statement;
 mod version;
 mod workflow;
 

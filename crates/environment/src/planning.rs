@@ -2,9 +2,10 @@
 //!
 //! May know: the order of the sources. Must never know: how any of them is read.
 
+use std::collections::BTreeMap;
+
 use journeyman_order::RepositorySettings;
 
-use crate::decisive;
 use crate::environment_plan::{
     DependencyFolders, EnvironmentPlan, EnvironmentSource, PlannedService, PlannedTest, ProgramFolder,
     SetupCommand,
@@ -12,6 +13,8 @@ use crate::environment_plan::{
 use crate::files::RepositoryFiles;
 use crate::found::{self, Discovery};
 use crate::required_tool::{HostTools, LOCAL_PROGRAMS};
+use crate::statement::{self, SourceStatement};
+use crate::{decisive, devcontainer, setup_steps};
 
 /// What a repository's work happens in: its settings, else its development container, else its setup steps, else what
 /// its files tell; the test command is found where the settings do not name one.
@@ -23,27 +26,31 @@ pub fn plan(
     files: &RepositoryFiles<'_>,
     tools: &HostTools<'_>,
 ) -> EnvironmentPlan {
-    let own_setup = said(settings.setup.as_deref());
-    let own_image = said(settings.image.as_deref());
+    let mut notes = Vec::new();
+    let discovery = found::find(files, tools);
+    let mut said = of_settings(settings);
+    for read in [devcontainer::read, setup_steps::read] {
+        if said.says_something() {
+            break;
+        }
+        if let Some(other) = read(files) {
+            said = without_lacking_image(other, discovery.as_ref());
+            notes.append(&mut said.notes);
+        }
+    }
     let mut plan = EnvironmentPlan {
         services: services(settings),
-        report: said(settings.report.as_deref()),
+        report: present(settings.report.as_deref()),
         ..EnvironmentPlan::default()
     };
-    let mut keys = Vec::new();
-    keys.extend(own_image.is_some().then_some("image"));
-    keys.extend(own_setup.is_some().then_some("setup"));
-    if !keys.is_empty() {
-        plan.source = EnvironmentSource::Settings { keys };
-        plan.image = own_image;
-        let because = ".github/journeyman.yml".to_owned();
-        plan.setup.extend(own_setup.map(|command| SetupCommand { command, because }));
+    match discovery {
+        Some(discovery) if said.says_something() => under(said, discovery, &mut plan),
+        Some(discovery) => take(discovery, &mut plan),
+        None if said.says_something() => state(said, None, &mut plan),
+        None => {}
     }
-    let discovery = found::find(files, tools);
-    if let Some(discovery) = discovery {
-        take(discovery, &mut plan);
-    }
-    if let Some(command) = said(settings.test.as_deref()) {
+    plan.notes.splice(0..0, notes);
+    if let Some(command) = present(settings.test.as_deref()) {
         plan.test = Some(PlannedTest { command, because: ".github/journeyman.yml".into() });
     }
     plan.variables.extend(settings.env.clone());
@@ -56,33 +63,121 @@ pub fn plan(
     plan
 }
 
-/// What was found, for what nobody said.
+fn of_settings(settings: &RepositorySettings) -> SourceStatement {
+    let (image, setup) = (present(settings.image.as_deref()), present(settings.setup.as_deref()));
+    let keys = [("image", image.is_some()), ("setup", setup.is_some())];
+    let because = ".github/journeyman.yml".to_owned();
+    SourceStatement {
+        source: EnvironmentSource::Settings {
+            keys: keys.into_iter().filter(|(_, is_said)| *is_said).map(|(key, _)| key).collect(),
+        },
+        image,
+        setup: setup.into_iter().map(|command| SetupCommand { command, because: because.clone() }).collect(),
+        ..SourceStatement::default()
+    }
+}
+
+/// An image that is only whole with features is none: where they bring what the project needs, this machine is taken.
+fn without_lacking_image(mut said: SourceStatement, found: Option<&Discovery<'_>>) -> SourceStatement {
+    let EnvironmentSource::Devcontainer { path } = said.source.clone() else { return said };
+    let needs = |tool: &&str| {
+        found.is_some_and(|found| found.tools.required.iter().any(|required| required.tool == *tool))
+    };
+    let lacking = said.tools.iter().map(|(tool, _)| *tool).find(needs);
+    if let (Some(image), Some(tool)) = (&said.image, lacking) {
+        let note =
+            format!("the image {image} is not used, since {tool} comes with a feature; this machine is");
+        said.note(&path, note);
+        said.image = None;
+    }
+    said
+}
+
+/// What was found, where nobody said anything.
 fn take(discovery: Discovery<'_>, plan: &mut EnvironmentPlan) {
     let Discovery { project, tools } = discovery;
+    plan.source = EnvironmentSource::Found { what: project.what, because: project.because };
     plan.required_tools = tools.required;
     plan.test = project.test;
-    plan.notes.extend(project.notes);
-    if plan.source == EnvironmentSource::Nothing {
-        plan.source = EnvironmentSource::Found { what: project.what, because: project.because };
-    }
-    if !plan.setup.is_empty() {
-        // A setup of the repository's own knows its way; of what it names, the programs are used.
-        let named = |folder: &ProgramFolder| match folder {
-            ProgramFolder::Tree(path) => {
-                let top = path.split('/').next().unwrap_or(path);
-                plan.setup.iter().any(|setup| setup.command.contains(top)) || path.starts_with("node_modules")
-            }
-            ProgramFolder::Home(_) => false,
-        };
-        plan.search_path = project.search_path.into_iter().filter(named).collect();
-        return;
-    }
+    plan.notes = project.notes;
+    plan.version_from_git = project.version_from_git;
     plan.setup = tools.installs.into_iter().chain(project.setup).collect();
     plan.search_path = project.search_path.into_iter().chain(tools.search_path).collect();
     if !plan.setup.is_empty() {
-        plan.variables =
-            project.variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        plan.variables = owned(project.variables);
     }
+}
+
+/// What a source says, and of what was found what it leaves open.
+fn under(said: SourceStatement, mut discovery: Discovery<'_>, plan: &mut EnvironmentPlan) {
+    let file = said.source.file().to_owned();
+    for (tool, version) in &said.tools {
+        match version {
+            Some(version) => discovery.tools.need_version(tool, version.clone(), &file),
+            None => discovery.tools.need(tool, &file),
+        }
+    }
+    if said.setup.is_empty() {
+        take(discovery, plan);
+        state(said, None, plan);
+        return;
+    }
+    let Discovery { project, tools } = discovery;
+    plan.test = project.test;
+    plan.version_from_git = project.version_from_git;
+    plan.required_tools = tools.required;
+    // A setup of the repository's own knows its way; of what it makes, the programs are used.
+    let makes = |folder: &ProgramFolder| match folder {
+        ProgramFolder::Tree(path) => {
+            let top = path.split('/').next().unwrap_or(path);
+            let makes = |setup: &SetupCommand| {
+                setup.command.contains(top) || (top == ".venv" && makes_venv(&setup.command))
+            };
+            top == "node_modules" || said.setup.iter().any(makes)
+        }
+        ProgramFolder::Home(_) => false,
+    };
+    plan.search_path = project.search_path.into_iter().filter(makes).collect();
+    // A setup that names a package manager expects it to be there.
+    let names = |install: &SetupCommand| said.tools.iter().any(|(tool, _)| install.command.contains(tool));
+    let installs: Vec<SetupCommand> = tools.installs.into_iter().filter(names).collect();
+    if !installs.is_empty() {
+        plan.search_path.extend(tools.search_path);
+    }
+    plan.setup = installs;
+    state(said, Some(project.variables), plan);
+}
+
+/// Tools that make `.venv` without being told so.
+fn makes_venv(command: &str) -> bool {
+    ["uv sync", "uv venv", "uv run", "pdm install", "pdm sync"].iter().any(|tool| command.contains(tool))
+}
+
+/// What a source says of itself.
+fn state(
+    said: SourceStatement,
+    found: Option<Vec<(&'static str, &'static str)>>,
+    plan: &mut EnvironmentPlan,
+) {
+    plan.source = said.source;
+    let mut setup = said.setup;
+    plan.search_path.extend(said.search_path);
+    // What keeps tools from asking and downloading is as good for a repository's own commands; places are theirs.
+    let is_no_place = |(_, value): &(&str, &str)| !value.contains('{');
+    plan.variables.extend(owned(found.unwrap_or_default().into_iter().filter(is_no_place)));
+    if said.image.is_none() {
+        statement::with_own_python(&mut setup, &mut plan.search_path, &mut plan.variables);
+    }
+    plan.variables.extend(said.variables);
+    plan.image = said.image;
+    plan.setup.extend(setup);
+    let is_new = |service: &PlannedService| !plan.services.iter().any(|known| known.name == service.name);
+    let more: Vec<PlannedService> = said.services.into_iter().filter(is_new).collect();
+    plan.services.extend(more);
+}
+
+fn owned(all: impl IntoIterator<Item = (&'static str, &'static str)>) -> BTreeMap<String, String> {
+    all.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
 fn services(settings: &RepositorySettings) -> Vec<PlannedService> {
@@ -96,6 +191,6 @@ fn services(settings: &RepositorySettings) -> Vec<PlannedService> {
 }
 
 /// Blank is as good as absent.
-fn said(setting: Option<&str>) -> Option<String> {
+fn present(setting: Option<&str>) -> Option<String> {
     setting.map(str::trim).filter(|text| !text.is_empty()).map(String::from)
 }

@@ -119,6 +119,13 @@ pub(crate) fn wanted(files: &RepositoryFiles<'_>, tool: &str) -> Option<WantedVe
             };
             of("toolchain ").filter(|wanted| !wanted.version.contains("default")).or_else(|| of("go "))
         }
+        // The lock says by which it was written.
+        "poetry" => {
+            let lock = files.text("poetry.lock")?;
+            let version =
+                lock.lines().next()?.split("by Poetry ").nth(1)?.split_whitespace().next()?.to_owned();
+            Some(WantedVersion { version, file: "poetry.lock".to_owned() })
+        }
         "java" => line_of(files, ".java-version"),
         "ruby" => line_of(files, ".ruby-version"),
         "dotnet" => {
@@ -242,6 +249,16 @@ impl<'a> ToolCollector<'a> {
             return;
         }
         let wanted = wanted(self.files, tool);
+        self.require(tool, wanted, file);
+    }
+
+    /// Notes that a tool is needed in the version that a step or feature says.
+    pub(crate) fn need_version(&mut self, tool: &'static str, version: String, file: &str) {
+        self.required.retain(|known| known.tool != tool);
+        self.require(tool, Some(WantedVersion { version, file: file.to_owned() }), file);
+    }
+
+    fn require(&mut self, tool: &'static str, wanted: Option<WantedVersion>, file: &str) {
         let program = program_of(tool);
         let present = self.tools.version(program);
         let is_there = self.tools.has(program);
@@ -268,7 +285,10 @@ impl<'a> ToolCollector<'a> {
 
     fn install(&mut self, required: &RequiredTool) -> Option<String> {
         let RequiredTool { tool, version, fit, .. } = required;
-        let exact = version.as_deref().filter(|version| is_exact(version));
+        let exact = version
+            .as_deref()
+            .map(|version| version.trim_start_matches('v'))
+            .filter(|version| is_exact(version));
         let package = match *tool {
             "uv" | "poetry" | "pdm" | "pipenv" | "hatch" | "tox" | "nox" | "meson" | "ninja" | "cmake" => {
                 Some(ToolPackage::Pypi(tool))
@@ -280,14 +300,20 @@ impl<'a> ToolCollector<'a> {
                 Some(ToolPackage::Npm("@yarnpkg/cli-dist"))
             }
             "yarn" => Some(ToolPackage::Npm("yarn")),
+            // Whoever has npm can have another Node from where npm's packages come.
+            "node" if self.tools.has("npm") => Some(ToolPackage::Npm("node")),
             _ => None,
         };
         let is_wrong = match fit {
+            // Its plugin that writes a lock for pip is rarely there.
+            _ if *tool == "poetry" => true,
             ToolFit::Missing => true,
             // Package managers differ by their major versions in what they write and accept.
             ToolFit::OtherVersion => {
                 let major = |text: &str| VersionNumber::first_in(text).map(|version| version.major());
-                package.is_none() || exact.and_then(major) != required.present.as_deref().and_then(major)
+                package.is_none()
+                    || exact.is_none()
+                    || exact.and_then(major) != required.present.as_deref().and_then(major)
             }
             ToolFit::Fits | ToolFit::Unknown | ToolFit::Installed => false,
         };
@@ -305,7 +331,11 @@ impl<'a> ToolCollector<'a> {
                 )
             }
             Some(ToolPackage::Npm(name)) => {
-                let pinned = exact.map(|version| format!("@{version}")).unwrap_or_default();
+                // npm reads ranges as they are written in a manifest.
+                let is_range =
+                    |version: &&str| *tool == "node" && version.contains(|c: char| c.is_ascii_digit());
+                let pinned = exact.or(version.as_deref().filter(is_range));
+                let pinned = pinned.map(|version| format!("@{version}")).unwrap_or_default();
                 let (folder, package) =
                     (format!("{INSTALLED_TOOLS}/{tool}"), quote(&format!("{name}{pinned}")));
                 format!(

@@ -11,11 +11,10 @@ use crate::required_tool::wanted;
 use crate::version::fits;
 
 /// For all of these tools: the environment is in the tree, and nothing is asked or downloaded besides packages.
-pub(super) const VARIABLES: [(&str, &str); 9] = [
+pub(super) const VARIABLES: [(&str, &str); 8] = [
     ("PIP_DISABLE_PIP_VERSION_CHECK", "1"),
     ("PIP_NO_INPUT", "1"),
     ("UV_PYTHON_DOWNLOADS", "never"),
-    ("POETRY_VIRTUALENVS_IN_PROJECT", "true"),
     ("POETRY_NO_INTERACTION", "1"),
     ("PDM_CHECK_UPDATE", "false"),
     ("PIPENV_VENV_IN_PROJECT", "1"),
@@ -66,27 +65,28 @@ pub(super) fn set_up(
         Manager::Poetry => {
             found.what = "Python with Poetry";
             ask.tools.need("poetry", &because);
-            let optional: Vec<String> =
-                needs.groups.iter().filter(|name| project.optional_groups.contains(name)).cloned().collect();
-            found.setup(
-                format!(
-                    "{python} {MAKE_ENVIRONMENT} && poetry install{}{}",
-                    options("--with", &optional),
-                    options("--extras", &needs.extras)
-                ),
-                &because,
+            // Those that are not optional, and of the others those of tests.
+            let is_wanted =
+                |name: &&String| !project.optional_groups.contains(name) || needs.groups.contains(name);
+            let groups: Vec<String> = project.groups.keys().filter(is_wanted).cloned().collect();
+            let export = format!(
+                "poetry export{} --output {LOCKED}{}{}",
+                hashes(ask.files.text("poetry.lock").as_deref()),
+                options("--with", &groups),
+                options("--extras", &needs.extras)
             );
+            install_locked(project, &python, &export, found);
             more(project, needs, wants_pytest, found);
         }
         Manager::Pdm => {
             found.what = "Python with PDM";
             ask.tools.need("pdm", &because);
-            // Development groups are all installed, unless some are asked for.
-            let extras = options("--group", &needs.extras);
-            found.setup(
-                format!("{python} {MAKE_ENVIRONMENT} && pdm install --frozen-lockfile --dev{extras}"),
-                &because,
+            let export = format!(
+                "pdm export{} --dev --output {LOCKED}{}",
+                hashes(ask.files.text("pdm.lock").as_deref()),
+                options("--group", &needs.extras)
             );
+            install_locked(project, &python, &export, found);
             more(project, needs, wants_pytest, found);
         }
         Manager::Pipenv => {
@@ -106,6 +106,30 @@ pub(super) fn set_up(
             );
         }
         Manager::Pip => pip(ask, project, needs, wants_pytest, &python, found),
+    }
+}
+
+/// Where a lock is written in the form that pip reads.
+const LOCKED: &str = "~/.cache/journeyman-requirements.txt";
+
+/// What has no archive with a hash, pip takes only where it asks nobody for hashes.
+fn hashes(lock: Option<&str>) -> &'static str {
+    let has_none = ["type = \"git\"", "type = \"directory\"", "type = \"file\"", "\ngit = ", "\npath = "];
+    if lock.is_some_and(|lock| has_none.iter().any(|sign| lock.contains(sign))) {
+        " --without-hashes"
+    } else {
+        ""
+    }
+}
+
+/// The manager says what is locked and pip installs it: pip is what mirrors, proxies and their settings are made for,
+/// and a new release of the manager's own dependencies breaks no setup.
+fn install_locked(project: &PythonProject, python: &str, export: &str, found: &mut FoundProject) {
+    let because = found.because.clone();
+    found.setup(format!("{python} {MAKE_ENVIRONMENT} && mkdir -p ~/.cache && {export}"), &because);
+    found.setup(format!(".venv/bin/python -m pip install --no-deps -r {LOCKED}"), &because);
+    if project.is_package {
+        found.setup(".venv/bin/python -m pip install --no-deps --editable .", &because);
     }
 }
 

@@ -36,6 +36,8 @@ pub(super) struct PythonProject {
     /// Groups that the manager leaves out unless they are asked for.
     pub(super) optional_groups: Vec<String>,
     pub(super) native: Option<NativeBuild>,
+    /// Whether its version is made of git's tags.
+    pub(super) version_from_git: bool,
     pub(super) setup_py: String,
 }
 
@@ -98,7 +100,23 @@ impl PythonProject {
         );
         dependencies.extend(setup_cfg.lines("options", "install_requires"));
         let native = NativeBuild::of(&pyproject, &setup_py);
+        let asks_git = [
+            "setuptools-scm",
+            "hatch-vcs",
+            "versioningit",
+            "poetry-dynamic-versioning",
+            "flit-scm",
+            "dunamai",
+            "setuptools-git-versioning",
+            "versioneer",
+        ];
+        let builds_with = strings(at(&["build-system", "requires"]));
+        let version_from_git = builds_with.iter().any(|one| asks_git.contains(&normalized(one).as_str()))
+            || setup_py.contains("setuptools_scm")
+            || setup_py.contains("versioneer")
+            || at(&["tool", "pdm", "version", "source"]).and_then(Value::as_str) == Some("scm");
         Self {
+            version_from_git,
             native,
             manager,
             because,
@@ -142,9 +160,6 @@ fn manager(files: &RepositoryFiles<'_>, pyproject: &Table) -> (Manager, String) 
     }
     let has = |path: &[&str]| at(pyproject, path).is_some();
     let said = |text: &str| (Manager::Pip, text.to_owned());
-    if has(&["tool", "poetry", "dependencies"]) || has(&["tool", "poetry", "group"]) {
-        return (Manager::Poetry, "[tool.poetry] in pyproject.toml".to_owned());
-    }
     if has(&["tool", "uv", "sources"]) || has(&["tool", "uv", "workspace"]) {
         return (Manager::Uv, "[tool.uv] in pyproject.toml".to_owned());
     }

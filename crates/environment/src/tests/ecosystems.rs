@@ -32,7 +32,10 @@ fn python_with_poetry_whose_tests_are_an_optional_group() {
     ]);
     insta::assert_snapshot!(shown(&plan), @"
         from Python with Poetry, found by `poetry.lock`
-        setup python3 -m venv .venv && poetry install --with test   (poetry.lock)
+        setup python3 -m venv ~/.local/share/journeyman-tools/poetry && ~/.local/share/journeyman-tools/poetry/bin/python -m pip install --quiet poetry && mkdir -p ~/.local/bin && ln -sf ~/.local/share/journeyman-tools/poetry/bin/poetry ~/.local/bin/   (poetry.lock)
+        setup python3 -m venv .venv && mkdir -p ~/.cache && poetry export --output ~/.cache/journeyman-requirements.txt --with test   (poetry.lock)
+        setup .venv/bin/python -m pip install --no-deps -r ~/.cache/journeyman-requirements.txt   (poetry.lock)
+        setup .venv/bin/python -m pip install --no-deps --editable .   (poetry.lock)
         test python3 -m pytest   (pytest among what is required)
         path TREE/.venv/bin:HOME/.local/bin
         ");
@@ -264,6 +267,24 @@ fn a_package_manager_that_is_missing_is_installed_as_it_is_asked_for() {
 }
 
 #[test]
+fn another_node_comes_from_where_the_packages_come_from() {
+    let manifest =
+        |range: &str| format!("{{\"engines\":{{\"node\":\"{range}\"}},\"scripts\":{{\"test\":\"ava\"}}}}");
+    let there = [("node", "v20.20.2"), ("npm", "10")];
+    let plan =
+        |files: FileTable<'_>| planned_with(&RepositorySettings::default(), files, &there).setup_command();
+    assert!(
+        plan(&[("package.json", &manifest(">=22.12"))]).unwrap().contains("'node@>=22.12'"),
+        "{:?}",
+        plan(&[("package.json", &manifest(">=22.12"))])
+    );
+    assert!(plan(&[("package.json", &manifest(">=18")), (".nvmrc", "v24\n")]).unwrap().contains(" node@24 "));
+    assert_eq!(plan(&[("package.json", &manifest(">=18")), (".nvmrc", "20.1.0")]), None, "of the same line");
+    assert_eq!(plan(&[("package.json", &manifest("^20 || ^22"))]), None);
+    assert_eq!(plan(&[("package.json", &manifest(">=18")), (".nvmrc", "lts/*")]), None);
+}
+
+#[test]
 fn a_missing_toolchain_is_named_or_had_from_mise() {
     let files = [("go.mod", "module a\ngo 1.25\n"), (".tool-versions", "golang 1.25.1\n")];
     let settings = RepositorySettings::default();
@@ -346,8 +367,10 @@ fn the_compiled_languages_and_the_others() {
         setup mkdir -p ~/.gradle
         cat > ~/.gradle/journeyman-resolve.gradle <<'END'
         allprojects {
-            tasks.register('journeymanResolve') {
-                notCompatibleWithConfigurationCache('it looks at all configurations')
+            task('journeymanResolve') {
+                if (it.respondsTo('notCompatibleWithConfigurationCache')) {
+                    it.notCompatibleWithConfigurationCache('it looks at all configurations')
+                }
                 doLast {
                     configurations.findAll { it.canBeResolved }.each { found ->
                         try { found.incoming.artifactView { lenient = true }.files.each { } } catch (Exception e) { logger.info("${found.name}: ${e}") }

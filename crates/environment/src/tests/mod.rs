@@ -1,6 +1,7 @@
 //! Whole plans for small repositories.
 
 mod ecosystems;
+mod sources;
 
 use std::fmt::Write;
 
@@ -185,7 +186,7 @@ fn a_repositorys_settings_win_over_what_is_found() {
         path HOME/.local/bin
         ");
     assert_eq!(plan.report.as_deref(), Some("report.xml"));
-    assert_eq!(plan.variables.len(), 1);
+    assert_eq!(plan.variables["A"], "b");
 
     settings.test = Some("  ".into());
     assert_eq!(planned_with(&settings, &[], &[]).test, None, "blank is as good as absent");

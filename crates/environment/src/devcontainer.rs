@@ -1,0 +1,181 @@
+//! Development containers: `devcontainer.json`, as far as it can be had without a container engine.
+//!
+//! May know: the specification at containers.dev. Must never know: what other sources say.
+
+use jsonc_parser::{ParseOptions, parse_to_serde_value};
+use serde_json::{Map, Value};
+
+use crate::files::RepositoryFiles;
+use crate::statement::{SourceStatement, is_image, is_variable};
+use crate::{EnvironmentSource, ProgramFolder, SetupCommand};
+
+/// Commands that make the container, in the order in which they run in it.
+const MAKING: [&str; 3] = ["onCreateCommand", "updateContentCommand", "postCreateCommand"];
+/// Keys that change what the container is or may do, and are not carried out.
+const LEFT_OUT: [(&str, &str); 12] = [
+    ("build", "no image is built; name one as `image` in .github/journeyman.yml"),
+    ("dockerFile", "no image is built; name one as `image` in .github/journeyman.yml"),
+    ("dockerComposeFile", "Compose is not run; name `image` and `services` in .github/journeyman.yml"),
+    ("initializeCommand", "it would run outside of the container, which nothing of a repository does here"),
+    ("postStartCommand", "it is not run; what the tests need belongs to postCreateCommand"),
+    ("postAttachCommand", "it is not run; what the tests need belongs to postCreateCommand"),
+    ("mounts", "nothing is mounted besides the repository"),
+    ("workspaceMount", "the repository is where the tests of any other are"),
+    ("runArgs", "there is no container engine to give them to"),
+    ("privileged", "nothing of a repository runs privileged"),
+    ("capAdd", "no capabilities are added"),
+    ("securityOpt", "security options stay as they are"),
+];
+/// What features bring, by the last part of their names.
+const FEATURES: [(&str, &str); 16] = [
+    ("python", "python"),
+    ("node", "node"),
+    ("go", "go"),
+    ("rust", "rust"),
+    ("java", "java"),
+    ("ruby", "ruby"),
+    ("php", "php"),
+    ("dotnet", "dotnet"),
+    ("uv", "uv"),
+    ("poetry", "poetry"),
+    ("pnpm", "pnpm"),
+    ("bun", "bun"),
+    ("cmake", "cmake"),
+    ("meson", "meson"),
+    ("gradle", "gradle"),
+    ("maven", "mvn"),
+];
+
+pub(crate) fn read(files: &RepositoryFiles<'_>) -> Option<SourceStatement> {
+    let mut said = SourceStatement::default();
+    let (path, text) = file(files, &mut said)?;
+    said.source = EnvironmentSource::Devcontainer { path: path.clone() };
+    let value = match parse_to_serde_value::<Value>(&text, &ParseOptions::default()) {
+        Ok(value) => value,
+        Err(error) => {
+            said.note(&path, format!("it cannot be read, since {error}"));
+            return Some(said);
+        }
+    };
+    let Some(config) = value.as_object() else {
+        said.note(&path, "it cannot be read, since it is not an object");
+        return Some(said);
+    };
+    features(config, &path, &mut said);
+    for (key, because) in LEFT_OUT {
+        if config.get(key).is_some_and(|value| {
+            !matches!(value, Value::Null | Value::Bool(false)) && value != &Value::Array(Vec::new())
+        }) {
+            said.note(&path, format!("`{key}` is left out: {because}"));
+        }
+    }
+    if let Some(image) = config.get("image").and_then(Value::as_str) {
+        match is_image(image) {
+            true => said.image = Some(image.to_owned()),
+            false => said
+                .note(&path, format!("`image` is left out: {image:?} is not a plain reference of an image")),
+        }
+    }
+    for key in ["containerEnv", "remoteEnv"] {
+        for (name, value) in config.get(key).and_then(Value::as_object).into_iter().flatten() {
+            let Some(value) = value.as_str() else { continue };
+            variable(key, name, value, &path, &mut said);
+        }
+    }
+    for key in MAKING {
+        let Some(command) = config.get(key) else { continue };
+        for (name, command) in commands(command) {
+            let because =
+                if name.is_empty() { format!("{key} in {path}") } else { format!("{key}.{name} in {path}") };
+            let command = command
+                .replace("${containerWorkspaceFolder}", "$PWD")
+                .replace("${localWorkspaceFolder}", "$PWD");
+            if command.contains("${localEnv:") || command.contains("${containerEnv:") {
+                said.note(
+                    &path,
+                    format!("`{key}` is left out: variables of elsewhere are not known: {command:?}"),
+                );
+            } else if !command.trim().is_empty() {
+                if command.split_whitespace().any(|word| word == "sudo") {
+                    said.note(
+                        &path,
+                        format!("`{key}` asks for sudo, which nothing of a repository gets here"),
+                    );
+                }
+                said.setup.push(SetupCommand { command, because });
+            }
+        }
+    }
+    Some(said)
+}
+
+/// The file; of several the first, by name.
+fn file(files: &RepositoryFiles<'_>, said: &mut SourceStatement) -> Option<(String, String)> {
+    let usual = [".devcontainer/devcontainer.json", ".devcontainer.json"];
+    if let Some(found) = usual.into_iter().find_map(|path| Some((path.to_owned(), files.text(path)?))) {
+        return Some(found);
+    }
+    let is_one = |path: &&str| path.ends_with("/devcontainer.json") && path.matches('/').count() == 2;
+    let all: Vec<&str> = files.below(".devcontainer").filter(is_one).collect();
+    let path = (*all.first()?).to_owned();
+    if let [_, others @ ..] = all.as_slice()
+        && !others.is_empty()
+    {
+        said.note(&path, format!("it is taken and {} is not", others.join(", ")));
+    }
+    let text = files.text(&path)?;
+    Some((path, text))
+}
+
+fn features(config: &Map<String, Value>, path: &str, said: &mut SourceStatement) {
+    for (reference, options) in config.get("features").and_then(Value::as_object).into_iter().flatten() {
+        let plain = reference.split('@').next().unwrap_or(reference);
+        let last = plain.rsplit('/').next().unwrap_or(plain);
+        let name = last.split(':').next().unwrap_or(last);
+        let known = FEATURES.iter().find(|(feature, _)| *feature == name);
+        let version = options.as_str().or_else(|| options.get("version")?.as_str());
+        let version = version.filter(|version| !["latest", "lts", "os-provided", "none"].contains(version));
+        if let Some((_, tool)) = known {
+            said.tools.push((tool, version.map(str::to_owned)));
+        }
+        let asked = version.map(|version| format!(" {version}")).unwrap_or_default();
+        said.note(path, format!("the feature {reference}{asked} is not installed: use an image that has it"));
+    }
+}
+
+fn variable(key: &str, name: &str, value: &str, path: &str, said: &mut SourceStatement) {
+    let here =
+        value.replace("${containerWorkspaceFolder}", "{tree}").replace("${localWorkspaceFolder}", "{tree}");
+    if name == "PATH" {
+        for folder in here.split(':').filter(|folder| !folder.starts_with("${")) {
+            // `${containerEnv:PATH}` is cut in two by its colon.
+            match folder.strip_prefix("{tree}/") {
+                Some(inner) => said.search_path.push(ProgramFolder::Tree(inner.to_owned())),
+                None if folder == "PATH}" => {}
+                None => said.note(
+                    path,
+                    format!("`{key}.PATH`: {folder:?} is left out, since it is not in the repository"),
+                ),
+            }
+        }
+        return;
+    }
+    if !is_variable(name) || here.contains("${") || value.len() > 4_096 || value.contains('\0') {
+        said.note(path, format!("`{key}.{name}` is left out: its value is not known here, or cannot be set"));
+        return;
+    }
+    said.variables.insert(name.to_owned(), here);
+}
+
+/// A command of a devcontainer: text for a shell, a program with its words, or several that run side by side. Those run
+/// here one after another, and each may have a name.
+fn commands(value: &Value) -> Vec<(String, String)> {
+    let one = |value: &Value| {
+        let words = value.as_array().map(|words| shell_words::join(words.iter().filter_map(Value::as_str)));
+        value.as_str().map(str::to_owned).or(words)
+    };
+    match value.as_object() {
+        Some(named) => named.iter().filter_map(|(name, value)| Some((name.clone(), one(value)?))).collect(),
+        None => one(value).map(|command| (String::new(), command)).into_iter().collect(),
+    }
+}

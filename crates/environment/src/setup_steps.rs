@@ -1,0 +1,263 @@
+//! `copilot-setup-steps`: the job of a workflow in which a repository says how an agent's environment is made.
+//!
+//! May know: GitHub's workflow files and the actions that set up a language. Must never know: what other sources say.
+
+use serde_json::{Map, Value};
+
+use crate::files::{RepositoryFiles, quote};
+use crate::statement::{SourceStatement, is_image, is_variable};
+use crate::{EnvironmentSource, PlannedService, ProgramFolder, SetupCommand, workflow};
+
+const FILES: [&str; 2] =
+    [".github/workflows/copilot-setup-steps.yml", ".github/workflows/copilot-setup-steps.yaml"];
+const JOB: &str = "copilot-setup-steps";
+
+/// Actions that set up a tool: the input that holds its version.
+const TOOLS: [(&str, &str, &str); 20] = [
+    ("actions/setup-python", "python", "python-version"),
+    ("actions/setup-node", "node", "node-version"),
+    ("actions/setup-go", "go", "go-version"),
+    ("actions/setup-java", "java", "java-version"),
+    ("actions/setup-dotnet", "dotnet", "dotnet-version"),
+    ("ruby/setup-ruby", "ruby", "ruby-version"),
+    ("dtolnay/rust-toolchain", "rust", "toolchain"),
+    ("actions-rs/toolchain", "rust", "toolchain"),
+    ("actions-rust-lang/setup-rust-toolchain", "rust", "toolchain"),
+    ("moonrepo/setup-rust", "rust", "channel"),
+    ("pnpm/action-setup", "pnpm", "version"),
+    ("oven-sh/setup-bun", "bun", "bun-version"),
+    ("astral-sh/setup-uv", "uv", "version"),
+    ("snok/install-poetry", "poetry", "version"),
+    ("abatilo/actions-poetry", "poetry", "poetry-version"),
+    ("pdm-project/setup-pdm", "pdm", "version"),
+    ("pypa/hatch", "hatch", "version"),
+    ("shivammathur/setup-php", "php", "php-version"),
+    ("lukka/get-cmake", "cmake", "cmakeVersion"),
+    ("stCarolas/setup-maven", "mvn", "maven-version"),
+];
+/// Actions that there is nothing to do for here.
+const NOTHING_TO_DO: [&str; 9] = [
+    "actions/checkout",
+    "actions/cache",
+    "actions/cache/restore",
+    "actions/cache/save",
+    "actions/upload-artifact",
+    "Swatinem/rust-cache",
+    "gradle/actions/setup-gradle",
+    "gradle/actions/wrapper-validation",
+    "step-security/harden-runner",
+];
+
+pub(crate) fn read(files: &RepositoryFiles<'_>) -> Option<SourceStatement> {
+    let (path, text) = FILES.into_iter().find_map(|path| Some((path, files.text(path)?)))?;
+    let mut said = SourceStatement {
+        source: EnvironmentSource::CopilotSetupSteps { path: path.to_owned() },
+        ..SourceStatement::default()
+    };
+    let Some(workflow) = workflow::read(&text) else {
+        said.note(path, "it cannot be read, since it is not YAML");
+        return Some(said);
+    };
+    let Some(job) = workflow.get("jobs").and_then(|jobs| jobs.get(JOB)) else {
+        said.note(path, format!("it has no job {JOB}"));
+        return Some(said);
+    };
+    for of in [&workflow, job] {
+        for (name, value) in variables(of.get("env"), path, "env", &mut said) {
+            said.variables.insert(name, value);
+        }
+    }
+    container(job, path, &mut said);
+    let default_folder = [job, &workflow]
+        .into_iter()
+        .find_map(|of| of.get("defaults")?.get("run")?.get("working-directory")?.as_str().map(str::to_owned));
+    for (at, step) in job.get("steps").and_then(Value::as_array).into_iter().flatten().enumerate() {
+        let name = step
+            .get("name")
+            .and_then(Value::as_str)
+            .map_or_else(|| format!("step {}", at + 1), |name| format!("step {name:?}"));
+        let because = format!("{name} in {path}");
+        if let Some(condition) = step.get("if") {
+            said.note(path, format!("{name} is left out: its condition {condition} is not evaluated"));
+        } else if let Some(action) = step.get("uses").and_then(Value::as_str) {
+            uses(action, step, &name, &because, path, &mut said);
+        } else if let Some(run) = step.get("run").and_then(Value::as_str) {
+            self::run(run, step, default_folder.as_deref(), &name, because, path, &mut said);
+        }
+    }
+    Some(said)
+}
+
+fn text_of(value: &Value) -> Option<String> {
+    let number = || value.as_f64().map(|number| number.to_string());
+    let truth = || value.as_bool().map(|truth| truth.to_string());
+    value.as_str().map(str::to_owned).or_else(number).or_else(truth)
+}
+
+fn variables(
+    env: Option<&Value>,
+    path: &str,
+    place: &str,
+    said: &mut SourceStatement,
+) -> Vec<(String, String)> {
+    let mut all = Vec::new();
+    for (name, value) in env.and_then(Value::as_object).into_iter().flatten() {
+        let Some(value) = text_of(value) else { continue };
+        let value = value.replace("${{ github.workspace }}", "{tree}");
+        if value.contains("${{") || value.len() > 4_096 || value.contains('\0') || !is_variable(name) {
+            said.note(
+                path,
+                format!(
+                    "`{place}.{name}` is left out: expressions are not evaluated, and PATH and HOME are ours"
+                ),
+            );
+        } else {
+            all.push((name.clone(), value));
+        }
+    }
+    all
+}
+
+fn container(job: &Value, path: &str, said: &mut SourceStatement) {
+    let image_of = |value: &Value| value.as_str().or_else(|| value.get("image")?.as_str()).map(str::to_owned);
+    if let Some(image) = job.get("container").and_then(image_of) {
+        match is_image(&image) {
+            true => said.image = Some(image),
+            false => said.note(
+                path,
+                format!("`container` is left out: {image:?} is not a plain reference of an image"),
+            ),
+        }
+    }
+    for (name, service) in job.get("services").and_then(Value::as_object).into_iter().flatten() {
+        let Some(image) = image_of(service).filter(|image| is_image(image)) else {
+            said.note(path, format!("the service {name} is left out: its image is not a plain reference"));
+            continue;
+        };
+        let is_label = |name: &str| {
+            !name.is_empty()
+                && name.len() <= 63
+                && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+        };
+        if !is_label(name) {
+            said.note(path, format!("the service {name:?} is left out: its name cannot be that of a host"));
+            continue;
+        }
+        let env =
+            variables(service.get("env"), path, &format!("services.{name}.env"), said).into_iter().collect();
+        let options = service.get("options").and_then(Value::as_str).unwrap_or_default();
+        let words = shell_words::split(options).unwrap_or_default();
+        let ready =
+            words.iter().enumerate().find_map(|(at, word)| match word.strip_prefix("--health-cmd")? {
+                "" => words.get(at + 1).cloned(),
+                rest => rest.strip_prefix('=').map(str::to_owned),
+            });
+        said.services.push(PlannedService { name: name.clone(), image, env, ready });
+    }
+}
+
+fn uses(action: &str, step: &Value, name: &str, because: &str, path: &str, said: &mut SourceStatement) {
+    let (plain, reference) = action.split_once('@').unwrap_or((action, ""));
+    let with = step.get("with").and_then(Value::as_object).cloned().unwrap_or_else(Map::new);
+    let input = |key: &str| with.get(key).and_then(text_of).filter(|value| !value.is_empty());
+    if NOTHING_TO_DO.contains(&plain) {
+        if plain == "actions/checkout" && input("submodules").is_some_and(|value| value != "false") {
+            said.note(path, format!("{name}: submodules are not checked out"));
+        }
+        return;
+    }
+    let Some((_, tool, key)) = TOOLS.iter().find(|(known, _, _)| *known == plain) else {
+        said.note(path, format!("{name} is left out: the action {action} is not run"));
+        return;
+    };
+    let version = input(key).or_else(|| (plain == "dtolnay/rust-toolchain").then(|| reference.to_owned()));
+    let version = version.filter(|version| {
+        let is_plain = !version.contains("${{") && version.lines().count() == 1;
+        if !is_plain {
+            said.note(path, format!("{name}: the version {version:?} is not evaluated"));
+        }
+        is_plain && !["latest", "stable", "master", "lts/*"].contains(&version.as_str())
+    });
+    said.tools.push((tool, version));
+    // Some of them install too.
+    let installs = match plain {
+        "ruby/setup-ruby" if input("bundler-cache").as_deref() == Some("true") => Some("bundle install"),
+        "pnpm/action-setup"
+            if input("run_install").is_some_and(|value| value != "false" && value != "null") =>
+        {
+            Some("pnpm install")
+        }
+        _ => None,
+    };
+    said.setup.extend(
+        installs.map(|command| SetupCommand { command: command.to_owned(), because: because.to_owned() }),
+    );
+}
+
+fn run(
+    script: &str,
+    step: &Value,
+    default_folder: Option<&str>,
+    name: &str,
+    because: String,
+    path: &str,
+    said: &mut SourceStatement,
+) {
+    let folder = step.get("working-directory").and_then(Value::as_str).or(default_folder).unwrap_or(".");
+    let script = script.replace("${{ github.workspace }}", "$GITHUB_WORKSPACE");
+    if script.contains("${{") || folder.contains("${{") {
+        said.note(path, format!("{name} is left out: it has an expression, and those are not evaluated"));
+        return;
+    }
+    let shell = step.get("shell").and_then(Value::as_str).unwrap_or("bash");
+    let script = script.trim();
+    let is_simple = script.lines().count() == 1 && !script.contains(['$', '[', '<', '{', '\\', '#']);
+    let command = match shell.split_whitespace().next().unwrap_or_default() {
+        "bash" if is_simple => script.to_owned(),
+        "bash" => format!("bash -eo pipefail -c {}", quote(script)),
+        "sh" => format!("sh -e -c {}", quote(script)),
+        other => {
+            said.note(path, format!("{name} is left out: the shell {other} is not run"));
+            return;
+        }
+    };
+    if script.split_whitespace().any(|word| word == "sudo") {
+        said.note(path, format!("{name} asks for sudo, which nothing of a repository gets here"));
+    }
+    let mut before = String::new();
+    for (variable, value) in variables(step.get("env"), path, &format!("{name}.env"), said) {
+        before.push_str(&format!("export {variable}={}; ", quote(&value.replace("{tree}", "."))));
+    }
+    if script.contains("GITHUB_") {
+        folders_of(script, said);
+        before.push_str(
+            "export GITHUB_WORKSPACE=\"$PWD\" GITHUB_ENV=/dev/null GITHUB_PATH=/dev/null GITHUB_OUTPUT=/dev/null \
+             GITHUB_STEP_SUMMARY=/dev/null; ",
+        );
+        if script.contains("GITHUB_ENV") {
+            said.note(path, format!("{name}: what it writes to GITHUB_ENV is not set; name it as `env` in .github/journeyman.yml"));
+        }
+    }
+    if folder != "." {
+        before.push_str(&format!("cd {} && ", quote(folder)));
+    }
+    said.setup.push(SetupCommand { command: format!("{before}{command}"), because });
+}
+
+/// Folders that a script adds to the PATH of later steps, where they are written out.
+fn folders_of(script: &str, said: &mut SourceStatement) {
+    for line in script.lines().filter(|line| line.contains("GITHUB_PATH")) {
+        let Some(folder) = line.trim().strip_prefix("echo ").and_then(|rest| rest.split(">>").next()) else {
+            continue;
+        };
+        let folder = folder.trim().trim_matches(['"', '\'']);
+        let in_home = ["$HOME/", "${HOME}/", "~/"].iter().find_map(|start| folder.strip_prefix(start));
+        let in_tree = ["$GITHUB_WORKSPACE/", "${GITHUB_WORKSPACE}/", "$PWD/", "$(pwd)/"]
+            .iter()
+            .find_map(|start| folder.strip_prefix(start));
+        let place = in_home
+            .map(|inner| ProgramFolder::Home(inner.to_owned()))
+            .or(in_tree.map(|inner| ProgramFolder::Tree(inner.to_owned())));
+        said.search_path.extend(place.filter(|_| !folder.contains("..") && !folder.contains(':')));
+    }
+}
